@@ -433,9 +433,7 @@ static void say_goodbye(struct trib_comm *comm)
     }
     comm->is_closing = true;
     comm->close_deadline_ns = trib_comm_close_time(comm, now);
-    if (comm->state == TRIB_COMM_RUNNING) {
-        trib_comm_tell_mark(comm, TRIB_MESSAGE_CLOSE);
-    }
+    trib_comm_tell_close(comm);
     trib_comm_settle(comm, now);
     trib_endpoint_wait(comm->endpoint, &comm->ended);
 }

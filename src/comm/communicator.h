@@ -332,6 +332,8 @@ uint64_t trib_comm_session_deadline(const struct trib_comm *comm);
 /* Looks at a BOOT hint, a mark to tell. */
 void trib_comm_hint_boot(struct trib_comm *comm, uint64_t now_ns);
 void trib_comm_tell_mark(struct trib_comm *comm, enum trib_message_kind kind);
+/* CLOSE with its mark, if it closes and its session stands. */
+void trib_comm_tell_close(struct trib_comm *comm);
 /* Says REGISTER. */
 void trib_comm_register(struct trib_comm *comm);
 /* Until when a switch that was away may go away again, before all ranks are back. */

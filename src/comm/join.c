@@ -102,6 +102,14 @@ void trib_comm_tell_mark(struct trib_comm *comm, enum trib_message_kind kind)
     trib_session_client_send(&comm->session, &message);
 }
 
+void trib_comm_tell_close(struct trib_comm *comm)
+{
+    bool is_in = comm->state >= TRIB_COMM_JOINING && comm->state <= TRIB_COMM_RUNNING;
+    if (comm->is_closing && comm->was_running && is_in) {
+        trib_comm_tell_mark(comm, TRIB_MESSAGE_CLOSE);
+    }
+}
+
 void trib_comm_register(struct trib_comm *comm)
 {
     comm->state = TRIB_COMM_REGISTERING;
@@ -189,6 +197,7 @@ static void connected(struct trib_comm *comm, uint64_t now_ns)
     comm->state_deadline_ns = trib_time_after(deadline_ns, TRIB_COMM_GRACE_NS);
     trib_ping_heard(&comm->ping, now_ns + comm->ping.gap_ns);
     send_join(comm);
+    trib_comm_tell_close(comm); /* its time may be over before READY, and would be taken for its death */
 }
 
 static void wait_and_retry(struct trib_comm *comm, uint64_t longest_ns, uint64_t now_ns)
@@ -472,7 +481,7 @@ static void take_ready(struct trib_comm *comm, const struct trib_message *messag
     trib_endpoint_wake(comm->endpoint);
     if (comm->is_closing) {
         comm->close_deadline_ns = comm->has_moved ? trib_comm_close_time(comm, now_ns) : comm->close_deadline_ns;
-        trib_comm_tell_mark(comm, TRIB_MESSAGE_CLOSE);
+        trib_comm_tell_close(comm);
     }
 }
 

@@ -144,7 +144,7 @@ static inline void peer_say(struct peer *peer, const struct trib_message *messag
         peer->hears_group = taken.paths.multicast;
     }
     if (!trib_jobs_receive(&script.jobs, &peer->session, &taken, script.now_ns)) {
-        trib_jobs_expel(&script.jobs, &peer->session, "it sent a message out of turn");
+        trib_jobs_expel(&script.jobs, &peer->session, "it sent a message out of turn", script.now_ns);
         must(!trib_session_is_joined(&peer->session), "session: one that was expelled is still in a job");
         peer->is_there = false;
     }

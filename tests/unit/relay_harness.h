@@ -399,7 +399,7 @@ static inline void deliver(struct wire *wire, int way)
     } else if (way == UP) {
         if (!trib_jobs_receive(&wire->above->jobs, &wire->session, &message, world->now_ns)) {
             const struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL, .fail = {TRIB_ERR_INVALID, "out of turn"}};
-            trib_jobs_expel(&wire->above->jobs, &wire->session, "it sent a message out of turn");
+            trib_jobs_expel(&wire->above->jobs, &wire->session, "it sent a message out of turn", world->now_ns);
             push(wire, DOWN, &fail);
             node_end(wire->above, &wire->session);
         }

@@ -244,6 +244,43 @@ static void cut__before_ready_tries_the_paths_again(void **state)
 
 #define RING_TEXT "4 bytes of gradients are few"
 
+static void *close_at_once(void *argument)
+{
+    struct script *s = argument;
+    s->status = trib_comm_create(&s->config, &s->comm, s->error);
+    s->status = s->status == TRIB_OK ? trib_comm_close(s->comm) : s->status;
+    atomic_store(&s->over, true);
+    return NULL;
+}
+
+/* It has closed, and its switch restarts: who may leave before READY says so behind its JOIN; if it stays, behind READY
+ * as well. */
+static void restart__close_is_said_again(void **state)
+{
+    (void)state;
+    const struct trib_message closed = {.kind = TRIB_MESSAGE_CLOSED};
+    struct script s;
+    struct trib_message join;
+    begin(&s);
+    s.config.linger_ns = 60 * TRIB_SECOND_NS * patience();
+    assert_int_equal(pthread_create(&s.thread, NULL, close_at_once, &s), 0);
+    int fd = run(&s);
+    (void)expect(fd, TRIB_MESSAGE_CLOSE);
+    close(fd);
+    fd = take_join(&s, &join);
+    assert_true(join.join.was_ready);
+    assert_int_equal(expect(fd, TRIB_MESSAGE_CLOSE).mark.mark, 0);
+    welcome(&s, fd, 6);
+    echo_path(&s);
+    (void)expect(fd, TRIB_MESSAGE_PATHS);
+    (void)expect(fd, TRIB_MESSAGE_REGISTER);
+    ready(fd, 6);
+    (void)expect(fd, TRIB_MESSAGE_CLOSE);
+    send_message(fd, &closed);
+    end(&s, TRIB_OK, "", 1);
+    close(fd);
+}
+
 static void say_ring(int fd)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_RING, .note = {.text = RING_TEXT}};
@@ -682,6 +719,7 @@ int main(void)
         cmocka_unit_test(window__of_another_place_is_not_in_the_digest),
         cmocka_unit_test(welcome__to_other_switches_than_before),
         cmocka_unit_test(cut__before_ready_tries_the_paths_again),
+        cmocka_unit_test(restart__close_is_said_again),
         cmocka_unit_test(ring__comes_again_at_once),
         cmocka_unit_test(ring__is_not_welcome_at_shards),
         cmocka_unit_test(ring__whose_other_rank_does_not_answer),

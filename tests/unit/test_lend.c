@@ -23,7 +23,7 @@ static void lend__out_of_turn(void **state)
     assert_false(trib_jobs_receive(jobs, &link->session, &join, 1));
     assert_true(trib_jobs_receive(jobs, &link->session, &early, 1)); /* in turn, and refused */
     assert_int_equal(link->down[1].kind, TRIB_MESSAGE_ABORT);
-    trib_jobs_expel(jobs, &link->session, "over");
+    trib_jobs_expel(jobs, &link->session, "over", 1);
     assert_null(jobs->lendings);
 }
 

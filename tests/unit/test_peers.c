@@ -242,6 +242,43 @@ static void close__and_leave_before_closed(void **state)
     expect_failed(h, 0, TRIB_ERR_PEER, "it was a rank of the job, whose other ranks had not finished");
 }
 
+/* Rank 1 had closed at 40 before the control plane restarted, comes back, and leaves; the others come back with this
+ * mark. */
+static void leave_before_ready(struct hosts *h, uint64_t mark)
+{
+    for (uint32_t i = 0; i < 3; i++) {
+        struct trib_message join = ring_join(i, 3);
+        join.join.was_ready = true;
+        join.join.known = (struct trib_grant){
+            .communicator = 7, .boot = 99, .roots = 1, .train = 4, .slots = 32, .window = 16, .generation = 1};
+        assert_true(say(h, i, &join));
+        if (i == 1) {
+            assert_true(say_mark(h, i, TRIB_MESSAGE_CLOSE, 40));
+        }
+    }
+    pump(h);
+    assert_int_equal(h->process[1].welcomes, 1);
+    register_rank(h, 0, mark);
+    go(h, 1);
+    assert_int_equal(h->process[0].fails, 0);
+    register_rank(h, 2, mark);
+}
+
+static void close__and_leave_before_ready(void **state)
+{
+    struct hosts *h = *state;
+    leave_before_ready(h, 40);
+    assert_int_equal(h->process[0].readies, 1);
+    assert_int_equal(h->process[2].readies, 1);
+}
+
+static void close__and_leave_before_ready_what_others_lack(void **state)
+{
+    struct hosts *h = *state;
+    leave_before_ready(h, 39);
+    expect_failed(h, 0, TRIB_ERR_PEER, "rank 1 (10.0.0.2:50001) is gone: it was a rank of the job, whose other ranks");
+}
+
 /* Any rank may see that its neighbour runs something else. */
 static void mismatch__is_told_by_a_rank(void **state)
 {
@@ -353,6 +390,8 @@ int main(void)
         TEST(stall__names_those_that_do_not_wait),
         TEST(death__is_the_end),
         TEST(close__and_leave_before_closed),
+        TEST(close__and_leave_before_ready),
+        TEST(close__and_leave_before_ready_what_others_lack),
         TEST(mismatch__is_told_by_a_rank),
         TEST(mismatch__is_asked_for_where_all_wait),
         TEST(mismatch__before_welcome_is_out_of_turn),

@@ -566,6 +566,51 @@ static void close__of_a_rank_that_is_waited_for_is_named(void **state)
     world_end(&world);
 }
 
+/* It had closed, comes back like all, and does not answer its WELCOME: it waits for the others no longer. Its relay
+ * says for it what it has left to say. The switch at the top restarts, or a lower one; its CLOSE comes before WELCOME or
+ * behind it. */
+static void close__of_a_rank_that_leaves_before_ready(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct world world;
+        tree_make(&world, seed, 8);
+        tree_run(&world);
+        struct rank *leaver = &world.rank[4 + seed % 4];
+        leaver->mark = 100;
+        leaver->is_quiet = true;
+        node_kill(&world.node[seed / 4 % 4], false);
+        settle(&world);
+        node_restart(&world.node[seed / 4 % 4]);
+        if (!leaver->wire) {
+            rank_connect(&world, leaver);
+            rank_say(leaver, TRIB_MESSAGE_CLOSE);
+        }
+        tick(&world, SHORT);
+        tick(&world, SHORT);
+        assert_int_equal(leaver->last.kind, TRIB_MESSAGE_WELCOME);
+        assert_int_equal(world.rank[0].readies, 1);
+        rank_say(leaver, TRIB_MESSAGE_CLOSE);
+        settle(&world);
+        rank_kill(leaver);
+        tick(&world, SHORT);
+        for (uint32_t i = 0; i < 8; i++) {
+            const struct rank *rank = &world.rank[i];
+            assert_true(rank == leaver || (rank->is_running && rank->readies == 2 && rank->failure == TRIB_OK));
+            world.rank[i].mark = 100;
+            rank_say(&world.rank[i], TRIB_MESSAGE_CLOSE);
+        }
+        settle(&world);
+        for (uint32_t i = 0; i < 8; i++) {
+            assert_int_equal(world.rank[i].is_closed, &world.rank[i] != leaver);
+        }
+        for (unsigned i = 0; i < 4; i++) {
+            assert_null(world.node[i].jobs.first);
+        }
+        world_end(&world);
+    }
+}
+
 /* It did not wait: its switch says that it is gone. What it had is gone with it, so that nobody waits for it for
  * long. */
 static void close__of_a_rank_that_has_left(void **state)
@@ -673,6 +718,7 @@ int main(void)
         cmocka_unit_test(close__behind_a_lost_switch_troubles_nobody),
         cmocka_unit_test(close__who_waits_outside_comes_back_with_all),
         cmocka_unit_test(close__of_a_rank_that_is_waited_for_is_named),
+        cmocka_unit_test(close__of_a_rank_that_leaves_before_ready),
         cmocka_unit_test(close__of_a_rank_that_has_left),
         cmocka_unit_test(random__deaths_and_restarts),
     };

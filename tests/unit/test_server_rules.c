@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_server_rules.c: rules of the control plane that a dialogue which goes well does not show: marks never fall and
- * come after REGISTER, a grant is compared whole, a multicast group is one job's. test_server.c has the dialogue. */
+ * come after REGISTER, a grant is compared whole, a multicast group is one job's, who had closed before a restart may
+ * leave. test_server.c has the dialogue. */
 #include "control_harness.h"
 
 /* A group of its own keeps what other jobs get off a job's links. */
@@ -84,6 +85,133 @@ static void restart__a_grant_is_compared_whole(void **state)
     close(fd);
 }
 
+/* A rank that has run comes back; is_closing: it had closed at 500, and says so. */
+static int come_back(struct control *c, uint32_t rank, uint32_t ranks, bool is_closing)
+{
+    struct trib_message message = join_message(rank, ranks);
+    message.join.known = old_grant();
+    message.join.was_ready = true;
+    int fd = join_with(c, &message);
+    if (is_closing) {
+        send_mark(fd, TRIB_MESSAGE_CLOSE, 500);
+    }
+    return fd;
+}
+
+/* Those below `closing` had closed. */
+static void all_come_back(struct control *c, uint32_t ranks, uint32_t closing, int *fds)
+{
+    for (uint32_t i = 0; i < ranks; i++) {
+        fds[i] = come_back(c, i, ranks, i < closing);
+    }
+}
+
+/* Its time to wait for the others is over: nobody waits for its REGISTER, and it is no death. */
+static void restart__who_had_closed_leaves_before_ready(void **state)
+{
+    struct control *c = *state;
+    control_start(c);
+    int fds[3];
+    all_come_back(c, 3, 1, fds);
+    for (uint32_t i = 0; i < 3; i++) {
+        (void)expect(fds[i], TRIB_MESSAGE_WELCOME);
+    }
+    send_mark(fds[1], TRIB_MESSAGE_REGISTER, 500);
+    close(fds[0]);
+    send_mark(fds[2], TRIB_MESSAGE_REGISTER, 500);
+    for (uint32_t i = 1; i < 3; i++) {
+        assert_int_equal(expect(fds[i], TRIB_MESSAGE_READY).ready.mark, 500);
+    }
+    for (uint32_t i = 1; i < 3; i++) {
+        send_mark(fds[i], TRIB_MESSAGE_CLOSE, 500);
+        (void)expect(fds[i], TRIB_MESSAGE_MARK);
+        (void)expect(fds[i], TRIB_MESSAGE_CLOSED);
+    }
+    close_all(fds + 1, 2);
+}
+
+/* It stays: it registers like all, as others may lack what it has, and hears CLOSED when they do not. */
+static void restart__who_had_closed_registers(void **state)
+{
+    struct control *c = *state;
+    control_start(c);
+    int fds[2];
+    all_come_back(c, 2, 1, fds);
+    for (uint32_t i = 0; i < 2; i++) {
+        (void)expect(fds[i], TRIB_MESSAGE_WELCOME);
+        send_paths(fds[i], true, false);
+        send_mark(fds[i], TRIB_MESSAGE_REGISTER, 500 - 100 * i);
+    }
+    assert_int_equal(expect(fds[0], TRIB_MESSAGE_READY).ready.mark, 400);
+    (void)expect(fds[1], TRIB_MESSAGE_READY);
+    send_mark(fds[1], TRIB_MESSAGE_MARK, 500);
+    (void)expect(fds[1], TRIB_MESSAGE_MARK);
+    assert_int_equal(expect(fds[0], TRIB_MESSAGE_MARK).mark.mark, 500);
+    (void)expect(fds[0], TRIB_MESSAGE_CLOSED);
+    close_all(fds, 2);
+}
+
+/* The switch has lost a result that only the rank that left had kept: who waits for its part hears its name. */
+static void restart__who_had_closed_is_missed(void **state)
+{
+    struct control *c = *state;
+    control_start(c);
+    int fds[2];
+    all_come_back(c, 2, 1, fds);
+    for (uint32_t i = 0; i < 2; i++) {
+        (void)expect(fds[i], TRIB_MESSAGE_WELCOME);
+    }
+    close(fds[0]);
+    send_mark(fds[1], TRIB_MESSAGE_REGISTER, 400);
+    assert_int_equal(expect(fds[1], TRIB_MESSAGE_READY).ready.mark, 400);
+    recorder_lack(c, 1, (const uint16_t[]){0});
+    const struct trib_message stall = {.kind = TRIB_MESSAGE_STALL, .stall = {.sequence = 400, .since_ms = 3000}};
+    send_message(fds[1], &stall);
+    expect_fail(fds[1], TRIB_ERR_PEER, "has closed the communicator at sequence 500");
+}
+
+/* Nobody needs anything: no slot is opened for it. One that is no longer there counts as well. */
+static void restart__all_had_closed(void **state)
+{
+    struct control *c = *state;
+    control_start(c);
+    int fds[3];
+    all_come_back(c, 3, 2, fds);
+    (void)expect(fds[0], TRIB_MESSAGE_WELCOME);
+    (void)expect(fds[1], TRIB_MESSAGE_WELCOME);
+    close(fds[1]);
+    send_mark(fds[2], TRIB_MESSAGE_CLOSE, 300);
+    (void)expect(fds[0], TRIB_MESSAGE_CLOSED);
+    (void)expect(fds[2], TRIB_MESSAGE_WELCOME);
+    (void)expect(fds[2], TRIB_MESSAGE_CLOSED);
+    wait_until(c, &c->recorder.closes, 1);
+    close(fds[0]);
+    close(fds[2]);
+}
+
+/* Before all are back as well: one has left again when the last one comes, or is about to. */
+static void restart__all_had_closed_and_one_has_left(void **state)
+{
+    struct control *c = *state;
+    const struct trib_message question = {.kind = TRIB_MESSAGE_PING};
+    control_start(c);
+    int fds[3];
+    fds[0] = come_back(c, 0, 3, true);
+    fds[1] = come_back(c, 1, 3, true);
+    send_message(fds[1], &question);
+    (void)expect(fds[1], TRIB_MESSAGE_PONG); /* CLOSE has been read */
+    close(fds[1]);
+    fds[2] = come_back(c, 2, 3, true);
+    for (uint32_t i = 0; i < 3; i += 2) {
+        struct trib_message last = next_message(fds[i]);
+        if (last.kind == TRIB_MESSAGE_WELCOME) {
+            last = next_message(fds[i]);
+        }
+        assert_int_equal(last.kind, TRIB_MESSAGE_CLOSED);
+        close(fds[i]);
+    }
+}
+
 static void mismatch__of_equal_texts_says_so(void **state)
 {
     struct control *c = *state;
@@ -107,9 +235,11 @@ static void mismatch__of_equal_texts_says_so(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(paths__a_job_has_a_group_of_its_own), TEST(close__below_a_mark_told_before),
-        TEST(mark__before_register_ends_the_job),  TEST(restart__a_grant_is_compared_whole),
-        TEST(mismatch__of_equal_texts_says_so),
+        TEST(paths__a_job_has_a_group_of_its_own),         TEST(close__below_a_mark_told_before),
+        TEST(mark__before_register_ends_the_job),          TEST(restart__a_grant_is_compared_whole),
+        TEST(restart__who_had_closed_leaves_before_ready), TEST(restart__who_had_closed_registers),
+        TEST(restart__who_had_closed_is_missed),           TEST(restart__all_had_closed),
+        TEST(restart__all_had_closed_and_one_has_left),    TEST(mismatch__of_equal_texts_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -161,8 +161,9 @@ static void welcome(struct world_comm *comm)
     open_member(comm, 0, comm->incarnation, comm->boot);
     for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
         struct comm_rank *r = &comm->ranks[rank];
-        r->is_registered = r->has_closed = false;
-        r->mark = r->answered = 0;
+        r->is_registered = false;
+        r->mark = r->has_closed ? r->mark : 0;
+        r->answered = 0;
         tell(comm, rank, (struct world_message){.kind = MESSAGE_WELCOME});
     }
 }
@@ -171,7 +172,7 @@ static bool have_all(const struct world_comm *comm, bool registered)
 {
     for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
         const struct comm_rank *r = &comm->ranks[rank];
-        if (r->root_epoch == 0 || (registered && !r->is_registered)) {
+        if (registered ? !r->is_registered : r->root_epoch == 0) {
             return false;
         }
     }
@@ -187,6 +188,7 @@ static void end_incarnation(struct world_comm *comm)
     comm_disturbed(comm, comm->world->now_ns);
     for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
         let_go(comm, rank, MESSAGE_CUT_DOWN, WORLD_NONE);
+        comm->ranks[rank].has_closed = false;
     }
 }
 
@@ -203,6 +205,7 @@ static void take_join(struct world_comm *comm, uint32_t rank, const struct world
         first = first && comm->ranks[other].root_epoch == 0;
     }
     comm->ranks[rank].root_epoch = comm->members[0].epochs[rank] = message->epoch;
+    comm->ranks[rank].has_closed = false;
     if (first) {
         limit_wait(comm);
     }
@@ -301,12 +304,18 @@ static void take_mark(struct world_comm *comm, uint32_t rank, uint64_t mark)
     }
 }
 
+/* Before READY, of a rank that had closed before its session was lost, the mark is only noted. */
 static void take_close(struct world_comm *comm, uint32_t rank, uint64_t mark)
 {
-    comm->ranks[rank].has_closed = true;
+    struct comm_rank *r = &comm->ranks[rank];
+
+    r->has_closed = true;
+    r->mark = mark > r->mark ? mark : r->mark;
     for (uint32_t other = 0; other < comm->set.session.ranks; other++) {
         if (!comm->ranks[other].has_closed) {
-            take_mark(comm, rank, mark);
+            if (comm->control == CONTROL_RUNNING) {
+                take_mark(comm, rank, mark);
+            }
             return;
         }
     }
@@ -362,6 +371,11 @@ static void take_gone(struct world_comm *comm, uint32_t rank, bool is_dead)
     struct comm_rank *r = &comm->ranks[rank];
 
     r->root_epoch = 0;
+    if (r->has_closed && !r->is_registered && comm->control == CONTROL_STARTING) {
+        join(comm, 0, rank, r->mark);
+        take_register(comm, rank, r->mark);
+        return;
+    }
     if (r->has_closed || comm->control == CONTROL_GATHERING || comm->control == CONTROL_ENDED) {
         return; /* it has said goodbye, or gives up its place */
     }
@@ -387,11 +401,11 @@ static void take_at_root(struct world_comm *comm, uint32_t rank, const struct wo
         take_gone(comm, rank, message->kind == MESSAGE_DEAD);
     } else if (message->kind == MESSAGE_REGISTER && is_new && comm->control == CONTROL_STARTING) {
         take_register(comm, rank, message->mark);
+    } else if (message->kind == MESSAGE_CLOSE && comm->control != CONTROL_ENDED) {
+        take_close(comm, rank, message->mark);
     } else if (is_new && comm->control == CONTROL_RUNNING) {
         if (message->kind == MESSAGE_MARK_UP) {
             take_mark(comm, rank, message->mark);
-        } else if (message->kind == MESSAGE_CLOSE) {
-            take_close(comm, rank, message->mark);
         } else if (message->kind == MESSAGE_STALL) {
             take_stall(comm, rank, message);
         }
@@ -587,6 +601,7 @@ void control_restart(struct world_comm *comm, uint32_t at)
             session_post_up(comm, rank, place, &message);
         } else {
             comm->ranks[rank].root_epoch = 0;
+            comm->ranks[rank].has_closed = false;
         }
     }
     if (at == 0 && comm->control != CONTROL_ENDED) {

@@ -157,6 +157,12 @@ static void tell(struct world_comm *comm, uint32_t rank, enum message_kind kind,
     session_post_up(comm, rank, 0, &message);
 }
 
+/* Its CLOSE goes before its REGISTER as well; a relay holds it until that has passed. */
+static bool is_direct(const struct world_comm *comm, uint32_t rank)
+{
+    return session_places(comm, rank) == 1 && !world_has_peers(comm->world);
+}
+
 static void join(struct world_comm *comm, uint32_t rank, uint64_t extra_ns)
 {
     struct comm_rank *r = &comm->ranks[rank];
@@ -164,6 +170,9 @@ static void join(struct world_comm *comm, uint32_t rank, uint64_t extra_ns)
     r->state = RANK_JOINING;
     r->epoch++;
     tell(comm, rank, MESSAGE_JOIN, extra_ns);
+    if (r->is_closing && is_direct(comm, rank)) {
+        tell(comm, rank, MESSAGE_CLOSE, 0);
+    }
 }
 
 void session_begin(struct world_comm *comm, uint32_t rank)
@@ -248,6 +257,9 @@ void session_take(struct world_comm *comm, uint32_t rank, const struct world_mes
         r->state = RANK_WELCOME;
         r->incarnation = message->incarnation;
         tell(comm, rank, MESSAGE_REGISTER, 0);
+        if (r->is_closing && !is_direct(comm, rank) && !world_has_peers(comm->world)) {
+            tell(comm, rank, MESSAGE_CLOSE, 0);
+        }
         return;
     case MESSAGE_READY:
         take_ready(comm, rank, message);
@@ -319,7 +331,8 @@ void session_close(struct world_comm *comm, uint32_t rank)
     }
     r->is_closing = true;
     fault_at_close(comm->world);
-    if (r->state == RANK_RUNNING) {
+    if (r->state == RANK_RUNNING || is_direct(comm, rank) ||
+        (r->state == RANK_WELCOME && !world_has_peers(comm->world))) {
         tell(comm, rank, MESSAGE_CLOSE, 0);
     }
     world_schedule(comm->world, comm->world->now_ns + WORLD_LINGER_NS,

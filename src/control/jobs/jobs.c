@@ -63,25 +63,47 @@ static void end_rank(struct trib_jobs *jobs, struct trib_job *job, uint32_t inde
 /* Its session is gone. A rank that had sent CLOSE may go; the others may still finish what it has contributed to. But
  * what a root holds of that, or a rank that others hear from, is lost with it, until CLOSED says that nobody needs it
  * any more. The job may be gone afterwards. */
-static void leave(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const char *cause)
+static void leave(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const char *cause, uint64_t now_ns)
 {
     char text[TRIB_ERROR_TEXT_MAX];
     struct trib_rank *rank = &job->ranks[index];
     const struct trib_places *places = trib_job_places(jobs, job);
     const char *what = places->needs ? places->needs(job, index) : NULL;
-    if (!rank->is_closing) {
+    if (!rank->is_closing || job->state == TRIB_JOB_JOINING) {
         end_rank(jobs, job, index, cause);
     } else if (what) {
         trib_explain(text, "it was %s of the job, whose other ranks had not finished: %.300s", what, cause);
         end_rank(jobs, job, index, text);
     } else {
         rank->has_left = true;
+        if (!rank->is_registered) { /* the others do not wait for that any more */
+            trib_job_register(jobs, job, index, rank->mark, now_ns);
+        }
     }
+}
+
+/* It had closed before the switch was lost, and says so before it can register: it may leave then as well. */
+static bool close_early(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t mark)
+{
+    struct trib_rank *rank = &job->ranks[index];
+    if (mark > TRIB_SEQUENCE_MAX) {
+        return false;
+    }
+    rank->mark = mark > rank->mark ? mark : rank->mark;
+    rank->is_closing = true;
+    (void)trib_job_close_if_all(jobs, job);
+    return true;
 }
 
 static bool take_close(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t mark, uint64_t now_ns)
 {
     struct trib_rank *rank = &job->ranks[index];
+    if (!rank->is_registered && rank->was_ready) {
+        return close_early(jobs, job, index, mark);
+    }
+    if (job->state == TRIB_JOB_JOINING) {
+        return false;
+    }
     if (!rank->is_registered) {
         trib_rank_send_closed(jobs, rank);
         end_rank(jobs, job, index, "it closed before all ranks had registered");
@@ -98,21 +120,22 @@ static bool take_close(struct trib_jobs *jobs, struct trib_job *job, uint32_t in
 }
 
 /* The rank ends, and says so itself or by its relay: ABORT, GONE. */
-static void take_end(struct trib_jobs *jobs, struct trib_session *session, const char *cause)
+static void take_end(struct trib_jobs *jobs, struct trib_session *session, const char *cause, uint64_t now_ns)
 {
     struct trib_job *job = session->job;
     uint32_t index = session->rank;
     struct trib_rank *rank = &job->ranks[index];
     trib_rank_let_go(jobs, rank);
-    leave(jobs, job, index, cause);
+    leave(jobs, job, index, cause, now_ns);
 }
 
-static void take_abort(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message)
+static void take_abort(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
+                       uint64_t now_ns)
 {
     char text[TRIB_ERROR_TEXT_MAX];
     trib_explain(text, "it aborted: %.400s", message->fail.text);
     trib_text_clean(text);
-    take_end(jobs, session, text);
+    take_end(jobs, session, text, now_ns);
 }
 
 static bool take_gone(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
@@ -128,13 +151,14 @@ static bool take_gone(struct trib_jobs *jobs, struct trib_session *session, cons
     if (message->note.is_lost && job->state != TRIB_JOB_JOINING) {
         trib_job_recall(jobs, job, text, now_ns);
     } else {
-        take_end(jobs, session, text);
+        take_end(jobs, session, text, now_ns);
     }
     return true;
 }
 
 /* A relay cannot, or will not, carry this communicator. */
-static void take_refusal(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message)
+static void take_refusal(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
+                         uint64_t now_ns)
 {
     struct trib_job *job = session->job;
     char text[TRIB_ERROR_TEXT_MAX];
@@ -143,7 +167,7 @@ static void take_refusal(struct trib_jobs *jobs, struct trib_session *session, c
     trib_explain(text, "%.400s", message->fail.text);
     trib_text_clean(text);
     if (job->state == TRIB_JOB_JOINING) {
-        take_end(jobs, session, text);
+        take_end(jobs, session, text, now_ns);
     } else {
         trib_job_fail(jobs, job, is_known ? (enum trib_status)status : TRIB_ERR_REFUSED, text);
     }
@@ -225,12 +249,12 @@ static bool receive_of_rank(struct trib_jobs *jobs, struct trib_session *session
         trib_job_stall(jobs, job, session->rank, message, now_ns);
         return true;
     case TRIB_MESSAGE_ABORT:
-        take_abort(jobs, session, message);
+        take_abort(jobs, session, message, now_ns);
         return true;
     case TRIB_MESSAGE_GONE:
         return take_gone(jobs, session, message, now_ns);
     case TRIB_MESSAGE_FAIL:
-        take_refusal(jobs, session, message);
+        take_refusal(jobs, session, message, now_ns);
         return true;
     case TRIB_MESSAGE_DISPUTE:
         return take_dispute(jobs, session, message, now_ns);
@@ -266,7 +290,7 @@ bool trib_jobs_receive(struct trib_jobs *jobs, struct trib_session *session, con
     return receive_of_rank(jobs, session, message, now_ns);
 }
 
-void trib_jobs_expel(struct trib_jobs *jobs, struct trib_session *session, const char *cause)
+void trib_jobs_expel(struct trib_jobs *jobs, struct trib_session *session, const char *cause, uint64_t now_ns)
 {
     struct trib_job *job = session->job;
     if (session->lending) {
@@ -279,7 +303,7 @@ void trib_jobs_expel(struct trib_jobs *jobs, struct trib_session *session, const
     }
     job->ranks[session->rank].session = NULL;
     session->job = NULL;
-    leave(jobs, job, session->rank, cause);
+    leave(jobs, job, session->rank, cause, now_ns);
 }
 
 void trib_jobs_gone(struct trib_jobs *jobs, struct trib_session *session, const char *cause, uint64_t now_ns)
@@ -295,15 +319,15 @@ void trib_jobs_gone(struct trib_jobs *jobs, struct trib_session *session, const 
     }
     struct trib_rank *rank = &job->ranks[session->rank];
     if (rank->via == 0 || job->state == TRIB_JOB_JOINING) {
-        trib_jobs_expel(jobs, session, cause);
+        trib_jobs_expel(jobs, session, cause, now_ns);
         return;
     }
     char name[96];
     char lost[sizeof job->lost];
     rank->session = NULL; /* of the rank's own end the relay would have told */
     session->job = NULL;
-    if (rank->is_closing) { /* it may come back to hear CLOSED; the others may never need it, nor its switch */
-        return;
+    if (rank->is_closing && rank->is_registered) {
+        return; /* it may come back to hear CLOSED; the others may never need it, nor its switch */
     }
     (void)snprintf(lost, sizeof lost, "%s is lost (%.64s)", trib_job_name_relay(rank, name), cause);
     trib_job_recall(jobs, job, lost, now_ns);

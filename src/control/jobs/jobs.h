@@ -256,7 +256,7 @@ void trib_jobs_ping(struct trib_jobs *jobs, struct trib_session *session, const 
 /* The rank of a joined session has asked: the switches that it waits for are asked in turn. */
 void trib_jobs_pinged(struct trib_jobs *jobs, struct trib_session *session, uint64_t now_ns);
 /* The rank is at fault: as if it had died. The session is the caller's to end. */
-void trib_jobs_expel(struct trib_jobs *jobs, struct trib_session *session, const char *cause);
+void trib_jobs_expel(struct trib_jobs *jobs, struct trib_session *session, const char *cause, uint64_t now_ns);
 /* The session has ended (its connection closed, broke, or was cut for `cause`). The caller frees it afterwards. */
 void trib_jobs_gone(struct trib_jobs *jobs, struct trib_session *session, const char *cause, uint64_t now_ns);
 /* A slot saw two operations under one sequence. */

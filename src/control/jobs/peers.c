@@ -149,11 +149,11 @@ static uint32_t missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t s
     return TRIB_MISSING_LATER;
 }
 
+/* Before READY, as marks are yet to be told, start.c looks. */
 static const char *needs(const struct trib_job *job, uint32_t rank)
 {
-    (void)job;
     (void)rank;
-    return "a rank";
+    return job->state == TRIB_JOB_RUNNING ? "a rank" : NULL;
 }
 
 /* Each sees what others run. */

@@ -10,10 +10,10 @@ enum trib_stage trib_rank_stage(const struct trib_job *job, uint32_t index)
     if (job->state == TRIB_JOB_JOINING) {
         return TRIB_STAGE_JOINING;
     }
-    if (rank->is_closing) {
-        return TRIB_STAGE_CLOSING;
-    }
-    if (rank->is_registered) {
+    if (rank->is_registered) { /* who had closed before the switch was lost says so first, and registers like all */
+        if (rank->is_closing) {
+            return TRIB_STAGE_CLOSING;
+        }
         return job->state == TRIB_JOB_RUNNING ? TRIB_STAGE_RUNNING : TRIB_STAGE_REGISTERED;
     }
     return rank->has_paths || rank->was_ready ? TRIB_STAGE_PROVED : TRIB_STAGE_WELCOMED;

@@ -222,10 +222,23 @@ static bool take_mark(const struct trib_jobs *jobs, struct trib_link *link, cons
     return true;
 }
 
+/* Of a rank that had closed before it lost its session. The root hears it behind REGISTER, so that no other rank here
+ * waits for a WELCOME that nobody takes any more. */
+static bool hold_close(struct trib_link *link, uint64_t mark)
+{
+    link->holds_close = true;
+    link->held_mark = mark > link->held_mark ? mark : link->held_mark;
+    return mark <= TRIB_SEQUENCE_MAX;
+}
+
 static bool take_close(const struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *message)
 {
-    if (!rank_of(link)->is_registered) {
-        if (link->holds_register) {
+    bool is_registered = link->job && rank_of(link)->is_registered;
+    if (!is_registered && link->join.join.was_ready) {
+        return hold_close(link, message->mark.mark);
+    }
+    if (!is_registered) {
+        if (!link->is_started || link->holds_register) {
             return false;
         }
         send_up(jobs, link, message); /* the root has a word for that */
@@ -270,6 +283,9 @@ static bool take_word_of_relay(struct trib_jobs *jobs, struct trib_link *link, c
         memcpy(lost, message->note.text, sizeof lost);
         trib_relay_drop(jobs, link->job, lost);
         return true;
+    }
+    if (message->kind == TRIB_MESSAGE_GONE) {
+        trib_relay_register_left(jobs, link);
     }
     if (link->is_up) {
         send_up(jobs, link, message);
@@ -363,6 +379,7 @@ void trib_relay_expel(struct trib_jobs *jobs, struct trib_session *session, cons
 {
     struct trib_link *link = session->link;
     if (link) {
+        trib_relay_register_left(jobs, link);
         say_gone(jobs, link, cause);
         count_left(link);
         session->link = NULL; /* it is the caller's to end */

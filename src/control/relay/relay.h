@@ -28,6 +28,7 @@ struct trib_link {
     bool is_ending;           /* FAIL or GONE was: nothing more is */
     bool holds_paths;         /* PATHS waits for our own path to the parent */
     bool holds_register;      /* and REGISTER behind it */
+    bool holds_close;         /* and CLOSE, which came before REGISTER was passed on */
     uint64_t held_mark;
     uint32_t burials; /* as in struct trib_rank */
 };
@@ -99,6 +100,8 @@ void trib_relay_welcome(struct trib_jobs *jobs, struct trib_link *link, const st
 void trib_relay_paths(struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *message,
                       uint64_t now_ns);
 bool trib_relay_register(struct trib_jobs *jobs, struct trib_link *link, uint64_t mark);
+/* The rank of this link is gone. What it has left to say, REGISTER and CLOSE, is said for it. */
+void trib_relay_register_left(const struct trib_jobs *jobs, struct trib_link *link);
 /* READY has come: says in it how results travel from here. */
 void trib_relay_ready(struct trib_jobs *jobs, struct trib_job *job, struct trib_message *message);
 /* This switch cannot carry the communicator: the root will tell everybody. */

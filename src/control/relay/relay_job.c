@@ -312,6 +312,19 @@ static void pass_register(const struct trib_jobs *jobs, struct trib_link *link, 
     plane->join(plane->plane, link->job->grant.communicator, link->join.join.rank, mark);
     send_up(jobs, link, &message);
     link->holds_register = false;
+    if (link->holds_close) {
+        const struct trib_message last = {.kind = TRIB_MESSAGE_CLOSE, .mark = {.mark = mark}};
+        send_up(jobs, link, &last);
+        link->holds_close = false;
+        link->is_closing = rank->is_closing = true;
+    }
+}
+
+void trib_relay_register_left(const struct trib_jobs *jobs, struct trib_link *link)
+{
+    if (link->is_started && link->holds_close && !link->is_ending) {
+        pass_register(jobs, link, link->held_mark);
+    }
 }
 
 /* The path to the parent has answered on every root: nobody is held up any more. */

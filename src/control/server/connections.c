@@ -273,7 +273,8 @@ static void refuse_item(struct trib_connections *connections, struct trib_connec
                  trib_message_name(message->kind), message->unknown_item, TRIB_VERSION);
     connections->stats.rejected_version++;
     log_reject(connections, &connection->session.peer, text);
-    trib_jobs_expel(connections->jobs, &connection->session, "it sent a message that needs a later version");
+    trib_jobs_expel(connections->jobs, &connection->session, "it sent a message that needs a later version",
+                    connections->now_ns);
     say_fail(connections, connection, TRIB_ERR_VERSION, text);
 }
 
@@ -308,7 +309,7 @@ static void refuse_malformed(struct trib_connections *connections, struct trib_c
                  trib_message_name(message->kind), message->bad_field);
     connections->stats.rejected_malformed++;
     log_reject(connections, &connection->session.peer, text);
-    trib_jobs_expel(connections->jobs, &connection->session, "it sent a malformed message");
+    trib_jobs_expel(connections->jobs, &connection->session, "it sent a malformed message", connections->now_ns);
     say_fail(connections, connection, TRIB_ERR_INVALID, text);
 }
 
@@ -319,7 +320,7 @@ static void refuse_turn(struct trib_connections *connections, struct trib_connec
     trib_explain(text, "message %s has no place here in the dialogue", trib_message_name(message->kind));
     connections->stats.rejected_turn++;
     log_reject(connections, &connection->session.peer, text);
-    trib_jobs_expel(connections->jobs, &connection->session, "it sent a message out of turn");
+    trib_jobs_expel(connections->jobs, &connection->session, "it sent a message out of turn", connections->now_ns);
     say_fail(connections, connection, TRIB_ERR_INVALID, text);
 }
 
@@ -371,7 +372,7 @@ static void refuse_flood(struct trib_connections *connections, struct trib_conne
     static const char text[] = "it says more than 200 messages a second";
     connections->stats.rejected_flood++;
     log_reject(connections, &connection->session.peer, text);
-    trib_jobs_expel(connections->jobs, &connection->session, text);
+    trib_jobs_expel(connections->jobs, &connection->session, text, connections->now_ns);
     say_fail(connections, connection, TRIB_ERR_INVALID, "this rank says more than 200 messages a second");
 }
 

@@ -377,8 +377,8 @@ struct kind {
     bool (*fields)(struct trib_fields *f, struct trib_message *message);
     /* The stages at which it may come, from a rank, a switch below, a control plane that asks for a loan; and to a rank,
      * to a switch below, from a lender. What binds a sender further, the receiver knows: GONE of a rank is about a lost
-     * switch, GONE to a rank is said without a switch, DISPUTE and ROOT_ kinds are of ranks that are roots, DISPUTE also
-     * of a host. */
+     * switch, CLOSE before WELCOME is of one that returns, GONE to a rank is said without a switch, DISPUTE and ROOT_
+     * kinds are of ranks that are roots, DISPUTE also of a host. */
     uint8_t stages[TRIB_SENDER_COUNT];
 };
 
@@ -391,7 +391,7 @@ static const struct kind KINDS[TRIB_MESSAGE_KIND_COUNT] = {
     [TRIB_MESSAGE_MARK] = {"MARK", mark, {AFTER_REGISTER, AFTER_REGISTER, NO, AFTER_REGISTER, AFTER_REGISTER, NO}},
     [TRIB_MESSAGE_DESCRIBE] = {"DESCRIBE", describe, {NO, NO, NO, AFTER_WELCOME, AFTER_WELCOME, NO}},
     [TRIB_MESSAGE_OPERATION] = {"OPERATION", operation, {AFTER_WELCOME, AFTER_WELCOME, NO, NO, NO, NO}},
-    [TRIB_MESSAGE_CLOSE] = {"CLOSE", mark, {AFTER_WELCOME, AFTER_WELCOME, NO, NO, NO, NO}},
+    [TRIB_MESSAGE_CLOSE] = {"CLOSE", mark, {AFTER_JOIN, AFTER_JOIN, NO, NO, NO, NO}},
     [TRIB_MESSAGE_CLOSED] = {"CLOSED", nothing, {NO, NO, NO, AFTER_JOIN, AFTER_JOIN, NO}},
     [TRIB_MESSAGE_ABORT] = {"ABORT", failure, {AFTER_JOIN, AFTER_JOIN, NO, NO, NO, AFTER_JOIN}},
     [TRIB_MESSAGE_FAIL] = {"FAIL", failure, {NO, AFTER_JOIN, NO, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN}},
