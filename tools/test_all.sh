@@ -83,8 +83,10 @@ run_tsan() {
         TRIB_PATIENCE=4 tests tsan-scripts build-tsan -R '^integration/(http|events|switches)\.user$'
 }
 
+# Simulations have one thread, and take ten times as long.
 run_tsan_all() {
-    step build-tsan preset tsan && TRIB_PATIENCE=10 tests tsan-all build-tsan -L '^(io|comm|control|switchd|cli|user)$'
+    step build-tsan preset tsan && TRIB_PATIENCE=10 tests tsan-all build-tsan -L '^(io|comm|control|switchd|cli|user)$' \
+        -E '^integration/(sim|accuracy|reproduce)\.user$'
 }
 
 # Threads that stand still now and then, before and behind system calls (tests/slow/slow_calls.c): what takes for granted that one is quick.
