@@ -106,6 +106,14 @@ static uint64_t script_next_timeout(const void *node)
     return TRIB_NEVER;
 }
 
+/* All of a script is in use; a shard asks after half a second without packets. */
+static uint32_t script_idle(const void *node, struct trib_range ranges[TRIB_IDLE_RANGES])
+{
+    (void)node;
+    (void)ranges;
+    return 0;
+}
+
 static const struct trib_switch_verbs script_verbs = {
     .size = script_size,
     .init = script_init,
@@ -113,6 +121,7 @@ static const struct trib_switch_verbs script_verbs = {
     .next_packet = script_next_packet,
     .next_event = script_next_event,
     .next_timeout = script_next_timeout,
+    .idle = script_idle,
 };
 
 /* A plane with a member of scripts on shard 0, whose child 0 is a socket of the test. */
