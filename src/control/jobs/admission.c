@@ -30,6 +30,7 @@ static uint32_t train_packets(uint32_t payload)
 static uint32_t train_of(const struct trib_job *job)
 {
     uint32_t train = train_packets(job->settings.payload);
+    TRIB_ASSERT(train > 0 && job->ways > 0); /* the places have dealt their roots */
     uint32_t share = (train + job->ways - 1) / job->ways;
     uint32_t least = train < TRAIN_LEAST ? train : TRAIN_LEAST;
     return share > least ? share : least;
@@ -182,6 +183,7 @@ static uint32_t largest_window(const struct trib_jobs *jobs, const struct trib_j
 {
     uint32_t packet = TRIB_HEADER_SIZE + job->settings.payload;
     uint32_t senders = job->has_peers ? TRIB_PEERS_MAX : job->children; /* to one socket */
+    TRIB_ASSERT(senders > 0);
     uint32_t window = room_for(jobs, job, NULL) / packet / senders;
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         if (job->ranks[i].via != 0 && job->ranks[i].room != 0) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "control/jobs/jobs.h"
+#include "core/assert.h"
 #include "io/clock.h"
 #include "io/explain.h"
 
@@ -61,6 +62,7 @@ void trib_job_operation(struct trib_jobs *jobs, struct trib_job *job, uint32_t i
 static void ask(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence, const uint32_t rank[2],
                 uint64_t now_ns)
 {
+    TRIB_ASSERT(rank[0] < job->settings.ranks && rank[1] < job->settings.ranks);
     const struct trib_message message = {.kind = TRIB_MESSAGE_DESCRIBE, .describe = {.sequence = sequence}};
     job->dispute = (struct trib_dispute){.sequence = sequence, .deadline_ns = now_ns + DISPUTE_NS};
     for (unsigned i = 0; i < 2; i++) {

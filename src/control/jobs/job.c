@@ -8,6 +8,7 @@
 
 #include "control/jobs/places.h"
 #include "control/roots/lend.h"
+#include "core/assert.h"
 #include "io/explain.h"
 
 void trib_jobs_say(const struct trib_jobs *jobs, enum trib_log_level level, const char *format, ...)
@@ -69,6 +70,7 @@ void trib_text_clean(char *text)
 void trib_rank_let_go(struct trib_jobs *jobs, struct trib_rank *rank)
 {
     if (rank->session) {
+        TRIB_ASSERT(rank->session->job != NULL); /* C-1: who has a place is of its job */
         rank->session->job = NULL;
         jobs->output.end(jobs->output.owner, rank->session);
         rank->session = NULL;
@@ -85,6 +87,19 @@ void trib_rank_send_closed(struct trib_jobs *jobs, struct trib_rank *rank)
     trib_rank_let_go(jobs, rank);
 }
 
+void trib_job_enter(struct trib_job *job, enum trib_job_state state)
+{
+    static const bool follows[TRIB_JOB_RUNNING + 1][TRIB_JOB_RUNNING + 1] = {
+        [TRIB_JOB_NONE] = {[TRIB_JOB_JOINING] = true},
+        [TRIB_JOB_JOINING] = {[TRIB_JOB_STARTING] = true},
+        [TRIB_JOB_STARTING] = {[TRIB_JOB_RUNNING] = true, [TRIB_JOB_JOINING] = true},
+        [TRIB_JOB_RUNNING] = {[TRIB_JOB_JOINING] = true},
+    };
+    TRIB_ASSERT(follows[job->state][state]);
+    TRIB_ASSERT(job->is_open == (state != TRIB_JOB_JOINING)); /* slots are there from WELCOME to the end */
+    job->state = state;
+}
+
 void trib_job_close_plane(struct trib_jobs *jobs, struct trib_job *job)
 {
     if (job->is_open) {
@@ -92,6 +107,7 @@ void trib_job_close_plane(struct trib_jobs *jobs, struct trib_job *job)
         if (places->close) {
             places->close(jobs, job);
         }
+        TRIB_ASSERT(jobs->memory_used >= job->slot_bytes); /* C-14 */
         jobs->memory_used -= job->slot_bytes;
         job->is_open = false;
     }
@@ -112,6 +128,7 @@ void trib_job_free(struct trib_jobs *jobs, struct trib_job *job)
         link = &(*link)->next;
     }
     trib_job_close_plane(jobs, job); /* which finds it */
+    TRIB_ASSERT(jobs->count > 0);
     *link = job->next;
     jobs->count--;
     trib_job_part(jobs, job);
@@ -122,6 +139,7 @@ void trib_job_fail(struct trib_jobs *jobs, struct trib_job *job, enum trib_statu
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_FAIL, .fail = {.status = status}};
     bool goes_on = status == TRIB_ERR_SWITCH && job->meeting.len > 0; /* those who do need who has closed */
+    TRIB_ASSERT(status < TRIB_OK && status >= TRIB_ERR_CHECK);
     trib_explain(message.fail.text, "%s", text);
     trib_jobs_say(jobs, TRIB_LOG_WARN, "job %s ended: %s", job->name, text);
     jobs->stats.failed[-status]++;

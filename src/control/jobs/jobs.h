@@ -298,6 +298,8 @@ bool trib_job_is_empty(const struct trib_job *job);
 bool trib_job_is_complete(const struct trib_job *job);
 /* Its lowest rank that is there, or else its last. */
 uint32_t trib_job_first_rank(const struct trib_job *job);
+/* To the next state, of those that may follow. */
+void trib_job_enter(struct trib_job *job, enum trib_job_state state);
 /* Ends a session, after what was sent to it. */
 void trib_rank_let_go(struct trib_jobs *jobs, struct trib_rank *rank);
 /* CLOSED to a rank, which needs nothing any more, and the end of its session. */

@@ -383,7 +383,7 @@ struct trib_job *trib_job_create(struct trib_jobs *jobs, const struct trib_messa
     }
     memcpy(job->name, join->join.job, sizeof job->name);
     memcpy(job->run, join->join.run, sizeof job->run);
-    job->state = TRIB_JOB_JOINING;
+    trib_job_enter(job, TRIB_JOB_JOINING);
     job->has_peers = trib_join_has_peers(join->join.settings.scheme);
     job->is_return = join->join.known.communicator != 0;
     job->was_running = join->join.was_ready;
@@ -534,9 +534,7 @@ static uint32_t bury_sessions(struct trib_jobs *jobs, struct trib_job *job, cons
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         struct trib_rank *rank = &job->ranks[i];
         if (is_buried(rank, session, message)) {
-            rank->session->job = NULL;
-            jobs->output.end(jobs->output.owner, rank->session);
-            rank->session = NULL;
+            trib_rank_let_go(jobs, rank);
             trib_jobs_say(jobs, TRIB_LOG_INFO, "job %s: rank %u (%s) has left: its switch has started anew", job->name,
                           i, rank->name);
         }
@@ -559,10 +557,7 @@ static void take_place(struct trib_jobs *jobs, struct trib_job *job, struct trib
     } else if (message->join.known.communicator != 0) {
         job->grant.window = trib_least(job->grant.window, message->join.known.window);
     }
-    if (rank->session) {
-        rank->session->job = NULL;
-        jobs->output.end(jobs->output.owner, rank->session);
-    }
+    trib_rank_let_go(jobs, rank);
     trib_job_place_rank(job, session, message);
     job->has_trees = false; /* its processes are others */
     job->was_running = job->was_running || rank->was_ready;

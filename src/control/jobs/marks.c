@@ -5,6 +5,7 @@
 
 #include "control/jobs/places.h"
 #include "control/roots/roots.h"
+#include "core/assert.h"
 #include "io/clock.h"
 #include "io/explain.h"
 
@@ -104,6 +105,7 @@ void trib_job_await_closed(struct trib_jobs *jobs, struct trib_job *job, struct 
 void trib_job_tell_places(struct trib_jobs *jobs, struct trib_job *job, uint32_t index)
 {
     const struct trib_places *places = trib_job_places(jobs, job);
+    TRIB_ASSERT(job->ranks[index].mark <= TRIB_SEQUENCE_MAX); /* I3 */
     if (places->join) {
         places->join(jobs, job, index, job->ranks[index].mark);
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "control/jobs/start.h"
+#include "core/assert.h"
 #include "io/explain.h"
 #include "schemes/schemes.h"
 
@@ -152,11 +153,13 @@ struct trib_opening *trib_opening_create(const struct trib_job *job, const struc
                 at[branch->count++] = (uint16_t)i;
             }
         }
+        TRIB_ASSERT(branch->count > 0); /* C-5 */
         const struct trib_rank *first = &job->ranks[at[0]];
         branch->is_switch = first->via != 0;
         spread(first, job->grant.roots, branch->address);
         at += branch->count;
     }
+    TRIB_ASSERT(job->children > 0 && job->grant.roots >= 1 && job->grant.roots <= TRIB_ROOTS_MAX);
     struct trib_opening *opening = &whole->opening;
     trib_job_session(job, &opening->session);
     opening->ranks = job->settings.ranks;

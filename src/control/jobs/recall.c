@@ -65,7 +65,7 @@ void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *l
     }
     jobs->stats.recalled++;
     jobs->incarnation++;
-    job->state = TRIB_JOB_JOINING;
+    trib_job_enter(job, TRIB_JOB_JOINING);
     job->is_return = true;
     job->is_recalled = true;
     job->children = 0;

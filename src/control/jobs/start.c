@@ -160,7 +160,7 @@ static void welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
                                                .meeting = job->meeting}};
     char memory[TRIB_UNITS_TEXT_MAX];
     trib_format_size(job->slot_bytes, memory);
-    job->state = TRIB_JOB_STARTING;
+    trib_job_enter(job, TRIB_JOB_STARTING);
     job->waits_ns = now_ns;
     job->deadline_ns = now_ns + jobs->config->join_timeout_ns;
     bool has_group = job->grant.group != 0 && trib_job_group_is_ours(jobs, job);
@@ -204,6 +204,7 @@ static uint32_t next_boot(struct trib_jobs *jobs, const struct trib_job *job)
 void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
+    TRIB_ASSERT(job->state == TRIB_JOB_JOINING && trib_job_is_complete(job));
     if (!trib_job_settles_ring(jobs, job)) {
         return;
     }
@@ -295,7 +296,7 @@ void trib_job_choose_multicast(const struct trib_jobs *jobs, struct trib_job *jo
 static void run(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     trib_job_choose_multicast(jobs, job);
-    job->state = TRIB_JOB_RUNNING;
+    trib_job_enter(job, TRIB_JOB_RUNNING);
     job->was_running = true;
     job->deadline_ns = TRIB_NEVER;
     job->probe_ns = TRIB_NEVER;
@@ -347,6 +348,7 @@ void trib_job_register(struct trib_jobs *jobs, struct trib_job *job, uint32_t in
 {
     struct trib_rank *rank = &job->ranks[index];
     rank->mark = mark > rank->mark ? mark : rank->mark;
+    TRIB_ASSERT(job->is_open); /* C-3 */
     rank->is_registered = true;
     trib_job_tell_places(jobs, job, index);
     if (job->state == TRIB_JOB_RUNNING) {

@@ -253,7 +253,7 @@ static void start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
         return;
     }
     choose_group(jobs, job);
-    job->state = TRIB_JOB_STARTING;
+    trib_job_enter(job, TRIB_JOB_STARTING);
     try_path(job, now_ns);
     for (struct trib_link *link = jobs->relay->first; link; link = link->next) {
         if (link->job == job) {
@@ -459,7 +459,7 @@ void trib_relay_job_on_timeout(struct trib_jobs *jobs, struct trib_job *job, uin
 void trib_relay_ready(struct trib_jobs *jobs, struct trib_job *job, struct trib_message *message)
 {
     if (job->state != TRIB_JOB_RUNNING) { /* all have registered: all have told their paths */
-        job->state = TRIB_JOB_RUNNING;
+        trib_job_enter(job, TRIB_JOB_RUNNING);
         jobs->stats.started++;
         trib_job_choose_multicast(jobs, job);
         trib_jobs_say(jobs, TRIB_LOG_INFO, "job %s runs: results by %s", job->name,

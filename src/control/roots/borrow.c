@@ -90,9 +90,7 @@ static void send_away(struct trib_jobs *jobs, struct trib_job *job, const char *
         struct trib_rank *rank = &job->ranks[i];
         if (rank->session) {
             jobs->output.send(jobs->output.owner, rank->session, &away);
-            rank->session->job = NULL;
-            jobs->output.end(jobs->output.owner, rank->session);
-            rank->session = NULL;
+            trib_rank_let_go(jobs, rank);
         }
     }
     if (trib_job_is_empty(job)) {
