@@ -345,8 +345,12 @@ char *trib_comm_say_waited(const struct trib_comm *comm, uint64_t now_ns, char *
 /* Until when the other ranks may come back as well: where this one is now they have as long as where it was before, or the
  * control plane could not name who is missing. */
 uint64_t trib_comm_return_time(const struct trib_comm *comm, uint64_t now_ns);
-/* The control plane waits as long as we do, and can say for whom: it may speak first. */
-#define TRIB_COMM_GRACE_NS (500 * TRIB_MILLISECOND_NS)
+/* Who has waited for limit_ns gives so much more to the control plane, which waits as long and can say for whom: it may
+ * have begun later, and its word is under way for as long as machines are busy. Who knows more speaks first. */
+static inline uint64_t trib_time_to_hear(uint64_t limit_ns)
+{
+    return limit_ns / 8 + TRIB_SECOND_NS / 2;
+}
 /* The session stands, but the switch has not answered for the switch timeout: it is gone. */
 void trib_comm_lose_silent(struct trib_comm *comm, uint64_t now_ns);
 /* Why there is no session, for texts. */

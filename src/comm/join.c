@@ -186,15 +186,21 @@ uint64_t trib_comm_last_outage_time(const struct trib_comm *comm)
     return trib_time_after(trib_time_after(comm->waits_ns, config->switch_timeout_ns), config->join_timeout_ns);
 }
 
+/* Our time is up at until_ns. */
+static uint64_t hearing_time(const struct trib_comm *comm, uint64_t until_ns)
+{
+    return trib_time_after(until_ns, trib_time_to_hear(comm->config.join_timeout_ns));
+}
+
 static void connected(struct trib_comm *comm, uint64_t now_ns)
 {
     comm->state = TRIB_COMM_JOINING;
     comm->retry_ns = TRIB_NEVER;
-    uint64_t deadline_ns = comm->was_running ? trib_comm_return_time(comm, now_ns) : comm->outage_deadline_ns;
+    uint64_t until_ns = comm->was_running ? trib_comm_return_time(comm, now_ns) : comm->outage_deadline_ns;
+    comm->state_deadline_ns = hearing_time(comm, until_ns);
     if (trib_comm_may_move(comm)) {
-        deadline_ns = trib_time_earlier(trib_comm_move_time(comm, now_ns), deadline_ns);
+        comm->state_deadline_ns = trib_time_earlier(trib_comm_move_time(comm, now_ns), comm->state_deadline_ns);
     }
-    comm->state_deadline_ns = trib_time_after(deadline_ns, TRIB_COMM_GRACE_NS);
     trib_ping_heard(&comm->ping, now_ns + comm->ping.gap_ns);
     send_join(comm);
     trib_comm_tell_close(comm); /* its time may be over before READY, and would be taken for its death */
@@ -421,7 +427,7 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
     }
     comm->away[0] = '\0';
     if (comm->was_running) { /* nobody who was waited for has gone on without this one */
-        comm->state_deadline_ns = trib_time_after(trib_comm_return_time(comm, now_ns), TRIB_COMM_GRACE_NS);
+        comm->state_deadline_ns = hearing_time(comm, trib_comm_return_time(comm, now_ns));
     }
     bool is_new = comm->grant.communicator == 0;
     comm->grant = message->welcome.grant;

@@ -36,7 +36,7 @@ uint64_t trib_comm_move_time(const struct trib_comm *comm, uint64_t now_ns)
 {
     uint64_t wait_ns = trib_time_earlier(comm->config.switch_timeout_ns, TOGETHER_NS);
     uint64_t lost_ns = comm->outage_deadline_ns > now_ns ? comm->outage_deadline_ns : now_ns;
-    return trib_time_after(lost_ns, wait_ns);
+    return trib_time_after(lost_ns, wait_ns + trib_time_to_hear(wait_ns));
 }
 
 void trib_comm_learn_meeting(struct trib_comm *comm, const struct trib_address *meeting)

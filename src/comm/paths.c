@@ -12,6 +12,7 @@
 #define PROBE_GAP_NS (20 * TRIB_MILLISECOND_NS)
 #define PROBE_LIMIT_NS (2 * TRIB_SECOND_NS)
 #define PROBES_LEAST 50U /* before it is said that none passes: time may go by while this process does not run */
+#define NAMED_NS (500 * TRIB_MILLISECOND_NS) /* before the control plane's time is up */
 #define GROUP_LIMIT_NS (150 * TRIB_MILLISECOND_NS)
 #define GROUP_BUFFER (8U << 20)
 
@@ -71,7 +72,7 @@ static bool open_groups(struct trib_comm *comm, const struct trib_grant *grant)
 static uint64_t probe_time(const struct trib_comm *comm, uint64_t now_ns)
 {
     uint64_t soon_ns = now_ns + PROBE_LIMIT_NS;
-    uint64_t late_ns = comm->has_moved ? trib_comm_return_time(comm, now_ns) - TRIB_COMM_GRACE_NS : 0;
+    uint64_t late_ns = comm->has_moved ? trib_comm_return_time(comm, now_ns) - NAMED_NS : 0;
     return late_ns > soon_ns ? late_ns : soon_ns;
 }
 

@@ -185,9 +185,30 @@ static void restart__twice_lets_the_control_plane_say_who_is_missing(void **stat
     close(fd);
     fd = take_join(&s, &join);
     assert_true(fd >= 0);
-    answer_until(fd, cut_ns + limit_ns + 600 * TRIB_MILLISECOND_NS); /* the grace of a deadline is 500 ms */
+    answer_until(fd, cut_ns + limit_ns + 600 * TRIB_MILLISECOND_NS);
     send_message(fd, &fail);
     end(&s, TRIB_ERR_TIMEOUT, fail.fail.text, 10000);
+    close(fd);
+}
+
+/* Both wait as long. A rank gives up not before the control plane, which knows who is late, has had the time to say so: it
+ * begins later, and its word is under way. */
+static void restart__lets_the_control_plane_speak_first(void **state)
+{
+    (void)state;
+    struct script s;
+    struct trib_message join;
+    begin(&s);
+    hurry(&s);
+    uint64_t limit_ns = s.config.join_timeout_ns = 2 * TRIB_SECOND_NS * patience();
+    start_rank(&s);
+    int fd = run(&s);
+    uint64_t cut_ns = trib_clock_ns();
+    close(fd);
+    fd = take_join(&s, &join);
+    answer_until(fd, TRIB_NEVER);
+    assert_true(trib_clock_ns() - cut_ns >= limit_ns + limit_ns / 8 + 500 * TRIB_MILLISECOND_NS);
+    end(&s, TRIB_ERR_TIMEOUT, "is back, but not all ranks of job default are; waited ", 8000);
     close(fd);
 }
 
@@ -715,6 +736,7 @@ int main(void)
         cmocka_unit_test(away__is_the_cause_when_time_is_up),
         cmocka_unit_test(cut__again_and_again_ends_in_time),
         cmocka_unit_test(cut__late_again_and_again_ends_in_time),
+        cmocka_unit_test(restart__lets_the_control_plane_speak_first),
         cmocka_unit_test(restart__twice_lets_the_control_plane_say_who_is_missing),
         cmocka_unit_test(window__of_another_place_is_not_in_the_digest),
         cmocka_unit_test(welcome__to_other_switches_than_before),
