@@ -611,6 +611,56 @@ static void close__of_a_rank_that_leaves_before_ready(void **state)
     }
 }
 
+/* It had closed, and leaves while its WELCOME is under way, or another rank has not come yet: the relays on its way wait
+ * for that, and then say for it what it has left to say. */
+static void close__of_a_rank_that_leaves_before_its_welcome(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct world world;
+        tree_make(&world, seed, 8);
+        tree_run(&world);
+        struct rank *leaver = &world.rank[5 + seed % 3];
+        struct rank *late = &world.rank[0];
+        leaver->mark = 100;
+        leaver->is_quiet = true;
+        node_kill(&world.node[0], false);
+        settle(&world);
+        node_restart(&world.node[0]);
+        leaver->is_dead = true; /* it comes last, or before one other */
+        late->is_dead = seed % 2 == 0;
+        tick(&world, SHORT);
+        rank_connect(&world, leaver);
+        rank_say(leaver, TRIB_MESSAGE_CLOSE);
+        const struct trib_session *session = &leaver->wire->session;
+        while (!session->link || !session->link->is_up || !session->link->holds_close) {
+            assert_true(move_one(&world));
+        }
+        for (uint64_t moves = 0; moves < seed / 2; moves++) {
+            (void)move_one(&world);
+        }
+        rank_kill(leaver);
+        settle(&world);
+        late->is_dead = false;
+        tick(&world, SHORT);
+        for (uint32_t i = 0; i < 8; i++) {
+            const struct rank *rank = &world.rank[i];
+            assert_true(rank == leaver || (rank->is_running && rank->readies == 2 && rank->failure == TRIB_OK));
+            world.rank[i].mark = 100;
+            rank_say(&world.rank[i], TRIB_MESSAGE_CLOSE);
+        }
+        settle(&world);
+        for (uint32_t i = 0; i < 8; i++) {
+            assert_int_equal(world.rank[i].is_closed, &world.rank[i] != leaver);
+        }
+        for (unsigned i = 0; i < 4; i++) {
+            assert_null(world.node[i].jobs.first);
+            assert_true(i == 0 || !world.node[i].jobs.relay->first);
+        }
+        world_end(&world);
+    }
+}
+
 /* It did not wait: its switch says that it is gone. What it had is gone with it, so that nobody waits for it for
  * long. */
 static void close__of_a_rank_that_has_left(void **state)
@@ -719,6 +769,7 @@ int main(void)
         cmocka_unit_test(close__who_waits_outside_comes_back_with_all),
         cmocka_unit_test(close__of_a_rank_that_is_waited_for_is_named),
         cmocka_unit_test(close__of_a_rank_that_leaves_before_ready),
+        cmocka_unit_test(close__of_a_rank_that_leaves_before_its_welcome),
         cmocka_unit_test(close__of_a_rank_that_has_left),
         cmocka_unit_test(random__deaths_and_restarts),
     };

@@ -30,7 +30,9 @@ static void send_up(const struct trib_jobs *jobs, struct trib_link *link, const 
 
 static void send_down(const struct trib_jobs *jobs, const struct trib_link *link, const struct trib_message *message)
 {
-    jobs->output.send(jobs->output.owner, link->down, message);
+    if (link->down) {
+        jobs->output.send(jobs->output.owner, link->down, message);
+    }
 }
 
 static struct trib_rank *rank_of(const struct trib_link *link)
@@ -89,7 +91,7 @@ static bool is_buried(const struct trib_link *link, const struct trib_session *s
 {
     const struct trib_message *join = &link->join;
     return !link->job && strcmp(join->join.job, message->join.job) == 0 &&
-           trib_join_buries(message, &session->peer, join->join.via, join->join.data_port[0], &link->down->peer);
+           trib_join_buries(message, &session->peer, join->join.via, join->join.data_port[0], &link->place.peer);
 }
 
 /* Ends what a dead relay has left of this job here, before its WELCOME: without a word, which says the same to the
@@ -138,6 +140,7 @@ static void take_join(struct trib_jobs *jobs, struct trib_session *session, cons
     }
     link->burials = bury_links(jobs, session, message);
     link->down = session;
+    link->place = (struct trib_session){.peer = session->peer, .local = session->local, .link = link};
     link->join = *message;
     link->next = relay->first;
     relay->first = link;
@@ -159,7 +162,7 @@ static struct trib_message make_join(const struct trib_jobs *jobs, const struct 
         trib_address_set_port(&message.join.address[i], 0);
     }
     if (message.join.via == 0) { /* the rank itself: what it says of its address does not count */
-        struct trib_address origin = link->down->peer;
+        struct trib_address origin = link->place.peer;
         trib_address_set_port(&origin, link->join.join.data_port[0]); /* which stays when it comes again */
         trib_address_format(&origin, message.join.origin);
         message.join.room = 0;        /* of its root, which is not needed here */
@@ -199,15 +202,6 @@ void trib_relay_connected(struct trib_jobs *jobs, struct trib_link *link, const 
 
 /* ---- from below ---- */
 
-static void say_gone(const struct trib_jobs *jobs, struct trib_link *link, const char *text)
-{
-    struct trib_message message = {.kind = TRIB_MESSAGE_GONE};
-    trib_explain(message.note.text, "%s", text);
-    if (link->is_up && !link->is_ending) {
-        send_up(jobs, link, &message);
-    }
-}
-
 /* MARK and CLOSE, and the second half of REGISTER: our nodes know it before anybody above does. */
 static bool take_mark(const struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *message)
 {
@@ -226,9 +220,12 @@ static bool take_mark(const struct trib_jobs *jobs, struct trib_link *link, cons
  * waits for a WELCOME that nobody takes any more. */
 static bool hold_close(struct trib_link *link, uint64_t mark)
 {
+    if (mark > TRIB_SEQUENCE_MAX) {
+        return false;
+    }
     link->holds_close = true;
     link->held_mark = mark > link->held_mark ? mark : link->held_mark;
-    return mark <= TRIB_SEQUENCE_MAX;
+    return true;
 }
 
 static bool take_close(const struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *message)
@@ -263,14 +260,6 @@ static void take_stall(struct trib_jobs *jobs, struct trib_link *link, const str
     send_up(jobs, link, &passed);
 }
 
-/* The rank of this link is gone; if it had sent CLOSE, it has left as it may. */
-static void count_left(const struct trib_link *link)
-{
-    if (link->job && link->is_closing) {
-        link->job->closed++;
-    }
-}
-
 /* What another relay may say; and a rank, that it leaves this switch for the meeting. */
 static bool take_word_of_relay(struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *message)
 {
@@ -285,16 +274,13 @@ static bool take_word_of_relay(struct trib_jobs *jobs, struct trib_link *link, c
         return true;
     }
     if (message->kind == TRIB_MESSAGE_GONE) {
-        trib_relay_register_left(jobs, link);
+        trib_relay_leave(jobs, link, message);
+        return true;
     }
     if (link->is_up) {
         send_up(jobs, link, message);
     }
-    link->is_ending = true; /* GONE, FAIL: its last words */
-    if (message->kind == TRIB_MESSAGE_GONE) {
-        count_left(link);
-        trib_relay_remove(jobs, link, NULL);
-    }
+    link->is_ending = true; /* FAIL: its last word */
     return true;
 }
 
@@ -378,13 +364,12 @@ void trib_relay_pinged_from_above(const struct trib_jobs *jobs, const struct tri
 void trib_relay_expel(struct trib_jobs *jobs, struct trib_session *session, const char *cause)
 {
     struct trib_link *link = session->link;
+    struct trib_message gone = {.kind = TRIB_MESSAGE_GONE};
     if (link) {
-        trib_relay_register_left(jobs, link);
-        say_gone(jobs, link, cause);
-        count_left(link);
+        trib_explain(gone.note.text, "%s", cause);
         session->link = NULL; /* it is the caller's to end */
         link->down = NULL;
-        trib_relay_remove(jobs, link, NULL);
+        trib_relay_leave(jobs, link, &gone);
     }
 }
 

@@ -19,16 +19,17 @@
  * `end`. */
 struct trib_link {
     struct trib_link *next;
-    struct trib_session *down;
-    struct trib_job *job;     /* NULL before WELCOME */
-    struct trib_message join; /* as it came; the rank's place in its job is made of it */
-    bool is_up;               /* the JOIN has left */
-    bool is_started;          /* WELCOME was passed on */
-    bool is_closing;          /* CLOSE was passed on: its end is no surprise */
-    bool is_ending;           /* FAIL or GONE was: nothing more is */
-    bool holds_paths;         /* PATHS waits for our own path to the parent */
-    bool holds_register;      /* and REGISTER behind it */
-    bool holds_close;         /* and CLOSE, which came before REGISTER was passed on */
+    struct trib_session *down; /* NULL: its rank is gone, and has something to say yet (trib_relay_leave) */
+    struct trib_session place; /* the rank's in its job, whether its session stands or not */
+    struct trib_job *job;      /* NULL before WELCOME */
+    struct trib_message join;  /* as it came; the rank's place in its job is made of it */
+    bool is_up;                /* the JOIN has left */
+    bool is_started;           /* WELCOME was passed on */
+    bool is_closing;           /* CLOSE was passed on: its end is no surprise */
+    bool is_ending;            /* FAIL or GONE was: nothing more is */
+    bool holds_paths;          /* PATHS waits for our own path to the parent */
+    bool holds_register;       /* and REGISTER behind it */
+    bool holds_close;          /* and CLOSE, which came before REGISTER was passed on */
     uint64_t held_mark;
     uint32_t burials; /* as in struct trib_rank */
 };
@@ -100,8 +101,9 @@ void trib_relay_welcome(struct trib_jobs *jobs, struct trib_link *link, const st
 void trib_relay_paths(struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *message,
                       uint64_t now_ns);
 bool trib_relay_register(struct trib_jobs *jobs, struct trib_link *link, uint64_t mark);
-/* The rank of this link is gone. What it has left to say, REGISTER and CLOSE, is said for it. */
-void trib_relay_register_left(const struct trib_jobs *jobs, struct trib_link *link);
+/* The rank of this link is gone; `gone` says so above. What it has left to say, REGISTER and CLOSE, is said for it before
+ * that, and for this the link stays until WELCOME has come: the others have theirs, perhaps, and count on it. */
+void trib_relay_leave(struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *gone);
 /* READY has come: says in it how results travel from here. */
 void trib_relay_ready(struct trib_jobs *jobs, struct trib_job *job, struct trib_message *message);
 /* This switch cannot carry the communicator: the root will tell everybody. */

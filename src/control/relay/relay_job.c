@@ -34,19 +34,24 @@ static void unlink_from(struct trib_relay *relay, struct trib_link *link)
     *at = link->next;
 }
 
+static void let_go(const struct trib_jobs *jobs, struct trib_link *link)
+{
+    if (link->down) {
+        link->down->link = NULL;
+        jobs->output.end(jobs->output.owner, link->down);
+        link->down = NULL;
+    }
+}
+
 void trib_relay_remove(struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *last)
 {
     struct trib_job *job = link->job;
     unlink_from(jobs->relay, link);
     jobs->relay->scout = jobs->relay->scout == link ? NULL : jobs->relay->scout;
-    if (link->down) {
-        link->down->link = NULL;
-        if (last) {
-            jobs->output.send(jobs->output.owner, link->down, last);
-        }
-        jobs->output.end(jobs->output.owner, link->down);
-        link->down = NULL;
+    if (link->down && last) {
+        jobs->output.send(jobs->output.owner, link->down, last);
     }
+    let_go(jobs, link);
     if (job) {
         job->ranks[link->join.join.rank].session = NULL;
         link->job = NULL;
@@ -94,6 +99,45 @@ void trib_relay_refuse(struct trib_jobs *jobs, const struct trib_job *job, enum 
             send_up(jobs, link, &message);
         }
     }
+}
+
+/* ---- the last words of a rank ---- */
+
+static void pass_register(const struct trib_jobs *jobs, struct trib_link *link, uint64_t mark)
+{
+    const struct trib_data_plane *plane = &jobs->config->plane;
+    const struct trib_message message = {.kind = TRIB_MESSAGE_REGISTER, .mark = {.mark = mark}};
+    struct trib_rank *rank = &link->job->ranks[link->join.join.rank];
+    rank->mark = mark;
+    rank->is_registered = true;
+    plane->join(plane->plane, link->job->grant.communicator, link->join.join.rank, mark);
+    send_up(jobs, link, &message);
+    link->holds_register = false;
+    if (link->holds_close) {
+        const struct trib_message last = {.kind = TRIB_MESSAGE_CLOSE, .mark = {.mark = mark}};
+        send_up(jobs, link, &last);
+        link->holds_close = false;
+        link->is_closing = rank->is_closing = true;
+    }
+}
+
+void trib_relay_leave(struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *gone)
+{
+    bool can_speak = link->is_up && !link->is_ending;
+    if (can_speak && link->holds_close && !link->is_started) {
+        let_go(jobs, link);
+        return;
+    }
+    if (can_speak && link->holds_close) {
+        pass_register(jobs, link, link->held_mark);
+    }
+    if (can_speak) {
+        send_up(jobs, link, gone);
+    }
+    if (link->job && link->is_closing) { /* it has left as it may */
+        link->job->closed++;
+    }
+    trib_relay_remove(jobs, link, NULL);
 }
 
 /* ---- WELCOME ---- */
@@ -230,7 +274,9 @@ static void pass_welcome(struct trib_jobs *jobs, struct trib_link *link)
     if (jobs->config->also.count > 0) {
         trib_job_name_shards(jobs, job, &message);
     }
-    jobs->output.send(jobs->output.owner, link->down, &message);
+    if (link->down) {
+        jobs->output.send(jobs->output.owner, link->down, &message);
+    }
 }
 
 static void try_path(struct trib_job *job, uint64_t now_ns)
@@ -239,6 +285,23 @@ static void try_path(struct trib_job *job, uint64_t now_ns)
     job->probe_gap_ns = PATH_GAP_FIRST_NS;
     job->path_limit_ns = now_ns + PATH_LIMIT_NS;
     job->path_tries = 0;
+}
+
+/* Those that left before their WELCOME had come may go now. The job may be gone afterwards. */
+static void leave_late(struct trib_jobs *jobs, const struct trib_job *job)
+{
+    const struct trib_message gone = {.kind = TRIB_MESSAGE_GONE, .note = {.text = "it had closed"}};
+    struct trib_link *next;
+    uint32_t left = job->links;
+    for (struct trib_link *link = jobs->relay->first; link && left > 0; link = next) {
+        next = link->next;
+        if (link->job == job) {
+            left--;
+            if (!link->down) {
+                trib_relay_leave(jobs, link, &gone);
+            }
+        }
+    }
 }
 
 /* All that come over this switch have their WELCOME: our nodes must be there before any of them can send. */
@@ -264,6 +327,7 @@ static void start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
                   "job %s relayed: communicator %08x boot %08x, %u of %u ranks here, behind %u children, parent %s",
                   job->name, job->grant.communicator, job->grant.boot, job->links, job->settings.ranks, job->children,
                   jobs->relay->parent);
+    leave_late(jobs, job);
 }
 
 void trib_relay_welcome(struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *message,
@@ -285,7 +349,7 @@ void trib_relay_welcome(struct trib_jobs *jobs, struct trib_link *link, const st
         give_up_link(jobs, link, TRIB_ERR_REFUSED, "its parent welcomed one rank twice");
         return;
     }
-    trib_job_place_rank(job, link->down, &link->join);
+    trib_job_place_rank(job, &link->place, &link->join);
     link->job = job;
     job->links++;
     if (job->links == job->expected) {
@@ -300,31 +364,6 @@ static void pass_paths(const struct trib_jobs *jobs, struct trib_link *link)
     const struct trib_message message = {.kind = TRIB_MESSAGE_PATHS, .paths = {.unicast = true}};
     send_up(jobs, link, &message);
     link->holds_paths = false;
-}
-
-static void pass_register(const struct trib_jobs *jobs, struct trib_link *link, uint64_t mark)
-{
-    const struct trib_data_plane *plane = &jobs->config->plane;
-    const struct trib_message message = {.kind = TRIB_MESSAGE_REGISTER, .mark = {.mark = mark}};
-    struct trib_rank *rank = &link->job->ranks[link->join.join.rank];
-    rank->mark = mark;
-    rank->is_registered = true;
-    plane->join(plane->plane, link->job->grant.communicator, link->join.join.rank, mark);
-    send_up(jobs, link, &message);
-    link->holds_register = false;
-    if (link->holds_close) {
-        const struct trib_message last = {.kind = TRIB_MESSAGE_CLOSE, .mark = {.mark = mark}};
-        send_up(jobs, link, &last);
-        link->holds_close = false;
-        link->is_closing = rank->is_closing = true;
-    }
-}
-
-void trib_relay_register_left(const struct trib_jobs *jobs, struct trib_link *link)
-{
-    if (link->is_started && link->holds_close && !link->is_ending) {
-        pass_register(jobs, link, link->held_mark);
-    }
 }
 
 /* The path to the parent has answered on every root: nobody is held up any more. */
