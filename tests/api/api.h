@@ -89,28 +89,29 @@ enum api_odd {
 };
 
 /* Steps: name in the text. Those from DIFFER on end the communicator for the ranks of it. */
-#define API_STEP_MAP(X)                                                                                         \
-    X(NONE, "none")                                                                                             \
-    X(CALL, "call")                                                                                             \
-    X(GROUP, "group")                                                                                           \
-    X(WAIT, "wait")       /* collects all requests of the communicator */                                       \
-    X(INVALID, "invalid") /* a call that is refused and changes nothing */                                      \
-    X(SPLIT, "split")                                                                                           \
-    X(SUBSET, "subset")                                                                                         \
-    X(CLOSE, "close")                                                                                           \
-    X(FORK, "fork")                 /* a child of one rank tries all calls; it exits, or stays until the end */ \
-    X(RESTART, "restart")           /* a switch is killed and started again */                                  \
-    X(THREADS, "threads")           /* two communicators, a thread of each rank for each */                     \
-    X(LAUNCHES, "launches")         /* two launches of one job name at once */                                  \
-    X(ASK, "ask")                   /* stats, names, progress */                                                \
-    X(DIFFER, "differ")             /* one rank calls something else */                                         \
-    X(DIFFER_SPLIT, "differ_split") /* one rank calls what looks like the exchange of a split */                \
-    X(ABORT, "abort")                                                                                           \
-    X(LEAVE, "leave") /* all but one rank close */                                                              \
-    X(DIE, "die")     /* one rank is killed; processes only */                                                  \
-    X(LATE, "late")   /* one rank does not call: the others' operation times out */                             \
-    X(LOSE, "lose")   /* the switch is killed and does not come back */                                         \
-    X(EXIT, "exit")   /* one rank closes all that it has, and its process ends; processes only */
+#define API_STEP_MAP(X)                                                                                          \
+    X(NONE, "none")                                                                                              \
+    X(CALL, "call")                                                                                              \
+    X(GROUP, "group")                                                                                            \
+    X(WAIT, "wait")       /* collects all requests of the communicator */                                        \
+    X(INVALID, "invalid") /* a call that is refused and changes nothing */                                       \
+    X(SPLIT, "split")                                                                                            \
+    X(SUBSET, "subset")                                                                                          \
+    X(CLOSE, "close")                                                                                            \
+    X(FORK, "fork")                 /* a child of one rank tries all calls; it exits, or stays until the end */  \
+    X(RESTART, "restart")           /* a switch is killed and started again */                                   \
+    X(THREADS, "threads")           /* two communicators, a thread of each rank for each */                      \
+    X(LAUNCHES, "launches")         /* two launches of one job name at once */                                   \
+    X(ASK, "ask")                   /* stats, names, progress */                                                 \
+    X(DIFFER, "differ")             /* one rank calls something else */                                          \
+    X(DIFFER_SPLIT, "differ_split") /* one rank calls what looks like the exchange of a split */                 \
+    X(ABORT, "abort")                                                                                            \
+    X(LEAVE, "leave")     /* all but one rank close */                                                           \
+    X(DIE, "die")         /* one rank is killed; processes only */                                               \
+    X(LATE, "late")       /* one rank does not call: the others' operation times out */                          \
+    X(LOSE, "lose")       /* the switch is killed and does not come back */                                      \
+    X(HALFWAY, "halfway") /* so are the switches of all ranks, when half of a subset's have had their WELCOME */ \
+    X(EXIT, "exit")       /* one rank closes all that it has, and its process ends; processes only */
 
 enum api_step_kind {
 #define X(name, text) API_STEP_##name,
@@ -233,6 +234,10 @@ bool api_place_ready(enum api_place place);
 /* Kills the switch that a RESTART or LOSE of this place means, and starts it again at its port. False: the port is taken. */
 bool api_place_restart(enum api_place place, uint32_t which);
 void api_place_kill(enum api_place place, uint32_t which);
+/* Halts the switch of the odd ranks, and returns; a little later it and that of the even ranks are killed, for which the
+ * other waits. */
+void api_place_kill_halfway(enum api_place place);
+void api_place_await_kill(void);
 /* Port of the switch of a rank; of a rendezvous. */
 uint16_t api_place_port(enum api_place place, uint32_t rank);
 
@@ -251,8 +256,9 @@ struct api_shared {
     struct api_seat seat[API_RANKS_MAX];
     _Atomic uint32_t arrived[API_STEPS_MAX * 4 + 4]; /* meetings outside of the library */
     _Atomic uint32_t met[API_STEPS_MAX][2];          /* ranks of two launches */
-    _Atomic uint32_t skipped;                        /* 1: the machine did not permit this case */
-    uint64_t number;                                 /* of the case: part of its job name */
+    _Atomic bool is_halfway;
+    _Atomic uint32_t skipped; /* 1: the machine did not permit this case */
+    uint64_t number;          /* of the case: part of its job name */
     uint64_t patience;
     uint16_t rendezvous_port;
     int owner;                /* process id of the test: part of job names */
@@ -319,6 +325,11 @@ void api_make_invalid(struct api_run *run, struct api_view *view, const struct a
 void api_try_ended(struct api_run *run, struct api_view *view, uint32_t allowed);
 enum trib_status api_call_plain(struct trib_comm *comm, const struct api_call *call, const void *send, void *recv,
                                 struct trib_request **request);
+
+/* ---- rank.c ---- */
+
+/* Makes the communicator of a SPLIT or SUBSET: the next view. */
+void api_step_make(struct api_run *run, struct api_view *view, const struct api_step *step);
 
 /* ---- ends.c ---- */
 

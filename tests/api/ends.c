@@ -14,6 +14,7 @@
 #define BUFFER_BYTES (1U << 20) /* room for the longest tensor of a case on all ranks */
 #define LATE_NS (300 * TRIB_MILLISECOND_NS)
 #define CHILD_S 8
+#define JOIN_US 30000 /* for a JOIN to pass a switch on its way up */
 #define EXIT_US 30000 /* for the end of a process to be heard of: what ends later is seen as well, but less is found */
 
 /* ---- outside of the library ---- */
@@ -304,6 +305,38 @@ static void step_lose(struct api_run *run, struct api_view *view, const struct a
     }
 }
 
+static void use_subset(struct api_run *run, struct api_view *view, const struct api_step *step)
+{
+    struct api_view *made = &run->view[run->views];
+    struct api_step subset = *step;
+    subset.kind = API_STEP_SUBSET;
+    api_step_make(run, view, &subset);
+    if (made->comm != NULL) {
+        api_make_call(run, made, step);
+    }
+    api_make_call(run, view, step);
+}
+
+/* The odd ranks are in a call that makes a subset when their switch stands still; now the even ranks call it as well, and
+ * have their WELCOME; then both switches die. All goes on as if nothing had been. */
+static void step_halfway(struct api_run *run, struct api_view *view, const struct api_step *step)
+{
+    if (run->rank == 0) {
+        (void)usleep(JOIN_US * (useconds_t)run->shared->patience);
+        api_place_kill_halfway((enum api_place)run->c->setting[API_PLACE]);
+        atomic_store(&run->shared->is_halfway, true);
+    }
+    while (run->rank % 2 == 0 && !atomic_load(&run->shared->is_halfway)) {
+        (void)usleep(200);
+    }
+    if (view->comm != NULL && view->ended == 0) {
+        use_subset(run, view, step);
+    }
+    if (run->rank == 0) {
+        api_place_await_kill();
+    }
+}
+
 /* After it no rank is in the communicator's calls any more: a rank that closes sooner would end them another way. */
 static void conclude(struct api_run *run, struct api_view *view)
 {
@@ -355,6 +388,9 @@ void api_step_end(struct api_run *run, struct api_view *view, const struct api_s
         break;
     case API_STEP_LOSE:
         step_lose(run, view, step);
+        break;
+    case API_STEP_HALFWAY:
+        step_halfway(run, view, step);
         break;
     default:
         if (is_here && step->kind == API_STEP_DIFFER) {

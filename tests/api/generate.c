@@ -113,6 +113,11 @@ static bool is_switch_place(int64_t place)
     return place != API_HOST && place != API_NONE && place != API_NOWHERE;
 }
 
+static bool has_two_switches(int64_t place)
+{
+    return place == API_TREE || place == API_MIXED || place == API_OVER;
+}
+
 static bool has_quorum(const struct api_case *c)
 {
     return c->setting[API_SCHEME] == 2 || c->setting[API_SCHEME] == 3;
@@ -149,9 +154,25 @@ static void settle_odd(int64_t *s)
     s[API_ODD_RANK] = s[API_ODD] != API_ODD_NOTHING ? s[API_ODD_RANK] % s[API_RANKS] : 0;
 }
 
+/* Two switches with ranks, and more in flight than the ranks' sockets hold for all, as those of these switches do. */
+static void settle_halfway(struct api_case *c)
+{
+    int64_t *s = c->setting;
+    for (uint32_t i = 0; i < c->steps; i++) {
+        if (c->step[i].kind == API_STEP_HALFWAY) {
+            s[API_PLACE] = has_two_switches(s[API_PLACE]) ? s[API_PLACE] : API_TREE;
+            s[API_SCHEME] = has_quorum(c) ? 0 : s[API_SCHEME];
+            s[API_A_HOST] = s[API_A_HOST] > 1 ? 1 : s[API_A_HOST];
+            s[API_FALLBACK] = 1;
+            s[API_WINDOW] = 12 << 20;
+        }
+    }
+}
+
 static void settle_settings(struct api_case *c)
 {
     int64_t *s = c->setting;
+    settle_halfway(c);
     if (is_ring(c) && s[API_PLACE] != API_NONE && s[API_PLACE] != API_HOST) {
         s[API_SCHEME] = 1;
     }
@@ -191,6 +212,7 @@ static bool is_permitted(const struct api_case *c, const struct api_step *step)
                s[API_PLACE] == API_LOSSY || s[API_PLACE] == API_WITH;
     case API_STEP_EXIT:
     case API_STEP_DIE:
+    case API_STEP_HALFWAY:
         return s[API_RANKS] > 1;
     default:
         return s[API_PLACE] != API_NOWHERE;
@@ -225,6 +247,7 @@ static void clear_fields(struct api_step *step)
         [API_STEP_DIE] = FIELD(RANK) | FIELD(SALT),
         [API_STEP_LATE] = FIELD(COMM) | FIELD(RANK),
         [API_STEP_LOSE] = CALL_FIELDS | FIELD(RANK) | FIELD(MODE),
+        [API_STEP_HALFWAY] = CALL_FIELDS | FIELD(MODE),
         [API_STEP_EXIT] = FIELD(RANK) | FIELD(SALT),
     };
     for (int i = 0; i < API_FIELDS; i++) {
@@ -241,7 +264,7 @@ void api_settle(struct api_case *c)
     settle_settings(c);
     for (uint32_t i = 0; i < c->steps; i++) {
         struct api_step step = c->step[i];
-        bool makes = step.kind == API_STEP_SPLIT || step.kind == API_STEP_SUBSET;
+        bool makes = step.kind == API_STEP_SPLIT || step.kind == API_STEP_SUBSET || step.kind == API_STEP_HALFWAY;
         if (!is_permitted(c, &step) || has_ended || (makes && comms == API_COMMS_MAX)) {
             continue;
         }

@@ -19,22 +19,25 @@
 #include "unit/patience.h"
 
 #define NOBODY 0xff
+#define HALFWAY_US 30000 /* for the ranks of the switch that is not halted to get in as far as they can */
+#define ROOMY (128U << 20)
 
 /* A switch of the table: its shards, its parent, its lenders. */
 struct box {
     uint8_t threads, parent, lenders[2];
-    double rate; /* of faults */
+    double rate;     /* of faults */
+    uint32_t buffer; /* of its sockets, where they may hold more than those of ranks; 0: as ever */
 };
 
 enum { PLAIN, SHARDS, LOSSY, TOP, LOW_A, LOW_B, LENDER_A, LENDER_B, MAIN, OVER, UNDER };
 
 static const struct box boxes[API_SWITCHES] = {
-    [PLAIN] = {1, NOBODY, {NOBODY, NOBODY}, 0},    [SHARDS] = {3, NOBODY, {NOBODY, NOBODY}, 0},
-    [LOSSY] = {1, NOBODY, {NOBODY, NOBODY}, 0.01}, [TOP] = {2, NOBODY, {NOBODY, NOBODY}, 0},
-    [LOW_A] = {1, TOP, {NOBODY, NOBODY}, 0},       [LOW_B] = {1, TOP, {NOBODY, NOBODY}, 0},
-    [LENDER_A] = {1, NOBODY, {NOBODY, NOBODY}, 0}, [LENDER_B] = {1, NOBODY, {NOBODY, NOBODY}, 0},
-    [MAIN] = {1, NOBODY, {LENDER_A, LENDER_B}, 0}, [OVER] = {1, NOBODY, {LENDER_A, NOBODY}, 0},
-    [UNDER] = {1, OVER, {NOBODY, NOBODY}, 0},
+    [PLAIN] = {1, NOBODY, {NOBODY, NOBODY}, 0},           [SHARDS] = {3, NOBODY, {NOBODY, NOBODY}, 0},
+    [LOSSY] = {1, NOBODY, {NOBODY, NOBODY}, 0.01},        [TOP] = {2, NOBODY, {NOBODY, NOBODY}, 0, ROOMY},
+    [LOW_A] = {1, TOP, {NOBODY, NOBODY}, 0, ROOMY},       [LOW_B] = {1, TOP, {NOBODY, NOBODY}, 0, ROOMY},
+    [LENDER_A] = {1, NOBODY, {NOBODY, NOBODY}, 0, ROOMY}, [LENDER_B] = {1, NOBODY, {NOBODY, NOBODY}, 0},
+    [MAIN] = {1, NOBODY, {LENDER_A, LENDER_B}, 0},        [OVER] = {1, NOBODY, {LENDER_A, NOBODY}, 0, ROOMY},
+    [UNDER] = {1, OVER, {NOBODY, NOBODY}, 0, ROOMY},
 };
 
 /* Switches of a place, those that others need first; ranks go to `at`, in turn. */
@@ -58,6 +61,7 @@ static const struct site sites[API_PLACES] = {
 struct command {
     uint8_t box;
     bool kills, starts;
+    uint8_t halts; /* a switch that stands still until it is killed, together with box, behind the answer; or NOBODY */
 };
 
 static int keeper_in = -1, keeper_out = -1;
@@ -96,6 +100,7 @@ static int switch_process(uint8_t box, int ready_fd)
     config.http.len = 0;
     config.threads = b->threads;
     config.faults = (struct trib_faults){b->rate, b->rate, b->rate, b->rate, 1};
+    config.buffer = b->buffer != 0 ? b->buffer : config.buffer;
     config.join_timeout_ns = 6 * TRIB_SECOND_NS * patience();
     config.ready_fd = ready_fd;
     if (b->parent != NOBODY) {
@@ -130,6 +135,16 @@ static uint16_t start_switch(uint8_t box)
     return got > 0 ? (uint16_t)atoi(text) : 0;
 }
 
+static void kill_switch(uint8_t box)
+{
+    if (pids[box] > 0) {
+        (void)kill(pids[box], SIGKILL);
+        (void)waitpid(pids[box], NULL, 0);
+        pids[box] = 0;
+        switches[box].runs = false;
+    }
+}
+
 static void keep(int in, int out)
 {
     struct command command;
@@ -137,11 +152,10 @@ static void keep(int in, int out)
     while (read(in, &command, sizeof command) == (ssize_t)sizeof command) {
         uint8_t box = command.box;
         uint16_t port = 0;
-        if (command.kills && pids[box] > 0) {
-            (void)kill(pids[box], SIGKILL);
-            (void)waitpid(pids[box], NULL, 0);
-            pids[box] = 0;
-            switches[box].runs = false;
+        if (command.halts != NOBODY && pids[command.halts] > 0) {
+            (void)kill(pids[command.halts], SIGSTOP);
+        } else if (command.kills) {
+            kill_switch(box);
         }
         if (command.starts) {
             port = start_switch(box);
@@ -150,6 +164,11 @@ static void keep(int in, int out)
         }
         if (write(out, &port, sizeof port) != (ssize_t)sizeof port) {
             return;
+        }
+        if (command.halts != NOBODY) {
+            (void)usleep(HALFWAY_US * (useconds_t)patience());
+            kill_switch(box);
+            kill_switch(command.halts);
         }
     }
 }
@@ -175,9 +194,8 @@ void api_keeper_open(void)
 
 /* ---- the worker ---- */
 
-static uint16_t tell_keeper(uint8_t box, bool kills, bool starts)
+static uint16_t tell_keeper(struct command command)
 {
-    struct command command = {box, kills, starts};
     uint16_t port = 0;
     if (write(keeper_in, &command, sizeof command) != (ssize_t)sizeof command ||
         read(keeper_out, &port, sizeof port) != (ssize_t)sizeof port) {
@@ -191,7 +209,7 @@ bool api_place_ready(enum api_place place)
 {
     for (uint32_t i = 0; i < 3; i++) {
         uint8_t box = sites[place].needs[i];
-        if (box != NOBODY && !switches[box].runs && tell_keeper(box, false, true) == 0) {
+        if (box != NOBODY && !switches[box].runs && tell_keeper((struct command){box, false, true, NOBODY}) == 0) {
             return false;
         }
     }
@@ -209,12 +227,22 @@ bool api_place_restart(enum api_place place, uint32_t which)
 {
     uint8_t box = victim(place, which);
     uint16_t port = switches[box].port;
-    return tell_keeper(box, true, true) == port;
+    return tell_keeper((struct command){box, true, true, NOBODY}) == port;
 }
 
 void api_place_kill(enum api_place place, uint32_t which)
 {
-    (void)tell_keeper(victim(place, which), true, false);
+    (void)tell_keeper((struct command){victim(place, which), true, false, NOBODY});
+}
+
+void api_place_kill_halfway(enum api_place place)
+{
+    (void)tell_keeper((struct command){sites[place].at[0], true, false, sites[place].at[1]});
+}
+
+void api_place_await_kill(void)
+{
+    (void)tell_keeper((struct command){.halts = NOBODY}); /* it answers when it has done what it was told before */
 }
 
 uint16_t api_place_port(enum api_place place, uint32_t rank)

@@ -117,7 +117,7 @@ void api_configure(const struct api_run *run, struct trib_config *config)
     config->timeout_ns = OPERATION_S * TRIB_SECOND_NS * patience;
     config->switch_timeout_ns = SWITCH_S * TRIB_SECOND_NS * patience;
     for (uint32_t i = 0; i < run->c->steps; i++) {
-        if (run->c->step[i].kind == API_STEP_LOSE) {
+        if (run->c->step[i].kind == API_STEP_LOSE || run->c->step[i].kind == API_STEP_HALFWAY) {
             config->switch_timeout_ns = TRIB_SECOND_NS / 2;
         }
         if (run->c->step[i].kind == API_STEP_EXIT) {
@@ -178,7 +178,7 @@ static bool needs_pairs(const struct api_case *c)
     return c->setting[API_PLACE] != API_HOST && strncmp(api_scheme_name(c->setting[API_SCHEME]), "hybrid", 6) == 0;
 }
 
-static void step_make(struct api_run *run, struct api_view *view, const struct api_step *step)
+void api_step_make(struct api_run *run, struct api_view *view, const struct api_step *step)
 {
     struct api_view *next = &run->view[run->views++];
     struct trib_comm *made = view->comm;
@@ -347,7 +347,7 @@ static void take_step(struct api_run *run, const struct api_step *step)
         return;
     case API_STEP_SPLIT:
     case API_STEP_SUBSET:
-        step_make(run, view, step);
+        api_step_make(run, view, step);
         return;
     case API_STEP_CLOSE:
         close_view(run, view);

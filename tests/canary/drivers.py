@@ -19,6 +19,7 @@ JOB_START = "src/control/jobs/start.c"
 CONNECTIONS = "src/control/server/connections.c"
 COMMUNICATOR = "src/comm/communicator.c"
 COMM_JOIN = "src/comm/join.c"
+COMM_WORKER = "src/comm/worker.c"
 ROOTS = "src/control/roots/roots.c"
 PEERS = "src/control/jobs/peers.c"
 WORDS = "src/control/words/words.c"
@@ -220,6 +221,11 @@ DRIVERS = [
         edits=((COMM_JOIN, "grant->communicator == known->communicator && grant->salt == known->salt &&",
                 "grant->communicator == known->communicator &&"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_comm_turns"),
+    Canary(
+        "comm-window-in-digest", "I8", "ranks that were granted different windows, at two places, never meet again",
+        edits=((COMM_WORKER, "session->lookahead = (grant->slots + 1) / 2 * grant->roots;",
+                "session->lookahead = grant->window * grant->roots;"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_comm_session"),
     Canary(
         "comm-ready-any-time", "I3", "READY is taken whatever the session's state",
         edits=((WORDS, "{\"READY\", ready, {NO, NO, NO, REGISTERED,",
