@@ -338,6 +338,12 @@ void api_step_fork(struct api_run *run, struct api_view *view, const struct api_
 /* Waits until that many ranks, those of the case that are alive, have come to this meeting. */
 void api_meet(struct api_run *run);
 
+/* ---- twins.c ---- */
+
+/* Two allreduces that have one digest as the next call of this communicator, and different types; all ranks find the same.
+ * False: there are none among those that are looked at. */
+bool api_twins(struct trib_comm *comm, struct api_call *one, struct api_call *other);
+
 /* ---- launches.c ---- */
 
 void api_step_launches(struct api_run *run, const struct api_step *step);

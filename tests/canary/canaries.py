@@ -65,6 +65,8 @@ NO_CLOCK = Never("it has no clock: that a loss is found later costs it nothing")
 PROBED_ALL_THE_SAME = Never("who lacks M asks for it by PROBE as well, so the marks come all the same, only later")
 OLD_BOOT = Never("an old result is right, an old M is not above the new one, and an old ASK costs a packet")
 
+ONE_DIGEST_ONE_FORM = Never("operations of one digest have one form in it")
+
 MARKS_NOT_KEPT = Never("it does not keep whose parts came marked")
 
 NO_HOST = Never("its ranks are not on one host")
@@ -348,6 +350,11 @@ CANARIES = [
 """),),
         world=LANE, search=LANE, first="differ", test="unit/test_switchml_switch"),
 
+    Canary(
+        "misfit-unsaid", "I10", "parts of one digest and different types wait for each other, and nobody is named",
+        edits=((SWITCH, "    if (drop == TRIB_DROP_DIGEST || drop == TRIB_DROP_SHAPE) {\n        take_misfit(",
+                "    if (drop == TRIB_DROP_DIGEST) {\n        take_misfit("),),
+        world=ONE_DIGEST_ONE_FORM, search=ONE_DIGEST_ONE_FORM, test="unit/test_switchml_switch"),
     Canary(
         "every-reduction-a-sum", "I10", "a switch adds up whatever it is asked for",
         edits=((SWITCH, "trib_row_add(k, type, (enum trib_reduction)slot->reduction, row,", "trib_row_add(k, type, TRIB_SUM, row,"),),
