@@ -6,12 +6,15 @@
 #include <string.h>
 
 #include "comm/communicator.h"
+#include "core/lane.h"
 #include "io/clock.h"
 #include "io/log.h"
 
-#define PROBE_GAP_NS (20 * TRIB_MILLISECOND_NS)
-#define PROBE_LIMIT_NS (2 * TRIB_SECOND_NS)
-#define PROBES_LEAST 50U /* before it is said that none passes: time may go by while this process does not run */
+#define GAP_FIRST_NS (20 * TRIB_MILLISECOND_NS)
+#define GAP_LAST_NS (100 * TRIB_MILLISECOND_NS)
+#define GAP_RANK_NS \
+    (TRIB_MILLISECOND_NS / 2) /* all ranks begin at once, and a root is to get no more than 2,000 a second */
+#define PROBES_LEAST 20U      /* before it is said that none passes: time may go by while this process does not run */
 #define NAMED_NS (500 * TRIB_MILLISECOND_NS) /* before the control plane's time is up */
 #define GROUP_LIMIT_NS (150 * TRIB_MILLISECOND_NS)
 #define GROUP_BUFFER (8U << 20)
@@ -66,12 +69,33 @@ static bool open_groups(struct trib_comm *comm, const struct trib_grant *grant)
 
 /* ---- probing ---- */
 
+static uint64_t longest_gap(const struct trib_comm *comm)
+{
+    uint64_t share_ns = comm->config.ranks * GAP_RANK_NS;
+    return share_ns > GAP_LAST_NS ? share_ns : GAP_LAST_NS;
+}
+
+/* Each twice as long as the one before, and a quarter more or less, so that ranks that began together part. */
+static uint64_t next_gap(const struct trib_comm *comm)
+{
+    uint64_t drawn = trib_mix64(((uint64_t)comm->grant.communicator << 32) + comm->config.rank * 64 + comm->probes);
+    uint32_t doubled = comm->probes < 8 ? comm->probes - 1 : 7;
+    uint64_t gap_ns = trib_time_earlier(GAP_FIRST_NS << doubled, longest_gap(comm));
+    return gap_ns - gap_ns / 4 + drawn % (gap_ns / 2);
+}
+
+/* 2 s of up to 200 ranks, 10 s of 1,024. */
+static uint64_t probe_limit(const struct trib_comm *comm)
+{
+    return PROBES_LEAST * longest_gap(comm);
+}
+
 /* An MTU is wrong from the start, and soon said. Where ranks meet that have run before, one whose root does not answer
  * was stopped, perhaps, and all wait for it as long as for one that does not come; but it is named before the control
  * plane's time is up. */
 static uint64_t probe_time(const struct trib_comm *comm, uint64_t now_ns)
 {
-    uint64_t soon_ns = now_ns + PROBE_LIMIT_NS;
+    uint64_t soon_ns = now_ns + probe_limit(comm);
     uint64_t late_ns = comm->has_moved ? trib_comm_return_time(comm, now_ns) - NAMED_NS : 0;
     return late_ns > soon_ns ? late_ns : soon_ns;
 }
@@ -153,10 +177,23 @@ static bool is_current(const struct trib_comm *comm, struct trib_came_from from,
            (echo->boot == comm->grant.boot && echo->generation == comm->grant.generation);
 }
 
+/* A root that answers probes of before is behind, as busy as it is: it has its time anew, from the last such answer on. Over
+ * a way that is too narrow there comes one, and then none. */
+static void give_time(struct trib_comm *comm, uint32_t root)
+{
+    uint64_t until_ns = trib_clock_ns() + probe_limit(comm);
+    if ((comm->paths >> root & 1) == 0 && until_ns > comm->probes_until_ns) {
+        comm->probes_until_ns = until_ns;
+    }
+}
+
 /* A root sends nothing of size to an address that has not brought its nonce back. True: this was one. */
 static bool take_nonce(struct trib_comm *comm, struct trib_came_from from, const struct trib_packet *echo)
 {
     bool is_nonce = !from.is_group && !comm->has_peers && echo->payload_len == 0;
+    if (is_nonce) {
+        give_time(comm, from.root);
+    }
     if (is_nonce && echo->lane != comm->path_nonce[from.root]) {
         comm->path_nonce[from.root] = echo->lane;
         probe_path(comm, from.root);
@@ -248,7 +285,7 @@ void trib_comm_check_paths(struct trib_comm *comm, uint64_t now_ns)
     }
     if (now_ns >= comm->retry_ns) {
         probe_paths(comm);
-        comm->retry_ns = now_ns + PROBE_GAP_NS;
+        comm->retry_ns = now_ns + next_gap(comm);
     }
 }
 

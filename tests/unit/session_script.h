@@ -143,7 +143,8 @@ static inline struct trib_message script_welcome(const struct script *s, uint32_
     struct sockaddr_in at;
     socklen_t len = sizeof at;
     assert_int_equal(getsockname(s->udp, (struct sockaddr *)&at, &len), 0);
-    struct trib_message message = {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.generation_ranks = 1, .behind = 1}};
+    struct trib_message message = {.kind = TRIB_MESSAGE_WELCOME,
+                                   .welcome = {.generation_ranks = s->config.ranks, .behind = 1}};
     message.welcome.grant = (struct trib_grant){.salt = 1,
                                                 .token = 2,
                                                 .communicator = 7,
