@@ -25,6 +25,23 @@ static struct trib_message ring_join(uint32_t rank, uint32_t ranks)
     return message;
 }
 
+/* After a restart of the control plane. */
+static struct trib_message ring_back(uint32_t rank, uint32_t ranks)
+{
+    struct trib_message message = ring_join(rank, ranks);
+    message.join.was_ready = true;
+    message.join.known = (struct trib_grant){
+        .communicator = 7, .boot = 99, .roots = 1, .train = 4, .slots = 32, .window = 16, .generation = 1};
+    return message;
+}
+
+static void pass(struct hosts *h, uint64_t ns)
+{
+    h->now_ns += ns;
+    trib_jobs_on_timeout(&h->jobs, h->now_ns);
+    pump(h);
+}
+
 static void join_ring(struct hosts *h, uint32_t ranks)
 {
     for (uint32_t i = 0; i < ranks; i++) {
@@ -247,10 +264,7 @@ static void close__and_leave_before_closed(void **state)
 static void leave_before_ready(struct hosts *h, uint64_t mark)
 {
     for (uint32_t i = 0; i < 3; i++) {
-        struct trib_message join = ring_join(i, 3);
-        join.join.was_ready = true;
-        join.join.known = (struct trib_grant){
-            .communicator = 7, .boot = 99, .roots = 1, .train = 4, .slots = 32, .window = 16, .generation = 1};
+        const struct trib_message join = ring_back(i, 3);
         assert_true(say(h, i, &join));
         if (i == 1) {
             assert_true(say_mark(h, i, TRIB_MESSAGE_CLOSE, 40));
@@ -277,6 +291,26 @@ static void close__and_leave_before_ready_what_others_lack(void **state)
     struct hosts *h = *state;
     leave_before_ready(h, 39);
     expect_failed(h, 0, TRIB_ERR_PEER, "rank 1 (10.0.0.2:50001) is gone: it was a rank of the job, whose other ranks");
+}
+
+/* A rank that comes back names a group that this switch gives out: there is nothing to try. */
+static void return__names_a_group(void **state)
+{
+    struct hosts *h = *state;
+    h->config.group = 0xefff4a46U;
+    for (uint32_t i = 0; i < 2; i++) {
+        struct trib_message join = ring_back(i, 2);
+        join.join.was_ready = false;
+        join.join.multicast = true;
+        join.join.known.group = h->config.group;
+        join.join.known.group_port = 7470 + TRIB_ROOTS_MAX;
+        assert_true(say(h, i, &join));
+    }
+    pass(h, TRIB_SECOND_NS);
+    register_rank(h, 0, 0);
+    register_rank(h, 1, 0);
+    assert_int_equal(h->process[0].readies, 1);
+    assert_false(h->process[0].ready.ready.multicast);
 }
 
 /* Any rank may see that its neighbour runs something else. */
@@ -392,6 +426,7 @@ int main(void)
         TEST(close__and_leave_before_closed),
         TEST(close__and_leave_before_ready),
         TEST(close__and_leave_before_ready_what_others_lack),
+        TEST(return__names_a_group),
         TEST(mismatch__is_told_by_a_rank),
         TEST(mismatch__is_asked_for_where_all_wait),
         TEST(mismatch__before_welcome_is_out_of_turn),

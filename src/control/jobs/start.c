@@ -70,7 +70,8 @@ bool trib_job_group_is_ours(const struct trib_jobs *jobs, const struct trib_job 
 {
     uint32_t first = jobs->config->group;
     uint32_t group = job->grant.group;
-    return first != 0 && group >= first && group - first < GROUPS_MAX && job->grant.group_port == group_port(jobs) &&
+    bool has_any = first != 0 && trib_job_places(jobs, job)->multicast;
+    return has_any && group >= first && group - first < GROUPS_MAX && job->grant.group_port == group_port(jobs) &&
            group_is_free(jobs, group, job);
 }
 
@@ -234,7 +235,7 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
 
 void trib_job_probe(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
-    trib_job_places(jobs, job)->probe(jobs, job); /* who has no multicast has no group, and so no time to probe it */
+    trib_job_places(jobs, job)->probe(jobs, job); /* there is a time for it only where the group is ours */
     job->probe_ns = now_ns + job->probe_gap_ns;
     job->probe_gap_ns = 2 * job->probe_gap_ns < PROBE_GAP_MAX_NS ? 2 * job->probe_gap_ns : PROBE_GAP_MAX_NS;
 }
@@ -284,7 +285,7 @@ static void send_ready(struct trib_jobs *jobs, const struct trib_job *job, struc
 void trib_job_choose_multicast(const struct trib_jobs *jobs, struct trib_job *job)
 {
     const struct trib_places *places = trib_job_places(jobs, job);
-    job->multicast = places->multicast && trib_job_group_is_ours(jobs, job);
+    job->multicast = trib_job_group_is_ours(jobs, job);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         job->multicast = job->multicast && (!job->ranks[i].session || job->ranks[i].has_multicast);
     }
