@@ -333,6 +333,48 @@ static void told__by_a_switch_that_had_a_threshold(void **state)
     expect_ring(s, 1);
 }
 
+/* Lenders are being asked when one comes that was told elsewhere: the ring has nothing of them. */
+static void told__while_lenders_are_asked(void **state)
+{
+    struct switches *s = *state;
+    s->lender[0].is_mute = true;
+    come_all(s, THRESHOLD);
+    assert_int_equal(s->links, LENDERS);
+    go(&s->h, 2);
+    for (uint32_t i = RANKS; i-- > 0;) {
+        struct trib_message join = ring_join(i);
+        join.join.settings.gradient_bytes = THRESHOLD;
+        come(s, i, &join);
+    }
+    for (uint32_t i = 0; i < LENDERS; i++) {
+        assert_true(s->link[i].has_ended);
+    }
+    assert_int_equal(s->h.process[0].welcome.welcome.peer_count, 2);
+    register_ranks(s, RANKS, 0);
+    s->lender[0].is_mute = false;
+    s->lender[0].is_away = true;
+    run_links(s);
+    assert_int_equal(s->h.process[0].readies, 1);
+    assert_int_equal(s->h.process[0].fails, 0);
+}
+
+/* The window of a ring is what the sockets of its ranks hold, whatever a switch has promised to others. */
+static void below__beside_a_job_at_the_switch(void **state)
+{
+    struct switches *s = *state;
+    const uint32_t room = 3 * 1472 * 100;
+    s->h.config.receive_room = room;
+    come_all(s, THRESHOLD);
+    assert_int_equal(s->h.process[0].welcome.welcome.grant.window, 100);
+    for (uint32_t i = 0; i < RANKS; i++) {
+        struct trib_message join = ring_join(i);
+        strcpy(join.join.job, "ring");
+        join.join.room = room;
+        come(s, RANKS + i, &join);
+    }
+    assert_int_equal(s->h.process[RANKS].welcome.welcome.grant.window, room / 1472 / TRIB_PEERS_MAX);
+}
+
 /* And none is left over of a job whose ranks all leave instead. */
 static void told__all_leave(void **state)
 {
@@ -473,6 +515,7 @@ int main(void)
         TEST(below__with_a_fallback),
         TEST(below__with_caps),
         TEST(below__of_one_host),
+        TEST(below__beside_a_job_at_the_switch),
         TEST(settings__differ),
         TEST(stays__behind_a_relay),
         TEST(told__and_then_behind_a_relay),
@@ -480,6 +523,7 @@ int main(void)
         TEST(below__loopback_is_mended),
         TEST(told__one_comes_as_it_was),
         TEST(told__by_a_switch_that_had_a_threshold),
+        TEST(told__while_lenders_are_asked),
         TEST(told__all_leave),
         TEST(return__of_a_ring),
         TEST(return__one_without_a_grant),

@@ -109,7 +109,8 @@ static bool has_caps(const struct trib_job *job)
 static bool counts(const struct trib_jobs *jobs, const struct trib_job *job, const struct trib_job *but)
 {
     const struct trib_places *places = trib_job_places(jobs, job);
-    return job != but && job->is_open && places->meet && !has_caps(job) && places->meet(jobs, job, but);
+    bool is_apart = but && trib_job_places(jobs, but) != places; /* the packets of a ring meet nobody's */
+    return job != but && job->is_open && places->meet && !is_apart && !has_caps(job) && places->meet(jobs, job, but);
 }
 
 /* Bytes that may be on their way to one shard here of communicators that are lent, but to the asker `but`. */

@@ -561,8 +561,10 @@ static void take_place(struct trib_jobs *jobs, struct trib_job *job, struct trib
     trib_job_place_rank(job, session, message);
     job->has_trees = false; /* its processes are others */
     job->was_running = job->was_running || rank->was_ready;
-    job->is_ring = job->is_ring || rank->is_ring;
-    job->has_peers = job->has_peers || rank->is_ring;
+    if (rank->is_ring && !job->is_ring) {
+        trib_job_part(jobs, job); /* what it has asked for as no ring */
+        job->is_ring = job->has_peers = true;
+    }
     session->job = job;
     session->rank = message->join.rank;
     trib_jobs_say(jobs, TRIB_LOG_INFO, "job %s rank %u of %u %s from %s", job->name, session->rank, job->settings.ranks,
