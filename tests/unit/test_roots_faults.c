@@ -138,6 +138,29 @@ static void open__without_an_answer_is_named(void **state)
     expect_failed(h, 0, TRIB_ERR_TIMEOUT, "waited 5 s for rank 1 of job digits to open its root");
 }
 
+/* Nine hosts of two cards: the root of the second is at its second card. */
+static void open__without_an_answer_at_another_card(void **state)
+{
+    struct hosts *h = *state;
+    h->process[1].is_stuck = true;
+    for (uint32_t i = 0; i < 9; i++) {
+        struct trib_message join = root_join(i, 9);
+        join.join.address_count = 2;
+        join.join.address[0] = trib_address_v4(0x0a010001 + i, 0);
+        join.join.address[1] = trib_address_v4(0x0a020001 + i, 0);
+        join.join.data_port[1] = (uint16_t)(21000 + i);
+        assert_true(say(h, i, &join));
+    }
+    pump(h);
+    for (uint32_t i = 0; i < 9; i++) {
+        register_rank(h, i, 0);
+    }
+    h->now_ns = trib_jobs_next_timeout(&h->jobs);
+    trib_jobs_on_timeout(&h->jobs, h->now_ns);
+    pump(h);
+    expect_failed(h, 0, TRIB_ERR_TIMEOUT, "waited 5 s for rank 1 of job digits to open its root");
+}
+
 /* ---- joins ---- */
 
 static void join__nobody_is_a_root(void **state)
@@ -597,6 +620,7 @@ int main(void)
         TEST(stall__on_a_rank_that_has_left),
         TEST(open__refused_by_one_ends_the_job),
         TEST(open__without_an_answer_is_named),
+        TEST(open__without_an_answer_at_another_card),
         TEST(join__nobody_is_a_root),
         TEST(join__over_a_switch_is_refused),
         TEST(join__settings_differ),

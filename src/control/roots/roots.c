@@ -221,9 +221,9 @@ static bool explain_late(const struct trib_jobs *jobs, const struct trib_job *jo
 {
     struct trib_rank_list late = {0};
     char ranks[192];
-    for (uint32_t t = 0; t < job->grant.roots; t++) {
-        if (!job->ranks[job->root[t].rank].is_root_ready && job->root[t].shard == 0) {
-            trib_rank_list_add(&late, job->root[t].rank);
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        if (is_root(job, i) && !job->ranks[i].is_root_ready) {
+            trib_rank_list_add(&late, i);
         }
     }
     trib_format_ranks(late.rank, trib_rank_list_carried(&late), late.count, ranks, sizeof ranks);
