@@ -293,6 +293,29 @@ static void close__and_leave_before_ready_what_others_lack(void **state)
     expect_failed(h, 0, TRIB_ERR_PEER, "rank 1 (10.0.0.2:50001) is gone: it was a rank of the job, whose other ranks");
 }
 
+/* Rank 0 had closed, and is slow to register; rank 1 closes meanwhile. READY waits for rank 0, so it is not let go,
+ * whatever all have. */
+static void close__waits_for_ready(void **state)
+{
+    struct hosts *h = *state;
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct trib_message join = ring_back(i, 3);
+        assert_true(say(h, i, &join));
+    }
+    assert_true(say_mark(h, 0, TRIB_MESSAGE_CLOSE, 40));
+    register_rank(h, 1, 40);
+    register_rank(h, 2, 40);
+    assert_true(say_mark(h, 1, TRIB_MESSAGE_CLOSE, 40));
+    pump(h);
+    assert_int_equal(h->process[0].closeds + h->process[1].closeds, 0);
+    register_rank(h, 0, 40);
+    assert_int_equal(h->process[2].readies, 1);
+    pass(h, 0);
+    assert_int_equal(h->process[0].closeds, 1);
+    assert_int_equal(h->process[1].closeds, 1);
+    assert_int_equal(h->process[2].fails, 0);
+}
+
 /* A rank that comes back names a group that this switch gives out: there is nothing to try. */
 static void return__names_a_group(void **state)
 {
@@ -426,6 +449,7 @@ int main(void)
         TEST(close__and_leave_before_closed),
         TEST(close__and_leave_before_ready),
         TEST(close__and_leave_before_ready_what_others_lack),
+        TEST(close__waits_for_ready),
         TEST(return__names_a_group),
         TEST(mismatch__is_told_by_a_rank),
         TEST(mismatch__is_asked_for_where_all_wait),

@@ -79,6 +79,37 @@ static void close__of_a_rank_that_is_no_root(void **state)
     assert_int_equal(h->process[0].closeds, 1);
 }
 
+/* They had lost their switch. Rank 1 closes while it waits for READY, for which its root is needed as well. */
+static void close__of_a_root_before_ready(void **state)
+{
+    struct hosts *h = *state;
+    for (uint32_t i = 0; i < 3; i++) {
+        struct trib_message join = root_join(i, 3);
+        join.join.was_ready = true;
+        join.join.known = (struct trib_grant){
+            .communicator = 7, .boot = 99, .roots = 3, .train = 4, .slots = 32, .window = 16, .generation = 1};
+        assert_true(say(h, i, &join));
+    }
+    pump(h);
+    h->process[1].is_stuck = true;
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_true(say_mark(h, i, TRIB_MESSAGE_REGISTER, 40));
+    }
+    assert_true(say_mark(h, 1, TRIB_MESSAGE_CLOSE, 40));
+    pump(h);
+    h->process[1].is_stuck = false;
+    pump(h);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(h->process[i].readies, 1);
+        assert_int_equal(h->process[i].closeds + h->process[i].gones + h->process[i].fails, 0);
+    }
+    h->now_ns = trib_jobs_next_timeout(&h->jobs);
+    trib_jobs_on_timeout(&h->jobs, h->now_ns);
+    pump(h);
+    assert_int_equal(h->process[1].closeds, 1);
+    assert_int_equal(h->process[0].gones, 1);
+}
+
 /* Who waits on a sequence that a closed rank will never give hears so at once, without asking a root. */
 static void stall__on_a_closed_rank(void **state)
 {
@@ -616,6 +647,7 @@ int main(void)
         TEST(death__before_all_are_there_gives_up_the_place),
         TEST(close__of_a_root_that_others_need),
         TEST(close__of_a_rank_that_is_no_root),
+        TEST(close__of_a_root_before_ready),
         TEST(stall__on_a_closed_rank),
         TEST(stall__on_a_rank_that_has_left),
         TEST(open__refused_by_one_ends_the_job),

@@ -324,8 +324,8 @@ void trib_job_tell_places(struct trib_jobs *jobs, struct trib_job *job, uint32_t
 /* A mark that a rank tells goes there, and M comes back. False: out of turn. */
 bool trib_job_take_mark(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t mark);
 /* Tells M to the ranks that wait for it (they have told a mark that M had not reached), and lets those go that only
- * wait to leave. M also rises by packets, unseen from here: so it is looked at again, at growing distance, while
- * anybody waits. */
+ * wait to leave; not before READY. M also rises by packets, unseen from here: so it is looked at again, at growing
+ * distance, while anybody waits. */
 void trib_job_update_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
 /* Have all ranks sent CLOSE? Then nobody can need anything any more: ends the job well. */
 bool trib_job_close_if_all(struct trib_jobs *jobs, struct trib_job *job);

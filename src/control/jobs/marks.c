@@ -62,8 +62,11 @@ static void tell_over(struct trib_jobs *jobs, struct trib_job *job, uint64_t mar
 
 void trib_job_update_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
-    uint64_t mark = trib_job_places(jobs, job)->mark(jobs, job);
     bool waiting = false;
+    if (job->state != TRIB_JOB_RUNNING) { /* READY says M, and waits for who leaves: for its REGISTER, or its root */
+        return;
+    }
+    uint64_t mark = trib_job_places(jobs, job)->mark(jobs, job);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         struct trib_rank *rank = &job->ranks[i];
         if (rank->session && rank->mark > rank->told && mark > rank->told) {
