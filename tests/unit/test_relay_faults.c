@@ -661,6 +661,28 @@ static void close__of_a_rank_that_leaves_before_its_welcome(void **state)
     }
 }
 
+/* What a rank cannot have finished is not registered for it. */
+static void close__beyond_every_sequence(void **state)
+{
+    struct world world;
+    (void)state;
+    tree_make(&world, 1, 8);
+    tree_run(&world);
+    struct rank *rank = &world.rank[5];
+    rank->is_quiet = true;
+    node_kill(&world.node[0], false);
+    settle(&world);
+    node_restart(&world.node[0]);
+    tick(&world, SHORT);
+    assert_int_equal(rank->last.kind, TRIB_MESSAGE_WELCOME);
+    rank->mark = TRIB_SEQUENCE_MAX + 1;
+    rank_say(rank, TRIB_MESSAGE_CLOSE);
+    settle(&world);
+    assert_int_equal(rank->home->recorder.marks[5], 0);
+    assert_int_equal(world.rank[0].failure, TRIB_ERR_PEER);
+    world_end(&world);
+}
+
 /* It did not wait: its switch says that it is gone. What it had is gone with it, so that nobody waits for it for
  * long. */
 static void close__of_a_rank_that_has_left(void **state)
@@ -770,6 +792,7 @@ int main(void)
         cmocka_unit_test(close__of_a_rank_that_is_waited_for_is_named),
         cmocka_unit_test(close__of_a_rank_that_leaves_before_ready),
         cmocka_unit_test(close__of_a_rank_that_leaves_before_its_welcome),
+        cmocka_unit_test(close__beyond_every_sequence),
         cmocka_unit_test(close__of_a_rank_that_has_left),
         cmocka_unit_test(random__deaths_and_restarts),
     };
