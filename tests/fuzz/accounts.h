@@ -16,6 +16,7 @@ struct open_communicator {
     uint64_t marks[TRIB_SESSION_RANKS_MAX];
     uint32_t communicator; /* 0: free */
     uint32_t ranks;
+    uint32_t roots;                      /* opened one by one: a bitmap of them */
     bool behind[TRIB_SESSION_RANKS_MAX]; /* this switch */
     bool has_parent;
 };
@@ -57,11 +58,12 @@ static inline enum trib_status plane_open(void *plane, const struct trib_opening
 {
     struct accounts *accounts = plane;
     uint32_t seen = 0;
-    struct open_communicator *open = accounts_find(accounts, 0);
+    struct open_communicator *open = accounts_find(accounts, opening->session.communicator);
+    uint32_t roots = opening->is_one ? 1U << opening->root : UINT32_MAX;
 
     must(opening->boot != 0 && opening->count > 0 && opening->session.communicator != 0,
          "plane: an opening of nothing");
-    must(accounts_find(accounts, opening->session.communicator) == NULL, "plane: opened twice");
+    must(open == NULL || (open->roots & roots) == 0, "plane: opened twice");
     must(opening->session.salt == 0, "plane: a switch learns the salt");
     for (uint32_t i = 0; i < opening->count; i++) {
         const struct trib_branch *branch = &opening->branches[i];
@@ -71,10 +73,13 @@ static inline enum trib_status plane_open(void *plane, const struct trib_opening
     }
     must(opening->parent != NULL ? seen <= opening->session.ranks : seen == opening->session.ranks,
          "plane: ranks that are behind no branch, or two");
+    roots |= open != NULL ? open->roots : 0;
+    open = open != NULL ? open : accounts_find(accounts, 0);
     if (accounts->refuses || open == NULL) {
         return TRIB_ERR_MEMORY;
     }
     memset(open, 0, sizeof *open);
+    open->roots = roots;
     open->communicator = opening->session.communicator;
     open->ranks = opening->session.ranks;
     open->has_parent = opening->parent != NULL;
@@ -138,8 +143,10 @@ static inline void plane_multicast(void *plane, uint32_t communicator, uint32_t 
 
 static inline size_t plane_slot_bytes(void *plane, const struct trib_opening *opening)
 {
+    size_t roots = opening->is_one ? 1 : opening->session.roots;
+
     (void)plane;
-    return (size_t)opening->session.slots * opening->session.roots * opening->count * 1000;
+    return opening->session.slots * roots * opening->count * 1000;
 }
 
 static inline bool plane_report(void *plane, uint32_t communicator, struct trib_plane_report *report)

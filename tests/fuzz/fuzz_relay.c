@@ -109,6 +109,12 @@ static void uplink_end(void *owner, struct trib_link *link)
     uplink_of(link)->is_there = false;
 }
 
+static void uplink_ping(void *owner, struct trib_link *link)
+{
+    (void)owner;
+    must(uplink_of(link)->is_there && uplink_of(link)->is_up, "link: one that does not stand is asked");
+}
+
 static void uplink_lose(struct uplink *uplink, bool is_foreign)
 {
     trib_relay_lost(&script.jobs, &uplink->link, "connection closed", is_foreign, script.now_ns);
@@ -305,8 +311,9 @@ static void check_links(void)
     for (const struct trib_link *link = relay.first; link != NULL; link = link->next) {
         const struct trib_job *job = link->job;
         must(((const struct uplink *)(const void *)link)->is_there, "relay: a link that has ended");
-        must(link->down != NULL && link->down->link == link, "relay: a link of nobody");
-        must(job == NULL || job->ranks[link->join.join.rank].session == link->down, "relay: a link without its place");
+        must(link->down != NULL ? link->down->link == link : link->holds_close, "relay: a link of nobody");
+        must(job == NULL || job->ranks[link->join.join.rank].session == &link->place,
+             "relay: a link without its place");
         held++;
     }
     for (uint32_t i = 0; i < LINKS; i++) {
@@ -361,8 +368,9 @@ static void check_end(void)
 
 static void set_up(const uint8_t *data, size_t size)
 {
-    const struct trib_jobs_output output = {.send = peer_send, .end = peer_end, .draw = test_draw};
-    const struct trib_relay_output above = {.open = uplink_open, .send = uplink_send, .end = uplink_end};
+    const struct trib_jobs_output output = {.send = peer_send, .end = peer_end, .ping = peer_ping, .draw = test_draw};
+    const struct trib_relay_output above = {
+        .open = uplink_open, .send = uplink_send, .end = uplink_end, .ping = uplink_ping};
 
     memset(&script, 0, sizeof script);
     memset(uplinks, 0, sizeof uplinks);

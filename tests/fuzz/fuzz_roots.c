@@ -329,7 +329,7 @@ static void check_end(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct trib_jobs_output output = {.send = deliver, .end = peer_end, .draw = test_draw};
+    const struct trib_jobs_output output = {.send = deliver, .end = peer_end, .ping = peer_ping, .draw = test_draw};
 
     trib_log_set_default(TRIB_LOG_NONE);
     memset(&script, 0, sizeof script);

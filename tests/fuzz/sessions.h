@@ -95,6 +95,12 @@ static inline void peer_end(void *owner, struct trib_session *session)
     peer_of(session)->has_ended = true;
 }
 
+static inline void peer_ping(void *owner, struct trib_session *session)
+{
+    (void)owner;
+    must(peer_of(session)->is_there, "session: one that has gone is asked");
+}
+
 static inline void peer_connect(struct peer *peer)
 {
     struct trib_grant grant = peer->grant;
