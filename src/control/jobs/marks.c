@@ -69,7 +69,7 @@ void trib_job_update_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_
     uint64_t mark = trib_job_places(jobs, job)->mark(jobs, job);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         struct trib_rank *rank = &job->ranks[i];
-        if (rank->session && rank->mark > rank->told && mark > rank->told) {
+        if (rank->session && rank->is_registered && rank->mark > rank->told && mark > rank->told) {
             send_mark(jobs, rank, mark);
         }
         if (rank->session && rank->is_closing && mark >= rank->mark) {
@@ -77,7 +77,8 @@ void trib_job_update_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_
         }
         waiting = waiting || (rank->session && rank->mark > rank->told);
     }
-    if (trib_roots_are_ranks(jobs->config)) {
+    if (trib_roots_are_ranks(jobs->config) &&
+        job->state == TRIB_JOB_RUNNING) { /* behind READY, where it has its place */
         tell_over(jobs, job, mark);
     }
     if (!waiting) {
