@@ -109,15 +109,20 @@ bool trib_address_same_host(const struct trib_address *a, const struct trib_addr
     return trib_address_equal(&of_a, &of_b);
 }
 
+uint64_t trib_address_near(const struct trib_address *address)
+{
+    uint64_t near = 0;
+    if (address->storage.ss_family != AF_INET6) {
+        return address->storage.ss_family == AF_INET ? get_v4(address).sin_addr.s_addr : UINT64_MAX;
+    }
+    struct sockaddr_in6 v6 = get_v6(address);
+    memcpy(&near, (const uint8_t *)&v6.sin6_addr + (trib_address_is_mapped(address) ? 8 : 0), sizeof near);
+    return near;
+}
+
 bool trib_address_is_near(const struct trib_address *a, const struct trib_address *b)
 {
-    struct sockaddr_in6 one, other;
-    if (a->storage.ss_family != AF_INET6 || b->storage.ss_family != AF_INET6 || trib_address_is_mapped(a)) {
-        return trib_address_same_host(a, b);
-    }
-    memcpy(&one, &a->storage, sizeof one);
-    memcpy(&other, &b->storage, sizeof other);
-    return memcmp(&one.sin6_addr, &other.sin6_addr, 8) == 0;
+    return trib_address_near(a) == trib_address_near(b);
 }
 
 bool trib_address_is_any(const struct trib_address *address)

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_connections.c: what keeps a silent, slow or greedy peer harmless, on real sockets and with a clock that the test
  * sets. The dialogue itself: test_server.c. */
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "control_harness.h"
 
 #include "control/server/connections.h"
+#include "control/server/listener.h"
 #include "unit/draw.h"
 
 struct world {
     struct control control; /* only its config and recorder: no thread runs */
     struct trib_jobs jobs;
     struct trib_connections connections;
-    struct pollfd fds[TRIB_CONNECTIONS_MAX + 1];
+    struct pollfd fds[TRIB_CONNECTIONS_POLLED];
     uint16_t port;
     uint64_t now_ns;
     int wait_ms; /* for something to move */
@@ -30,7 +32,7 @@ static int start(void **state)
     const struct trib_jobs_output output = {
         &w->connections, trib_connections_send, trib_connections_end, trib_connections_ping, test_draw, NULL};
     trib_jobs_init(&w->jobs, &w->control.config, &output);
-    trib_connections_init(&w->connections, fd, &w->jobs);
+    assert_int_equal(trib_connections_init(&w->connections, fd, &w->jobs, NULL), TRIB_OK);
     w->now_ns = 1000 * TRIB_SECOND_NS;
     w->wait_ms = 20;
     *state = w;
@@ -264,7 +266,7 @@ static uint32_t limit_with(struct world *w, rlim_t soft, rlim_t hard)
     if (child == 0) {
         const struct rlimit limit = {.rlim_cur = soft, .rlim_max = hard};
         bool is_set = setrlimit(RLIMIT_NOFILE, &limit) == 0;
-        trib_connections_init(&w->connections, -1, &w->jobs);
+        is_set = is_set && trib_connections_init(&w->connections, -1, &w->jobs, NULL) == TRIB_OK;
         _exit(is_set ? (int)w->connections.limit : 0);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -307,6 +309,31 @@ static void guest__strangers_raise_nothing(void **state)
         close(fds[i]);
     }
     step(w);
+}
+
+/* A child of fork has all descriptors too, so that a session's lives on when it is closed here: nothing more may be heard
+ * of it. */
+static void forked__child_keeps_no_session(void **state)
+{
+    struct world *w = *state;
+    int fd = connect_to(w->port);
+    step(w);
+    assert_int_equal(w->connections.count, 1);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)pause();
+        _exit(0);
+    }
+    assert_int_equal(shutdown(fd, SHUT_RDWR), 0);
+    step(w);
+    assert_int_equal(w->connections.count, 0);
+    w->wait_ms = 200;
+    uint32_t count = trib_connections_poll(&w->connections, w->fds, w->now_ns);
+    assert_int_equal(poll(w->fds, count, w->wait_ms), 0);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    close(fd);
 }
 
 /* Many ranks of many jobs come and go in a random order, some in the middle of a message; nothing may stay. */
@@ -505,6 +532,7 @@ int main(void)
         TEST(unread__answers_do_not_pile_up),
         TEST(full__limit_leaves_descriptors_for_others),
         TEST(guest__strangers_raise_nothing),
+        TEST(forked__child_keeps_no_session),
         TEST(random__comings_and_goings_leave_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

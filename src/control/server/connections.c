@@ -28,17 +28,16 @@
 #define SHARE_OTHERS 4           /* of the sessions this part is not for one address alone */
 #define SHARE_SILENT 8           /* and one address has no more than this part for sessions without a JOIN... */
 #define SILENT_LEAST 128         /* ...but so many */
-#define BACKLOG 1024
 #define ACCEPTS_AT_ONCE 64
 #define LAST_READS_MAX 4096
 #define LAST_WORDS_MAX 4 /* reads from a peer that is turned away */
 #define ACCEPT_PAUSE_NS (100 * TRIB_MILLISECOND_NS)
 #define WARN_GAP_NS (10 * TRIB_SECOND_NS) /* between lines about one lasting lack */
 #define GOODBYE_NS (250 * TRIB_MILLISECOND_NS)
-#define OUT_FIRST (4 * TRIB_MESSAGE_MAX)
+#define OUT_FIRST TRIB_MESSAGE_MAX
 /* A root hears of each of its communicator's ranks at once, and again when they register: 2 x 1024 messages of 32
  * bytes. */
-#define OUT_MAX (8 * OUT_FIRST)
+#define OUT_MAX (32 * OUT_FIRST)
 /* A rank says some dozen messages a second at most, and they come at once after a silence of SILENCE_NS. One that says
  * many more is broken: it would take everybody's time, and what waited in its socket would hide its end. */
 #define MESSAGE_GAP_NS (5 * TRIB_MILLISECOND_NS)
@@ -61,49 +60,18 @@ struct trib_connection {
     uint64_t since_ns; /* accepted, or ending */
     uint64_t half_ns;  /* since when a part of a message lies in `in`; 0: none */
     uint64_t paid_ns;  /* each message that it says costs MESSAGE_GAP_NS, and saved time pays for MESSAGES_AT_ONCE */
+    bool waits_to_write;
     size_t in_len;
     size_t out_len;
     size_t out_size;
     char cause[128]; /* for the other ranks, when BROKEN */
     uint8_t in[TRIB_MESSAGE_MAX];
-    uint8_t *out; /* of out_size bytes; NULL: nothing was sent yet */
+    uint8_t *out; /* of out_size bytes; NULL: everything has left */
 };
 
 static struct trib_connection *connection_of(struct trib_session *session)
 {
     return (struct trib_connection *)(void *)session;
-}
-
-static void set_option(int fd, int level, int name, int value)
-{
-    (void)setsockopt(fd, level, name, &value, sizeof value); /* all of them only make things better */
-}
-
-enum trib_status trib_listener_open(const struct trib_address *address, int *fd, struct trib_address *bound,
-                                    char *error)
-{
-    char text[64];
-    trib_address_format(address, text);
-    const struct sockaddr *where = (const struct sockaddr *)(const void *)&address->storage;
-    int listener = socket(address->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (listener < 0) {
-        trib_explain(error, "cannot open a TCP socket for %s: %s", text, strerror(errno));
-        return TRIB_ERR_SYSTEM;
-    }
-    set_option(listener, SOL_SOCKET, SO_REUSEADDR, 1);
-    set_option(listener, IPPROTO_IPV6, IPV6_V6ONLY,
-               0); /* who comes to [::] over IPv4 is told why not, or served HTTP */
-    if (bind(listener, where, address->len) != 0 || listen(listener, BACKLOG) != 0) {
-        int cause = errno;
-        trib_explain(error, "cannot listen on TCP %s: %s%s", text, strerror(cause), trib_address_advice(cause));
-        (void)close(listener);
-        return cause == EADDRINUSE ? TRIB_ERR_REFUSED : TRIB_ERR_SYSTEM;
-    }
-    memset(bound, 0, sizeof *bound);
-    bound->len = sizeof bound->storage;
-    (void)getsockname(listener, (struct sockaddr *)(void *)&bound->storage, &bound->len);
-    *fd = listener;
-    return TRIB_OK;
 }
 
 /* How many sessions the limit of open files leaves room for, which may first be raised as far as it may be. The reserve
@@ -130,12 +98,20 @@ static uint32_t above_each(const struct trib_jobs *jobs)
     return jobs->relay ? 2 : 1 + jobs->config->lenders.count;
 }
 
-void trib_connections_init(struct trib_connections *connections, int listen_fd, struct trib_jobs *jobs)
+enum trib_status trib_connections_init(struct trib_connections *connections, int listen_fd, struct trib_jobs *jobs,
+                                       char *error)
 {
     memset(connections, 0, sizeof *connections);
+    connections->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (connections->epoll_fd < 0) {
+        trib_explain(error, "cannot make an epoll descriptor: %s", strerror(errno));
+        return TRIB_ERR_SYSTEM;
+    }
     connections->limit = room_for_sessions(!jobs->config->is_guest) / above_each(jobs);
     connections->jobs = jobs;
+    connections->due_ns = TRIB_NEVER;
     trib_connections_listen(connections, listen_fd);
+    return TRIB_OK;
 }
 
 void trib_connections_listen(struct trib_connections *connections, int listen_fd)
@@ -144,10 +120,11 @@ void trib_connections_listen(struct trib_connections *connections, int listen_fd
     connections->listen_fd[connections->listen_count++] = listen_fd;
 }
 
-static void set_broken(struct trib_connection *connection, const char *cause)
+static void set_broken(struct trib_connections *connections, struct trib_connection *connection, const char *cause)
 {
     if (connection->state != CONNECTION_BROKEN) {
         connection->state = CONNECTION_BROKEN;
+        connections->broken++;
         (void)snprintf(connection->cause, sizeof connection->cause, "%s", cause);
     }
 }
@@ -174,11 +151,23 @@ static void reject(struct trib_connections *connections, struct trib_connection 
     (*counter)++;
     log_reject(connections, &connection->session.peer, why);
     (void)snprintf(cause, sizeof cause, "its session was ended: %s", why);
-    set_broken(connection, cause);
+    set_broken(connections, connection, cause);
+}
+
+/* Waits for room to write as long as something is to be written. */
+static void set_interest(const struct trib_connections *connections, struct trib_connection *connection)
+{
+    bool waits = connection->out_len > 0;
+    if (waits != connection->waits_to_write) {
+        struct epoll_event event = {.events = waits ? EPOLLIN | EPOLLRDHUP | EPOLLOUT : EPOLLIN | EPOLLRDHUP,
+                                    .data.ptr = connection};
+        connection->waits_to_write = waits;
+        (void)epoll_ctl(connections->epoll_fd, EPOLL_CTL_MOD, connection->fd, &event); /* it is there: add() */
+    }
 }
 
 /* Writes what the kernel takes now. */
-static void flush(struct trib_connection *connection)
+static void write_some(struct trib_connections *connections, struct trib_connection *connection)
 {
     while (connection->out_len > 0) {
         ssize_t sent = send(connection->fd, connection->out, connection->out_len, MSG_NOSIGNAL);
@@ -195,16 +184,25 @@ static void flush(struct trib_connection *connection)
         if (sent < 0) {
             char cause[128];
             (void)snprintf(cause, sizeof cause, "its session broke: %s", strerror(errno));
-            set_broken(connection, cause);
+            set_broken(connections, connection, cause);
             return;
         }
         connection->out_len -= (size_t)sent;
         memmove(connection->out, connection->out + sent, connection->out_len);
     }
+    free(connection->out);
+    connection->out = NULL;
+    connection->out_size = 0;
     if (connection->state == CONNECTION_ENDING) {
         connection->state = CONNECTION_DRAINING;
         (void)shutdown(connection->fd, SHUT_WR);
     }
+}
+
+static void flush(struct trib_connections *connections, struct trib_connection *connection)
+{
+    write_some(connections, connection);
+    set_interest(connections, connection);
 }
 
 /* For one more message. False: too much lies there unread, or there is no memory for it. */
@@ -223,6 +221,33 @@ static bool make_room(struct trib_connection *connection)
     return true;
 }
 
+/* When this connection's patience ends. */
+static uint64_t connection_timeout(const struct trib_connection *connection)
+{
+    switch (connection->state) {
+    case CONNECTION_OPEN:
+        if (!trib_session_is_joined(&connection->session)) {
+            return connection->since_ns + TRIB_JOIN_WAIT_NS;
+        }
+        return trib_time_earlier(connection->half_ns ? connection->half_ns + TRIB_HALF_WAIT_NS : TRIB_NEVER,
+                                 connection->ping.next_ns);
+    case CONNECTION_ENDING:
+    case CONNECTION_DRAINING:
+        return connection->since_ns + TRIB_DRAIN_WAIT_NS;
+    case CONNECTION_BROKEN:
+        return 0;
+    case CONNECTION_NONE:
+        break;
+    }
+    return TRIB_NEVER;
+}
+
+/* Its time may be up earlier from now on. */
+static void watch_time(struct trib_connections *connections, const struct trib_connection *connection)
+{
+    connections->due_ns = trib_time_earlier(connections->due_ns, connection_timeout(connection));
+}
+
 void trib_connections_send(void *connections, struct trib_session *session, const struct trib_message *message)
 {
     struct trib_connections *all = connections;
@@ -235,7 +260,7 @@ void trib_connections_send(void *connections, struct trib_session *session, cons
         return;
     }
     connection->out_len += trib_message_encode(message, connection->out + connection->out_len);
-    flush(connection);
+    flush(all, connection);
 }
 
 void trib_connections_end(void *connections, struct trib_session *session)
@@ -245,14 +270,16 @@ void trib_connections_end(void *connections, struct trib_session *session)
     if (connection->state == CONNECTION_OPEN) {
         connection->state = CONNECTION_ENDING;
         connection->since_ns = all->now_ns;
-        flush(connection);
+        flush(all, connection);
+        watch_time(all, connection);
     }
 }
 
 void trib_connections_ping(void *connections, struct trib_session *session)
 {
-    const struct trib_connections *all = connections;
+    struct trib_connections *all = connections;
     trib_ping_begin(&connection_of(session)->ping, all->now_ns);
+    watch_time(all, connection_of(session));
 }
 
 static void say_fail(struct trib_connections *connections, struct trib_connection *connection, enum trib_status status,
@@ -412,6 +439,7 @@ static void take_messages(struct trib_connections *connections, struct trib_conn
     connection->half_ns = connection->in_len == 0              ? 0
                           : at > 0 || connection->half_ns == 0 ? connections->now_ns
                                                                : connection->half_ns;
+    watch_time(connections, connection);
 }
 
 /* One read per wake: nobody can keep the others waiting. */
@@ -429,7 +457,7 @@ static void take_bytes(struct trib_connections *connections, struct trib_connect
     if (got <= 0) {
         char cause[128];
         (void)snprintf(cause, sizeof cause, got < 0 ? "its session broke: %s" : "its session closed", strerror(errno));
-        set_broken(connection, cause);
+        set_broken(connections, connection, cause);
         trib_jobs_gone(connections->jobs, &connection->session, cause, connections->now_ns);
         return;
     }
@@ -487,11 +515,11 @@ static bool has_its_share(const struct trib_connections *connections, const stru
 {
     uint32_t all = 0;
     uint32_t strangers = 0;
+    uint64_t near = trib_address_near(peer);
     for (uint32_t i = 0; i < connections->count; i++) {
-        const struct trib_session *session = &connections->all[i]->session;
-        if (trib_address_is_near(&session->peer, peer)) {
+        if (connections->near[i] == near) {
             all++;
-            strangers += !trib_session_is_joined(session);
+            strangers += !trib_session_is_joined(&connections->all[i]->session);
         }
     }
     uint32_t most = connections->limit - connections->limit / SHARE_OTHERS;
@@ -511,8 +539,10 @@ static void add(struct trib_connections *connections, int fd, const struct trib_
     if (has_room) {
         connection = calloc(1, sizeof *connection);
     }
-    if (!connection) {
+    struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP, .data.ptr = connection};
+    if (!connection || epoll_ctl(connections->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0) {
         turn_away(connections, fd, peer, false);
+        free(connection);
         return;
     }
     trib_session_bound_silence(fd, SILENCE_NS);
@@ -531,8 +561,10 @@ static void add(struct trib_connections *connections, int fd, const struct trib_
     trib_ping_init(&connection->ping, connections->jobs->config->ping_gap_ns);
     connection->state = CONNECTION_OPEN;
     connection->since_ns = connections->now_ns;
+    connections->near[connections->count] = trib_address_near(peer);
     connections->all[connections->count++] = connection;
     connections->stats.accepted++;
+    watch_time(connections, connection);
 }
 
 static void pause_accepting(struct trib_connections *connections, int cause)
@@ -576,16 +608,11 @@ bool trib_connections_is_paused(const struct trib_connections *connections, uint
 uint32_t trib_connections_poll(const struct trib_connections *connections, struct pollfd *fds, uint64_t now_ns)
 {
     bool is_paused = trib_connections_is_paused(connections, now_ns);
-    struct pollfd *sessions = fds + connections->listen_count;
     for (uint32_t i = 0; i < connections->listen_count; i++) {
         fds[i] = (struct pollfd){.fd = is_paused ? -1 : connections->listen_fd[i], .events = POLLIN};
     }
-    for (uint32_t i = 0; i < connections->count; i++) {
-        const struct trib_connection *connection = connections->all[i];
-        short events = connection->out_len > 0 ? POLLIN | POLLRDHUP | POLLOUT : POLLIN | POLLRDHUP;
-        sessions[i] = (struct pollfd){.fd = connection->fd, .events = events};
-    }
-    return connections->listen_count + connections->count;
+    fds[connections->listen_count] = (struct pollfd){.fd = connections->epoll_fd, .events = POLLIN};
+    return connections->listen_count + 1;
 }
 
 /* Reads what is left of a connection whose peer has shut its side: bounded by the socket's buffer. */
@@ -596,64 +623,47 @@ static void take_last_bytes(struct trib_connections *connections, struct trib_co
     }
 }
 
-void trib_connections_ready(struct trib_connections *connections, const struct pollfd *fds, uint32_t count,
-                            uint64_t now_ns)
+/* Those sessions that have moved. */
+static void take_sessions(struct trib_connections *connections)
 {
-    const short ended = POLLRDHUP | POLLHUP | POLLERR | POLLNVAL;
-    const struct pollfd *sessions = fds + connections->listen_count;
-    uint32_t polled = count - connections->listen_count;
-    connections->now_ns = now_ns;
+    const uint32_t ended = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
+    int moved = epoll_wait(connections->epoll_fd, connections->events, TRIB_CONNECTIONS_MAX, 0);
     /* Who ends comes first: a rank that comes back at once must find its place, and its job's name, free. */
-    for (uint32_t i = 0; i < polled; i++) {
-        if (sessions[i].revents & ended) {
-            take_last_bytes(connections, connections->all[i]);
+    for (int i = 0; i < moved; i++) {
+        if (connections->events[i].events & ended) {
+            take_last_bytes(connections, connections->events[i].data.ptr);
         }
     }
-    for (uint32_t i = 0; i < polled; i++) {
-        struct trib_connection *connection = connections->all[i];
-        if (connection->state != CONNECTION_BROKEN && (sessions[i].revents & POLLOUT)) {
-            flush(connection);
+    for (int i = 0; i < moved; i++) {
+        struct trib_connection *connection = connections->events[i].data.ptr;
+        if (connection->state != CONNECTION_BROKEN && (connections->events[i].events & EPOLLOUT)) {
+            flush(connections, connection);
         }
-        if (connection->state != CONNECTION_BROKEN && (sessions[i].revents & POLLIN)) {
+        if (connection->state != CONNECTION_BROKEN && (connections->events[i].events & EPOLLIN)) {
             take_bytes(connections, connection);
         }
     }
-    for (uint32_t i = 0; i < connections->listen_count; i++) {
+}
+
+void trib_connections_ready(struct trib_connections *connections, const struct pollfd *fds, uint32_t count,
+                            uint64_t now_ns)
+{
+    uint32_t listeners = count - 1;
+    connections->now_ns = now_ns;
+    if (fds[listeners].revents != 0) {
+        take_sessions(connections);
+    }
+    for (uint32_t i = 0; i < listeners; i++) {
         if (fds[i].revents != 0) {
             accept_some(connections, connections->listen_fd[i]);
         }
     }
 }
 
-/* When this connection's patience ends. */
-static uint64_t connection_timeout(const struct trib_connection *connection)
-{
-    switch (connection->state) {
-    case CONNECTION_OPEN:
-        if (!trib_session_is_joined(&connection->session)) {
-            return connection->since_ns + TRIB_JOIN_WAIT_NS;
-        }
-        return trib_time_earlier(connection->half_ns ? connection->half_ns + TRIB_HALF_WAIT_NS : TRIB_NEVER,
-                                 connection->ping.next_ns);
-    case CONNECTION_ENDING:
-    case CONNECTION_DRAINING:
-        return connection->since_ns + TRIB_DRAIN_WAIT_NS;
-    case CONNECTION_BROKEN:
-        return 0;
-    case CONNECTION_NONE:
-        break;
-    }
-    return TRIB_NEVER;
-}
-
 uint64_t trib_connections_next_timeout(const struct trib_connections *connections)
 {
-    uint64_t when = connections->accept_ns > connections->now_ns ? connections->accept_ns : TRIB_NEVER;
-    for (uint32_t i = 0; i < connections->count; i++) {
-        uint64_t next = connection_timeout(connections->all[i]);
-        when = next < when ? next : when;
-    }
-    return when;
+    uint64_t accept_ns = connections->accept_ns > connections->now_ns ? connections->accept_ns : TRIB_NEVER;
+    return connections->broken > 0 ? 0 : trib_time_earlier(accept_ns, connections->due_ns);
 }
 
 static void ask(struct trib_connections *connections, struct trib_connection *connection)
@@ -661,49 +671,65 @@ static void ask(struct trib_connections *connections, struct trib_connection *co
     struct trib_message question;
     trib_ping_ask(&connection->ping, connection->fd, connections->now_ns, &question);
     if (trib_ping_is_silent(&connection->ping, TRIB_PING_LIMIT * connection->ping.gap_ns)) {
-        set_broken(connection, TRIB_PING_SILENT);
+        set_broken(connections, connection, TRIB_PING_SILENT);
     } else {
         trib_connections_send(connections, &connection->session, &question);
+    }
+}
+
+static void take_time(struct trib_connections *connections, struct trib_connection *connection)
+{
+    if (connection->state != CONNECTION_OPEN) {
+        set_broken(connections, connection, "its session closed");
+    } else if (!trib_session_is_joined(&connection->session)) {
+        reject(connections, connection, &connections->stats.rejected_silent, "no JOIN within 10 s");
+    } else if (connections->now_ns >= connection->ping.next_ns) {
+        ask(connections, connection);
+    } else {
+        reject(connections, connection, &connections->stats.rejected_slow, "half a message for 10 s");
     }
 }
 
 void trib_connections_on_timeout(struct trib_connections *connections, uint64_t now_ns)
 {
     connections->now_ns = now_ns;
+    if (now_ns < connections->due_ns) {
+        return;
+    }
+    connections->due_ns = TRIB_NEVER;
     for (uint32_t i = 0; i < connections->count; i++) {
         struct trib_connection *connection = connections->all[i];
-        if (now_ns < connection_timeout(connection)) {
-            continue;
+        if (now_ns >= connection_timeout(connection)) {
+            take_time(connections, connection);
         }
-        if (connection->state != CONNECTION_OPEN) {
-            set_broken(connection, "its session closed");
-        } else if (!trib_session_is_joined(&connection->session)) {
-            reject(connections, connection, &connections->stats.rejected_silent, "no JOIN within 10 s");
-        } else if (now_ns >= connection->ping.next_ns) {
-            ask(connections, connection);
-        } else {
-            reject(connections, connection, &connections->stats.rejected_slow, "half a message for 10 s");
-        }
+        watch_time(connections, connection);
     }
+}
+
+/* A child of fork may hold its descriptor as well, so closing it does not take it out of the set. */
+static void remove_at(struct trib_connections *connections, uint32_t at)
+{
+    struct trib_connection *connection = connections->all[at];
+    uint32_t last = --connections->count;
+    (void)epoll_ctl(connections->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);
+    (void)close(connection->fd);
+    connections->all[at] = connections->all[last];
+    connections->near[at] = connections->near[last];
+    free(connection->out);
+    free(connection);
 }
 
 void trib_connections_sweep(struct trib_connections *connections, uint64_t now_ns)
 {
     connections->now_ns = now_ns;
-    bool again = true; /* the end of one may break others, that lie before it */
-    while (again) {
-        again = false;
+    while (connections->broken > 0) { /* the end of one may break others, that lie before it */
         for (uint32_t i = 0; i < connections->count; i++) {
             struct trib_connection *connection = connections->all[i];
-            if (connection->state != CONNECTION_BROKEN) {
-                continue;
+            if (connection->state == CONNECTION_BROKEN) {
+                trib_jobs_gone(connections->jobs, &connection->session, connection->cause, now_ns);
+                connections->broken--;
+                remove_at(connections, i--);
             }
-            trib_jobs_gone(connections->jobs, &connection->session, connection->cause, now_ns);
-            (void)close(connection->fd);
-            free(connection->out);
-            connections->all[i--] = connections->all[--connections->count];
-            free(connection);
-            again = true;
         }
     }
 }
@@ -716,6 +742,7 @@ void trib_connections_abandon(const struct trib_connections *connections)
     for (uint32_t i = 0; i < connections->count; i++) {
         trib_inherit_drop(connections->all[i]->fd);
     }
+    trib_inherit_drop(connections->epoll_fd);
 }
 
 void trib_connections_deinit(struct trib_connections *connections, enum trib_status status, const char *text)
@@ -729,23 +756,19 @@ void trib_connections_deinit(struct trib_connections *connections, enum trib_sta
         if (status != TRIB_OK) {
             say_fail(connections, connection, status, text);
         } else if (connection->state == CONNECTION_OPEN) {
-            set_broken(connection, "this control plane has ended");
+            set_broken(connections, connection, "this control plane has ended");
         }
     }
     trib_connections_sweep(connections, trib_clock_ns());
-    struct pollfd *fds = calloc((size_t)connections->count + 1, sizeof *fds); /* 1: or it may be NULL */
-    for (uint64_t now_ns = trib_clock_ns(); fds && connections->count > 0 && now_ns < end_ns;
-         now_ns = trib_clock_ns()) {
+    struct pollfd fds[TRIB_CONNECTIONS_POLLED];
+    for (uint64_t now_ns = trib_clock_ns(); connections->count > 0 && now_ns < end_ns; now_ns = trib_clock_ns()) {
         uint32_t count = trib_connections_poll(connections, fds, now_ns);
         (void)poll(fds, count, (int)((end_ns - now_ns) / TRIB_MILLISECOND_NS) + 1);
         trib_connections_ready(connections, fds, count, trib_clock_ns());
         trib_connections_sweep(connections, trib_clock_ns());
     }
-    free(fds);
-    for (uint32_t i = 0; i < connections->count; i++) {
-        (void)close(connections->all[i]->fd);
-        free(connections->all[i]->out);
-        free(connections->all[i]);
+    while (connections->count > 0) {
+        remove_at(connections, connections->count - 1);
     }
-    connections->count = 0;
+    (void)close(connections->epoll_fd);
 }

@@ -2,17 +2,21 @@
 /* connections.h: the TCP side of sessions: accept, framing, and the limits that keep a hostile or broken peer harmless.
  * Nothing here blocks, and nothing knows what a message means: whole messages go to trib_jobs_receive.
  *
- * Use: trib_connections_open; then poll(2) what trib_connections_poll wrote, trib_connections_ready with the answers,
- * trib_connections_on_timeout at trib_connections_next_timeout, each followed by trib_connections_sweep.
- * One thread at a time per object. Read next: server.c (the loop). */
+ * Use: trib_connections_init; then poll(2) what trib_connections_poll wrote, trib_connections_ready with the answers,
+ * trib_connections_on_timeout at trib_connections_next_timeout, each followed by trib_connections_sweep. A session that
+ * is silent costs nothing in any of them: the kernel says which have moved (epoll), and times are looked at when the
+ * earliest may be up. One thread at a time per object. Read next: server.c (the loop). */
 #ifndef TRIB_CONTROL_CONNECTIONS_H
 #define TRIB_CONTROL_CONNECTIONS_H
 
 #include <poll.h>
+#include <sys/epoll.h>
 
 #include "control/jobs/jobs.h"
 
-#define TRIB_CONNECTIONS_MAX 4096
+#define TRIB_CONNECTIONS_MAX 16384
+#define TRIB_CONNECTIONS_POLLED \
+    (TRIB_ROOTS_MAX + 1) /* descriptors that it polls: listeners, and one for all sessions */
 #define TRIB_JOIN_WAIT_NS (UINT64_C(10) * 1000000000) /* a connection may be silent this long before its JOIN */
 #define TRIB_HALF_WAIT_NS (UINT64_C(10) * 1000000000) /* and this long between the parts of one message */
 #define TRIB_DRAIN_WAIT_NS (UINT64_C(1) * 1000000000) /* and have this long to read the last words */
@@ -42,11 +46,16 @@ struct trib_connection;
 struct trib_connections {
     uint32_t listen_count;
     int listen_fd[TRIB_ROOTS_MAX];
+    int epoll_fd; /* all sessions' descriptors are in it */
     uint32_t count;
-    uint32_t limit; /* of count */
+    uint32_t limit;  /* of count */
+    uint32_t broken; /* of count: to be freed */
     struct trib_connection *all[TRIB_CONNECTIONS_MAX];
+    uint64_t near[TRIB_CONNECTIONS_MAX]; /* of the peer of each (trib_address_near) */
+    struct epoll_event events[TRIB_CONNECTIONS_MAX];
     struct trib_jobs *jobs;
     uint64_t now_ns;    /* of the call under way */
+    uint64_t due_ns;    /* no session's time is up before */
     uint64_t accept_ns; /* no accept before: the process was out of descriptors */
     uint64_t warned_ns; /* of the last line about that */
     uint64_t logged_ns; /* of the last line about a rejected peer */
@@ -54,12 +63,9 @@ struct trib_connections {
     struct trib_connections_stats stats;
 };
 
-/* A TCP socket that listens on address, non-blocking. *bound gets the real port. With the cause in
- * error: ERR_REFUSED when another program has the port, ERR_SYSTEM. */
-TRIB_MUST_USE enum trib_status trib_listener_open(const struct trib_address *address, int *fd,
-                                                  struct trib_address *bound, char *error);
-/* Takes listen_fd over. */
-void trib_connections_init(struct trib_connections *connections, int listen_fd, struct trib_jobs *jobs);
+/* Takes listen_fd over. ERR_SYSTEM with the cause in error: no descriptor is left; listen_fd is the caller's. */
+TRIB_MUST_USE enum trib_status trib_connections_init(struct trib_connections *connections, int listen_fd,
+                                                     struct trib_jobs *jobs, char *error);
 /* One more, at another address, before anything is polled. Takes it over. */
 void trib_connections_listen(struct trib_connections *connections, int listen_fd);
 /* In the child of a fork: gives up all descriptors. */
@@ -70,11 +76,11 @@ void trib_connections_deinit(struct trib_connections *connections, enum trib_sta
 /* The process is out of descriptors, so nothing is accepted: nor should others poll what they could only accept
  * from. */
 bool trib_connections_is_paused(const struct trib_connections *connections, uint64_t now_ns);
-/* Writes what to poll for; fds has room for TRIB_CONNECTIONS_MAX + TRIB_ROOTS_MAX. Returns how many; the order holds
- * until _ready. */
+/* Writes what to poll for; fds has room for TRIB_CONNECTIONS_POLLED. Returns how many; the order holds until _ready. */
 uint32_t trib_connections_poll(const struct trib_connections *connections, struct pollfd *fds, uint64_t now_ns);
 void trib_connections_ready(struct trib_connections *connections, const struct pollfd *fds, uint32_t count,
                             uint64_t now_ns);
+/* Never later than when the next session's time is up; it may be earlier, and be so once. */
 uint64_t trib_connections_next_timeout(const struct trib_connections *connections);
 void trib_connections_on_timeout(struct trib_connections *connections, uint64_t now_ns);
 /* Frees what has ended, and tells the jobs about it. */

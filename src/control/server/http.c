@@ -2,6 +2,7 @@
 /* http.c: see http.h. libmicrohttpd runs without a thread, its epoll descriptor lies in the server's poll set; so a
  * report is read in the same thread that changes it, and nothing needs a lock. */
 #include "control/server/http.h"
+#include "control/server/listener.h"
 
 #include <jansson.h>
 #include <microhttpd.h>

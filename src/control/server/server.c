@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* server.c: the loop of the control plane: one thread, one poll(2) over the wake descriptor, HTTP, the listener and all
- * sessions. It decides nothing: jobs.c does. Other threads reach it by trib_server_stop and trib_server_mismatch only,
+/* server.c: the loop of the control plane: one thread, one poll(2) over the wake descriptor, HTTP, the listeners, all
+ * sessions (one descriptor) and the uplinks. It decides nothing: jobs.c does. Other threads reach it by trib_server_stop and trib_server_mismatch only,
  * which leave a note and write to the wake descriptor. */
 #include "control/server.h"
 
@@ -17,6 +17,7 @@
 #include "control/roots/roots.h"
 #include "control/server/connections.h"
 #include "control/server/http.h"
+#include "control/server/listener.h"
 #include "control/server/report.h"
 #include "control/server/uplinks.h"
 #include "io/clock.h"
@@ -54,7 +55,7 @@ struct trib_server {
     struct trib_server_duties duties;
     uint32_t mismatch_count;
     struct mismatch mismatches[MISMATCHES_MAX];
-    struct pollfd fds[POLL_OWN + 2 * TRIB_CONNECTIONS_MAX + TRIB_ROOTS_MAX];
+    struct pollfd fds[POLL_OWN + TRIB_CONNECTIONS_POLLED + TRIB_CONNECTIONS_MAX];
 };
 
 static enum trib_status open_http(struct trib_server *server, char *error)
@@ -160,7 +161,10 @@ enum trib_status trib_server_create(const struct trib_server_config *config, str
                                             .say = say};
     trib_jobs_init(&made->jobs, &made->config, &output);
     open_relay(made);
-    trib_connections_init(&made->connections, listen_fd, &made->jobs);
+    status = trib_connections_init(&made->connections, listen_fd, &made->jobs, error);
+    if (status != TRIB_OK) {
+        goto close_wake;
+    }
     made->report = (struct trib_report){&made->config, &made->jobs, &made->connections, trib_clock_ns()};
     (void)pthread_mutex_init(&made->lock, NULL);
     (void)pthread_mutex_init(&made->working, NULL);
@@ -169,7 +173,7 @@ enum trib_status trib_server_create(const struct trib_server_config *config, str
         status = open_http(made, error);
     }
     if (status != TRIB_OK) {
-        goto close_wake;
+        goto close_connections;
     }
     trib_address_format(&made->config.listen, text);
     trib_log(TRIB_LOG_INFO, "sessions on tcp %s, boot %08x%s%s", text, config->boot,
@@ -177,12 +181,14 @@ enum trib_status trib_server_create(const struct trib_server_config *config, str
     *server = made;
     return TRIB_OK;
 
-close_wake:
+close_connections:
     while (made->connections.listen_count > 1) {
         (void)close(made->connections.listen_fd[--made->connections.listen_count]);
     }
+    (void)close(made->connections.epoll_fd);
     (void)pthread_mutex_destroy(&made->lock);
     (void)pthread_mutex_destroy(&made->working);
+close_wake:
     (void)close(made->wake_fd);
 close_listener:
     (void)close(listen_fd);

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* listener.h: where sessions, and HTTP, come to. */
+#ifndef TRIB_CONTROL_LISTENER_H
+#define TRIB_CONTROL_LISTENER_H
+
+#include "io/udp.h"
+
+/* A TCP socket that listens on address, non-blocking. *bound gets the real port. With the cause in
+ * error: ERR_REFUSED when another program has the port, ERR_SYSTEM. */
+TRIB_MUST_USE enum trib_status trib_listener_open(const struct trib_address *address, int *fd,
+                                                  struct trib_address *bound, char *error);
+
+#endif
