@@ -359,17 +359,19 @@ static bool ping(struct trib_fields *f, struct trib_message *message)
 /* ---- kinds ---- */
 
 /* Stages of the receiver, as bits. */
-#define NO 0
 #define AT(stage) (1 << TRIB_STAGE_##stage)
-#define FIRST AT(FIRST)
-#define JOINING AT(JOINING)
-#define TRYING (AT(WELCOMED) | AT(PROVED))
-#define PROVEN (AT(PROVED) | AT(REGISTERED) | AT(RUNNING))
-#define REGISTERED AT(REGISTERED)
-#define AFTER_READY (AT(RUNNING) | AT(CLOSING))
-#define AFTER_REGISTER (AT(REGISTERED) | AFTER_READY)
-#define AFTER_WELCOME (TRYING | AFTER_REGISTER)
-#define AFTER_JOIN (JOINING | AFTER_WELCOME)
+enum {
+    NO = 0,
+    FIRST = AT(FIRST),
+    JOINING = AT(JOINING),
+    TRYING = AT(WELCOMED) | AT(PROVED),
+    PROVEN = AT(PROVED) | AT(REGISTERED) | AT(RUNNING),
+    REGISTERED = AT(REGISTERED),
+    AFTER_READY = AT(RUNNING) | AT(CLOSING),
+    AFTER_REGISTER = REGISTERED | AFTER_READY,
+    AFTER_WELCOME = TRYING | AFTER_REGISTER,
+    AFTER_JOIN = JOINING | AFTER_WELCOME
+};
 
 struct kind {
     const char *name;
