@@ -32,11 +32,11 @@ struct box {
 enum { PLAIN, SHARDS, LOSSY, TOP, LOW_A, LOW_B, LENDER_A, LENDER_B, MAIN, OVER, UNDER };
 
 static const struct box boxes[API_SWITCHES] = {
-    [PLAIN] = {1, NOBODY, {NOBODY, NOBODY}, 0},           [SHARDS] = {3, NOBODY, {NOBODY, NOBODY}, 0},
-    [LOSSY] = {1, NOBODY, {NOBODY, NOBODY}, 0.01},        [TOP] = {2, NOBODY, {NOBODY, NOBODY}, 0, ROOMY},
+    [PLAIN] = {1, NOBODY, {NOBODY, NOBODY}, 0, 0},        [SHARDS] = {3, NOBODY, {NOBODY, NOBODY}, 0, 0},
+    [LOSSY] = {1, NOBODY, {NOBODY, NOBODY}, 0.01, 0},     [TOP] = {2, NOBODY, {NOBODY, NOBODY}, 0, ROOMY},
     [LOW_A] = {1, TOP, {NOBODY, NOBODY}, 0, ROOMY},       [LOW_B] = {1, TOP, {NOBODY, NOBODY}, 0, ROOMY},
-    [LENDER_A] = {1, NOBODY, {NOBODY, NOBODY}, 0, ROOMY}, [LENDER_B] = {1, NOBODY, {NOBODY, NOBODY}, 0},
-    [MAIN] = {1, NOBODY, {LENDER_A, LENDER_B}, 0},        [OVER] = {1, NOBODY, {LENDER_A, NOBODY}, 0, ROOMY},
+    [LENDER_A] = {1, NOBODY, {NOBODY, NOBODY}, 0, ROOMY}, [LENDER_B] = {1, NOBODY, {NOBODY, NOBODY}, 0, 0},
+    [MAIN] = {1, NOBODY, {LENDER_A, LENDER_B}, 0, 0},     [OVER] = {1, NOBODY, {LENDER_A, NOBODY}, 0, ROOMY},
     [UNDER] = {1, OVER, {NOBODY, NOBODY}, 0, ROOMY},
 };
 

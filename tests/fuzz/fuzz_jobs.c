@@ -218,13 +218,13 @@ static void happen(uint32_t byte, struct peer *peer)
             loan_happen(&loans[next_byte() % LOANS], byte & 15);
             return;
         }
-        /* fall through */
+        break;
     default:
-        make_message(next_byte(), &message);
-        if (peer->is_there) {
-            peer_say(peer, &message);
-        }
-        return;
+        break;
+    }
+    make_message(next_byte(), &message);
+    if (peer->is_there) {
+        peer_say(peer, &message);
     }
 }
 
