@@ -303,15 +303,18 @@ static void start_worker(void)
     from_worker = out[0];
 }
 
-static void end_worker(void)
+/* Its wait status. */
+static int end_worker(void)
 {
+    int status = 0;
     if (worker > 0) {
         (void)kill(-worker, SIGKILL);
-        (void)waitpid(worker, NULL, 0);
+        (void)waitpid(worker, &status, 0);
         (void)close(to_worker);
         (void)close(from_worker);
     }
     worker = -1;
+    return status;
 }
 
 void api_pool_open(uint64_t patience)
@@ -329,7 +332,7 @@ void api_pool_open(uint64_t patience)
 
 void api_pool_close(void)
 {
-    end_worker();
+    (void)end_worker();
 }
 
 const char *api_pool_leaks(void)
@@ -411,7 +414,7 @@ void api_pool_run(const struct api_case *c, uint32_t limit_s, struct api_result 
     result->verdict = API_BAD;
     if (write(to_worker, &byte, 1) != 1) {
         (void)snprintf(result->text, sizeof result->text, "the worker is gone");
-        end_worker();
+        (void)end_worker();
         return;
     }
     struct pollfd wait = {.fd = from_worker, .events = POLLIN};
@@ -420,17 +423,17 @@ void api_pool_run(const struct api_case *c, uint32_t limit_s, struct api_result 
         result->verdict = read_findings(c, result) ? API_GOOD : API_BAD;
         result->verdict = atomic_load(&exchange->shared.skipped) != 0 ? API_SKIPPED : result->verdict;
         if (result->verdict != API_GOOD) { /* the next case begins with nothing that this one has left */
-            end_worker();
+            (void)end_worker();
         }
         return;
     }
-    if (!read_findings(c, result) || ready == 0) {
-        if (result->text[0] == '\0') {
-            describe_hang(c, result);
-        }
-    } else {
-        (void)snprintf(result->text, sizeof result->text, "crashes");
+    bool is_good = read_findings(c, result);
+    if (ready == 0 && result->text[0] == '\0') {
+        describe_hang(c, result); /* while it does */
+    }
+    int status = end_worker();
+    if (ready == 1 && is_good) {
+        (void)snprintf(result->text, sizeof result->text, "crashes (wait status 0x%x)", (unsigned)status);
         add_errors(result->text, sizeof result->text);
     }
-    end_worker();
 }
