@@ -149,11 +149,30 @@ static uint32_t missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t s
     return TRIB_MISSING_LATER;
 }
 
-/* Before READY, as marks are yet to be told, start.c looks. */
+/* Before READY, as marks are yet to be told, may_run looks. */
 static const char *needs(const struct trib_job *job, uint32_t rank)
 {
     (void)rank;
     return job->state == TRIB_JOB_RUNNING ? "a rank" : NULL;
+}
+
+/* A rank had closed and has left, and another has not come as far: what that one lacks may have been there alone. */
+static bool may_run(struct trib_jobs *jobs, struct trib_job *job)
+{
+    uint64_t mark = trib_peers_mark(jobs, job);
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        const struct trib_rank *rank = &job->ranks[i];
+        if (rank->has_left && rank->mark > mark) {
+            char name[96];
+            char text[TRIB_ERROR_TEXT_MAX];
+            trib_explain(text,
+                         "%s is gone: it was a rank of the job, whose other ranks had not finished: it had closed",
+                         trib_job_name_rank(job, i, name));
+            trib_job_fail(jobs, job, TRIB_ERR_PEER, text);
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Each sees what others run. */
@@ -175,6 +194,7 @@ const struct trib_places trib_places_peers = {
     .name = name_peers,
     .explain_way = explain_way,
     .mark = trib_peers_mark,
+    .may_run = may_run,
     .missing = missing,
     .needs = needs,
     .receive = receive,

@@ -46,6 +46,8 @@ struct trib_places {
     uint64_t (*mark)(const struct trib_jobs *jobs, const struct trib_job *job);
     /* Are all slots open? NULL: they were when `open` returned. */
     bool (*is_ready)(const struct trib_job *job);
+    /* All ranks have registered. False: the job cannot go on, and has ended. NULL: it can. */
+    bool (*may_run)(struct trib_jobs *jobs, struct trib_job *job);
     /* "rank 2 (10.0.0.3:41234) of job train to open its root": what is waited for where no rank is late. False: nothing.
      * NULL: never anything. text: TRIB_ERROR_TEXT_MAX bytes. */
     bool (*explain_late)(const struct trib_jobs *jobs, const struct trib_job *job, char *text);
@@ -59,8 +61,8 @@ struct trib_places {
     /* "switch 10.0.0.2:7470, its root": who has not said who is missing there. NULL: nobody was asked. text: 128 bytes. */
     void (*name_root)(const struct trib_jobs *jobs, const struct trib_job *job, uint64_t sequence, char *text);
 
-    /* What a rank that has closed is to the others until they have CLOSED: "a root"; NULL: nothing. The pointer, NULL: no
-     * rank is anything. */
+    /* As what the others need a rank that has closed, until they have heard CLOSED: "a root". NULL: they do not. The
+     * pointer is NULL where they need none. */
     const char *(*needs)(const struct trib_job *job, uint32_t rank);
     /* ROOT_READY, ROOT_MISSING or DISPUTE from a rank. False: it has no business to say so. The job may be gone afterwards.
      * NULL: no rank has. */

@@ -311,26 +311,6 @@ static void run(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
                   job->settings.ranks, job->multicast ? "multicast" : "unicast");
 }
 
-/* One of ranks that send to each other had closed and has left, and another is not as far: what that one lacks may have
- * been there alone. The job may be gone afterwards. */
-static bool lacks_peer(struct trib_jobs *jobs, struct trib_job *job)
-{
-    uint64_t mark = trib_job_places(jobs, job)->mark(jobs, job);
-    for (uint32_t i = 0; job->has_peers && i < job->settings.ranks; i++) {
-        const struct trib_rank *rank = &job->ranks[i];
-        if (rank->has_left && rank->mark > mark) {
-            char name[96];
-            char text[TRIB_ERROR_TEXT_MAX];
-            trib_explain(text,
-                         "%s is gone: it was a rank of the job, whose other ranks had not finished: it had closed",
-                         trib_job_name_rank(job, i, name));
-            trib_job_fail(jobs, job, TRIB_ERR_PEER, text);
-            return true;
-        }
-    }
-    return false;
-}
-
 void trib_job_run_if_ready(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
@@ -339,8 +319,10 @@ void trib_job_run_if_ready(struct trib_jobs *jobs, struct trib_job *job, uint64_
         }
     }
     const struct trib_places *places = trib_job_places(jobs, job);
-    bool are_ready = !places->is_ready || places->is_ready(job);
-    if (are_ready && !lacks_peer(jobs, job)) {
+    if (places->is_ready && !places->is_ready(job)) {
+        return;
+    }
+    if (!places->may_run || places->may_run(jobs, job)) {
         run(jobs, job, now_ns);
     }
 }
