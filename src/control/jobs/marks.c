@@ -77,8 +77,7 @@ void trib_job_update_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_
         }
         waiting = waiting || (rank->session && rank->mark > rank->told);
     }
-    if (trib_roots_are_ranks(jobs->config) &&
-        job->state == TRIB_JOB_RUNNING) { /* behind READY, where it has its place */
+    if (trib_roots_are_ranks(jobs->config)) {
         tell_over(jobs, job, mark);
     }
     if (!waiting) {
