@@ -23,18 +23,6 @@ void trib_relay_init(struct trib_relay *relay, const struct trib_server_config *
     trib_address_format(&config->parent, relay->parent);
 }
 
-static void send_up(const struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *message)
-{
-    jobs->relay->output.send(jobs->relay->output.owner, link, message);
-}
-
-static void send_down(const struct trib_jobs *jobs, const struct trib_link *link, const struct trib_message *message)
-{
-    if (link->down) {
-        jobs->output.send(jobs->output.owner, link->down, message);
-    }
-}
-
 static struct trib_rank *rank_of(const struct trib_link *link)
 {
     return &link->job->ranks[link->join.join.rank];
@@ -197,7 +185,7 @@ void trib_relay_connected(struct trib_jobs *jobs, struct trib_link *link, const 
     jobs->relay->away[0] = '\0';
     jobs->relay->scout = jobs->relay->scout == link ? NULL : jobs->relay->scout; /* it has found out */
     link->is_up = true;
-    send_up(jobs, link, &message);
+    trib_relay_send_up(jobs, link, &message);
 }
 
 /* ---- from below ---- */
@@ -212,7 +200,7 @@ static bool take_mark(const struct trib_jobs *jobs, struct trib_link *link, cons
     }
     rank->mark = message->mark.mark > rank->mark ? message->mark.mark : rank->mark;
     plane->join(plane->plane, link->job->grant.communicator, link->join.join.rank, rank->mark);
-    send_up(jobs, link, message);
+    trib_relay_send_up(jobs, link, message);
     return true;
 }
 
@@ -238,7 +226,7 @@ static bool take_close(const struct trib_jobs *jobs, struct trib_link *link, con
         if (!link->is_started || link->holds_register) {
             return false;
         }
-        send_up(jobs, link, message); /* the root has a word for that */
+        trib_relay_send_up(jobs, link, message); /* the root has a word for that */
     } else if (!take_mark(jobs, link, message)) {
         return false;
     }
@@ -257,7 +245,7 @@ static void take_stall(struct trib_jobs *jobs, struct trib_link *link, const str
     trib_job_note_stall(jobs, link->job, index, message, now_ns);
     passed.stall.missing = stall->missing;
     memcpy(passed.stall.where, stall->where, sizeof passed.stall.where);
-    send_up(jobs, link, &passed);
+    trib_relay_send_up(jobs, link, &passed);
 }
 
 /* What another relay may say; and a rank, that it leaves this switch for the meeting. */
@@ -278,7 +266,7 @@ static bool take_word_of_relay(struct trib_jobs *jobs, struct trib_link *link, c
         return true;
     }
     if (link->is_up) {
-        send_up(jobs, link, message);
+        trib_relay_send_up(jobs, link, message);
     }
     link->is_ending = true; /* FAIL: its last word */
     return true;
@@ -292,7 +280,7 @@ static bool take_dispute(struct trib_jobs *jobs, struct trib_link *link, const s
     }
     if (!link->job->is_disputed) { /* one is enough; a flood of them would fill the link */
         link->job->is_disputed = true;
-        send_up(jobs, link, message);
+        trib_relay_send_up(jobs, link, message);
     }
     return true;
 }
@@ -314,7 +302,7 @@ static bool receive_started(struct trib_jobs *jobs, struct trib_link *link, cons
         take_stall(jobs, link, message, now_ns);
         return true;
     case TRIB_MESSAGE_OPERATION:
-        send_up(jobs, link, message);
+        trib_relay_send_up(jobs, link, message);
         return true;
     case TRIB_MESSAGE_DISPUTE:
         return take_dispute(jobs, link, message);
@@ -336,7 +324,7 @@ bool trib_relay_receive(struct trib_jobs *jobs, struct trib_session *session, co
     }
     if (message->kind == TRIB_MESSAGE_ABORT) {
         if (link->is_up) {
-            send_up(jobs, link, message);
+            trib_relay_send_up(jobs, link, message);
         }
         trib_relay_remove(jobs, link, NULL);
         return true;
@@ -406,7 +394,7 @@ void trib_relay_mismatch(struct trib_jobs *jobs, uint32_t communicator, uint64_t
     }
     if (job && link && !job->is_disputed) {
         job->is_disputed = true;
-        send_up(jobs, link, &message);
+        trib_relay_send_up(jobs, link, &message);
     }
 }
 
@@ -467,11 +455,11 @@ void trib_relay_answer(struct trib_jobs *jobs, struct trib_link *link, const str
         } else {
             learn_mark(jobs, link, message->mark.mark);
         }
-        send_down(jobs, link, &passed);
+        trib_relay_send_down(jobs, link, &passed);
         return;
     case TRIB_MESSAGE_DESCRIBE:
     case TRIB_MESSAGE_MISSING:
-        send_down(jobs, link, message);
+        trib_relay_send_down(jobs, link, message);
         return;
     case TRIB_MESSAGE_CLOSED:
     case TRIB_MESSAGE_FAIL:

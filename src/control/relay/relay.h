@@ -94,6 +94,10 @@ void trib_relay_lost(struct trib_jobs *jobs, struct trib_link *link, const char 
 
 /* relay_job.c. */
 
+void trib_relay_send_up(const struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *message);
+/* To nobody, if its rank is gone. */
+void trib_relay_send_down(const struct trib_jobs *jobs, const struct trib_link *link,
+                          const struct trib_message *message);
 /* WELCOME has come on this link: with the last one the communicator is opened. The link may be gone afterwards. */
 void trib_relay_welcome(struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *message,
                         uint64_t now_ns);

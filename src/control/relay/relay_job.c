@@ -18,9 +18,17 @@
 #define PATH_LIMIT_NS (2 * TRIB_SECOND_NS)
 #define PATH_TRIES_LEAST 12U /* before it is said that none passes: time may go by while this process does not run */
 
-static void send_up(const struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *message)
+void trib_relay_send_up(const struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *message)
 {
     jobs->relay->output.send(jobs->relay->output.owner, link, message);
+}
+
+void trib_relay_send_down(const struct trib_jobs *jobs, const struct trib_link *link,
+                          const struct trib_message *message)
+{
+    if (link->down) {
+        jobs->output.send(jobs->output.owner, link->down, message);
+    }
 }
 
 /* ---- the end ---- */
@@ -48,8 +56,8 @@ void trib_relay_remove(struct trib_jobs *jobs, struct trib_link *link, const str
     struct trib_job *job = link->job;
     unlink_from(jobs->relay, link);
     jobs->relay->scout = jobs->relay->scout == link ? NULL : jobs->relay->scout;
-    if (link->down && last) {
-        jobs->output.send(jobs->output.owner, link->down, last);
+    if (last) {
+        trib_relay_send_down(jobs, link, last);
     }
     let_go(jobs, link);
     if (job) {
@@ -82,7 +90,7 @@ void trib_relay_drop(struct trib_jobs *jobs, struct trib_job *job, const char *l
         }
         bool is_last = job->links == 1;
         if (lost && !link->is_ending) {
-            send_up(jobs, link, &gone);
+            trib_relay_send_up(jobs, link, &gone);
         }
         trib_relay_remove(jobs, link, NULL);
         link = is_last ? NULL : jobs->relay->first; /* the last one frees the job */
@@ -96,7 +104,7 @@ void trib_relay_refuse(struct trib_jobs *jobs, const struct trib_job *job, enum 
     for (struct trib_link *link = jobs->relay->first; link; link = link->next) {
         if (link->job == job && !link->is_ending) {
             link->is_ending = true; /* said on every link, so that the first of them to be heard has it */
-            send_up(jobs, link, &message);
+            trib_relay_send_up(jobs, link, &message);
         }
     }
 }
@@ -111,11 +119,11 @@ static void pass_register(const struct trib_jobs *jobs, struct trib_link *link, 
     rank->mark = mark;
     rank->is_registered = true;
     plane->join(plane->plane, link->job->grant.communicator, link->join.join.rank, mark);
-    send_up(jobs, link, &message);
+    trib_relay_send_up(jobs, link, &message);
     link->holds_register = false;
     if (link->holds_close) {
         const struct trib_message last = {.kind = TRIB_MESSAGE_CLOSE, .mark = {.mark = mark}};
-        send_up(jobs, link, &last);
+        trib_relay_send_up(jobs, link, &last);
         link->holds_close = false;
         link->is_closing = rank->is_closing = true;
     }
@@ -132,7 +140,7 @@ void trib_relay_leave(struct trib_jobs *jobs, struct trib_link *link, const stru
         pass_register(jobs, link, link->held_mark);
     }
     if (can_speak) {
-        send_up(jobs, link, gone);
+        trib_relay_send_up(jobs, link, gone);
     }
     if (link->job && link->is_closing) { /* it has left as it may */
         link->job->closed++;
@@ -213,7 +221,7 @@ static void give_up_link(struct trib_jobs *jobs, struct trib_link *link, enum tr
     struct trib_message message = {.kind = TRIB_MESSAGE_FAIL, .fail = {.status = status}};
     trib_explain(message.fail.text, "switch %s: %s", jobs->relay->name, text);
     if (!link->is_ending) {
-        send_up(jobs, link, &message);
+        trib_relay_send_up(jobs, link, &message);
     }
     trib_relay_remove(jobs, link, &message);
 }
@@ -274,9 +282,7 @@ static void pass_welcome(struct trib_jobs *jobs, struct trib_link *link)
     if (jobs->config->also.count > 0) {
         trib_job_name_shards(jobs, job, &message);
     }
-    if (link->down) {
-        jobs->output.send(jobs->output.owner, link->down, &message);
-    }
+    trib_relay_send_down(jobs, link, &message);
 }
 
 static void try_path(struct trib_job *job, uint64_t now_ns)
@@ -362,7 +368,7 @@ void trib_relay_welcome(struct trib_jobs *jobs, struct trib_link *link, const st
 static void pass_paths(const struct trib_jobs *jobs, struct trib_link *link)
 {
     const struct trib_message message = {.kind = TRIB_MESSAGE_PATHS, .paths = {.unicast = true}};
-    send_up(jobs, link, &message);
+    trib_relay_send_up(jobs, link, &message);
     link->holds_paths = false;
 }
 
