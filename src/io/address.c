@@ -112,17 +112,14 @@ bool trib_address_same_host(const struct trib_address *a, const struct trib_addr
 uint64_t trib_address_near(const struct trib_address *address)
 {
     uint64_t near = 0;
-    if (address->storage.ss_family != AF_INET6) {
-        return address->storage.ss_family == AF_INET ? get_v4(address).sin_addr.s_addr : UINT64_MAX;
+    struct trib_address at = *address;
+    trib_address_unmap(&at);
+    if (at.storage.ss_family != AF_INET6) {
+        return at.storage.ss_family == AF_INET ? get_v4(&at).sin_addr.s_addr : UINT64_MAX;
     }
-    struct sockaddr_in6 v6 = get_v6(address);
-    memcpy(&near, (const uint8_t *)&v6.sin6_addr + (trib_address_is_mapped(address) ? 8 : 0), sizeof near);
+    struct sockaddr_in6 v6 = get_v6(&at);
+    memcpy(&near, &v6.sin6_addr, sizeof near);
     return near;
-}
-
-bool trib_address_is_near(const struct trib_address *a, const struct trib_address *b)
-{
-    return trib_address_near(a) == trib_address_near(b);
 }
 
 bool trib_address_is_any(const struct trib_address *address)

@@ -147,17 +147,46 @@ static void facts__follow_from_the_address(void **state)
     assert_true(trib_address_same_host(&a, &b) && !trib_address_same_host(&a, &c));
 }
 
-/* What an IPv6 socket says of an IPv4 peer. */
+/* What an IPv6 socket says of an IPv4 peer: 10.0.0.1. */
+static struct trib_address mapped(void)
+{
+    struct trib_address address = parsed("[fd00::1]:5");
+    struct sockaddr_in6 v6;
+    static const uint8_t bytes[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1};
+    memcpy(&v6, &address.storage, sizeof v6);
+    memcpy(&v6.sin6_addr, bytes, sizeof bytes);
+    memcpy(&address.storage, &v6, sizeof v6);
+    return address;
+}
+
 static void mapped__is_known(void **state)
 {
     (void)state;
-    struct trib_address address = parsed("[fd00::1]:5");
-    struct sockaddr_in6 v6;
-    static const uint8_t mapped[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1};
-    memcpy(&v6, &address.storage, sizeof v6);
-    memcpy(&v6.sin6_addr, mapped, sizeof mapped);
-    memcpy(&address.storage, &v6, sizeof v6);
+    struct trib_address address = mapped();
     assert_true(trib_address_is_mapped(&address));
+}
+
+static void near__is_what_one_host_may_have(void **state)
+{
+    (void)state;
+    const struct trib_address none = {.len = 0};
+    const char *const texts[] = {"10.0.0.1:1", "10.0.0.2:1", "[fd00::1]:1", "[fd01::1]:1"};
+    const uint32_t count = sizeof texts / sizeof texts[0];
+    for (uint32_t i = 0; i < count; i++) {
+        struct trib_address one = parsed(texts[i]);
+        assert_true(trib_address_near(&one) != trib_address_near(&none));
+        for (uint32_t k = 0; k < count; k++) {
+            struct trib_address other = parsed(texts[k]);
+            trib_address_set_port(&other, 2);
+            assert_true((trib_address_near(&one) == trib_address_near(&other)) == (i == k));
+        }
+    }
+    struct trib_address neighbour = parsed("[fd00::1:2]:1");
+    struct trib_address same = parsed("[fd00::1]:1");
+    assert_true(trib_address_near(&neighbour) == trib_address_near(&same));
+    struct trib_address seen = mapped();
+    struct trib_address plain = parsed("10.0.0.1:1");
+    assert_true(trib_address_near(&seen) == trib_address_near(&plain));
 }
 
 static void equal__family_address_and_port(void **state)
@@ -308,6 +337,7 @@ int main(void)
         cmocka_unit_test(parse__says_what_a_link_local_address_lacks),
         cmocka_unit_test(format__fits_64_bytes),
         cmocka_unit_test(facts__follow_from_the_address),
+        cmocka_unit_test(near__is_what_one_host_may_have),
         cmocka_unit_test(mapped__is_known),
         cmocka_unit_test(subnet__is_an_address_and_its_bits),
         cmocka_unit_test(within__goes_by_the_bits),

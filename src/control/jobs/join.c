@@ -438,9 +438,10 @@ static bool may_begin(const struct trib_jobs *jobs, const struct trib_address *f
 {
     uint64_t held = 0;
     uint32_t count = 0;
+    uint64_t near = trib_address_near(from);
     for (const struct trib_job *job = jobs->first; job; job = job->next) {
         bool gathers = job->state == TRIB_JOB_JOINING && !job->is_recalled;
-        bool is_near = trib_address_is_near(&job->founder, from);
+        bool is_near = trib_address_near(&job->founder) == near;
         held += gathers && is_near ? job_bytes(job->settings.ranks) : 0;
         count += is_near;
     }
