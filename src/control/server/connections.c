@@ -8,6 +8,7 @@
 #include "control/server/connections.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +102,7 @@ static uint32_t above_each(const struct trib_jobs *jobs)
 enum trib_status trib_connections_init(struct trib_connections *connections, int listen_fd, struct trib_jobs *jobs,
                                        char *error)
 {
-    memset(connections, 0, sizeof *connections);
+    memset(connections, 0, offsetof(struct trib_connections, all));
     connections->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (connections->epoll_fd < 0) {
         trib_explain(error, "cannot make an epoll descriptor: %s", strerror(errno));

@@ -50,9 +50,6 @@ struct trib_connections {
     uint32_t count;
     uint32_t limit;  /* of count */
     uint32_t broken; /* of count: to be freed */
-    struct trib_connection *all[TRIB_CONNECTIONS_MAX];
-    uint64_t near[TRIB_CONNECTIONS_MAX]; /* of the peer of each (trib_address_near) */
-    struct epoll_event events[TRIB_CONNECTIONS_MAX];
     struct trib_jobs *jobs;
     uint64_t now_ns;    /* of the call under way */
     uint64_t due_ns;    /* no session's time is up before */
@@ -61,6 +58,10 @@ struct trib_connections {
     uint64_t logged_ns; /* of the last line about a rejected peer */
     uint64_t unlogged;  /* rejected since */
     struct trib_connections_stats stats;
+    /* From here on memory that is touched as far as there are sessions. */
+    struct trib_connection *all[TRIB_CONNECTIONS_MAX];
+    uint64_t near[TRIB_CONNECTIONS_MAX]; /* of the peer of each (trib_address_near) */
+    struct epoll_event events[TRIB_CONNECTIONS_MAX];
 };
 
 /* Takes listen_fd over. ERR_SYSTEM with the cause in error: no descriptor is left; listen_fd is the caller's. */

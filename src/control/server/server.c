@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* server.c: the loop of the control plane: one thread, one poll(2) over the wake descriptor, HTTP, the listeners, all
- * sessions (one descriptor) and the uplinks. It decides nothing: jobs.c does. Other threads reach it by trib_server_stop and trib_server_mismatch only,
- * which leave a note and write to the wake descriptor. */
+ * sessions (one descriptor) and the uplinks. It decides nothing: jobs.c does. Other threads reach it by
+ * trib_server_stop and trib_server_mismatch only, which leave a note and write to the wake descriptor. */
 #include "control/server.h"
 
 #include <errno.h>
