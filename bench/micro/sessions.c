@@ -4,8 +4,10 @@
  *   bench-sessions ADDRESS SESSIONS RANKS SECONDS PID
  *
  * SESSIONS connections, RANKS to a job, each job from a loopback address of its own, join the switch at ADDRESS, of which PID is the process. They
- * have no data plane: each says that its paths pass. When all run, each says a mark a second for SECONDS, as ranks do that wait. Prints one line of
- * JSON: how long the joins took, and then what the process took of a core, idle and with marks. */
+ * have no data plane: each says that its paths pass. When all run, each says a mark a second for SECONDS, as ranks do that wait. No answer may be
+ * above the smallest mark that a rank of its job has said, nor below one before it, and each rank must hear the last mark of all. Prints one line of
+ * JSON: seconds and CPU seconds of the joins, and cores, by the time that passed, of the process when idle and with marks,
+ * CPU microseconds of a mark, and the memory that is of no file. */
 #define _GNU_SOURCE
 #include <poll.h>
 #include <stdio.h>
@@ -28,6 +30,8 @@ struct member {
     struct trib_session_client client;
     uint32_t number;
     uint32_t interest;
+    uint64_t said;   /* the last mark */
+    uint64_t heard;  /* the last M */
     bool has_joined; /* it has said JOIN */
 };
 
@@ -44,6 +48,7 @@ static void end_bench(const char *why)
 
 static void say(struct member *member, enum trib_message_kind kind, uint64_t mark)
 {
+    member->said = mark;
     const struct trib_message message = {.kind = kind, .mark = {.mark = mark}};
     trib_session_client_send(&member->client, &message);
 }
@@ -83,18 +88,36 @@ static void open_member(uint32_t number, const struct trib_address *to)
     (void)epoll_ctl(set_fd, EPOLL_CTL_ADD, member->client.fd, &event);
 }
 
+/* No switch can know that an operation has ended everywhere before each rank has said so. */
+static void hear(struct member *member, uint64_t mark)
+{
+    const struct member *job = &members[member->number / ranks * ranks];
+    char why[128];
+    for (uint32_t i = 0; i < ranks; i++) {
+        if (mark > job[i].said || mark < member->heard) {
+            (void)snprintf(why, sizeof why, "member %u hears %llu after %llu, where member %u has said %llu",
+                           member->number, (unsigned long long)mark, (unsigned long long)member->heard, job[i].number,
+                           (unsigned long long)job[i].said);
+            end_bench(why);
+        }
+    }
+    member->heard = mark;
+    answers++;
+}
+
 static void take(struct member *member)
 {
     struct trib_message message;
     const struct trib_message paths = {.kind = TRIB_MESSAGE_PATHS, .paths = {.unicast = true}};
     while (trib_session_client_next(&member->client, &message)) {
-        answers++;
         if (message.kind == TRIB_MESSAGE_WELCOME) {
             joined++;
             trib_session_client_send(&member->client, &paths);
             say(member, TRIB_MESSAGE_REGISTER, 0);
         } else if (message.kind == TRIB_MESSAGE_READY) {
             ready++;
+        } else if (message.kind == TRIB_MESSAGE_MARK) {
+            hear(member, message.mark.mark);
         } else if (message.kind == TRIB_MESSAGE_FAIL) {
             end_bench(message.fail.text);
         } else if (message.kind == TRIB_MESSAGE_AWAY) {
@@ -154,10 +177,65 @@ static double used(const char *pid)
     return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
 }
 
+/* What the process had used at a time. */
+struct use {
+    double at_s;
+    double cpu_s;
+};
+
+static struct use use_of(const char *pid)
+{
+    return (struct use){(double)trib_clock_ns() / 1e9, used(pid)};
+}
+
+static double cores(const struct use *from, const struct use *to)
+{
+    return (to->cpu_s - from->cpu_s) / (to->at_s - from->at_s);
+}
+
+/* Of memory that is of no file, at the moment. */
+static double megabytes(const char *pid)
+{
+    char path[64];
+    char line[128];
+    double kilobytes = 0;
+    (void)snprintf(path, sizeof path, "/proc/%s/status", pid);
+    FILE *file = fopen(path, "r");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL && sscanf(line, "RssAnon: %lf", &kilobytes) != 1) {
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return kilobytes / 1000;
+}
+
 static void serve_until(uint64_t end_ns)
 {
     for (uint64_t now = trib_clock_ns(); now < end_ns; now = trib_clock_ns()) {
         serve((int)((end_ns - now) / TRIB_MILLISECOND_NS) + 1);
+    }
+}
+
+static uint32_t count_deaf(uint64_t mark)
+{
+    uint32_t deaf = 0;
+    for (uint32_t i = 0; i < sessions; i++) {
+        deaf += members[i].heard < mark;
+    }
+    return deaf;
+}
+
+/* Until each member has heard it. */
+static void await_mark(uint64_t mark)
+{
+    uint64_t limit = trib_clock_ns() + PATIENCE_NS;
+    char why[64];
+    for (uint32_t deaf = count_deaf(mark); deaf > 0; deaf = count_deaf(mark)) {
+        if (trib_clock_ns() > limit) {
+            (void)snprintf(why, sizeof why, "%u have not heard mark %llu", deaf, (unsigned long long)mark);
+            end_bench(why);
+        }
+        serve(100);
     }
 }
 
@@ -171,6 +249,7 @@ static void say_marks(uint32_t seconds)
         }
         serve_until(begin + (burst + 1) * (TRIB_SECOND_NS / BURSTS));
     }
+    await_mark(seconds);
 }
 
 static void join_all(const struct trib_address *to)
@@ -212,20 +291,18 @@ int main(int argc, char **argv)
     if (members == NULL || set_fd < 0 || trib_address_parse(argv[1], 0, &to, error) != TRIB_OK) {
         end_bench(error[0] != '\0' ? error : "no memory");
     }
-    uint64_t begin = trib_clock_ns();
-    double cpu[4] = {used(argv[5])};
+    struct use start = use_of(argv[5]);
     join_all(&to);
-    double took_s = (double)(trib_clock_ns() - begin) / 1e9;
-    cpu[1] = used(argv[5]);
+    struct use all_ready = use_of(argv[5]);
     serve_until(trib_clock_ns() + seconds * TRIB_SECOND_NS);
-    cpu[2] = used(argv[5]);
-    answers = 0;
+    struct use idle_end = use_of(argv[5]);
     say_marks(seconds);
-    cpu[3] = used(argv[5]);
+    struct use end = use_of(argv[5]);
+    double took_s = end.at_s - idle_end.at_s;
     printf("{\"sessions\": %u, \"ranks\": %u, \"join_s\": %.2f, \"join_cpu_s\": %.2f, \"idle_cores\": %.3f, "
-           "\"marks_cores\": %.3f, "
-           "\"answers_s\": %.0f}\n",
-           sessions, ranks, took_s, cpu[1] - cpu[0], (cpu[2] - cpu[1]) / seconds, (cpu[3] - cpu[2]) / seconds,
-           (double)answers / seconds);
+           "\"marks_s\": %.2f, \"marks_cores\": %.3f, \"mark_us\": %.1f, \"answers_s\": %.0f, \"anon_mb\": %.1f}\n",
+           sessions, ranks, all_ready.at_s - start.at_s, all_ready.cpu_s - start.cpu_s, cores(&all_ready, &idle_end),
+           took_s, cores(&idle_end, &end), 1e6 * (end.cpu_s - idle_end.cpu_s) / sessions / seconds,
+           (double)answers / took_s, megabytes(argv[5]));
     return 0;
 }
