@@ -487,6 +487,20 @@ static inline void tick(struct world *world, uint64_t duration_ns)
     }
 }
 
+/* The kernels of those behind a switch whose machine lost its power give up; that of its parent waits. */
+static inline void notice_silence(struct world *world, const struct node *victim)
+{
+    for (struct wire *wire = world->wires; wire; wire = wire->next) {
+        if (wire->above == victim && !wire->below) {
+            wire->is_deaf[UP] = true;
+            wire->has_ended[UP] = true;
+            rank_lost(wire->rank);
+        } else if (wire->above == victim && !wire->is_deaf[UP]) {
+            trib_relay_lost(&wire->below->jobs, &wire->link, "no answer", false, world->now_ns);
+        }
+    }
+}
+
 static inline void world_end(struct world *world)
 {
     settle(world);

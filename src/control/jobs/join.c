@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/jobs/start.h"
 #include "control/roots/lend.h"
 #include "control/roots/roots.h"
 #include "control/roots/trees.h"
@@ -178,18 +179,20 @@ static struct trib_job *find_job(const struct trib_jobs *jobs, const struct trib
     return other;
 }
 
-/* The rank had sent CLOSE in the running incarnation, and its relay or its session was lost: it needs nothing but
- * CLOSED, and no other rank needs it. Each result that it has came from here, and lies here as long as a rank may lack
- * it. */
+/* The rank had sent CLOSE in this incarnation, and its relay or its session was lost: it needs nothing but CLOSED, and
+ * no other rank needs it. Each result that it has came from here, and lies here as long as a rank may lack it. But a
+ * relay that was lost before its rank had registered has to come back, with all. WELCOME may have been lost as well. */
 static bool is_leaving(const struct trib_job *job, const struct trib_message *message)
 {
     const struct trib_grant *known = &message->join.known;
-    if (!job || job->state != TRIB_JOB_RUNNING || !same_grant(&job->grant, known) || known->boot != job->grant.boot ||
+    if (!job || job->state == TRIB_JOB_JOINING || !same_grant(&job->grant, known) ||
         message->join.rank >= job->settings.ranks) {
         return false;
     }
     const struct trib_rank *rank = &job->ranks[message->join.rank];
-    return rank->is_closing && !job->has_peers && (rank->via != 0) == (message->join.via != 0);
+    bool is_of_boot = known->boot == job->grant.boot || known->boot == rank->known_boot;
+    return is_of_boot && rank->is_closing && !job->has_peers && (rank->via != 0) == (message->join.via != 0) &&
+           (rank->is_registered || rank->via == 0);
 }
 
 /* The communicator's ranks are to come back, and this is one of them. A rank that knows the grant and comes while its
@@ -687,7 +690,11 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
         status = TRIB_ERR_INVALID;
     }
     if (status == TRIB_OK && is_leaving(job, message)) {
+        const struct trib_rank *rank = &job->ranks[message->join.rank];
         trib_job_await_closed(jobs, job, session, message->join.rank, now_ns);
+        if (!rank->is_registered) { /* the others do not wait for that any more */
+            trib_job_register(jobs, job, message->join.rank, rank->mark, now_ns);
+        }
         return;
     }
     if (status == TRIB_OK) {
