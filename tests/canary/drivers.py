@@ -207,6 +207,10 @@ DRIVERS = [
                 "    return true;"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_connections"),
     Canary(
+        "control-closed-is-watched", "I6", "a child of fork keeps a closed session in the set of those that are watched",
+        edits=((CONNECTIONS, "    (void)epoll_ctl(connections->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);\n", ""),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_connections"),
+    Canary(
         "comm-lost-goes-on", "I3", "a rank whose session is lost sends on",
         edits=((COMM_JOIN, "        comm->state_deadline_ns = comm->outage_deadline_ns;\n        if (comm->node != NULL) {\n            comm->verbs->suspend(comm->node);\n        }",
                 "        comm->state_deadline_ns = comm->outage_deadline_ns;"),),
