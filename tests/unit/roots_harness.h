@@ -293,6 +293,20 @@ static inline void join_all(struct hosts *h, uint32_t ranks)
     pump(h);
 }
 
+/* Each rank has a second card, at 10.2.0.1, 10.2.0.2 and so on. */
+static inline void join_two_cards(struct hosts *h, uint32_t ranks)
+{
+    for (uint32_t i = 0; i < ranks; i++) {
+        struct trib_message join = root_join(i, ranks);
+        join.join.address_count = 2;
+        join.join.address[0] = trib_address_v4(0x0a010001 + i, 0);
+        join.join.address[1] = trib_address_v4(0x0a020001 + i, 0);
+        join.join.data_port[1] = (uint16_t)(21000 + i);
+        assert_true(say(h, i, &join));
+    }
+    pump(h);
+}
+
 static inline bool say_mark(struct hosts *h, uint32_t rank, enum trib_message_kind kind, uint64_t mark)
 {
     const struct trib_message message = {.kind = kind, .mark = {.mark = mark}};

@@ -187,6 +187,25 @@ static void close__of_a_rank_that_is_waited_for_is_named(void **state)
     world_end(&world);
 }
 
+/* Eight ranks run again, but for one that had closed and is gone: they close, and nothing is left anywhere. */
+static void all_close_but(struct world *w, const struct rank *leaver)
+{
+    for (uint32_t i = 0; i < 8; i++) {
+        struct rank *rank = &w->rank[i];
+        assert_true(rank == leaver || (rank->is_running && rank->readies == 2 && rank->failure == TRIB_OK));
+        rank->mark = 100;
+        rank_say(rank, TRIB_MESSAGE_CLOSE);
+    }
+    settle(w);
+    for (uint32_t i = 0; i < 8; i++) {
+        assert_int_equal(w->rank[i].is_closed, &w->rank[i] != leaver);
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        assert_null(w->node[i].jobs.first);
+        assert_true(i == 0 || !w->node[i].jobs.relay->first);
+    }
+}
+
 /* It had closed, comes back like all, and does not answer its WELCOME: it waits for the others no longer. Its relay
  * says for it what it has left to say. The switch at the top restarts, or a lower one; its CLOSE comes before WELCOME or
  * behind it. */
@@ -215,19 +234,7 @@ static void close__of_a_rank_that_leaves_before_ready(void **state)
         settle(&world);
         rank_kill(leaver);
         tick(&world, SHORT);
-        for (uint32_t i = 0; i < 8; i++) {
-            const struct rank *rank = &world.rank[i];
-            assert_true(rank == leaver || (rank->is_running && rank->readies == 2 && rank->failure == TRIB_OK));
-            world.rank[i].mark = 100;
-            rank_say(&world.rank[i], TRIB_MESSAGE_CLOSE);
-        }
-        settle(&world);
-        for (uint32_t i = 0; i < 8; i++) {
-            assert_int_equal(world.rank[i].is_closed, &world.rank[i] != leaver);
-        }
-        for (unsigned i = 0; i < 4; i++) {
-            assert_null(world.node[i].jobs.first);
-        }
+        all_close_but(&world, leaver);
         world_end(&world);
     }
 }
@@ -264,20 +271,7 @@ static void close__of_a_rank_that_leaves_before_its_welcome(void **state)
         settle(&world);
         late->is_dead = false;
         tick(&world, SHORT);
-        for (uint32_t i = 0; i < 8; i++) {
-            const struct rank *rank = &world.rank[i];
-            assert_true(rank == leaver || (rank->is_running && rank->readies == 2 && rank->failure == TRIB_OK));
-            world.rank[i].mark = 100;
-            rank_say(&world.rank[i], TRIB_MESSAGE_CLOSE);
-        }
-        settle(&world);
-        for (uint32_t i = 0; i < 8; i++) {
-            assert_int_equal(world.rank[i].is_closed, &world.rank[i] != leaver);
-        }
-        for (unsigned i = 0; i < 4; i++) {
-            assert_null(world.node[i].jobs.first);
-            assert_true(i == 0 || !world.node[i].jobs.relay->first);
-        }
+        all_close_but(&world, leaver);
         world_end(&world);
     }
 }

@@ -95,15 +95,7 @@ static void join__a_root_at_each_card(void **state)
 static void join__fewer_roots_than_cards(void **state)
 {
     struct hosts *h = *state;
-    for (uint32_t i = 0; i < 9; i++) {
-        struct trib_message join = root_join(i, 9);
-        join.join.address_count = 2;
-        join.join.address[0] = trib_address_v4(0x0a010001 + i, 0);
-        join.join.address[1] = trib_address_v4(0x0a020001 + i, 0);
-        join.join.data_port[1] = (uint16_t)(21000 + i);
-        assert_true(say(h, i, &join));
-    }
-    pump(h);
+    join_two_cards(h, 9);
     const struct trib_message *welcome = &h->process[2].welcome;
     assert_int_equal(welcome->welcome.root_count, 9);
     assert_address(&welcome->welcome.root[0], "10.1.0.1:30000");

@@ -174,15 +174,7 @@ static void open__without_an_answer_at_another_card(void **state)
 {
     struct hosts *h = *state;
     h->process[1].is_stuck = true;
-    for (uint32_t i = 0; i < 9; i++) {
-        struct trib_message join = root_join(i, 9);
-        join.join.address_count = 2;
-        join.join.address[0] = trib_address_v4(0x0a010001 + i, 0);
-        join.join.address[1] = trib_address_v4(0x0a020001 + i, 0);
-        join.join.data_port[1] = (uint16_t)(21000 + i);
-        assert_true(say(h, i, &join));
-    }
-    pump(h);
+    join_two_cards(h, 9);
     for (uint32_t i = 0; i < 9; i++) {
         register_rank(h, i, 0);
     }
