@@ -173,7 +173,7 @@ static void take_refusal(struct trib_jobs *jobs, struct trib_session *session, c
     }
 }
 
-/* What a place of the job has to say: a rank's process that is a root, or of a ring. */
+/* A message that only a rank sends whose process is a root, or part of a ring. */
 static bool receive_of_place(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                              uint64_t now_ns)
 {
@@ -181,7 +181,7 @@ static bool receive_of_place(struct trib_jobs *jobs, struct trib_session *sessio
     return places->receive && places->receive(jobs, session, message, now_ns);
 }
 
-/* What others run is a slot's business: of a place, of a host's leader, or of a switch below. */
+/* Only who has slots sees what other ranks run: a place that sums, the leader of a host, or a switch below. */
 static bool take_dispute(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                          uint64_t now_ns)
 {

@@ -189,7 +189,7 @@ static enum trib_status deal(struct trib_jobs *jobs, struct trib_job *job, char 
     return TRIB_OK;
 }
 
-/* What jobs of one of its switches have on their way there, all count. */
+/* The smallest receive buffer of the switches that sum for this job; a switch has one for all its jobs. */
 static uint32_t room_of(const struct trib_jobs *jobs, const struct trib_job *job)
 {
     uint32_t room = trib_trees_have(jobs, job, 0) ? jobs->config->receive_room : UINT32_MAX;
