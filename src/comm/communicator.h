@@ -345,12 +345,6 @@ char *trib_comm_say_waited(const struct trib_comm *comm, uint64_t now_ns, char *
 /* Until when the other ranks may come back as well: where this one is now they have as long as where it was before, or the
  * control plane could not name who is missing. */
 uint64_t trib_comm_return_time(const struct trib_comm *comm, uint64_t now_ns);
-/* How long a rank waits on after its own limit_ns, so that the control plane is the first to give up: it has the same
- * limit, may have begun to wait later, and can name the missing ranks. On a busy machine its message takes a while. */
-static inline uint64_t trib_time_to_hear(uint64_t limit_ns)
-{
-    return limit_ns / 8 + TRIB_SECOND_NS / 2;
-}
 /* The session stands, but the switch has not answered for the switch timeout: it is gone. */
 void trib_comm_lose_silent(struct trib_comm *comm, uint64_t now_ns);
 /* Why there is no session, for texts. */

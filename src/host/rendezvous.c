@@ -16,8 +16,6 @@
 
 #define RETRY_FIRST_US 500
 #define RETRY_LAST_US 20000
-/* Rank 0 waits as long as we do, and can say for whom: it may speak first. */
-#define GRACE_NS (500 * TRIB_MILLISECOND_NS)
 /* All have said HELLO: from then on nothing is waited for but their being scheduled. */
 #define START_NS (10 * TRIB_SECOND_NS)
 
@@ -235,7 +233,8 @@ static bool take_answer(struct trib_rendezvous *meeting, int fd, enum trib_statu
 {
     struct trib_answer answer;
     struct trib_passing message;
-    int taken = next_answer(meeting, fd, &answer, &message, meeting->deadline_ns + GRACE_NS);
+    uint64_t until_ns = trib_time_after(meeting->deadline_ns, trib_time_to_hear(meeting->config->join_timeout_ns));
+    int taken = next_answer(meeting, fd, &answer, &message, until_ns);
     if (taken < 0 && errno == EMFILE) {
         *status = lack_descriptors(meeting);
         return true;
@@ -415,7 +414,7 @@ enum trib_status trib_host_open(const struct trib_config *config, const atomic_b
         .config = config,
         .doomed = doomed,
         .waits_ns = now,
-        .deadline_ns = trib_time_earlier(trib_time_after(now, config->join_timeout_ns), TRIB_NEVER - GRACE_NS),
+        .deadline_ns = trib_time_after(now, config->join_timeout_ns),
         .error = error,
     };
     enum trib_status status = meet(&meeting);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_host_runs.c: two launches of one job name on one host: their ranks never make one job. Mirrors
- * src/host/rendezvous.c and gather.c; other meetings are in test_host.c. */
+/* test_host_runs.c: two launches of one job name on one host: their ranks never make one job; and a rank 0 that says
+ * nothing. Mirrors src/host/rendezvous.c and gather.c; other meetings are in test_host.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +15,7 @@
 
 #include <tributary/tributary.h>
 
+#include "host/rendezvous.h"
 #include "io/clock.h"
 #include "patience.h"
 
@@ -97,11 +98,38 @@ static void join__two_launches_of_one_name_meet_apart(void **state)
     }
 }
 
+/* Rank 0 listens, and says nothing. It waits as long as the others, which give it time to say for whom, as ranks give a
+ * control plane. */
+static void join__gives_rank_0_time_to_speak(void **state)
+{
+    struct trib_config config;
+    struct sockaddr_un name;
+    struct trib_host *host = NULL;
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    (void)state;
+    trib_config_init(&config);
+    (void)snprintf(config.job, sizeof config.job, "test-host-silent-%d", (int)getpid());
+    config.rank = 1;
+    config.ranks = 2;
+    config.join_timeout_ns = 400 * TRIB_MILLISECOND_NS;
+    socklen_t len = trib_rendezvous_name(&config, &name);
+    int rank_0 = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(rank_0, (const struct sockaddr *)&name, len), 0);
+    assert_int_equal(listen(rank_0, 1), 0);
+    uint64_t begun_ns = trib_clock_ns();
+    assert_int_equal(trib_host_open(&config, NULL, &host, error), TRIB_ERR_TIMEOUT);
+    uint64_t waited_ns = trib_clock_ns() - begun_ns;
+    assert_non_null(strstr(error, " does not answer"));
+    assert_true(waited_ns >= config.join_timeout_ns + trib_time_to_hear(config.join_timeout_ns));
+    (void)close(rank_0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(join__a_rank_of_another_launch_is_refused_by_name),
         cmocka_unit_test(join__two_launches_of_one_name_meet_apart),
+        cmocka_unit_test(join__gives_rank_0_time_to_speak),
     };
     reports = mmap(NULL, PROCESSES * sizeof *reports, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     return reports == MAP_FAILED ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
