@@ -79,6 +79,39 @@ static void close__of_a_rank_that_is_no_root(void **state)
     assert_int_equal(h->process[0].closeds, 1);
 }
 
+/* Rank 2 has closed, and comes back on another session before the end of its first one is seen: it is told nothing but
+ * CLOSED, although rank 1 leaves meanwhile. Rank 0 is the only root. */
+static void close__who_waits_outside_hears_nothing_else(void **state)
+{
+    struct hosts *h = *state;
+    struct trib_message join;
+    for (uint32_t i = 0; i < 3; i++) {
+        join = root_join(i, 3);
+        join.join.host = 5;
+        assert_true(say(h, i, &join));
+    }
+    pump(h);
+    for (uint32_t i = 0; i < 3; i++) {
+        register_rank(h, i, 0);
+    }
+    pump(h);
+    assert_true(say_mark(h, 2, TRIB_MESSAGE_CLOSE, 60));
+    join.join.known = h->process[2].welcome.welcome.grant;
+    join.join.was_ready = true;
+    assert_true(say(h, 3, &join));
+    assert_true(h->process[2].has_ended);
+    assert_true(say_mark(h, 1, TRIB_MESSAGE_CLOSE, 40));
+    assert_true(say_mark(h, 0, TRIB_MESSAGE_MARK, 40));
+    pump(h);
+    assert_int_equal(h->process[1].closeds, 1);
+    assert_int_equal(h->process[0].gones, 1);
+    assert_int_equal(h->process[3].arrived, 0);
+    assert_true(say_mark(h, 0, TRIB_MESSAGE_CLOSE, 60));
+    pump(h);
+    assert_int_equal(h->process[3].closeds, 1);
+    assert_int_equal(h->process[3].arrived, 1);
+}
+
 /* They had lost their switch. Rank 1 closes while it waits for READY, for which its root is needed as well. */
 static void close__of_a_root_before_ready(void **state)
 {
@@ -639,6 +672,7 @@ int main(void)
         TEST(death__before_all_are_there_gives_up_the_place),
         TEST(close__of_a_root_that_others_need),
         TEST(close__of_a_rank_that_is_no_root),
+        TEST(close__who_waits_outside_hears_nothing_else),
         TEST(close__of_a_root_before_ready),
         TEST(stall__on_a_closed_rank),
         TEST(stall__on_a_rank_that_has_left),

@@ -67,10 +67,7 @@ static void ask(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence,
     job->dispute = (struct trib_dispute){.sequence = sequence, .deadline_ns = now_ns + DISPUTE_NS};
     for (unsigned i = 0; i < 2; i++) {
         job->dispute.rank[i] = rank[0] < rank[1] ? rank[i] : rank[1 - i];
-        const struct trib_rank *asked = &job->ranks[rank[i]];
-        if (asked->session && !asked->is_outside) {
-            jobs->output.send(jobs->output.owner, asked->session, &message);
-        }
+        trib_rank_tell(jobs, &job->ranks[rank[i]], &message);
     }
 }
 

@@ -77,6 +77,13 @@ void trib_rank_let_go(struct trib_jobs *jobs, struct trib_rank *rank)
     }
 }
 
+void trib_rank_tell(const struct trib_jobs *jobs, const struct trib_rank *rank, const struct trib_message *message)
+{
+    if (rank->session && !rank->is_outside) {
+        jobs->output.send(jobs->output.owner, rank->session, message);
+    }
+}
+
 void trib_rank_send_closed(struct trib_jobs *jobs, struct trib_rank *rank)
 {
     const struct trib_message message = {.kind = TRIB_MESSAGE_CLOSED};

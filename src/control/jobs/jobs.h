@@ -302,6 +302,8 @@ uint32_t trib_job_first_rank(const struct trib_job *job);
 void trib_job_enter(struct trib_job *job, enum trib_job_state state);
 /* Ends a session, after what was sent to it. */
 void trib_rank_let_go(struct trib_jobs *jobs, struct trib_rank *rank);
+/* Of a job that runs, or is about to: to a rank that takes part, and so neither is gone nor waits outside. */
+void trib_rank_tell(const struct trib_jobs *jobs, const struct trib_rank *rank, const struct trib_message *message);
 /* CLOSED to a rank, which needs nothing any more, and the end of its session. */
 void trib_rank_send_closed(struct trib_jobs *jobs, struct trib_rank *rank);
 /* Tells every rank the cause (FAIL; CLOSED to one that is closing), ends their sessions, frees the communicator. */

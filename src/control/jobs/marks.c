@@ -32,9 +32,7 @@ static void send_mark(struct trib_jobs *jobs, struct trib_rank *rank, uint64_t m
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_MARK, .mark = {.mark = mark}};
     rank->told = mark > rank->told ? mark : rank->told;
-    if (rank->session && !rank->is_outside) {
-        jobs->output.send(jobs->output.owner, rank->session, &message);
-    }
+    trib_rank_tell(jobs, rank, &message);
 }
 
 /* Of a communicator that one rank has left no operation can end any more that all have not finished. Where ranks are
@@ -54,9 +52,7 @@ static void tell_over(struct trib_jobs *jobs, struct trib_job *job, uint64_t mar
     job->is_over = true;
     trib_explain(message.note.text, "%s has closed the communicator", trib_job_name_rank(job, left, name));
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        if (job->ranks[i].session) {
-            jobs->output.send(jobs->output.owner, job->ranks[i].session, &message);
-        }
+        trib_rank_tell(jobs, &job->ranks[i], &message);
     }
 }
 

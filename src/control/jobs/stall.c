@@ -193,9 +193,7 @@ static void answer_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t 
     answer.stall.since_ms = stall->since_ms;
     answer.stall.missing = stall->missing;
     memcpy(answer.stall.where, stall->where, sizeof answer.stall.where);
-    if (job->ranks[index].session) {
-        jobs->output.send(jobs->output.owner, job->ranks[index].session, &answer);
-    }
+    trib_rank_tell(jobs, &job->ranks[index], &answer);
     log_stall(jobs, job, index, now_ns);
 }
 

@@ -277,9 +277,7 @@ static void send_ready(struct trib_jobs *jobs, const struct trib_job *job, struc
     message.ready.mark = trib_job_places(jobs, job)->mark(jobs, job);
     message.ready.multicast = job->multicast;
     rank->told = message.ready.mark;
-    if (rank->session && !rank->is_outside) {
-        jobs->output.send(jobs->output.owner, rank->session, &message);
-    }
+    trib_rank_tell(jobs, rank, &message);
 }
 
 void trib_job_choose_multicast(const struct trib_jobs *jobs, struct trib_job *job)
