@@ -456,3 +456,8 @@ void trib_udp_flush(struct trib_udp *udp)
     }
     udp->loaded = 0;
 }
+
+bool trib_udp_is_flushed(const struct trib_udp *udp)
+{
+    return udp->loaded == 0;
+}

@@ -106,6 +106,8 @@ uint64_t trib_udp_deadline(const struct trib_udp *udp);
 void trib_udp_send(struct trib_udp *udp, const struct trib_packet *packet, const struct trib_address *to,
                    uint32_t count);
 void trib_udp_flush(struct trib_udp *udp);
+/* Whether nothing has been sent since. */
+bool trib_udp_is_flushed(const struct trib_udp *udp);
 /* Where the network does not mark, its first queue is our own: from now on trains begin with a look at what the kernel
  * still holds of this socket, in its queues and the device's, and get TRIB_FLAG_ECN if that is more than so many bytes
  * for each destination of the train. The kernel counts memory, which is 1.0 to 1.6 times the bytes on the wire. 0: no

@@ -161,7 +161,7 @@ void trib_member_join(struct trib_member *member, uint32_t rank)
     join_child(member, number, child);
     if (number > 0) {
         join_child(member, 0, number - 1);
-        (void)trib_member_mark(member);
+        (void)trib_member_share_mark(member);
     }
 }
 
@@ -173,16 +173,23 @@ void trib_member_learn_mark(struct trib_member *member, uint64_t mark)
     }
 }
 
-uint64_t trib_member_mark(struct trib_member *member)
+uint64_t trib_member_mark(const struct trib_member *member)
 {
-    uint64_t mark = member->verbs->communicator_mark(member->node[0].node);
+    return member->verbs->communicator_mark(member->node[0].node);
+}
+
+bool trib_member_share_mark(struct trib_member *member)
+{
+    uint64_t mark = trib_member_mark(member);
+    bool is_news = false;
     for (uint32_t i = 1; i < member->nodes; i++) {
         if (member->verbs->communicator_mark(member->node[i].node) < mark) {
             member->verbs->learn_mark(member->node[i].node, mark);
             touch(&member->node[i]);
+            is_news = true;
         }
     }
-    return mark;
+    return is_news;
 }
 
 void trib_member_missing(const struct trib_member *member, uint64_t sequence, struct trib_tree_ranks *ranks)

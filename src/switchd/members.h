@@ -104,8 +104,10 @@ static inline bool trib_member_node_is_edge(const struct trib_member_node *node)
 void trib_member_join(struct trib_member *member, uint32_t rank);
 /* M from the parent's session, or from the top node: tells every node that has a parent. */
 void trib_member_learn_mark(struct trib_member *member, uint64_t mark);
-/* M as the top node knows it; then the inner nodes know it too. */
-uint64_t trib_member_mark(struct trib_member *member);
+/* M as the top node knows it. */
+uint64_t trib_member_mark(const struct trib_member *member);
+/* Tells it the inner nodes that know a lower one; false: none does. */
+bool trib_member_share_mark(struct trib_member *member);
 /* The ranks whose part of this sequence is not here, added to the set. */
 void trib_member_missing(const struct trib_member *member, uint64_t sequence, struct trib_tree_ranks *ranks);
 /* The oldest sequence that lacks somebody; TRIB_NEVER: none. */

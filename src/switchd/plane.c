@@ -122,14 +122,19 @@ static struct trib_tree **find_tree(struct trib_plane *plane, uint32_t communica
     return at;
 }
 
-/* The communicator on a shard, which is then the caller's until leave_member; NULL and nothing to leave when it is not
- * there. */
+static void done_reading(struct trib_plane *plane, uint32_t shard)
+{
+    trib_shard_leave_unchanged(&plane->shard[shard]);
+}
+
+/* The communicator on a shard, which is then the caller's until leave_member, or done_reading if nothing has changed;
+ * NULL and nothing to leave when it is not there. */
 static struct trib_member *enter_member(struct trib_plane *plane, uint32_t shard, uint32_t communicator)
 {
     trib_shard_enter(&plane->shard[shard]);
     struct trib_member *member = trib_members_find(&plane->shard[shard].members, communicator);
     if (member == NULL) {
-        trib_shard_leave(&plane->shard[shard]);
+        done_reading(plane, shard);
     }
     return member;
 }
@@ -296,7 +301,11 @@ static uint64_t communicator_mark(void *owner, uint32_t communicator)
         struct trib_member *member = enter_member(plane, i, communicator);
         if (member != NULL) {
             uint64_t mark = trib_member_mark(member);
-            leave_member(plane, i);
+            if (trib_member_share_mark(member)) {
+                leave_member(plane, i);
+            } else {
+                done_reading(plane, i);
+            }
             smallest = mark < smallest ? mark : smallest;
         }
     }
@@ -329,7 +338,7 @@ static bool parent_answered(void *owner, uint32_t communicator)
         if (member != NULL) {
             members++;
             answers += member->has_answer;
-            leave_member(plane, i);
+            done_reading(plane, i);
         }
     }
     return members > 0 && answers == members;
@@ -391,7 +400,7 @@ static bool report(void *owner, uint32_t communicator, struct trib_plane_report 
             report->sequence = sequence;
             report->missing_count = trib_tree_list(&ranks, report->missing, TRIB_RANKS_MAX);
         }
-        leave_member(plane, i);
+        done_reading(plane, i);
     }
     return found;
 }
@@ -404,7 +413,7 @@ static uint32_t missing_ranks(void *owner, uint32_t communicator, uint64_t seque
         const struct trib_member *member = enter_member(plane, i, communicator);
         if (member != NULL) {
             trib_member_missing(member, sequence, &missing);
-            leave_member(plane, i);
+            done_reading(plane, i);
         }
     }
     return trib_tree_list(&missing, ranks, max);
@@ -418,7 +427,7 @@ static void traffic(void *owner, struct trib_udp_stats *sum)
         struct trib_shard *shard = &plane->shard[i];
         trib_shard_enter(shard);
         trib_udp_stats_add(sum, trib_udp_stats(shard->udp));
-        trib_shard_leave(shard);
+        trib_shard_leave_unchanged(shard);
     }
 }
 
@@ -432,7 +441,7 @@ static void drops(void *owner, uint64_t dropped[TRIB_DROP_COUNT])
         for (int k = 0; k < TRIB_DROP_COUNT; k++) {
             dropped[k] += shard->dropped[k];
         }
-        trib_shard_leave(shard);
+        trib_shard_leave_unchanged(shard);
     }
 }
 

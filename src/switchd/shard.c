@@ -12,6 +12,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "core/assert.h"
 #include "io/clock.h"
 #include "io/explain.h"
 #include "switchd/caps.h"
@@ -91,6 +92,13 @@ void trib_shard_leave(struct trib_shard *shard)
     trib_udp_flush(shard->udp); /* no node has lent anything since the last drain */
     (void)pthread_mutex_unlock(&shard->lock);
     kick(shard);
+}
+
+/* Whoever had the lock before has sent all that he had loaded, and has kicked, or is the thread itself. */
+void trib_shard_leave_unchanged(struct trib_shard *shard)
+{
+    TRIB_ASSERT(trib_udp_is_flushed(shard->udp));
+    (void)pthread_mutex_unlock(&shard->lock);
 }
 
 /* ---- what comes ---- */

@@ -6,7 +6,7 @@
  *
  * The thread holds the shard's lock while it works through a batch, never while it sleeps. Whoever else wants the nodes
  * takes the lock by trib_shard_enter and gives it back by trib_shard_leave, which also wakes the thread so that it
- * sends what the nodes have to send. A gate in front of the lock lets a waiter in after the batch under way, however
+ * sends what the nodes have to send, or by trib_shard_leave_unchanged. A gate in front of the lock lets a waiter in after the batch under way, however
  * busy the shard is. An owner that drives it himself, inside a loop of his own, never starts it: he polls what
  * trib_shard_fds says and calls trib_shard_work (comm/roots.c).
  * Read next: members.h (who is who), shard.c (the loop), plane.c (the other threads' side). */
@@ -84,6 +84,9 @@ void trib_shard_close(struct trib_shard *shard);
 
 void trib_shard_enter(struct trib_shard *shard);
 void trib_shard_leave(struct trib_shard *shard);
+/* After reading alone: no verb was called that a node may have something to send or to report from, and nothing was
+ * sent. Wakes nobody. */
+void trib_shard_leave_unchanged(struct trib_shard *shard);
 /* Under the lock: a communicator has come or is gone. The others may have more in flight then, or less; and packets say
  * how long the queue is while somebody's windows follow that. */
 void trib_shard_settle(struct trib_shard *shard);

@@ -196,6 +196,86 @@ static void inner__below_a_parent(void **state)
     close_world(&world);
 }
 
+/* Of a plane whose threads have ended. */
+static uint32_t count_kicked(struct side *side)
+{
+    uint32_t kicked = 0;
+    for (uint32_t i = 0; i < SHARDS; i++) {
+        int fds[TRIB_SHARD_FDS];
+        trib_shard_fds(&side->plane->shard[i], fds);
+        struct pollfd kick = {.fd = fds[1], .events = POLLIN};
+        kicked += poll(&kick, 1, 0) == 1;
+        trib_shard_calm(&side->plane->shard[i]);
+    }
+    return kicked;
+}
+
+static void read__wakes_nobody(void **state)
+{
+    (void)state;
+    struct world world;
+    struct trib_plane_report report;
+    struct trib_udp_stats stats;
+    uint64_t dropped[TRIB_DROP_COUNT];
+    uint16_t missing[TRIB_RANKS_MAX];
+    open_flat(&world, 66, &none);
+    register_all(&world);
+    struct side *side = &world.side[0];
+    const struct trib_data_plane *verbs = &side->verbs;
+    trib_plane_stop(side->plane);
+    (void)count_kicked(side);
+    assert_int_equal(verbs->communicator_mark(side->plane, COMMUNICATOR), 0);
+    assert_int_equal(count_kicked(side), 0);
+    assert_int_equal(verbs->communicator_mark(side->plane, COMMUNICATOR + 1), 0);
+    assert_int_equal(count_kicked(side), 0);
+    assert_false(verbs->parent_answered(side->plane, COMMUNICATOR));
+    assert_int_equal(count_kicked(side), 0);
+    assert_true(verbs->report(side->plane, COMMUNICATOR, &report));
+    assert_int_equal(count_kicked(side), 0);
+    (void)verbs->missing(side->plane, COMMUNICATOR, 0, missing, TRIB_RANKS_MAX);
+    assert_int_equal(count_kicked(side), 0);
+    verbs->traffic(side->plane, &stats);
+    assert_int_equal(count_kicked(side), 0);
+    verbs->drops(side->plane, dropped);
+    assert_int_equal(count_kicked(side), 0);
+    verbs->join(side->plane, COMMUNICATOR, 65, 1);
+    assert_int_equal(count_kicked(side), SHARDS);
+    close_world(&world);
+}
+
+/* As when packets have told the top node, of each shard, what the inner nodes have not heard of yet. */
+static void raise_top(struct trib_member *member, uint64_t mark)
+{
+    for (uint32_t k = member->nodes; k-- > 0;) {
+        for (uint32_t child = 0; child < member->node[k].children; child++) {
+            member->verbs->join(member->node[k].node, child, mark);
+        }
+    }
+}
+
+static void read__of_a_mark_that_is_news_wakes(void **state)
+{
+    (void)state;
+    struct world world;
+    open_flat(&world, 66, &none);
+    register_all(&world);
+    struct side *side = &world.side[0];
+    trib_plane_stop(side->plane);
+    (void)count_kicked(side);
+    for (uint32_t i = 0; i < SHARDS; i++) {
+        raise_top(trib_members_find(&side->plane->shard[i].members, COMMUNICATOR), 7);
+    }
+    assert_int_equal(side->verbs.communicator_mark(side->plane, COMMUNICATOR), 7);
+    assert_int_equal(count_kicked(side), SHARDS);
+    for (uint32_t i = 0; i < SHARDS; i++) {
+        const struct trib_member *member = trib_members_find(&side->plane->shard[i].members, COMMUNICATOR);
+        assert_int_equal(member->verbs->communicator_mark(member->node[2].node), 7);
+    }
+    assert_int_equal(side->verbs.communicator_mark(side->plane, COMMUNICATOR), 7);
+    assert_int_equal(count_kicked(side), 0);
+    close_world(&world);
+}
+
 /* Marks of returning ranks are far from 0; every node knows M before the first packet. */
 static void join__far_along_the_stream(void **state)
 {
@@ -612,6 +692,8 @@ int main(void)
         cmocka_unit_test(inner__has_the_bits_of_one_tree),
         cmocka_unit_test(inner__with_every_fault),
         cmocka_unit_test(inner__below_a_parent),
+        cmocka_unit_test(read__wakes_nobody),
+        cmocka_unit_test(read__of_a_mark_that_is_news_wakes),
         cmocka_unit_test(join__far_along_the_stream),
         cmocka_unit_test(incarnation__of_three_levels),
         cmocka_unit_test(incarnation__of_inner_nodes),
