@@ -149,14 +149,31 @@ known_within() {
 
 now_ms() { local now=$EPOCHREALTIME; echo $((10#${now/[.,]/} / 1000)); }
 
-# wait_for SECONDS COMMAND...: until it succeeds.
+# wait_for SECONDS COMMAND...: until it succeeds. Here the shell does what it can itself, fifty times a second: `sleep` and `grep` as processes cost
+# more than what some scripts wait for.
+exec {SILENCE}<> <(:) # nothing ever comes there
+pause() { read -rt "$1" -u "$SILENCE" || :; }
 wait_for() {
-    local end=$(($(now_ms) + $1 * 1000 * PATIENCE))
+    local end=$((10#${EPOCHREALTIME/[.,]/} + $1 * 1000000 * PATIENCE))
     shift
     until "$@"; do
-        [ "$(now_ms)" -lt "$end" ] || return 1
-        sleep 0.02
+        [ $((10#${EPOCHREALTIME/[.,]/})) -lt "$end" ] || return 1
+        pause 0.02
     done
+}
+
+# holds FILE TEXT: the file is there, and the text in it.
+holds() {
+    local text=
+    { IFS= read -rd '' text <"$1"; } 2>/dev/null
+    [[ $text == *"$2"* ]]
+}
+
+# as_many_say COUNT REGEX FILE...: so many of these files have a line that matches.
+as_many_say() {
+    local files
+    mapfile -t files < <(exec grep -lsE -- "${@:2}")
+    [ ${#files[@]} = "$1" ]
 }
 
 # ended SECONDS PID: waits for a child and sets STATUS; one that does not end is killed, and fails.
@@ -168,7 +185,11 @@ ended() {
     STATUS=$?
 }
 
-gone() { ! [ -e "/proc/$1" ] || grep -qs '^State:.[ZX]' "/proc/$1/status"; }
+gone() {
+    local stat=') X'
+    { read -r stat <"/proc/$1/stat"; } 2>/dev/null
+    [[ ${stat##*) } == [ZX]* ]]
+}
 
 # quiet_port: sets QUIET_PORT to the first of 16 ports that are free, below those that the kernel gives to sockets without one. They stay this
 # script's until it ends: a switch that is killed finds them free again, whatever else runs. In even thousands, since a switch that was not told
@@ -178,7 +199,7 @@ quiet_port() {
     while :; do
         QUIET_PORT=$(((10 + RANDOM % 11 * 2) * 1000 + RANDOM % 62 * 16))
         owner=${TMP%/*}/tributary-ports-$QUIET_PORT
-        [ -e "/proc/$(readlink "$owner")" ] || rm -f "$owner" # of a script that was killed
+        [ ! -L "$owner" ] || [ -e "/proc/$(readlink "$owner")" ] || rm -f "$owner" # of a script that was killed
         ln -s "$$" "$owner" 2>/dev/null || continue
         RESERVED+=("$owner")
         digits=$(printf '%03X[0-9A-F]|%04X' $((QUIET_PORT / 16)) $((QUIET_PORT + 1000)))
@@ -194,12 +215,15 @@ has_jobs() { has_http && "$TRIBUTARY" jobs --help >/dev/null 2>&1; }
 # switch_start [OPTIONS]: sets SWITCH_PID, SWITCH_PORT, SWITCH_LOG and exports TRIB_SWITCH. On 127.0.0.1, without HTTP, unless the options say
 # otherwise and the build has it; port 0 to listen at is a quiet one.
 switch_start() {
-    local ready="$TMP/ready.$RANDOM" options=(--listen 127.0.0.1:0 --http none "$@") i
+    local ready="$TMP/ready.$RANDOM" options=(--listen 127.0.0.1:0 --http none "$@") i list
     SWITCH_LOG=${SWITCH_LOG:-$TMP/switch.log}
     : >"$ready"
     [[ $* =~ --listen\ [^\ ]*:[1-9][0-9]*($|[\ ,]) ]] || quiet_port
     for ((i = 1; i < ${#options[@]}; i++)); do
-        [ "${options[i - 1]}" != --listen ] || options[i]=$(sed -E "s/:0(,|\$)/:$QUIET_PORT\1/g" <<<"${options[i]}")
+        [ "${options[i - 1]}" = --listen ] || continue
+        list=${options[i]},
+        list=${list//:0,/:$QUIET_PORT,}
+        options[i]=${list%,}
     done
     [[ $* != *--http* ]] || has_http || options+=(--http none)
     "$TRIBUTARY" switch "${options[@]}" --ready-fd 9 9>"$ready" 2>>"$SWITCH_LOG" &
@@ -210,7 +234,7 @@ switch_start() {
         show "$SWITCH_LOG"
         exit 1
     fi
-    SWITCH_PORT=$(cat "$ready")
+    SWITCH_PORT=$(<"$ready")
     export TRIB_SWITCH=127.0.0.1:$SWITCH_PORT
 }
 
@@ -261,5 +285,5 @@ ranks_end() {
 # What a rank sends and the switch sums, without one wrong element: the last line of perf.
 check_right() { check_in "$1" '^# 0 wrong elements$' "$2"; }
 
-running() { grep -qs 'runs: all' "$SWITCH_LOG"; }
-runs_job() { grep -qs "job $1 runs: all" "$SWITCH_LOG"; }
+running() { holds "$SWITCH_LOG" 'runs: all'; }
+runs_job() { holds "$SWITCH_LOG" "job $1 runs: all"; }

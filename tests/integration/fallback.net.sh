@@ -12,7 +12,7 @@ net_star 4
 net_mtu 1500
 
 # said JOB RANKS TEXT: so many ranks have logged it.
-said() { [ "$(grep -lsE -- "$3" "$TMP/$1".* | wc -l)" = "$2" ]; }
+said() { as_many_say "$2" "$3" "$TMP/$1".*; }
 all_in() { wait_for 10 said "$1" "$2" ' joined 10\.99' || { fail "$1: not all are in"; show "$TMP/$1".*; }; }
 all_moved() { wait_for 20 said "$1" "$2" 'without its switch, at 10\.99' || { fail "$1: not all go on"; show "$TMP/$1".*; }; }
 

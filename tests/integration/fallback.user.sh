@@ -35,7 +35,7 @@ load_ranks() {
 }
 
 # said JOB RANKS TEXT: so many ranks have logged it.
-said() { [ "$(grep -lsE -- "$3" "$TMP/$1".* | wc -l)" = "$2" ]; }
+said() { as_many_say "$2" "$3" "$TMP/$1".*; }
 
 # all_in JOB RANKS
 all_in() {

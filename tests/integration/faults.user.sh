@@ -92,7 +92,7 @@ wait_for 10 runs_job late
 sleep 0.2
 kill -STOP "${RANK_PIDS[1]}"
 sleep 2
-stall_said() { [ "$(grep -ls 'rank 1 is missing on' "$TMP"/late.[02] | wc -l)" = 2 ] && grep -qs 'job late: rank 1 missing' "$SWITCH_LOG"; }
+stall_said() { as_many_say 2 'rank 1 is missing on' "$TMP"/late.[02] && holds "$SWITCH_LOG" 'job late: rank 1 missing'; }
 wait_for 10 stall_said
 check "nobody gave up" sh -c 'kill -0 $1 && kill -0 $2' - "${RANK_PIDS[0]}" "${RANK_PIDS[2]}"
 kill -CONT "${RANK_PIDS[1]}"

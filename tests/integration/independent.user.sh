@@ -41,7 +41,7 @@ for RANK in 0 1 2; do
     fi
 done
 DEAF_LOGS=("$TMP"/only-float32.1 "$TMP"/only-int32.2 "$TMP"/mixed-float32.1 "$TMP"/mixed-int32.0)
-all_deaf() { [ "$(grep -ls 'was ignored' "${DEAF_LOGS[@]}" | wc -l)" = 4 ]; }
+all_deaf() { as_many_say 4 'was ignored' "${DEAF_LOGS[@]}"; }
 check "every result reaches the deaf ranks" wait_for 40 all_deaf
 
 say "the switch dies and comes back"

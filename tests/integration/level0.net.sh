@@ -78,7 +78,7 @@ carries() {
 TENSOR=$((24 * MIB)) # of three calls, two of which are perf's own checks
 BYTES=(-b 8M -e 8M -n 1 -w 0)
 
-in_all() { [ "$(grep -ls "$2" "$TMP/$1".* | wc -l)" = "${#RANK_PIDS[@]}" ]; }
+in_all() { as_many_say ${#RANK_PIDS[@]} "$2" "$TMP/$1".*; }
 are_in() { wait_for 10 in_all "$1" "$([ "$BOX" = none ] && echo 'no box:' || echo joined)" || fail "$1: not all are in"; }
 leave_out() { # RANK: that of RANK_PIDS is waited for no more
     wait "${RANK_PIDS[$1]}" 2>/dev/null

@@ -279,4 +279,4 @@ net_perf() {
 }
 
 # net_runs JOB: all its ranks are registered.
-net_runs() { grep -qs "job $1 runs: all" "$TMP/${SWITCHES[0]}.log"; }
+net_runs() { holds "$TMP/${SWITCHES[0]}.log" "job $1 runs: all"; }

@@ -17,7 +17,7 @@ right() {
 }
 
 # all_in JOB RANKS: they are logging, and have joined.
-all_in() { [ "$(grep -ls "joined 127.0.0.1" "$TMP/$1".* | wc -l)" = "$2" ]; }
+all_in() { as_many_say "$2" "joined 127.0.0.1" "$TMP/$1".*; }
 
 # kill_rank JOB VICTIM: of those in RANK_PIDS, who have joined; the others know within a second, and who it was.
 kill_rank() {

@@ -34,7 +34,7 @@ load_ranks() {
     done
 }
 
-said() { [ "$(grep -lsE -- "$3" "$TMP/$1".* | wc -l)" = "$2" ]; }
+said() { as_many_say "$2" "$3" "$TMP/$1".*; }
 back() { [ "$(grep -csE "job $2 runs: all" "$TMP/$1.log")" -ge "$3" ]; }
 
 load_end() {

@@ -52,4 +52,4 @@ end() {
 }
 
 # job_runs JOB: all its ranks are registered, says the root.
-job_runs() { grep -qs "job $1 runs: all" "$TMP/root.log"; }
+job_runs() { holds "$TMP/root.log" "job $1 runs: all"; }

@@ -56,7 +56,7 @@ check_in "names rank and address" "rank [0-7]: rank 5 \($ADDRESS\) is gone: its 
 all_name() {
     local rank=$1
     shift
-    [ "$(grep -lsE "rank $rank is missing on fragment [0-9]+ since [1-9]" "$@" | wc -l)" = $# ]
+    as_many_say $# "rank $rank is missing on fragment [0-9]+ since [1-9]" "$@"
 }
 
 say "a rank that stops for some seconds: those behind another switch as well say who is late, wait, and end right"

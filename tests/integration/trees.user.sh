@@ -183,7 +183,7 @@ for rank in 0 1; do
     MANY_PIDS[rank]=$!
     CHILDREN+=($!)
 done
-fewer_runs() { grep -qs "job fewer runs: all" "$TMP/E.log"; }
+fewer_runs() { holds "$TMP/E.log" "job fewer runs: all"; }
 wait_for 15 fewer_runs || fail "fewer does not run"
 end E
 start E --listen "127.0.0.1:${PORT[E]}" -t 2
