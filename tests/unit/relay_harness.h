@@ -393,8 +393,8 @@ static inline void deliver(struct wire *wire, int way)
     if (wire->is_deaf[!way]) {
         return;
     }
+    wire->is_deaf[!way] = message.kind == TRIB_MESSAGE_NONE; /* nothing comes behind an end */
     if (way == UP && message.kind == TRIB_MESSAGE_NONE) {
-        wire->is_deaf[DOWN] = true;
         trib_jobs_gone(&wire->above->jobs, &wire->session, "its session closed", world->now_ns);
     } else if (way == UP) {
         if (!trib_jobs_receive(&wire->above->jobs, &wire->session, &message, world->now_ns)) {

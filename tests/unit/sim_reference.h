@@ -236,13 +236,9 @@ static inline void ref_clear(struct ref_engine *e, uint32_t number, const struct
         return;
     }
     struct ref_link *link = &e->links[e->mode == REF_LOSSLESS ? p->by : number];
-    for (uint32_t i = 0; i < p->size; i++) {
-        if (link->over > 0) {
-            link->over--;
-        } else {
-            link->held--;
-        }
-    }
+    uint64_t of_over = link->over < p->size ? link->over : p->size; /* these bytes go first */
+    link->over -= of_over;
+    link->held -= p->size - of_over;
     if (e->mode == REF_LOSSLESS && link->over == 0 &&
         (link->held == 0 || link->held + e->below <= ref_threshold(e, ref_left(e, node)))) {
         link->is_full = false;
@@ -346,15 +342,22 @@ static inline void ref_happen(struct ref_engine *e, struct ref_event event)
     }
 }
 
-/* Everything that was sent, until all has arrived. */
+/* Everything that was sent, in the order of time, until all has arrived. */
 static inline void ref_run(struct ref_engine *e, const struct ref_steps *sent)
 {
-    for (size_t i = 0; i < sent->count; i++) {
-        ref_push(e, (struct ref_event){
-                        .time = sent->steps[i].time, .kind = REF_SENT, .number = (uint32_t)i, .step = sent->steps[i]});
-    }
-    while (e->heap_count != 0) {
-        ref_happen(e, ref_pop(e));
+    size_t at = 0;
+    while (at < sent->count || e->heap_count != 0) {
+        struct ref_event next = {.kind = REF_SENT, .number = (uint32_t)at};
+        if (at < sent->count) {
+            next.step = sent->steps[at];
+            next.time = next.step.time;
+        }
+        if (at < sent->count && (e->heap_count == 0 || ref_before(&next, &e->heap[0]))) {
+            at++;
+            ref_happen(e, next);
+        } else {
+            ref_happen(e, ref_pop(e));
+        }
     }
 }
 
