@@ -55,7 +55,8 @@ static uint64_t bytes_of(const struct trib_job *job)
 
 static struct sender *find(const struct senders *senders, const struct trib_rank *rank)
 {
-    uint32_t at = (uint32_t)trib_mix64(rank->data_port[0]);
+    const struct trib_address from = trib_rank_place(rank, 0);
+    uint32_t at = (uint32_t)trib_mix64(trib_address_near(&from) + rank->data_port[0]);
     for (at &= senders->size - 1; senders->list[at].rank; at = (at + 1) & (senders->size - 1)) {
         if (trib_rank_is_same_process(senders->list[at].rank, rank)) {
             break;
