@@ -257,9 +257,9 @@ static bool retires(struct trib_server *server)
 {
     struct trib_server_duties duties;
     bool has_changed = false;
-    trib_jobs_duties(&server->jobs, &duties);
     (void)pthread_mutex_lock(&server->lock);
-    if (server->is_retiring) {
+    if (server->is_retiring) { /* else nobody asks, and they take time */
+        trib_jobs_duties(&server->jobs, &duties);
         has_changed = !server->has_looked || memcmp(&duties, &server->duties, sizeof duties) != 0;
         server->has_looked = true;
         server->has_retired = duties.jobs == 0;
