@@ -221,6 +221,19 @@ static void marks__are_those_that_ranks_tell(void **state)
     }
 }
 
+/* Ranks that come back know what others lack: nobody has told a mark since, and M may not rise for long. */
+static void marks__apart_from_the_start_are_looked_at_later(void **state)
+{
+    struct hosts *h = *state;
+    join_ring(h, 2);
+    register_rank(h, 0, 5);
+    register_rank(h, 1, 7);
+    assert_int_equal(h->process[1].ready.ready.mark, 5);
+    trib_jobs_on_timeout(&h->jobs, h->now_ns);
+    assert_true(trib_jobs_next_timeout(&h->jobs) > h->now_ns);
+    assert_true(trib_jobs_next_timeout(&h->jobs) < h->now_ns + TRIB_SECOND_NS);
+}
+
 /* Who waits says so within a second; who has not said so then is the one. */
 static void stall__names_those_that_do_not_wait(void **state)
 {
@@ -444,6 +457,7 @@ int main(void)
         TEST(join__of_groups_that_do_not_fit_is_refused),
         TEST(join__of_groups),
         TEST(marks__are_those_that_ranks_tell),
+        TEST(marks__apart_from_the_start_are_looked_at_later),
         TEST(stall__names_those_that_do_not_wait),
         TEST(death__is_the_end),
         TEST(close__and_leave_before_closed),

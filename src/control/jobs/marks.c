@@ -80,7 +80,9 @@ void trib_job_update_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_
         job->marks_ns = TRIB_NEVER;
         return;
     }
-    job->marks_gap_ns = 2 * job->marks_gap_ns < MARKS_GAP_MAX_NS ? 2 * job->marks_gap_ns : MARKS_GAP_MAX_NS;
+    uint64_t gap_ns = 2 * job->marks_gap_ns;
+    gap_ns = gap_ns > MARKS_GAP_FIRST_NS ? gap_ns : MARKS_GAP_FIRST_NS; /* nobody has told a mark since it runs */
+    job->marks_gap_ns = gap_ns < MARKS_GAP_MAX_NS ? gap_ns : MARKS_GAP_MAX_NS;
     job->marks_ns = now_ns + job->marks_gap_ns;
 }
 
