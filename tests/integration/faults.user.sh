@@ -32,10 +32,10 @@ switch_start
 restarts() {
     local name=$1
     shift
-    ranks_start "restart-$name" 4 -b 2M -e 2M -n 250 -w 1 --loss 0.5% "$@"
+    ranks_start "restart-$name" 4 -b 2M -e 2M -n 120 -w 1 --loss 0.5% "$@"
     wait_for 10 runs_job "restart-$name"
     for i in 1 2 3; do
-        sleep 0.2
+        sleep 0.1
         switch_kill
         switch_start --listen "127.0.0.1:$SWITCH_PORT"
     done

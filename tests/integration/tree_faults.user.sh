@@ -23,13 +23,13 @@ start left $(below root)
 start right $(below root)
 
 say "kill -9 and restart of the root, a leaf, and both at once: right values"
-ranks restart "$EIGHT" -b 2M -e 2M -n 250 -w 1 --loss 0.5%
+ranks restart "$EIGHT" -b 2M -e 2M -n 150 -w 1 --loss 0.5%
 wait_for 10 job_runs restart
 for name in root left; do
-    sleep 0.3
+    sleep 0.2
     again $name
 done
-sleep 0.3
+sleep 0.2
 end root
 end right
 start root --join-timeout "${RETURN}s" --listen "127.0.0.1:${PORT[root]}"
