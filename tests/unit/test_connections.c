@@ -457,6 +457,29 @@ static int start_two(struct world *w, int *other)
     return fd;
 }
 
+/* By packets, that is, which the control plane does not see. */
+static void marks__that_rise_unseen_are_told(void **state)
+{
+    struct world *w = *state;
+    int other;
+    int fd = start_two(w, &other);
+    send_mark(fd, TRIB_MESSAGE_MARK, 5);
+    step(w);
+    assert_int_equal(expect(fd, TRIB_MESSAGE_MARK).mark.mark, 0);
+    for (uint64_t mark = 1; mark <= 5; mark++) {
+        w->control.recorder.marks[0] = w->control.recorder.marks[1] = mark;
+        w->now_ns += 100 * TRIB_MILLISECOND_NS;
+        step(w);
+        assert_int_equal(expect(fd, TRIB_MESSAGE_MARK).mark.mark, mark);
+    }
+    w->now_ns += 100 * TRIB_MILLISECOND_NS;
+    step(w);
+    assert_int_equal(trib_jobs_next_timeout(&w->jobs), TRIB_NEVER); /* nobody waits any more */
+    close(fd);
+    close(other);
+    step(w);
+}
+
 /* Nobody has to say much; what has gathered while a path was silent is taken. One that says more is broken, and is
  * named. */
 static void flood__of_one_is_its_end(void **state)
@@ -533,6 +556,7 @@ int main(void)
         TEST(flood__of_one_is_its_end),
         TEST(flood__that_ends_is_seen_at_once),
         TEST(unread__answers_do_not_pile_up),
+        TEST(marks__that_rise_unseen_are_told),
         TEST(full__limit_leaves_descriptors_for_others),
         TEST(guest__strangers_raise_nothing),
         TEST(forked__child_keeps_no_session),

@@ -223,7 +223,7 @@ static bool receive_mark(struct trib_jobs *jobs, struct trib_session *session, c
     if (!trib_job_take_mark(jobs, job, session->rank, message->mark.mark)) {
         return false;
     }
-    trib_job_update_marks(jobs, job, now_ns);
+    trib_job_look_at_marks(jobs, job, now_ns);
     return true;
 }
 
@@ -430,7 +430,7 @@ static void job_on_timeout(struct trib_jobs *jobs, struct trib_job *job, uint64_
         trib_job_probe(jobs, job, now_ns);
     }
     if (now_ns >= job->marks_ns) {
-        trib_job_update_marks(jobs, job, now_ns);
+        trib_job_look_at_marks(jobs, job, now_ns);
     }
     if (now_ns >= job->loans_ns) {
         trib_borrow_on_timeout(jobs, job, now_ns);

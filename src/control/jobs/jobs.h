@@ -164,6 +164,7 @@ struct trib_job {
     uint64_t waits_ns;            /* since when its ranks, or its lenders, are waited for until then */
     uint64_t probe_ns;            /* when to try the multicast path next */
     uint64_t probe_gap_ns;
+    uint64_t mark;     /* M when all ranks that waited for it were told */
     uint64_t marks_ns; /* when to look for a risen M next */
     uint64_t marks_gap_ns;
     uint64_t stall_logged_ns;
@@ -329,6 +330,8 @@ bool trib_job_take_mark(struct trib_jobs *jobs, struct trib_job *job, uint32_t i
  * wait to leave; not before READY. M also rises by packets, unseen from here: so it is looked at again, at growing
  * distance, while anybody waits. */
 void trib_job_update_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
+/* The same, where no rank has left or is about to since, without a look at each rank if M has not risen. */
+void trib_job_look_at_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
 /* Have all ranks sent CLOSE? Then nobody can need anything any more: ends the job well. */
 bool trib_job_close_if_all(struct trib_jobs *jobs, struct trib_job *job);
 /* Rank `index`, which has sent CLOSE, is back from behind a lost relay: this session waits for CLOSED, in the place of

@@ -56,6 +56,14 @@ static void tell_over(struct trib_jobs *jobs, struct trib_job *job, uint64_t mar
     }
 }
 
+static void wait_longer(struct trib_job *job, uint64_t now_ns)
+{
+    uint64_t gap_ns = 2 * job->marks_gap_ns;
+    gap_ns = gap_ns > MARKS_GAP_FIRST_NS ? gap_ns : MARKS_GAP_FIRST_NS; /* nobody has told a mark since it runs */
+    job->marks_gap_ns = gap_ns < MARKS_GAP_MAX_NS ? gap_ns : MARKS_GAP_MAX_NS;
+    job->marks_ns = now_ns + job->marks_gap_ns;
+}
+
 void trib_job_update_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     bool waiting = false;
@@ -63,6 +71,7 @@ void trib_job_update_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_
         return;
     }
     uint64_t mark = trib_job_places(jobs, job)->mark(jobs, job);
+    job->mark = mark;
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         struct trib_rank *rank = &job->ranks[i];
         if (rank->session && rank->is_registered && rank->mark > rank->told && mark > rank->told) {
@@ -80,10 +89,19 @@ void trib_job_update_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_
         job->marks_ns = TRIB_NEVER;
         return;
     }
-    uint64_t gap_ns = 2 * job->marks_gap_ns;
-    gap_ns = gap_ns > MARKS_GAP_FIRST_NS ? gap_ns : MARKS_GAP_FIRST_NS; /* nobody has told a mark since it runs */
-    job->marks_gap_ns = gap_ns < MARKS_GAP_MAX_NS ? gap_ns : MARKS_GAP_MAX_NS;
-    job->marks_ns = now_ns + job->marks_gap_ns;
+    wait_longer(job, now_ns);
+}
+
+/* Who has told a mark since M was that high has been answered, and nobody else needs to hear of the same M again. Who no
+ * longer waits is seen at the longest gap. Where ranks are roots, who has left is told as well (tell_over). */
+void trib_job_look_at_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
+{
+    bool may_wait = job->marks_gap_ns < MARKS_GAP_MAX_NS && !trib_roots_are_ranks(jobs->config);
+    if (may_wait && job->state == TRIB_JOB_RUNNING && trib_job_places(jobs, job)->mark(jobs, job) <= job->mark) {
+        wait_longer(job, now_ns);
+    } else {
+        trib_job_update_marks(jobs, job, now_ns);
+    }
 }
 
 void trib_job_await_closed(struct trib_jobs *jobs, struct trib_job *job, struct trib_session *session, uint32_t index,

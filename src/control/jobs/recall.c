@@ -71,6 +71,7 @@ void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *l
     job->children = 0;
     job->waits_ns = now_ns;
     job->probe_ns = TRIB_NEVER;
+    job->mark = 0;
     job->marks_ns = TRIB_NEVER;
     job->stall_logged_ns = 0;
 }
