@@ -255,21 +255,10 @@ static void check_loans(void)
 
 static void check_places(void)
 {
-    uint32_t count = 0;
-    uint64_t memory = 0;
-
     for (const struct trib_job *job = script.jobs.first; job != NULL; job = job->next) {
-        count++;
-        memory += job->is_open ? job->slot_bytes : 0;
         must(!has_slots_here(job) || accounts_find(&script.accounts, job->grant.communicator) != NULL,
              "jobs: open here, closed below");
-        for (uint32_t rank = 0; rank < job->settings.ranks; rank++) {
-            const struct trib_session *session = job->ranks[rank].session;
-            must(session == NULL || (session->job == job && session->rank == rank), "jobs: a session of two places");
-        }
     }
-    must(count == script.jobs.count, "jobs: miscounted");
-    must(memory == script.jobs.memory_used, "jobs: memory that no job has");
     for (uint32_t i = 0; i < SESSIONS; i++) {
         const struct peer *peer = &script.peers[i];
         const struct trib_job *job = peer->session.job;
@@ -332,6 +321,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (uint32_t events = 0; script.left > 0 && events < EVENTS_MAX; events++) {
         uint32_t byte = next_byte();
         happen(byte, &script.peers[(byte & 15) % SESSIONS]);
+        trib_jobs_check(&script.jobs);
         check_places();
         check_loans();
     }

@@ -402,6 +402,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (uint32_t events = 0; script.left > 0 && events < EVENTS_MAX; events++) {
         uint32_t byte = next_byte();
         happen(byte, &script.peers[(byte & 15) % SESSIONS]);
+        trib_jobs_check(&script.jobs);
         check_links();
         check_jobs();
     }

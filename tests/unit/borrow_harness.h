@@ -308,6 +308,7 @@ static inline void tick(struct switches *s, uint64_t ns)
 {
     s->h.now_ns += ns;
     trib_jobs_on_timeout(&s->h.jobs, s->h.now_ns);
+    trib_jobs_check(&s->h.jobs);
     run_links(s);
 }
 

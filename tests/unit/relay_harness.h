@@ -412,6 +412,16 @@ static inline void deliver(struct wire *wire, int way)
     }
 }
 
+/* Whatever has happened. */
+static inline void check_nodes(const struct world *world)
+{
+    for (unsigned i = 0; i < world->nodes; i++) {
+        if (!world->node[i].is_dead) {
+            trib_jobs_check(&world->node[i].jobs);
+        }
+    }
+}
+
 /* Moves one thing of one connection; false: nothing moves. */
 static inline bool move_one(struct world *world)
 {
@@ -440,6 +450,7 @@ static inline bool move_one(struct world *world)
     } else {
         accept_wire(chosen);
     }
+    check_nodes(world);
     return true;
 }
 
@@ -477,6 +488,7 @@ static inline void tick(struct world *world, uint64_t duration_ns)
                 trib_jobs_on_timeout(&world->node[i].jobs, world->now_ns);
             }
         }
+        check_nodes(world);
         for (uint32_t i = 0; i < world->ranks; i++) {
             struct rank *rank = &world->rank[i];
             if (!rank->wire && rank->home && !rank->is_dead && !rank->is_closed && rank->failure == TRIB_OK) {

@@ -196,7 +196,9 @@ static inline int hosts_stop(void **state)
 static inline bool say(struct hosts *h, uint32_t rank, const struct trib_message *message)
 {
     const struct trib_message taken = through_bytes(message);
-    return trib_jobs_receive(&h->jobs, &h->process[rank].session, &taken, h->now_ns);
+    bool is_taken = trib_jobs_receive(&h->jobs, &h->process[rank].session, &taken, h->now_ns);
+    trib_jobs_check(&h->jobs);
+    return is_taken;
 }
 
 static inline void take(struct hosts *h, uint32_t rank, const struct trib_message *message)
@@ -343,6 +345,7 @@ static inline bool say_stall(struct hosts *h, uint32_t rank, uint64_t sequence, 
 static inline void go(struct hosts *h, uint32_t rank)
 {
     trib_jobs_gone(&h->jobs, &h->process[rank].session, "its session closed", h->now_ns);
+    trib_jobs_check(&h->jobs);
     h->process[rank].has_ended = true;
     trib_root_deinit(&h->process[rank].root);
     pump(h);

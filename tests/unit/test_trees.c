@@ -171,9 +171,15 @@ static void window__beside_jobs_of_the_same_switch_only(void **state)
 /* What the sockets here hold, and what they are promised to others, is nothing to a job without a root here. */
 static void window__of_a_job_that_is_elsewhere(void **state)
 {
-    struct trib_lending promised = {.flight_bytes = 1U << 30, .deadline_ns = TRIB_NEVER, .asker = "10.0.7.7:7470"};
-    uint32_t packet = 1408 + TRIB_HEADER_SIZE;
     struct switches *s = *state;
+    struct trib_session asker = {.lending = NULL};
+    struct trib_lending promised = {.jobs = &s->h.jobs,
+                                    .session = &asker,
+                                    .flight_bytes = 1U << 30,
+                                    .deadline_ns = TRIB_NEVER,
+                                    .asker = "10.0.7.7:7470"};
+    uint32_t packet = 1408 + TRIB_HEADER_SIZE;
+    asker.lending = &promised;
     s->h.config.trees = 1;
     s->h.config.receive_room = 1U << 16;
     s->lender[1].config.receive_room = 1U << 18;

@@ -315,6 +315,11 @@ void trib_job_close_plane(struct trib_jobs *jobs, struct trib_job *job);
 void trib_job_part(struct trib_jobs *jobs, struct trib_job *job);
 /* Its sessions are gone, or have been told. */
 void trib_job_free(struct trib_jobs *jobs, struct trib_job *job);
+/* check.c: ends the program where the data of this job contradict themselves or those of others. Between events, and at
+ * the end of a transition. */
+void trib_job_check(const struct trib_jobs *jobs, const struct trib_job *job);
+/* The same for all jobs, and what they share: for tests, as it takes a look at every rank. */
+void trib_jobs_check(const struct trib_jobs *jobs);
 /* recall.c */
 /* Ends this incarnation of a communicator that has got its grant, because of `lost`: ends every session without a word
  * and expects all ranks back. A dispute that is not settled ends the job instead: it may be gone afterwards. */

@@ -177,6 +177,7 @@ static void welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
         trib_job_places(jobs, job)->name(jobs, job, i, &message);
         jobs->output.send(jobs->output.owner, job->ranks[i].session, &message);
     }
+    trib_job_check(jobs, job);
     trib_jobs_say(jobs, TRIB_LOG_INFO,
                   "job %s admitted: communicator %08x generation %u, %u ranks, scheme %s, payload %u, window %u and "
                   "slots %u per shard, %u shards, %s",
@@ -305,6 +306,7 @@ static void run(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         send_ready(jobs, job, &job->ranks[i]);
     }
+    trib_job_check(jobs, job);
     trib_jobs_say(jobs, TRIB_LOG_INFO, "job %s runs: all %u ranks are registered, results by %s", job->name,
                   job->settings.ranks, job->multicast ? "multicast" : "unicast");
 }

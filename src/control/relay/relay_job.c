@@ -329,6 +329,7 @@ static void start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
             pass_welcome(jobs, link);
         }
     }
+    trib_job_check(jobs, job);
     trib_jobs_say(jobs, TRIB_LOG_INFO,
                   "job %s relayed: communicator %08x boot %08x, %u of %u ranks here, behind %u children, parent %s",
                   job->name, job->grant.communicator, job->grant.boot, job->links, job->settings.ranks, job->children,

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check.c: what is true of the control plane's data between two events, whatever happens, so that other files may rely on
+ * it: which fields are set in which state, counts that fit their lists, and pointers that lead back. A job is
+ * checked when it has got its WELCOME, when it runs, and when it is recalled; tests check all of it after each event.
+ * Read next: jobs.h (the fields). */
+#include "control/jobs/places.h"
+#include "control/relay/relay.h"
+#include "control/roots/borrow.h"
+#include "control/roots/lend.h"
+#include "core/assert.h"
+#include "io/clock.h"
+
+/* Both ends know each other. On a relay a rank's place is in its link, whose session may be gone. */
+static void check_session(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t index)
+{
+    const struct trib_session *session = job->ranks[index].session;
+    const struct trib_link *link = session->link;
+    TRIB_ASSERT((link != NULL) == (jobs->relay != NULL));
+    TRIB_ASSERT(!session->lending);
+    if (link) {
+        TRIB_ASSERT(session == &link->place && link->job == job && link->join.join.rank == index);
+        TRIB_ASSERT(!link->down || link->down->link == link);
+    } else {
+        TRIB_ASSERT(session->job == job && session->rank == index);
+    }
+}
+
+static void check_rank(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t index)
+{
+    const struct trib_rank *rank = &job->ranks[index];
+    if (rank->session) {
+        check_session(jobs, job, index);
+        TRIB_ASSERT(rank->name[0] != '\0' && rank->address.len > 0);
+        TRIB_ASSERT(!rank->has_left);
+    }
+    TRIB_ASSERT(rank->mark <= TRIB_SEQUENCE_MAX); /* I3 */
+    TRIB_ASSERT(!rank->has_left || rank->is_closing);
+    TRIB_ASSERT(!rank->is_outside || (rank->is_closing && job->state != TRIB_JOB_JOINING));
+    TRIB_ASSERT(!rank->is_registered || job->is_open); /* C-3 */
+    TRIB_ASSERT(!rank->was_ready || !rank->is_new);
+    TRIB_ASSERT(!rank->has_multicast || rank->wants_multicast);
+    TRIB_ASSERT(!rank->stall.is_open || rank->stall.at_ns != 0);
+    if (job->state != TRIB_JOB_JOINING) { /* C-5; the other ranks are behind another switch */
+        TRIB_ASSERT(rank->branch < job->children || (jobs->relay && rank->branch == UINT32_MAX && !rank->session));
+    }
+}
+
+/* Hosts are runs of ranks, which the first of them leads. */
+static void check_hosts(const struct trib_job *job)
+{
+    uint32_t leaders = 0;
+    for (uint32_t i = 0; i < TRIB_RANKS_MAX; i++) {
+        bool leads = trib_rank_set_has(&job->leaders, i);
+        TRIB_ASSERT(!leads || i < job->settings.ranks);
+        leaders += leads;
+    }
+    TRIB_ASSERT(leaders == job->hosts && job->hosts < job->settings.ranks);
+    TRIB_ASSERT(job->hosts == 0 || trib_rank_set_has(&job->leaders, 0));
+}
+
+/* What WELCOME says, from then on. */
+static void check_grant(const struct trib_job *job)
+{
+    const struct trib_grant *grant = &job->grant;
+    TRIB_ASSERT(grant->communicator != 0 && grant->boot != 0 && grant->generation != 0);
+    TRIB_ASSERT(grant->roots >= 1 && grant->roots <= TRIB_ROOTS_MAX);
+    TRIB_ASSERT(grant->window >= 1 && grant->window <= grant->slots && grant->slots <= TRIB_SLOTS_MAX);
+    TRIB_ASSERT(grant->train >= 1 && grant->train <= TRIB_TRAIN_PACKETS_MAX);
+    TRIB_ASSERT(job->children >= 1 && job->children <= job->settings.ranks);
+    TRIB_ASSERT(!job->multicast || grant->group != 0);
+}
+
+/* Loans, and the roots that are there, of a job that has several switches. */
+static void check_loans(const struct trib_job *job)
+{
+    for (uint32_t i = 0; i < TRIB_LENDERS_MAX; i++) {
+        const struct trib_loan *loan = job->loan[i];
+        TRIB_ASSERT(!loan || (loan->job == job && loan->lender == i && !job->has_peers));
+        TRIB_ASSERT(!loan || loan->is_lent || !loan->is_ready);
+    }
+    for (uint32_t t = 0; job->is_open && t < job->grant.roots; t++) {
+        const struct trib_loan *loan = job->root[t].loan;
+        TRIB_ASSERT(!loan || (job->loan[loan->lender] == loan && loan->is_lent && job->root[t].shard < loan->shards));
+        TRIB_ASSERT(!loan || loan->is_ready || job->state != TRIB_JOB_RUNNING);
+    }
+}
+
+/* Who waits for what has a time at which it is looked at (C-13). A relay's jobs have their times at the root. */
+static void check_times(const struct trib_job *job)
+{
+    bool waits = false;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        const struct trib_rank *rank = &job->ranks[i];
+        waits = waits || (rank->session && (rank->is_closing || rank->mark > rank->told));
+        TRIB_ASSERT(rank->is_registered || job->state != TRIB_JOB_RUNNING);
+    }
+    TRIB_ASSERT((job->deadline_ns == TRIB_NEVER) == (job->state == TRIB_JOB_RUNNING));
+    TRIB_ASSERT(job->state != TRIB_JOB_RUNNING || (job->was_running && job->probe_ns == TRIB_NEVER));
+    TRIB_ASSERT(job->state != TRIB_JOB_RUNNING || !waits || job->marks_ns != TRIB_NEVER);
+    TRIB_ASSERT(job->state == TRIB_JOB_RUNNING || job->marks_ns == TRIB_NEVER);
+}
+
+static void check_links(const struct trib_relay *relay, const struct trib_job *job)
+{
+    uint32_t links = 0;
+    uint32_t there = 0;
+    for (const struct trib_link *link = relay->first; link; link = link->next) {
+        links += link->job == job;
+        TRIB_ASSERT(link->job != job || job->ranks[link->join.join.rank].session == &link->place);
+    }
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        there += job->ranks[i].session != NULL;
+    }
+    TRIB_ASSERT(links == job->links && links == there && links >= 1);
+    TRIB_ASSERT(links <= job->expected && job->closed <= job->expected);
+}
+
+void trib_job_check(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    TRIB_ASSERT(job->state > TRIB_JOB_NONE && job->state <= TRIB_JOB_RUNNING);
+    TRIB_ASSERT(job->is_open == (job->state != TRIB_JOB_JOINING));
+    TRIB_ASSERT(job->name[0] != '\0' && job->settings.ranks >= 1 && job->settings.ranks <= TRIB_RANKS_MAX);
+    TRIB_ASSERT(!job->is_recalled || job->is_return);
+    TRIB_ASSERT(!job->is_return || job->grant.communicator != 0);
+    TRIB_ASSERT(!job->is_ring || job->has_peers);
+    TRIB_ASSERT(!job->has_peers || !jobs->relay);
+    TRIB_ASSERT(!job->is_open || jobs->memory_used >= job->slot_bytes); /* C-14 */
+    if (job->dispute.deadline_ns != 0) {
+        TRIB_ASSERT(job->dispute.rank[0] <= job->dispute.rank[1] && job->dispute.rank[1] < job->settings.ranks);
+    }
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        check_rank(jobs, job, i);
+    }
+    check_hosts(job);
+    check_loans(job);
+    if (job->is_open) {
+        check_grant(job);
+    }
+    if (jobs->relay) {
+        check_links(jobs->relay, job);
+    } else {
+        check_times(job);
+    }
+}
+
+/* What was lent, to whom it may concern. */
+static uint64_t check_lendings(const struct trib_jobs *jobs)
+{
+    uint64_t bytes = 0;
+    for (const struct trib_lending *lending = jobs->lendings; lending; lending = lending->next) {
+        TRIB_ASSERT(lending->session->lending == lending && !lending->session->job && lending->jobs == jobs);
+        TRIB_ASSERT(trib_root_is_open(&lending->root) || lending->slot_bytes == 0);
+        bytes += lending->slot_bytes;
+    }
+    return bytes;
+}
+
+void trib_jobs_check(const struct trib_jobs *jobs)
+{
+    uint32_t count = 0;
+    uint64_t bytes = check_lendings(jobs);
+    for (const struct trib_job *job = jobs->first; job; job = job->next) {
+        trib_job_check(jobs, job);
+        for (const struct trib_job *other = job->next; other && job->is_open; other = other->next) {
+            TRIB_ASSERT(!other->is_open || other->grant.communicator != job->grant.communicator);
+        }
+        count++;
+        bytes += job->is_open ? job->slot_bytes : 0;
+    }
+    TRIB_ASSERT(count == jobs->count && count <= TRIB_JOBS_MAX); /* C-1 */
+    TRIB_ASSERT(bytes == jobs->memory_used);                     /* C-14 */
+    if (jobs->relay && jobs->relay->scout) {
+        const struct trib_link *link = jobs->relay->first;
+        while (link && link != jobs->relay->scout) {
+            link = link->next;
+        }
+        TRIB_ASSERT(link != NULL);
+    }
+}
