@@ -642,7 +642,7 @@ void trib_comm_session_ready(struct trib_comm *comm, short revents, uint64_t now
 
 const char *trib_comm_cause(const struct trib_comm *comm)
 {
-    return comm->session.cause[0] != '\0' ? comm->session.cause : "no answer"; /* a try is under way */
+    return comm->session.cause[0] != '\0' ? comm->session.cause : "no answer"; /* the first try is under way */
 }
 
 char *trib_comm_say_waited(const struct trib_comm *comm, uint64_t now_ns, char *text)

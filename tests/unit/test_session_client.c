@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -190,6 +191,39 @@ static void end__does_not_listen_without_end(void **state)
     assert_int_equal(client.state, TRIB_SESSION_ENDING);
 }
 
+/* Tries follow each other within milliseconds: a deadline often meets one that has no outcome yet, and the error text
+ * takes its cause from the one before. */
+static void open__keeps_the_cause_of_the_try_before(void **state)
+{
+    (void)state;
+    struct trib_address at = trib_address_v4(INADDR_LOOPBACK, 1); /* nothing listens there */
+    int full = socket(AF_INET, SOCK_STREAM, 0);
+    int filling[2];
+    trib_session_client_close(&client);
+    trib_session_client_open(&client, &at, NULL, 0);
+    if (client.state == TRIB_SESSION_CONNECTING) {
+        struct pollfd refused = {.fd = client.fd, .events = POLLOUT};
+        assert_int_equal(poll(&refused, 1, 10000), 1);
+        trib_session_client_ready(&client, refused.revents);
+    }
+    assert_int_equal(client.state, TRIB_SESSION_LOST);
+    assert_string_equal(client.cause, "connection refused");
+    trib_address_set_port(&at, 0); /* a listener that accepts nobody, whose queue is full: no answer comes */
+    assert_int_equal(bind(full, (struct sockaddr *)&at.storage, at.len), 0);
+    assert_int_equal(listen(full, 0), 0);
+    assert_int_equal(getsockname(full, (struct sockaddr *)&at.storage, &at.len), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        filling[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        (void)connect(filling[i], (struct sockaddr *)&at.storage, at.len);
+    }
+    trib_session_client_open(&client, &at, NULL, 0);
+    assert_int_equal(client.state, TRIB_SESSION_CONNECTING);
+    assert_string_equal(client.cause, "connection refused");
+    (void)close(filling[0]);
+    (void)close(filling[1]);
+    (void)close(full);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +234,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(send__gives_up_on_a_peer_that_never_reads, connect_pair, close_pair),
         cmocka_unit_test_setup_teardown(end__lets_the_last_words_leave, connect_pair, close_pair),
         cmocka_unit_test_setup_teardown(end__does_not_listen_without_end, connect_pair, close_pair),
+        cmocka_unit_test_setup_teardown(open__keeps_the_cause_of_the_try_before, connect_pair, close_pair),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

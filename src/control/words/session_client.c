@@ -73,7 +73,10 @@ void trib_session_client_init(struct trib_session_client *client)
 void trib_session_client_open(struct trib_session_client *client, const struct trib_address *peer,
                               const struct trib_address *local, uint64_t silence_ns)
 {
+    char cause[sizeof client->cause];
+    memcpy(cause, client->cause, sizeof cause);
     trib_session_client_close(client);
+    memcpy(client->cause, cause, sizeof cause);
     client->fd = socket(peer->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (client->fd < 0) {
         lose_errno(client, errno);

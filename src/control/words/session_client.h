@@ -27,8 +27,10 @@ struct trib_session_client {
     size_t out_size;
     size_t out_max; /* bytes that may wait to be sent; from init: 8 messages */
     uint8_t in[2 * TRIB_MESSAGE_MAX];
-    uint8_t *out;    /* of out_size bytes; NULL: nothing was sent yet */
-    char cause[128]; /* while LOST or FOREIGN: "connection refused" */
+    uint8_t *out; /* of out_size bytes; NULL: nothing was sent yet */
+    /* Why the latest connection failed or ended: "connection refused". Kept while the next one is being opened. "": none
+     * has ended since init or close. */
+    char cause[128];
 };
 
 void trib_session_client_init(struct trib_session_client *client);
