@@ -34,6 +34,7 @@ LAYERS = {
 INNER = {
     "control": {
         "words": {"words"},
+        "agents": {"words", "agents"},
     },
     "sim": {
         "network": {"network", "file.h"},
@@ -51,7 +52,7 @@ FORBIDDEN_CALLS = re.compile(
     r"send|sendto|sendm?msg|recv|recvfrom|recvm?msg|bind|connect|poll|epoll_\w+|clock_gettime|gettimeofday|time|sleep|usleep|nanosleep|getenv|rand|"
     r"random|pthread_\w+|mtx_\w+|thrd_\w+|abort|exit|syslog)\s*\(")
 # What decides in the control plane says, draws and tells the time through its driver (struct trib_jobs_output).
-DECIDES = ("src/control/jobs/", "src/control/relay/", "src/control/roots/")
+DECIDES = ("src/control/agents/", "src/control/jobs/", "src/control/relay/", "src/control/roots/")
 DRIVER_CALLS = re.compile(r"\b(trib_log|trib_draw|trib_draw_id|trib_clock_ns|clock_gettime|getenv)\s*\(")
 PURE_UNDEFINED = re.compile(r"mem(cpy|set|move|cmp)|trib_\w+|__cpu_(model|indicator_init|features2)|_GLOBAL_OFFSET_TABLE_")
 MARKERS = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")

@@ -66,6 +66,7 @@ enum trib_status trib_own_root_open(struct trib_endpoint *endpoint, const struct
         root->wake_ns[i] = TRIB_NEVER;
     }
     root->verbs = trib_plane_verbs(root->plane);
+    trib_agent_init(&root->agent, &root->verbs, shards);
     return TRIB_OK;
 }
 
@@ -272,7 +273,7 @@ void trib_comm_forget_root(struct trib_comm *comm)
     struct trib_own_root *own = &comm->endpoint->own_root;
     if (trib_own_root_is_open(own)) {
         trib_root_deinit(&comm->root);
-        trib_root_init(&comm->root, &own->verbs, own->plane->shards);
+        trib_root_init(&comm->root, &own->agent);
         calm(own);
     }
 }

@@ -2,7 +2,7 @@
 /* own_root.h: where no switch is: the root in this process. It is a switch's data plane (switchd/plane.h) with one
  * shard, or one for each network card that was named, or, of ranks whose switch is gone, with as many as that had, for
  * all communicators of the endpoint, without a thread: whoever drives the endpoint drives it too. What it has to open
- * and whom it hears the control plane says over each communicator's session (control/roots/root.h).
+ * and whom it hears the control plane says over each communicator's session (control/agents/root.h).
  *
  * Why it needs no thread: no fragment completes without this process's own contribution, and what it still owes others
  * when its call has returned, a result again or who is missing, waits for the progress thread's next look
@@ -12,7 +12,7 @@
 
 #include <poll.h>
 
-#include "control/roots/root.h"
+#include "control/agents/root.h"
 #include "control/words/words.h"
 #include "io/udp.h"
 #include "switchd/plane.h"
@@ -25,6 +25,7 @@ struct trib_endpoint;
 struct trib_own_root {
     struct trib_plane *plane; /* NULL: there is none, ranks meet at a switch or on one host */
     struct trib_data_plane verbs;
+    struct trib_agent agent;          /* of the verbs; its slots are in no quota */
     uint64_t wake_ns[TRIB_ROOTS_MAX]; /* when to look at a shard although nothing comes */
     uint64_t packets[TRIB_ROOTS_MAX]; /* received when last looked */
     uint32_t hot;                     /* bitmap of the shards that may have something to do */

@@ -279,7 +279,7 @@ static void check_end(void)
         pass_time(15);
     }
     must(script.jobs.first == NULL && script.jobs.count == 0, "end: a job without sessions does not end");
-    must(script.jobs.memory_used == 0, "end: memory that nobody has");
+    must(script.jobs.agent.memory_used == 0, "end: memory that nobody has");
     must(accounts_open(&script.accounts) == 0, "end: a communicator stays open");
     check_loans();
 }

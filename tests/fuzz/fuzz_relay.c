@@ -338,7 +338,7 @@ static void check_jobs(void)
     for (const struct trib_job *job = script.jobs.first; job != NULL; job = job->next) {
         uint32_t here = 0;
         count++;
-        memory += job->is_open ? job->slot_bytes : 0;
+        memory += job->here.bytes;
         must(!job->is_open || accounts_find(&script.accounts, job->grant.communicator) != NULL,
              "jobs: open here, closed below");
         for (const struct trib_link *link = relay.first; link != NULL; link = link->next) {
@@ -347,7 +347,7 @@ static void check_jobs(void)
         must(here == job->links && here > 0 && here <= job->expected, "jobs: links miscounted");
     }
     must(count == script.jobs.count, "jobs: miscounted");
-    must(memory == script.jobs.memory_used, "jobs: memory that no job has");
+    must(memory == script.jobs.agent.memory_used, "jobs: memory that no job has");
 }
 
 static void check_end(void)
@@ -359,7 +359,7 @@ static void check_end(void)
     }
     check_links(); /* so every JOIN has had its answer, or its end */
     must(relay.first == NULL && script.jobs.first == NULL, "end: something waits for a parent that is gone");
-    must(script.jobs.memory_used == 0, "end: memory that nobody has");
+    must(script.jobs.agent.memory_used == 0, "end: memory that nobody has");
     must(accounts_open(&script.accounts) == 0, "end: a communicator stays open");
     for (uint32_t i = 0; i < SESSIONS; i++) {
         peer_go(&script.peers[i]);

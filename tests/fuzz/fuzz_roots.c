@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_roots.c: bytes become what a control plane without a switch sees (control/roots/roots.h), and what the roots in
- * the ranks' processes are asked (control/roots/root.h): both are the real ones. Messages between them lie in queues
+ * the ranks' processes are asked (control/agents/root.h): both are the real ones. Messages between them lie in queues
  * and are taken when the script says so; ranks say right messages and any that the codec takes; sessions end; time
  * passes; a root by itself is told whatever the codec takes, by a control plane that is none. Some jobs are of ranks
  * that send to each other. The data planes only keep accounts.
@@ -9,7 +9,7 @@
  * READY only when every root of its communicator is; every message can be encoded; and when all sessions are gone and
  * time has passed, no job is left.
  * Read next: control/roots/roots.h. */
-#include "control/roots/root.h"
+#include "control/agents/root.h"
 #include "control/roots/roots.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/sessions.h"
@@ -30,6 +30,7 @@ struct plane {
 static struct process {
     struct plane plane;
     struct trib_data_plane verbs;
+    struct trib_agent agent; /* of the verbs */
     struct trib_root root;
     struct trib_message queue[QUEUE_MAX]; /* what its root has not taken yet */
     uint32_t arrived, taken;
@@ -108,7 +109,8 @@ static void process_start(struct process *process)
     process_end(process);
     process->arrived = process->taken = 0;
     process->plane.refuses = false;
-    trib_root_init(&process->root, &process->verbs, SHARDS);
+    trib_agent_init(&process->agent, &process->verbs, SHARDS);
+    trib_root_init(&process->root, &process->agent);
 }
 
 static struct process *process_of(const struct peer *peer)
@@ -309,7 +311,7 @@ static void check_places(void)
         }
     }
     must(count == script.jobs.count, "jobs: miscounted");
-    must(script.jobs.memory_used == 0, "jobs: memory of others is counted");
+    must(script.jobs.agent.memory_used == 0, "jobs: memory of others is counted");
     for (uint32_t i = 0; i < SESSIONS; i++) {
         const struct peer *peer = &script.peers[i];
         const struct trib_job *job = peer->session.job;

@@ -221,13 +221,13 @@ static inline int stop(void **state)
     trib_jobs_deinit(&s->h.jobs, TRIB_ERR_SWITCH, "the end");
     run_links(s);
     assert_int_equal(s->h.jobs.count, 0);
-    assert_int_equal(s->h.jobs.memory_used, 0);
+    assert_int_equal(s->h.jobs.agent.memory_used, 0);
     assert_int_equal(s->fake.closes > 0, s->fake.opens > 0);
     for (uint32_t i = 0; i < LENDERS; i++) {
         struct plane *lender = &s->lender[i];
         trib_jobs_deinit(&lender->jobs, TRIB_ERR_SWITCH, "the end");
         assert_null(lender->jobs.lendings);
-        assert_int_equal(lender->jobs.memory_used, 0);
+        assert_int_equal(lender->jobs.agent.memory_used, 0);
         assert_int_equal(lender->fake.closes > 0, lender->fake.opens > 0);
     }
     free(s);

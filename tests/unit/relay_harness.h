@@ -527,7 +527,7 @@ static inline void world_end(struct world *world)
             settle(world);
             assert_null(node->jobs.first);
             assert_null(node->relay.first);
-            assert_int_equal(node->jobs.memory_used, 0);
+            assert_int_equal(node->jobs.agent.memory_used, 0);
             assert_int_equal(node->recorder.opens, node->recorder.closes);
         }
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* roots_harness.h: ranks whose processes are the roots, and the control plane in one of them, without sockets: the real
- * jobs (control/jobs/jobs.h, roots.h) and the real doing side (control/roots/root.h) speak in encoded messages; the
+ * jobs (control/jobs/jobs.h, roots.h) and the real doing side (control/agents/root.h) speak in encoded messages; the
  * data planes only record. Used by test_roots.c and test_roots_faults.c. */
 #ifndef TRIB_TESTS_ROOTS_HARNESS_H
 #define TRIB_TESTS_ROOTS_HARNESS_H
@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
+#include "control/agents/root.h"
 #include "control/jobs/places.h"
-#include "control/roots/root.h"
 #include "control/roots/roots.h"
 #include "io/clock.h"
 #include "unit/draw.h"
@@ -97,6 +97,7 @@ struct process {
     struct trib_session session;
     struct trib_root root;
     struct trib_data_plane verbs;
+    struct trib_agent agent; /* of the verbs */
     struct fake_plane plane;
     struct trib_message inbox[INBOX_MAX];
     uint32_t arrived, read;
@@ -168,7 +169,8 @@ static inline int hosts_start(void **state)
                                                   .close = fake_close,
                                                   .join = fake_join,
                                                   .missing = fake_missing};
-        trib_root_init(&process->root, &process->verbs, 2);
+        trib_agent_init(&process->agent, &process->verbs, 2);
+        trib_root_init(&process->root, &process->agent);
     }
     *state = h;
     return 0;
@@ -180,7 +182,7 @@ static inline int hosts_stop(void **state)
     struct hosts *h = *state;
     trib_jobs_deinit(&h->jobs, TRIB_ERR_SWITCH, "the end");
     assert_int_equal(h->jobs.count, 0);
-    assert_int_equal(h->jobs.memory_used, 0);
+    assert_int_equal(h->jobs.agent.memory_used, 0);
     for (uint32_t i = 0; i < RANKS_MAX; i++) {
         struct process *process = &h->process[i];
         bool was_open = trib_root_is_open(&process->root);

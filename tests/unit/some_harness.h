@@ -16,7 +16,7 @@ static inline int start_two(void **state)
     struct switches *s = *state;
     s->h.config.trees = 2;
     for (uint32_t i = 0; i < LENDERS; i++) {
-        s->lender[i].config.shards = 2;
+        s->lender[i].config.shards = s->lender[i].jobs.agent.shards = 2;
         s->lender[i].config.weight = 1;
         s->lender[i].fake.has_many = true;
     }

@@ -37,8 +37,8 @@ static void deal__in_turn_as_many_of_each(void **state)
         assert_int_equal(planes[i]->session.communicator, s->fake.session.communicator);
         assert_memory_equal(planes[i]->session.weight, weights, sizeof weights);
     }
-    assert_int_equal(s->h.jobs.memory_used, 2 * SLOT_BYTES);
-    assert_int_equal(s->lender[0].jobs.memory_used, 2 * SLOT_BYTES);
+    assert_int_equal(s->h.jobs.agent.memory_used, 2 * SLOT_BYTES);
+    assert_int_equal(s->lender[0].jobs.agent.memory_used, 2 * SLOT_BYTES);
 }
 
 /* Nobody may send before every root knows everybody. */
@@ -83,7 +83,7 @@ static void close__ends_the_loans(void **state)
     for (uint32_t i = 0; i < LENDERS; i++) {
         assert_null(s->lender[i].jobs.lendings);
         assert_int_equal(s->lender[i].fake.closes, 1);
-        assert_int_equal(s->lender[i].jobs.memory_used, 0);
+        assert_int_equal(s->lender[i].jobs.agent.memory_used, 0);
     }
 }
 
@@ -301,7 +301,7 @@ static void return__with_fewer_shards(void **state)
     s->lender[0].is_away = true;
     run_links(s);
     s->lender[0].is_away = false;
-    s->lender[0].config.shards = 1;
+    s->lender[0].config.shards = s->lender[0].jobs.agent.shards = 1;
     return_ranks(s, 2);
     expect_failed(&s->h, 0, TRIB_ERR_REFUSED,
                   "job digits was dealt over 6 shards, and this switch and its lenders came back with 3");
@@ -312,12 +312,12 @@ static void return__with_fewer_shards(void **state)
 static void refuses__memory(void **state)
 {
     struct switches *s = *state;
-    s->lender[1].config.job_quota = SLOT_BYTES + 1; /* the second root does not fit */
+    s->lender[1].jobs.agent.job_quota = SLOT_BYTES + 1; /* the second root does not fit */
     join_ranks(s, 2);
     expect_failed(&s->h, 0, TRIB_ERR_REFUSED,
                   "switch 10.0.0.102:7480, which this one has its jobs use as well (--with): job digits needs");
     assert_null(s->lender[0].jobs.lendings);
-    assert_int_equal(s->lender[1].jobs.memory_used, 0);
+    assert_int_equal(s->lender[1].jobs.agent.memory_used, 0);
 }
 
 static void refuses__no_switch(void **state)

@@ -67,7 +67,7 @@ static bool break_jobs(struct trib_jobs *jobs, unsigned row)
 {
     struct trib_job *job = jobs->first;
     jobs->count += row == 0;
-    jobs->memory_used += row == 1;
+    jobs->agent.memory_used += row == 1;
     if (row == 2) {
         trib_rank_set_add(&job->leaders, 1);
     }

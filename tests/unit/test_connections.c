@@ -377,7 +377,7 @@ static void random__comings_and_goings_leave_nothing(void **state)
     step(w);
     assert_int_equal(w->connections.count, 0);
     assert_int_equal(w->jobs.count, 0);
-    assert_int_equal(w->jobs.memory_used, 0);
+    assert_int_equal(w->jobs.agent.memory_used, 0);
     assert_int_equal(w->control.recorder.opens, w->jobs.stats.failed[-TRIB_ERR_PEER]);
     assert_true(w->control.recorder.opens > 3); /* some jobs did get together */
 }

@@ -152,8 +152,8 @@ static void lend__not_all_to_one_switch(void **state)
 {
     struct switches *s = *state;
     struct plane *lender = &s->lender[0];
-    lender->config.memory_quota = 3 * SLOT_BYTES;
-    lender->config.job_quota = 3 * SLOT_BYTES / 2;
+    lender->jobs.agent.memory_quota = 3 * SLOT_BYTES;
+    lender->jobs.agent.job_quota = 3 * SLOT_BYTES / 2;
     for (uint32_t i = 1; i <= 2; i++) {
         struct link *link = &s->link[LINKS_MAX - i];
         struct trib_message lend = {.kind = TRIB_MESSAGE_LEND, .lend = {.port = 7470}};
@@ -180,7 +180,7 @@ static void lend__not_all_to_one_switch(void **state)
     const struct link *second = &s->link[LINKS_MAX - 2];
     assert_int_equal(second->down[1].kind, TRIB_MESSAGE_ABORT);
     assert_text(second->down[1].fail.text, "all jobs of switch 10.0.0.1:7470 need ");
-    assert_int_equal(lender->jobs.memory_used, SLOT_BYTES);
+    assert_int_equal(lender->jobs.agent.memory_used, SLOT_BYTES);
 }
 
 /* Whoever can connect could have sums sent to anybody. */

@@ -107,7 +107,7 @@ static void join__roots_and_window_are_the_least(void **state)
     (void)state;
     struct world world;
     tree_make(&world, 1, 8);
-    world.node[3].config.shards = 1;
+    world.node[3].config.shards = world.node[3].jobs.agent.shards = 1;
     world.node[2].config.receive_room =
         1472 * 50; /* of ranks 2 and 6, of the switch below, and from above; and as bound for it */
     tree_run(&world);
@@ -196,7 +196,7 @@ static void join__quota_of_a_relay_is_told_to_all(void **state)
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         struct world world;
         tree_make(&world, seed, 8);
-        world.node[3].config.job_quota = 1000;
+        world.node[3].jobs.agent.job_quota = 1000;
         tree_run(&world);
         for (uint32_t i = 0; i < 8; i++) {
             assert_int_equal(world.rank[i].failure, TRIB_ERR_REFUSED);

@@ -38,7 +38,7 @@ static void join__every_host_is_a_root(void **state)
         assert_int_equal(p->plane.session.train, p->welcome.welcome.grant.train);
         assert_int_equal(p->plane.session.wire, TRIB_FLOAT32);
     }
-    assert_int_equal(h->jobs.memory_used, 0); /* it is the ranks' own */
+    assert_int_equal(h->jobs.agent.memory_used, 0); /* it is the ranks' own */
 }
 
 /* A root is asked before its rank is welcome, so that it stands when the first path packet comes. */

@@ -397,9 +397,9 @@ static uint64_t switch_mark(void *plane, uint32_t communicator)
 static void at_a_switch__roots_are_its_shards(void **state)
 {
     struct hosts *h = *state;
-    h->config.shards = 3;
+    h->config.shards = h->jobs.agent.shards = 3;
     h->config.receive_room = ROOM;
-    h->config.job_quota = h->config.memory_quota = 1U << 20;
+    h->jobs.agent.job_quota = h->jobs.agent.memory_quota = 1U << 20;
     h->config.plane = (struct trib_data_plane){.plane = &h->process[0].plane,
                                                .open = switch_open,
                                                .close = fake_close,
@@ -480,7 +480,7 @@ static void refused(struct process *p, const struct trib_message *message, enum 
     assert_int_equal(trib_root_receive(&p->root, message, &answer), TRIB_OK); /* nothing more is taken */
     assert_int_equal(answer.kind, TRIB_MESSAGE_NONE);
     trib_root_deinit(&p->root);
-    trib_root_init(&p->root, &p->verbs, 2);
+    trib_root_init(&p->root, &p->agent);
     p->plane.opens = p->plane.closes = 0;
 }
 

@@ -128,7 +128,7 @@ static void none_here__all_of_it_is_elsewhere(void **state)
     assert_trees(s, 0, "C");
     assert_int_equal(s->fake.opens, 0);
     assert_int_equal(s->fake.joins, 0);
-    assert_int_equal(s->h.jobs.memory_used, 0);
+    assert_int_equal(s->h.jobs.agent.memory_used, 0);
     assert_int_equal(s->h.process[0].welcome.welcome.root_count, 2);
     s->lender[1].fake.missing[0] = 2;
     s->lender[1].fake.missing_count = 1;
@@ -173,11 +173,8 @@ static void window__of_a_job_that_is_elsewhere(void **state)
 {
     struct switches *s = *state;
     struct trib_session asker = {.lending = NULL};
-    struct trib_lending promised = {.jobs = &s->h.jobs,
-                                    .session = &asker,
-                                    .flight_bytes = 1U << 30,
-                                    .deadline_ns = TRIB_NEVER,
-                                    .asker = "10.0.7.7:7470"};
+    struct trib_lending promised = {
+        .session = &asker, .flight_bytes = 1U << 30, .deadline_ns = TRIB_NEVER, .asker = "10.0.7.7:7470"};
     uint32_t packet = 1408 + TRIB_HEADER_SIZE;
     asker.lending = &promised;
     s->h.config.trees = 1;
@@ -369,7 +366,7 @@ static void topology__loads_of_one_shard(void **state)
     const struct trib_topology topology = two_sides();
     struct switches *s = *state;
     s->h.config.trees = 1;
-    s->lender[2].config.shards = 1;
+    s->lender[2].config.shards = s->lender[2].jobs.agent.shards = 1;
     s->lender[2].config.weight = 1;
     join_cards(s, "both", 0, &topology);
     assert_trees(s, 0, "D");

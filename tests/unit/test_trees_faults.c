@@ -252,7 +252,7 @@ static void refuses__once_it_has_lent(void **state)
 {
     struct switches *s = *state;
     s->h.config.trees = 1;
-    s->lender[0].config.job_quota = SLOT_BYTES + 1; /* the second root does not fit */
+    s->lender[0].jobs.agent.job_quota = SLOT_BYTES + 1; /* the second root does not fit */
     s->h.jobs.turn = 1;
     join_two(s, "one", 0, 0);
     expect_failed(&s->h, 0, TRIB_ERR_REFUSED, "switch 10.0.0.101:7480, which this one has its jobs use as well");
@@ -260,7 +260,7 @@ static void refuses__once_it_has_lent(void **state)
     join_two(s, "two", 2, 2);
     assert_trees(s, 2, "C");
     s->h.now_ns += 11 * TRIB_SECOND_NS;
-    s->lender[0].config.job_quota = 1U << 20;
+    s->lender[0].jobs.agent.job_quota = 1U << 20;
     s->h.jobs.turn = 1;
     join_two(s, "three", 4, 4);
     assert_trees(s, 4, "B");

@@ -10,7 +10,6 @@
 #include "core/assert.h"
 #include "core/lane.h"
 #include "io/explain.h"
-#include "io/units.h"
 #include "schemes/schemes.h"
 
 #define TRAINS_DEFAULT 8 /* in flight per rank and shard: fills cache and socket buffers, and hides an RTT */
@@ -238,56 +237,4 @@ void trib_admission_shrink(const struct trib_jobs *jobs, struct trib_job *job)
 uint64_t trib_admission_flight(const struct trib_session_config *session)
 {
     return (uint64_t)session->ranks * (session->slots / SLOTS_PER_WINDOW) * (TRIB_HEADER_SIZE + session->payload);
-}
-
-enum trib_status trib_admission_fits(const struct trib_jobs *jobs, const char *job, uint64_t bytes, uint64_t held,
-                                     uint64_t slots, char *error)
-{
-    uint64_t quota = jobs->config->job_quota;
-    uint64_t memory = jobs->config->memory_quota;
-    uint64_t others = jobs->memory_used - held;
-    uint64_t free_bytes = memory > others ? memory - others : 0;
-    uint64_t limit = quota < free_bytes ? quota : free_bytes;
-    if (bytes <= limit) {
-        return TRIB_OK;
-    }
-    char needs[TRIB_UNITS_TEXT_MAX];
-    char each[TRIB_UNITS_TEXT_MAX];
-    char has[TRIB_UNITS_TEXT_MAX];
-    char of[TRIB_UNITS_TEXT_MAX];
-    trib_format_size(bytes, needs);
-    trib_format_size(bytes / (slots ? slots : 1), each);
-    trib_format_size(bytes > quota ? quota : free_bytes, has);
-    trib_format_size(memory, of);
-    if (bytes > quota) {
-        trib_explain(error,
-                     "job %s needs %s of switch memory (%llu slots of %s), the quota of a job is %s: set a smaller "
-                     "window or payload, or raise the quota",
-                     job, needs, (unsigned long long)slots, each, has);
-    } else {
-        trib_explain(error,
-                     "job %s needs %s of switch memory (%llu slots of %s), free: %s of %s: wait for other jobs to "
-                     "end, set a smaller window, or raise the quota",
-                     job, needs, (unsigned long long)slots, each, has, of);
-    }
-    return TRIB_ERR_REFUSED;
-}
-
-/* Roots that are shards of this switch. */
-static uint32_t roots_here(const struct trib_job *job)
-{
-    uint32_t count = 0;
-    for (uint32_t t = 0; t < job->grant.roots; t++) {
-        count += !job->root[t].loan;
-    }
-    return count;
-}
-
-enum trib_status trib_admission_memory(const struct trib_jobs *jobs, struct trib_job *job,
-                                       const struct trib_opening *opening, char *error)
-{
-    const struct trib_places *places = trib_job_places(jobs, job);
-    job->slot_bytes = places->bytes ? places->bytes(jobs, job, opening) : 0;
-    return trib_admission_fits(jobs, job->name, job->slot_bytes, 0, (uint64_t)job->grant.slots * roots_here(job),
-                               error);
 }

@@ -124,7 +124,8 @@ void trib_job_check(const struct trib_jobs *jobs, const struct trib_job *job)
     TRIB_ASSERT(!job->is_return || job->grant.communicator != 0);
     TRIB_ASSERT(!job->is_ring || job->has_peers);
     TRIB_ASSERT(!job->has_peers || !jobs->relay);
-    TRIB_ASSERT(!job->is_open || jobs->memory_used >= job->slot_bytes); /* C-14 */
+    TRIB_ASSERT(job->is_open || !job->here.is_open);
+    TRIB_ASSERT(!job->here.is_open || job->here.communicator == job->grant.communicator); /* C-2 */
     if (job->dispute.deadline_ns != 0) {
         TRIB_ASSERT(job->dispute.rank[0] <= job->dispute.rank[1] && job->dispute.rank[1] < job->settings.ranks);
     }
@@ -143,32 +144,42 @@ void trib_job_check(const struct trib_jobs *jobs, const struct trib_job *job)
     }
 }
 
-/* What was lent, to whom it may concern. */
-static uint64_t check_lendings(const struct trib_jobs *jobs)
+/* Each loan stands in a session of its own. */
+static void check_lendings(const struct trib_jobs *jobs)
+{
+    for (const struct trib_lending *lending = jobs->lendings; lending; lending = lending->next) {
+        TRIB_ASSERT(lending->session->lending == lending && !lending->session->job);
+        TRIB_ASSERT(trib_root_is_open(&lending->root) == lending->root.opening.is_open);
+    }
+}
+
+/* What the openings have reserved is what is counted, and no communicator has two. */
+static void check_agent(const struct trib_agent *agent)
 {
     uint64_t bytes = 0;
-    for (const struct trib_lending *lending = jobs->lendings; lending; lending = lending->next) {
-        TRIB_ASSERT(lending->session->lending == lending && !lending->session->job && lending->jobs == jobs);
-        TRIB_ASSERT(trib_root_is_open(&lending->root) || lending->slot_bytes == 0);
-        bytes += lending->slot_bytes;
+    for (const struct trib_agent_opening *one = agent->first; one; one = one->next) {
+        TRIB_ASSERT(one->is_open && one->communicator != 0);
+        for (const struct trib_agent_opening *two = one->next; two; two = two->next) {
+            TRIB_ASSERT(two->communicator != one->communicator);
+        }
+        bytes += one->bytes;
     }
-    return bytes;
+    TRIB_ASSERT(bytes == agent->memory_used); /* C-14 */
 }
 
 void trib_jobs_check(const struct trib_jobs *jobs)
 {
     uint32_t count = 0;
-    uint64_t bytes = check_lendings(jobs);
+    check_lendings(jobs);
+    check_agent(&jobs->agent);
     for (const struct trib_job *job = jobs->first; job; job = job->next) {
         trib_job_check(jobs, job);
         for (const struct trib_job *other = job->next; other && job->is_open; other = other->next) {
             TRIB_ASSERT(!other->is_open || other->grant.communicator != job->grant.communicator);
         }
         count++;
-        bytes += job->is_open ? job->slot_bytes : 0;
     }
     TRIB_ASSERT(count == jobs->count && count <= TRIB_JOBS_MAX); /* C-1 */
-    TRIB_ASSERT(bytes == jobs->memory_used);                     /* C-14 */
     if (jobs->relay && jobs->relay->scout) {
         const struct trib_link *link = jobs->relay->first;
         while (link && link != jobs->relay->scout) {

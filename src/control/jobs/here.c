@@ -29,21 +29,10 @@ static bool meet(const struct trib_jobs *jobs, const struct trib_job *job, const
     return true;
 }
 
-static size_t bytes(const struct trib_jobs *jobs, const struct trib_job *job, const struct trib_opening *opening)
+static enum trib_status open_slots(struct trib_jobs *jobs, struct trib_job *job, const struct trib_opening *opening,
+                                   char *error)
 {
-    (void)job;
-    return jobs->config->plane.slot_bytes(jobs->config->plane.plane, opening);
-}
-
-static enum trib_status open_slots(struct trib_jobs *jobs, struct trib_job *job, const struct trib_opening *opening)
-{
-    (void)job;
-    return jobs->config->plane.open(jobs->config->plane.plane, opening);
-}
-
-static void close_slots(struct trib_jobs *jobs, struct trib_job *job)
-{
-    jobs->config->plane.close(jobs->config->plane.plane, job->grant.communicator);
+    return trib_job_open_here(jobs, job, opening, NULL, 0, error);
 }
 
 /* A switch at one address says nothing: it is where the session is. */
@@ -98,9 +87,7 @@ const struct trib_places trib_places_here = {
     .deal = deal,
     .room = room,
     .meet = meet,
-    .bytes = bytes,
     .open = open_slots,
-    .close = close_slots,
     .name = name,
     .explain_way = explain_way,
     .join = join,

@@ -110,12 +110,7 @@ void trib_job_enter(struct trib_job *job, enum trib_job_state state)
 void trib_job_close_plane(struct trib_jobs *jobs, struct trib_job *job)
 {
     if (job->is_open) {
-        const struct trib_places *places = trib_job_places(jobs, job);
-        if (places->close) {
-            places->close(jobs, job);
-        }
-        TRIB_ASSERT(jobs->memory_used >= job->slot_bytes); /* C-14 */
-        jobs->memory_used -= job->slot_bytes;
+        trib_agent_shut(&jobs->agent, &job->here); /* elsewhere the end of a session, or `part`, closes them */
         job->is_open = false;
     }
 }

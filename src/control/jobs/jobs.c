@@ -23,6 +23,9 @@ void trib_jobs_init(struct trib_jobs *jobs, const struct trib_server_config *con
     memset(jobs, 0, sizeof *jobs);
     jobs->config = config;
     jobs->output = *output;
+    trib_agent_init(&jobs->agent, &config->plane, config->shards);
+    jobs->agent.memory_quota = config->memory_quota;
+    jobs->agent.job_quota = config->job_quota;
     jobs->peers = &trib_places_peers;
     jobs->places = trib_roots_are_ranks(config) ? &trib_places_ranks
                    : config->lenders.count > 0  ? &trib_places_switches

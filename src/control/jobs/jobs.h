@@ -12,6 +12,7 @@
 #ifndef TRIB_CONTROL_JOBS_H
 #define TRIB_CONTROL_JOBS_H
 
+#include "control/agents/agent.h"
 #include "control/server.h"
 #include "control/words/ranks.h"
 #include "io/log.h"
@@ -156,13 +157,13 @@ struct trib_job {
     struct trib_grant grant;
     uint32_t children; /* branches: ranks, hosts, and switches with ranks behind them; 0 before all are there */
     uint32_t hosts;    /* that are members of its sums (hosts.c); 0: the ranks are */
-    struct trib_rank_set leaders; /* the first rank of each host; 0 hosts: none */
-    uint64_t slot_bytes;          /* switch memory, all shards */
-    uint64_t started_ns;          /* when the first rank came */
-    uint64_t deadline_ns;         /* of this state; TRIB_NEVER: none */
-    uint64_t apart_ns;            /* its ranks are told then that the others have come to siblings; 0: never */
-    uint64_t waits_ns;            /* since when its ranks, or its lenders, are waited for until then */
-    uint64_t probe_ns;            /* when to try the multicast path next */
+    struct trib_rank_set leaders;   /* the first rank of each host; 0 hosts: none */
+    struct trib_agent_opening here; /* its slots in this process, if it has any */
+    uint64_t started_ns;            /* when the first rank came */
+    uint64_t deadline_ns;           /* of this state; TRIB_NEVER: none */
+    uint64_t apart_ns;              /* its ranks are told then that the others have come to siblings; 0: never */
+    uint64_t waits_ns;              /* since when its ranks, or its lenders, are waited for until then */
+    uint64_t probe_ns;              /* when to try the multicast path next */
     uint64_t probe_gap_ns;
     uint64_t mark;     /* M when all ranks that waited for it were told */
     uint64_t marks_ns; /* when to look for a risen M next */
@@ -214,8 +215,8 @@ struct trib_jobs {
     struct trib_job *first;
     struct trib_relay *relay; /* NULL: this is a root */
     uint32_t count;
-    uint64_t memory_used; /* bytes of slot memory of all open communicators */
-    uint32_t incarnation; /* boot ids given out are config->boot to that + incarnation */
+    struct trib_agent agent; /* of this process: the shards of this switch, if it is one */
+    uint32_t incarnation;    /* boot ids given out are config->boot to that + incarnation */
     const struct trib_server_config *config;
     const struct trib_places *places; /* of its jobs */
     const struct trib_places *peers;  /* of those whose ranks send to each other */
@@ -362,8 +363,6 @@ bool trib_join_has_peers(const char *scheme);
 bool trib_join_is_of_peers(const struct trib_message *join);
 /* Why such a scheme cannot go over a relay. */
 void trib_join_explain_peers(const struct trib_message *join, char *error);
-/* A wire type of float32 tensors. */
-bool trib_join_is_wire(uint8_t wire);
 /* Only one process at a time sends from a port: a relay that comes from where one with another id (via, its first port,
  * its address) came from has taken its place. That one is dead, whatever its sessions look like. */
 bool trib_join_buries(const struct trib_message *join, const struct trib_address *from, uint64_t via, uint16_t port,
@@ -421,9 +420,6 @@ bool trib_admission_has_room(const struct trib_jobs *jobs, const struct trib_job
 bool trib_admission_window(const struct trib_jobs *jobs, struct trib_job *job);
 /* Do both send from the same port of the same address to root 0, so that one process does? */
 bool trib_rank_is_same_process(const struct trib_rank *a, const struct trib_rank *b);
-/* Checks the quotas: sets job->slot_bytes, or ERR_REFUSED with the numbers in error. */
-TRIB_MUST_USE enum trib_status trib_admission_memory(const struct trib_jobs *jobs, struct trib_job *job,
-                                                     const struct trib_opening *opening, char *error);
 /* Bytes that one socket holds that this job's children send to: a shard's here, a root's, a rank's. NULL: any job's, at
  * a switch. */
 uint32_t trib_admission_socket(const struct trib_jobs *jobs, const struct trib_job *job);
@@ -432,10 +428,6 @@ uint32_t trib_admission_socket(const struct trib_jobs *jobs, const struct trib_j
 uint32_t trib_admission_room(const struct trib_jobs *jobs, const char *asker);
 /* Bytes that the members of this communicator may have on their way to one of its roots. */
 uint64_t trib_admission_flight(const struct trib_session_config *session);
-/* Do the slots of a job, of so many bytes together, fit the quotas? `held` bytes of them are its already. ERR_REFUSED
- * with the numbers. */
-TRIB_MUST_USE enum trib_status trib_admission_fits(const struct trib_jobs *jobs, const char *job, uint64_t bytes,
-                                                   uint64_t held, uint64_t slots, char *error);
 /* hosts.c: ranks that are summed on their host, whose leader alone sends. */
 
 /* All ranks are there: are hosts to be the members? Only if all ranks want it, and each host's are a run of ranks. */

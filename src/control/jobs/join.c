@@ -33,11 +33,6 @@ static bool is_name(const char *name)
     return name[0] != '\0' && is_shown(name);
 }
 
-bool trib_join_is_wire(uint8_t wire)
-{
-    return wire == TRIB_WIRE_FLOAT32 || wire == TRIB_WIRE_BFLOAT16 || wire == TRIB_WIRE_INT32;
-}
-
 bool trib_join_has_peers(const char *name)
 {
     const struct trib_scheme *scheme = trib_scheme_find(name);
@@ -122,7 +117,7 @@ enum trib_status trib_join_check(const struct trib_message *message, char *error
     } else if (settings->fallback && trib_scheme_names_quorum(settings->scheme)) {
         trib_explain(error, "scheme %s has no fallback: who is done may leave before a late rank has its results",
                      settings->scheme);
-    } else if (!trib_join_is_wire(settings->wire)) {
+    } else if (!trib_settings_is_wire(settings->wire)) {
         trib_explain(error, "wire %u: want %d (float32), %d (bfloat16) or %d (int32)", settings->wire,
                      TRIB_WIRE_FLOAT32, TRIB_WIRE_BFLOAT16, TRIB_WIRE_INT32);
     } else if (message->join.hops > TRIB_HOPS_MAX || message->join.roots > TRIB_ROOTS_MAX) {

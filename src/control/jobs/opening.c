@@ -90,36 +90,6 @@ uint32_t trib_job_behind(const struct trib_job *job, uint32_t rank)
     return count;
 }
 
-/* Who sends from where two children do cannot be told apart. */
-bool trib_opening_check(const struct trib_opening *opening, char *error)
-{
-    uint32_t first = opening->is_one ? opening->root : 0;
-    uint32_t end = opening->is_one ? opening->root + 1 : opening->session.roots;
-    for (uint32_t b = 0; b < opening->count; b++) {
-        for (uint32_t t = first; opening->parent && t < end; t++) {
-            if (trib_address_equal(&opening->parent[t], &opening->branches[b].address[t])) {
-                trib_explain(error, "rank %u says that it sends from where the parent of this switch does",
-                             opening->branches[b].ranks[0]);
-                return false;
-            }
-        }
-        for (uint32_t a = 0; a < b; a++) {
-            const struct trib_branch *one = &opening->branches[a];
-            const struct trib_branch *two = &opening->branches[b];
-            for (uint32_t t = first; t < end; t++) {
-                if (trib_address_equal(&one->address[t], &two->address[t])) {
-                    char text[64];
-                    trib_address_format(&one->address[t], text);
-                    trib_explain(error, "ranks %u and %u both say that they send from %s, UDP", one->ranks[0],
-                                 two->ranks[0], text);
-                    return false;
-                }
-            }
-        }
-    }
-    return true;
-}
-
 void trib_job_session(const struct trib_job *job, struct trib_session_config *session)
 {
     *session = (struct trib_session_config){

@@ -27,12 +27,9 @@ struct trib_places {
     /* Do packets of this job come to a socket that is a place of `but` as well (NULL: to any of this switch)? NULL: never. */
     bool (*meet)(const struct trib_jobs *jobs, const struct trib_job *job, const struct trib_job *but);
 
-    /* Slot memory of this process that the opening takes. NULL: none. */
-    size_t (*bytes)(const struct trib_jobs *jobs, const struct trib_job *job, const struct trib_opening *opening);
-    /* Opens the slots, or asks for that. NULL: there are none. */
-    enum trib_status (*open)(struct trib_jobs *jobs, struct trib_job *job, const struct trib_opening *opening);
-    /* NULL: nothing that the end of sessions, or `part`, does not close. */
-    void (*close)(struct trib_jobs *jobs, struct trib_job *job);
+    /* Opens the slots, or asks for that. NULL: there are none. error as of trib_agent_open. */
+    enum trib_status (*open)(struct trib_jobs *jobs, struct trib_job *job, const struct trib_opening *opening,
+                             char *error);
     /* Gives up all that was asked for, open or not. NULL: nothing was. */
     void (*part)(struct trib_jobs *jobs, struct trib_job *job);
     /* Writes into the WELCOME of this rank where it sends to. */

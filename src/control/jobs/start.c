@@ -115,6 +115,20 @@ static void draw_grant(const struct trib_jobs *jobs, struct trib_job *job)
     }
 }
 
+enum trib_status trib_job_open_here(struct trib_jobs *jobs, struct trib_job *job, const struct trib_opening *opening,
+                                    const struct trib_root_at *roots, uint32_t count, char *error)
+{
+    char cause[TRIB_ERROR_TEXT_MAX];
+    job->here.job = job->name;
+    enum trib_status status = trib_agent_open(&jobs->agent, &job->here, opening, roots, count, cause);
+    if (status == TRIB_ERR_REFUSED) {
+        trib_explain(error, "%s", cause);
+    } else if (status != TRIB_OK) {
+        trib_explain(error, "the switch cannot get the memory that job %s needs: %.128s", job->name, cause);
+    }
+    return status;
+}
+
 enum trib_status trib_job_open(struct trib_jobs *jobs, struct trib_job *job, const struct trib_address *parent,
                                char *error)
 {
@@ -124,22 +138,12 @@ enum trib_status trib_job_open(struct trib_jobs *jobs, struct trib_job *job, con
         trib_explain(error, "the control plane is out of memory");
         return TRIB_ERR_MEMORY;
     }
-    enum trib_status status =
-        trib_opening_check(opening, error) ? trib_admission_memory(jobs, job, opening, error) : TRIB_ERR_INVALID;
+    enum trib_status status = trib_opening_check(opening, error) ? TRIB_OK : TRIB_ERR_INVALID;
     if (status == TRIB_OK && places->open) {
-        status = places->open(jobs, job, opening);
-        if (status != TRIB_OK) {
-            char bytes[TRIB_UNITS_TEXT_MAX];
-            trib_format_size(job->slot_bytes, bytes);
-            trib_explain(error, "the switch cannot get the %s of memory that job %s needs: %s", bytes, job->name,
-                         trib_status_text(status));
-        }
+        status = places->open(jobs, job, opening, error);
     }
     trib_opening_destroy(opening);
-    if (status == TRIB_OK) {
-        job->is_open = true;
-        jobs->memory_used += job->slot_bytes;
-    }
+    job->is_open = status == TRIB_OK;
     return status;
 }
 
@@ -160,7 +164,7 @@ static void welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
                                                .leaders = job->leaders,
                                                .meeting = job->meeting}};
     char memory[TRIB_UNITS_TEXT_MAX];
-    trib_format_size(job->slot_bytes, memory);
+    trib_format_size(job->here.bytes, memory);
     trib_job_enter(job, TRIB_JOB_STARTING);
     job->waits_ns = now_ns;
     job->deadline_ns = now_ns + jobs->config->join_timeout_ns;

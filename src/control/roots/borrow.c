@@ -301,34 +301,12 @@ static bool has_root_here(const struct trib_job *job)
     return has;
 }
 
-static enum trib_status open_slots(struct trib_jobs *jobs, struct trib_job *job, const struct trib_opening *opening)
+static enum trib_status open_slots(struct trib_jobs *jobs, struct trib_job *job, const struct trib_opening *opening,
+                                   char *error)
 {
-    enum trib_status status = trib_roots_open(jobs, job, opening);
+    enum trib_status status = trib_roots_open(jobs, job, opening, error);
     spare(jobs, job);
     return status;
-}
-
-static void close_slots(struct trib_jobs *jobs, struct trib_job *job)
-{
-    if (has_root_here(job)) { /* lenders hear it as the end of the loan */
-        jobs->config->plane.close(jobs->config->plane.plane, job->grant.communicator);
-    }
-}
-
-/* What is at lenders fits their quotas, or they say so. */
-static size_t bytes_here(const struct trib_jobs *jobs, const struct trib_job *job, const struct trib_opening *opening)
-{
-    struct trib_opening one = *opening;
-    size_t bytes = 0;
-    one.is_one = true;
-    for (uint32_t t = 0; t < job->grant.roots; t++) {
-        if (!job->root[t].loan) {
-            one.root = t;
-            one.shard = job->root[t].shard;
-            bytes += jobs->config->plane.slot_bytes(jobs->config->plane.plane, &one);
-        }
-    }
-    return bytes;
 }
 
 static bool report_here(const struct trib_jobs *jobs, const struct trib_job *job, struct trib_plane_report *report)
@@ -361,9 +339,7 @@ const struct trib_places trib_places_switches = {
     .deal = deal,
     .room = room_of,
     .meet = meet,
-    .bytes = bytes_here,
     .open = open_slots,
-    .close = close_slots,
     .part = end_loans,
     .name = name_roots,
     .explain_way = explain_way,

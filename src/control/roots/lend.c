@@ -15,84 +15,6 @@
 /* Longer than a control plane waits for the other lenders of a job, or for its ranks. */
 #define OPEN_WAIT_NS (60 * TRIB_SECOND_NS)
 
-/* ---- the data plane, as the root of a loan sees it ---- */
-
-/* Bytes of all that is lent to the switch that asks for this loan. */
-static uint64_t lent_to(const struct trib_lending *lending)
-{
-    uint64_t bytes = 0;
-    for (const struct trib_lending *at = lending->jobs->lendings; at; at = at->next) {
-        bytes += trib_address_same_host(&at->session->peer, &lending->session->peer) ? at->slot_bytes : 0;
-    }
-    return bytes;
-}
-
-/* One job's quota is left for others, whatever a switch asks for; half of all, if that is more. */
-static bool fits_asker(struct trib_lending *lending, uint64_t bytes)
-{
-    const struct trib_server_config *config = lending->jobs->config;
-    uint64_t most = config->memory_quota - config->job_quota;
-    most = most > config->memory_quota / 2 ? most : config->memory_quota / 2;
-    if (lent_to(lending) + bytes <= most) {
-        return true;
-    }
-    char needs[TRIB_UNITS_TEXT_MAX], limit[TRIB_UNITS_TEXT_MAX];
-    trib_format_size(lent_to(lending) + bytes, needs);
-    trib_format_size(most, limit);
-    (void)snprintf(
-        lending->refusal, sizeof lending->refusal,
-        "all jobs of switch %.60s need %.20s of switch memory with job %.40s, one switch gets %.20s: raise the memory "
-        "(--memory)",
-        lending->asker, needs, lending->job, limit);
-    return false;
-}
-
-static enum trib_status open_within_quota(void *plane, const struct trib_opening *opening)
-{
-    struct trib_lending *lending = plane;
-    struct trib_jobs *jobs = lending->jobs;
-    const struct trib_data_plane *here = &jobs->config->plane;
-    uint64_t bytes = here->slot_bytes(here->plane, opening);
-    uint64_t slots = bytes > 0 ? opening->session.slots * (1 + lending->slot_bytes / bytes) : 0;
-    enum trib_status status = trib_admission_fits(jobs, lending->job, lending->slot_bytes + bytes, lending->slot_bytes,
-                                                  slots, lending->refusal);
-    if (status == TRIB_OK && !fits_asker(lending, bytes)) {
-        status = TRIB_ERR_REFUSED;
-    }
-    if (status != TRIB_OK) {
-        return status;
-    }
-    status = here->open(here->plane, opening);
-    if (status == TRIB_OK) {
-        lending->slot_bytes += bytes;
-        jobs->memory_used += bytes;
-    }
-    return status;
-}
-
-static void close_here(void *plane, uint32_t communicator)
-{
-    struct trib_lending *lending = plane;
-    const struct trib_data_plane *here = &lending->jobs->config->plane;
-    here->close(here->plane, communicator);
-    lending->jobs->memory_used -= lending->slot_bytes;
-    lending->slot_bytes = 0;
-}
-
-static void join_here(void *plane, uint32_t communicator, uint32_t rank, uint64_t mark)
-{
-    const struct trib_lending *lending = plane;
-    const struct trib_data_plane *here = &lending->jobs->config->plane;
-    here->join(here->plane, communicator, rank, mark);
-}
-
-static uint32_t missing_here(void *plane, uint32_t communicator, uint64_t sequence, uint16_t *ranks, uint32_t max)
-{
-    const struct trib_lending *lending = plane;
-    const struct trib_data_plane *here = &lending->jobs->config->plane;
-    return here->missing(here->plane, communicator, sequence, ranks, max);
-}
-
 /* ---- loans begin and end ---- */
 
 static struct trib_lending *create(struct trib_jobs *jobs, struct trib_session *session,
@@ -104,15 +26,15 @@ static struct trib_lending *create(struct trib_jobs *jobs, struct trib_session *
         return NULL;
     }
     lending->deadline_ns = now_ns + OPEN_WAIT_NS;
-    lending->jobs = jobs;
     lending->session = session;
-    lending->verbs = (struct trib_data_plane){
-        .plane = lending, .open = open_within_quota, .close = close_here, .join = join_here, .missing = missing_here};
     memcpy(lending->job, message->lend.job, sizeof lending->job);
     trib_text_clean(lending->job);
     trib_address_set_port(&asker, message->lend.port);
     trib_address_format(&asker, lending->asker);
-    trib_root_init(&lending->root, &lending->verbs, jobs->config->shards);
+    trib_root_init(&lending->root, &jobs->agent);
+    lending->root.opening.job = lending->job;
+    lending->root.opening.master = &session->peer;
+    lending->root.opening.master_name = lending->asker;
     lending->next = jobs->lendings;
     jobs->lendings = lending;
     session->lending = lending;
@@ -234,10 +156,10 @@ static void give_up(struct trib_jobs *jobs, struct trib_lending *lending, struct
 
 /* Where there are several addresses here, answers leave from the one that the asker has named, whatever the routes
  * choose: the ranks find the shards there. A loopback address is another one for ranks elsewhere. */
-static void choose_source(const struct trib_lending *lending, struct trib_address *from)
+static void choose_source(const struct trib_jobs *jobs, const struct trib_lending *lending, struct trib_address *from)
 {
     const struct trib_address *local = &lending->session->local;
-    if (trib_address_is_any(&lending->jobs->config->listen) && local->len > 0 &&
+    if (trib_address_is_any(&jobs->config->listen) && local->len > 0 &&
         trib_address_is_loopback(local) == trib_address_is_loopback(from)) {
         trib_address_set_source(from, local);
     }
@@ -274,7 +196,7 @@ void trib_lend_receive(struct trib_jobs *jobs, struct trib_session *session, con
             give_up(jobs, lending, &answer);
             return;
         }
-        choose_source(lending, &asked.root_child.from);
+        choose_source(jobs, lending, &asked.root_child.from);
     }
     if (trib_root_receive(&lending->root, &asked, &answer) != TRIB_OK) {
         give_up(jobs, lending, &answer);

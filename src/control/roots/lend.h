@@ -6,23 +6,20 @@
 #ifndef TRIB_CONTROL_LEND_H
 #define TRIB_CONTROL_LEND_H
 
+#include "control/agents/root.h"
 #include "control/jobs/jobs.h"
-#include "control/roots/root.h"
 
 struct trib_lending {
     struct trib_lending *next;
-    struct trib_jobs *jobs;
     struct trib_session *session;
-    char job[TRIB_NAME_MAX + 1];  /* for people */
-    char asker[64];               /* its control plane: "10.0.0.1:7470" */
-    struct trib_data_plane verbs; /* that `root` calls: the plane of this switch, within its quotas */
+    char job[TRIB_NAME_MAX + 1]; /* for people */
+    char asker[64];              /* its control plane: "10.0.0.1:7470" */
     struct trib_root root;
-    uint64_t slot_bytes;   /* switch memory */
     uint64_t flight_bytes; /* that may be on their way to one shard here */
     uint64_t key;          /* of ROOT_OPEN: whose it is, in this incarnation and the next */
     uint64_t deadline_ns;  /* for ROOT_OPEN to come; NEVER: it has */
     uint32_t ranks;        /* 0: ROOT_OPEN has not come */
-    char refusal[320];     /* why the last root was not opened; "": it is not known better than by a status */
+    char refusal[320];     /* why what the asker said was not taken; "": the root has a word for that */
 };
 
 /* LEND, in a session that has said nothing yet. Answers LENT or FAIL. */

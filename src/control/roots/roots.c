@@ -280,31 +280,22 @@ static void ask_to_open(struct trib_jobs *jobs, const struct trib_job *job, cons
     }
 }
 
-static enum trib_status open_here(const struct trib_jobs *jobs, const struct trib_job *job,
-                                  const struct trib_opening *opening, uint32_t root)
+enum trib_status trib_roots_open(struct trib_jobs *jobs, struct trib_job *job, const struct trib_opening *opening,
+                                 char *error)
 {
-    struct trib_opening one = *opening;
-    one.is_one = true;
-    one.root = root;
-    one.shard = job->root[root].shard;
-    return jobs->config->plane.open(jobs->config->plane.plane, &one);
-}
-
-enum trib_status trib_roots_open(struct trib_jobs *jobs, struct trib_job *job, const struct trib_opening *opening)
-{
-    enum trib_status status = TRIB_OK;
-    bool is_open_here = false;
-    for (uint32_t t = 0; t < job->grant.roots && status == TRIB_OK; t++) {
+    struct trib_root_at here[TRIB_ROOTS_MAX];
+    uint32_t count = 0;
+    for (uint32_t t = 0; t < job->grant.roots; t++) {
         job->root[t].is_asked = false;
         if (is_here(jobs, &job->root[t])) {
-            status = open_here(jobs, job, opening, t);
-            is_open_here = is_open_here || status == TRIB_OK;
-        } else {
-            ask_to_open(jobs, job, opening, t);
+            here[count++] = (struct trib_root_at){t, job->root[t].shard};
         }
     }
-    if (status != TRIB_OK && is_open_here) {
-        jobs->config->plane.close(jobs->config->plane.plane, opening->session.communicator);
+    enum trib_status status = count > 0 ? trib_job_open_here(jobs, job, opening, here, count, error) : TRIB_OK;
+    for (uint32_t t = 0; t < job->grant.roots && status == TRIB_OK; t++) {
+        if (!is_here(jobs, &job->root[t])) {
+            ask_to_open(jobs, job, opening, t);
+        }
     }
     return status;
 }

@@ -25,7 +25,7 @@ static inline bool trib_job_has_moved(const struct trib_jobs *jobs, const struct
 
 /* Opens the roots of a job: shards here by a call, others by messages to their processes. */
 TRIB_MUST_USE enum trib_status trib_roots_open(struct trib_jobs *jobs, struct trib_job *job,
-                                               const struct trib_opening *opening);
+                                               const struct trib_opening *opening, char *error);
 /* Tells every process that has a root of the job. */
 void trib_roots_join(struct trib_jobs *jobs, struct trib_job *job, uint32_t rank, uint64_t mark);
 /* Asks the root of this sequence, one question at a time. */

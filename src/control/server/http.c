@@ -161,7 +161,7 @@ static json_t *show_job(const struct trib_report *report, const struct trib_job 
     set(object, "switches", show_switches(report->jobs, job));
     set(object, "window", json_u64(job->grant.window));
     set(object, "slots", json_u64(job->grant.slots));
-    set(object, "slot_bytes", json_u64(job->is_open ? job->slot_bytes : 0));
+    set(object, "slot_bytes", json_u64(job->here.bytes));
     set(object, "memory_held", json_u64(facts.plane.memory_held));
     set(object, "slots_held", json_u64(facts.plane.slots_held));
     set(object, "cap", facts.plane.cap > 0 ? json_u64(facts.plane.cap) : json_null());
@@ -225,7 +225,7 @@ static json_t *show_lendings(const struct trib_jobs *jobs)
         set(object, "job", json_string(lending->job));
         set(object, "switch", json_string(lending->asker));
         set(object, "communicator", json_u64(lending->root.communicator));
-        set(object, "slot_bytes", json_u64(lending->slot_bytes));
+        set(object, "slot_bytes", json_u64(lending->root.opening.bytes));
         (void)json_array_append_new(list, object);
     }
     return list;
@@ -246,7 +246,7 @@ static json_t *show_switch(const struct trib_report *report)
     set(object, "memory_quota_bytes", json_u64(report->config->memory_quota));
     set(object, "job_quota_bytes", json_u64(report->config->job_quota));
     set(object, "threshold_bytes", json_u64(report->config->threshold));
-    set(object, "memory_used_bytes", json_u64(report->jobs->memory_used));
+    set(object, "memory_used_bytes", json_u64(report->jobs->agent.memory_used));
     set(object, "receive_room_bytes", json_u64(report->config->receive_room));
     set(object, "lenders", show_lenders(report->config));
     set(object, "lends", show_lendings(report->jobs));

@@ -61,7 +61,7 @@ static void put_switch(FILE *out, const struct trib_report *report, uint64_t now
     number(out, "shards", "gauge", "shards of the switch", report->config->shards);
     number(out, "memory_quota_bytes", "gauge", "slot memory for all jobs", report->config->memory_quota);
     number(out, "job_quota_bytes", "gauge", "slot memory for one job", report->config->job_quota);
-    number(out, "memory_used_bytes", "gauge", "slot memory given out", report->jobs->memory_used);
+    number(out, "memory_used_bytes", "gauge", "slot memory given out", report->jobs->agent.memory_used);
     number(out, "jobs", "gauge", "jobs now", report->jobs->count);
     number(out, "lendings", "gauge", "communicators of other switches that have roots here", lendings(report->jobs));
     number(out, "sessions", "gauge", "connections now", report->connections->count);
@@ -127,7 +127,7 @@ static void put_gauges(FILE *out, const struct row *rows, size_t count)
     head(out, "job_memory_bytes", "gauge", "slot memory that a job may take");
     for (size_t i = 0; i < count; i++) {
         (void)fprintf(out, "tributary_job_memory_bytes{job=\"%s\"} %llu\n", rows[i].label,
-                      (unsigned long long)(rows[i].job->is_open ? rows[i].job->slot_bytes : 0));
+                      (unsigned long long)rows[i].job->here.bytes);
     }
     head(out, "job_memory_held_bytes", "gauge", "slot memory of a job that is really there");
     for (size_t i = 0; i < count; i++) {

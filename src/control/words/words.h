@@ -135,6 +135,12 @@ struct trib_settings {
     uint64_t gradient_bytes; /* that the job sums in an iteration, 0: it has not said */
 };
 
+/* True for a type that float32 tensors may have on the wire. */
+static inline bool trib_settings_is_wire(uint8_t wire)
+{
+    return wire == TRIB_WIRE_FLOAT32 || wire == TRIB_WIRE_BFLOAT16 || wire == TRIB_WIRE_INT32;
+}
+
 /* What an admitted communicator is; a rank that comes back after a restart of the switch brings it along. */
 struct trib_grant {
     uint64_t salt;

@@ -10,15 +10,15 @@
 #ifndef TRIB_CONTROL_ROOT_H
 #define TRIB_CONTROL_ROOT_H
 
-#include "control/server.h"
+#include "control/agents/agent.h"
 #include "control/words/ranks.h"
 
 struct trib_root_plan;
 
 struct trib_root {
-    const struct trib_data_plane *plane;
+    struct trib_agent *agent;
+    struct trib_agent_opening opening;
     struct trib_root_plan *plan; /* the opening that is being put together; NULL: none */
-    uint32_t shards;             /* of the data plane */
     uint32_t communicator;       /* 0: nothing was asked yet */
     uint32_t boot;
     uint32_t ranks;
@@ -30,8 +30,8 @@ struct trib_root {
     bool has_failed;  /* ABORT was said: nothing is taken any more */
 };
 
-/* plane: borrowed until deinit; it has `shards` sockets, and its open() obeys is_one of struct trib_opening. */
-void trib_root_init(struct trib_root *root, const struct trib_data_plane *plane, uint32_t shards);
+/* agent: borrowed until deinit; open() of its data plane obeys is_one of struct trib_opening. */
+void trib_root_init(struct trib_root *root, struct trib_agent *agent);
 /* Takes one message of kind ROOT_*. Not OK: the communicator cannot go on: then *answer is an ABORT with status and
  * cause, for its session and for its own rank. */
 TRIB_MUST_USE enum trib_status trib_root_receive(struct trib_root *root, const struct trib_message *message,

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* root.c: see root.h. An opening comes in parts, ROOT_OPEN and one ROOT_CHILD per rank, in order; when it is whole the
- * data plane is asked for it, and from then on each verb is one message. Read next: opening.c (what an opening is),
+ * data plane is asked for it, and from then on each verb is one message. Read next: agent.c (quotas),
  * roots.c (who asks). */
-#include "control/roots/root.h"
+#include "control/agents/root.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/jobs/start.h"
 #include "io/explain.h"
 #include "schemes/schemes.h"
 
@@ -20,19 +19,17 @@ struct trib_root_plan {
     struct trib_branch branches[];  /* room for as many as there are ranks */
 };
 
-void trib_root_init(struct trib_root *root, const struct trib_data_plane *plane, uint32_t shards)
+void trib_root_init(struct trib_root *root, struct trib_agent *agent)
 {
     memset(root, 0, sizeof *root);
-    root->plane = plane;
-    root->shards = shards;
+    root->agent = agent;
+    root->opening.job = "";
 }
 
 void trib_root_deinit(struct trib_root *root)
 {
-    if (root->open != 0) {
-        root->plane->close(root->plane->plane, root->communicator);
-        root->open = 0;
-    }
+    trib_agent_shut(root->agent, &root->opening);
+    root->open = 0;
     free(root->plan);
     root->plan = NULL;
 }
@@ -68,8 +65,8 @@ static bool is_sane(const struct trib_root *root, const struct trib_message *mes
            session->train <= TRIB_TRAIN_PACKETS_MAX && session->slots >= 1 && session->slots <= TRIB_SLOTS_MAX &&
            session->payload >= TRIB_PAYLOAD_ALIGN && session->payload <= TRIB_PAYLOAD_MAX &&
            session->payload % TRIB_PAYLOAD_ALIGN == 0 && session->generation != 0 &&
-           trib_join_is_wire((uint8_t)session->wire) && message->root_open.index < session->roots &&
-           message->root_open.shard < root->shards;
+           trib_settings_is_wire((uint8_t)session->wire) && message->root_open.index < session->roots &&
+           message->root_open.shard < root->agent->shards;
 }
 
 /* Another root of the communicator that this process is a root of already: before anybody has registered. */
@@ -140,19 +137,19 @@ static enum trib_status open_plan(struct trib_root *root, struct trib_message *a
     char cause[TRIB_ERROR_TEXT_MAX];
     char error[TRIB_ERROR_TEXT_MAX];
     struct trib_root_plan *plan = root->plan;
+    const struct trib_root_at at = {plan->opening.root, plan->opening.shard};
     enum trib_status status = TRIB_ERR_INVALID;
     lay_out(plan);
     if (!has_its_children(&plan->opening)) {
         trib_explain(error, "%u children of %u", plan->opening.count, plan->opening.session.ranks);
     } else if (trib_opening_check(&plan->opening, error)) {
-        status = root->plane->open(root->plane->plane, &plan->opening);
-        trib_explain(error, "%s", trib_status_text(status));
+        status = trib_agent_open(root->agent, &root->opening, &plan->opening, &at, 1, error);
     }
     root->open |= status == TRIB_OK ? 1U << plan->opening.root : 0;
     free(plan);
     root->plan = NULL;
-    if (status != TRIB_OK) {
-        trib_explain(cause, "cannot open its root: %.400s", error);
+    if (status != TRIB_OK) { /* a quota's text stands by itself */
+        trib_explain(cause, "%s%.400s", status == TRIB_ERR_REFUSED ? "" : "cannot open its root: ", error);
         return give_up(root, status, cause, answer);
     }
     return TRIB_OK;
@@ -189,12 +186,13 @@ static bool is_open_here(const struct trib_root *root, uint32_t communicator)
 static enum trib_status take_join(struct trib_root *root, const struct trib_message *message,
                                   struct trib_message *answer)
 {
+    const struct trib_data_plane *plane = root->agent->plane;
     uint32_t rank = message->root_join.rank;
     if (!is_open_here(root, message->root_join.communicator) || rank >= root->ranks ||
         message->root_join.mark > TRIB_SEQUENCE_MAX) {
         return refuse(root, "it registers a rank that there is not", answer);
     }
-    root->plane->join(root->plane->plane, root->communicator, rank, message->root_join.mark);
+    plane->join(plane->plane, root->communicator, rank, message->root_join.mark);
     if (!trib_rank_set_has(&root->joined, rank)) {
         trib_rank_set_add(&root->joined, rank);
         root->registered++;
@@ -212,11 +210,12 @@ static enum trib_status take_missing(struct trib_root *root, const struct trib_m
                                      struct trib_message *answer)
 {
     uint16_t ranks[TRIB_RANKS_MAX];
+    const struct trib_data_plane *plane = root->agent->plane;
     uint64_t sequence = message->root_missing.sequence;
     if (!is_open_here(root, message->root_missing.communicator)) {
         return refuse(root, "it asks for what is not open", answer);
     }
-    uint32_t count = root->plane->missing(root->plane->plane, root->communicator, sequence, ranks, TRIB_RANKS_MAX);
+    uint32_t count = plane->missing(plane->plane, root->communicator, sequence, ranks, TRIB_RANKS_MAX);
     answer->kind = TRIB_MESSAGE_ROOT_MISSING;
     answer->root_missing.communicator = root->communicator;
     answer->root_missing.sequence = sequence;

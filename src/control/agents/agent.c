@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent.c: see agent.h. */
+#include "control/agents/agent.h"
+
+#include <string.h>
+
+#include "core/assert.h"
+#include "io/explain.h"
+#include "io/units.h"
+
+void trib_agent_init(struct trib_agent *agent, const struct trib_data_plane *plane, uint32_t shards)
+{
+    *agent = (struct trib_agent){.plane = plane, .shards = shards, .memory_quota = UINT64_MAX, .job_quota = UINT64_MAX};
+}
+
+/* ---- quotas ---- */
+
+/* What a job needs here, and in how many slots. */
+struct need {
+    const char *job;
+    uint64_t bytes;
+    uint64_t slots;
+};
+
+static enum trib_status refuse_job(const struct trib_agent *agent, const struct need *need, uint64_t free_bytes,
+                                   char *error)
+{
+    char needs[TRIB_UNITS_TEXT_MAX], each[TRIB_UNITS_TEXT_MAX], has[TRIB_UNITS_TEXT_MAX], of[TRIB_UNITS_TEXT_MAX];
+    bool is_over_quota = need->bytes > agent->job_quota;
+    trib_format_size(need->bytes, needs);
+    trib_format_size(need->bytes / (need->slots ? need->slots : 1), each);
+    trib_format_size(is_over_quota ? agent->job_quota : free_bytes, has);
+    trib_format_size(agent->memory_quota, of);
+    if (is_over_quota) {
+        trib_explain(error,
+                     "job %s needs %s of switch memory (%llu slots of %s), the quota of a job is %s: set a smaller "
+                     "window or payload, or raise the quota",
+                     need->job, needs, (unsigned long long)need->slots, each, has);
+    } else {
+        trib_explain(error,
+                     "job %s needs %s of switch memory (%llu slots of %s), free: %s of %s: wait for other jobs to "
+                     "end, set a smaller window, or raise the quota",
+                     need->job, needs, (unsigned long long)need->slots, each, has, of);
+    }
+    return TRIB_ERR_REFUSED;
+}
+
+/* Bytes of all openings of the controller at this host. */
+static uint64_t held_by(const struct trib_agent *agent, const struct trib_address *master)
+{
+    uint64_t bytes = 0;
+    for (const struct trib_agent_opening *at = agent->first; at; at = at->next) {
+        bytes += at->master && trib_address_same_host(at->master, master) ? at->bytes : 0;
+    }
+    return bytes;
+}
+
+/* A controller elsewhere leaves the quota of one job to others; it may have half of all, if that is more. */
+static bool fits_master(const struct trib_agent *agent, const struct trib_agent_opening *opening, uint64_t more,
+                        char *error)
+{
+    char needs[TRIB_UNITS_TEXT_MAX], limit[TRIB_UNITS_TEXT_MAX];
+    uint64_t most = agent->memory_quota - agent->job_quota;
+    most = most > agent->memory_quota / 2 ? most : agent->memory_quota / 2;
+    if (!opening->master || held_by(agent, opening->master) + more <= most) {
+        return true;
+    }
+    trib_format_size(held_by(agent, opening->master) + more, needs);
+    trib_format_size(most, limit);
+    trib_explain(
+        error,
+        "all jobs of switch %.60s need %.20s of switch memory with job %.40s, one switch gets %.20s: raise the "
+        "memory (--memory)",
+        opening->master_name, needs, opening->job, limit);
+    return false;
+}
+
+static enum trib_status check_quotas(const struct trib_agent *agent, const struct trib_agent_opening *opening,
+                                     uint64_t more, uint64_t slots, char *error)
+{
+    uint64_t others = agent->memory_used - opening->bytes;
+    uint64_t free_bytes = agent->memory_quota > others ? agent->memory_quota - others : 0;
+    struct need need = {.job = opening->job, .bytes = opening->bytes + more, .slots = opening->slots + slots};
+    if (need.bytes > agent->job_quota || need.bytes > free_bytes) {
+        return refuse_job(agent, &need, free_bytes, error);
+    }
+    return fits_master(agent, opening, more, error) ? TRIB_OK : TRIB_ERR_REFUSED;
+}
+
+/* ---- slots ---- */
+
+static struct trib_opening one_of(const struct trib_opening *wanted, const struct trib_root_at *at)
+{
+    struct trib_opening one = *wanted;
+    one.is_one = true;
+    one.root = at->root;
+    one.shard = at->shard;
+    return one;
+}
+
+static uint64_t bytes_of(const struct trib_data_plane *plane, const struct trib_opening *wanted,
+                         const struct trib_root_at *roots, uint32_t count)
+{
+    uint64_t bytes = 0;
+    if (!plane->slot_bytes) { /* nothing is counted in the process of a rank */
+        return 0;
+    }
+    if (count == 0) {
+        return plane->slot_bytes(plane->plane, wanted);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        struct trib_opening one = one_of(wanted, &roots[i]);
+        bytes += plane->slot_bytes(plane->plane, &one);
+    }
+    return bytes;
+}
+
+static void enter(struct trib_agent *agent, struct trib_agent_opening *opening, uint32_t communicator)
+{
+    TRIB_ASSERT(!opening->is_open || opening->communicator == communicator);
+    if (!opening->is_open) {
+        opening->next = agent->first;
+        agent->first = opening;
+        opening->is_open = true;
+        opening->communicator = communicator;
+        opening->bytes = 0;
+        opening->slots = 0;
+    }
+}
+
+enum trib_status trib_agent_open(struct trib_agent *agent, struct trib_agent_opening *opening,
+                                 const struct trib_opening *wanted, const struct trib_root_at *roots, uint32_t count,
+                                 char *error)
+{
+    const struct trib_data_plane *plane = agent->plane;
+    uint64_t slots = (uint64_t)wanted->session.slots * (count > 0 ? count : wanted->session.roots);
+    uint64_t bytes = bytes_of(plane, wanted, roots, count);
+    uint32_t opened = 0;
+    enum trib_status status = check_quotas(agent, opening, bytes, slots, error);
+    if (status != TRIB_OK) {
+        return status;
+    }
+    if (count == 0) {
+        status = plane->open(plane->plane, wanted);
+    }
+    for (; opened < count && status == TRIB_OK; opened += status == TRIB_OK) {
+        struct trib_opening one = one_of(wanted, &roots[opened]);
+        status = plane->open(plane->plane, &one);
+    }
+    if (status == TRIB_OK || opened > 0) {
+        enter(agent, opening, wanted->session.communicator);
+    }
+    if (status == TRIB_OK) {
+        opening->bytes += bytes;
+        opening->slots += slots;
+        agent->memory_used += bytes;
+        return TRIB_OK;
+    }
+    trib_explain(error, "%s", trib_status_text(status));
+    if (opened > 0) {
+        trib_agent_shut(agent, opening);
+    }
+    return status;
+}
+
+void trib_agent_shut(struct trib_agent *agent, struct trib_agent_opening *opening)
+{
+    struct trib_agent_opening **at = &agent->first;
+    if (!opening->is_open) {
+        return;
+    }
+    while (*at != opening) {
+        at = &(*at)->next;
+    }
+    *at = opening->next;
+    agent->plane->close(agent->plane->plane, opening->communicator);
+    TRIB_ASSERT(agent->memory_used >= opening->bytes); /* C-14 */
+    agent->memory_used -= opening->bytes;
+    opening->bytes = 0;
+    opening->slots = 0;
+    opening->is_open = false;
+}
+
+/* ---- addresses ---- */
+
+static bool check_parent(const struct trib_opening *opening, const struct trib_branch *branch, uint32_t root,
+                         char *error)
+{
+    if (opening->parent && trib_address_equal(&opening->parent[root], &branch->address[root])) {
+        trib_explain(error, "rank %u says that it sends from where the parent of this switch does", branch->ranks[0]);
+        return false;
+    }
+    return true;
+}
+
+static bool check_pair(const struct trib_branch *one, const struct trib_branch *two, uint32_t root, char *error)
+{
+    char text[64];
+    if (!trib_address_equal(&one->address[root], &two->address[root])) {
+        return true;
+    }
+    trib_address_format(&one->address[root], text);
+    trib_explain(error, "ranks %u and %u both say that they send from %s, UDP", one->ranks[0], two->ranks[0], text);
+    return false;
+}
+
+bool trib_opening_check(const struct trib_opening *opening, char *error)
+{
+    uint32_t first = opening->is_one ? opening->root : 0;
+    uint32_t end = opening->is_one ? opening->root + 1 : opening->session.roots;
+    bool is_good = true;
+    for (uint32_t b = 0; b < opening->count; b++) {
+        for (uint32_t t = first; t < end && is_good; t++) {
+            is_good = check_parent(opening, &opening->branches[b], t, error);
+            for (uint32_t a = 0; a < b && is_good; a++) {
+                is_good = check_pair(&opening->branches[a], &opening->branches[b], t, error);
+            }
+        }
+    }
+    return is_good;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent.h: an agent is a place that can sum: the shards of a switch, or the process of a rank. This is the agent as its
+ * own process sees it: a data plane, the memory that its slots may take, and the communicators that have slots there.
+ * A controller in the same process opens slots by these calls. A controller elsewhere does it by messages (root.h,
+ * lend.h), which end in the same calls. So each quota is checked in one place, whoever asks.
+ * No sockets, no clock, no threads. Read next: agent.c, data_plane.h. */
+#ifndef TRIB_CONTROL_AGENT_H
+#define TRIB_CONTROL_AGENT_H
+
+#include "control/agents/data_plane.h"
+
+struct trib_agent_opening;
+
+struct trib_agent {
+    const struct trib_data_plane *plane; /* borrowed */
+    uint32_t shards;                     /* of the data plane. 0: nothing can be opened here */
+    uint64_t memory_quota;               /* bytes of slot memory for all openings. UINT64_MAX: no limit */
+    uint64_t job_quota;                  /* bytes for one opening. UINT64_MAX: no limit */
+    uint64_t memory_used;                /* bytes of all openings */
+    struct trib_agent_opening *first;    /* all that have slots; their owners' */
+};
+
+/* The slots of one communicator at an agent. It lies in its owner, who keeps it in place while it has slots. The owner
+ * fills in the first three fields; the rest is zero before the first trib_agent_open. */
+struct trib_agent_opening {
+    const char *job;                   /* name, for texts; borrowed */
+    const char *master_name;           /* "10.0.0.1:7470": the controller elsewhere that asks; borrowed */
+    const struct trib_address *master; /* its address; borrowed. NULL: the controller of this process */
+    struct trib_agent_opening *next;
+    uint32_t communicator;
+    uint64_t bytes; /* reserved. 0 also where the data plane counts none */
+    uint64_t slots; /* of all roots here */
+    bool is_open;
+};
+
+/* One root of a communicator, and the shard that is to sum it. */
+struct trib_root_at {
+    uint32_t root;
+    uint32_t shard;
+};
+
+void trib_agent_init(struct trib_agent *agent, const struct trib_data_plane *plane, uint32_t shards);
+/* Opens `count` roots of `wanted`; count 0: all of them, root i on shard i. May be called again for other roots of the
+ * same communicator. Returns ERR_REFUSED, with the whole cause and the numbers in error, if a quota has no room: of a
+ * job, of the agent, or of one controller elsewhere. Returns the data plane's status, with its text in error, if that
+ * fails (ERR_MEMORY). After a failure the roots of this call are not open; if some had been, no root of the communicator
+ * is. error: TRIB_ERROR_TEXT_MAX bytes. */
+TRIB_MUST_USE enum trib_status trib_agent_open(struct trib_agent *agent, struct trib_agent_opening *opening,
+                                               const struct trib_opening *wanted, const struct trib_root_at *roots,
+                                               uint32_t count, char *error);
+/* Closes all its roots and gives the memory back. Not open: nothing happens. */
+void trib_agent_shut(struct trib_agent *agent, struct trib_agent_opening *opening);
+/* False, with the cause in error: two children, or a child and the parent, send from one address, and so could not be
+ * told apart. error: TRIB_ERROR_TEXT_MAX bytes. */
+bool trib_opening_check(const struct trib_opening *opening, char *error);
+
+#endif
