@@ -8,6 +8,7 @@
  * none, nothing is sent to a session behind its FAIL or CLOSED, every message can be encoded, a deadline is never in
  * the past, a loan is of one job that has it, and when all sessions are gone and time has passed, no job, no
  * communicator, no loan and no memory is left. Read next: control/jobs/jobs.h. */
+#include "control/jobs/placements.h"
 #include "control/roots/borrow.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/sessions.h"
@@ -230,16 +231,6 @@ static void happen(uint32_t byte, struct peer *peer)
 
 /* ---- what must hold ---- */
 
-static bool has_slots_here(const struct trib_job *job)
-{
-    bool has = false;
-
-    for (uint32_t t = 0; t < job->grant.roots; t++) {
-        has = has || job->root[t].loan == NULL;
-    }
-    return job->is_open && !job->has_peers && has;
-}
-
 static void check_loans(void)
 {
     for (uint32_t i = 0; i < LOANS; i++) {
@@ -256,7 +247,7 @@ static void check_loans(void)
 static void check_places(void)
 {
     for (const struct trib_job *job = script.jobs.first; job != NULL; job = job->next) {
-        must(!has_slots_here(job) || accounts_find(&script.accounts, job->grant.communicator) != NULL,
+        must(!trib_placements_are_here(job) || accounts_find(&script.accounts, job->grant.communicator) != NULL,
              "jobs: open here, closed below");
     }
     for (uint32_t i = 0; i < SESSIONS; i++) {

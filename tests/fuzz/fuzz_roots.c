@@ -124,7 +124,7 @@ static void must_be_ready(const struct trib_session *session)
 
     must(job != NULL, "ready: of no job");
     for (uint32_t t = 0; t < job->grant.roots && !job->has_peers; t++) {
-        must(job->ranks[job->root[t].rank].is_root_ready, "ready: before a root has said so");
+        must(job->placement[job->root[t].placement].is_ready, "ready: before a root has said so");
     }
 }
 

@@ -12,7 +12,7 @@ static int switch_start(void **state)
     h->config.shards = 2;
     h->config.receive_room = ROOM;
     h->config.plane = (struct trib_data_plane){.plane = NULL};
-    h->jobs.places = &trib_places_here;
+    h->jobs.dealer = &trib_dealer_here;
     return 0;
 }
 

@@ -407,7 +407,7 @@ static void at_a_switch__roots_are_its_shards(void **state)
                                                .communicator_mark = switch_mark,
                                                .multicast = switch_multicast,
                                                .slot_bytes = switch_bytes};
-    h->jobs.places = &trib_places_here;
+    h->jobs.dealer = &trib_dealer_here;
     for (uint32_t i = 0; i < 2; i++) {
         struct trib_message join = root_join(i, 2);
         join.join.room = 1472; /* of its root: no limit here */

@@ -4,6 +4,7 @@
  * test_trees_faults.c's, which link has how much to do is test_choose.c's. */
 #include "some_harness.h"
 
+#include "control/jobs/placements.h"
 #include "control/roots/topology.h"
 
 /* ---- which ---- */
@@ -136,7 +137,7 @@ static void none_here__all_of_it_is_elsewhere(void **state)
     run_links(s);
     assert_int_equal(s->h.process[0].missing.stall.missing.rank[0], 2);
     struct trib_plane_report report = {.slots_held = 7};
-    assert_false(trib_places_switches.report(&s->h.jobs, s->h.process[0].session.job, &report));
+    assert_false(trib_placements_report(&s->h.jobs, s->h.process[0].session.job, &report));
     assert_int_equal(report.slots_held, 0);
     for (uint32_t i = 0; i < 3; i++) {
         assert_true(say_mark(&s->h, i, TRIB_MESSAGE_CLOSE, 7));

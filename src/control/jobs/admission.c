@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/jobs/placements.h"
 #include "control/jobs/places.h"
 #include "control/jobs/start.h"
 #include "control/roots/lend.h"
@@ -106,11 +107,9 @@ static bool has_caps(const struct trib_job *job)
 }
 
 /* Do packets of `job` come to a socket that is counted: of a root of `but`, or, NULL, of a shard here? */
-static bool counts(const struct trib_jobs *jobs, const struct trib_job *job, const struct trib_job *but)
+static bool counts(const struct trib_job *job, const struct trib_job *but)
 {
-    const struct trib_places *places = trib_job_places(jobs, job);
-    bool is_apart = but && trib_job_places(jobs, but) != places; /* the packets of a ring meet nobody's */
-    return job != but && job->is_open && places->meet && !is_apart && !has_caps(job) && places->meet(jobs, job, but);
+    return job != but && job->is_open && !has_caps(job) && trib_placements_meet(job, but);
 }
 
 /* Bytes that may be on their way to one shard here of communicators that are lent, but to the asker `but`. */
@@ -137,7 +136,7 @@ static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_jo
         }
     }
     for (const struct trib_job *job = jobs->first; job; job = job->next) {
-        if (counts(jobs, job, but)) {
+        if (counts(job, but)) {
             bytes += add_job(job, has_list ? &senders
                                            : NULL); /* without memory each for itself: too much, never too little */
         }
@@ -145,7 +144,7 @@ static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_jo
     if (has_list) {
         free(senders.list);
     }
-    return bytes + (but && but->is_elsewhere ? 0 : flight_lent(jobs, asker));
+    return bytes + (but && !trib_placements_are_here(but) ? 0 : flight_lent(jobs, asker));
 }
 
 uint32_t trib_admission_socket(const struct trib_jobs *jobs, const struct trib_job *job)

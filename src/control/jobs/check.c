@@ -3,7 +3,7 @@
  * it: which fields are set in which state, counts that fit their lists, and pointers that lead back. A job is
  * checked when it has got its WELCOME, when it runs, and when it is recalled; tests check all of it after each event.
  * Read next: jobs.h (the fields). */
-#include "control/jobs/places.h"
+#include "control/jobs/placements.h"
 #include "control/relay/relay.h"
 #include "control/roots/borrow.h"
 #include "control/roots/lend.h"
@@ -70,18 +70,32 @@ static void check_grant(const struct trib_job *job)
     TRIB_ASSERT(!job->multicast || grant->group != 0);
 }
 
-/* Loans, and the roots that are there, of a job that has several switches. */
+/* Each agent has a root, each root an agent; what is told of an agent is right as long as it is there. */
+static void check_placements(const struct trib_job *job)
+{
+    uint32_t rooted = 0;
+    for (uint32_t t = 0; job->is_open && job->placements > 0 && t < job->grant.roots; t++) {
+        TRIB_ASSERT(job->root[t].placement < job->placements);
+        rooted |= 1U << job->root[t].placement;
+    }
+    TRIB_ASSERT(!job->is_open || rooted == (1U << job->placements) - 1);
+    TRIB_ASSERT(!job->is_open || job->has_peers == (job->placements == 0));
+    TRIB_ASSERT(!job->is_open || job->here.is_open == trib_placements_are_here(job)); /* C-2 */
+    for (uint32_t i = 0; job->is_open && i < job->placements; i++) {
+        const struct trib_placement *placement = &job->placement[i];
+        const struct trib_loan *loan = placement->loan;
+        TRIB_ASSERT((loan != NULL) == (placement->carrier == TRIB_CARRIER_LOAN));
+        TRIB_ASSERT(!loan || (loan->is_lent && job->loan[loan->lender] == loan));
+        TRIB_ASSERT(placement->carrier != TRIB_CARRIER_RANK || placement->rank < job->settings.ranks); /* C-9 */
+        TRIB_ASSERT(job->state != TRIB_JOB_RUNNING || placement->is_ready || placement->carrier == TRIB_CARRIER_CALL);
+    }
+}
+
 static void check_loans(const struct trib_job *job)
 {
     for (uint32_t i = 0; i < TRIB_LENDERS_MAX; i++) {
         const struct trib_loan *loan = job->loan[i];
         TRIB_ASSERT(!loan || (loan->job == job && loan->lender == i && !job->has_peers));
-        TRIB_ASSERT(!loan || loan->is_lent || !loan->is_ready);
-    }
-    for (uint32_t t = 0; job->is_open && t < job->grant.roots; t++) {
-        const struct trib_loan *loan = job->root[t].loan;
-        TRIB_ASSERT(!loan || (job->loan[loan->lender] == loan && loan->is_lent && job->root[t].shard < loan->shards));
-        TRIB_ASSERT(!loan || loan->is_ready || job->state != TRIB_JOB_RUNNING);
     }
 }
 
@@ -134,6 +148,7 @@ void trib_job_check(const struct trib_jobs *jobs, const struct trib_job *job)
     }
     check_hosts(job);
     check_loans(job);
+    check_placements(job);
     if (job->is_open) {
         check_grant(job);
     }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/jobs/placements.h"
 #include "control/jobs/places.h"
 #include "control/roots/lend.h"
 #include "core/assert.h"
@@ -110,16 +111,16 @@ void trib_job_enter(struct trib_job *job, enum trib_job_state state)
 void trib_job_close_plane(struct trib_jobs *jobs, struct trib_job *job)
 {
     if (job->is_open) {
-        trib_agent_shut(&jobs->agent, &job->here); /* elsewhere the end of a session, or `part`, closes them */
+        trib_placements_shut(jobs, job);
         job->is_open = false;
     }
 }
 
 void trib_job_part(struct trib_jobs *jobs, struct trib_job *job)
 {
-    const struct trib_places *places = trib_job_places(jobs, job);
-    if (places->part) {
-        places->part(jobs, job);
+    const struct trib_dealer *dealer = trib_job_dealer(jobs, job);
+    if (dealer->part) {
+        dealer->part(jobs, job);
     }
 }
 

@@ -27,9 +27,11 @@ void trib_jobs_init(struct trib_jobs *jobs, const struct trib_server_config *con
     jobs->agent.memory_quota = config->memory_quota;
     jobs->agent.job_quota = config->job_quota;
     jobs->peers = &trib_places_peers;
-    jobs->places = trib_roots_are_ranks(config) ? &trib_places_ranks
-                   : config->lenders.count > 0  ? &trib_places_switches
-                                                : &trib_places_here;
+    jobs->no_dealer = &trib_dealer_peers;
+    jobs->agents = &trib_places_agents;
+    jobs->dealer = trib_roots_are_ranks(config) ? &trib_dealer_ranks
+                   : config->lenders.count > 0  ? &trib_dealer_switches
+                                                : &trib_dealer_here;
 }
 
 void trib_jobs_deinit(struct trib_jobs *jobs, enum trib_status status, const char *text)
@@ -71,7 +73,7 @@ static void leave(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, 
     char text[TRIB_ERROR_TEXT_MAX];
     struct trib_rank *rank = &job->ranks[index];
     const struct trib_places *places = trib_job_places(jobs, job);
-    const char *what = places->needs ? places->needs(job, index) : NULL;
+    const char *what = places->needs(jobs, job, index);
     if (!rank->is_closing || job->state == TRIB_JOB_JOINING) {
         end_rank(jobs, job, index, cause);
     } else if (what) {
@@ -180,8 +182,7 @@ static void take_refusal(struct trib_jobs *jobs, struct trib_session *session, c
 static bool receive_of_place(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                              uint64_t now_ns)
 {
-    const struct trib_places *places = trib_job_places(jobs, session->job);
-    return places->receive && places->receive(jobs, session, message, now_ns);
+    return trib_job_places(jobs, session->job)->receive(jobs, session, message, now_ns);
 }
 
 /* Only who has slots sees what other ranks run: a place that sums, the leader of a host, or a switch below. */
@@ -366,7 +367,9 @@ void trib_jobs_duties(const struct trib_jobs *jobs, struct trib_server_duties *d
 static void expire(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     struct trib_rank_list late = {0};
-    const struct trib_places *places = trib_job_places(jobs, job);
+    bool (*explain_late)(const struct trib_jobs *jobs, const struct trib_job *job, char *text) =
+        job->state == TRIB_JOB_JOINING ? trib_job_dealer(jobs, job)->explain_late
+                                       : trib_job_places(jobs, job)->explain_late;
     char ranks[192];
     char place[TRIB_ERROR_TEXT_MAX];
     char waited[TRIB_UNITS_TEXT_MAX];
@@ -380,7 +383,7 @@ static void expire(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns
     trib_format_ranks(late.rank, trib_rank_list_carried(&late), late.count, ranks, sizeof ranks);
     bool is_recalled = job->state == TRIB_JOB_JOINING && job->is_recalled;
     trib_format_duration(now_ns - job->waits_ns, waited);
-    if (late.count == 0 && places->explain_late && places->explain_late(jobs, job, place)) {
+    if (late.count == 0 && explain_late && explain_late(jobs, job, place)) {
         trib_explain(text, "waited %s for %.400s", waited, place);
     } else if (is_recalled) {
         trib_explain(text, "%s: waited %s for %s of job %s to come back", job->lost, waited, ranks, job->name);

@@ -94,11 +94,10 @@ struct trib_rank {
     bool has_paths;     /* PATHS has come, or was not needed */
     bool has_multicast; /* as it reported */
     bool is_registered;
-    bool is_root_ready; /* ROOT_READY has come */
-    bool is_closing;    /* CLOSE has come */
-    bool is_ring;       /* it has come to be a rank of a ring, as it was told */
-    bool has_left;      /* and CLOSED was sent, or it is known to be gone: it does not come back */
-    bool is_outside;    /* it has come back to hear CLOSED: it has no WELCOME, and is told nothing else */
+    bool is_closing; /* CLOSE has come */
+    bool is_ring;    /* it has come to be a rank of a ring, as it was told */
+    bool has_left;   /* and CLOSED was sent, or it is known to be gone: it does not come back */
+    bool is_outside; /* it has come back to hear CLOSED: it has no WELCOME, and is told nothing else */
 };
 
 /* Two ranks of one slot said to run different operations (I10), until both have named theirs. */
@@ -124,13 +123,23 @@ struct trib_loan_output {
     void (*ping)(void *owner, struct trib_loan *loan);
 };
 
-/* Where roots are not all shards of this switch: who is root t of a communicator, and what it is being asked. */
-struct trib_root_place {
-    uint64_t asked;         /* ROOT_MISSING on this sequence has no answer yet */
-    struct trib_loan *loan; /* a shard of that lender; NULL: of this switch, or where no switch is, a rank's process */
-    uint16_t rank;
-    uint16_t shard; /* which of that rank's sockets, or of that switch's shards */
+/* How an agent hears its controller: by calls in this process, by messages on a loan, or on the session of the rank in
+ * whose process it is. */
+enum trib_carrier { TRIB_CARRIER_CALL = 0, TRIB_CARRIER_LOAN, TRIB_CARRIER_RANK };
+
+/* An agent that has roots of a communicator (placements.h). */
+struct trib_placement {
+    enum trib_carrier carrier;
+    uint16_t rank;          /* CARRIER_RANK */
+    struct trib_loan *loan; /* CARRIER_LOAN. NULL: it has ended, and the job is about to be recalled */
+    uint64_t asked;         /* sequence of the question which ranks are missing, while is_asked */
     bool is_asked;
+    bool is_ready; /* ROOT_READY has come */
+};
+
+struct trib_root_place {
+    uint8_t placement; /* index */
+    uint8_t shard;     /* of that agent */
 };
 
 enum trib_job_state { TRIB_JOB_NONE = 0, TRIB_JOB_JOINING, TRIB_JOB_STARTING, TRIB_JOB_RUNNING };
@@ -171,10 +180,11 @@ struct trib_job {
     uint64_t stall_logged_ns;
     uint64_t pinged_ns; /* last time that its relays and lenders were asked whether they read */
     struct trib_dispute dispute;
-    struct trib_root_place root[TRIB_ROOTS_MAX]; /* where no switch is, or several: grant.roots of them */
+    struct trib_placement placement[TRIB_ROOTS_MAX];
+    uint32_t placements;                         /* from `deal` until the slots are shut; 0: ranks send to each other */
+    struct trib_root_place root[TRIB_ROOTS_MAX]; /* grant.roots of them */
     struct trib_loan *loan[TRIB_LENDERS_MAX];    /* of each lender; NULL: it has not been asked */
     uint32_t ways;               /* that its places have, each of its own: as many trains share a tensor */
-    bool is_elsewhere;           /* no shard of this switch sums it */
     bool has_trees;              /* of several: grant.switches is right, and others follow it */
     uint64_t loans_ns;           /* when to ask again those that did not answer */
     uint64_t unlent_ns;          /* since when one does not; 0: none */
@@ -210,6 +220,7 @@ struct trib_lender {
 
 struct trib_relay;
 struct trib_places; /* places.h */
+struct trib_dealer;
 
 struct trib_jobs {
     struct trib_job *first;
@@ -218,9 +229,11 @@ struct trib_jobs {
     struct trib_agent agent; /* of this process: the shards of this switch, if it is one */
     uint32_t incarnation;    /* boot ids given out are config->boot to that + incarnation */
     const struct trib_server_config *config;
-    const struct trib_places *places; /* of its jobs */
-    const struct trib_places *peers;  /* of those whose ranks send to each other */
-    struct trib_lending *lendings;    /* roots here of jobs of other control planes */
+    const struct trib_places *agents; /* of jobs that agents sum (places.h) */
+    const struct trib_dealer *dealer;
+    const struct trib_places *peers; /* of jobs whose ranks send to each other */
+    const struct trib_dealer *no_dealer;
+    struct trib_lending *lendings; /* roots here of jobs of other control planes */
     struct trib_lender lender[TRIB_LENDERS_MAX];
     uint64_t turn;             /* so often switches have been chosen: of equal ones another is the first each time */
     uint64_t unlent_logged_ns; /* of the last line about a lender that cannot be reached */

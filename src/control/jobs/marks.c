@@ -3,6 +3,7 @@
  * leaves when M has reached its own. Read next: jobs.c (who calls). */
 #include <string.h>
 
+#include "control/jobs/placements.h"
 #include "control/jobs/places.h"
 #include "control/roots/roots.h"
 #include "core/assert.h"
@@ -123,11 +124,8 @@ void trib_job_await_closed(struct trib_jobs *jobs, struct trib_job *job, struct 
 
 void trib_job_tell_places(struct trib_jobs *jobs, struct trib_job *job, uint32_t index)
 {
-    const struct trib_places *places = trib_job_places(jobs, job);
     TRIB_ASSERT(job->ranks[index].mark <= TRIB_SEQUENCE_MAX); /* I3 */
-    if (places->join) {
-        places->join(jobs, job, index, job->ranks[index].mark);
-    }
+    trib_placements_join(jobs, job, index, job->ranks[index].mark);
 }
 
 bool trib_job_take_mark(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t mark)

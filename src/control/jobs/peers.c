@@ -114,13 +114,14 @@ static enum trib_status deal(struct trib_jobs *jobs, struct trib_job *job, char 
 {
     (void)jobs;
     job->ways = 1;
-    job->is_elsewhere = true;
+    job->placements = 0;
     job->grant.roots = job->is_return ? job->grant.roots : 1;
     return trib_peers_address(job, error);
 }
 
-static void explain_way(const struct trib_job *job, char *text)
+static void explain_way(const struct trib_jobs *jobs, const struct trib_job *job, char *text)
 {
+    (void)jobs;
     (void)snprintf(text, 128, "a rank that it sends to or hears from%s",
                    job->is_ring ? ", as a job below a switch's --threshold does" : "");
 }
@@ -150,8 +151,9 @@ static uint32_t missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t s
 }
 
 /* Before READY, as marks are yet to be told, may_run looks. */
-static const char *needs(const struct trib_job *job, uint32_t rank)
+static const char *needs(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank)
 {
+    (void)jobs;
     (void)rank;
     return job->state == TRIB_JOB_RUNNING ? "a rank" : NULL;
 }
@@ -187,15 +189,18 @@ static bool receive(struct trib_jobs *jobs, struct trib_session *session, const 
 }
 
 const struct trib_places trib_places_peers = {
-    .sockets = "a rank",
-    .owner = "all ranks",
-    .deal = deal,
     .room = room,
     .name = name_peers,
     .explain_way = explain_way,
-    .mark = trib_peers_mark,
     .may_run = may_run,
+    .mark = trib_peers_mark,
     .missing = missing,
     .needs = needs,
     .receive = receive,
+};
+
+const struct trib_dealer trib_dealer_peers = {
+    .sockets = "a rank",
+    .owner = "all ranks",
+    .deal = deal,
 };

@@ -218,7 +218,7 @@ void trib_job_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index
             ask_next(jobs, job, index, now_ns);
         }
     } else if (stall->is_open) { /* and that root has said nothing */
-        trib_job_places(jobs, job)->name_root(jobs, job, stall->sequence, stall->where);
+        trib_job_places(jobs, job)->name_root(job, stall->sequence, stall->where);
     }
     answer_stall(jobs, job, index, now_ns);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "control/jobs/placements.h"
 #include "control/jobs/places.h"
 #include "control/jobs/start.h"
 #include "core/assert.h"
@@ -33,11 +34,17 @@ static uint32_t draw_communicator(const struct trib_jobs *jobs)
     return communicator;
 }
 
+/* And will have no other: results of several leave from several addresses. */
+static bool has_one_switch(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    return jobs->config->shards > 0 && jobs->config->lenders.count == 0 && !job->has_peers;
+}
+
 /* Multicast needs IPv4, somebody to share with, and the wish of all. */
 static bool wants_group(const struct trib_jobs *jobs, const struct trib_job *job)
 {
     uint32_t port = trib_address_port(&jobs->config->listen);
-    if (jobs->config->group == 0 || !trib_job_places(jobs, job)->multicast || job->settings.ranks < 2 ||
+    if (jobs->config->group == 0 || !has_one_switch(jobs, job) || job->settings.ranks < 2 ||
         port + 2U * TRIB_ROOTS_MAX > UINT16_MAX) {
         return false;
     }
@@ -70,7 +77,7 @@ bool trib_job_group_is_ours(const struct trib_jobs *jobs, const struct trib_job 
 {
     uint32_t first = jobs->config->group;
     uint32_t group = job->grant.group;
-    bool has_any = first != 0 && trib_job_places(jobs, job)->multicast;
+    bool has_any = first != 0 && has_one_switch(jobs, job);
     return has_any && group >= first && group - first < GROUPS_MAX && job->grant.group_port == group_port(jobs) &&
            group_is_free(jobs, group, job);
 }
@@ -104,46 +111,35 @@ static void draw_grant(const struct trib_jobs *jobs, struct trib_job *job)
     }
     trib_job_draw_group(jobs, job);
     if (trib_admission_window(jobs, job)) {
-        const struct trib_places *places = trib_job_places(jobs, job);
+        const struct trib_dealer *dealer = trib_job_dealer(jobs, job);
         trib_jobs_say(
             jobs, TRIB_LOG_WARN,
             "job %s: window cut to %u packets per rank: %u children, beside those of other jobs, share the %u bytes "
             "that a socket of %s can hold, or those behind a relay its socket: raise net.core.rmem_max "
             "(sysctl), or run %s as root",
-            job->name, job->grant.window, job->children, trib_admission_socket(jobs, job), places->sockets,
-            places->owner);
+            job->name, job->grant.window, job->children, trib_admission_socket(jobs, job), dealer->sockets,
+            dealer->owner);
     }
-}
-
-enum trib_status trib_job_open_here(struct trib_jobs *jobs, struct trib_job *job, const struct trib_opening *opening,
-                                    const struct trib_root_at *roots, uint32_t count, char *error)
-{
-    char cause[TRIB_ERROR_TEXT_MAX];
-    job->here.job = job->name;
-    enum trib_status status = trib_agent_open(&jobs->agent, &job->here, opening, roots, count, cause);
-    if (status == TRIB_ERR_REFUSED) {
-        trib_explain(error, "%s", cause);
-    } else if (status != TRIB_OK) {
-        trib_explain(error, "the switch cannot get the memory that job %s needs: %.128s", job->name, cause);
-    }
-    return status;
 }
 
 enum trib_status trib_job_open(struct trib_jobs *jobs, struct trib_job *job, const struct trib_address *parent,
                                char *error)
 {
-    const struct trib_places *places = trib_job_places(jobs, job);
+    const struct trib_dealer *dealer = trib_job_dealer(jobs, job);
     struct trib_opening *opening = trib_opening_create(job, parent);
     if (!opening) {
         trib_explain(error, "the control plane is out of memory");
         return TRIB_ERR_MEMORY;
     }
     enum trib_status status = trib_opening_check(opening, error) ? TRIB_OK : TRIB_ERR_INVALID;
-    if (status == TRIB_OK && places->open) {
-        status = places->open(jobs, job, opening, error);
+    if (status == TRIB_OK) {
+        status = trib_placements_open(jobs, job, opening, error);
     }
     trib_opening_destroy(opening);
     job->is_open = status == TRIB_OK;
+    if (job->is_open && dealer->spare) {
+        dealer->spare(jobs, job);
+    }
     return status;
 }
 
@@ -214,20 +210,21 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
     if (!trib_job_settles_ring(jobs, job)) {
         return;
     }
-    const struct trib_places *places = trib_job_places(jobs, job);
-    if (places->choose && !places->choose(jobs, job, now_ns)) {
+    const struct trib_dealer *dealer = trib_job_dealer(jobs, job);
+    if (dealer->choose && !dealer->choose(jobs, job, now_ns)) {
         return;
     }
     trib_job_choose_hosts(job);
     trib_job_choose_meeting(jobs, job);
     trib_job_group(job);
     job->grant.data_port = trib_address_port(&jobs->config->listen);
-    enum trib_status status = places->deal(jobs, job, error);
+    enum trib_status status = dealer->deal(jobs, job, error);
     if (status == TRIB_OK) {
         if (!job->is_return) {
             draw_grant(jobs, job);
             status = trib_admission_has_room(jobs, job, error) ? TRIB_OK : TRIB_ERR_REFUSED;
         }
+        trib_placements_trim(job);
         job->grant.boot = next_boot(jobs, job);
         status = status == TRIB_OK ? trib_job_open(jobs, job, NULL, error) : status;
     }
@@ -240,7 +237,8 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
 
 void trib_job_probe(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
-    trib_job_places(jobs, job)->probe(jobs, job); /* there is a time for it only where the group is ours */
+    const struct trib_data_plane *plane = jobs->agent.plane; /* there is a time for it only where the group is ours */
+    plane->probe_multicast(plane->plane, job->grant.communicator, job->grant.group, job->grant.group_port);
     job->probe_ns = now_ns + job->probe_gap_ns;
     job->probe_gap_ns = 2 * job->probe_gap_ns < PROBE_GAP_MAX_NS ? 2 * job->probe_gap_ns : PROBE_GAP_MAX_NS;
 }
@@ -250,7 +248,7 @@ void trib_job_explain_path(const struct trib_jobs *jobs, const struct trib_job *
     uint32_t packet =
         trib_address_ip_size(&job->ranks[rank].address) + UDP_HEADER_SIZE + TRIB_HEADER_SIZE + job->settings.payload;
     char way[128];
-    trib_job_places(jobs, job)->explain_way(job, way);
+    trib_job_places(jobs, job)->explain_way(jobs, job, way);
     trib_explain(error,
                  "packets of %u bytes payload (%u with IP) do not pass between rank %u (%s) and %s: check the path MTU "
                  "and the firewall, or set a smaller payload",
@@ -287,13 +285,14 @@ static void send_ready(struct trib_jobs *jobs, const struct trib_job *job, struc
 
 void trib_job_choose_multicast(const struct trib_jobs *jobs, struct trib_job *job)
 {
-    const struct trib_places *places = trib_job_places(jobs, job);
+    const struct trib_data_plane *plane = jobs->agent.plane;
     job->multicast = trib_job_group_is_ours(jobs, job);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         job->multicast = job->multicast && (!job->ranks[i].session || job->ranks[i].has_multicast);
     }
-    if (places->multicast) {
-        places->multicast(jobs, job, job->multicast ? job->grant.group : 0, job->multicast ? job->grant.group_port : 0);
+    if (has_one_switch(jobs, job)) {
+        plane->multicast(plane->plane, job->grant.communicator, job->multicast ? job->grant.group : 0,
+                         job->multicast ? job->grant.group_port : 0);
     }
 }
 
@@ -323,7 +322,7 @@ void trib_job_run_if_ready(struct trib_jobs *jobs, struct trib_job *job, uint64_
         }
     }
     const struct trib_places *places = trib_job_places(jobs, job);
-    if (places->is_ready && !places->is_ready(job)) {
+    if (!trib_placements_are_ready(job)) {
         return;
     }
     if (!places->may_run || places->may_run(jobs, job)) {

@@ -18,10 +18,6 @@ void trib_job_probe(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
  * above. */
 TRIB_MUST_USE enum trib_status trib_job_open(struct trib_jobs *jobs, struct trib_job *job,
                                              const struct trib_address *parent, char *error);
-/* Opens roots in this process, as trib_agent_open has it; count 0: all. */
-TRIB_MUST_USE enum trib_status trib_job_open_here(struct trib_jobs *jobs, struct trib_job *job,
-                                                  const struct trib_opening *opening, const struct trib_root_at *roots,
-                                                  uint32_t count, char *error);
 /* A group for results of a new job, if all its ranks here can and want it; else none. */
 void trib_job_draw_group(const struct trib_jobs *jobs, struct trib_job *job);
 /* Is the job's group one that this switch gives out, and its alone? A returning rank names its group itself: packets

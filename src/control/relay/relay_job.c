@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/jobs/placements.h"
 #include "control/jobs/start.h"
 #include "control/relay/relay.h"
 #include "core/assert.h"
@@ -229,6 +230,7 @@ static void give_up_link(struct trib_jobs *jobs, struct trib_link *link, enum tr
 static enum trib_status open_plane(struct trib_jobs *jobs, struct trib_job *job, char *error)
 {
     trib_job_group(job);
+    trib_placements_all_here(job);
     return trib_job_open(jobs, job, job->parent, error);
 }
 

@@ -5,10 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "control/jobs/peers.h"
+#include "control/jobs/placements.h"
 #include "control/jobs/places.h"
-#include "control/jobs/start.h"
-#include "control/roots/roots.h"
 #include "control/roots/trees.h"
 #include "io/clock.h"
 #include "io/explain.h"
@@ -17,19 +15,15 @@
 #define AWAY_NS TRIB_SECOND_NS /* so long a lender that starts anew is waited for before the ranks are told */
 #define LOG_GAP_NS (10 * TRIB_SECOND_NS)
 
-/* "switch 10.0.0.2:7470". text: 96 bytes. */
-static char *name_loan(const struct trib_jobs *jobs, const struct trib_loan *loan, char *text)
-{
-    char lender[64];
-    (void)snprintf(text, 96, "switch %s", trib_trees_name(jobs, loan->lender + 1, lender));
-    return text;
-}
-
 /* ---- loans begin and end ---- */
 
 static void end_loan(struct trib_jobs *jobs, struct trib_job *job, uint32_t lender)
 {
     if (job->loan[lender]) {
+        struct trib_placement *placement = trib_placement_of_loan(job, job->loan[lender]);
+        if (placement) {
+            placement->loan = NULL;
+        }
         job->loan[lender]->job = NULL;
         jobs->loans.end(jobs->loans.owner, job->loan[lender]);
         job->loan[lender] = NULL;
@@ -40,9 +34,6 @@ static void end_loans(struct trib_jobs *jobs, struct trib_job *job)
 {
     for (uint32_t i = 0; i < TRIB_LENDERS_MAX; i++) {
         end_loan(jobs, job, i);
-    }
-    for (uint32_t t = 0; t < TRIB_ROOTS_MAX; t++) {
-        job->root[t].loan = NULL;
     }
 }
 
@@ -62,6 +53,7 @@ static bool borrow_all(struct trib_jobs *jobs, struct trib_job *job, uint64_t no
         if (!trib_trees_have(jobs, job, i + 1)) {
             end_loan(jobs, job, i); /* of a choice before */
         } else if (!job->loan[i]) {
+            char lender[64];
             struct trib_loan *loan = jobs->loans.open(jobs->loans.owner, &jobs->config->lenders.at[i]);
             if (!loan) {
                 trib_job_fail(jobs, job, TRIB_ERR_MEMORY, "the control plane is out of memory, or of connections");
@@ -69,6 +61,7 @@ static bool borrow_all(struct trib_jobs *jobs, struct trib_job *job, uint64_t no
             }
             loan->job = job;
             loan->lender = i;
+            (void)snprintf(loan->name, sizeof loan->name, "switch %s", trib_trees_name(jobs, i + 1, lender));
             loan->asked_ns = now_ns;
             job->loan[i] = loan;
             job->waits_ns = now_ns; /* all its ranks are there */
@@ -127,10 +120,9 @@ static bool does_without(struct trib_jobs *jobs, struct trib_job *job, uint32_t 
 
 void trib_loan_lost(struct trib_jobs *jobs, struct trib_loan *loan, const char *cause, bool is_foreign, uint64_t now_ns)
 {
-    char name[96];
     char text[TRIB_ERROR_TEXT_MAX];
     struct trib_job *job = loan->job;
-    trib_explain(text, "%s, which this one has its jobs use as well (--with), %s: %.128s", name_loan(jobs, loan, name),
+    trib_explain(text, "%s, which this one has its jobs use as well (--with), %s: %.128s", loan->name,
                  loan->is_lent ? "is lost" : "cannot be reached", cause);
     uint32_t lender = loan->lender;
     end_loan(jobs, job, lender);
@@ -176,7 +168,8 @@ static enum trib_status deal(struct trib_jobs *jobs, struct trib_job *job, char 
     }
     for (uint32_t t = 0; t < roots; t++) {
         struct trib_loan *loan = loan_of(job, t % switches);
-        job->root[t] = (struct trib_root_place){.loan = loan, .shard = (uint16_t)(t / switches)};
+        const struct trib_placement where = {.carrier = loan ? TRIB_CARRIER_LOAN : TRIB_CARRIER_CALL, .loan = loan};
+        trib_placements_add(job, t, &where, t / switches);
         if (!job->is_return) {
             uint8_t own = jobs->config->weight > 0 ? jobs->config->weight : 1;
             job->grant.weight[t] = loan ? loan->weight : own;
@@ -184,69 +177,12 @@ static enum trib_status deal(struct trib_jobs *jobs, struct trib_job *job, char 
     }
     job->grant.roots = job->is_return ? job->grant.roots : roots;
     job->ways = switches;
-    job->is_elsewhere = !trib_trees_have(jobs, job, 0);
     job->unlent_ns = 0;
     return TRIB_OK;
 }
 
-/* The smallest receive buffer of the switches that sum for this job; a switch has one for all its jobs. */
-static uint32_t room_of(const struct trib_jobs *jobs, const struct trib_job *job)
-{
-    uint32_t room = trib_trees_have(jobs, job, 0) ? jobs->config->receive_room : UINT32_MAX;
-    for (uint32_t i = 0; i < TRIB_LENDERS_MAX; i++) {
-        room = job->loan[i] && job->loan[i]->room < room ? job->loan[i]->room : room;
-    }
-    return room;
-}
-
-/* Of a lender that is known by a loopback address, so that it runs beside this switch, others find the shards where
- * they find this switch. */
-static struct trib_address lent_place(const struct trib_root_place *root, const struct trib_session *session)
-{
-    struct trib_address place = root->loan->at[root->shard];
-    if (trib_address_is_loopback(&place) && !trib_address_is_loopback(&session->peer) && session->local.len > 0) {
-        uint16_t port = trib_address_port(&place);
-        place = session->local;
-        trib_address_set_port(&place, port);
-    }
-    return place;
-}
-
-/* Of this switch at any address (0.0.0.0) the rank's session knows which. */
-static struct trib_address own_place(const struct trib_jobs *jobs, const struct trib_root_place *root,
-                                     const struct trib_session *session)
-{
-    struct trib_address place = trib_server_shard(jobs->config, root->shard);
-    if (trib_address_is_any(&place) && session->local.len > 0) {
-        uint16_t port = trib_address_port(&place);
-        place = session->local;
-        trib_address_set_port(&place, port);
-    }
-    return place;
-}
-
-static void name_roots(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank,
-                       struct trib_message *welcome)
-{
-    const struct trib_session *session = job->ranks[rank].session;
-    welcome->welcome.root_count = (uint8_t)job->grant.roots;
-    for (uint32_t t = 0; t < job->grant.roots; t++) {
-        const struct trib_root_place *root = &job->root[t];
-        welcome->welcome.root[t] = root->loan ? lent_place(root, session) : own_place(jobs, root, session);
-    }
-}
-
-static bool is_ready(const struct trib_job *job)
-{
-    bool all = true;
-    for (uint32_t t = 0; t < job->grant.roots; t++) {
-        all = all && (!job->root[t].loan || job->root[t].loan->is_ready);
-    }
-    return all;
-}
-
-/* The roots are open: ends loans without one, which there are if relays on the way carry fewer roots; the log has which
- * switches a new job is left with. */
+/* Relays on the way may carry fewer roots than were dealt: ends loans without a root. The log has which switches a new
+ * job is left with. */
 static void spare(struct trib_jobs *jobs, struct trib_job *job)
 {
     for (uint32_t k = job->grant.roots; k < trib_trees_count(jobs, job); k++) {
@@ -263,56 +199,15 @@ static void spare(struct trib_jobs *jobs, struct trib_job *job)
 
 static bool explain_late(const struct trib_jobs *jobs, const struct trib_job *job, char *text)
 {
-    bool has_roots = job->state != TRIB_JOB_JOINING;
     for (uint32_t i = 0; i < jobs->config->lenders.count; i++) {
         char name[64];
         const struct trib_loan *loan = job->loan[i];
-        bool is_late = has_roots ? loan && !loan->is_ready : !loan || !loan->is_lent;
-        if (trib_trees_have(jobs, job, i + 1) && is_late) {
-            trib_explain(text, "switch %s to %s job %s", trib_trees_name(jobs, i + 1, name),
-                         has_roots ? "open its roots of" : "lend its shards to", job->name);
+        if (trib_trees_have(jobs, job, i + 1) && (!loan || !loan->is_lent)) {
+            trib_explain(text, "switch %s to lend its shards to job %s", trib_trees_name(jobs, i + 1, name), job->name);
             return true;
         }
     }
     return false;
-}
-
-static void explain_way(const struct trib_job *job, char *text)
-{
-    (void)job;
-    (void)snprintf(text, 128, "a shard of this switch, or of one that lends to it");
-}
-
-static void name_root(const struct trib_jobs *jobs, const struct trib_job *job, uint64_t sequence, char *text)
-{
-    char name[96] = "this switch";
-    const struct trib_loan *loan = job->root[trib_roots_of(job, sequence)].loan;
-    (void)snprintf(text, 128, "%s, its root", loan ? name_loan(jobs, loan, name) : name);
-}
-
-/* ---- slots ---- */
-
-static bool has_root_here(const struct trib_job *job)
-{
-    bool has = false;
-    for (uint32_t t = 0; t < job->grant.roots; t++) {
-        has = has || !job->root[t].loan;
-    }
-    return has;
-}
-
-static enum trib_status open_slots(struct trib_jobs *jobs, struct trib_job *job, const struct trib_opening *opening,
-                                   char *error)
-{
-    enum trib_status status = trib_roots_open(jobs, job, opening, error);
-    spare(jobs, job);
-    return status;
-}
-
-static bool report_here(const struct trib_jobs *jobs, const struct trib_job *job, struct trib_plane_report *report)
-{
-    *report = (struct trib_plane_report){0};
-    return has_root_here(job) && jobs->config->plane.report(jobs->config->plane.plane, job->grant.communicator, report);
 }
 
 /* Those that the job is dealt over are chosen, and lent. */
@@ -327,29 +222,14 @@ static bool choose(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns
     return borrow_all(jobs, job, now_ns);
 }
 
-static bool meet(const struct trib_jobs *jobs, const struct trib_job *job, const struct trib_job *but)
-{
-    return but ? trib_trees_meet(jobs, job, but) : trib_trees_have(jobs, job, 0);
-}
-
-const struct trib_places trib_places_switches = {
+const struct trib_dealer trib_dealer_switches = {
     .sockets = "one of its switches",
     .owner = "the switch",
     .choose = choose,
     .deal = deal,
-    .room = room_of,
-    .meet = meet,
-    .open = open_slots,
-    .part = end_loans,
-    .name = name_roots,
-    .explain_way = explain_way,
-    .join = trib_roots_join,
-    .mark = trib_peers_mark,
-    .is_ready = is_ready,
     .explain_late = explain_late,
-    .missing = trib_roots_missing,
-    .report = report_here,
-    .name_root = name_root,
+    .spare = spare,
+    .part = end_loans,
 };
 
 /* ---- what lenders say ---- */
@@ -407,25 +287,11 @@ void trib_borrow_on_timeout(struct trib_jobs *jobs, struct trib_job *job, uint64
     }
 }
 
-static bool take_ready(struct trib_jobs *jobs, struct trib_loan *loan, const struct trib_message *message,
-                       uint64_t now_ns)
-{
-    struct trib_job *job = loan->job;
-    if (message->root_ready.communicator != job->grant.communicator || message->root_ready.boot != job->grant.boot) {
-        return false;
-    }
-    loan->is_ready = true;
-    jobs->lender[loan->lender].refused_ns = 0;
-    trib_job_run_if_ready(jobs, job, now_ns);
-    return true;
-}
-
 /* It refuses the loan, or cannot keep to it: a new job that has no other is told its words. One that shuts down is lost,
  * and may be started anew. */
 static void take_refusal(struct trib_jobs *jobs, struct trib_loan *loan, const struct trib_message *message,
                          uint64_t now_ns)
 {
-    char name[96];
     char said[TRIB_ERROR_TEXT_MAX];
     char text[TRIB_ERROR_TEXT_MAX];
     struct trib_job *job = loan->job;
@@ -437,8 +303,7 @@ static void take_refusal(struct trib_jobs *jobs, struct trib_loan *loan, const s
         trib_loan_lost(jobs, loan, said, false, now_ns);
         return;
     }
-    trib_explain(text, "%s, which this one has its jobs use as well (--with): %.300s", name_loan(jobs, loan, name),
-                 said);
+    trib_explain(text, "%s, which this one has its jobs use as well (--with): %.300s", loan->name, said);
     uint32_t lender = loan->lender;
     end_loan(jobs, job, lender);
     if (!does_without(jobs, job, lender, text, now_ns)) {
@@ -446,29 +311,16 @@ static void take_refusal(struct trib_jobs *jobs, struct trib_loan *loan, const s
     }
 }
 
-static bool take_word_of_root(struct trib_jobs *jobs, struct trib_loan *loan, const struct trib_message *message,
-                              uint64_t now_ns)
-{
-    struct trib_job *job = loan->job;
-    if (message->kind == TRIB_MESSAGE_ROOT_READY) {
-        return take_ready(jobs, loan, message, now_ns);
-    }
-    if (message->kind == TRIB_MESSAGE_ROOT_MISSING) {
-        return trib_roots_take_missing(jobs, loan, message, now_ns);
-    }
-    trib_job_dispute(jobs, job, message->dispute.sequence, message->dispute.rank, now_ns);
-    return true;
-}
-
 static enum trib_stage loan_stage(const struct trib_loan *loan)
 {
+    const struct trib_placement *placement = trib_placement_of_loan(loan->job, loan);
     if (!loan->is_lent) {
         return TRIB_STAGE_JOINING;
     }
     if (loan->job->state == TRIB_JOB_JOINING) {
         return TRIB_STAGE_WELCOMED;
     }
-    return loan->is_ready ? TRIB_STAGE_RUNNING : TRIB_STAGE_REGISTERED;
+    return placement && placement->is_ready ? TRIB_STAGE_RUNNING : TRIB_STAGE_REGISTERED;
 }
 
 void trib_loan_answer(struct trib_jobs *jobs, struct trib_loan *loan, const struct trib_message *message,
@@ -486,7 +338,10 @@ void trib_loan_answer(struct trib_jobs *jobs, struct trib_loan *loan, const stru
     case TRIB_MESSAGE_ROOT_READY:
     case TRIB_MESSAGE_ROOT_MISSING:
     case TRIB_MESSAGE_DISPUTE:
-        is_right = take_word_of_root(jobs, loan, message, now_ns);
+        if (message->kind == TRIB_MESSAGE_ROOT_READY) {
+            jobs->lender[loan->lender].refused_ns = 0;
+        }
+        is_right = trib_placement_answer(jobs, job, trib_placement_of_loan(job, loan), message, now_ns);
         break;
     case TRIB_MESSAGE_AWAY: /* it has no room for a session */
         trib_loan_lost(jobs, loan, message->note.text, false, now_ns);

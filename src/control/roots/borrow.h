@@ -21,7 +21,7 @@ struct trib_loan {
     struct trib_job *job;
     uint32_t lender; /* of config->lenders */
     bool is_lent;    /* LENT has come: what is below holds */
-    bool is_ready;   /* ROOT_READY has come */
+    char name[96];   /* "switch 10.0.0.2:7470" */
     uint64_t asked_ns;
     uint32_t room;
     uint32_t shards;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/jobs/placements.h"
 #include "control/jobs/places.h"
 #include "control/roots/lend.h"
 #include "control/server/report.h"
@@ -231,15 +232,14 @@ static double longest_stall(const struct trib_job *job, uint64_t mark, uint64_t 
 void trib_job_report(const struct trib_report *report, const struct trib_job *job, uint64_t now_ns,
                      struct trib_job_report *out)
 {
-    const struct trib_places *places = trib_job_places(report->jobs, job);
     memset(out, 0, sizeof *out);
     if (!job->is_open) {
         return;
     }
-    if (!places->report || !places->report(report->jobs, job, &out->plane)) {
+    if (!trib_placements_report(report->jobs, job, &out->plane)) {
         memset(&out->plane, 0, sizeof out->plane);
     }
-    out->communicator_mark = places->mark(report->jobs, job);
+    out->communicator_mark = trib_job_places(report->jobs, job)->mark(report->jobs, job);
     out->stall_s = longest_stall(job, out->communicator_mark, now_ns);
 }
 

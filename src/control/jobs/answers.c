@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* answers.c: a job that agents sum, in the table of places (places.h): what agents answer, and what people are told of
+ * them. Read next: placements.c (what agents are asked), stall.c (where the answer on a missing rank goes). */
+#include <stdio.h>
+
+#include "control/jobs/peers.h"
+#include "control/jobs/placements.h"
+#include "control/jobs/places.h"
+#include "control/jobs/start.h"
+#include "control/roots/borrow.h"
+#include "control/roots/roots.h"
+#include "io/explain.h"
+#include "io/units.h"
+
+/* ---- texts ---- */
+
+/* One switch, all of whose shards have an address, says nothing: they are where the session is. */
+static void name(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank, struct trib_message *welcome)
+{
+    if (trib_roots_are_ranks(jobs->config)) {
+        welcome->welcome.no_box = true;
+        welcome->welcome.known_as = trib_peers_known_as(&job->ranks[rank]);
+    } else if (jobs->config->lenders.count == 0 && jobs->config->also.count == 0) {
+        return;
+    }
+    welcome->welcome.root_count = (uint8_t)job->grant.roots;
+    for (uint32_t t = 0; t < job->grant.roots; t++) {
+        welcome->welcome.root[t] = trib_root_towards(jobs, job, t, job->ranks[rank].session);
+    }
+}
+
+static void explain_way(const struct trib_jobs *jobs, const struct trib_job *job, char *text)
+{
+    if (trib_roots_are_ranks(jobs->config)) {
+        (void)snprintf(text, 128, "a root of the job");
+    } else if (jobs->config->lenders.count > 0) {
+        (void)snprintf(text, 128, "a shard of this switch, or of one that lends to it");
+    } else {
+        (void)snprintf(text, 128, "the switch's UDP ports %u to %u", job->grant.data_port,
+                       job->grant.data_port + job->grant.roots - 1);
+    }
+}
+
+static void name_agent(const struct trib_job *job, const struct trib_placement *placement, char *text)
+{
+    char name[96] = "this switch";
+    if (placement->carrier == TRIB_CARRIER_RANK) {
+        (void)trib_job_name_rank(job, placement->rank, name);
+    } else if (placement->loan) {
+        (void)snprintf(name, sizeof name, "%s", placement->loan->name);
+    }
+    (void)snprintf(text, 128, "%s, its root", name);
+}
+
+/* Roots that are not open yet: of all ranks, or of the first switch. */
+static bool explain_late(const struct trib_jobs *jobs, const struct trib_job *job, char *text)
+{
+    struct trib_rank_list late = {0};
+    char ranks[192];
+    for (uint32_t i = 0; i < job->placements; i++) {
+        const struct trib_placement *placement = &job->placement[i];
+        if (placement->loan && !placement->is_ready) {
+            trib_explain(text, "%s to open its roots of job %s", placement->loan->name, job->name);
+            return true;
+        }
+        if (placement->carrier == TRIB_CARRIER_RANK && !placement->is_ready) {
+            trib_rank_list_add(&late, placement->rank);
+        }
+    }
+    trib_format_ranks(late.rank, trib_rank_list_carried(&late), late.count, ranks, sizeof ranks);
+    trib_explain(text, "%s of job %s%s to open %s", ranks, job->name,
+                 trib_job_has_moved(jobs, job) ? ", which was to go on without its switch" : "",
+                 late.count == 1 ? "its root" : "their roots");
+    return late.count > 0;
+}
+
+/* ---- marks ---- */
+
+/* Slots here know M by packets; of others it is known what ranks have told. */
+static uint64_t mark(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    const struct trib_data_plane *plane = jobs->agent.plane;
+    if (jobs->config->lenders.count > 0 || trib_roots_are_ranks(jobs->config)) {
+        return trib_peers_mark(jobs, job);
+    }
+    return plane->communicator_mark(plane->plane, job->grant.communicator);
+}
+
+static const char *needs(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank)
+{
+    (void)jobs;
+    bool is_root = false;
+    for (uint32_t i = 0; i < job->placements; i++) {
+        is_root = is_root || (job->placement[i].carrier == TRIB_CARRIER_RANK && job->placement[i].rank == rank);
+    }
+    return is_root && job->is_open && !job->ranks[rank].has_left ? "a root" : NULL;
+}
+
+/* ---- what they say ---- */
+
+static bool take_ready(struct trib_jobs *jobs, struct trib_job *job, struct trib_placement *from,
+                       const struct trib_message *message, uint64_t now_ns)
+{
+    if (from->is_ready || message->root_ready.communicator != job->grant.communicator ||
+        message->root_ready.boot != job->grant.boot) {
+        return false;
+    }
+    from->is_ready = true;
+    trib_job_run_if_ready(jobs, job, now_ns);
+    return true;
+}
+
+static bool is_list(const struct trib_job *job, const struct trib_rank_list *list)
+{
+    for (uint32_t i = 0; i < trib_rank_list_carried(list); i++) {
+        if (list->rank[i] >= job->settings.ranks || (i > 0 && list->rank[i] <= list->rank[i - 1])) {
+            return false;
+        }
+    }
+    return list->count <= job->settings.ranks;
+}
+
+/* A question of another rank that has waited for this answer. */
+static void ask_next(struct trib_jobs *jobs, struct trib_job *job, struct trib_placement *placement)
+{
+    for (uint32_t i = 0; i < job->settings.ranks && !placement->is_asked; i++) {
+        const struct trib_rank *rank = &job->ranks[i];
+        if (rank->session && rank->stall.is_open && trib_placement_at(job, rank->stall.sequence) == placement) {
+            trib_placement_ask(jobs, job, placement, rank->stall.sequence);
+        }
+    }
+}
+
+static bool take_missing(struct trib_jobs *jobs, struct trib_job *job, struct trib_placement *from,
+                         const struct trib_message *message, uint64_t now_ns)
+{
+    uint64_t sequence = message->root_missing.sequence;
+    if (message->root_missing.communicator != job->grant.communicator || !from->is_asked || from->asked != sequence ||
+        !is_list(job, &message->root_missing.missing)) {
+        return false;
+    }
+    from->is_asked = false;
+    if (trib_job_missing(jobs, job, sequence, &message->root_missing.missing, now_ns)) {
+        ask_next(jobs, job, from);
+    }
+    return true;
+}
+
+bool trib_placement_answer(struct trib_jobs *jobs, struct trib_job *job, struct trib_placement *from,
+                           const struct trib_message *message, uint64_t now_ns)
+{
+    if (!from) {
+        return false;
+    }
+    if (message->kind == TRIB_MESSAGE_ROOT_READY) {
+        return take_ready(jobs, job, from, message, now_ns);
+    }
+    if (message->kind == TRIB_MESSAGE_ROOT_MISSING) {
+        return take_missing(jobs, job, from, message, now_ns);
+    }
+    trib_job_dispute(jobs, job, message->dispute.sequence, message->dispute.rank, now_ns);
+    return true;
+}
+
+static bool receive(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
+                    uint64_t now_ns)
+{
+    struct trib_job *job = session->job;
+    return trib_placement_answer(jobs, job, trib_placement_of_rank(job, session->rank), message, now_ns);
+}
+
+static uint32_t missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence, uint16_t *ranks, uint32_t max)
+{
+    return trib_placements_missing(jobs, job, sequence, ranks, max);
+}
+
+static void name_root(struct trib_job *job, uint64_t sequence, char *text)
+{
+    name_agent(job, trib_placement_at(job, sequence), text);
+}
+
+const struct trib_places trib_places_agents = {
+    .room = trib_placements_room,
+    .name = name,
+    .explain_way = explain_way,
+    .explain_late = explain_late,
+    .mark = mark,
+    .missing = missing,
+    .name_root = name_root,
+    .needs = needs,
+    .receive = receive,
+};
