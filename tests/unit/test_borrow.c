@@ -126,6 +126,25 @@ static void stall__is_asked_where_the_sequence_is(void **state)
     assert_string_equal(s->h.process[0].missing.stall.where, "switch 10.0.0.101:7480, its root");
 }
 
+/* Rank 2 waits as well: at the lender's root on the same sequence, at the first switch's own on a later one. */
+static void stall__names_a_rank_that_waits_too(void **state)
+{
+    struct switches *s = *state;
+    run_ranks(s, 3);
+    uint32_t train = s->h.process[0].welcome.welcome.grant.train;
+    s->fake.missing[0] = s->lender[0].fake.missing[0] = 2;
+    s->fake.missing_count = s->lender[0].fake.missing_count = 1;
+    assert_true(say_stall(&s->h, 2, train, 1000));
+    for (uint32_t i = 0; i < 3; i++) {
+        uint32_t rank = i == 0 ? 2 : 0; /* rank 2's own answer, and those of rank 0 at both switches */
+        assert_true(i == 0 || say_stall(&s->h, 0, i == 1 ? train : 0, 1000));
+        run_links(s);
+        assert_int_equal(s->h.process[rank].missings, i == 2 ? 2 : 1);
+        assert_int_equal(s->h.process[rank].missing.stall.missing.count, 1);
+        assert_int_equal(s->h.process[rank].missing.stall.missing.rank[0], 2);
+    }
+}
+
 static void mismatch__is_told_by_a_lender(void **state)
 {
     const uint32_t two[2] = {0, 2};
@@ -449,6 +468,7 @@ int main(void)
         TEST(marks__reach_every_switch),
         TEST(close__ends_the_loans),
         TEST(stall__is_asked_where_the_sequence_is),
+        TEST(stall__names_a_rank_that_waits_too),
         TEST(mismatch__is_told_by_a_lender),
         TEST(lost__all_return_and_it_is_asked_anew),
         TEST(lost__at_every_step),

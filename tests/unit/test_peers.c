@@ -254,6 +254,24 @@ static void stall__names_those_that_do_not_wait(void **state)
     assert_string_equal(h->process[0].missing.stall.where, "");
 }
 
+/* Rank 2 has waited, has what it waited for, as its mark says, and has called nothing since. */
+static void stall__that_is_over_does_not_count(void **state)
+{
+    struct hosts *h = *state;
+    run_ring(h, 3);
+    assert_true(say_stall(h, 0, 12, 1000));
+    assert_true(say_stall(h, 1, 12, 1000));
+    assert_true(say_stall(h, 2, 8, 1000));
+    h->now_ns += TRIB_SECOND_NS;
+    assert_true(say_mark(h, 2, TRIB_MESSAGE_MARK, 9));
+    assert_true(say_stall(h, 0, 12, 2000));
+    pump(h);
+    assert_int_equal(h->process[0].missings, 1);
+    assert_int_equal(h->process[0].missing.stall.missing.count, 1);
+    assert_int_equal(h->process[0].missing.stall.missing.rank[0], 2);
+    assert_int_equal(h->process[0].describes + h->process[1].describes, 0);
+}
+
 static void death__is_the_end(void **state)
 {
     struct hosts *h = *state;
@@ -459,6 +477,7 @@ int main(void)
         TEST(marks__are_those_that_ranks_tell),
         TEST(marks__apart_from_the_start_are_looked_at_later),
         TEST(stall__names_those_that_do_not_wait),
+        TEST(stall__that_is_over_does_not_count),
         TEST(death__is_the_end),
         TEST(close__and_leave_before_closed),
         TEST(close__and_leave_before_ready),

@@ -545,6 +545,29 @@ static void stall__names_the_rank_through_levels(void **state)
     world_end(&world);
 }
 
+/* Rank 7 waits as well, for the same result and before for a later one: its part is not at the far switch. */
+static void stall__names_a_rank_that_waits_too(void **state)
+{
+    (void)state;
+    struct world world;
+    tree_make(&world, 1, 8);
+    tree_run(&world);
+    lack(&world.node[3], 1, (const uint16_t[]){7});
+    lack(&world.node[2], 2, (const uint16_t[]){3, 7});
+    lack(&world.node[0], 4, (const uint16_t[]){2, 3, 6, 7});
+    for (uint32_t i = 0; i < 3; i++) {
+        uint32_t rank = i < 2 ? 7 : 3;
+        const struct trib_message stall = {.kind = TRIB_MESSAGE_STALL,
+                                           .stall = {.sequence = i == 0 ? 1900 : 1841, .since_ms = 1200}};
+        rank_send(&world.rank[rank], &stall);
+        settle(&world);
+        assert_int_equal(world.rank[rank].last.stall.missing.count, 1);
+        assert_int_equal(world.rank[rank].last.stall.missing.rank[0], 7);
+        assert_string_equal(world.rank[rank].last.stall.where, "");
+    }
+    world_end(&world);
+}
+
 static void hostile__ranks_of_a_relay(void **state)
 {
     (void)state;
@@ -734,6 +757,7 @@ int main(void)
         cmocka_unit_test(close__after_one_has_left),
         cmocka_unit_test(dispute__through_levels),
         cmocka_unit_test(stall__names_the_rank_through_levels),
+        cmocka_unit_test(stall__names_a_rank_that_waits_too),
         cmocka_unit_test(hostile__ranks_of_a_relay),
         cmocka_unit_test(hostile__one_communicator_for_two_jobs),
         cmocka_unit_test(fail__after_another_rank_has_closed),

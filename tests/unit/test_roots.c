@@ -377,7 +377,6 @@ static void stall__is_answered_by_the_root(void **state)
     assert_string_equal(missing->stall.where, "");
 }
 
-/* Many wait: one question at a time, and one answer to each. Who waits there too is not missing. */
 /* Of weights 2, 1 and 1 (the second says none) four trains go to the roots 0, 1, 0 and 2. */
 static void weights__are_dealt_and_known_to_all(void **state)
 {
@@ -406,6 +405,7 @@ static void weights__are_dealt_and_known_to_all(void **state)
     }
 }
 
+/* Many ranks wait: one question at a time, and one answer to each rank. */
 static void stall__of_many_asks_once(void **state)
 {
     struct hosts *h = *state;
@@ -424,9 +424,57 @@ static void stall__of_many_asks_once(void **state)
     for (uint32_t i = 0; i < 4; i++) {
         assert_int_equal(h->process[i].missings, i == 2 ? 0 : 1);
     }
-    assert_int_equal(h->process[0].missing.stall.missing.count, 1);
-    assert_int_equal(h->process[0].missing.stall.missing.rank[0], 2);
+    for (uint32_t i = 0; i < 4; i++) { /* rank 3 waits too, and its part is not there */
+        const struct trib_rank_list *missing = &h->process[i].missing.stall.missing;
+        assert_int_equal(missing->count, i == 2 ? 0 : 2);
+        assert_int_equal(missing->rank[0], i == 2 ? 0 : 2);
+        assert_int_equal(missing->rank[1], i == 2 ? 0 : 3);
+    }
     assert_int_equal(h->process[1].missing.stall.sequence, train + 2);
+}
+
+#define MANY 200
+
+static void keep_missing(void *owner, struct trib_session *session, const struct trib_message *message)
+{
+    (void)session;
+    assert_int_equal(message->kind, TRIB_MESSAGE_MISSING);
+    *(struct trib_message *)owner = *message;
+}
+
+/* All ranks lack, says a root, and it names the first 128. But ranks 1 to 99 are behind one relay, which lacks rank 7
+ * alone: the answer names no rank twice, and none that nobody has named. */
+static void stall__of_many_ranks_names_those_that_are_known(void **state)
+{
+    struct trib_message last = {0};
+    struct trib_server_config config = {.join_timeout_ns = TRIB_SECOND_NS};
+    const struct trib_jobs_output output = {.owner = &last, .send = keep_missing};
+    struct trib_jobs jobs = {.config = &config, .output = output};
+    struct trib_session session = {0};
+    struct trib_rank_list lacking = {0};
+    struct trib_job *job = calloc(1, sizeof *job + MANY * sizeof job->ranks[0]);
+    (void)state;
+    assert_non_null(job);
+    job->settings.ranks = MANY;
+    for (uint16_t i = 0; i < MANY; i++) {
+        job->ranks[i].via = i >= 1 && i < 100 ? 5 : 0;
+        job->ranks[i].branch = i < 100 ? i > 0 : i - 98U;
+        trib_rank_list_add(&lacking, i);
+    }
+    job->ranks[1].session = job->ranks[0].session = &session;
+    job->ranks[1].stall = (struct trib_stall){.sequence = 5, .at_ns = 1, .named = {1, {7}}};
+    job->ranks[0].stall = (struct trib_stall){.sequence = 5, .at_ns = 1, .is_open = true};
+    assert_true(trib_job_missing(&jobs, job, 5, &lacking, 2));
+    assert_int_equal(last.stall.missing.count, 2 + 28);
+    for (uint32_t i = 0; i < 2 + 28; i++) {
+        assert_int_equal(last.stall.missing.rank[i], i == 0 ? 0 : i == 1 ? 7 : 98 + i);
+    }
+    job->ranks[1].stall.at_ns = 0; /* the relay has said nothing: the root's list stands */
+    job->ranks[0].stall.is_open = true;
+    assert_true(trib_job_missing(&jobs, job, 5, &lacking, 2));
+    assert_int_equal(last.stall.missing.count, MANY);
+    assert_int_equal(last.stall.missing.rank[TRIB_RANKS_LISTED - 1], TRIB_RANKS_LISTED - 1);
+    free(job);
 }
 
 /* A root that says nothing for a second is named itself. */
@@ -641,6 +689,7 @@ int main(void)
         TEST(stall__is_answered_by_the_root),
         TEST(weights__are_dealt_and_known_to_all),
         TEST(stall__of_many_asks_once),
+        cmocka_unit_test(stall__of_many_ranks_names_those_that_are_known),
         TEST(stall__names_a_silent_root),
         TEST(mismatch__is_told_by_a_root),
         TEST(address__of_loopback_is_mended),

@@ -399,6 +399,28 @@ static void close__who_waits_for_a_closed_rank_is_told(void **state)
     close(fds[0]);
 }
 
+/* Rank 1 sends its part in vain, and waits: it is missing all the same, as is rank 2, which waits for a later result. */
+static void stall__names_ranks_that_wait_too(void **state)
+{
+    struct control *c = *state;
+    control_start(c);
+    int fds[3];
+    (void)run_job(c, 3, fds);
+    recorder_lack(c, 2, (const uint16_t[]){1, 2});
+    for (uint32_t i = 0; i < 6; i++) {
+        uint32_t rank = 2 - i % 3;
+        struct trib_message stall = {.kind = TRIB_MESSAGE_STALL,
+                                     .stall = {.sequence = rank == 2 ? 9 : 5, .since_ms = 1200}};
+        send_message(fds[rank], &stall);
+        struct trib_message missing = expect(fds[rank], TRIB_MESSAGE_MISSING);
+        assert_int_equal(missing.stall.missing.count, 2);
+        assert_int_equal(missing.stall.missing.rank[0], 1);
+        assert_int_equal(missing.stall.missing.rank[1], 2);
+        assert_string_equal(missing.stall.where, "");
+    }
+    close_all(fds, 3);
+}
+
 static void restart__ranks_bring_their_grants(void **state)
 {
     struct control *c = *state;
@@ -711,6 +733,7 @@ int main(void)
         TEST(close__waits_for_all_marks),
         TEST(close__ends_when_a_peer_is_gone),
         TEST(close__who_waits_for_a_closed_rank_is_told),
+        TEST(stall__names_ranks_that_wait_too),
         TEST(restart__ranks_bring_their_grants),
         TEST(restart__windows_may_differ),
         TEST(restart__foreign_grants_are_refused),

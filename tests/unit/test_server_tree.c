@@ -577,6 +577,26 @@ static void stall__names_ranks_behind_relays(void **state)
     close_all(fds, 4);
 }
 
+/* Rank 1 is behind the relay of ranks 1 and 2, rank 3 behind none; both wait. */
+static void stall__names_ranks_that_wait_too(void **state)
+{
+    struct control *c = *state;
+    control_start(c);
+    int fds[4];
+    (void)run_tree(c, fds, NULL);
+    recorder_lack(c, 3, (const uint16_t[]){1, 2, 3});
+    const struct trib_rank_list named = {1, {1}};
+    struct trib_rank_list missing;
+    stall(fds[3], 7, NULL, &missing);
+    for (uint32_t i = 0; i < 4; i++) { /* rank 1 itself, then rank 0, and again */
+        stall(fds[1 - i % 2], 5, i % 2 == 0 ? &named : NULL, &missing);
+        assert_int_equal(missing.count, 2);
+        assert_int_equal(missing.rank[0], 1);
+        assert_int_equal(missing.rank[1], 3);
+    }
+    close_all(fds, 4);
+}
+
 /* All have given their parts, and one switch's do not come through. */
 static void stall__names_the_switch_if_nobody_lacks(void **state)
 {
@@ -661,6 +681,7 @@ int main(void)
         TEST(dispute__of_a_relay_is_taken_up),
         TEST(dispute__before_the_start_is_out_of_turn),
         TEST(stall__names_ranks_behind_relays),
+        TEST(stall__names_ranks_that_wait_too),
         TEST(stall__names_the_switch_if_nobody_lacks),
         TEST(stall__hostile_names),
         TEST(stall__on_a_rank_that_has_left_ends),

@@ -451,8 +451,6 @@ static inline bool trib_job_leads(const struct trib_job *job, uint32_t rank)
     return job->hosts == 0 || trib_rank_set_has(&job->leaders, rank);
 }
 
-/* Who sends for this rank. */
-uint32_t trib_job_leader(const struct trib_job *job, uint32_t rank);
 /* Are these two summed on the host of this rank? */
 bool trib_job_share_host(const struct trib_job *job, uint32_t rank, const uint32_t two[2]);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stall.c: who is waited for. A rank says on which sequence it waits (STALL); the data plane knows which children lack
- * there; relays on the way have said which ranks lack behind them. Together they name ranks, for people. Read next:
- * jobs.c (who calls). */
+ * there; relays on the way have said which ranks lack behind them. Together they name ranks, for people. A rank whose
+ * part is not there is named even if it waits itself: its packets may not arrive. Read next: jobs.c (who calls). */
 #include <stdio.h>
 #include <string.h>
 
@@ -48,22 +48,22 @@ static bool is_named(const struct trib_rank_list *list, uint32_t rank)
     return list->count > carried && rank > list->rank[carried - 1];
 }
 
-/* Who waits on this sequence, or on a later one, has given its part: it is on its way, or lost on it. */
-static bool waits_too(const struct trib_rank *rank, uint64_t sequence, uint64_t now_ns)
+/* A mark above the sequence of the STALL says that this wait is over. */
+static bool waits_too(const struct trib_rank *rank, uint64_t now_ns)
 {
     const struct trib_stall *stall = &rank->stall;
-    return stall->at_ns != 0 && stall->sequence >= sequence && now_ns - stall->at_ns <= FRESH_NS;
+    return stall->at_ns != 0 && stall->sequence >= rank->mark && now_ns - stall->at_ns <= FRESH_NS;
 }
 
-/* Where ranks send to each other nobody sees who lacks. But whoever takes part waits as well, on some sequence, and
- * says so. */
+/* Where ranks send to each other no place holds their parts, so that nobody sees which part lacks. But a rank that takes
+ * part waits as well, on some sequence, and says so. */
 static void find_idle(struct trib_job *job, uint32_t index, uint64_t now_ns)
 {
     struct trib_stall *stall = &job->ranks[index].stall;
     memset(&stall->missing, 0, sizeof stall->missing);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         const struct trib_rank *rank = &job->ranks[i];
-        if (rank->mark <= stall->sequence && !waits_too(rank, 0, now_ns)) {
+        if (rank->mark <= stall->sequence && !waits_too(rank, now_ns)) {
             trib_rank_list_add(&stall->missing, i);
         }
     }
@@ -76,7 +76,7 @@ static void ask_next(struct trib_jobs *jobs, struct trib_job *job, uint32_t inde
     uint32_t next = index;
     do {
         next = (next + 1) % job->settings.ranks;
-    } while (!waits_too(&job->ranks[next], 0, now_ns)); /* this one does */
+    } while (next != index && !waits_too(&job->ranks[next], now_ns));
     if (next != index) {
         trib_job_question(jobs, job, job->ranks[index].stall.sequence, (const uint32_t[2]){index, next}, now_ns);
     }
@@ -96,8 +96,7 @@ static void find_missing(struct trib_job *job, uint32_t index, const uint16_t *l
             branch = rank->branch;
             named = find_named(job, branch, index, now_ns);
         }
-        const struct trib_rank *leader = &job->ranks[trib_job_leader(job, lacking[i])]; /* it gives for the rank */
-        if (!waits_too(leader, stall->sequence, now_ns) && (rank->via == 0 || !named || is_named(named, lacking[i]))) {
+        if (rank->via == 0 || !named || is_named(named, lacking[i])) {
             trib_rank_list_add(&stall->missing, lacking[i]);
         }
     }
@@ -236,8 +235,10 @@ bool trib_job_missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t seq
         stall->is_open = false;
         stall->where[0] = '\0';
         find_missing(job, i, missing->rank, carried, now_ns);
-        stall->missing.count =
-            (uint16_t)(stall->missing.count + missing->count - carried); /* those that were not named */
+        if (stall->missing.count ==
+            carried) { /* else there would be no names for those that the answer does not carry */
+            stall->missing.count = missing->count;
+        }
         if (waits_for_left(jobs, job, stall, &left)) {
             fail_for_closed(jobs, job, i, left);
             return false;
