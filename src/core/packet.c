@@ -47,13 +47,14 @@ static bool kind_has_payload(uint8_t kind)
 }
 
 /* The same for both directions, so that nothing can be sent that every receiver drops. A negative mark has wrapped to a
- * huge one. */
+ * huge one. attempt and tree are reserved: a sender that sets them means more than this receiver would do. */
 static bool has_valid_fields(const struct trib_packet *packet)
 {
     return packet->kind > TRIB_KIND_NONE && packet->kind < TRIB_KIND_COUNT && packet->type < TRIB_TYPE_COUNT &&
            packet->reduction < TRIB_REDUCTION_COUNT && (packet->flags & ~TRIB_FLAGS_KNOWN) == 0 &&
-           packet->sequence <= TRIB_SEQUENCE_MAX && packet->mark <= TRIB_SEQUENCE_MAX + 1 &&
-           packet->payload_len <= TRIB_PAYLOAD_MAX && (packet->payload_len == 0 || kind_has_payload(packet->kind));
+           (packet->attempt | packet->tree) == 0 && packet->sequence <= TRIB_SEQUENCE_MAX &&
+           packet->mark <= TRIB_SEQUENCE_MAX + 1 && packet->payload_len <= TRIB_PAYLOAD_MAX &&
+           (packet->payload_len == 0 || kind_has_payload(packet->kind));
 }
 
 /* The checksum of header and payload, for words whose checksum field is zero. */

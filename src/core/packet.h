@@ -50,8 +50,8 @@ enum trib_offset {
     TRIB_AT_FLAGS = 2,         /* 2 */
     TRIB_AT_COMMUNICATOR = 4,  /* 4 */
     TRIB_AT_GENERATION = 8,    /* 2 */
-    TRIB_AT_ATTEMPT = 10,      /* 1 */
-    TRIB_AT_TREE = 11,         /* 1 */
+    TRIB_AT_ATTEMPT = 10,      /* 1: reserved, 0 */
+    TRIB_AT_TREE = 11,         /* 1: reserved, 0 */
     TRIB_AT_SEQUENCE = 12,     /* 6 */
     TRIB_AT_NODE = 18,         /* 2: child number of the sender, or of the receiver; for people, never believed */
     TRIB_AT_BITMAP = 20,       /* 8 */
@@ -86,8 +86,8 @@ struct trib_packet {
     uint16_t window_cap; /* PANAMA: fragments that a rank may have in flight at this root; 0: not said */
     int16_t exponent;
     uint8_t kind;
-    uint8_t attempt;
-    uint8_t tree;
+    uint8_t attempt; /* reserved: a packet on the wire has 0 */
+    uint8_t tree;    /* likewise; panama-literal, which runs in the simulator alone, has its tree here */
     uint8_t type;
     uint8_t reduction;
     uint32_t communicator; /* what differs between packets of one stands before it, but for the payload */
@@ -141,7 +141,8 @@ bool trib_packet_can_encode(const struct trib_packet *packet);
 void trib_packet_encode(const struct trib_packet *packet, uint8_t *header);
 
 /* Reads len bytes at data. On TRIB_DROP_NONE *packet is whole, and packet->payload points into data.
- * Checks, in this order: SHORT, VERSION, LENGTH, CRC, FIELD (kind, type, reduction, flags, mark). No other effect. */
+ * Checks, in this order: SHORT, VERSION, LENGTH, CRC, FIELD (kind, type, reduction, flags, attempt,
+ * tree, mark). No other effect. */
 enum trib_drop trib_packet_decode(const uint8_t *data, size_t len, struct trib_packet *packet);
 
 #endif

@@ -283,7 +283,7 @@ static void lie_about_list(struct trib_packet *packet, uint8_t *payload, uint32_
 static void lie(struct script *script, struct trib_packet *packet, uint8_t *payload, struct stimulus *s, uint32_t how,
                 uint32_t what)
 {
-    switch (how % (script->scenario.quorum_of != 0 ? 17 : 14)) {
+    switch (how % (script->scenario.quorum_of != 0 ? 17 : 14)) { /* 8: as it is; another attempt cannot be sent */
     case 0:
         packet->sequence += what < 128 ? what & 7 : UINT64_C(1) << (what & 31);
         return;
@@ -309,7 +309,6 @@ static void lie(struct script *script, struct trib_packet *packet, uint8_t *payl
         packet->contributors = (uint16_t)what;
         return;
     case 8:
-        packet->attempt = (uint8_t)(packet->attempt + what);
         return;
     case 9:
         packet->last_rank = (uint16_t)what;

@@ -117,8 +117,6 @@ static struct trib_packet random_packet(struct trib_prng *prng, uint8_t *payload
         .window_cap = (uint16_t)trib_prng_next(prng),
         .exponent = (int16_t)(uint16_t)trib_prng_next(prng),
         .kind = (uint8_t)(1 + trib_prng_below(prng, TRIB_KIND_COUNT - 1)),
-        .attempt = (uint8_t)trib_prng_next(prng),
-        .tree = (uint8_t)trib_prng_next(prng),
         .type = (uint8_t)trib_prng_below(prng, TRIB_TYPE_COUNT),
         .reduction = (uint8_t)trib_prng_below(prng, TRIB_REDUCTION_COUNT),
     };
@@ -228,6 +226,8 @@ static void packet__whatever_is_taken_encodes_to_the_same_bytes(void **state)
         data[0] = 1;
         data[1] &= 0x0f;  /* kind */
         data[2] &= 0x01;  /* flags */
+        data[10] &= 0x01; /* attempt */
+        data[11] &= 0x02; /* tree */
         data[28] &= 0x07; /* type */
         data[29] &= 0x03; /* reduction */
         append(data + 30, 2, 0);

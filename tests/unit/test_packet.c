@@ -44,8 +44,6 @@ static struct trib_packet sample(void)
         .window_cap = 0x6970,
         .exponent = -3,
         .kind = TRIB_CONTRIBUTION,
-        .attempt = 0x71,
-        .tree = 0x72,
         .type = TRIB_INT64,
         .reduction = TRIB_AVERAGE,
     };
@@ -90,7 +88,7 @@ static void packet_encode__puts_each_field_at_its_place(void **state)
         0x31, 0x32,
         0x33, 0x34,
         0x61, 0x62,
-        0x71, 0x72,
+        0x00, 0x00,
         0x00, 0x01,
         0x02, 0x03,
         0x04, 0x05,
@@ -187,6 +185,8 @@ static void packet_encode__refuses_what_no_receiver_takes(void **state)
     REFUSES(type, TRIB_TYPE_COUNT);
     REFUSES(reduction, TRIB_REDUCTION_COUNT);
     REFUSES(flags, TRIB_FLAGS_KNOWN + 1);
+    REFUSES(attempt, 1);
+    REFUSES(tree, 1);
     REFUSES(payload_len, TRIB_PAYLOAD_MAX + 1);
     REFUSES(payload, NULL);
 #undef REFUSES
@@ -217,8 +217,6 @@ static void packet_decode__gives_back_every_field(void **state)
     SAME(window_cap);
     SAME(exponent);
     SAME(kind);
-    SAME(attempt);
-    SAME(tree);
     SAME(type);
     SAME(reduction);
 #undef SAME
@@ -314,6 +312,8 @@ static void packet_decode__drops_impossible_fields(void **state)
         {TRIB_AT_REDUCTION, TRIB_REDUCTION_COUNT, TRIB_REDUCTION_COUNT - 1},
         {TRIB_AT_FLAGS, 1, 0},
         {TRIB_AT_FLAGS + 1, TRIB_FLAGS_KNOWN + 1, TRIB_FLAGS_KNOWN},
+        {TRIB_AT_ATTEMPT, 1, 0},
+        {TRIB_AT_TREE, 1, 0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

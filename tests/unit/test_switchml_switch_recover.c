@@ -26,6 +26,32 @@ static void probe__is_answered_with_ASK_for_what_lacks_and_was_sent(void **state
     assert_int_equal(ask.bitmap, 5); /* never beyond the window */
 }
 
+/* There is no quorum here: such a PROBE says nothing that this switch knows of. It gets no answer, and its mark does not
+ * count. */
+static void probe__with_QUORUM_where_there_is_none_is_dropped(void **state)
+{
+    struct fixture *f = *state;
+    struct trib_packet packet = packet_of(TRIB_PROBE, 1, 1);
+
+    complete(f, 0, 0);
+    packet.flags = TRIB_FLAG_QUORUM;
+    for (uint32_t child = 0; child < 3; child++) {
+        assert_int_equal(up(f, child, &packet), TRIB_DROP_FIELD);
+    }
+    expect_nothing(f);
+    assert_int_equal(f->verbs->counters(f->node)->dropped[TRIB_DROP_FIELD], 3);
+    assert_int_equal(f->verbs->communicator_mark(f->node), 0);
+    packet.boot++; /* nor is it told the boot */
+    assert_int_equal(up(f, 0, &packet), TRIB_DROP_FIELD);
+    expect_nothing(f);
+    packet.boot--;
+    packet.flags = 0;
+    for (uint32_t child = 0; child < 3; child++) {
+        assert_int_equal(up(f, child, &packet), TRIB_DROP_NONE);
+    }
+    assert_int_equal(f->verbs->communicator_mark(f->node), 1);
+}
+
 static void probe__is_held_with_the_bitmap_of_who_is_there(void **state)
 {
     struct fixture *f = *state;
@@ -363,6 +389,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_NODE(probe__is_answered_with_ASK_for_what_lacks_and_was_sent),
+        WITH_NODE(probe__with_QUORUM_where_there_is_none_is_dropped),
         WITH_NODE(probe__is_held_with_the_bitmap_of_who_is_there),
         WITH_NODE(probe__is_answered_with_ASK_for_what_lacks_behind_a_held_one),
         WITH_NODE(probe__of_a_complete_slot_repeats_the_result_to_one_child),

@@ -4,6 +4,7 @@
  * valid lie: it may end its own communicator, never a node. Read next: check_end.c. */
 #include <string.h>
 
+#include "core/crc32c.h"
 #include "core/lane.h"
 #include "schemes/ring/ring.h"
 #include "world.h"
@@ -327,6 +328,25 @@ static void inject_peer(const struct world_comm *comm)
     world_deliver(world, comm->ranks[from].unit, comm->ranks[to].unit, world_parcel(world, &packet), 0);
 }
 
+/* The codec sends no other attempt than 0: such a packet is bent into one under a right checksum. */
+static uint32_t forge(struct world *world, struct trib_packet *packet)
+{
+    uint8_t attempt = packet->attempt;
+    packet->attempt = 0;
+    uint32_t index = world_parcel(world, packet);
+    struct parcel *parcel = &world->parcels[index];
+
+    if (attempt != 0) {
+        parcel->data[TRIB_AT_ATTEMPT] = attempt;
+        memset(parcel->data + TRIB_AT_CRC, 0, 4);
+        uint32_t crc = trib_crc32c(0, parcel->data, parcel->len);
+        for (unsigned i = 0; i < 4; i++) {
+            parcel->data[TRIB_AT_CRC + i] = (uint8_t)(crc >> (24 - 8 * i));
+        }
+    }
+    return index;
+}
+
 void hostile_inject(struct world_comm *comm)
 {
     static uint8_t bytes[1408] = {0x12, 0x34, 0x56};
@@ -363,5 +383,5 @@ void hostile_inject(struct world_comm *comm)
     fit(&packet);
     add_payload(comm, &packet, bytes);
     world->report->forged++;
-    world_deliver(world, up ? child : parent, up ? parent : child, world_parcel(world, &packet), 0);
+    world_deliver(world, up ? child : parent, up ? parent : child, forge(world, &packet), 0);
 }

@@ -20,7 +20,8 @@ static const enum trib_drop switch_drops[] = {
 static const enum trib_drop peer_drops[] = {TRIB_DROP_SOURCE, TRIB_DROP_KIND,   TRIB_DROP_GENERATION, TRIB_DROP_MARK,
                                             TRIB_DROP_STALE,  TRIB_DROP_WINDOW, TRIB_DROP_DUPLICATE,  TRIB_DROP_SHAPE,
                                             TRIB_DROP_DIGEST, TRIB_DROP_LANE,   TRIB_DROP_UNASKED};
-static const enum trib_drop decode_drops[] = {TRIB_DROP_SHORT, TRIB_DROP_VERSION, TRIB_DROP_LENGTH, TRIB_DROP_CRC};
+static const enum trib_drop decode_drops[] = {TRIB_DROP_SHORT, TRIB_DROP_VERSION, TRIB_DROP_LENGTH, TRIB_DROP_CRC,
+                                              TRIB_DROP_FIELD};
 
 static const char *const never_worker[] = {"results_repeated", "asks_gap",  "asks_finished", "mismatches",
                                            "partials",         "probes_up", "offers_up"};
