@@ -233,6 +233,69 @@ static void gather__a_timeout_names_what_differs(void **state)
     expect_fail(second, TRIB_ERR_TIMEOUT, "of job digits: settings differ: ranks is 4 on rank 0 and 3 on rank 1");
 }
 
+/* Every field of JOIN of which some value cannot be, though it could be read: the answer names the field. Those of which
+ * every value can be are window, gradient bytes, host, room, meet port, multicast, level 0 and capabilities, root port and
+ * weight, via and origin, and of a grant its secrets, its group and its weights. What cannot be read: test_session.c. */
+static void join__a_value_that_cannot_be_names_the_field(void **state)
+{
+    struct control *c = *state;
+    control_start(c);
+#define REFUSED(field, value, status, part)                           \
+    do {                                                              \
+        struct trib_message message = join_message(1, 4);             \
+        message.join.field = (value);                                 \
+        expect_fail(join_with(c, &message), TRIB_ERR_##status, part); \
+    } while (0)
+    REFUSED(version, 9, VERSION, "session 9 and packet 1");
+    REFUSED(wire_version, 2, VERSION, "and packet 2");
+    REFUSED(job[0], '\0', INVALID, "job name is 1 to 64");
+    REFUSED(job[0], '"', INVALID, "job name is 1 to 64");
+    REFUSED(run[0], '\n', INVALID, "run's name is at most 64");
+    REFUSED(rank, 4, INVALID, "rank 4 is out of range: the job has 4 ranks");
+    REFUSED(data_port[0], 0, INVALID, "data ports: rank 1 names no UDP port");
+    REFUSED(data_port[2 + 1], 9, INVALID, "data ports: rank 1 names a UDP port behind one that is 0");
+    REFUSED(data_port[0], c->port, INVALID, "data ports: rank 1 cannot send from 127.0.0.1:");
+    REFUSED(settings.scheme[0], 'S', INVALID, "unknown scheme Switchml");
+    REFUSED(settings.ranks, 1025, INVALID, "1025 ranks: a communicator has 1 to 1024");
+    REFUSED(settings.payload, 65, INVALID, "payload 65: want a multiple of 64");
+    REFUSED(settings.wire, 2, INVALID, "wire 2: want 1");
+    REFUSED(is_ring, true, INVALID, "one of a ring");
+    REFUSED(roots, 17, INVALID, "roots 17: rank 1 can send to 16 at most");
+    REFUSED(hops, 17, INVALID, "hops 17: rank 1 comes over more than 16 switches");
+#undef REFUSED
+    struct trib_message message = join_message(1, 4);
+    message.join.settings.fallback = true;
+    strcpy(message.join.settings.scheme, "panama:7/8");
+    expect_fail(join_with(c, &message), TRIB_ERR_INVALID, "has no fallback");
+    message = join_message(1, 4);
+    message.join.address_count = 1;
+    message.join.address[0] = trib_address_v4(0xe0000001, 0);
+    expect_fail(join_with(c, &message), TRIB_ERR_INVALID, "addresses: rank 1 comes from 127.0.0.1:");
+}
+
+static void join__a_grant_that_cannot_be_names_the_field(void **state)
+{
+    struct control *c = *state;
+    control_start(c);
+#define REFUSED(field, value, status, part)                           \
+    do {                                                              \
+        struct trib_message message = return_message(1);              \
+        message.join.known.field = (value);                           \
+        expect_fail(join_with(c, &message), TRIB_ERR_##status, part); \
+    } while (0)
+    REFUSED(roots, 0, INVALID, "its field \"roots\"");
+    REFUSED(roots, 3, REFUSED, "was dealt over 3 shards, the switch came back with 2");
+    REFUSED(train, 0, INVALID, "its field \"train\"");
+    REFUSED(train, 65, INVALID, "its field \"train\"");
+    REFUSED(slots, 15, INVALID, "its field \"slots\"");
+    REFUSED(slots, (1U << 20) + 1, INVALID, "its field \"slots\"");
+    REFUSED(window, 0, INVALID, "its field \"granted window\"");
+    REFUSED(generation, 0, INVALID, "its field \"generation\"");
+    REFUSED(switches[1], 1, INVALID, "its field \"switches\"");
+    REFUSED(boot, c->config.boot, PEER, "was never away");
+#undef REFUSED
+}
+
 /* A JOIN under this name, of one that comes from 127.0.0.host. */
 static int join_from(struct control *c, uint32_t host, uint32_t number, uint32_t ranks)
 {
@@ -322,6 +385,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(join__a_rank_of_another_run_is_refused_alone), TEST(join__a_shared_switch_wants_a_name),
         TEST(join__the_place_of_one_run_refuses_others),    TEST(join__from_the_switch_itself),
+        TEST(join__a_value_that_cannot_be_names_the_field), TEST(join__a_grant_that_cannot_be_names_the_field),
         TEST(restart__a_running_stranger_takes_no_job),     TEST(restart__a_waiting_stranger_takes_no_job),
         TEST(restart__other_settings_end_no_return),        TEST(gather__other_settings_end_nobody),
         TEST(gather__a_smaller_job_ends_no_greater_one),    TEST(gather__a_timeout_names_what_differs),

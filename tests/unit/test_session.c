@@ -116,6 +116,146 @@ static void decode__cut_at_each_byte(void **state)
     }
 }
 
+/* JOIN, field by field: as many bytes of each, by the name that docs/PROTOCOL.md has for it. The two goldens have all
+ * items between them. */
+struct span {
+    const char *field;
+    size_t bytes;
+};
+
+#define SETTINGS(scheme)                                                                                 \
+    {"scheme", 2 + (scheme)}, {"ranks", 4}, {"payload", 4}, {"window", 4}, {"wire", 1}, {"fallback", 1}, \
+    {                                                                                                    \
+        "gradient bytes", 8                                                                              \
+    }
+#define HEAD(job, run, scheme)                                                                                         \
+    {"magic", 4}, {"session version", 2}, {"packet version", 2}, {"job", 2 + (job)}, {"run", 2 + (run)}, {"rank", 4},  \
+        {"data ports", 32}, {"multicast", 1}, SETTINGS(scheme), {"ring", 1}, {"host", 8}, {"level 0", 1}, {"room", 4}, \
+        {"meet port", 2}, {"roots", 4}, {"capabilities", 8},                                                           \
+    {                                                                                                                  \
+        "items", 1                                                                                                     \
+    }
+
+static const struct span join_spans[] = {HEAD(6, 10, 8),           {"item type", 2}, {"item length", 2},
+                                         {"addresses", 1 + 7 + 7}, {"item type", 2}, {"item length", 2},
+                                         {"root port", 2},         {"weight", 1},    {"item type", 2},
+                                         {"item length", 2},       {"via", 8},       {"hops", 1},
+                                         {"origin", 2 + 14},       {NULL, 0}};
+static const struct span return_spans[] = {
+    HEAD(1, 0, 0),     {"item type", 2},      {"item length", 2}, {"salt", 8},      {"token", 8},
+    {"key", 8},        {"communicator", 4},   {"boot", 4},        {"roots", 4},     {"train", 4},
+    {"slots", 4},      {"granted window", 4}, {"generation", 2},  {"data port", 2}, {"group", 4},
+    {"group port", 2}, {"weights", 16},       {"switches", 8},    {"was ready", 1}, {NULL, 0}};
+
+static size_t join_bytes(const char *name, uint8_t *bytes)
+{
+    for (size_t i = 0; i < GOLDEN_COUNT; i++) {
+        if (strcmp(goldens[i].name, name) == 0) {
+            return from_hex(goldens[i].hex, bytes);
+        }
+    }
+    fail_msg("no golden %s", name);
+    return 0;
+}
+
+static void expect_bad(const uint8_t *bytes, size_t len, const char *field)
+{
+    struct trib_message message;
+    uint8_t framed[TRIB_MESSAGE_MAX];
+    size_t used;
+    memcpy(framed, bytes, len);
+    framed[2] = (uint8_t)((len - 4) >> 8);
+    framed[3] = (uint8_t)(len - 4);
+    assert_int_equal(trib_message_decode(framed, len, &message, &used), TRIB_ERR_INVALID);
+    assert_int_equal(message.kind, TRIB_MESSAGE_JOIN);
+    assert_string_equal(message.bad_field, field);
+}
+
+/* Cut off within each byte of each field. An item that is cut off at its end, and its length with it, is found at the
+ * field that lacks; if its length stays, that does not fit. */
+static void join__cut_off_names_the_field(void **state)
+{
+    static const struct {
+        const char *golden;
+        const struct span *spans;
+    } joins[] = {{"join", join_spans}, {"join, a return", return_spans}};
+    (void)state;
+    for (size_t i = 0; i < sizeof joins / sizeof joins[0]; i++) {
+        uint8_t bytes[TRIB_MESSAGE_MAX];
+        size_t len = join_bytes(joins[i].golden, bytes);
+        size_t at = 5;
+        size_t length_at = 0; /* of the item that is being read */
+        for (const struct span *span = joins[i].spans; span->field; span++) {
+            length_at = strcmp(span->field, "item type") == 0 ? 0 : length_at;
+            for (size_t cut = at; cut < at + span->bytes; cut++) {
+                uint8_t shorter[TRIB_MESSAGE_MAX];
+                memcpy(shorter, bytes, cut);
+                if (length_at != 0 && cut >= length_at + 2) {
+                    expect_bad(bytes, cut, "item length");
+                    shorter[length_at] = 0;
+                    shorter[length_at + 1] = (uint8_t)(cut - length_at - 2);
+                }
+                expect_bad(shorter, cut, span->field);
+            }
+            length_at = strcmp(span->field, "item length") == 0 ? at : length_at;
+            at += span->bytes;
+        }
+        assert_int_equal(at, len); /* every byte is of a field */
+    }
+}
+
+/* Values that no field of its kind has. Where one may have every value that fits, test_server_border.c looks. */
+static void join__wrong_value_names_the_field(void **state)
+{
+    static const struct {
+        const char *place; /* a field, and so many bytes into it */
+        size_t behind;
+        const char *hex, *field;
+    } cases[] = {
+        {"magic", 0, "00", "magic"},
+        {"job", 0, "0041", "job"}, /* too long, beyond the message, with a zero */
+        {"job", 0, "ffff", "job"},
+        {"job", 3, "00", "job"},
+        {"run", 0, "0041", "run"},
+        {"run", 2, "00", "run"},
+        {"multicast", 0, "02", "multicast"},
+        {"scheme", 0, "0020", "scheme"},
+        {"scheme", 9, "00", "scheme"},
+        {"fallback", 0, "ff", "fallback"},
+        {"ring", 0, "02", "ring"},
+        {"level 0", 0, "80", "level 0"},
+        {"items", 0, "11", "items"},
+        {"item type", 0, "0000", "item type"},
+        {"item length", 0, "04", "item length"},
+        {"addresses", 0, "11", "addresses"}, /* too many; one more and one less than there are; of no family */
+        {"addresses", 0, "03", "addresses"},
+        {"addresses", 0, "01", "addresses"},
+        {"addresses", 1, "05", "addresses"},
+        {"addresses", 1, "00", "addresses"},
+        {"root port", 0, "000000", "root"},
+        {"origin", 0, "0040", "origin"},
+        {"origin", 2, "00", "origin"},
+        {"origin", 0, "000d", "relay"},
+        {"was ready", 0, "02", "was ready"},
+        {"communicator", 0, "00000000", "known grant"}, /* which says that there is none */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        uint8_t bytes[TRIB_MESSAGE_MAX];
+        uint8_t value[8];
+        bool is_return = strcmp(cases[i].place, "was ready") == 0 || strcmp(cases[i].place, "communicator") == 0;
+        size_t len = join_bytes(is_return ? "join, a return" : "join", bytes);
+        size_t at = 5;
+        for (const struct span *span = is_return ? return_spans : join_spans; strcmp(span->field, cases[i].place) != 0;
+             span++) {
+            at += span->bytes;
+        }
+        memcpy(bytes + at + cases[i].behind, value, from_hex(cases[i].hex, value));
+        print_message("%s: %s\n", cases[i].place, cases[i].hex);
+        expect_bad(bytes, len, cases[i].field);
+    }
+}
+
 static void decode__one_byte_too_many(void **state)
 {
     (void)state;
@@ -308,6 +448,8 @@ int main(void)
         cmocka_unit_test(decode__golden),
         cmocka_unit_test(decode__every_kind_is_golden),
         cmocka_unit_test(decode__cut_at_each_byte),
+        cmocka_unit_test(join__cut_off_names_the_field),
+        cmocka_unit_test(join__wrong_value_names_the_field),
         cmocka_unit_test(decode__one_byte_too_many),
         cmocka_unit_test(decode__bad_bytes),
         cmocka_unit_test(decode__text_that_does_not_fit),

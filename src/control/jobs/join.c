@@ -92,6 +92,29 @@ static const char *unfit(const struct trib_settings *settings)
     return scheme->unfit ? scheme->unfit(&session) : NULL;
 }
 
+/* The rank's own UDP ports, and what relays say. False: the cause is in error. */
+static bool has_way(const struct trib_message *message, char *error)
+{
+    uint32_t rank = message->join.rank;
+    bool has_gap = false;
+    for (uint32_t i = 1; i < TRIB_ROOTS_MAX; i++) {
+        has_gap = has_gap || (message->join.data_port[i - 1] == 0 && message->join.data_port[i] != 0);
+    }
+    if (message->join.hops > TRIB_HOPS_MAX) {
+        trib_explain(error, "hops %u: rank %u comes over more than %d switches: is one of them its own parent?",
+                     message->join.hops, rank, TRIB_HOPS_MAX);
+    } else if (message->join.roots > TRIB_ROOTS_MAX) {
+        trib_explain(error, "roots %u: rank %u can send to %d at most", message->join.roots, rank, TRIB_ROOTS_MAX);
+    } else if (message->join.data_port[0] == 0) {
+        trib_explain(error, "data ports: rank %u names no UDP port to send from", rank);
+    } else if (has_gap) {
+        trib_explain(error, "data ports: rank %u names a UDP port behind one that is 0", rank);
+    } else {
+        return true;
+    }
+    return false;
+}
+
 enum trib_status trib_join_check(const struct trib_message *message, char *error)
 {
     const struct trib_settings *settings = &message->join.settings;
@@ -120,14 +143,9 @@ enum trib_status trib_join_check(const struct trib_message *message, char *error
     } else if (!trib_settings_is_wire(settings->wire)) {
         trib_explain(error, "wire %u: want %d (float32), %d (bfloat16) or %d (int32)", settings->wire,
                      TRIB_WIRE_FLOAT32, TRIB_WIRE_BFLOAT16, TRIB_WIRE_INT32);
-    } else if (message->join.hops > TRIB_HOPS_MAX || message->join.roots > TRIB_ROOTS_MAX) {
-        trib_explain(error, "rank %u comes over more than %d switches: is one of them its own parent?",
-                     message->join.rank, TRIB_HOPS_MAX);
     } else if (message->join.is_ring && (settings->gradient_bytes == 0 || trib_join_has_peers(settings->scheme))) {
         trib_explain(error, "rank %u comes as one of a ring, as no switch has told it to", message->join.rank);
-    } else if (message->join.data_port[0] == 0) {
-        trib_explain(error, "rank %u names no UDP port to send from", message->join.rank);
-    } else {
+    } else if (has_way(message, error)) {
         return TRIB_OK;
     }
     return TRIB_ERR_INVALID;
@@ -212,6 +230,18 @@ static bool is_expected(struct trib_jobs *jobs, const struct trib_message *messa
 }
 
 /* Could this server have given out what the rank brings along? */
+/* The first field of a grant that has a value which no switch gives; NULL: all may be. */
+static const char *name_impossible(const struct trib_grant *grant)
+{
+    bool has_slots = grant->slots >= grant->window && grant->slots <= TRIB_SLOTS_MAX;
+    return grant->roots < 1                                            ? "roots"
+           : grant->train < 1 || grant->train > TRIB_TRAIN_PACKETS_MAX ? "train"
+           : grant->window < 1                                         ? "granted window"
+           : !has_slots                                                ? "slots"
+           : grant->generation == 0                                    ? "generation"
+                                                                       : NULL;
+}
+
 static enum trib_status check_known(struct trib_jobs *jobs, const struct trib_message *message, uint64_t now_ns,
                                     char *error)
 {
@@ -238,10 +268,11 @@ static enum trib_status check_known(struct trib_jobs *jobs, const struct trib_me
                      known->roots, roots);
         return TRIB_ERR_REFUSED;
     }
-    if (known->roots < 1 || known->generation == 0 || known->train < 1 || known->train > TRIB_TRAIN_PACKETS_MAX ||
-        known->window < 1 || known->slots < known->window || known->slots > TRIB_SLOTS_MAX) {
-        trib_explain(error, "rank %u of job %s brings a grant that no switch gives", message->join.rank,
-                     message->join.job);
+    const char *impossible = name_impossible(known);
+    if (impossible != NULL) {
+        trib_explain(
+            error, "rank %u of job %s brings a grant that no switch gives: its field \"%s\" has a value that none has",
+            message->join.rank, message->join.job, impossible);
         return TRIB_ERR_INVALID;
     }
     const struct trib_job *other = trib_jobs_find_communicator(jobs, known->communicator);
@@ -601,7 +632,8 @@ static bool names_itself(const struct trib_server_config *config, const struct t
         if (trib_join_is_own_place(config, &session->local, &place)) {
             char at[64];
             trib_address_format(&place, at);
-            trib_explain(error, "rank %u cannot send from %s, which is this switch", message->join.rank, at);
+            trib_explain(error, "data ports: rank %u cannot send from %s, which is this switch", message->join.rank,
+                         at);
             return true;
         }
     }
@@ -622,7 +654,8 @@ bool trib_join_names_places(const struct trib_server_config *config, const struc
             char at[64], from[64];
             trib_address_format(place, at);
             trib_address_format(&session->peer, from);
-            trib_explain(error, "rank %u comes from %s, and cannot send from %s", message->join.rank, from, at);
+            trib_explain(error, "addresses: rank %u comes from %s, and cannot send from %s", message->join.rank, from,
+                         at);
             return false;
         }
     }

@@ -57,8 +57,8 @@ static enum trib_status check(const struct trib_jobs *jobs, const struct trib_me
 {
     enum trib_status status = trib_join_check(message, error);
     if (status == TRIB_OK && message->join.hops >= TRIB_HOPS_MAX) {
-        trib_explain(error, "rank %u comes over more than %d switches: is one of them its own parent?",
-                     message->join.rank, TRIB_HOPS_MAX);
+        trib_explain(error, "hops %u: rank %u comes over more than %d switches: is one of them its own parent?",
+                     message->join.hops + 1U, message->join.rank, TRIB_HOPS_MAX);
         return TRIB_ERR_INVALID;
     }
     if (status == TRIB_OK && trib_join_is_of_peers(message)) {

@@ -104,8 +104,11 @@ enum trib_status trib_trees_check(const struct trib_jobs *jobs, const struct tri
         most = switches[k] > most ? switches[k] : most;
     }
     if (!is_sane) {
-        trib_explain(error, "rank %u of job %s brings a grant that no switch gives", message->join.rank,
-                     message->join.job);
+        trib_explain(
+            error,
+            "rank %u of job %s brings a grant that no switch gives: its field \"switches\" names one twice, or "
+            "one behind a 0, or has a number that none has",
+            message->join.rank, message->join.job);
         return TRIB_ERR_INVALID;
     }
     if (most > jobs->config->lenders.count + 1) {

@@ -19,8 +19,8 @@
 static bool versions(struct trib_fields *f, uint32_t *magic, uint16_t *version, uint16_t *wire_version)
 {
     trib_field_u32(f, "magic", magic);
-    trib_field_u16(f, "version", version);
-    trib_field_u16(f, "wire version", wire_version);
+    trib_field_u16(f, "session version", version);
+    trib_field_u16(f, "packet version", wire_version);
     trib_fields_check(f, "magic", *magic == TRIB_SESSION_MAGIC || !trib_fields_read(f));
     return !trib_fields_read(f) || (*version == TRIB_SESSION_VERSION && *wire_version == TRIB_WIRE_VERSION);
 }
@@ -154,12 +154,12 @@ static bool join(struct trib_fields *f, struct trib_message *message)
     }
     trib_field_bool(f, "multicast", &message->join.multicast);
     settings(f, &message->join.settings);
-    trib_field_bool(f, "is ring", &message->join.is_ring);
+    trib_field_bool(f, "ring", &message->join.is_ring);
     trib_field_u64(f, "host", &message->join.host);
     trib_field_bool(f, "level 0", &message->join.level0);
     trib_field_u32(f, "room", &message->join.room);
     trib_field_u16(f, "meet port", &message->join.meet_port);
-    trib_field_u32(f, "sockets", &message->join.roots);
+    trib_field_u32(f, "roots", &message->join.roots);
     items(f, message, JOIN_ITEMS, sizeof JOIN_ITEMS / sizeof JOIN_ITEMS[0]);
     return true;
 }
