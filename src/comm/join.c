@@ -559,7 +559,9 @@ void trib_comm_refuse_turn(struct trib_comm *comm, enum trib_message_kind kind)
         trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s said %s out of turn", comm->where.title,
                        trib_message_name(kind));
     } else {
-        trib_comm_fail(comm, TRIB_ERR_REFUSED, "%s does not speak like a switch", comm->where.name);
+        trib_comm_fail(comm, TRIB_ERR_REFUSED,
+                       "%s: unexpected message %s: not a Tributary switch, or one of another version", comm->where.name,
+                       trib_message_name(kind));
     }
 }
 

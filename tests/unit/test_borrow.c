@@ -339,6 +339,33 @@ static void refuses__memory(void **state)
     assert_int_equal(s->lender[1].jobs.agent.memory_used, 0);
 }
 
+/* The lender's words say which versions. A job that has its roots at that switch, from before, is not touched. */
+static void refuses__another_version(void **state)
+{
+    const struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL,
+                                      .fail = {TRIB_ERR_VERSION, "versions differ: the sender speaks session 10"}};
+    struct switches *s = *state;
+    run_ranks(s, 2);
+    s->lender[0].is_mute = true;
+    struct trib_message other = join_of(2, 1);
+    other.join.rank = 0;
+    strcpy(other.join.job, "other");
+    assert_true(say(&s->h, 2, &other));
+    struct trib_loan *loan = &s->link[s->links - LENDERS].loan;
+    assert_string_equal(loan->job->name, "other");
+    trib_loan_answer(&s->h.jobs, loan, &fail, s->h.now_ns);
+    s->lender[0].is_mute = false;
+    run_links(s);
+    expect_failed(
+        &s->h, 2, TRIB_ERR_VERSION,
+        "switch 10.0.0.101:7480, which this one has its jobs use as well (--with): versions differ: the sender");
+    assert_false(s->h.process[0].has_ended || s->h.process[1].has_ended);
+    assert_int_equal(s->h.jobs.count, 1);
+    assert_true(say_mark(&s->h, 0, TRIB_MESSAGE_MARK, 3));
+    run_links(s);
+    assert_int_equal(s->lender[0].fake.marks[0], 3);
+}
+
 static void refuses__no_switch(void **state)
 {
     struct switches *s = *state;
@@ -387,6 +414,7 @@ static void answer__nonsense(void **state)
                                     {.kind = TRIB_MESSAGE_LENT}, {.kind = TRIB_MESSAGE_ROOT_READY},
                                     {.kind = TRIB_MESSAGE_JOIN}, {.kind = TRIB_MESSAGE_READY}};
     struct switches *s = *state;
+    char text[96];
     wrong[0].lent.room = wrong[1].lent.room = wrong[2].lent.room = 1000;
     wrong[0].lent.weight = wrong[1].lent.weight = wrong[2].lent.weight = 1;
     wrong[1].lent.shards = 1; /* at no port */
@@ -402,7 +430,9 @@ static void answer__nonsense(void **state)
         uint32_t link = s->links - LENDERS;
         trib_loan_answer(&s->h.jobs, &s->link[link].loan, &wrong[i], s->h.now_ns);
         run_links(s);
-        expect_failed(&s->h, 0, TRIB_ERR_UNREACHABLE, "it does not speak like a switch that lends");
+        (void)snprintf(text, sizeof text, "unexpected message %s: not a Tributary switch that lends, or one of another",
+                       trib_message_name(wrong[i].kind));
+        expect_failed(&s->h, 0, TRIB_ERR_UNREACHABLE, text);
         s->lender[0].is_mute = false;
         run_links(s);
     }
@@ -481,6 +511,7 @@ int main(void)
         TEST(rank__leaves_while_a_lender_is_asked),
         TEST(return__with_fewer_shards),
         TEST(refuses__memory),
+        TEST(refuses__another_version),
         TEST(refuses__no_switch),
         TEST(shuts_down__is_lost),
         TEST(ping__asks_the_lenders),

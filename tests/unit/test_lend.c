@@ -95,7 +95,7 @@ static void lend__refuses_what_is_anothers(void **state)
         const char *text;
     } cases[] = {{1, 1, "is another job's here"},
                  {0, 1, "is another job's here"},
-                 {0, 0, "it is named twice, by two addresses"}};
+                 {0, 0, "has roots here already: this switch is named twice, by two addresses: name it once (--with)"}};
     struct switches *s = *state;
     run_ranks(s, 2);
     for (uint32_t i = 0; i < 3; i++) {
@@ -108,6 +108,36 @@ static void lend__refuses_what_is_anothers(void **state)
         assert_int_equal(s->lender[0].fake.closes, 0);
         assert_non_null(s->link[0].session.lending);
         memset(again, 0, sizeof *again);
+    }
+}
+
+/* On one connection too: for a root that there is, and for a shard that there is not. It ends that loan alone. */
+static void lend__refuses_a_root_twice_and_one_that_it_has_not(void **state)
+{
+    struct switches *s = *state;
+    for (uint32_t i = 0; i < 2; i++) {
+        join_ranks(s, 1);
+        struct link *link = &s->link[s->links - LENDERS];
+        const struct link *other = &s->link[s->links - LENDERS + 1];
+        struct trib_message open = link->up[1];
+        assert_int_equal(open.kind, TRIB_MESSAGE_ROOT_OPEN);
+        if (i == 1) {
+            open.root_open.index = 4; /* of which it has none yet */
+            open.root_open.shard = 3;
+        }
+        assert_true(trib_jobs_receive(&s->lender[0].jobs, &link->session, &open, s->h.now_ns));
+        run_links(s);
+        expect_failed(&s->h, 0, TRIB_ERR_REFUSED,
+                      i == 0 ? "(--with): unexpected message ROOT_OPEN: it asks for a root that cannot be: root 1 is "
+                               "open here already"
+                             : "(--with): unexpected message ROOT_OPEN: it asks for a root that cannot be: shard 3, "
+                               "and there are 3, from 0");
+        assert_null(link->session.lending);
+        assert_true(link->has_ended && other->has_ended);
+        assert_null(s->lender[0].jobs.lendings);
+        s->h.process[0].fails = 0;
+        s->h.process[0].has_ended = false;
+        s->h.process[0].session.job = NULL;
     }
 }
 
@@ -251,6 +281,7 @@ int main(void)
         TEST(lend__a_key_does_not_give_the_token_away),
         TEST(lend__to_switches_that_are_named),
         TEST(lend__not_all_to_one_switch),
+        TEST(lend__refuses_a_root_twice_and_one_that_it_has_not),
         TEST(lend__refuses_its_own_jobs),
         TEST(lend__is_not_kept_for_nothing),
         TEST(lend__children_are_somewhere),

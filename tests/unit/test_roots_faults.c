@@ -529,7 +529,10 @@ static void root__open_that_cannot_be(void **state)
         } else {
             strcpy(message.root_open.scheme, i == 17 ? "nothing" : "ring"); /* ring needs no root */
         }
-        refused(p, &message, TRIB_ERR_REFUSED, "it asks for a root that cannot be");
+        refused(p, &message, TRIB_ERR_REFUSED,
+                i == 12   ? "it asks for a root that cannot be: root 4294967232, and there are 2, from 0"
+                : i == 13 ? "it asks for a root that cannot be: shard 4294967232, and there are 2, from 0"
+                          : "unexpected message ROOT_OPEN: it asks for a root that cannot be");
     }
 }
 

@@ -93,6 +93,20 @@ static void next__knows_a_stranger(void **state)
     assert_false(trib_session_client_next(&client, &message));
     assert_int_equal(client.state, TRIB_SESSION_FOREIGN);
     assert_int_equal(client.fd, -1);
+    assert_string_equal(client.cause, "what answers there is no tributary switch");
+}
+
+/* It speaks the protocol but for a field. */
+static void next__names_a_bad_field(void **state)
+{
+    (void)state;
+    struct trib_message message;
+    assert_int_equal(write(peer, "\0\0\0\x0e\5\1\2\3\4\0\0\0\0\0\0\0\0\2", 18), 18);
+    trib_session_client_ready(&client, POLLIN);
+    assert_false(trib_session_client_next(&client, &message));
+    assert_int_equal(client.state, TRIB_SESSION_FOREIGN);
+    assert_string_equal(client.cause,
+                        "what answers there is no tributary switch of this version: READY, field \"multicast\"");
 }
 
 /* Reads count messages at the peer's end and checks that their marks follow. */
@@ -230,6 +244,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(next__puts_pieces_together, connect_pair, close_pair),
         cmocka_unit_test_setup_teardown(next__hands_out_what_came_before_the_end, connect_pair, close_pair),
         cmocka_unit_test_setup_teardown(next__knows_a_stranger, connect_pair, close_pair),
+        cmocka_unit_test_setup_teardown(next__names_a_bad_field, connect_pair, close_pair),
         cmocka_unit_test_setup_teardown(send__keeps_what_does_not_fit, connect_pair, close_pair),
         cmocka_unit_test_setup_teardown(send__gives_up_on_a_peer_that_never_reads, connect_pair, close_pair),
         cmocka_unit_test_setup_teardown(end__lets_the_last_words_leave, connect_pair, close_pair),

@@ -4,6 +4,7 @@
  * roots.c (who asks). */
 #include "control/agents/root.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,14 +46,15 @@ static enum trib_status give_up(struct trib_root *root, enum trib_status status,
     return status;
 }
 
-static enum trib_status refuse(struct trib_root *root, const char *what, struct trib_message *answer)
+static enum trib_status refuse(struct trib_root *root, const struct trib_message *message, const char *what,
+                               struct trib_message *answer)
 {
     char cause[TRIB_ERROR_TEXT_MAX];
-    trib_explain(cause, "the control plane does not speak like one, to a root: %s", what);
+    trib_explain(cause, "unexpected message %s: %s", trib_message_name(message->kind), what);
     return give_up(root, TRIB_ERR_REFUSED, cause, answer);
 }
 
-static bool is_sane(const struct trib_root *root, const struct trib_message *message)
+static bool is_sane(const struct trib_message *message)
 {
     const struct trib_session_config *session = &message->root_open.session;
     const struct trib_scheme *scheme = trib_scheme_find(message->root_open.scheme);
@@ -65,8 +67,7 @@ static bool is_sane(const struct trib_root *root, const struct trib_message *mes
            session->train <= TRIB_TRAIN_PACKETS_MAX && session->slots >= 1 && session->slots <= TRIB_SLOTS_MAX &&
            session->payload >= TRIB_PAYLOAD_ALIGN && session->payload <= TRIB_PAYLOAD_MAX &&
            session->payload % TRIB_PAYLOAD_ALIGN == 0 && session->generation != 0 &&
-           trib_settings_is_wire((uint8_t)session->wire) && message->root_open.index < session->roots &&
-           message->root_open.shard < root->agent->shards;
+           trib_settings_is_wire((uint8_t)session->wire);
 }
 
 /* Another root of the communicator that this process is a root of already: before anybody has registered. */
@@ -77,12 +78,33 @@ static bool is_another(const struct trib_root *root, const struct trib_message *
            (root->open >> message->root_open.index & 1) == 0;
 }
 
+static enum trib_status refuse_open(struct trib_root *root, const struct trib_message *message,
+                                    struct trib_message *answer)
+{
+    char what[128];
+    uint32_t index = message->root_open.index;
+    const struct trib_session_config *session = &message->root_open.session;
+    int len = snprintf(what, sizeof what, "it asks for a root that cannot be");
+    size_t rest = sizeof what - (size_t)len;
+    if (is_sane(message) && index >= session->roots) {
+        (void)snprintf(what + len, rest, ": root %u, and there are %u, from 0", index, session->roots);
+    } else if (is_sane(message) && message->root_open.shard >= root->agent->shards) {
+        (void)snprintf(what + len, rest, ": shard %u, and there are %u, from 0", message->root_open.shard,
+                       root->agent->shards);
+    } else if (is_sane(message) && session->communicator == root->communicator && (root->open >> index & 1) != 0) {
+        (void)snprintf(what + len, rest, ": root %u is open here already", index);
+    }
+    return refuse(root, message, what, answer);
+}
+
 static enum trib_status take_open(struct trib_root *root, const struct trib_message *message,
                                   struct trib_message *answer)
 {
     const struct trib_session_config *session = &message->root_open.session;
-    if (root->plan || !is_sane(root, message) || (root->communicator != 0 && !is_another(root, message))) {
-        return refuse(root, "it asks for a root that cannot be", answer);
+    bool can_be =
+        is_sane(message) && message->root_open.index < session->roots && message->root_open.shard < root->agent->shards;
+    if (root->plan || !can_be || (root->communicator != 0 && !is_another(root, message))) {
+        return refuse_open(root, message, answer);
     }
     struct trib_root_plan *plan = calloc(1, sizeof *plan + message->root_open.ranks * sizeof plan->branches[0]);
     if (!plan) {
@@ -164,7 +186,7 @@ static enum trib_status take_child(struct trib_root *root, const struct trib_mes
     if (!plan || message->root_child.communicator != root->communicator || message->root_child.rank != plan->named ||
         branch > plan->opening.count || trib_address_port(from) == 0 || trib_address_is_any(from) ||
         trib_address_is_group(from) || trib_address_is_mapped(from)) {
-        return refuse(root, "it names a child that cannot be", answer);
+        return refuse(root, message, "it names a child that cannot be", answer);
     }
     struct trib_address *address = &plan->branches[branch].address[plan->opening.root];
     if (branch == plan->opening.count) {
@@ -172,7 +194,7 @@ static enum trib_status take_child(struct trib_root *root, const struct trib_mes
         plan->branches[branch].is_switch = message->root_child.is_switch;
         plan->opening.count++;
     } else if (!trib_address_equal(address, from)) {
-        return refuse(root, "it names two addresses of one child", answer);
+        return refuse(root, message, "it names two addresses of one child", answer);
     }
     plan->branch_of[plan->named++] = (uint16_t)branch;
     return plan->named < root->ranks ? TRIB_OK : open_plan(root, answer);
@@ -190,7 +212,7 @@ static enum trib_status take_join(struct trib_root *root, const struct trib_mess
     uint32_t rank = message->root_join.rank;
     if (!is_open_here(root, message->root_join.communicator) || rank >= root->ranks ||
         message->root_join.mark > TRIB_SEQUENCE_MAX) {
-        return refuse(root, "it registers a rank that there is not", answer);
+        return refuse(root, message, "it registers a rank that there is not", answer);
     }
     plane->join(plane->plane, root->communicator, rank, message->root_join.mark);
     if (!trib_rank_set_has(&root->joined, rank)) {
@@ -213,7 +235,7 @@ static enum trib_status take_missing(struct trib_root *root, const struct trib_m
     const struct trib_data_plane *plane = root->agent->plane;
     uint64_t sequence = message->root_missing.sequence;
     if (!is_open_here(root, message->root_missing.communicator)) {
-        return refuse(root, "it asks for what is not open", answer);
+        return refuse(root, message, "it asks for what is not open", answer);
     }
     uint32_t count = plane->missing(plane->plane, root->communicator, sequence, ranks, TRIB_RANKS_MAX);
     answer->kind = TRIB_MESSAGE_ROOT_MISSING;
@@ -244,7 +266,7 @@ enum trib_status trib_root_receive(struct trib_root *root, const struct trib_mes
     if (message->kind == TRIB_MESSAGE_ROOT_MISSING) {
         return take_missing(root, message, answer);
     }
-    return refuse(root, "it answers where it should ask", answer);
+    return refuse(root, message, "it answers where it should ask", answer);
 }
 
 void trib_root_mismatch(struct trib_root *root, uint64_t sequence, const uint32_t rank[2], struct trib_message *answer)

@@ -417,9 +417,22 @@ static void take_end(struct trib_jobs *jobs, struct trib_link *link, const struc
     trib_relay_remove(jobs, link, message);
 }
 
-static void take_nonsense(struct trib_jobs *jobs, struct trib_link *link, uint64_t now_ns)
+/* The parent does not know our version. The rank, whose own version this is, hears which two switches differ. */
+static void take_version(struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *message)
 {
-    trib_relay_lost(jobs, link, "it does not speak like a switch", true, now_ns);
+    struct trib_message passed = *message;
+    trib_explain(passed.fail.text, "switch %s, the parent of switch %s: %.300s", jobs->relay->parent, jobs->relay->name,
+                 message->fail.text);
+    take_end(jobs, link, &passed);
+}
+
+static void take_nonsense(struct trib_jobs *jobs, struct trib_link *link, enum trib_message_kind kind, uint64_t now_ns)
+{
+    char cause[128];
+    (void)snprintf(cause, sizeof cause,
+                   "unexpected message %s: not a Tributary switch, or one of another version or state",
+                   trib_message_name(kind));
+    trib_relay_lost(jobs, link, cause, true, now_ns);
 }
 
 static void learn_mark(const struct trib_jobs *jobs, const struct trib_link *link, uint64_t mark)
@@ -461,15 +474,21 @@ void trib_relay_answer(struct trib_jobs *jobs, struct trib_link *link, const str
     case TRIB_MESSAGE_MISSING:
         trib_relay_send_down(jobs, link, message);
         return;
-    case TRIB_MESSAGE_CLOSED:
     case TRIB_MESSAGE_FAIL:
+        if (message->fail.status == TRIB_ERR_VERSION && !link->job) {
+            take_version(jobs, link, message);
+            return;
+        }
+        take_end(jobs, link, message);
+        return;
+    case TRIB_MESSAGE_CLOSED:
         take_end(jobs, link, message);
         return;
     case TRIB_MESSAGE_AWAY:
         trib_relay_remove(jobs, link, message);
         return;
     default: /* of no parent, or out of turn */
-        take_nonsense(jobs, link, now_ns);
+        take_nonsense(jobs, link, message->kind, now_ns);
         return;
     }
 }

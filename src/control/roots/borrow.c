@@ -354,6 +354,10 @@ void trib_loan_answer(struct trib_jobs *jobs, struct trib_loan *loan, const stru
         break;
     }
     if (!is_right) {
-        trib_loan_lost(jobs, loan, "it does not speak like a switch that lends", true, now_ns);
+        char cause[128];
+        (void)snprintf(cause, sizeof cause,
+                       "unexpected message %s: not a Tributary switch that lends, or one of another version",
+                       trib_message_name(message->kind));
+        trib_loan_lost(jobs, loan, cause, true, now_ns);
     }
 }

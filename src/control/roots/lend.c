@@ -132,7 +132,10 @@ static bool is_free(struct trib_jobs *jobs, const struct trib_message *message, 
         return true;
     }
     if (former && former->key == message->root_open.key) {
-        trib_explain(error, "it is named twice, by two addresses");
+        trib_explain(error,
+                     "communicator %08x has roots here already: this switch is named twice, by two addresses: name it "
+                     "once (--with)",
+                     communicator);
     } else if (former || trib_jobs_find_communicator(jobs, communicator)) {
         trib_explain(error, "communicator %08x is another job's here", communicator);
     } else {

@@ -314,11 +314,11 @@ static void refuse_version(struct trib_connections *connections, struct trib_con
         refuse_item(connections, connection, message);
         return;
     }
-    trib_explain(text,
-                 "versions differ: the rank speaks session %u and packet %u, this switch (tributary %s) session %d and "
-                 "packet %d",
-                 message->join.version, message->join.wire_version, TRIB_VERSION, TRIB_SESSION_VERSION,
-                 TRIB_WIRE_VERSION);
+    trib_explain(
+        text,
+        "versions differ: the sender speaks session %u and packet %u, this switch (tributary %s) session %d and "
+        "packet %d: update the older one",
+        message->join.version, message->join.wire_version, TRIB_VERSION, TRIB_SESSION_VERSION, TRIB_WIRE_VERSION);
     connections->stats.rejected_version++;
     log_reject(connections, &connection->session.peer, text);
     say_fail(connections, connection, TRIB_ERR_VERSION, text);

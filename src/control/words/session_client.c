@@ -240,6 +240,10 @@ static void lose_foreign(struct trib_session_client *client, const struct trib_m
         (void)snprintf(cause, sizeof cause,
                        "its %s needs feature %u, which tributary %s does not know: update this side",
                        trib_message_name(message->kind), message->unknown_item, TRIB_VERSION);
+    } else if (message->kind != TRIB_MESSAGE_NONE && message->bad_field != NULL) {
+        (void)snprintf(cause, sizeof cause,
+                       "what answers there is no tributary switch of this version: %s, field \"%s\"",
+                       trib_message_name(message->kind), message->bad_field);
     }
     trib_session_client_lose(client, cause);
 }
