@@ -73,3 +73,19 @@ void caps_divide(struct world *world, uint32_t number)
         }
     }
 }
+
+/* A driver with many communicators holds each to a part of its window, another one at every moment. */
+void caps_limit(struct world *world, const struct world_unit *unit)
+{
+    uint32_t window = unit->comm->set.window;
+
+    if (unit->rank == unit->comm->set.skewed_rank) {
+        return; /* has other roots, perhaps */
+    }
+    for (uint32_t root = 0; root < unit->comm->set.session.roots; root++) {
+        uint64_t moment = world->now_ns / (WORLD_MS / 4) + root;
+        bool is_held = !world->is_healed && moment % 4 == 0 && unit->rank % 2 == 0;
+        world->scheme->worker->limit(unit->nodes[0].memory, root, is_held ? (uint32_t)(moment % window) : window);
+        world->report->limited += is_held;
+    }
+}

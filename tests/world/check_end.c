@@ -215,9 +215,7 @@ static void close_all(struct world_comm *comm)
         unit_close(comm->world, unit_of_rank(comm, rank));
     }
     for (uint32_t at = 0; at < comm->world->switch_count; at++) {
-        for (uint32_t root = 0; root < comm->set.session.roots && comm->members[at].is_open; root++) {
-            unit_close(comm->world, unit_of_switch(comm, at, root));
-        }
+        plane_close(comm, at);
     }
 }
 
@@ -237,6 +235,7 @@ void check_end(struct world *world)
         }
         close_all(comm);
     }
+    check_left(world);
     if (world->set.is_clean && world_has_peers(world)) {
         check_clean_peers(world);
     } else if (world->set.is_clean) {

@@ -337,7 +337,7 @@ void check_stall(const struct world_comm *comm, uint32_t rank, const struct trib
     for (uint32_t late = 0; late < comm->set.session.ranks; late++) {
         const void *node = worker_node(comm, late);
         if (node != NULL && verbs->mark(node) <= event->sequence && has_answered(comm, known, rank, late) &&
-            !control_is_missing(comm, rank, late, event->sequence)) {
+            !plane_is_missing(comm, rank, late, event->sequence)) {
             world_fail(comm->world, WORLD_CHECK_ERROR, "M waits on %" PRIu64 " for rank %u, and that is not named",
                        event->sequence, late);
         }

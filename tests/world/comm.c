@@ -4,6 +4,8 @@
 
 #include "world.h"
 
+#define WAIT_NS (5 * WORLD_MS)
+
 /* ---- making ---- */
 
 static void choose_kernels(struct world_comm *comm)
@@ -35,7 +37,6 @@ static void make_units(struct world_comm *comm)
         if (comm->shapes[at].rank_count == 0) {
             continue;
         }
-        member->epochs = world_zeroed(comm->set.session.ranks, sizeof *member->epochs);
         member->marks = world_zeroed(comm->set.session.ranks, sizeof *member->marks);
         member->units = world_zeroed(comm->set.session.roots, sizeof *member->units);
         for (uint32_t root = 0; root < comm->set.session.roots && !world_has_peers(world); root++) {
@@ -76,7 +77,8 @@ struct world_comm *comm_create(struct world *world, const struct comm_settings *
     comm->set = *set;
     trib_window_init(&comm->dealt.window, &comm->set.session, comm->dealt.table);
     comm->before = before;
-    comm->named = WORLD_NONE;
+    comm->named = comm->needed = WORLD_NONE;
+    (void)snprintf(comm->name, sizeof comm->name, CONTROL_JOB "%u", comm->index);
     comm->rest_ns = TRIB_NEVER;
     comm->ranks = world_zeroed(set->session.ranks, sizeof *comm->ranks);
     world->comms[world->comm_count++] = comm;
@@ -92,8 +94,32 @@ struct world_comm *comm_create(struct world *world, const struct comm_settings *
     return comm;
 }
 
+/* A control plane gives out an id again only when nobody has it any more. */
+static bool must_wait(const struct world_comm *comm)
+{
+    const struct world *world = comm->world;
+    bool is_held = false;
+
+    for (uint32_t i = 0; i < world->comm_count; i++) {
+        const struct world_comm *other = world->comms[i];
+        bool is_same = other->set.session.communicator == comm->set.session.communicator;
+        for (uint32_t at = 0; at < world->switch_count && is_same && other->is_started && other != comm; at++) {
+            is_held = is_held || control_job(other, at) != NULL || other->members[at].is_open;
+        }
+        for (uint32_t rank = 0; rank < other->set.session.ranks && is_same && other != comm; rank++) {
+            is_held = is_held || worker_node(other, rank) != NULL; /* it may bring it along */
+        }
+    }
+    return is_held;
+}
+
 void comm_start(struct world_comm *comm)
 {
+    if (must_wait(comm)) {
+        world_schedule(comm->world, comm->world->now_ns + WAIT_NS,
+                       (struct world_event){.kind = WORLD_START, .a = comm->index});
+        return;
+    }
     comm->is_started = true;
     for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
         unit_open_worker(comm, rank);
@@ -118,6 +144,7 @@ void comm_has_error(struct world_comm *comm, uint32_t rank, uint32_t cause)
     }
     r->state = RANK_FAILED;
     r->cause = cause;
+    session_hang_up(comm, rank);
     work_end_rank(comm, rank);
     unit_close(comm->world, unit_of_rank(comm, rank));
 }
@@ -131,11 +158,11 @@ void comm_end(struct world_comm *comm)
         comm_has_error(comm, rank, WORLD_NONE);
     }
     for (uint32_t at = 0; at < world->switch_count; at++) {
-        for (uint32_t root = 0; root < comm->set.session.roots && comm->shapes[at].rank_count != 0; root++) {
-            unit_close(world, unit_of_switch(comm, at, root));
+        if (comm->shapes[at].rank_count != 0) {
+            plane_close(comm, at);
         }
-        comm->members[at].is_open = false;
     }
+    comm->has_ended = true;
     comm->control = CONTROL_ENDED;
     comm->outcome = comm->outcome == COMM_LIVES ? COMM_EXPIRED : comm->outcome;
 }
@@ -152,6 +179,7 @@ static void count(const struct world_comm *comm)
     report->ranks[s->ranks]++;
     report->lethal += comm->set.hostility == WORLD_LETHAL;
     report->weighted += comm->dealt.window.turns != 0;
+    report->returns += comm->set.is_return;
     report->paced += world_has_caps(comm->world);
     report->quorums += comm_has_quorum(comm);
     report->skewed += skewed;
@@ -203,7 +231,6 @@ void comm_free(struct world_comm *comm)
         for (uint32_t root = 0; root < comm->set.session.roots && comm->shapes[at].rank_count != 0; root++) {
             unit_close(world, unit_of_switch(comm, at, root));
         }
-        free(comm->members[at].epochs);
         free(comm->members[at].marks);
         free(comm->members[at].units);
     }

@@ -1,612 +1,665 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* control.c: the control planes of a world. That of the root gathers ranks, opens the tree under a boot id of its own,
- * gives out M, and ends communicators; those of the other switches are relays, which pass messages on and tell their
- * own nodes what they see passing. A switch that dies ends the incarnation of every tree that it is part of: all ranks
- * return, all nodes are made new.
- * Read next: work.c. */
+/* control.c: drives the real control planes of a world's switches: that of the root decides, those of the others are
+ * relays. Messages go over connections as bytes; ends of connections travel in order with them. A switch that dies
+ * forgets everything, and all its connections end. After each event the control plane's data are checked.
+ * Read next: plane.c (their data planes), check_control.c. */
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "core/lane.h"
+#include "io/clock.h"
 #include "world.h"
 
-#define POLL_FIRST_NS (2 * WORLD_MS)
-#define POLL_SPREAD_NS (20 * WORLD_MS)
 #define NOTICE_NS (100 * WORLD_MS) /* until the loss of a connection is noticed */
+#define PORT 7470
+#define GROUP 0xefc00000U
+#define HOST_SWITCH 0x0a000001U
+#define HOST_RANK 0x0a010000U
 
-/* ---- nodes of one switch ---- */
+/* ---- wires ---- */
 
-static void learn_mark(struct world_comm *comm, uint32_t at, uint64_t mark)
+static struct world_wire *wire_create(struct world *world, uint16_t below, uint16_t above, bool is_of_rank)
 {
-    const struct trib_switch_verbs *verbs = comm->world->scheme->switch_node;
+    size_t size = is_of_rank ? offsetof(struct world_wire, link) : sizeof(struct world_wire);
+    struct world_wire *wire = world_zeroed(1, size);
+    uint32_t index = 0;
 
-    for (uint32_t root = 0; root < comm->set.session.roots && comm->members[at].is_open; root++) {
-        struct world_unit *unit = unit_of_switch(comm, at, root);
-        for (uint32_t i = 0; i < unit->node_count; i++) {
-            verbs->learn_mark(unit->nodes[i].memory, mark);
-        }
-        unit_wake(comm->world, unit_number(comm->world, unit), comm->world->now_ns);
+    while (index < world->wire_count && world->wires[index] != NULL) {
+        index++;
+    }
+    if (index == world->wire_count) {
+        world->wires = world_grown(world->wires, world->wire_count, &world->wire_capacity, sizeof *world->wires);
+        world->wire_count++;
+    }
+    wire->world = world;
+    wire->index = index;
+    wire->below = below;
+    wire->above = above;
+    wire->is_of_rank = is_of_rank;
+    world->wires[index] = wire;
+    return wire;
+}
+
+static void drop_letters(struct world_stream *stream)
+{
+    while (stream->first != NULL) {
+        struct world_letter *letter = stream->first;
+        stream->first = letter->next;
+        free(letter);
     }
 }
 
-/* M as the control plane of the root gives it out: the minimum over the shards. */
-static uint64_t communicator_mark(const struct world_comm *comm)
+static void wire_free(struct world_wire *wire)
 {
-    uint64_t lowest = UINT64_MAX;
-
-    for (uint32_t rank = 0; rank < comm->set.session.ranks && world_has_peers(comm->world); rank++) {
-        lowest = comm->ranks[rank].mark < lowest ? comm->ranks[rank].mark : lowest; /* as told */
-    }
-    for (uint32_t root = 0; root < comm->set.session.roots && !world_has_peers(comm->world); root++) {
-        const struct world_unit *unit = unit_of_switch(comm, 0, root);
-        uint64_t mark = comm->world->scheme->switch_node->communicator_mark(unit->nodes[0].memory);
-        lowest = mark < lowest ? mark : lowest;
-    }
-    return lowest;
+    wire->world->wires[wire->index] = NULL;
+    drop_letters(&wire->stream[CONTROL_UP]);
+    drop_letters(&wire->stream[CONTROL_DOWN]);
+    free(wire);
 }
 
-/* A child joins with the lowest mark of its ranks, when all of them have registered. */
-static void join_child(struct world_comm *comm, uint32_t at, uint32_t node, uint32_t number)
+/* Nothing moves on it any more, and nobody holds it. */
+static void free_if_over(struct world_wire *wire)
 {
-    const struct comm_member *member = &comm->members[at];
-    const struct shape_child *child = &comm->shapes[at].nodes[node].children[number];
-    uint64_t lowest = UINT64_MAX;
-
-    for (uint32_t rank = rank_set_next(&child->ranks, 0); rank != WORLD_NONE;
-         rank = rank_set_next(&child->ranks, rank + 1)) {
-        if (!rank_set_has(&member->registered, rank)) {
-            return;
-        }
-        lowest = member->marks[rank] < lowest ? member->marks[rank] : lowest;
-    }
-    for (uint32_t root = 0; root < comm->set.session.roots && !world_has_peers(comm->world); root++) {
-        struct world_unit *unit = unit_of_switch(comm, at, root);
-        comm->world->scheme->switch_node->join(unit->nodes[node].memory, number, lowest);
-        unit_wake(comm->world, unit_number(comm->world, unit), comm->world->now_ns);
+    if (wire->events == 0 && wire->stream[CONTROL_UP].is_deaf && wire->stream[CONTROL_DOWN].is_deaf) {
+        wire_free(wire);
     }
 }
 
-static void join(struct world_comm *comm, uint32_t at, uint32_t rank, uint64_t mark)
+static void schedule(struct world_wire *wire, enum world_event_kind kind, uint32_t way, uint64_t time_ns)
 {
-    struct comm_member *member = &comm->members[at];
-    struct shape_place place = shape_place_at(comm, rank, at);
-
-    rank_set_add(&member->registered, rank);
-    member->marks[rank] = mark > member->marks[rank] ? mark : member->marks[rank];
-    for (uint32_t node = place.node;;
-         place.child = (uint16_t)comm->shapes[at].nodes[node].number, node = comm->shapes[at].nodes[node].parent) {
-        join_child(comm, at, node, place.child);
-        if (comm->shapes[at].nodes[node].parent == WORLD_NONE) {
-            return;
-        }
-    }
+    wire->events++;
+    world_schedule(wire->world, time_ns, (struct world_event){.kind = (uint16_t)kind, .a = wire->index, .b = way});
 }
 
-static void open_member(struct world_comm *comm, uint32_t at, uint32_t incarnation, uint32_t boot)
+static uint64_t travel_ns(struct world *world)
 {
-    struct comm_member *member = &comm->members[at];
+    uint64_t delay = world->set.delay_ns;
 
-    member->incarnation = incarnation;
-    member->boot = boot;
-    memset(&member->registered, 0, sizeof member->registered);
-    memset(member->marks, 0, comm->set.session.ranks * sizeof *member->marks);
-    for (uint32_t root = 0; root < comm->set.session.roots && !world_has_peers(comm->world); root++) {
-        unit_open_switch(comm, at, root);
-    }
-    member->is_open = true;
+    return delay + world_below(world, 4 * delay + 2 * WORLD_MS);
 }
 
-static void close_member(struct world_comm *comm, uint32_t at)
+/* message NULL: the end. */
+static void post(struct world_wire *wire, uint32_t way, const struct trib_message *message, uint64_t extra_ns)
 {
-    for (uint32_t root = 0; root < comm->set.session.roots && comm->members[at].is_open; root++) {
-        unit_close(comm->world, unit_of_switch(comm, at, root));
-    }
-    comm->members[at].is_open = false;
-}
+    struct world *world = wire->world;
+    struct world_stream *stream = &wire->stream[way];
+    uint8_t bytes[TRIB_MESSAGE_MAX];
 
-/* ---- the root ---- */
-
-static void tell(struct world_comm *comm, uint32_t rank, struct world_message message)
-{
-    message.epoch = comm->ranks[rank].root_epoch;
-    message.incarnation = comm->incarnation;
-    message.boot = comm->boot;
-    if (message.epoch != 0) {
-        session_post_down(comm, rank, session_places(comm, rank) - 1, &message);
-    }
-}
-
-static void let_go(struct world_comm *comm, uint32_t rank, enum message_kind kind, uint32_t cause)
-{
-    tell(comm, rank, (struct world_message){.kind = kind, .cause = cause});
-    comm->ranks[rank].root_epoch = 0;
-    comm->members[0].epochs[rank] = 0;
-}
-
-static void end_job(struct world_comm *comm, enum comm_outcome outcome)
-{
-    close_member(comm, 0);
-    comm->control = CONTROL_ENDED;
-    comm->outcome = outcome;
-    comm_disturbed(comm, comm->world->now_ns);
-}
-
-void control_fail(struct world_comm *comm, enum comm_outcome outcome, uint32_t cause)
-{
-    if (comm->control == CONTROL_ENDED) {
+    if (stream->has_ended || stream->is_deaf) {
+        stream->has_ended = stream->has_ended || message == NULL;
         return;
     }
-    comm->named = cause;
-    for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
-        let_go(comm, rank, comm->ranks[rank].has_closed ? MESSAGE_CLOSED : MESSAGE_FAIL, cause);
+    size_t len = message == NULL ? 0 : trib_message_encode(message, bytes);
+    uint64_t time = world->now_ns + extra_ns + travel_ns(world);
+    struct world_letter *letter = world_zeroed(1, sizeof *letter + len);
+    letter->len = (uint32_t)len;
+    memcpy(letter->bytes, bytes, len);
+    if (stream->first == NULL) {
+        stream->first = letter;
+    } else {
+        stream->last->next = letter;
     }
-    end_job(comm, outcome);
+    stream->last = letter;
+    stream->last_ns = time > stream->last_ns ? time : stream->last_ns;
+    stream->has_ended = message == NULL;
+    schedule(wire, WORLD_MESSAGE, way, stream->last_ns);
 }
 
-static void limit_wait(struct world_comm *comm)
+/* This end says and hears nothing any more. `way`: what it sent. */
+static void close_end(struct world_wire *wire, uint32_t way, uint64_t extra_ns)
 {
-    comm->wait_until_ns = comm->world->now_ns + WORLD_JOIN_NS;
-    world_schedule(comm->world, comm->wait_until_ns, (struct world_event){.kind = WORLD_GATHER, .a = comm->index});
+    post(wire, way, NULL, extra_ns);
+    wire->stream[!way].is_deaf = true;
+    free_if_over(wire);
 }
 
-/* All ranks have joined: a new tree, under a new boot id. */
-static void welcome(struct world_comm *comm)
+void control_send(struct world_wire *wire, const struct trib_message *message)
+{
+    post(wire, CONTROL_UP, message, 0);
+}
+
+void control_hang_up(struct world_wire *wire)
+{
+    close_end(wire, CONTROL_UP, 0);
+}
+
+/* ---- what control planes ask of their driver ---- */
+
+static struct world_wire *wire_of_session(struct trib_session *session)
+{
+    return (struct world_wire *)(void *)session;
+}
+
+static struct world_wire *wire_of_link(struct trib_link *link)
+{
+    return (struct world_wire *)(void *)((char *)(void *)link - offsetof(struct world_wire, link));
+}
+
+/* Whose messages it carries. */
+static struct world_comm *comm_of(const struct world_wire *wire)
+{
+    if (wire->is_of_rank) {
+        return wire->comm;
+    }
+    const char *number = wire->link.join.join.job + sizeof CONTROL_JOB - 1;
+    return wire->world->comms[strtoul(number, NULL, 10)];
+}
+
+static uint32_t rank_of(const struct world_wire *wire)
+{
+    return wire->is_of_rank ? wire->rank : wire->link.join.join.rank;
+}
+
+/* On a sequence that rank had a part in, which it takes with it. */
+static bool is_forsaken(const char *text)
+{
+    const char *waits = strstr(text, " waits on sequence ");
+    const char *left = strstr(text, " has closed the communicator at sequence ");
+
+    return waits != NULL && left != NULL &&
+           strtoull(waits + strlen(" waits on sequence "), NULL, 10) <
+               strtoull(left + strlen(" has closed the communicator at sequence "), NULL, 10);
+}
+
+static void note_end(struct world_comm *comm, const struct trib_message *message)
+{
+    bool is_over = message->kind == TRIB_MESSAGE_FAIL;
+
+    comm->has_ended = comm->has_ended || is_over;
+    if (!is_over || comm->outcome != COMM_LIVES) {
+        return;
+    }
+    comm->world->report->forsaken += is_forsaken(message->fail.text);
+    if (!comm_has_promise(comm) && comm->set.hostility != WORLD_LETHAL) {
+        comm->outcome = COMM_REFUSED;
+    } else if (message->fail.status == TRIB_ERR_PEER) {
+        comm->outcome = COMM_PEER;
+    } else {
+        comm->outcome = message->fail.status == TRIB_ERR_TIMEOUT ? COMM_LATE : COMM_REFUSED;
+    }
+}
+
+static void session_send(void *owner, struct trib_session *session, const struct trib_message *message)
+{
+    const struct world_plane *plane = owner;
+    struct world_wire *wire = wire_of_session(session);
+
+    if (plane->at == 0) {
+        check_told(comm_of(wire), rank_of(wire), message);
+        note_end(comm_of(wire), message);
+    }
+    post(wire, CONTROL_DOWN, message, 0);
+}
+
+static void session_end(void *owner, struct trib_session *session)
+{
+    (void)owner;
+    close_end(wire_of_session(session), CONTROL_DOWN, 0);
+}
+
+/* Switches that stand still come back before anybody gives them up. */
+static void session_ping(void *owner, struct trib_session *session)
+{
+    (void)owner;
+    (void)session;
+}
+
+/* A grant is what the seed says (swarm_comm.c): the numbers are drawn in the order of start.c. */
+static uint64_t draw(void *owner)
+{
+    struct world_plane *plane = owner;
+    const struct world_comm *comm = plane->served;
+    const struct trib_session_config *s = comm == NULL ? NULL : &comm->set.session;
+
+    switch (s == NULL ? UINT32_MAX : plane->drawn++) {
+    case 0:
+        return s->salt;
+    case 1:
+        return trib_mix64(s->salt ^ 1);
+    case 2:
+        return trib_mix64(s->salt ^ 2);
+    case 3:
+        return s->communicator;
+    default:
+        return trib_prng_next(&plane->world->prng);
+    }
+}
+
+static void say(void *owner, enum trib_log_level level, const char *line)
+{
+    const struct world_plane *plane = owner;
+
+    (void)level;
+    printf("%12" PRIu64 " switch %u: %s\n", plane->world->now_ns, plane->at, line);
+}
+
+static struct trib_link *link_open(void *owner)
+{
+    const struct world_plane *plane = owner;
+    struct world *world = plane->world;
+    uint16_t parent = (uint16_t)world->switches[plane->at].parent;
+    struct world_wire *wire = wire_create(world, (uint16_t)plane->at, parent, false);
+
+    schedule(wire, WORLD_CONNECT, CONTROL_UP, world->now_ns + travel_ns(world));
+    return &wire->link;
+}
+
+static void link_send(void *owner, struct trib_link *link, const struct trib_message *message)
+{
+    (void)owner;
+    post(wire_of_link(link), CONTROL_UP, message, 0);
+}
+
+static void link_end(void *owner, struct trib_link *link)
+{
+    (void)owner;
+    close_end(wire_of_link(link), CONTROL_UP, 0);
+}
+
+static void link_ping(void *owner, struct trib_link *link)
+{
+    (void)owner;
+    (void)link;
+}
+
+/* ---- control planes ---- */
+
+static void plane_start(struct world_plane *plane)
+{
+    struct world *world = plane->world;
+    const struct world_switch *s = &world->switches[plane->at];
+    const struct trib_jobs_output output = {plane,        session_send, session_end,
+                                            session_ping, draw,         world->trace ? say : NULL};
+    const struct trib_relay_output above = {plane, link_open, link_send, link_end, link_ping};
+
+    plane->config.boot = s->boot != 0 ? s->boot : 1;
+    plane->timer_ns = TRIB_NEVER;
+    plane->closed = 0;
+    trib_jobs_init(&plane->jobs, &plane->config, &output);
+    if (s->parent != WORLD_NONE) {
+        plane->config.parent = world->planes[s->parent].config.listen;
+        trib_relay_init(&plane->relay, &plane->config, s->boot + (UINT64_C(1) << 32), &above);
+        plane->jobs.relay = &plane->relay;
+    }
+}
+
+void control_begin(struct world *world)
+{
+    world->planes = world_zeroed(world->switch_count, sizeof *world->planes);
+    for (uint32_t at = 0; at < world->switch_count; at++) {
+        struct world_plane *plane = &world->planes[at];
+        plane->world = world;
+        plane->at = at;
+        plane->config.listen = trib_address_v4(HOST_SWITCH + at, PORT);
+        plane->config.shards = WORLD_ROOTS_MAX;
+        plane->config.receive_room = UINT32_MAX;
+        plane->config.memory_quota = plane->config.job_quota = UINT64_C(1) << 40;
+        plane->config.group = GROUP;
+        plane->config.join_timeout_ns = WORLD_JOIN_NS;
+        plane->config.plane = plane_verbs(plane);
+        plane_start(plane);
+    }
+}
+
+const struct trib_job *control_job(const struct world_comm *comm, uint32_t at)
+{
+    const struct trib_job *job = comm->world->planes[at].jobs.first;
+
+    while (job != NULL && strcmp(job->name, comm->name) != 0) {
+        job = job->next;
+    }
+    return job;
+}
+
+/* What has become of a communicator at the root. */
+static void look(struct world_comm *comm, bool has_closed)
+{
+    static const enum control_state states[] = {[TRIB_JOB_JOINING] = CONTROL_GATHERING,
+                                                [TRIB_JOB_STARTING] = CONTROL_STARTING,
+                                                [TRIB_JOB_RUNNING] = CONTROL_RUNNING};
+    const struct trib_job *job = control_job(comm, 0);
+    enum control_state state = comm->has_ended ? CONTROL_ENDED : CONTROL_GATHERING;
+
+    if (job != NULL) {
+        state = states[job->state];
+    } else if (comm->has_job && has_closed && comm->outcome == COMM_LIVES) {
+        comm->outcome = COMM_CLOSED;
+        comm->has_ended = true;
+        state = CONTROL_ENDED;
+    }
+    if (job != NULL && job->is_open && job->grant.boot != comm->boot) {
+        check_incarnation(comm, job->grant.boot);
+        comm->boot = job->grant.boot;
+        comm->incarnations_lost = comm->incarnation++;
+        comm_disturbed(comm, comm->world->now_ns);
+    }
+    if (state != comm->control || comm->has_job != (job != NULL)) {
+        comm_disturbed(comm, comm->world->now_ns);
+    }
+    comm->control = state;
+    comm->has_job = job != NULL;
+}
+
+/* After each event of a control plane. */
+static void settle(struct world_plane *plane)
+{
+    struct world *world = plane->world;
+
+    plane->served = NULL;
+    trib_jobs_check(&plane->jobs);
+    check_plane(plane);
+    for (uint32_t i = 0; i < world->comm_count && plane->at == 0; i++) {
+        if (world->comms[i]->is_started) {
+            look(world->comms[i], plane->jobs.stats.closed != plane->closed);
+        }
+    }
+    plane->closed = plane->jobs.stats.closed;
+    uint64_t next_ns = trib_jobs_next_timeout(&plane->jobs);
+    next_ns = next_ns == TRIB_NEVER                    ? TRIB_NEVER
+              : next_ns > CONTROL_TIME + world->now_ns ? next_ns - CONTROL_TIME
+                                                       : world->now_ns + 1;
+    if (next_ns < plane->timer_ns) {
+        plane->timer_ns = next_ns;
+        world_schedule(world, next_ns, (struct world_event){.kind = WORLD_TIMER, .unit = (uint16_t)plane->at});
+    }
+}
+
+void control_timeout(struct world *world, const struct world_event *event)
+{
+    struct world_plane *plane = &world->planes[event->unit];
+    uint64_t away_ns = world->switches[event->unit].away_until_ns;
+
+    if (event->time_ns != plane->timer_ns) {
+        return;
+    }
+    if (away_ns > world->now_ns) {
+        plane->timer_ns = away_ns;
+        world_schedule(world, away_ns, *event);
+        return;
+    }
+    plane->timer_ns = TRIB_NEVER;
+    trib_jobs_on_timeout(&plane->jobs, CONTROL_TIME + world->now_ns);
+    settle(plane);
+}
+
+void control_mismatch(struct world_comm *comm, uint32_t at, uint64_t sequence, const uint32_t rank[2])
+{
+    struct world_plane *plane = &comm->world->planes[at];
+
+    plane->served = comm;
+    trib_jobs_mismatch(&plane->jobs, comm->set.session.communicator, sequence, rank,
+                       CONTROL_TIME + comm->world->now_ns);
+    settle(plane);
+}
+
+/* ---- connections ---- */
+
+/* A machine keeps its address: who takes the place of another has it. */
+static struct trib_address address_of(const struct world_comm *comm, uint32_t rank)
+{
+    while (comm->before != NULL && rank < comm->before->set.session.ranks) {
+        comm = comm->before;
+    }
+    return trib_address_v4(HOST_RANK + comm->ranks[rank].unit, (uint16_t)(PORT + comm->ranks[rank].unit % 1000));
+}
+
+void control_connect(struct world_comm *comm, uint32_t rank)
 {
     struct world *world = comm->world;
+    struct world_wire *wire = wire_create(world, UINT16_MAX, (uint16_t)comm->ranks[rank].home, true);
 
-    comm->incarnation++;
-    comm->boot = world->switches[0].boot + comm->incarnation;
-    comm->boot += comm->boot == 0;
-    comm->control = CONTROL_STARTING;
-    limit_wait(comm);
-    comm_disturbed(comm, world->now_ns);
-    open_member(comm, 0, comm->incarnation, comm->boot);
-    for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
-        struct comm_rank *r = &comm->ranks[rank];
-        r->is_registered = false;
-        r->mark = r->has_closed ? r->mark : 0;
-        r->answered = 0;
-        tell(comm, rank, (struct world_message){.kind = MESSAGE_WELCOME});
-    }
+    wire->comm = comm;
+    wire->rank = rank;
+    comm->ranks[rank].wire = wire;
+    schedule(wire, WORLD_CONNECT, CONTROL_UP, world->now_ns + travel_ns(world));
 }
 
-static bool have_all(const struct world_comm *comm, bool registered)
+/* Until when the lower end does nothing. */
+static uint64_t below_stopped_ns(const struct world_wire *wire)
 {
-    for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
-        const struct comm_rank *r = &comm->ranks[rank];
-        if (registered ? !r->is_registered : r->root_epoch == 0) {
-            return false;
-        }
-    }
-    return true;
+    const struct world *world = wire->world;
+
+    return wire->is_of_rank ? world->units[wire->comm->ranks[wire->rank].unit].paused_ns
+                            : world->switches[wire->below].away_until_ns;
 }
 
-/* A switch of the tree is gone: everybody comes again, and no node of this tree is used again. */
-static void end_incarnation(struct world_comm *comm)
+static void refuse(struct world_wire *wire)
 {
-    comm->incarnations_lost++;
-    close_member(comm, 0);
-    comm->control = CONTROL_GATHERING;
-    comm_disturbed(comm, comm->world->now_ns);
-    for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
-        let_go(comm, rank, MESSAGE_CUT_DOWN, WORLD_NONE);
-        comm->ranks[rank].has_closed = false;
-    }
-}
+    struct world *world = wire->world;
 
-static void take_join(struct world_comm *comm, uint32_t rank, const struct world_message *message)
-{
-    struct world *world = comm->world;
-
-    comm->ranks[rank].root_epoch = 0; /* whatever was there is stale */
-    if (comm->control == CONTROL_STARTING || comm->control == CONTROL_RUNNING) {
-        end_incarnation(comm);
-    }
-    bool first = true;
-    for (uint32_t other = 0; other < comm->set.session.ranks; other++) {
-        first = first && comm->ranks[other].root_epoch == 0;
-    }
-    comm->ranks[rank].root_epoch = comm->members[0].epochs[rank] = message->epoch;
-    comm->ranks[rank].has_closed = false;
-    if (first) {
-        limit_wait(comm);
-    }
-    comm_disturbed(comm, world->now_ns);
-    if (comm->control == CONTROL_GATHERING && have_all(comm, false)) {
-        welcome(comm);
-    }
-}
-
-/* Also for those that come back to what has ended meanwhile. */
-void control_gather_timeout(struct world_comm *comm)
-{
-    if (comm->world->now_ns < comm->wait_until_ns) {
-        return;
-    }
-    if (comm->control == CONTROL_GATHERING || comm->control == CONTROL_STARTING) {
-        control_fail(comm, COMM_LATE, WORLD_NONE);
-    } else if (comm->control == CONTROL_ENDED) {
-        for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
-            let_go(comm, rank, MESSAGE_FAIL, WORLD_NONE);
-        }
-    }
-}
-
-/* Tells M to those whose mark it had not reached, and lets those go that only wait for it. */
-static void answer_marks(struct world_comm *comm)
-{
-    uint64_t mark = communicator_mark(comm);
-
-    learn_mark(comm, 0, mark);
-    for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
-        struct comm_rank *r = &comm->ranks[rank];
-        if (r->root_epoch != 0 && r->is_registered && r->mark > r->answered && mark > r->answered) {
-            r->answered = mark;
-            tell(comm, rank, (struct world_message){.kind = MESSAGE_MARK_DOWN, .mark = mark});
-        }
-        if (r->root_epoch != 0 && r->has_closed && mark >= r->mark) {
-            let_go(comm, rank, MESSAGE_CLOSED, WORLD_NONE);
-        }
-    }
-}
-
-static bool is_waiting(const struct world_comm *comm)
-{
-    for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
-        const struct comm_rank *r = &comm->ranks[rank];
-        if (r->root_epoch != 0 && r->is_registered && r->mark > r->answered) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Looks at M while anybody waits for it. */
-void control_poll(struct world_comm *comm, uint32_t incarnation)
-{
-    struct world *world = comm->world;
-
-    if (comm->control != CONTROL_RUNNING || comm->incarnation != incarnation) {
-        return;
-    }
-    answer_marks(comm);
-    comm->is_polling = is_waiting(comm);
-    if (comm->is_polling) {
-        world_schedule(world, world->now_ns + POLL_FIRST_NS + world_below(world, POLL_SPREAD_NS),
-                       (struct world_event){.kind = WORLD_POLL, .a = comm->index, .b = incarnation});
-    }
-}
-
-static void take_register(struct world_comm *comm, uint32_t rank, uint64_t mark)
-{
-    comm->ranks[rank].is_registered = true;
-    comm->ranks[rank].mark = mark;
-    if (comm->control != CONTROL_STARTING || !have_all(comm, true)) {
-        return;
-    }
-    uint64_t all = communicator_mark(comm);
-    comm->control = CONTROL_RUNNING;
-    comm->is_polling = false;
-    learn_mark(comm, 0, all);
-    for (uint32_t other = 0; other < comm->set.session.ranks; other++) {
-        comm->ranks[other].answered = all;
-        tell(comm, other, (struct world_message){.kind = MESSAGE_READY, .mark = all});
-    }
-}
-
-static void take_mark(struct world_comm *comm, uint32_t rank, uint64_t mark)
-{
-    struct comm_rank *r = &comm->ranks[rank];
-
-    r->mark = mark > r->mark ? mark : r->mark;
-    if (comm->is_polling) {
-        answer_marks(comm);
+    wire->stream[CONTROL_UP].is_deaf = wire->stream[CONTROL_UP].has_ended = true;
+    wire->stream[CONTROL_DOWN].has_ended = true;
+    if (wire->is_of_rank) {
+        wire->stream[CONTROL_DOWN].is_deaf = true;
+        session_lost(wire->comm, wire->rank, false);
     } else {
-        control_poll(comm, comm->incarnation);
+        trib_relay_lost(&world->planes[wire->below].jobs, &wire->link, "connection refused", false,
+                        CONTROL_TIME + world->now_ns);
+        settle(&world->planes[wire->below]);
     }
 }
 
-/* Before READY, of a rank that had closed before its session was lost, the mark is only noted. */
-static void take_close(struct world_comm *comm, uint32_t rank, uint64_t mark)
+static void stand(struct world_wire *wire)
 {
-    struct comm_rank *r = &comm->ranks[rank];
+    struct world *world = wire->world;
 
-    r->has_closed = true;
-    r->mark = mark > r->mark ? mark : r->mark;
-    for (uint32_t other = 0; other < comm->set.session.ranks; other++) {
-        if (!comm->ranks[other].has_closed) {
-            if (comm->control == CONTROL_RUNNING) {
-                take_mark(comm, rank, mark);
-            }
-            return;
-        }
-    }
-    for (uint32_t other = 0; other < comm->set.session.ranks; other++) {
-        let_go(comm, other, MESSAGE_CLOSED, WORLD_NONE);
-    }
-    end_job(comm, COMM_CLOSED);
-}
-
-static bool lacks(const struct world_comm *comm, uint32_t rank, uint32_t at, uint64_t sequence)
-{
-    struct shape_place place = shape_place_at(comm, rank, at);
-    const struct world_unit *unit = unit_of_switch(comm, at, comm_root_of(comm, sequence));
-
-    return unit->is_open &&
-           comm->world->scheme->switch_node->missing_on(unit->nodes[place.node].memory, sequence) >> place.child & 1;
-}
-
-/* Does the part of `rank` lack where `waiting` waits? Its own relays know for those below them; beyond, what comes from
- * a switch lacks as a whole. */
-bool control_is_missing(const struct world_comm *comm, uint32_t waiting, uint32_t rank, uint64_t sequence)
-{
-    if (world_has_peers(comm->world)) {
-        return true; /* a ring that lacks a rank is none */
-    }
-    for (uint32_t place = 1; place <= session_places(comm, waiting); place++) {
-        uint32_t at = session_switch(comm, waiting, place);
-        if (rank_set_has(&comm->shapes[at].ranks, rank)) {
-            return lacks(comm, rank, at, sequence);
-        }
-    }
-    return false;
-}
-
-/* A rank that has closed will never contribute again: who waits for it on a later sequence waits for nothing. If it has
- * left as well, it will not even offer what it had finished; whoever else kept that is given some time. */
-static void take_stall(struct world_comm *comm, uint32_t waiting, const struct world_message *message)
-{
-    for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
-        const struct comm_rank *r = &comm->ranks[rank];
-        bool is_left = r->has_closed && r->root_epoch == 0 && message->since_ns >= WORLD_LEFT_NS &&
-                       control_is_missing(comm, waiting, rank, message->mark);
-        if ((r->has_closed && message->mark >= r->mark) || is_left) {
-            comm->world->report->forsaken += is_left;
-            control_fail(comm, COMM_PEER, rank);
-            return;
-        }
-    }
-}
-
-static void take_gone(struct world_comm *comm, uint32_t rank, bool is_dead)
-{
-    struct comm_rank *r = &comm->ranks[rank];
-
-    r->root_epoch = 0;
-    if (r->has_closed && !r->is_registered && comm->control == CONTROL_STARTING) {
-        join(comm, 0, rank, r->mark);
-        take_register(comm, rank, r->mark);
+    wire->is_connected = true;
+    if (wire->is_of_rank) {
+        wire->session.peer = address_of(wire->comm, wire->rank);
+        session_connected(wire->comm, wire->rank);
         return;
     }
-    if (r->has_closed || comm->control == CONTROL_GATHERING || comm->control == CONTROL_ENDED) {
-        return; /* it has said goodbye, or gives up its place */
-    }
-    if (is_dead) {
-        control_fail(comm, COMM_PEER, rank);
+    wire->session.peer = world->planes[wire->below].config.listen;
+    trib_address_set_port(&wire->session.peer, (uint16_t)(30000 + wire->index % 10000));
+    trib_relay_connected(&world->planes[wire->below].jobs, &wire->link, &wire->session.peer);
+    settle(&world->planes[wire->below]);
+}
+
+/* The upper end takes a connection even while it stands still: its kernel does. */
+static void connect_wire(struct world_wire *wire)
+{
+    struct world *world = wire->world;
+    bool is_moved = wire->is_of_rank && wire->above != wire->comm->ranks[wire->rank].home;
+
+    if (wire->stream[CONTROL_DOWN].is_deaf) { /* who wanted it has gone */
+        wire->stream[CONTROL_UP].is_deaf = true;
+    } else if (below_stopped_ns(wire) > world->now_ns) {
+        schedule(wire, WORLD_CONNECT, CONTROL_UP, below_stopped_ns(wire));
+    } else if (world->now_ns < world->switches[wire->above].down_until_ns || is_moved) {
+        refuse(wire);
     } else {
-        end_incarnation(comm);
+        stand(wire);
     }
 }
 
-static void take_at_root(struct world_comm *comm, uint32_t rank, const struct world_message *message)
-{
-    bool is_new = comm->incarnation == message->incarnation;
+/* ---- messages ---- */
 
-    if (message->kind == MESSAGE_JOIN) {
-        take_join(comm, rank, message);
-        return;
-    }
-    if (message->epoch != comm->ranks[rank].root_epoch) {
-        return;
-    }
-    if (message->kind == MESSAGE_DEAD || message->kind == MESSAGE_CUT_UP) {
-        take_gone(comm, rank, message->kind == MESSAGE_DEAD);
-    } else if (message->kind == MESSAGE_REGISTER && is_new && comm->control == CONTROL_STARTING) {
-        take_register(comm, rank, message->mark);
-    } else if (message->kind == MESSAGE_CLOSE && comm->control != CONTROL_ENDED) {
-        take_close(comm, rank, message->mark);
-    } else if (is_new && comm->control == CONTROL_RUNNING) {
-        if (message->kind == MESSAGE_MARK_UP) {
-            take_mark(comm, rank, message->mark);
-        } else if (message->kind == MESSAGE_STALL) {
-            take_stall(comm, rank, message);
-        }
+static void trace(const struct world_wire *wire, uint32_t way, const struct trib_message *message)
+{
+    if (wire->world->trace) {
+        printf("%12" PRIu64 " %u session   r%u %-8s %s switch %u, mark %" PRIu64 "\n", wire->world->now_ns,
+               comm_of(wire)->index, rank_of(wire), message == NULL ? "(end)" : trib_message_name(message->kind),
+               way == CONTROL_UP ? "to" : "from", wire->above,
+               message != NULL && message->kind == TRIB_MESSAGE_READY ? message->ready.mark
+               : message != NULL                                      ? message->mark.mark
+                                                                      : 0);
     }
 }
 
-/* ---- every switch ---- */
-
-static void drop_if_unused(struct world_comm *comm, uint32_t at)
+/* At the upper end. NULL: the end. */
+static void arrive_above(struct world_wire *wire, const struct trib_message *message)
 {
-    const struct comm_member *member = &comm->members[at];
+    struct world *world = wire->world;
+    struct world_plane *plane = &world->planes[wire->above];
+    uint64_t now_ns = CONTROL_TIME + world->now_ns;
 
-    for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
-        if (member->epochs[rank] != 0) {
-            return;
-        }
+    plane->served = comm_of(wire);
+    plane->drawn = 0;
+    if (message == NULL) {
+        trib_jobs_gone(&plane->jobs, &wire->session, "its session closed", now_ns);
+        close_end(wire, CONTROL_DOWN, 0);
+    } else if (!trib_jobs_receive(&plane->jobs, &wire->session, message, now_ns)) {
+        world_fail(world, WORLD_CHECK_CONTROL, "switch %u: %s of rank %u of communicator %u is out of turn",
+                   wire->above, trib_message_name(message->kind), rank_of(wire), comm_of(wire)->index);
     }
-    close_member(comm, at);
+    settle(plane);
 }
 
-static void forget_welcome(struct comm_member *member, uint32_t rank)
+static void arrive_below(struct world_wire *wire, const struct trib_message *message)
 {
-    member->welcomed.bits[rank / 64] &= ~(UINT64_C(1) << rank % 64);
-}
+    struct world *world = wire->world;
 
-static void take_up(struct world_comm *comm, uint32_t rank, uint32_t place, const struct world_message *message)
-{
-    uint32_t at = session_switch(comm, rank, place);
-    struct comm_member *member = &comm->members[at];
-    bool ends = message->kind == MESSAGE_DEAD || message->kind == MESSAGE_CUT_UP;
-    bool is_marked =
-        message->kind == MESSAGE_REGISTER || message->kind == MESSAGE_MARK_UP || message->kind == MESSAGE_CLOSE;
-
-    if (message->kind == MESSAGE_JOIN) {
-        member->epochs[rank] = message->epoch;
-        forget_welcome(member, rank);
-    } else if (member->epochs[rank] != message->epoch) {
-        return;
-    }
-    if (ends) {
-        member->epochs[rank] = 0;
-        forget_welcome(member, rank);
-    }
-    if (is_marked && member->is_open && member->incarnation == message->incarnation) {
-        join(comm, at, rank, message->mark);
-    }
-    if (at == 0) {
-        take_at_root(comm, rank, message);
-        return;
-    }
-    session_post_up(comm, rank, place,
-                    &(struct world_message){
-                        .kind = message->kind,
-                        .epoch = message->epoch,
-                        .incarnation = message->incarnation,
-                        .mark = message->mark,
-                        .since_ns = message->since_ns,
-                    });
-    if (ends) {
-        drop_if_unused(comm, at);
-    }
-}
-
-/* All WELCOMEs of a relay's ranks come together, and its nodes open before any of them goes on. */
-static void relay_welcome(struct world_comm *comm, uint32_t at, uint32_t rank, const struct world_message *message)
-{
-    struct comm_member *member = &comm->members[at];
-
-    if (message->incarnation != member->welcome_incarnation) {
-        member->welcome_incarnation = message->incarnation;
-        memset(&member->welcomed, 0, sizeof member->welcomed);
-    }
-    rank_set_add(&member->welcomed, rank);
-    if (rank_set_count(&member->welcomed) != comm->shapes[at].rank_count) {
-        return;
-    }
-    open_member(comm, at, message->incarnation, message->boot);
-    uint32_t level = comm->world->switches[at].level;
-    for (uint32_t other = rank_set_next(&member->welcomed, 0); other != WORLD_NONE;
-         other = rank_set_next(&member->welcomed, other + 1)) {
-        struct world_message copy = *message;
-        copy.epoch = member->epochs[other];
-        session_post_down(comm, other, session_places(comm, other) - level, &copy);
-    }
-}
-
-/* The connection towards the root is gone: so is this tree, for all ranks that were in it. */
-static void relay_cut(struct world_comm *comm, uint32_t at, uint32_t rank)
-{
-    struct comm_member *member = &comm->members[at];
-    uint32_t level = comm->world->switches[at].level;
-    struct rank_set cut = member->welcomed;
-
-    if (!rank_set_has(&cut, rank)) {
-        memset(&cut, 0, sizeof cut);
-        rank_set_add(&cut, rank);
+    if (wire->is_of_rank && message == NULL) {
+        control_hang_up(wire);
+        session_lost(wire->comm, wire->rank, true);
+    } else if (wire->is_of_rank) {
+        session_take(wire->comm, wire->rank, message);
     } else {
-        memset(&member->welcomed, 0, sizeof member->welcomed);
-        close_member(comm, at);
+        struct world_plane *plane = &world->planes[wire->below];
+        plane->served = comm_of(wire);
+        if (message == NULL) {
+            trib_relay_lost(&plane->jobs, &wire->link, "connection closed", false, CONTROL_TIME + world->now_ns);
+        } else {
+            trib_relay_answer(&plane->jobs, &wire->link, message, CONTROL_TIME + world->now_ns);
+        }
+        settle(plane);
     }
-    for (uint32_t other = rank_set_next(&cut, 0); other != WORLD_NONE; other = rank_set_next(&cut, other + 1)) {
-        struct world_message message = {.kind = MESSAGE_CUT_DOWN, .epoch = member->epochs[other]};
-        member->epochs[other] = 0;
-        if (message.epoch != 0) {
-            session_post_down(comm, other, session_places(comm, other) - level, &message);
+}
+
+/* Equal inputs in equal order give equal outputs (C-21): a seed that is run twice shows the same trace. */
+static void note_letter(struct world *world, const struct world_letter *letter)
+{
+    uint64_t trace = world->report->trace ^ world->now_ns;
+
+    for (uint32_t at = 0; at + 8 <= letter->len; at += 8) {
+        uint64_t word;
+        memcpy(&word, letter->bytes + at, 8);
+        trace = (trace ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    }
+    world->report->trace = trace + letter->len;
+    world->report->messages++;
+}
+
+static void deliver(struct world_wire *wire, uint32_t way)
+{
+    struct world *world = wire->world;
+    struct world_stream *stream = &wire->stream[way];
+    struct world_letter *letter = stream->first;
+    struct trib_message message;
+    size_t used = 0;
+
+    stream->first = letter->next;
+    if (!stream->is_deaf) {
+        note_letter(world, letter);
+        bool is_end = letter->len == 0;
+        if (!is_end &&
+            (trib_message_decode(letter->bytes, letter->len, &message, &used) != TRIB_OK || used != letter->len)) {
+            world_fail(world, WORLD_CHECK_CONTROL, "a message that cannot be decoded");
+        } else {
+            trace(wire, way, is_end ? NULL : &message);
+            (way == CONTROL_UP ? arrive_above : arrive_below)(wire, is_end ? NULL : &message);
         }
     }
+    free(letter);
 }
 
-static void take_down(struct world_comm *comm, uint32_t rank, uint32_t place, const struct world_message *message)
+void control_arrive(struct world *world, const struct world_event *event)
 {
-    uint32_t at = session_switch(comm, rank, place);
-    struct comm_member *member = &comm->members[at];
-    bool is_current = member->is_open && member->incarnation == message->incarnation;
+    struct world_wire *wire = world->wires[event->a];
+    uint64_t stopped_ns = event->b == CONTROL_UP ? world->switches[wire->above].away_until_ns : below_stopped_ns(wire);
 
-    if (message->epoch == 0 || member->epochs[rank] != message->epoch) {
-        return;
-    }
-    if (message->kind == MESSAGE_WELCOME) {
-        relay_welcome(comm, at, rank, message);
-        return;
-    }
-    if (message->kind == MESSAGE_CUT_DOWN) {
-        relay_cut(comm, at, rank);
-        return;
-    }
-    if (is_current && (message->kind == MESSAGE_READY || message->kind == MESSAGE_MARK_DOWN)) {
-        learn_mark(comm, at, message->mark);
-    }
-    if (message->kind == MESSAGE_FAIL) {
-        close_member(comm, at);
-    }
-    session_post_down(comm, rank, place - 1, message);
-    if (message->kind == MESSAGE_FAIL || message->kind == MESSAGE_CLOSED) {
-        member->epochs[rank] = 0;
-        forget_welcome(member, rank);
-        drop_if_unused(comm, at);
-    }
-}
-
-void control_take(struct world_comm *comm, uint32_t rank, uint32_t place, const struct world_message *message)
-{
-    if (message->kind < MESSAGE_WELCOME) {
-        take_up(comm, rank, place, message);
+    wire->events++; /* it is held until the end of this event */
+    if (event->kind == WORLD_CONNECT) {
+        connect_wire(wire);
+    } else if (stopped_ns > world->now_ns && !wire->stream[event->b].is_deaf) { /* nobody reads it before */
+        schedule(wire, WORLD_MESSAGE, event->b, stopped_ns);
     } else {
-        take_down(comm, rank, place, message);
+        deliver(wire, event->b);
+    }
+    wire->events -= 2;
+    free_if_over(wire);
+}
+
+/* ---- switches that die ---- */
+
+/* As kill -9 does: its connections end, and nothing was said. */
+static void cut_wires(struct world *world, uint32_t at)
+{
+    for (uint32_t i = 0; i < world->wire_count; i++) {
+        struct world_wire *wire = world->wires[i];
+        if (wire == NULL || (wire->above != at && (wire->is_of_rank || wire->below != at))) {
+            continue;
+        }
+        bool is_above = wire->above == at;
+        if (is_above && !wire->is_connected) {
+            continue; /* it finds nobody, or who comes back */
+        }
+        close_end(wire, is_above ? CONTROL_DOWN : CONTROL_UP, world_below(world, NOTICE_NS));
     }
 }
 
-/* ---- a switch dies ---- */
-
-/* The switches are gone for good, and the ranks go on without them: one place, where all are children, takes what was
- * the root's. */
-void control_move(struct world_comm *comm)
+static void forget(struct world_plane *plane)
 {
-    comm->world->report->moved += comm->is_started && comm->control != CONTROL_ENDED && comm->depth > 1;
-    for (uint32_t at = 1; at < comm->world->switch_count; at++) {
-        struct comm_member *member = &comm->members[at];
+    struct trib_job *next;
+
+    for (struct trib_job *job = plane->jobs.first; job != NULL; job = next) {
+        next = job->next;
+        free(job);
+    }
+    plane->jobs.first = NULL;
+    plane->relay.first = NULL;
+}
+
+void control_restart(struct world *world, uint32_t at)
+{
+    struct world_plane *plane = &world->planes[at];
+
+    forget(plane);
+    cut_wires(world, at);
+    plane_start(plane);
+    for (uint32_t i = 0; i < world->comm_count; i++) {
+        struct world_comm *comm = world->comms[i];
         if (comm->shapes[at].rank_count == 0) {
             continue;
         }
-        close_member(comm, at);
-        memset(&member->welcomed, 0, sizeof member->welcomed);
-        memset(member->epochs, 0, comm->set.session.ranks * sizeof *member->epochs);
+        plane_close(comm, at);
+        if (comm->is_started && at == 0) {
+            comm->has_ended = comm->control == CONTROL_ENDED;
+            look(comm, false);
+        }
+        comm_disturbed(comm, world->now_ns);
     }
-    shape_make_star(comm);
-    check_moved(comm);
 }
 
-void control_restart(struct world_comm *comm, uint32_t at)
+/* The switches are gone for good, and the ranks go on without them: one place, where all are children, takes what was
+ * the root's. */
+void control_move(struct world *world)
 {
-    struct world *world = comm->world;
-    struct comm_member *member = &comm->members[at];
-
-    if (comm->shapes[at].rank_count == 0) {
-        return;
+    for (uint32_t at = 1; at < world->switch_count; at++) {
+        control_restart(world, at);
     }
-    close_member(comm, at);
-    memset(&member->welcomed, 0, sizeof member->welcomed);
-    memset(member->epochs, 0, comm->set.session.ranks * sizeof *member->epochs);
-    if (!comm->is_started) {
-        return;
-    }
-    for (uint32_t rank = rank_set_next(&comm->shapes[at].ranks, 0); rank != WORLD_NONE;
-         rank = rank_set_next(&comm->shapes[at].ranks, rank + 1)) {
-        uint32_t place = session_places(comm, rank) - world->switches[at].level + 1;
-        struct world_message message = {.kind = MESSAGE_CUT_DOWN, .epoch = comm->ranks[rank].epoch};
-        message.extra_ns = world_below(world, NOTICE_NS);
-        session_post_down(comm, rank, place - 1, &message);
-        if (at != 0) {
-            message.kind = MESSAGE_CUT_UP;
-            message.extra_ns = world_below(world, NOTICE_NS);
-            session_post_up(comm, rank, place, &message);
-        } else {
-            comm->ranks[rank].root_epoch = 0;
-            comm->ranks[rank].has_closed = false;
+    for (uint32_t i = 0; i < world->comm_count; i++) {
+        struct world_comm *comm = world->comms[i];
+        world->report->moved += comm->is_started && comm->control != CONTROL_ENDED && comm->depth > 1;
+        shape_make_star(comm);
+        check_moved(comm);
+        for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
+            session_move(comm, rank);
         }
     }
-    if (at == 0 && comm->control != CONTROL_ENDED) {
-        comm->incarnations_lost += comm->control != CONTROL_GATHERING;
-        comm->control = CONTROL_GATHERING;
+}
+
+void control_end(struct world *world)
+{
+    for (uint32_t at = 0; at < world->switch_count && world->planes != NULL; at++) {
+        forget(&world->planes[at]);
     }
-    comm_disturbed(comm, world->now_ns);
+    for (uint32_t i = 0; i < world->wire_count; i++) {
+        if (world->wires[i] != NULL) {
+            wire_free(world->wires[i]);
+        }
+    }
+    free(world->wires);
+    free(world->planes);
 }

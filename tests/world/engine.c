@@ -135,12 +135,12 @@ static void heal(struct world *world)
 
 static void begin(struct world *world)
 {
-    world->parcel_count = world->message_count = world->unit_count = 1; /* 0 is none */
+    world->parcel_count = world->unit_count = 1; /* 0 is none */
     world->parcels = world_grown(NULL, 1, &world->parcel_capacity, sizeof *world->parcels);
-    world->messages = world_grown(NULL, 1, &world->message_capacity, sizeof *world->messages);
     world->units = world_grown(NULL, 1, &world->unit_capacity, sizeof *world->units);
     memset(world->units, 0, sizeof *world->units); /* closed, and never opened */
     world_draw(world);
+    control_begin(world);
     fault_schedule(world);
     world_schedule(world, world->set.heal_ns, (struct world_event){.kind = WORLD_HEAL});
 }
@@ -157,20 +157,11 @@ static void handle_comm(struct world *world, const struct world_event *event)
     case WORLD_SUBMIT:
         comm_submit_due(comm, event->b);
         return;
-    case WORLD_MESSAGE:
-        session_arrive(comm, event->b, event->unit);
-        return;
     case WORLD_REJOIN:
         session_rejoin(comm, event->b, event->unit);
         return;
     case WORLD_IDLE:
         session_idle(comm, event->b);
-        return;
-    case WORLD_POLL:
-        control_poll(comm, event->b);
-        return;
-    case WORLD_GATHER:
-        control_gather_timeout(comm);
         return;
     case WORLD_CLOSE:
         session_close(comm, event->b);
@@ -189,6 +180,9 @@ static void handle_comm(struct world *world, const struct world_event *event)
         return;
     case WORLD_ARRIVE:
     case WORLD_WAKE:
+    case WORLD_MESSAGE:
+    case WORLD_CONNECT:
+    case WORLD_TIMER:
     case WORLD_FAULT:
     case WORLD_HEAL:
         return;
@@ -212,13 +206,17 @@ static void handle(struct world *world, const struct world_event *event)
     case WORLD_HEAL:
         heal(world);
         return;
+    case WORLD_MESSAGE:
+    case WORLD_CONNECT:
+        control_arrive(world, event);
+        return;
+    case WORLD_TIMER:
+        control_timeout(world, event);
+        return;
     case WORLD_START:
     case WORLD_SUBMIT:
-    case WORLD_MESSAGE:
     case WORLD_REJOIN:
     case WORLD_IDLE:
-    case WORLD_POLL:
-    case WORLD_GATHER:
     case WORLD_CLOSE:
     case WORLD_LEAVE:
     case WORLD_END:
@@ -271,7 +269,7 @@ static void end(struct world *world)
     free(world->ghost);
     free(world->heap);
     free(world->parcels);
-    free(world->messages);
+    control_end(world);
 }
 
 bool world_run(struct world *world)

@@ -94,12 +94,10 @@ static void restart(struct world *world)
     }
     /* One in eight never comes back: not drawn, so that all other worlds stay what they were. */
     bool is_for_good = at == 0 && !world_has_peers(world) && trib_mix64(world->seed ^ world->now_ns) % 8 == 0;
-    for (uint32_t i = 0; i < world->comm_count; i++) {
-        if (is_for_good) {
-            control_move(world->comms[i]);
-        }
-        control_restart(world->comms[i], at);
+    if (is_for_good) {
+        control_move(world);
     }
+    control_restart(world, at);
     add_intruder(world);
 }
 
@@ -155,6 +153,7 @@ static void start_again(struct world *world, struct world_comm *before)
     if (world_below(world, 2) == 0) {
         set.session.communicator = old->communicator;
         set.session.generation = (uint16_t)(old->generation == UINT16_MAX ? 1 : old->generation + 1);
+        set.is_return = true; /* no control plane draws it */
         world->report->wrapped += old->generation == UINT16_MAX;
     }
     set.start_ns = world->now_ns + world_below(world, STARTED_AGAIN_NS);

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* session.c: sessions between ranks and the control plane of the root, through the control planes of the switches
- * between: reliable ordered messages with a delay on every hop, and what a rank does with them. A connection that ends
- * is a message too, the last one: whoever gets it has lost its session, joins again and registers with its mark. Places
- * of a session are numbered from the rank (0) over its switch (1) to the root. Read next: control.c. */
+/* session.c: the rank's side of its session with the control plane, as comm/join.c has it: it joins, brings its grant
+ * along when it has one, registers with its mark, tells marks when it is idle, and closes. A connection that ends
+ * without a word is a lost session: the rank comes again. Places of a session are numbered from the rank (0) over its
+ * switch (1) to the root. Read next: control.c. */
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "core/lane.h"
 #include "world.h"
 
 #define IDLE_NS (50 * WORLD_MS)
 #define RETRY_NS (50 * WORLD_MS)
+#define PORT 40000
+#define TOKEN UINT64_C(0x746f6b656e)
 
 uint32_t session_places(const struct world_comm *comm, uint32_t rank)
 {
@@ -25,182 +30,198 @@ uint32_t session_switch(const struct world_comm *comm, uint32_t rank, uint32_t p
     return at;
 }
 
-/* ---- streams ---- */
-
-static uint32_t take_message(struct world *world)
-{
-    uint32_t index = world->message_free;
-
-    if (index != 0) {
-        world->message_free = world->messages[index].next;
-        return index;
-    }
-    world->messages =
-        world_grown(world->messages, world->message_count, &world->message_capacity, sizeof *world->messages);
-    return world->message_count++;
-}
-
-static void post(struct world_comm *comm, uint32_t rank, uint32_t where, struct message_stream *stream,
-                 const struct world_message *message)
-{
-    struct world *world = comm->world;
-    uint64_t delay = world->set.delay_ns;
-    uint64_t time = world->now_ns + message->extra_ns + delay + world_below(world, 4 * delay + 2 * WORLD_MS);
-    uint32_t index = take_message(world);
-
-    world->messages[index] = *message;
-    world->messages[index].next = 0;
-    if (stream->first == 0) {
-        stream->first = index;
-    } else {
-        world->messages[stream->last].next = index;
-    }
-    stream->last = index;
-    stream->last_ns = time > stream->last_ns ? time : stream->last_ns;
-    world_schedule(world, stream->last_ns,
-                   (struct world_event){.kind = WORLD_MESSAGE, .a = comm->index, .b = rank, .unit = (uint16_t)where});
-}
-
-/* From place `hop` to the next one up. */
-void session_post_up(struct world_comm *comm, uint32_t rank, uint32_t hop, const struct world_message *message)
-{
-    struct world_message copy = *message;
-
-    copy.life = comm->world->switches[session_switch(comm, rank, hop + 1)].life;
-    post(comm, rank, hop, &comm->ranks[rank].streams[0][hop], &copy);
-}
-
-/* To place `hop` from the next one up. */
-void session_post_down(struct world_comm *comm, uint32_t rank, uint32_t hop, const struct world_message *message)
-{
-    struct world_message copy = *message;
-
-    copy.life = hop == 0 ? 0 : comm->world->switches[session_switch(comm, rank, hop)].life;
-    post(comm, rank, WORLD_HOPS_MAX + hop, &comm->ranks[rank].streams[1][hop], &copy);
-}
-
-/* What arrives at a switch that is not the one it was sent to is lost, and who joins tries again. */
-static void arrive_at_switch(struct world_comm *comm, uint32_t rank, uint32_t place,
-                             const struct world_message *message)
-{
-    struct world *world = comm->world;
-    const struct world_switch *at = &world->switches[session_switch(comm, rank, place)];
-
-    if (message->kind == MESSAGE_JOIN && world->now_ns < at->down_until_ns) {
-        world_schedule(
-            world, world->now_ns + RETRY_NS + world_below(world, RETRY_NS),
-            (struct world_event){.kind = WORLD_REJOIN, .a = comm->index, .b = rank, .unit = (uint16_t)message->epoch});
-    } else if (message->kind == MESSAGE_JOIN || (message->life == at->life && world->now_ns >= at->down_until_ns)) {
-        control_take(comm, rank, place, message);
-    }
-}
-
-static void trace(const struct world_comm *comm, uint32_t rank, uint32_t place, const struct world_message *message)
-{
-    static const char *const names[] = {"JOIN",    "REGISTER", "MARK",   "CLOSE",  "STALL", "DEAD",    "CUT up",
-                                        "WELCOME", "READY",    "MARK M", "CLOSED", "FAIL",  "CUT down"};
-
-    if (comm->world->trace) {
-        printf("%12" PRIu64 " %u session   r%u %-8s at place %u, epoch %u incarnation %u mark %" PRIu64 "\n",
-               comm->world->now_ns, comm->index, rank, names[message->kind], place, message->epoch,
-               message->incarnation, message->mark);
-    }
-}
-
-void session_arrive(struct world_comm *comm, uint32_t rank, uint32_t where)
-{
-    struct world *world = comm->world;
-    bool up = where < WORLD_HOPS_MAX;
-    uint32_t place = up ? where + 1 : where - WORLD_HOPS_MAX;
-    struct message_stream *stream = &comm->ranks[rank].streams[!up][up ? where : place];
-    bool is_there =
-        place <= session_places(comm, rank); /* else on a way that it had before its ranks went on without switches */
-    uint64_t stopped_ns = !is_there || place == 0 ? world->units[comm->ranks[rank].unit].paused_ns
-                                                  : world->switches[session_switch(comm, rank, place)].away_until_ns;
-
-    if (stopped_ns > world->now_ns) { /* nobody reads it before */
-        world_schedule(
-            world, stopped_ns,
-            (struct world_event){.kind = WORLD_MESSAGE, .a = comm->index, .b = rank, .unit = (uint16_t)where});
-        return;
-    }
-    uint32_t index = stream->first;
-    struct world_message message = world->messages[index];
-    trace(comm, rank, place, &message);
-    stream->first = message.next;
-    world->messages[index].next = world->message_free;
-    world->message_free = index;
-    if (place == 0) {
-        session_take(comm, rank, &message);
-    } else if (is_there) {
-        arrive_at_switch(comm, rank, place, &message);
-    }
-}
-
-/* ---- the rank's side ---- */
-
-static void tell(struct world_comm *comm, uint32_t rank, enum message_kind kind, uint64_t extra_ns)
-{
-    struct comm_rank *r = &comm->ranks[rank];
-    void *node = worker_node(comm, rank);
-    struct world_message message = {
-        .kind = kind,
-        .epoch = r->epoch,
-        .incarnation = r->incarnation,
-        .mark = node == NULL ? 0 : comm->world->scheme->worker->mark(node),
-        .extra_ns = extra_ns,
-    };
-
-    if (kind != MESSAGE_JOIN) {
-        r->told = message.mark;
-    }
-    session_post_up(comm, rank, 0, &message);
-}
-
-/* Its CLOSE goes before its REGISTER as well; a relay holds it until that has passed. */
-static bool is_direct(const struct world_comm *comm, uint32_t rank)
-{
-    return session_places(comm, rank) == 1 && !world_has_peers(comm->world);
-}
-
-static void join(struct world_comm *comm, uint32_t rank, uint64_t extra_ns)
-{
-    struct comm_rank *r = &comm->ranks[rank];
-
-    r->state = RANK_JOINING;
-    r->epoch++;
-    tell(comm, rank, MESSAGE_JOIN, extra_ns);
-    if (r->is_closing && is_direct(comm, rank)) {
-        tell(comm, rank, MESSAGE_CLOSE, 0);
-    }
-}
-
-void session_begin(struct world_comm *comm, uint32_t rank)
-{
-    join(comm, rank, 0);
-}
-
 static bool is_over(const struct comm_rank *r)
 {
     return r->state == RANK_LEFT || r->state == RANK_FAILED || r->state == RANK_DEAD;
 }
 
-void session_rejoin(struct world_comm *comm, uint32_t rank, uint32_t epoch)
-{
-    const struct comm_rank *r = &comm->ranks[rank];
+/* ---- messages ---- */
 
-    if (r->state == RANK_JOINING && (r->epoch & 0xffff) == epoch) {
-        join(comm, rank, 0);
+/* Schemes that only show something are refused by control planes: theirs knows them by the one that they show. */
+void session_scheme(const struct world_comm *comm, char *name)
+{
+    const struct trib_session_config *s = &comm->set.session;
+    const struct trib_scheme *scheme = comm->world->scheme;
+    bool is_shown = scheme->refusal != NULL && scheme->switch_node != NULL;
+
+    if (s->quorum_of != 0) {
+        (void)snprintf(name, 32, "%s:%u/%u", scheme->name, s->quorum, s->quorum_of);
+    } else if (world_has_groups(comm->world)) {
+        (void)snprintf(name, 32, "%s:%u", scheme->name, s->group);
+    } else {
+        (void)snprintf(name, 32, "%s", is_shown ? trib_scheme_at(0)->name : scheme->name);
     }
 }
 
-static void lost(struct world_comm *comm, uint32_t rank)
+static void say(struct world_comm *comm, uint32_t rank, const struct trib_message *message)
+{
+    if (comm->ranks[rank].wire != NULL && comm->ranks[rank].wire->is_connected) {
+        control_send(comm->ranks[rank].wire, message);
+    }
+}
+
+static void tell_mark(struct world_comm *comm, uint32_t rank, enum trib_message_kind kind)
+{
+    struct comm_rank *r = &comm->ranks[rank];
+    void *node = worker_node(comm, rank);
+    const struct trib_message message = {.kind = kind,
+                                         .mark = {.mark = node == NULL ? 0 : comm->world->scheme->worker->mark(node)}};
+
+    r->told = message.mark.mark;
+    say(comm, rank, &message);
+}
+
+/* The grant of a time before this world. */
+static void bring_grant(struct world_comm *comm, uint32_t rank)
+{
+    const struct trib_session_config *s = &comm->set.session;
+    struct comm_rank *r = &comm->ranks[rank];
+
+    r->grant = (struct trib_grant){
+        .salt = s->salt,
+        .token = trib_mix64(s->salt ^ TOKEN),
+        .key = trib_mix64(s->salt + TOKEN),
+        .communicator = s->communicator,
+        .boot = (uint32_t)trib_mix64(s->salt) | 1,
+        .roots = s->roots,
+        .train = s->train,
+        .slots = s->slots,
+        .window = comm->set.window,
+        .generation = s->generation,
+        .data_port = 7470,
+    };
+    memcpy(r->grant.weight, s->weight, sizeof s->weight);
+    r->was_running = comm->set.was_ready;
+}
+
+static void send_join(struct world_comm *comm, uint32_t rank)
+{
+    struct comm_rank *r = &comm->ranks[rank];
+    const struct trib_session_config *s = &comm->set.session;
+    struct trib_message message = {.kind = TRIB_MESSAGE_JOIN};
+
+    message.join.magic = TRIB_SESSION_MAGIC;
+    message.join.version = TRIB_SESSION_VERSION;
+    message.join.wire_version = TRIB_WIRE_VERSION;
+    memcpy(message.join.job, comm->name, sizeof comm->name);
+    message.join.rank = rank;
+    message.join.roots = s->roots;
+    for (uint32_t root = 0; root < s->roots; root++) {
+        message.join.data_port[root] = (uint16_t)(PORT + root);
+    }
+    message.join.multicast = !r->was_running || r->is_multicast;
+    session_scheme(comm, message.join.settings.scheme);
+    message.join.settings.ranks = s->ranks;
+    message.join.settings.payload = s->payload;
+    message.join.settings.window = comm->set.window * (TRIB_HEADER_SIZE + s->payload);
+    message.join.settings.wire = (uint8_t)s->wire;
+    message.join.known = r->grant;
+    message.join.was_ready = r->was_running;
+    say(comm, rank, &message);
+}
+
+/* ---- joining ---- */
+
+void session_begin(struct world_comm *comm, uint32_t rank)
+{
+    if (comm->set.is_return) {
+        bring_grant(comm, rank);
+    }
+    control_connect(comm, rank);
+}
+
+static void tell_close(struct world_comm *comm, uint32_t rank)
+{
+    if (comm->ranks[rank].is_closing && comm->ranks[rank].was_running) {
+        tell_mark(comm, rank, TRIB_MESSAGE_CLOSE);
+    }
+}
+
+void session_connected(struct world_comm *comm, uint32_t rank)
+{
+    send_join(comm, rank);
+    tell_close(comm, rank);
+}
+
+static void retry(struct world_comm *comm, uint32_t rank)
 {
     struct world *world = comm->world;
+    struct comm_rank *r = &comm->ranks[rank];
 
-    world->scheme->worker->suspend(worker_node(comm, rank));
-    check_retained(comm, rank);
-    join(comm, rank, world_below(world, 10 * WORLD_MS));
+    r->state = RANK_JOINING;
+    r->tries++;
+    world_schedule(world, world->now_ns + world_below(world, r->tries % 4 == 1 ? RETRY_NS / 5 : RETRY_NS),
+                   (struct world_event){.kind = WORLD_REJOIN, .a = comm->index, .b = rank, .unit = (uint16_t)r->tries});
+}
+
+void session_lost(struct world_comm *comm, uint32_t rank, bool stood)
+{
+    struct comm_rank *r = &comm->ranks[rank];
+
+    r->wire = NULL;
+    if (is_over(r)) {
+        return;
+    }
+    if (stood) {
+        comm->world->scheme->worker->suspend(worker_node(comm, rank));
+        check_retained(comm, rank);
+    }
+    retry(comm, rank);
+}
+
+/* Its switch is gone for good. */
+void session_move(struct world_comm *comm, uint32_t rank)
+{
+    comm->ranks[rank].is_moving = comm->is_started;
+}
+
+/* It looks for the others elsewhere, with all of its grant but what was that switch's own. */
+static void keep_grant(struct comm_rank *r)
+{
+    if (r->is_moving) {
+        r->grant.group = 0;
+        r->grant.group_port = 0;
+        r->is_multicast = false;
+        r->is_moving = false;
+    }
+}
+
+void session_rejoin(struct world_comm *comm, uint32_t rank, uint32_t tries)
+{
+    struct comm_rank *r = &comm->ranks[rank];
+
+    if (r->state == RANK_JOINING && r->wire == NULL && (r->tries & 0xffff) == tries) {
+        keep_grant(r);
+        control_connect(comm, rank);
+    }
+}
+
+void session_hang_up(struct world_comm *comm, uint32_t rank)
+{
+    struct comm_rank *r = &comm->ranks[rank];
+
+    if (r->wire != NULL) {
+        control_hang_up(r->wire);
+        r->wire = NULL;
+    }
+}
+
+/* ---- what comes ---- */
+
+static void take_welcome(struct world_comm *comm, uint32_t rank, const struct trib_message *message)
+{
+    struct comm_rank *r = &comm->ranks[rank];
+    const struct trib_message paths = {
+        .kind = TRIB_MESSAGE_PATHS,
+        .paths = {.unicast = true, .multicast = message->welcome.grant.group != 0 && world_below(comm->world, 8) != 0}};
+
+    r->state = RANK_WELCOME;
+    r->grant = message->welcome.grant;
+    if (!r->was_running || !world_has_peers(comm->world)) {
+        say(comm, rank, &paths);
+    }
+    r->registered_boot = r->grant.boot;
+    tell_mark(comm, rank, TRIB_MESSAGE_REGISTER);
 }
 
 /* What a rank's switch says of itself when its way is looked at. */
@@ -215,15 +236,17 @@ static void learn_number(struct world_comm *comm, uint32_t rank)
     }
 }
 
-static void take_ready(struct world_comm *comm, uint32_t rank, const struct world_message *message)
+static void take_ready(struct world_comm *comm, uint32_t rank, const struct trib_message *message)
 {
     struct world *world = comm->world;
     struct comm_rank *r = &comm->ranks[rank];
 
     learn_number(comm, rank);
-    world->scheme->worker->registered(worker_node(comm, rank), message->boot, message->mark,
+    world->scheme->worker->registered(worker_node(comm, rank), message->ready.boot, message->ready.mark,
                                       world->now_ns + world->units[r->unit].clock_ns);
     r->state = RANK_RUNNING;
+    r->was_running = true;
+    r->is_multicast = message->ready.multicast;
     for (uint32_t root = 0; root < comm->set.session.roots; root++) {
         world->units[r->unit].heard_ns[root] = world->now_ns;
         world->units[r->unit].probes[root] = 0;
@@ -233,61 +256,94 @@ static void take_ready(struct world_comm *comm, uint32_t rank, const struct worl
     unit_wake(world, r->unit, world->now_ns);
     world_schedule(world, world->now_ns + IDLE_NS,
                    (struct world_event){.kind = WORLD_IDLE, .a = comm->index, .b = rank});
-    if (r->is_closing) {
-        tell(comm, rank, MESSAGE_CLOSE, 0);
-    }
+    tell_close(comm, rank);
 }
 
 static void leave(struct world_comm *comm, uint32_t rank)
 {
     comm->ranks[rank].state = RANK_LEFT;
+    session_hang_up(comm, rank);
     unit_close(comm->world, unit_of_rank(comm, rank));
 }
 
-void session_take(struct world_comm *comm, uint32_t rank, const struct world_message *message)
+/* The rank that is at fault, as the text has it. */
+uint32_t session_named(const char *text)
+{
+    const char *but = strstr(text, "but rank ");
+    const char *at = but != NULL ? but + 4 : text;
+
+    return strncmp(at, "rank ", 5) == 0 ? (uint32_t)strtoul(at + 5, NULL, 10) : WORLD_NONE;
+}
+
+static void take_fail(struct world_comm *comm, uint32_t rank, const struct trib_message *message)
+{
+    int32_t status = message->fail.status;
+
+    if (comm_has_promise(comm) && status != TRIB_ERR_PEER && status != TRIB_ERR_TIMEOUT) {
+        world_fail(comm->world, WORLD_CHECK_ERROR, "rank %u of communicator %u: %s", rank, comm->index,
+                   message->fail.text);
+    }
+    comm_has_error(comm, rank, session_named(message->fail.text));
+}
+
+static void describe(struct world_comm *comm, uint32_t rank, uint64_t sequence)
+{
+    struct trib_message answer = {.kind = TRIB_MESSAGE_OPERATION,
+                                  .operation = {.sequence = sequence, .text = TRIB_NO_OPERATION}};
+    struct trib_operation operation;
+    uint64_t number;
+
+    if (comm->world->scheme->worker->describe(worker_node(comm, rank), sequence, &operation, &number)) {
+        (void)snprintf(answer.operation.text, sizeof answer.operation.text, "operation %" PRIu64, number);
+    }
+    say(comm, rank, &answer);
+}
+
+void session_take(struct world_comm *comm, uint32_t rank, const struct trib_message *message)
 {
     struct world *world = comm->world;
     struct comm_rank *r = &comm->ranks[rank];
 
-    if (is_over(r) || message->epoch != r->epoch) {
+    if (is_over(r)) {
         return;
     }
-    switch (message->kind) {
-    case MESSAGE_WELCOME:
-        r->state = RANK_WELCOME;
-        r->incarnation = message->incarnation;
-        tell(comm, rank, MESSAGE_REGISTER, 0);
-        if (r->is_closing && !is_direct(comm, rank) && !world_has_peers(comm->world)) {
-            tell(comm, rank, MESSAGE_CLOSE, 0);
-        }
+    check_heard(comm, rank, message);
+    switch ((int)message->kind) {
+    case TRIB_MESSAGE_WELCOME:
+        take_welcome(comm, rank, message);
         return;
-    case MESSAGE_READY:
+    case TRIB_MESSAGE_READY:
         take_ready(comm, rank, message);
         return;
-    case MESSAGE_MARK_DOWN:
-        world->scheme->worker->learn_mark(worker_node(comm, rank), message->mark,
+    case TRIB_MESSAGE_MARK:
+        world->scheme->worker->learn_mark(worker_node(comm, rank), message->mark.mark,
                                           world->now_ns + world->units[r->unit].clock_ns);
         unit_wake(world, r->unit, world->now_ns);
         return;
-    case MESSAGE_CLOSED:
+    case TRIB_MESSAGE_DESCRIBE:
+        describe(comm, rank, message->describe.sequence);
+        return;
+    case TRIB_MESSAGE_MISSING:
+        world->report->missings++;
+        return;
+    case TRIB_MESSAGE_AWAY:
+        world->report->sent_away++;
+        session_hang_up(comm, rank);
+        retry(comm, rank);
+        return;
+    case TRIB_MESSAGE_CLOSED:
         leave(comm, rank);
         return;
-    case MESSAGE_FAIL:
-        comm_has_error(comm, rank, message->cause);
+    case TRIB_MESSAGE_FAIL:
+        take_fail(comm, rank, message);
         return;
-    case MESSAGE_CUT_DOWN:
-        lost(comm, rank);
-        return;
-    case MESSAGE_JOIN:
-    case MESSAGE_REGISTER:
-    case MESSAGE_MARK_UP:
-    case MESSAGE_CLOSE:
-    case MESSAGE_STALL:
-    case MESSAGE_DEAD:
-    case MESSAGE_CUT_UP:
+    default:
+        world_fail(world, WORLD_CHECK_CONTROL, "rank %u hears %s", rank, trib_message_name(message->kind));
         return;
     }
 }
+
+/* ---- what a rank says by itself ---- */
 
 /* Nothing under way for a while, and a mark to tell. */
 void session_idle(struct world_comm *comm, uint32_t rank)
@@ -300,24 +356,42 @@ void session_idle(struct world_comm *comm, uint32_t rank)
         return;
     }
     comm->world->report->session_marks++;
-    tell(comm, rank, MESSAGE_MARK_UP, 0);
+    tell_mark(comm, rank, TRIB_MESSAGE_MARK);
 }
 
 /* Its own mark has waited for long. */
 void session_stall(struct world_comm *comm, uint32_t rank, const struct trib_event *event)
 {
     const struct comm_rank *r = &comm->ranks[rank];
-    struct world_message message = {
-        .kind = MESSAGE_STALL,
-        .epoch = r->epoch,
-        .incarnation = r->incarnation,
-        .mark = event->sequence,
-        .since_ns = comm->world->now_ns + comm->world->units[r->unit].clock_ns - event->since_ns,
-    };
+    uint64_t since_ns = comm->world->now_ns + comm->world->units[r->unit].clock_ns - event->since_ns;
+    const struct trib_message message = {
+        .kind = TRIB_MESSAGE_STALL,
+        .stall = {.sequence = event->sequence, .since_ms = (uint32_t)(since_ns / WORLD_MS)}};
 
     if (r->state == RANK_RUNNING) {
-        session_post_up(comm, rank, 0, &message);
+        say(comm, rank, &message);
     }
+}
+
+/* Ranks that send to each other see what others run. */
+void session_dispute(struct world_comm *comm, uint32_t rank, uint64_t sequence, uint32_t other)
+{
+    const struct trib_message message = {.kind = TRIB_MESSAGE_DISPUTE,
+                                         .dispute = {.sequence = sequence, .rank = {other, rank}}};
+
+    if (comm->ranks[rank].state == RANK_RUNNING) {
+        say(comm, rank, &message);
+    }
+}
+
+/* Its results are wrong: it ends for everybody. */
+void session_abort(struct world_comm *comm, uint32_t rank)
+{
+    const struct trib_message message = {.kind = TRIB_MESSAGE_ABORT,
+                                         .fail = {.status = TRIB_ERR_CHECK, .text = "its results are wrong"}};
+
+    say(comm, rank, &message);
+    comm_has_error(comm, rank, WORLD_NONE);
 }
 
 /* ---- ends ---- */
@@ -331,10 +405,7 @@ void session_close(struct world_comm *comm, uint32_t rank)
     }
     r->is_closing = true;
     fault_at_close(comm->world);
-    if (r->state == RANK_RUNNING || is_direct(comm, rank) ||
-        (r->state == RANK_WELCOME && !world_has_peers(comm->world))) {
-        tell(comm, rank, MESSAGE_CLOSE, 0);
-    }
+    tell_close(comm, rank);
     world_schedule(comm->world, comm->world->now_ns + WORLD_LINGER_NS,
                    (struct world_event){.kind = WORLD_LEAVE, .a = comm->index, .b = rank});
 }
@@ -344,15 +415,14 @@ void session_leave(struct world_comm *comm, uint32_t rank)
 {
     if (!is_over(&comm->ranks[rank])) {
         comm->world->report->lingered++;
-        tell(comm, rank, MESSAGE_DEAD, 0);
         leave(comm, rank);
     }
 }
 
 void session_crash(struct world_comm *comm, uint32_t rank)
 {
-    tell(comm, rank, MESSAGE_DEAD, 0);
     comm->ranks[rank].state = RANK_DEAD;
+    session_hang_up(comm, rank);
     work_end_rank(comm, rank);
     unit_close(comm->world, unit_of_rank(comm, rank));
 }

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/lane.h"
+#include "io/udp.h"
 #include "swarm.h"
 
 #define BUDGET 6000       /* fragments times ranks of a world, so that it takes some milliseconds */
@@ -144,6 +146,28 @@ static void draw_groups(const struct world *world, bool is_given, struct trib_se
     s->group = (uint16_t)group;
 }
 
+/* Half of the communicators are granted what src/control/jobs/admission.c gives; the ranks of the others bring along
+ * what they were granted before, which may be anything. */
+static void draw_grant(struct comm_settings *set)
+{
+    struct trib_session_config *s = &set->session;
+    uint64_t dice = trib_mix64(s->salt + s->communicator);
+
+    set->is_return = dice % 2 == 0;
+    set->was_ready = dice % 4 == 0;
+    if (set->is_return) {
+        return;
+    }
+    uint32_t most = TRIB_TRAIN_BYTES_MAX / (TRIB_HEADER_SIZE + s->payload);
+    set->window = s->slots > 1 ? s->slots / 2 : 1;
+    s->slots = 2 * set->window;
+    s->train = set->window > 1 ? set->window / 2 : 1;
+    s->train = s->train < most ? s->train : most;
+    s->train = s->train < TRIB_TRAIN_PACKETS_MAX ? s->train : TRIB_TRAIN_PACKETS_MAX;
+    s->generation = 1;
+    memset(s->weight, 0, sizeof s->weight);
+}
+
 void comm_draw(struct world *world, uint32_t ranks, struct comm_settings *set)
 {
     struct trib_prng prng = {.state = trib_prng_next(&world->prng)};
@@ -168,6 +192,7 @@ void comm_draw(struct world *world, uint32_t ranks, struct comm_settings *set)
     if (world->scheme->has_quorum) {
         draw_quorum(world, set);
     }
+    draw_grant(set);
     draw_work(set, &prng);
     set->groups = world->depth_max == 0 ? TRIB_CHILDREN_MAX : set->groups;
     if (!world->set.is_clean) {

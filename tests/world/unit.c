@@ -166,6 +166,25 @@ void unit_open_worker(struct world_comm *comm, uint32_t rank)
     unit->is_open = true;
 }
 
+struct trib_switch_config unit_switch_config(const struct world_comm *comm, uint32_t at, uint32_t root, uint32_t node)
+{
+    const struct shape_node *shape = &comm->shapes[at].nodes[node];
+    struct trib_switch_config config = {
+        .session = comm->set.session,
+        .kernels = comm->ranks[(at + root + node) % comm->set.session.ranks].kernels,
+        .branches = shape->branches,
+        .children = shape->child_count,
+        .spare = shape->spare,
+        .root = root,
+        .boot = comm->members[at].boot,
+        .has_parent = shape->parent != WORLD_NONE || comm->world->switches[at].parent != WORLD_NONE,
+        .is_zeroed = is_zeroed(comm->world, unit_of_switch(comm, at, root)),
+    };
+
+    config.session.salt = 0;
+    return config;
+}
+
 void unit_open_switch(struct world_comm *comm, uint32_t at, uint32_t root)
 {
     struct world *world = comm->world;
@@ -177,18 +196,7 @@ void unit_open_switch(struct world_comm *comm, uint32_t at, uint32_t root)
     unit->nodes = world_zeroed(shape->node_count, sizeof *unit->nodes);
     for (uint32_t i = 0; i < shape->node_count; i++) {
         const struct shape_node *node = &shape->nodes[i];
-        struct trib_switch_config config = {
-            .session = comm->set.session,
-            .kernels = comm->ranks[(at + root + i) % comm->set.session.ranks].kernels,
-            .branches = node->branches,
-            .children = node->child_count,
-            .spare = node->spare,
-            .root = root,
-            .boot = comm->members[at].boot,
-            .has_parent = node->parent != WORLD_NONE || world->switches[at].parent != WORLD_NONE,
-            .is_zeroed = is_zeroed(world, unit),
-        };
-        config.session.salt = 0;
+        const struct trib_switch_config config = unit_switch_config(comm, at, root, i);
         make_room(world, unit, i, world->scheme->switch_node->size(&config));
         world->scheme->switch_node->init(unit->nodes[i].memory, &config);
         if (config.has_parent && world->scheme->switch_node->set_child != NULL) {
@@ -409,7 +417,7 @@ static void take_mismatch(struct world_comm *comm, uint32_t rank, const struct t
             world_fail(world, WORLD_CHECK_ERROR, "a mismatch on %" PRIu64 " names ranks %u and %u, not %u",
                        event->sequence, event->child, rank, comm->set.skewed_rank);
         }
-        control_fail(comm, COMM_REFUSED, WORLD_NONE);
+        session_dispute(comm, rank, event->sequence, event->child);
     }
 }
 
@@ -427,7 +435,7 @@ static void take_worker_event(struct world_comm *comm, uint32_t rank, const stru
             world_fail(world, WORLD_CHECK_LANE, "communicator %u rank %u gives up on sequence %" PRIu64, comm->index,
                        rank, event->sequence);
         } else if (comm->set.hostility != WORLD_LETHAL) {
-            control_fail(comm, COMM_REFUSED, WORLD_NONE);
+            session_abort(comm, rank);
         }
         return;
     case TRIB_EVENT_BOOT:
@@ -664,8 +672,13 @@ static void take_switch_event(struct world_unit *unit, uint32_t index, const str
         world_fail(world, WORLD_CHECK_ERROR, "switch %u: event of kind %d on %" PRIu64, unit->at, (int)event->kind,
                    event->sequence);
     } else if (comm->set.hostility != WORLD_LETHAL) {
-        check_mismatch(comm, &comm->shapes[unit->at].nodes[index], event);
-        control_fail(comm, COMM_REFUSED, WORLD_NONE);
+        const struct shape_node *shape = &comm->shapes[unit->at].nodes[index];
+        check_mismatch(comm, shape, event);
+        if (world->failed == WORLD_CHECK_NONE) {
+            const uint32_t ranks[2] = {rank_set_next(&shape->children[event->child].ranks, 0),
+                                       rank_set_next(&shape->children[event->other].ranks, 0)};
+            control_mismatch(comm, unit->at, event->sequence, ranks);
+        }
     }
 }
 
@@ -742,22 +755,6 @@ static void return_memory(struct world *world, struct world_unit *unit)
     }
 }
 
-/* A driver with many communicators holds each to a part of its window, another one at every moment. */
-static void limit_worker(struct world *world, const struct world_unit *unit)
-{
-    uint32_t window = unit->comm->set.window;
-
-    if (unit->rank == unit->comm->set.skewed_rank) {
-        return; /* has other roots, perhaps */
-    }
-    for (uint32_t root = 0; root < unit->comm->set.session.roots; root++) {
-        uint64_t moment = world->now_ns / (WORLD_MS / 4) + root;
-        bool is_held = !world->is_healed && moment % 4 == 0 && unit->rank % 2 == 0;
-        world->scheme->worker->limit(unit->nodes[0].memory, root, is_held ? (uint32_t)(moment % window) : window);
-        world->report->limited += is_held;
-    }
-}
-
 /* ---- running ---- */
 
 static bool maybe_pauses(struct world *world, uint32_t number)
@@ -790,7 +787,7 @@ void unit_run(struct world *world, uint32_t number)
     }
     unit->ran_ns = world->now_ns;
     if (unit->is_worker) {
-        limit_worker(world, unit);
+        caps_limit(world, unit);
         run_worker(world, number);
     } else {
         run_switch(world, number);

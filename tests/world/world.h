@@ -4,13 +4,15 @@
  * faults. The same seed gives the same packets, so that a failure is one line to replay. Nothing here knows a scheme by
  * name; nodes are driven through the table of schemes, as comm and switchd drive them.
  *
- * What is real: the nodes, packets and their encoding. What is modelled: links (link.c) and the control plane with its
- * relays, as ordered reliable messages (session.c, control.c), with the rules of docs/PROTOCOL.md.
+ * What is real: the nodes, packets and their encoding, the control planes of all switches (src/control/jobs, relay) and
+ * their messages. What is modelled: links (link.c), connections (control.c), the data plane as control planes see it
+ * (plane.c), and the rank's side of its session (session.c), with the rules of docs/PROTOCOL.md.
  *
  * Files, in reading order: swarm.c and swarm_comm.c (what a seed means), shape.c (who is whose child), engine.c (the
  * clock), comm.c (a communicator's life), unit.c (how nodes are driven), caps.c (memory of switches), link.c (faults on
- * packets), fault.c (faults of machines and processes), session.c and control.c, work.c (operations), oracle.c (what
- * results must be), hostile.c (forged packets), check_*.c (check_quorum.c: sums that may lack ranks), report.c, main.c. */
+ * packets), fault.c (faults of machines and processes), session.c, control.c and plane.c, work.c (operations), oracle.c
+ * (what results must be), hostile.c (forged packets), check_*.c (check_quorum.c: sums that may lack ranks;
+ * check_control.c: control planes), report.c, main.c. */
 #ifndef TRIB_TESTS_WORLD_H
 #define TRIB_TESTS_WORLD_H
 
@@ -20,6 +22,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "control.h"
 #include "core/flow.h"
 #include "core/node.h"
 #include "core/prng.h"
@@ -33,6 +36,7 @@
 #define WORLD_HOPS_MAX WORLD_DEPTH_MAX /* of a session: rank to its switch, to the next, ..., to the root */
 #define WORLD_COMMS_MAX 8              /* communicators that a world has in all its time */
 #define WORLD_OPS_MAX 40
+#define WORLD_BOOTS_MAX 64 /* incarnations of a communicator that are remembered */
 #define WORLD_PARCEL_MAX (TRIB_HEADER_SIZE + 1408)
 #define WORLD_NONE UINT32_MAX
 #define WORLD_US UINT64_C(1000)
@@ -75,6 +79,7 @@
     X(NOISE, "noise")       /* packets or timers without end (I5) */                             \
     X(STORM, "storm")       /* more packets than faults account for (I4) */                      \
     X(CLEAN, "clean")       /* recovery in a world without faults */                             \
+    X(CONTROL, "control")   /* an invariant of control planes is broken (C-1 to C-22) */         \
     X(MISUSE, "misuse")     /* a node that breaks the contract of core/node.h */                 \
     X(REPEAT, "repeat")     /* two runs of a seed that differ */                                 \
     X(CRASH, "crash")       /* a signal */
@@ -123,6 +128,8 @@ struct comm_settings {
     uint64_t late_ns; /* between ranks' submits, and between their CLOSEs */
     uint64_t gap_ns;  /* between operations */
     uint64_t lag_ns;  /* of one rank more than of the others, where sums may lack ranks */
+    bool is_return;   /* its ranks bring a grant of a time before this world, */
+    bool was_ready;   /* with which they have seen READY */
     uint32_t hostile_packets;
     enum world_hostility hostility;
     enum world_skew skew;
@@ -174,11 +181,11 @@ enum world_event_kind {
     WORLD_WAKE,    /* run a unit */
     WORLD_START,   /* a communicator begins; a: its index */
     WORLD_SUBMIT,  /* b: rank; its next operation is due */
-    WORLD_MESSAGE, /* the next of a stream arrives; b: rank, unit: where */
-    WORLD_REJOIN,  /* b: rank tries again; unit: the low bits of the epoch that failed */
+    WORLD_MESSAGE, /* the next of a stream arrives; a: wire, b: up or down */
+    WORLD_CONNECT, /* a connection stands, or is refused; a: wire */
+    WORLD_TIMER,   /* a control plane's time; unit: switch */
+    WORLD_REJOIN,  /* b: rank tries again; unit: the low bits of how often it has failed */
     WORLD_IDLE,    /* b: a rank may be idle: it tells its mark */
-    WORLD_POLL,    /* the control plane looks at M for those that wait; b: incarnation */
-    WORLD_GATHER,  /* the control plane has waited long enough for ranks */
     WORLD_CLOSE,   /* b: rank says goodbye */
     WORLD_LEAVE,   /* b: rank has lingered long enough */
     WORLD_END,     /* a communicator without a promise is ended */
@@ -331,43 +338,6 @@ struct world_op {
 
 /* ---- sessions ---- */
 
-enum message_kind {
-    /* up */
-    MESSAGE_JOIN,
-    MESSAGE_REGISTER,
-    MESSAGE_MARK_UP,
-    MESSAGE_CLOSE,
-    MESSAGE_STALL,
-    MESSAGE_DEAD,   /* the rank's own connection ended; a relay passes it on as GONE */
-    MESSAGE_CUT_UP, /* a connection between switches ended without a word */
-    /* down */
-    MESSAGE_WELCOME,
-    MESSAGE_READY,
-    MESSAGE_MARK_DOWN,
-    MESSAGE_CLOSED,
-    MESSAGE_FAIL,
-    MESSAGE_CUT_DOWN
-};
-
-struct world_message {
-    uint64_t mark;
-    uint32_t epoch;       /* of the session that carries it */
-    uint32_t incarnation; /* of the tree that it speaks of */
-    uint32_t life;        /* of the switch that it goes to */
-    uint32_t boot;
-    uint32_t next;     /* in its stream; 0: last */
-    uint64_t extra_ns; /* comes later by */
-    uint64_t since_ns; /* STALL: waits so long */
-    uint32_t cause;    /* FAIL: rank that it names, or WORLD_NONE */
-    enum message_kind kind;
-};
-
-/* Messages of one rank's session on one hop in one direction, in order. */
-struct message_stream {
-    uint32_t first, last;
-    uint64_t last_ns;
-};
-
 enum rank_state {
     RANK_JOINING = 0, /* JOIN was sent; also after the session was lost */
     RANK_WELCOME,     /* REGISTER was sent */
@@ -386,33 +356,30 @@ struct comm_rank {
     enum rank_state state;
     uint32_t submitted, due, done; /* operations */
     uint32_t cause;                /* FAILED: the rank that the error names */
+    uint8_t *bent;                 /* results with a wrong lane, by sequence mod 256 */
     /* its side of the session */
-    uint32_t epoch;
-    uint32_t incarnation;
+    struct world_wire *wire; /* NULL: none */
+    struct trib_grant grant; /* communicator 0: none yet */
+    uint32_t tries;
     bool is_closing;
-    uint64_t told;                                    /* the largest mark told in this session */
-    uint64_t idle_ns;                                 /* since when nothing is under way */
-    struct message_stream streams[2][WORLD_HOPS_MAX]; /* up, down */
-    uint8_t *bent;                                    /* results with a wrong lane, by sequence mod 256 */
-    /* the root's side */
-    uint32_t root_epoch; /* 0: no session */
-    bool is_registered;
-    bool has_closed;
-    uint64_t mark;
-    uint64_t answered; /* largest M that it was told */
+    bool was_running;         /* READY has come with that grant */
+    bool is_multicast;        /* and said so */
+    bool is_moving;           /* from a switch that is gone for good */
+    uint64_t told;            /* the largest mark told in this session */
+    uint64_t idle_ns;         /* since when nothing is under way */
+    uint32_t registered_boot; /* the latest in which it has sent REGISTER */
+    uint32_t heard_boot;      /* of the latest READY, */
+    uint64_t heard_mark;      /* and the largest M since */
 };
 
-/* What a communicator has at a switch besides nodes: the relay's side of the sessions that pass through it. */
+/* What a communicator has at a switch besides nodes. */
 struct comm_member {
     bool is_open;
-    uint32_t incarnation; /* of the nodes */
     uint32_t boot;
-    uint32_t welcome_incarnation;
-    struct rank_set welcomed; /* ranks whose WELCOME is here */
-    struct rank_set registered;
-    uint32_t *epochs; /* of each rank's session; 0: none */
-    uint64_t *marks;  /* of each rank */
-    uint32_t *units;  /* one per root */
+    uint64_t answer_ns;         /* the parent's answer to a probe of the path comes; 0: none is under way */
+    struct rank_set registered; /* as far as the data plane knows */
+    uint64_t *marks;            /* of each rank */
+    uint32_t *units;            /* one per root */
 };
 
 enum control_state { CONTROL_GATHERING = 0, CONTROL_STARTING, CONTROL_RUNNING, CONTROL_ENDED };
@@ -459,16 +426,18 @@ struct world_comm {
     uint64_t fragments;           /* sequences of all operations */
     uint32_t done_all;
     /* the control plane at the root */
+    char name[16]; /* of the job */
     enum control_state control;
     enum comm_outcome outcome;
+    bool has_job, has_ended;
+    uint32_t needed; /* a rank that has been told CLOSED although others lack something; WORLD_NONE: none */
     uint32_t incarnation;
     uint32_t boot;
-    uint64_t wait_until_ns;     /* GATHERING, STARTING: at most */
-    bool is_polling;            /* looks at M again and again */
-    uint32_t named;             /* the rank that errors must name, WORLD_NONE: none */
-    uint32_t incarnations_lost; /* restarts that it saw */
-    uint64_t crash_ns;          /* 0: none */
-    uint64_t machine_ns;        /* until then machines or processes did not answer */
+    uint32_t boots[WORLD_BOOTS_MAX]; /* of all incarnations, by their number */
+    uint32_t named;                  /* the rank that errors must name, WORLD_NONE: none */
+    uint32_t incarnations_lost;      /* restarts that it saw */
+    uint64_t crash_ns;               /* 0: none */
+    uint64_t machine_ns;             /* until then machines or processes did not answer */
     /* judging */
     bool is_started;
     bool is_judged;
@@ -529,6 +498,10 @@ struct world_comm {
     X(mismatch_events, "mismatch events")                  \
     X(failed_events, "failed events")                      \
     X(session_marks, "marks by session")                   \
+    X(messages, "messages of sessions")                    \
+    X(missings, "ranks told who is missing")               \
+    X(sent_away, "ranks told that a switch is away")       \
+    X(returns, "communicators older than their world")     \
     X(returned_workers, "memory of idle workers zeroed")   \
     X(returned_switches, "memory of idle switches zeroed") \
     X(limited, "workers held to less than their window")   \
@@ -601,8 +574,9 @@ struct world {
     uint64_t order;
     struct parcel *parcels;
     uint32_t parcel_count, parcel_capacity, parcel_free;
-    struct world_message *messages;
-    uint32_t message_count, message_capacity, message_free;
+    struct world_plane *planes; /* of each switch */
+    struct world_wire **wires;  /* NULL: free */
+    uint32_t wire_count, wire_capacity;
     uint32_t old_parcels[64]; /* for replays; 0: none */
     uint32_t old_from[64], old_to[64], old_at;
     uint8_t *ghost; /* what some node left in its memory, for the next one */
@@ -701,10 +675,12 @@ struct world_unit *unit_of_rank(const struct world_comm *comm, uint32_t rank);
 struct world_unit *unit_of_switch(const struct world_comm *comm, uint32_t at, uint32_t root);
 void *worker_node(const struct world_comm *comm, uint32_t rank); /* NULL when it is closed */
 uint32_t unit_number(const struct world *world, const struct world_unit *unit);
+struct trib_switch_config unit_switch_config(const struct world_comm *comm, uint32_t at, uint32_t root, uint32_t node);
 
 /* caps.c */
 uint32_t caps_first(const struct world_comm *comm); /* the cap that a rank begins with */
 void caps_divide(struct world *world, uint32_t unit);
+void caps_limit(struct world *world, const struct world_unit *unit);
 
 /* link.c */
 uint32_t world_parcel(struct world *world, const struct trib_packet *packet);
@@ -723,27 +699,26 @@ void fault_happen(struct world *world, uint32_t fault);
 
 /* session.c: sessions of ranks */
 void session_begin(struct world_comm *comm, uint32_t rank);
-void session_post_up(struct world_comm *comm, uint32_t rank, uint32_t hop, const struct world_message *message);
-void session_post_down(struct world_comm *comm, uint32_t rank, uint32_t hop, const struct world_message *message);
-void session_arrive(struct world_comm *comm, uint32_t rank, uint32_t where);
-void session_rejoin(struct world_comm *comm, uint32_t rank, uint32_t epoch);
+void session_connected(struct world_comm *comm, uint32_t rank);
+void session_move(struct world_comm *comm, uint32_t rank);
+void session_lost(struct world_comm *comm, uint32_t rank, bool stood); /* or was refused */
+void session_rejoin(struct world_comm *comm, uint32_t rank, uint32_t tries);
+void session_take(struct world_comm *comm, uint32_t rank, const struct trib_message *message);
 void session_idle(struct world_comm *comm, uint32_t rank);
 void session_close(struct world_comm *comm, uint32_t rank);
 void session_stall(struct world_comm *comm, uint32_t rank, const struct trib_event *event);
+void session_dispute(struct world_comm *comm, uint32_t rank, uint64_t sequence, uint32_t other);
+void session_abort(struct world_comm *comm, uint32_t rank);
 void session_leave(struct world_comm *comm, uint32_t rank);
 void session_crash(struct world_comm *comm, uint32_t rank);
-void session_take(struct world_comm *comm, uint32_t rank, const struct world_message *message);
+void session_hang_up(struct world_comm *comm, uint32_t rank);
 uint32_t session_switch(const struct world_comm *comm, uint32_t rank, uint32_t place); /* 1: its home, ... */
 uint32_t session_places(const struct world_comm *comm, uint32_t rank);                 /* switches on its way */
+uint32_t session_named(const char *text);                                              /* WORLD_NONE: no rank */
+void session_scheme(const struct world_comm *comm, char *name);                        /* 32 bytes */
 
-/* control.c: control planes of switches */
-void control_take(struct world_comm *comm, uint32_t rank, uint32_t place, const struct world_message *message);
-void control_restart(struct world_comm *comm, uint32_t at);
-void control_move(struct world_comm *comm); /* before the root restarts: what comes back is a star */
-void control_poll(struct world_comm *comm, uint32_t incarnation);
-void control_gather_timeout(struct world_comm *comm);
-bool control_is_missing(const struct world_comm *comm, uint32_t waiting, uint32_t rank, uint64_t sequence);
-void control_fail(struct world_comm *comm, enum comm_outcome outcome, uint32_t cause);
+/* plane.c */
+bool plane_is_missing(const struct world_comm *comm, uint32_t waiting, uint32_t rank, uint64_t sequence);
 
 /* work.c */
 void work_create(struct world_comm *comm);

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* control.h: the real control planes of a world's switches (src/control), and the connections to them. A connection is
+ * two streams of encoded messages, ordered and reliable, each message with a delay. Its upper end is a session of a
+ * control plane; its lower end is a rank (session.c) or a link of the relay below. Read next: control.c, plane.c. */
+#ifndef TRIB_TESTS_WORLD_CONTROL_H
+#define TRIB_TESTS_WORLD_CONTROL_H
+
+#include "control/relay/relay.h"
+
+struct world;
+struct world_comm;
+struct world_event;
+
+#define CONTROL_JOB "job "                /* and the communicator's index */
+#define CONTROL_TIME UINT64_C(1000000000) /* of control planes, at the world's 0: their 0 means never */
+
+enum { CONTROL_UP = 0, CONTROL_DOWN = 1 };
+
+/* One message on its way. */
+struct world_letter {
+    struct world_letter *next;
+    uint32_t len; /* 0: the end of the connection */
+    uint8_t bytes[];
+};
+
+struct world_stream {
+    struct world_letter *first, *last;
+    uint64_t last_ns; /* when the latest arrives */
+    bool has_ended;   /* nothing more is sent */
+    bool is_deaf;     /* and nothing more is heard at its far end */
+};
+
+struct world_wire {
+    struct trib_session session; /* at the upper end; first: it is found by a cast */
+    struct world *world;
+    struct world_comm *comm; /* of a rank */
+    uint32_t rank;
+    uint32_t index;
+    uint32_t events; /* that name it */
+    uint16_t above, below;
+    bool is_of_rank;
+    bool is_connected;
+    struct world_stream stream[2];
+    struct trib_link link; /* last: a rank's wire has none */
+};
+
+/* What a switch's control plane is, and its data plane as that sees it. */
+struct world_plane {
+    struct world *world;
+    uint32_t at;
+    struct trib_server_config config;
+    struct trib_jobs jobs;
+    struct trib_relay relay;
+    uint64_t timer_ns;         /* the TIMER that counts */
+    uint64_t closed;           /* jobs that all ranks had closed, as last seen */
+    struct world_comm *served; /* whose message is being handled */
+    uint32_t drawn;            /* numbers, since then */
+};
+
+/* control.c */
+void control_begin(struct world *world);
+void control_end(struct world *world);
+void control_connect(struct world_comm *comm, uint32_t rank);
+void control_send(struct world_wire *wire, const struct trib_message *message); /* up, of a rank */
+void control_hang_up(struct world_wire *wire);                                  /* the rank's end */
+void control_arrive(struct world *world, const struct world_event *event);
+void control_timeout(struct world *world, const struct world_event *event);
+void control_mismatch(struct world_comm *comm, uint32_t at, uint64_t sequence, const uint32_t rank[2]);
+void control_restart(struct world *world, uint32_t at);
+void control_move(struct world *world); /* before the root restarts: what comes back is a star */
+const struct trib_job *control_job(const struct world_comm *comm, uint32_t at); /* NULL: none */
+
+/* plane.c: the verbs of a switch's data plane */
+struct trib_data_plane plane_verbs(struct world_plane *plane);
+void plane_close(struct world_comm *comm, uint32_t at);
+
+/* check_control.c: invariants of control planes, by their numbers */
+void check_opening(struct world_comm *comm, uint32_t at, const struct trib_opening *opening);
+void check_incarnation(struct world_comm *comm, uint32_t boot);
+void check_told(struct world_comm *comm, uint32_t rank, const struct trib_message *message); /* by the root */
+void check_heard(struct world_comm *comm, uint32_t rank, const struct trib_message *message);
+void check_plane(const struct world_plane *plane);
+void check_left(struct world *world);
+
+#endif
