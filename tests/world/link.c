@@ -188,6 +188,17 @@ static uint32_t elsewhere(const struct world *world, uint32_t index, const struc
     return other->members[unit->at].units[unit->root % other->set.session.roots];
 }
 
+/* What has its address now, or will, is another place of the communicator that sent it: no network does that. */
+static bool is_misled(const struct world *world, uint32_t to, uint32_t was_to)
+{
+    bool is_misled = false;
+
+    for (uint32_t heir = to; heir != 0; heir = world->units[heir].heir) {
+        is_misled = is_misled || (world->units[heir].comm == world->units[was_to].comm && heir != was_to);
+    }
+    return is_misled;
+}
+
 static void replay(struct world *world)
 {
     uint32_t at = (uint32_t)world_below(world, 64);
@@ -203,7 +214,7 @@ static void replay(struct world *world)
         to = elsewhere(world, to, other);
         world->report->crossed += world->units[to].comm == other && world->units[world->old_to[at]].comm != other;
     }
-    if (world->units[from].comm != world->units[to].comm) {
+    if (world->units[from].comm != world->units[to].comm || is_misled(world, to, world->old_to[at])) {
         return;
     }
     world->report->replayed++;
