@@ -274,6 +274,23 @@ void check_plane(const struct world_plane *plane)
     }
 }
 
+/* Ranks that say different settings have never been summed together, and if nothing else happens all are told soon. */
+void check_differ(struct world_comm *comm)
+{
+    if (comm->set.skew != WORLD_SKEW_JOIN) {
+        return;
+    }
+    for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
+        const struct comm_rank *r = &comm->ranks[rank];
+        bool is_told = r->state == RANK_FAILED && r->failure == TRIB_ERR_SETTINGS;
+        comm->world->report->differ += is_told && rank == 0;
+        if (comm->incarnation != 0 || (!is_told && comm->is_started && comm->machine_ns == 0 && comm->crash_ns == 0)) {
+            world_fail(comm->world, WORLD_CHECK_CONTROL, "settings differ, and rank %u of communicator %u is not told",
+                       rank, comm->index);
+        }
+    }
+}
+
 /* At the end of the world. */
 void check_left(struct world *world)
 {

@@ -154,6 +154,7 @@ void comm_end(struct world_comm *comm)
 {
     struct world *world = comm->world;
 
+    check_differ(comm);
     for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
         comm_has_error(comm, rank, WORLD_NONE);
     }

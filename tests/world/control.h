@@ -80,6 +80,7 @@ void check_incarnation(struct world_comm *comm, uint32_t boot);
 void check_told(struct world_comm *comm, uint32_t rank, const struct trib_message *message); /* by the root */
 void check_heard(struct world_comm *comm, uint32_t rank, const struct trib_message *message);
 void check_plane(const struct world_plane *plane);
+void check_differ(struct world_comm *comm);
 void check_left(struct world *world);
 
 #endif

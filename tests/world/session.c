@@ -94,6 +94,18 @@ static void bring_grant(struct world_comm *comm, uint32_t rank)
     r->was_running = comm->set.was_ready;
 }
 
+/* What no rank but one says. */
+static void skew(struct trib_settings *settings, uint64_t dice)
+{
+    if (dice % 3 == 0) {
+        settings->payload += TRIB_PAYLOAD_ALIGN;
+    } else if (dice % 3 == 1) {
+        settings->window++;
+    } else {
+        settings->gradient_bytes = 1;
+    }
+}
+
 static void send_join(struct world_comm *comm, uint32_t rank)
 {
     struct comm_rank *r = &comm->ranks[rank];
@@ -115,6 +127,9 @@ static void send_join(struct world_comm *comm, uint32_t rank)
     message.join.settings.payload = s->payload;
     message.join.settings.window = comm->set.window * (TRIB_HEADER_SIZE + s->payload);
     message.join.settings.wire = (uint8_t)s->wire;
+    if (comm->set.skew == WORLD_SKEW_JOIN && rank == comm->set.skewed_rank) {
+        skew(&message.join.settings, s->salt);
+    }
     message.join.known = r->grant;
     message.join.was_ready = r->was_running;
     say(comm, rank, &message);
@@ -283,6 +298,7 @@ static void take_fail(struct world_comm *comm, uint32_t rank, const struct trib_
         world_fail(comm->world, WORLD_CHECK_ERROR, "rank %u of communicator %u: %s", rank, comm->index,
                    message->fail.text);
     }
+    comm->ranks[rank].failure = status;
     comm_has_error(comm, rank, session_named(message->fail.text));
 }
 

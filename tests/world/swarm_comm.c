@@ -119,6 +119,9 @@ static void draw_hostility(struct comm_settings *set, struct trib_prng *prng)
     if (set->hostility == WORLD_PEACE && set->session.ranks > 1 && swarm_one_in(prng, 16)) {
         set->skew = (enum world_skew)swarm_between(prng, 1, WORLD_SKEW_COUNT - 1);
         set->skewed_rank = (uint32_t)trib_prng_below(prng, set->session.ranks);
+        if (set->skew == WORLD_SKEW_JOIN && set->is_return) { /* one is the stranger, or all others: they wait long */
+            set->skew = WORLD_SKEW_WINDOW;
+        }
     } else if (set->hostility == WORLD_PEACE && set->session.ranks > 1 && set->closes && swarm_one_in(prng, 12)) {
         set->early_rank = (uint32_t)trib_prng_below(prng, set->session.ranks);
         set->early_ops = (uint32_t)swarm_between(prng, 1, set->op_count - 1);

@@ -136,6 +136,7 @@ static void skew(const struct world_comm *comm, struct trib_worker_config *confi
     case WORLD_SKEW_GENERATION:
         s->generation ^= 1;
         return;
+    case WORLD_SKEW_JOIN:
     case WORLD_SKEW_NONE:
     case WORLD_SKEW_COUNT:
         return;

@@ -112,6 +112,7 @@ enum world_skew {
     WORLD_SKEW_RANKS,
     WORLD_SKEW_SALT,
     WORLD_SKEW_GENERATION,
+    WORLD_SKEW_JOIN, /* and says so: the control plane sees it */
     WORLD_SKEW_COUNT
 };
 
@@ -356,6 +357,7 @@ struct comm_rank {
     enum rank_state state;
     uint32_t submitted, due, done; /* operations */
     uint32_t cause;                /* FAILED: the rank that the error names */
+    int32_t failure;               /* and its status; 0: it has none */
     uint8_t *bent;                 /* results with a wrong lane, by sequence mod 256 */
     /* its side of the session */
     struct world_wire *wire; /* NULL: none */
@@ -493,6 +495,7 @@ struct world_comm {
     X(weighted, "communicators whose roots have weights")  \
     X(skewed, "communicators with skewed settings")        \
     X(skewed_done, "of them: completed")                   \
+    X(differ, "of them: told by the control plane")        \
     X(boot_events, "boot events")                          \
     X(stall_events, "stall events")                        \
     X(mismatch_events, "mismatch events")                  \
