@@ -139,6 +139,17 @@ static void go_away(struct world *world)
 
 /* ---- ranks ---- */
 
+/* Another one has its id by now, or waits for it. */
+static bool has_heir(const struct world *world, const struct world_comm *before)
+{
+    for (uint32_t i = before->index + 1; i < world->comm_count; i++) {
+        if (world->comms[i]->set.session.communicator == before->set.session.communicator) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The same job again, on the same machines with the same ports: under another id, or as the next generation. */
 static void start_again(struct world *world, struct world_comm *before)
 {
@@ -150,7 +161,7 @@ static void start_again(struct world *world, struct world_comm *before)
     }
     comm_draw(world, old->ranks, &set);
     set.budget /= 2;
-    if (world_below(world, 2) == 0) {
+    if (world_below(world, 2) == 0 && !has_heir(world, before)) {
         set.session.communicator = old->communicator;
         set.session.generation = (uint16_t)(old->generation == UINT16_MAX ? 1 : old->generation + 1);
         set.is_return = true; /* no control plane draws it */
