@@ -66,7 +66,7 @@ void check_opening(struct world_comm *comm, uint32_t at, const struct trib_openi
     char scheme[32];
 
     session_scheme(comm, scheme);
-    if (comm->members[at].is_open || world_has_peers(world)) {
+    if (unit_of_switch(comm, at, opening->is_one ? opening->root : 0)->is_open || world_has_peers(world)) {
         world_fail(world, WORLD_CHECK_CONTROL, "C-2: communicator %u is opened twice at switch %u", comm->index, at);
     } else if (!is_session(comm, &opening->session) || strcmp(opening->scheme, scheme) != 0 ||
                opening->ranks != comm->set.session.ranks || (opening->parent != NULL) != (at != 0)) {
@@ -95,8 +95,28 @@ static bool has_closed(const struct comm_rank *r)
     return r->is_closing || r->state == RANK_LEFT;
 }
 
+/* Where ranks' processes are the roots: each is open, or its rank has gone. */
+static void check_own_roots(struct world_comm *comm, uint32_t boot)
+{
+    const struct trib_job *job = control_job(comm, 0);
+
+    for (uint32_t root = 0; root < comm->set.session.roots && comm->world->is_moved && job != NULL; root++) {
+        uint32_t rank = job->placement[job->root[root].placement].rank;
+        const struct comm_rank *owner = &comm->ranks[rank];
+        bool is_open = unit_of_switch(comm, 0, root)->is_open && comm->members[0].boot == boot &&
+                       comm->members[0].owners[root] == rank + 1U;
+        if (!is_open && owner->wire != NULL) {
+            world_fail(comm->world, WORLD_CHECK_CONTROL, "C-2: READY of communicator %u, and root %u is not open",
+                       comm->index, root);
+        }
+    }
+}
+
 static void check_ready(struct world_comm *comm, const struct trib_message *message)
 {
+    if (!world_has_peers(comm->world)) {
+        check_own_roots(comm, message->ready.boot);
+    }
     for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
         const struct comm_rank *r = &comm->ranks[rank];
         if (r->registered_boot != message->ready.boot && !has_closed(r)) {
@@ -252,6 +272,9 @@ void check_plane(const struct world_plane *plane)
     uint64_t bytes = 0;
     bool has_promise = true;
 
+    if (plane->at == 0 && world->is_moved) {
+        return; /* ranks' processes have the nodes */
+    }
     for (uint32_t i = 0; i < world->comm_count; i++) {
         struct world_comm *comm = world->comms[i];
         const struct comm_member *member = &comm->members[plane->at];

@@ -37,7 +37,7 @@ static void make_units(struct world_comm *comm)
         if (comm->shapes[at].rank_count == 0) {
             continue;
         }
-        member->marks = world_zeroed(comm->set.session.ranks, sizeof *member->marks);
+        member->marks = world_zeroed((size_t)comm->set.session.ranks * comm->set.session.roots, sizeof *member->marks);
         member->units = world_zeroed(comm->set.session.roots, sizeof *member->units);
         for (uint32_t root = 0; root < comm->set.session.roots && !world_has_peers(world); root++) {
             uint32_t unit = unit_create(comm, false);
@@ -121,6 +121,9 @@ void comm_start(struct world_comm *comm)
         return;
     }
     comm->is_started = true;
+    if (comm->world->is_moved && comm->set.skew != WORLD_SKEW_JOIN) {
+        comm->set.is_return = true; /* what is new there has other roots */
+    }
     for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
         unit_open_worker(comm, rank);
         session_begin(comm, rank);
@@ -227,6 +230,7 @@ void comm_free(struct world_comm *comm)
     for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
         unit_close(world, unit_of_rank(comm, rank));
         free(comm->ranks[rank].bent);
+        own_root_end(comm, rank);
     }
     for (uint32_t at = 0; at < world->switch_count; at++) {
         for (uint32_t root = 0; root < comm->set.session.roots && comm->shapes[at].rank_count != 0; root++) {

@@ -639,6 +639,8 @@ void control_move(struct world *world)
     for (uint32_t at = 1; at < world->switch_count; at++) {
         control_restart(world, at);
     }
+    world->is_moved = !world->scheme->has_quorum; /* else a switch takes its place */
+    world->planes[0].config.shards = world->is_moved ? 0 : WORLD_ROOTS_MAX;
     for (uint32_t i = 0; i < world->comm_count; i++) {
         struct world_comm *comm = world->comms[i];
         world->report->moved += comm->is_started && comm->control != CONTROL_ENDED && comm->depth > 1;

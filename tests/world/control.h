@@ -73,6 +73,9 @@ const struct trib_job *control_job(const struct world_comm *comm, uint32_t at); 
 /* plane.c: the verbs of a switch's data plane */
 struct trib_data_plane plane_verbs(struct world_plane *plane);
 void plane_close(struct world_comm *comm, uint32_t at);
+void plane_forget_marks(struct world_comm *comm, uint32_t at, uint32_t root);
+void plane_join(struct world_comm *comm, uint32_t at, uint32_t root, uint32_t rank, uint64_t mark);
+uint32_t plane_missing(const struct world_comm *comm, uint32_t at, uint64_t sequence, uint16_t *ranks, uint32_t max);
 
 /* check_control.c: invariants of control planes, by their numbers */
 void check_opening(struct world_comm *comm, uint32_t at, const struct trib_opening *opening);

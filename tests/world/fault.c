@@ -79,6 +79,9 @@ static void restart(struct world *world)
     uint32_t at = any_switch(world);
     struct world_switch *s = &world->switches[at];
 
+    if (at == 0 && world->is_moved) {
+        return; /* there is none: a rank's process that ends is that rank's death */
+    }
     world->report->restarts += at == 0;
     world->report->inner_restarts += at != 0;
     s->life++;
@@ -161,7 +164,7 @@ static void start_again(struct world *world, struct world_comm *before)
     }
     comm_draw(world, old->ranks, &set);
     set.budget /= 2;
-    if (world_below(world, 2) == 0 && !has_heir(world, before)) {
+    if (world_below(world, 2) == 0 && !has_heir(world, before) && set.skew != WORLD_SKEW_JOIN) {
         set.session.communicator = old->communicator;
         set.session.generation = (uint16_t)(old->generation == UINT16_MAX ? 1 : old->generation + 1);
         set.is_return = true; /* no control plane draws it */
@@ -205,6 +208,11 @@ static void stop(struct world_comm *comm, uint32_t rank)
     }
     world->report->stops++;
     unit_pause(world, comm->ranks[rank].unit, until);
+    for (uint32_t root = 0; root < comm->set.session.roots; root++) {
+        if (comm->members[0].owners[root] == rank + 1) {
+            unit_pause(world, comm->members[0].units[root], until);
+        }
+    }
     comm_disturbed(comm, until);
     comm->machine_ns = until + RETURN_NS > comm->machine_ns ? until + RETURN_NS : comm->machine_ns;
 }

@@ -34,6 +34,15 @@ static size_t slot_bytes(void *owner, const struct trib_opening *opening)
     return bytes;
 }
 
+void plane_forget_marks(struct world_comm *comm, uint32_t at, uint32_t root)
+{
+    uint32_t ranks = comm->set.session.ranks;
+    struct comm_member *member = &comm->members[at];
+
+    memset(&member->registered[root], 0, sizeof member->registered[root]);
+    memset(member->marks + root * ranks, 0, ranks * sizeof *member->marks);
+}
+
 static enum trib_status open_units(void *owner, const struct trib_opening *opening)
 {
     const struct world_plane *plane = owner;
@@ -46,9 +55,8 @@ static enum trib_status open_units(void *owner, const struct trib_opening *openi
     }
     member->boot = opening->boot;
     member->answer_ns = 0;
-    memset(&member->registered, 0, sizeof member->registered);
-    memset(member->marks, 0, comm->set.session.ranks * sizeof *member->marks);
     for (uint32_t root = 0; root < comm->set.session.roots; root++) {
+        plane_forget_marks(comm, plane->at, root);
         unit_open_switch(comm, plane->at, root);
     }
     member->is_open = true;
@@ -61,6 +69,7 @@ void plane_close(struct world_comm *comm, uint32_t at)
         unit_close(comm->world, unit_of_switch(comm, at, root));
     }
     comm->members[at].is_open = false;
+    memset(comm->members[at].owners, 0, sizeof comm->members[at].owners);
 }
 
 static void close_units(void *owner, uint32_t communicator)
@@ -96,45 +105,47 @@ static void share_mark(struct world_comm *comm, uint32_t at, uint32_t root)
 }
 
 /* A child joins with the lowest mark of its ranks, when all of them have registered. */
-static void join_child(struct world_comm *comm, uint32_t at, uint32_t node, uint32_t number)
+static void join_child(struct world_comm *comm, uint32_t at, uint32_t root, uint32_t node, uint32_t number)
 {
     const struct comm_member *member = &comm->members[at];
+    const uint64_t *marks = member->marks + root * comm->set.session.ranks;
     const struct shape_child *child = &comm->shapes[at].nodes[node].children[number];
     uint64_t lowest = UINT64_MAX;
 
     for (uint32_t rank = rank_set_next(&child->ranks, 0); rank != WORLD_NONE;
          rank = rank_set_next(&child->ranks, rank + 1)) {
-        if (!rank_set_has(&member->registered, rank)) {
+        if (!rank_set_has(&member->registered[root], rank)) {
             return;
         }
-        lowest = member->marks[rank] < lowest ? member->marks[rank] : lowest;
+        lowest = marks[rank] < lowest ? marks[rank] : lowest;
     }
-    for (uint32_t root = 0; root < comm->set.session.roots; root++) {
-        comm->world->scheme->switch_node->join(unit_of_switch(comm, at, root)->nodes[node].memory, number, lowest);
-        wake(comm, at, root);
+    comm->world->scheme->switch_node->join(unit_of_switch(comm, at, root)->nodes[node].memory, number, lowest);
+    wake(comm, at, root);
+}
+
+void plane_join(struct world_comm *comm, uint32_t at, uint32_t root, uint32_t rank, uint64_t mark)
+{
+    struct comm_member *member = &comm->members[at];
+    const struct shape_node *nodes = comm->shapes[at].nodes;
+    struct shape_place place = shape_place_at(comm, rank, at);
+    uint64_t *marks = member->marks + root * comm->set.session.ranks;
+
+    rank_set_add(&member->registered[root], rank);
+    marks[rank] = mark > marks[rank] ? mark : marks[rank];
+    for (uint32_t node = place.node; node != WORLD_NONE;
+         place.child = (uint16_t)nodes[node].number, node = nodes[node].parent) {
+        join_child(comm, at, root, node, place.child);
     }
+    share_mark(comm, at, root);
 }
 
 static void join(void *owner, uint32_t communicator, uint32_t rank, uint64_t mark)
 {
     const struct world_plane *plane = owner;
-    uint32_t at = plane->at;
     struct world_comm *comm = find_comm(plane, communicator);
 
-    if (comm == NULL) {
-        return;
-    }
-    struct comm_member *member = &comm->members[at];
-    const struct shape_node *nodes = comm->shapes[at].nodes;
-    struct shape_place place = shape_place_at(comm, rank, at);
-    rank_set_add(&member->registered, rank);
-    member->marks[rank] = mark > member->marks[rank] ? mark : member->marks[rank];
-    for (uint32_t node = place.node; node != WORLD_NONE;
-         place.child = (uint16_t)nodes[node].number, node = nodes[node].parent) {
-        join_child(comm, at, node, place.child);
-    }
-    for (uint32_t root = 0; root < comm->set.session.roots; root++) {
-        share_mark(comm, at, root);
+    for (uint32_t root = 0; comm != NULL && root < comm->set.session.roots; root++) {
+        plane_join(comm, plane->at, root, rank, mark);
     }
 }
 
@@ -178,18 +189,24 @@ static bool lacks(const struct world_comm *comm, uint32_t rank, uint32_t at, uin
            comm->world->scheme->switch_node->missing_on(unit->nodes[place.node].memory, sequence) >> place.child & 1;
 }
 
-static uint32_t missing(void *owner, uint32_t communicator, uint64_t sequence, uint16_t *ranks, uint32_t max)
+uint32_t plane_missing(const struct world_comm *comm, uint32_t at, uint64_t sequence, uint16_t *ranks, uint32_t max)
 {
-    const struct world_plane *plane = owner;
-    const struct world_comm *comm = find_comm(plane, communicator);
     uint32_t count = 0;
 
-    for (uint32_t rank = 0; comm != NULL && rank < comm->set.session.ranks && count < max; rank++) {
-        if (rank_set_has(&comm->shapes[plane->at].ranks, rank) && lacks(comm, rank, plane->at, sequence)) {
+    for (uint32_t rank = 0; rank < comm->set.session.ranks && count < max; rank++) {
+        if (rank_set_has(&comm->shapes[at].ranks, rank) && lacks(comm, rank, at, sequence)) {
             ranks[count++] = (uint16_t)rank;
         }
     }
     return count;
+}
+
+static uint32_t missing(void *owner, uint32_t communicator, uint64_t sequence, uint16_t *ranks, uint32_t max)
+{
+    const struct world_plane *plane = owner;
+    const struct world_comm *comm = find_comm(plane, communicator);
+
+    return comm == NULL ? 0 : plane_missing(comm, plane->at, sequence, ranks, max);
 }
 
 /* Does the part of `rank` lack where `waiting` waits? Its own relays know for those below them; beyond, what comes from

@@ -13,7 +13,9 @@
 #define IDLE_NS (50 * WORLD_MS)
 #define RETRY_NS (50 * WORLD_MS)
 #define PORT 40000
-#define TOKEN UINT64_C(0x746f6b656e)
+#define ROOT_PORT 50000
+#define MEET_PORT 7480
+#define ROOT_LINGER_NS (60 * WORLD_S) /* of who may be needed as a root */
 
 uint32_t session_places(const struct world_comm *comm, uint32_t rank)
 {
@@ -53,7 +55,7 @@ void session_scheme(const struct world_comm *comm, char *name)
     }
 }
 
-static void say(struct world_comm *comm, uint32_t rank, const struct trib_message *message)
+void session_say(struct world_comm *comm, uint32_t rank, const struct trib_message *message)
 {
     if (comm->ranks[rank].wire != NULL && comm->ranks[rank].wire->is_connected) {
         control_send(comm->ranks[rank].wire, message);
@@ -68,7 +70,7 @@ static void tell_mark(struct world_comm *comm, uint32_t rank, enum trib_message_
                                          .mark = {.mark = node == NULL ? 0 : comm->world->scheme->worker->mark(node)}};
 
     r->told = message.mark.mark;
-    say(comm, rank, &message);
+    session_say(comm, rank, &message);
 }
 
 /* The grant of a time before this world. */
@@ -79,8 +81,8 @@ static void bring_grant(struct world_comm *comm, uint32_t rank)
 
     r->grant = (struct trib_grant){
         .salt = s->salt,
-        .token = trib_mix64(s->salt ^ TOKEN),
-        .key = trib_mix64(s->salt + TOKEN),
+        .token = trib_mix64(s->salt ^ 1), /* as control planes draw them in worlds */
+        .key = trib_mix64(s->salt ^ 2),
         .communicator = s->communicator,
         .boot = (uint32_t)trib_mix64(s->salt) | 1,
         .roots = s->roots,
@@ -103,6 +105,20 @@ static void skew(struct trib_settings *settings, uint64_t dice)
         settings->window++;
     } else {
         settings->gradient_bytes = 1;
+    }
+}
+
+/* Where ranks' processes are the roots, some offer none. */
+static void offer_root(const struct world_comm *comm, uint32_t rank, struct trib_message *join)
+{
+    bool is_moved = comm->world->is_moved;
+    bool offers = rank == 0 || (comm->set.session.salt + rank) % 3 != 0;
+
+    join->join.settings.fallback = !world_has_peers(comm->world) && !comm_has_quorum(comm);
+    join->join.meet_port = rank == 0 && join->join.settings.fallback && !is_moved ? MEET_PORT : 0;
+    if (is_moved && offers) {
+        join->join.root_port = ROOT_PORT;
+        join->join.room = UINT32_MAX;
     }
 }
 
@@ -130,9 +146,10 @@ static void send_join(struct world_comm *comm, uint32_t rank)
     if (comm->set.skew == WORLD_SKEW_JOIN && rank == comm->set.skewed_rank) {
         skew(&message.join.settings, s->salt);
     }
+    offer_root(comm, rank, &message);
     message.join.known = r->grant;
     message.join.was_ready = r->was_running;
-    say(comm, rank, &message);
+    session_say(comm, rank, &message);
 }
 
 /* ---- joining ---- */
@@ -174,6 +191,7 @@ void session_lost(struct world_comm *comm, uint32_t rank, bool stood)
     struct comm_rank *r = &comm->ranks[rank];
 
     r->wire = NULL;
+    own_root_end(comm, rank);
     if (is_over(r)) {
         return;
     }
@@ -191,22 +209,29 @@ void session_move(struct world_comm *comm, uint32_t rank)
 }
 
 /* It looks for the others elsewhere, with all of its grant but what was that switch's own. */
-static void keep_grant(struct comm_rank *r)
+static void keep_grant(struct world_comm *comm, uint32_t rank)
 {
-    if (r->is_moving) {
-        r->grant.group = 0;
-        r->grant.group_port = 0;
-        r->is_multicast = false;
-        r->is_moving = false;
+    struct comm_rank *r = &comm->ranks[rank];
+
+    if (!r->is_moving) {
+        return;
     }
+    if (r->grant.communicator == 0 &&
+        comm->set.skew != WORLD_SKEW_JOIN) { /* the others may have it, and another control plane may deal otherwise */
+        bring_grant(comm, rank);
+    }
+    r->grant.group = 0;
+    r->grant.group_port = 0;
+    r->is_multicast = false;
+    r->is_moving = false;
 }
 
 void session_rejoin(struct world_comm *comm, uint32_t rank, uint32_t tries)
 {
-    struct comm_rank *r = &comm->ranks[rank];
+    const struct comm_rank *r = &comm->ranks[rank];
 
     if (r->state == RANK_JOINING && r->wire == NULL && (r->tries & 0xffff) == tries) {
-        keep_grant(r);
+        keep_grant(comm, rank);
         control_connect(comm, rank);
     }
 }
@@ -215,6 +240,7 @@ void session_hang_up(struct world_comm *comm, uint32_t rank)
 {
     struct comm_rank *r = &comm->ranks[rank];
 
+    own_root_end(comm, rank);
     if (r->wire != NULL) {
         control_hang_up(r->wire);
         r->wire = NULL;
@@ -233,7 +259,7 @@ static void take_welcome(struct world_comm *comm, uint32_t rank, const struct tr
     r->state = RANK_WELCOME;
     r->grant = message->welcome.grant;
     if (!r->was_running || !world_has_peers(comm->world)) {
-        say(comm, rank, &paths);
+        session_say(comm, rank, &paths);
     }
     r->registered_boot = r->grant.boot;
     tell_mark(comm, rank, TRIB_MESSAGE_REGISTER);
@@ -302,6 +328,17 @@ static void take_fail(struct world_comm *comm, uint32_t rank, const struct trib_
     comm_has_error(comm, rank, session_named(message->fail.text));
 }
 
+/* Its process is to be a root, or is asked as one. */
+static void take_root(struct world_comm *comm, uint32_t rank, const struct trib_message *message)
+{
+    struct trib_message answer;
+
+    own_root_take(comm, rank, message, &answer);
+    if (answer.kind != TRIB_MESSAGE_NONE) {
+        session_say(comm, rank, &answer);
+    }
+}
+
 static void describe(struct world_comm *comm, uint32_t rank, uint64_t sequence)
 {
     struct trib_message answer = {.kind = TRIB_MESSAGE_OPERATION,
@@ -312,7 +349,7 @@ static void describe(struct world_comm *comm, uint32_t rank, uint64_t sequence)
     if (comm->world->scheme->worker->describe(worker_node(comm, rank), sequence, &operation, &number)) {
         (void)snprintf(answer.operation.text, sizeof answer.operation.text, "operation %" PRIu64, number);
     }
-    say(comm, rank, &answer);
+    session_say(comm, rank, &answer);
 }
 
 void session_take(struct world_comm *comm, uint32_t rank, const struct trib_message *message)
@@ -353,6 +390,17 @@ void session_take(struct world_comm *comm, uint32_t rank, const struct trib_mess
     case TRIB_MESSAGE_FAIL:
         take_fail(comm, rank, message);
         return;
+    case TRIB_MESSAGE_ROOT_OPEN:
+    case TRIB_MESSAGE_ROOT_CHILD:
+    case TRIB_MESSAGE_ROOT_JOIN:
+    case TRIB_MESSAGE_ROOT_MISSING:
+        take_root(comm, rank, message);
+        return;
+    case TRIB_MESSAGE_GONE:
+        if (world->is_moved) { /* a rank has closed, and nobody lacks anything */
+            return;
+        }
+        /* fall through */
     default:
         world_fail(world, WORLD_CHECK_CONTROL, "rank %u hears %s", rank, trib_message_name(message->kind));
         return;
@@ -385,7 +433,7 @@ void session_stall(struct world_comm *comm, uint32_t rank, const struct trib_eve
         .stall = {.sequence = event->sequence, .since_ms = (uint32_t)(since_ns / WORLD_MS)}};
 
     if (r->state == RANK_RUNNING) {
-        say(comm, rank, &message);
+        session_say(comm, rank, &message);
     }
 }
 
@@ -396,7 +444,7 @@ void session_dispute(struct world_comm *comm, uint32_t rank, uint64_t sequence, 
                                          .dispute = {.sequence = sequence, .rank = {other, rank}}};
 
     if (comm->ranks[rank].state == RANK_RUNNING) {
-        say(comm, rank, &message);
+        session_say(comm, rank, &message);
     }
 }
 
@@ -406,7 +454,7 @@ void session_abort(struct world_comm *comm, uint32_t rank)
     const struct trib_message message = {.kind = TRIB_MESSAGE_ABORT,
                                          .fail = {.status = TRIB_ERR_CHECK, .text = "its results are wrong"}};
 
-    say(comm, rank, &message);
+    session_say(comm, rank, &message);
     comm_has_error(comm, rank, WORLD_NONE);
 }
 
@@ -429,7 +477,13 @@ void session_close(struct world_comm *comm, uint32_t rank)
 /* It has waited long enough for the others. */
 void session_leave(struct world_comm *comm, uint32_t rank)
 {
-    if (!is_over(&comm->ranks[rank])) {
+    struct comm_rank *r = &comm->ranks[rank];
+
+    if (comm->world->is_moved && !r->lingers) {
+        r->lingers = true;
+        world_schedule(comm->world, comm->world->now_ns + ROOT_LINGER_NS,
+                       (struct world_event){.kind = WORLD_LEAVE, .a = comm->index, .b = rank});
+    } else if (!is_over(r)) {
         comm->world->report->lingered++;
         leave(comm, rank);
     }

@@ -213,6 +213,7 @@ void comm_draw_homes(struct world *world, struct world_comm *comm)
     for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
         uint64_t dice = world_below(world, 4);
         uint32_t home = dice < 2 ? favourites[dice] : (uint32_t)world_below(world, world->switch_count);
+        home = world->is_moved ? 0 : home;
         comm->ranks[rank].home = before != NULL && rank < before->set.session.ranks ? before->ranks[rank].home : home;
     }
 }

@@ -678,7 +678,11 @@ static void take_switch_event(struct world_unit *unit, uint32_t index, const str
         if (world->failed == WORLD_CHECK_NONE) {
             const uint32_t ranks[2] = {rank_set_next(&shape->children[event->child].ranks, 0),
                                        rank_set_next(&shape->children[event->other].ranks, 0)};
-            control_mismatch(comm, unit->at, event->sequence, ranks);
+            if (comm->members[0].owners[unit->root] != 0 && unit->at == 0) {
+                own_root_mismatch(comm, unit->root, event->sequence, ranks);
+            } else {
+                control_mismatch(comm, unit->at, event->sequence, ranks);
+            }
         }
     }
 }

@@ -360,13 +360,15 @@ struct comm_rank {
     int32_t failure;               /* and its status; 0: it has none */
     uint8_t *bent;                 /* results with a wrong lane, by sequence mod 256 */
     /* its side of the session */
-    struct world_wire *wire; /* NULL: none */
-    struct trib_grant grant; /* communicator 0: none yet */
+    struct world_wire *wire;         /* NULL: none */
+    struct world_own_root *own_root; /* NULL: none */
+    struct trib_grant grant;         /* communicator 0: none yet */
     uint32_t tries;
     bool is_closing;
     bool was_running;         /* READY has come with that grant */
     bool is_multicast;        /* and said so */
     bool is_moving;           /* from a switch that is gone for good */
+    bool lingers;             /* longer, as its process may be a root */
     uint64_t told;            /* the largest mark told in this session */
     uint64_t idle_ns;         /* since when nothing is under way */
     uint32_t registered_boot; /* the latest in which it has sent REGISTER */
@@ -378,10 +380,11 @@ struct comm_rank {
 struct comm_member {
     bool is_open;
     uint32_t boot;
-    uint64_t answer_ns;         /* the parent's answer to a probe of the path comes; 0: none is under way */
-    struct rank_set registered; /* as far as the data plane knows */
-    uint64_t *marks;            /* of each rank */
-    uint32_t *units;            /* one per root */
+    uint64_t answer_ns; /* the parent's answer to a probe of the path comes; 0: none is under way */
+    struct rank_set registered[WORLD_ROOTS_MAX]; /* as far as that root of the data plane knows */
+    uint64_t *marks;                             /* of each rank, root by root */
+    uint32_t *units;                             /* one per root */
+    uint32_t owners[WORLD_ROOTS_MAX];            /* 1 + the rank whose process is that root; 0: none */
 };
 
 enum control_state { CONTROL_GATHERING = 0, CONTROL_STARTING, CONTROL_RUNNING, CONTROL_ENDED };
@@ -484,6 +487,7 @@ struct world_comm {
     X(intruders, "communicators in another's place")       \
     X(lost_incarnations, "trees made anew")                \
     X(moved, "trees that became a star")                   \
+    X(own_roots, "roots in ranks' processes")              \
     X(closed, "communicators closed")                      \
     X(forsaken, "waited for a rank that has left")         \
     X(early, "ranks that closed early")                    \
@@ -571,6 +575,7 @@ struct world {
     uint64_t now_ns;
     uint64_t check_ns; /* when to look at the promises about time again */
     bool is_healed;
+    bool is_moved;    /* the switches are gone for good, and ranks' processes are the roots */
     bool is_farewell; /* that has happened: who comes back with something to do is stopped */
     struct world_event *heap;
     uint32_t heap_count, heap_capacity;
@@ -714,11 +719,18 @@ void session_dispute(struct world_comm *comm, uint32_t rank, uint64_t sequence, 
 void session_abort(struct world_comm *comm, uint32_t rank);
 void session_leave(struct world_comm *comm, uint32_t rank);
 void session_crash(struct world_comm *comm, uint32_t rank);
+void session_say(struct world_comm *comm, uint32_t rank, const struct trib_message *message);
 void session_hang_up(struct world_comm *comm, uint32_t rank);
 uint32_t session_switch(const struct world_comm *comm, uint32_t rank, uint32_t place); /* 1: its home, ... */
 uint32_t session_places(const struct world_comm *comm, uint32_t rank);                 /* switches on its way */
 uint32_t session_named(const char *text);                                              /* WORLD_NONE: no rank */
 void session_scheme(const struct world_comm *comm, char *name);                        /* 32 bytes */
+
+/* own_root.c: roots in ranks' processes */
+void own_root_take(struct world_comm *comm, uint32_t rank, const struct trib_message *message,
+                   struct trib_message *answer);
+void own_root_mismatch(struct world_comm *comm, uint32_t root, uint64_t sequence, const uint32_t rank[2]);
+void own_root_end(struct world_comm *comm, uint32_t rank);
 
 /* plane.c */
 bool plane_is_missing(const struct world_comm *comm, uint32_t waiting, uint32_t rank, uint64_t sequence);
