@@ -440,6 +440,57 @@ static void random__deaths_and_restarts(void **state)
     assert_true(survived > 300 && failed > 300);
 }
 
+/* A link up from a relay that has not heard WELCOME yet. NULL: there is none with this number. */
+static struct wire *find_link(struct world *world, uint64_t number)
+{
+    for (struct wire *wire = world->wires; wire; wire = wire->next) {
+        if (wire->below && wire->is_connected && !wire->link.job && !wire->is_deaf[UP] && number-- == 0) {
+            return wire;
+        }
+    }
+    return NULL;
+}
+
+/* All ranks come. When the job has them all, and their WELCOMEs are under way, one connection between two switches
+ * breaks, of which its upper end has not heard. */
+static bool join_and_cut(struct world *world, uint64_t number)
+{
+    for (uint32_t i = 0; i < world->ranks; i++) {
+        rank_connect(world, &world->rank[i]);
+    }
+    while (!world->node[0].jobs.first || world->node[0].jobs.first->state != TRIB_JOB_STARTING) {
+        assert_true(move_one(world));
+    }
+    struct wire *wire = find_link(world, number);
+    if (wire) {
+        wire->is_deaf[UP] = wire->has_ended[UP] = true;
+        trib_relay_lost(&wire->below->jobs, &wire->link, "connection reset", false, world->now_ns);
+    }
+    tick(world, TRIB_SECOND_NS);
+    return wire != NULL;
+}
+
+/* Its rank comes again, with no grant or with one of before the root restarted: its old session is dead, and nobody is
+ * refused. */
+static void lost__one_link_before_its_WELCOME(void **state)
+{
+    (void)state;
+    uint32_t cuts = 0;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct world world;
+        tree_make(&world, seed, 8);
+        cuts += join_and_cut(&world, seed % 8);
+        assert_true(all_are_back(&world));
+        node_kill(&world.node[0], false);
+        settle(&world);
+        node_restart(&world.node[0]);
+        cuts += join_and_cut(&world, seed / 3 % 8);
+        assert_true(all_are_back(&world));
+        world_end(&world);
+    }
+    assert_true(cuts > SEEDS);
+}
+
 int main(void)
 {
     trib_log_set_default(TRIB_LOG_NONE); /* thousands of jobs end here, as they should */
@@ -455,6 +506,7 @@ int main(void)
         cmocka_unit_test(lost__without_a_word_of_its_kernel),
         cmocka_unit_test(lost__without_a_word_while_ranks_join),
         cmocka_unit_test(lost__without_a_word_and_launched_anew),
+        cmocka_unit_test(lost__one_link_before_its_WELCOME),
         cmocka_unit_test(join__relays_that_look_alike_are_named),
         cmocka_unit_test(stop__of_a_relay_is_told_to_all),
         cmocka_unit_test(random__deaths_and_restarts),

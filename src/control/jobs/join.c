@@ -208,6 +208,13 @@ static bool is_leaving(const struct trib_job *job, const struct trib_message *me
            (rank->is_registered || rank->via == 0);
 }
 
+static void recall_for_way(struct trib_jobs *jobs, struct trib_job *job, uint32_t rank, uint64_t now_ns)
+{
+    char lost[sizeof job->lost];
+    (void)snprintf(lost, sizeof lost, "the way to rank %u (%s) is lost", rank, job->ranks[rank].name);
+    trib_job_recall(jobs, job, lost, now_ns);
+}
+
 /* The communicator's ranks are to come back, and this is one of them. A rank that knows the grant and comes while its
  * session still stands has lost that session, directly or with its relay, and no end of it was seen here: then all ranks
  * come back. But a JOIN of an incarnation before the running one was only under way for long. */
@@ -221,9 +228,7 @@ static bool is_expected(struct trib_jobs *jobs, const struct trib_message *messa
     bool is_stale = job->state == TRIB_JOB_RUNNING && message->join.known.boot != job->grant.boot;
     bool is_lost = (rank->via != 0) == (message->join.via != 0);
     if (job->state != TRIB_JOB_JOINING && !is_stale && rank->session && is_lost) {
-        char lost[sizeof job->lost];
-        (void)snprintf(lost, sizeof lost, "the way to rank %u (%s) is lost", message->join.rank, rank->name);
-        trib_job_recall(jobs, job, lost, now_ns);
+        recall_for_way(jobs, job, message->join.rank, now_ns);
         job = find_job(jobs, message); /* a dispute would have ended it */
     }
     return job && job->state == TRIB_JOB_JOINING;
@@ -705,6 +710,23 @@ static void dismiss_new(struct trib_jobs *jobs, struct trib_job *job)
     }
 }
 
+/* The WELCOMEs are under way, and a rank comes with what it had before, though its session stands: its own is lost, and
+ * all ranks come back. One that brings no grant is the same rank only if it comes over the same relay. */
+static bool has_lost_welcome(const struct trib_job *job, const struct trib_message *message)
+{
+    const struct trib_grant *known = &message->join.known;
+    if (job->state != TRIB_JOB_STARTING || strcmp(job->run, message->join.run) != 0 ||
+        message->join.rank >= job->settings.ranks || !job->ranks[message->join.rank].session) {
+        return false;
+    }
+    const struct trib_rank *rank = &job->ranks[message->join.rank];
+    if (known->communicator == 0) {
+        return rank->is_new && !job->was_running && is_again(rank, message);
+    }
+    return same_grant(&job->grant, known) && known->boot == rank->known_boot &&
+           (rank->via != 0) == (message->join.via != 0);
+}
+
 void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                    uint64_t now_ns)
 {
@@ -730,6 +752,10 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
     }
     uint32_t burials = 0;
     job = status == TRIB_OK ? find_job(jobs, message) : NULL; /* it may have ended */
+    if (job && has_lost_welcome(job, message)) {
+        recall_for_way(jobs, job, message->join.rank, now_ns);
+        job = find_job(jobs, message);
+    }
     if (job && job->state == TRIB_JOB_JOINING) {
         burials = bury_sessions(jobs, job, session, message);
         job = find_job(jobs, message);
