@@ -44,6 +44,12 @@ WORKER_RECEIVE = "src/schemes/switchml/switchml_worker_receive.c"
 WORKER_RECOVER = "src/schemes/switchml/switchml_worker_recover.c"
 WORKER_QUORUM = "src/schemes/switchml/switchml_worker_quorum.c"
 WORKER_PACE = "src/schemes/switchml/switchml_worker_pace.c"
+JOB = "src/control/jobs/job.c"
+JOBS = "src/control/jobs/jobs.c"
+MARKS = "src/control/jobs/marks.c"
+OPENING = "src/control/jobs/opening.c"
+RECALL = "src/control/jobs/recall.c"
+START = "src/control/jobs/start.c"
 SCALAR = "src/core/value_scalar.c"
 FLOW = "src/core/flow.c"
 ENGINE = "src/host/engine.c"
@@ -70,6 +76,7 @@ ONE_DIGEST_ONE_FORM = Never("operations of one digest have one form in it")
 MARKS_NOT_KEPT = Never("it does not keep whose parts came marked")
 
 NO_HOST = Never("its ranks are not on one host")
+NO_CONTROL = Never("it has no control plane")
 
 # Two fragments share a slot, and nobody looks which of them it holds.
 MIXED_FRAGMENTS = (
@@ -577,4 +584,53 @@ CANARIES = [
         "host-left-unnoticed", "I8", "who has closed is waited for",
         edits=((ENGINE, "    if (verdict != TRIB_HOST_WAITS || !has_left(host)) {", "    if (verdict != TRIB_HOST_WAITS || (!has_left(host) || true)) {"),),
         world=NO_HOST, search=NO_HOST, test="unit/test_host_steps"),
+
+    # ---- C-1 to C-22: control planes (tests/world/check_control.c) ----
+    Canary(
+        "control-slots-stay", "C-2", "a communicator ends at the control plane, and its slots stay open",
+        edits=((JOB, "        if (places->close) {", "        if (places->close && false) {"),),
+        world=("control",), search=NO_CONTROL, test="unit/test_relay_faults"),
+    Canary(
+        "control-ready-early", "C-3", "READY comes when one rank has registered",
+        edits=((START, "        if (!job->ranks[i].is_registered) {\n            return;", "        if (!job->ranks[0].is_registered) {\n            return;"),),
+        world=("control", "assert"), search=NO_CONTROL, test="unit/test_relay_faults"),
+    Canary(
+        "control-other-train", "C-4", "the slots are opened with another train than WELCOME says",
+        edits=((OPENING, "        .train = job->grant.train,", "        .train = job->grant.train + 1,"),),
+        world=("control",), search=NO_CONTROL, test="unit/test_roots"),
+    Canary(
+        "control-child-no-switch", "C-5", "a switch below is opened as if it was a rank",
+        edits=((OPENING, "        branch->is_switch = first->via != 0;", "        branch->is_switch = false;"),),
+        world=("control",), search=NO_CONTROL, test="unit/test_relay"),
+    Canary(
+        "control-same-boot", "C-6", "every incarnation has the same boot",
+        edits=((START, "    bool fresh = boot != 0 && boot != job->grant.boot;", "    bool fresh = true;"),
+               (START, "    for (uint32_t i = 0; fresh && i < job->settings.ranks; i++) {\n        fresh = job->ranks[i].known_boot != boot;\n    }\n", ""),
+               (RECALL, "    jobs->incarnation++;\n", "")),
+        world=("control", "assert"), search=NO_CONTROL, test="unit/test_relay_faults"),
+    Canary(
+        "control-switch-taken-for-rank", "C-7", "when a switch below is lost, a rank behind it is called dead",
+        edits=((JOBS, "    if (rank->via == 0 || job->state == TRIB_JOB_JOINING) {\n        trib_jobs_expel",
+                "    if (rank->via == 0 || true) {\n        trib_jobs_expel"),),
+        world=("control",), search=NO_CONTROL, test="unit/test_relay_faults"),
+    Canary(
+        "control-mark-believed", "C-11", "a rank that tells its mark hears it again as M",
+        edits=((MARKS, "    send_mark(jobs, rank, trib_job_places(jobs, job)->mark(jobs, job));", "    send_mark(jobs, rank, mark);"),),
+        world=("control",), search=NO_CONTROL, test="unit/test_server"),
+    Canary(
+        "control-closed-early", "C-12", "a rank that closes is let go although others lack what it has",
+        edits=((MARKS, "        if (rank->session && rank->is_closing && mark >= rank->mark) {", "        if (rank->session && rank->is_closing) {"),),
+        world=("control",), search=NO_CONTROL, test="unit/test_server"),
+    Canary(
+        "control-waits-for-ever", "C-13", "no time limits how long ranks are waited for after a recall",
+        edits=((RECALL, "    job->deadline_ns = now_ns + time_to_return(jobs, job);", "    (void)time_to_return(jobs, job);\n    job->deadline_ns = UINT64_MAX;"),),
+        world=("assert",), search=NO_CONTROL, test="unit/test_relay_faults"),
+    Canary(
+        "control-grant-drawn-again", "C-15", "ranks that come back get another train",
+        edits=((START, "        job->grant.boot = next_boot(jobs, job);", "        job->grant.boot = next_boot(jobs, job);\n        job->grant.train += job->is_return;"),),
+        world=("control",), search=NO_CONTROL, test="unit/test_relay"),
+    Canary(
+        "control-closed-stays", "C-19", "a communicator that all have closed stays known",
+        edits=((MARKS, "    jobs->stats.closed++;\n    trib_job_free(jobs, job);\n", "    jobs->stats.closed++;\n"),),
+        world=("control",), search=NO_CONTROL, test="unit/test_server"),
 ]

@@ -156,10 +156,10 @@ DRIVERS = [
         edits=((WORDS, "{\"MARK\", mark, {AFTER_REGISTER,", "{\"MARK\", mark, {AFTER_WELCOME,"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server_rules"),
     Canary(
-        "control-memory-kept", "I6", "what a job had is not given back when it ends",
+        "control-memory-kept", "C-14", "what a job had is not given back when it ends",
         edits=((JOB, "        jobs->memory_used -= job->slot_bytes;\n",
                 ""),),
-        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server"),
+        world=("control", "assert"), search=NO_DRIVER, test="unit/test_server"),
     Canary(
         "control-group-of-two", "I7", "two jobs get one multicast group",
         edits=((JOB_START, "        if (job != owner && job->grant.group == group) {",

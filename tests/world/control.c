@@ -599,6 +599,28 @@ static void cut_wires(struct world *world, uint32_t at)
     }
 }
 
+/* Of one connection between switches both ends hear the end, at times of their own. */
+uint32_t control_cut(struct world *world)
+{
+    struct world_wire *chosen = NULL;
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < world->wire_count; i++) {
+        struct world_wire *wire = world->wires[i];
+        bool stands = wire != NULL && !wire->is_of_rank && wire->is_connected && !wire->stream[CONTROL_UP].has_ended &&
+                      !wire->stream[CONTROL_DOWN].has_ended;
+        if (stands && world_below(world, ++count) == 0) {
+            chosen = wire;
+        }
+    }
+    if (chosen == NULL) {
+        return WORLD_NONE;
+    }
+    post(chosen, CONTROL_UP, NULL, world_below(world, NOTICE_NS));
+    post(chosen, CONTROL_DOWN, NULL, world_below(world, NOTICE_NS));
+    return chosen->below;
+}
+
 static void forget(struct world_plane *plane)
 {
     struct trib_job *next;

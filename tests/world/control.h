@@ -67,7 +67,8 @@ void control_arrive(struct world *world, const struct world_event *event);
 void control_timeout(struct world *world, const struct world_event *event);
 void control_mismatch(struct world_comm *comm, uint32_t at, uint64_t sequence, const uint32_t rank[2]);
 void control_restart(struct world *world, uint32_t at);
-void control_move(struct world *world); /* before the root restarts: what comes back is a star */
+uint32_t control_cut(struct world *world); /* the lower switch; WORLD_NONE: there is no connection to cut */
+void control_move(struct world *world);    /* before the root restarts: what comes back is a star */
 const struct trib_job *control_job(const struct world_comm *comm, uint32_t at); /* NULL: none */
 
 /* plane.c: the verbs of a switch's data plane */

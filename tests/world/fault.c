@@ -6,7 +6,7 @@
 #include "core/lane.h"
 #include "world.h"
 
-enum world_fault { FAULT_RESTART, FAULT_CRASH, FAULT_STOP_RANK, FAULT_STOP_SWITCH, FAULT_AWAY };
+enum world_fault { FAULT_RESTART, FAULT_CRASH, FAULT_STOP_RANK, FAULT_STOP_SWITCH, FAULT_AWAY, FAULT_CUT };
 
 #define DOWN_NS (300 * WORLD_MS)
 #define LONG_DOWN_NS (1200 * WORLD_MS) /* longer than ranks linger */
@@ -33,6 +33,7 @@ void fault_schedule(struct world *world)
     schedule(world, FAULT_STOP_RANK, set->stops);
     schedule(world, FAULT_STOP_SWITCH, set->stops / 2);
     schedule(world, FAULT_AWAY, set->aways);
+    schedule(world, FAULT_CUT, set->cuts);
 }
 
 static uint32_t any_switch(struct world *world)
@@ -137,6 +138,17 @@ static void go_away(struct world *world)
         world->report->aways++;
         world->switches[at].away_until_ns = until;
         mark_failing(world, at, until + RETURN_NS);
+    }
+}
+
+/* A connection between two switches ends, and both live. (That of a rank to its switch is the rank's life.) */
+static void cut(struct world *world)
+{
+    uint32_t at = control_cut(world);
+
+    if (at != WORLD_NONE) {
+        world->report->cuts++;
+        mark_failing(world, at, world->now_ns + RETURN_NS);
     }
 }
 
@@ -265,6 +277,9 @@ void fault_happen(struct world *world, uint32_t fault)
         return;
     case FAULT_AWAY:
         go_away(world);
+        return;
+    case FAULT_CUT:
+        cut(world);
         return;
     }
 }

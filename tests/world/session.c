@@ -169,8 +169,27 @@ static void tell_close(struct world_comm *comm, uint32_t rank)
     }
 }
 
+/* It looks for the others elsewhere, with all of its grant but what was that switch's own. */
+static void keep_grant(struct world_comm *comm, uint32_t rank)
+{
+    struct comm_rank *r = &comm->ranks[rank];
+
+    if (!r->is_moving) {
+        return;
+    }
+    if (r->grant.communicator == 0 &&
+        comm->set.skew != WORLD_SKEW_JOIN) { /* the others may have it, and another control plane may deal otherwise */
+        bring_grant(comm, rank);
+    }
+    r->grant.group = 0;
+    r->grant.group_port = 0;
+    r->is_multicast = false;
+    r->is_moving = false;
+}
+
 void session_connected(struct world_comm *comm, uint32_t rank)
 {
+    keep_grant(comm, rank);
     send_join(comm, rank);
     tell_close(comm, rank);
 }
@@ -208,30 +227,11 @@ void session_move(struct world_comm *comm, uint32_t rank)
     comm->ranks[rank].is_moving = comm->is_started;
 }
 
-/* It looks for the others elsewhere, with all of its grant but what was that switch's own. */
-static void keep_grant(struct world_comm *comm, uint32_t rank)
-{
-    struct comm_rank *r = &comm->ranks[rank];
-
-    if (!r->is_moving) {
-        return;
-    }
-    if (r->grant.communicator == 0 &&
-        comm->set.skew != WORLD_SKEW_JOIN) { /* the others may have it, and another control plane may deal otherwise */
-        bring_grant(comm, rank);
-    }
-    r->grant.group = 0;
-    r->grant.group_port = 0;
-    r->is_multicast = false;
-    r->is_moving = false;
-}
-
 void session_rejoin(struct world_comm *comm, uint32_t rank, uint32_t tries)
 {
     const struct comm_rank *r = &comm->ranks[rank];
 
     if (r->state == RANK_JOINING && r->wire == NULL && (r->tries & 0xffff) == tries) {
-        keep_grant(comm, rank);
         control_connect(comm, rank);
     }
 }

@@ -102,7 +102,7 @@ static void draw_clean(struct world_settings *set)
     set->loss = set->burst = set->duplicate = set->reorder = set->corrupt = set->truncate = set->partial = 0;
     set->spike = set->replay = set->pause = set->stall = set->congest = 0;
     set->inbox = UINT32_MAX;
-    set->restarts = set->crashes = set->stops = set->aways = 0;
+    set->restarts = set->crashes = set->stops = set->aways = set->cuts = 0;
     set->farewell = false;
     set->is_clean = true;
 }
@@ -122,6 +122,8 @@ void world_draw(struct world *world)
     if (world_has_caps(world)) {
         world->set.spare = swarm_one_in(&prng, 3) ? 0 : (uint32_t)swarm_logarithmic(&prng, 9);
     }
+    struct trib_prng own = {.state = world->seed}; /* all else stays as the seed had it */
+    world->set.cuts = world->switch_count > 1 ? some(&own, 3, 3) : 0;
     if (swarm_one_in(&prng, 10)) {
         draw_clean(&world->set);
     }

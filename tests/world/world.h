@@ -162,6 +162,7 @@ struct world_settings {
     uint32_t crashes;   /* of ranks */
     uint32_t stops;     /* of ranks or switches, for seconds (SIGSTOP) */
     uint32_t aways;     /* of a control plane, whose data plane goes on */
+    uint32_t cuts;      /* of connections between switches */
     uint32_t intruders; /* communicators that take the place of another at a restart */
     bool farewell;      /* a switch dies when a rank closes */
     bool is_clean;      /* no fault of any kind */
@@ -476,6 +477,7 @@ struct world_comm {
     X(stops, "ranks stopped")                              \
     X(switch_stops, "switches stopped")                    \
     X(aways, "control planes away")                        \
+    X(cuts, "connections of switches cut")                 \
     X(crashes, "ranks crashed")                            \
     X(deaths, "ranks whose death was known in time")       \
     X(successors, "communicators made anew")               \
