@@ -319,8 +319,13 @@ void check_left(struct world *world)
 {
     for (uint32_t i = 0; i < world->comm_count; i++) {
         const struct world_comm *comm = world->comms[i];
+        bool is_over = comm->control == CONTROL_ENDED;
+        for (uint32_t rank = 0, left = 0; rank < comm->set.session.ranks; rank++) {
+            left += comm->ranks[rank].state > RANK_RUNNING;
+            is_over = is_over || left == comm->set.session.ranks;
+        }
         for (uint32_t at = 0; at < world->switch_count && comm->is_started; at++) {
-            if (comm->control == CONTROL_ENDED && comm_has_promise(comm) && control_job(comm, at) != NULL) {
+            if (is_over && comm_has_promise(comm) && control_job(comm, at) != NULL) {
                 world_fail(world, WORLD_CHECK_CONTROL, "C-19: communicator %u has ended, and switch %u knows it",
                            comm->index, at);
             }

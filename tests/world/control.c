@@ -275,7 +275,7 @@ static void plane_start(struct world_plane *plane)
 
     plane->config.boot = s->boot != 0 ? s->boot : 1;
     plane->timer_ns = TRIB_NEVER;
-    plane->closed = 0;
+    memset(&plane->seen, 0, sizeof plane->seen);
     trib_jobs_init(&plane->jobs, &plane->config, &output);
     if (s->parent != WORLD_NONE) {
         plane->config.parent = world->planes[s->parent].config.listen;
@@ -312,22 +312,41 @@ const struct trib_job *control_job(const struct world_comm *comm, uint32_t at)
     return job;
 }
 
+/* How the job has ended, where nobody was there to be told. */
+static void note_silent_end(struct world_comm *comm)
+{
+    const struct world_plane *plane = &comm->world->planes[0];
+    const struct trib_jobs_stats *now = &plane->jobs.stats;
+    uint32_t named = 0;
+
+    if (now->closed != plane->seen.closed) {
+        comm->outcome = COMM_CLOSED;
+    } else if (now->failed[-TRIB_ERR_TIMEOUT] != plane->seen.failed[-TRIB_ERR_TIMEOUT]) {
+        comm->outcome = COMM_LATE;
+    } else if (now->failed[-TRIB_ERR_PEER] != plane->seen.failed[-TRIB_ERR_PEER]) {
+        while (named + 1 < comm->set.session.ranks && comm->ranks[named].state != RANK_DEAD) {
+            named++;
+        }
+        comm->outcome = COMM_PEER;
+        comm->named = comm->named == WORLD_NONE ? named : comm->named;
+    } else {
+        return; /* all who had joined have left, and may come again */
+    }
+    comm->has_ended = true;
+}
+
 /* What has become of a communicator at the root. */
-static void look(struct world_comm *comm, bool has_closed)
+static void look(struct world_comm *comm)
 {
     static const enum control_state states[] = {[TRIB_JOB_JOINING] = CONTROL_GATHERING,
                                                 [TRIB_JOB_STARTING] = CONTROL_STARTING,
                                                 [TRIB_JOB_RUNNING] = CONTROL_RUNNING};
     const struct trib_job *job = control_job(comm, 0);
-    enum control_state state = comm->has_ended ? CONTROL_ENDED : CONTROL_GATHERING;
 
-    if (job != NULL) {
-        state = states[job->state];
-    } else if (comm->has_job && has_closed && comm->outcome == COMM_LIVES) {
-        comm->outcome = COMM_CLOSED;
-        comm->has_ended = true;
-        state = CONTROL_ENDED;
+    if (job == NULL && comm->has_job && comm->outcome == COMM_LIVES) {
+        note_silent_end(comm);
     }
+    enum control_state state = job != NULL ? states[job->state] : comm->has_ended ? CONTROL_ENDED : CONTROL_GATHERING;
     if (job != NULL && job->is_open && job->grant.boot != comm->boot) {
         check_incarnation(comm, job->grant.boot);
         comm->boot = job->grant.boot;
@@ -351,10 +370,10 @@ static void settle(struct world_plane *plane)
     check_plane(plane);
     for (uint32_t i = 0; i < world->comm_count && plane->at == 0; i++) {
         if (world->comms[i]->is_started) {
-            look(world->comms[i], plane->jobs.stats.closed != plane->closed);
+            look(world->comms[i]);
         }
     }
-    plane->closed = plane->jobs.stats.closed;
+    plane->seen = plane->jobs.stats;
     uint64_t next_ns = trib_jobs_next_timeout(&plane->jobs);
     next_ns = next_ns == TRIB_NEVER                    ? TRIB_NEVER
               : next_ns > CONTROL_TIME + world->now_ns ? next_ns - CONTROL_TIME
@@ -648,7 +667,7 @@ void control_restart(struct world *world, uint32_t at)
         plane_close(comm, at);
         if (comm->is_started && at == 0) {
             comm->has_ended = comm->control == CONTROL_ENDED;
-            look(comm, false);
+            look(comm);
         }
         comm_disturbed(comm, world->now_ns);
     }

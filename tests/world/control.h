@@ -51,10 +51,10 @@ struct world_plane {
     struct trib_server_config config;
     struct trib_jobs jobs;
     struct trib_relay relay;
-    uint64_t timer_ns;         /* the TIMER that counts */
-    uint64_t closed;           /* jobs that all ranks had closed, as last seen */
-    struct world_comm *served; /* whose message is being handled */
-    uint32_t drawn;            /* numbers, since then */
+    uint64_t timer_ns;           /* the TIMER that counts */
+    struct trib_jobs_stats seen; /* as after the last event */
+    struct world_comm *served;   /* whose message is being handled */
+    uint32_t drawn;              /* numbers, since then */
 };
 
 /* control.c */

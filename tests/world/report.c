@@ -59,6 +59,9 @@ static const char *const never_inner[] = {"contributions_again", "probes_fast", 
 static const char *const of_caps[] = {"fins",           "results_marked", "communicators with caps on windows",
                                       "caps that rose", "caps that fell", "shards whose memory was full"};
 
+/* Only where ranks can go on without switches. */
+static const char *const of_fallback[] = {"roots in ranks' processes"};
+
 /* Only where sums may lack ranks. */
 static const char *const of_quorum[] = {"results_lacking",
                                         "late",
@@ -105,7 +108,8 @@ static bool is_shown(const char *name, const struct trib_scheme *scheme)
 {
     bool has_quorum = scheme == NULL || scheme->has_quorum;
 
-    return (has_caps(scheme) || !is_in(name, of_caps, COUNT(of_caps))) &&
+    return (scheme == NULL || !has_quorum || !is_in(name, of_fallback, COUNT(of_fallback))) &&
+           (has_caps(scheme) || !is_in(name, of_caps, COUNT(of_caps))) &&
            (has_quorum || !is_in(name, of_quorum, COUNT(of_quorum))) &&
            ((scheme != NULL && has_quorum) || !is_in(name, of_many_quorums, COUNT(of_many_quorums)));
 }
