@@ -628,7 +628,7 @@ CANARIES = [
     Canary(
         "control-grant-drawn-again", "C-15", "ranks that come back get another train",
         edits=((START, "        job->grant.boot = next_boot(jobs, job);", "        job->grant.boot = next_boot(jobs, job);\n        job->grant.train += job->is_return;"),),
-        world=("control",), search=NO_CONTROL, test="unit/test_relay"),
+        world=("control",), search=NO_CONTROL, test="unit/test_comm_failure"),
     Canary(
         "control-closed-stays", "C-19", "a communicator that all have closed stays known",
         edits=((MARKS, "    jobs->stats.closed++;\n    trib_job_free(jobs, job);\n", "    jobs->stats.closed++;\n"),),
