@@ -27,7 +27,6 @@
     X(boots, "boot hints taken (worker) or sent (switch)")                                             \
     X(registrations, "registrations with a boot id")                                                   \
     X(mismatches, "contributions of another operation than the slot's")                                \
-    X(fins, "of the results: of what all contributors said was the last of its operation at the root") \
     X(results_lacking, "of the results: of a sum that lacks ranks, as a quorum may")                   \
     X(late, "of those taken: own part was late and is not in (worker); parts that came late (switch)") \
     X(results_marked, "marks of congestion, of results and held answers taken, that a window follows") \

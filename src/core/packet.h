@@ -33,7 +33,7 @@ enum trib_kind {
 };
 
 enum trib_flag {
-    TRIB_FLAG_FIN = 1 << 0, /* PANAMA: the sender has nothing behind this fragment at its root; AND over contributors */
+    TRIB_FLAG_FIN = 1 << 0, /* reserved; panama-literal, which runs in the simulator alone: the last of an operation */
     TRIB_FLAG_ECN = 1 << 1, /* congestion was experienced on this packet's way */
     TRIB_FLAG_OVERFLOW = 1 << 2,  /* reserved for ATP */
     TRIB_FLAG_COLLISION = 1 << 3, /* reserved for ATP */

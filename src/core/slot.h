@@ -31,7 +31,7 @@ struct trib_slot {
     uint64_t lane;
     uint32_t digest;
     uint16_t payload_len;
-    uint16_t flags; /* TRIB_FLAG_ECN: some part came marked; TRIB_FLAG_FIN, TRIB_FLAG_QUORUM: all have it */
+    uint16_t flags; /* TRIB_FLAG_ECN: some part came marked; TRIB_FLAG_QUORUM: all have it */
     uint16_t last;  /* rank that completed it, for round trips; TRIB_LAST_NONE where that would tell of none */
     int16_t exponent;
     uint16_t parts; /* ranks whose payload is in it */
@@ -145,9 +145,8 @@ static inline void trib_slot_note(struct trib_slot *slot, const struct trib_pack
                                   uint16_t parts)
 {
     uint64_t bit = UINT64_C(1) << child;
-    uint16_t of_all = TRIB_FLAG_FIN | TRIB_FLAG_QUORUM;
+    uint16_t of_all = slot->present == 0 ? TRIB_FLAG_QUORUM : slot->flags & TRIB_FLAG_QUORUM;
 
-    of_all = slot->present == 0 ? of_all : slot->flags & of_all;
     slot->present |= bit;
     slot->lane += packet->lane;
     slot->flags = (uint16_t)(((slot->flags | packet->flags) & TRIB_FLAG_ECN) | (of_all & packet->flags));
@@ -200,8 +199,7 @@ static inline void trib_slot_take_result(struct trib_slot *slot, const struct tr
 {
     uint32_t first = trib_slot_is_empty(slot) ? from : slot->first;
     uint64_t unwanted = slot->unwanted;
-    uint16_t all = TRIB_FLAG_FIN | TRIB_FLAG_QUORUM;
-    uint16_t kept = packet->kind == TRIB_RESULT ? all | TRIB_FLAG_RESEND : all;
+    uint16_t kept = packet->kind == TRIB_RESULT ? TRIB_FLAG_QUORUM | TRIB_FLAG_RESEND : TRIB_FLAG_QUORUM;
 
     trib_slot_open(slot, packet, first);
     slot->present = required;

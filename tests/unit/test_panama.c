@@ -95,18 +95,19 @@ static struct trib_packet sum_of(struct bench *b, uint64_t sequence, uint64_t ma
 }
 
 /* A result names whose parts were marked; a sum on its way up has a way of its own. */
-static void switch__names_who_was_marked_and_ands_FIN(void **state)
+/* The flag 0x01, which is reserved, goes no further. */
+static void switch__names_who_was_marked(void **state)
 {
     static const struct {
-        uint16_t a, b, flags, named;
+        uint16_t a, b, named;
     } cases[] = {
-        {0, 0, 0, 0},
-        {TRIB_FLAG_ECN, 0, 0, 1},
-        {0, TRIB_FLAG_ECN | TRIB_FLAG_FIN, 0, 2},
-        {TRIB_FLAG_ECN, TRIB_FLAG_ECN, 0, 3},
-        {TRIB_FLAG_FIN, 0, 0, 0},
-        {TRIB_FLAG_FIN, TRIB_FLAG_FIN, TRIB_FLAG_FIN, 0},
-        {TRIB_FLAG_FIN | TRIB_FLAG_ECN, TRIB_FLAG_FIN, TRIB_FLAG_FIN, 1},
+        {0, 0, 0},
+        {TRIB_FLAG_ECN, 0, 1},
+        {0, TRIB_FLAG_ECN | TRIB_FLAG_FIN, 2},
+        {TRIB_FLAG_ECN, TRIB_FLAG_ECN, 3},
+        {TRIB_FLAG_FIN, 0, 0},
+        {TRIB_FLAG_FIN, TRIB_FLAG_FIN, 0},
+        {TRIB_FLAG_FIN | TRIB_FLAG_ECN, TRIB_FLAG_FIN, 1},
     };
     (void)state;
 
@@ -116,7 +117,7 @@ static void switch__names_who_was_marked_and_ands_FIN(void **state)
         S->set_child(b.node, 0);
         for (uint64_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
             struct trib_packet sum = sum_of(&b, i, 0, cases[i].a, cases[i].b);
-            assert_int_equal(sum.flags, cases[i].flags);
+            assert_int_equal(sum.flags, 0);
             assert_int_equal(sum.bitmap, level == 0 ? cases[i].named : 0);
         }
         free(b.node);
@@ -277,7 +278,7 @@ static void switch__is_active_until_a_second_after_its_last_slot(void **state)
     start(&b, 64, 2, false);
     assert_false(S->is_active(b.node, b.now_ns));
     S->set_cap(b.node, 20, b.now_ns);
-    (void)sum_of(&b, 0, 0, TRIB_FLAG_FIN, TRIB_FLAG_FIN);
+    (void)sum_of(&b, 0, 0, 0, 0);
     b.now_ns += 5000 * TREES_MS;
     assert_true(S->is_active(b.node, b.now_ns)); /* it holds a slot */
     S->join(b.node, 0, 1);
@@ -517,24 +518,6 @@ static void worker__begins_anew_after_a_rest(void **state)
     trees_stop(&t);
 }
 
-/* FIN is a hint: without it, or with a copy of it that comes late, nothing else happens. */
-static void worker__says_FIN_with_the_last_of_each_root(void **state)
-{
-    struct trib_session_config two = one;
-    struct trees t;
-    (void)state;
-
-    two.roots = 2;
-    two.train = 2;
-    trees_start(&t, &trib_panama, &two, 256);
-    trees_submit(&t, 12, 4); /* 0 1 2 | 3 4 5 | 6 7 8 | 9 10 11: the last at each root are 1 2, 5 3, 8 7, 9 11 */
-    trees_run(&t, 4, 1000);
-    trees_check(&t);
-    assert_int_equal(W->counters(t.workers[0])->fins, 8);
-    assert_int_equal(S->counters(t.roots[0])->fins + S->counters(t.roots[1])->fins, 8);
-    trees_stop(&t);
-}
-
 /* Of the packets with which a root's part ends, so many are lost: contributions of both ranks or of one, or results.
  * Nothing waits for them for ever, and what comes next is not taken for old. */
 static void worker__ends_whatever_of_the_end_is_lost(void **state)
@@ -552,12 +535,10 @@ static void worker__ends_whatever_of_the_end_is_lost(void **state)
         trees_start(&t, &trib_panama, &two, 256);
         t.lose = cases[i].lose;
         t.lose_kind = cases[i].kind;
-        trees_submit(&t, 2, 1); /* a fragment at each root: it carries the FIN */
+        trees_submit(&t, 2, 1); /* a fragment at each root: the last there */
         trees_run(&t, 1, 10000);
         assert_int_equal(t.lose, 0);
         trees_check(&t);
-        assert_int_equal(W->counters(t.workers[0])->fins, 2);
-        assert_int_equal(W->counters(t.workers[1])->fins, 2);
         trees_submit(&t, 200, 1);
         trees_run(&t, 2, 10000);
         trees_check(&t);
@@ -766,7 +747,7 @@ static void sums__have_the_same_bits_in_every_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(switch__names_who_was_marked_and_ands_FIN),
+        cmocka_unit_test(switch__names_who_was_marked),
         cmocka_unit_test(switch__forgets_the_marks_of_the_fragment_before),
         cmocka_unit_test(inner_switch__hands_the_marks_of_its_own_way_to_all),
         cmocka_unit_test(switch__tells_the_least_cap),
@@ -780,7 +761,6 @@ int main(void)
         cmocka_unit_test(worker__a_loss_halves_its_window),
         cmocka_unit_test(worker__goes_by_the_cap_of_the_latest_result),
         cmocka_unit_test(worker__begins_anew_after_a_rest),
-        cmocka_unit_test(worker__says_FIN_with_the_last_of_each_root),
         cmocka_unit_test(worker__ends_whatever_of_the_end_is_lost),
         cmocka_unit_test(worker__goes_on_after_a_restart),
         cmocka_unit_test(memory__serves_two_jobs_in_opposite_order),

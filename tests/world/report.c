@@ -26,7 +26,6 @@ static const enum trib_drop decode_drops[] = {TRIB_DROP_SHORT, TRIB_DROP_VERSION
 static const char *const never_worker[] = {"results_repeated", "asks_gap",  "asks_finished", "mismatches",
                                            "partials",         "probes_up", "offers_up"};
 static const char *const never_peer[] = {"contributions_again",
-                                         "fins",
                                          "results_repeated",
                                          "probes_fast",
                                          "probes_blocked",
@@ -56,8 +55,8 @@ static const char *const never_inner[] = {"contributions_again", "probes_fast", 
                                           "raw_blocks",          "results_marked", "stalls"};
 
 /* Only where windows have caps. */
-static const char *const of_caps[] = {"fins",           "results_marked", "communicators with caps on windows",
-                                      "caps that rose", "caps that fell", "shards whose memory was full"};
+static const char *const of_caps[] = {"results_marked", "communicators with caps on windows", "caps that rose",
+                                      "caps that fell", "shards whose memory was full"};
 
 /* Only where ranks can go on without switches. */
 static const char *const of_fallback[] = {"roots in ranks' processes"};

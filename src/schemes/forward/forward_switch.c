@@ -132,7 +132,7 @@ static bool forward_next_packet(void *node, uint64_t now_ns, struct trib_packet 
     }
     packet->kind = TRIB_RESULT;
     packet->bitmap = packet->flags & TRIB_FLAG_ECN ? n->required : 0;
-    packet->flags &= TRIB_FLAG_FIN;
+    packet->flags = 0;
     packet->mark = n->communicator_mark;
     packet->node = 0;
     if (packet->payload_len != 0) {

@@ -7,7 +7,7 @@
  * acknowledgement, the switches say how many fragments they have room for. What is not: a result says whose parts were
  * marked, and each rank heeds the marks of its own way, where the paper ORs them for all (which is what who does not
  * know its number at the switch still does); slots are owned by the exact sequence, and what is lost is asked for, as in
- * switchml (docs/ARCHITECTURE.md, "The window"), so packets may overtake each other and a FIN may be lost; where the
+ * switchml (docs/ARCHITECTURE.md, "The window"), so packets may overtake each other and there is no FIN; where the
  * paper's rules freeze or grow without end they are repaired.
  *
  * It is switchml's code, paced: switchml/switchml_worker_pace.c and switchml/switchml_switch_pace.c. What is repaired,

@@ -173,7 +173,6 @@ static void result_due(struct switch_node *n, uint32_t index)
     }
     switch_aside(n)->counters.results++;
     switch_aside(n)->counters.results_lacking += (slot->flags & TRIB_FLAG_QUORUM) != 0;
-    switch_aside(n)->counters.fins += (slot->flags & TRIB_FLAG_FIN) != 0;
 }
 
 /* ---- contributions ---- */

@@ -36,7 +36,7 @@ static void build_sum(struct switch_node *n, enum trib_kind kind, uint32_t index
     packet->attempt = slot->attempt;
     packet->digest = slot->digest;
     packet->reduction = slot->reduction;
-    packet->flags = slot->flags & (TRIB_FLAG_FIN | TRIB_FLAG_QUORUM | (n->child == 0 ? TRIB_FLAG_ECN : 0));
+    packet->flags = slot->flags & (TRIB_FLAG_QUORUM | (n->child == 0 ? TRIB_FLAG_ECN : 0));
     packet->exponent = slot->exponent;
     packet->lane = slot->lane;
     packet->contributors = slot->parts;

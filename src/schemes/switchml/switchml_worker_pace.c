@@ -128,7 +128,6 @@ void trib__worker_paced(struct worker *w, uint32_t index, const struct trib_pack
     };
 
     worker_aside(w)->counters.results_marked += sign.is_marked;
-    worker_aside(w)->counters.fins += (result->flags & TRIB_FLAG_FIN) != 0;
     if (is_repeated && f->is_lost) {
         trib__worker_lost(w, index);
     }

@@ -150,7 +150,7 @@ static void retain(const struct worker *w, struct flight *f, const struct worker
 {
     f->digest = packet->digest;
     f->reduction = packet->reduction;
-    f->flags = packet->flags & (TRIB_FLAG_FIN | TRIB_FLAG_QUORUM);
+    f->flags = packet->flags & TRIB_FLAG_QUORUM;
     f->exponent = packet->exponent;
     f->type = (uint8_t)form->wire;
     f->payload_len = form->parts != 0 ? form->len : 0;

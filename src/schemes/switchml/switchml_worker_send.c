@@ -115,9 +115,6 @@ void trib__worker_contribution(struct worker *w, uint32_t index, const struct wo
     if (!form.wants && (form.parts != 0 || !trib_operation_has_shares(&o->operation))) {
         packet->flags |= TRIB_FLAG_UNWANTED;
     }
-    if (w->is_paced && trib_window_next(&w->window, f->sequence) >= o->first + o->layout.sequences) {
-        packet->flags |= TRIB_FLAG_FIN;
-    }
     if (form.may_lack) {
         packet->flags |= TRIB_FLAG_QUORUM;
     }
