@@ -557,6 +557,27 @@ static inline void tree_make(struct world *world, uint64_t seed, uint32_t ranks)
     }
 }
 
+/* A root and a relay; `ranks` ranks, that come to the relay. */
+static inline void pair_make(struct world *world, uint32_t ranks)
+{
+    world_init(world, 1);
+    struct node *relay = node_add(world, node_add(world, NULL));
+    ranks_make(world, ranks);
+    for (uint32_t i = 0; i < ranks; i++) {
+        world->rank[i].home = relay;
+    }
+}
+
+/* The rank's JOIN reaches its switch, and nothing else moves. NULL: it was sent away. */
+static inline struct trib_link *come(struct world *world, uint32_t index)
+{
+    struct rank *rank = &world->rank[index];
+    rank_connect(world, rank);
+    accept_wire(rank->wire);
+    deliver(rank->wire, UP);
+    return rank->wire->session.link;
+}
+
 static inline void tree_run(struct world *world)
 {
     for (uint32_t i = 0; i < world->ranks; i++) {

@@ -369,17 +369,6 @@ static void multicast__is_each_switch_own_affair(void **state)
     world_end(&world);
 }
 
-/* A root and a relay; `ranks` ranks, that come to the relay. */
-static void pair_make(struct world *world, uint32_t ranks)
-{
-    world_init(world, 1);
-    struct node *relay = node_add(world, node_add(world, NULL));
-    ranks_make(world, ranks);
-    for (uint32_t i = 0; i < ranks; i++) {
-        world->rank[i].home = relay;
-    }
-}
-
 /* Ranks that return name a group: nothing goes to it that this switch does not give out. */
 static void multicast__to_no_group_of_a_stranger(void **state)
 {
@@ -592,16 +581,6 @@ static void hostile__ranks_of_a_relay(void **state)
     }
 }
 
-/* The rank's JOIN reaches its switch, and nothing else moves. NULL: it was sent away. */
-static struct trib_link *come(struct world *world, uint32_t index)
-{
-    struct rank *rank = &world->rank[index];
-    rank_connect(world, rank);
-    accept_wire(rank->wire);
-    deliver(rank->wire, UP);
-    return rank->wire->session.link;
-}
-
 static void hostile__one_communicator_for_two_jobs(void **state)
 {
     (void)state;
@@ -654,46 +633,6 @@ static void hostile__welcome_of_other_roots(void **state)
         settle(&world);
         assert_int_equal(world.rank[0].failure, TRIB_ERR_REFUSED);
         assert_non_null(strstr(world.rank[0].text, "its parent 10.0.0.1:7470 granted what no switch may"));
-        world_end(&world);
-    }
-}
-
-/* The rank hears between which two switches the versions differ: it has named neither the parent nor that pair. */
-static void refuses__a_parent_of_another_version(void **state)
-{
-    static const struct trib_message fail = {
-        .kind = TRIB_MESSAGE_FAIL, .fail = {TRIB_ERR_VERSION, "versions differ: the sender speaks session 10"}};
-    (void)state;
-    struct world world;
-    pair_make(&world, 2);
-    struct trib_link *link = come(&world, 0);
-    settle(&world);
-    trib_relay_answer(&world.node[1].jobs, link, &fail, world.now_ns);
-    settle(&world);
-    assert_int_equal(world.rank[0].failure, TRIB_ERR_VERSION);
-    assert_non_null(strstr(world.rank[0].text, "switch 10.0.0.1:7470, the parent of switch 10.0.0.2:7470: versions "
-                                               "differ: the sender speaks session 10"));
-    world_end(&world);
-}
-
-/* What only another sort of server says, or one in another state. */
-static void hostile__parent_says_what_it_may_not(void **state)
-{
-    static const enum trib_message_kind kinds[] = {TRIB_MESSAGE_READY, TRIB_MESSAGE_JOIN, TRIB_MESSAGE_LENT};
-    (void)state;
-    for (uint32_t i = 0; i < 3; i++) {
-        const struct trib_message message = {.kind = kinds[i]};
-        char text[96];
-        struct world world;
-        pair_make(&world, 2);
-        struct trib_link *link = come(&world, 0);
-        settle(&world);
-        trib_relay_answer(&world.node[1].jobs, link, &message, world.now_ns);
-        settle(&world);
-        (void)snprintf(text, sizeof text, "cannot be used: unexpected message %s: not a Tributary switch, or one of",
-                       trib_message_name(kinds[i]));
-        assert_int_equal(world.rank[0].failure, TRIB_ERR_UNREACHABLE);
-        assert_non_null(strstr(world.rank[0].text, text));
         world_end(&world);
     }
 }
@@ -777,8 +716,6 @@ int main(void)
         cmocka_unit_test(join__a_tree_of_three_levels),
         cmocka_unit_test(join__switches_with_lists_of_addresses),
         cmocka_unit_test(hostile__welcome_of_other_roots),
-        cmocka_unit_test(hostile__parent_says_what_it_may_not),
-        cmocka_unit_test(refuses__a_parent_of_another_version),
         cmocka_unit_test(join__many_ranks),
         cmocka_unit_test(join__roots_and_window_are_the_least),
         cmocka_unit_test(join__refused_by_the_root_is_told),

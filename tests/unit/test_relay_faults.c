@@ -374,6 +374,46 @@ static void stop__of_a_relay_is_told_to_all(void **state)
     }
 }
 
+/* The rank hears between which two switches the versions differ: it has named neither the parent nor that pair. */
+static void refuses__a_parent_of_another_version(void **state)
+{
+    static const struct trib_message fail = {
+        .kind = TRIB_MESSAGE_FAIL, .fail = {TRIB_ERR_VERSION, "versions differ: the sender speaks session 10"}};
+    (void)state;
+    struct world world;
+    pair_make(&world, 2);
+    struct trib_link *link = come(&world, 0);
+    settle(&world);
+    trib_relay_answer(&world.node[1].jobs, link, &fail, world.now_ns);
+    settle(&world);
+    assert_int_equal(world.rank[0].failure, TRIB_ERR_VERSION);
+    assert_non_null(strstr(world.rank[0].text, "switch 10.0.0.1:7470, the parent of switch 10.0.0.2:7470: versions "
+                                               "differ: the sender speaks session 10"));
+    world_end(&world);
+}
+
+/* What only another sort of server says, or one in another state. */
+static void hostile__parent_says_what_it_may_not(void **state)
+{
+    static const enum trib_message_kind kinds[] = {TRIB_MESSAGE_READY, TRIB_MESSAGE_JOIN, TRIB_MESSAGE_LENT};
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct trib_message message = {.kind = kinds[i]};
+        char text[96];
+        struct world world;
+        pair_make(&world, 2);
+        struct trib_link *link = come(&world, 0);
+        settle(&world);
+        trib_relay_answer(&world.node[1].jobs, link, &message, world.now_ns);
+        settle(&world);
+        (void)snprintf(text, sizeof text, "cannot be used: unexpected message %s: not a Tributary switch, or one of",
+                       trib_message_name(kinds[i]));
+        assert_int_equal(world.rank[0].failure, TRIB_ERR_UNREACHABLE);
+        assert_non_null(strstr(world.rank[0].text, text));
+        world_end(&world);
+    }
+}
+
 /* Ranks die, switches die and come back, at random; in the end either all run under one boot id, or all that live have
  * heard of a death that there was. */
 static void random__deaths_and_restarts(void **state)
@@ -509,6 +549,8 @@ int main(void)
         cmocka_unit_test(lost__one_link_before_its_WELCOME),
         cmocka_unit_test(join__relays_that_look_alike_are_named),
         cmocka_unit_test(stop__of_a_relay_is_told_to_all),
+        cmocka_unit_test(refuses__a_parent_of_another_version),
+        cmocka_unit_test(hostile__parent_says_what_it_may_not),
         cmocka_unit_test(random__deaths_and_restarts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
