@@ -35,6 +35,7 @@ SLOT = "src/core/slot.h"
 SWITCH = "src/schemes/switchml/switchml_switch.c"
 ANSWER = "src/schemes/switchml/switchml_switch_answer.c"
 PARENT = "src/schemes/switchml/switchml_switch_parent.c"
+AGENT = "src/control/agents/agent.c"
 SWITCH_QUORUM = "src/schemes/switchml/switchml_switch_quorum.c"
 SWITCH_PACE = "src/schemes/switchml/switchml_switch_pace.c"
 SWITCH_H = "src/schemes/switchml/switchml_switch.h"
@@ -104,9 +105,7 @@ CANARIES = [
         edits=((SWITCH, """    if (packet->generation != s->generation) {
         return TRIB_DROP_GENERATION;
     }
-    if (packet->boot != n->config.boot) {
-        trib__switch_boot_hint""", """    if (packet->boot != n->config.boot) {
-        trib__switch_boot_hint"""),),
+    if (packet->kind""", """    if (packet->kind"""),),
         world=("lane", "error"), search=("foreign", "lane"), first="heir"),
     Canary(
         "switchml-literal", "I1", "the published two-version rule (a known bug): one overtaken resend makes a wrong sum",
@@ -588,7 +587,7 @@ CANARIES = [
     # ---- C-1 to C-22: control planes (tests/world/check_control.c) ----
     Canary(
         "control-slots-stay", "C-2", "a communicator ends at the control plane, and its slots stay open",
-        edits=((JOB, "        if (places->close) {", "        if (places->close && false) {"),),
+        edits=((AGENT, "    agent->plane->close(agent->plane->plane, opening->communicator);\n", ""),),
         world=("control",), search=NO_CONTROL, test="unit/test_relay_faults"),
     Canary(
         "control-ready-early", "C-3", "READY comes when one rank has registered",

@@ -20,7 +20,8 @@ CONNECTIONS = "src/control/server/connections.c"
 COMMUNICATOR = "src/comm/communicator.c"
 COMM_JOIN = "src/comm/join.c"
 COMM_WORKER = "src/comm/worker.c"
-ROOTS = "src/control/roots/roots.c"
+AGENT = "src/control/agents/agent.c"
+ANSWERS = "src/control/jobs/answers.c"
 PEERS = "src/control/jobs/peers.c"
 WORDS = "src/control/words/words.c"
 PATHS = "src/comm/paths.c"
@@ -157,7 +158,7 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server_rules"),
     Canary(
         "control-memory-kept", "C-14", "what a job had is not given back when it ends",
-        edits=((JOB, "        jobs->memory_used -= job->slot_bytes;\n",
+        edits=((AGENT, "    agent->memory_used -= opening->bytes;\n",
                 ""),),
         world=("control", "assert"), search=NO_DRIVER, test="unit/test_server"),
     Canary(
@@ -190,7 +191,7 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_roots"),
     Canary(
         "control-root-leaves", "I8", "a rank whose root others need may leave without a word",
-        edits=((ROOTS, "return job->is_open && is_root(job, rank) && !job->ranks[rank].has_left", "return false"),),
+        edits=((ANSWERS, "return is_root && job->is_open && !job->ranks[rank].has_left", "return false && is_root"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_roots_faults"),
     Canary(
         "control-peer-leaves", "I8", "a rank of a ring may leave without a word before the others are done",
