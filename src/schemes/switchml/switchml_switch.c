@@ -484,11 +484,11 @@ static enum trib_drop check(struct switch_node *n, uint32_t child, const struct 
     if (packet->communicator != s->communicator || child >= n->config.children) {
         return TRIB_DROP_SOURCE;
     }
-    if (packet->generation != s->generation) {
-        return TRIB_DROP_GENERATION;
-    }
     if (packet->kind == TRIB_PROBE && (packet->flags & TRIB_FLAG_QUORUM) != 0 && !trib_session_has_quorum(s)) {
         return TRIB_DROP_FIELD;
+    }
+    if (packet->generation != s->generation) {
+        return TRIB_DROP_GENERATION;
     }
     if (packet->boot != n->config.boot) {
         trib__switch_boot_hint(n, child, now_ns);
