@@ -105,7 +105,9 @@ CANARIES = [
         edits=((SWITCH, """    if (packet->generation != s->generation) {
         return TRIB_DROP_GENERATION;
     }
-    if (packet->kind""", """    if (packet->kind"""),),
+    if (packet->boot != n->config.boot) {
+        trib__switch_boot_hint""", """    if (packet->boot != n->config.boot) {
+        trib__switch_boot_hint"""),),
         world=("lane", "error"), search=("foreign", "lane"), first="heir"),
     Canary(
         "switchml-literal", "I1", "the published two-version rule (a known bug): one overtaken resend makes a wrong sum",
