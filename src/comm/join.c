@@ -113,6 +113,7 @@ void trib_comm_tell_close(struct trib_comm *comm)
 void trib_comm_register(struct trib_comm *comm)
 {
     comm->state = TRIB_COMM_REGISTERING;
+    comm->retry_ns = TRIB_NEVER; /* the next probe's: the rank would be awake from then on until all have registered */
     trib_comm_tell_mark(comm, TRIB_MESSAGE_REGISTER);
 }
 

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_comm_paths.c: the kernel takes longer to join a multicast group than paths are probed for, as it does where other
  * networks come and go (one lock is for all of them): a job begins all the same, and as it would have. So it does where
- * a rank does not run for as long when it has sent the first probe, and that one is lost. Mirrors
- * src/comm/paths.c; that nothing of full size passes is said: tests/integration/links.net.sh. */
+ * a rank does not run for as long when it has sent the first probe, and that one is lost. A rank that has registered
+ * sleeps until the others have. Mirrors src/comm/paths.c; that nothing of full size passes is said: tests/integration/links.net.sh. */
 #include "comm_harness.h"
 
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #define RANKS 2U
 #define COUNT 1000U
 #define SLOW_NS (2500 * TRIB_MILLISECOND_NS)
+#define POLLS_MAX 10000U /* a rank looks every 2 ms while it is busy */
 
 static atomic_bool is_slow;
 static atomic_uint joins;
 static atomic_uint by_multicast; /* ranks that get results so */
 static atomic_uint losses;       /* trains that are still to be lost, after a while */
+static atomic_uint polls;        /* of all ranks */
 
 static void stand_still(void)
 {
@@ -47,6 +51,14 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
     }
     stand_still();
     return len;
+}
+
+/* The C library's, for the whole program. */
+int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *limit, const sigset_t *signals)
+{
+    struct timespec left = limit != NULL ? *limit : (struct timespec){0}; /* the kernel writes there what is left */
+    atomic_fetch_add(&polls, 1);
+    return (int)syscall(SYS_ppoll, fds, count, limit != NULL ? &left : NULL, signals, _NSIG / 8);
 }
 
 static void sum_body(struct rank *rank)
@@ -100,11 +112,23 @@ static void a_rank_that_stands_still__says_nothing_of_paths(void **state)
     assert_int_equal(atomic_load(&losses), 0);
 }
 
+/* The other one stands still before its first probe has left. */
+static void a_rank_that_has_registered__sleeps_until_the_others_have(void **state)
+{
+    (void)state;
+    atomic_store(&losses, 1);
+    atomic_store(&polls, 0);
+    (void)run_job(false);
+    assert_int_equal(atomic_load(&losses), 0);
+    assert_in_range(atomic_load(&polls), 1, POLLS_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slow_kernel__changes_nothing),
         cmocka_unit_test(a_rank_that_stands_still__says_nothing_of_paths),
+        cmocka_unit_test(a_rank_that_has_registered__sleeps_until_the_others_have),
     };
     keeper_open();
     switch_command('1');
