@@ -62,8 +62,8 @@ static bool suits(struct trib_endpoint *endpoint, const struct trib_address *add
            same_faults(&endpoint->faults, &config->faults) && !has_job(endpoint, config->job);
 }
 
-static enum trib_status open_channel(struct trib_endpoint *endpoint, const struct trib_address *local, uint64_t seed,
-                                     char *error)
+static enum trib_status open_channel(struct trib_endpoint *endpoint, const struct trib_address *local, bool is_spare,
+                                     uint64_t seed, char *error)
 {
     struct trib_udp_config config = {
         .local = *local,
@@ -71,6 +71,7 @@ static enum trib_status open_channel(struct trib_endpoint *endpoint, const struc
         .buffer = SOCKET_BUFFER,
         .dscp = endpoint->dscp,
         .trains = endpoint->trains,
+        .is_spare = is_spare,
         .faults = endpoint->faults,
     };
     config.faults.seed = endpoint->faults.seed + seed;
@@ -84,7 +85,7 @@ static enum trib_status open_channel(struct trib_endpoint *endpoint, const struc
 }
 
 /* Before the first WELCOME nobody knows how many shards the switch has, but JOIN names the port for each: so all are
- * opened, and trib_endpoint_connect closes what is too much. Later JOINs say how many are left. */
+ * opened, without memory, and trib_endpoint_connect closes what is too much. Later JOINs say how many are left. */
 static enum trib_status open_sockets(struct trib_endpoint *endpoint, const struct trib_config *own, char *error)
 {
     struct trib_address local = endpoint->where.address;
@@ -97,7 +98,7 @@ static enum trib_status open_sockets(struct trib_endpoint *endpoint, const struc
     for (uint32_t i = 0; i < TRIB_ROOTS_MAX && status == TRIB_OK; i++) {
         local = endpoint->nics.count > 0 ? endpoint->nics.at[i % endpoint->nics.count] : local;
         /* Each rank and shard loses other packets, from the same seed. */
-        status = open_channel(endpoint, &local, (uint64_t)own->rank * TRIB_ROOTS_MAX + i, error);
+        status = open_channel(endpoint, &local, true, (uint64_t)own->rank * TRIB_ROOTS_MAX + i, error);
     }
     return status;
 }
@@ -155,7 +156,7 @@ enum trib_status trib_endpoint_widen(struct trib_endpoint *endpoint, const struc
     enum trib_status status = TRIB_OK;
     for (uint32_t i = 0; i < cards && status == TRIB_OK; i++) {
         local = endpoint->nics.count > 0 ? endpoint->nics.at[i] : local;
-        status = open_channel(endpoint, &local, seed * TRIB_ROOTS_MAX + i, error);
+        status = open_channel(endpoint, &local, false, seed * TRIB_ROOTS_MAX + i, error);
         if (status == TRIB_OK) {
             endpoint->wide[i].is_wide = true;
             endpoint->wide_count++;
@@ -535,6 +536,7 @@ enum trib_status trib_endpoint_connect(struct trib_comm *comm, char *error)
             trib_explain(error, "cannot connect a UDP socket to %s: %s", text, strerror(cause));
             return TRIB_ERR_SYSTEM;
         }
+        trib_udp_use(endpoint->shards[i].udp);
         discard(endpoint->shards[i].udp);
         endpoint->connected[i] = *peer;
     }

@@ -12,6 +12,7 @@
 
 #include "io/explain.h"
 #include "io/inject.h"
+#include "io/memory.h"
 #include "io/pipe.h"
 #include "io/socket.h"
 #include "io/train.h"
@@ -33,10 +34,17 @@
 /* Of the injector's tag, beside the number of the sender: the packet is marked. */
 #define TAG_MARKED (UINT64_C(1) << 32)
 
+/* Zeros that cost nothing until they are written to: most of a spare socket. */
+struct room {
+    uint8_t buffer[BUFFER_SIZE];
+    struct trib_train train[TRAINS];
+};
+
 struct trib_udp {
+    struct room *room;
+    struct trib_train *train; /* of room */
     /* the buffer read last */
-    uint8_t *buffer;
-    const uint8_t *bytes; /* `buffer`, or the train that a neighbour has handed over */
+    const uint8_t *bytes; /* the room's, or the train that a neighbour has handed over */
     size_t buffer_len;
     size_t segment;
     size_t at; /* of the next packet */
@@ -59,16 +67,23 @@ struct trib_udp {
     struct trib_udp_stats stats;
     uint32_t next_train; /* to be sent first when all are under way */
     uint32_t loaded;     /* bitmap of the trains that hold packets: with one destination the others cost nothing */
-    struct trib_train train[TRAINS];
 };
+
+void trib_udp_use(struct trib_udp *udp)
+{
+    memset(udp->room->buffer, 0, BUFFER_SIZE); /* page faults now, not in the first packets */
+}
 
 static bool allocate(struct trib_udp *udp, const struct trib_udp_config *config)
 {
-    udp->buffer = aligned_alloc(64, BUFFER_SIZE);
-    if (udp->buffer == NULL) {
+    udp->room = trib_memory_map(sizeof *udp->room);
+    if (udp->room == NULL) {
         return false;
     }
-    memset(udp->buffer, 0, BUFFER_SIZE); /* page faults now, not in the first packets */
+    udp->train = udp->room->train;
+    if (!config->is_spare) {
+        trib_udp_use(udp);
+    }
     if (trib_inject_active(&config->faults)) {
         udp->inject = trib_inject_create(&config->faults, TRIB_HEADER_SIZE + (size_t)config->payload);
         return udp->inject != NULL;
@@ -111,7 +126,7 @@ void trib_udp_close(struct trib_udp *udp)
         (void)close(udp->fd);
     }
     trib_inject_destroy(udp->inject);
-    free(udp->buffer);
+    trib_memory_unmap(udp->room, sizeof *udp->room);
     free(udp);
 }
 
@@ -188,7 +203,7 @@ static ssize_t read_buffer(struct trib_udp *udp, struct trib_address *from)
         struct cmsghdr header;
         uint8_t bytes[2 * CMSG_SPACE(sizeof(int))];
     } control;
-    struct iovec piece = {udp->buffer, BUFFER_SIZE};
+    struct iovec piece = {udp->room->buffer, BUFFER_SIZE};
     struct msghdr message = {
         .msg_name = &from->storage,
         .msg_namelen = sizeof from->storage,
@@ -237,7 +252,7 @@ bool trib_udp_receive(struct trib_udp *udp, uint64_t now_ns)
     if (read_pipe(udp)) {
         return true;
     }
-    udp->bytes = udp->buffer;
+    udp->bytes = udp->room->buffer;
     for (unsigned i = 0; i < TRIES_MAX; i++) {
         uint32_t index = (udp->sender_index + 1) % SENDERS;
         struct trib_address *from = &udp->sender[index];
@@ -411,8 +426,9 @@ static uint32_t find_train(struct trib_udp *udp, const struct trib_address *to, 
 
 void trib_udp_set_backlog(struct trib_udp *udp, uint32_t bytes)
 {
+    bool must_clear = bytes == 0 && udp->backlog > 0; /* else no train is flagged, and none may have any memory yet */
     udp->backlog = bytes;
-    for (uint32_t i = 0; bytes == 0 && i < TRAINS; i++) {
+    for (uint32_t i = 0; must_clear && i < TRAINS; i++) {
         udp->train[i].is_flagged = false;
     }
 }

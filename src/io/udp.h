@@ -48,7 +48,8 @@ struct trib_udp_config {
     uint32_t payload;                 /* bytes of the largest payload */
     uint32_t buffer;                  /* socket buffers wanted, bytes, each direction; SO_*BUFFORCE is tried first */
     uint32_t dscp;
-    bool trains; /* false: one packet a call, for comparison */
+    bool trains;   /* false: one packet a call, for comparison */
+    bool is_spare; /* may never be used: trib_udp_use comes first if it is */
     struct trib_faults faults;
 };
 
@@ -74,6 +75,8 @@ struct trib_arrival {
 /* error: TRIB_ERROR_TEXT_MAX bytes for the cause, may be NULL. Returns ERR_SYSTEM, ERR_MEMORY. */
 TRIB_MUST_USE enum trib_status trib_udp_open(const struct trib_udp_config *config, struct trib_udp **udp, char *error);
 void trib_udp_close(struct trib_udp *udp);
+/* Takes the memory of a socket's buffer from the system now, not with the first packets. Only a spare one needs that. */
+void trib_udp_use(struct trib_udp *udp);
 int trib_udp_fd(const struct trib_udp *udp);
 /* The local address, with the port that was really bound. */
 void trib_udp_local(const struct trib_udp *udp, struct trib_address *local);

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_memory.c: memory that is there once it is used, and can be given back. Mirrors src/io/memory.c. */
+/* test_memory.c: memory that is there once it is used, and can be given back; sockets take theirs
+ * so as well. Mirrors src/io/memory.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "io/memory.h"
+#include "io/udp.h"
 
 #define PAGES 2048U /* more than one call of mincore looks at */
 
@@ -79,12 +82,48 @@ static void give_back__of_little_zeroes(void **state)
     trib_memory_unmap(memory, page);
 }
 
+#define SPARES 64U
+#define SPARE_FAULTS 4U /* more than 20 if its memory is written to */
+
+static uint64_t page_faults(void)
+{
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return (uint64_t)usage.ru_minflt;
+}
+
+/* A rank opens one for each shard that its switch may have, and 1,024 ranks of a machine would take 1.6 GB. Memory of
+ * the sanitizers comes on top. */
+static void open__spare_sockets_take_no_memory_until_they_are_used(void **state)
+{
+    (void)state;
+    struct trib_udp_config config = {.payload = TRIB_PAYLOAD_MAX, .buffer = 1 << 20, .trains = true, .is_spare = true};
+    struct trib_udp *spare[SPARES];
+    assert_int_equal(trib_address_parse("127.0.0.1:0", 0, &config.local, NULL), TRIB_OK);
+    uint64_t before = page_faults();
+    for (uint32_t i = 0; i < SPARES; i++) {
+        assert_int_equal(trib_udp_open(&config, &spare[i], NULL), TRIB_OK);
+        trib_udp_set_backlog(spare[i], 0);
+    }
+#if !defined __SANITIZE_THREAD__ && !defined __SANITIZE_ADDRESS__
+    assert_true(page_faults() - before < (uint64_t)SPARES * SPARE_FAULTS);
+#endif
+    for (uint32_t i = 0; i < SPARES; i++) {
+        trib_udp_use(spare[i]);
+    }
+    assert_true(page_faults() > before);
+    for (uint32_t i = 0; i < SPARES; i++) {
+        trib_udp_close(spare[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(map__holds_nothing_at_first),
         cmocka_unit_test(give_back__is_exact),
         cmocka_unit_test(give_back__of_little_zeroes),
+        cmocka_unit_test(open__spare_sockets_take_no_memory_until_they_are_used),
     };
     page = (size_t)sysconf(_SC_PAGESIZE);
     return cmocka_run_group_tests(tests, NULL, NULL);
