@@ -13,6 +13,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -24,6 +25,21 @@ BUILD = os.environ.get("BUILD_DIR", os.path.join(os.path.dirname(os.path.dirname
 STAY_S = 8  # the first half idle, the second busy
 
 
+def begin(command, **options):
+    """With a file for what it says of each rank: a pipe that nobody reads would be full, and the process would wait."""
+    said = tempfile.TemporaryFile("w+")
+    process = start(command, stderr=said, **options)
+    process.said = said
+    return process
+
+
+def last_said(process):
+    """Of a process that has ended, or is to end."""
+    process.wait()
+    process.said.seek(0)
+    return process.said.read()[-1000:].strip()
+
+
 class Switch:
     def __init__(self, *options):
         self.options, self.port = options, 0
@@ -33,12 +49,12 @@ class Switch:
         ready, theirs = os.pipe()
         command = [os.path.join(BUILD, "bin", "tributary"), "switch", "--listen", f"127.0.0.1:{self.port}", "--http", "none", "--memory", "16GiB",
                    "--job-quota", "8GiB", "--join-timeout", "120s", "--ready-fd", str(theirs), *self.options]
-        self.process = start(command, pass_fds=[theirs])
+        self.process = begin(command, pass_fds=[theirs])
         os.close(theirs)
         said = os.read(ready, 16)
         os.close(ready)
         if not said:
-            raise BenchError(f"{name_of(self.process)}: {self.process.communicate()[1].strip()}")
+            raise BenchError(f"{name_of(self.process)}: {last_said(self.process)}")
         self.port = int(said)
         self.address = f"127.0.0.1:{self.port}"
 
@@ -86,12 +102,12 @@ def rate(switch, seconds):
 def measure(name, ranks, rounds):
     killed, places = place_of(name)
     address, *rest = [",".join(places)] if name != "none" else places
-    process = start([os.path.join(BUILD, "bin", "bench-joins"), str(ranks), str(rounds), str(1000 * STAY_S), address, *rest])
+    process = begin([os.path.join(BUILD, "bin", "bench-joins"), str(ranks), str(rounds), str(1000 * STAY_S), address, *rest])
     said, result = [], {"place": name, "ranks": ranks}
     while len(said) < rounds:
         line = process.stdout.readline()
         if not line or "error" in line:
-            raise BenchError(f"{name}, {ranks} ranks: {line.strip() or process.communicate()[1].strip()}")
+            raise BenchError(f"{name}, {ranks} ranks: {line.strip() or last_said(process)}")
         said.append(json.loads(line))
     said.sort(key=lambda one: one["p50"])
     result["p50_ms"], result["last_ms"] = said[rounds // 2]["p50"], max(one["last"] for one in said)
@@ -104,7 +120,7 @@ def measure(name, ranks, rounds):
         killed.restart()
     line = process.stdout.readline()
     if not line or "error" in line:
-        raise BenchError(f"{name}, {ranks} ranks, after a kill: {line.strip() or process.communicate()[1].strip()}")
+        raise BenchError(f"{name}, {ranks} ranks, after a kill: {line.strip() or last_said(process)}")
     result["gap_ms"] = json.loads(line)["gap"]
     kill_all()
     return result

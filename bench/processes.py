@@ -19,8 +19,8 @@ started = []
 
 
 def start(command, **options):
-    process = subprocess.Popen(command, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               **options)
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen(command, text=True, **{**pipes, **options})
     started.append(process)
     return process
 
