@@ -491,9 +491,8 @@ static struct wire *find_link(struct world *world, uint64_t number)
     return NULL;
 }
 
-/* All ranks come. When the job has them all, and their WELCOMEs are under way, one connection between two switches
- * breaks, of which its upper end has not heard. */
-static bool join_and_cut(struct world *world, uint64_t number)
+/* All ranks come, until the job has them all, and their WELCOMEs are under way. */
+static void join_all(struct world *world)
 {
     for (uint32_t i = 0; i < world->ranks; i++) {
         rank_connect(world, &world->rank[i]);
@@ -501,6 +500,12 @@ static bool join_and_cut(struct world *world, uint64_t number)
     while (!world->node[0].jobs.first || world->node[0].jobs.first->state != TRIB_JOB_STARTING) {
         assert_true(move_one(world));
     }
+}
+
+/* Then one connection between two switches breaks, of which its upper end has not heard. */
+static bool join_and_cut(struct world *world, uint64_t number)
+{
+    join_all(world);
     struct wire *wire = find_link(world, number);
     if (wire) {
         wire->is_deaf[UP] = wire->has_ended[UP] = true;
@@ -531,6 +536,24 @@ static void lost__one_link_before_its_WELCOME(void **state)
     assert_true(cuts > SEEDS);
 }
 
+/* Then a switch loses its power, of which its parent has not heard, and is back: what it says buries its old sessions. */
+static void lost__without_a_word_before_its_WELCOME(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct world world;
+        tree_make(&world, seed, 8);
+        struct node *victim = &world.node[1 + seed % 3];
+        join_all(&world);
+        node_kill(victim, true);
+        notice_silence(&world, victim);
+        node_restart(victim);
+        tick(&world, TRIB_SECOND_NS);
+        assert_true(all_are_back(&world));
+        world_end(&world);
+    }
+}
+
 int main(void)
 {
     trib_log_set_default(TRIB_LOG_NONE); /* thousands of jobs end here, as they should */
@@ -547,6 +570,7 @@ int main(void)
         cmocka_unit_test(lost__without_a_word_while_ranks_join),
         cmocka_unit_test(lost__without_a_word_and_launched_anew),
         cmocka_unit_test(lost__one_link_before_its_WELCOME),
+        cmocka_unit_test(lost__without_a_word_before_its_WELCOME),
         cmocka_unit_test(join__relays_that_look_alike_are_named),
         cmocka_unit_test(stop__of_a_relay_is_told_to_all),
         cmocka_unit_test(refuses__a_parent_of_another_version),

@@ -711,8 +711,10 @@ static void dismiss_new(struct trib_jobs *jobs, struct trib_job *job)
 }
 
 /* The WELCOMEs are under way, and a rank comes with what it had before, though its session stands: its own is lost, and
- * all ranks come back. One that brings no grant is the same rank only if it comes over the same relay. */
-static bool has_lost_welcome(const struct trib_job *job, const struct trib_message *message)
+ * all ranks come back. One that brings no grant is the same rank only if it comes over the same relay, or over
+ * the one that has taken the place of that. */
+static bool has_lost_welcome(const struct trib_job *job, const struct trib_session *session,
+                             const struct trib_message *message)
 {
     const struct trib_grant *known = &message->join.known;
     if (job->state != TRIB_JOB_STARTING || strcmp(job->run, message->join.run) != 0 ||
@@ -721,7 +723,7 @@ static bool has_lost_welcome(const struct trib_job *job, const struct trib_messa
     }
     const struct trib_rank *rank = &job->ranks[message->join.rank];
     if (known->communicator == 0) {
-        return rank->is_new && !job->was_running && is_again(rank, message);
+        return rank->is_new && !job->was_running && (is_again(rank, message) || is_buried(rank, session, message));
     }
     return same_grant(&job->grant, known) && known->boot == rank->known_boot &&
            (rank->via != 0) == (message->join.via != 0);
@@ -752,7 +754,7 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
     }
     uint32_t burials = 0;
     job = status == TRIB_OK ? find_job(jobs, message) : NULL; /* it may have ended */
-    if (job && has_lost_welcome(job, message)) {
+    if (job && has_lost_welcome(job, session, message)) {
         recall_for_way(jobs, job, message->join.rank, now_ns);
         job = find_job(jobs, message);
     }
