@@ -11,6 +11,7 @@
  *   C-12 CLOSED: no rank needs it, or all have closed, or the job has ended
  *   C-14 bytes that are reserved are those of the nodes
  *   C-15 a grant stays what it was
+ *   C-18 an event of one communicator ends no other (control.c)
  *   C-19 after its end nothing of a job is left
  * C-13 is in check.c; C-21 is the trace of each seed that is run twice. Read next: check_time.c. */
 #include <inttypes.h>

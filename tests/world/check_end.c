@@ -236,6 +236,7 @@ void check_end(struct world *world)
         close_all(comm);
     }
     check_left(world);
+    control_shut(world);
     if (world->set.is_clean && world_has_peers(world)) {
         check_clean_peers(world);
     } else if (world->set.is_clean) {

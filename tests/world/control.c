@@ -185,7 +185,7 @@ static void session_send(void *owner, struct trib_session *session, const struct
     const struct world_plane *plane = owner;
     struct world_wire *wire = wire_of_session(session);
 
-    if (plane->at == 0) {
+    if (plane->at == 0 && !plane->is_over) {
         check_told(comm_of(wire), rank_of(wire), message);
         note_end(comm_of(wire), message);
     }
@@ -335,14 +335,18 @@ static void note_silent_end(struct world_comm *comm)
     comm->has_ended = true;
 }
 
-/* What has become of a communicator at the root. */
-static void look(struct world_comm *comm)
+/* What has become of a communicator at the root. served: whose message was the event; NULL: time went by. */
+static void look(struct world_comm *comm, const struct world_comm *served)
 {
     static const enum control_state states[] = {[TRIB_JOB_JOINING] = CONTROL_GATHERING,
                                                 [TRIB_JOB_STARTING] = CONTROL_STARTING,
                                                 [TRIB_JOB_RUNNING] = CONTROL_RUNNING};
     const struct trib_job *job = control_job(comm, 0);
 
+    if (job == NULL && comm->has_job && served != NULL && served != comm) {
+        world_fail(comm->world, WORLD_CHECK_CONTROL, "C-18: a message of communicator %u ends communicator %u",
+                   served->index, comm->index);
+    }
     if (job == NULL && comm->has_job && comm->outcome == COMM_LIVES) {
         note_silent_end(comm);
     }
@@ -365,15 +369,15 @@ static void settle(struct world_plane *plane)
 {
     struct world *world = plane->world;
 
-    plane->served = NULL;
     trib_jobs_check(&plane->jobs);
     check_plane(plane);
     for (uint32_t i = 0; i < world->comm_count && plane->at == 0; i++) {
         if (world->comms[i]->is_started) {
-            look(world->comms[i]);
+            look(world->comms[i], plane->served);
         }
     }
     plane->seen = plane->jobs.stats;
+    plane->served = NULL;
     uint64_t next_ns = trib_jobs_next_timeout(&plane->jobs);
     next_ns = next_ns == TRIB_NEVER                    ? TRIB_NEVER
               : next_ns > CONTROL_TIME + world->now_ns ? next_ns - CONTROL_TIME
@@ -667,7 +671,7 @@ void control_restart(struct world *world, uint32_t at)
         plane_close(comm, at);
         if (comm->is_started && at == 0) {
             comm->has_ended = comm->control == CONTROL_ENDED;
-            look(comm);
+            look(comm, NULL);
         }
         comm_disturbed(comm, world->now_ns);
     }
@@ -689,6 +693,21 @@ void control_move(struct world *world)
         check_moved(comm);
         for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
             session_move(comm, rank);
+        }
+    }
+}
+
+void control_shut(struct world *world)
+{
+    for (uint32_t at = 0; at < world->switch_count; at++) {
+        struct world_plane *plane = &world->planes[at];
+        plane->is_over = true;
+        trib_jobs_deinit(&plane->jobs, TRIB_ERR_SWITCH, "the switch is shutting down");
+        trib_jobs_check(&plane->jobs);
+        if (plane->jobs.count != 0 || plane->jobs.agent.memory_used != 0) {
+            world_fail(world, WORLD_CHECK_CONTROL,
+                       "C-19: switch %u has shut down, and has %u jobs and %" PRIu64 " bytes", at, plane->jobs.count,
+                       plane->jobs.agent.memory_used);
         }
     }
 }

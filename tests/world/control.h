@@ -55,11 +55,13 @@ struct world_plane {
     struct trib_jobs_stats seen; /* as after the last event */
     struct world_comm *served;   /* whose message is being handled */
     uint32_t drawn;              /* numbers, since then */
+    bool is_over;                /* the world is */
 };
 
 /* control.c */
 void control_begin(struct world *world);
 void control_end(struct world *world);
+void control_shut(struct world *world); /* all switches, in order: nothing may be left */
 void control_connect(struct world_comm *comm, uint32_t rank);
 void control_send(struct world_wire *wire, const struct trib_message *message); /* up, of a rank */
 void control_hang_up(struct world_wire *wire);                                  /* the rank's end */
