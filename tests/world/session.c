@@ -397,10 +397,10 @@ void session_take(struct world_comm *comm, uint32_t rank, const struct trib_mess
         take_root(comm, rank, message);
         return;
     case TRIB_MESSAGE_GONE:
-        if (world->is_moved) { /* a rank has closed, and nobody lacks anything */
-            return;
+        if (!world->is_moved) { /* else a rank has closed, and nobody lacks anything */
+            world_fail(world, WORLD_CHECK_CONTROL, "rank %u hears GONE of a switch", rank);
         }
-        /* fall through */
+        return;
     default:
         world_fail(world, WORLD_CHECK_CONTROL, "rank %u hears %s", rank, trib_message_name(message->kind));
         return;
