@@ -10,8 +10,8 @@
  *
  * Files, in reading order: swarm.c and swarm_comm.c (what a seed means), shape.c (who is whose child), engine.c (the
  * clock), comm.c (a communicator's life), unit.c (how nodes are driven), caps.c (memory of switches), link.c (faults on
- * packets), fault.c (faults of machines and processes), session.c, control.c, plane.c, own_root.c, work.c (operations), oracle.c
- * (what results must be), hostile.c (forged packets), check_*.c (check_quorum.c: sums that may lack ranks;
+ * packets), fault.c (faults of machines and processes), session.c, control.c, plane.c, own_root.c, work.c (operations),
+ * oracle.c (what results must be), hostile.c (forged packets), check_*.c (check_quorum.c: sums that may lack ranks;
  * check_control.c: control planes), report.c, main.c. */
 #ifndef TRIB_TESTS_WORLD_H
 #define TRIB_TESTS_WORLD_H
