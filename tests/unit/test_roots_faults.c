@@ -613,6 +613,27 @@ static void root__cannot_open(void **state)
     refused(p, &child, TRIB_ERR_MEMORY, "cannot open its root: out of memory");
 }
 
+/* The data plane may have closed the first root with it: none is open, and none is closed twice. */
+static void root__cannot_open_another(void **state)
+{
+    struct hosts *h = *state;
+    struct process *p = &h->process[0];
+    struct trib_message open = open_message();
+    struct trib_message child = child_message(0);
+    struct trib_message answer;
+    open_one(p);
+    open.root_open.index = 1 - open.root_open.index;
+    p->plane.refuses = true;
+    taken(p, &open, TRIB_MESSAGE_NONE);
+    taken(p, &child, TRIB_MESSAGE_NONE);
+    child = child_message(1);
+    assert_int_equal(trib_root_receive(&p->root, &child, &answer), TRIB_ERR_MEMORY);
+    assert_int_equal(answer.kind, TRIB_MESSAGE_ABORT);
+    assert_false(trib_root_is_open(&p->root));
+    assert_null(p->agent.first);
+    assert_int_equal(p->plane.closes, 1);
+}
+
 static void root__join_that_cannot_be(void **state)
 {
     struct hosts *h = *state;
@@ -695,6 +716,7 @@ int main(void)
         TEST(root__child_that_cannot_be),
         TEST(root__addresses_of_children),
         TEST(root__cannot_open),
+        TEST(root__cannot_open_another),
         TEST(root__join_that_cannot_be),
         TEST(root__questions_that_cannot_be),
         TEST(root__mismatch_of_nothing),

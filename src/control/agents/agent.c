@@ -157,18 +157,16 @@ enum trib_status trib_agent_open(struct trib_agent *agent, struct trib_agent_ope
         return TRIB_OK;
     }
     trib_explain(error, "%s", trib_status_text(status));
-    if (opened > 0) {
-        trib_agent_shut(agent, opening);
-    }
+    trib_agent_shut(agent, opening); /* the data plane may have closed all of them */
     return status;
 }
 
 void trib_agent_shut(struct trib_agent *agent, struct trib_agent_opening *opening)
 {
-    struct trib_agent_opening **at = &agent->first;
     if (!opening->is_open) {
         return;
     }
+    struct trib_agent_opening **at = &agent->first;
     while (*at != opening) {
         at = &(*at)->next;
     }

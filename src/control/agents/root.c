@@ -35,7 +35,7 @@ void trib_root_deinit(struct trib_root *root)
     root->plan = NULL;
 }
 
-/* What is open stays so until deinit: the rank is about to end. */
+/* What is open now stays so until deinit: the rank is about to end. */
 static enum trib_status give_up(struct trib_root *root, enum trib_status status, const char *cause,
                                 struct trib_message *answer)
 {
@@ -168,6 +168,7 @@ static enum trib_status open_plan(struct trib_root *root, struct trib_message *a
         status = trib_agent_open(root->agent, &root->opening, &plan->opening, &at, 1, error);
     }
     root->open |= status == TRIB_OK ? 1U << plan->opening.root : 0;
+    root->open = root->opening.is_open ? root->open : 0;
     free(plan);
     root->plan = NULL;
     if (status != TRIB_OK) { /* a quota's text stands by itself */
