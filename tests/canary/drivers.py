@@ -10,18 +10,19 @@ SHARD = "src/switchd/shard.c"
 PLANE = "src/switchd/plane.c"
 TREE = "src/switchd/tree.c"
 CAPS = "src/switchd/caps.c"
+AGENT = "src/control/agents/agent.c"
 JOBS = "src/control/jobs/jobs.c"
 JOB = "src/control/jobs/job.c"
 JOB_MARKS = "src/control/jobs/marks.c"
 JOB_DIFFER = "src/control/jobs/differ.c"
 JOB_JOIN = "src/control/jobs/join.c"
 JOB_START = "src/control/jobs/start.c"
+PLACEMENTS = "src/control/jobs/placements.c"
+ANSWERS = "src/control/jobs/answers.c"
 CONNECTIONS = "src/control/server/connections.c"
 COMMUNICATOR = "src/comm/communicator.c"
 COMM_JOIN = "src/comm/join.c"
 COMM_WORKER = "src/comm/worker.c"
-AGENT = "src/control/agents/agent.c"
-ANSWERS = "src/control/jobs/answers.c"
 PEERS = "src/control/jobs/peers.c"
 WORDS = "src/control/words/words.c"
 PATHS = "src/comm/paths.c"
@@ -161,6 +162,27 @@ DRIVERS = [
         edits=((AGENT, "    agent->memory_used -= opening->bytes;\n",
                 ""),),
         world=("control", "assert"), search=NO_DRIVER, test="unit/test_server"),
+    Canary(
+        "control-quota-by-parts", "I6", "each root of a job may take what one job may have",
+        edits=((AGENT, ".bytes = opening->bytes + more,", ".bytes = more,"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_agent"),
+    Canary(
+        "control-half-open", "I6", "roots stay open where not all of them could be opened",
+        edits=((AGENT, "    trib_agent_shut(agent, opening); /* the data plane may have closed all of them */\n",
+                ""),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_agent"),
+    Canary(
+        "control-agent-without-root", "I8", "a job waits for an agent that has no root of it",
+        edits=((PLACEMENTS, "    job->placements = left;\n", ""),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_placements"),
+    Canary(
+        "control-asked-at-once", "I8", "an agent is asked again before it has answered, and its answers are out of turn",
+        edits=((PLACEMENTS, "    if (!placement->is_asked) {\n", "    if (true) {\n"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_placements"),
+    Canary(
+        "control-all-lenders-one", "I8", "packets to one lender take the room in the socket of another",
+        edits=((PLACEMENTS, "one->loan->lender == two->loan->lender", "true"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_placements"),
     Canary(
         "control-group-of-two", "I7", "two jobs get one multicast group",
         edits=((JOB_START, "        if (job != owner && job->grant.group == group) {",

@@ -168,6 +168,7 @@ void trib_agent_shut(struct trib_agent *agent, struct trib_agent_opening *openin
     }
     struct trib_agent_opening **at = &agent->first;
     while (*at != opening) {
+        TRIB_ASSERT(*at); /* it is in the list */
         at = &(*at)->next;
     }
     *at = opening->next;
