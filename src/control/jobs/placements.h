@@ -2,8 +2,8 @@
 /* placements.h: the agents that sum a communicator, as its controller sees them. A placement is one agent with the roots
  * that it has there: the shards of this switch (calls), those of another switch (messages on a loan), or the process of
  * a rank (messages on its session). A job has as many placements as agents, and none if its ranks send to each other.
- * Here is what is asked of agents; their answers are in agents.c. Nothing here ends a job. Read next: agents.c,
- * places.h (who deals the roots), agents/root.h (the other side of the messages). */
+ * Here is what is asked of agents; their answers are in answers.c. Nothing here ends a job. Read next:
+ * answers.c, places.h (who deals the roots), agents/root.h (the other side of the messages). */
 #ifndef TRIB_CONTROL_PLACEMENTS_H
 #define TRIB_CONTROL_PLACEMENTS_H
 

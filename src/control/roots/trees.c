@@ -46,15 +46,6 @@ bool trib_trees_have(const struct trib_jobs *jobs, const struct trib_job *job, u
     return k < count;
 }
 
-bool trib_trees_meet(const struct trib_jobs *jobs, const struct trib_job *a, const struct trib_job *b)
-{
-    bool meet = false;
-    for (uint32_t k = 0; k < trib_trees_count(jobs, a); k++) {
-        meet = meet || trib_trees_have(jobs, b, trib_trees_at(a, k));
-    }
-    return meet;
-}
-
 static bool are_same(const struct trib_jobs *jobs, const struct trib_job *a, const struct trib_job *b)
 {
     uint32_t count = trib_trees_count(jobs, a);

@@ -16,8 +16,6 @@ uint32_t trib_trees_at(const struct trib_job *job, uint32_t k);
 /* How many have a root of it: not all where relays on the way carry fewer; all before it has any. */
 uint32_t trib_trees_rooted(const struct trib_jobs *jobs, const struct trib_job *job);
 bool trib_trees_have(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t which);
-/* Some switch has a tree of both. */
-bool trib_trees_meet(const struct trib_jobs *jobs, const struct trib_job *a, const struct trib_job *b);
 /* "10.0.0.1:7470": the switch 0, "this switch" if it is at all addresses, or lender which - 1. text: 64 bytes. */
 char *trib_trees_name(const struct trib_jobs *jobs, uint32_t which, char *text);
 /* "10.0.0.1:7470 and 10.0.0.3:7470": all of the job's that have a root of it, as far as size bytes hold them. Returns
