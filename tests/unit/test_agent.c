@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -239,6 +240,7 @@ static void quota__of_a_plane_that_counts_nothing(void **state)
 static void open__all_or_nothing(void **state)
 {
     struct world w;
+    char want[TRIB_ERROR_TEXT_MAX];
     (void)state;
     for (uint32_t had = 0; had < 3; had++) {
         for (uint32_t k = 1; k <= 4 - had; k++) {
@@ -248,7 +250,8 @@ static void open__all_or_nothing(void **state)
             w.accounts.fails_at = w.accounts.opens + k;
             w.accounts.failure = k % 2 ? TRIB_ERR_MEMORY : TRIB_ERR_INVALID;
             assert_int_equal(open_roots(&w, 1, had, 4 - had), w.accounts.failure);
-            assert_string_equal(w.error, trib_status_text(w.accounts.failure));
+            (void)snprintf(want, sizeof want, "%u KiB: %s", (4 - had) * SLOTS, trib_status_text(w.accounts.failure));
+            assert_string_equal(w.error, want);
             expect_open(&w, 1, 0);
             expect_open(&w, 2, 3); /* another communicator's */
             assert_int_equal(w.agent.memory_used, 2 * ROOT_BYTES);

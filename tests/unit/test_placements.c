@@ -96,6 +96,19 @@ static void add__begins_anew(void **state)
     free(job);
 }
 
+/* How much it was is for whoever sets the quotas. */
+static void open__without_memory_here(void **state)
+{
+    struct switches *s = *state;
+    s->fake.refuses = true;
+    join_ranks(s, 2);
+    expect_failed(&s->h, 0, TRIB_ERR_MEMORY, "the switch cannot get the memory that job digits needs, 1.9 KiB: ");
+    expect_failed(&s->h, 1, TRIB_ERR_MEMORY, trib_status_text(TRIB_ERR_MEMORY));
+    assert_int_equal(s->h.jobs.count, 0);
+    assert_int_equal(s->h.jobs.agent.memory_used, 0);
+    assert_null(s->lender[0].jobs.lendings);
+}
+
 /* ---- whose packets meet ---- */
 
 static void meet__at_a_socket_of_one_agent(void **state)
@@ -293,6 +306,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(trim__leaves_those_with_a_root),
         cmocka_unit_test(add__begins_anew),
+        cmocka_unit_test_setup_teardown(open__without_memory_here, start, stop),
         cmocka_unit_test(meet__at_a_socket_of_one_agent),
         cmocka_unit_test(meet__not_at_another_socket),
         HOSTS(question__one_for_both_roots_of_a_rank),

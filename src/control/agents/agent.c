@@ -128,6 +128,14 @@ static void enter(struct trib_agent *agent, struct trib_agent_opening *opening, 
     }
 }
 
+/* "24 KiB: out of memory" */
+static void explain_failure(uint64_t bytes, enum trib_status status, char *error)
+{
+    char needs[TRIB_UNITS_TEXT_MAX];
+    trib_format_size(bytes, needs);
+    trib_explain(error, "%s%s%s", bytes > 0 ? needs : "", bytes > 0 ? ": " : "", trib_status_text(status));
+}
+
 enum trib_status trib_agent_open(struct trib_agent *agent, struct trib_agent_opening *opening,
                                  const struct trib_opening *wanted, const struct trib_root_at *roots, uint32_t count,
                                  char *error)
@@ -156,7 +164,7 @@ enum trib_status trib_agent_open(struct trib_agent *agent, struct trib_agent_ope
         agent->memory_used += bytes;
         return TRIB_OK;
     }
-    trib_explain(error, "%s", trib_status_text(status));
+    explain_failure(bytes, status, error);
     trib_agent_shut(agent, opening); /* the data plane may have closed all of them */
     return status;
 }

@@ -43,8 +43,8 @@ void trib_agent_init(struct trib_agent *agent, const struct trib_data_plane *pla
 /* Opens `count` roots of `wanted`; count 0: all of them, root i on shard i. May be called again for other roots of the
  * same communicator. Returns ERR_REFUSED, with the whole cause and the numbers in error, if a quota has no room: of a
  * job, of the agent, or of one controller elsewhere; what was open before stays open. Returns the data plane's status,
- * with its text in error, if that fails (ERR_MEMORY): then no root of the communicator is open here. error:
- * TRIB_ERROR_TEXT_MAX bytes. */
+ * with "24 KiB: " and its text in error, if that fails (ERR_MEMORY): then no root of the communicator is open here.
+ * error: TRIB_ERROR_TEXT_MAX bytes. */
 TRIB_MUST_USE enum trib_status trib_agent_open(struct trib_agent *agent, struct trib_agent_opening *opening,
                                                const struct trib_opening *wanted, const struct trib_root_at *roots,
                                                uint32_t count, char *error);

@@ -239,7 +239,7 @@ static enum trib_status open_here(struct trib_jobs *jobs, struct trib_job *job, 
     if (status == TRIB_ERR_REFUSED) {
         trib_explain(error, "%s", cause);
     } else if (status != TRIB_OK) {
-        trib_explain(error, "the switch cannot get the memory that job %s needs: %.128s", job->name, cause);
+        trib_explain(error, "the switch cannot get the memory that job %s needs, %.128s", job->name, cause);
     }
     return status;
 }
