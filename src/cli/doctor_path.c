@@ -13,6 +13,7 @@
 #include "cli/doctor.h"
 #include "control/words/session_client.h"
 #include "io/clock.h"
+#include "io/draw.h"
 #include "io/nics.h"
 #include "io/socket.h"
 #include "io/units.h"
@@ -30,6 +31,7 @@ struct path {
     struct trib_address_list nics; /* of this host, that were named */
     uint32_t sockets;
     int fd[TRIB_ROOTS_MAX];         /* UDP: one, or one for each of those */
+    uint64_t own_nonce;             /* which each is to send back */
     uint64_t nonce[TRIB_ROOTS_MAX]; /* of each shard, which sends nothing of size without it; 0: none yet */
     uint64_t lane;                  /* of the last answer */
     int tos;                        /* of the last answer; -1: unknown */
@@ -165,6 +167,7 @@ static bool send_probe(struct path *path, uint32_t shard, uint32_t payload)
         .communicator = path->grant.communicator,
         .generation = path->grant.generation,
         .boot = path->grant.boot,
+        .lane = path->own_nonce,
         .bitmap = path->nonce[shard],
         .payload = payload > 0 ? zeros : NULL,
         .payload_len = (uint16_t)payload,
@@ -225,7 +228,7 @@ static bool read_answer(struct path *path, uint32_t shard, uint32_t payload)
 
     if (got < 0 || trib_packet_decode(data, (size_t)got, &packet) != TRIB_DROP_NONE || packet.kind != TRIB_PATH ||
         packet.communicator != path->grant.communicator || packet.payload_len != payload ||
-        !trib_address_same_host(&from, &path->shard[shard]) ||
+        packet.bitmap != path->own_nonce || !trib_address_same_host(&from, &path->shard[shard]) ||
         trib_address_port(&from) != trib_address_port(&path->shard[shard])) {
         return false;
     }
@@ -447,7 +450,8 @@ static bool find_nics(struct path *path)
 
 void doctor_path(struct doctor *doctor)
 {
-    struct path path = {.doctor = doctor, .tos = -1, .patience_ns = doctor->timeout_ns / 10};
+    struct path path = {
+        .doctor = doctor, .tos = -1, .own_nonce = trib_draw() | 1, .patience_ns = doctor->timeout_ns / 10};
     char error[TRIB_ERROR_TEXT_MAX] = "";
     char text[64];
 

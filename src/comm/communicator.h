@@ -118,11 +118,14 @@ struct trib_comm {
     uint64_t probes_until_ns;   /* PROBING: how long unicast is */
     uint64_t boot_hint_ns;      /* last time that a BOOT hint was looked into */
     uint64_t paths;             /* bitmap of shards that echoed */
-    /* That each has sent, to prove this rank's address by. 0: none yet */
-    uint64_t path_nonce[TRIB_ROOTS_MAX];
-    uint64_t group_paths; /* and of those heard by multicast */
-    uint32_t stalls_open; /* reported, and not answered */
-    bool was_running;     /* READY has come at least once */
+    uint64_t proved;            /* and of those that are where they are said to be: the others get headers alone */
+    /* That each is to send back, drawn for each WELCOME; and that each has sent, to prove this rank's address by. 0: none
+     * yet */
+    uint64_t own_nonce[TRIB_ROOTS_MAX], path_nonce[TRIB_ROOTS_MAX];
+    uint32_t headers[TRIB_PEERS_MAX]; /* that have gone to each peer which had not brought its nonce */
+    uint64_t group_paths;             /* and of those heard by multicast */
+    uint32_t stalls_open;             /* reported, and not answered */
+    bool was_running;                 /* READY has come at least once */
     atomic_bool joined;
     atomic_bool ended; /* closing or failing is over */
     bool is_closing;
@@ -260,7 +263,8 @@ TRIB_MUST_USE enum trib_status trib_comm_take_places(struct trib_comm *comm, con
 const char *trib_comm_places(const struct trib_comm *comm);
 /* Which of `roots` that is; root_count: none. */
 uint32_t trib_comm_root_at(const struct trib_comm *comm, const struct trib_place *to);
-/* A peer's PATH packet goes back as it came. False: it is this rank's own that has come back. */
+bool trib_comm_knows_peers(const struct trib_comm *comm); /* it has some, and all have proved where they are */
+/* A peer's PATH packet goes back, at its size if that has proved where it is. False: it is this rank's own that has come back. */
 bool trib_comm_echo_path(struct trib_comm *comm, uint32_t root, const struct trib_packet *packet);
 /* The rank before this one runs another operation: the control plane asks both. */
 void trib_comm_dispute(struct trib_comm *comm, const struct trib_event *event);

@@ -440,7 +440,7 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
     if (comm->has_moved && comm->node != NULL) {
         trib_comm_shrink_window(comm, &comm->grant);
     }
-    if (comm->was_running && !comm->has_moved && comm->has_peers) { /* their ways do not lead over what was away */
+    if (comm->was_running && !comm->has_moved && trib_comm_knows_peers(comm)) { /* no way leads over what was away */
         trib_comm_register(comm);
     } else if (trib_level0_must_meet(comm)) {
         comm->state = TRIB_COMM_MEETING;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* paths.c: PROBING, between WELCOME and REGISTER: do packets of full size pass between this rank and every root or
- * peer, and does what a root sends to its multicast group come here? Each echoes a PATH packet. What is found is told
- * in PATHS.
+/* paths.c: PROBING, between WELCOME and REGISTER: is every root or peer where it is said to be, do packets of full size
+ * pass between it and this rank, and does what a root sends to its multicast group come here? Each echoes a PATH packet, a
+ * header first. What is found is told in PATHS.
  * Read next: join.c (before and after), docs/PROTOCOL.md (PATH). */
 #include <string.h>
 
@@ -14,7 +14,8 @@
 #define GAP_LAST_NS (100 * TRIB_MILLISECOND_NS)
 #define GAP_RANK_NS \
     (TRIB_MILLISECOND_NS / 2) /* all ranks begin at once, and a root is to get no more than 2,000 a second */
-#define PROBES_LEAST 20U      /* before it is said that none passes: time may go by while this process does not run */
+#define PROBES_BRISK 32U /* from then on each gap is one more of the longest than the one before: 56 probes in 30 s */
+#define PROBES_LEAST 20U /* before it is said that none passes: time may go by while this process does not run */
 #define NAMED_NS (500 * TRIB_MILLISECOND_NS) /* before the control plane's time is up */
 #define GROUP_LIMIT_NS (150 * TRIB_MILLISECOND_NS)
 #define GROUP_BUFFER (8U << 20)
@@ -75,12 +76,14 @@ static uint64_t longest_gap(const struct trib_comm *comm)
     return share_ns > GAP_LAST_NS ? share_ns : GAP_LAST_NS;
 }
 
-/* Each twice as long as the one before, and a quarter more or less, so that ranks that began together part. */
+/* Each twice as long as the one before, and a quarter more or less, so that ranks that began together part. Who comes back
+ * waits long, but whoever has been named as a root may be nobody who knows of it. */
 static uint64_t next_gap(const struct trib_comm *comm)
 {
     uint64_t drawn = trib_mix64(((uint64_t)comm->grant.communicator << 32) + comm->config.rank * 64 + comm->probes);
     uint32_t doubled = comm->probes < 8 ? comm->probes - 1 : 7;
     uint64_t gap_ns = trib_time_earlier(GAP_FIRST_NS << doubled, longest_gap(comm));
+    gap_ns *= comm->probes > PROBES_BRISK ? comm->probes - PROBES_BRISK : 1;
     return gap_ns - gap_ns / 4 + drawn % (gap_ns / 2);
 }
 
@@ -120,7 +123,6 @@ void trib_comm_begin_probing(struct trib_comm *comm)
     comm->paths = 0;
     comm->group_paths = 0;
     comm->probes = 0;
-    memset(comm->path_nonce, 0, sizeof comm->path_nonce);
     if (is_back(comm)) { /* its groups, if it has any, are known to be heard */
         comm->retry_ns = trib_clock_ns();
         comm->probes_until_ns = TRIB_NEVER;
@@ -143,18 +145,21 @@ static uint64_t all_roots(const struct trib_comm *comm)
     return (UINT64_C(1) << comm->root_count) - 1;
 }
 
+/* A header, until the root has proved that it is where it is said to be. */
 static void probe_path(struct trib_comm *comm, uint32_t root)
 {
     static const uint8_t zeros[TRIB_PAYLOAD_MAX];
+    bool is_proved = (comm->proved >> root & 1) != 0;
     const struct trib_packet packet = {
         .kind = TRIB_PATH,
         .communicator = comm->grant.communicator,
         .generation = comm->grant.generation,
         .boot = comm->grant.boot,
         .node = (uint16_t)comm->config.rank,
+        .lane = comm->own_nonce[root],
         .bitmap = comm->path_nonce[root],
         .payload = zeros,
-        .payload_len = (uint16_t)comm->config.payload,
+        .payload_len = (uint16_t)(is_proved ? comm->config.payload : 0),
     };
     trib_comm_send(comm, root, &packet);
 }
@@ -170,11 +175,12 @@ static void probe_paths(struct trib_comm *comm)
     comm->probes++;
 }
 
-/* Of this incarnation: what is late from another one proves nothing. Peers and groups have no other. */
+/* Of this incarnation, and by whoever gets what this rank sends there: what is late from another one, or a stranger's,
+ * proves nothing. Peers and groups have no other incarnation, and a group brings no nonce. */
 static bool is_current(const struct trib_comm *comm, struct trib_came_from from, const struct trib_packet *echo)
 {
-    return from.is_group || comm->has_peers ||
-           (echo->boot == comm->grant.boot && echo->generation == comm->grant.generation);
+    bool is_new = comm->has_peers || (echo->boot == comm->grant.boot && echo->generation == comm->grant.generation);
+    return from.is_group || (is_new && echo->bitmap == comm->own_nonce[from.root]);
 }
 
 /* A root that answers probes of before is behind, as busy as it is: it has its time anew, from the last such answer on. Over
@@ -187,15 +193,21 @@ static void give_time(struct trib_comm *comm, uint32_t root)
     }
 }
 
-/* A root sends nothing of size to an address that has not brought its nonce back. True: this was one. */
+/* A header brings back this rank's nonce, so that the next probe may be of full size, and the root's, which that takes
+ * along: it sends nothing of size to an address that has not brought it back. True: this was one. */
 static bool take_nonce(struct trib_comm *comm, struct trib_came_from from, const struct trib_packet *echo)
 {
-    bool is_nonce = !from.is_group && !comm->has_peers && echo->payload_len == 0;
+    bool is_nonce = !from.is_group && echo->payload_len == 0;
+    bool is_news = (comm->proved >> from.root & 1) == 0;
     if (is_nonce) {
         give_time(comm, from.root);
+        comm->proved |= UINT64_C(1) << from.root;
     }
-    if (is_nonce && echo->lane != comm->path_nonce[from.root]) {
+    if (is_nonce && echo->lane != 0 && echo->lane != comm->path_nonce[from.root]) {
         comm->path_nonce[from.root] = echo->lane;
+        is_news = true;
+    }
+    if (is_nonce && is_news) {
         probe_path(comm, from.root);
         trib_comm_flush(comm);
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "io/draw.h"
 #include "io/explain.h"
 #include "io/log.h"
 
@@ -77,12 +78,34 @@ static enum trib_status check_ways(const struct trib_comm *comm, const struct tr
     return TRIB_OK;
 }
 
+/* A root proves itself anew in each incarnation, and a peer where it is at another address than before: what it has
+ * proved there holds as long as its process and this one live. */
+static void doubt(struct trib_comm *comm, uint32_t index, const struct trib_address *before)
+{
+    if (comm->has_peers && comm->own_nonce[index] != 0 && trib_address_equal(before, &comm->roots[index])) {
+        return;
+    }
+    comm->proved &= ~(UINT64_C(1) << index);
+    comm->own_nonce[index] = trib_draw() | 1;
+    comm->path_nonce[index] = 0;
+    if (comm->has_peers) {
+        comm->headers[index] = 0;
+    }
+}
+
+bool trib_comm_knows_peers(const struct trib_comm *comm)
+{
+    return comm->has_peers && comm->proved == (UINT64_C(1) << comm->root_count) - 1;
+}
+
 enum trib_status trib_comm_take_places(struct trib_comm *comm, const struct trib_message *message, char *error)
 {
     comm->root_count = comm->has_peers ? message->welcome.peer_count : message->welcome.grant.roots;
     comm->seen_as = message->welcome.known_as;
     for (uint32_t i = 0; i < comm->root_count; i++) {
+        struct trib_address before = comm->roots[i];
         comm->roots[i] = place_of(comm, message, i);
+        doubt(comm, i, &before);
         if (comm->has_peers) {
             comm->peers[i] = (uint16_t)message->welcome.peer[i].rank;
         }
@@ -124,15 +147,32 @@ uint32_t trib_comm_root_at(const struct trib_comm *comm, const struct trib_place
     return root;
 }
 
+/* As a shard does: a header with this rank's nonce until the peer has brought that, and not often; then the whole. */
+static void echo(struct trib_comm *comm, uint32_t root, const struct trib_packet *packet)
+{
+    uint64_t bit = UINT64_C(1) << root;
+    comm->proved |= packet->bitmap == comm->own_nonce[root] ? bit : 0;
+    bool is_proved = (comm->proved & bit) != 0;
+    if (!is_proved && comm->headers[root] >= TRIB_PATH_HEADERS) {
+        return;
+    }
+    comm->headers[root] += is_proved ? 0 : 1;
+    struct trib_packet answer = *packet;
+    answer.bitmap = packet->lane;
+    answer.lane = is_proved ? 0 : comm->own_nonce[root];
+    answer.payload_len = is_proved ? packet->payload_len : 0;
+    trib_comm_send(comm, root, &answer);
+    trib_comm_flush(comm);
+}
+
 bool trib_comm_echo_path(struct trib_comm *comm, uint32_t root, const struct trib_packet *packet)
 {
     if (!comm->has_peers || packet->node == comm->config.rank) {
         return false;
     }
     if (packet->generation == comm->grant.generation && packet->node == comm->peers[root] &&
-        packet->payload_len == comm->config.payload && comm->state != TRIB_COMM_FAILED) {
-        trib_comm_send(comm, root, packet);
-        trib_comm_flush(comm);
+        (packet->payload_len == 0 || packet->payload_len == comm->config.payload) && comm->state != TRIB_COMM_FAILED) {
+        echo(comm, root, packet);
     }
     return true;
 }

@@ -15,6 +15,7 @@
 #define TRIB_PAYLOAD_MAX 8192
 #define TRIB_PAYLOAD_ALIGN 64
 #define TRIB_SEQUENCE_MAX ((UINT64_C(1) << 48) - 1)
+#define TRIB_PATH_HEADERS 64U /* answers to PATHs that an address gets at most before it has proved itself */
 
 enum trib_kind {
     TRIB_KIND_NONE = 0,
@@ -25,7 +26,7 @@ enum trib_kind {
     TRIB_HELD = 5,  /* down, no payload: "waiting for others"; bitmap says who is there */
     TRIB_OFFER = 6, /* up: a finished result, from a rank's retained copy */
     TRIB_BOOT = 7,  /* down, no payload: "my boot id is this"; a hint */
-    TRIB_PATH = 8,  /* both ways: full-size path probe while joining; never reaches a node */
+    TRIB_PATH = 8,  /* both ways: path probe while joining, of full size in the end; never reaches a node */
     TRIB_FLOW = 9,  /* between peers: a fragment of a flow, whose label is in bitmap */
     TRIB_FLOW_ACK =
         10, /* between peers, no payload: what of one word of sequences has come, in bitmap; lane: the limit */

@@ -63,6 +63,7 @@ static void init_nodes(struct trib_member *member, const struct trib_opening *op
     struct trib_address *addresses = (struct trib_address *)(member->node + member->nodes);
     struct trib_address *subsets = addresses + opening->count;
     uint64_t *nonces = (uint64_t *)(void *)(subsets + opening->count);
+    uint32_t *headers = (uint32_t *)(nonces + opening->count);
     size_t at = 0;
     uint32_t branch = 0;
     for (uint32_t i = 0; i < member->nodes; i++) {
@@ -83,6 +84,7 @@ static void init_nodes(struct trib_member *member, const struct trib_opening *op
             node->child = addresses + branch;
             node->subset = subsets + branch;
             node->nonce = nonces + branch;
+            node->headers = headers + branch;
             branch += config.children;
         }
     }
@@ -96,8 +98,9 @@ struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, co
                                        const struct trib_tree *tree, uint32_t root)
 {
     uint32_t nodes = trib_tree_nodes(opening->count);
-    struct trib_member *member = calloc(1, sizeof *member + nodes * sizeof(struct trib_member_node) +
-                                               opening->count * (2 * sizeof(struct trib_address) + sizeof(uint64_t)));
+    struct trib_member *member =
+        calloc(1, sizeof *member + nodes * sizeof(struct trib_member_node) +
+                      opening->count * (2 * sizeof(struct trib_address) + sizeof(uint64_t) + sizeof(uint32_t)));
     if (member == NULL) {
         return NULL;
     }
@@ -122,6 +125,7 @@ struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, co
     member->sources = opening->count + member->has_parent;
     if (member->has_parent) {
         member->parent = opening->parent[root];
+        member->own_nonce = trib_draw() | 1;
     }
     init_nodes(member, opening, root);
     return member;

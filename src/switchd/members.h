@@ -20,8 +20,9 @@ struct trib_member_node {
     uint64_t subset_bits;
     uint64_t
         *nonce; /* of each child, drawn: a PATH that brings it proves that what is sent to its address comes there */
-    uint64_t proved; /* children that have brought theirs: to the others go answers to PATHs alone */
-    uint64_t lent;   /* the shard's count of flushes when a payload of this node last joined a train */
+    uint32_t *headers; /* that have gone to each child which had not brought its nonce */
+    uint64_t proved;   /* children that have brought theirs: to the others go answers to PATHs alone */
+    uint64_t lent;     /* the shard's count of flushes when a payload of this node last joined a train */
     uint32_t children;
     uint32_t number; /* in its member; 0: the top node */
     bool has_more;   /* a verb was called since its packets were last taken */
@@ -50,7 +51,9 @@ struct trib_member {
     bool can_multicast;      /* one node has all children, and they are ranks */
     bool is_multicast;       /* what goes to all children goes to `group` */
     bool has_parent;
+    bool is_parent_proved; /* it has sent own_nonce back: before, it gets headers alone */
     bool has_answer;       /* the parent has sent a path probe back */
+    uint64_t own_nonce;    /* drawn */
     uint64_t parent_nonce; /* that the parent has sent, to prove this switch's address by; 0: none yet */
     struct trib_address parent;
     struct trib_address group;

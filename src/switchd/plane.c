@@ -321,7 +321,7 @@ static void probe_parent(void *owner, uint32_t communicator)
         const struct trib_member *member = enter_member(plane, i, communicator);
         if (member != NULL) {
             if (member->has_parent) {
-                trib_shard_probe_path(&plane->shard[i], member, &member->parent);
+                trib_shard_probe_parent(&plane->shard[i], member);
             }
             leave_member(plane, i);
         }
@@ -366,7 +366,7 @@ static void probe_multicast(void *owner, uint32_t communicator, uint32_t group, 
         const struct trib_member *member = enter_member(plane, i, communicator);
         if (member != NULL) {
             if (member->can_multicast) {
-                trib_shard_probe_path(&plane->shard[i], member, &to);
+                trib_shard_probe_group(&plane->shard[i], member, &to);
             }
             leave_member(plane, i); /* sends it, while `to` still stands */
         }

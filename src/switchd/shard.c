@@ -103,40 +103,56 @@ void trib_shard_leave_unchanged(struct trib_shard *shard)
 
 /* ---- what comes ---- */
 
-void trib_shard_probe_path(struct trib_shard *shard, const struct trib_member *member, const struct trib_address *to)
+void trib_shard_probe_group(struct trib_shard *shard, const struct trib_member *member, const struct trib_address *to)
 {
     const struct trib_packet probe = {
         .kind = TRIB_PATH,
         .communicator = member->communicator,
         .generation = member->generation,
         .boot = member->boot,
-        .bitmap = to == &member->parent ? member->parent_nonce : 0,
         .payload_len = (uint16_t)member->payload,
         .payload = zeros,
     };
     trib_udp_send(shard->udp, &probe, to, 1);
 }
 
-/* The parent's first answer is a nonce, which proves this switch's address when it goes back. The last one is as large
- * as a probe. */
+void trib_shard_probe_parent(struct trib_shard *shard, const struct trib_member *member)
+{
+    const struct trib_packet probe = {
+        .kind = TRIB_PATH,
+        .communicator = member->communicator,
+        .generation = member->generation,
+        .boot = member->boot,
+        .lane = member->own_nonce,
+        .bitmap = member->parent_nonce,
+        .payload_len = (uint16_t)(member->is_parent_proved ? member->payload : 0),
+        .payload = zeros,
+    };
+    trib_udp_send(shard->udp, &probe, &member->parent, 1);
+}
+
+/* The parent's first answer brings this switch's nonce back, and one of its own, which proves this switch's address when
+ * it goes back. The last one is as large as a probe. */
 static void take_parent_path(struct trib_shard *shard, struct trib_member *member, const struct trib_packet *answer)
 {
-    if (answer->boot != member->boot || answer->generation != member->generation) {
+    if (answer->boot != member->boot || answer->generation != member->generation ||
+        answer->bitmap != member->own_nonce) {
         return;
     }
+    member->is_parent_proved = true;
     if (member->verbs->set_child != NULL && answer->node < TRIB_CHILDREN_MAX) {
         member->verbs->set_child(member->node[0].node, answer->node);
     }
     bool is_nonce = answer->payload_len == 0 && answer->lane != 0 && answer->lane != member->parent_nonce;
     if (is_nonce && !member->has_answer) {
         member->parent_nonce = answer->lane;
-        trib_shard_probe_path(shard, member, &member->parent);
+        trib_shard_probe_parent(shard, member);
     }
     member->has_answer |= answer->payload_len == member->payload;
 }
 
-/* A child's path probe goes back to it. Nobody gains by a false source address: what comes back is a header, with the
- * child's nonce, until that was brought; then it is as large as the probe. */
+/* A child's path probe goes back to it, with what it has in lane. Nobody gains by a false source address: what comes back
+ * is a header, with the child's nonce, until that was brought, and not often; then it is as large as the probe. */
 static void take_path(struct trib_shard *shard, const struct trib_member_source *source,
                       const struct trib_packet *probe)
 {
@@ -150,6 +166,10 @@ static void take_path(struct trib_shard *shard, const struct trib_member_source 
         node->proved |= source->place.children;
     }
     bool is_proved = (node->proved & source->place.children) != 0;
+    if (!is_proved && node->headers[child]++ >= TRIB_PATH_HEADERS) {
+        node->headers[child] = TRIB_PATH_HEADERS;
+        return;
+    }
     const struct trib_packet answer = {
         .kind = TRIB_PATH,
         .communicator = probe->communicator,
@@ -158,6 +178,7 @@ static void take_path(struct trib_shard *shard, const struct trib_member_source 
         .mark = probe->sequence,
         .node = (uint16_t)child,
         .boot = node->member->boot,
+        .bitmap = probe->lane,
         .lane = is_proved ? 0 : node->nonce[child],
         .payload_len = is_proved ? probe->payload_len : 0,
         .payload = zeros,

@@ -90,7 +90,10 @@ void trib_shard_leave_unchanged(struct trib_shard *shard);
 /* Under the lock: a communicator has come or is gone. The others may have more in flight then, or less; and packets say
  * how long the queue is while somebody's windows follow that. */
 void trib_shard_settle(struct trib_shard *shard);
-/* Under the lock: sends a TRIB_PATH packet of full size for this member. `to` must stand until trib_shard_leave. */
-void trib_shard_probe_path(struct trib_shard *shard, const struct trib_member *member, const struct trib_address *to);
+/* Under the lock: sends a TRIB_PATH packet of full size for this member to a group. `to` must stand until
+ * trib_shard_leave. */
+void trib_shard_probe_group(struct trib_shard *shard, const struct trib_member *member, const struct trib_address *to);
+/* And to the parent: a header until that has proved its address. */
+void trib_shard_probe_parent(struct trib_shard *shard, const struct trib_member *member);
 
 #endif

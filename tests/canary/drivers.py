@@ -244,6 +244,11 @@ DRIVERS = [
                 "    *paths |= ~UINT64_C(0) >> (64 - comm->root_count);"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_comm_turns"),
     Canary(
+        "comm-unproved-root", "I7", "probes of full size go to addresses that have not proved themselves",
+        edits=((PATHS, "(is_proved ? comm->config.payload : 0)",
+                "(is_proved || comm->root_count > 0 ? comm->config.payload : 0)"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_comm_probes"),
+    Canary(
         "comm-any-welcome", "I12", "a rank that comes back takes another key of its lanes",
         edits=((COMM_JOIN, "grant->communicator == known->communicator && grant->salt == known->salt &&",
                 "grant->communicator == known->communicator &&"),),

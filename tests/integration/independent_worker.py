@@ -6,6 +6,7 @@ a client library: one thread, one UDP socket, unicast, wires float32 and int32. 
 independent_check.py, which uses it.
 """
 import math
+import random
 import select
 import socket
 import struct
@@ -281,14 +282,18 @@ class Worker:
 
     def probe_paths(self):
         missing, end, nonces = set(range(self.roots)), time.monotonic() + 5, {}
+        own = random.getrandbits(63) + 1
         while missing and time.monotonic() < end:
             for root in missing:
-                self.transmit(Packet(kind=PATH, payload=bytes(self.payload), bitmap=nonces.get(root, 0)), root)
+                payload = bytes(self.payload) if root in nonces else b""
+                self.transmit(Packet(kind=PATH, payload=payload, bitmap=nonces.get(root, 0), lane=own), root)
             select.select([self.udp], [], [], 0.02)
             for packet, root in self.receive():
-                if packet.kind == PATH and packet.payload:
+                if packet.kind != PATH or packet.boot != self.boot or packet.bitmap != own:
+                    continue
+                if packet.payload:
                     missing.discard(root)
-                elif packet.kind == PATH and packet.boot == self.boot:
+                elif packet.lane:
                     nonces[root] = packet.lane
         self.say(PATHS, struct.pack(">BB", not missing, 0))
 

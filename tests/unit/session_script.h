@@ -171,15 +171,22 @@ static inline void welcome(const struct script *s, int fd, uint32_t boot)
     welcome_over(s, fd, boot, 0);
 }
 
-/* The next packet at this socket goes back as it came. */
+/* What is a root here brings the rank's nonce back, until a packet of full size has come and gone. */
 static inline void echo_at(int udp)
 {
-    uint8_t packet[TRIB_HEADER_SIZE + TRIB_PAYLOAD_MAX];
-    struct sockaddr_in from;
-    socklen_t len = sizeof from;
-    ssize_t got = recvfrom(udp, packet, sizeof packet, 0, (struct sockaddr *)&from, &len);
-    assert_true(got > 0);
-    assert_int_equal(sendto(udp, packet, (size_t)got, 0, (struct sockaddr *)&from, len), got);
+    struct trib_packet packet = {0};
+    while (packet.payload_len == 0) {
+        uint8_t bytes[TRIB_HEADER_SIZE + TRIB_PAYLOAD_MAX];
+        struct sockaddr_in from;
+        socklen_t len = sizeof from;
+        ssize_t got = recvfrom(udp, bytes, sizeof bytes, 0, (struct sockaddr *)&from, &len);
+        assert_true(got > 0);
+        assert_int_equal(trib_packet_decode(bytes, (size_t)got, &packet), TRIB_DROP_NONE);
+        packet.bitmap = packet.lane;
+        packet.lane = 0;
+        trib_packet_encode(&packet, bytes);
+        assert_int_equal(sendto(udp, bytes, (size_t)got, 0, (struct sockaddr *)&from, len), got);
+    }
 }
 
 static inline void echo_path(const struct script *s)

@@ -4,6 +4,8 @@
  * jobs. */
 #include "session_script.h"
 
+static uint16_t largest; /* payload of the probes that have come */
+
 /* Takes probes until then, or until the rank says something; answers each with a nonce alone, or not at all. Returns how
  * many have come. */
 static unsigned take_probes(const struct script *s, int fd, bool answers, uint64_t until_ns, struct trib_message *said)
@@ -11,13 +13,19 @@ static unsigned take_probes(const struct script *s, int fd, bool answers, uint64
     struct pollfd fds[2] = {{.fd = fd, .events = POLLIN}, {.fd = s->udp, .events = POLLIN}};
     unsigned count = 0;
     memset(said, 0, sizeof *said);
+    largest = 0;
     while (said->kind == TRIB_MESSAGE_NONE && trib_clock_ns() < until_ns) {
         uint8_t bytes[TRIB_HEADER_SIZE + TRIB_PAYLOAD_MAX];
         struct sockaddr_in from;
         socklen_t len = sizeof from;
         if (poll(fds, 2, 5) > 0 && fds[1].revents != 0) {
             struct trib_packet packet = {.kind = TRIB_PATH, .communicator = 7, .generation = 1, .boot = 5, .lane = 99};
-            assert_true(recvfrom(s->udp, bytes, sizeof bytes, 0, (struct sockaddr *)&from, &len) > 0);
+            struct trib_packet probe;
+            ssize_t got = recvfrom(s->udp, bytes, sizeof bytes, 0, (struct sockaddr *)&from, &len);
+            assert_true(got > 0);
+            assert_int_equal(trib_packet_decode(bytes, (size_t)got, &probe), TRIB_DROP_NONE);
+            packet.bitmap = probe.lane;
+            largest = probe.payload_len > largest ? probe.payload_len : largest;
             trib_packet_encode(&packet, bytes);
             if (answers) {
                 (void)sendto(s->udp, bytes, TRIB_HEADER_SIZE, 0, (struct sockaddr *)&from, len);
@@ -45,6 +53,7 @@ static void paths__of_a_busy_root_are_waited_for(void **state)
     welcome(&s, fd, 5);
     (void)take_probes(&s, fd, true, trib_clock_ns() + 4 * TRIB_SECOND_NS, &message);
     assert_int_equal(message.kind, TRIB_MESSAGE_NONE);
+    assert_true(largest > 0);
     echo_path(&s);
     assert_true(expect(fd, TRIB_MESSAGE_PATHS).paths.unicast);
     send_message(fd, &fail);
@@ -65,10 +74,129 @@ static void paths__of_many_ranks_are_no_storm(void **state)
     welcome(&s, fd, 5);
     uint64_t begin_ns = trib_clock_ns();
     assert_in_range(take_probes(&s, fd, false, begin_ns + 60 * TRIB_SECOND_NS * patience(), &message), 20, 32);
+    assert_int_equal(largest, 0); /* nobody has said that a root is there */
     assert_true(trib_clock_ns() - begin_ns >= 4 * TRIB_SECOND_NS);
     assert_int_equal(message.kind, TRIB_MESSAGE_PATHS);
     assert_false(message.paths.unicast);
     end(&s, TRIB_ERR_UNREACHABLE, "do not pass between here and ", 20000);
+    close(fd);
+}
+
+/* A rank has named somebody else's address as its root's, and ranks that come back wait for a root that was stopped:
+ * headers go there, ever less often, in this incarnation as in the first; and an answer without the nonce changes nothing.
+ */
+static void paths__a_third_party_gets_few_headers(void **state)
+{
+    (void)state;
+    struct script s;
+    struct trib_message message;
+    struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL, .fail = {TRIB_ERR_PEER, "so far"}};
+    begin(&s);
+    s.config.timeout_ns = 60 * TRIB_SECOND_NS * patience();
+    start_rank(&s);
+    close(run(&s)); /* the switch restarts */
+    int fd = take_join(&s, &message);
+    welcome(&s, fd, 6);
+    assert_in_range(take_probes(&s, fd, false, trib_clock_ns() + 8 * TRIB_SECOND_NS, &message), 1, 45);
+    assert_int_equal(message.kind, TRIB_MESSAGE_NONE);
+    assert_int_equal(largest, 0);
+    send_message(fd, &fail);
+    end(&s, TRIB_ERR_PEER, "so far", 20000);
+    close(fd);
+}
+
+/* The rank is told that its job is a ring, and its peer where this test has its socket. Returns the session. */
+static int begin_ring(struct script *s, struct trib_message *join)
+{
+    const struct trib_message ring = {.kind = TRIB_MESSAGE_RING, .note = {.text = "few bytes"}};
+    struct sockaddr_in at;
+    socklen_t len = sizeof at;
+    begin(s);
+    s->config.gradient_bytes = 4;
+    s->config.ranks = 2;
+    start_rank(s);
+    int fd = take_join(s, join);
+    send_message(fd, &ring);
+    close(fd);
+    fd = take_join(s, join);
+    assert_int_equal(getsockname(s->udp, (struct sockaddr *)&at, &len), 0);
+    struct trib_message welcome = script_welcome(s, 5);
+    welcome.welcome.peer_count = 1;
+    welcome.welcome.peer[0] = (struct trib_peer){1, trib_address_v4(0x7f000001U, ntohs(at.sin_port))};
+    send_message(fd, &welcome);
+    return fd;
+}
+
+/* To the rank, as from its peer. */
+static void send_as_peer(const struct script *s, const struct trib_message *join, const struct trib_packet *packet)
+{
+    uint8_t bytes[TRIB_HEADER_SIZE + TRIB_PAYLOAD_MAX] = {0};
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(join->join.data_port[0])};
+    size_t len = TRIB_HEADER_SIZE + (size_t)packet->payload_len;
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    trib_packet_encode(packet, bytes);
+    assert_int_equal(sendto(s->udp, bytes, len, 0, (struct sockaddr *)&to, sizeof to), len);
+}
+
+/* Takes what the rank sends until the first probe (node: 0) or answer (node: 1), or for a moment; counts answers. */
+static bool take_path(const struct script *s, uint16_t node, uint32_t *answers, struct trib_packet *packet)
+{
+    struct pollfd readable = {.fd = s->udp, .events = POLLIN};
+    static uint8_t bytes[TRIB_HEADER_SIZE + TRIB_PAYLOAD_MAX];
+    uint64_t until_ns = trib_clock_ns() + 300 * TRIB_MILLISECOND_NS * patience();
+    while (trib_clock_ns() < until_ns && poll(&readable, 1, 300 * (int)patience()) == 1) {
+        ssize_t got = recv(s->udp, bytes, sizeof bytes, 0);
+        assert_true(got > 0);
+        assert_int_equal(trib_packet_decode(bytes, (size_t)got, packet), TRIB_DROP_NONE);
+        *answers += packet->node == 1;
+        if (packet->node == node) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A rank has said that it is at somebody else's address, and sends in that one's name: of its peer on a ring as many
+ * headers go there as of a switch. With the nonces the way is tried, in both directions. */
+static void paths__a_peer_that_is_not_proved_gets_few_headers(void **state)
+{
+    (void)state;
+    static const uint8_t zeros[TRIB_PAYLOAD_MAX];
+    struct script s;
+    struct trib_message join;
+    struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL, .fail = {TRIB_ERR_PEER, "so far"}};
+    struct trib_packet packet;
+    uint32_t answers = 0;
+    int fd = begin_ring(&s, &join);
+    uint16_t payload = (uint16_t)s.config.payload;
+    assert_true(take_path(&s, 0, &answers, &packet));
+    assert_int_equal(packet.payload_len, 0);
+    uint64_t nonce = packet.lane;
+    const struct trib_packet forged = {
+        .kind = TRIB_PATH, .communicator = 7, .generation = 1, .node = 1, .payload_len = payload, .payload = zeros};
+    for (uint32_t i = 0; i < 2 * TRIB_PATH_HEADERS; i++) {
+        send_as_peer(&s, &join, &forged);
+    }
+    while (take_path(&s, 1, &answers, &packet)) {
+        assert_int_equal(packet.payload_len, 0);
+    }
+    assert_int_equal(answers, TRIB_PATH_HEADERS);
+    struct trib_packet proof = forged; /* a probe, which the rank has to send back */
+    proof.bitmap = nonce;
+    proof.lane = 5;
+    send_as_peer(&s, &join, &proof);
+    assert_true(take_path(&s, 1, &answers, &packet));
+    assert_int_equal(packet.payload_len, payload);
+    assert_int_equal(packet.bitmap, 5);
+    while (packet.node != 0 || packet.payload_len == 0) {
+        assert_true(take_path(&s, 0, &answers, &packet));
+    }
+    packet.bitmap = packet.lane; /* its own, which goes back to it */
+    packet.payload = zeros;
+    send_as_peer(&s, &join, &packet);
+    assert_true(expect(fd, TRIB_MESSAGE_PATHS).paths.unicast);
+    send_message(fd, &fail);
+    end(&s, TRIB_ERR_PEER, "so far", 60000);
     close(fd);
 }
 
@@ -77,6 +205,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(paths__of_a_busy_root_are_waited_for),
         cmocka_unit_test(paths__of_many_ranks_are_no_storm),
+        cmocka_unit_test(paths__a_third_party_gets_few_headers),
+        cmocka_unit_test(paths__a_peer_that_is_not_proved_gets_few_headers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

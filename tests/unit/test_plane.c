@@ -196,6 +196,54 @@ static void path__nothing_goes_to_an_address_that_is_not_proved(void **state)
     close_world(&world);
 }
 
+/* PATHs without payload that come until none has come for a moment; *last is the last. */
+static uint32_t count_headers(struct trib_udp *udp, struct trib_packet *last)
+{
+    struct pollfd readable = {.fd = trib_udp_fd(udp), .events = POLLIN};
+    struct trib_arrival arrival;
+    uint32_t count = 0;
+    while (poll(&readable, 1, 200 * (int)patience()) == 1) {
+        while (trib_udp_receive(udp, 0)) {
+            for (; trib_udp_next(udp, &arrival); count++) {
+                assert_int_equal(trib_packet_decode(arrival.data, arrival.len, last), TRIB_DROP_NONE);
+                assert_int_equal(last->kind, TRIB_PATH);
+                assert_int_equal(last->payload_len, 0);
+                assert_int_equal(last->bitmap, 77);
+            }
+        }
+    }
+    return count;
+}
+
+/* Somebody sends PATHs in the name of a rank, as fast as may be: so many answers go there in an incarnation, and no more;
+ * also in the next one. A nonce that then comes counts all the same. */
+static void path__few_headers_go_to_an_address_that_is_not_proved(void **state)
+{
+    (void)state;
+    struct world world;
+    struct trib_packet packet = {0};
+    const struct trib_packet probe = {.kind = TRIB_PATH, .communicator = COMMUNICATOR, .lane = 77};
+    for (int incarnation = 0; incarnation < 2; incarnation++) {
+        begin_world(&world);
+        (void)add_plane(&world, NO_PLANE, &none);
+        open_ranks(&world, 2, NULL);
+        open_sides(&world);
+        struct trib_udp *victim = world.rank[1].udp[0];
+        for (int i = 0; i < 3 * (int)TRIB_PATH_HEADERS; i++) {
+            trib_udp_send(victim, &probe, NULL, 1);
+            trib_udp_flush(victim);
+        }
+        assert_int_equal(count_headers(victim, &packet), TRIB_PATH_HEADERS);
+        struct trib_packet proof = probe;
+        proof.bitmap = packet.lane;
+        trib_udp_send(victim, &proof, NULL, 1);
+        trib_udp_flush(victim);
+        assert_true(receive_path(victim, &packet));
+        assert_int_equal(packet.lane, 0);
+        close_world(&world);
+    }
+}
+
 static void path__is_answered_at_its_size_to_children_only(void **state)
 {
     (void)state;
@@ -518,6 +566,7 @@ int main(void)
         cmocka_unit_test(open__with_every_fault),
         cmocka_unit_test(multicast__results_come_by_the_group),
         cmocka_unit_test(path__nothing_goes_to_an_address_that_is_not_proved),
+        cmocka_unit_test(path__few_headers_go_to_an_address_that_is_not_proved),
         cmocka_unit_test(path__is_answered_at_its_size_to_children_only),
         cmocka_unit_test(probe_multicast__reaches_the_group),
         cmocka_unit_test(listener__hears_of_a_mismatch),

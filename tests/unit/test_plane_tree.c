@@ -655,16 +655,22 @@ static void parent_answered__only_by_what_it_would_send(void **state)
     open_below(&below);
     const struct side *side = &below.world.side[0];
     side->verbs.probe_parent(side->plane, COMMUNICATOR);
+    uint64_t nonce[SHARDS];
     for (uint32_t i = 0; i < SHARDS; i++) {
         assert_true(receive_packet(below.parent[i], &packet));
         assert_int_equal(packet.kind, TRIB_PATH);
-        assert_int_equal(packet.payload_len, PAYLOAD);
+        assert_int_equal(packet.payload_len, 0);
         assert_int_equal(packet.boot, BOOT);
+        nonce[i] = packet.lane;
     }
     packet = make_packet(TRIB_PATH, 0);
+    packet.bitmap = nonce[0];
     send_one(below.stranger, &packet);
     send_one(below.world.rank[0].udp[0], &packet);
+    packet.bitmap = nonce[1];
     send_one(below.parent[1], &packet);
+    send_one(below.parent[0], &packet);
+    packet.bitmap = nonce[0];
     packet.boot = BOOT + 1;
     send_one(below.parent[0], &packet);
     packet.boot = BOOT;
@@ -678,6 +684,34 @@ static void parent_answered__only_by_what_it_would_send(void **state)
     send_one(below.parent[0], &packet);
     wait_answered(side, true);
     assert_true(receives_nothing(below.parent[0])); /* and nothing was answered to it */
+    close_below(&below);
+}
+
+/* Somebody has had a switch believe that its parent is at another's address: headers go there, whatever comes from it, until
+ * one brings the nonce. */
+static void probe_parent__sends_headers_until_the_nonce_is_back(void **state)
+{
+    (void)state;
+    struct below below;
+    struct trib_packet packet;
+    open_below(&below);
+    const struct side *side = &below.world.side[0];
+    struct trib_packet answer = make_packet(TRIB_PATH, 0);
+    answer.payload_len = 0;
+    answer.lane = 9;
+    for (int i = 0; i < 3; i++) {
+        side->verbs.probe_parent(side->plane, COMMUNICATOR);
+        assert_true(receive_packet(below.parent[0], &packet));
+        assert_int_equal(packet.payload_len, 0);
+        answer.bitmap = packet.lane + 2;
+        send_one(below.parent[0], &answer);
+        assert_true(receives_nothing(below.parent[0]));
+    }
+    answer.bitmap = packet.lane;
+    send_one(below.parent[0], &answer);
+    assert_true(receive_packet(below.parent[0], &packet)); /* at once */
+    assert_int_equal(packet.payload_len, PAYLOAD);
+    assert_int_equal(packet.bitmap, 9);
     close_below(&below);
 }
 
@@ -704,6 +738,7 @@ int main(void)
         cmocka_unit_test(probe_parent__is_answered_twice_and_noted),
         cmocka_unit_test(parent__is_believed_by_its_address_alone),
         cmocka_unit_test(parent_answered__only_by_what_it_would_send),
+        cmocka_unit_test(probe_parent__sends_headers_until_the_nonce_is_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

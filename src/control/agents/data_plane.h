@@ -59,8 +59,8 @@ struct trib_data_plane {
     void (*join)(void *plane, uint32_t communicator, uint32_t rank, uint64_t mark);
     /* With a parent: M came by the session. */
     void (*learn_mark)(void *plane, uint32_t communicator, uint64_t mark);
-    /* With a parent: one TRIB_PATH packet of full size to it, from every shard; and has it sent one back to every shard
-     * yet? */
+    /* With a parent: one TRIB_PATH packet to it, from every shard, of full size when it has proved its address; and has
+     * it sent one of full size back to every shard yet? */
     void (*probe_parent)(void *plane, uint32_t communicator);
     bool (*parent_answered)(void *plane, uint32_t communicator);
     /* The smallest M of its shards: what holds for every root (docs/DECISIONS.md). */
