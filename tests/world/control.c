@@ -103,6 +103,10 @@ static void post(struct world_wire *wire, uint32_t way, const struct trib_messag
     stream->last = letter;
     stream->last_ns = time > stream->last_ns ? time : stream->last_ns;
     stream->has_ended = message == NULL;
+    if (way == CONTROL_UP && !wire->is_of_rank && message != NULL) {
+        struct world_plane *plane = &world->planes[wire->below];
+        plane->sent_ns = stream->last_ns > plane->sent_ns ? stream->last_ns : plane->sent_ns;
+    }
     schedule(wire, WORLD_MESSAGE, way, stream->last_ns);
 }
 
@@ -240,8 +244,10 @@ static struct trib_link *link_open(void *owner)
     struct world *world = plane->world;
     uint16_t parent = (uint16_t)world->switches[plane->at].parent;
     struct world_wire *wire = wire_create(world, (uint16_t)plane->at, parent, false);
+    uint64_t when_ns = world->now_ns + travel_ns(world);
 
-    schedule(wire, WORLD_CONNECT, CONTROL_UP, world->now_ns + travel_ns(world));
+    /* What a process has sent comes before what its successor sends: both use one link. */
+    schedule(wire, WORLD_CONNECT, CONTROL_UP, when_ns > plane->before_ns ? when_ns : plane->before_ns + 1);
     return &wire->link;
 }
 
@@ -263,6 +269,18 @@ static void link_ping(void *owner, struct trib_link *link)
     (void)link;
 }
 
+bool control_has_wires(const struct world_comm *comm)
+{
+    const struct world *world = comm->world;
+
+    for (uint32_t i = 0; i < world->wire_count; i++) {
+        if (world->wires[i] != NULL && comm_of(world->wires[i]) == comm) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- control planes ---- */
 
 static void plane_start(struct world_plane *plane)
@@ -275,6 +293,7 @@ static void plane_start(struct world_plane *plane)
 
     plane->config.boot = s->boot != 0 ? s->boot : 1;
     plane->timer_ns = TRIB_NEVER;
+    plane->before_ns = plane->sent_ns;
     memset(&plane->seen, 0, sizeof plane->seen);
     trib_jobs_init(&plane->jobs, &plane->config, &output);
     if (s->parent != WORLD_NONE) {
@@ -587,10 +606,26 @@ static void deliver(struct world_wire *wire, uint32_t way)
     free(letter);
 }
 
+/* Until when something for this end is held: if it stands still for longer than was known, all that waits is held again
+ * together, so that it stays in order. */
+static uint64_t held_ns(const struct world_wire *wire, uint32_t way)
+{
+    struct world *world = wire->world;
+    bool is_rank = way == CONTROL_DOWN && wire->is_of_rank;
+    uint64_t stopped_ns = way == CONTROL_UP ? world->switches[wire->above].away_until_ns : below_stopped_ns(wire);
+
+    if (is_rank || stopped_ns <= world->now_ns) {
+        return stopped_ns;
+    }
+    struct world_plane *plane = &world->planes[way == CONTROL_UP ? wire->above : wire->below];
+    plane->held_ns = plane->held_ns > world->now_ns ? plane->held_ns : stopped_ns;
+    return plane->held_ns;
+}
+
 void control_arrive(struct world *world, const struct world_event *event)
 {
     struct world_wire *wire = world->wires[event->a];
-    uint64_t stopped_ns = event->b == CONTROL_UP ? world->switches[wire->above].away_until_ns : below_stopped_ns(wire);
+    uint64_t stopped_ns = held_ns(wire, event->b);
 
     wire->events++; /* it is held until the end of this event */
     if (event->kind == WORLD_CONNECT) {

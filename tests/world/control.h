@@ -52,6 +52,9 @@ struct world_plane {
     struct trib_jobs jobs;
     struct trib_relay relay;
     uint64_t timer_ns;           /* the TIMER that counts */
+    uint64_t sent_ns;            /* when the latest message to its parent arrives, */
+    uint64_t before_ns;          /* and of the process before it */
+    uint64_t held_ns;            /* what comes while it stands still is held until then, in order */
     struct trib_jobs_stats seen; /* as after the last event */
     struct world_comm *served;   /* whose message is being handled */
     uint32_t drawn;              /* numbers, since then */
@@ -69,8 +72,9 @@ void control_arrive(struct world *world, const struct world_event *event);
 void control_timeout(struct world *world, const struct world_event *event);
 void control_mismatch(struct world_comm *comm, uint32_t at, uint64_t sequence, const uint32_t rank[2]);
 void control_restart(struct world *world, uint32_t at);
-uint32_t control_cut(struct world *world); /* the lower switch; WORLD_NONE: there is no connection to cut */
-void control_move(struct world *world);    /* before the root restarts: what comes back is a star */
+uint32_t control_cut(struct world *world);             /* the lower switch; WORLD_NONE: there is no connection to cut */
+void control_move(struct world *world);                /* before the root restarts: what comes back is a star */
+bool control_has_wires(const struct world_comm *comm); /* something of it is under way */
 const struct trib_job *control_job(const struct world_comm *comm, uint32_t at); /* NULL: none */
 
 /* plane.c: the verbs of a switch's data plane */
