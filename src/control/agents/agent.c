@@ -15,7 +15,7 @@ void trib_agent_init(struct trib_agent *agent, const struct trib_data_plane *pla
 
 /* ---- quotas ---- */
 
-/* What a job needs here, and in how many slots. */
+/* Memory and slots that a job needs here. */
 struct need {
     const char *job;
     uint64_t bytes;

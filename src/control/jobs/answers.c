@@ -20,7 +20,7 @@ static void name(const struct trib_jobs *jobs, const struct trib_job *job, uint3
     if (trib_roots_are_ranks(jobs->config)) {
         welcome->welcome.no_box = true;
         welcome->welcome.known_as = trib_peers_known_as(&job->ranks[rank]);
-    } else if (jobs->config->lenders.count == 0 && jobs->config->also.count == 0) {
+    } else if (jobs->dealer->is_one_switch && jobs->config->also.count == 0) {
         return;
     }
     welcome->welcome.root_count = (uint8_t)job->grant.roots;
@@ -31,10 +31,8 @@ static void name(const struct trib_jobs *jobs, const struct trib_job *job, uint3
 
 static void explain_way(const struct trib_jobs *jobs, const struct trib_job *job, char *text)
 {
-    if (trib_roots_are_ranks(jobs->config)) {
-        (void)snprintf(text, 128, "a root of the job");
-    } else if (jobs->config->lenders.count > 0) {
-        (void)snprintf(text, 128, "a shard of this switch, or of one that lends to it");
+    if (jobs->dealer->way) {
+        (void)snprintf(text, 128, "%s", jobs->dealer->way);
     } else {
         (void)snprintf(text, 128, "the switch's UDP ports %u to %u", job->grant.data_port,
                        job->grant.data_port + job->grant.roots - 1);
@@ -80,10 +78,8 @@ static bool explain_late(const struct trib_jobs *jobs, const struct trib_job *jo
 static uint64_t mark(const struct trib_jobs *jobs, const struct trib_job *job)
 {
     const struct trib_data_plane *plane = jobs->agent.plane;
-    if (jobs->config->lenders.count > 0 || trib_roots_are_ranks(jobs->config)) {
-        return trib_peers_mark(jobs, job);
-    }
-    return plane->communicator_mark(plane->plane, job->grant.communicator);
+    return jobs->dealer->is_one_switch ? plane->communicator_mark(plane->plane, job->grant.communicator)
+                                       : trib_peers_mark(jobs, job);
 }
 
 static const char *needs(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank)

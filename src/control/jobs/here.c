@@ -15,5 +15,6 @@ static enum trib_status deal(struct trib_jobs *jobs, struct trib_job *job, char 
 const struct trib_dealer trib_dealer_here = {
     .sockets = "this switch",
     .owner = "the switch",
+    .is_one_switch = true,
     .deal = deal,
 };

@@ -11,7 +11,7 @@
 #include "core/window.h"
 #include "io/explain.h"
 
-/* ---- who they are ---- */
+/* ---- agents and their roots ---- */
 
 static bool is_same_agent(const struct trib_placement *a, const struct trib_placement *b)
 {
@@ -177,7 +177,7 @@ bool trib_placements_meet(const struct trib_job *a, const struct trib_job *b)
 
 /* ---- what is asked of them ---- */
 
-/* To nobody, if the agent is gone. */
+/* If the agent is gone, the message is dropped. */
 static void say(const struct trib_jobs *jobs, const struct trib_job *job, const struct trib_placement *placement,
                 const struct trib_message *message)
 {

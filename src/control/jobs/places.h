@@ -15,7 +15,10 @@
 
 struct trib_dealer {
     const char *sockets; /* whose hold the packets that are on their way: "this switch" */
-    const char *owner;   /* who can let them hold more: "the switch" */
+    const char *owner;   /* in whose hands it is that they hold more: "the switch" */
+    const char *way; /* "a root of the job": what packets of a rank could not reach; NULL: the ports of this switch */
+    /* All roots of each job are shards of this switch. So its data plane knows M, and results may go by multicast. */
+    bool is_one_switch;
     /* All ranks are there. Chooses agents, and asks whether they are there. False: they are being waited for, or the job
      * has ended. NULL: there is no choice. */
     bool (*choose)(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);

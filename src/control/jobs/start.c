@@ -34,17 +34,11 @@ static uint32_t draw_communicator(const struct trib_jobs *jobs)
     return communicator;
 }
 
-/* And will have no other: results of several leave from several addresses. */
-static bool has_one_switch(const struct trib_jobs *jobs, const struct trib_job *job)
-{
-    return jobs->config->shards > 0 && jobs->config->lenders.count == 0 && !job->has_peers;
-}
-
 /* Multicast needs IPv4, somebody to share with, and the wish of all. */
 static bool wants_group(const struct trib_jobs *jobs, const struct trib_job *job)
 {
     uint32_t port = trib_address_port(&jobs->config->listen);
-    if (jobs->config->group == 0 || !has_one_switch(jobs, job) || job->settings.ranks < 2 ||
+    if (jobs->config->group == 0 || !trib_job_dealer(jobs, job)->is_one_switch || job->settings.ranks < 2 ||
         port + 2U * TRIB_ROOTS_MAX > UINT16_MAX) {
         return false;
     }
@@ -77,7 +71,7 @@ bool trib_job_group_is_ours(const struct trib_jobs *jobs, const struct trib_job 
 {
     uint32_t first = jobs->config->group;
     uint32_t group = job->grant.group;
-    bool has_any = first != 0 && has_one_switch(jobs, job);
+    bool has_any = first != 0 && trib_job_dealer(jobs, job)->is_one_switch;
     return has_any && group >= first && group - first < GROUPS_MAX && job->grant.group_port == group_port(jobs) &&
            group_is_free(jobs, group, job);
 }
@@ -290,7 +284,7 @@ void trib_job_choose_multicast(const struct trib_jobs *jobs, struct trib_job *jo
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         job->multicast = job->multicast && (!job->ranks[i].session || job->ranks[i].has_multicast);
     }
-    if (has_one_switch(jobs, job)) {
+    if (trib_job_dealer(jobs, job)->is_one_switch) {
         plane->multicast(plane->plane, job->grant.communicator, job->multicast ? job->grant.group : 0,
                          job->multicast ? job->grant.group_port : 0);
     }

@@ -225,6 +225,7 @@ static bool choose(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns
 const struct trib_dealer trib_dealer_switches = {
     .sockets = "one of its switches",
     .owner = "the switch",
+    .way = "a shard of this switch, or of one that lends to it",
     .choose = choose,
     .deal = deal,
     .explain_late = explain_late,

@@ -113,5 +113,6 @@ static enum trib_status deal_roots(struct trib_jobs *jobs, struct trib_job *job,
 const struct trib_dealer trib_dealer_ranks = {
     .sockets = "a rank",
     .owner = "all ranks",
+    .way = "a root of the job",
     .deal = deal_roots,
 };
