@@ -374,6 +374,7 @@ static int run_here(struct perf_options *options)
         return 1;
     }
     spawn_job_name(options->comm.job, sizeof options->comm.job);
+    spawn_catch();
     for (uint32_t rank = 0; rank < options->workers; rank++) {
         pid_t pid = spawn_rank(&ranks);
         if (pid == 0) {

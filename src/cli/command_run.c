@@ -108,6 +108,7 @@ static int run_ranks(const struct run_options *options, char **argv)
     struct spawn_ranks ranks = {.count = 0};
 
     set_faults(&options->faults);
+    spawn_catch();
     for (uint32_t rank = 0; rank < options->ranks; rank++) {
         pid_t pid = spawn_rank(&ranks);
         if (pid == 0) {

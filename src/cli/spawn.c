@@ -122,6 +122,14 @@ void spawn_switch_stop(struct spawn_switch *own)
     }
 }
 
+void spawn_catch(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
 pid_t spawn_rank(struct spawn_ranks *ranks)
 {
     pid_t pid = fork_child();
@@ -194,13 +202,11 @@ static uint64_t press(const struct spawn_ranks *ranks, uint64_t due, bool *terme
 
 int spawn_wait(struct spawn_ranks *ranks, bool quiet)
 {
-    struct sigaction action = {.sa_handler = on_signal};
     uint64_t due = NEVER_NS;
     bool termed = false;
     int result = 0;
 
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    spawn_catch();
     while (alive(ranks) > 0) {
         int status = 0;
         int rank = reap(ranks, &status);

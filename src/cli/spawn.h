@@ -27,6 +27,9 @@ struct spawn_ranks {
     uint32_t count;
 };
 
+/* From now on SIGINT and SIGTERM are spawn_wait's, also those that come before it. A shell that starts a job in the
+ * background has SIGINT ignored; without this one that comes while ranks are being started is lost. */
+void spawn_catch(void);
 /* In the child: dies with the parent. Returns in both; 0 in the child, the pid in the parent, -1 on failure
  * (printed). */
 pid_t spawn_rank(struct spawn_ranks *ranks);

@@ -162,5 +162,8 @@ for signal in INT TERM; do
     interrupt "$signal" "$code" "$T" run -n 2 -- sh -c 'echo running; exec sleep 60'
     interrupt "$signal" 0 "$T" switch --listen 127.0.0.1:0 --http none
 done
+# Of a job in the background, which begins with SIGINT ignored, while ranks are still being started.
+expect 130 '^first$' sh -c 'trap "" INT
+    exec "$0" run -n 40 -- sh -c "[ \$TRIB_RANK != 0 ] || { echo first; kill -INT \$PPID; }; exec sleep 20"' "$T"
 interrupt INT 130 "$T" run -n 2 -- sh -c 'trap "" INT TERM; echo running; while :; do sleep 0.5; done'
 finish

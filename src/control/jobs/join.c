@@ -234,7 +234,6 @@ static bool is_expected(struct trib_jobs *jobs, const struct trib_message *messa
     return job && job->state == TRIB_JOB_JOINING;
 }
 
-/* Could this server have given out what the rank brings along? */
 /* The first field of a grant that has a value which no switch gives; NULL: all may be. */
 static const char *name_impossible(const struct trib_grant *grant)
 {
@@ -247,6 +246,7 @@ static const char *name_impossible(const struct trib_grant *grant)
                                                                        : NULL;
 }
 
+/* Could this server have given out what the rank brings along? */
 static enum trib_status check_known(struct trib_jobs *jobs, const struct trib_message *message, uint64_t now_ns,
                                     char *error)
 {
