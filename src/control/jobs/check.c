@@ -168,7 +168,7 @@ static void check_lendings(const struct trib_jobs *jobs)
     }
 }
 
-/* What the openings have reserved is what is counted, and no communicator has two. */
+/* The agent counts the bytes of its openings, and a communicator has one opening at most. */
 static void check_agent(const struct trib_agent *agent)
 {
     uint64_t bytes = 0;
