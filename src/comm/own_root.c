@@ -20,7 +20,7 @@ static void tell_mismatch(void *owner, const struct trib_mismatch *mismatch)
     const struct trib_endpoint *endpoint = owner;
     struct trib_comm *comm = endpoint->comms;
     struct trib_message answer = {.kind = TRIB_MESSAGE_NONE};
-    while (comm != NULL && comm->root.communicator != mismatch->communicator) {
+    while (comm != NULL && comm->root.of.communicator != mismatch->communicator) {
         comm = comm->next;
     }
     if (comm != NULL && trib_root_is_open(&comm->root)) {
@@ -197,8 +197,8 @@ void trib_comm_take_root(struct trib_comm *comm, const struct trib_message *mess
 bool trib_comm_is_root_of(const struct trib_comm *comm, const struct trib_grant *grant)
 {
     const struct trib_root *root = &comm->root;
-    return root->communicator == 0 ||
-           (root->communicator == grant->communicator && root->boot == grant->boot && root->plan == NULL);
+    return root->of.communicator == 0 ||
+           (root->of.communicator == grant->communicator && root->of.boot == grant->boot && root->plan == NULL);
 }
 
 /* Who came to the rendezvous by the loopback is known by the address at which another host found it, and its sockets

@@ -32,7 +32,7 @@ struct trib_server_config {
     const struct trib_http_verbs *http_verbs; /* trib_http_verbs(); NULL: none, whatever `http` says */
     struct trib_address
         parent; /* the control plane of the switch that this one is a child of; len 0: none, this is a root */
-    /* Other switches, whose shards the jobs of this one use as well (borrow.h): their control planes, of listen's
+    /* Other switches, whose shards the jobs of this one use as well (agents/remote.h): where they listen, of listen's
      * family; not with a parent. */
     struct trib_address_list lenders;
     /* Switches whose jobs may use shards here, by their hosts: the ports do not count. None: it lends nothing. */
@@ -88,6 +88,9 @@ void trib_server_mismatch(struct trib_server *server, uint32_t communicator, uin
                           uint32_t rank_b);
 /* Where shard t is, with its port. */
 struct trib_address trib_server_shard(const struct trib_server_config *config, uint32_t shard);
+/* Is that a shard of this switch? `local`: where it was reached, for one that listens at any address. */
+bool trib_server_is_own_place(const struct trib_server_config *config, const struct trib_address *local,
+                              const struct trib_address *place);
 /* The TCP ports that are really listened on; http: 0 without. For a config that said "any". */
 uint16_t trib_server_port(const struct trib_server *server);
 uint16_t trib_server_http_port(const struct trib_server *server);

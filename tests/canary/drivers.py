@@ -11,6 +11,9 @@ PLANE = "src/switchd/plane.c"
 TREE = "src/switchd/tree.c"
 CAPS = "src/switchd/caps.c"
 AGENT = "src/control/agents/agent.c"
+REMOTE = "src/control/agents/remote.c"
+MASTERS = "src/control/roots/masters.c"
+SWITCHES = "src/control/roots/switches.c"
 JOBS = "src/control/jobs/jobs.c"
 JOB = "src/control/jobs/job.c"
 JOB_MARKS = "src/control/jobs/marks.c"
@@ -181,8 +184,47 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_placements"),
     Canary(
         "control-all-lenders-one", "I8", "packets to one lender take the room in the socket of another",
-        edits=((PLACEMENTS, "one->loan->lender == two->loan->lender", "true"),),
+        edits=((PLACEMENTS, "return one->remote == two->remote;", "return true;"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_placements"),
+    Canary(
+        "control-lost-for-one", "C-8", "the loss of an agent ends one of the incarnations that have roots there",
+        edits=((SWITCHES, "    while ((job = next_job(jobs, remote)) != NULL) {\n        if (job->is_open) {",
+                "    if ((job = next_job(jobs, remote)) != NULL) {\n        if (job->is_open) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_switches"),
+    Canary(
+        "control-late-word", "C-6", "what an agent says of an incarnation that is over is taken for the present one",
+        edits=((SWITCHES, "job->grant.boot != message->of.boot || ", ""),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_switches"),
+    Canary(
+        "control-not-shut", "C-2", "an agent elsewhere is not told that an incarnation is over",
+        edits=((PLACEMENTS, "        if (job->placement[i].carrier == TRIB_CARRIER_REMOTE) {\n",
+                "        if (false) {\n"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_switches"),
+    Canary(
+        "control-any-nonce", "C-17", "HELLO is taken of a process that has not seen this session's CONTROL",
+        edits=((REMOTE, "message->hello.nonce != remote->nonce || ", ""),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_switches"),
+    Canary(
+        "control-one-switch-twice", "C-17", "one switch by two addresses is two agents",
+        edits=((SWITCHES, "at->life == remote->life", "false"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_switches"),
+    Canary(
+        "control-session-before", "C-17", "a controller that comes again has two sessions at an agent",
+        edits=((JOBS, "(master == now || master->id != now->id)", "true"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_masters"),
+    Canary(
+        "control-left-open", "C-2", "what was opened on a session outlives it",
+        edits=((MASTERS, "    while ((lending = find_of(masters, master)) != NULL) {",
+                "    while (false && (lending = find_of(masters, master)) != NULL) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_masters"),
+    Canary(
+        "control-nonsense-ends-others", "C-18", "nonsense about one communicator has no end there",
+        edits=((MASTERS, "        give_up(masters, lending, message, status, answer.fail.text);\n", "        ;\n"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_masters"),
+    Canary(
+        "control-one-more-job", "C-2", "two jobs have slots of one communicator at an agent",
+        edits=((AGENT, "    if (!other || other == opening) {", "    if (true) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_masters"),
     Canary(
         "control-group-of-two", "I7", "two jobs get one multicast group",
         edits=((JOB_START, "        if (job != owner && job->grant.group == group) {",

@@ -1,143 +1,146 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_jobs.c: bytes become what a control plane sees: messages of up to 12 sessions at once, of ranks and of relays,
  * right ones and any that the codec takes; sessions that end; time; slots that saw two operations; a data plane that
- * refuses, and whose marks run ahead; where it has lenders, what they say, and how loans end. The jobs (control/jobs/jobs.h) are the real ones. The data plane only keeps
+ * refuses, and whose marks run ahead; where it has lenders, what they say, and how their
+ * sessions end; some sessions are those of another controller. The jobs (control/jobs/jobs.h) are the real ones. The data plane only keeps
  * accounts (accounts.h), the sessions only keep order.
  *
  * What must hold: the data plane is asked for nothing that is not open, every session is in one place of one job or in
  * none, nothing is sent to a session behind its FAIL or CLOSED, every message can be encoded, a deadline is never in
- * the past, a loan is of one job that has it, and when all sessions are gone and time has passed, no job, no
- * communicator, no loan and no memory is left. Read next: control/jobs/jobs.h. */
+ * the past, each agent elsewhere has one session, and when all sessions are gone and time has passed, no job, no
+ * communicator, no root of another controller and no memory is left. Read next: control/jobs/jobs.h. */
 #include "control/jobs/placements.h"
-#include "control/roots/borrow.h"
+#include "control/roots/switches.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/sessions.h"
 
 #define EVENTS_MAX 300
-#define LOANS 16
 #define LENDERS 2
 
-/* ---- loans ---- */
+/* ---- agents elsewhere ---- */
 
-/* A connection to a lender, as uplinks.c keeps it. */
-static struct loan {
-    struct trib_loan *loan; /* NULL: none; freed as soon as it is ended */
+/* The session with one of them, as uplinks.c keeps it. */
+static struct line {
+    struct trib_remote *remote; /* NULL: there is none */
     bool is_connected;
-    uint32_t communicator, boot; /* of the ROOT_OPEN that it was asked last */
-} loans[LOANS];
+    struct trib_opening_id of; /* of the ROOT_OPEN that it was asked last */
+} lines[LENDERS];
 
-static struct loan *find_loan(const struct trib_loan *loan)
+static struct line *line_of(const struct trib_remote *remote)
 {
-    for (uint32_t i = 0; i < LOANS; i++) {
-        if (loans[i].loan == loan) {
-            return &loans[i];
-        }
-    }
-    return NULL;
+    return &lines[remote - script.jobs.remote];
 }
 
-static struct trib_loan *loan_open(void *owner, const struct trib_address *lender)
+static bool line_open(void *owner, struct trib_remote *remote)
 {
-    struct loan *loan = find_loan(NULL);
+    struct line *line = line_of(remote);
 
     (void)owner;
-    must(trib_address_port(lender) != 0, "loan: of nobody");
-    if (loan == NULL) {
-        return NULL;
+    must(line->remote == NULL, "agent: two sessions");
+    if (script.accounts.refuses) {
+        return false;
     }
-    *loan = (struct loan){.loan = calloc(1, sizeof *loan->loan)};
-    return loan->loan;
+    *line = (struct line){.remote = remote};
+    remote->line = line;
+    return true;
 }
 
-static void loan_send(void *owner, struct trib_loan *to, const struct trib_message *message)
+static void line_send(void *owner, struct trib_remote *remote, const struct trib_message *message)
 {
-    struct loan *loan = find_loan(to);
+    struct line *line = line_of(remote);
     struct trib_message again;
     uint8_t bytes[TRIB_MESSAGE_MAX];
     size_t used;
 
     (void)owner;
-    must(loan != NULL && loan->is_connected, "loan: sent on one that does not stand");
-    must(trib_message_is_of(message->kind, TRIB_SENDER_ASKER), "loan: that is not for a lender");
+    must(line->remote == remote && remote->line == line && line->is_connected,
+         "agent: told on a session that does not stand");
+    must(trib_message_is_of(message->kind, TRIB_SENDER_MASTER), "agent: that is not for an agent");
     size_t len = trib_message_encode(message, bytes);
-    must(trib_message_decode(bytes, len, &again, &used) == TRIB_OK && used == len, "loan: sent what is no message");
+    must(trib_message_decode(bytes, len, &again, &used) == TRIB_OK && used == len, "agent: told what is no message");
     if (message->kind == TRIB_MESSAGE_ROOT_OPEN) {
-        loan->communicator = message->root_open.session.communicator;
-        loan->boot = message->root_open.boot;
+        line->of = message->of;
     }
 }
 
-static void loan_end(void *owner, struct trib_loan *ended)
+static void line_end(void *owner, struct trib_remote *remote)
 {
-    struct loan *loan = find_loan(ended);
+    struct line *line = line_of(remote);
 
     (void)owner;
-    must(ended != NULL && loan != NULL, "loan: ended twice");
-    free(loan->loan);
-    loan->loan = NULL;
+    must(line->remote == remote, "agent: a session ended twice");
+    line->remote = NULL;
 }
 
-static void loan_ping(void *owner, struct trib_loan *loan)
+static void line_ping(void *owner, struct trib_remote *remote)
 {
     (void)owner;
-    must(loan != NULL && find_loan(loan) != NULL, "loan: one that has ended is asked");
+    must(line_of(remote)->remote == remote, "agent: a session that has ended is asked");
 }
 
-/* What a lender says, or nearly. */
-static void make_lender_word(const struct loan *loan, struct trib_message *message)
+/* What an agent says, or nearly. */
+static void make_agent_word(const struct line *line, struct trib_message *message)
 {
     uint32_t how = next_byte();
 
     memset(message, 0, sizeof *message);
-    if (!loan->loan->is_lent && how < 200) {
-        message->kind = TRIB_MESSAGE_LENT;
-        message->lent.room = 1U << (how & 31);
-        message->lent.weight = (uint8_t)(1 + (how >> 6));
-        message->lent.shards = (uint8_t)(1 + (how >> 5 & 1));
-        message->lent.at[0] = trib_address_v4(0x0a000065, 7480);
-        message->lent.at[1] = trib_address_v4(0x0a000065, 7481);
+    if (!trib_remote_is_usable(line->remote) && how < 200) {
+        message->kind = TRIB_MESSAGE_HELLO;
+        message->hello.nonce = line->remote->nonce + (how == 199);
+        message->hello.life = how < 190 ? 100U + (uint32_t)(line - lines) : 100;
+        message->hello.room = 1U << (how & 31);
+        message->hello.weight = (uint8_t)(1 + (how >> 6));
+        message->hello.shards = (uint8_t)(1 + (how >> 5 & 1));
+        message->hello.at[0] = trib_address_v4(0x0a000065, 7480);
+        message->hello.at[1] = trib_address_v4(0x0a000065, 7481);
     } else if (how < 160) {
         message->kind = TRIB_MESSAGE_ROOT_READY;
-        message->root_ready.communicator = loan->communicator + (how == 159);
-        message->root_ready.boot = loan->boot + (how == 158);
-    } else if (how < 220) {
+        message->of = (struct trib_opening_id){line->of.communicator + (how == 159), line->of.boot + (how == 158)};
+    } else if (how < 210) {
         message->kind = TRIB_MESSAGE_ROOT_MISSING;
-        message->root_missing.communicator = loan->communicator;
+        message->of = line->of;
         message->root_missing.sequence = next_number();
         message->root_missing.missing.count = (uint16_t)(how & 3);
         for (uint32_t i = 0; i < message->root_missing.missing.count; i++) {
             message->root_missing.missing.rank[i] = (uint16_t)i;
         }
+    } else if (how < 225) {
+        message->kind = TRIB_MESSAGE_ROOT_REFUSED;
+        message->of = line->of;
+        message->root_refused.status = -(int32_t)(how & 15);
+        strcpy(message->root_refused.text, "it cannot");
+    } else if (how < 230) {
+        message->kind = TRIB_MESSAGE_ROOM;
+        message->room.room = next_byte();
     } else {
         make_message(how, message);
     }
 }
 
-static void loan_happen(struct loan *loan, uint32_t what)
+static void line_happen(struct line *line, uint32_t what)
 {
     struct trib_message message;
     struct trib_message taken;
     uint8_t bytes[TRIB_MESSAGE_MAX];
     size_t used;
 
-    if (loan->loan == NULL) {
+    if (line->remote == NULL) {
         return;
     }
     if (what == 0) {
-        struct trib_loan *lost = loan->loan;
-        trib_loan_lost(&script.jobs, lost, "connection closed", next_byte() > 250, script.now_ns);
-        must(find_loan(lost) == NULL || !find_loan(lost)->is_connected, "loan: lost, and still held");
+        trib_switches_lost(&script.jobs, line->remote, "connection closed", next_byte() > 250, script.now_ns);
+        must(line->remote == NULL, "agent: lost, and still held");
         return;
     }
-    if (!loan->is_connected) {
-        loan->is_connected = true;
-        trib_loan_connected(&script.jobs, loan->loan);
+    if (!line->is_connected) {
+        line->is_connected = true;
+        trib_switches_connected(&script.jobs, line->remote);
         return;
     }
-    make_lender_word(loan, &message);
+    make_agent_word(line, &message);
     size_t len = trib_message_encode(&message, bytes);
     if (trib_message_decode(bytes, len, &taken, &used) == TRIB_OK) {
-        trib_loan_answer(&script.jobs, loan->loan, &taken, script.now_ns);
+        trib_switches_answer(&script.jobs, line->remote, &taken, script.now_ns);
     }
 }
 
@@ -216,7 +219,7 @@ static void happen(uint32_t byte, struct peer *peer)
         return;
     case 15:
         if (script.config.lenders.count > 0) {
-            loan_happen(&loans[next_byte() % LOANS], byte & 15);
+            line_happen(&lines[next_byte() % LENDERS], byte & 15);
             return;
         }
         break;
@@ -231,16 +234,11 @@ static void happen(uint32_t byte, struct peer *peer)
 
 /* ---- what must hold ---- */
 
-static void check_loans(void)
+static void check_lines(void)
 {
-    for (uint32_t i = 0; i < LOANS; i++) {
-        const struct trib_loan *loan = loans[i].loan;
-        const struct trib_job *job = script.jobs.first;
-        while (loan != NULL && job != NULL && job != loan->job) {
-            job = job->next;
-        }
-        must(loan == NULL || (job != NULL && job->loan[loan->lender] == loan && !job->has_peers),
-             "loan: of a job that has it not");
+    for (uint32_t i = 0; i < script.config.lenders.count; i++) {
+        must((lines[i].remote != NULL) == (script.jobs.remote[i].state != TRIB_REMOTE_AWAY),
+             "agent: a session that is not known");
     }
 }
 
@@ -270,9 +268,11 @@ static void check_end(void)
         pass_time(15);
     }
     must(script.jobs.first == NULL && script.jobs.count == 0, "end: a job without sessions does not end");
+    must(script.jobs.masters.first == NULL && script.jobs.masters.lendings == NULL,
+         "end: another controller has roots");
     must(script.jobs.agent.memory_used == 0, "end: memory that nobody has");
     must(accounts_open(&script.accounts) == 0, "end: a communicator stays open");
-    check_loans();
+    check_lines();
 }
 
 static void set_up(const uint8_t *data, size_t size)
@@ -280,7 +280,7 @@ static void set_up(const uint8_t *data, size_t size)
     const struct trib_jobs_output output = {.send = peer_send, .end = peer_end, .ping = peer_ping, .draw = test_draw};
 
     memset(&script, 0, sizeof script);
-    memset(loans, 0, sizeof loans);
+    memset(lines, 0, sizeof lines);
     script.bytes = data;
     script.left = size;
     script.now_ns = TRIB_SECOND_NS;
@@ -298,12 +298,17 @@ static void set_up(const uint8_t *data, size_t size)
         .join_timeout_ns = 5 * TRIB_SECOND_NS,
         .plane = accounts_plane(&script.accounts),
     };
+    if ((wishes & 32) != 0) {
+        script.config.lend_to.count = 1;
+        script.config.lend_to.at[0] = script.peers[0].session.peer;
+    }
     for (uint32_t i = 0; i < LENDERS && (wishes & 4) != 0; i++) {
         script.config.lenders.at[script.config.lenders.count++] = trib_address_v4(0x0a000065 + i, 7480);
     }
     trib_jobs_init(&script.jobs, &script.config, &output);
-    script.jobs.loans =
-        (struct trib_loan_output){.open = loan_open, .send = loan_send, .end = loan_end, .ping = loan_ping};
+    script.jobs.remotes =
+        (struct trib_remote_output){.open = line_open, .send = line_send, .end = line_end, .ping = line_ping};
+    trib_jobs_on_timeout(&script.jobs, script.now_ns); /* agents are dialled at once */
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -314,7 +319,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         happen(byte, &script.peers[(byte & 15) % SESSIONS]);
         trib_jobs_check(&script.jobs);
         check_places();
-        check_loans();
+        check_lines();
     }
     check_end();
     return 0;

@@ -200,12 +200,13 @@ static void make_answer(const struct peer *peer, struct trib_message *message)
     memset(message, 0, sizeof *message);
     if ((how & 1) != 0) {
         message->kind = TRIB_MESSAGE_ROOT_READY;
-        message->root_ready.communicator = peer->grant.communicator + (how >> 1 & 1);
-        message->root_ready.boot = peer->grant.boot + (how >> 2 & 1);
+        message->of.communicator = peer->grant.communicator + (how >> 1 & 1);
+        message->of.boot = peer->grant.boot + (how >> 2 & 1);
         return;
     }
     message->kind = TRIB_MESSAGE_ROOT_MISSING;
-    message->root_missing.communicator = peer->grant.communicator + (how >> 1 & 1);
+    message->of.communicator = peer->grant.communicator + (how >> 1 & 1);
+    message->of.boot = peer->grant.boot;
     message->root_missing.sequence = next_number();
     message->root_missing.missing.count = (uint16_t)(how >> 4);
     for (uint32_t i = 0; i < message->root_missing.missing.count; i++) {

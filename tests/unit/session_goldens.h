@@ -13,6 +13,10 @@
     "0102030405060708 1112131415161718 191a1b1c1d1e1f20 21222324 31323334 00000002 0000002c " \
     "00000580 00000160 0001 1d2e efc07401 1d3e 03010000 00000000 00000000 00000000 "          \
     "0301040000000000"
+#define OF                     \
+    {                          \
+        0x21222324, 0x31323334 \
+    }
 #define NO_ITEMS_HEX " 0000000000000000 00"
 
 #define GRANT                                                                                                        \
@@ -35,7 +39,7 @@ struct golden {
 
 static const struct golden goldens[] = {
     {"join",
-     "000000b6 01 54524942 000a 0001 0006 646967697473 000a 736c75726d2034323a30 00000003 4e204e21 "
+     "000000b6 01 54524942 000b 0001 0006 646967697473 000a 736c75726d2034323a30 00000003 4e204e21 "
      "00000000000000000000000000000000000000000000000000000000 01 0008 7377697463686d6c 00000004 "
      "00000580 00010000 04 01 00000000 00400000 01 b1b2b3b4b5b6b7b8 01 00400000 1d30 00000004 "
      "c1c2c3c4c5c6c7c8 03 8002 000f 02 04 0000 0a000003 04 0000 0a010003 8003 0003 1d2f 05 "
@@ -69,7 +73,7 @@ static const struct golden goldens[] = {
                .room = 4194304,
                .origin = "10.0.0.3:41234"}}},
     {"join, a return",
-     "000000bf 01 54524942 000a 0001 0001 6a 0000 00000000 ffff0000 "
+     "000000bf 01 54524942 000b 0001 0001 6a 0000 00000000 ffff0000 "
      "00000000000000000000000000000000000000000000000000000000 00 0000 00000001 00000040 00000000 "
      "01 00 0000000000000000 00 0000000000000000 00 00000000 0000 00000000 "
      "0000000000000000 01 8001 0053 " GRANT_HEX " 01",
@@ -122,20 +126,21 @@ static const struct golden goldens[] = {
      "00000015 10 0000000000000731 000004b0 0002 0002 03ff 0000",
      {.kind = TRIB_MESSAGE_MISSING, .stall = {.sequence = 1841, .since_ms = 1200, .missing = {2, {2, 1023}}}}},
     {"dispute",
-     "00000011 11 0000000000000011 00000003 00000005",
-     {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {17, {3, 5}}}},
+     "00000019 11 21222324 31323334 0000000000000011 00000003 00000005",
+     {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {OF, 17, {3, 5}}}},
     {"root_open",
-     "00000055 12 21222324 00000001 00000002 31323334 00000006 0008 7377697463686d6c 04 1d31 0a000002 "
+     "00000063 12 21222324 31323334 00000001 00000002 00000006 0008 7377697463686d6c 0003 6a6f62 04 1d31 0a000002 "
      "c1c2c3c4c5c6c7c8 00000004 "
      "00000002 0000002c "
      "00000580 "
-     "00000580 0001 04 03010000 00000000 00000000 00000000",
+     "00000580 0001 04 03010000 00000000 00000000 00000000" NO_ITEMS_HEX,
      {.kind = TRIB_MESSAGE_ROOT_OPEN,
-      .root_open = {.index = 1,
+      .root_open = {.of = OF,
+                    .index = 1,
                     .shard = 2,
-                    .boot = 0x31323334,
                     .ranks = 6,
                     .scheme = "switchml",
+                    .job = "job",
                     .key = 0xc1c2c3c4c5c6c7c8,
                     .session = {.communicator = 0x21222324,
                                 .ranks = 4,
@@ -147,24 +152,29 @@ static const struct golden goldens[] = {
                                 .wire = TRIB_INT32,
                                 .weight = {3, 1}}}}},
     {"root_child",
-     "00000015 13 21222324 00000003 00000002 01 04 4e21 0a000003",
-     {.kind = TRIB_MESSAGE_ROOT_CHILD, .root_child = {0x21222324, 3, 2, true, {.len = 0}}}},
+     "00000019 13 21222324 31323334 00000003 00000002 01 04 4e21 0a000003",
+     {.kind = TRIB_MESSAGE_ROOT_CHILD, .root_child = {OF, 3, 2, true, {.len = 0}}}},
     {"root_join",
-     "00000011 14 21222324 00000003 0000000000000012",
-     {.kind = TRIB_MESSAGE_ROOT_JOIN, .root_join = {0x21222324, 3, 18}}},
-    {"root_ready",
-     "00000009 15 21222324 31323334",
-     {.kind = TRIB_MESSAGE_ROOT_READY, .root_ready = {0x21222324, 0x31323334}}},
+     "00000015 14 21222324 31323334 00000003 0000000000000012",
+     {.kind = TRIB_MESSAGE_ROOT_JOIN, .root_join = {OF, 3, 18}}},
+    {"root_ready", "00000009 15 21222324 31323334", {.kind = TRIB_MESSAGE_ROOT_READY, .of = OF}},
     {"root_missing",
-     "00000013 16 21222324 0000000000000731 0002 0002 0003",
-     {.kind = TRIB_MESSAGE_ROOT_MISSING,
-      .root_missing = {.communicator = 0x21222324, .sequence = 1841, .missing = {2, {2, 3}}}}},
-    {"lend",
-     "00000019 17 54524942 000a 0001 1d2e 0003 6a6f62" NO_ITEMS_HEX,
-     {.kind = TRIB_MESSAGE_LEND, .lend = {TRIB_SESSION_MAGIC, TRIB_SESSION_VERSION, TRIB_WIRE_VERSION, 7470, "job"}}},
-    {"lent",
-     "0000001e 18 00200000 03 02 04 1d2e 0a000002 04 1d2f 00000000" NO_ITEMS_HEX,
-     {.kind = TRIB_MESSAGE_LENT, .lent = {.room = 1U << 21, .weight = 3, .shards = 2}}},
+     "00000017 16 21222324 31323334 0000000000000731 0002 0002 0003",
+     {.kind = TRIB_MESSAGE_ROOT_MISSING, .root_missing = {.of = OF, .sequence = 1841, .missing = {2, {2, 3}}}}},
+    {"control",
+     "00000024 17 54524942 000b 0001 1d2e 0102030405060708 1112131415161718" NO_ITEMS_HEX,
+     {.kind = TRIB_MESSAGE_CONTROL,
+      .control = {TRIB_SESSION_MAGIC, TRIB_SESSION_VERSION, TRIB_WIRE_VERSION, 7470, 0x0102030405060708,
+                  0x1112131415161718}}},
+    {"hello",
+     "0000002e 18 1112131415161718 2122232425262728 00200000 03 02 04 1d2e 0a000002 04 1d2f 00000000" NO_ITEMS_HEX,
+     {.kind = TRIB_MESSAGE_HELLO,
+      .hello = {.nonce = 0x1112131415161718, .life = 0x2122232425262728, .room = 1U << 21, .weight = 3, .shards = 2}}},
+    {"room", "00000005 1c 00200000", {.kind = TRIB_MESSAGE_ROOM, .room = {1U << 21}}},
+    {"root_shut", "00000009 1d 21222324 31323334", {.kind = TRIB_MESSAGE_ROOT_SHUT, .of = OF}},
+    {"root_refused",
+     "00000011 1e 21222324 31323334 fffffff9 0002 6e6f",
+     {.kind = TRIB_MESSAGE_ROOT_REFUSED, .root_refused = {.of = OF, .status = -7, .text = "no"}}},
 };
 
 #define GOLDEN_COUNT (sizeof goldens / sizeof goldens[0])

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* some_harness.h: four switches, of which each job is dealt over two, for test_trees.c and test_trees_faults.c: what
- * borrow_harness.h has, and jobs of several processes. */
+ * switches_harness.h has, and jobs of several processes. */
 #ifndef TRIB_TESTS_SOME_HARNESS_H
 #define TRIB_TESTS_SOME_HARNESS_H
 
 #define LENDERS 3
-#include "borrow_harness.h"
+#include "switches_harness.h"
 
 #include "control/roots/trees.h"
 

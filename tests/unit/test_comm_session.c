@@ -541,7 +541,8 @@ static void welcome_roots(int fd, const int *udp, uint32_t roots, uint16_t data_
 static void open_root_at(int fd, uint32_t communicator, uint32_t boot, const struct trib_message *join,
                          struct trib_address at, uint16_t child_port)
 {
-    struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_OPEN, .root_open = {.boot = boot, .ranks = 2}};
+    struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_OPEN,
+                                   .root_open = {.of = {communicator, boot}, .ranks = 2}};
     uint8_t bytes[3 * TRIB_MESSAGE_MAX];
     size_t len = 0;
     message.root_open.session = (struct trib_session_config){.communicator = communicator,
@@ -557,7 +558,7 @@ static void open_root_at(int fd, uint32_t communicator, uint32_t boot, const str
     len += trib_message_encode(&message, bytes + len);
     for (uint32_t i = 0; i < 2; i++) {
         message = (struct trib_message){.kind = TRIB_MESSAGE_ROOT_CHILD,
-                                        .root_child = {.communicator = communicator, .rank = i, .branch = i}};
+                                        .root_child = {.of = {communicator, boot}, .rank = i, .branch = i}};
         message.root_child.from = trib_address_v4(0x7f000001U, (uint16_t)(i == 0 ? child_port : 4000 + i));
         len += trib_message_encode(&message, bytes + len);
     }

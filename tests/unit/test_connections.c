@@ -147,19 +147,18 @@ static void malformed__ends_the_rank(void **state)
     close(fds[1]);
 }
 
-/* A rank runs while another control plane asks: in another version, then for a loan and what is out of turn there. That
- * one is told; the rank and its job hear nothing. */
-static void lend__bad_askers_disturb_nobody(void **state)
+/* A rank runs while a controller elsewhere comes: in another version, then with what is out of turn. That one is told;
+ * the rank and its job hear nothing. */
+static void control__bad_ones_disturb_nobody(void **state)
 {
     struct world *w = *state;
     const struct trib_message join = join_message(0, 1);
     const struct trib_message again = {.kind = TRIB_MESSAGE_MARK};
-    struct trib_message lend = {.kind = TRIB_MESSAGE_LEND,
-                                .lend = {.magic = TRIB_SESSION_MAGIC,
-                                         .version = TRIB_SESSION_VERSION - 1,
-                                         .wire_version = TRIB_WIRE_VERSION,
-                                         .port = 7470,
-                                         .job = "far"}};
+    struct trib_message control = {.kind = TRIB_MESSAGE_CONTROL,
+                                   .control = {.magic = TRIB_SESSION_MAGIC,
+                                               .version = TRIB_SESSION_VERSION - 1,
+                                               .wire_version = TRIB_WIRE_VERSION,
+                                               .port = 7470}};
     char text[128];
     w->control.config.lend_to.count = 1;
     w->control.config.lend_to.at[0] = trib_address_v4(INADDR_LOOPBACK, 0);
@@ -168,24 +167,24 @@ static void lend__bad_askers_disturb_nobody(void **state)
     step(w);
     (void)expect(rank, TRIB_MESSAGE_WELCOME);
     int asker = connect_to(w->port);
-    send_message(asker, &lend);
+    send_message(asker, &control);
     step(w);
     (void)snprintf(text, sizeof text, "versions differ: the sender speaks session %d and packet %d, this switch (",
                    TRIB_SESSION_VERSION - 1, TRIB_WIRE_VERSION);
     expect_fail(asker, TRIB_ERR_VERSION, text);
     for (uint32_t i = 0; i < 2; i++) {
-        lend.lend.version = TRIB_SESSION_VERSION;
+        control.control.version = TRIB_SESSION_VERSION;
         asker = connect_to(w->port);
-        send_message(asker, &lend);
+        send_message(asker, &control);
         step(w);
-        (void)expect(asker, TRIB_MESSAGE_LENT);
-        assert_non_null(w->jobs.lendings);
-        send_message(asker, i == 0 ? &lend : &again);
+        (void)expect(asker, TRIB_MESSAGE_HELLO);
+        assert_non_null(w->jobs.masters.first);
+        send_message(asker, i == 0 ? &control : &again);
         step(w);
         expect_fail(asker, TRIB_ERR_INVALID,
-                    i == 0 ? "message LEND has no place here in the dialogue" : "message MARK has no place here");
+                    i == 0 ? "message CONTROL has no place here in the dialogue" : "message MARK has no place here");
         step(w);
-        assert_null(w->jobs.lendings);
+        assert_null(w->jobs.masters.first);
     }
     assert_int_equal(w->connections.count, 1);
     assert_int_equal(w->jobs.count, 1);
@@ -598,7 +597,7 @@ int main(void)
         TEST(slow__half_a_message_is_closed_after_its_time),
         TEST(malformed__is_told_which_field),
         TEST(malformed__ends_the_rank),
-        TEST(lend__bad_askers_disturb_nobody),
+        TEST(control__bad_ones_disturb_nobody),
         TEST(slow__whole_messages_may_come_at_any_pace),
         TEST(ended__that_never_closes_is_closed),
         TEST(full__no_descriptors_left_is_survived),

@@ -169,7 +169,8 @@ static void dispute__of_ranks_of_one_host(void **state)
 {
     struct control *c = *state;
     const struct rank_plan plans[4] = {{.host = 7}, {.host = 7}, {.host = 9}, {.host = 9}};
-    struct trib_message dispute = {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {TRIB_NO_SEQUENCE, {3, 2}}};
+    struct trib_message dispute = {.kind = TRIB_MESSAGE_DISPUTE,
+                                   .dispute = {.sequence = TRIB_NO_SEQUENCE, .rank = {3, 2}}};
     struct trib_message operation = {.kind = TRIB_MESSAGE_OPERATION, .operation = {TRIB_NO_SEQUENCE, "a barrier"}};
     int fds[4];
     control_start(c);

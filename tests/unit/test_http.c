@@ -205,15 +205,25 @@ static void switch__numbers(void **state)
     assert_int_equal(number_in(json_object_get(root, "traffic"), "received_bytes"), 123456);
     assert_int_equal(number_in(json_object_get(root, "traffic"), "marked_received_packets"), 78);
     json_decref(root);
-    /* Another control plane asks for roots. */
-    struct trib_message lend = {.kind = TRIB_MESSAGE_LEND, .lend = {.port = 7470}};
-    lend.lend.magic = TRIB_SESSION_MAGIC;
-    lend.lend.version = TRIB_SESSION_VERSION;
-    lend.lend.wire_version = TRIB_WIRE_VERSION;
-    strcpy(lend.lend.job, "asked");
+    /* Another controller opens roots. */
+    struct trib_message control = {.kind = TRIB_MESSAGE_CONTROL, .control = {.port = 7470}};
+    struct trib_message open = {.kind = TRIB_MESSAGE_ROOT_OPEN,
+                                .root_open = {.of = {1, 2}, .ranks = 1, .scheme = "switchml", .job = "asked"}};
+    open.root_open.session = (struct trib_session_config){
+        .ranks = 1, .roots = 1, .train = 4, .slots = 8, .payload = 1408, .generation = 1, .wire = TRIB_FLOAT32};
+    const struct trib_message child = {.kind = TRIB_MESSAGE_ROOT_CHILD,
+                                       .root_child = {.of = {1, 2}, .from = trib_address_v4(INADDR_LOOPBACK, 9999)}};
+    const struct trib_message join = {.kind = TRIB_MESSAGE_ROOT_JOIN, .root_join = {.of = {1, 2}}};
+    control.control.magic = TRIB_SESSION_MAGIC;
+    control.control.version = TRIB_SESSION_VERSION;
+    control.control.wire_version = TRIB_WIRE_VERSION;
     int fd = connect_to(c->port);
-    send_message(fd, &lend);
-    (void)expect(fd, TRIB_MESSAGE_LENT);
+    send_message(fd, &control);
+    (void)expect(fd, TRIB_MESSAGE_HELLO);
+    send_message(fd, &open);
+    send_message(fd, &child);
+    send_message(fd, &join);
+    (void)expect(fd, TRIB_MESSAGE_ROOT_READY);
     root = get_json(c, "/v1/switch");
     const json_t *lending = json_array_get(json_object_get(root, "lends"), 0);
     assert_string_equal(json_string_value(json_object_get(lending, "job")), "asked");

@@ -372,7 +372,7 @@ static void mismatch__is_told_by_a_rank(void **state)
 {
     struct hosts *h = *state;
     join_ring(h, 3);
-    const struct trib_message dispute = {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {5, {1, 2}}};
+    const struct trib_message dispute = {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {.sequence = 5, .rank = {1, 2}}};
     assert_true(say(h, 2, &dispute));
     pump(h);
     assert_int_equal(h->process[1].describes + h->process[2].describes, 2);
@@ -429,7 +429,7 @@ static void mismatch__before_welcome_is_out_of_turn(void **state)
 {
     struct hosts *h = *state;
     const struct trib_message join = ring_join(0, 2);
-    const struct trib_message dispute = {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {5, {0, 1}}};
+    const struct trib_message dispute = {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {.sequence = 5, .rank = {0, 1}}};
     const struct trib_message ready = {.kind = TRIB_MESSAGE_ROOT_READY};
     assert_true(say(h, 0, &join));
     assert_false(say(h, 0, &dispute));

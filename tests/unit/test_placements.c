@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_placements.c: the agents of a job: which of them are left when it has fewer roots than were dealt, which jobs
  * send to one socket, and what an agent is asked that has several roots. Mirrors src/control/jobs/placements.c and
- * answers.c; what is asked of ranks and of lenders is told in test_roots.c and test_borrow.c. */
-#include "borrow_harness.h"
+ * answers.c; what is asked of ranks and of lenders is told in test_roots.c and test_switches.c. */
+#include "switches_harness.h"
 
 #include "control/jobs/placements.h"
 
 /* ---- which agents ---- */
 
 /* A letter for each root: "h" this switch, "A" to "C" lenders, digits ranks. */
-static void add_all(struct trib_job *job, const char *agents, struct trib_loan *loans)
+static void add_all(struct trib_job *job, const char *agents, struct trib_remote *remotes)
 {
     job->grant.roots = (uint32_t)strlen(agents);
     for (uint32_t t = 0; agents[t] != '\0'; t++) {
         struct trib_placement where = {.carrier = TRIB_CARRIER_CALL};
         uint32_t before = 0;
         if (agents[t] >= 'A' && agents[t] <= 'C') {
-            where = (struct trib_placement){.carrier = TRIB_CARRIER_LOAN, .loan = &loans[agents[t] - 'A']};
+            where = (struct trib_placement){.carrier = TRIB_CARRIER_REMOTE, .remote = &remotes[agents[t] - 'A']};
         } else if (agents[t] != 'h') {
             where = (struct trib_placement){.carrier = TRIB_CARRIER_RANK, .rank = (uint16_t)(agents[t] - '0')};
         }
@@ -54,12 +54,12 @@ static void trim__leaves_those_with_a_root(void **state)
         {"012012", 3, {0, 1, 2, 3, 3, 3, 3}},
         {"ABCBA", 3, {0, 1, 2, 3, 3, 3}},
     };
-    struct trib_loan loans[3] = {{.lender = 0}, {.lender = 1}, {.lender = 2}};
+    struct trib_remote remotes[3] = {{.shards = 1}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct trib_job *job = job_of(3);
         for (uint32_t roots = 1; roots <= strlen(cases[i].agents); roots++) {
-            add_all(job, cases[i].agents, loans);
+            add_all(job, cases[i].agents, remotes);
             assert_int_equal(job->placements, cases[i].all);
             job->grant.roots = roots;
             trib_placements_trim(job);
@@ -68,7 +68,7 @@ static void trim__leaves_those_with_a_root(void **state)
             bool has_b = memchr(cases[i].agents, 'B', roots) != NULL;
             bool has_1 = memchr(cases[i].agents, '1', roots) != NULL;
             assert_int_equal(trib_placements_are_here(job), is_here);
-            assert_int_equal(trib_placement_of_loan(job, &loans[1]) != NULL, has_b);
+            assert_int_equal(trib_placement_of_remote(job, &remotes[1]) != NULL, has_b);
             assert_int_equal(trib_placement_of_rank(job, 1) != NULL, has_1);
         }
         job->placements = 0; /* ranks that send to each other have none */
@@ -81,12 +81,12 @@ static void trim__leaves_those_with_a_root(void **state)
 /* What was asked of an agent before is not asked of it in the next incarnation. */
 static void add__begins_anew(void **state)
 {
-    struct trib_loan loans[3] = {{.lender = 0}};
+    struct trib_remote remotes[3] = {{.shards = 1}};
     struct trib_job *job = job_of(3);
     (void)state;
-    add_all(job, "AhA", loans);
+    add_all(job, "AhA", remotes);
     job->placement[0].is_asked = job->placement[0].is_ready = job->placement[1].is_ready = true;
-    add_all(job, "hA", loans);
+    add_all(job, "hA", remotes);
     assert_int_equal(job->placements, 2);
     assert_int_equal(job->placement[0].carrier, TRIB_CARRIER_CALL);
     assert_false(job->placement[0].is_asked || job->placement[0].is_ready || job->placement[1].is_ready);
@@ -106,14 +106,14 @@ static void open__without_memory_here(void **state)
     expect_failed(&s->h, 1, TRIB_ERR_MEMORY, trib_status_text(TRIB_ERR_MEMORY));
     assert_int_equal(s->h.jobs.count, 0);
     assert_int_equal(s->h.jobs.agent.memory_used, 0);
-    assert_null(s->lender[0].jobs.lendings);
+    assert_null(s->lender[0].jobs.masters.lendings);
 }
 
 /* ---- whose packets meet ---- */
 
 static void meet__at_a_socket_of_one_agent(void **state)
 {
-    /* Loans of two jobs differ, though a lender is the same. Ranks 0 and 1 of both jobs are the same processes, and
+    /* Ranks 0 and 1 of both jobs are the same processes, and
      * rank 2 of the second job is at the address of rank 1, with other ports. */
     static const struct {
         const char *a, *b;
@@ -124,14 +124,13 @@ static void meet__at_a_socket_of_one_agent(void **state)
         {"1", "2", false},  {"00", "0", true},    {"0", "h", false},     {"h", "", false},     {"", "h", false},
         {"", "", false},    {"012", "210", true}, {"hhhh", "ABh", true}, {"hAhA", "B", false},
     };
-    struct trib_loan one[3] = {{.lender = 0}, {.lender = 1}, {.lender = 2}};
-    struct trib_loan two[3] = {{.lender = 0}, {.lender = 1}, {.lender = 2}};
+    struct trib_remote remotes[3] = {{.shards = 1}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct trib_job *a = job_of(3), *b = job_of(3);
         b->ranks[2].address = b->ranks[1].address;
-        add_all(a, cases[i].a, one);
-        add_all(b, cases[i].b, two);
+        add_all(a, cases[i].a, remotes);
+        add_all(b, cases[i].b, remotes);
         if (trib_placements_meet(a, b) != cases[i].meet || trib_placements_meet(b, a) != cases[i].meet) {
             fail_msg("\"%s\" and \"%s\"", cases[i].a, cases[i].b);
         }
@@ -141,10 +140,9 @@ static void meet__at_a_socket_of_one_agent(void **state)
     }
 }
 
-/* Two sockets of one process are two sockets; a loan that has ended is nobody's. */
+/* Two sockets of one process are two sockets. */
 static void meet__not_at_another_socket(void **state)
 {
-    struct trib_loan loans[3] = {{.lender = 0}};
     const struct trib_placement rank = {.carrier = TRIB_CARRIER_RANK, .rank = 1};
     struct trib_job *a = job_of(3), *b = job_of(3);
     (void)state;
@@ -154,12 +152,6 @@ static void meet__not_at_another_socket(void **state)
     assert_false(trib_placements_meet(a, b));
     trib_placements_add(b, 0, &rank, 0);
     assert_true(trib_placements_meet(a, b));
-    add_all(a, "A", loans);
-    add_all(b, "A", loans);
-    assert_true(trib_placements_meet(a, b));
-    a->placement[0].loan = NULL;
-    assert_false(trib_placements_meet(a, b));
-    assert_false(trib_placements_meet(b, a));
     free(a);
     free(b);
 }
@@ -224,7 +216,8 @@ static void question__answered_on_another_sequence(void **state)
     register_rank(h, 1, 0);
     uint64_t train = h->process[0].welcome.welcome.grant.train;
     struct trib_message answer = {.kind = TRIB_MESSAGE_ROOT_MISSING};
-    answer.root_missing.communicator = h->process[0].welcome.welcome.grant.communicator;
+    answer.of.communicator = h->process[0].welcome.welcome.grant.communicator;
+    answer.of.boot = h->process[0].welcome.welcome.grant.boot;
     answer.root_missing.sequence = train;
     h->process[0].is_stuck = true;
     assert_true(say_stall(h, 1, 0, 1000));

@@ -395,7 +395,7 @@ static void refuses__a_parent_of_another_version(void **state)
 /* What only another sort of server says, or one in another state. */
 static void hostile__parent_says_what_it_may_not(void **state)
 {
-    static const enum trib_message_kind kinds[] = {TRIB_MESSAGE_READY, TRIB_MESSAGE_JOIN, TRIB_MESSAGE_LENT};
+    static const enum trib_message_kind kinds[] = {TRIB_MESSAGE_READY, TRIB_MESSAGE_JOIN, TRIB_MESSAGE_HELLO};
     (void)state;
     for (uint32_t i = 0; i < 3; i++) {
         const struct trib_message message = {.kind = kinds[i]};

@@ -265,8 +265,7 @@ static struct trib_message ready_message(const struct hosts *h)
 {
     const struct trib_grant *grant = &h->process[0].welcome.welcome.grant;
     struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_READY};
-    message.root_ready.communicator = grant->communicator;
-    message.root_ready.boot = grant->boot;
+    message.of = (struct trib_opening_id){grant->communicator, grant->boot};
     return message;
 }
 
@@ -286,10 +285,10 @@ static void ready__out_of_turn(void **state)
     pump(h);
     struct trib_message ready = ready_message(h);
     assert_false(say(h, 2, &ready)); /* it is no root */
-    ready.root_ready.communicator++;
+    ready.of.communicator++;
     assert_false(say(h, 0, &ready));
     ready = ready_message(h);
-    ready.root_ready.boot++;
+    ready.of.boot++;
     assert_false(say(h, 0, &ready));
     for (uint32_t i = 0; i < 3; i++) {
         register_rank(h, i, 0);
@@ -305,7 +304,7 @@ static void missing__out_of_turn(void **state)
     run_all(h, 3);
     uint32_t train = h->process[0].welcome.welcome.grant.train;
     struct trib_message answer = {.kind = TRIB_MESSAGE_ROOT_MISSING};
-    answer.root_missing.communicator = h->process[0].welcome.welcome.grant.communicator;
+    answer.of = ready_message(h).of;
     answer.root_missing.sequence = train;
     assert_false(say(h, 1, &answer)); /* nobody has asked */
     h->process[1].is_stuck = true;
@@ -314,9 +313,9 @@ static void missing__out_of_turn(void **state)
     answer.root_missing.sequence = train + 1;
     assert_false(say(h, 1, &answer)); /* and something else */
     answer.root_missing.sequence = train;
-    answer.root_missing.communicator++;
+    answer.of.communicator++;
     assert_false(say(h, 1, &answer));
-    answer.root_missing.communicator--;
+    answer.of.communicator--;
     answer.root_missing.missing = (struct trib_rank_list){.count = 1, .rank = {3}};
     assert_false(say(h, 1, &answer)); /* a rank that there is not */
     answer.root_missing.missing = (struct trib_rank_list){.count = 2, .rank = {2, 0}};
@@ -339,9 +338,9 @@ static void dispute__of_no_root(void **state)
         assert_true(say(h, i, &join));
     }
     pump(h);
-    const struct trib_message dispute = {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {17, {0, 1}}};
+    const struct trib_message dispute = {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {ready_message(h).of, 17, {0, 1}}};
     assert_false(say(h, 1, &dispute));
-    const struct trib_message nobody = {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {17, {0, 1024}}};
+    const struct trib_message nobody = {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {ready_message(h).of, 17, {0, 1024}}};
     assert_true(say(h, 0, &nobody)); /* a rank that there is not: ignored, as ever */
     assert_int_equal(h->process[0].describes, 0);
 }
@@ -425,7 +424,7 @@ static void at_a_switch__roots_are_its_shards(void **state)
     h->process[0].plane.opens = 1;
     struct trib_message ready = ready_message(h);
     assert_false(say(h, 0, &ready));
-    const struct trib_message dispute = {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {17, {0, 1}}};
+    const struct trib_message dispute = {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {ready_message(h).of, 17, {0, 1}}};
     assert_false(say(h, 0, &dispute));
 }
 
@@ -435,7 +434,7 @@ static struct trib_message open_message(void)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_OPEN};
     message.root_open.index = 1;
-    message.root_open.boot = BOOT;
+    message.of = (struct trib_opening_id){7, BOOT};
     message.root_open.ranks = 2;
     strcpy(message.root_open.scheme, "switchml");
     message.root_open.session = (struct trib_session_config){.communicator = 7,
@@ -452,7 +451,7 @@ static struct trib_message open_message(void)
 static struct trib_message child_message(uint32_t rank)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_CHILD};
-    message.root_child.communicator = 7;
+    message.of = (struct trib_opening_id){7, BOOT};
     message.root_child.rank = rank;
     message.root_child.branch = rank;
     message.root_child.from = trib_address_v4(0x0a000001 + rank, 20000);
@@ -462,7 +461,7 @@ static struct trib_message child_message(uint32_t rank)
 static struct trib_message join_message(uint32_t rank, uint64_t mark)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_JOIN};
-    message.root_join.communicator = 7;
+    message.of = (struct trib_opening_id){7, BOOT};
     message.root_join.rank = rank;
     message.root_join.mark = mark;
     return message;
@@ -509,8 +508,8 @@ static void root__open_that_cannot_be(void **state)
     for (unsigned i = 0; i < 20; i++) {
         struct trib_message message = open_message();
         struct trib_session_config *session = &message.root_open.session;
-        uint32_t *const zeroed[] = {&session->communicator, &session->ranks,   &session->roots,        &session->train,
-                                    &session->slots,        &session->payload, &message.root_open.boot};
+        uint32_t *const zeroed[] = {&message.of.communicator, &session->ranks,   &session->roots, &session->train,
+                                    &session->slots,          &session->payload, &message.of.boot};
         uint32_t *const large[] = {&session->ranks,         &session->roots,   &session->train,
                                    &session->slots,         &session->payload, &message.root_open.index,
                                    &message.root_open.shard};
@@ -549,8 +548,8 @@ static void root__open_twice(void **state)
         open_one(p);
         message = open_message();
         message.root_open.index = 0;
-        message.root_open.session.communicator += i == 0;
-        message.root_open.boot += i == 1;
+        message.of.communicator += i == 0;
+        message.of.boot += i == 1;
         message.root_open.ranks += i == 2;
         if (i == 3) {
             const struct trib_message join = join_message(0, 0);
@@ -571,7 +570,7 @@ static void root__child_that_cannot_be(void **state)
         const struct trib_message open = open_message();
         taken(p, &open, TRIB_MESSAGE_NONE);
         child = child_message(i == 0 ? 1 : 0);
-        child.root_child.communicator += i == 1;
+        child.of.communicator += i == 1;
         child.root_child.branch += i == 2;
         trib_address_set_port(&child.root_child.from, i == 3 ? 0 : 20000);
         refused(p, &child, TRIB_ERR_REFUSED, want);
@@ -649,7 +648,7 @@ static void root__join_that_cannot_be(void **state)
     refused(p, &join, TRIB_ERR_REFUSED, want);
     open_one(p);
     join = join_message(0, 0);
-    join.root_join.communicator++;
+    join.of.communicator++;
     refused(p, &join, TRIB_ERR_REFUSED, want);
     open_one(p);
     join = join_message(1, 4);
@@ -667,11 +666,11 @@ static void root__questions_that_cannot_be(void **state)
     struct hosts *h = *state;
     struct process *p = &h->process[0];
     struct trib_message question = {.kind = TRIB_MESSAGE_ROOT_MISSING};
-    question.root_missing.communicator = 7;
+    question.of = (struct trib_opening_id){7, BOOT};
     refused(p, &question, TRIB_ERR_REFUSED, "it asks for what is not open");
     open_one(p);
     taken(p, &question, TRIB_MESSAGE_ROOT_MISSING);
-    question.root_missing.communicator++;
+    question.of.communicator++;
     refused(p, &question, TRIB_ERR_REFUSED, "it asks for what is not open");
     const struct trib_message ready = {.kind = TRIB_MESSAGE_ROOT_READY};
     refused(p, &ready, TRIB_ERR_REFUSED, "it answers where it should ask");

@@ -39,9 +39,9 @@ static struct trib_message golden_message(size_t i)
         message.root_open.at = trib_address_v4(0x0a000002, 7473);
     } else if (message.kind == TRIB_MESSAGE_ROOT_CHILD) {
         message.root_child.from = trib_address_v4(0x0a000003, 20001);
-    } else if (message.kind == TRIB_MESSAGE_LENT) {
-        message.lent.at[0] = trib_address_v4(0x0a000002, 7470);
-        message.lent.at[1] = trib_address_v4(0, 7471);
+    } else if (message.kind == TRIB_MESSAGE_HELLO) {
+        message.hello.at[0] = trib_address_v4(0x0a000002, 7470);
+        message.hello.at[1] = trib_address_v4(0, 7471);
     }
     return message;
 }
@@ -283,13 +283,13 @@ static void decode__bad_bytes(void **state)
         {"length above the limit, before the rest is there", "000007fd"},
         {"length 2^32 - 1", "ffffffff"},
         {"kind 0", "0000000900"},
-        {"kind behind the last, before the rest is there", "000000091c"},
+        {"kind behind the last, before the rest is there", "000000091f"},
         {"more roots than there can be", "0000005d02" GRANT_HEX "000000040000000211 00"},
         {"a place to meet of no family", "0000006602" GRANT_HEX "00000004000000010000 05 1d30 0a000001 0000"},
         {"more peers than it carries", "0000005d02" GRANT_HEX "000000040000000200 05"},
-        {"an address of no family", "0000001513 21222324 00000003 00000002 00 05 4e21 0a000003"},
-        {"a child that is a switch or not", "0000001513 21222324 00000003 00000002 02 04 4e21 0a000003"},
-        {"more shards than there can be", "0000000718 00200000 01 11"},
+        {"an address of no family", "0000001913 21222324 31323334 00000003 00000002 00 05 4e21 0a000003"},
+        {"a child that is a switch or not", "0000001913 21222324 31323334 00000003 00000002 02 04 4e21 0a000003"},
+        {"more shards than there can be", "0000001718 1112131415161718 2122232425262728 00200000 01 11"},
         {"fewer ranks than its list names", "000000130d0000000000000731000004b0000200020000"},
         {"more ranks than its list names", "000000150d0000000000000731000004b00001000200030000"},
         {"a bool of 2", "00000003030200"},
@@ -401,7 +401,8 @@ static void assert_skipped(const struct trib_message *message, const uint8_t *by
     struct trib_message left;
     size_t used;
     assert_true(message->kind == TRIB_MESSAGE_JOIN || message->kind == TRIB_MESSAGE_WELCOME ||
-                message->kind == TRIB_MESSAGE_LEND || message->kind == TRIB_MESSAGE_LENT);
+                message->kind == TRIB_MESSAGE_CONTROL || message->kind == TRIB_MESSAGE_HELLO ||
+                message->kind == TRIB_MESSAGE_ROOT_OPEN);
     assert_true(len < was);
     assert_int_equal(trib_message_decode(bytes, len, &left, &used), TRIB_OK);
     assert_int_equal(used, len);

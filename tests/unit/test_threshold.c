@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_threshold.c: jobs that say how many bytes of gradients they have, at a switch whose operator keeps it, and the
  * switches that lend to it, for larger ones. Mirrors src/control/jobs/threshold.c. */
-#include "borrow_harness.h"
+#include "switches_harness.h"
 
 #define THRESHOLD UINT64_C(40000000)
 #define SMALL UINT64_C(4000000)
@@ -92,7 +92,7 @@ static void expect_ring(const struct switches *s, uint32_t welcomes)
         assert_int_equal(welcome->welcome.peer[1].rank, (i + 1) % RANKS);
         assert_address(&welcome->welcome.peer[1].address, want);
     }
-    assert_int_equal(s->links, 0);
+    assert_int_equal(opened_elsewhere(s), 0);
     assert_int_equal(s->fake.opens, 0);
     assert_string_equal(trib_job_scheme(s->h.jobs.first), "ring");
 }
@@ -333,7 +333,7 @@ static void told__by_a_switch_that_had_a_threshold(void **state)
     expect_ring(s, 1);
 }
 
-/* Lenders are being asked when one comes that was told elsewhere: the ring has nothing of them. */
+/* Agents are waited for when one comes that was told elsewhere: the ring has nothing of them. */
 static void told__while_lenders_are_asked(void **state)
 {
     struct switches *s = *state;
@@ -345,9 +345,6 @@ static void told__while_lenders_are_asked(void **state)
         struct trib_message join = ring_join(i);
         join.join.settings.gradient_bytes = THRESHOLD;
         come(s, i, &join);
-    }
-    for (uint32_t i = 0; i < LENDERS; i++) {
-        assert_true(s->link[i].has_ended);
     }
     assert_int_equal(s->h.process[0].welcome.welcome.peer_count, 2);
     register_ranks(s, RANKS, 0);
@@ -394,7 +391,7 @@ static void told__all_leave(void **state)
 
 static void restart(struct switches *s, uint64_t threshold)
 {
-    const struct trib_loan_output loans = s->h.jobs.loans;
+    const struct trib_remote_output remotes = s->h.jobs.remotes;
     const struct trib_jobs_output output = s->h.jobs.output;
     for (uint32_t i = 0; i < RANKS; i++) {
         s->h.process[i].session.job = NULL;
@@ -407,7 +404,7 @@ static void restart(struct switches *s, uint64_t threshold)
     s->h.config.boot += 1000;
     s->h.config.threshold = threshold;
     trib_jobs_init(&s->h.jobs, &s->h.config, &output);
-    s->h.jobs.loans = loans;
+    s->h.jobs.remotes = remotes;
 }
 
 static void back(struct switches *s, uint32_t rank, struct trib_message join, bool was_ready)

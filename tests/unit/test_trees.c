@@ -22,7 +22,7 @@ static void two_of_four__and_the_others_know_nothing(void **state)
     for (uint32_t t = 0; t < 4; t++) {
         assert_address(&welcome->welcome.root[t], places[t]);
     }
-    assert_int_equal(s->links, 1);
+    assert_int_equal(opened_elsewhere(s), 2);
     assert_int_equal(s->fake.opens, 2);
     assert_int_equal(s->lender[0].fake.opens, 2);
     s->lender[1].is_away = s->lender[2].is_away = true;
@@ -173,15 +173,13 @@ static void window__beside_jobs_of_the_same_switch_only(void **state)
 static void window__of_a_job_that_is_elsewhere(void **state)
 {
     struct switches *s = *state;
-    struct trib_session asker = {.lending = NULL};
-    struct trib_lending promised = {
-        .session = &asker, .flight_bytes = 1U << 30, .deadline_ns = TRIB_NEVER, .asker = "10.0.7.7:7470"};
+    struct trib_master master = {.name = "10.0.7.7:7470"};
+    struct trib_lending promised = {.master = &master, .flight_bytes = 1U << 30};
     uint32_t packet = 1408 + TRIB_HEADER_SIZE;
-    asker.lending = &promised;
     s->h.config.trees = 1;
     s->h.config.receive_room = 1U << 16;
     s->lender[1].config.receive_room = 1U << 18;
-    s->h.jobs.lendings = &promised;
+    s->h.jobs.masters.lendings = &promised;
     s->h.jobs.turn = 2;
     join_two(s, "one", 0, 0);
     assert_trees(s, 0, "C");
@@ -190,7 +188,7 @@ static void window__of_a_job_that_is_elsewhere(void **state)
     join_two(s, "two", 2, 2);
     assert_trees(s, 2, "A");
     assert_int_equal(s->h.process[2].welcome.welcome.grant.window, (1U << 16) / 4 / packet / 2);
-    s->h.jobs.lendings = NULL;
+    s->h.jobs.masters.lendings = NULL;
 }
 
 /* A train of what fits a call is for each link a part, of two and not of four. */
@@ -210,7 +208,7 @@ static void relay__of_one_shard(void **state)
     join_one_relayed(s);
     assert_int_equal(s->h.process[0].welcome.welcome.root_count, 1);
     assert_trees(s, 0, "DA");
-    assert_non_null(s->lender[2].jobs.lendings);
+    assert_non_null(s->lender[2].jobs.masters.lendings);
     char list[256];
     const struct trib_job *job = s->h.process[0].session.job;
     assert_string_equal(trib_trees_list(&s->h.jobs, job, list, sizeof list), "10.0.0.103:7480");
@@ -290,7 +288,7 @@ static void topology__none_that_all_can_reach(void **state)
     }
     run_links(s);
     expect_failed(&s->h, 1, TRIB_ERR_REFUSED, "no switch can be reached by all ranks of job digits, says the topology");
-    assert_int_equal(s->links, 0);
+    assert_int_equal(opened_elsewhere(s), 0);
 }
 
 /* Two cards, each on a network of its own: the k-th tree is one that the k-th card reaches. */
@@ -445,8 +443,8 @@ static void kept__while_it_is_away(void **state)
     }
     const struct process *p = &s->h.process[0];
     assert_int_equal(p->inbox[p->arrived - 1].kind, TRIB_MESSAGE_AWAY);
-    assert_null(s->lender[1].jobs.lendings);
-    assert_null(s->lender[2].jobs.lendings);
+    assert_null(s->lender[1].jobs.masters.lendings);
+    assert_null(s->lender[2].jobs.masters.lendings);
     s->lender[0].is_away = false;
     return_ranks(s, 2);
     assert_trees(s, 0, "AB");
@@ -638,6 +636,7 @@ static void process__of_a_job_that_is_recalled(void **state)
     run_links(s);
     assert_int_equal(s->h.jobs.stats.recalled, 1);
     s->lender[0].is_away = false;
+    s->h.now_ns += 100 * TRIB_MILLISECOND_NS;
     join_two(s, "child", 4, 0);
     assert_trees(s, 4, "BC");
     return_ranks(s, 2);

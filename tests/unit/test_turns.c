@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_turns.c: who may say which message when (docs/PROTOCOL.md, "Sessions"): every kind, of every sender, at every
  * stage, against the rules written down once more here; and a control plane that is told each kind where it has no
- * place. What ranks do of it: test_comm_turns.c; relays: test_relay.c; lenders: test_lend.c. Mirrors the table of
+ * place. What ranks do of it: test_comm_turns.c; relays: test_relay.c; lenders: test_masters.c. Mirrors the table of
  * src/control/words/words.c and src/control/jobs/turn.c. */
 #include "unit/roots_harness.h"
 
@@ -31,20 +31,20 @@ struct rule {
 
 static const struct rule RULES[] = {
     AT(FIRST, JOIN, UP),
-    AT(FIRST, LEND, BIT(ASKER)),
+    AT(FIRST, CONTROL, BIT(MASTER)),
     AT(JOINING, WELCOME, DOWN),
     AT(JOINING, AWAY, DOWN),
     AT(JOINING, RING, BIT(CONTROL)),
     AT(JOINING, ROOT_OPEN, BIT(CONTROL)),
     AT(JOINING, ROOT_CHILD, BIT(CONTROL)),
-    AT(JOINING, LENT, BIT(LENDER)),
-    FROM(JOINING, AWAY, BIT(LENDER)),
-    FROM(JOINING, ABORT, UP | BIT(LENDER)),
-    FROM(JOINING, FAIL, BIT(BELOW) | DOWN | BIT(LENDER)),
+    AT(JOINING, HELLO, BIT(AGENT)),
+    FROM(JOINING, AWAY, BIT(AGENT)),
+    FROM(JOINING, ABORT, UP),
+    FROM(JOINING, FAIL, BIT(BELOW) | DOWN | BIT(AGENT)),
     FROM(JOINING, GONE, BIT(BELOW)),
     FROM(JOINING, CLOSED, DOWN),
-    FROM(JOINING, PING, UP | BIT(ASKER) | BIT(PARENT) | BIT(LENDER)),
-    FROM(JOINING, PONG, UP | BIT(ASKER) | DOWN | BIT(LENDER)),
+    FROM(JOINING, PING, UP | BIT(MASTER) | BIT(PARENT) | BIT(AGENT)),
+    FROM(JOINING, PONG, UP | BIT(MASTER) | DOWN | BIT(AGENT)),
     TO(WELCOMED, PATHS, UP, PROVED),
     TO(PROVED, REGISTER, UP, RUNNING),
     FROM(WELCOMED, OPERATION, UP),
@@ -53,18 +53,21 @@ static const struct rule RULES[] = {
     FROM(WELCOMED, DISPUTE, UP),
     FROM(WELCOMED, GONE, BIT(RANK)),
     FROM(WELCOMED, ROOT_READY, BIT(RANK)),
-    FROM(WELCOMED, ROOT_MISSING, BIT(RANK) | BIT(ASKER) | BIT(CONTROL)),
-    FROM(WELCOMED, ROOT_OPEN, BIT(ASKER)),
-    FROM(WELCOMED, ROOT_CHILD, BIT(ASKER)),
-    FROM(WELCOMED, ROOT_JOIN, BIT(ASKER) | BIT(CONTROL)),
+    FROM(WELCOMED, ROOT_MISSING, BIT(RANK) | BIT(MASTER) | BIT(CONTROL)),
+    FROM(WELCOMED, ROOT_OPEN, BIT(MASTER)),
+    FROM(WELCOMED, ROOT_CHILD, BIT(MASTER)),
+    FROM(WELCOMED, ROOT_JOIN, BIT(MASTER) | BIT(CONTROL)),
     FROM(WELCOMED, DESCRIBE, DOWN),
     FROM(WELCOMED, MISSING, DOWN),
     FROM(REGISTERED, MARK, UP | DOWN),
     AT(REGISTERED, READY, BIT(CONTROL)),
     FROM(REGISTERED, READY, BIT(PARENT)),
-    AT(REGISTERED, ROOT_READY, BIT(LENDER)),
-    FROM(REGISTERED, ROOT_MISSING, BIT(LENDER)),
-    FROM(REGISTERED, DISPUTE, BIT(LENDER)),
+    FROM(REGISTERED, ROOT_READY, BIT(AGENT)),
+    FROM(REGISTERED, ROOT_MISSING, BIT(AGENT)),
+    FROM(REGISTERED, DISPUTE, BIT(AGENT)),
+    FROM(WELCOMED, ROOM, BIT(AGENT)),
+    FROM(WELCOMED, ROOT_SHUT, BIT(MASTER)),
+    FROM(REGISTERED, ROOT_REFUSED, BIT(AGENT)),
     FROM(RUNNING, GONE, BIT(CONTROL)),
 };
 
@@ -108,10 +111,10 @@ static struct trib_message plain(enum trib_message_kind kind)
     struct trib_message message = {.kind = kind};
     if (kind == TRIB_MESSAGE_JOIN) {
         message = root_join(1, 2);
-    } else if (kind == TRIB_MESSAGE_LEND) {
-        message.lend.magic = TRIB_SESSION_MAGIC;
-        message.lend.version = TRIB_SESSION_VERSION;
-        message.lend.wire_version = TRIB_WIRE_VERSION;
+    } else if (kind == TRIB_MESSAGE_CONTROL) {
+        message.control.magic = TRIB_SESSION_MAGIC;
+        message.control.version = TRIB_SESSION_VERSION;
+        message.control.wire_version = TRIB_WIRE_VERSION;
     } else if (kind == TRIB_MESSAGE_ROOT_CHILD) {
         message.root_child.from = trib_address_v4(1, 1);
     }
@@ -155,7 +158,7 @@ static void jobs__what_a_rank_may_not_say_has_no_effect(void **state)
         for (int kind = TRIB_MESSAGE_NONE + 1; kind < TRIB_MESSAGE_KIND_COUNT; kind++) {
             void *made = NULL;
             const struct trib_message message = plain((enum trib_message_kind)kind);
-            enum trib_sender sender = kind == TRIB_MESSAGE_LEND ? TRIB_SENDER_ASKER : TRIB_SENDER_RANK;
+            enum trib_sender sender = kind == TRIB_MESSAGE_CONTROL ? TRIB_SENDER_MASTER : TRIB_SENDER_RANK;
             if (is_ruled(message.kind, stage == TRIB_STAGE_FIRST ? sender : TRIB_SENDER_RANK, (enum trib_stage)stage)) {
                 continue;
             }

@@ -123,6 +123,7 @@ static void enter(struct trib_agent *agent, struct trib_agent_opening *opening, 
         agent->first = opening;
         opening->is_open = true;
         opening->communicator = communicator;
+        agent->changes++;
         opening->bytes = 0;
         opening->slots = 0;
     }
@@ -136,6 +137,27 @@ static void explain_failure(uint64_t bytes, enum trib_status status, char *error
     trib_explain(error, "%s%s%s", bytes > 0 ? needs : "", bytes > 0 ? ": " : "", trib_status_text(status));
 }
 
+const struct trib_agent_opening *trib_agent_find(const struct trib_agent *agent, uint32_t communicator)
+{
+    const struct trib_agent_opening *at = agent->first;
+    while (at && at->communicator != communicator) {
+        at = at->next;
+    }
+    return at;
+}
+
+/* Slots are one communicator's, and nobody else may join or close them. */
+static bool is_free(const struct trib_agent *agent, const struct trib_agent_opening *opening, uint32_t communicator,
+                    char *error)
+{
+    const struct trib_agent_opening *other = trib_agent_find(agent, communicator);
+    if (!other || other == opening) {
+        return true;
+    }
+    trib_explain(error, "communicator %08x is another job's here", communicator);
+    return false;
+}
+
 enum trib_status trib_agent_open(struct trib_agent *agent, struct trib_agent_opening *opening,
                                  const struct trib_opening *wanted, const struct trib_root_at *roots, uint32_t count,
                                  char *error)
@@ -144,6 +166,9 @@ enum trib_status trib_agent_open(struct trib_agent *agent, struct trib_agent_ope
     uint64_t slots = (uint64_t)wanted->session.slots * (count > 0 ? count : wanted->session.roots);
     uint64_t bytes = bytes_of(plane, wanted, roots, count);
     uint32_t opened = 0;
+    if (!is_free(agent, opening, wanted->session.communicator, error)) {
+        return TRIB_ERR_REFUSED;
+    }
     enum trib_status status = check_quotas(agent, opening, bytes, slots, error);
     if (status != TRIB_OK) {
         return status;
@@ -180,6 +205,7 @@ void trib_agent_shut(struct trib_agent *agent, struct trib_agent_opening *openin
         at = &(*at)->next;
     }
     *at = opening->next;
+    agent->changes++;
     agent->plane->close(agent->plane->plane, opening->communicator);
     TRIB_ASSERT(agent->memory_used >= opening->bytes); /* C-14 */
     agent->memory_used -= opening->bytes;

@@ -2,12 +2,15 @@
 /* agent.h: an agent is a place that can sum: the shards of a switch, or the process of a rank. This is the agent as its
  * own process sees it: a data plane, the memory that its slots may take, and the communicators that have slots there.
  * A controller in the same process opens slots by these calls. A controller elsewhere does it by messages (root.h,
- * lend.h), which end in the same calls. So each quota is checked in one place, whoever asks.
+ * masters.h), which end in the same calls. So each quota is checked in one place, whoever asks.
  * No sockets, no clock, no threads. Read next: agent.c, data_plane.h. */
 #ifndef TRIB_CONTROL_AGENT_H
 #define TRIB_CONTROL_AGENT_H
 
 #include "control/agents/data_plane.h"
+
+/* Less cache than more, and a loss or two in flight still do not stop the rank. */
+#define TRIB_SLOTS_PER_WINDOW 2
 
 struct trib_agent_opening;
 
@@ -17,6 +20,7 @@ struct trib_agent {
     uint64_t memory_quota;               /* bytes of slot memory for all openings. UINT64_MAX: no limit */
     uint64_t job_quota;                  /* bytes for one opening. UINT64_MAX: no limit */
     uint64_t memory_used;                /* bytes of all openings */
+    uint32_t changes;                    /* free-running: communicators that got slots here, and that gave them back */
     struct trib_agent_opening *first;    /* all that have slots; their owners' */
 };
 
@@ -42,12 +46,15 @@ struct trib_root_at {
 void trib_agent_init(struct trib_agent *agent, const struct trib_data_plane *plane, uint32_t shards);
 /* Opens `count` roots of `wanted`; count 0: all of them, root i on shard i. May be called again for other roots of the
  * same communicator. Returns ERR_REFUSED, with the whole cause and the numbers in error, if a quota has no room: of a
- * job, of the agent, or of one controller elsewhere; what was open before stays open. Returns the data plane's status,
+ * job, of the agent, or of one controller elsewhere; or if another opening has that communicator. What was open before
+ * stays open. Returns the data plane's status,
  * with "24 KiB: " and its text in error, if that fails (ERR_MEMORY): then no root of the communicator is open here.
  * error: TRIB_ERROR_TEXT_MAX bytes. */
 TRIB_MUST_USE enum trib_status trib_agent_open(struct trib_agent *agent, struct trib_agent_opening *opening,
                                                const struct trib_opening *wanted, const struct trib_root_at *roots,
                                                uint32_t count, char *error);
+/* Who has slots for this communicator. NULL: nobody. */
+const struct trib_agent_opening *trib_agent_find(const struct trib_agent *agent, uint32_t communicator);
 /* Closes all its roots and gives the memory back. Not open: nothing happens. */
 void trib_agent_shut(struct trib_agent *agent, struct trib_agent_opening *opening);
 /* False, with the cause in error: two children, or a child and the parent, send from one address, and so could not be

@@ -61,7 +61,7 @@ static bool is_sane(const struct trib_message *message)
     struct trib_session_config settled = *session;
     trib_scheme_settle(message->root_open.scheme, &settled);
     return scheme && scheme->switch_node && (!scheme->unfit || !scheme->unfit(&settled)) &&
-           session->communicator != 0 && message->root_open.boot != 0 && session->ranks >= 1 &&
+           message->of.communicator != 0 && message->of.boot != 0 && session->ranks >= 1 &&
            session->ranks <= message->root_open.ranks && message->root_open.ranks <= TRIB_RANKS_MAX &&
            session->roots >= 1 && session->roots <= TRIB_ROOTS_MAX && session->train >= 1 &&
            session->train <= TRIB_TRAIN_PACKETS_MAX && session->slots >= 1 && session->slots <= TRIB_SLOTS_MAX &&
@@ -73,8 +73,7 @@ static bool is_sane(const struct trib_message *message)
 /* Another root of the communicator that this process is a root of already: before anybody has registered. */
 static bool is_another(const struct trib_root *root, const struct trib_message *message)
 {
-    return root->communicator == message->root_open.session.communicator && root->boot == message->root_open.boot &&
-           root->ranks == message->root_open.ranks && root->registered == 0 &&
+    return trib_root_is_of(root, message) && root->ranks == message->root_open.ranks && root->registered == 0 &&
            (root->open >> message->root_open.index & 1) == 0;
 }
 
@@ -91,7 +90,8 @@ static enum trib_status refuse_open(struct trib_root *root, const struct trib_me
     } else if (is_sane(message) && message->root_open.shard >= root->agent->shards) {
         (void)snprintf(what + len, rest, ": shard %u, and there are %u, from 0", message->root_open.shard,
                        root->agent->shards);
-    } else if (is_sane(message) && session->communicator == root->communicator && (root->open >> index & 1) != 0) {
+    } else if (is_sane(message) && message->of.communicator == root->of.communicator &&
+               (root->open >> index & 1) != 0) {
         (void)snprintf(what + len, rest, ": root %u is open here already", index);
     }
     return refuse(root, message, what, answer);
@@ -103,7 +103,7 @@ static enum trib_status take_open(struct trib_root *root, const struct trib_mess
     const struct trib_session_config *session = &message->root_open.session;
     bool can_be =
         is_sane(message) && message->root_open.index < session->roots && message->root_open.shard < root->agent->shards;
-    if (root->plan || !can_be || (root->communicator != 0 && !is_another(root, message))) {
+    if (root->plan || !can_be || (root->of.communicator != 0 && !is_another(root, message))) {
         return refuse_open(root, message, answer);
     }
     struct trib_root_plan *plan = calloc(1, sizeof *plan + message->root_open.ranks * sizeof plan->branches[0]);
@@ -115,15 +115,14 @@ static enum trib_status take_open(struct trib_root *root, const struct trib_mess
         .session = *session,
         .ranks = message->root_open.ranks,
         .scheme = plan->scheme,
-        .boot = message->root_open.boot,
+        .boot = message->of.boot,
         .branches = plan->branches,
         .is_one = true,
         .root = message->root_open.index,
         .shard = message->root_open.shard,
     };
     root->plan = plan;
-    root->communicator = session->communicator;
-    root->boot = message->root_open.boot;
+    root->of = message->of;
     root->ranks = message->root_open.ranks;
     return TRIB_OK;
 }
@@ -184,7 +183,7 @@ static enum trib_status take_child(struct trib_root *root, const struct trib_mes
     struct trib_root_plan *plan = root->plan;
     uint32_t branch = message->root_child.branch;
     const struct trib_address *from = &message->root_child.from;
-    if (!plan || message->root_child.communicator != root->communicator || message->root_child.rank != plan->named ||
+    if (!plan || !trib_root_is_of(root, message) || message->root_child.rank != plan->named ||
         branch > plan->opening.count || trib_address_port(from) == 0 || trib_address_is_any(from) ||
         trib_address_is_group(from) || trib_address_is_mapped(from)) {
         return refuse(root, message, "it names a child that cannot be", answer);
@@ -201,9 +200,9 @@ static enum trib_status take_child(struct trib_root *root, const struct trib_mes
     return plan->named < root->ranks ? TRIB_OK : open_plan(root, answer);
 }
 
-static bool is_open_here(const struct trib_root *root, uint32_t communicator)
+static bool is_open_here(const struct trib_root *root, const struct trib_message *message)
 {
-    return root->open != 0 && !root->plan && communicator == root->communicator;
+    return root->open != 0 && !root->plan && trib_root_is_of(root, message);
 }
 
 static enum trib_status take_join(struct trib_root *root, const struct trib_message *message,
@@ -211,11 +210,10 @@ static enum trib_status take_join(struct trib_root *root, const struct trib_mess
 {
     const struct trib_data_plane *plane = root->agent->plane;
     uint32_t rank = message->root_join.rank;
-    if (!is_open_here(root, message->root_join.communicator) || rank >= root->ranks ||
-        message->root_join.mark > TRIB_SEQUENCE_MAX) {
+    if (!is_open_here(root, message) || rank >= root->ranks || message->root_join.mark > TRIB_SEQUENCE_MAX) {
         return refuse(root, message, "it registers a rank that there is not", answer);
     }
-    plane->join(plane->plane, root->communicator, rank, message->root_join.mark);
+    plane->join(plane->plane, root->of.communicator, rank, message->root_join.mark);
     if (!trib_rank_set_has(&root->joined, rank)) {
         trib_rank_set_add(&root->joined, rank);
         root->registered++;
@@ -223,8 +221,7 @@ static enum trib_status take_join(struct trib_root *root, const struct trib_mess
     if (root->registered == root->ranks && !root->is_ready) {
         root->is_ready = true;
         answer->kind = TRIB_MESSAGE_ROOT_READY;
-        answer->root_ready.communicator = root->communicator;
-        answer->root_ready.boot = root->boot;
+        answer->of = root->of;
     }
     return TRIB_OK;
 }
@@ -235,12 +232,12 @@ static enum trib_status take_missing(struct trib_root *root, const struct trib_m
     uint16_t ranks[TRIB_RANKS_MAX];
     const struct trib_data_plane *plane = root->agent->plane;
     uint64_t sequence = message->root_missing.sequence;
-    if (!is_open_here(root, message->root_missing.communicator)) {
+    if (!is_open_here(root, message)) {
         return refuse(root, message, "it asks for what is not open", answer);
     }
-    uint32_t count = plane->missing(plane->plane, root->communicator, sequence, ranks, TRIB_RANKS_MAX);
+    uint32_t count = plane->missing(plane->plane, root->of.communicator, sequence, ranks, TRIB_RANKS_MAX);
     answer->kind = TRIB_MESSAGE_ROOT_MISSING;
-    answer->root_missing.communicator = root->communicator;
+    answer->of = root->of;
     answer->root_missing.sequence = sequence;
     for (uint32_t i = 0; i < count; i++) {
         trib_rank_list_add(&answer->root_missing.missing, ranks[i]);
@@ -278,6 +275,7 @@ void trib_root_mismatch(struct trib_root *root, uint64_t sequence, const uint32_
     }
     root->is_disputed = true;
     answer->kind = TRIB_MESSAGE_DISPUTE;
+    answer->of = root->of;
     answer->dispute.sequence = sequence;
     answer->dispute.rank[0] = rank[0];
     answer->dispute.rank[1] = rank[1];

@@ -19,8 +19,7 @@ struct trib_root {
     struct trib_agent *agent;
     struct trib_agent_opening opening;
     struct trib_root_plan *plan; /* the opening that is being put together; NULL: none */
-    uint32_t communicator;       /* 0: nothing was asked yet */
-    uint32_t boot;
+    struct trib_opening_id of;   /* communicator 0: nothing was asked yet */
     uint32_t ranks;
     uint32_t open;       /* roots that are open, as a bitmap of their indexes */
     uint32_t registered; /* ranks */
@@ -40,6 +39,12 @@ TRIB_MUST_USE enum trib_status trib_root_receive(struct trib_root *root, const s
 void trib_root_mismatch(struct trib_root *root, uint64_t sequence, const uint32_t rank[2], struct trib_message *answer);
 /* Closes what is open. The object may be used again after init. */
 void trib_root_deinit(struct trib_root *root);
+/* Is that message, of kind ROOT_*, about the incarnation that this root is of? */
+static inline bool trib_root_is_of(const struct trib_root *root, const struct trib_message *message)
+{
+    return message->of.communicator == root->of.communicator && message->of.boot == root->of.boot;
+}
+
 static inline bool trib_root_is_open(const struct trib_root *root)
 {
     return root->open != 0;

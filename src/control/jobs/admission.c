@@ -7,7 +7,6 @@
 #include "control/jobs/placements.h"
 #include "control/jobs/places.h"
 #include "control/jobs/start.h"
-#include "control/roots/lend.h"
 #include "core/assert.h"
 #include "core/lane.h"
 #include "io/explain.h"
@@ -16,7 +15,6 @@
 #define TRAINS_DEFAULT 8 /* in flight per rank and shard: fills cache and socket buffers, and hides an RTT */
 #define TRAIN_LEAST 4    /* shorter ones cost more system calls than they spread */
 #define LEAST_SHARE 4 /* a late job gets this part of what it would get alone, even if the socket is full of promises */
-#define SLOTS_PER_WINDOW 2 /* less cache than more, and a loss or two in flight still do not stop the rank */
 
 /* Packets of one train for this payload: what one UDP_SEGMENT call takes. */
 static uint32_t train_packets(uint32_t payload)
@@ -112,20 +110,21 @@ static bool counts(const struct trib_job *job, const struct trib_job *but)
     return job != but && job->is_open && !has_caps(job) && trib_placements_meet(job, but);
 }
 
-/* Bytes that may be on their way to one shard here of communicators that are lent, but to the asker `but`. */
-static uint64_t flight_lent(const struct trib_jobs *jobs, const char *but)
+/* Bytes that may be on their way to one shard here of communicators of controllers elsewhere, but of `but`. */
+static uint64_t flight_lent(const struct trib_jobs *jobs, const struct trib_master *but)
 {
     uint64_t bytes = 0;
-    for (const struct trib_lending *lending = jobs->lendings; lending; lending = lending->next) {
-        bytes += !but || strcmp(but, lending->asker) != 0 ? lending->flight_bytes : 0;
+    for (const struct trib_lending *lending = jobs->masters.lendings; lending; lending = lending->next) {
+        bytes += lending->master != but ? lending->flight_bytes : 0;
     }
     return bytes;
 }
 
-/* Bytes that may be on their way to one shard, but from the ranks of `but` (NULL: from all), and from what is lent to
- * `asker` (NULL: no such): a process keeps what all its communicators have in flight within the largest window that it
+/* Bytes that may be on their way to one shard, but from the ranks of `but` (NULL: from all), and from what `master`
+ * has here (NULL: no such): a process keeps what all its communicators have in flight within the largest window that it
  * was granted for one (comm/communicator.c). */
-static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_job *but, const char *asker)
+static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_job *but,
+                              const struct trib_master *master)
 {
     struct senders senders;
     uint64_t bytes = 0;
@@ -144,7 +143,7 @@ static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_jo
     if (has_list) {
         free(senders.list);
     }
-    return bytes + (but && !trib_placements_are_here(but) ? 0 : flight_lent(jobs, asker));
+    return bytes + (but && !trib_placements_are_here(but) ? 0 : flight_lent(jobs, master));
 }
 
 uint32_t trib_admission_socket(const struct trib_jobs *jobs, const struct trib_job *job)
@@ -153,17 +152,17 @@ uint32_t trib_admission_socket(const struct trib_jobs *jobs, const struct trib_j
 }
 
 /* Bytes that this job may have on its way to one shard here. */
-static uint32_t room_for(const struct trib_jobs *jobs, const struct trib_job *job, const char *asker)
+static uint32_t room_for(const struct trib_jobs *jobs, const struct trib_job *job, const struct trib_master *master)
 {
-    uint64_t granted = bytes_granted(jobs, job, asker);
+    uint64_t granted = bytes_granted(jobs, job, master);
     uint32_t all = trib_admission_socket(jobs, job);
     uint32_t left = granted < all ? (uint32_t)(all - granted) : 0;
     return left > all / LEAST_SHARE ? left : all / LEAST_SHARE;
 }
 
-uint32_t trib_admission_room(const struct trib_jobs *jobs, const char *asker)
+uint32_t trib_admission_room(const struct trib_jobs *jobs, const struct trib_master *master)
 {
-    uint32_t room = room_for(jobs, NULL, asker);
+    uint32_t room = room_for(jobs, NULL, master);
     return room > 0 ? room : 1;
 }
 
@@ -216,13 +215,13 @@ bool trib_admission_window(const struct trib_jobs *jobs, struct trib_job *job)
     uint32_t wanted = settings->window ? settings->window / packet : TRAINS_DEFAULT * train_packets(settings->payload);
     uint32_t room = largest_window(jobs, job);
     uint32_t window = wanted < room ? wanted : room;
-    window = window < TRIB_SLOTS_MAX / SLOTS_PER_WINDOW ? window : TRIB_SLOTS_MAX / SLOTS_PER_WINDOW;
+    window = window < TRIB_SLOTS_MAX / TRIB_SLOTS_PER_WINDOW ? window : TRIB_SLOTS_MAX / TRIB_SLOTS_PER_WINDOW;
     window = window > 0 ? window : 1;
     /* Two trains must be able to be under way, or every rank waits for its own result. */
     uint32_t half = window > 1 ? window / 2 : 1;
     grant->train = train < half ? train : half;
     grant->window = window;
-    grant->slots = SLOTS_PER_WINDOW * window;
+    grant->slots = TRIB_SLOTS_PER_WINDOW * window;
     return room < wanted;
 }
 
@@ -231,9 +230,4 @@ void trib_admission_shrink(const struct trib_jobs *jobs, struct trib_job *job)
     uint32_t room = largest_window(jobs, job);
     uint32_t window = room < job->grant.window ? room : job->grant.window;
     job->grant.window = window > 0 ? window : 1;
-}
-
-uint64_t trib_admission_flight(const struct trib_session_config *session)
-{
-    return (uint64_t)session->ranks * (session->slots / SLOTS_PER_WINDOW) * (TRIB_HEADER_SIZE + session->payload);
 }

@@ -7,7 +7,6 @@
 #include "control/jobs/placements.h"
 #include "control/jobs/places.h"
 #include "control/jobs/start.h"
-#include "control/roots/borrow.h"
 #include "control/roots/roots.h"
 #include "io/explain.h"
 #include "io/units.h"
@@ -44,8 +43,8 @@ static void name_agent(const struct trib_job *job, const struct trib_placement *
     char name[96] = "this switch";
     if (placement->carrier == TRIB_CARRIER_RANK) {
         (void)trib_job_name_rank(job, placement->rank, name);
-    } else if (placement->loan) {
-        (void)snprintf(name, sizeof name, "%s", placement->loan->name);
+    } else if (placement->remote) {
+        (void)snprintf(name, sizeof name, "%s", placement->remote->name);
     }
     (void)snprintf(text, 128, "%s, its root", name);
 }
@@ -57,8 +56,8 @@ static bool explain_late(const struct trib_jobs *jobs, const struct trib_job *jo
     char ranks[192];
     for (uint32_t i = 0; i < job->placements; i++) {
         const struct trib_placement *placement = &job->placement[i];
-        if (placement->loan && !placement->is_ready) {
-            trib_explain(text, "%s to open its roots of job %s", placement->loan->name, job->name);
+        if (placement->remote && !placement->is_ready) {
+            trib_explain(text, "%s to open its roots of job %s", placement->remote->name, job->name);
             return true;
         }
         if (placement->carrier == TRIB_CARRIER_RANK && !placement->is_ready) {
@@ -94,11 +93,9 @@ static const char *needs(const struct trib_jobs *jobs, const struct trib_job *jo
 
 /* ---- what they say ---- */
 
-static bool take_ready(struct trib_jobs *jobs, struct trib_job *job, struct trib_placement *from,
-                       const struct trib_message *message, uint64_t now_ns)
+static bool take_ready(struct trib_jobs *jobs, struct trib_job *job, struct trib_placement *from, uint64_t now_ns)
 {
-    if (from->is_ready || message->root_ready.communicator != job->grant.communicator ||
-        message->root_ready.boot != job->grant.boot) {
+    if (from->is_ready) {
         return false;
     }
     from->is_ready = true;
@@ -131,8 +128,7 @@ static bool take_missing(struct trib_jobs *jobs, struct trib_job *job, struct tr
                          const struct trib_message *message, uint64_t now_ns)
 {
     uint64_t sequence = message->root_missing.sequence;
-    if (message->root_missing.communicator != job->grant.communicator || !from->is_asked || from->asked != sequence ||
-        !is_list(job, &message->root_missing.missing)) {
+    if (!from->is_asked || from->asked != sequence || !is_list(job, &message->root_missing.missing)) {
         return false;
     }
     from->is_asked = false;
@@ -145,11 +141,11 @@ static bool take_missing(struct trib_jobs *jobs, struct trib_job *job, struct tr
 bool trib_placement_answer(struct trib_jobs *jobs, struct trib_job *job, struct trib_placement *from,
                            const struct trib_message *message, uint64_t now_ns)
 {
-    if (!from) {
+    if (!from || message->of.communicator != job->grant.communicator || message->of.boot != job->grant.boot) {
         return false;
     }
     if (message->kind == TRIB_MESSAGE_ROOT_READY) {
-        return take_ready(jobs, job, from, message, now_ns);
+        return take_ready(jobs, job, from, now_ns);
     }
     if (message->kind == TRIB_MESSAGE_ROOT_MISSING) {
         return take_missing(jobs, job, from, message, now_ns);

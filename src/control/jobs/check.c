@@ -5,8 +5,6 @@
  * Read next: jobs.h (the fields). */
 #include "control/jobs/placements.h"
 #include "control/relay/relay.h"
-#include "control/roots/borrow.h"
-#include "control/roots/lend.h"
 #include "core/assert.h"
 #include "io/clock.h"
 
@@ -16,7 +14,7 @@ static void check_session(const struct trib_jobs *jobs, const struct trib_job *j
     const struct trib_session *session = job->ranks[index].session;
     const struct trib_link *link = session->link;
     TRIB_ASSERT((link != NULL) == (jobs->relay != NULL));
-    TRIB_ASSERT(!session->lending);
+    TRIB_ASSERT(!session->master);
     if (link) {
         TRIB_ASSERT(session == &link->place && link->job == job && link->join.join.rank == index);
         TRIB_ASSERT(!link->down || link->down->link == link);
@@ -83,19 +81,11 @@ static void check_placements(const struct trib_job *job)
     TRIB_ASSERT(!job->is_open || job->here.is_open == trib_placements_are_here(job)); /* C-2 */
     for (uint32_t i = 0; job->is_open && i < job->placements; i++) {
         const struct trib_placement *placement = &job->placement[i];
-        const struct trib_loan *loan = placement->loan;
-        TRIB_ASSERT((loan != NULL) == (placement->carrier == TRIB_CARRIER_LOAN));
-        TRIB_ASSERT(!loan || (loan->is_lent && job->loan[loan->lender] == loan));
+        const struct trib_remote *remote = placement->remote;
+        TRIB_ASSERT((remote != NULL) == (placement->carrier == TRIB_CARRIER_REMOTE));
+        TRIB_ASSERT(!remote || trib_remote_is_usable(remote));                                         /* C-8 */
         TRIB_ASSERT(placement->carrier != TRIB_CARRIER_RANK || placement->rank < job->settings.ranks); /* C-9 */
         TRIB_ASSERT(job->state != TRIB_JOB_RUNNING || placement->is_ready || placement->carrier == TRIB_CARRIER_CALL);
-    }
-}
-
-static void check_loans(const struct trib_job *job)
-{
-    for (uint32_t i = 0; i < TRIB_LENDERS_MAX; i++) {
-        const struct trib_loan *loan = job->loan[i];
-        TRIB_ASSERT(!loan || (loan->job == job && loan->lender == i && !job->has_peers));
     }
 }
 
@@ -147,7 +137,6 @@ void trib_job_check(const struct trib_jobs *jobs, const struct trib_job *job)
         check_rank(jobs, job, i);
     }
     check_hosts(job);
-    check_loans(job);
     check_placements(job);
     if (job->is_open) {
         check_grant(job);
@@ -159,12 +148,27 @@ void trib_job_check(const struct trib_jobs *jobs, const struct trib_job *job)
     }
 }
 
-/* Each loan stands in a session of its own. */
-static void check_lendings(const struct trib_jobs *jobs)
+/* Each has a session of its own, and what it has opened is there. */
+static void check_masters(const struct trib_jobs *jobs)
 {
-    for (const struct trib_lending *lending = jobs->lendings; lending; lending = lending->next) {
-        TRIB_ASSERT(lending->session->lending == lending && !lending->session->job);
+    for (const struct trib_master *master = jobs->masters.first; master; master = master->next) {
+        TRIB_ASSERT(master->session->master == master && !master->session->job);
+    }
+    for (const struct trib_lending *lending = jobs->masters.lendings; lending; lending = lending->next) {
         TRIB_ASSERT(trib_root_is_open(&lending->root) == lending->root.opening.is_open);
+    }
+}
+
+/* One session with each, and no two with one process (C-17). */
+static void check_remotes(const struct trib_jobs *jobs)
+{
+    for (uint32_t i = 0; i < jobs->config->lenders.count; i++) {
+        const struct trib_remote *remote = &jobs->remote[i];
+        TRIB_ASSERT(!trib_remote_is_usable(remote) || remote->shards > 0);
+        for (uint32_t k = 0; k < i; k++) {
+            const struct trib_remote *other = &jobs->remote[k];
+            TRIB_ASSERT(!trib_remote_is_usable(remote) || !trib_remote_is_usable(other) || remote->life != other->life);
+        }
     }
 }
 
@@ -185,7 +189,8 @@ static void check_agent(const struct trib_agent *agent)
 void trib_jobs_check(const struct trib_jobs *jobs)
 {
     uint32_t count = 0;
-    check_lendings(jobs);
+    check_masters(jobs);
+    check_remotes(jobs);
     check_agent(&jobs->agent);
     for (const struct trib_job *job = jobs->first; job; job = job->next) {
         trib_job_check(jobs, job);

@@ -51,7 +51,7 @@ void trib_job_operation(struct trib_jobs *jobs, struct trib_job *job, uint32_t i
     for (unsigned i = 0; i < 2; i++) {
         if (dispute->rank[i] == index) {
             memcpy(dispute->text[i], message->operation.text, sizeof dispute->text[i]);
-            trib_text_clean(dispute->text[i]);
+            trib_make_printable(dispute->text[i], sizeof dispute->text[i]);
         }
     }
     if (dispute->text[0][0] && dispute->text[1][0]) {

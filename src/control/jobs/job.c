@@ -1,29 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job.c: one communicator: finding it, naming its ranks, and the two ways to end all of it. Read next: recall.c (the end
  * of an incarnation), marks.c (ranks that leave). */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "control/jobs/placements.h"
 #include "control/jobs/places.h"
-#include "control/roots/lend.h"
 #include "core/assert.h"
 #include "io/explain.h"
-
-void trib_jobs_say(const struct trib_jobs *jobs, enum trib_log_level level, const char *format, ...)
-{
-    char line[1001];
-    va_list arguments;
-    if (!jobs->output.say) {
-        return;
-    }
-    va_start(arguments, format);
-    (void)vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    jobs->output.say(jobs->output.owner, level, line);
-}
 
 struct trib_job *trib_jobs_find_communicator(const struct trib_jobs *jobs, uint32_t communicator)
 {
@@ -32,15 +17,6 @@ struct trib_job *trib_jobs_find_communicator(const struct trib_jobs *jobs, uint3
         job = job->next;
     }
     return job;
-}
-
-struct trib_lending *trib_jobs_find_lending(const struct trib_jobs *jobs, uint32_t communicator)
-{
-    struct trib_lending *lending = jobs->lendings;
-    while (lending && lending->root.communicator != communicator) {
-        lending = lending->next;
-    }
-    return lending;
 }
 
 char *trib_job_name_rank(const struct trib_job *job, uint32_t rank, char *text)
@@ -57,15 +33,6 @@ char *trib_job_name_relay(const struct trib_rank *rank, char *text)
     trib_address_format(&relay, name);
     (void)snprintf(text, 96, "switch %s", name);
     return text;
-}
-
-void trib_text_clean(char *text)
-{
-    for (char *at = text; *at; at++) {
-        if ((unsigned char)*at < ' ' || *at == 0x7f) {
-            *at = '?';
-        }
-    }
 }
 
 void trib_rank_let_go(struct trib_jobs *jobs, struct trib_rank *rank)
@@ -116,14 +83,6 @@ void trib_job_close_plane(struct trib_jobs *jobs, struct trib_job *job)
     }
 }
 
-void trib_job_part(struct trib_jobs *jobs, struct trib_job *job)
-{
-    const struct trib_dealer *dealer = trib_job_dealer(jobs, job);
-    if (dealer->part) {
-        dealer->part(jobs, job);
-    }
-}
-
 void trib_job_free(struct trib_jobs *jobs, struct trib_job *job)
 {
     struct trib_job **link = &jobs->first;
@@ -134,7 +93,6 @@ void trib_job_free(struct trib_jobs *jobs, struct trib_job *job)
     TRIB_ASSERT(jobs->count > 0);
     *link = job->next;
     jobs->count--;
-    trib_job_part(jobs, job);
     free(job);
 }
 

@@ -10,12 +10,13 @@
 #include "control/jobs/places.h"
 #include "control/jobs/start.h"
 #include "control/relay/relay.h"
-#include "control/roots/borrow.h"
-#include "control/roots/lend.h"
 #include "control/roots/roots.h"
+#include "control/roots/switches.h"
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/units.h"
+
+#define ROOM_GAP_NS (50 * TRIB_MILLISECOND_NS) /* between two times that controllers elsewhere are told of it */
 
 void trib_jobs_init(struct trib_jobs *jobs, const struct trib_server_config *config,
                     const struct trib_jobs_output *output)
@@ -26,12 +27,76 @@ void trib_jobs_init(struct trib_jobs *jobs, const struct trib_server_config *con
     trib_agent_init(&jobs->agent, &config->plane, config->shards);
     jobs->agent.memory_quota = config->memory_quota;
     jobs->agent.job_quota = config->job_quota;
+    jobs->life = output->draw(output->owner);
+    trib_masters_init(&jobs->masters, &jobs->agent, config, &jobs->output);
+    for (uint32_t i = 0; i < config->lenders.count; i++) {
+        trib_remote_init(&jobs->remote[i], &config->lenders.at[i]);
+    }
     jobs->peers = &trib_places_peers;
     jobs->no_dealer = &trib_dealer_peers;
     jobs->agents = &trib_places_agents;
     jobs->dealer = trib_roots_are_ranks(config) ? &trib_dealer_ranks
                    : config->lenders.count > 0  ? &trib_dealer_switches
                                                 : &trib_dealer_here;
+}
+
+/* ---- controllers elsewhere ---- */
+
+static void end_master(struct trib_jobs *jobs, struct trib_session *session)
+{
+    struct trib_master *master = session->master;
+    session->master = NULL;
+    trib_masters_remove(&jobs->masters, master);
+}
+
+/* A process has one session here: the end of the one before has not been heard yet. */
+static void end_session_before(struct trib_jobs *jobs, const struct trib_master *now)
+{
+    const struct trib_master *master = jobs->masters.first;
+    while (master && (master == now || master->id != now->id)) {
+        master = master->next;
+    }
+    if (master) {
+        struct trib_session *session = master->session;
+        end_master(jobs, session);
+        jobs->output.end(jobs->output.owner, session);
+    }
+}
+
+static void take_control(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
+                         uint64_t now_ns)
+{
+    struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL};
+    enum trib_status status =
+        trib_masters_add(&jobs->masters, session, &session->peer, &session->local, message, fail.fail.text);
+    struct trib_master *master = jobs->masters.first;
+    if (status != TRIB_OK) {
+        fail.fail.status = status;
+        jobs->stats.refused[-status]++;
+        jobs->output.send(jobs->output.owner, session, &fail);
+        jobs->output.end(jobs->output.owner, session);
+        return;
+    }
+    session->master = master;
+    end_session_before(jobs, master);
+    trib_masters_greet(&jobs->masters, master, message, jobs->life, trib_admission_room(jobs, master));
+    jobs->room_ns = now_ns;
+}
+
+/* What opens and shuts here changes how much others have. */
+static uint64_t room_timeout(const struct trib_jobs *jobs)
+{
+    bool has_changed = jobs->masters.first && jobs->room_changes != jobs->agent.changes;
+    return has_changed ? jobs->room_ns + ROOM_GAP_NS : TRIB_NEVER;
+}
+
+static void tell_room(struct trib_jobs *jobs, uint64_t now_ns)
+{
+    jobs->room_changes = jobs->agent.changes;
+    jobs->room_ns = now_ns;
+    for (struct trib_master *master = jobs->masters.first; master; master = master->next) {
+        trib_masters_tell_room(&jobs->masters, master, trib_admission_room(jobs, master));
+    }
 }
 
 void trib_jobs_deinit(struct trib_jobs *jobs, enum trib_status status, const char *text)
@@ -43,8 +108,9 @@ void trib_jobs_deinit(struct trib_jobs *jobs, enum trib_status status, const cha
     while (jobs->first) {
         trib_job_fail(jobs, jobs->first, status, text);
     }
-    while (jobs->lendings) {
-        trib_lend_end(jobs, jobs->lendings->session); /* its driver tells the asker */
+    trib_switches_end(jobs);
+    while (jobs->masters.first) {
+        end_master(jobs, jobs->masters.first->session); /* its driver tells it why */
     }
 }
 
@@ -139,7 +205,6 @@ static void take_abort(struct trib_jobs *jobs, struct trib_session *session, con
 {
     char text[TRIB_ERROR_TEXT_MAX];
     trib_explain(text, "it aborted: %.400s", message->fail.text);
-    trib_text_clean(text);
     take_end(jobs, session, text, now_ns);
 }
 
@@ -152,7 +217,6 @@ static bool take_gone(struct trib_jobs *jobs, struct trib_session *session, cons
         return false;
     }
     trib_explain(text, "%.400s", message->note.text);
-    trib_text_clean(text);
     if (message->note.is_lost && job->state != TRIB_JOB_JOINING) {
         trib_job_recall(jobs, job, text, now_ns);
     } else {
@@ -170,7 +234,6 @@ static void take_refusal(struct trib_jobs *jobs, struct trib_session *session, c
     int32_t status = message->fail.status;
     bool is_known = status < 0 && status >= TRIB_ERR_CHECK;
     trib_explain(text, "%.400s", message->fail.text);
-    trib_text_clean(text);
     if (job->state == TRIB_JOB_JOINING) {
         take_end(jobs, session, text, now_ns);
     } else {
@@ -206,7 +269,7 @@ void trib_jobs_mismatch(struct trib_jobs *jobs, uint32_t communicator, uint64_t 
     } else if (job) {
         trib_job_dispute(jobs, job, sequence, rank, now_ns);
     } else {
-        trib_lend_mismatch(jobs, communicator, sequence, rank);
+        trib_masters_mismatch(&jobs->masters, communicator, sequence, rank);
     }
 }
 
@@ -280,12 +343,12 @@ bool trib_jobs_receive(struct trib_jobs *jobs, struct trib_session *session, con
         trib_jobs_ping(jobs, session, message, now_ns);
         return true;
     }
-    if (message->kind == TRIB_MESSAGE_LEND) {
-        trib_lend_begin(jobs, session, message, now_ns);
+    if (message->kind == TRIB_MESSAGE_CONTROL) {
+        take_control(jobs, session, message, now_ns);
         return true;
     }
-    if (session->lending) {
-        trib_lend_receive(jobs, session, message);
+    if (session->master) {
+        trib_masters_receive(&jobs->masters, session->master, message);
         return true;
     }
     if (jobs->relay) {
@@ -297,8 +360,8 @@ bool trib_jobs_receive(struct trib_jobs *jobs, struct trib_session *session, con
 void trib_jobs_expel(struct trib_jobs *jobs, struct trib_session *session, const char *cause, uint64_t now_ns)
 {
     struct trib_job *job = session->job;
-    if (session->lending) {
-        trib_lend_end(jobs, session);
+    if (session->master) {
+        end_master(jobs, session);
     } else if (jobs->relay) {
         trib_relay_expel(jobs, session, cause);
     }
@@ -313,8 +376,8 @@ void trib_jobs_expel(struct trib_jobs *jobs, struct trib_session *session, const
 void trib_jobs_gone(struct trib_jobs *jobs, struct trib_session *session, const char *cause, uint64_t now_ns)
 {
     struct trib_job *job = session->job;
-    if (session->lending) {
-        trib_lend_end(jobs, session);
+    if (session->master) {
+        end_master(jobs, session);
     } else if (jobs->relay) {
         trib_relay_gone(jobs, session, cause);
     }
@@ -402,7 +465,6 @@ static uint64_t job_timeout(const struct trib_job *job)
     uint64_t when = job->deadline_ns;
     when = job->probe_ns < when ? job->probe_ns : when;
     when = job->marks_ns < when ? job->marks_ns : when;
-    when = job->loans_ns < when ? job->loans_ns : when;
     if (job->dispute.deadline_ns != 0 && job->dispute.deadline_ns < when) {
         when = job->dispute.deadline_ns;
     }
@@ -414,7 +476,7 @@ static uint64_t job_timeout(const struct trib_job *job)
 
 uint64_t trib_jobs_next_timeout(const struct trib_jobs *jobs)
 {
-    uint64_t when = trib_lend_next_timeout(jobs);
+    uint64_t when = trib_time_earlier(trib_switches_next_timeout(jobs), room_timeout(jobs));
     for (const struct trib_job *job = jobs->first; job; job = job->next) {
         uint64_t next = job_timeout(job);
         when = next < when ? next : when;
@@ -438,15 +500,15 @@ static void job_on_timeout(struct trib_jobs *jobs, struct trib_job *job, uint64_
     if (now_ns >= job->marks_ns) {
         trib_job_look_at_marks(jobs, job, now_ns);
     }
-    if (now_ns >= job->loans_ns) {
-        trib_borrow_on_timeout(jobs, job, now_ns);
-    }
 }
 
 void trib_jobs_on_timeout(struct trib_jobs *jobs, uint64_t now_ns)
 {
     struct trib_job *next;
-    trib_lend_on_timeout(jobs, now_ns);
+    if (now_ns >= room_timeout(jobs)) {
+        tell_room(jobs, now_ns);
+    }
+    trib_switches_on_timeout(jobs, now_ns);
     trib_jobs_part(jobs, now_ns);
     for (struct trib_job *job = jobs->first; job; job = next) {
         next = job->next;

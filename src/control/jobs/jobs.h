@@ -12,7 +12,8 @@
 #ifndef TRIB_CONTROL_JOBS_H
 #define TRIB_CONTROL_JOBS_H
 
-#include "control/agents/agent.h"
+#include "control/agents/remote.h"
+#include "control/roots/masters.h"
 #include "control/server.h"
 #include "control/words/ranks.h"
 #include "io/log.h"
@@ -27,33 +28,15 @@
 
 struct trib_job;
 
-struct trib_loan;
-struct trib_lending;
-
-/* A session as the jobs see it: of a rank, of a rank behind a relay, or of another control plane that has asked for
- * roots here. It lies in its connection. job is NULL before JOIN, and again when it has been let go. */
+/* A session as the jobs see it: of a rank, of a rank behind a relay, or of a controller elsewhere. It lies in its connection. job is NULL before JOIN, and again when it has been let go. */
 struct trib_session {
     struct trib_job *job;
     struct trib_link
         *link; /* on a relay: its way up, NULL before JOIN and when it has been let go; job is not used there */
-    struct trib_lending *lending; /* NULL: it has not said LEND */
+    struct trib_master *master; /* NULL: it has not said CONTROL */
     uint32_t rank;
     struct trib_address peer;
     struct trib_address local; /* where it reached this control plane; len 0: unknown */
-};
-
-/* What the jobs ask of their driver; all may be called at any time, and none calls back. */
-struct trib_jobs_output {
-    void *owner;
-    void (*send)(void *owner, struct trib_session *session, const struct trib_message *message);
-    /* Nothing more will be sent to it: end the connection when what was sent has left. */
-    void (*end)(void *owner, struct trib_session *session);
-    /* Ask the relay at the other end whether it still reads (ping.h); if it does not, the session is gone. */
-    void (*ping)(void *owner, struct trib_session *session);
-    /* Any 64-bit number that nobody can foresee: ids and secrets. */
-    uint64_t (*draw)(void *owner);
-    /* A line for the operator; NULL: nobody reads them. */
-    void (*say)(void *owner, enum trib_log_level level, const char *line);
 };
 
 /* The latest STALL of a rank. */
@@ -109,30 +92,16 @@ struct trib_dispute {
     char text[2][256];
 };
 
-/* What a job asks of its driver for its loans (borrow.h). None calls back. */
-struct trib_loan_output {
-    void *owner;
-    /* Begins to connect to a lender. What becomes of it is told by trib_loan_connected or _lost. NULL: out of
-     * memory. */
-    struct trib_loan *(*open)(void *owner, const struct trib_address *lender);
-    void (*send)(void *owner, struct trib_loan *loan, const struct trib_message *message);
-    /* Nothing more will be sent or told: end the connection when what was sent has left. The loan is the driver's
-     * again. */
-    void (*end)(void *owner, struct trib_loan *loan);
-    /* Ask the lender whether it still reads; if it does not, the loan is lost. */
-    void (*ping)(void *owner, struct trib_loan *loan);
-};
-
-/* How an agent hears its controller: by calls in this process, by messages on a loan, or on the session of the rank in
- * whose process it is. */
-enum trib_carrier { TRIB_CARRIER_CALL = 0, TRIB_CARRIER_LOAN, TRIB_CARRIER_RANK };
+/* How an agent hears its controller: by calls in this process, by messages on its own session, or on the session of the
+ * rank in whose process it is. */
+enum trib_carrier { TRIB_CARRIER_CALL = 0, TRIB_CARRIER_REMOTE, TRIB_CARRIER_RANK };
 
 /* An agent that has roots of a communicator (placements.h). */
 struct trib_placement {
     enum trib_carrier carrier;
-    uint16_t rank;          /* CARRIER_RANK */
-    struct trib_loan *loan; /* CARRIER_LOAN. NULL: it has ended, and the job is about to be recalled */
-    uint64_t asked;         /* sequence of the question which ranks are missing, while is_asked */
+    uint16_t rank;              /* CARRIER_RANK */
+    struct trib_remote *remote; /* CARRIER_REMOTE */
+    uint64_t asked;             /* sequence of the question which ranks are missing, while is_asked */
     bool is_asked;
     bool is_ready; /* ROOT_READY has come */
 };
@@ -183,11 +152,10 @@ struct trib_job {
     struct trib_placement placement[TRIB_ROOTS_MAX];
     uint32_t placements;                         /* from `deal` until the slots are shut; 0: ranks send to each other */
     struct trib_root_place root[TRIB_ROOTS_MAX]; /* grant.roots of them */
-    struct trib_loan *loan[TRIB_LENDERS_MAX];    /* of each lender; NULL: it has not been asked */
-    uint32_t ways;               /* that its places have, each of its own: as many trains share a tensor */
-    bool has_trees;              /* of several: grant.switches is right, and others follow it */
-    uint64_t loans_ns;           /* when to ask again those that did not answer */
-    uint64_t unlent_ns;          /* since when one does not; 0: none */
+    uint32_t ways;      /* that its places have, each of its own: as many trains share a tensor */
+    bool has_trees;     /* of several: grant.switches is right, and others follow it */
+    uint64_t unlent_ns; /* since when an agent that it has chosen does not answer; 0: all do, or none is asked */
+    uint64_t heard;     /* jobs->event that it was last told of */
     struct trib_address meeting; /* where ranks meet if the switch is gone for good; len 0: nowhere */
     /* on a relay */
     uint32_t expected;                          /* ranks that come over this switch */
@@ -212,12 +180,6 @@ struct trib_jobs_stats {
     uint64_t recalled;                     /* incarnations that ended with a switch below */
 };
 
-/* What is known of a lender beside the loans that it has given. */
-struct trib_lender {
-    uint64_t refused_ns; /* when it took no part in a job; 0: it has opened roots since, or was not asked */
-    uint8_t weight;      /* as it said last; 0: it has said nothing */
-};
-
 struct trib_relay;
 struct trib_places; /* places.h */
 struct trib_dealer;
@@ -233,21 +195,25 @@ struct trib_jobs {
     const struct trib_dealer *dealer;
     const struct trib_places *peers; /* of jobs whose ranks send to each other */
     const struct trib_dealer *no_dealer;
-    struct trib_lending *lendings; /* roots here of jobs of other control planes */
-    struct trib_lender lender[TRIB_LENDERS_MAX];
+    struct trib_masters masters;                 /* controllers elsewhere that have roots here */
+    struct trib_remote remote[TRIB_LENDERS_MAX]; /* agents elsewhere, as config->lenders names them */
+    uint64_t event;            /* free-running: what has happened to agents elsewhere (roots/switches.c) */
+    uint64_t life;             /* random, of this process */
+    uint32_t room_changes;     /* of the agent, when masters were told of their room */
+    uint64_t room_ns;          /* and when that was */
     uint64_t turn;             /* so often switches have been chosen: of equal ones another is the first each time */
     uint64_t unlent_logged_ns; /* of the last line about a lender that cannot be reached */
     struct trib_jobs_output output;
-    struct trib_loan_output loans;
+    struct trib_remote_output remotes;
     struct trib_jobs_stats stats;
 };
 
 void trib_jobs_init(struct trib_jobs *jobs, const struct trib_server_config *config,
                     const struct trib_jobs_output *output);
-/* Whether it has taken a JOIN and not let it go, or a LEND. */
+/* Whether it has taken a JOIN and not let it go, or a CONTROL. */
 static inline bool trib_session_is_joined(const struct trib_session *session)
 {
-    return session->job || session->link || session->lending;
+    return session->job || session->link || session->master;
 }
 
 /* turn.c: may this be said there now? */
@@ -255,9 +221,7 @@ bool trib_session_is_in_turn(const struct trib_session *session, const struct tr
 /* How far the session of rank `index` has come, once there is a communicator to come back to. */
 enum trib_stage trib_rank_stage(const struct trib_job *job, uint32_t index);
 
-/* A line of jobs->output.say, cut at 1000 bytes. */
-void trib_jobs_say(const struct trib_jobs *jobs, enum trib_log_level level, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+#define trib_jobs_say(jobs, ...) trib_output_say(&(jobs)->output, __VA_ARGS__)
 
 /* Fails every communicator with this cause and frees all. */
 void trib_jobs_deinit(struct trib_jobs *jobs, enum trib_status status, const char *text);
@@ -299,14 +263,10 @@ static inline const char *trib_job_scheme(const struct trib_job *job)
 /* job.c: one communicator. */
 
 struct trib_job *trib_jobs_find_communicator(const struct trib_jobs *jobs, uint32_t communicator);
-/* NULL: no communicator of another control plane that has roots here. */
-struct trib_lending *trib_jobs_find_lending(const struct trib_jobs *jobs, uint32_t communicator);
 /* "rank 2 (10.0.0.3:41234)". text: 96 bytes. */
 char *trib_job_name_rank(const struct trib_job *job, uint32_t rank, char *text);
 /* "switch 10.0.0.2:7470": the relay that this rank comes over. text: 96 bytes. */
 char *trib_job_name_relay(const struct trib_rank *rank, char *text);
-/* What others wrote goes to logs and terminals: no control characters. */
-void trib_text_clean(char *text);
 /* JOINING, and it has lost all that had joined: nobody is expected any more. */
 bool trib_job_is_empty(const struct trib_job *job);
 /* All its ranks are there. */
@@ -325,8 +285,6 @@ void trib_rank_send_closed(struct trib_jobs *jobs, struct trib_rank *rank);
 void trib_job_fail(struct trib_jobs *jobs, struct trib_job *job, enum trib_status status, const char *text);
 /* Closes its slots, wherever they are. */
 void trib_job_close_plane(struct trib_jobs *jobs, struct trib_job *job);
-/* Gives up what was asked for, for it, of other places. */
-void trib_job_part(struct trib_jobs *jobs, struct trib_job *job);
 /* Its sessions are gone, or have been told. */
 void trib_job_free(struct trib_jobs *jobs, struct trib_job *job);
 /* check.c: ends the program where the data of this job contradict themselves or those of others. Between events, and at
@@ -367,9 +325,6 @@ enum trib_status trib_join_check(const struct trib_message *join, char *error);
  * from there set off. */
 bool trib_join_names_places(const struct trib_server_config *config, const struct trib_session *session,
                             const struct trib_message *join, char *error);
-/* Is that a shard of the switch itself? `local`: where it was reached, for one that listens at any address. */
-bool trib_join_is_own_place(const struct trib_server_config *config, const struct trib_address *local,
-                            const struct trib_address *place);
 /* Do the ranks of this scheme send to each other, and to no switch? */
 bool trib_join_has_peers(const char *scheme);
 /* And does this JOIN, of such a scheme, or of a rank that has been told to be one of a ring? */
@@ -406,8 +361,8 @@ void trib_job_dispute(struct trib_jobs *jobs, struct trib_job *job, uint64_t seq
 /* Takes a JOIN; answers at once where it must be refused. */
 void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                    uint64_t now_ns);
-/* All ranks are there: admits the communicator and sends WELCOME, or fails it with the numbers. With lenders, asks
- * those first, and is called again when they have answered. */
+/* All ranks are there: admits the communicator and sends WELCOME, or fails it with the numbers. With agents
+ * elsewhere that are away: is called again when they are there. */
 void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
 
 /* differ.c: ranks whose settings differ. In which do this JOIN and the ranks of this job, which has some? False: none. */
@@ -436,11 +391,9 @@ bool trib_rank_is_same_process(const struct trib_rank *a, const struct trib_rank
 /* Bytes that one socket holds that this job's children send to: a shard's here, a root's, a rank's. NULL: any job's, at
  * a switch. */
 uint32_t trib_admission_socket(const struct trib_jobs *jobs, const struct trib_job *job);
-/* Bytes that one more job may have on its way to a shard here, or all jobs of the control plane `asker` (NULL: none
- * asks); not 0. */
-uint32_t trib_admission_room(const struct trib_jobs *jobs, const char *asker);
-/* Bytes that the members of this communicator may have on their way to one of its roots. */
-uint64_t trib_admission_flight(const struct trib_session_config *session);
+/* Bytes that one more job may have on its way to a shard here, or all jobs of `master` (NULL: one of this controller);
+ * not 0. */
+uint32_t trib_admission_room(const struct trib_jobs *jobs, const struct trib_master *master);
 /* hosts.c: ranks that are summed on their host, whose leader alone sends. */
 
 /* All ranks are there: are hosts to be the members? Only if all ranks want it, and each host's are a run of ranks. */

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "control/jobs/start.h"
-#include "control/roots/lend.h"
 #include "control/roots/roots.h"
 #include "control/roots/trees.h"
 #include "io/clock.h"
@@ -291,7 +290,7 @@ static enum trib_status check_known(struct trib_jobs *jobs, const struct trib_me
                      known->communicator, message->join.job);
         return TRIB_ERR_REFUSED;
     }
-    if (trib_jobs_find_lending(jobs, known->communicator)) {
+    if (trib_masters_find(&jobs->masters, known->communicator)) {
         trib_explain(error, "communicator %08x of job %s has roots here for another switch: name that one",
                      known->communicator, message->join.job);
         return TRIB_ERR_REFUSED;
@@ -430,7 +429,6 @@ struct trib_job *trib_job_create(struct trib_jobs *jobs, const struct trib_messa
     job->deadline_ns = now_ns + jobs->config->join_timeout_ns;
     job->probe_ns = TRIB_NEVER;
     job->marks_ns = TRIB_NEVER;
-    job->loans_ns = TRIB_NEVER;
     job->next = jobs->first;
     jobs->first = job;
     jobs->count++;
@@ -512,7 +510,7 @@ static void name_rank(struct trib_rank *rank, const struct trib_message *message
     trib_address_format(&rank->address, rank->name);
     if (message->join.via != 0) {
         memcpy(rank->name, message->join.origin, sizeof rank->name);
-        trib_text_clean(rank->name);
+        trib_make_printable(rank->name, sizeof rank->name);
     }
 }
 
@@ -597,29 +595,12 @@ static void take_place(struct trib_jobs *jobs, struct trib_job *job, struct trib
     job->has_trees = false; /* its processes are others */
     job->was_running = job->was_running || rank->was_ready;
     if (rank->is_ring && !job->is_ring) {
-        trib_job_part(jobs, job); /* what it has asked for as no ring */
         job->is_ring = job->has_peers = true;
     }
     session->job = job;
     session->rank = message->join.rank;
     trib_jobs_say(jobs, TRIB_LOG_INFO, "job %s rank %u of %u %s from %s", job->name, session->rank, job->settings.ranks,
                   rank->is_new ? "joined" : "is back", rank->name);
-}
-
-bool trib_join_is_own_place(const struct trib_server_config *config, const struct trib_address *local,
-                            const struct trib_address *place)
-{
-    for (uint32_t i = 0; i < config->shards; i++) {
-        struct trib_address shard = trib_server_shard(config, i);
-        if (trib_address_is_any(&shard) && local->len > 0) {
-            shard = *local;
-        }
-        if (trib_address_same_host(&shard, place) &&
-            trib_address_port(place) == trib_address_port(&config->listen) + i) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* What the switch would send to itself. */
@@ -634,7 +615,7 @@ static bool names_itself(const struct trib_server_config *config, const struct t
         uint32_t count = message->join.address_count;
         struct trib_address place = count > 0 ? message->join.address[t % count] : session->peer;
         trib_address_set_port(&place, message->join.data_port[t % ports]);
-        if (trib_join_is_own_place(config, &session->local, &place)) {
+        if (trib_server_is_own_place(config, &session->local, &place)) {
             char at[64];
             trib_address_format(&place, at);
             trib_explain(error, "data ports: rank %u cannot send from %s, which is this switch", message->join.rank,

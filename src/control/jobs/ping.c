@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ping.c: a rank that waits asks its switch whether it still reads (control/words/ping.h). So a switch asks those that
- * it needs for that rank: a relay its parent, a root its relays and lenders. A rank is not asked: one that is stopped is
+ * it needs for that rank: a relay its parent, a root its relays and agents. A rank is not asked: one that is stopped is
  * late, and not gone. Read next: stall.c (who is waited for). */
 #include "control/words/ping.h"
 #include "control/jobs/jobs.h"
@@ -32,9 +32,10 @@ void trib_jobs_pinged(struct trib_jobs *jobs, struct trib_session *session, uint
     }
     job->pinged_ns = now_ns;
     ping_relays(jobs, job);
-    for (uint32_t i = 0; i < TRIB_LENDERS_MAX; i++) {
-        if (job->loan[i]) {
-            jobs->loans.ping(jobs->loans.owner, job->loan[i]);
+    for (uint32_t i = 0; i < job->placements; i++) {
+        struct trib_remote *remote = job->placement[i].remote;
+        if (remote && trib_remote_is_usable(remote)) {
+            jobs->remotes.ping(jobs->remotes.owner, remote);
         }
     }
 }

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "control/jobs/start.h"
-#include "control/roots/borrow.h"
 #include "core/assert.h"
 #include "core/window.h"
 #include "io/explain.h"
@@ -15,7 +14,7 @@
 
 static bool is_same_agent(const struct trib_placement *a, const struct trib_placement *b)
 {
-    return a->carrier == b->carrier && a->loan == b->loan && a->rank == b->rank;
+    return a->carrier == b->carrier && a->remote == b->remote && a->rank == b->rank;
 }
 
 void trib_placements_add(struct trib_job *job, uint32_t root, const struct trib_placement *where, uint32_t shard)
@@ -27,7 +26,7 @@ void trib_placements_add(struct trib_job *job, uint32_t root, const struct trib_
     }
     if (at == job->placements) {
         job->placement[job->placements++] =
-            (struct trib_placement){.carrier = where->carrier, .loan = where->loan, .rank = where->rank};
+            (struct trib_placement){.carrier = where->carrier, .remote = where->remote, .rank = where->rank};
     }
     job->root[root] = (struct trib_root_place){.placement = (uint8_t)at, .shard = (uint8_t)shard};
 }
@@ -61,10 +60,10 @@ struct trib_placement *trib_placement_of_rank(struct trib_job *job, uint32_t ran
     return NULL;
 }
 
-struct trib_placement *trib_placement_of_loan(struct trib_job *job, const struct trib_loan *loan)
+struct trib_placement *trib_placement_of_remote(struct trib_job *job, const struct trib_remote *remote)
 {
     for (uint32_t i = 0; i < job->placements; i++) {
-        if (job->placement[i].loan == loan) {
+        if (job->placement[i].remote == remote) {
             return &job->placement[i];
         }
     }
@@ -108,7 +107,7 @@ static struct trib_address rank_root(const struct trib_job *job, uint32_t root)
     return place;
 }
 
-/* A loopback address of a lender means: beside this switch. A wildcard address of this switch means: where the session
+/* A loopback address of another switch means: beside this switch. A wildcard address of this switch means: where the session
  * has found it. */
 struct trib_address trib_root_towards(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t root,
                                       const struct trib_session *session)
@@ -120,8 +119,8 @@ struct trib_address trib_root_towards(const struct trib_jobs *jobs, const struct
     if (placement->carrier == TRIB_CARRIER_RANK) {
         return rank_root(job, root);
     }
-    if (placement->carrier == TRIB_CARRIER_LOAN) {
-        place = placement->loan->at[shard];
+    if (placement->carrier == TRIB_CARRIER_REMOTE) {
+        place = placement->remote->at[shard];
         is_elsewhere = trib_address_is_loopback(&place) && !trib_address_is_loopback(&session->peer);
     } else {
         place = trib_server_shard(jobs->config, shard);
@@ -136,7 +135,7 @@ static uint32_t room_of(const struct trib_jobs *jobs, const struct trib_job *job
     if (is_here(placement)) {
         return jobs->config->receive_room;
     }
-    return placement->loan ? placement->loan->room : job->ranks[placement->rank].room;
+    return placement->remote ? placement->remote->room : job->ranks[placement->rank].room;
 }
 
 uint32_t trib_placements_room(const struct trib_jobs *jobs, const struct trib_job *job)
@@ -161,7 +160,7 @@ static bool roots_meet(const struct trib_job *a, uint32_t s, const struct trib_j
         struct trib_address other = rank_root(b, t);
         return trib_address_equal(&at, &other);
     }
-    return is_here(one) || (one->loan && two->loan && one->loan->lender == two->loan->lender);
+    return one->remote == two->remote;
 }
 
 bool trib_placements_meet(const struct trib_job *a, const struct trib_job *b)
@@ -177,13 +176,18 @@ bool trib_placements_meet(const struct trib_job *a, const struct trib_job *b)
 
 /* ---- what is asked of them ---- */
 
+static struct trib_opening_id of(const struct trib_job *job)
+{
+    return (struct trib_opening_id){job->grant.communicator, job->grant.boot};
+}
+
 /* If the agent is gone, the message is dropped. */
 static void say(const struct trib_jobs *jobs, const struct trib_job *job, const struct trib_placement *placement,
                 const struct trib_message *message)
 {
     struct trib_session *session = job->ranks[placement->rank].session;
-    if (placement->loan) {
-        jobs->loans.send(jobs->loans.owner, placement->loan, message);
+    if (placement->remote && trib_remote_is_usable(placement->remote)) {
+        jobs->remotes.send(jobs->remotes.owner, placement->remote, message);
     } else if (placement->carrier == TRIB_CARRIER_RANK && session) {
         jobs->output.send(jobs->output.owner, session, message);
     }
@@ -194,13 +198,14 @@ static void ask_to_open(const struct trib_jobs *jobs, const struct trib_job *job
 {
     const struct trib_placement *placement = placement_of(job, root);
     struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_OPEN,
-                                   .root_open = {.index = root,
+                                   .root_open = {.of = {opening->session.communicator, opening->boot},
+                                                 .index = root,
                                                  .shard = job->root[root].shard,
-                                                 .boot = opening->boot,
                                                  .ranks = opening->ranks,
                                                  .session = opening->session}};
     (void)snprintf(message.root_open.scheme, sizeof message.root_open.scheme, "%s", opening->scheme);
-    if (placement->carrier == TRIB_CARRIER_LOAN) {
+    memcpy(message.root_open.job, job->name, sizeof message.root_open.job);
+    if (placement->carrier == TRIB_CARRIER_REMOTE) {
         message.root_open.key = job->grant.key;
     } else {
         message.root_open.at = rank_root(job, root);
@@ -209,7 +214,7 @@ static void ask_to_open(const struct trib_jobs *jobs, const struct trib_job *job
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         uint32_t branch = job->ranks[i].branch;
         message = (struct trib_message){.kind = TRIB_MESSAGE_ROOT_CHILD,
-                                        .root_child = {.communicator = opening->session.communicator,
+                                        .root_child = {.of = {opening->session.communicator, opening->boot},
                                                        .rank = i,
                                                        .branch = branch,
                                                        .is_switch = opening->branches[branch].is_switch,
@@ -258,7 +263,13 @@ enum trib_status trib_placements_open(struct trib_jobs *jobs, struct trib_job *j
 
 void trib_placements_shut(struct trib_jobs *jobs, struct trib_job *job)
 {
+    const struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_SHUT, .of = of(job)};
     trib_agent_shut(&jobs->agent, &job->here);
+    for (uint32_t i = 0; i < job->placements; i++) {
+        if (job->placement[i].carrier == TRIB_CARRIER_REMOTE) {
+            say(jobs, job, &job->placement[i], &message);
+        }
+    }
     job->placements = 0;
 }
 
@@ -267,7 +278,7 @@ void trib_placements_join(const struct trib_jobs *jobs, const struct trib_job *j
     const struct trib_data_plane *plane = jobs->agent.plane;
     uint32_t communicator = job->grant.communicator;
     const struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_JOIN,
-                                         .root_join = {.communicator = communicator, .rank = rank, .mark = mark}};
+                                         .root_join = {.of = of(job), .rank = rank, .mark = mark}};
     for (uint32_t i = 0; i < job->placements; i++) {
         if (is_here(&job->placement[i])) {
             plane->join(plane->plane, communicator, rank, mark);
@@ -307,9 +318,8 @@ struct trib_placement *trib_placement_at(struct trib_job *job, uint64_t sequence
 void trib_placement_ask(const struct trib_jobs *jobs, const struct trib_job *job, struct trib_placement *placement,
                         uint64_t sequence)
 {
-    const struct trib_message message = {
-        .kind = TRIB_MESSAGE_ROOT_MISSING,
-        .root_missing = {.communicator = job->grant.communicator, .sequence = sequence}};
+    const struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_MISSING,
+                                         .root_missing = {.of = of(job), .sequence = sequence}};
     if (!placement->is_asked) {
         placement->is_asked = true;
         placement->asked = sequence;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* placements.h: the agents that sum a communicator, as its controller sees them. A placement is one agent with the roots
- * that it has there: the shards of this switch (calls), those of another switch (messages on a loan), or the process of
+ * that it has there: the shards of this switch (calls), those of another switch (messages on its session), or the process of
  * a rank (messages on its session). A job has as many placements as agents, and none if its ranks send to each other.
  * Here is what is asked of agents; their answers are in answers.c. Nothing here ends a job. Read next:
  * answers.c, places.h (who deals the roots), agents/root.h (the other side of the messages). */
@@ -15,16 +15,17 @@ void trib_placements_add(struct trib_job *job, uint32_t root, const struct trib_
 void trib_placements_all_here(struct trib_job *job);
 /* The grant has fewer roots than were dealt: forgets the others, and agents that have none. */
 void trib_placements_trim(struct trib_job *job);
-/* The placement of this rank's process, or of this loan. NULL: it has none. */
+/* The placement of this rank's process, or of this agent elsewhere. NULL: it has none. */
 struct trib_placement *trib_placement_of_rank(struct trib_job *job, uint32_t rank);
-struct trib_placement *trib_placement_of_loan(struct trib_job *job, const struct trib_loan *loan);
+struct trib_placement *trib_placement_of_remote(struct trib_job *job, const struct trib_remote *remote);
 /* Some root is a shard of this switch. */
 bool trib_placements_are_here(const struct trib_job *job);
 
 /* Opens the slots here, and asks the others for theirs. Returns as trib_agent_open, with the whole cause in error. */
 TRIB_MUST_USE enum trib_status trib_placements_open(struct trib_jobs *jobs, struct trib_job *job,
                                                     const struct trib_opening *opening, char *error);
-/* Closes the slots here, and forgets all placements. At others the end of the loan, or of the rank's session, does it. */
+/* Closes the slots here and at other switches, and forgets all placements. In the process of a rank the end of its
+ * session does it. */
 void trib_placements_shut(struct trib_jobs *jobs, struct trib_job *job);
 /* Tells each agent that a rank has registered, or its mark. */
 void trib_placements_join(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank, uint64_t mark);

@@ -2,7 +2,7 @@
 /* places.h: where a communicator is summed. Two tables say what differs:
  * - struct trib_places: agents sum it (answers.c), or its ranks send to each other (peers.c). The scheme decides.
  * - struct trib_dealer: over which agents its roots are dealt: the shards of this switch (here.c), those of several
- *   switches (roots/borrow.c), or the ranks' own processes (roots/roots.c). The configuration of the control plane
+ *   switches (roots/switches.c), or the ranks' own processes (roots/roots.c). The configuration of the control plane
  *   decides. peers.c deals one stream to nobody.
  * Slots are opened, fed and closed in one way, whatever the tables say (placements.h).
  *
@@ -28,10 +28,8 @@ struct trib_dealer {
     /* "switch 10.0.0.2:7470 to lend its shards to job train": an agent that `choose` waits for. False: none. NULL: it
      * never waits. text: TRIB_ERROR_TEXT_MAX bytes. */
     bool (*explain_late)(const struct trib_jobs *jobs, const struct trib_job *job, char *text);
-    /* The slots are open: gives up what was asked for in `choose` and is not used. NULL: nothing. */
-    void (*spare)(struct trib_jobs *jobs, struct trib_job *job);
-    /* Gives up all that was asked for. NULL: nothing was. */
-    void (*part)(struct trib_jobs *jobs, struct trib_job *job);
+    /* The slots are open: says in the log over which agents. NULL: nothing. */
+    void (*say_dealt)(struct trib_jobs *jobs, struct trib_job *job);
 };
 
 struct trib_places {

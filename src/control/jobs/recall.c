@@ -58,7 +58,6 @@ void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *l
     job->deadline_ns = now_ns + time_to_return(jobs, job);
     trib_jobs_say(jobs, TRIB_LOG_WARN, "job %s: %s: all ranks have to come back", job->name, lost);
     trib_job_close_plane(jobs, job);
-    trib_job_part(jobs, job);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         trib_rank_let_go(jobs, &job->ranks[i]);
         forget(&job->ranks[i]);

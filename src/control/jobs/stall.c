@@ -116,7 +116,7 @@ void trib_job_note_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t 
     stall->since_ms = message->stall.since_ms;
     stall->at_ns = now_ns;
     (void)snprintf(stall->where, sizeof stall->where, "%s", message->stall.where);
-    trib_text_clean(stall->where);
+    trib_make_printable(stall->where, sizeof stall->where);
     if (job->is_open) {
         count = trib_job_places(jobs, job)->missing(jobs, job, stall->sequence, lacking, TRIB_RANKS_MAX);
     }

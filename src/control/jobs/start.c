@@ -30,7 +30,7 @@ static uint32_t draw_communicator(const struct trib_jobs *jobs)
     do {
         communicator = (uint32_t)draw(jobs);
     } while (communicator == 0 || trib_jobs_find_communicator(jobs, communicator) ||
-             trib_jobs_find_lending(jobs, communicator));
+             trib_masters_find(&jobs->masters, communicator));
     return communicator;
 }
 
@@ -131,8 +131,8 @@ enum trib_status trib_job_open(struct trib_jobs *jobs, struct trib_job *job, con
     }
     trib_opening_destroy(opening);
     job->is_open = status == TRIB_OK;
-    if (job->is_open && dealer->spare) {
-        dealer->spare(jobs, job);
+    if (job->is_open && dealer->say_dealt) {
+        dealer->say_dealt(jobs, job);
     }
     return status;
 }

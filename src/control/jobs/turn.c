@@ -2,7 +2,6 @@
 /* turn.c: how far a session has come here, and so what may be said on it (the table of words.c). Read next: jobs.c (what
  * becomes of the messages). */
 #include "control/relay/relay.h"
-#include "control/roots/lend.h"
 
 enum trib_stage trib_rank_stage(const struct trib_job *job, uint32_t index)
 {
@@ -19,19 +18,11 @@ enum trib_stage trib_rank_stage(const struct trib_job *job, uint32_t index)
     return rank->has_paths || rank->was_ready ? TRIB_STAGE_PROVED : TRIB_STAGE_WELCOMED;
 }
 
-static enum trib_stage lending_stage(const struct trib_lending *lending)
-{
-    if (lending->ranks == 0) {
-        return TRIB_STAGE_WELCOMED;
-    }
-    return lending->root.is_ready ? TRIB_STAGE_RUNNING : TRIB_STAGE_REGISTERED;
-}
-
 /* Who speaks on a session that is not joined yet, its first message says. */
 static bool begins_in_turn(const struct trib_message *message)
 {
-    bool is_asker = message->kind == TRIB_MESSAGE_LEND;
-    return trib_message_is_in_turn(message->kind, is_asker ? TRIB_SENDER_ASKER : TRIB_SENDER_RANK, TRIB_STAGE_FIRST);
+    bool is_master = message->kind == TRIB_MESSAGE_CONTROL;
+    return trib_message_is_in_turn(message->kind, is_master ? TRIB_SENDER_MASTER : TRIB_SENDER_RANK, TRIB_STAGE_FIRST);
 }
 
 bool trib_session_is_in_turn(const struct trib_session *session, const struct trib_message *message)
@@ -41,8 +32,8 @@ bool trib_session_is_in_turn(const struct trib_session *session, const struct tr
     if (!trib_session_is_joined(session)) {
         return begins_in_turn(message);
     }
-    if (session->lending) {
-        return trib_message_is_in_turn(message->kind, TRIB_SENDER_ASKER, lending_stage(session->lending));
+    if (session->master) {
+        return trib_message_is_in_turn(message->kind, TRIB_SENDER_MASTER, TRIB_STAGE_WELCOMED);
     }
     uint32_t index = link ? link->join.join.rank : session->rank;
     bool is_below = (link ? link->join.join.via : job->ranks[index].via) != 0;

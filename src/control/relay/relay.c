@@ -385,9 +385,9 @@ void trib_relay_gone(struct trib_jobs *jobs, struct trib_session *session, const
 
 void trib_relay_mismatch(struct trib_jobs *jobs, uint32_t communicator, uint64_t sequence, const uint32_t rank[2])
 {
+    struct trib_job *job = trib_jobs_find_communicator(jobs, communicator);
     const struct trib_message message = {.kind = TRIB_MESSAGE_DISPUTE,
                                          .dispute = {.sequence = sequence, .rank = {rank[0], rank[1]}}};
-    struct trib_job *job = trib_jobs_find_communicator(jobs, communicator);
     struct trib_link *link = jobs->relay->first;
     while (link && (link->job != job || trib_link_is_leaving(link))) {
         link = link->next;

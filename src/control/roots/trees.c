@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trees.c: see trees.h. Read next: choose.c (which link has how much to do), borrow.c (who asks, and deals). */
+/* trees.c: see trees.h. Read next: choose.c (which link has how much to do), switches.c (who asks, and deals). */
 #include "control/roots/trees.h"
 
 #include <stdio.h>
@@ -256,7 +256,7 @@ static void make_star(const struct trib_jobs *jobs, struct star *star)
 {
     uint32_t switches = jobs->config->lenders.count + 1;
     for (uint32_t i = 0; i < switches; i++) {
-        uint64_t weight = i == 0 ? jobs->config->weight : jobs->lender[i - 1].weight;
+        uint64_t weight = i == 0 ? jobs->config->weight : jobs->remote[i - 1].weight;
         star->link[i] =
             (struct trib_topology_link){.end = {i, switches}, .rate_bps = (weight > 0 ? weight : 1) * WEIGHT_BPS};
     }
@@ -348,7 +348,7 @@ static uint32_t refused_lately(const struct trib_jobs *jobs, uint64_t now_ns)
 {
     uint32_t refused = 0;
     for (uint32_t i = 0; i < jobs->config->lenders.count; i++) {
-        uint64_t at_ns = jobs->lender[i].refused_ns;
+        uint64_t at_ns = jobs->remote[i].refused_ns;
         refused |= at_ns != 0 && now_ns - at_ns < REFUSED_NS ? 2U << i : 0;
     }
     return refused;
@@ -492,7 +492,6 @@ static bool change(struct trib_jobs *jobs, struct trib_job *const *group, uint32
         if (is_new && i > 0) {
             memcpy(group[i]->grant.switches, job->grant.switches, sizeof job->grant.switches);
             group[i]->unlent_ns = 0;
-            group[i]->loans_ns = now_ns;
         }
     }
     return is_new;
@@ -500,7 +499,7 @@ static bool change(struct trib_jobs *jobs, struct trib_job *const *group, uint32
 
 bool trib_trees_avoid(struct trib_jobs *jobs, struct trib_job *job, uint32_t lender, uint64_t now_ns)
 {
-    jobs->lender[lender].refused_ns = now_ns;
+    jobs->remote[lender].refused_ns = now_ns;
     if (!is_tentative(job) || job->grant.switches[0] == 0 || !trib_job_is_complete(job)) {
         return false;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trees.h: of several switches used at once (borrow.h), those that a job's roots are dealt over: its trees, one under
+/* trees.h: of several switches used at once (switches.h), those that a job's roots are dealt over: its trees, one under
  * each. All of them, unless the operator wants fewer; then those whose links have least to do (choose.h). The choice
  * stands in the grant (grant.switches), so that it lasts as long as the job, through every restart; what loads links is
  * taken from the jobs that there are, each time. A process has one socket for each root, for all its communicators: so

@@ -15,7 +15,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "control/roots/lend.h"
 #include "control/words/ping.h"
 #include "control/words/silence.h"
 #include "core/assert.h"
@@ -92,11 +91,10 @@ static uint32_t room_for_sessions(bool may_raise)
     return room < TRIB_CONNECTIONS_MAX ? (uint32_t)room : TRIB_CONNECTIONS_MAX;
 }
 
-/* Descriptors for each session: on a relay it has a link as well, and a job of one rank may have a loan of each
- * lender. */
+/* Descriptors for each session: on a relay it has a link as well. */
 static uint32_t above_each(const struct trib_jobs *jobs)
 {
-    return jobs->relay ? 2 : 1 + jobs->config->lenders.count;
+    return jobs->relay ? 2 : 1;
 }
 
 enum trib_status trib_connections_init(struct trib_connections *connections, int listen_fd, struct trib_jobs *jobs,
@@ -376,22 +374,18 @@ static void refuse_way(struct trib_connections *connections, struct trib_connect
     say_fail(connections, connection, TRIB_ERR_UNREACHABLE, cause);
 }
 
-/* Who asks for roots speaks for all ranks of a job, and names each of them to every root. */
-static uint64_t gap_of(const struct trib_session *session)
-{
-    uint32_t ranks = session->lending ? session->lending->ranks : 0;
-    return ranks > 1 ? MESSAGE_GAP_NS / ranks / TRIB_ROOTS_MAX : MESSAGE_GAP_NS;
-}
-
-/* False: it says too much. */
+/* False: it says too much. A controller, which the operator has named, speaks for all ranks of many jobs. */
 static bool pay_message(const struct trib_connections *connections, struct trib_connection *connection)
 {
     const uint64_t most_ns = MESSAGES_AT_ONCE * MESSAGE_GAP_NS;
+    if (connection->session.master) {
+        return true;
+    }
     uint64_t saved_ns = connections->now_ns > most_ns ? connections->now_ns - most_ns : 0;
     if (connection->paid_ns < saved_ns) {
         connection->paid_ns = saved_ns;
     }
-    connection->paid_ns += gap_of(&connection->session);
+    connection->paid_ns += MESSAGE_GAP_NS;
     return connection->paid_ns <= connections->now_ns;
 }
 
@@ -406,7 +400,7 @@ static void refuse_flood(struct trib_connections *connections, struct trib_conne
 
 static bool begins(const struct trib_message *message)
 {
-    return message->kind == TRIB_MESSAGE_JOIN || message->kind == TRIB_MESSAGE_LEND;
+    return message->kind == TRIB_MESSAGE_JOIN || message->kind == TRIB_MESSAGE_CONTROL;
 }
 
 /* Hands whole messages over until one ends the session. */

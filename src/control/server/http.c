@@ -12,7 +12,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "control/roots/lend.h"
 #include "control/roots/trees.h"
 #include "io/clock.h"
 #include "io/explain.h"
@@ -220,11 +219,11 @@ static json_t *show_lenders(const struct trib_server_config *config)
 static json_t *show_lendings(const struct trib_jobs *jobs)
 {
     json_t *list = json_array();
-    for (const struct trib_lending *lending = jobs->lendings; lending; lending = lending->next) {
+    for (const struct trib_lending *lending = jobs->masters.lendings; lending; lending = lending->next) {
         json_t *object = json_object();
         set(object, "job", json_string(lending->job));
-        set(object, "switch", json_string(lending->asker));
-        set(object, "communicator", json_u64(lending->root.communicator));
+        set(object, "switch", json_string(lending->master->name));
+        set(object, "communicator", json_u64(lending->root.of.communicator));
         set(object, "slot_bytes", json_u64(lending->root.opening.bytes));
         (void)json_array_append_new(list, object);
     }

@@ -7,7 +7,6 @@
 
 #include "control/jobs/placements.h"
 #include "control/jobs/places.h"
-#include "control/roots/lend.h"
 #include "control/server/report.h"
 #include "io/clock.h"
 
@@ -47,7 +46,7 @@ static void number(FILE *out, const char *name, const char *type, const char *he
 static uint64_t lendings(const struct trib_jobs *jobs)
 {
     uint64_t count = 0;
-    for (const struct trib_lending *lending = jobs->lendings; lending; lending = lending->next) {
+    for (const struct trib_lending *lending = jobs->masters.lendings; lending; lending = lending->next) {
         count++;
     }
     return count;

@@ -91,8 +91,8 @@ static void open_relay(struct trib_server *server)
 {
     const struct trib_relay_output output = {&server->uplinks, trib_uplinks_open, trib_uplinks_send, trib_uplinks_end,
                                              trib_uplinks_ping};
-    server->jobs.loans = (struct trib_loan_output){&server->uplinks, trib_uplinks_borrow, trib_uplinks_ask,
-                                                   trib_uplinks_return, trib_uplinks_ping_lender};
+    server->jobs.remotes = (struct trib_remote_output){&server->uplinks, trib_uplinks_dial, trib_uplinks_tell,
+                                                       trib_uplinks_hang_up, trib_uplinks_ping_remote};
     trib_uplinks_init(&server->uplinks, &server->jobs, &server->config);
     if (server->config.parent.len > 0) {
         trib_relay_init(&server->relay, &server->config, trib_draw(), &output);

@@ -9,3 +9,19 @@ struct trib_address trib_server_shard(const struct trib_server_config *config, u
     trib_address_set_port(&address, (uint16_t)(trib_address_port(&config->listen) + shard));
     return address;
 }
+
+bool trib_server_is_own_place(const struct trib_server_config *config, const struct trib_address *local,
+                              const struct trib_address *place)
+{
+    for (uint32_t i = 0; i < config->shards; i++) {
+        struct trib_address shard = trib_server_shard(config, i);
+        if (trib_address_is_any(&shard) && local->len > 0) {
+            shard = *local;
+        }
+        if (trib_address_same_host(&shard, place) &&
+            trib_address_port(place) == trib_address_port(&config->listen) + i) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -18,14 +18,12 @@
     (10 * TRIB_SECOND_NS) /* a parent whose machine died is noticed after so long, well before its ranks give up */
 #define GOODBYE_NS (250 * TRIB_MILLISECOND_NS)
 
-/* A root hears of each of its communicator's ranks at once, and a lender may be many roots. */
-#define ASK_MAX (512 * TRIB_MESSAGE_MAX)
+/* An agent hears of each rank of many communicators at once, for each of its roots. */
+#define TELL_MAX ((size_t)8192 * TRIB_MESSAGE_MAX)
 
 struct trib_uplink {
-    union {
-        struct trib_link link; /* first: either is found in its connection by a cast */
-        struct trib_loan loan; /* of a control plane that is no relay */
-    };
+    struct trib_link link;      /* first: it is found in its connection by a cast */
+    struct trib_remote *remote; /* NULL: it is a link; set: `link` is not used */
     struct trib_session_client client;
     struct trib_ping ping;
     uint64_t deadline_ns; /* of connecting, or of ending */
@@ -36,11 +34,6 @@ struct trib_uplink {
 static struct trib_uplink *uplink_of(struct trib_link *link)
 {
     return (struct trib_uplink *)(void *)link;
-}
-
-static struct trib_uplink *uplink_of_loan(struct trib_loan *loan)
-{
-    return (struct trib_uplink *)(void *)loan;
 }
 
 /* Data and sessions of a relay must come from one address, or the parent would not know them as one. */
@@ -96,14 +89,16 @@ struct trib_link *trib_uplinks_open(void *uplinks)
     return uplink ? &uplink->link : NULL;
 }
 
-struct trib_loan *trib_uplinks_borrow(void *uplinks, const struct trib_address *lender)
+bool trib_uplinks_dial(void *uplinks, struct trib_remote *remote)
 {
-    struct trib_uplink *uplink = add(uplinks, lender, NULL);
+    struct trib_uplink *uplink = add(uplinks, &remote->address, NULL);
     if (!uplink) {
-        return NULL;
+        return false;
     }
-    uplink->client.out_max = ASK_MAX;
-    return &uplink->loan;
+    uplink->client.out_max = TELL_MAX;
+    uplink->remote = remote;
+    remote->line = uplink;
+    return true;
 }
 
 void trib_uplinks_send(void *uplinks, struct trib_link *link, const struct trib_message *message)
@@ -112,10 +107,11 @@ void trib_uplinks_send(void *uplinks, struct trib_link *link, const struct trib_
     trib_session_client_send(&uplink_of(link)->client, message);
 }
 
-void trib_uplinks_ask(void *uplinks, struct trib_loan *loan, const struct trib_message *message)
+void trib_uplinks_tell(void *uplinks, struct trib_remote *remote, const struct trib_message *message)
 {
+    struct trib_uplink *uplink = remote->line;
     (void)uplinks;
-    trib_session_client_send(&uplink_of_loan(loan)->client, message);
+    trib_session_client_send(&uplink->client, message);
 }
 
 void trib_uplinks_ping(void *uplinks, struct trib_link *link)
@@ -124,10 +120,11 @@ void trib_uplinks_ping(void *uplinks, struct trib_link *link)
     trib_ping_begin(&uplink_of(link)->ping, all->now_ns);
 }
 
-void trib_uplinks_ping_lender(void *uplinks, struct trib_loan *loan)
+void trib_uplinks_ping_remote(void *uplinks, struct trib_remote *remote)
 {
     const struct trib_uplinks *all = uplinks;
-    trib_ping_begin(&uplink_of_loan(loan)->ping, all->now_ns);
+    struct trib_uplink *uplink = remote->line;
+    trib_ping_begin(&uplink->ping, all->now_ns);
 }
 
 static void end(const struct trib_uplinks *uplinks, struct trib_uplink *uplink)
@@ -142,9 +139,10 @@ void trib_uplinks_end(void *uplinks, struct trib_link *link)
     end(uplinks, uplink_of(link));
 }
 
-void trib_uplinks_return(void *uplinks, struct trib_loan *loan)
+void trib_uplinks_hang_up(void *uplinks, struct trib_remote *remote)
 {
-    end(uplinks, uplink_of_loan(loan));
+    struct trib_uplink *uplink = remote->line;
+    end(uplinks, uplink);
 }
 
 uint32_t trib_uplinks_poll(const struct trib_uplinks *uplinks, struct pollfd *fds)
@@ -160,8 +158,8 @@ static void tell_connected(struct trib_uplinks *uplinks, struct trib_uplink *upl
 {
     struct trib_address local = {.len = sizeof local.storage};
     uplink->is_told = true;
-    if (!uplinks->jobs->relay) {
-        trib_loan_connected(uplinks->jobs, &uplink->loan);
+    if (uplink->remote) {
+        trib_switches_connected(uplinks->jobs, uplink->remote);
         return;
     }
     (void)getsockname(uplink->client.fd, (struct sockaddr *)(void *)&local.storage, &local.len);
@@ -171,10 +169,10 @@ static void tell_connected(struct trib_uplinks *uplinks, struct trib_uplink *upl
 static void tell_lost(const struct trib_uplinks *uplinks, struct trib_uplink *uplink, bool is_foreign)
 {
     const char *cause = uplink->client.cause;
-    if (uplinks->jobs->relay) {
-        trib_relay_lost(uplinks->jobs, &uplink->link, cause, is_foreign, uplinks->now_ns);
+    if (uplink->remote) {
+        trib_switches_lost(uplinks->jobs, uplink->remote, cause, is_foreign, uplinks->now_ns);
     } else {
-        trib_loan_lost(uplinks->jobs, &uplink->loan, cause, is_foreign, uplinks->now_ns);
+        trib_relay_lost(uplinks->jobs, &uplink->link, cause, is_foreign, uplinks->now_ns);
     }
 }
 
@@ -187,7 +185,7 @@ static bool take_ping(const struct trib_uplinks *uplinks, struct trib_uplink *up
     if (message->kind == TRIB_MESSAGE_PING) {
         const struct trib_message answer = {.kind = TRIB_MESSAGE_PONG, .ping = message->ping};
         trib_session_client_send(&uplink->client, &answer);
-        if (uplinks->jobs->relay) {
+        if (!uplink->remote) {
             trib_relay_pinged_from_above(uplinks->jobs, &uplink->link);
         }
     }
@@ -204,10 +202,10 @@ static void take_messages(struct trib_uplinks *uplinks, struct trib_uplink *upli
         if (take_ping(uplinks, uplink, &message)) {
             continue;
         }
-        if (uplinks->jobs->relay) {
-            trib_relay_answer(uplinks->jobs, &uplink->link, &message, uplinks->now_ns);
+        if (uplink->remote) {
+            trib_switches_answer(uplinks->jobs, uplink->remote, &message, uplinks->now_ns);
         } else {
-            trib_loan_answer(uplinks->jobs, &uplink->loan, &message, uplinks->now_ns);
+            trib_relay_answer(uplinks->jobs, &uplink->link, &message, uplinks->now_ns);
         }
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* uplinks.h: the connections of this control plane to others: of a relay to its parent's, one for each session from
- * below; of one with lenders to theirs, one for each job and lender. Nothing here blocks, and nothing knows what a
- * message means, but PING and PONG: other whole messages go to trib_relay_answer, or trib_loan_answer.
+ * below; of a controller to its agents elsewhere, one for each. Nothing here blocks, and nothing knows what a message
+ * means, but PING and PONG: other whole messages go to trib_relay_answer, or trib_switches_answer.
  *
  * Use beside connections.h, in the same poll(2): trib_uplinks_poll, trib_uplinks_ready with the answers,
  * trib_uplinks_on_timeout at trib_uplinks_next_timeout, each followed by trib_uplinks_sweep. One thread at a time per
@@ -12,7 +12,7 @@
 #include <poll.h>
 
 #include "control/relay/relay.h"
-#include "control/roots/borrow.h"
+#include "control/roots/switches.h"
 #include "control/server/connections.h"
 
 struct trib_uplink;
@@ -28,7 +28,7 @@ struct trib_uplinks {
 };
 
 void trib_uplinks_init(struct trib_uplinks *uplinks, struct trib_jobs *jobs, const struct trib_server_config *config);
-/* Lets what was said leave, for a moment, and closes everything. All links and loans have been ended. */
+/* Lets what was said leave, for a moment, and closes everything. All links and remotes have been ended. */
 void trib_uplinks_deinit(struct trib_uplinks *uplinks);
 
 /* Writes what to poll for; fds has room for TRIB_CONNECTIONS_MAX. Returns how many; the order holds until _ready. */
@@ -44,10 +44,10 @@ struct trib_link *trib_uplinks_open(void *uplinks);
 void trib_uplinks_send(void *uplinks, struct trib_link *link, const struct trib_message *message);
 void trib_uplinks_end(void *uplinks, struct trib_link *link);
 void trib_uplinks_ping(void *uplinks, struct trib_link *link);
-/* struct trib_loan_output. */
-struct trib_loan *trib_uplinks_borrow(void *uplinks, const struct trib_address *lender);
-void trib_uplinks_ask(void *uplinks, struct trib_loan *loan, const struct trib_message *message);
-void trib_uplinks_return(void *uplinks, struct trib_loan *loan);
-void trib_uplinks_ping_lender(void *uplinks, struct trib_loan *loan);
+/* struct trib_remote_output. */
+bool trib_uplinks_dial(void *uplinks, struct trib_remote *remote);
+void trib_uplinks_tell(void *uplinks, struct trib_remote *remote, const struct trib_message *message);
+void trib_uplinks_hang_up(void *uplinks, struct trib_remote *remote);
+void trib_uplinks_ping_remote(void *uplinks, struct trib_remote *remote);
 
 #endif

@@ -229,14 +229,19 @@ static bool nothing(struct trib_fields *f, struct trib_message *message)
     return true;
 }
 
+static void status_and_text(struct trib_fields *f, int32_t *status, char *text)
+{
+    uint32_t value = (uint32_t)*status;
+    trib_field_u32(f, "status", &value);
+    if (trib_fields_read(f)) {
+        *status = (int32_t)value;
+    }
+    trib_field_text(f, "text", text, TRIB_ERROR_TEXT_MAX);
+}
+
 static bool failure(struct trib_fields *f, struct trib_message *message)
 {
-    uint32_t status = (uint32_t)message->fail.status;
-    trib_field_u32(f, "status", &status);
-    if (trib_fields_read(f)) {
-        message->fail.status = (int32_t)status;
-    }
-    trib_field_text(f, "text", message->fail.text, sizeof message->fail.text);
+    status_and_text(f, &message->fail.status, message->fail.text);
     return true;
 }
 
@@ -261,25 +266,38 @@ static bool gone(struct trib_fields *f, struct trib_message *message)
     return note(f, message);
 }
 
+/* Comes first in every message about an incarnation at an agent. */
+static void opening_id(struct trib_fields *f, struct trib_message *message)
+{
+    trib_field_u32(f, "communicator", &message->of.communicator);
+    trib_field_u32(f, "boot", &message->of.boot);
+}
+
+static bool opening_alone(struct trib_fields *f, struct trib_message *message)
+{
+    opening_id(f, message);
+    return true;
+}
+
 static bool dispute(struct trib_fields *f, struct trib_message *message)
 {
+    opening_id(f, message);
     trib_field_u64(f, "sequence", &message->dispute.sequence);
     trib_field_u32(f, "rank", &message->dispute.rank[0]);
     trib_field_u32(f, "rank", &message->dispute.rank[1]);
     return true;
 }
 
-/* The communicator comes first in every message to and from a root that there is. */
 static bool root_open(struct trib_fields *f, struct trib_message *message)
 {
     struct trib_session_config *session = &message->root_open.session;
     uint8_t wire = (uint8_t)session->wire;
-    trib_field_u32(f, "communicator", &session->communicator);
+    opening_id(f, message);
     trib_field_u32(f, "index", &message->root_open.index);
     trib_field_u32(f, "shard", &message->root_open.shard);
-    trib_field_u32(f, "boot", &message->root_open.boot);
     trib_field_u32(f, "ranks", &message->root_open.ranks);
     trib_field_text(f, "scheme", message->root_open.scheme, sizeof message->root_open.scheme);
+    trib_field_text(f, "job", message->root_open.job, sizeof message->root_open.job);
     trib_field_address_or_none(f, "at", &message->root_open.at);
     trib_field_u64(f, "key", &message->root_open.key);
     trib_field_u32(f, "members", &session->ranks);
@@ -291,14 +309,16 @@ static bool root_open(struct trib_fields *f, struct trib_message *message)
     trib_field_u8(f, "wire", &wire);
     if (trib_fields_read(f)) {
         session->wire = (enum trib_type)wire;
+        session->communicator = message->of.communicator;
     }
     trib_field_bytes(f, "weights", session->weight, sizeof session->weight);
+    items(f, message, NULL, 0);
     return true;
 }
 
 static bool root_child(struct trib_fields *f, struct trib_message *message)
 {
-    trib_field_u32(f, "communicator", &message->root_child.communicator);
+    opening_id(f, message);
     trib_field_u32(f, "rank", &message->root_child.rank);
     trib_field_u32(f, "branch", &message->root_child.branch);
     trib_field_bool(f, "is switch", &message->root_child.is_switch);
@@ -308,45 +328,54 @@ static bool root_child(struct trib_fields *f, struct trib_message *message)
 
 static bool root_join(struct trib_fields *f, struct trib_message *message)
 {
-    trib_field_u32(f, "communicator", &message->root_join.communicator);
+    opening_id(f, message);
     trib_field_u32(f, "rank", &message->root_join.rank);
     trib_field_u64(f, "mark", &message->root_join.mark);
     return true;
 }
 
-static bool root_ready(struct trib_fields *f, struct trib_message *message)
-{
-    trib_field_u32(f, "communicator", &message->root_ready.communicator);
-    trib_field_u32(f, "boot", &message->root_ready.boot);
-    return true;
-}
-
 static bool root_missing(struct trib_fields *f, struct trib_message *message)
 {
-    trib_field_u32(f, "communicator", &message->root_missing.communicator);
+    opening_id(f, message);
     trib_field_u64(f, "sequence", &message->root_missing.sequence);
     rank_list(f, &message->root_missing.missing);
     return true;
 }
 
-static bool lend(struct trib_fields *f, struct trib_message *message)
+static bool root_refused(struct trib_fields *f, struct trib_message *message)
 {
-    if (!versions(f, &message->lend.magic, &message->lend.version, &message->lend.wire_version)) {
+    opening_id(f, message);
+    status_and_text(f, &message->root_refused.status, message->root_refused.text);
+    return true;
+}
+
+static bool control(struct trib_fields *f, struct trib_message *message)
+{
+    if (!versions(f, &message->control.magic, &message->control.version, &message->control.wire_version)) {
         return false;
     }
-    trib_field_u16(f, "port", &message->lend.port);
-    trib_field_text(f, "job", message->lend.job, sizeof message->lend.job);
+    trib_field_u16(f, "port", &message->control.port);
+    trib_field_u64(f, "id", &message->control.id);
+    trib_field_u64(f, "nonce", &message->control.nonce);
     items(f, message, NULL, 0);
     return true;
 }
 
-static bool lent(struct trib_fields *f, struct trib_message *message)
+static bool hello(struct trib_fields *f, struct trib_message *message)
 {
-    trib_field_u32(f, "room", &message->lent.room);
-    trib_field_u8(f, "weight", &message->lent.weight);
-    trib_field_count(f, "shards", &message->lent.shards, TRIB_ROOTS_MAX);
-    trib_field_addresses(f, "shards", message->lent.at, message->lent.shards);
+    trib_field_u64(f, "nonce", &message->hello.nonce);
+    trib_field_u64(f, "life", &message->hello.life);
+    trib_field_u32(f, "room", &message->hello.room);
+    trib_field_u8(f, "weight", &message->hello.weight);
+    trib_field_count(f, "shards", &message->hello.shards, TRIB_ROOTS_MAX);
+    trib_field_addresses(f, "shards", message->hello.at, message->hello.shards);
     items(f, message, NULL, 0);
+    return true;
+}
+
+static bool room(struct trib_fields *f, struct trib_message *message)
+{
+    trib_field_u32(f, "room", &message->room.room);
     return true;
 }
 
@@ -377,8 +406,8 @@ struct kind {
     const char *name;
     /* Passes over the fields. False: versions differ, and only they were read. */
     bool (*fields)(struct trib_fields *f, struct trib_message *message);
-    /* The stages at which it may come, from a rank, a switch below, a control plane that asks for a loan; and to a rank,
-     * to a switch below, from a lender. What binds a sender further, the receiver knows: GONE of a rank is about a lost
+    /* The stages at which it may come, from a rank, a switch below, a controller elsewhere; and to a rank, to a switch
+     * below, from an agent elsewhere. What binds a sender further, the receiver knows: GONE of a rank is about a lost
      * switch, CLOSE before WELCOME is of one that returns, GONE to a rank is said without a switch, DISPUTE and ROOT_
      * kinds are of ranks that are roots, DISPUTE also of a host. */
     uint8_t stages[TRIB_SENDER_COUNT];
@@ -395,7 +424,7 @@ static const struct kind KINDS[TRIB_MESSAGE_KIND_COUNT] = {
     [TRIB_MESSAGE_OPERATION] = {"OPERATION", operation, {AFTER_WELCOME, AFTER_WELCOME, NO, NO, NO, NO}},
     [TRIB_MESSAGE_CLOSE] = {"CLOSE", mark, {AFTER_JOIN, AFTER_JOIN, NO, NO, NO, NO}},
     [TRIB_MESSAGE_CLOSED] = {"CLOSED", nothing, {NO, NO, NO, AFTER_JOIN, AFTER_JOIN, NO}},
-    [TRIB_MESSAGE_ABORT] = {"ABORT", failure, {AFTER_JOIN, AFTER_JOIN, NO, NO, NO, AFTER_JOIN}},
+    [TRIB_MESSAGE_ABORT] = {"ABORT", failure, {AFTER_JOIN, AFTER_JOIN, NO, NO, NO, NO}},
     [TRIB_MESSAGE_FAIL] = {"FAIL", failure, {NO, AFTER_JOIN, NO, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN}},
     [TRIB_MESSAGE_STALL] = {"STALL", stall, {AFTER_WELCOME, AFTER_WELCOME, NO, NO, NO, NO}},
     [TRIB_MESSAGE_GONE] = {"GONE", gone, {AFTER_WELCOME, AFTER_JOIN, NO, AFTER_READY, NO, NO}},
@@ -405,15 +434,18 @@ static const struct kind KINDS[TRIB_MESSAGE_KIND_COUNT] = {
     [TRIB_MESSAGE_ROOT_OPEN] = {"ROOT_OPEN", root_open, {NO, NO, AFTER_WELCOME, JOINING, NO, NO}},
     [TRIB_MESSAGE_ROOT_CHILD] = {"ROOT_CHILD", root_child, {NO, NO, AFTER_WELCOME, JOINING, NO, NO}},
     [TRIB_MESSAGE_ROOT_JOIN] = {"ROOT_JOIN", root_join, {NO, NO, AFTER_WELCOME, AFTER_WELCOME, NO, NO}},
-    [TRIB_MESSAGE_ROOT_READY] = {"ROOT_READY", root_ready, {AFTER_WELCOME, NO, NO, NO, NO, REGISTERED}},
+    [TRIB_MESSAGE_ROOT_READY] = {"ROOT_READY", opening_alone, {AFTER_WELCOME, NO, NO, NO, NO, AFTER_REGISTER}},
     [TRIB_MESSAGE_ROOT_MISSING] = {"ROOT_MISSING",
                                    root_missing,
                                    {AFTER_WELCOME, NO, AFTER_WELCOME, AFTER_WELCOME, NO, AFTER_REGISTER}},
-    [TRIB_MESSAGE_LEND] = {"LEND", lend, {NO, NO, FIRST, NO, NO, NO}},
-    [TRIB_MESSAGE_LENT] = {"LENT", lent, {NO, NO, NO, NO, NO, JOINING}},
+    [TRIB_MESSAGE_CONTROL] = {"CONTROL", control, {NO, NO, FIRST, NO, NO, NO}},
+    [TRIB_MESSAGE_HELLO] = {"HELLO", hello, {NO, NO, NO, NO, NO, JOINING}},
     [TRIB_MESSAGE_RING] = {"RING", note, {NO, NO, NO, JOINING, NO, NO}},
     [TRIB_MESSAGE_PING] = {"PING", ping, {AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, NO, AFTER_JOIN, AFTER_JOIN}},
     [TRIB_MESSAGE_PONG] = {"PONG", ping, {AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN}},
+    [TRIB_MESSAGE_ROOM] = {"ROOM", room, {NO, NO, NO, NO, NO, AFTER_WELCOME}},
+    [TRIB_MESSAGE_ROOT_SHUT] = {"ROOT_SHUT", opening_alone, {NO, NO, AFTER_WELCOME, NO, NO, NO}},
+    [TRIB_MESSAGE_ROOT_REFUSED] = {"ROOT_REFUSED", root_refused, {NO, NO, NO, NO, NO, AFTER_REGISTER}},
 };
 
 const char *trib_message_name(enum trib_message_kind kind)

@@ -33,12 +33,17 @@
  *   ROOT_MISSING (ranks)   ->
  *   DISPUTE                ->                      as a relay does
  *                          <- GONE   to all: a rank has left, and has left nothing unfinished
- * The end of the session is the end of the root. One that cannot open says ABORT. A switch that has others take part in
- * its jobs (control/roots/borrow.h) asks them in the same way, on a connection for each communicator:
- *   control plane of the job      control plane of a lender
- *   LEND (job)             ->
- *                          <- LENT (shards, where they are)  or FAIL
- *   ROOT_OPEN ...          ->                      from here on as above, the lender being the root
+ * The end of the session is the end of the root. One that cannot open says ABORT. A switch whose controller lets others
+ * take part in its jobs (agents/remote.h) has one session with each of them, for all communicators:
+ *   controller                    agent: another switch
+ *   CONTROL (id, nonce)    ->
+ *                          <- HELLO (nonce, shards, where they are)  or FAIL
+ *                          <- ROOM                 whenever it has changed much
+ *   ROOT_OPEN ...          ->                      from here on as above, for many communicators side by side
+ *                          <- ROOT_REFUSED (why)   the agent cannot open, or cannot go on: it has shut
+ *   ROOT_SHUT              ->                      the incarnation is over; no answer
+ * Each of these names communicator and boot (struct trib_opening_id). One of an incarnation that is over has no effect.
+ * The end of that session shuts all that was opened on it.
  * A return sends the grant of WELCOME as known; if it has seen a READY, it has multicast only if READY said so, and may
  * leave out PATHS. A rank that had sent CLOSE before the switch went away registers and sends CLOSE again; from behind
  * a lost relay it may get CLOSED at once.
@@ -58,7 +63,7 @@
 #include "io/udp.h"
 
 #define TRIB_SESSION_MAGIC 0x54524942U /* "TRIB" */
-#define TRIB_SESSION_VERSION 10
+#define TRIB_SESSION_VERSION 11
 #define TRIB_SLOTS_MAX (1U << 20)   /* that a grant may name, per root: sizes never overflow */
 #define TRIB_MESSAGE_MAX 2048       /* bytes of a whole message, framing included */
 #define TRIB_RANKS_LISTED 128       /* ranks that a message names, of any number */
@@ -93,11 +98,14 @@ enum trib_message_kind {
     TRIB_MESSAGE_ROOT_JOIN = 20,    /* control -> root: a rank has registered, or its mark has come */
     TRIB_MESSAGE_ROOT_READY = 21,   /* root -> control: it is open, and all ranks have registered there */
     TRIB_MESSAGE_ROOT_MISSING = 22, /* control -> root: who lacks on a sequence? And the answer */
-    TRIB_MESSAGE_LEND = 23,         /* control -> control of another switch: may a job have roots there? */
-    TRIB_MESSAGE_LENT = 24,         /* and the answer: what there is */
+    TRIB_MESSAGE_CONTROL = 23,      /* controller -> agent: who it is, and that it will open roots there */
+    TRIB_MESSAGE_HELLO = 24,        /* and the answer: what there is */
     TRIB_MESSAGE_RING = 25,         /* control -> rank: the job is to be summed by a ring; come again as one of it */
     TRIB_MESSAGE_PING = 26,         /* does the process at the other end of the connection read? (ping.h) */
     TRIB_MESSAGE_PONG = 27,         /* it does */
+    TRIB_MESSAGE_ROOM = 28,         /* agent -> controller: what its sockets can hold now */
+    TRIB_MESSAGE_ROOT_SHUT = 29,    /* controller -> agent: close what this incarnation has there */
+    TRIB_MESSAGE_ROOT_REFUSED = 30, /* agent -> controller: it cannot, and has closed it */
     TRIB_MESSAGE_KIND_COUNT
 };
 
@@ -105,18 +113,19 @@ enum trib_message_kind {
 enum trib_sender {
     TRIB_SENDER_RANK = 0, /* to a control plane */
     TRIB_SENDER_BELOW,    /* a switch, for a rank behind it, to the control plane of its parent */
-    TRIB_SENDER_ASKER,    /* a control plane to that of a switch that lends */
+    TRIB_SENDER_MASTER,   /* a controller to an agent elsewhere */
     TRIB_SENDER_CONTROL,  /* a control plane to a rank */
     TRIB_SENDER_PARENT,   /* a control plane to a switch below it, for a rank behind that */
-    TRIB_SENDER_LENDER,   /* a switch that lends to the control plane that asked */
+    TRIB_SENDER_AGENT,    /* an agent to a controller elsewhere */
     TRIB_SENDER_COUNT
 };
 
-/* How far a session has come, at the end that receives. In brackets: of one that LEND began. */
+/* How far a session has come, at the end that receives. In brackets: of one that CONTROL began; from ROOT_OPEN on each
+ * communicator there has a stage of its own. */
 enum trib_stage {
     TRIB_STAGE_FIRST = 0,  /* nothing has been said */
-    TRIB_STAGE_JOINING,    /* JOIN (LEND) */
-    TRIB_STAGE_WELCOMED,   /* WELCOME (LENT) */
+    TRIB_STAGE_JOINING,    /* JOIN (CONTROL) */
+    TRIB_STAGE_WELCOMED,   /* WELCOME (HELLO) */
     TRIB_STAGE_PROVED,     /* PATHS, or the rank needs none: it was READY with this grant before */
     TRIB_STAGE_REGISTERED, /* REGISTER (ROOT_OPEN) */
     TRIB_STAGE_RUNNING,    /* READY (ROOT_READY) */
@@ -145,7 +154,7 @@ static inline bool trib_settings_is_wire(uint8_t wire)
 struct trib_grant {
     uint64_t salt;
     uint64_t token; /* secret of the communicator: who returns must know it */
-    uint64_t key;   /* secret of its control plane and its lenders; says nothing of the token */
+    uint64_t key;   /* secret of its controller and its agents elsewhere; says nothing of the token */
     uint32_t communicator;
     uint32_t boot;  /* of the switch as it is now (in known: as it was) */
     uint32_t roots; /* shards */
@@ -196,14 +205,23 @@ struct trib_peer {
 
 _Static_assert(TRIB_RANKS_MAX == TRIB_SESSION_RANKS_MAX, "a session can have as many ranks as a tree of nodes");
 
+/* An incarnation of a communicator, as its agents know it. */
+struct trib_opening_id {
+    uint32_t communicator;
+    uint32_t boot;
+};
+
 struct trib_message {
     enum trib_message_kind kind;
     /* Of a message that could not be decoded: the first field that is cut off or has no valid value; else NULL. */
     const char *bad_field;
     /* Of one that was refused for it: the type of an item that must be known, and is not (items.h); else 0. */
     uint16_t unknown_item;
-    uint64_t capabilities; /* of JOIN, WELCOME, LEND, LENT: what the sender can do; no bit has a meaning yet */
+    uint64_t
+        capabilities; /* of JOIN, WELCOME, CONTROL, HELLO, ROOT_OPEN: what the sender can do; no bit has a meaning yet */
     union {
+        /* DISPUTE and ROOT_ kinds: the first member of each. A DISPUTE of a rank that is no root may leave it 0. */
+        struct trib_opening_id of;
         struct {
             uint32_t magic;
             uint16_t version;
@@ -295,55 +313,64 @@ struct trib_message {
             bool is_lost; /* GONE: not the rank has ended, but a switch between it and the relay that says so */
         } note;           /* GONE, AWAY, RING */
         struct {
+            struct trib_opening_id of;
             uint64_t sequence;
             uint32_t rank[2];
         } dispute;
         struct {
+            struct trib_opening_id of;
             uint32_t index; /* which root of the communicator it is to be */
             uint32_t shard; /* by which of its sockets: at root_port + shard */
-            uint32_t boot;
             uint32_t ranks; /* of the job, who are all named: session.ranks of them, or all, are its members */
             char scheme[32];
-            struct trib_address at; /* where the ranks find it; len 0: it is not said */
-            uint64_t key;           /* to a lender: that of the grant, the same in every incarnation; else 0 */
+            char job[TRIB_NAME_MAX + 1]; /* for people */
+            struct trib_address at;      /* where the ranks find it; len 0: it is not said */
+            uint64_t key; /* to an agent elsewhere: that of the grant, the same in every incarnation; else 0 */
             struct trib_session_config session; /* salt 0: a root never learns it; first and lookahead 0 */
         } root_open;
         struct {
-            uint32_t communicator;
+            struct trib_opening_id of;
             uint32_t rank;   /* from 0, one after the other */
             uint32_t branch; /* which child it is, or is behind: from 0, in order of their lowest ranks */
             bool is_switch;  /* that child is a switch, and sends for the ranks behind it */
             struct trib_address from;
         } root_child;
         struct {
-            uint32_t communicator;
+            struct trib_opening_id of;
             uint32_t rank;
             uint64_t mark;
         } root_join;
         struct {
-            uint32_t communicator;
-            uint32_t boot; /* as in ROOT_OPEN */
-        } root_ready;
-        struct {
-            uint32_t communicator;
+            struct trib_opening_id of;
             uint64_t sequence;
             struct trib_rank_list missing; /* of the question: none */
         } root_missing;
         struct {
+            struct trib_opening_id of;
+            int32_t status;
+            char text[TRIB_ERROR_TEXT_MAX];
+        } root_refused;
+        struct {
             uint32_t magic; /* these three as in JOIN */
             uint16_t version;
             uint16_t wire_version;
-            uint16_t port; /* where the asking control plane listens; for people */
-            char job[TRIB_NAME_MAX + 1];
-        } lend;
+            uint16_t port;  /* where the controller listens; for people */
+            uint64_t id;    /* random, of this controller's process */
+            uint64_t nonce; /* HELLO has it too */
+        } control;
         struct {
-            uint32_t
-                room; /* bytes of packets that one shard's socket holds there, beside what others than the asker were given */
+            uint64_t nonce;
+            uint64_t life;  /* random, of this agent's process */
+            uint32_t room;  /* as in ROOM */
             uint8_t weight; /* of a root there, beside those at other switches: 1 to 255 */
             uint8_t shards;
-            /* Of each shard, with its port; at any address (0.0.0.0): where LEND came to. */
+            /* Of each shard, with its port; at any address (0.0.0.0): where CONTROL came to. */
             struct trib_address at[TRIB_ROOTS_MAX];
-        } lent;
+        } hello;
+        struct {
+            /* Bytes of packets that one shard's socket holds, beside what others than this controller were given. */
+            uint32_t room;
+        } room;
     };
 };
 
@@ -352,7 +379,7 @@ struct trib_message {
 size_t trib_message_encode(const struct trib_message *message, uint8_t *buffer);
 /* Reads one framed message from len bytes. *used: bytes taken; 0 with OK: more are needed, and *message is no message.
  * ERR_INVALID: not a message (the connection must end); its kind is NONE, or it has a bad_field ("end": something is left over behind its
- * last). ERR_VERSION: a JOIN or LEND of another version; *message then holds magic and versions only. Or it has an unknown_item, and is
+ * last). ERR_VERSION: a JOIN or CONTROL of another version; *message then holds magic and versions only. Or it has an unknown_item, and is
  * whole but for that. What a value may be is checked by who acts on it; texts hold no zero byte, bools are 0 or 1. */
 TRIB_MUST_USE enum trib_status trib_message_decode(const uint8_t *buffer, size_t len, struct trib_message *message,
                                                    size_t *used);

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* borrow_harness.h: several switches used at once, without sockets: a control plane and those of its lenders, all of
- * them real, speak in encoded messages; the data planes only record. Used by test_borrow.c,
- * test_lend.c and test_trees.c. */
-#ifndef TRIB_TESTS_BORROW_HARNESS_H
-#define TRIB_TESTS_BORROW_HARNESS_H
+/* switches_harness.h: several switches used at once, without sockets: a control plane and those of its lenders, all of
+ * them real, speak in encoded messages; the data planes only record. Used by test_switches.c,
+ * test_masters.c and test_trees.c. */
+#ifndef TRIB_TESTS_SWITCHES_HARNESS_H
+#define TRIB_TESTS_SWITCHES_HARNESS_H
 
 #include "roots_harness.h"
 
-#include "control/roots/borrow.h"
-#include "control/roots/lend.h"
+#include "control/roots/switches.h"
 
 #ifndef LENDERS
 #define LENDERS 2
 #endif
-#define LINKS_MAX 16
+#define LINKS_MAX 128
 #define SLOT_BYTES 1000U /* of each root */
 
 /* A control plane with its data plane. */
@@ -25,9 +24,9 @@ struct plane {
     bool is_mute; /* it hears nothing for now */
 };
 
-/* A loan, and the session that it is at the lender. */
+/* A session with an agent elsewhere, and its other end. */
 struct link {
-    struct trib_loan loan;       /* first: a loan is found in its link by a cast */
+    struct trib_remote *remote;
     struct trib_session session; /* the lender's end */
     struct plane *lender;
     struct trib_message up[INBOX_MAX], down[INBOX_MAX];
@@ -63,40 +62,44 @@ static inline struct trib_data_plane fake_verbs(struct fake_plane *fake)
 
 /* ---- connections ---- */
 
-static inline struct trib_loan *link_open(void *owner, const struct trib_address *lender)
+static inline bool link_open(void *owner, struct trib_remote *remote)
 {
     struct switches *s = owner;
     assert_true(s->links < LINKS_MAX);
     struct link *link = &s->link[s->links++];
     for (uint32_t i = 0; i < LENDERS; i++) {
-        if (trib_address_equal(&s->h.config.lenders.at[i], lender)) {
+        if (trib_address_equal(&s->h.config.lenders.at[i], &remote->address)) {
             link->lender = &s->lender[i];
         }
     }
     assert_non_null(link->lender);
     link->is_used = true;
+    link->remote = remote;
     link->session.peer = trib_address_v4(0x0a000001, (uint16_t)(60000 + s->links));
-    return &link->loan;
+    remote->line = link;
+    return true;
 }
 
-static inline void link_send(void *owner, struct trib_loan *loan, const struct trib_message *message)
+static inline void link_send(void *owner, struct trib_remote *remote, const struct trib_message *message)
 {
-    struct link *link = (struct link *)(void *)loan;
+    struct link *link = remote->line;
     (void)owner;
     assert_true(link->up_len < INBOX_MAX && !link->has_ended);
     link->up[link->up_len++] = through_bytes(message);
 }
 
-static inline void link_end(void *owner, struct trib_loan *loan)
+static inline void link_end(void *owner, struct trib_remote *remote)
 {
+    struct link *link = remote->line;
     (void)owner;
-    ((struct link *)(void *)loan)->has_ended = true;
+    link->has_ended = true;
 }
 
-static inline void link_ping(void *owner, struct trib_loan *loan)
+static inline void link_ping(void *owner, struct trib_remote *remote)
 {
+    struct link *link = remote->line;
     (void)owner;
-    ((struct link *)(void *)loan)->pings++;
+    link->pings++;
 }
 
 static inline struct link *link_of(struct trib_session *session)
@@ -128,12 +131,12 @@ static inline bool step(struct switches *s, struct link *link)
     if (!link->has_ended && (!link->is_connected || link->lender->is_away)) {
         if (!link->lender->is_away) {
             link->is_connected = true;
-            trib_loan_connected(&s->h.jobs, &link->loan);
+            trib_switches_connected(&s->h.jobs, link->remote);
             return true;
         }
         link->is_used = false;
-        trib_loan_lost(&s->h.jobs, &link->loan, link->is_connected ? "connection closed" : "connection refused", false,
-                       s->h.now_ns);
+        trib_switches_lost(&s->h.jobs, link->remote, link->is_connected ? "connection closed" : "connection refused",
+                           false, s->h.now_ns);
         if (link->is_connected) {
             trib_jobs_gone(below, &link->session, "it is away", s->h.now_ns);
         }
@@ -144,7 +147,7 @@ static inline bool step(struct switches *s, struct link *link)
         return true;
     }
     if (link->down_read < link->down_len && !link->has_ended) {
-        trib_loan_answer(&s->h.jobs, &link->loan, &link->down[link->down_read++], s->h.now_ns);
+        trib_switches_answer(&s->h.jobs, link->remote, &link->down[link->down_read++], s->h.now_ns);
         return true;
     }
     if (link->has_ended || link->has_ended_below) {
@@ -153,7 +156,7 @@ static inline bool step(struct switches *s, struct link *link)
             trib_jobs_gone(below, &link->session, "its session closed", s->h.now_ns);
         }
         if (!link->has_ended) {
-            trib_loan_lost(&s->h.jobs, &link->loan, "connection closed", false, s->h.now_ns);
+            trib_switches_lost(&s->h.jobs, link->remote, "connection closed", false, s->h.now_ns);
         }
         return true;
     }
@@ -165,6 +168,7 @@ static inline void run_links(struct switches *s)
     bool again = true;
     while (again) {
         again = false;
+        trib_switches_on_timeout(&s->h.jobs, s->h.now_ns);
         pump(&s->h);
         for (uint32_t i = 0; i < s->links; i++) {
             again = step(s, &s->link[i]) || again;
@@ -205,7 +209,7 @@ static inline int start(void **state)
     }
     s->h.now_ns = TRIB_SECOND_NS;
     trib_jobs_init(&s->h.jobs, config, &output);
-    s->h.jobs.loans = (struct trib_loan_output){s, link_open, link_send, link_end, link_ping};
+    s->h.jobs.remotes = (struct trib_remote_output){s, link_open, link_send, link_end, link_ping};
     for (uint32_t i = 0; i < RANKS_MAX; i++) {
         s->h.process[i].session.peer = trib_address_v4(0x0a000201 + i, (uint16_t)(50000 + i));
         s->h.process[i].session.local = config->listen;
@@ -226,7 +230,8 @@ static inline int stop(void **state)
     for (uint32_t i = 0; i < LENDERS; i++) {
         struct plane *lender = &s->lender[i];
         trib_jobs_deinit(&lender->jobs, TRIB_ERR_SWITCH, "the end");
-        assert_null(lender->jobs.lendings);
+        assert_null(lender->jobs.masters.lendings);
+        assert_null(lender->jobs.masters.first);
         assert_int_equal(lender->jobs.agent.memory_used, 0);
         assert_int_equal(lender->fake.closes > 0, lender->fake.opens > 0);
     }
@@ -269,9 +274,10 @@ static inline void run_ranks(struct switches *s, uint32_t ranks)
     }
 }
 
-/* The ranks, whose sessions were ended, come back with what they know. */
+/* The ranks, whose sessions were ended, come back with what they know, a moment later. */
 static inline void return_ranks(struct switches *s, uint32_t ranks)
 {
+    s->h.now_ns += 100 * TRIB_MILLISECOND_NS;
     for (uint32_t i = 0; i < ranks; i++) {
         struct process *p = &s->h.process[i];
         struct trib_message join = join_of(i, ranks);
@@ -310,6 +316,16 @@ static inline void tick(struct switches *s, uint64_t ns)
     trib_jobs_on_timeout(&s->h.jobs, s->h.now_ns);
     trib_jobs_check(&s->h.jobs);
     run_links(s);
+}
+
+/* Roots that agents elsewhere were asked for. */
+static inline uint32_t opened_elsewhere(const struct switches *s)
+{
+    uint32_t opens = 0;
+    for (uint32_t i = 0; i < LENDERS; i++) {
+        opens += s->lender[i].fake.opens;
+    }
+    return opens;
 }
 
 static inline void assert_address(const struct trib_address *address, const char *want)

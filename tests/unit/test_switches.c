@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_borrow.c: several switches used at once, as the control plane that has lenders sees it. Mirrors
- * src/control/roots/borrow.c; the lender's side is test_lend.c's. */
-#include "borrow_harness.h"
+/* test_switches.c: several switches used at once, as the control plane that has lenders sees it. Mirrors
+ * src/control/roots/switches.c and agents/remote.c; the other side is test_masters.c's. */
+#include "switches_harness.h"
+
+#include "control/jobs/placements.h"
 
 /* ---- what all are told ---- */
 
@@ -72,7 +74,7 @@ static void marks__reach_every_switch(void **state)
     assert_int_equal(s->h.process[0].mark, 40);
 }
 
-static void close__ends_the_loans(void **state)
+static void close__shuts_all_roots(void **state)
 {
     struct switches *s = *state;
     run_ranks(s, 2);
@@ -81,7 +83,7 @@ static void close__ends_the_loans(void **state)
     run_links(s);
     assert_int_equal(s->h.jobs.count, 0);
     for (uint32_t i = 0; i < LENDERS; i++) {
-        assert_null(s->lender[i].jobs.lendings);
+        assert_null(s->lender[i].jobs.masters.lendings);
         assert_int_equal(s->lender[i].fake.closes, 1);
         assert_int_equal(s->lender[i].jobs.agent.memory_used, 0);
     }
@@ -93,6 +95,7 @@ static void deal__a_lender_beside_the_switch(void **state)
     struct switches *s = *state;
     s->lender[0].config.listen = trib_address_v4(0, 7480);
     s->h.config.lenders.at[0] = trib_address_v4(INADDR_LOOPBACK, 7480);
+    trib_remote_init(&s->h.jobs.remote[0], &s->h.config.lenders.at[0]);
     join_ranks(s, 2);
     assert_address(&s->h.process[0].welcome.welcome.root[1], "10.0.0.1:7480");
     assert_address(&s->h.process[0].welcome.welcome.root[4], "10.0.0.1:7481");
@@ -196,8 +199,10 @@ static void lost__at_every_step(void **state)
             assert_true(say(&s->h, i, &join));
         }
         for (uint32_t k = 0; k < steps; k++) {
-            (void)step(s, &s->link[s->links - LENDERS]);
-            (void)step(s, &s->link[s->links - LENDERS + 1]);
+            trib_switches_on_timeout(&s->h.jobs, s->h.now_ns);
+            for (uint32_t i = 0; i < s->links; i++) {
+                (void)step(s, &s->link[i]);
+            }
         }
         s->lender[steps % 2].is_away = true;
         run_links(s);
@@ -208,10 +213,8 @@ static void lost__at_every_step(void **state)
         assert_int_equal(s->h.jobs.count, 0);
         s->lender[steps % 2].is_away = false;
         run_links(s);
-        assert_null(s->lender[0].jobs.lendings);
-        assert_null(s->lender[1].jobs.lendings);
-        s->links = 0;
-        memset(s->link, 0, sizeof s->link);
+        assert_null(s->lender[0].jobs.masters.lendings);
+        assert_null(s->lender[1].jobs.masters.lendings);
     }
 }
 
@@ -240,7 +243,7 @@ static void away__told(void **state)
     assert_text(p->inbox[p->arrived - 1].note.text, "switch 10.0.0.102:7480, which this one has its jobs use as well");
     assert_text(p->inbox[p->arrived - 1].note.text, "cannot be reached: connection refused");
     assert_int_equal(s->h.jobs.count, 0);
-    assert_null(s->lender[0].jobs.lendings);
+    assert_null(s->lender[0].jobs.masters.lendings);
 }
 
 /* It connects, and says nothing: the job's own time ends that. */
@@ -280,7 +283,7 @@ static void mute__is_told(void **state)
     assert_text(p->inbox[p->arrived - 1].note.text, "cannot be reached: no answer");
     s->lender[0].is_mute = false;
     run_links(s);
-    assert_null(s->lender[0].jobs.lendings);
+    assert_null(s->lender[0].jobs.masters.lendings);
 }
 
 static void mute__opens_no_roots(void **state)
@@ -335,35 +338,42 @@ static void refuses__memory(void **state)
     join_ranks(s, 2);
     expect_failed(&s->h, 0, TRIB_ERR_REFUSED,
                   "switch 10.0.0.102:7480, which this one has its jobs use as well (--with): job digits needs");
-    assert_null(s->lender[0].jobs.lendings);
+    assert_null(s->lender[0].jobs.masters.lendings);
     assert_int_equal(s->lender[1].jobs.agent.memory_used, 0);
 }
 
-/* The lender's words say which versions. A job that has its roots at that switch, from before, is not touched. */
+/* The agent's words say which versions. */
 static void refuses__another_version(void **state)
 {
     const struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL,
                                       .fail = {TRIB_ERR_VERSION, "versions differ: the sender speaks session 10"}};
     struct switches *s = *state;
-    run_ranks(s, 2);
     s->lender[0].is_mute = true;
-    struct trib_message other = join_of(2, 1);
-    other.join.rank = 0;
-    strcpy(other.join.job, "other");
-    assert_true(say(&s->h, 2, &other));
-    struct trib_loan *loan = &s->link[s->links - LENDERS].loan;
-    assert_string_equal(loan->job->name, "other");
-    trib_loan_answer(&s->h.jobs, loan, &fail, s->h.now_ns);
-    s->lender[0].is_mute = false;
+    join_ranks(s, 1);
+    trib_switches_answer(&s->h.jobs, &s->h.jobs.remote[0], &fail, s->h.now_ns);
     run_links(s);
     expect_failed(
-        &s->h, 2, TRIB_ERR_VERSION,
+        &s->h, 0, TRIB_ERR_VERSION,
         "switch 10.0.0.101:7480, which this one has its jobs use as well (--with): versions differ: the sender");
-    assert_false(s->h.process[0].has_ended || s->h.process[1].has_ended);
-    assert_int_equal(s->h.jobs.count, 1);
-    assert_true(say_mark(&s->h, 0, TRIB_MESSAGE_MARK, 3));
-    run_links(s);
-    assert_int_equal(s->lender[0].fake.marks[0], 3);
+    s->lender[0].is_mute = false;
+}
+
+/* By two addresses, which nobody can tell before it has answered; or the switch itself. */
+static void refuses__a_switch_named_twice(void **state)
+{
+    struct switches *s = *state;
+    s->lender[1].jobs.life = s->lender[0].jobs.life;
+    join_ranks(s, 2);
+    expect_failed(&s->h, 0, TRIB_ERR_REFUSED, "(--with): it is switch 10.0.0.101:7480: name each switch once");
+    s->lender[1].jobs.life = s->h.jobs.life;
+    s->h.process[0].fails = 0;
+    for (uint32_t i = 0; i < 2; i++) {
+        s->h.process[i].has_ended = false;
+        s->h.process[i].session.job = NULL;
+    }
+    s->h.now_ns += TRIB_SECOND_NS;
+    join_ranks(s, 2);
+    expect_failed(&s->h, 0, TRIB_ERR_REFUSED, "(--with): it is this switch itself: name each switch once");
 }
 
 static void refuses__no_switch(void **state)
@@ -380,7 +390,7 @@ static void shuts_down__is_lost(void **state)
                                      .fail = {TRIB_ERR_SWITCH, "the switch is shutting down"}};
     struct switches *s = *state;
     run_ranks(s, 2);
-    trib_loan_answer(&s->h.jobs, &s->link[0].loan, &bye, s->h.now_ns);
+    trib_switches_answer(&s->h.jobs, &s->h.jobs.remote[0], &bye, s->h.now_ns);
     run_links(s);
     assert_int_equal(s->h.process[0].fails, 0);
     assert_true(s->h.process[0].has_ended);
@@ -400,7 +410,7 @@ static void ping__asks_the_lenders(void **state)
     }
     trib_jobs_pinged(&s->h.jobs, &s->h.process[1].session, s->h.now_ns + TRIB_SECOND_NS);
     assert_int_equal(s->link[0].pings, 2);
-    trib_loan_lost(&s->h.jobs, &s->link[0].loan, "its process does not answer", false, s->h.now_ns);
+    trib_switches_lost(&s->h.jobs, &s->h.jobs.remote[0], "its process does not answer", false, s->h.now_ns);
     run_links(s);
     assert_true(s->h.process[0].has_ended);
     assert_int_equal(s->h.jobs.stats.recalled, 1);
@@ -408,34 +418,120 @@ static void ping__asks_the_lenders(void **state)
 
 /* ---- what cannot be ---- */
 
+/* In place of HELLO. */
 static void answer__nonsense(void **state)
 {
-    struct trib_message wrong[6] = {{.kind = TRIB_MESSAGE_LENT}, {.kind = TRIB_MESSAGE_LENT},
-                                    {.kind = TRIB_MESSAGE_LENT}, {.kind = TRIB_MESSAGE_ROOT_READY},
-                                    {.kind = TRIB_MESSAGE_JOIN}, {.kind = TRIB_MESSAGE_READY}};
+    struct trib_message wrong[] = {{.kind = TRIB_MESSAGE_HELLO}, {.kind = TRIB_MESSAGE_HELLO},
+                                   {.kind = TRIB_MESSAGE_HELLO}, {.kind = TRIB_MESSAGE_HELLO},
+                                   {.kind = TRIB_MESSAGE_ROOM},  {.kind = TRIB_MESSAGE_ROOT_READY},
+                                   {.kind = TRIB_MESSAGE_JOIN},  {.kind = TRIB_MESSAGE_READY}};
     struct switches *s = *state;
     char text[96];
-    wrong[0].lent.room = wrong[1].lent.room = wrong[2].lent.room = 1000;
-    wrong[0].lent.weight = wrong[1].lent.weight = wrong[2].lent.weight = 1;
-    wrong[1].lent.shards = 1; /* at no port */
-    wrong[1].lent.at[0] = trib_address_v4(0x0a000065, 0);
-    wrong[2].lent.shards = 1;
-    wrong[2].lent.at[0] = trib_address_v4(0xefff4a46U, 7480); /* a group */
-    for (uint32_t i = 0; i < 6; i++) {
-        s->lender[0].is_mute = true;
+    for (uint32_t i = 0; i < 4; i++) {
+        wrong[i].hello.room = 1000;
+        wrong[i].hello.weight = 1;
+        wrong[i].hello.shards = i > 0;
+        wrong[i].hello.at[0] = trib_address_v4(0x0a000065, 7480);
+    }
+    wrong[1].hello.at[0] = trib_address_v4(0x0a000065, 0);     /* at no port */
+    wrong[2].hello.at[0] = trib_address_v4(0xefff4a46U, 7480); /* a group */
+    s->lender[0].is_mute = true;
+    for (uint32_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct trib_remote *remote = &s->h.jobs.remote[0];
         s->h.process[0].fails = 0;
         s->h.process[0].has_ended = false;
         s->h.process[0].session.job = NULL;
+        s->h.now_ns += TRIB_SECOND_NS;
         join_ranks(s, 1);
-        uint32_t link = s->links - LENDERS;
-        trib_loan_answer(&s->h.jobs, &s->link[link].loan, &wrong[i], s->h.now_ns);
+        trib_switches_connected(&s->h.jobs, remote);
+        wrong[i].hello.nonce = i < 4 ? remote->nonce + (i == 3) : wrong[i].hello.nonce;
+        trib_switches_answer(&s->h.jobs, remote, &wrong[i], s->h.now_ns);
         run_links(s);
         (void)snprintf(text, sizeof text, "unexpected message %s: not a Tributary switch that lends, or one of another",
                        trib_message_name(wrong[i].kind));
         expect_failed(&s->h, 0, TRIB_ERR_UNREACHABLE, text);
-        s->lender[0].is_mute = false;
-        run_links(s);
     }
+    s->lender[0].is_mute = false;
+}
+
+/* What is about an incarnation that is over has crossed its end; what is about no state of this one ends it alone. */
+static void answer__of_another_incarnation_has_no_effect(void **state)
+{
+    struct switches *s = *state;
+    struct trib_remote *remote = &s->h.jobs.remote[0];
+    struct trib_message late[] = {{.kind = TRIB_MESSAGE_ROOT_READY},
+                                  {.kind = TRIB_MESSAGE_ROOT_MISSING},
+                                  {.kind = TRIB_MESSAGE_ROOT_REFUSED},
+                                  {.kind = TRIB_MESSAGE_DISPUTE}};
+    run_ranks(s, 2);
+    const struct trib_grant *grant = &s->h.jobs.first->grant;
+    for (uint32_t i = 0; i < 8; i++) {
+        late[i / 2].of.communicator = grant->communicator + i % 2;
+        late[i / 2].of.boot = grant->boot - 1 + i % 2;
+        trib_switches_answer(&s->h.jobs, remote, &late[i / 2], s->h.now_ns);
+    }
+    run_links(s);
+    assert_int_equal(s->h.jobs.count, 1);
+    assert_int_equal(s->h.process[0].describes, 0);
+    late[0].of = (struct trib_opening_id){grant->communicator, grant->boot};
+    trib_switches_answer(&s->h.jobs, remote, &late[0], s->h.now_ns); /* it is ready already */
+    run_links(s);
+    expect_failed(&s->h, 0, TRIB_ERR_REFUSED, "sent a message ROOT_READY that has no place");
+    run_links(s);
+    assert_true(trib_remote_is_usable(remote));
+}
+
+/* ---- agents come and go ---- */
+
+/* Without a job too; and an agent that is away is not dialled without pause. */
+static void dial__before_any_job_and_again(void **state)
+{
+    struct switches *s = *state;
+    uint64_t last_ns = s->h.now_ns;
+    run_links(s);
+    assert_true(trib_remote_is_usable(&s->h.jobs.remote[0]) && trib_remote_is_usable(&s->h.jobs.remote[1]));
+    s->lender[0].is_away = true;
+    run_links(s);
+    assert_int_equal(s->h.jobs.remote[0].state, TRIB_REMOTE_AWAY);
+    for (uint32_t i = 0; i < 10; i++) {
+        s->h.now_ns = trib_jobs_next_timeout(&s->h.jobs);
+        assert_true(s->h.now_ns - last_ns <= TRIB_SECOND_NS);
+        assert_true(i < 8 || s->h.now_ns - last_ns == TRIB_SECOND_NS);
+        last_ns = s->h.now_ns;
+        tick(s, 0);
+    }
+    s->lender[0].is_away = false;
+    tick(s, TRIB_SECOND_NS);
+    assert_true(trib_remote_is_usable(&s->h.jobs.remote[0]));
+}
+
+/* One session for all: the loss of it ends each incarnation that has roots there, and only those. */
+static void lost__ends_each_incarnation_that_has_roots_there(void **state)
+{
+    struct switches *s = *state;
+    s->fake.has_many = s->lender[0].fake.has_many = s->lender[1].fake.has_many = true;
+    s->h.config.trees = 2;
+    for (uint32_t i = 0; i < 3; i++) {
+        struct trib_message join = join_of(0, 1);
+        (void)snprintf(join.join.job, sizeof join.join.job, "job-%u", i);
+        join.join.data_port[0] = (uint16_t)(20000 + i);
+        assert_true(say(&s->h, i, &join));
+        run_links(s);
+        register_rank(&s->h, i, 0);
+        run_links(s);
+        assert_int_equal(s->h.process[i].readies, 1);
+    }
+    uint32_t dealt = 0;
+    for (const struct trib_job *job = s->h.jobs.first; job; job = job->next) {
+        dealt += trib_placement_of_remote((struct trib_job *)(uintptr_t)job, &s->h.jobs.remote[0]) != NULL;
+    }
+    assert_int_equal(dealt, 2);
+    assert_int_equal(s->links, LENDERS);
+    s->lender[0].is_away = true;
+    run_links(s);
+    assert_int_equal(s->h.jobs.stats.recalled, 2);
+    assert_int_equal(s->h.process[0].has_ended + s->h.process[1].has_ended + s->h.process[2].has_ended, 2);
+    assert_null(s->lender[0].jobs.masters.lendings);
 }
 
 /* ---- how much ---- */
@@ -481,8 +577,8 @@ static void relay__of_one_shard(void **state)
     s->fake.has_relays = true;
     join_one_relayed(s);
     assert_int_equal(s->h.process[0].welcome.welcome.root_count, 1);
-    assert_null(s->lender[0].jobs.lendings);
-    assert_null(s->lender[1].jobs.lendings);
+    assert_null(s->lender[0].jobs.masters.lendings);
+    assert_null(s->lender[1].jobs.masters.lendings);
     register_ranks(s, 2, 0);
     assert_int_equal(s->h.process[0].readies, 1);
     assert_int_equal(s->h.process[1].readies, 1);
@@ -496,7 +592,7 @@ int main(void)
         TEST(deal__a_lender_beside_the_switch),
         TEST(ready__when_all_switches_are),
         TEST(marks__reach_every_switch),
-        TEST(close__ends_the_loans),
+        TEST(close__shuts_all_roots),
         TEST(stall__is_asked_where_the_sequence_is),
         TEST(stall__names_a_rank_that_waits_too),
         TEST(mismatch__is_told_by_a_lender),
@@ -512,10 +608,14 @@ int main(void)
         TEST(return__with_fewer_shards),
         TEST(refuses__memory),
         TEST(refuses__another_version),
+        TEST(refuses__a_switch_named_twice),
         TEST(refuses__no_switch),
         TEST(shuts_down__is_lost),
         TEST(ping__asks_the_lenders),
         TEST(answer__nonsense),
+        TEST(answer__of_another_incarnation_has_no_effect),
+        TEST(dial__before_any_job_and_again),
+        TEST(lost__ends_each_incarnation_that_has_roots_there),
         TEST(window__of_a_second_job),
         TEST(window__of_a_job_that_returns),
         TEST(relay__of_one_shard),

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* remote.h: an agent elsewhere, as the controller of this process sees it: another switch, which the configuration
+ * names. The controller has one session with it, for all its communicators, and keeps it for as long as it runs: dials,
+ * says CONTROL, is usable once HELLO has come with its nonce, and dials again when the session has ended. What a loss
+ * means for communicators is the business of jobs (roots/switches.h).
+ * No sockets, no clock, no threads. Read next: remote.c, masters.h (the other side). */
+#ifndef TRIB_CONTROL_REMOTE_H
+#define TRIB_CONTROL_REMOTE_H
+
+#include "control/words/words.h"
+
+enum trib_remote_state {
+    TRIB_REMOTE_AWAY = 0, /* no session; dialled at dial_ns */
+    TRIB_REMOTE_DIALLED,
+    TRIB_REMOTE_ASKED, /* CONTROL was said */
+    TRIB_REMOTE_USABLE /* HELLO has come */
+};
+
+struct trib_remote {
+    struct trib_address address; /* where its control plane listens */
+    char name[96];               /* "switch 10.0.0.2:7470" */
+    enum trib_remote_state state;
+    void *line; /* the driver's, from `open` until `end` */
+    uint64_t dial_ns;
+    uint64_t gap_ns;     /* between the end of a session and the next try */
+    uint64_t tried_ns;   /* DIALLED, ASKED: since when */
+    uint64_t refused_ns; /* when it took no part in a job; 0: it has opened roots since, or was not asked */
+    uint64_t nonce;
+    /* From HELLO, and kept when it is away; shards 0: it has said nothing yet. */
+    uint64_t life;
+    uint32_t room;
+    uint32_t shards;
+    uint8_t weight;
+    struct trib_address at[TRIB_ROOTS_MAX]; /* where shards are, with their ports */
+};
+
+/* What a controller asks of its driver. None calls back. */
+struct trib_remote_output {
+    void *owner;
+    /* Begins to connect, and sets remote->line. What becomes of it is told by trib_remote_connected or
+     * trib_switches_lost. False: out of memory. */
+    bool (*open)(void *owner, struct trib_remote *remote);
+    void (*send)(void *owner, struct trib_remote *remote, const struct trib_message *message);
+    /* Nothing more will be sent or told: end the connection when what was sent has left, and forget the remote. */
+    void (*end)(void *owner, struct trib_remote *remote);
+    /* Ask whether its process still reads (words/ping.h); if it does not, it is lost. */
+    void (*ping)(void *owner, struct trib_remote *remote);
+};
+
+/* `name` is made of the address. Dialled at the first trib_remote_on_timeout. */
+void trib_remote_init(struct trib_remote *remote, const struct trib_address *address);
+/* The connection stands: says CONTROL. */
+void trib_remote_connected(struct trib_remote *remote, const struct trib_remote_output *output, uint16_t port,
+                           uint64_t id, uint64_t nonce);
+/* Takes HELLO and ROOM. False: nothing that an agent says there. */
+bool trib_remote_receive(struct trib_remote *remote, const struct trib_message *message);
+/* The session has ended, or is to. may_hurry: it may be there again in a moment. */
+void trib_remote_end(struct trib_remote *remote, const struct trib_remote_output *output, bool may_hurry,
+                     uint64_t now_ns);
+/* A communicator waits for it: dials now, if it is away, and often. */
+void trib_remote_hurry(struct trib_remote *remote, uint64_t now_ns);
+/* When it is to be dialled, or has not answered for too long. */
+uint64_t trib_remote_timeout(const struct trib_remote *remote);
+/* At that time: dials. False: it has not answered, or could not be dialled: it is lost. */
+bool trib_remote_on_timeout(struct trib_remote *remote, const struct trib_remote_output *output, uint64_t now_ns);
+static inline bool trib_remote_is_usable(const struct trib_remote *remote)
+{
+    return remote->state == TRIB_REMOTE_USABLE;
+}
+
+#endif

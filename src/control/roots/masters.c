@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* masters.c: see masters.h. Read next: root.c (what is done for a controller), remote.c (who asks). */
+#include "control/roots/masters.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/assert.h"
+#include "io/explain.h"
+#include "schemes/schemes.h"
+
+#define ROOM_CHANGE 4 /* a controller is told of a change by this part */
+
+void trib_masters_init(struct trib_masters *masters, struct trib_agent *agent, const struct trib_server_config *config,
+                       const struct trib_jobs_output *output)
+{
+    *masters = (struct trib_masters){.agent = agent, .config = config, .output = output};
+}
+
+/* ---- they come and go ---- */
+
+static bool is_configured(const struct trib_server_config *config, const struct trib_address *peer)
+{
+    bool is = false;
+    for (uint32_t i = 0; i < config->lend_to.count; i++) {
+        is = is || trib_address_same_host(&config->lend_to.at[i], peer);
+    }
+    return is;
+}
+
+static const char *explain_unfit(const struct trib_server_config *config)
+{
+    return config->parent.len > 0 ? "it has a parent, and so lends nothing: name the switch at the root"
+           : config->shards == 0  ? "it is no switch: here ranks meet that do without one"
+                                  : NULL;
+}
+
+enum trib_status trib_masters_add(struct trib_masters *masters, struct trib_session *session,
+                                  const struct trib_address *peer, const struct trib_address *local,
+                                  const struct trib_message *message, char *error)
+{
+    char name[64];
+    struct trib_address from = *peer;
+    const char *unfit = explain_unfit(masters->config);
+    trib_address_set_port(&from, message->control.port);
+    trib_address_format(&from, name);
+    if (unfit) {
+        trib_explain(error, "%s", unfit);
+        return TRIB_ERR_REFUSED;
+    }
+    if (!is_configured(masters->config, peer)) {
+        trib_explain(error, "it lends nothing to %s: start it with --lend %s", name, name);
+        return TRIB_ERR_REFUSED;
+    }
+    struct trib_master *master = calloc(1, sizeof *master);
+    if (!master) {
+        trib_explain(error, "its control plane is out of memory");
+        return TRIB_ERR_MEMORY;
+    }
+    *master = (struct trib_master){
+        .next = masters->first, .session = session, .peer = *peer, .local = *local, .id = message->control.id};
+    memcpy(master->name, name, sizeof name);
+    masters->first = master;
+    return TRIB_OK;
+}
+
+void trib_masters_greet(struct trib_masters *masters, struct trib_master *master, const struct trib_message *message,
+                        uint64_t life, uint32_t room)
+{
+    const struct trib_server_config *config = masters->config;
+    struct trib_message hello = {.kind = TRIB_MESSAGE_HELLO,
+                                 .hello = {.nonce = message->control.nonce,
+                                           .life = life,
+                                           .room = room,
+                                           .weight = config->weight > 0 ? config->weight : 1,
+                                           .shards = (uint8_t)config->shards}};
+    for (uint32_t i = 0; i < config->shards; i++) {
+        hello.hello.at[i] = trib_server_shard(config, i);
+    }
+    master->room = room;
+    trib_output_say(masters->output, TRIB_LOG_INFO, "switch %s may have roots here, on %u shards", master->name,
+                    config->shards);
+    masters->output->send(masters->output->owner, master->session, &hello);
+}
+
+void trib_masters_tell_room(struct trib_masters *masters, struct trib_master *master, uint32_t room)
+{
+    const struct trib_message message = {.kind = TRIB_MESSAGE_ROOM, .room = {.room = room}};
+    uint32_t change = room > master->room ? room - master->room : master->room - room;
+    if (change > master->room / ROOM_CHANGE) {
+        master->room = room;
+        masters->output->send(masters->output->owner, master->session, &message);
+    }
+}
+
+static void shut(struct trib_masters *masters, struct trib_lending *lending)
+{
+    struct trib_lending **at = &masters->lendings;
+    while (*at != lending) {
+        TRIB_ASSERT(*at);
+        at = &(*at)->next;
+    }
+    *at = lending->next;
+    trib_output_say(masters->output, TRIB_LOG_INFO, "job %s of switch %s has ended its loan", lending->job,
+                    lending->master->name);
+    trib_root_deinit(&lending->root);
+    free(lending);
+}
+
+static struct trib_lending *find_of(const struct trib_masters *masters, const struct trib_master *master)
+{
+    struct trib_lending *lending = masters->lendings;
+    while (lending && lending->master != master) {
+        lending = lending->next;
+    }
+    return lending;
+}
+
+void trib_masters_remove(struct trib_masters *masters, struct trib_master *master)
+{
+    struct trib_lending *lending;
+    struct trib_master **at = &masters->first;
+    while ((lending = find_of(masters, master)) != NULL) { /* CONTROLLER A7 */
+        shut(masters, lending);
+    }
+    while (*at != master) {
+        TRIB_ASSERT(*at);
+        at = &(*at)->next;
+    }
+    *at = master->next;
+    free(master);
+}
+
+struct trib_lending *trib_masters_find(const struct trib_masters *masters, uint32_t communicator)
+{
+    struct trib_lending *lending = masters->lendings;
+    while (lending && lending->root.of.communicator != communicator) {
+        lending = lending->next;
+    }
+    return lending;
+}
+
+/* ---- what is asked ---- */
+
+/* The end of this incarnation here: the controller tells its ranks why. */
+static void refuse(struct trib_masters *masters, struct trib_master *master, const struct trib_message *message,
+                   const char *job, enum trib_status status, const char *text)
+{
+    struct trib_message answer = {.kind = TRIB_MESSAGE_ROOT_REFUSED, .root_refused = {.of = message->of}};
+    answer.root_refused.status = status;
+    trib_explain(answer.root_refused.text, "%s", text);
+    trib_output_say(masters->output, TRIB_LOG_WARN, "job %s of switch %s: %s", job, master->name, text);
+    masters->output->send(masters->output->owner, master->session, &answer);
+}
+
+static void give_up(struct trib_masters *masters, struct trib_lending *lending, const struct trib_message *message,
+                    enum trib_status status, const char *text)
+{
+    refuse(masters, lending->master, message, lending->job, status, text);
+    shut(masters, lending);
+}
+
+/* May this incarnation have its first root here? A controller that comes again, on whatever session, may have it anew:
+ * what it had before is over, though the end of that has not been heard yet. */
+static bool is_free(struct trib_masters *masters, const struct trib_message *message, char *error)
+{
+    struct trib_lending *former = trib_masters_find(masters, message->of.communicator);
+    if (!former) {
+        return true;
+    }
+    if (former->key != message->root_open.key) {
+        trib_explain(error, "communicator %08x is another job's here", message->of.communicator);
+        return false;
+    }
+    if (former->root.of.boot == message->of.boot) {
+        trib_explain(error,
+                     "communicator %08x has roots here already: this switch is named twice, by two addresses: name it "
+                     "once (--with)",
+                     message->of.communicator);
+        return false;
+    }
+    shut(masters, former);
+    return true;
+}
+
+/* Bytes that the members of this communicator may have on their way to one of its roots. Under caps the shards divide
+ * their room while jobs run. */
+static uint64_t flight_of(const struct trib_message *open)
+{
+    const struct trib_session_config *session = &open->root_open.session;
+    bool has_caps = trib_scheme_has_caps(trib_scheme_find(open->root_open.scheme));
+    uint64_t window = session->slots / TRIB_SLOTS_PER_WINDOW;
+    return has_caps ? 0 : session->ranks * window * (TRIB_HEADER_SIZE + session->payload);
+}
+
+/* The first ROOT_OPEN of an incarnation. NULL: it was refused. */
+static struct trib_lending *begin(struct trib_masters *masters, struct trib_master *master,
+                                  const struct trib_message *message)
+{
+    char error[TRIB_ERROR_TEXT_MAX];
+    if (!is_free(masters, message, error)) {
+        refuse(masters, master, message, message->root_open.job, TRIB_ERR_REFUSED, error);
+        return NULL;
+    }
+    struct trib_lending *lending = calloc(1, sizeof *lending);
+    if (!lending) {
+        refuse(masters, master, message, message->root_open.job, TRIB_ERR_MEMORY, "out of memory for a root");
+        return NULL;
+    }
+    lending->master = master;
+    lending->key = message->root_open.key;
+    memcpy(lending->job, message->root_open.job, sizeof lending->job);
+    trib_make_printable(lending->job, sizeof lending->job);
+    lending->flight_bytes = flight_of(message);
+    trib_root_init(&lending->root, masters->agent);
+    lending->root.opening.job = lending->job;
+    lending->root.opening.master = &master->peer;
+    lending->root.opening.master_name = master->name;
+    lending->next = masters->lendings;
+    masters->lendings = lending;
+    trib_output_say(masters->output, TRIB_LOG_INFO, "lends %u shards to job %s of switch %s", masters->config->shards,
+                    lending->job, master->name);
+    return lending;
+}
+
+/* Where there are several addresses here, answers leave from the one that the controller has named, whatever the routes
+ * choose: the ranks find the shards there. A loopback address is another one for ranks elsewhere. */
+static void choose_source(const struct trib_masters *masters, const struct trib_master *master,
+                          struct trib_address *from)
+{
+    const struct trib_address *local = &master->local;
+    if (trib_address_is_any(&masters->config->listen) && local->len > 0 &&
+        trib_address_is_loopback(local) == trib_address_is_loopback(from)) {
+        trib_address_set_source(from, local);
+    }
+}
+
+/* Can a child send from there? As of a JOIN, from the session of the controller. */
+static bool is_place(const struct trib_masters *masters, const struct trib_master *master,
+                     const struct trib_address *from, char *error)
+{
+    char at[64];
+    bool is_near = trib_address_is_loopback(&master->peer);
+    bool is_own = trib_server_is_own_place(masters->config, &master->local, from);
+    if (!is_own && !trib_address_is_link_local(from) && (is_near || !trib_address_is_loopback(from))) {
+        return true;
+    }
+    trib_address_format(from, at);
+    trib_explain(error, "no child of a job sends from %s, %s", at,
+                 is_own ? "which is this switch" : "which is another machine for each");
+    return false;
+}
+
+static void take_root_message(struct trib_masters *masters, struct trib_lending *lending,
+                              const struct trib_message *message)
+{
+    char error[TRIB_ERROR_TEXT_MAX];
+    struct trib_message asked = *message;
+    struct trib_message answer;
+    if (message->kind == TRIB_MESSAGE_ROOT_CHILD) {
+        if (!is_place(masters, lending->master, &message->root_child.from, error)) {
+            give_up(masters, lending, message, TRIB_ERR_REFUSED, error);
+            return;
+        }
+        choose_source(masters, lending->master, &asked.root_child.from);
+    }
+    enum trib_status status = trib_root_receive(&lending->root, &asked, &answer);
+    if (status != TRIB_OK) {
+        give_up(masters, lending, message, status, answer.fail.text);
+    } else if (answer.kind != TRIB_MESSAGE_NONE) {
+        masters->output->send(masters->output->owner, lending->master->session, &answer);
+    }
+}
+
+void trib_masters_receive(struct trib_masters *masters, struct trib_master *master, const struct trib_message *message)
+{
+    struct trib_lending *lending = trib_masters_find(masters, message->of.communicator);
+    bool is_here = lending && lending->master == master && trib_root_is_of(&lending->root, message);
+    if (!is_here && message->kind == TRIB_MESSAGE_ROOT_OPEN) {
+        lending = begin(masters, master, message);
+        is_here = lending != NULL;
+    }
+    if (!is_here) {
+        return; /* of an incarnation that is over */
+    }
+    if (message->kind == TRIB_MESSAGE_ROOT_SHUT) {
+        shut(masters, lending);
+    } else {
+        take_root_message(masters, lending, message);
+    }
+}
+
+void trib_masters_mismatch(struct trib_masters *masters, uint32_t communicator, uint64_t sequence,
+                           const uint32_t rank[2])
+{
+    struct trib_message dispute = {.kind = TRIB_MESSAGE_NONE};
+    struct trib_lending *lending = trib_masters_find(masters, communicator);
+    if (lending) {
+        trib_root_mismatch(&lending->root, sequence, rank, &dispute);
+    }
+    if (dispute.kind != TRIB_MESSAGE_NONE) {
+        masters->output->send(masters->output->owner, lending->master->session, &dispute);
+    }
+}

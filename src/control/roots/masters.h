@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* masters.h: controllers elsewhere that open slots at the agent of this process. Each has one session (CONTROL, HELLO),
+ * on which it opens, feeds and shuts the roots of many communicators, within the quotas that are here for all jobs. The
+ * end of that session shuts all that was opened on it (CONTROLLER A7). The controller of this process has jobs of its
+ * own beside that. Every message names the incarnation that it is about; one that is not here has no effect, as it may
+ * have crossed the end of that incarnation.
+ * No sockets, no clock, no threads. Read next: masters.c, root.h (one communicator), remote.h (the other side). */
+#ifndef TRIB_CONTROL_MASTERS_H
+#define TRIB_CONTROL_MASTERS_H
+
+#include "control/agents/output.h"
+#include "control/agents/root.h"
+#include "control/server.h"
+
+struct trib_master;
+
+/* A communicator of a controller elsewhere that has roots here. */
+struct trib_lending {
+    struct trib_lending *next;
+    struct trib_master *master;
+    struct trib_root root;
+    char job[TRIB_NAME_MAX + 1]; /* for people */
+    uint64_t key;                /* of ROOT_OPEN: whose it is, in this incarnation and the next */
+    uint64_t flight_bytes;       /* that may be on their way to one shard here */
+};
+
+struct trib_master {
+    struct trib_master *next;
+    struct trib_session *session; /* at which it answers */
+    struct trib_address peer;     /* of that session */
+    struct trib_address local;    /* where it came to; len 0: unknown */
+    char name[64];                /* "10.0.0.1:7470" */
+    uint64_t id;                  /* of its process */
+    uint32_t room;                /* that it was told last */
+};
+
+struct trib_masters {
+    struct trib_agent *agent;
+    const struct trib_server_config *config;
+    const struct trib_jobs_output *output;
+    struct trib_master *first;
+    struct trib_lending *lendings; /* of all of them */
+};
+
+/* All are borrowed, and outlive the object. */
+void trib_masters_init(struct trib_masters *masters, struct trib_agent *agent, const struct trib_server_config *config,
+                       const struct trib_jobs_output *output);
+/* CONTROL, in a session that has said nothing yet, from peer at local. OK: it is masters->first now. ERR_REFUSED: this
+ * controller may not open slots here; ERR_MEMORY; the cause is in error, TRIB_ERROR_TEXT_MAX bytes. */
+TRIB_MUST_USE enum trib_status trib_masters_add(struct trib_masters *masters, struct trib_session *session,
+                                                const struct trib_address *peer, const struct trib_address *local,
+                                                const struct trib_message *message, char *error);
+/* HELLO, the answer. room: bytes that one shard's socket has for it. */
+void trib_masters_greet(struct trib_masters *masters, struct trib_master *master, const struct trib_message *message,
+                        uint64_t life, uint32_t room);
+/* ROOM, if it is another by a quarter than the one told last. */
+void trib_masters_tell_room(struct trib_masters *masters, struct trib_master *master, uint32_t room);
+/* What comes after CONTROL, of a kind that is in turn. */
+void trib_masters_receive(struct trib_masters *masters, struct trib_master *master, const struct trib_message *message);
+/* The session has ended, or is to: shuts what is open for it, and frees it. */
+void trib_masters_remove(struct trib_masters *masters, struct trib_master *master);
+/* A slot saw two operations. Nothing, where no such communicator is here. */
+void trib_masters_mismatch(struct trib_masters *masters, uint32_t communicator, uint64_t sequence,
+                           const uint32_t rank[2]);
+/* NULL: no communicator of another controller. */
+struct trib_lending *trib_masters_find(const struct trib_masters *masters, uint32_t communicator);
+
+#endif

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* switches.c: see switches.h. Read next: start.c (who asks for its agents), placements.c (what they are asked). */
+#include "control/roots/switches.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "control/jobs/placements.h"
+#include "control/jobs/places.h"
+#include "control/roots/trees.h"
+#include "core/assert.h"
+#include "io/clock.h"
+#include "io/explain.h"
+
+#define AWAY_NS TRIB_SECOND_NS /* so long an agent that starts anew is waited for before the ranks are told */
+#define LOG_GAP_NS (10 * TRIB_SECOND_NS)
+
+static uint32_t number_of(const struct trib_jobs *jobs, const struct trib_remote *remote)
+{
+    return (uint32_t)(remote - jobs->remote);
+}
+
+/* ---- which jobs an agent matters to ---- */
+
+static bool has_all(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < jobs->config->lenders.count; i++) {
+        all = all && (!trib_trees_have(jobs, job, i + 1) || trib_remote_is_usable(&jobs->remote[i]));
+    }
+    return all;
+}
+
+/* It has chosen its switches, all its ranks are there, and some agent is not. */
+static bool waits(const struct trib_job *job)
+{
+    return job->state == TRIB_JOB_JOINING && !job->has_peers && job->has_trees && trib_job_is_complete(job);
+}
+
+static bool has_roots_at(struct trib_job *job, const struct trib_remote *remote)
+{
+    return job->is_open && trib_placement_of_remote(job, remote) != NULL;
+}
+
+/* Each job once for each event: one of them may end others. remote NULL: those that can start now. */
+static struct trib_job *next_job(struct trib_jobs *jobs, const struct trib_remote *remote)
+{
+    struct trib_job *job = jobs->first;
+    while (job) {
+        bool is_meant = remote ? has_roots_at(job, remote) ||
+                                     (waits(job) && trib_trees_have(jobs, job, number_of(jobs, remote) + 1))
+                               : waits(job) && has_all(jobs, job);
+        if (is_meant && job->heard != jobs->event) {
+            job->heard = jobs->event;
+            return job;
+        }
+        job = job->next;
+    }
+    return NULL;
+}
+
+static void start_all(struct trib_jobs *jobs, uint64_t now_ns)
+{
+    struct trib_job *job;
+    jobs->event++;
+    while ((job = next_job(jobs, NULL)) != NULL) {
+        trib_job_start(jobs, job, now_ns);
+    }
+}
+
+/* ---- an agent that is not there ---- */
+
+/* All ranks that are here come again: they know until when. A job that was never running is begun anew by that. */
+static void send_away(struct trib_jobs *jobs, struct trib_job *job, const char *cause)
+{
+    struct trib_message away = {.kind = TRIB_MESSAGE_AWAY};
+    trib_explain(away.note.text, "%s", cause);
+    job->unlent_ns = 0;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        struct trib_rank *rank = &job->ranks[i];
+        if (rank->session) {
+            jobs->output.send(jobs->output.owner, rank->session, &away);
+            trib_rank_let_go(jobs, rank);
+        }
+    }
+    if (trib_job_is_empty(job)) {
+        trib_job_free(jobs, job);
+    }
+}
+
+/* An agent does not answer a job that has all its ranks, or has gone again before the job started. */
+static void wait_on(struct trib_jobs *jobs, struct trib_job *job, struct trib_remote *remote, const char *cause,
+                    uint64_t now_ns)
+{
+    if (jobs->unlent_logged_ns == 0 || now_ns - jobs->unlent_logged_ns >= LOG_GAP_NS) {
+        jobs->unlent_logged_ns = now_ns;
+        trib_jobs_say(jobs, TRIB_LOG_WARN, "job %s: %s; trying again", job->name, cause);
+    }
+    job->unlent_ns = job->unlent_ns != 0 ? job->unlent_ns : now_ns;
+    if (now_ns - job->unlent_ns >= AWAY_NS) {
+        send_away(jobs, job, cause);
+    } else {
+        trib_remote_hurry(remote, now_ns);
+    }
+}
+
+/* A new job that can do without this agent begins without it. False: it cannot. */
+static bool does_without(struct trib_jobs *jobs, struct trib_job *job, const struct trib_remote *remote,
+                         const char *cause, uint64_t now_ns)
+{
+    if (!trib_trees_avoid(jobs, job, number_of(jobs, remote), now_ns)) {
+        return false;
+    }
+    trib_jobs_say(jobs, TRIB_LOG_WARN, "job %s: %s; it does without", job->name, cause);
+    trib_job_start(jobs, job, now_ns);
+    return true;
+}
+
+/* status: what jobs end with that wait for it; OK: they wait on. */
+static void lose(struct trib_jobs *jobs, struct trib_remote *remote, enum trib_status status, const char *text,
+                 uint64_t now_ns)
+{
+    struct trib_job *job;
+    if (trib_remote_is_usable(remote)) {
+        trib_jobs_say(jobs, TRIB_LOG_WARN, "%s", text);
+    }
+    trib_remote_end(remote, &jobs->remotes, status == TRIB_OK, now_ns);
+    jobs->event++;
+    while ((job = next_job(jobs, remote)) != NULL) {
+        if (job->is_open) {
+            trib_job_recall(jobs, job, text, now_ns);
+        } else if (!does_without(jobs, job, remote, text, now_ns)) {
+            if (status == TRIB_OK) {
+                wait_on(jobs, job, remote, text, now_ns);
+            } else {
+                trib_job_fail(jobs, job, status, text);
+            }
+        }
+    }
+    start_all(jobs, now_ns); /* those that are dealt anew with one that does without it */
+}
+
+void trib_switches_lost(struct trib_jobs *jobs, struct trib_remote *remote, const char *cause, bool is_foreign,
+                        uint64_t now_ns)
+{
+    char text[TRIB_ERROR_TEXT_MAX];
+    trib_explain(text, "%s, which this one has its jobs use as well (--with), %s: %.128s", remote->name,
+                 trib_remote_is_usable(remote) ? "is lost" : "cannot be reached", cause);
+    lose(jobs, remote, is_foreign ? TRIB_ERR_UNREACHABLE : TRIB_OK, text, now_ns);
+}
+
+/* It takes no part in jobs here, in its words. One that shuts down is lost, and may be started anew. */
+static void take_refusal(struct trib_jobs *jobs, struct trib_remote *remote, int32_t status, const char *said,
+                         uint64_t now_ns)
+{
+    char text[TRIB_ERROR_TEXT_MAX];
+    bool is_known = status < 0 && status >= TRIB_ERR_CHECK;
+    if (status == TRIB_ERR_SWITCH) {
+        trib_switches_lost(jobs, remote, said, false, now_ns);
+        return;
+    }
+    trib_explain(text, "%s, which this one has its jobs use as well (--with): %.300s", remote->name, said);
+    lose(jobs, remote, is_known ? (enum trib_status)status : TRIB_ERR_REFUSED, text, now_ns);
+}
+
+/* ---- what agents say ---- */
+
+void trib_switches_connected(struct trib_jobs *jobs, struct trib_remote *remote)
+{
+    trib_remote_connected(remote, &jobs->remotes, trib_address_port(&jobs->config->listen), jobs->life,
+                          jobs->output.draw(jobs->output.owner));
+}
+
+/* One switch by two addresses would be two agents. NULL: it is none of the others. */
+static const char *is_twice(const struct trib_jobs *jobs, const struct trib_remote *remote)
+{
+    const char *other = remote->life == jobs->life ? "this switch itself" : NULL;
+    for (uint32_t i = 0; i < jobs->config->lenders.count; i++) {
+        const struct trib_remote *at = &jobs->remote[i];
+        if (at != remote && trib_remote_is_usable(at) && at->life == remote->life) {
+            other = at->name;
+        }
+    }
+    return other;
+}
+
+static void take_hello(struct trib_jobs *jobs, struct trib_remote *remote, uint64_t now_ns)
+{
+    char text[TRIB_ERROR_TEXT_MAX];
+    const char *other = is_twice(jobs, remote);
+    if (other) {
+        trib_explain(text, "it is %s: name each switch once", other);
+        take_refusal(jobs, remote, TRIB_ERR_REFUSED, text, now_ns);
+        return;
+    }
+    trib_jobs_say(jobs, TRIB_LOG_INFO, "%s takes part in jobs here, with %u shards", remote->name, remote->shards);
+    start_all(jobs, now_ns);
+}
+
+/* Of an incarnation that has roots there. Others are over: what the agent says of them has crossed that. */
+static void take_of_opening(struct trib_jobs *jobs, struct trib_remote *remote, const struct trib_message *message,
+                            uint64_t now_ns)
+{
+    struct trib_job *job = trib_jobs_find_communicator(jobs, message->of.communicator);
+    char text[TRIB_ERROR_TEXT_MAX];
+    if (!job || job->grant.boot != message->of.boot || !has_roots_at(job, remote)) {
+        return;
+    }
+    if (message->kind == TRIB_MESSAGE_ROOT_REFUSED) {
+        int32_t status = message->root_refused.status;
+        bool is_known = status < 0 && status >= TRIB_ERR_CHECK;
+        trib_explain(text, "%s, which this one has its jobs use as well (--with): %.300s", remote->name,
+                     message->root_refused.text);
+        (void)trib_trees_avoid(jobs, job, number_of(jobs, remote), now_ns); /* later jobs do without it */
+        trib_job_fail(jobs, job, is_known ? (enum trib_status)status : TRIB_ERR_REFUSED, text);
+        return;
+    }
+    if (message->kind == TRIB_MESSAGE_ROOT_READY) {
+        remote->refused_ns = 0;
+    }
+    if (!trib_placement_answer(jobs, job, trib_placement_of_remote(job, remote), message, now_ns)) {
+        trib_explain(text, "%s, which this one has its jobs use as well (--with), sent a message %s that has no place",
+                     remote->name, trib_message_name(message->kind));
+        trib_job_fail(jobs, job, TRIB_ERR_REFUSED, text);
+    }
+}
+
+static enum trib_stage stage_of(const struct trib_remote *remote)
+{
+    return trib_remote_is_usable(remote) ? TRIB_STAGE_RUNNING : TRIB_STAGE_JOINING;
+}
+
+void trib_switches_answer(struct trib_jobs *jobs, struct trib_remote *remote, const struct trib_message *message,
+                          uint64_t now_ns)
+{
+    char cause[128];
+    bool is_right = trib_message_is_in_turn(message->kind, TRIB_SENDER_AGENT, stage_of(remote));
+    switch (is_right ? (int)message->kind : TRIB_MESSAGE_NONE) {
+    case TRIB_MESSAGE_HELLO:
+    case TRIB_MESSAGE_ROOM:
+        is_right = trib_remote_receive(remote, message);
+        if (is_right && message->kind == TRIB_MESSAGE_HELLO) {
+            take_hello(jobs, remote, now_ns);
+        }
+        break;
+    case TRIB_MESSAGE_AWAY: /* it has no room for a session */
+        trib_switches_lost(jobs, remote, message->note.text, false, now_ns);
+        return;
+    case TRIB_MESSAGE_FAIL:
+        take_refusal(jobs, remote, message->fail.status, message->fail.text, now_ns);
+        return;
+    case TRIB_MESSAGE_NONE:
+        break;
+    default:
+        take_of_opening(jobs, remote, message, now_ns);
+        return;
+    }
+    if (!is_right) {
+        (void)snprintf(cause, sizeof cause,
+                       "unexpected message %s: not a Tributary switch that lends, or one of another version",
+                       trib_message_name(message->kind));
+        trib_switches_lost(jobs, remote, cause, true, now_ns);
+    }
+}
+
+/* ---- time ---- */
+
+void trib_switches_end(struct trib_jobs *jobs)
+{
+    for (uint32_t i = 0; i < jobs->config->lenders.count; i++) {
+        trib_remote_end(&jobs->remote[i], &jobs->remotes, false, 0);
+        jobs->remote[i].dial_ns = TRIB_NEVER;
+    }
+}
+
+uint64_t trib_switches_next_timeout(const struct trib_jobs *jobs)
+{
+    uint64_t when = TRIB_NEVER;
+    for (uint32_t i = 0; i < jobs->config->lenders.count; i++) {
+        when = trib_time_earlier(when, trib_remote_timeout(&jobs->remote[i]));
+    }
+    return when;
+}
+
+void trib_switches_on_timeout(struct trib_jobs *jobs, uint64_t now_ns)
+{
+    for (uint32_t i = 0; i < jobs->config->lenders.count; i++) {
+        struct trib_remote *remote = &jobs->remote[i];
+        if (now_ns >= trib_remote_timeout(remote) && !trib_remote_on_timeout(remote, &jobs->remotes, now_ns)) {
+            trib_switches_lost(jobs, remote, "no answer", false, now_ns);
+        }
+    }
+}
+
+/* ---- roots ---- */
+
+/* Those that the job is dealt over are chosen, and usable. */
+static bool choose(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
+{
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    bool was_chosen = job->has_trees;
+    enum trib_status status = trib_trees_choose(jobs, job, now_ns, error);
+    if (status != TRIB_OK) {
+        trib_job_fail(jobs, job, status, error);
+        return false;
+    }
+    if (!was_chosen) {
+        job->waits_ns = now_ns; /* all its ranks are there */
+    }
+    for (uint32_t i = 0; i < jobs->config->lenders.count; i++) {
+        if (trib_trees_have(jobs, job, i + 1)) {
+            trib_remote_hurry(&jobs->remote[i], now_ns);
+        }
+    }
+    return has_all(jobs, job);
+}
+
+/* Of each switch as many shards as the one with the fewest has, so that each carries what its weight says. Root t is at
+ * switch t mod n, as a rank's t-th packets leave by its card t mod n: with a card for each switch, each has a way of
+ * its own. */
+static enum trib_status deal(struct trib_jobs *jobs, struct trib_job *job, char *error)
+{
+    uint32_t switches = trib_trees_count(jobs, job);
+    uint32_t each = TRIB_ROOTS_MAX / switches;
+    TRIB_ASSERT(has_all(jobs, job));
+    for (uint32_t k = 0; k < switches; k++) {
+        uint32_t which = trib_trees_at(job, k);
+        each = trib_least(each, which > 0 ? jobs->remote[which - 1].shards : jobs->config->shards);
+    }
+    uint32_t roots = each * switches;
+    if (job->is_return && job->grant.roots > roots) {
+        trib_explain(error, "job %s was dealt over %u shards, and this switch and its lenders came back with %u",
+                     job->name, job->grant.roots, roots);
+        return TRIB_ERR_REFUSED;
+    }
+    for (uint32_t t = 0; t < roots; t++) {
+        uint32_t which = trib_trees_at(job, t % switches);
+        struct trib_remote *remote = which > 0 ? &jobs->remote[which - 1] : NULL;
+        const struct trib_placement where = {.carrier = remote ? TRIB_CARRIER_REMOTE : TRIB_CARRIER_CALL,
+                                             .remote = remote};
+        trib_placements_add(job, t, &where, t / switches);
+        if (!job->is_return) {
+            uint8_t own = jobs->config->weight > 0 ? jobs->config->weight : 1;
+            job->grant.weight[t] = remote ? remote->weight : own;
+        }
+    }
+    job->grant.roots = job->is_return ? job->grant.roots : roots;
+    job->ways = switches;
+    job->unlent_ns = 0;
+    return TRIB_OK;
+}
+
+/* Relays on the way may carry fewer roots than were dealt: the log has which switches a new job is left with. */
+static void say_dealt(struct trib_jobs *jobs, struct trib_job *job)
+{
+    if (!job->is_return && job->grant.switches[0] != 0) {
+        char list[256];
+        trib_jobs_say(jobs, TRIB_LOG_INFO, "job %s: trees through %s, of %u switches", job->name,
+                      trib_trees_list(jobs, job, list, sizeof list), jobs->config->lenders.count + 1);
+    }
+}
+
+static bool explain_late(const struct trib_jobs *jobs, const struct trib_job *job, char *text)
+{
+    for (uint32_t i = 0; i < jobs->config->lenders.count; i++) {
+        const struct trib_remote *remote = &jobs->remote[i];
+        if (trib_trees_have(jobs, job, i + 1) && !trib_remote_is_usable(remote)) {
+            trib_explain(text, "%s to lend its shards to job %s", remote->name, job->name);
+            return true;
+        }
+    }
+    return false;
+}
+
+const struct trib_dealer trib_dealer_switches = {
+    .sockets = "one of its switches",
+    .owner = "the switch",
+    .way = "a shard of this switch, or of one that lends to it",
+    .choose = choose,
+    .deal = deal,
+    .explain_late = explain_late,
+    .say_dealt = say_dealt,
+};

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* switches.h: several switches used at once. The controller of one of them, which the ranks join, has others take part
+ * in its jobs: the agents elsewhere that its operator has named (--with). The roots of a job are dealt over the shards
+ * of all of them in turn (struct trib_dealer, places.h).
+ *
+ * A job whose ranks are all there starts when all of its agents are usable (agents/remote.h). One that is away is dialled
+ * for a moment; then the ranks are told, and come again (AWAY): they have the deadlines. One that is lost has lost its
+ * slots, as this switch would by a restart: each incarnation that has roots there ends (trib_job_recall), and all ranks
+ * return. What an agent refuses ends the job with its words, but for a new one that may have others (trees.h). No
+ * sockets, no clock, no threads, as in jobs.h. Read next: switches.c, agents/remote.h. */
+#ifndef TRIB_CONTROL_SWITCHES_H
+#define TRIB_CONTROL_SWITCHES_H
+
+#include "control/jobs/jobs.h"
+
+/* Of jobs->remote. The connection stands. */
+void trib_switches_connected(struct trib_jobs *jobs, struct trib_remote *remote);
+/* Jobs may be gone afterwards. */
+void trib_switches_answer(struct trib_jobs *jobs, struct trib_remote *remote, const struct trib_message *message,
+                          uint64_t now_ns);
+/* It never stood, or has ended. is_foreign: who answers there is no switch. Jobs may be gone afterwards. */
+void trib_switches_lost(struct trib_jobs *jobs, struct trib_remote *remote, const char *cause, bool is_foreign,
+                        uint64_t now_ns);
+/* Ends all sessions with them. */
+void trib_switches_end(struct trib_jobs *jobs);
+uint64_t trib_switches_next_timeout(const struct trib_jobs *jobs);
+void trib_switches_on_timeout(struct trib_jobs *jobs, uint64_t now_ns);
+
+#endif
