@@ -37,11 +37,11 @@ INNER = {
         "agents": {"words", "agents"},
     },
     "sim": {
-        "network": {"network", "file.h"},
-        "traffic": {"network", "traffic", "file.h"},
+        "network": {"network"},
+        "traffic": {"network", "traffic"},
         "jobs": {"network", "traffic", "jobs"},
         "results": {"network", "traffic", "jobs", "run.h", "results"},
-        "scenario": {"network", "traffic", "jobs", "run.h", "results", "scenario", "file.h"},
+        "scenario": {"network", "traffic", "jobs", "run.h", "results", "scenario"},
     },
 }
 PURE = ("core", "schemes")

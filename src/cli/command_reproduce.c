@@ -14,9 +14,9 @@
 #include "cli/options.h"
 #include "cli/sim_sweep.h"
 #include "io/clock.h"
+#include "io/file.h"
 #include "io/nearest.h"
 #include "reproduce/write.h"
-#include "sim/file.h"
 
 #define EXIT_INTERRUPTED 130
 #define PATH_MAX_LEN 4096
@@ -275,7 +275,7 @@ static int run_all(const struct reproduce_experiment **chosen, uint32_t count, c
     if (runs == NULL) {
         return complain("out of memory");
     }
-    if (options->out != NULL && !sim_file_make_folder(options->out, error)) {
+    if (options->out != NULL && !trib_file_make_folder(options->out, error)) {
         free(runs);
         return complain("%s", error);
     }

@@ -15,8 +15,8 @@
 #include "cli/sim_progress.h"
 #include "cli/sim_sweep.h"
 #include "io/clock.h"
+#include "io/file.h"
 #include "io/units.h"
-#include "sim/file.h"
 #include "sim/results/ideal.h"
 #include "sim/scenario/scenario.h"
 
@@ -281,8 +281,8 @@ static int run_scenario(const char *path, const struct sim_overrides *overrides,
         return complain("out of memory");
     }
     e->story.version = TRIB_VERSION;
-    if ((options->out != NULL && !sim_file_make_folder(options->out, error)) ||
-        (options->html != NULL && !sim_file_may_write(options->html, error))) {
+    if ((options->out != NULL && !trib_file_make_folder(options->out, error)) ||
+        (options->html != NULL && !trib_file_may_write(options->html, error))) {
         complain("%s", error);
     } else if (!sim_scenario_read(&e->scenario, path, overrides, error)) {
         complain("%s", error);

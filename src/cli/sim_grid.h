@@ -4,8 +4,8 @@
 #ifndef TRIB_CLI_SIM_GRID_H
 #define TRIB_CLI_SIM_GRID_H
 
+#include "io/toml.h"
 #include "sim/scenario/scenario.h"
-#include "sim/scenario/toml.h"
 
 #define SIM_VARY_MAX 16U
 #define SIM_VALUES_MAX 256U
@@ -19,7 +19,7 @@ struct sim_vary {
 };
 
 struct sim_grid {
-    struct sim_toml toml;
+    struct trib_toml toml;
     char scenario[SIM_PATH_LEN];
     struct sim_vary vary[SIM_VARY_MAX];
     uint32_t vary_count;

@@ -18,8 +18,8 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/sim_grid.h"
+#include "io/file.h"
 #include "io/units.h"
-#include "sim/file.h"
 
 #define CELLS_MAX UINT64_C(100000)
 
@@ -40,11 +40,11 @@ static void on_interrupt(int signal)
 
 /* ---- the grid ---- */
 
-static const struct sim_toml_value *find(const struct sim_grid *g, uint32_t table, const char *key)
+static const struct trib_toml_value *find(const struct sim_grid *g, uint32_t table, const char *key)
 {
     for (uint32_t i = 0; i < g->toml.value_count; i++) {
-        const struct sim_toml_value *value = &g->toml.values[i];
-        if (value->table == table && strcmp(value->key, key) == 0 && value->kind == SIM_TOML_STRING) {
+        const struct trib_toml_value *value = &g->toml.values[i];
+        if (value->table == table && strcmp(value->key, key) == 0 && value->kind == TRIB_TOML_STRING) {
             return value;
         }
     }
@@ -76,9 +76,9 @@ static bool split(struct sim_vary *v, const char *text)
 
 static bool take_vary(struct sim_grid *g, const char *path, uint32_t table)
 {
-    const struct sim_toml_value *key = find(g, table, "key");
-    const struct sim_toml_value *values = find(g, table, "values");
-    struct sim_place place = g->toml.tables[table].place;
+    const struct trib_toml_value *key = find(g, table, "key");
+    const struct trib_toml_value *values = find(g, table, "values");
+    struct trib_file_place place = g->toml.tables[table].place;
     struct sim_vary *v = &g->vary[g->vary_count];
 
     if (strcmp(g->toml.tables[table].name, "vary") != 0 || key == NULL || values == NULL ||
@@ -110,7 +110,7 @@ static bool take_vary(struct sim_grid *g, const char *path, uint32_t table)
 
 static bool take_grid(struct sim_grid *g, const char *path)
 {
-    const struct sim_toml_value *scenario = find(g, 0, "scenario");
+    const struct trib_toml_value *scenario = find(g, 0, "scenario");
     const char *slash = strrchr(path, '/');
 
     if (scenario == NULL) {
@@ -135,8 +135,8 @@ static bool read_grid(struct sim_grid *g, const char *path)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
     size_t len = 0;
-    char *text = sim_file_read(path, &len, error);
-    bool is_good = text != NULL && sim_toml_read(&g->toml, text, len, error);
+    char *text = trib_file_read(path, &len, error);
+    bool is_good = text != NULL && trib_toml_read(&g->toml, text, len, error);
 
     if (text == NULL) {
         complain("%s", error);
@@ -152,7 +152,7 @@ static void free_grid(struct sim_grid *g)
     for (uint32_t i = 0; i < g->vary_count; i++) {
         free(g->vary[i].texts);
     }
-    sim_toml_free(&g->toml);
+    trib_toml_free(&g->toml);
 }
 
 void sim_grid_choose(const struct sim_grid *g, uint64_t cell, struct sim_override list[SIM_VARY_MAX])
@@ -211,7 +211,7 @@ static bool write_index(const struct sim_grid *g, const char *folder)
     (void)fprintf(text, "\n");
     (void)fclose(text);
     (void)snprintf(path, sizeof path, "%s/cells.csv", folder);
-    char *old = sim_file_read(path, &old_len, error);
+    char *old = trib_file_read(path, &old_len, error);
     bool is_good = old == NULL || (old_len == len && memcmp(old, made, len) == 0);
     if (!is_good) {
         complain("%s holds the results of another grid", folder);
@@ -391,7 +391,7 @@ int sim_sweep(const struct sim_sweep *sweep)
         complain("--shard: \"%s\" is no part; write 0/4 for the first of four", sweep->shard);
         return EXIT_USAGE;
     }
-    if (!sim_file_make_folder(sweep->out, error)) {
+    if (!trib_file_make_folder(sweep->out, error)) {
         return complain("%s", error);
     }
     struct sim_grid *g = calloc(1, sizeof *g);

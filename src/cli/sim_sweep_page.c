@@ -15,8 +15,8 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/sim_grid.h"
+#include "io/file.h"
 #include "io/units.h"
-#include "sim/file.h"
 #include "sim/results/plot.h"
 #include "sim/results/results.h"
 
@@ -111,7 +111,7 @@ static bool read_cells(struct table *t, const char *folder)
         char error[TRIB_ERROR_TEXT_MAX] = "";
         size_t len = 0;
         (void)snprintf(path, sizeof path, "%s/%04" PRIu64 "/figures.csv", folder, cell);
-        char *text = sim_file_read(path, &len, error);
+        char *text = trib_file_read(path, &len, error);
         if (text == NULL) {
             complain("%s", error);
             return false;
@@ -356,7 +356,7 @@ static void write_csv(FILE *out, const struct table *t)
 
     (void)fprintf(out, "## tributary %s, all runs of a sweep\n", TRIB_VERSION);
     if (grid != NULL) {
-        sim_toml_write(grid, &t->grid->toml);
+        trib_toml_write(grid, &t->grid->toml);
         (void)fclose(grid);
         sim_results_comment(out, text);
         free(text);

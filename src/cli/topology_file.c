@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* topology_file.c: see topology_file.h. Ends of links are found by their texts in the order in which they come, and
- * numbered when all are known. Read next: sim/scenario/toml.h (which reads the file). */
+ * numbered when all are known. Read next: io/toml.h (which reads the file). */
 #include "cli/topology_file.h"
 
 #include <inttypes.h>
@@ -10,8 +10,8 @@
 #include "control/roots/choose.h"
 #include "io/explain.h"
 #include "io/nearest.h"
+#include "io/toml.h"
 #include "io/units.h"
-#include "sim/scenario/toml.h"
 
 #define BOX_NAME_MAX 63
 
@@ -28,16 +28,16 @@ struct draft {
     const struct topology_names *names;
     const char *path;
     char *error;
-    struct sim_toml toml;
-    struct end (*ends)[2];   /* of each link */
-    struct sim_place *place; /* where it is named */
+    struct trib_toml toml;
+    struct end (*ends)[2];         /* of each link */
+    struct trib_file_place *place; /* where it is named */
     char (*boxes)[BOX_NAME_MAX + 1];
     uint32_t links, subnets, box_count;
 };
 
-#define REFUSE(d, at, ...) sim_file_refuse((d)->error, (d)->path, at, __VA_ARGS__)
+#define REFUSE(d, at, ...) trib_file_refuse((d)->error, (d)->path, at, __VA_ARGS__)
 
-static const struct sim_place whole_file = {1, 1};
+static const struct trib_file_place whole_file = {1, 1};
 
 /* ---- ends ---- */
 
@@ -101,7 +101,7 @@ static uint32_t find_box(struct draft *d, const char *name)
     return i;
 }
 
-static bool read_end(struct draft *d, const struct sim_toml_value *value, const char *text, struct end *end)
+static bool read_end(struct draft *d, const struct trib_toml_value *value, const char *text, struct end *end)
 {
     struct trib_address address;
     struct trib_subnet subnet;
@@ -138,7 +138,7 @@ static bool is_same_link(const struct end *a, const struct end *b)
            (is_same_end(&a[0], &b[1]) && is_same_end(&a[1], &b[0]));
 }
 
-static bool read_between(struct draft *d, const struct sim_toml_value *value)
+static bool read_between(struct draft *d, const struct trib_toml_value *value)
 {
     struct end *ends = d->ends[d->links];
     const char *at = value->text;
@@ -173,11 +173,11 @@ static bool read_between(struct draft *d, const struct sim_toml_value *value)
     return true;
 }
 
-static bool read_rate(struct draft *d, const struct sim_toml_value *value)
+static bool read_rate(struct draft *d, const struct trib_toml_value *value)
 {
     char cause[TRIB_ERROR_TEXT_MAX] = "";
     uint64_t *rate = &d->file->links[d->links].rate_bps;
-    if (value->kind != SIM_TOML_STRING || trib_parse_rate(value->text, rate, cause) != TRIB_OK) {
+    if (value->kind != TRIB_TOML_STRING || trib_parse_rate(value->text, rate, cause) != TRIB_OK) {
         return REFUSE(d, value->place, "%s", cause[0] != '\0' ? cause : "a rate stands in quotes: \"100Gbps\"");
     }
     if (*rate < TRIB_LINK_RATE_MIN) {
@@ -186,11 +186,11 @@ static bool read_rate(struct draft *d, const struct sim_toml_value *value)
     return true;
 }
 
-static bool read_value(struct draft *d, const struct sim_toml_value *value)
+static bool read_value(struct draft *d, const struct trib_toml_value *value)
 {
     struct trib_nearest nearest = {.word = value->key, .len = strlen(value->key)};
     if (strcmp(value->key, "between") == 0) {
-        return value->kind == SIM_TOML_STRING
+        return value->kind == TRIB_TOML_STRING
                    ? read_between(d, value)
                    : REFUSE(d, value->place, "two names in quotes should stand here: \"10.0.1.0/24 leaf1\"");
     }
@@ -206,13 +206,13 @@ static bool read_value(struct draft *d, const struct sim_toml_value *value)
 
 static bool read_table(struct draft *d, uint32_t index)
 {
-    const struct sim_toml_table *table = &d->toml.tables[index];
+    const struct trib_toml_table *table = &d->toml.tables[index];
     uint32_t values = 0;
     if (index > 0 && (strcmp(table->name, "link") != 0 || !table->is_array)) {
         return REFUSE(d, table->place, "unknown table [%s]; there are tables [[link]]", table->name);
     }
     for (uint32_t i = 0; i < d->toml.value_count; i++) {
-        const struct sim_toml_value *value = &d->toml.values[i];
+        const struct trib_toml_value *value = &d->toml.values[i];
         if (value->table != index) {
             continue;
         }
@@ -254,7 +254,7 @@ static void number_places(struct draft *d)
                                                .links = d->file->links};
 }
 
-static const struct sim_place *find_mention(const struct draft *d, uint32_t place)
+static const struct trib_file_place *find_mention(const struct draft *d, uint32_t place)
 {
     for (uint32_t i = 0; i < d->links; i++) {
         if (d->file->links[i].end[0] == place || d->file->links[i].end[1] == place) {
@@ -268,7 +268,7 @@ static bool check_switch(struct draft *d, const struct trib_choose *ways, uint32
 {
     const struct trib_topology *t = &d->file->topology;
     const struct trib_switchd_config *config = d->names->config;
-    const struct sim_place *place = find_mention(d, which);
+    const struct trib_file_place *place = find_mention(d, which);
     bool reached = false;
     char name[64];
     trib_address_format(which == 0 ? &config->listen : &config->lenders.at[which - 1], name);
@@ -356,13 +356,13 @@ bool topology_file_read(struct topology_file *file, const char *path, const stru
     char cause[TRIB_ERROR_TEXT_MAX] = "";
     size_t len = 0;
     *file = (struct topology_file){.subnets = NULL};
-    char *text = sim_file_read(path, &len, error);
+    char *text = trib_file_read(path, &len, error);
     if (text == NULL) {
         return false;
     }
-    bool is_good = sim_toml_read(&draft.toml, text, len, cause);
+    bool is_good = trib_toml_read(&draft.toml, text, len, cause);
     is_good = is_good ? read_draft(&draft) : REFUSE(&draft, draft.toml.place, "%s", cause);
-    sim_toml_free(&draft.toml);
+    trib_toml_free(&draft.toml);
     free(text);
     if (!is_good) {
         topology_file_free(file);

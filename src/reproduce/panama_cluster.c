@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "io/explain.h"
+#include "io/file.h"
 #include "reproduce/panama.h"
 #include "reproduce/simulate.h"
-#include "sim/file.h"
 
 #define WAYS_MAX 12U
 
@@ -221,7 +221,7 @@ static bool write_same(struct reproduce_run *run, const char *folder, const char
     size_t len = 0;
 
     (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    char *old = sim_file_read(path, &len, run->error);
+    char *old = trib_file_read(path, &len, run->error);
     bool is_same = old != NULL && strcmp(old, text) == 0;
     free(old);
     if (is_same) {
@@ -264,7 +264,7 @@ static bool write_way(struct reproduce_run *run, const struct figure *f, const s
         return false;
     }
     (void)cluster_scenario(f->cluster, &f->jobs, way, text);
-    return sim_file_make_folder(path, run->error) && write_same(run, path, "scenario.toml", text) &&
+    return trib_file_make_folder(path, run->error) && write_same(run, path, "scenario.toml", text) &&
            write_same(run, path, "grid.toml", grid);
 }
 
@@ -281,7 +281,7 @@ static bool write_sweep(struct reproduce_run *run, const char *folder)
     static struct figure f;
 
     f = at_full_size();
-    bool is_good = sim_file_make_folder(folder, run->error);
+    bool is_good = trib_file_make_folder(folder, run->error);
     for (uint32_t way = 0; is_good && cluster_way_at(way) != NULL; way++) {
         is_good = write_way(run, &f, cluster_way_at(way), folder);
     }

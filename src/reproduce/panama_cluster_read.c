@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "io/explain.h"
+#include "io/file.h"
 #include "reproduce/panama_cluster.h"
-#include "sim/file.h"
 #include "sim/results/results.h"
 
 #define PATH_LEN 4096
@@ -221,7 +221,7 @@ static bool count_flows(const char *folder, uint64_t *count, char *error)
     size_t len = 0;
 
     (void)snprintf(path, sizeof path, "%s/results.json", folder);
-    char *text = sim_file_read(path, &len, error);
+    char *text = trib_file_read(path, &len, error);
     if (text == NULL) {
         return false;
     }

@@ -14,8 +14,8 @@
 #include <cmocka.h>
 #include <tributary/comm.h>
 
+#include "io/toml.h"
 #include "sim/scenario/scenario.h"
-#include "sim/scenario/toml.h"
 
 #define STAR "[topology]\nkind = \"star\"\nhosts = 4\nrate = \"10Gbps\"\ndelay = \"1us\"\n"
 #define CLOS "[topology]\nkind = \"clos\"\npods = 2\nedges = 4\nhosts = 6\nrate = \"10Gbps\"\ndelay = \"1us\"\n"
@@ -37,19 +37,19 @@ static void toml__reads_what_it_says(void **state)
                                "f = 1";
     static const struct {
         const char *key, *text;
-        enum sim_toml_kind kind;
+        enum trib_toml_kind kind;
         uint32_t table, line;
     } expected[] = {
-        {"a", "1000", SIM_TOML_INTEGER, 0, 2},      {"b", "x \"y\" \\ \n", SIM_TOML_STRING, 0, 3},
-        {"c", "as \\it is", SIM_TOML_STRING, 0, 4}, {"d", "-1.5e3", SIM_TOML_FLOAT, 1, 7},
-        {"e", "true", SIM_TOML_BOOLEAN, 1, 8},      {"f", "0", SIM_TOML_INTEGER, 2, 10},
-        {"f", "1", SIM_TOML_INTEGER, 3, 12},
+        {"a", "1000", TRIB_TOML_INTEGER, 0, 2},      {"b", "x \"y\" \\ \n", TRIB_TOML_STRING, 0, 3},
+        {"c", "as \\it is", TRIB_TOML_STRING, 0, 4}, {"d", "-1.5e3", TRIB_TOML_FLOAT, 1, 7},
+        {"e", "true", TRIB_TOML_BOOLEAN, 1, 8},      {"f", "0", TRIB_TOML_INTEGER, 2, 10},
+        {"f", "1", TRIB_TOML_INTEGER, 3, 12},
     };
     char error[TRIB_ERROR_TEXT_MAX] = "";
-    struct sim_toml toml;
+    struct trib_toml toml;
 
     (void)state;
-    assert_true(sim_toml_read(&toml, text, sizeof text - 1, error));
+    assert_true(trib_toml_read(&toml, text, sizeof text - 1, error));
     assert_int_equal(toml.table_count, 4);
     assert_int_equal(toml.value_count, sizeof expected / sizeof expected[0]);
     for (uint32_t i = 0; i < toml.value_count; i++) {
@@ -61,7 +61,7 @@ static void toml__reads_what_it_says(void **state)
     }
     assert_string_equal(toml.tables[1].name, "t");
     assert_true(toml.tables[2].is_array && !toml.tables[1].is_array);
-    sim_toml_free(&toml);
+    trib_toml_free(&toml);
 }
 
 static void toml__refuses_with_its_place(void **state)
@@ -93,12 +93,12 @@ static void toml__refuses_with_its_place(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char error[TRIB_ERROR_TEXT_MAX] = "";
-        struct sim_toml toml;
-        assert_false(sim_toml_read(&toml, cases[i].text, strlen(cases[i].text), error));
+        struct trib_toml toml;
+        assert_false(trib_toml_read(&toml, cases[i].text, strlen(cases[i].text), error));
         assert_string_equal(error, cases[i].error);
         assert_int_equal(toml.place.line, cases[i].line);
         assert_int_equal(toml.place.column, cases[i].column);
-        sim_toml_free(&toml);
+        trib_toml_free(&toml);
     }
 }
 
@@ -113,13 +113,13 @@ static void toml__takes_any_bytes(void **state)
         char error[TRIB_ERROR_TEXT_MAX] = "";
         size_t len = trib_prng_below(&prng, 40);
         char *text = malloc(len + 1);
-        struct sim_toml toml;
+        struct trib_toml toml;
         for (size_t j = 0; j < len; j++) {
             text[j] = letters[trib_prng_below(&prng, sizeof letters)];
         }
-        bool is_good = sim_toml_read(&toml, text, len, error);
+        bool is_good = trib_toml_read(&toml, text, len, error);
         assert_true(is_good == (error[0] == '\0'));
-        sim_toml_free(&toml);
+        trib_toml_free(&toml);
         free(text);
     }
 }

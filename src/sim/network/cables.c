@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cables.c: see cables.h. First the lines, then what they must be together. Read next: topology.c. */
 #include "sim/network/cables.h"
-#include "sim/file.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/file.h"
 #include "io/units.h"
 #include "sim/network/network.h"
 
@@ -33,26 +33,26 @@ struct reader {
     uint32_t wire_count;
 };
 
-__attribute__((format(printf, 3, 4))) static bool refuse(const struct reader *r, struct sim_place place,
+__attribute__((format(printf, 3, 4))) static bool refuse(const struct reader *r, struct trib_file_place place,
                                                          const char *format, ...)
 {
     va_list arguments;
 
     va_start(arguments, format);
-    (void)sim_file_refuse_list(r->error, r->path, place, format, arguments);
+    (void)trib_file_refuse_list(r->error, r->path, place, format, arguments);
     va_end(arguments);
     return false;
 }
 
 /* Of the last word that was looked for. */
-static struct sim_place here(const struct reader *r)
+static struct trib_file_place here(const struct reader *r)
 {
-    return (struct sim_place){r->line, r->column};
+    return (struct trib_file_place){r->line, r->column};
 }
 
-static struct sim_place line_at(uint32_t line)
+static struct trib_file_place line_at(uint32_t line)
 {
-    return (struct sim_place){line, 1};
+    return (struct trib_file_place){line, 1};
 }
 
 /* ---- lines ---- */
@@ -384,7 +384,7 @@ static bool check_ways(struct reader *r)
 bool sim_cables_read(struct sim_cables *c, const char *path, char *error)
 {
     size_t len = 0;
-    char *text = sim_file_read(path, &len, error);
+    char *text = trib_file_read(path, &len, error);
     struct reader r = {.c = c, .path = path, .error = error, .at = text};
 
     *c = (struct sim_cables){0};

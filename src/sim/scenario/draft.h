@@ -5,8 +5,8 @@
 #ifndef TRIB_SIM_SCENARIO_DRAFT_H
 #define TRIB_SIM_SCENARIO_DRAFT_H
 
+#include "io/toml.h"
 #include "sim/scenario/scenario.h"
-#include "sim/scenario/toml.h"
 
 #define SIM_AMOUNT_PACKETS (UINT64_C(1) << 62) /* an amount of packets, until their size is known */
 
@@ -18,13 +18,13 @@ enum sim_list { SIM_LIST_TRAFFIC, SIM_LIST_JOBS, SIM_LIST_FAILURES, SIM_LIST_LIN
 /* A text whose meaning depends on the rest. */
 struct draft_text {
     const char *text;
-    struct sim_place place;
+    struct trib_file_place place;
 };
 
 /* What is being read. */
 struct draft {
     struct sim_scenario *scenario;
-    const struct sim_toml *toml;
+    const struct trib_toml *toml;
     const char *path;
     char *error;
     bool varies_scheme;                       /* of jobs: it is one of several that a sweep makes of a file */
@@ -39,15 +39,15 @@ struct draft {
 };
 
 /* Says what is wrong, with its place, in the draft's error; false. */
-__attribute__((format(printf, 3, 4))) bool sim__refuse(struct draft *d, struct sim_place place, const char *format,
-                                                       ...);
+__attribute__((format(printf, 3, 4))) bool sim__refuse(struct draft *d, struct trib_file_place place,
+                                                       const char *format, ...);
 
 /* The number of the one table of this name; SIM_NONE: there is none. */
 uint32_t sim__table(const struct draft *d, const char *name);
 /* What this key of a table, by its number, is said to be; NULL: it does not stand there. */
-const struct sim_toml_value *sim__find(const struct draft *d, uint32_t table, const char *key);
+const struct trib_toml_value *sim__find(const struct draft *d, uint32_t table, const char *key);
 /* Where this key's value stands, or else its table, or else the file begins. */
-struct sim_place sim__place(const struct draft *d, uint32_t table, const char *key);
+struct trib_file_place sim__place(const struct draft *d, uint32_t table, const char *key);
 
 /* The table of an item of a list. */
 static inline uint32_t sim__item_table(const struct draft *d, enum sim_list list, uint32_t number)
@@ -72,36 +72,36 @@ bool sim__fit_queues(struct draft *d);
 bool sim__fit(struct draft *d);
 
 /* Readers: one value into one field; false: it was refused. */
-bool sim__read_seed(struct draft *d, const struct sim_toml_value *value, void *field);
-bool sim__read_count(struct draft *d, const struct sim_toml_value *value, void *field);
-bool sim__read_index(struct draft *d, const struct sim_toml_value *value, void *field);
-bool sim__read_name(struct draft *d, const struct sim_toml_value *value, void *field);
-bool sim__read_duration(struct draft *d, const struct sim_toml_value *value, void *field);
-bool sim__read_rate(struct draft *d, const struct sim_toml_value *value, void *field);
-bool sim__read_bytes(struct draft *d, const struct sim_toml_value *value, void *field);
-bool sim__read_threshold(struct draft *d, const struct sim_toml_value *value, void *field);
-bool sim__read_packet(struct draft *d, const struct sim_toml_value *value, void *field);
-bool sim__read_amount(struct draft *d, const struct sim_toml_value *value, void *field);
-bool sim__read_alpha(struct draft *d, const struct sim_toml_value *value, void *field);
-bool sim__read_share(struct draft *d, const struct sim_toml_value *value, void *field);
-bool sim__read_topology(struct draft *d, const struct sim_toml_value *value, void *field);
-bool sim__read_traffic(struct draft *d, const struct sim_toml_value *value, void *field);
-bool sim__read_policy(struct draft *d, const struct sim_toml_value *value, void *field);
-bool sim__read_sizes(struct draft *d, const struct sim_toml_value *value, void *field);
-bool sim__read_file(struct draft *d, const struct sim_toml_value *value, void *field);
-bool sim__read_scheme(struct draft *d, const struct sim_toml_value *value, void *field);
-bool sim__read_topology_file(struct draft *d, const struct sim_toml_value *value, void *field);
-bool sim__read_model(struct draft *d, const struct sim_toml_value *value, void *field);
-bool sim__read_hosts(struct draft *d, const struct sim_toml_value *value, void *field);
-bool sim__read_adders(struct draft *d, const struct sim_toml_value *value, void *field);
-bool sim__read_ratio(struct draft *d, const struct sim_toml_value *value, void *field);
-bool sim__read_link(struct draft *d, const struct sim_toml_value *value, void *field);
-bool sim__read_restart(struct draft *d, const struct sim_toml_value *value, void *field);
-bool sim__read_odd_link(struct draft *d, const struct sim_toml_value *value, void *field);
-bool sim__read_scale(struct draft *d, const struct sim_toml_value *value, void *field);
-bool sim__read_flag(struct draft *d, const struct sim_toml_value *value, void *field);
-bool sim__read_part(struct draft *d, const struct sim_toml_value *value, void *field);
-bool sim__read_trees(struct draft *d, const struct sim_toml_value *value, void *field);
-bool sim__read_placement(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_seed(struct draft *d, const struct trib_toml_value *value, void *field);
+bool sim__read_count(struct draft *d, const struct trib_toml_value *value, void *field);
+bool sim__read_index(struct draft *d, const struct trib_toml_value *value, void *field);
+bool sim__read_name(struct draft *d, const struct trib_toml_value *value, void *field);
+bool sim__read_duration(struct draft *d, const struct trib_toml_value *value, void *field);
+bool sim__read_rate(struct draft *d, const struct trib_toml_value *value, void *field);
+bool sim__read_bytes(struct draft *d, const struct trib_toml_value *value, void *field);
+bool sim__read_threshold(struct draft *d, const struct trib_toml_value *value, void *field);
+bool sim__read_packet(struct draft *d, const struct trib_toml_value *value, void *field);
+bool sim__read_amount(struct draft *d, const struct trib_toml_value *value, void *field);
+bool sim__read_alpha(struct draft *d, const struct trib_toml_value *value, void *field);
+bool sim__read_share(struct draft *d, const struct trib_toml_value *value, void *field);
+bool sim__read_topology(struct draft *d, const struct trib_toml_value *value, void *field);
+bool sim__read_traffic(struct draft *d, const struct trib_toml_value *value, void *field);
+bool sim__read_policy(struct draft *d, const struct trib_toml_value *value, void *field);
+bool sim__read_sizes(struct draft *d, const struct trib_toml_value *value, void *field);
+bool sim__read_file(struct draft *d, const struct trib_toml_value *value, void *field);
+bool sim__read_scheme(struct draft *d, const struct trib_toml_value *value, void *field);
+bool sim__read_topology_file(struct draft *d, const struct trib_toml_value *value, void *field);
+bool sim__read_model(struct draft *d, const struct trib_toml_value *value, void *field);
+bool sim__read_hosts(struct draft *d, const struct trib_toml_value *value, void *field);
+bool sim__read_adders(struct draft *d, const struct trib_toml_value *value, void *field);
+bool sim__read_ratio(struct draft *d, const struct trib_toml_value *value, void *field);
+bool sim__read_link(struct draft *d, const struct trib_toml_value *value, void *field);
+bool sim__read_restart(struct draft *d, const struct trib_toml_value *value, void *field);
+bool sim__read_odd_link(struct draft *d, const struct trib_toml_value *value, void *field);
+bool sim__read_scale(struct draft *d, const struct trib_toml_value *value, void *field);
+bool sim__read_flag(struct draft *d, const struct trib_toml_value *value, void *field);
+bool sim__read_part(struct draft *d, const struct trib_toml_value *value, void *field);
+bool sim__read_trees(struct draft *d, const struct trib_toml_value *value, void *field);
+bool sim__read_placement(struct draft *d, const struct trib_toml_value *value, void *field);
 
 #endif

@@ -93,7 +93,7 @@ static bool finish_topology(struct draft *d)
 {
     struct sim_topology *t = &d->scenario->topology;
     uint32_t table = sim__table(d, "topology");
-    struct sim_place place = sim__place(d, table, "hosts");
+    struct trib_file_place place = sim__place(d, table, "hosts");
 
     if (t->kind == SIM_TOPOLOGY_NONE) {
         return sim__refuse(d, place, "there is no table [topology]");
@@ -137,8 +137,8 @@ static bool finish_flows(struct draft *d)
 
     s->flows.packet = s->flows.packet != 0 ? s->flows.packet : s->mtu;
     if (s->flows.header >= s->flows.packet) {
-        const struct sim_toml_value *packet = sim__find(d, table, "packet");
-        const struct sim_toml_value *header = sim__find(d, table, "header");
+        const struct trib_toml_value *packet = sim__find(d, table, "packet");
+        const struct trib_toml_value *header = sim__find(d, table, "header");
         return sim__refuse(d,
                            packet != NULL   ? packet->place
                            : header != NULL ? header->place
@@ -222,7 +222,7 @@ static bool fit_switches(struct draft *d)
         }
     }
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        const struct sim_toml_value *value = sim__find(d, sim__table(d, "switches"), keys[i]);
+        const struct trib_toml_value *value = sim__find(d, sim__table(d, "switches"), keys[i]);
         if (value != NULL) {
             return sim__refuse(d, value->key_place, "%s means nothing without a job whose switches add", keys[i]);
         }
@@ -340,7 +340,7 @@ static bool finish_failure(struct draft *d, const struct sim_network *n, uint32_
 static bool finish_odd(struct draft *d, const struct sim_network *n, uint32_t number)
 {
     struct sim_odd_link *odd = &d->scenario->topology.odd[number];
-    struct sim_place place = d->odd_links[number].place;
+    struct trib_file_place place = d->odd_links[number].place;
     uint32_t link = SIM_NONE;
 
     if (odd->wire.rate_bps == 0 && odd->wire.delay_ps == SIM_NEVER) {
@@ -429,7 +429,7 @@ bool sim__fit(struct draft *d)
         return false;
     }
     if (s->traffic_count == 0 && s->job_count == 0) {
-        return sim__refuse(d, (struct sim_place){1, 1},
+        return sim__refuse(d, (struct trib_file_place){1, 1},
                            "there is neither [[traffic]] nor [[job]]: nothing would happen");
     }
     if (s->is_ideal && sim_ideal_unfit(s) != NULL) {

@@ -16,7 +16,7 @@
 static bool add_hosts(struct draft *d, uint32_t number, const char *word, size_t len, uint32_t *count)
 {
     struct sim_job_config *job = &d->scenario->jobs[number];
-    struct sim_place place = d->hosts[number].place;
+    struct trib_file_place place = d->hosts[number].place;
     uint32_t hosts = sim_topology_size(&d->scenario->topology).hosts;
     char text[TRIB_UNITS_TEXT_MAX] = "";
     char cause[TRIB_ERROR_TEXT_MAX] = "";
@@ -117,9 +117,9 @@ bool sim__names_marks(const struct sim_job_config *job)
 static bool fit_job_keys(struct draft *d, uint32_t number)
 {
     uint32_t table = sim__item_table(d, SIM_LIST_JOBS, number);
-    const struct sim_toml_value *placement = sim__find(d, table, "placement");
-    const struct sim_toml_value *backward = sim__find(d, table, "backward");
-    const struct sim_toml_value *marks = sim__find(d, table, "marks_of_all");
+    const struct trib_toml_value *placement = sim__find(d, table, "placement");
+    const struct trib_toml_value *backward = sim__find(d, table, "backward");
+    const struct trib_toml_value *marks = sim__find(d, table, "marks_of_all");
     const struct sim_job_config *job = &d->scenario->jobs[number];
 
     if (marks != NULL && !sim__names_marks(job) && !d->varies_scheme) {

@@ -12,7 +12,7 @@
 #define ALPHA_MAX 128U
 
 /* 1/8, or 2. */
-bool sim__read_alpha(struct draft *d, const struct sim_toml_value *value, void *field)
+bool sim__read_alpha(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     const char *slash = strchr(value->text, '/');
     size_t len = slash != NULL ? (size_t)(slash - value->text) : strlen(value->text);
@@ -23,7 +23,7 @@ bool sim__read_alpha(struct draft *d, const struct sim_toml_value *value, void *
     if (len < sizeof of) {
         memcpy(of, value->text, len);
     }
-    if (value->kind != SIM_TOML_STRING || trib_parse_number(of, 1, ALPHA_MAX, &numbers[0], cause) != TRIB_OK ||
+    if (value->kind != TRIB_TOML_STRING || trib_parse_number(of, 1, ALPHA_MAX, &numbers[0], cause) != TRIB_OK ||
         (slash != NULL && trib_parse_number(slash + 1, 1, ALPHA_MAX, &numbers[1], cause) != TRIB_OK)) {
         return sim__refuse(d, value->place, "%s is a text from \"1/%u\" to \"%u\", such as \"1/8\", not %s", value->key,
                            ALPHA_MAX, ALPHA_MAX, value->text);
@@ -34,7 +34,7 @@ bool sim__read_alpha(struct draft *d, const struct sim_toml_value *value, void *
 }
 
 /* The value of this key of [queues]; NULL: it does not stand there. */
-static const struct sim_toml_value *find(const struct draft *d, const char *key)
+static const struct trib_toml_value *find(const struct draft *d, const char *key)
 {
     return sim__find(d, sim__table(d, "queues"), key);
 }
@@ -51,8 +51,8 @@ static bool fit_keys(struct draft *d)
 {
     static const char *const of_pfc[] = {"xoff", "xon_below", "headroom"};
     const struct sim_buffers_config *b = &d->scenario->topology.buffers;
-    const struct sim_toml_value *buffer = find(d, "buffer");
-    const struct sim_toml_value *alpha = find(d, "alpha");
+    const struct trib_toml_value *buffer = find(d, "buffer");
+    const struct trib_toml_value *alpha = find(d, "alpha");
 
     if (buffer != NULL && sim_buffers_are_any(b)) {
         return sim__refuse(d, buffer->key_place, "buffer, which is a port's own, means nothing with %s",
@@ -116,8 +116,8 @@ static bool fit_memory(struct draft *d, const struct sim_network *n)
 {
     const struct sim_topology *t = &d->scenario->topology;
     const struct sim_buffers_config *b = &t->buffers;
-    const struct sim_toml_value *shared = find(d, "shared");
-    const struct sim_toml_value *key = shared != NULL ? shared : find(d, "pfc");
+    const struct trib_toml_value *shared = find(d, "shared");
+    const struct trib_toml_value *key = shared != NULL ? shared : find(d, "pfc");
 
     if (n->gates->headroom_most > SIM_BUFFER_MAX) {
         return sim__refuse(d, key->place,
@@ -156,7 +156,7 @@ bool sim__fit_queues(struct draft *d)
     }
     bool is_good = sim_topology_build(&d->scenario->topology, &n)
                        ? fit_memory(d, &n)
-                       : sim__refuse(d, (struct sim_place){1, 1}, "out of memory");
+                       : sim__refuse(d, (struct trib_file_place){1, 1}, "out of memory");
     sim_network_deinit(&n);
     return is_good;
 }

@@ -9,16 +9,16 @@
 #include <string.h>
 
 #include "io/explain.h"
+#include "io/file.h"
 #include "io/nearest.h"
 #include "io/units.h"
-#include "sim/file.h"
 #include "sim/scenario/draft.h"
 
 struct key {
     const char *table;
     const char *name;
     const char *help;
-    bool (*read)(struct draft *d, const struct sim_toml_value *value, void *field);
+    bool (*read)(struct draft *d, const struct trib_toml_value *value, void *field);
     size_t offset;    /* of the field in the scenario; of a list's table in its item */
     uint32_t allowed; /* kinds of the table, as bits */
     uint32_t needed;
@@ -270,7 +270,7 @@ static const struct key *find_key(const char *table, const char *name)
     return NULL;
 }
 
-static bool unknown_key(struct draft *d, const char *table, const struct sim_toml_value *value)
+static bool unknown_key(struct draft *d, const char *table, const struct trib_toml_value *value)
 {
     struct trib_nearest nearest = {.word = value->key, .len = strlen(value->key)};
     const char *elsewhere = NULL;
@@ -300,7 +300,7 @@ static bool unknown_key(struct draft *d, const char *table, const struct sim_tom
 
 static bool check_table(struct draft *d, uint32_t index)
 {
-    const struct sim_toml_table *table = &d->toml->tables[index];
+    const struct trib_toml_table *table = &d->toml->tables[index];
     struct trib_nearest nearest = {.word = table->name, .len = strlen(table->name)};
 
     for (size_t i = 0; i < KEYS; i++) {
@@ -355,7 +355,7 @@ uint32_t sim__table(const struct draft *d, const char *name)
     return SIM_NONE;
 }
 
-const struct sim_toml_value *sim__find(const struct draft *d, uint32_t table, const char *key)
+const struct trib_toml_value *sim__find(const struct draft *d, uint32_t table, const char *key)
 {
     for (uint32_t i = 0; i < d->toml->value_count; i++) {
         if (d->toml->values[i].table == table && strcmp(d->toml->values[i].key, key) == 0) {
@@ -365,11 +365,13 @@ const struct sim_toml_value *sim__find(const struct draft *d, uint32_t table, co
     return NULL;
 }
 
-struct sim_place sim__place(const struct draft *d, uint32_t table, const char *key)
+struct trib_file_place sim__place(const struct draft *d, uint32_t table, const char *key)
 {
-    const struct sim_toml_value *value = sim__find(d, table, key);
+    const struct trib_toml_value *value = sim__find(d, table, key);
 
-    return value != NULL ? value->place : table != SIM_NONE ? d->toml->tables[table].place : (struct sim_place){1, 1};
+    return value != NULL       ? value->place
+           : table != SIM_NONE ? d->toml->tables[table].place
+                               : (struct trib_file_place){1, 1};
 }
 
 /* All that must stand there does, and nothing that means nothing. */
@@ -386,7 +388,7 @@ static bool check_keys(struct draft *d, uint32_t table)
         }
     }
     for (uint32_t i = 0; i < d->toml->value_count; i++) {
-        const struct sim_toml_value *value = &d->toml->values[i];
+        const struct trib_toml_value *value = &d->toml->values[i];
         const struct key *key = find_key(name, value->key);
         if (value->table == table && (key->allowed & bit) == 0) {
             return sim__refuse(d, value->key_place, "%s means nothing to %s", value->key, kind_name(d, table));
@@ -430,7 +432,7 @@ static bool read_table(struct draft *d, uint32_t table)
         }
     }
     for (uint32_t i = 0; i < d->toml->value_count; i++) {
-        const struct sim_toml_value *value = &d->toml->values[i];
+        const struct trib_toml_value *value = &d->toml->values[i];
         if (value->table != table) {
             continue;
         }
@@ -469,7 +471,7 @@ void sim_scenario_init(struct sim_scenario *scenario)
 }
 
 /* Is this the value of `key`, "load" at the top or "traffic.load"? */
-static bool is_of_key(const struct sim_toml *toml, const struct sim_toml_value *value, const char *key)
+static bool is_of_key(const struct trib_toml *toml, const struct trib_toml_value *value, const char *key)
 {
     const char *table = toml->tables[value->table].name;
     size_t len = strlen(table);
@@ -495,35 +497,35 @@ static bool is_key_of_table(const char *name)
 }
 
 /* What stands before the first table may also be added: all of it has a meaning where nothing is said. */
-static bool add_value(struct draft *d, struct sim_toml *toml, const struct sim_override *override)
+static bool add_value(struct draft *d, struct trib_toml *toml, const struct sim_override *override)
 {
     const struct key *key = find_key("", override->key);
-    struct sim_toml_value *values = NULL;
+    struct trib_toml_value *values = NULL;
 
     if (key == NULL) {
-        return sim__refuse(d, (struct sim_place){1, 1}, "%s does not stand in it, and cannot be varied; %s",
+        return sim__refuse(d, (struct trib_file_place){1, 1}, "%s does not stand in it, and cannot be varied; %s",
                            override->key,
                            is_key_of_table(override->key) ? "write it there, with any value"
                                                           : "`tributary sim --keys` lists what there is");
     }
     values = realloc(toml->values, (toml->value_count + 1) * sizeof *values);
     if (values == NULL) {
-        return sim__refuse(d, (struct sim_place){1, 1}, "out of memory");
+        return sim__refuse(d, (struct trib_file_place){1, 1}, "out of memory");
     }
     toml->values = values;
-    toml->values[toml->value_count++] = (struct sim_toml_value){
+    toml->values[toml->value_count++] = (struct trib_toml_value){
         .key = key->name,
         .text = override->text,
-        .kind = key->read == sim__read_seed || key->read == sim__read_count ? SIM_TOML_INTEGER
-                : key->read == sim__read_flag                               ? SIM_TOML_BOOLEAN
-                                                                            : SIM_TOML_STRING,
+        .kind = key->read == sim__read_seed || key->read == sim__read_count ? TRIB_TOML_INTEGER
+                : key->read == sim__read_flag                               ? TRIB_TOML_BOOLEAN
+                                                                            : TRIB_TOML_STRING,
         .key_place = {1, 1},
         .place = {1, 1},
     };
     return true;
 }
 
-static bool override(struct draft *d, struct sim_toml *toml, const struct sim_overrides *overrides)
+static bool override(struct draft *d, struct trib_toml *toml, const struct sim_overrides *overrides)
 {
     for (uint32_t i = 0; overrides != NULL && i < overrides->count; i++) {
         bool is_there = false;
@@ -543,10 +545,10 @@ static bool override(struct draft *d, struct sim_toml *toml, const struct sim_ov
 
 /* Where a file says what sim_run_init may refuse. */
 struct sim_places {
-    struct sim_place jobs[SIM_JOB_TABLES_MAX];
-    struct sim_place restarts[SIM_RESTARTS_MAX];
-    struct sim_place memory;
-    struct sim_place bypass;
+    struct trib_file_place jobs[SIM_JOB_TABLES_MAX];
+    struct trib_file_place restarts[SIM_RESTARTS_MAX];
+    struct trib_file_place memory;
+    struct trib_file_place bypass;
     char path[]; /* of the file */
 };
 
@@ -558,7 +560,7 @@ static bool keep_places(struct draft *d)
     struct sim_places *p = malloc(sizeof *p + len);
 
     if (p == NULL) {
-        return sim__refuse(d, (struct sim_place){1, 1}, "out of memory");
+        return sim__refuse(d, (struct trib_file_place){1, 1}, "out of memory");
     }
     for (uint32_t i = 0; i < s->job_count; i++) {
         p->jobs[i] = sim__place(d, sim__item_table(d, SIM_LIST_JOBS, i), "scheme");
@@ -581,20 +583,20 @@ bool sim_scenario_run(struct sim_run *run, const struct sim_scenario *scenario, 
     if (sim_run_init(run, scenario, cause)) {
         return true;
     }
-    struct sim_place place = run->unfit == SIM_UNFIT_JOB       ? p->jobs[run->unfit_number]
-                             : run->unfit == SIM_UNFIT_RESTART ? p->restarts[run->unfit_number]
-                             : run->unfit == SIM_UNFIT_MEMORY  ? p->memory
-                             : run->unfit == SIM_UNFIT_BYPASS  ? p->bypass
-                                                               : (struct sim_place){1, 1};
-    return sim_file_refuse(error, p->path, place, "%s", cause);
+    struct trib_file_place place = run->unfit == SIM_UNFIT_JOB       ? p->jobs[run->unfit_number]
+                                   : run->unfit == SIM_UNFIT_RESTART ? p->restarts[run->unfit_number]
+                                   : run->unfit == SIM_UNFIT_MEMORY  ? p->memory
+                                   : run->unfit == SIM_UNFIT_BYPASS  ? p->bypass
+                                                                     : (struct trib_file_place){1, 1};
+    return trib_file_refuse(error, p->path, place, "%s", cause);
 }
 
 /* Where a sweep has put a scheme to which it means nothing, the file of that scheme alone must not have it. */
-static void leave_out_marks(const struct draft *d, struct sim_toml *toml)
+static void leave_out_marks(const struct draft *d, struct trib_toml *toml)
 {
     for (uint32_t job = 0; job < d->scenario->job_count; job++) {
         uint32_t table = sim__item_table(d, SIM_LIST_JOBS, job);
-        const struct sim_toml_value *marks = sim__find(d, table, "marks_of_all");
+        const struct trib_toml_value *marks = sim__find(d, table, "marks_of_all");
         if (marks != NULL && !sim__names_marks(&d->scenario->jobs[job])) {
             size_t at = (size_t)(marks - toml->values);
             toml->value_count--;
@@ -604,7 +606,7 @@ static void leave_out_marks(const struct draft *d, struct sim_toml *toml)
 }
 
 /* What was read, and what stands there instead, as a file that is the same scenario whatever it is called. */
-static bool keep_text(struct draft *d, struct sim_toml *toml)
+static bool keep_text(struct draft *d, struct trib_toml *toml)
 {
     struct sim_scenario *s = d->scenario;
     char seed[TRIB_UNITS_TEXT_MAX];
@@ -619,16 +621,16 @@ static bool keep_text(struct draft *d, struct sim_toml *toml)
     }
     FILE *out = is_good ? open_memstream(&s->text, &len) : NULL;
     if (out == NULL) {
-        return is_good && sim__refuse(d, (struct sim_place){1, 1}, "out of memory");
+        return is_good && sim__refuse(d, (struct trib_file_place){1, 1}, "out of memory");
     }
-    sim_toml_write(out, toml);
-    return fclose(out) == 0 || sim__refuse(d, (struct sim_place){1, 1}, "out of memory");
+    trib_toml_write(out, toml);
+    return fclose(out) == 0 || sim__refuse(d, (struct trib_file_place){1, 1}, "out of memory");
 }
 
 bool sim_scenario_parse(struct sim_scenario *scenario, const char *text, const char *path,
                         const struct sim_overrides *overrides, char *error)
 {
-    struct sim_toml toml;
+    struct trib_toml toml;
     struct draft d = {.scenario = scenario, .toml = &toml, .path = path, .error = error};
     char cause[TRIB_ERROR_TEXT_MAX] = "";
     const char *slash = strrchr(path, '/');
@@ -636,13 +638,13 @@ bool sim_scenario_parse(struct sim_scenario *scenario, const char *text, const c
     sim_scenario_init(scenario);
     scenario->flows.packet = 0; /* the mtu, where nothing is said */
     (void)snprintf(scenario->name, sizeof scenario->name, "%s", slash != NULL ? slash + 1 : path);
-    bool is_good = sim_toml_read(&toml, text, strlen(text), cause) || sim__refuse(&d, toml.place, "%s", cause);
+    bool is_good = trib_toml_read(&toml, text, strlen(text), cause) || sim__refuse(&d, toml.place, "%s", cause);
     is_good = is_good && override(&d, &toml, overrides);
     for (uint32_t i = 0; is_good && i < toml.table_count; i++) {
         is_good = read_table(&d, i);
     }
     is_good = is_good && sim__fit(&d) && keep_places(&d) && keep_text(&d, &toml);
-    sim_toml_free(&toml);
+    trib_toml_free(&toml);
     return is_good;
 }
 
@@ -650,7 +652,7 @@ bool sim_scenario_read(struct sim_scenario *scenario, const char *path, const st
                        char *error)
 {
     size_t len = 0;
-    char *text = sim_file_read(path, &len, error);
+    char *text = trib_file_read(path, &len, error);
 
     sim_scenario_init(scenario);
     if (text == NULL) {

@@ -15,30 +15,30 @@
 #define RATE_MAX UINT64_C(3200000000000)
 #define PACKET_MAX 65535U
 
-bool sim__refuse(struct draft *d, struct sim_place place, const char *format, ...)
+bool sim__refuse(struct draft *d, struct trib_file_place place, const char *format, ...)
 {
     va_list arguments;
 
     va_start(arguments, format);
-    (void)sim_file_refuse_list(d->error, d->path, place, format, arguments);
+    (void)trib_file_refuse_list(d->error, d->path, place, format, arguments);
     va_end(arguments);
     return false;
 }
 
 /* ---- readers: one value into one field ---- */
 
-static bool expect_text(struct draft *d, const struct sim_toml_value *value, const char *example)
+static bool expect_text(struct draft *d, const struct trib_toml_value *value, const char *example)
 {
-    return value->kind == SIM_TOML_STRING ||
+    return value->kind == TRIB_TOML_STRING ||
            sim__refuse(d, value->place, "%s wants a text, such as \"%s\"", value->key, example);
 }
 
-static bool read_whole(struct draft *d, const struct sim_toml_value *value, uint64_t min, uint64_t max,
+static bool read_whole(struct draft *d, const struct trib_toml_value *value, uint64_t min, uint64_t max,
                        uint64_t *number)
 {
     char cause[TRIB_ERROR_TEXT_MAX] = "";
 
-    if (value->kind != SIM_TOML_INTEGER) {
+    if (value->kind != TRIB_TOML_INTEGER) {
         return sim__refuse(d, value->place, "%s wants a whole number, without quotes", value->key);
     }
     if (trib_parse_number(value->text, min, max, number, cause) != TRIB_OK) {
@@ -47,12 +47,12 @@ static bool read_whole(struct draft *d, const struct sim_toml_value *value, uint
     return true;
 }
 
-bool sim__read_seed(struct draft *d, const struct sim_toml_value *value, void *field)
+bool sim__read_seed(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     return read_whole(d, value, 0, UINT64_MAX, field);
 }
 
-static bool read_from(struct draft *d, const struct sim_toml_value *value, uint64_t min, void *field)
+static bool read_from(struct draft *d, const struct trib_toml_value *value, uint64_t min, void *field)
 {
     uint64_t number = 0;
 
@@ -63,17 +63,17 @@ static bool read_from(struct draft *d, const struct sim_toml_value *value, uint6
     return true;
 }
 
-bool sim__read_count(struct draft *d, const struct sim_toml_value *value, void *field)
+bool sim__read_count(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     return read_from(d, value, 1, field);
 }
 
-bool sim__read_index(struct draft *d, const struct sim_toml_value *value, void *field)
+bool sim__read_index(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     return read_from(d, value, 0, field);
 }
 
-bool sim__read_trees(struct draft *d, const struct sim_toml_value *value, void *field)
+bool sim__read_trees(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     uint64_t number = 0;
 
@@ -84,7 +84,7 @@ bool sim__read_trees(struct draft *d, const struct sim_toml_value *value, void *
     return true;
 }
 
-bool sim__read_name(struct draft *d, const struct sim_toml_value *value, void *field)
+bool sim__read_name(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     if (!expect_text(d, value, "my scenario")) {
         return false;
@@ -96,7 +96,7 @@ bool sim__read_name(struct draft *d, const struct sim_toml_value *value, void *f
     return true;
 }
 
-bool sim__read_duration(struct draft *d, const struct sim_toml_value *value, void *field)
+bool sim__read_duration(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     char cause[TRIB_ERROR_TEXT_MAX] = "";
     uint64_t ns = 0;
@@ -114,7 +114,7 @@ bool sim__read_duration(struct draft *d, const struct sim_toml_value *value, voi
     return true;
 }
 
-bool sim__read_rate(struct draft *d, const struct sim_toml_value *value, void *field)
+bool sim__read_rate(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     char cause[TRIB_ERROR_TEXT_MAX] = "";
     uint64_t rate = 0;
@@ -132,7 +132,7 @@ bool sim__read_rate(struct draft *d, const struct sim_toml_value *value, void *f
     return true;
 }
 
-bool sim__read_bytes(struct draft *d, const struct sim_toml_value *value, void *field)
+bool sim__read_bytes(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     char cause[TRIB_ERROR_TEXT_MAX] = "";
 
@@ -149,16 +149,16 @@ bool sim__read_bytes(struct draft *d, const struct sim_toml_value *value, void *
 }
 
 /* Bytes, of which there may be none. */
-bool sim__read_threshold(struct draft *d, const struct sim_toml_value *value, void *field)
+bool sim__read_threshold(struct draft *d, const struct trib_toml_value *value, void *field)
 {
-    if (value->kind == SIM_TOML_STRING && strcmp(value->text, "0B") == 0) {
+    if (value->kind == TRIB_TOML_STRING && strcmp(value->text, "0B") == 0) {
         *(uint64_t *)field = 0;
         return true;
     }
     return sim__read_bytes(d, value, field);
 }
 
-bool sim__read_packet(struct draft *d, const struct sim_toml_value *value, void *field)
+bool sim__read_packet(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     uint64_t bytes = 0;
 
@@ -173,7 +173,7 @@ bool sim__read_packet(struct draft *d, const struct sim_toml_value *value, void 
 }
 
 /* Bytes, packets of the full size ("85pkt"), or none. */
-bool sim__read_amount(struct draft *d, const struct sim_toml_value *value, void *field)
+bool sim__read_amount(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     const char *unit = strstr(value->text, "pkt");
     char digits[TRIB_UNITS_TEXT_MAX] = "";
@@ -198,7 +198,7 @@ bool sim__read_amount(struct draft *d, const struct sim_toml_value *value, void 
     return true;
 }
 
-bool sim__read_part(struct draft *d, const struct sim_toml_value *value, void *field)
+bool sim__read_part(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     char cause[TRIB_ERROR_TEXT_MAX] = "";
     double share = 0;
@@ -213,7 +213,7 @@ bool sim__read_part(struct draft *d, const struct sim_toml_value *value, void *f
     return true;
 }
 
-bool sim__read_share(struct draft *d, const struct sim_toml_value *value, void *field)
+bool sim__read_share(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     if (!sim__read_part(d, value, field)) {
         return false;
@@ -222,7 +222,7 @@ bool sim__read_share(struct draft *d, const struct sim_toml_value *value, void *
 }
 
 /* Two whole numbers: 3:1. */
-bool sim__read_ratio(struct draft *d, const struct sim_toml_value *value, void *field)
+bool sim__read_ratio(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     const char *colon = strchr(value->text, ':');
     char down[TRIB_UNITS_TEXT_MAX] = "";
@@ -245,7 +245,7 @@ bool sim__read_ratio(struct draft *d, const struct sim_toml_value *value, void *
 }
 
 /* The index of a word in a list that ends where name() gives NULL. */
-static bool read_word(struct draft *d, const struct sim_toml_value *value, const char *(*name)(uint32_t),
+static bool read_word(struct draft *d, const struct trib_toml_value *value, const char *(*name)(uint32_t),
                       uint32_t *index)
 {
     struct trib_nearest nearest = {.word = value->text, .len = strlen(value->text)};
@@ -253,7 +253,7 @@ static bool read_word(struct draft *d, const struct sim_toml_value *value, const
     size_t len = 0;
 
     for (uint32_t i = 0; name(i) != NULL; i++) {
-        if (value->kind == SIM_TOML_STRING && strcmp(name(i), value->text) == 0) {
+        if (value->kind == TRIB_TOML_STRING && strcmp(name(i), value->text) == 0) {
             *index = i;
             return true;
         }
@@ -273,7 +273,7 @@ static const char *topology_name(uint32_t index)
     return index + 1 < SIM_TOPOLOGY_COUNT ? sim_topology_name((enum sim_topology_kind)(index + 1)) : NULL;
 }
 
-bool sim__read_topology(struct draft *d, const struct sim_toml_value *value, void *field)
+bool sim__read_topology(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     uint32_t index = 0;
     bool is_good = read_word(d, value, topology_name, &index);
@@ -287,7 +287,7 @@ static const char *traffic_name(uint32_t index)
     return index + 1 < SIM_TRAFFIC_COUNT ? sim_traffic_name((enum sim_traffic_kind)(index + 1)) : NULL;
 }
 
-bool sim__read_traffic(struct draft *d, const struct sim_toml_value *value, void *field)
+bool sim__read_traffic(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     uint32_t index = 0;
     bool is_good = read_word(d, value, traffic_name, &index);
@@ -296,7 +296,7 @@ bool sim__read_traffic(struct draft *d, const struct sim_toml_value *value, void
     return is_good;
 }
 
-bool sim__read_policy(struct draft *d, const struct sim_toml_value *value, void *field)
+bool sim__read_policy(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     uint32_t index = 0;
     bool is_good = read_word(d, value, trib_congestion_name, &index);
@@ -313,16 +313,16 @@ static const char *sizes_name(uint32_t index)
 }
 
 /* One size, "endless", or the name of a distribution. */
-bool sim__read_sizes(struct draft *d, const struct sim_toml_value *value, void *field)
+bool sim__read_sizes(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     struct sim_traffic *t = field;
     uint32_t index = 0;
 
-    if (value->kind == SIM_TOML_STRING && strcmp(value->text, "endless") == 0) {
+    if (value->kind == TRIB_TOML_STRING && strcmp(value->text, "endless") == 0) {
         t->bytes = SIM_NEVER;
         return true;
     }
-    if (value->kind != SIM_TOML_STRING || (value->text[0] >= '0' && value->text[0] <= '9')) {
+    if (value->kind != TRIB_TOML_STRING || (value->text[0] >= '0' && value->text[0] <= '9')) {
         return sim__read_bytes(d, value, &t->bytes);
     }
     if (!read_word(d, value, sizes_name, &index)) {
@@ -333,49 +333,49 @@ bool sim__read_sizes(struct draft *d, const struct sim_toml_value *value, void *
 }
 
 /* A text whose meaning depends on the rest: fit.c reads it. */
-static bool keep(struct draft *d, const struct sim_toml_value *value, struct draft_text *text, const char *example)
+static bool keep(struct draft *d, const struct trib_toml_value *value, struct draft_text *text, const char *example)
 {
     *text = (struct draft_text){value->text, value->place};
     return expect_text(d, value, example);
 }
 
-bool sim__read_file(struct draft *d, const struct sim_toml_value *value, void *field)
+bool sim__read_file(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     (void)field;
     return keep(d, value, &d->files[d->scenario->traffic_count - 1], "flow.txt");
 }
 
-bool sim__read_topology_file(struct draft *d, const struct sim_toml_value *value, void *field)
+bool sim__read_topology_file(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     (void)field;
     return keep(d, value, &d->topology_file, "topology.txt");
 }
 
-bool sim__read_hosts(struct draft *d, const struct sim_toml_value *value, void *field)
+bool sim__read_hosts(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     (void)field;
     return keep(d, value, &d->hosts[d->scenario->job_count - 1], "0 4 8-11");
 }
 
-bool sim__read_adders(struct draft *d, const struct sim_toml_value *value, void *field)
+bool sim__read_adders(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     (void)field;
     return keep(d, value, &d->adders, "spine 50% leaf");
 }
 
-bool sim__read_link(struct draft *d, const struct sim_toml_value *value, void *field)
+bool sim__read_link(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     (void)field;
     return keep(d, value, &d->links[d->scenario->failure_count - 1], "leaf0-spine1");
 }
 
-bool sim__read_restart(struct draft *d, const struct sim_toml_value *value, void *field)
+bool sim__read_restart(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     (void)field;
     return keep(d, value, &d->restarts[d->scenario->restart_count - 1], "spine0");
 }
 
-bool sim__read_odd_link(struct draft *d, const struct sim_toml_value *value, void *field)
+bool sim__read_odd_link(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     (void)field;
     return keep(d, value, &d->odd_links[d->scenario->topology.odd_count - 1], "leaf0-spine1");
@@ -388,7 +388,7 @@ static const char *model_name(uint32_t index)
     return model != NULL ? model->name : NULL;
 }
 
-bool sim__read_model(struct draft *d, const struct sim_toml_value *value, void *field)
+bool sim__read_model(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     struct sim_job_config *job = field;
     uint32_t index = 0;
@@ -401,7 +401,7 @@ bool sim__read_model(struct draft *d, const struct sim_toml_value *value, void *
 }
 
 /* "1/20" is 20. */
-bool sim__read_scale(struct draft *d, const struct sim_toml_value *value, void *field)
+bool sim__read_scale(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     char cause[TRIB_ERROR_TEXT_MAX] = "";
     uint64_t number = 0;
@@ -417,9 +417,9 @@ bool sim__read_scale(struct draft *d, const struct sim_toml_value *value, void *
     return true;
 }
 
-bool sim__read_flag(struct draft *d, const struct sim_toml_value *value, void *field)
+bool sim__read_flag(struct draft *d, const struct trib_toml_value *value, void *field)
 {
-    if (value->kind != SIM_TOML_BOOLEAN) {
+    if (value->kind != TRIB_TOML_BOOLEAN) {
         return sim__refuse(d, value->place, "%s wants true or false, without quotes", value->key);
     }
     *(bool *)field = strcmp(value->text, "true") == 0;
@@ -438,12 +438,12 @@ static const char *scheme_name(uint32_t index)
     return at == index ? SIM_STEPS_NAME : NULL;
 }
 
-bool sim__read_scheme(struct draft *d, const struct sim_toml_value *value, void *field)
+bool sim__read_scheme(struct draft *d, const struct trib_toml_value *value, void *field)
 {
-    const struct trib_scheme *scheme = value->kind == SIM_TOML_STRING ? trib_scheme_find(value->text) : NULL;
-    bool is_steps = value->kind == SIM_TOML_STRING && strcmp(value->text, SIM_STEPS_NAME) == 0;
+    const struct trib_scheme *scheme = value->kind == TRIB_TOML_STRING ? trib_scheme_find(value->text) : NULL;
+    bool is_steps = value->kind == TRIB_TOML_STRING && strcmp(value->text, SIM_STEPS_NAME) == 0;
     uint32_t index = 0;
-    const char *cause = value->kind == SIM_TOML_STRING ? trib_scheme_explain(value->text) : NULL;
+    const char *cause = value->kind == TRIB_TOML_STRING ? trib_scheme_explain(value->text) : NULL;
 
     if (cause != NULL) {
         return sim__refuse(d, value->place, "%s: %s", value->text, cause);
@@ -466,7 +466,7 @@ static const char *placement_name(uint32_t index)
     return index + 1 < SIM_PLACEMENT_COUNT ? sim_placement_name((enum sim_placement)(index + 1)) : NULL;
 }
 
-bool sim__read_placement(struct draft *d, const struct sim_toml_value *value, void *field)
+bool sim__read_placement(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     uint32_t index = 0;
     bool is_good = read_word(d, value, placement_name, &index);

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "io/explain.h"
+#include "io/file.h"
 #include "io/units.h"
-#include "sim/file.h"
 
 #define DECIMALS 12 /* of a start: picoseconds */
 #define FIELDS 6
@@ -133,7 +133,7 @@ static bool read_flows(struct line *l, uint64_t count, uint32_t hosts, struct si
 bool sim_trace_read(const char *path, uint32_t hosts, struct sim_traffic *traffic, char *error)
 {
     size_t len = 0;
-    char *text = sim_file_read(path, &len, error);
+    char *text = trib_file_read(path, &len, error);
     uint64_t count = 0;
     bool is_good = false;
 

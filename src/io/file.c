@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* file.c: see file.h. */
-#include "sim/file.h"
+#include "io/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 
 #define FILE_MAX (UINT64_C(1) << 30)
 
-char *sim_file_read(const char *path, size_t *len, char *error)
+char *trib_file_read(const char *path, size_t *len, char *error)
 {
     FILE *file = fopen(path, "rb");
     char *text = NULL;
@@ -53,7 +53,7 @@ char *sim_file_read(const char *path, size_t *len, char *error)
     return text;
 }
 
-bool sim_file_make_folder(const char *path, char *error)
+bool trib_file_make_folder(const char *path, char *error)
 {
     struct stat found;
 
@@ -72,7 +72,7 @@ bool sim_file_make_folder(const char *path, char *error)
     return false;
 }
 
-bool sim_file_may_write(const char *path, char *error)
+bool trib_file_may_write(const char *path, char *error)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     bool is_new = fd >= 0;
@@ -91,7 +91,8 @@ bool sim_file_may_write(const char *path, char *error)
     return true;
 }
 
-bool sim_file_refuse_list(char *error, const char *path, struct sim_place place, const char *format, va_list arguments)
+bool trib_file_refuse_list(char *error, const char *path, struct trib_file_place place, const char *format,
+                           va_list arguments)
 {
     char text[TRIB_ERROR_TEXT_MAX];
 
@@ -100,12 +101,12 @@ bool sim_file_refuse_list(char *error, const char *path, struct sim_place place,
     return false;
 }
 
-bool sim_file_refuse(char *error, const char *path, struct sim_place place, const char *format, ...)
+bool trib_file_refuse(char *error, const char *path, struct trib_file_place place, const char *format, ...)
 {
     va_list arguments;
 
     va_start(arguments, format);
-    (void)sim_file_refuse_list(error, path, place, format, arguments);
+    (void)trib_file_refuse_list(error, path, place, format, arguments);
     va_end(arguments);
     return false;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* toml.c: see toml.h. The text is copied once; strings are unescaped in place, and ended in place. Read next:
- * scenario.c. */
-#include "sim/scenario/toml.h"
+/* toml.c: see toml.h. The text is copied once; strings are unescaped in place, and ended in place. */
+#include "io/toml.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,7 @@
 #include "io/explain.h"
 
 struct reader {
-    struct sim_toml *toml;
+    struct trib_toml *toml;
     char *at;
     const char *line_begin;
     uint32_t line;
@@ -19,9 +18,9 @@ struct reader {
     char under;
 };
 
-static struct sim_place place_of(const struct reader *r, const char *at)
+static struct trib_file_place place_of(const struct reader *r, const char *at)
 {
-    return (struct sim_place){.line = r->line, .column = (uint32_t)(at - r->line_begin) + 1};
+    return (struct trib_file_place){.line = r->line, .column = (uint32_t)(at - r->line_begin) + 1};
 }
 
 /* The next character, also where a text was ended in place. */
@@ -82,7 +81,7 @@ static bool end_line(struct reader *r)
 
 /* ---- growing ---- */
 
-static struct sim_toml_table *add_table(struct sim_toml *toml)
+static struct trib_toml_table *add_table(struct trib_toml *toml)
 {
     if ((toml->table_count & (toml->table_count + 1)) == 0) {
         toml->tables = realloc(toml->tables, 2 * (toml->table_count + 1U) * sizeof *toml->tables);
@@ -91,7 +90,7 @@ static struct sim_toml_table *add_table(struct sim_toml *toml)
     return &toml->tables[toml->table_count++];
 }
 
-static struct sim_toml_value *add_value(struct sim_toml *toml)
+static struct trib_toml_value *add_value(struct trib_toml *toml)
 {
     if ((toml->value_count & (toml->value_count + 1)) == 0) {
         toml->values = realloc(toml->values, 2 * (toml->value_count + 1U) * sizeof *toml->values);
@@ -116,7 +115,7 @@ static bool unescape(struct reader *r, char **to)
     return true;
 }
 
-static bool read_string(struct reader *r, struct sim_toml_value *value)
+static bool read_string(struct reader *r, struct trib_toml_value *value)
 {
     char quote = *r->at;
     char *begin = ++r->at;
@@ -139,7 +138,7 @@ static bool read_string(struct reader *r, struct sim_toml_value *value)
     }
     r->at++;
     *to = '\0';
-    value->kind = SIM_TOML_STRING;
+    value->kind = TRIB_TOML_STRING;
     value->text = begin;
     return true;
 }
@@ -153,34 +152,34 @@ static const char *skip_digits(const char *p)
     return p;
 }
 
-static enum sim_toml_kind kind_of(const char *word)
+static enum trib_toml_kind kind_of(const char *word)
 {
     const char *p = word + (*word == '+' || *word == '-');
     const char *q = *p >= '0' && *p <= '9' ? skip_digits(p) : p;
-    enum sim_toml_kind kind = SIM_TOML_INTEGER;
+    enum trib_toml_kind kind = TRIB_TOML_INTEGER;
 
     if (strcmp(word, "true") == 0 || strcmp(word, "false") == 0) {
-        return SIM_TOML_BOOLEAN;
+        return TRIB_TOML_BOOLEAN;
     }
     if (q == p || (*p == '0' && q - p > 1)) {
-        return SIM_TOML_NONE;
+        return TRIB_TOML_NONE;
     }
     if (*q == '.' && q[1] >= '0' && q[1] <= '9') {
-        kind = SIM_TOML_FLOAT;
+        kind = TRIB_TOML_FLOAT;
         q = skip_digits(q + 1);
     }
     if (*q == 'e' || *q == 'E') {
-        kind = SIM_TOML_FLOAT;
+        kind = TRIB_TOML_FLOAT;
         q += 1 + (q[1] == '+' || q[1] == '-');
         if (*q < '0' || *q > '9') {
-            return SIM_TOML_NONE;
+            return TRIB_TOML_NONE;
         }
         q = skip_digits(q);
     }
-    return *q == '\0' ? kind : SIM_TOML_NONE;
+    return *q == '\0' ? kind : TRIB_TOML_NONE;
 }
 
-static bool read_word(struct reader *r, struct sim_toml_value *value)
+static bool read_word(struct reader *r, struct trib_toml_value *value)
 {
     char *begin = r->at;
     char *to = begin;
@@ -195,7 +194,7 @@ static bool read_word(struct reader *r, struct sim_toml_value *value)
     end_text(r, r->at);
     value->kind = kind_of(begin);
     value->text = begin;
-    if (value->kind == SIM_TOML_NONE) {
+    if (value->kind == TRIB_TOML_NONE) {
         return fail(r, begin, "neither number nor true nor false; a text, such as one with a unit, stands in quotes");
     }
     for (const char *from = begin; *from != '\0'; from++) {
@@ -238,7 +237,7 @@ static bool expect(struct reader *r, char c, const char *what)
 
 static bool read_table(struct reader *r)
 {
-    struct sim_toml_table table = {.place = place_of(r, r->at)};
+    struct trib_toml_table table = {.place = place_of(r, r->at)};
     const char *begin = r->at++;
 
     table.is_array = peek(r) == '[';
@@ -252,7 +251,7 @@ static bool read_table(struct reader *r)
         return false;
     }
     for (uint32_t i = 0; i < r->toml->table_count; i++) {
-        const struct sim_toml_table *other = &r->toml->tables[i];
+        const struct trib_toml_table *other = &r->toml->tables[i];
         if (strcmp(other->name, table.name) == 0 && !(other->is_array && table.is_array)) {
             return fail(r, begin, "this table is there already");
         }
@@ -263,7 +262,7 @@ static bool read_table(struct reader *r)
 
 static bool read_value(struct reader *r)
 {
-    struct sim_toml_value value = {.table = r->toml->table_count - 1, .key_place = place_of(r, r->at)};
+    struct trib_toml_value value = {.table = r->toml->table_count - 1, .key_place = place_of(r, r->at)};
     const char *begin = r->at;
 
     if (!read_name(r, &value.key)) {
@@ -279,7 +278,7 @@ static bool read_value(struct reader *r)
         return false;
     }
     for (uint32_t i = 0; i < r->toml->value_count; i++) {
-        const struct sim_toml_value *other = &r->toml->values[i];
+        const struct trib_toml_value *other = &r->toml->values[i];
         if (other->table == value.table && strcmp(other->key, value.key) == 0) {
             return fail(r, begin, "this key is there already");
         }
@@ -288,11 +287,11 @@ static bool read_value(struct reader *r)
     return end_line(r);
 }
 
-bool sim_toml_read(struct sim_toml *toml, const char *text, size_t len, char *error)
+bool trib_toml_read(struct trib_toml *toml, const char *text, size_t len, char *error)
 {
     struct reader r = {.toml = toml, .line = 1, .error = error};
 
-    *toml = (struct sim_toml){.text = malloc(len + 1)};
+    *toml = (struct trib_toml){.text = malloc(len + 1)};
     TRIB_ASSERT(toml->text != NULL);
     memcpy(toml->text, text, len);
     toml->text[len] = '\0';
@@ -305,7 +304,7 @@ bool sim_toml_read(struct sim_toml *toml, const char *text, size_t len, char *er
     if (strncmp(toml->text, "\xef\xbb\xbf", 3) == 0) {
         return fail(&r, r.at, "a byte order mark: save the file as UTF-8 without it");
     }
-    *add_table(toml) = (struct sim_toml_table){.name = "", .place = {1, 1}};
+    *add_table(toml) = (struct trib_toml_table){.name = "", .place = {1, 1}};
     while (peek(&r) != '\0') {
         skip_blanks(&r);
         bool is_empty = peek(&r) == '#' || peek(&r) == '\n' || peek(&r) == '\r' || peek(&r) == '\0';
@@ -335,20 +334,20 @@ static void write_string(FILE *out, const char *text)
     (void)fputc('"', out);
 }
 
-void sim_toml_write(FILE *out, const struct sim_toml *toml)
+void trib_toml_write(FILE *out, const struct trib_toml *toml)
 {
     for (uint32_t table = 0; table < toml->table_count; table++) {
-        const struct sim_toml_table *t = &toml->tables[table];
+        const struct trib_toml_table *t = &toml->tables[table];
         if (table != 0) {
             (void)fprintf(out, t->is_array ? "[[%s]]\n" : "[%s]\n", t->name);
         }
         for (uint32_t i = 0; i < toml->value_count; i++) {
-            const struct sim_toml_value *value = &toml->values[i];
+            const struct trib_toml_value *value = &toml->values[i];
             if (value->table != table) {
                 continue;
             }
             (void)fprintf(out, "%s = ", value->key);
-            if (value->kind == SIM_TOML_STRING) {
+            if (value->kind == TRIB_TOML_STRING) {
                 write_string(out, value->text);
             } else {
                 (void)fputs(value->text, out);
@@ -358,10 +357,10 @@ void sim_toml_write(FILE *out, const struct sim_toml *toml)
     }
 }
 
-void sim_toml_free(struct sim_toml *toml)
+void trib_toml_free(struct trib_toml *toml)
 {
     free(toml->tables);
     free(toml->values);
     free(toml->text);
-    *toml = (struct sim_toml){0};
+    *toml = (struct trib_toml){0};
 }
