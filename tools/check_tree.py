@@ -23,12 +23,13 @@ LAYERS = {
     "schemes": {"core", "schemes"},
     "io": {"core", "io"},
     "host": {"core", "io", "host"},
-    "control": {"core", "schemes/schemes.h", "io", "control"},
+    "fabric": {"core", "io", "fabric"},
+    "control": {"core", "schemes/schemes.h", "io", "fabric", "control"},
     "comm": {"core", "schemes/schemes.h", "io", "host", "control", "comm", "switchd/plane.h"},
-    "switchd": {"core", "schemes/schemes.h", "io", "control", "switchd"},
-    "sim": {"core", "schemes/schemes.h", "io", "sim"},
+    "switchd": {"core", "schemes/schemes.h", "io", "fabric", "control", "switchd"},
+    "sim": {"core", "schemes/schemes.h", "io", "fabric", "sim"},
     "reproduce": {"core", "schemes", "io", "sim", "reproduce"},
-    "cli": {"core", "schemes/schemes.h", "io", "control", "comm", "switchd", "sim", "reproduce", "cli"},
+    "cli": {"core", "schemes/schemes.h", "io", "fabric", "control", "comm", "switchd", "sim", "reproduce", "cli"},
 }
 # What a folder inside one of these may include of its own layer, by folders and files.
 INNER = {
@@ -52,7 +53,7 @@ FORBIDDEN_CALLS = re.compile(
     r"send|sendto|sendm?msg|recv|recvfrom|recvm?msg|bind|connect|poll|epoll_\w+|clock_gettime|gettimeofday|time|sleep|usleep|nanosleep|getenv|rand|"
     r"random|pthread_\w+|mtx_\w+|thrd_\w+|abort|exit|syslog)\s*\(")
 # What decides in the control plane says, draws and tells the time through its driver (struct trib_jobs_output).
-DECIDES = ("src/control/agents/", "src/control/jobs/", "src/control/relay/", "src/control/roots/")
+DECIDES = ("src/fabric/", "src/control/agents/", "src/control/jobs/", "src/control/relay/", "src/control/roots/")
 DRIVER_CALLS = re.compile(r"\b(trib_log|trib_draw|trib_draw_id|trib_clock_ns|clock_gettime|getenv)\s*\(")
 PURE_UNDEFINED = re.compile(r"mem(cpy|set|move|cmp)|trib_\w+|__cpu_(model|indicator_init|features2)|_GLOBAL_OFFSET_TABLE_")
 MARKERS = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/roots/choose.h"
+#include "fabric/choose.h"
 #include "io/explain.h"
 #include "io/nearest.h"
 #include "io/toml.h"

@@ -6,13 +6,13 @@
  *   [[link]]
  *   between = "leaf1 10.0.9.1:7470" # a switch: as --listen or --with has it, or by address and port
  *   rate = "100Gbps"
- * Read next: control/roots/topology.h (what becomes of it). */
+ * Read next: fabric/topology.h (what becomes of it). */
 #ifndef TRIB_CLI_TOPOLOGY_FILE_H
 #define TRIB_CLI_TOPOLOGY_FILE_H
 
 #include <stdbool.h>
 
-#include "control/roots/topology.h"
+#include "fabric/topology.h"
 #include "switchd/switchd.h"
 
 /* How the switches are called. */

@@ -8,8 +8,8 @@
 #ifndef TRIB_SWITCHD_SWITCHD_H
 #define TRIB_SWITCHD_SWITCHD_H
 
-#include "control/roots/topology.h"
 #include "core/node.h"
+#include "fabric/topology.h"
 #include "io/nics.h"
 #include "io/udp.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_choose.c: which switches a tree goes through, on networks made by hand, and on drawn ones beside a twin that
- * sends each stream by itself. Mirrors src/control/roots/choose.c; whose trees they are is test_trees.c's. */
+ * sends each stream by itself. Mirrors src/fabric/choose.c; whose trees they are is test_trees.c's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "control/roots/choose.h"
 #include "core/prng.h"
+#include "fabric/choose.h"
 
 #define GBPS UINT64_C(1000000000)
 #define SUBNETS 16

@@ -5,7 +5,7 @@
 #include "some_harness.h"
 
 #include "control/jobs/placements.h"
-#include "control/roots/topology.h"
+#include "fabric/topology.h"
 
 /* ---- which ---- */
 

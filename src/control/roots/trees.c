@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "control/jobs/start.h"
-#include "control/roots/choose.h"
 #include "core/assert.h"
+#include "fabric/choose.h"
 #include "io/clock.h"
 #include "io/explain.h"
 

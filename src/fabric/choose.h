@@ -13,12 +13,12 @@
  * Use: trib_choose_create; for each tree that there is trib_choose_begin, trib_choose_add for each member, and
  * trib_choose_load; for each new one trib_choose_begin, trib_choose_add, trib_choose_root, and trib_choose_load;
  * trib_choose_destroy. Read next: choose.c. */
-#ifndef TRIB_CONTROL_CHOOSE_H
-#define TRIB_CONTROL_CHOOSE_H
+#ifndef TRIB_FABRIC_CHOOSE_H
+#define TRIB_FABRIC_CHOOSE_H
 
 #include <stdbool.h>
 
-#include "control/roots/topology.h"
+#include "fabric/topology.h"
 
 #define TRIB_STREAM 65536U /* all that one member of a job sends, over all its trees */
 #define TRIB_NO_SWITCH UINT32_MAX

@@ -2,8 +2,8 @@
 /* topology.h: who is behind which links, as the operator of several switches has said it (`tributary switch
  * --topology`): hosts, known by their subnets, the switches that jobs may be dealt over, and boxes between, which only
  * forward. Plain facts: the file is read by src/cli, and what follows from it for a job is choose.h's. */
-#ifndef TRIB_CONTROL_TOPOLOGY_H
-#define TRIB_CONTROL_TOPOLOGY_H
+#ifndef TRIB_FABRIC_TOPOLOGY_H
+#define TRIB_FABRIC_TOPOLOGY_H
 
 #include "io/udp.h"
 

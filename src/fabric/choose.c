@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* choose.c: see choose.h. Ways are found once, from each switch over all places; a tree is then one pass over the
  * places, the farthest first. Read next: trees.c (who asks). */
-#include "control/roots/choose.h"
+#include "fabric/choose.h"
 
 #include <stdlib.h>
 #include <string.h>
