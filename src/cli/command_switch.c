@@ -8,7 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "cli/topology_file.h"
+#include "cli/switch_names.h"
 #include "control/jobs/jobs.h"
 #include "io/explain.h"
 #include "io/log.h"
@@ -22,7 +22,7 @@ struct switch_options {
     const char *with;
     const char *lend;
     const char *topology;
-    struct topology_file links; /* of that file */
+    struct trib_topology links; /* of that file */
     const char *http;
     const char *group;
     bool check;
@@ -206,7 +206,8 @@ static bool resolve_trees(struct switch_options *options)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
     struct trib_switchd_config *config = &options->config;
-    const struct topology_names names = {.config = config, .listen = options->listen, .with = options->with};
+    const struct switch_names written = {.config = config, .listen = options->listen, .with = options->with};
+    const struct trib_switch_names names = switch_names_of(&written);
 
     if (config->trees > 0 && options->with == NULL) {
         complain("--trees: of one switch there is nothing to choose: name others with --with");
@@ -222,11 +223,11 @@ static bool resolve_trees(struct switch_options *options)
                  "many");
         return false;
     }
-    if (options->topology != NULL && !topology_file_read(&options->links, options->topology, &names, error)) {
+    if (options->topology != NULL && !trib_topology_read(&options->links, options->topology, &names, error)) {
         complain("--topology: %s", error);
         return false;
     }
-    config->topology = options->topology != NULL ? &options->links.topology : NULL;
+    config->topology = options->topology != NULL ? &options->links : NULL;
     return true;
 }
 
@@ -354,6 +355,6 @@ int command_switch(int argc, char **argv)
     } else {
         result = run(&options);
     }
-    topology_file_free(&options.links);
+    trib_topology_free(&options.links);
     return result;
 }

@@ -1,34 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* topology.h: who is behind which links, as the operator of several switches has said it (`tributary switch
- * --topology`): hosts, known by their subnets, the switches that jobs may be dealt over, and boxes between, which only
- * forward. Plain facts: the file is read by src/cli, and what follows from it for a job is choose.h's. */
+/* topology.h: a network as its operator describes it (`tributary switch --topology FILE`): hosts, known by their
+ * subnets, the switches that jobs may be dealt over, and boxes between, which only forward. As TOML:
+ *   [[link]]
+ *   between = "10.0.1.0/24 leaf1"   # hosts, by subnet or address, and a box: any other name
+ *   rate = "25Gbps"
+ *   [[link]]
+ *   between = "leaf1 10.0.9.1:7470" # a switch: as --listen or --with has it, or by address and port
+ *   rate = "100Gbps"
+ * Read next: choose.h, control/roots/trees.h (what follows for a job). */
 #ifndef TRIB_FABRIC_TOPOLOGY_H
 #define TRIB_FABRIC_TOPOLOGY_H
 
+#include "fabric/fabric.h"
 #include "io/udp.h"
 
 #define TRIB_PLACES_MAX 1024
-#define TRIB_TOPOLOGY_LINKS_MAX 4096
-#define TRIB_LINK_RATE_MIN UINT64_C(1000000) /* bits per second: what a link has to do stays within 64 bits */
-
-struct trib_topology_link {
-    uint32_t end[2];   /* places */
-    uint64_t rate_bps; /* at least TRIB_LINK_RATE_MIN */
-};
+#define TRIB_TOPOLOGY_LINKS_MAX 4096 /* links of the file, of two directions each */
 
 struct trib_subnet {
     struct trib_address at;
     uint32_t bits; /* of it that a host there has too */
 };
 
-/* Places are numbered: first the switches, then the subnets, then boxes. */
+/* Places of the fabric: first the switches, then the subnets, which are its ends, then boxes. The i-th link of the file
+ * is links 2i and 2i + 1. */
 struct trib_topology {
+    struct trib_fabric fabric;
     uint32_t switches; /* this one, then its lenders */
     uint32_t subnet_count;
-    uint32_t places; /* all together */
-    uint32_t link_count;
-    const struct trib_subnet *subnets;
-    const struct trib_topology_link *links; /* no two between the same places */
+    struct trib_subnet *subnets;
 };
+
+/* Names of the switches, of which there are so many, the first one being this switch. */
+struct trib_switch_names {
+    uint32_t count;
+    uint32_t (*find)(const void *user, const char *text); /* number; TRIB_NO_PLACE: it is the name of none */
+    void (*format)(const void *user, uint32_t which, char text[64]);
+    const void *user;
+};
+
+/* False: error says what is wrong, and where; nothing is to be freed. */
+bool trib_topology_read(struct trib_topology *topology, const char *path, const struct trib_switch_names *names,
+                        char *error);
+void trib_topology_free(struct trib_topology *topology);
+/* The most specific subnet of this host, as a place; TRIB_NO_PLACE: none. */
+uint32_t trib_topology_find(const struct trib_topology *topology, const struct trib_address *host);
 
 #endif

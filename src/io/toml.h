@@ -5,7 +5,7 @@
  * means.
  *
  * Why our own: Debian has libraries for C++ and Python, none for C.
- * Read next: sim/scenario/scenario.c, cli/topology_file.c. */
+ * Read next: fabric/topology.c, sim/scenario/scenario.c. */
 #ifndef TRIB_IO_TOML_H
 #define TRIB_IO_TOML_H
 

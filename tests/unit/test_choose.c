@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_choose.c: which switches a tree goes through, on networks made by hand, and on drawn ones beside a twin that
- * sends each stream by itself. Mirrors src/fabric/choose.c; whose trees they are is test_trees.c's. */
+ * sends each stream by itself. Mirrors src/fabric/choose.c and fabric.c; whose trees they are is test_trees.c's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +12,7 @@
 
 #include "core/prng.h"
 #include "fabric/choose.h"
+#include "fabric/topology.h"
 
 #define GBPS UINT64_C(1000000000)
 #define SUBNETS 16
@@ -22,7 +23,6 @@
 struct net {
     struct trib_topology topology;
     struct trib_subnet subnet[SUBNETS];
-    struct trib_topology_link link[LINKS];
     struct trib_choose choose;
 };
 
@@ -33,11 +33,8 @@ static void begin(struct net *n, uint32_t switches, uint32_t subnets, uint32_t b
     for (uint32_t i = 0; i < subnets; i++) {
         n->subnet[i] = (struct trib_subnet){.at = trib_address_v4(0x0a000000U + (i << 8), 0), .bits = 24};
     }
-    n->topology = (struct trib_topology){.switches = switches,
-                                         .subnet_count = subnets,
-                                         .places = switches + subnets + boxes,
-                                         .subnets = n->subnet,
-                                         .links = n->link};
+    n->topology = (struct trib_topology){.switches = switches, .subnet_count = subnets, .subnets = n->subnet};
+    assert_true(trib_fabric_init(&n->topology.fabric, switches + subnets + boxes, switches + subnets, 2 * LINKS));
 }
 
 static uint32_t subnet(const struct net *n, uint32_t i)
@@ -47,17 +44,25 @@ static uint32_t subnet(const struct net *n, uint32_t i)
 
 static uint32_t box(const struct net *n, uint32_t i)
 {
-    return n->topology.switches + n->topology.subnet_count + i;
+    return n->topology.fabric.ends + i;
 }
 
 static void cable(struct net *n, uint32_t a, uint32_t b, uint64_t rate_bps)
 {
-    n->link[n->topology.link_count++] = (struct trib_topology_link){.end = {a, b}, .rate_bps = rate_bps};
+    (void)trib_fabric_add(&n->topology.fabric, a, b, rate_bps);
+    (void)trib_fabric_add(&n->topology.fabric, b, a, rate_bps);
 }
 
 static void ready(struct net *n)
 {
-    assert_int_equal(trib_choose_create(&n->choose, &n->topology), TRIB_OK);
+    assert_true(trib_fabric_ready(&n->topology.fabric));
+    assert_int_equal(trib_choose_create(&n->choose, &n->topology.fabric, n->topology.switches), TRIB_OK);
+}
+
+static void end(struct net *n)
+{
+    trib_choose_destroy(&n->choose);
+    trib_fabric_deinit(&n->topology.fabric);
 }
 
 static bool member(struct net *n, uint32_t in, uint32_t host)
@@ -98,8 +103,8 @@ static void star__each_in_turn(void **state)
     trib_choose_begin(&n.choose);
     members(&n, 0, 4);
     assert_int_equal(trib_choose_root(&n.choose, 5, 1), 2); /* not switch 1 */
-    assert_int_equal(trib_choose_root(&n.choose, 0, 1), TRIB_NO_SWITCH);
-    trib_choose_destroy(&n.choose);
+    assert_int_equal(trib_choose_root(&n.choose, 0, 1), TRIB_NO_PLACE);
+    end(&n);
 }
 
 /* Two links that have more to do than a number holds are more than one of them. */
@@ -116,7 +121,7 @@ static void strain__stays_in_range(void **state)
     trib_choose_begin(&n.choose);
     trib_choose_add(&n.choose, subnet(&n, 0), UINT64_C(12) << 40);
     assert_int_equal(trib_choose_root(&n.choose, ALL, 0), 1);
-    trib_choose_destroy(&n.choose);
+    end(&n);
 }
 
 /* Two leaves, two spines, a switch at each spine. Trees of another job fill the way to spine 0. */
@@ -150,7 +155,7 @@ static void two_tiers__go_round_the_hot_link(void **state)
     trib_choose_begin(&n.choose);
     members(&n, 0, 2); /* it does not take the hot link, but the last one is shared */
     assert_int_equal(trib_choose_root(&n.choose, ALL, 0), 1);
-    trib_choose_destroy(&n.choose);
+    end(&n);
 }
 
 /* A switch two boxes away: both ways are taken alike, and each carries half. */
@@ -171,7 +176,7 @@ static void ways__of_equal_length_share(void **state)
     members(&n, 0, 3);
     assert_true(trib_choose_strain(&n.choose, 0, &strain));
     assert_int_equal(strain.most, 3 * (TRIB_STREAM / 2) * UINT64_C(1000000) / 5000);
-    trib_choose_destroy(&n.choose);
+    end(&n);
 }
 
 static void rates__the_faster_link_is_as_good_as_a_free_one(void **state)
@@ -190,7 +195,7 @@ static void rates__the_faster_link_is_as_good_as_a_free_one(void **state)
         assert_int_equal(trib_choose_root(&n.choose, ALL, 0), want[tree]);
         trib_choose_load(&n.choose, want[tree]);
     }
-    trib_choose_destroy(&n.choose);
+    end(&n);
 }
 
 /* Of subnets that contain a host the most specific is where it is. */
@@ -210,6 +215,7 @@ static void subnets__the_longest_prefix(void **state)
         struct trib_address host = trib_address_v4(hosts[i].host, 5);
         assert_int_equal(trib_topology_find(&n.topology, &host), hosts[i].place);
     }
+    end(&n);
 }
 
 /* Networks side by side: a switch that some member cannot reach is none, and hosts and switches forward for nobody. */
@@ -234,7 +240,7 @@ static void unreachable__is_no_root(void **state)
     members(&n, 0, 1);
     members(&n, 1, 1);
     assert_int_equal(trib_choose_root(&n.choose, ALL, 0), 2);
-    assert_int_equal(trib_choose_root(&n.choose, 3, 0), TRIB_NO_SWITCH);
+    assert_int_equal(trib_choose_root(&n.choose, 3, 0), TRIB_NO_PLACE);
     assert_false(trib_choose_strain(&n.choose, 0, &strain));
     trib_choose_load(&n.choose, 0); /* does nothing */
     trib_choose_begin(&n.choose);
@@ -242,7 +248,7 @@ static void unreachable__is_no_root(void **state)
     assert_int_equal(trib_choose_root(&n.choose, ALL, 0), 2); /* over both its links */
     assert_true(trib_choose_strain(&n.choose, 0, &strain));
     assert_int_equal(strain.most, TRIB_STREAM * UINT64_C(1000000) / 10000);
-    trib_choose_destroy(&n.choose);
+    end(&n);
 }
 
 /* Whose place nobody knows takes the links of the switch, and no other. */
@@ -270,7 +276,43 @@ static void strays__take_the_last_link(void **state)
     members(&n, 0, 1);
     assert_true(trib_choose_strain(&n.choose, 1, &strain));
     assert_int_equal(strain.sum, TRIB_STREAM * UINT64_C(1000000) / 10000);
-    trib_choose_destroy(&n.choose);
+    end(&n);
+}
+
+/* ---- the graph ---- */
+
+/* Links in any order, two of them side by side, and one from a place to itself: rows and opposites. */
+static void fabric__rows_and_opposites(void **state)
+{
+    static const uint32_t ends[][2] = {{0, 2}, {3, 2}, {2, 1}, {2, 3}, {1, 2}, {2, 0}, {2, 3}, {3, 2}, {3, 3}};
+    static const uint32_t opposite[] = {5, 3, 4, 1, 2, 0, 7, 6, 8};
+    static const uint32_t out[] = {0, 4, 2, 3, 5, 6, 1, 7, 8};
+    static const uint32_t hops[] = {0, 2, 1, 2};
+    struct trib_fabric f;
+    uint32_t measured[4];
+    uint32_t order[4];
+    (void)state;
+    assert_true(trib_fabric_init(&f, 4, 2, 9));
+    for (uint32_t i = 0; i < 9; i++) {
+        assert_int_equal(trib_fabric_add(&f, ends[i][0], ends[i][1], GBPS), i);
+    }
+    assert_true(trib_fabric_ready(&f));
+    assert_memory_equal(f.opposite, opposite, sizeof opposite);
+    assert_memory_equal(f.out, out, sizeof out);
+    assert_int_equal(f.first[3], 6);
+    assert_int_equal(trib_fabric_find(&f, 2, 3), 3);
+    assert_int_equal(trib_fabric_find(&f, 0, 1), TRIB_NO_LINK);
+    assert_int_equal(trib_fabric_measure(&f, 0, measured, order), 4);
+    assert_memory_equal(measured, hops, sizeof hops);
+    assert_true(trib_fabric_leads(&f, measured, 0, 7));
+    assert_false(trib_fabric_leads(&f, measured, 0, 8));
+    assert_false(trib_fabric_leads(&f, measured, 0, 0)); /* away from it */
+    f.rate_bps[0] = f.rate_bps[5] = 0;                   /* cut */
+    assert_int_equal(trib_fabric_measure(&f, 0, measured, order), 1);
+    assert_int_equal(measured[2], TRIB_NO_WAY);
+    assert_int_equal(trib_fabric_measure(&f, 1, measured, order), 3);
+    assert_false(trib_fabric_leads(&f, measured, 1, 0));
+    trib_fabric_deinit(&f);
 }
 
 /* ---- drawn, beside a twin ---- */
@@ -278,7 +320,7 @@ static void strays__take_the_last_link(void **state)
 struct twin {
     const struct net *n;
     uint32_t hops[PLACES][PLACES]; /* to a switch over boxes */
-    double load[LINKS];
+    double load[LINKS];            /* by cable */
     double own[LINKS];
 };
 
@@ -297,9 +339,9 @@ static void measure(struct twin *w)
         w->hops[root][root] = 0;
         while (again) {
             again = false;
-            for (uint32_t i = 0; i < 2 * t->link_count; i++) {
-                uint32_t a = t->links[i / 2].end[i % 2];
-                uint32_t b = t->links[i / 2].end[1 - i % 2];
+            for (uint32_t i = 0; i < t->fabric.link_count; i++) {
+                uint32_t a = t->fabric.from[i];
+                uint32_t b = t->fabric.to[i];
                 if ((b == root || may_pass(w->n, b)) && w->hops[root][b] + 1 < w->hops[root][a]) {
                     w->hops[root][a] = w->hops[root][b] + 1;
                     again = true;
@@ -311,22 +353,19 @@ static void measure(struct twin *w)
 
 static void send_on(struct twin *w, uint32_t root, uint32_t place, double amount)
 {
-    const struct trib_topology *t = &w->n->topology;
+    const struct trib_fabric *f = &w->n->topology.fabric;
     uint32_t ways[LINKS];
     uint32_t count = 0;
-    for (uint32_t i = 0; i < t->link_count && place != root; i++) {
-        const uint32_t *end = t->links[i].end;
-        if (end[0] == place || end[1] == place) {
-            uint32_t next = end[0] == place ? end[1] : end[0];
-            if ((next == root || may_pass(w->n, next)) && w->hops[root][next] + 1 == w->hops[root][place]) {
-                ways[count++] = i;
-            }
+    for (uint32_t i = 0; i < f->link_count && place != root; i++) {
+        uint32_t next = f->to[i];
+        if (f->from[i] == place && (next == root || may_pass(w->n, next)) &&
+            w->hops[root][next] + 1 == w->hops[root][place]) {
+            ways[count++] = i;
         }
     }
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t *end = t->links[ways[i]].end;
-        w->own[ways[i]] += may_pass(w->n, place) ? amount / count : 0;
-        send_on(w, root, end[0] == place ? end[1] : end[0], amount / count);
+        w->own[ways[i] / 2] += may_pass(w->n, place) ? amount / count : 0;
+        send_on(w, root, f->to[ways[i]], amount / count);
     }
 }
 
@@ -344,8 +383,8 @@ static bool strain_of(struct twin *w, uint32_t root, const uint32_t *counts, dou
             send_on(w, root, subnet(w->n, i), TRIB_STREAM);
         }
     }
-    for (uint32_t i = 0; i < t->link_count; i++) {
-        double time = w->own[i] > 0 ? (w->load[i] + w->own[i]) * 1e12 / (double)t->links[i].rate_bps : 0;
+    for (uint32_t i = 0; i < t->fabric.link_count / 2; i++) {
+        double time = w->own[i] > 0 ? (w->load[i] + w->own[i]) * 1e12 / (double)t->fabric.rate_bps[2 * i] : 0;
         *most = time > *most ? time : *most;
         *sum += time;
     }
@@ -361,9 +400,9 @@ static void assert_near(double is, double want)
 
 static bool has_cable(const struct net *n, uint32_t a, uint32_t b)
 {
-    for (uint32_t i = 0; i < n->topology.link_count; i++) {
-        const uint32_t *end = n->link[i].end;
-        if ((end[0] == a && end[1] == b) || (end[0] == b && end[1] == a)) {
+    const struct trib_fabric *f = &n->topology.fabric;
+    for (uint32_t i = 0; i < f->link_count; i++) {
+        if (f->from[i] == a && f->to[i] == b) {
             return true;
         }
     }
@@ -375,13 +414,13 @@ static void draw(struct net *n, struct trib_prng *prng)
     static const uint64_t rates[] = {10 * GBPS, 25 * GBPS, 100 * GBPS, 400 * GBPS};
     begin(n, 2 + (uint32_t)trib_prng_below(prng, 7), 1 + (uint32_t)trib_prng_below(prng, 6),
           1 + (uint32_t)trib_prng_below(prng, 8));
-    uint32_t boxes = n->topology.places - box(n, 0);
+    uint32_t boxes = n->topology.fabric.places - box(n, 0);
     for (uint32_t place = 0; place < box(n, 0); place++) { /* each end at a box, some at more */
         cable(n, place, box(n, (uint32_t)trib_prng_below(prng, boxes)), rates[trib_prng_below(prng, 4)]);
     }
     for (uint32_t more = (uint32_t)trib_prng_below(prng, 40); more > 0; more--) {
-        uint32_t a = (uint32_t)trib_prng_below(prng, n->topology.places);
-        uint32_t b = (uint32_t)trib_prng_below(prng, n->topology.places);
+        uint32_t a = (uint32_t)trib_prng_below(prng, n->topology.fabric.places);
+        uint32_t b = (uint32_t)trib_prng_below(prng, n->topology.fabric.places);
         if (!has_cable(n, a, b)) {
             cable(n, a, b, rates[trib_prng_below(prng, 4)]);
         }
@@ -416,14 +455,14 @@ static void check_trees(struct net *n, struct twin *w, struct trib_prng *prng, u
                 best_sum = sum;
             }
         }
-        assert_int_equal(root == TRIB_NO_SWITCH, best < 0);
-        if (root == TRIB_NO_SWITCH) {
+        assert_int_equal(root == TRIB_NO_PLACE, best < 0);
+        if (root == TRIB_NO_PLACE) {
             return;
         }
         assert_true((among >> root & 1) != 0); /* another one than all before */
         assert_true(strain_of(w, root, counts, &most, &sum));
         assert_near(most, best);
-        for (uint32_t i = 0; i < n->topology.link_count; i++) {
+        for (uint32_t i = 0; i < LINKS; i++) {
             w->load[i] += w->own[i];
         }
         trib_choose_load(&n->choose, root);
@@ -446,7 +485,7 @@ static void drawn__as_the_twin(void **state)
         for (uint32_t job = 0; job < 4; job++) {
             check_trees(&n, &w, &prng, &dealt);
         }
-        trib_choose_destroy(&n.choose);
+        end(&n);
     }
     assert_true(dealt > 500); /* that there were trees at all */
 }
@@ -462,6 +501,7 @@ int main(void)
         cmocka_unit_test(subnets__the_longest_prefix),
         cmocka_unit_test(unreachable__is_no_root),
         cmocka_unit_test(strays__take_the_last_link),
+        cmocka_unit_test(fabric__rows_and_opposites),
         cmocka_unit_test(drawn__as_the_twin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -241,24 +241,50 @@ static void more_than_there_are__is_all(void **state)
 
 /* ---- by a topology ---- */
 
-/* Hosts 10.0.2.0/24 at one box with A and B, hosts 10.0.3.0/24 at another with C; D is at both. */
-static struct trib_topology two_sides(void)
+struct cable {
+    uint32_t ends[2];
+    uint64_t rate_bps;
+};
+
+static struct trib_topology topology; /* of the test */
+
+/* Four switches, hosts 10.0.2.0/24 and 10.0.3.0/24, and two boxes. */
+static void lay(struct switches *s, const struct cable *cables, uint32_t count)
 {
     static struct trib_subnet subnets[2];
-    static const struct trib_topology_link links[] = {
-        {{4, 6}, 10000000000}, {{5, 7}, 10000000000}, {{0, 6}, 10000000000}, {{1, 6}, 10000000000},
-        {{2, 7}, 10000000000}, {{3, 6}, 10000000000}, {{3, 7}, 10000000000}};
     subnets[0] = (struct trib_subnet){.at = trib_address_v4(0x0a000200, 0), .bits = 24};
     subnets[1] = (struct trib_subnet){.at = trib_address_v4(0x0a000300, 0), .bits = 24};
-    return (struct trib_topology){
-        .switches = 4, .subnet_count = 2, .places = 8, .link_count = 7, .subnets = subnets, .links = links};
+    topology = (struct trib_topology){.switches = 4, .subnet_count = 2, .subnets = subnets};
+    assert_true(trib_fabric_init(&topology.fabric, 8, 6, 2 * count));
+    for (uint32_t i = 0; i < 2 * count; i++) {
+        const struct cable *cable = &cables[i / 2];
+        (void)trib_fabric_add(&topology.fabric, cable->ends[i % 2], cable->ends[1 - i % 2], cable->rate_bps);
+    }
+    assert_true(trib_fabric_ready(&topology.fabric));
+    s->h.config.topology = &topology;
+}
+
+static int stop_and_free(void **state)
+{
+    int result = stop(state);
+    trib_fabric_deinit(&topology.fabric);
+    return result;
+}
+
+/* The first hosts at one box with A and B, the others at another with C; D is at both, unless fewer cables are asked
+ * for. */
+static void lay_two_sides(struct switches *s, uint32_t count)
+{
+    static const struct cable cables[] = {{{4, 6}, 10000000000}, {{5, 7}, 10000000000}, {{0, 6}, 10000000000},
+                                          {{1, 6}, 10000000000}, {{2, 7}, 10000000000}, {{3, 6}, 10000000000},
+                                          {{3, 7}, 10000000000}};
+    lay(s, cables, count);
 }
 
 static void topology__those_that_all_can_reach(void **state)
 {
-    const struct trib_topology topology = two_sides();
     struct switches *s = *state;
-    s->h.config.topology = &topology;
+    lay_two_sides(s, 7);
     s->h.config.trees = 3;
     join_two(s, "left", 0, 0);
     assert_trees(s, 0, "ABD");
@@ -277,10 +303,8 @@ static void topology__those_that_all_can_reach(void **state)
 
 static void topology__none_that_all_can_reach(void **state)
 {
-    struct trib_topology topology = two_sides();
     struct switches *s = *state;
-    topology.link_count = 6;
-    s->h.config.topology = &topology;
+    lay_two_sides(s, 6);
     for (uint32_t i = 0; i < 2; i++) {
         const struct trib_message join = join_of(i, 2);
         s->h.process[i].session.peer = trib_address_v4(0x0a000207 + 256 * i, 50010);
@@ -294,10 +318,8 @@ static void topology__none_that_all_can_reach(void **state)
 /* Two cards, each on a network of its own: the k-th tree is one that the k-th card reaches. */
 static void topology__each_card_has_its_tree(void **state)
 {
-    struct trib_topology topology = two_sides();
     struct switches *s = *state;
-    topology.link_count = 5;
-    s->h.config.topology = &topology;
+    lay_two_sides(s, 5);
     for (uint32_t i = 0; i < 2; i++) {
         struct trib_message join = join_of(i, 2);
         join.join.address_count = 2;
@@ -310,9 +332,8 @@ static void topology__each_card_has_its_tree(void **state)
 }
 
 /* A host of two cards, at the networks of C and of A and B; D is at both. */
-static void join_cards(struct switches *s, const char *name, uint32_t session, const struct trib_topology *topology)
+static void join_cards(struct switches *s, const char *name, uint32_t session)
 {
-    s->h.config.topology = topology;
     for (uint32_t i = 0; i < 2; i++) {
         struct trib_message join = join_of(i, 2);
         strcpy(join.join.job, name);
@@ -328,28 +349,27 @@ static void join_cards(struct switches *s, const char *name, uint32_t session, c
 /* Root t is at switch t mod n, and gets what leaves by card t mod 2: with an odd n both cards send to each switch. */
 static void topology__each_card_that_sends_there(void **state)
 {
-    const struct trib_topology topology = two_sides();
     struct switches *s = *state;
+    lay_two_sides(s, 7);
     s->h.config.trees = 1;
-    join_cards(s, "one", 0, &topology);
+    join_cards(s, "one", 0);
     assert_trees(s, 0, "D");
     s->h.config.trees = 3;
     s->h.jobs.turn = 0;
-    join_cards(s, "three", 2, &topology);
+    join_cards(s, "three", 2);
     assert_trees(s, 2, "DAC"); /* none is left that both reach: as far as there is one shard it will do */
 }
 
 /* A has a link to each network, and a stream of this job comes by each; D, at one of them, gets half. */
 static void topology__loads_by_card(void **state)
 {
-    static const struct trib_topology_link links[] = {
-        {{4, 6}, 10000000000}, {{5, 7}, 10000000000}, {{0, 6}, 10000000000}, {{0, 7}, 10000000000},
-        {{1, 6}, 10000000000}, {{2, 7}, 10000000000}, {{3, 7}, 10000000000}};
-    struct trib_topology topology = two_sides();
+    static const struct cable cables[] = {{{4, 6}, 10000000000}, {{5, 7}, 10000000000}, {{0, 6}, 10000000000},
+                                          {{0, 7}, 10000000000}, {{1, 6}, 10000000000}, {{2, 7}, 10000000000},
+                                          {{3, 7}, 10000000000}};
     struct switches *s = *state;
-    topology.links = links;
+    lay(s, cables, 7);
     s->h.config.trees = 1;
-    join_cards(s, "both", 0, &topology);
+    join_cards(s, "both", 0);
     assert_trees(s, 0, "A");
     s->h.jobs.turn = 0;
     join_two(s, "left", 2, 8);
@@ -362,12 +382,12 @@ static void topology__loads_by_card(void **state)
 /* Of a job with one root only the first card sends. */
 static void topology__loads_of_one_shard(void **state)
 {
-    const struct trib_topology topology = two_sides();
     struct switches *s = *state;
+    lay_two_sides(s, 7);
     s->h.config.trees = 1;
     s->lender[2].config.shards = s->lender[2].jobs.agent.shards = 1;
     s->lender[2].config.weight = 1;
-    join_cards(s, "both", 0, &topology);
+    join_cards(s, "both", 0);
     assert_trees(s, 0, "D");
     assert_int_equal(s->h.process[0].welcome.welcome.root_count, 1);
     s->h.jobs.turn = 3;
@@ -378,24 +398,21 @@ static void topology__loads_of_one_shard(void **state)
 /* Where no card has a switch in common: what one shard at each needs. */
 static void topology__cards_side_by_side(void **state)
 {
-    struct trib_topology topology = two_sides();
     struct switches *s = *state;
-    topology.link_count = 5;
+    lay_two_sides(s, 5);
     s->h.config.trees = 1;
-    join_cards(s, "one", 0, &topology);
+    join_cards(s, "one", 0);
     assert_trees(s, 0, "C");
 }
 
 /* A, B and D are behind one link, C behind a slower one: a second tree goes where the job's first one is not. */
 static void topology__its_own_trees_are_loads(void **state)
 {
-    static const struct trib_topology_link links[] = {
-        {{4, 6}, 10000000000}, {{6, 7}, 10000000000}, {{0, 7}, 40000000000}, {{1, 7}, 40000000000},
-        {{3, 7}, 40000000000}, {{5, 6}, 10000000000}, {{2, 6}, 6000000000}};
-    struct trib_topology topology = two_sides();
+    static const struct cable cables[] = {{{4, 6}, 10000000000}, {{6, 7}, 10000000000}, {{0, 7}, 40000000000},
+                                          {{1, 7}, 40000000000}, {{3, 7}, 40000000000}, {{5, 6}, 10000000000},
+                                          {{2, 6}, 6000000000}};
     struct switches *s = *state;
-    topology.links = links;
-    s->h.config.topology = &topology;
+    lay(s, cables, 7);
     join_two(s, "one", 0, 0);
     assert_trees(s, 0, "AC");
 }
@@ -403,9 +420,8 @@ static void topology__its_own_trees_are_loads(void **state)
 /* Without a subnet: the job is dealt all the same. */
 static void topology__hosts_that_are_nowhere(void **state)
 {
-    const struct trib_topology topology = two_sides();
     struct switches *s = *state;
-    s->h.config.topology = &topology;
+    lay_two_sides(s, 7);
     join_two(s, "elsewhere", 0, 0x1000);
     assert_trees(s, 0, "DA"); /* D has two links, each with half of it */
 }
@@ -705,7 +721,7 @@ static void process__of_a_job_that_returns_too_late(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start_two, stop)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start_two, stop_and_free)
     const struct CMUnitTest tests[] = {
         TEST(two_of_four__and_the_others_know_nothing),
         TEST(load__of_the_jobs_that_are_there),

@@ -9,6 +9,7 @@
 #include "control/jobs/start.h"
 #include "core/assert.h"
 #include "fabric/choose.h"
+#include "fabric/topology.h"
 #include "io/clock.h"
 #include "io/explain.h"
 
@@ -246,22 +247,19 @@ static uint32_t list_group(const struct trib_jobs *jobs, struct trib_job *job, s
 
 /* ---- which links have least to do ---- */
 
-/* Where nobody has said more each switch is one link away, as fast as its weight says. */
-struct star {
-    struct trib_topology topology;
-    struct trib_topology_link link[TRIB_SWITCHES_MAX];
-};
-
-static void make_star(const struct trib_jobs *jobs, struct star *star)
+/* Where no topology is given each switch is one link away, as fast as its weight says. */
+static bool make_star(const struct trib_jobs *jobs, struct trib_fabric *star)
 {
     uint32_t switches = jobs->config->lenders.count + 1;
+    if (!trib_fabric_init(star, switches + 1, switches, 2 * switches)) {
+        return false;
+    }
     for (uint32_t i = 0; i < switches; i++) {
         uint64_t weight = i == 0 ? jobs->config->weight : jobs->remote[i - 1].weight;
-        star->link[i] =
-            (struct trib_topology_link){.end = {i, switches}, .rate_bps = (weight > 0 ? weight : 1) * WEIGHT_BPS};
+        (void)trib_fabric_add(star, i, switches, (weight > 0 ? weight : 1) * WEIGHT_BPS);
+        (void)trib_fabric_add(star, switches, i, (weight > 0 ? weight : 1) * WEIGHT_BPS);
     }
-    star->topology = (struct trib_topology){
-        .switches = switches, .places = switches + 1, .link_count = switches, .links = star->link};
+    return trib_fabric_ready(star);
 }
 
 /* Children of the job's roots, each once: the first rank of each, as opening.c has it. A job whose ranks are coming back
@@ -287,9 +285,12 @@ static struct trib_rank *next_member(struct members *m)
     return NULL;
 }
 
-/* Of one of its cards: looked up once, as the topology is always the same. */
+/* The place of one of its NICs: looked up once, as the topology is always the same. */
 static uint32_t place_of(const struct trib_topology *topology, struct trib_rank *rank, uint32_t card)
 {
+    if (!topology) {
+        return TRIB_NO_PLACE;
+    }
     if (rank->subnet[card] == 0) {
         struct trib_address at = trib_rank_place(rank, card);
         uint32_t place = trib_topology_find(topology, &at);
@@ -301,7 +302,8 @@ static uint32_t place_of(const struct trib_topology *topology, struct trib_rank 
 /* The members of the k-th of `count` trees of the job, which carries `amount`. Its root t, of which each next one is
  * t + count, gets what leaves a host by its card t mod c: so these cards take turns, as far as there are roots. How
  * many there will be of a new job nobody knows yet. A count of 0: card k alone. */
-static void begin_tree(struct trib_choose *choose, struct trib_job *job, uint32_t k, uint32_t count, uint64_t amount)
+static void begin_tree(const struct trib_jobs *jobs, struct trib_choose *choose, struct trib_job *job, uint32_t k,
+                       uint32_t count, uint64_t amount)
 {
     struct members members = {.job = job};
     uint32_t shards = job->grant.roots > 0 && count > 0 ? (job->grant.roots + count - 1) / count : TRIB_ROOTS_MAX;
@@ -314,7 +316,7 @@ static void begin_tree(struct trib_choose *choose, struct trib_job *job, uint32_
             cards++;
         }
         for (uint32_t i = 0; i < cards; i++) {
-            trib_choose_add(choose, place_of(choose->topology, rank, (k + i * count) % all), amount / cards);
+            trib_choose_add(choose, place_of(jobs->config->topology, rank, (k + i * count) % all), amount / cards);
         }
     }
 }
@@ -338,7 +340,7 @@ static void load_jobs(const struct trib_jobs *jobs, struct trib_choose *choose)
     for (struct trib_job *job = jobs->first; job; job = job->next) {
         uint32_t count = trib_trees_count(jobs, job);
         for (uint32_t k = 0; is_settled(job) && k < count; k++) {
-            begin_tree(choose, job, k, count, amount_of(jobs, job, k));
+            begin_tree(jobs, choose, job, k, count, amount_of(jobs, job, k));
             trib_choose_load(choose, trib_trees_at(job, k));
         }
     }
@@ -354,7 +356,7 @@ static uint32_t refused_lately(const struct trib_jobs *jobs, uint64_t now_ns)
     return refused;
 }
 
-static void warn_of_strays(const struct trib_jobs *jobs, const struct trib_topology *topology, struct trib_job *job)
+static void warn_of_strays(const struct trib_jobs *jobs, struct trib_job *job)
 {
     struct members members = {.job = job};
     struct trib_rank *rank;
@@ -362,7 +364,7 @@ static void warn_of_strays(const struct trib_jobs *jobs, const struct trib_topol
     uint32_t strays = 0;
     while ((rank = next_member(&members)) != NULL) {
         for (uint32_t card = 0; card < trib_rank_places(rank); card++) {
-            if (place_of(topology, rank, card) == TRIB_NO_PLACE && strays++ == 0) {
+            if (place_of(jobs->config->topology, rank, card) == TRIB_NO_PLACE && strays++ == 0) {
                 struct trib_address at = trib_rank_place(rank, card);
                 trib_address_format(&at, host);
                 *strrchr(host, ':') = '\0';
@@ -381,7 +383,7 @@ static void warn_of_strays(const struct trib_jobs *jobs, const struct trib_topol
 static uint32_t find_root(struct trib_choose *choose, uint32_t left, uint32_t last, uint32_t turn)
 {
     uint32_t root = trib_choose_root(choose, left & ~last, turn);
-    return root != TRIB_NO_SWITCH ? root : trib_choose_root(choose, left, turn);
+    return root != TRIB_NO_PLACE ? root : trib_choose_root(choose, left, turn);
 }
 
 /* One tree after the other, each under another switch: as many as are wanted, or as all members can reach. Where none is
@@ -396,13 +398,13 @@ static void choose_trees(const struct trib_jobs *jobs, struct trib_job *job, str
     uint32_t turn = (uint32_t)(jobs->turn % (jobs->config->lenders.count + 1));
     memset(job->grant.switches, 0, sizeof job->grant.switches);
     for (uint32_t k = 0; k < count; k++) {
-        begin_tree(choose, job, k, count, TRIB_STREAM / count);
+        begin_tree(jobs, choose, job, k, count, TRIB_STREAM / count);
         uint32_t root = find_root(choose, left, last, turn);
-        if (root == TRIB_NO_SWITCH) {
-            begin_tree(choose, job, k, 0, TRIB_STREAM / count);
+        if (root == TRIB_NO_PLACE) {
+            begin_tree(jobs, choose, job, k, 0, TRIB_STREAM / count);
             root = find_root(choose, left, last, turn);
         }
-        if (root == TRIB_NO_SWITCH) {
+        if (root == TRIB_NO_PLACE) {
             break;
         }
         trib_choose_load(choose, root);
@@ -418,22 +420,27 @@ static bool has_choice(const struct trib_jobs *jobs)
 
 static enum trib_status choose(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns, char *error)
 {
-    struct star star;
-    struct trib_choose choice;
-    make_star(jobs, &star);
-    const struct trib_topology *topology = jobs->config->topology ? jobs->config->topology : &star.topology;
-    if (trib_choose_create(&choice, topology) != TRIB_OK) {
+    struct trib_fabric star = {0};
+    struct trib_choose choice = {0};
+    const struct trib_topology *topology = jobs->config->topology;
+    bool is_ready =
+        (topology || make_star(jobs, &star)) &&
+        trib_choose_create(&choice, topology ? &topology->fabric : &star, jobs->config->lenders.count + 1) == TRIB_OK;
+    if (is_ready) {
+        trib_job_choose_hosts(job); /* who its members are */
+        trib_job_group(job);
+        load_jobs(jobs, &choice); /* this one is not settled */
+        choose_trees(jobs, job, &choice, now_ns);
+        jobs->turn++;
+    }
+    trib_choose_destroy(&choice);
+    trib_fabric_deinit(&star);
+    if (!is_ready) {
         trib_explain(error, "the control plane is out of memory");
         return TRIB_ERR_MEMORY;
     }
-    trib_job_choose_hosts(job); /* who its members are */
-    trib_job_group(job);
-    load_jobs(jobs, &choice); /* this one is not settled */
-    choose_trees(jobs, job, &choice, now_ns);
-    trib_choose_destroy(&choice);
-    jobs->turn++;
-    if (jobs->config->topology) {
-        warn_of_strays(jobs, topology, job);
+    if (topology) {
+        warn_of_strays(jobs, job);
     }
     if (job->grant.switches[0] == 0) {
         trib_explain(error,

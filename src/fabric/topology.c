@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* topology_file.c: see topology_file.h. Ends of links are found by their texts in the order in which they come, and
- * numbered when all are known. Read next: io/toml.h (which reads the file). */
-#include "cli/topology_file.h"
+/* topology.c: see topology.h. Ends of links are found by their texts, and numbered at once but for boxes, which come
+ * behind all subnets. Read next: io/toml.h (which reads the file). */
+#include "fabric/topology.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,25 +14,25 @@
 #include "io/units.h"
 
 #define BOX_NAME_MAX 63
+#define BOX (UINT32_C(1) << 31) /* and a box's index, in place of a number of a place */
 
-enum end_kind { END_SWITCH, END_SUBNET, END_BOX };
-
-struct end {
-    enum end_kind kind;
-    uint32_t index; /* among those of its kind */
+/* A [[link]] of the file. */
+struct table {
+    struct trib_file_place place; /* of its names */
+    uint32_t ends[2];
+    uint64_t rate_bps;
 };
 
 /* A file while it is read. */
 struct draft {
-    struct topology_file *file;
-    const struct topology_names *names;
+    struct trib_topology *topology;
+    const struct trib_switch_names *names;
     const char *path;
     char *error;
     struct trib_toml toml;
-    struct end (*ends)[2];         /* of each link */
-    struct trib_file_place *place; /* where it is named */
+    struct table *links;
     char (*boxes)[BOX_NAME_MAX + 1];
-    uint32_t links, subnets, box_count;
+    uint32_t link_count, box_count;
 };
 
 #define REFUSE(d, at, ...) trib_file_refuse((d)->error, (d)->path, at, __VA_ARGS__)
@@ -41,52 +41,18 @@ static const struct trib_file_place whole_file = {1, 1};
 
 /* ---- ends ---- */
 
-/* The number of `text` in the list "a,b,c"; UINT32_MAX: it is none of them. */
-static uint32_t find_in_list(const char *list, const char *text)
-{
-    size_t len = strlen(text);
-    for (uint32_t i = 0; list != NULL && len > 0; i++) {
-        const char *comma = strchr(list, ',');
-        size_t item = comma != NULL ? (size_t)(comma - list) : strlen(list);
-        if (item == len && memcmp(list, text, len) == 0) {
-            return i;
-        }
-        list = comma != NULL ? comma + 1 : NULL;
-    }
-    return UINT32_MAX;
-}
-
-/* As it was named on the command line, or by its address. */
-static uint32_t find_switch(const struct draft *d, const char *text)
-{
-    struct trib_address address;
-    const struct trib_switchd_config *config = d->names->config;
-    uint32_t lender = find_in_list(d->names->with, text);
-    if (lender != UINT32_MAX || find_in_list(d->names->listen, text) != UINT32_MAX) {
-        return lender != UINT32_MAX ? lender + 1 : 0;
-    }
-    if (!trib_address_read(text, &address)) {
-        return UINT32_MAX;
-    }
-    for (uint32_t i = 0; i < config->lenders.count; i++) {
-        if (trib_address_equal(&config->lenders.at[i], &address)) {
-            return i + 1;
-        }
-    }
-    return trib_switchd_is_at(config, &address) ? 0 : UINT32_MAX;
-}
-
 static uint32_t find_subnet(struct draft *d, const struct trib_subnet *subnet)
 {
+    struct trib_topology *t = d->topology;
     uint32_t i = 0;
-    while (i < d->subnets && (d->file->subnets[i].bits != subnet->bits ||
-                              !trib_address_is_within(&d->file->subnets[i].at, &subnet->at, subnet->bits))) {
+    while (i < t->subnet_count && (t->subnets[i].bits != subnet->bits ||
+                                   !trib_address_is_within(&t->subnets[i].at, &subnet->at, subnet->bits))) {
         i++;
     }
-    if (i == d->subnets) {
-        d->file->subnets[d->subnets++] = *subnet;
+    if (i == t->subnet_count) {
+        t->subnets[t->subnet_count++] = *subnet;
     }
-    return i;
+    return t->switches + i;
 }
 
 static uint32_t find_box(struct draft *d, const char *name)
@@ -98,49 +64,41 @@ static uint32_t find_box(struct draft *d, const char *name)
     if (i == d->box_count) {
         (void)snprintf(d->boxes[d->box_count++], sizeof d->boxes[0], "%s", name);
     }
-    return i;
+    return BOX + i;
 }
 
-static bool read_end(struct draft *d, const struct trib_toml_value *value, const char *text, struct end *end)
+static bool read_end(struct draft *d, const struct trib_toml_value *value, const char *text, uint32_t *end)
 {
     struct trib_address address;
     struct trib_subnet subnet;
-    uint32_t found = find_switch(d, text);
-    if (found != UINT32_MAX) {
-        *end = (struct end){END_SWITCH, found};
-    } else if (trib_address_read(text, &address)) {
+    *end = d->names->find(d->names->user, text);
+    if (*end != TRIB_NO_PLACE) {
+        return true;
+    }
+    if (trib_address_read(text, &address)) {
         return REFUSE(d, value->place,
                       "%s is neither this switch nor one of --with: hosts are named by an address without a port, or a "
                       "subnet",
                       text);
-    } else if (trib_subnet_read(text, &subnet.at, &subnet.bits)) {
-        *end = (struct end){END_SUBNET, find_subnet(d, &subnet)};
-    } else if (strpbrk(text, "/:") != NULL || strspn(text, "0123456789.") == strlen(text)) {
+    }
+    if (trib_subnet_read(text, &subnet.at, &subnet.bits)) {
+        *end = find_subnet(d, &subnet);
+        return true;
+    }
+    if (strpbrk(text, "/:") != NULL || strspn(text, "0123456789.") == strlen(text)) {
         return REFUSE(d, value->place,
                       "\"%s\" is no subnet such as 10.0.1.0/24, no switch such as 10.0.9.1:7470, and no name of a box",
                       text);
-    } else {
-        *end = (struct end){END_BOX, find_box(d, text)};
     }
+    *end = find_box(d, text);
     return true;
 }
 
 /* ---- links ---- */
 
-static bool is_same_end(const struct end *a, const struct end *b)
-{
-    return a->kind == b->kind && a->index == b->index;
-}
-
-static bool is_same_link(const struct end *a, const struct end *b)
-{
-    return (is_same_end(&a[0], &b[0]) && is_same_end(&a[1], &b[1])) ||
-           (is_same_end(&a[0], &b[1]) && is_same_end(&a[1], &b[0]));
-}
-
 static bool read_between(struct draft *d, const struct trib_toml_value *value)
 {
-    struct end *ends = d->ends[d->links];
+    struct table *link = &d->links[d->link_count];
     const char *at = value->text;
     uint32_t count = 0;
     for (at += strspn(at, " "); *at != '\0'; at += strspn(at, " ")) {
@@ -151,7 +109,7 @@ static bool read_between(struct draft *d, const struct trib_toml_value *value)
         }
         memcpy(text, at, len);
         text[len] = '\0';
-        if (count < 2 && !read_end(d, value, text, &ends[count])) {
+        if (count < 2 && !read_end(d, value, text, &link->ends[count])) {
             return false;
         }
         count++;
@@ -160,23 +118,24 @@ static bool read_between(struct draft *d, const struct trib_toml_value *value)
     if (count != 2) {
         return REFUSE(d, value->place, "a link is between two: \"10.0.1.0/24 leaf1\"");
     }
-    if (is_same_end(&ends[0], &ends[1])) {
+    if (link->ends[0] == link->ends[1]) {
         return REFUSE(d, value->place, "a link from one place to itself");
     }
-    for (uint32_t i = 0; i < d->links; i++) {
-        if (is_same_link(d->ends[i], ends)) {
+    for (const struct table *seen = d->links; seen < link; seen++) {
+        if ((seen->ends[0] == link->ends[0] && seen->ends[1] == link->ends[1]) ||
+            (seen->ends[0] == link->ends[1] && seen->ends[1] == link->ends[0])) {
             return REFUSE(d, value->place, "this link is there already, in line %" PRIu32 ": give it the rate of both",
-                          d->place[i].line);
+                          seen->place.line);
         }
     }
-    d->place[d->links] = value->place;
+    link->place = value->place;
     return true;
 }
 
 static bool read_rate(struct draft *d, const struct trib_toml_value *value)
 {
     char cause[TRIB_ERROR_TEXT_MAX] = "";
-    uint64_t *rate = &d->file->links[d->links].rate_bps;
+    uint64_t *rate = &d->links[d->link_count].rate_bps;
     if (value->kind != TRIB_TOML_STRING || trib_parse_rate(value->text, rate, cause) != TRIB_OK) {
         return REFUSE(d, value->place, "%s", cause[0] != '\0' ? cause : "a rate stands in quotes: \"100Gbps\"");
     }
@@ -227,84 +186,75 @@ static bool read_table(struct draft *d, uint32_t index)
     if (index > 0 && values < 2) {
         return REFUSE(d, table->place, "a [[link]] has between and rate");
     }
-    d->links += index > 0;
+    d->link_count += index > 0;
     return true;
 }
 
 /* ---- all of it ---- */
 
-static uint32_t place_of(const struct draft *d, const struct end *end)
+static bool make_fabric(struct draft *d)
 {
-    uint32_t switches = d->names->config->lenders.count + 1;
-    return end->index + (end->kind == END_SWITCH ? 0 : end->kind == END_SUBNET ? switches : switches + d->subnets);
-}
-
-static void number_places(struct draft *d)
-{
-    uint32_t switches = d->names->config->lenders.count + 1;
-    for (uint32_t i = 0; i < d->links; i++) {
-        d->file->links[i].end[0] = place_of(d, &d->ends[i][0]);
-        d->file->links[i].end[1] = place_of(d, &d->ends[i][1]);
+    struct trib_topology *t = d->topology;
+    struct trib_fabric *f = &t->fabric;
+    uint32_t ends = t->switches + t->subnet_count;
+    if (!trib_fabric_init(f, ends + d->box_count, ends, 2 * d->link_count)) {
+        return false;
     }
-    d->file->topology = (struct trib_topology){.switches = switches,
-                                               .subnet_count = d->subnets,
-                                               .places = switches + d->subnets + d->box_count,
-                                               .link_count = d->links,
-                                               .subnets = d->file->subnets,
-                                               .links = d->file->links};
-}
-
-static const struct trib_file_place *find_mention(const struct draft *d, uint32_t place)
-{
-    for (uint32_t i = 0; i < d->links; i++) {
-        if (d->file->links[i].end[0] == place || d->file->links[i].end[1] == place) {
-            return &d->place[i];
+    for (struct table *link = d->links; link < d->links + d->link_count; link++) {
+        for (uint32_t k = 0; k < 2; k++) {
+            link->ends[k] = link->ends[k] >= BOX ? link->ends[k] - BOX + ends : link->ends[k];
         }
+        (void)trib_fabric_add(f, link->ends[0], link->ends[1], link->rate_bps);
+        (void)trib_fabric_add(f, link->ends[1], link->ends[0], link->rate_bps);
     }
-    return NULL;
+    return trib_fabric_ready(f);
+}
+
+/* Where the place is named first. */
+static struct trib_file_place find_mention(const struct draft *d, uint32_t place)
+{
+    const struct trib_fabric *f = &d->topology->fabric;
+    return d->links[f->out[f->first[place]] / 2].place;
 }
 
 static bool check_switch(struct draft *d, const struct trib_choose *ways, uint32_t which)
 {
-    const struct trib_topology *t = &d->file->topology;
-    const struct trib_switchd_config *config = d->names->config;
-    const struct trib_file_place *place = find_mention(d, which);
+    const struct trib_topology *t = d->topology;
     bool reached = false;
     char name[64];
-    trib_address_format(which == 0 ? &config->listen : &config->lenders.at[which - 1], name);
+    d->names->format(d->names->user, which, name);
     for (uint32_t i = 0; i < t->subnet_count; i++) {
         reached = reached || trib_choose_reaches(ways, t->switches + i, which);
     }
-    if (place == NULL) {
+    if (t->fabric.first[which] == t->fabric.first[which + 1]) {
         return REFUSE(d, whole_file, "the switch %s, %s, has no link here", name,
                       which == 0 ? "which is this one (--listen)" : "one of --with");
     }
-    return reached || REFUSE(d, *place, "no hosts here can reach the switch %s: links are missing", name);
+    return reached ||
+           REFUSE(d, find_mention(d, which), "no hosts here can reach the switch %s: links are missing", name);
 }
 
 /* Networks may lie side by side, as those of several cards do; but what nobody can use was not meant. */
 static bool check_ways(struct draft *d)
 {
     struct trib_choose ways;
-    const struct trib_topology *t = &d->file->topology;
+    const struct trib_topology *t = d->topology;
     if (t->subnet_count == 0) {
         return REFUSE(d, whole_file, "no hosts are named: a link of theirs is between their subnet and a box");
     }
-    if (trib_choose_create(&ways, t) != TRIB_OK) {
+    if (trib_choose_create(&ways, &t->fabric, t->switches) != TRIB_OK) {
         return REFUSE(d, whole_file, "out of memory");
     }
     bool is_good = true;
     for (uint32_t i = 0; i < t->switches && is_good; i++) {
         is_good = check_switch(d, &ways, i);
     }
-    for (uint32_t i = 0; i < t->subnet_count && is_good; i++) {
+    for (uint32_t i = t->switches; i < t->fabric.ends && is_good; i++) {
         uint32_t which = 0;
-        while (which < t->switches && !trib_choose_reaches(&ways, t->switches + i, which)) {
+        while (which < t->switches && !trib_choose_reaches(&ways, i, which)) {
             which++;
         }
-        if (which == t->switches) {
-            is_good = REFUSE(d, *find_mention(d, t->switches + i), "no switch can be reached from these hosts");
-        }
+        is_good = which < t->switches || REFUSE(d, find_mention(d, i), "no switch can be reached from these hosts");
     }
     trib_choose_destroy(&ways);
     return is_good;
@@ -317,11 +267,13 @@ static bool read_links(struct draft *d)
             return false;
         }
     }
-    if (d->links == 0) {
+    if (d->link_count == 0) {
         return REFUSE(d, whole_file, "there is no [[link]]");
     }
-    number_places(d);
-    if (d->file->topology.places > TRIB_PLACES_MAX) {
+    if (!make_fabric(d)) {
+        return REFUSE(d, whole_file, "out of memory");
+    }
+    if (d->topology->fabric.places > TRIB_PLACES_MAX) {
         return REFUSE(d, whole_file, "more than %d places", TRIB_PLACES_MAX);
     }
     return check_ways(d);
@@ -333,29 +285,26 @@ static bool read_draft(struct draft *d)
     if (most - 1 > TRIB_TOPOLOGY_LINKS_MAX) {
         return REFUSE(d, whole_file, "more than %d links", TRIB_TOPOLOGY_LINKS_MAX);
     }
-    d->file->links = calloc(most, sizeof *d->file->links);
-    d->file->subnets = calloc(2 * most, sizeof *d->file->subnets);
-    d->ends = calloc(most, sizeof *d->ends);
-    d->place = calloc(most, sizeof *d->place);
+    d->topology->subnets = calloc(2 * most, sizeof *d->topology->subnets);
+    d->links = calloc(most, sizeof *d->links);
     d->boxes = calloc(2 * most, sizeof *d->boxes);
-    bool is_good =
-        d->file->links != NULL && d->file->subnets != NULL && d->ends != NULL && d->place != NULL && d->boxes != NULL;
+    bool is_good = d->topology->subnets != NULL && d->links != NULL && d->boxes != NULL;
     if (!is_good) {
         trib_explain(d->error, "%s: out of memory", d->path);
     }
     is_good = is_good && read_links(d);
-    free(d->ends);
-    free(d->place);
+    free(d->links);
     free(d->boxes);
     return is_good;
 }
 
-bool topology_file_read(struct topology_file *file, const char *path, const struct topology_names *names, char *error)
+bool trib_topology_read(struct trib_topology *topology, const char *path, const struct trib_switch_names *names,
+                        char *error)
 {
-    struct draft draft = {.file = file, .names = names, .path = path, .error = error};
+    struct draft draft = {.topology = topology, .names = names, .path = path, .error = error};
     char cause[TRIB_ERROR_TEXT_MAX] = "";
     size_t len = 0;
-    *file = (struct topology_file){.subnets = NULL};
+    *topology = (struct trib_topology){.switches = names->count};
     char *text = trib_file_read(path, &len, error);
     if (text == NULL) {
         return false;
@@ -365,14 +314,27 @@ bool topology_file_read(struct topology_file *file, const char *path, const stru
     trib_toml_free(&draft.toml);
     free(text);
     if (!is_good) {
-        topology_file_free(file);
+        trib_topology_free(topology);
     }
     return is_good;
 }
 
-void topology_file_free(struct topology_file *file)
+void trib_topology_free(struct trib_topology *t)
 {
-    free(file->subnets);
-    free(file->links);
-    *file = (struct topology_file){.subnets = NULL};
+    trib_fabric_deinit(&t->fabric);
+    free(t->subnets);
+    *t = (struct trib_topology){.switches = 0};
+}
+
+uint32_t trib_topology_find(const struct trib_topology *t, const struct trib_address *host)
+{
+    uint32_t best = TRIB_NO_PLACE;
+    for (uint32_t i = 0; i < t->subnet_count; i++) {
+        const struct trib_subnet *subnet = &t->subnets[i];
+        if (trib_address_is_within(host, &subnet->at, subnet->bits) &&
+            (best == TRIB_NO_PLACE || subnet->bits > t->subnets[best].bits)) {
+            best = i;
+        }
+    }
+    return best == TRIB_NO_PLACE ? best : t->switches + best;
 }

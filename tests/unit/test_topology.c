@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_topology_file.c: files that say who is behind which links: what is read, and what is refused, with its place.
- * Mirrors src/cli/topology_file.c. */
+/* test_topology.c: files that say who is behind which links: what is read, and what is refused, with its place.
+ * Mirrors src/fabric/topology.c and src/cli/switch_names.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,16 +12,16 @@
 
 #include <cmocka.h>
 
-#include "cli/topology_file.h"
+#include "cli/switch_names.h"
 
 #define WITH "10.0.9.2,10.0.9.3:7480"
 
 static char path[] = "/tmp/test_topology_XXXXXX";
 
-static bool read_text(const char *text, struct topology_file *file, char *error)
+static bool read_text(const char *text, struct trib_topology *file, char *error)
 {
     struct trib_switchd_config config;
-    const struct topology_names names = {.config = &config, .listen = "10.0.9.1:7470", .with = WITH};
+    const struct switch_names names = {.config = &config, .listen = "10.0.9.1:7470", .with = WITH};
     memcpy(path + sizeof path - 7, "XXXXXX", 6);
     int fd = mkstemp(path);
     assert_true(fd >= 0);
@@ -30,7 +30,8 @@ static bool read_text(const char *text, struct topology_file *file, char *error)
     trib_switchd_init(&config);
     assert_int_equal(trib_address_parse(names.listen, 0, &config.listen, NULL), TRIB_OK);
     assert_int_equal(trib_others_parse(WITH, 7470, &config.lenders, NULL), TRIB_OK);
-    bool is_good = topology_file_read(file, path, &names, error);
+    const struct trib_switch_names of = switch_names_of(&names);
+    bool is_good = trib_topology_read(file, path, &of, error);
     (void)unlink(path);
     return is_good;
 }
@@ -43,7 +44,7 @@ static void read__places_and_links(void **state)
 {
     static const uint32_t ends[][2] = {{3, 6}, {4, 6}, {5, 7}, {6, 7}, {6, 0}, {7, 1}, {2, 7}, {3, 7}};
     static const uint64_t gbps[] = {25, 10, 25, 400, 100, 100, 40, 25};
-    struct topology_file file;
+    struct trib_topology file;
     char error[TRIB_ERROR_TEXT_MAX] = "";
     char text[64];
     (void)state;
@@ -52,45 +53,47 @@ static void read__places_and_links(void **state)
                                   LINK("leaf1 10.0.9.1:7470", "100Gbps") LINK("leaf2 10.0.9.2:7470", "100Gbps")
                                       LINK("10.0.9.3:7480 leaf2", "40Gbps") LINK("10.0.1.9/24 leaf2", "25Gbps"),
                           &file, error));
-    const struct trib_topology *t = &file.topology;
+    const struct trib_topology *t = &file;
     assert_int_equal(t->switches, 3);
     assert_int_equal(t->subnet_count, 3);
-    assert_int_equal(t->places, 8);
-    assert_int_equal(t->link_count, 8);
+    assert_int_equal(t->fabric.places, 8);
+    assert_int_equal(t->fabric.link_count, 16);
     for (uint32_t i = 0; i < 8; i++) {
-        assert_int_equal(t->links[i].end[0], ends[i][0]);
-        assert_int_equal(t->links[i].end[1], ends[i][1]);
-        assert_int_equal(t->links[i].rate_bps, gbps[i] * 1000000000);
+        assert_int_equal(t->fabric.from[2 * i], ends[i][0]);
+        assert_int_equal(t->fabric.to[2 * i], ends[i][1]);
+        assert_int_equal(t->fabric.opposite[2 * i], 2 * i + 1);
+        assert_int_equal(t->fabric.rate_bps[2 * i], gbps[i] * 1000000000);
+        assert_int_equal(t->fabric.rate_bps[2 * i + 1], gbps[i] * 1000000000);
     }
     trib_address_format(&t->subnets[1].at, text);
     assert_string_equal(text, "10.0.1.77:0");
     assert_int_equal(t->subnets[1].bits, 32);
     assert_int_equal(t->subnets[2].bits, 64);
-    topology_file_free(&file);
+    trib_topology_free(&file);
 }
 
 /* A name of the command line is that switch, though it looks like a host; with its bits it is one. */
 static void read__a_switch_and_a_host_of_one_address(void **state)
 {
-    struct topology_file file;
+    struct trib_topology file;
     char error[TRIB_ERROR_TEXT_MAX] = "";
     (void)state;
     assert_true(read_text(ALL_SWITCHES LINK("10.0.9.2/32 leaf", "1Gbps"), &file, error));
-    assert_int_equal(file.topology.subnet_count, 1);
-    assert_int_equal(file.topology.links[1].end[1], 1);
-    topology_file_free(&file);
+    assert_int_equal(file.subnet_count, 1);
+    assert_int_equal(file.fabric.to[2], 1);
+    trib_topology_free(&file);
 }
 
 /* Networks side by side, one for each card, are no mistake. */
 static void read__networks_side_by_side(void **state)
 {
-    struct topology_file file;
+    struct trib_topology file;
     char error[TRIB_ERROR_TEXT_MAX] = "";
     (void)state;
     assert_true(read_text(LINK("10.0.1.0/24 a", "1Gbps") LINK("a 10.0.9.1:7470", "1Gbps") LINK("10.0.2.0/24 b", "1Gbps")
                               LINK("b 10.0.9.2", "1Gbps") LINK("b 10.0.9.3:7480", "1Gbps"),
                           &file, error));
-    topology_file_free(&file);
+    trib_topology_free(&file);
 }
 
 static void refused__with_the_place_and_the_cause(void **state)
@@ -134,7 +137,7 @@ static void refused__with_the_place_and_the_cause(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        struct topology_file file;
+        struct trib_topology file;
         char error[TRIB_ERROR_TEXT_MAX] = "";
         if (read_text(wrong[i].text, &file, error)) {
             fail_msg("taken: %s", wrong[i].text);
@@ -142,13 +145,13 @@ static void refused__with_the_place_and_the_cause(void **state)
         if (strncmp(error, path, strlen(path)) != 0 || strstr(error, wrong[i].cause) == NULL) {
             fail_msg("\"%s\" is not in \"%s\"", wrong[i].cause, error);
         }
-        assert_null(file.links);
+        assert_null(file.fabric.from);
     }
 }
 
 static void refused__too_much(void **state)
 {
-    struct topology_file file;
+    struct trib_topology file;
     char error[TRIB_ERROR_TEXT_MAX] = "";
     char *text = calloc(TRIB_TOPOLOGY_LINKS_MAX + 1U, 64);
     (void)state;
@@ -178,13 +181,13 @@ static char *text_of_links(uint32_t links)
 
 static void most__links(void **state)
 {
-    struct topology_file file;
+    struct trib_topology file;
     char error[TRIB_ERROR_TEXT_MAX] = "";
     (void)state;
     char *text = text_of_links(TRIB_TOPOLOGY_LINKS_MAX);
     assert_true(read_text(text, &file, error));
-    assert_int_equal(file.topology.link_count, TRIB_TOPOLOGY_LINKS_MAX);
-    topology_file_free(&file);
+    assert_int_equal(file.fabric.link_count, 2 * TRIB_TOPOLOGY_LINKS_MAX);
+    trib_topology_free(&file);
     free(text);
     text = text_of_links(TRIB_TOPOLOGY_LINKS_MAX + 1);
     assert_false(read_text(text, &file, error));
@@ -194,13 +197,14 @@ static void most__links(void **state)
 
 static void refused__no_such_file(void **state)
 {
-    struct topology_file file;
+    struct trib_topology file;
     struct trib_switchd_config config;
-    const struct topology_names names = {.config = &config};
+    const struct switch_names written = {.config = &config};
+    const struct trib_switch_names names = switch_names_of(&written);
     char error[TRIB_ERROR_TEXT_MAX] = "";
     (void)state;
     trib_switchd_init(&config);
-    assert_false(topology_file_read(&file, "/nowhere/links.toml", &names, error));
+    assert_false(trib_topology_read(&file, "/nowhere/links.toml", &names, error));
     assert_string_equal(error, "/nowhere/links.toml: No such file or directory");
 }
 
