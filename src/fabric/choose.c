@@ -47,11 +47,6 @@ static const uint32_t *hops_to(const struct trib_choose *c, uint32_t root)
     return c->hops + (size_t)root * c->fabric->places;
 }
 
-bool trib_choose_reaches(const struct trib_choose *c, uint32_t from, uint32_t root)
-{
-    return hops_to(c, root)[from] != TRIB_NO_WAY;
-}
-
 /* ---- the tree at hand ---- */
 
 void trib_choose_begin(struct trib_choose *c)
@@ -105,7 +100,7 @@ static bool walk(struct trib_choose *c, uint32_t root)
     const struct trib_fabric *f = c->fabric;
     const uint32_t *order = c->order + (size_t)root * f->places;
     for (uint32_t place = 0; place < f->places; place++) {
-        if (c->comes[place] > 0 && !trib_choose_reaches(c, place, root)) {
+        if (c->comes[place] > 0 && hops_to(c, root)[place] == TRIB_NO_WAY) {
             return false;
         }
     }

@@ -47,7 +47,5 @@ uint32_t trib_choose_root(struct trib_choose *choose, uint32_t among, uint32_t t
 bool trib_choose_strain(struct trib_choose *choose, uint32_t root, struct trib_strain *strain);
 /* The tree at hand is there, with that root. No effect if some member cannot reach it. */
 void trib_choose_load(struct trib_choose *choose, uint32_t root);
-/* Can a packet go from place `from` to that root? */
-bool trib_choose_reaches(const struct trib_choose *choose, uint32_t from, uint32_t root);
 
 #endif

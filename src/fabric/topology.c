@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fabric/choose.h"
 #include "io/explain.h"
 #include "io/nearest.h"
 #include "io/toml.h"
@@ -35,7 +34,7 @@ struct draft {
     uint32_t link_count, box_count;
 };
 
-#define REFUSE(d, at, ...) trib_file_refuse((d)->error, (d)->path, at, __VA_ARGS__)
+#define REFUSE(d, at, ...) ((void)trib_file_refuse((d)->error, (d)->path, at, __VA_ARGS__), false)
 
 static const struct trib_file_place whole_file = {1, 1};
 
@@ -217,46 +216,44 @@ static struct trib_file_place find_mention(const struct draft *d, uint32_t place
     return d->links[f->out[f->first[place]] / 2].place;
 }
 
-static bool check_switch(struct draft *d, const struct trib_choose *ways, uint32_t which)
+/* hops: to the switch, as measured. Counts in `reached`, by place, switches that hosts there reach. */
+static bool check_switch(struct draft *d, uint32_t which, const uint32_t *hops, uint32_t *reached)
 {
     const struct trib_topology *t = d->topology;
-    bool reached = false;
+    bool is_reached = false;
     char name[64];
     d->names->format(d->names->user, which, name);
-    for (uint32_t i = 0; i < t->subnet_count; i++) {
-        reached = reached || trib_choose_reaches(ways, t->switches + i, which);
+    for (uint32_t i = t->switches; i < t->fabric.ends; i++) {
+        reached[i] += hops[i] != TRIB_NO_WAY;
+        is_reached = is_reached || hops[i] != TRIB_NO_WAY;
     }
     if (t->fabric.first[which] == t->fabric.first[which + 1]) {
         return REFUSE(d, whole_file, "the switch %s, %s, has no link here", name,
                       which == 0 ? "which is this one (--listen)" : "one of --with");
     }
-    return reached ||
+    return is_reached ||
            REFUSE(d, find_mention(d, which), "no hosts here can reach the switch %s: links are missing", name);
 }
 
-/* Networks may lie side by side, as those of several cards do; but what nobody can use was not meant. */
+/* Networks may lie side by side, as those of several NICs do; but what nobody can use was not meant. */
 static bool check_ways(struct draft *d)
 {
-    struct trib_choose ways;
     const struct trib_topology *t = d->topology;
+    uint32_t places = t->fabric.places;
     if (t->subnet_count == 0) {
         return REFUSE(d, whole_file, "no hosts are named: a link of theirs is between their subnet and a box");
     }
-    if (trib_choose_create(&ways, &t->fabric, t->switches) != TRIB_OK) {
-        return REFUSE(d, whole_file, "out of memory");
-    }
-    bool is_good = true;
+    uint32_t *hops = calloc(3 * (size_t)places, sizeof *hops); /* and an order, and counts */
+    bool is_good = hops || REFUSE(d, whole_file, "out of memory");
     for (uint32_t i = 0; i < t->switches && is_good; i++) {
-        is_good = check_switch(d, &ways, i);
+        (void)trib_fabric_measure(&t->fabric, i, hops, hops + places);
+        is_good = check_switch(d, i, hops, hops + 2 * (size_t)places);
     }
     for (uint32_t i = t->switches; i < t->fabric.ends && is_good; i++) {
-        uint32_t which = 0;
-        while (which < t->switches && !trib_choose_reaches(&ways, i, which)) {
-            which++;
-        }
-        is_good = which < t->switches || REFUSE(d, find_mention(d, i), "no switch can be reached from these hosts");
+        is_good = hops[2 * (size_t)places + i] > 0 ||
+                  REFUSE(d, find_mention(d, i), "no switch can be reached from these hosts");
     }
-    trib_choose_destroy(&ways);
+    free(hops);
     return is_good;
 }
 

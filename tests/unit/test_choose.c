@@ -234,8 +234,10 @@ static void unreachable__is_no_root(void **state)
     cable(&n, 2, box(&n, 0), 10 * GBPS);
     cable(&n, 2, box(&n, 1), 10 * GBPS);
     ready(&n);
-    assert_true(trib_choose_reaches(&n.choose, subnet(&n, 0), 0));
-    assert_false(trib_choose_reaches(&n.choose, subnet(&n, 0), 1));
+    trib_choose_begin(&n.choose);
+    members(&n, 0, 1);
+    assert_true(trib_choose_strain(&n.choose, 0, &strain));
+    assert_false(trib_choose_strain(&n.choose, 1, &strain));
     trib_choose_begin(&n.choose);
     members(&n, 0, 1);
     members(&n, 1, 1);

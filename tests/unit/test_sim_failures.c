@@ -37,7 +37,7 @@ static uint32_t link_of(const char *from, const char *to)
     assert_true(sim_topology_find(&scenario.topology, from, strlen(from), &ends[0], error));
     assert_true(sim_topology_find(&scenario.topology, to, strlen(to), &ends[1], error));
     assert_true(sim_topology_build(&scenario.topology, &n));
-    while (n.from[link] != ends[0] || n.links[link].to != ends[1]) {
+    while (n.fabric.from[link] != ends[0] || n.links[link].to != ends[1]) {
         link++;
     }
     sim_network_deinit(&n);

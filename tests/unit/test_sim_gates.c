@@ -402,8 +402,8 @@ static void circle__is_found(void **state)
         for (uint32_t k = 0; k < 5; k++) {
             uint32_t link = run.deadlock.links[k];
             uint32_t next = run.deadlock.links[(k + 1) % 5];
-            assert_int_equal(run.network.links[link].to, run.network.from[next]);
-            assert_true(run.network.from[link] >= 10 && run.network.links[link].to >= 10);
+            assert_int_equal(run.network.links[link].to, run.network.fabric.from[next]);
+            assert_true(run.network.fabric.from[link] >= 10 && run.network.links[link].to >= 10);
         }
         assert_true(sim_run_now(&run) < scenario.duration_ps);
         sim_run_deinit(&run);

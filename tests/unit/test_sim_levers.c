@@ -230,7 +230,7 @@ static void link__is_a_cable(void **state)
     for (uint32_t i = 0; i < run.network.link_count; i++) {
         const struct sim_port *port = &run.network.ports[run.network.links[i].port];
         if (port->delay_ps != US_PS) {
-            uint32_t ends = run.network.from[i] + run.network.links[i].to;
+            uint32_t ends = run.network.fabric.from[i] + run.network.links[i].to;
             assert_int_equal(ends, 8 + 11);
             assert_int_equal(port->delay_ps, 3 * US_PS);
             assert_int_equal(sim_port_time(port, 1000), 200000);
@@ -295,7 +295,7 @@ static double results_down(const char *more)
     assert_int_equal(run.jobs.jobs[0].wrong, 0);
     assert_int_equal(sim_jobs_counters(&run.jobs, 0).workers.results, 8 * 3 * 100);
     for (uint32_t i = 0; i < run.network.link_count; i++) {
-        packets += run.network.from[i] >= 10 && run.network.links[i].to >= 8 ? run.network.links[i].packets : 0;
+        packets += run.network.fabric.from[i] >= 10 && run.network.links[i].to >= 8 ? run.network.links[i].packets : 0;
     }
     close_run();
     return (double)packets / 600;

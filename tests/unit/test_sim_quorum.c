@@ -202,7 +202,7 @@ static void packets__carry_a_list_only_where_ranks_lack(void **state)
         assert_int_equal(j->fragments, (100000 + 1343) / 1344);
         uint64_t bytes[2] = {0, 0};
         for (uint32_t i = 0; i < run.network.link_count; i++) {
-            bool is_down = run.network.from[i] >= run.network.hosts;
+            bool is_down = run.network.fabric.from[i] >= run.network.hosts;
             bytes[is_down] += run.network.links[i].bytes - 92 * run.network.links[i].packets;
         }
         assert_int_equal(j->lacking != 0, late);

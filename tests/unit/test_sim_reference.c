@@ -232,10 +232,10 @@ static struct ref_engine make_reference(const struct sim_run *run, const uint32_
 
     e.links = calloc(n->link_count, sizeof *e.links);
     for (uint32_t i = 0; i < n->link_count; i++) {
-        bool is_edge = n->from[i] < n->hosts || n->links[i].to < n->hosts;
-        bool is_nic = n->from[i] < n->hosts;
+        bool is_edge = n->fabric.from[i] < n->hosts || n->links[i].to < n->hosts;
+        bool is_nic = n->fabric.from[i] < n->hosts;
         e.links[i] = (struct ref_link){
-            .from = n->from[i],
+            .from = n->fabric.from[i],
             .to = n->links[i].to,
             .rate = is_edge ? t->edge.rate_bps : t->fabric.rate_bps,
             .delay = is_edge ? t->edge.delay_ps : t->fabric.delay_ps,

@@ -60,8 +60,8 @@ static void clos__has_its_ratios(void **state)
         uint32_t down = 0;
         uint32_t up = 0;
         for (uint32_t i = 0; i < n.link_count; i++) {
-            up += n.from[i] == node && n.links[i].to > node;
-            down += n.from[i] == node && n.links[i].to < node;
+            up += n.fabric.from[i] == node && n.links[i].to > node;
+            down += n.fabric.from[i] == node && n.links[i].to < node;
         }
         assert_int_equal(down, node < 72 + 12 ? 6 : 4);
         assert_int_equal(up, 2);
@@ -105,7 +105,7 @@ static void clos__has_shortest_ways(void **state)
     assert_true(sim_topology_build(&scenario.topology, &n));
     assert_int_equal(n.link_count, fat.link_count);
     for (uint32_t i = 0; i < n.link_count; i++) {
-        assert_true(n.from[i] == fat.from[i] && n.links[i].to == fat.links[i].to);
+        assert_true(n.fabric.from[i] == fat.fabric.from[i] && n.links[i].to == fat.links[i].to);
     }
     sim_network_deinit(&n);
     sim_network_deinit(&fat);
@@ -250,9 +250,9 @@ static void write_network(const struct sim_network *n)
     }
     (void)fprintf(file, "\r\n");
     for (uint32_t i = 0; i < n->link_count; i++) {
-        if (n->from[i] < n->links[i].to) {
-            (void)fprintf(file, "%u %u %s 1000ns 0.000000\n", last - n->from[i], last - n->links[i].to,
-                          n->from[i] < n->hosts ? "10Gbps" : "40Gbps");
+        if (n->fabric.from[i] < n->links[i].to) {
+            (void)fprintf(file, "%u %u %s 1000ns 0.000000\n", last - n->fabric.from[i], last - n->links[i].to,
+                          n->fabric.from[i] < n->hosts ? "10Gbps" : "40Gbps");
         }
     }
     assert_int_equal(fclose(file), 0);

@@ -118,7 +118,7 @@ static uint64_t bytes_between(const char *from, const char *to)
     assert_true(sim_topology_find(&s.topology, from, strlen(from), &ends[0], error));
     assert_true(sim_topology_find(&s.topology, to, strlen(to), &ends[1], error));
     for (uint32_t i = 0; i < run.network.link_count; i++) {
-        if (run.network.from[i] == ends[0] && run.network.links[i].to == ends[1]) {
+        if (run.network.fabric.from[i] == ends[0] && run.network.links[i].to == ends[1]) {
             return run.network.links[i].bytes;
         }
     }

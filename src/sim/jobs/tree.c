@@ -56,8 +56,7 @@ struct candidate {
     struct sim_way way;
     uint32_t levels; /* of switches that there must be so that all workers meet, at one that adds; 0: they never do */
     uint32_t root;   /* network node */
-    uint64_t most;   /* the largest load of its links, with its own */
-    uint64_t sum;    /* of all of them */
+    struct trib_strain strain; /* where streams meet no switch that adds, a link counts once for each of them */
 };
 
 /* The trees of a job while they are chosen. */
@@ -71,26 +70,29 @@ struct choice {
     uint32_t ups[2]; /* of a switch, by tier */
 };
 
-/* Follows all workers' ways up at once, until they are one. */
+/* Do all workers' ways of the candidate come by here? Where the network is no tree, a way is to the host's switch. */
+static bool is_above_all(const struct choice *c, uint32_t place)
+{
+    const struct sim_network *n = c->jobs->network;
+    const struct sim_route *route = &n->routes[place];
+    bool is = true;
+
+    for (uint32_t rank = 0; rank < c->job->config.workers && is; rank++) {
+        uint32_t host = c->jobs->endpoints[c->job->first + rank].place;
+        is = route->magic != 0 ? host - route->first < route->count : above(n, host, NULL) == place;
+    }
+    return is;
+}
+
+/* On one worker's way up. */
 static void find_root(const struct choice *c, struct candidate *it)
 {
     const struct sim_network *n = c->jobs->network;
 
     it->levels = 0;
-    for (uint32_t levels = 1;; levels++) {
-        bool is_one = true;
-        for (uint32_t rank = 0; rank < c->job->config.workers; rank++) {
-            uint32_t place = c->jobs->endpoints[c->job->first + rank].place;
-            for (uint32_t i = 0; i < levels && place != SIM_NONE; i++) {
-                place = above(n, place, &it->way);
-            }
-            if (place == SIM_NONE) {
-                return;
-            }
-            it->root = rank == 0 ? place : it->root;
-            is_one = is_one && place == it->root;
-        }
-        if (is_one && may_add(c->jobs, it->root)) {
+    it->root = c->jobs->endpoints[c->job->first].place;
+    for (uint32_t levels = 1; (it->root = above(n, it->root, &it->way)) != SIM_NONE; levels++) {
+        if (may_add(c->jobs, it->root) && is_above_all(c, it->root)) {
             it->levels = levels;
             return;
         }
@@ -103,7 +105,7 @@ static void load(struct choice *c, struct candidate *it, bool is_less)
 {
     const struct sim_network *n = c->jobs->network;
 
-    it->most = it->sum = 0;
+    it->strain = (struct trib_strain){0};
     c->walks++;
     for (uint32_t rank = 0; rank < c->job->config.workers; rank++) {
         uint32_t place = above(n, c->jobs->endpoints[c->job->first + rank].place, &it->way);
@@ -116,8 +118,7 @@ static void load(struct choice *c, struct candidate *it, bool is_less)
             uint64_t time_ns = sim_port_time(&n->ports[n->links[link].port], c->bytes) / 1000;
             uint64_t *at = &c->jobs->loads[link];
             *at = is_less ? *at - time_ns : *at + time_ns;
-            it->most = *at > it->most ? *at : it->most;
-            it->sum += *at;
+            trib_strain_add(&it->strain, *at);
             place = n->links[link].to;
         }
     }
@@ -129,7 +130,7 @@ static bool is_better(const struct candidate *it, const struct candidate *than)
     if (it->levels != than->levels) {
         return than->levels == 0 || it->levels < than->levels;
     }
-    return it->most != than->most ? it->most < than->most : it->sum < than->sum;
+    return trib_strain_is_less(&it->strain, &than->strain);
 }
 
 /* The best one whose root no tree of the job has yet. Of equal ones jobs do not all begin with the same. */

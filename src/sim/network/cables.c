@@ -2,7 +2,6 @@
 /* cables.c: see cables.h. First the lines, then what they must be together. Read next: topology.c. */
 #include "sim/network/cables.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +14,10 @@
 #define WIRES_MAX 80U /* different ones: each is three kinds of ports, and three more when it is cut */
 #define HOSTS_MAX SIM_HOSTS_MAX
 #define NS_PS UINT64_C(1000)
-#define RATE_MIN UINT64_C(1000000)
 #define RATE_MAX UINT64_C(3200000000000)
 #define DELAY_MAX_NS UINT64_C(1000000000)
+
+#define REFUSE(r, at, ...) ((void)trib_file_refuse((r)->error, (r)->path, at, __VA_ARGS__), false)
 
 struct reader {
     struct sim_cables *c;
@@ -32,17 +32,6 @@ struct reader {
     struct sim_wire wires[WIRES_MAX];
     uint32_t wire_count;
 };
-
-__attribute__((format(printf, 3, 4))) static bool refuse(const struct reader *r, struct trib_file_place place,
-                                                         const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    (void)trib_file_refuse_list(r->error, r->path, place, format, arguments);
-    va_end(arguments);
-    return false;
-}
 
 /* Of the last word that was looked for. */
 static struct trib_file_place here(const struct reader *r)
@@ -92,7 +81,7 @@ static bool is_all(struct reader *r, char **line)
 {
     const char *word = next_word(r, line);
 
-    return word == NULL || refuse(r, here(r), "\"%s\": nothing more should stand here", word);
+    return word == NULL || REFUSE(r, here(r), "\"%s\": nothing more should stand here", word);
 }
 
 static bool read_number(struct reader *r, char **line, uint64_t max, const char *what, uint32_t *number)
@@ -102,10 +91,10 @@ static bool read_number(struct reader *r, char **line, uint64_t max, const char 
     const char *word = next_word(r, line);
 
     if (word == NULL) {
-        return refuse(r, here(r), "%s should stand here", what);
+        return REFUSE(r, here(r), "%s should stand here", what);
     }
     if (trib_parse_number(word, 0, max, &value, cause) != TRIB_OK) {
-        return refuse(r, here(r), "%s: %s", what, cause);
+        return REFUSE(r, here(r), "%s: %s", what, cause);
     }
     *number = (uint32_t)value;
     return true;
@@ -117,8 +106,7 @@ static bool read_head(struct reader *r)
     struct sim_cables *c = r->c;
 
     if (line == NULL) {
-        (void)refuse(r, line_at(1), "the numbers of nodes, switches and cables should stand here");
-        return false;
+        return REFUSE(r, line_at(1), "the numbers of nodes, switches and cables should stand here");
     }
     if (!read_number(r, &line, SIM_NODES_MAX, "the number of nodes", &r->nodes) ||
         !read_number(r, &line, r->nodes, "the number of switches", &c->switches) ||
@@ -127,15 +115,13 @@ static bool read_head(struct reader *r)
     }
     c->hosts = r->nodes - c->switches;
     if (c->hosts < 2 || c->hosts > HOSTS_MAX || c->switches == 0) {
-        (void)refuse(r, line_at(1), "%u hosts and %u switches; there can be from 2 to %u hosts, and 1 switch and more",
-                     c->hosts, c->switches, HOSTS_MAX);
-        return false;
+        return REFUSE(r, line_at(1), "%u hosts and %u switches; there can be from 2 to %u hosts, and 1 switch and more",
+                      c->hosts, c->switches, HOSTS_MAX);
     }
     r->number = calloc((size_t)r->nodes + 1, sizeof *r->number);
     c->list = calloc(c->count + 1, sizeof *c->list);
     if (r->number == NULL || c->list == NULL) {
-        (void)refuse(r, line_at(1), "out of memory");
-        return false;
+        return REFUSE(r, line_at(1), "out of memory");
     }
     return true;
 }
@@ -149,13 +135,13 @@ static bool read_switches(struct reader *r)
     for (uint32_t i = 0; i < r->c->switches; i++) {
         uint32_t node = 0;
         if (line == NULL) {
-            return refuse(r, line_at(2), "the numbers of the switches should stand here");
+            return REFUSE(r, line_at(2), "the numbers of the switches should stand here");
         }
         if (!read_number(r, &line, r->nodes - 1, "the number of a switch", &node)) {
             return false;
         }
         if (r->number[node] != 0) {
-            return refuse(r, here(r), "switch %u stands here twice", node);
+            return REFUSE(r, here(r), "switch %u stands here twice", node);
         }
         r->number[node] = 1;
     }
@@ -176,7 +162,7 @@ static bool note_wire(struct reader *r, const struct sim_wire *wire)
         }
     }
     if (r->wire_count == WIRES_MAX) {
-        return refuse(r, here(r), "more than %u different pairs of rate and delay", WIRES_MAX);
+        return REFUSE(r, here(r), "more than %u different pairs of rate and delay", WIRES_MAX);
     }
     r->wires[r->wire_count++] = *wire;
     return true;
@@ -195,13 +181,13 @@ static bool read_rate(struct reader *r, const char *word, uint64_t *rate_bps)
     char cause[TRIB_ERROR_TEXT_MAX] = "";
 
     if (word == NULL) {
-        return refuse(r, here(r), "a cable wants two nodes, its rate and its delay: 0 4 100Gbps 1000ns");
+        return REFUSE(r, here(r), "a cable wants two nodes, its rate and its delay: 0 4 100Gbps 1000ns");
     }
     if (trib_parse_rate(word, rate_bps, cause) != TRIB_OK) {
-        return refuse(r, here(r), "%s", cause);
+        return REFUSE(r, here(r), "%s", cause);
     }
-    return (*rate_bps >= RATE_MIN && *rate_bps <= RATE_MAX) ||
-           refuse(r, here(r), "rate is %s; it can be from 1Mbps to 3200Gbps", word);
+    return (*rate_bps >= TRIB_LINK_RATE_MIN && *rate_bps <= RATE_MAX) ||
+           REFUSE(r, here(r), "rate is %s; it can be from 1Mbps to 3200Gbps", word);
 }
 
 static bool read_delay(struct reader *r, const char *word, uint64_t *delay_ps)
@@ -210,13 +196,13 @@ static bool read_delay(struct reader *r, const char *word, uint64_t *delay_ps)
     uint64_t ns = 0;
 
     if (word == NULL) {
-        return refuse(r, here(r), "a cable wants two nodes, its rate and its delay: 0 4 100Gbps 1000ns");
+        return REFUSE(r, here(r), "a cable wants two nodes, its rate and its delay: 0 4 100Gbps 1000ns");
     }
     if (trib_parse_duration(word, &ns, cause) != TRIB_OK) {
-        return refuse(r, here(r), "%s", cause);
+        return REFUSE(r, here(r), "%s", cause);
     }
     *delay_ps = ns * NS_PS;
-    return ns <= DELAY_MAX_NS || refuse(r, here(r), "delay is %s; it can be 1s at most", word);
+    return ns <= DELAY_MAX_NS || REFUSE(r, here(r), "delay is %s; it can be 1s at most", word);
 }
 
 static bool read_wire(struct reader *r, char **line, struct sim_wire *wire)
@@ -226,7 +212,7 @@ static bool read_wire(struct reader *r, char **line, struct sim_wire *wire)
     }
     const char *errors = next_word(r, line);
     if (errors != NULL && !is_zero(errors)) {
-        return refuse(r, here(r), "an error rate of %s: packets are lost by [faults] of the scenario", errors);
+        return REFUSE(r, here(r), "an error rate of %s: packets are lost by [faults] of the scenario", errors);
     }
     return note_wire(r, wire);
 }
@@ -239,7 +225,7 @@ static bool read_cables(struct reader *r)
         char *line = next_line(r);
         struct sim_cable cable = {.line = r->line};
         if (line == NULL) {
-            return refuse(r, line_at(r->line), "%u cables, but the first line says %u", i, c->count);
+            return REFUSE(r, line_at(r->line), "%u cables, but the first line says %u", i, c->count);
         }
         for (uint32_t end = 0; end < 2; end++) {
             if (!read_number(r, &line, r->nodes - 1, "a cable's node", &cable.ends[end])) {
@@ -248,7 +234,7 @@ static bool read_cables(struct reader *r)
             cable.ends[end] = r->number[cable.ends[end]];
         }
         if (cable.ends[0] == cable.ends[1]) {
-            return refuse(r, here(r), "a cable from a node to itself");
+            return REFUSE(r, here(r), "a cable from a node to itself");
         }
         if (!read_wire(r, &line, &cable.wire) || !is_all(r, &line)) {
             return false;
@@ -262,7 +248,7 @@ static bool read_cables(struct reader *r)
     }
     for (char *line = next_line(r); line != NULL; line = next_line(r)) {
         if (next_word(r, &line) != NULL) {
-            return refuse(r, here(r), "more than the %u cables that the first line says", c->count);
+            return REFUSE(r, here(r), "more than the %u cables that the first line says", c->count);
         }
     }
     return true;
@@ -292,7 +278,7 @@ static bool check_cables(struct reader *r)
     qsort(c->list, c->count, sizeof *c->list, by_ends);
     for (uint32_t i = 1; i < c->count; i++) {
         if (memcmp(c->list[i].ends, c->list[i - 1].ends, sizeof c->list[i].ends) == 0) {
-            return refuse(r, line_at(c->list[i].line), "a second cable between the nodes of line %u",
+            return REFUSE(r, line_at(c->list[i].line), "a second cable between the nodes of line %u",
                           c->list[i - 1].line);
         }
     }
@@ -300,40 +286,17 @@ static bool check_cables(struct reader *r)
         if (host >= c->count || c->list[host].ends[0] != host) {
             bool is_second = host < c->count && c->list[host].ends[0] < host;
             return is_second
-                       ? refuse(r, line_at(c->list[host].line), "host %u has a second cable", c->list[host].ends[0])
-                       : refuse(r, line_at(1), "host %u has no cable", host);
+                       ? REFUSE(r, line_at(c->list[host].line), "host %u has a second cable", c->list[host].ends[0])
+                       : REFUSE(r, line_at(1), "host %u has no cable", host);
         }
         if (c->list[host].ends[1] < c->hosts) {
-            return refuse(r, line_at(c->list[host].line), "a cable from host to host; between them are switches");
+            return REFUSE(r, line_at(c->list[host].line), "a cable from host to host; between them are switches");
         }
     }
     if (c->count > c->hosts && c->list[c->hosts].ends[0] < c->hosts) {
-        return refuse(r, line_at(c->list[c->hosts].line), "host %u has a second cable", c->list[c->hosts].ends[0]);
+        return REFUSE(r, line_at(c->list[c->hosts].line), "host %u has a second cable", c->list[c->hosts].ends[0]);
     }
     return true;
-}
-
-/* Links to each switch from this one. UINT32_MAX: not reached. */
-static void measure(const struct sim_cables *c, uint32_t from, uint32_t *distance)
-{
-    bool is_more = true;
-
-    memset(distance, 0xff, c->switches * sizeof *distance);
-    distance[from] = 0;
-    for (uint32_t step = 0; is_more; step++) {
-        is_more = false;
-        for (uint32_t i = c->hosts; i < c->count; i++) {
-            uint32_t *a = &distance[c->list[i].ends[0] - c->hosts];
-            uint32_t *b = &distance[c->list[i].ends[1] - c->hosts];
-            if (*a == step && *b == UINT32_MAX) {
-                *b = step + 1;
-                is_more = true;
-            } else if (*b == step && *a == UINT32_MAX) {
-                *a = step + 1;
-                is_more = true;
-            }
-        }
-    }
 }
 
 /* The line that names the switch, or the second, where all are listed. */
@@ -347,37 +310,54 @@ static uint32_t line_of(const struct sim_cables *c, uint32_t node)
     return 2;
 }
 
+static bool make_fabric(const struct sim_cables *c, struct trib_fabric *f)
+{
+    if (!trib_fabric_init(f, c->hosts + c->switches, c->hosts, 2 * c->count)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < 2 * c->count; i++) {
+        const struct sim_cable *cable = &c->list[i / 2];
+        (void)trib_fabric_add(f, cable->ends[i % 2], cable->ends[1 - i % 2], cable->wire.rate_bps);
+    }
+    return trib_fabric_ready(f);
+}
+
+static bool check_ways_of(struct reader *r, uint32_t host, const uint32_t *hops)
+{
+    const struct sim_cables *c = r->c;
+
+    for (uint32_t i = 0; i < c->switches; i++) {
+        if (hops[c->hosts + i] == TRIB_NO_WAY) {
+            return REFUSE(r, line_at(line_of(c, c->hosts + i)),
+                          "the network is in parts: no way leads from host %u to switch %u", host, i);
+        }
+    }
+    for (uint32_t other = 0; other < c->hosts; other++) {
+        if (hops[other] + 1 > SIM_PATH_MAX) {
+            return REFUSE(r, line_at(c->list[other].line), "%u links from host %u to host %u; %u at most",
+                          hops[other] + 1, host, other, SIM_PATH_MAX);
+        }
+    }
+    return true;
+}
+
 static bool check_ways(struct reader *r)
 {
     const struct sim_cables *c = r->c;
-    uint32_t *distance = malloc(((size_t)c->switches + 1) * sizeof *distance);
-    bool is_good = true;
+    struct trib_fabric f = {0};
     uint32_t last = UINT32_MAX;
+    uint32_t *hops = calloc(2U * r->nodes + 1, sizeof *hops); /* and an order, which is not looked at */
+    bool is_good = (hops != NULL && make_fabric(c, &f)) || REFUSE(r, line_at(1), "out of memory");
 
-    if (distance == NULL) {
-        (void)refuse(r, line_at(1), "out of memory");
-        return false;
-    }
     for (uint32_t host = 0; is_good && host < c->hosts; host++) {
-        uint32_t from = c->list[host].ends[1] - c->hosts;
-        if (from == last) {
-            continue; /* hosts of one switch stand together as a rule */
-        }
-        last = from;
-        measure(c, from, distance);
-        for (uint32_t i = 0; is_good && i < c->switches; i++) {
-            is_good = distance[i] != UINT32_MAX ||
-                      refuse(r, line_at(line_of(c, c->hosts + i)),
-                             "the network is in parts: no way leads from host %u to switch %u", host, i);
-        }
-        for (uint32_t other = 0; is_good && other < c->hosts; other++) {
-            uint32_t links = distance[c->list[other].ends[1] - c->hosts] + 2;
-            is_good = links <= SIM_PATH_MAX ||
-                      refuse(r, line_at(c->list[other].line), "%u links from host %u to host %u; %u at most", links,
-                             host, other, SIM_PATH_MAX);
+        if (c->list[host].ends[1] != last) { /* hosts of one switch stand together as a rule */
+            last = c->list[host].ends[1];
+            (void)trib_fabric_measure(&f, last, hops, hops + r->nodes);
+            is_good = check_ways_of(r, host, hops);
         }
     }
-    free(distance);
+    trib_fabric_deinit(&f);
+    free(hops);
     return is_good;
 }
 

@@ -29,23 +29,13 @@ static uint64_t next_change(const struct sim_failures *f, uint64_t from_ps)
     return next_ps;
 }
 
-static uint32_t opposite_of(const struct sim_network *n, uint32_t link)
-{
-    uint32_t i = 0;
-
-    while (n->from[i] != n->links[link].to || n->links[i].to != n->from[link]) {
-        i++;
-    }
-    return i;
-}
-
 void sim_failures_init(struct sim_failures *f, struct sim_network *network, const struct sim_failure *list,
                        uint32_t count, uint32_t timer)
 {
     TRIB_ASSERT(count <= SIM_FAILURES_MAX);
     *f = (struct sim_failures){.network = network, .list = list, .count = count, .timer = timer};
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t links[2] = {list[i].link, opposite_of(network, list[i].link)};
+        uint32_t links[2] = {list[i].link, network->fabric.opposite[list[i].link]};
         for (uint32_t way = 0; way < 2; way++) {
             uint16_t port = network->links[links[way]].port;
             f->failing[i][way] = (struct sim_failing){links[way], port, sim_network_cut_port(network, port)};
@@ -106,7 +96,7 @@ static void set_ports(struct sim_failures *f, bool known)
         const struct sim_failing *failing = &f->failing[i / 2][i % 2];
         uint16_t before = n->links[failing->link].port;
         bool is = is_cut(f, failing->link, known);
-        n->links[failing->link].port = is ? failing->cut : failing->whole;
+        sim_network_set_port(n, failing->link, is ? failing->cut : failing->whole);
         if (is && !known && before != failing->cut) {
             lose_packets(n, failing->link);
         }

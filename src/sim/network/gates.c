@@ -12,45 +12,10 @@
 
 /* ---- set-up ---- */
 
-/* The other direction of each link's cable: the k-th link from a to b belongs to the k-th from b to a. */
-static bool find_opposites(struct sim_network *n)
-{
-    uint32_t *first = calloc(n->nodes + 1, sizeof *first);
-    uint32_t *out = calloc(n->link_count + 1, sizeof *out);
-    struct sim_gate *gates = n->gates->list;
-    bool is_good = first != NULL && out != NULL;
-
-    for (uint32_t i = 0; is_good && i < n->link_count; i++) {
-        first[n->from[i] + 1]++;
-    }
-    for (uint32_t i = 0; is_good && i < n->nodes; i++) {
-        first[i + 1] += first[i];
-    }
-    for (uint32_t i = n->link_count; is_good && i-- > 0;) { /* from behind, so that those of a node end up in order */
-        out[--first[n->from[i] + 1]] = i;
-    }
-    for (uint32_t i = 0; is_good && i < n->link_count; i++) {
-        uint32_t to = n->links[i].to;
-        uint32_t end = to + 2 <= n->nodes ? first[to + 2] : n->link_count;
-        uint32_t at = first[to + 1];
-        while (at < end && (n->links[out[at]].to != n->from[i] || gates[out[at]].opposite != SIM_NONE)) {
-            at++;
-        }
-        if (gates[i].opposite == SIM_NONE) {
-            TRIB_ASSERT(at < end);
-            gates[i].opposite = out[at];
-            gates[out[at]].opposite = i;
-        }
-    }
-    free(first);
-    free(out);
-    return is_good;
-}
-
 /* Not a link of a switch to itself (topology.h). */
 static inline bool is_cable(const struct sim_network *n, uint32_t link)
 {
-    return n->from[link] != n->links[link].to;
+    return n->fabric.from[link] != n->links[link].to;
 }
 
 /* Each link into a switch has its headroom; what is left of the switch's memory is shared. */
@@ -107,15 +72,18 @@ bool sim_gates_init(struct sim_network *n, const struct sim_buffers_config *conf
         return false;
     }
     for (uint32_t i = 0; i < n->link_count; i++) {
-        bool is_lossy = !config->is_lossless && n->from[i] >= n->hosts && is_cable(n, i);
-        g->list[i] = (struct sim_gate){
-            .waiting = SIM_NONE, .last = SIM_NONE, .from = SIM_NONE, .opposite = SIM_NONE, .is_lossy = is_lossy};
+        bool is_lossy = !config->is_lossless && n->fabric.from[i] >= n->hosts && is_cable(n, i);
+        g->list[i] = (struct sim_gate){.waiting = SIM_NONE,
+                                       .last = SIM_NONE,
+                                       .from = SIM_NONE,
+                                       .opposite = n->fabric.opposite[i],
+                                       .is_lossy = is_lossy};
     }
     g->config = *config;
     g->thresholds = sim_buffers_thresholds(config);
     g->watch = SIM_NONE;
     g->arriving = g->passing = SIM_NONE;
-    return find_opposites(n);
+    return true;
 }
 
 void sim_gates_deinit(struct sim_network *n)
@@ -239,7 +207,7 @@ static inline bool take_memory(struct sim_network *n, uint32_t number, uint32_t 
     bool is_good = true;
 
     if (g->list[number].is_lossy) {
-        is_good = sim_buffers_queue(&g->thresholds, &g->pools[n->from[number]], &g->list[number].held, bytes);
+        is_good = sim_buffers_queue(&g->thresholds, &g->pools[n->fabric.from[number]], &g->list[number].held, bytes);
     } else if (g->config.is_lossless && by != SIM_NONE) {
         struct sim_ingress *in = &g->ingress[by];
         bool was_full = in->is_full != 0;
@@ -258,7 +226,7 @@ static inline void give_memory(struct sim_network *n, uint32_t number, uint32_t 
 
     if (g->list[number].is_lossy) {
         g->list[number].held -= bytes;
-        g->pools[n->from[number]].used -= bytes;
+        g->pools[n->fabric.from[number]].used -= bytes;
     } else if (g->config.is_lossless && by != SIM_NONE) {
         struct sim_ingress *in = &g->ingress[by];
         bool was_full = in->is_full != 0;
@@ -625,7 +593,7 @@ const char *sim_gates_check(const struct sim_network *n)
     }
     for (uint32_t i = 0; fault == NULL && i < n->link_count; i++) {
         const struct sim_ingress *in = &g->ingress[i];
-        uint32_t node = is_lossless ? n->links[i].to : n->from[i];
+        uint32_t node = is_lossless ? n->links[i].to : n->fabric.from[i];
         if (node >= n->hosts && is_cable(n, i)) {
             uint64_t counted = is_lossless ? (uint64_t)in->held + in->over : g->list[i].held;
             fault = counted != held[i] ? "a port's part of a buffer is not what waits there" : NULL;

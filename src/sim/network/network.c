@@ -27,10 +27,10 @@ bool sim_network_init(struct sim_network *n, uint32_t hosts, uint32_t switches, 
     n->free = SIM_NONE;
     n->links = sim_memory_map(links * sizeof *n->links);
     n->routes = calloc(n->nodes, sizeof *n->routes);
-    n->from = calloc(links, sizeof *n->from);
     n->packets = sim_memory_map(SIM_PACKETS_MAX * sizeof *n->packets);
     n->details = sim_memory_map(SIM_PACKETS_MAX * sizeof *n->details);
-    if (n->links == NULL || n->routes == NULL || n->from == NULL || n->packets == NULL || n->details == NULL) {
+    if (!trib_fabric_init(&n->fabric, n->nodes, hosts, links) || n->links == NULL || n->routes == NULL ||
+        n->packets == NULL || n->details == NULL) {
         sim_network_deinit(n);
         return false;
     }
@@ -43,7 +43,7 @@ void sim_network_deinit(struct sim_network *n)
     sim_gates_deinit(n);
     sim_memory_unmap(n->links, n->link_room * sizeof *n->links);
     free(n->routes);
-    free(n->from);
+    trib_fabric_deinit(&n->fabric);
     free(n->table);
     free(n->choices);
     free(n->whole_routes);
@@ -87,21 +87,33 @@ uint16_t sim_network_cut_port(struct sim_network *n, uint16_t port)
     return add_port(n, &cut);
 }
 
+void sim_network_set_port(struct sim_network *n, uint32_t link, uint16_t port)
+{
+    uint64_t byte_ps = n->ports[port].byte_ps;
+
+    TRIB_ASSERT(link < n->link_count && port < n->port_count);
+    n->links[link].port = port;
+    n->fabric.rate_bps[link] = sim_link_is_cut(n, link) ? 0
+                               : byte_ps == 0           ? UINT64_MAX
+                                                        : 8 * PICOSECONDS * SIM_BYTE_ONE / byte_ps;
+}
+
 void sim_network_delay(struct sim_network *n, uint32_t link, uint64_t delay_ps)
 {
     struct sim_port slower = n->ports[n->links[link].port];
 
     slower.delay_ps += delay_ps;
-    n->links[link].port = add_port(n, &slower);
+    sim_network_set_port(n, link, add_port(n, &slower));
 }
 
 uint32_t sim_network_link(struct sim_network *n, uint32_t from, uint32_t to, uint16_t port)
 {
-    TRIB_ASSERT(n->link_count < n->link_room && from < n->nodes && to < n->nodes && port < n->port_count);
     TRIB_ASSERT(from >= n->hosts || n->link_count == sim_network_host_link(from));
-    n->from[n->link_count] = from;
-    n->links[n->link_count] = (struct sim_link){.head = SIM_NONE, .tail = SIM_NONE, .port = port, .to = to};
-    return n->link_count++;
+    uint32_t link = trib_fabric_add(&n->fabric, from, to, 0);
+    n->link_count = link + 1;
+    n->links[link] = (struct sim_link){.head = SIM_NONE, .tail = SIM_NONE, .to = to};
+    sim_network_set_port(n, link, port);
+    return link;
 }
 
 bool sim_network_ready(struct sim_network *n, uint32_t smallest, uint32_t largest)

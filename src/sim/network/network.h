@@ -24,6 +24,7 @@
 #ifndef TRIB_SIM_NETWORK_H
 #define TRIB_SIM_NETWORK_H
 
+#include "fabric/fabric.h"
 #include "sim/network/event.h"
 
 #define SIM_HOSTS_MAX 131072U
@@ -130,7 +131,6 @@ struct sim_network {
     struct sim_route *routes;    /* by node */
     uint32_t *table;             /* by switch and host: first << 8 | count, places in choices */
     uint32_t *choices;           /* links */
-    uint32_t *from;              /* by link */
     struct sim_gates *gates;     /* ports that can be stopped, and shared buffers (gates.h); NULL: there are none */
     /* While cables are cut: the routes of the whole network; else NULL. */
     struct sim_route *whole_routes;
@@ -149,9 +149,10 @@ struct sim_network {
     uint32_t link_count;
     uint32_t link_room;
     uint32_t port_count;
-    uint32_t free; /* packets, a list */
-    uint32_t high; /* packets used so far */
-    bool stop;     /* run returns after this event */
+    uint32_t free;             /* packets, a list */
+    uint32_t high;             /* packets used so far */
+    bool stop;                 /* run returns after this event */
+    struct trib_fabric fabric; /* the same nodes and links; hosts are its ends */
 };
 
 /* Sizes; the caller then adds links in the order of their numbers. False: out of memory. */
@@ -168,6 +169,8 @@ struct sim_port_config {
 /* Returns the number of a kind of port; the same one for the same configuration. */
 uint16_t sim_network_port(struct sim_network *n, const struct sim_port_config *config);
 uint32_t sim_network_link(struct sim_network *n, uint32_t from, uint32_t to, uint16_t port);
+/* The link gets this kind of port, and so its rate; 0 where that is one of a link that is cut. */
+void sim_network_set_port(struct sim_network *n, uint32_t link, uint16_t port);
 /* The link takes so much longer. Before anything happens; then sim_network_ready. */
 void sim_network_delay(struct sim_network *n, uint32_t link, uint64_t delay_ps);
 /* All links and routes are there: makes the event set, anew if there is one. smallest, largest: bytes of packets.

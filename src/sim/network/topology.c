@@ -12,17 +12,22 @@ struct kinds {
     uint16_t fabric;
 };
 
+/* A port of this wire: of a host, which drops nothing, or of a switch. */
+static uint16_t port_of(const struct sim_topology *t, struct sim_network *n, const struct sim_wire *wire, bool is_host)
+{
+    struct sim_port_config config = {wire->rate_bps, wire->delay_ps,
+                                     is_host && !t->hosts_mark ? SIM_NEVER : t->mark_bytes,
+                                     is_host ? SIM_NEVER : t->buffer_bytes};
+
+    return sim_network_port(n, &config);
+}
+
 static struct kinds make_kinds(const struct sim_topology *t, struct sim_network *n)
 {
-    struct sim_port_config nic = {t->edge.rate_bps, t->edge.delay_ps, t->hosts_mark ? t->mark_bytes : SIM_NEVER,
-                                  SIM_NEVER};
-    struct sim_port_config last = {t->edge.rate_bps, t->edge.delay_ps, t->mark_bytes, t->buffer_bytes};
-    struct sim_port_config fabric = {t->fabric.rate_bps, t->fabric.delay_ps, t->mark_bytes, t->buffer_bytes};
-
     return (struct kinds){
-        .nic = sim_network_port(n, &nic),
-        .last = sim_network_port(n, &last),
-        .fabric = sim_network_port(n, &fabric),
+        .nic = port_of(t, n, &t->edge, true),
+        .last = port_of(t, n, &t->edge, false),
+        .fabric = port_of(t, n, &t->fabric, false),
     };
 }
 
@@ -37,31 +42,28 @@ static void join_hosts(struct sim_network *n, uint32_t each, const struct kinds 
     }
 }
 
-static void build_star(struct sim_network *n, const struct kinds *kinds)
-{
-    join_hosts(n, n->hosts, kinds);
-    n->routes[n->hosts] = sim_route_tree(0, n->hosts, 1, n->hosts);
-}
-
+/* A star is one leaf without spines. */
 static void build_leaf_spine(const struct sim_topology *t, struct sim_network *n, const struct kinds *kinds)
 {
     uint32_t hosts = n->hosts;
+    uint32_t leaves = hosts / t->hosts;
     uint32_t leaf = hosts;
-    uint32_t spine = leaf + t->leaves;
+    uint32_t spine = leaf + leaves;
+    uint32_t spines = n->nodes - spine;
 
     join_hosts(n, t->hosts, kinds);
-    for (uint32_t l = 0; l < t->leaves; l++) {
+    for (uint32_t l = 0; l < leaves; l++) {
         struct sim_route *route = &n->routes[leaf + l];
         *route = sim_route_tree(l * t->hosts, t->hosts, 1, hosts + l * t->hosts);
         route->up = n->link_count;
-        route->ups = t->spines;
-        for (uint32_t s = 0; s < t->spines; s++) {
+        route->ups = spines;
+        for (uint32_t s = 0; s < spines; s++) {
             (void)sim_network_link(n, leaf + l, spine + s, kinds->fabric);
         }
     }
-    for (uint32_t s = 0; s < t->spines; s++) {
+    for (uint32_t s = 0; s < spines; s++) {
         n->routes[spine + s] = sim_route_tree(0, hosts, t->hosts, n->link_count);
-        for (uint32_t l = 0; l < t->leaves; l++) {
+        for (uint32_t l = 0; l < leaves; l++) {
             (void)sim_network_link(n, spine + s, leaf + l, kinds->fabric);
         }
     }
@@ -160,16 +162,6 @@ static void build_dragonfly(const struct sim_topology *t, struct sim_network *n,
     }
 }
 
-/* A port of this wire: of a host, which drops nothing, or of a switch. */
-static uint16_t port_of(const struct sim_topology *t, struct sim_network *n, const struct sim_wire *wire, bool is_host)
-{
-    struct sim_port_config config = {wire->rate_bps, wire->delay_ps,
-                                     is_host && !t->hosts_mark ? SIM_NEVER : t->mark_bytes,
-                                     is_host ? SIM_NEVER : t->buffer_bytes};
-
-    return sim_network_port(n, &config);
-}
-
 static void build_from_file(const struct sim_topology *t, struct sim_network *n)
 {
     const struct sim_cables *c = &t->cables;
@@ -214,12 +206,10 @@ static void change_links(const struct sim_topology *t, struct sim_network *n)
     for (uint32_t i = 0; i < t->odd_count; i++) {
         const struct sim_odd_link *odd = &t->odd[i];
         struct sim_wire wire = odd_wire(t, odd, n->hosts);
-        for (uint32_t link = 0; link < n->link_count; link++) {
-            uint32_t from = n->from[link];
-            uint32_t to = n->links[link].to;
-            if ((from == odd->ends[0] && to == odd->ends[1]) || (from == odd->ends[1] && to == odd->ends[0])) {
-                n->links[link].port = port_of(t, n, &wire, from < n->hosts);
-            }
+        for (uint32_t way = 0; way < 2; way++) {
+            uint32_t from = odd->ends[way];
+            sim_network_set_port(n, trib_fabric_find(&n->fabric, from, odd->ends[1 - way]),
+                                 port_of(t, n, &wire, from < n->hosts));
         }
     }
 }
@@ -323,9 +313,7 @@ bool sim_topology_build(const struct sim_topology *t, struct sim_network *n)
     bool is_tree = t->kind != SIM_DRAGONFLY && t->kind != SIM_FROM_FILE;
     if (t->kind == SIM_FROM_FILE) {
         build_from_file(t, n);
-    } else if (t->kind == SIM_STAR) {
-        build_star(n, &kinds);
-    } else if (t->kind == SIM_LEAF_SPINE) {
+    } else if (t->kind == SIM_STAR || t->kind == SIM_LEAF_SPINE) {
         build_leaf_spine(t, n, &kinds);
     } else if (t->kind == SIM_FAT_TREE || t->kind == SIM_CLOS) {
         build_fat_tree(t, n, &kinds);
@@ -333,10 +321,13 @@ bool sim_topology_build(const struct sim_topology *t, struct sim_network *n)
         build_dragonfly(t, n, &kinds);
     }
     TRIB_ASSERT(n->link_count == size.links);
-    change_links(t, n);
     if (t->add_ps != 0) {
         join_adders(t, n);
     }
+    if (!trib_fabric_ready(&n->fabric)) {
+        return false;
+    }
+    change_links(t, n);
     if (sim_buffers_are_any(&t->buffers) && !sim_gates_init(n, &t->buffers)) {
         return false;
     }

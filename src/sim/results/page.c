@@ -216,7 +216,7 @@ static void plot_links(FILE *out, const struct sim_run *run, const struct sim_re
     for (uint32_t tier = 0; values != NULL && tier < count; tier++) {
         uint32_t found = 0;
         for (uint32_t i = 0; i < n->link_count; i++) {
-            if (tier_of(tiers, count, n->from[i]) == tier && n->from[i] != n->links[i].to) {
+            if (tier_of(tiers, count, n->fabric.from[i]) == tier && n->fabric.from[i] != n->links[i].to) {
                 values[found++] = value_of_link(run, r, i, what);
             }
         }

@@ -105,7 +105,7 @@ static void json_failure(FILE *out, const struct sim_run *run, const struct sim_
     const struct sim_topology *t = &run->scenario->topology;
     char ends[2][SIM_NODE_NAME_MAX];
 
-    sim_topology_node_name(t, run->network.from[failure->link], ends[0]);
+    sim_topology_node_name(t, run->network.fabric.from[failure->link], ends[0]);
     sim_topology_node_name(t, run->network.links[failure->link].to, ends[1]);
     (void)fprintf(out, "{\"link\":\"%s-%s\",\"at_ns\":%.3f,\"react_ns\":%.3f,", ends[0], ends[1],
                   (double)failure->at_ps / NS, (double)failure->react_ps / NS);

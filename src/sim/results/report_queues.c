@@ -48,7 +48,7 @@ static void link_name(const struct sim_run *run, uint32_t link, char *text, size
 {
     char ends[2][SIM_NODE_NAME_MAX];
 
-    sim_topology_node_name(&run->scenario->topology, run->network.from[link], ends[0]);
+    sim_topology_node_name(&run->scenario->topology, run->network.fabric.from[link], ends[0]);
     sim_topology_node_name(&run->scenario->topology, run->network.links[link].to, ends[1]);
     (void)snprintf(text, size, "%s-%s", ends[0], ends[1]);
 }

@@ -74,7 +74,7 @@ static void add_links(struct sim_results *results, const struct sim_run *run)
     for (uint32_t i = 0; i < n->link_count; i++) {
         const struct sim_link *link = &n->links[i];
         results->marked += link->marked;
-        if (n->from[i] >= n->hosts && link->most_ps > results->waited_ps) {
+        if (n->fabric.from[i] >= n->hosts && link->most_ps > results->waited_ps) {
             results->waited_ps = link->most_ps;
         }
     }

@@ -66,13 +66,13 @@ void sim_results_links(FILE *out, const struct sim_run *run, const struct sim_re
          "to_name\n");
     for (uint32_t i = 0; i < n->link_count; i++) {
         const struct sim_link *link = &n->links[i];
-        (void)fprintf(out, "%u,%u,%u,%" PRIu64 ",%" PRIu64 ",%.6f,%" PRIu64 ",%" PRIu64 ",%.3f", i, n->from[i],
+        (void)fprintf(out, "%u,%u,%u,%" PRIu64 ",%" PRIu64 ",%.6f,%" PRIu64 ",%" PRIu64 ",%.3f", i, n->fabric.from[i],
                       link->to, link->packets, link->bytes, sim_results_use(run, results, i), link->marked,
                       link->dropped, (double)link->most_ps / NS);
         (void)fprintf(out, ",%u,%.3f,%u", n->gates != NULL ? n->gates->list[i].stops : 0,
                       n->gates != NULL ? (double)sim_gate_stopped_ps(n, i) / NS : 0,
                       n->gates != NULL ? n->gates->ingress[i].over_most : 0);
-        sim_topology_node_name(&run->scenario->topology, n->from[i], names[0]);
+        sim_topology_node_name(&run->scenario->topology, n->fabric.from[i], names[0]);
         sim_topology_node_name(&run->scenario->topology, link->to, names[1]);
         (void)fprintf(out, ",%s,%s\n", names[0], names[1]);
     }

@@ -292,16 +292,6 @@ static bool finish_adders(struct draft *d)
 
 /* ---- cables that are named ---- */
 
-static uint32_t find_link(const struct sim_network *n, uint32_t from, uint32_t to)
-{
-    for (uint32_t i = 0; i < n->link_count; i++) {
-        if (n->from[i] == from && n->links[i].to == to) {
-            return i;
-        }
-    }
-    return SIM_NONE;
-}
-
 /* "leaf0-spine1": the nodes, and the link from the first to the second. */
 static bool find_cable(struct draft *d, const struct sim_network *n, const struct draft_text *text, uint32_t ends[2],
                        uint32_t *link)
@@ -317,9 +307,9 @@ static bool find_cable(struct draft *d, const struct sim_network *n, const struc
         !sim_topology_find(t, dash + 1, strlen(dash + 1), &ends[1], cause)) {
         return sim__refuse(d, text->place, "link: %s", cause);
     }
-    *link = find_link(n, ends[0], ends[1]);
-    return *link != SIM_NONE || sim__refuse(d, text->place, "link: no cable joins %.*s and %s",
-                                            (int)(dash - text->text), text->text, dash + 1);
+    *link = trib_fabric_find(&n->fabric, ends[0], ends[1]);
+    return *link != TRIB_NO_LINK || sim__refuse(d, text->place, "link: no cable joins %.*s and %s",
+                                                (int)(dash - text->text), text->text, dash + 1);
 }
 
 static bool finish_failure(struct draft *d, const struct sim_network *n, uint32_t number)
