@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_server.c: the dialogue of docs/PROTOCOL.md, "Sessions", with a real server over real TCP, and everything that
  * can go wrong in it. The data plane only records (control_harness.h). */
+#include <sys/eventfd.h>
+
 #include "control_harness.h"
 
 static void join__three_ranks_to_ready(void **state)
@@ -707,6 +709,25 @@ static void create__port_in_use_names_it(void **state)
     assert_null(second);
 }
 
+/* A descriptor number that the server closes twice belongs to another thread in between. */
+static void destroy__closes_no_descriptor_twice(void **state)
+{
+    struct control *c = *state;
+    int others[16]; /* more than a server without sessions has */
+    control_start(c);
+    trib_server_stop(c->server);
+    assert_int_equal(pthread_join(c->thread, NULL), 0);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        others[i] = eventfd(0, EFD_CLOEXEC); /* the lowest number that is free */
+        assert_true(others[i] >= 0);
+    }
+    trib_server_destroy(c->server);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        assert_int_equal(close(others[i]), 0);
+    }
+    control_start(c); /* the next one, which ends with the test */
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, control_set_up, control_tear_down)
 
 int main(void)
@@ -746,6 +767,7 @@ int main(void)
         TEST(message__in_single_bytes),
         TEST(stop__tells_every_session),
         TEST(create__port_in_use_names_it),
+        TEST(destroy__closes_no_descriptor_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

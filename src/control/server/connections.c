@@ -765,5 +765,8 @@ void trib_connections_deinit(struct trib_connections *connections, enum trib_sta
     while (connections->count > 0) {
         remove_at(connections, connections->count - 1);
     }
-    (void)close(connections->epoll_fd);
+    if (connections->epoll_fd >= 0) {
+        (void)close(connections->epoll_fd);
+        connections->epoll_fd = -1;
+    }
 }

@@ -46,7 +46,7 @@ struct trib_connection;
 struct trib_connections {
     uint32_t listen_count;
     int listen_fd[TRIB_ROOTS_MAX];
-    int epoll_fd; /* all sessions' descriptors are in it */
+    int epoll_fd; /* all sessions' descriptors are in it; -1: closed */
     uint32_t count;
     uint32_t limit;  /* of count */
     uint32_t broken; /* of count: to be freed */
@@ -71,7 +71,7 @@ TRIB_MUST_USE enum trib_status trib_connections_init(struct trib_connections *co
 void trib_connections_listen(struct trib_connections *connections, int listen_fd);
 /* In the child of a fork: gives up all descriptors. */
 void trib_connections_abandon(const struct trib_connections *connections);
-/* Tells all that remain the cause, gives them a moment to read it, and closes everything. */
+/* Tells all that remain the cause, gives them a moment to read it, and closes everything. Once more it does nothing. */
 void trib_connections_deinit(struct trib_connections *connections, enum trib_status status, const char *text);
 
 /* The process is out of descriptors, so nothing is accepted: nor should others poll what they could only accept
