@@ -231,10 +231,12 @@ static void close_view(struct api_run *run, struct api_view *view)
         return;
     }
     api_collect(run, view);
+    char what[2 * TRIB_ERROR_TEXT_MAX];
+    (void)snprintf(what, sizeof what, "trib_comm_close (%s)", trib_comm_error(view->comm));
     enum trib_status status = trib_comm_close(view->comm);
     view->comm = NULL;
     view->members.count = 0;
-    (void)api_expect(run, "trib_comm_close", status, view->ended != 0 ? view->ended : API_BIT(TRIB_OK), NULL);
+    (void)api_expect(run, what, status, view->ended != 0 ? view->ended : API_BIT(TRIB_OK), NULL);
 }
 
 /* ---- threads ---- */

@@ -276,6 +276,10 @@ DRIVERS = [
         edits=((CONNECTIONS, "    (void)epoll_ctl(connections->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);\n", ""),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_connections"),
     Canary(
+        "control-closed-twice", "I7", "a server closes a descriptor a second time, when its number is another thread's",
+        edits=((CONNECTIONS, "        connections->epoll_fd = -1;\n", ""),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server"),
+    Canary(
         "comm-lost-goes-on", "I3", "a rank whose session is lost sends on",
         edits=((COMM_JOIN, "        comm->state_deadline_ns = comm->outage_deadline_ns;\n        if (comm->node != NULL) {\n            comm->verbs->suspend(comm->node);\n        }",
                 "        comm->state_deadline_ns = comm->outage_deadline_ns;"),),
