@@ -38,8 +38,8 @@ static const struct option_row rows[] = {
 
 const struct option_command options_of_jobs = {
     .usage = "tributary jobs [options] [JOB]",
-    .summary = "Shows the jobs of a switch: slots held, fragments per second, recoveries, and whom a job waits for.\n"
-               "With a JOB: its recoveries by kind and every rank.",
+    .summary = "Shows the jobs of a switch, with their groups: slots held, fragments per second, recoveries, and whom\n"
+               "they wait for. With a JOB: its recoveries by kind and every rank, of each of its groups.",
     .rows = rows,
     .examples = "  tributary jobs --watch\n"
                 "  tributary jobs train --http 127.0.0.1:8470",

@@ -60,7 +60,7 @@ static OPTION_READER(read_group)
     return option_text(kind, text, field, error);
 }
 
-#define JOB_QUOTA (UINT64_C(1) << 30)
+#define JOB_QUOTA (UINT64_C(3) << 30)
 #define AT(field) offsetof(struct switch_options, field)
 
 static const struct option_row rows[] = {
@@ -91,8 +91,8 @@ static const struct option_row rows[] = {
     {"http", 0, "ADDRESS", "HTTP/JSON and /metrics for people; \"none\" for none [127.0.0.1, port + 1000]",
      OPTION_KIND(read_http, 1, TRIB_NAME_MAX), AT(http)},
     {"memory", 0, "SIZE", "slot memory for all jobs [4GiB]", OPTION_SIZE(1, UINT64_MAX), AT(config.memory_quota)},
-    {"job-quota", 0, "SIZE", "slot memory for one job [1GiB, or --memory if that is less]", OPTION_SIZE(1, UINT64_MAX),
-     AT(config.job_quota)},
+    {"job-quota", 0, "SIZE", "slot memory for one job, all its groups together [3GiB, or --memory if that is less]",
+     OPTION_SIZE(1, UINT64_MAX), AT(config.job_quota)},
     {"threshold", 0, "SIZE",
      "jobs of fewer gradients an iteration, if they say how many (TRIB_GRADIENT_BYTES), are rings of their ranks, and "
      "leave the switch to larger ones; the paper on PANAMA has 40MB [0: none]",

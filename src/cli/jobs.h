@@ -9,11 +9,11 @@
 
 /* One answer of /v1/jobs, and the one before it: rates are the difference. */
 struct jobs_view {
-    const json_t *now;    /* array of jobs */
+    const json_t *now;    /* array of jobs, each with its communicators */
     const json_t *before; /* NULL: none yet */
     double seconds;       /* between the two */
     const json_t *lends;  /* array: what jobs of other switches have here; NULL: it is not known */
-    const char *name;     /* of the one job to show in full; NULL: all, a line each */
+    const char *name;     /* of the job, or communicator, to show in full; NULL: all, a line each */
 };
 
 /* False: there is no job of that name. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jobs_print.c: jobs as tables for people: a line a job, or one job with a line a rank. Read next:
+/* jobs_print.c: jobs as tables for people: a line for each communicator, or one job with a line for each rank. Read next:
  * control/server/http.c, which wrote what is read here. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+#include <tributary/comm.h>
 
 #include "cli/jobs.h"
 #include "io/clock.h"
@@ -42,13 +44,16 @@ static uint64_t counter(const json_t *job, const char *key)
 /* The same communicator in the answer before; NULL: it is new. */
 static const json_t *earlier(const struct jobs_view *view, const json_t *job)
 {
-    size_t i;
-    const json_t *other;
+    size_t i, k;
+    const json_t *owner, *other;
 
-    json_array_foreach(view->before, i, other)
+    json_array_foreach(view->before, i, owner)
     {
-        if (number(other, "communicator") == number(job, "communicator")) {
-            return other;
+        json_array_foreach(json_object_get(owner, "communicators"), k, other)
+        {
+            if (number(other, "communicator") == number(job, "communicator")) {
+                return other;
+            }
         }
     }
     return NULL;
@@ -109,7 +114,7 @@ static void format_waits(const json_t *job, char *out)
                    duration);
 }
 
-static void print_line(const struct jobs_view *view, const json_t *job)
+static void print_line(const struct jobs_view *view, const json_t *job, const char *name)
 {
     char held[48];
     char memory[TRIB_UNITS_TEXT_MAX];
@@ -122,9 +127,35 @@ static void print_line(const struct jobs_view *view, const json_t *job)
     trib_format_size(number(job, "memory_held"), memory);
     format_seconds(json_number_value(json_object_get(job, "age_seconds")), age);
     format_waits(job, waits);
-    printf("%-20s %-9s %5zu  %-7s %-12s %-9s %11.0f %11" PRIu64 "  %s\n", text(job, "job"), text(job, "state"),
+    printf("%-20s %-9s %5zu  %-7s %-12s %-9s %11.0f %11" PRIu64 "  %s\n", name, text(job, "state"),
            json_array_size(json_object_get(job, "ranks")), age, held, memory, results_rate(view, job), recovered,
            waits);
+}
+
+/* A job that has no more than its first communicator is one line. Names of others begin with that of the job, as a rule. */
+static void print_job(const struct jobs_view *view, const json_t *owner)
+{
+    const json_t *communicators = json_object_get(owner, "communicators");
+    const char *job = text(owner, "job");
+    size_t i, len = strlen(job);
+    const json_t *communicator;
+    char memory[TRIB_UNITS_TEXT_MAX];
+    bool is_alone = json_array_size(communicators) == 1;
+
+    if (is_alone && strcmp(text(json_array_get(communicators, 0), "name"), job) == 0) {
+        print_line(view, json_array_get(communicators, 0), job);
+        return;
+    }
+    trib_format_size(number(owner, "slot_bytes"), memory);
+    printf("%-20s %zu group%s, which may take %s\n", job, json_array_size(communicators), is_alone ? "" : "s", memory);
+    json_array_foreach(communicators, i, communicator)
+    {
+        char line[TRIB_NAME_MAX + 8];
+        const char *name = text(communicator, "name");
+        bool is_below = strncmp(name, job, len) == 0 && name[len] == '/';
+        (void)snprintf(line, sizeof line, "  %s", is_below ? name + len + 1 : name);
+        print_line(view, communicator, line);
+    }
 }
 
 /* A lender has the slots of others' jobs as well. */
@@ -155,7 +186,7 @@ static void print_all(const struct jobs_view *view)
            "FRAGMENTS/S", "RECOVERIES", "WAITS FOR");
     json_array_foreach(view->now, i, job)
     {
-        print_line(view, job);
+        print_job(view, job);
     }
     print_lends(view->lends);
 }
@@ -188,7 +219,7 @@ static void print_switches(const json_t *switches)
     }
 }
 
-static void print_one(const struct jobs_view *view, const json_t *job)
+static void print_one(const json_t *job)
 {
     size_t i;
     const json_t *rank;
@@ -197,15 +228,14 @@ static void print_one(const struct jobs_view *view, const json_t *job)
     const char *asked = text(settings, "scheme_asked");
     char why[TEXT_MAX] = "";
 
-    print_all(&(struct jobs_view){.now = view->now, .before = view->before, .seconds = view->seconds});
     if (strcmp(asked, "-") != 0 && strcmp(scheme, asked) != 0) { /* an older switch does not say */
         (void)snprintf(why, sizeof why, " (%.32s was asked for: %" PRIu64 " gradient bytes were below a threshold)",
                        asked, number(settings, "gradient_bytes"));
     }
-    printf("\ncommunicator %08" PRIx64 " generation %" PRIu64 ", scheme %s%s, payload %" PRIu64
+    printf("\n%s: communicator %08" PRIx64 " generation %" PRIu64 ", scheme %s%s, payload %" PRIu64
            ", wire %s, window %" PRIu64 ", finished below fragment %" PRIu64 ", results by %s\n",
-           number(job, "communicator"), number(job, "generation"), scheme, why, number(settings, "payload"),
-           text(settings, "wire"), number(job, "window"), number(job, "mark"),
+           text(job, "name"), number(job, "communicator"), number(job, "generation"), scheme, why,
+           number(settings, "payload"), text(settings, "wire"), number(job, "window"), number(job, "mark"),
            json_is_true(json_object_get(job, "multicast")) ? "multicast" : "unicast");
     print_switches(json_object_get(job, "switches"));
     if (number(job, "cap") > 0 || number(job, "flagged_packets") > 0) {
@@ -228,19 +258,28 @@ static void print_one(const struct jobs_view *view, const json_t *job)
 
 bool jobs_print(const struct jobs_view *view)
 {
-    size_t i;
-    const json_t *job;
+    size_t i, k;
+    const json_t *owner, *job;
+    bool is_there = false;
 
     if (view->name == NULL) {
         print_all(view);
         return true;
     }
-    json_array_foreach(view->now, i, job)
+    json_array_foreach(view->now, i, owner)
     {
-        if (strcmp(text(job, "job"), view->name) == 0) {
-            print_one(view, job);
-            return true;
+        bool is_named = strcmp(text(owner, "job"), view->name) == 0;
+        json_array_foreach(json_object_get(owner, "communicators"), k, job)
+        {
+            if (!is_named && strcmp(text(job, "name"), view->name) != 0) {
+                continue;
+            }
+            if (!is_there) {
+                print_all(&(struct jobs_view){.now = view->now, .before = view->before, .seconds = view->seconds});
+            }
+            print_one(job);
+            is_there = true;
         }
     }
-    return false;
+    return is_there;
 }

@@ -244,6 +244,17 @@ static enum trib_status check_maker(struct trib_comm *maker, char *error)
     return status;
 }
 
+/* What the JOINs of a derived communicator say. */
+static void name_maker(struct trib_comm *made, const struct trib_comm *maker)
+{
+    const char *job = maker->is_derived ? maker->made_by.job : maker->config.job;
+    trib_endpoint_lock(maker->endpoint);
+    made->made_by.communicator = maker->grant.communicator;
+    made->made_by.job_token = maker->grant.job_token;
+    (void)snprintf(made->made_by.job, sizeof made->made_by.job, "%s", job);
+    trib_endpoint_unlock(maker->endpoint);
+}
+
 enum trib_status trib_comm_create_from(struct trib_comm *maker, const struct trib_config *config,
                                        struct trib_comm **comm, char *error)
 {
@@ -261,6 +272,7 @@ enum trib_status trib_comm_create_from(struct trib_comm *maker, const struct tri
         status = enter_host(made, maker, error);
     } else {
         made->maker = maker;
+        name_maker(made, maker);
         if (!maker->endpoint->where.no_box) {
             status = bring_control(made, &maker->endpoint->where.address, error);
             if (status != TRIB_OK) {

@@ -136,6 +136,7 @@ struct trib_comm {
     bool stall_is_mark;          /* it is M that waits at stall_sequence, and not this rank */
     bool is_derived;             /* made by split or subset: rank 0 of the job is not rank 0 here */
     uint32_t making;             /* communicators that are being made of this one */
+    struct trib_maker made_by;   /* what its JOINs say of its maker; communicator 0: it has none, or is on one host */
     struct trib_comm *maker;     /* joining by split or subset of that one, which must not fail before; else NULL */
     struct trib_subset *subsets; /* made of this one so far: split.c */
     size_t subset_count;

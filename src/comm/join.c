@@ -89,6 +89,7 @@ static void send_join(struct trib_comm *comm)
     if (comm->has_peers) {
         message.join.room = trib_udp_receive_room(comm->endpoint->wide->udp);
     }
+    message.join.maker = comm->made_by;
     message.join.known = comm->grant;
     message.join.was_ready = comm->was_running;
     trib_session_client_send(&comm->session, &message);
@@ -369,9 +370,9 @@ static bool is_sane(const struct trib_comm *comm, const struct trib_message *mes
         (names_roots ? message->welcome.root_count != grant->roots : grant->data_port == 0)) {
         return false;
     }
-    if (grant->communicator == 0 || grant->boot == 0 || grant->roots < 1 || grant->roots > TRIB_ROOTS_MAX ||
-        grant->train < 1 || grant->train > TRIB_TRAIN_PACKETS_MAX || grant->slots < 1 ||
-        grant->slots > TRIB_SLOTS_MAX || grant->window < 1 || grant->window > grant->slots ||
+    if (grant->communicator == 0 || grant->boot == 0 || grant->job_token == 0 || grant->roots < 1 ||
+        grant->roots > TRIB_ROOTS_MAX || grant->train < 1 || grant->train > TRIB_TRAIN_PACKETS_MAX ||
+        grant->slots < 1 || grant->slots > TRIB_SLOTS_MAX || grant->window < 1 || grant->window > grant->slots ||
         (!names_roots && (uint32_t)grant->data_port + grant->roots > UINT16_MAX + 1U) ||
         (uint32_t)grant->group_port + grant->roots > UINT16_MAX + 1U ||
         message->welcome.generation_ranks != comm->config.ranks || !trib_hosts_are_sane(message)) {
@@ -379,8 +380,9 @@ static bool is_sane(const struct trib_comm *comm, const struct trib_message *mes
     }
     return known->communicator == 0 ||
            (grant->communicator == known->communicator && grant->salt == known->salt && grant->key == known->key &&
-            grant->generation == known->generation && grant->roots == known->roots && grant->train == known->train &&
-            grant->slots == known->slots && memcmp(grant->weight, known->weight, sizeof grant->weight) == 0 &&
+            grant->job_token == known->job_token && grant->generation == known->generation &&
+            grant->roots == known->roots && grant->train == known->train && grant->slots == known->slots &&
+            memcmp(grant->weight, known->weight, sizeof grant->weight) == 0 &&
             memcmp(grant->switches, known->switches, sizeof grant->switches) == 0);
 }
 

@@ -40,7 +40,7 @@ void trib_switchd_init(struct trib_switchd_config *config)
     config->buffer = 32U << 20;
     config->group = 0xefff4a46U;
     config->memory_quota = UINT64_C(4) << 30;
-    config->job_quota = UINT64_C(1) << 30;
+    config->job_quota = UINT64_C(3) << 30;
     config->weight = 1;
     config->join_timeout_ns = 30 * TRIB_SECOND_NS;
     config->trains = true;

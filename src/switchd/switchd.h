@@ -33,7 +33,7 @@ struct trib_switchd_config {
     uint32_t group;        /* [239.255.74.70] first multicast group for results, host order; 0: unicast only */
     uint32_t spin_us;      /* [20] longest busy wait of a shard before it sleeps; it yields the CPU */
     uint64_t memory_quota; /* [4 GiB] bytes of slot memory, all jobs */
-    uint64_t job_quota;    /* [1 GiB] bytes of slot memory, one job */
+    uint64_t job_quota;    /* [3 GiB] bytes of slot memory, one job with all its communicators */
     uint64_t ping_gap_ns;  /* [0: 1 s] between questions to a switch that is waited for; ten are its time to answer */
     uint64_t threshold;    /* [0: none] jobs of fewer bytes of gradients are rings; not with a parent */
     uint64_t join_timeout_ns;  /* [30 s] how long a job's first rank waits for its last */

@@ -20,6 +20,7 @@ JOB_MARKS = "src/control/jobs/marks.c"
 JOB_DIFFER = "src/control/jobs/differ.c"
 JOB_JOIN = "src/control/jobs/join.c"
 JOB_START = "src/control/jobs/start.c"
+OWNER = "src/control/jobs/owner.c"
 PLACEMENTS = "src/control/jobs/placements.c"
 ANSWERS = "src/control/jobs/answers.c"
 CONNECTIONS = "src/control/server/connections.c"
@@ -165,6 +166,28 @@ DRIVERS = [
         edits=((AGENT, "    agent->memory_used -= opening->bytes;\n",
                 ""),),
         world=("control", "assert"), search=NO_DRIVER, test="unit/test_server"),
+    Canary(
+        "control-quota-by-group", "C-14", "each communicator of a job may take what the job may have",
+        edits=((AGENT, "                        .others = trib_agent_others_of_job(agent, opening)};",
+                "                        .others = 0};"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_owner"),
+    Canary(
+        "control-job-of-before", "C-1", "a communicator whose ranks bring its job again stays in the one that it began",
+        edits=((JOB_JOIN, "!trib_owner_adopt(jobs, job, message, message->join.known.job_token)", "false"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_owner"),
+    Canary(
+        "control-job-stays", "C-19", "a job stays when its last communicator has ended",
+        edits=((OWNER, "    *at = owner->next;\n    free(owner);\n", ""),),
+        world=("assert",), search=NO_DRIVER, test="unit/test_owner"),
+    Canary(
+        "control-job-of-any-token", "I7", "a stranger who knows the name of a derived communicator takes a place in it",
+        edits=((OWNER, "    return !is_derived || trib_join_job_token(join) == job->owner->token;",
+                "    return !is_derived || true;"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_owner"),
+    Canary(
+        "control-job-guessed", "I7", "a JOIN with nearly the token of a job charges it",
+        edits=((OWNER, "    while (owner && owner->token != token) {", "    while (owner && (owner->token ^ token) > 1) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_owner"),
     Canary(
         "control-quota-by-parts", "I6", "each root of a job may take what one job may have",
         edits=((AGENT, ".bytes = opening->bytes + more,", ".bytes = more,"),),

@@ -133,6 +133,7 @@ static void make_welcome(const struct uplink *uplink, struct trib_message *messa
     message->welcome.grant = (struct trib_grant){
         .salt = 1,
         .token = 2,
+        .job_token = 4,
         .communicator = 7 + (what & 1),
         .boot = 100 + (what >> 1 & 3),
         .roots = 1 + (how & 1),

@@ -55,6 +55,7 @@ static struct trib_message return_join(void)
     join.join.known = (struct trib_grant){.salt = 1,
                                           .token = 2,
                                           .key = 3,
+                                          .job_token = 4,
                                           .communicator = 7,
                                           .boot = 8,
                                           .roots = 2,

@@ -189,6 +189,11 @@ static inline void make_join(const struct peer *peer, struct trib_message *messa
         message->join.known = peer->grant;
         message->join.was_ready = (how >> 7 & 1) != 0;
     }
+    if ((how & 15) == 7) { /* made of what this peer was in */
+        message->join.maker.communicator = peer->grant.communicator;
+        message->join.maker.job_token = peer->grant.job_token ^ (how >> 7);
+        strcpy(message->join.maker.job, names[0]);
+    }
     if ((how >> 5 & 1) != 0) { /* by a relay */
         message->join.via = 77 + (how >> 6 & 1);
         message->join.data_port[0] = 7470; /* of its machine; another one there has taken its place */

@@ -13,8 +13,8 @@ fits() {
     [ -n "$value" ] && [ "$value" -lt "$3" ]
 }
 
-# many JOB "SWITCH SWITCH ..." ARGUMENTS...: one rank at each of these switches, to its end.
-many() {
+# many_start JOB "SWITCH SWITCH ..." ARGUMENTS...: one rank at each of these switches.
+many_start() {
     local rank=0 name
     local -a switches
     JOB=$1
@@ -27,6 +27,11 @@ many() {
         CHILDREN+=($!)
         rank=$((rank + 1))
     done
+}
+
+# The same, to its end.
+many() {
+    many_start "$@"
     ranks_end 60 0
     check_in "$JOB: all values are right" '"wrong": 0}$' "$TMP/$JOB".[0-3]
     say "rank 0: $(cat "$TMP/$JOB.0")"
@@ -58,4 +63,38 @@ start left $(below root)
 start right $(below root)
 many tree "left right left right" 32 8 65536 50 1
 stop left right root
+
+say "one job, with one quota"
+export TRIB_WINDOW=32KiB
+start root --job-quota 512KiB
+many_start refused "root root" 8 1 65536 50 1
+ranks_end 10 1
+check_in "the quota counts all groups, and the text lists them" \
+    'job refused/0-[0-9a-f]{16} needs .* beside [0-9]+ other groups of the same job with [0-9.]+ KiB, the quota of a job is 512 KiB: .* they are refused/0-' \
+    "$TMP"/refused.[01]
+many fits "root root" 2 1 65536 50 1
+stop root
+unset TRIB_WINDOW
+
+if has_jobs; then
+    say "tributary jobs shows a job with its groups, after a restart of the switch as well"
+    start root --http 127.0.0.1:0
+    many_start shown "root root" 3 2 65536 2000 1
+    shows() {
+        HTTP=$(sed -n 's/.*http on http:\/\/\(127.0.0.1:[0-9]*\).*/\1/p' "$TMP/root.log" | tail -n 1)
+        "$TRIBUTARY" jobs --http "$HTTP" >"$TMP/jobs" && grep -qE '^shown +3 groups, which may take [0-9]' "$TMP/jobs" &&
+            grep -qE '^  shown +running +2 ' "$TMP/jobs" && [ "$(grep -cE '^  0-[0-9a-f]{16} +running +2 ' "$TMP/jobs")" = 2 ]
+    }
+    check "three groups of one job" wait_for 10 shows
+    "$TRIBUTARY" jobs shown --http "$HTTP" >"$TMP/jobs"
+    check "each in full" test "$(grep -cE '^shown(/0-[0-9a-f]{16})?: communicator ' "$TMP/jobs")" = 3
+    "$TRIBUTARY" jobs --json --http "$HTTP" >"$TMP/jobs"
+    check_in "as JSON" '^ +"communicators": \[' "$TMP/jobs"
+    check "one is the maker of the others" test "$(grep -cE '"maker": [0-9]+,' "$TMP/jobs")" = 2
+    again root
+    check "the same after a restart" wait_for 10 shows
+    ranks_end 60 0
+    check_in "all values are right" '"wrong": 0}$' "$TMP"/shown.[01]
+    stop root
+fi
 finish

@@ -19,7 +19,7 @@ HEADER = struct.Struct(">BBHIHBB6sHQBBHIIiHHHhIQ")
 FIELDS = ("version kind flags communicator generation attempt tree sequence node bitmap type reduction payload_len "
           "digest boot mark contributors last_rank window_cap exponent crc lane").split()
 GRANT_ITEM = 0x8001
-GRANT = struct.Struct(">QQQIIIIIIHHIH16s8s")
+GRANT = struct.Struct(">QQQQIIIIIIHHIH16s8s")
 CONTRIBUTION, RESULT, PROBE, ASK, HELD, OFFER, BOOT, PATH = range(1, 9)
 (JOIN, WELCOME, PATHS, REGISTER, READY, MARK, DESCRIBE, OPERATION, CLOSE, CLOSED, ABORT, FAIL, STALL, GONE, AWAY, MISSING,
  DISPUTE) = range(1, 18)
@@ -267,7 +267,7 @@ class Worker:
                  + struct.pack(">BQBIHI", 0, 0, 0, 0, 0, 0) + items(self.known and [(GRANT_ITEM, self.known + bytes([self.was_ready]))]))
         welcome = self.expect(WELCOME)
         self.known = welcome[:GRANT.size]
-        (self.salt, _, _, self.communicator, self.boot, self.roots, self.train, self.slots, self.window,
+        (self.salt, _, _, _, self.communicator, self.boot, self.roots, self.train, self.slots, self.window,
          self.generation, self.data_port, _, _, weights, _) = GRANT.unpack(self.known)
         self.lookahead = (self.slots + 1) // 2 * self.roots
         # Trains are dealt in rounds: whose is each of a round, and how many did its root have before it?

@@ -506,6 +506,7 @@ static inline struct trib_grant old_grant(void)
 {
     return (struct trib_grant){.salt = 5,
                                .token = 6,
+                               .job_token = 4,
                                .communicator = 7,
                                .boot = 8,
                                .roots = 2,

@@ -10,6 +10,7 @@
 
 #include <malloc.h>
 
+#include "control/jobs/owner.h"
 #include "control/jobs/start.h"
 #include "control/relay/relay.h"
 #include "control_harness.h"
@@ -211,7 +212,12 @@ static inline void free_dead(struct node *node)
         next = job->next;
         free(job);
     }
+    for (struct trib_owner *owner = node->jobs.owners, *next; owner; owner = next) {
+        next = owner->next;
+        free(owner);
+    }
     node->jobs.first = NULL;
+    node->jobs.owners = NULL;
     node->relay.first = NULL;
 }
 

@@ -9,9 +9,9 @@
 
 #include "control/words/words.h"
 
-#define GRANT_HEX                                                                             \
-    "0102030405060708 1112131415161718 191a1b1c1d1e1f20 21222324 31323334 00000002 0000002c " \
-    "00000580 00000160 0001 1d2e efc07401 1d3e 03010000 00000000 00000000 00000000 "          \
+#define GRANT_HEX                                                                                              \
+    "0102030405060708 1112131415161718 191a1b1c1d1e1f20 292a2b2c2d2e2f30 21222324 31323334 00000002 0000002c " \
+    "00000580 00000160 0001 1d2e efc07401 1d3e 03010000 00000000 00000000 00000000 "                           \
     "0301040000000000"
 #define OF                     \
     {                          \
@@ -19,15 +19,16 @@
     }
 #define NO_ITEMS_HEX " 0000000000000000 00"
 
-#define GRANT                                                                                                        \
-    {                                                                                                                \
-        .salt = 0x0102030405060708, .token = 0x1112131415161718, .key = 0x191a1b1c1d1e1f20,                          \
-        .communicator = 0x21222324, .boot = 0x31323334, .roots = 2, .train = 44, .slots = 1408, .window = 352,       \
-        .generation = 1, .data_port = 7470, .group = 0xefc07401, .group_port = 7486, .weight = {3, 1}, .switches = { \
-            3,                                                                                                       \
-            1,                                                                                                       \
-            4                                                                                                        \
-        }                                                                                                            \
+#define GRANT                                                                                                      \
+    {                                                                                                              \
+        .salt = 0x0102030405060708, .token = 0x1112131415161718, .key = 0x191a1b1c1d1e1f20,                        \
+        .job_token = 0x292a2b2c2d2e2f30, .communicator = 0x21222324, .boot = 0x31323334, .roots = 2, .train = 44,  \
+        .slots = 1408, .window = 352, .generation = 1, .data_port = 7470, .group = 0xefc07401, .group_port = 7486, \
+        .weight = {3, 1}, .switches = {                                                                            \
+            3,                                                                                                     \
+            1,                                                                                                     \
+            4                                                                                                      \
+        }                                                                                                          \
     }
 
 /* Every kind, with the bytes of its whole frame. */
@@ -39,11 +40,12 @@ struct golden {
 
 static const struct golden goldens[] = {
     {"join",
-     "000000b6 01 54524942 000b 0001 0006 646967697473 000a 736c75726d2034323a30 00000003 4e204e21 "
+     "000000cb 01 54524942 000b 0001 0006 646967697473 000a 736c75726d2034323a30 00000003 4e204e21 "
      "00000000000000000000000000000000000000000000000000000000 01 0008 7377697463686d6c 00000004 "
      "00000580 00010000 04 01 00000000 00400000 01 b1b2b3b4b5b6b7b8 01 00400000 1d30 00000004 "
-     "c1c2c3c4c5c6c7c8 03 8002 000f 02 04 0000 0a000003 04 0000 0a010003 8003 0003 1d2f 05 "
-     "8004 0019 a1a2a3a4a5a6a7a8 02 000e 31302e302e302e333a3431323334",
+     "c1c2c3c4c5c6c7c8 04 8002 000f 02 04 0000 0a000003 04 0000 0a010003 8003 0003 1d2f 05 "
+     "8004 0019 a1a2a3a4a5a6a7a8 02 000e 31302e302e302e333a3431323334 "
+     "8005 0011 21222324 292a2b2c2d2e2f30 0003 616c6c",
      {.kind = TRIB_MESSAGE_JOIN,
       .capabilities = 0xc1c2c3c4c5c6c7c8,
       .join = {.magic = TRIB_SESSION_MAGIC,
@@ -71,12 +73,13 @@ static const struct golden goldens[] = {
                .hops = 2,
                .roots = 4,
                .room = 4194304,
-               .origin = "10.0.0.3:41234"}}},
+               .origin = "10.0.0.3:41234",
+               .maker = {0x21222324, 0x292a2b2c2d2e2f30, "all"}}}},
     {"join, a return",
-     "000000bf 01 54524942 000b 0001 0001 6a 0000 00000000 ffff0000 "
+     "000000c7 01 54524942 000b 0001 0001 6a 0000 00000000 ffff0000 "
      "00000000000000000000000000000000000000000000000000000000 00 0000 00000001 00000040 00000000 "
      "01 00 0000000000000000 00 0000000000000000 00 00000000 0000 00000000 "
-     "0000000000000000 01 8001 0053 " GRANT_HEX " 01",
+     "0000000000000000 01 8001 005b " GRANT_HEX " 01",
      {.kind = TRIB_MESSAGE_JOIN,
       .join = {.magic = TRIB_SESSION_MAGIC,
                .version = TRIB_SESSION_VERSION,
@@ -87,18 +90,18 @@ static const struct golden goldens[] = {
                .known = GRANT,
                .was_ready = true}}},
     {"welcome",
-     "0000006b 02 " GRANT_HEX " 00000004 00000002 00 00 00 00 00 0000" NO_ITEMS_HEX,
+     "00000073 02 " GRANT_HEX " 00000004 00000002 00 00 00 00 00 0000" NO_ITEMS_HEX,
      {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4, .behind = 2}}},
     {"welcome, of hosts",
-     "0000006d 02 " GRANT_HEX " 0000000c 00000001 00 00 00 00 00 0003 11 08" NO_ITEMS_HEX,
+     "00000075 02 " GRANT_HEX " 0000000c 00000001 00 00 00 00 00 0003 11 08" NO_ITEMS_HEX,
      {.kind = TRIB_MESSAGE_WELCOME,
       .welcome = {.grant = GRANT, .generation_ranks = 12, .behind = 1, .hosts = 3, .leaders = {{0x811}}}}},
     {"welcome, without a switch",
-     "00000096 02 " GRANT_HEX " 00000004 00000001 02 01 01 04 1d2f 0a000001 06 1d30 20010db8000000000000000000000002 "
+     "0000009e 02 " GRANT_HEX " 00000004 00000001 02 01 01 04 1d2f 0a000001 06 1d30 20010db8000000000000000000000002 "
      "00000003 04 4e20 0a000003 00 04 0000 0a000002 0000" NO_ITEMS_HEX,
      {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4, .behind = 1}}},
     {"welcome, with a place to meet",
-     "00000071 02 " GRANT_HEX " 00000004 00000001 00 00 00 04 1d30 0a000001 00 0000" NO_ITEMS_HEX,
+     "00000079 02 " GRANT_HEX " 00000004 00000001 00 00 00 04 1d30 0a000001 00 0000" NO_ITEMS_HEX,
      {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4, .behind = 1}}},
     {"paths", "00000003 03 01 00", {.kind = TRIB_MESSAGE_PATHS, .paths = {true, false}}},
     {"register", "00000009 04 0000a1a2a3a4a5a6", {.kind = TRIB_MESSAGE_REGISTER, .mark = {0xa1a2a3a4a5a6}}},
@@ -129,7 +132,8 @@ static const struct golden goldens[] = {
      "00000019 11 21222324 31323334 0000000000000011 00000003 00000005",
      {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {OF, 17, {3, 5}}}},
     {"root_open",
-     "00000063 12 21222324 31323334 00000001 00000002 00000006 0008 7377697463686d6c 0003 6a6f62 04 1d31 0a000002 "
+     "0000006b 12 21222324 31323334 00000001 00000002 00000006 0008 7377697463686d6c 0003 6a6f62 0000000000000007 04 "
+     "1d31 0a000002 "
      "c1c2c3c4c5c6c7c8 00000004 "
      "00000002 0000002c "
      "00000580 "
@@ -141,6 +145,7 @@ static const struct golden goldens[] = {
                     .ranks = 6,
                     .scheme = "switchml",
                     .job = "job",
+                    .job_id = 7,
                     .key = 0xc1c2c3c4c5c6c7c8,
                     .session = {.communicator = 0x21222324,
                                 .ranks = 4,

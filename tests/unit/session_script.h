@@ -147,6 +147,7 @@ static inline struct trib_message script_welcome(const struct script *s, uint32_
                                    .welcome = {.generation_ranks = s->config.ranks, .behind = 1}};
     message.welcome.grant = (struct trib_grant){.salt = 1,
                                                 .token = 2,
+                                                .job_token = 4,
                                                 .communicator = 7,
                                                 .boot = boot,
                                                 .roots = 1,

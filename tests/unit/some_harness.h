@@ -70,7 +70,8 @@ static inline struct trib_message return_of(struct switches *s, uint32_t session
     struct trib_message join = join_of(session, 2);
     struct trib_grant *known = &join.join.known;
     (void)s;
-    *known = (struct trib_grant){.salt = 1, .token = 2, .communicator = 3, .boot = 4, .roots = 4, .generation = 1};
+    *known = (struct trib_grant){
+        .salt = 1, .token = 2, .job_token = 4, .communicator = 3, .boot = 4, .roots = 4, .generation = 1};
     known->train = known->window = 8;
     known->slots = 16;
     memcpy(known->switches, switches, strlen(switches));

@@ -104,7 +104,8 @@ static void join__windows_of_those_yet_to_return_do_not_count(void **state)
     c->config.receive_room = 2 * 1472 * 500;
     control_start(c);
     struct trib_message message = join_message(0, 2);
-    message.join.known = (struct trib_grant){.communicator = 7,
+    message.join.known = (struct trib_grant){.job_token = 4,
+                                             .communicator = 7,
                                              .boot = 8,
                                              .roots = 2,
                                              .train = 44,

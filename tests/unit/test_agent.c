@@ -70,6 +70,7 @@ static void begin(struct world *w)
     trib_agent_init(&w->agent, &w->verbs, 4);
     for (uint32_t i = 0; i < 4; i++) {
         w->opening[i].job = "train";
+        w->opening[i].job_id = i + 1;
         w->opening[i].master_name = "10.0.0.9:7470";
     }
 }
@@ -154,13 +155,13 @@ static const struct {
      "job train needs 8 KiB of switch memory (8 slots of 1 KiB), free: 0 B of 64 KiB: wait for other jobs to end, set "
      "a "
      "smaller window, or raise the quota"},
-    {"of a controller", 64, 24, 2, 0, 1, 2, true, true, ""},
-    {"of a controller, and one more", 64, 24, 3, 0, 1, 2, true, false,
-     "all jobs of switch 10.0.0.9:7470 need 48 KiB of switch memory with job train, one switch gets 40 KiB: raise the "
+    {"of a controller", 64, 24, 3, 0, 1, 2, true, true, ""},
+    {"of a controller, and one more", 64, 24, 4, 0, 1, 2, true, false,
+     "all jobs of switch 10.0.0.9:7470 need 56 KiB of switch memory with job train, one switch gets 48 KiB: raise the "
      "memory (--memory)"},
-    {"of a controller, half", 64, 60, 2, 2, 0, 2, true, true, ""},
-    {"of a controller, more than half", 64, 60, 3, 0, 0, 2, true, false,
-     "all jobs of switch 10.0.0.9:7470 need 40 KiB of switch memory with job train, one switch gets 32 KiB: raise the "
+    {"of a controller, whatever one job may have", 64, 60, 4, 2, 0, 2, true, true, ""},
+    {"of a controller, and more", 64, 60, 4, 0, 0, 3, true, false,
+     "all jobs of switch 10.0.0.9:7470 need 56 KiB of switch memory with job train, one switch gets 48 KiB: raise the "
      "memory (--memory)"},
     {"of another controller", 64, 60, 0, 4, 0, 4, true, true, ""},
     {"of this controller", 64, 60, 3, 0, 0, 2, false, true, ""},
@@ -197,6 +198,53 @@ static void quota__of_job_agent_and_controller(void **state)
         assert_int_equal(w.agent.memory_used, w.opening[1].bytes + (quotas[i].second + quotas[i].third) * ROOT_BYTES);
         shut_all(&w);
     }
+}
+
+/* Communicators 1 to 3 are of one job, with one root each, and one of them asks for more. */
+static void quota__of_a_job_for_all_its_communicators(void **state)
+{
+    struct world w;
+    (void)state;
+    begin(&w);
+    for (uint32_t i = 1; i < 4; i++) {
+        w.opening[i].job_id = 7;
+        open_some(&w, i, 0, 1);
+    }
+    w.opening[2].job = "train/0";
+    w.opening[3].job = "train/1";
+    w.agent.job_quota = 4 * ROOT_BYTES;
+    assert_int_equal(trib_agent_others_of_job(&w.agent, &w.opening[1]), 2 * ROOT_BYTES);
+    assert_int_equal(open_roots(&w, 1, 1, 1), TRIB_OK);
+    assert_int_equal(open_roots(&w, 2, 1, 1), TRIB_ERR_REFUSED);
+    assert_string_equal(w.error,
+                        "job train/0 needs 16 KiB of switch memory (16 slots of 1 KiB) beside 2 other groups of the "
+                        "same job with 24 KiB, the quota of a job is 32 KiB: close a group, set a smaller window or "
+                        "payload, or raise the quota; they are train/1 (8 KiB), train (16 KiB)");
+    expect_open(&w, 2, 1);
+    trib_agent_shut(&w.agent, &w.opening[3]);
+    assert_int_equal(open_roots(&w, 2, 1, 1), TRIB_OK); /* what has gone does not count */
+    assert_int_equal(open_roots(&w, 3, 0, 1), TRIB_ERR_REFUSED);
+    assert_int_equal(w.agent.memory_used, 4 * ROOT_BYTES);
+    shut_all(&w);
+}
+
+/* The number of a job is its controller's: two jobs of two controllers may have the same. */
+static void quota__of_jobs_with_one_number(void **state)
+{
+    struct world w;
+    const struct trib_address masters[2] = {trib_address_v4(0x0a000009, 7470), trib_address_v4(0x0a000008, 7470)};
+    (void)state;
+    begin(&w);
+    for (uint32_t i = 1; i < 4; i++) {
+        w.opening[i].job_id = 7;
+        w.opening[i].master = i > 1 ? &masters[i - 2] : NULL;
+    }
+    w.agent.job_quota = ROOT_BYTES;
+    for (uint32_t i = 1; i < 4; i++) {
+        assert_int_equal(open_roots(&w, i, 0, 1), TRIB_OK);
+        assert_int_equal(trib_agent_others_of_job(&w.agent, &w.opening[i]), 0);
+    }
+    shut_all(&w);
 }
 
 /* All roots of a communicator by one call, as a switch opens them that has no lenders. */
@@ -379,6 +427,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quota__of_job_agent_and_controller),
+        cmocka_unit_test(quota__of_a_job_for_all_its_communicators),
+        cmocka_unit_test(quota__of_jobs_with_one_number),
         cmocka_unit_test(quota__of_all_roots_at_once),
         cmocka_unit_test(quota__of_a_plane_that_counts_nothing),
         cmocka_unit_test(open__all_or_nothing),

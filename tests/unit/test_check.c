@@ -75,7 +75,11 @@ static bool break_jobs(struct trib_jobs *jobs, unsigned row)
         job->ranks[1].mark = 5;
         job->marks_ns = TRIB_NEVER;
     }
-    return row < 4;
+    job->owner = row == 4 ? NULL : job->owner;
+    job->here.job_id += row == 5;
+    job->next_owned = row == 6 ? job : job->next_owned;
+    jobs->owners = row == 7 ? NULL : jobs->owners;
+    return row < 8;
 }
 
 static bool break_rule(struct trib_jobs *jobs, unsigned row)

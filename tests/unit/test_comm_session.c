@@ -381,6 +381,7 @@ static void ring__whose_other_rank_does_not_answer(void **state)
     struct trib_message message = {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.generation_ranks = 2, .behind = 1}};
     message.welcome.grant = (struct trib_grant){.salt = 1,
                                                 .token = 2,
+                                                .job_token = 4,
                                                 .communicator = 7,
                                                 .boot = 5,
                                                 .roots = 1,
@@ -514,6 +515,7 @@ static struct trib_message welcome_message(const int *udp, uint32_t roots, uint1
     struct trib_message message = {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.generation_ranks = 2, .behind = 1}};
     message.welcome.grant = (struct trib_grant){.salt = 1,
                                                 .token = 2,
+                                                .job_token = 4,
                                                 .communicator = 7,
                                                 .boot = 99,
                                                 .roots = roots,

@@ -164,8 +164,14 @@ static void jobs__one_running(void **state)
     (void)expect(fds[0], TRIB_MESSAGE_MARK);
     json_t *root = get_json(c, "/v1/jobs");
     assert_int_equal(json_array_size(root), 1);
-    const json_t *job = json_array_get(root, 0);
-    assert_string_equal(json_string_value(json_object_get(job, "job")), JOB);
+    const json_t *owner = json_array_get(root, 0);
+    assert_string_equal(json_string_value(json_object_get(owner, "job")), JOB);
+    assert_string_equal(json_string_value(json_object_get(owner, "run")), "");
+    assert_int_equal(json_array_size(json_object_get(owner, "communicators")), 1);
+    const json_t *job = json_array_get(json_object_get(owner, "communicators"), 0);
+    assert_int_equal(number_in(owner, "slot_bytes"), number_in(job, "slot_bytes"));
+    assert_string_equal(json_string_value(json_object_get(job, "name")), JOB);
+    assert_true(json_is_null(json_object_get(job, "maker")));
     assert_string_equal(json_string_value(json_object_get(job, "state")), "running");
     assert_int_equal(number_in(job, "communicator"), grant.communicator);
     assert_int_equal(number_in(job, "slots"), grant.slots);
@@ -190,6 +196,49 @@ static void jobs__one_running(void **state)
     assert_string_equal(json_string_value(json_object_get(json_array_get(ranks, 2), "state")), "running");
     json_decref(root);
     close_all(fds, 3);
+}
+
+/* Two communicators of one job, which only their ranks know to be of one: no page shows its token. */
+static void jobs__have_their_communicators_inside(void **state)
+{
+    struct control *c = *state;
+    int fds[2];
+    const struct trib_grant first = run_job(c, 1, fds);
+    struct trib_message message = join_message(0, 1);
+    strcpy(message.join.job, JOB "/0-1");
+    strcpy(message.join.maker.job, JOB);
+    message.join.maker.communicator = first.communicator;
+    message.join.maker.job_token = first.job_token;
+    fds[1] = join_with(c, &message);
+    const struct trib_grant second = expect(fds[1], TRIB_MESSAGE_WELCOME).welcome.grant;
+    json_t *root = get_json(c, "/v1/jobs");
+    assert_int_equal(json_array_size(root), 1);
+    const json_t *owner = json_array_get(root, 0);
+    const json_t *list = json_object_get(owner, "communicators");
+    assert_string_equal(json_string_value(json_object_get(owner, "job")), JOB);
+    assert_int_equal(json_array_size(list), 2);
+    assert_int_equal(number_in(json_array_get(list, 0), "communicator"), first.communicator);
+    assert_int_equal(number_in(json_array_get(list, 1), "communicator"), second.communicator);
+    assert_int_equal(number_in(json_array_get(list, 1), "maker"), first.communicator);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(list, 1), "name")), JOB "/0-1");
+    assert_int_equal(number_in(owner, "slot_bytes"), number_in(json_array_get(list, 0), "slot_bytes") +
+                                                         number_in(json_array_get(list, 1), "slot_bytes"));
+    json_decref(root);
+    root = get_json(c, "/v1/switch");
+    assert_int_equal(number_in(root, "jobs"), 1);
+    assert_int_equal(number_in(root, "communicators"), 2);
+    json_decref(root);
+    char *text = request(c, "GET", "/metrics");
+    expect_in(text, "\ntributary_jobs 1\n");
+    expect_in(text, "\ntributary_communicators 2\n");
+    expect_in(text, "\ntributary_job_ranks{job=\"digits/0-1\"} 1\n");
+    free(text);
+    char token[32];
+    (void)snprintf(token, sizeof token, "%llu", (unsigned long long)first.job_token);
+    text = request(c, "GET", "/v1/jobs");
+    assert_null(strstr(text, token));
+    free(text);
+    close_all(fds, 2);
 }
 
 static void switch__numbers(void **state)
@@ -315,6 +364,7 @@ int main(void)
         TEST(host__is_an_address_of_the_switch_or_localhost),
         TEST(jobs__empty_is_an_array),
         TEST(jobs__one_running),
+        TEST(jobs__have_their_communicators_inside),
         TEST(switch__numbers),
         TEST(metrics__jobs_and_reasons),
         TEST(metrics__well_formed),

@@ -3,6 +3,7 @@
  * src/control/roots/masters.c; the controller's side is test_switches.c's. */
 #include "switches_harness.h"
 
+#include "control/jobs/owner.h"
 #include "core/lane.h"
 
 static struct trib_message control_of(uint64_t id)
@@ -294,24 +295,79 @@ static void opening__refuses_its_own_jobs(void **state)
     s->h.jobs.output = (struct trib_jobs_output){&s->h, hosts_send, hosts_end, NULL, test_draw, NULL};
 }
 
+/* A communicator of one rank, of this job. False: it was refused. */
+static bool has_root(struct link *link, uint32_t communicator, uint64_t job_id)
+{
+    struct trib_message open = open_of(communicator, 7, communicator);
+    const struct trib_message child = child_of(communicator, 7);
+    open.root_open.job_id = job_id;
+    tell(link, &open);
+    tell(link, &child);
+    return trib_masters_find(&link->lender->jobs.masters, communicator) != NULL;
+}
+
 /* Each job within its quota: but all of one switch do not take what others would have. */
 static void quota__not_all_to_one_switch(void **state)
 {
     struct switches *s = *state;
     struct plane *lender = &s->lender[0];
-    lender->jobs.agent.memory_quota = 3 * SLOT_BYTES;
+    lender->jobs.agent.memory_quota = 2 * SLOT_BYTES;
     lender->jobs.agent.job_quota = 3 * SLOT_BYTES / 2;
     struct link *link = connect_again(s, 0, 1);
     lender->fake.has_many = true;
-    for (uint32_t i = 1; i <= 2; i++) {
-        const struct trib_message open = open_of(i, 7, i), child = child_of(i, 7);
-        tell(link, &open);
-        tell(link, &child);
-        assert_int_equal(trib_masters_find(&lender->jobs.masters, i) != NULL, i == 1);
-    }
+    assert_true(has_root(link, 1, 1));
+    assert_false(has_root(link, 2, 2));
     expect_refused(link, "all jobs of switch 10.0.0.9:7000 need ");
     assert_int_equal(lender->jobs.agent.memory_used, SLOT_BYTES);
     trib_jobs_gone(&lender->jobs, &link->session, "over", 1);
+}
+
+/* All communicators of a job have one quota here as well. Jobs of another controller have nothing to do with them,
+ * whatever number that gives them. */
+static void quota__one_for_all_of_a_job(void **state)
+{
+    struct switches *s = *state;
+    struct plane *lender = &s->lender[0];
+    const struct trib_message shut = {.kind = TRIB_MESSAGE_ROOT_SHUT, .of = {2, 7}};
+    lender->fake.has_many = true;
+    lender->jobs.agent.memory_quota = 100 * SLOT_BYTES;
+    lender->jobs.agent.job_quota = 5 * SLOT_BYTES / 2;
+    struct link *one = connect_again(s, 0, 1);
+    struct link *two = &s->link[LINKS_MAX - 10];
+    const struct trib_message control = control_of(2);
+    two->lender = lender;
+    two->session.peer = trib_address_v4(0x0a000001, 61010);
+    assert_true(trib_jobs_receive(&lender->jobs, &two->session, &control, 1));
+    assert_true(has_root(one, 1, 77));
+    assert_true(has_root(one, 2, 77));
+    assert_false(has_root(one, 3, 77));
+    expect_refused(one, " beside 2 other groups of the same job with ");
+    assert_true(has_root(one, 4, 78));
+    assert_true(has_root(two, 5, 77));
+    assert_true(has_root(two, 6, 77));
+    tell(one, &shut);
+    assert_true(has_root(one, 7, 77));
+    trib_jobs_gone(&lender->jobs, &one->session, "over", 1);
+    trib_jobs_gone(&lender->jobs, &two->session, "over", 1);
+}
+
+/* Agents elsewhere get a number of the job that says nothing of its token. */
+static void job_id__is_no_secret(void **state)
+{
+    struct switches *s = *state;
+    uint32_t opens = 0;
+    run_ranks(s, 2);
+    const struct trib_owner *owner = s->h.jobs.owners;
+    for (uint32_t i = 0; i < s->links; i++) {
+        for (uint32_t k = 0; k < s->link[i].up_len; k++) {
+            if (s->link[i].up[k].kind == TRIB_MESSAGE_ROOT_OPEN) {
+                assert_int_equal(s->link[i].up[k].root_open.job_id, owner->id);
+                opens++;
+            }
+        }
+    }
+    assert_int_equal(opens, 4);
+    assert_int_not_equal(owner->id, owner->token);
 }
 
 /* Whoever can connect could have sums sent to anybody. */
@@ -401,6 +457,8 @@ int main(void)
         TEST(opening__refuses_what_is_anothers),
         TEST(key__does_not_give_the_token_away),
         TEST(quota__not_all_to_one_switch),
+        TEST(quota__one_for_all_of_a_job),
+        TEST(job_id__is_no_secret),
         TEST(opening__refuses_a_root_twice_and_one_that_it_has_not),
         TEST(opening__refuses_its_own_jobs),
         TEST(opening__children_are_somewhere),

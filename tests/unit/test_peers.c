@@ -30,8 +30,14 @@ static struct trib_message ring_back(uint32_t rank, uint32_t ranks)
 {
     struct trib_message message = ring_join(rank, ranks);
     message.join.was_ready = true;
-    message.join.known = (struct trib_grant){
-        .communicator = 7, .boot = 99, .roots = 1, .train = 4, .slots = 32, .window = 16, .generation = 1};
+    message.join.known = (struct trib_grant){.job_token = 4,
+                                             .communicator = 7,
+                                             .boot = 99,
+                                             .roots = 1,
+                                             .train = 4,
+                                             .slots = 32,
+                                             .window = 16,
+                                             .generation = 1};
     return message;
 }
 

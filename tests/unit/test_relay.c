@@ -144,7 +144,7 @@ static void join__refused_here_when_it_can_be(void **state)
     settle(&world);
     assert_non_null(strstr(world.rank[3].text, "rank 4 is out of range"));
     assert_int_equal(world.rank[3].failure, TRIB_ERR_INVALID);
-    world.rank[2].join.join.known = (struct trib_grant){.communicator = 7, .roots = 3};
+    world.rank[2].join.join.known = (struct trib_grant){.job_token = 4, .communicator = 7, .roots = 3};
     rank_connect(&world, &world.rank[2]);
     settle(&world);
     assert_non_null(strstr(world.rank[2].text, "was dealt over 3 shards, switch 10.0.0.3:7470 came back with 2"));
@@ -379,7 +379,7 @@ static void multicast__to_no_group_of_a_stranger(void **state)
         world.node[1].config.group = GROUP;
         for (uint32_t i = 0; i < 2; i++) {
             struct trib_grant *known = &world.rank[i].join.join.known;
-            *known = (struct trib_grant){.communicator = 7, .boot = 9, .generation = 1, .roots = 2};
+            *known = (struct trib_grant){.job_token = 4, .communicator = 7, .boot = 9, .generation = 1, .roots = 2};
             known->train = known->window = known->slots = 8;
             known->group = GROUP + other * 0x10000;
             known->group_port = 7470 + TRIB_ROOTS_MAX;
@@ -594,7 +594,8 @@ static void hostile__one_communicator_for_two_jobs(void **state)
     settle(&world);
     for (uint32_t i = 0; i < 2; i++) {
         struct trib_message welcome = {.kind = TRIB_MESSAGE_WELCOME};
-        welcome.welcome.grant = (struct trib_grant){.communicator = 7, .boot = 9, .generation = 1, .roots = 1};
+        welcome.welcome.grant =
+            (struct trib_grant){.job_token = 4, .communicator = 7, .boot = 9, .generation = 1, .roots = 1};
         welcome.welcome.grant.train = welcome.welcome.grant.window = welcome.welcome.grant.slots = 8;
         welcome.welcome.grant.data_port = 7470;
         welcome.welcome.generation_ranks = world.rank[i].join.join.settings.ranks;
@@ -619,7 +620,8 @@ static void hostile__welcome_of_other_roots(void **state)
         struct trib_link *link = come(&world, 0);
         settle(&world);
         struct trib_message welcome = {.kind = TRIB_MESSAGE_WELCOME};
-        welcome.welcome.grant = (struct trib_grant){.communicator = 7, .boot = 9, .generation = 1, .roots = 2};
+        welcome.welcome.grant =
+            (struct trib_grant){.job_token = 4, .communicator = 7, .boot = 9, .generation = 1, .roots = 2};
         welcome.welcome.grant.train = welcome.welcome.grant.window = welcome.welcome.grant.slots = 8;
         welcome.welcome.grant.data_port = 7470;
         welcome.welcome.generation_ranks = 2;

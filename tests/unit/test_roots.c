@@ -584,8 +584,15 @@ static void known__without_roots_is_refused(void **state)
 {
     struct hosts *h = *state;
     struct trib_message join = root_join(0, 1);
-    join.join.known = (struct trib_grant){
-        .salt = 1, .token = 2, .communicator = 3, .boot = 4, .train = 11, .slots = 100, .window = 50, .generation = 1};
+    join.join.known = (struct trib_grant){.salt = 1,
+                                          .token = 2,
+                                          .job_token = 4,
+                                          .communicator = 3,
+                                          .boot = 4,
+                                          .train = 11,
+                                          .slots = 100,
+                                          .window = 50,
+                                          .generation = 1};
     assert_true(say(h, 0, &join));
     pump(h);
     expect_failed(h, 0, TRIB_ERR_INVALID, "brings a grant that no switch gives");
@@ -599,6 +606,7 @@ static void known__roots_are_dealt_in_turn(void **state)
     struct hosts *h = *state;
     const struct trib_grant known = {.salt = 1,
                                      .token = 2,
+                                     .job_token = 4,
                                      .communicator = 3,
                                      .boot = 4,
                                      .roots = 3,
@@ -644,6 +652,7 @@ static void known__window_is_what_the_roots_hold(void **state)
         struct trib_message join = root_join(i, 2);
         join.join.known = (struct trib_grant){.salt = 1,
                                               .token = 2,
+                                              .job_token = 4,
                                               .communicator = 3,
                                               .boot = 4,
                                               .roots = 2,

@@ -119,8 +119,14 @@ static void close__of_a_root_before_ready(void **state)
     for (uint32_t i = 0; i < 3; i++) {
         struct trib_message join = root_join(i, 3);
         join.join.was_ready = true;
-        join.join.known = (struct trib_grant){
-            .communicator = 7, .boot = 99, .roots = 3, .train = 4, .slots = 32, .window = 16, .generation = 1};
+        join.join.known = (struct trib_grant){.job_token = 4,
+                                              .communicator = 7,
+                                              .boot = 99,
+                                              .roots = 3,
+                                              .train = 4,
+                                              .slots = 32,
+                                              .window = 16,
+                                              .generation = 1};
         assert_true(say(h, i, &join));
     }
     pump(h);

@@ -83,6 +83,7 @@ static struct trib_grant grant_of_before(void)
     return (struct trib_grant){.salt = 1,
                                .token = 2,
                                .key = 3,
+                               .job_token = 4,
                                .communicator = 7,
                                .boot = 0x99,
                                .roots = 2,

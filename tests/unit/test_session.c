@@ -136,16 +136,17 @@ struct span {
         "items", 1                                                                                                     \
     }
 
-static const struct span join_spans[] = {HEAD(6, 10, 8),           {"item type", 2}, {"item length", 2},
-                                         {"addresses", 1 + 7 + 7}, {"item type", 2}, {"item length", 2},
-                                         {"root port", 2},         {"weight", 1},    {"item type", 2},
-                                         {"item length", 2},       {"via", 8},       {"hops", 1},
-                                         {"origin", 2 + 14},       {NULL, 0}};
+static const struct span join_spans[] = {
+    HEAD(6, 10, 8),     {"item type", 2},       {"item length", 2}, {"addresses", 1 + 7 + 7},
+    {"item type", 2},   {"item length", 2},     {"root port", 2},   {"weight", 1},
+    {"item type", 2},   {"item length", 2},     {"via", 8},         {"hops", 1},
+    {"origin", 2 + 14}, {"item type", 2},       {"item length", 2}, {"maker", 4},
+    {"job token", 8},   {"maker's job", 2 + 3}, {NULL, 0}};
 static const struct span return_spans[] = {
-    HEAD(1, 0, 0),     {"item type", 2},      {"item length", 2}, {"salt", 8},      {"token", 8},
-    {"key", 8},        {"communicator", 4},   {"boot", 4},        {"roots", 4},     {"train", 4},
-    {"slots", 4},      {"granted window", 4}, {"generation", 2},  {"data port", 2}, {"group", 4},
-    {"group port", 2}, {"weights", 16},       {"switches", 8},    {"was ready", 1}, {NULL, 0}};
+    HEAD(1, 0, 0),         {"item type", 2},    {"item length", 2}, {"salt", 8},  {"token", 8},      {"key", 8},
+    {"job token", 8},      {"communicator", 4}, {"boot", 4},        {"roots", 4}, {"train", 4},      {"slots", 4},
+    {"granted window", 4}, {"generation", 2},   {"data port", 2},   {"group", 4}, {"group port", 2}, {"weights", 16},
+    {"switches", 8},       {"was ready", 1},    {NULL, 0}};
 
 static size_t join_bytes(const char *name, uint8_t *bytes)
 {

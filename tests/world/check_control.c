@@ -190,7 +190,8 @@ void check_told(struct world_comm *comm, uint32_t rank, const struct trib_messag
 static bool is_grant(const struct world_comm *comm, const struct trib_grant *was, const struct trib_grant *grant)
 {
     const struct trib_session_config *s = &comm->set.session;
-    bool is_same = was->communicator == 0 || (was->token == grant->token && was->key == grant->key);
+    bool is_same = was->communicator == 0 ||
+                   (was->token == grant->token && was->key == grant->key && was->job_token == grant->job_token);
 
     return is_same && grant->salt == s->salt && grant->communicator == s->communicator && grant->roots == s->roots &&
            grant->train == s->train && grant->slots == s->slots && grant->window == comm->set.window &&

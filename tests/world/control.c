@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/jobs/owner.h"
 #include "core/lane.h"
 #include "io/clock.h"
 #include "world.h"
@@ -225,6 +226,8 @@ static uint64_t draw(void *owner)
         return trib_mix64(s->salt ^ 2);
     case 3:
         return s->communicator;
+    case 4:
+        return trib_mix64(s->salt ^ 3);
     default:
         return trib_prng_next(&plane->world->prng);
     }
@@ -687,7 +690,12 @@ static void forget(struct world_plane *plane)
         next = job->next;
         free(job);
     }
+    for (struct trib_owner *owner = plane->jobs.owners, *after; owner != NULL; owner = after) {
+        after = owner->next;
+        free(owner);
+    }
     plane->jobs.first = NULL;
+    plane->jobs.owners = NULL;
     plane->relay.first = NULL;
 }
 

@@ -83,6 +83,7 @@ static void bring_grant(struct world_comm *comm, uint32_t rank)
         .salt = s->salt,
         .token = trib_mix64(s->salt ^ 1), /* as control planes draw them in worlds */
         .key = trib_mix64(s->salt ^ 2),
+        .job_token = trib_mix64(s->salt ^ 3),
         .communicator = s->communicator,
         .boot = (uint32_t)trib_mix64(s->salt) | 1,
         .roots = s->roots,

@@ -2,11 +2,14 @@
 /* agent.c: see agent.h. */
 #include "control/agents/agent.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/assert.h"
 #include "io/explain.h"
 #include "io/units.h"
+
+#define GROUPS_LISTED 4U /* in an error text */
 
 void trib_agent_init(struct trib_agent *agent, const struct trib_data_plane *plane, uint32_t shards)
 {
@@ -15,32 +18,89 @@ void trib_agent_init(struct trib_agent *agent, const struct trib_data_plane *pla
 
 /* ---- quotas ---- */
 
-/* Memory and slots that a job needs here. */
+/* Memory and slots that a communicator needs here, beside the other communicators of its job. */
 struct need {
-    const char *job;
+    const struct trib_agent_opening *opening;
     uint64_t bytes;
     uint64_t slots;
+    uint64_t others;
 };
+
+static bool is_same_job(const struct trib_agent_opening *a, const struct trib_agent_opening *b)
+{
+    return a->job_id == b->job_id && (a->master == NULL) == (b->master == NULL) &&
+           (!a->master || trib_address_same_host(a->master, b->master));
+}
+
+uint64_t trib_agent_others_of_job(const struct trib_agent *agent, const struct trib_agent_opening *opening)
+{
+    uint64_t bytes = 0;
+    for (const struct trib_agent_opening *at = agent->first; at; at = at->next) {
+        bytes += at != opening && is_same_job(at, opening) ? at->bytes : 0;
+    }
+    return bytes;
+}
+
+/* "train (20 MiB), train/0-3f (5 MiB) and 3 more": the others of the job that have slots here. Returns how many. */
+static uint32_t list_others(const struct trib_agent *agent, const struct trib_agent_opening *opening, char *list,
+                            size_t size)
+{
+    uint32_t count = 0;
+    size_t len = 0;
+    for (const struct trib_agent_opening *at = agent->first; at; at = at->next) {
+        char bytes[TRIB_UNITS_TEXT_MAX];
+        if (at == opening || !is_same_job(at, opening)) {
+            continue;
+        }
+        if (count++ < GROUPS_LISTED) {
+            trib_format_size(at->bytes, bytes);
+            len += (size_t)snprintf(list + len, size - len, "%s%s (%s)", count > 1 ? ", " : "", at->job, bytes);
+        }
+    }
+    if (count > GROUPS_LISTED) {
+        (void)snprintf(list + len, size - len, " and %u more", count - GROUPS_LISTED);
+    }
+    return count;
+}
+
+/* The list is the end of the text: it is cut first. */
+static void explain_groups(const struct trib_agent *agent, const struct need *need, const char *needs, const char *each,
+                           char *error)
+{
+    char list[GROUPS_LISTED * (TRIB_NAME_MAX + TRIB_UNITS_TEXT_MAX + 8) + 32];
+    char quota[TRIB_UNITS_TEXT_MAX], others[TRIB_UNITS_TEXT_MAX];
+    uint32_t count = list_others(agent, need->opening, list, sizeof list);
+    trib_format_size(agent->job_quota, quota);
+    trib_format_size(need->others, others);
+    trib_explain(error,
+                 "job %s needs %s of switch memory (%llu slots of %s) beside %u other group%s of the same job with %s, "
+                 "the quota of a job is %s: close a group, set a smaller window or payload, or raise the quota; they "
+                 "are %s",
+                 need->opening->job, needs, (unsigned long long)need->slots, each, count, count == 1 ? "" : "s", others,
+                 quota, list);
+}
 
 static enum trib_status refuse_job(const struct trib_agent *agent, const struct need *need, uint64_t free_bytes,
                                    char *error)
 {
     char needs[TRIB_UNITS_TEXT_MAX], each[TRIB_UNITS_TEXT_MAX], has[TRIB_UNITS_TEXT_MAX], of[TRIB_UNITS_TEXT_MAX];
-    bool is_over_quota = need->bytes > agent->job_quota;
+    bool is_over_quota = need->bytes + need->others > agent->job_quota;
     trib_format_size(need->bytes, needs);
     trib_format_size(need->bytes / (need->slots ? need->slots : 1), each);
     trib_format_size(is_over_quota ? agent->job_quota : free_bytes, has);
     trib_format_size(agent->memory_quota, of);
-    if (is_over_quota) {
+    if (is_over_quota && need->others > 0) {
+        explain_groups(agent, need, needs, each, error);
+    } else if (is_over_quota) {
         trib_explain(error,
                      "job %s needs %s of switch memory (%llu slots of %s), the quota of a job is %s: set a smaller "
                      "window or payload, or raise the quota",
-                     need->job, needs, (unsigned long long)need->slots, each, has);
+                     need->opening->job, needs, (unsigned long long)need->slots, each, has);
     } else {
         trib_explain(error,
                      "job %s needs %s of switch memory (%llu slots of %s), free: %s of %s: wait for other jobs to "
                      "end, set a smaller window, or raise the quota",
-                     need->job, needs, (unsigned long long)need->slots, each, has, of);
+                     need->opening->job, needs, (unsigned long long)need->slots, each, has, of);
     }
     return TRIB_ERR_REFUSED;
 }
@@ -55,13 +115,12 @@ static uint64_t held_by(const struct trib_agent *agent, const struct trib_addres
     return bytes;
 }
 
-/* A controller elsewhere leaves the quota of one job to others; it may have half of all, if that is more. */
+/* A controller elsewhere leaves a quarter of all to others. */
 static bool fits_master(const struct trib_agent *agent, const struct trib_agent_opening *opening, uint64_t more,
                         char *error)
 {
     char needs[TRIB_UNITS_TEXT_MAX], limit[TRIB_UNITS_TEXT_MAX];
-    uint64_t most = agent->memory_quota - agent->job_quota;
-    most = most > agent->memory_quota / 2 ? most : agent->memory_quota / 2;
+    uint64_t most = agent->memory_quota - agent->memory_quota / 4;
     if (!opening->master || held_by(agent, opening->master) + more <= most) {
         return true;
     }
@@ -80,8 +139,11 @@ static enum trib_status check_quotas(const struct trib_agent *agent, const struc
 {
     uint64_t others = agent->memory_used - opening->bytes;
     uint64_t free_bytes = agent->memory_quota > others ? agent->memory_quota - others : 0;
-    struct need need = {.job = opening->job, .bytes = opening->bytes + more, .slots = opening->slots + slots};
-    if (need.bytes > agent->job_quota || need.bytes > free_bytes) {
+    struct need need = {.opening = opening,
+                        .bytes = opening->bytes + more,
+                        .slots = opening->slots + slots,
+                        .others = trib_agent_others_of_job(agent, opening)};
+    if (need.bytes + need.others > agent->job_quota || need.bytes > free_bytes) {
         return refuse_job(agent, &need, free_bytes, error);
     }
     return fits_master(agent, opening, more, error) ? TRIB_OK : TRIB_ERR_REFUSED;

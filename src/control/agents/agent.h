@@ -18,16 +18,17 @@ struct trib_agent {
     const struct trib_data_plane *plane; /* borrowed */
     uint32_t shards;                     /* of the data plane. 0: nothing can be opened here */
     uint64_t memory_quota;               /* bytes of slot memory for all openings. UINT64_MAX: no limit */
-    uint64_t job_quota;                  /* bytes for one opening. UINT64_MAX: no limit */
+    uint64_t job_quota;                  /* bytes for all openings of one job. UINT64_MAX: no limit */
     uint64_t memory_used;                /* bytes of all openings */
     uint32_t changes;                    /* free-running: communicators that got slots here, and that gave them back */
     struct trib_agent_opening *first;    /* all that have slots; their owners' */
 };
 
 /* The slots of one communicator at an agent. It lies in its owner, which keeps it in place while it has slots. The owner
- * fills in the first three fields; the rest is zero before the first trib_agent_open. */
+ * fills in the first four fields; the rest is zero before the first trib_agent_open. */
 struct trib_agent_opening {
-    const char *job;                   /* name, for texts; borrowed */
+    const char *job;                   /* name of the communicator, for texts; borrowed */
+    uint64_t job_id;                   /* openings of one controller with the same one are of one job */
     const char *master_name;           /* "10.0.0.1:7470": the controller elsewhere that asks; borrowed */
     const struct trib_address *master; /* its address; borrowed. NULL: the controller of this process */
     struct trib_agent_opening *next;
@@ -53,6 +54,8 @@ void trib_agent_init(struct trib_agent *agent, const struct trib_data_plane *pla
 TRIB_MUST_USE enum trib_status trib_agent_open(struct trib_agent *agent, struct trib_agent_opening *opening,
                                                const struct trib_opening *wanted, const struct trib_root_at *roots,
                                                uint32_t count, char *error);
+/* Bytes of all openings of the job that this one is of, without this one. */
+uint64_t trib_agent_others_of_job(const struct trib_agent *agent, const struct trib_agent_opening *opening);
 /* Who has slots for this communicator. NULL: nobody. */
 const struct trib_agent_opening *trib_agent_find(const struct trib_agent *agent, uint32_t communicator);
 /* Closes all its roots and gives the memory back. Not open: nothing happens. */

@@ -3,6 +3,7 @@
  * it: which fields are set in which state, counts that fit their lists, and pointers that lead back. A job is
  * checked when it has got its WELCOME, when it runs, and when it is recalled; tests check all of it after each event.
  * Read next: jobs.h (the fields). */
+#include "control/jobs/owner.h"
 #include "control/jobs/placements.h"
 #include "control/relay/relay.h"
 #include "core/assert.h"
@@ -66,6 +67,7 @@ static void check_grant(const struct trib_job *job)
     TRIB_ASSERT(grant->train >= 1 && grant->train <= TRIB_TRAIN_PACKETS_MAX);
     TRIB_ASSERT(job->children >= 1 && job->children <= job->settings.ranks);
     TRIB_ASSERT(!job->multicast || grant->group != 0);
+    TRIB_ASSERT(grant->job_token != 0 && grant->job_token == job->owner->token); /* C-1 */
 }
 
 /* Each agent has a root, each root an agent; what is told of an agent is right as long as it is there. */
@@ -130,6 +132,7 @@ void trib_job_check(const struct trib_jobs *jobs, const struct trib_job *job)
     TRIB_ASSERT(!job->has_peers || !jobs->relay);
     TRIB_ASSERT(job->is_open || !job->here.is_open);
     TRIB_ASSERT(!job->here.is_open || job->here.communicator == job->grant.communicator); /* C-2 */
+    TRIB_ASSERT(job->owner && job->here.job_id == job->owner->id);                        /* C-1 */
     if (job->dispute.deadline_ns != 0) {
         TRIB_ASSERT(job->dispute.rank[0] <= job->dispute.rank[1] && job->dispute.rank[1] < job->settings.ranks);
     }
@@ -172,12 +175,25 @@ static void check_remotes(const struct trib_jobs *jobs)
     }
 }
 
-/* The agent counts the bytes of its openings, and a communicator has one opening at most. */
-static void check_agent(const struct trib_agent *agent)
+/* No slots outlive their communicator: those of a communicator here are of a job that is here. */
+static bool has_owner(const struct trib_jobs *jobs, const struct trib_agent_opening *opening)
 {
+    const struct trib_owner *owner = jobs->owners;
+    while (owner && !opening->master && owner->id != opening->job_id) {
+        owner = owner->next;
+    }
+    return owner || opening->master;
+}
+
+/* The agent counts the bytes of its openings, and a communicator has one opening at most. */
+static void check_agent(const struct trib_jobs *jobs)
+{
+    const struct trib_agent *agent = &jobs->agent;
     uint64_t bytes = 0;
     for (const struct trib_agent_opening *one = agent->first; one; one = one->next) {
         TRIB_ASSERT(one->is_open && one->communicator != 0);
+        TRIB_ASSERT(one->bytes + trib_agent_others_of_job(agent, one) <= agent->job_quota); /* C-14 */
+        TRIB_ASSERT(has_owner(jobs, one));                                                  /* C-19 */
         for (const struct trib_agent_opening *two = one->next; two; two = two->next) {
             TRIB_ASSERT(two->communicator != one->communicator);
         }
@@ -186,12 +202,30 @@ static void check_agent(const struct trib_agent *agent)
     TRIB_ASSERT(bytes == agent->memory_used); /* C-14 */
 }
 
+/* Each job has communicators, each communicator one job, and no two jobs have one token. Returns how many communicators
+ * there are. */
+static uint32_t check_owners(const struct trib_jobs *jobs)
+{
+    uint32_t count = 0;
+    for (const struct trib_owner *owner = jobs->owners; owner; owner = owner->next) {
+        TRIB_ASSERT(owner->first && owner->id != 0); /* C-19 */
+        for (const struct trib_job *job = owner->first; job; job = job->next_owned) {
+            count++;
+            TRIB_ASSERT(job->owner == owner && count <= jobs->count); /* C-1 */
+        }
+        for (const struct trib_owner *other = owner->next; other; other = other->next) {
+            TRIB_ASSERT(other->id != owner->id && (other->token == 0 || other->token != owner->token));
+        }
+    }
+    return count;
+}
+
 void trib_jobs_check(const struct trib_jobs *jobs)
 {
     uint32_t count = 0;
     check_masters(jobs);
     check_remotes(jobs);
-    check_agent(&jobs->agent);
+    check_agent(jobs);
     for (const struct trib_job *job = jobs->first; job; job = job->next) {
         trib_job_check(jobs, job);
         for (const struct trib_job *other = job->next; other && job->is_open; other = other->next) {
@@ -199,7 +233,7 @@ void trib_jobs_check(const struct trib_jobs *jobs)
         }
         count++;
     }
-    TRIB_ASSERT(count == jobs->count && count <= TRIB_JOBS_MAX); /* C-1 */
+    TRIB_ASSERT(count == jobs->count && count <= TRIB_JOBS_MAX && check_owners(jobs) == count); /* C-1 */
     if (jobs->relay && jobs->relay->scout) {
         const struct trib_link *link = jobs->relay->first;
         while (link && link != jobs->relay->scout) {

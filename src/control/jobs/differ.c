@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "control/jobs/jobs.h"
+#include "control/jobs/owner.h"
 #include "control/roots/roots.h"
 #include "io/clock.h"
 #include "io/explain.h"
@@ -76,8 +76,8 @@ bool trib_job_differs(const struct trib_job *job, const struct trib_message *joi
 
 static bool are_siblings(const struct trib_job *a, const struct trib_job *b)
 {
-    return a != b && a->state == TRIB_JOB_JOINING && b->state == TRIB_JOB_JOINING && !a->is_return && !b->is_return &&
-           strcmp(a->name, b->name) == 0 && strcmp(a->run, b->run) == 0;
+    return a != b && trib_owner_may_be_same(a, b) && a->state == TRIB_JOB_JOINING && b->state == TRIB_JOB_JOINING &&
+           !a->is_return && !b->is_return && strcmp(a->name, b->name) == 0 && strcmp(a->run, b->run) == 0;
 }
 
 static uint32_t count_present(const struct trib_job *job)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/jobs/owner.h"
 #include "control/jobs/placements.h"
 #include "control/jobs/places.h"
 #include "core/assert.h"
@@ -93,6 +94,7 @@ void trib_job_free(struct trib_jobs *jobs, struct trib_job *job)
     TRIB_ASSERT(jobs->count > 0);
     *link = job->next;
     jobs->count--;
+    trib_owner_leave(jobs, job);
     free(job);
 }
 

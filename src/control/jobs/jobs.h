@@ -3,6 +3,7 @@
  * sockets, no clock, no threads: messages come in by trib_jobs_receive, go out by the two calls of struct
  * trib_jobs_output, and time is an argument. admission.c holds the arithmetic of windows, slots and quotas.
  *
+ * A communicator is a struct trib_job; the job that owns it, with others, is a struct trib_owner (owner.h).
  * A communicator's states: JOINING (ranks come, or come back after a restart of the switch) -> STARTING (all have got
  * WELCOME; paths are tried, ranks register) -> RUNNING (all have got READY) -> gone. Its end is one of: all ranks have
  * sent CLOSE; or trib_job_fail, which tells every rank the same cause. Nothing of it stays behind. A switch below this
@@ -115,6 +116,9 @@ enum trib_job_state { TRIB_JOB_NONE = 0, TRIB_JOB_JOINING, TRIB_JOB_STARTING, TR
 
 struct trib_job {
     struct trib_job *next;
+    struct trib_owner *owner;    /* the job that this communicator is of (owner.h) */
+    struct trib_job *next_owned; /* of the same job */
+    uint32_t maker;              /* id of the communicator that this one was made of; 0: none */
     char name[TRIB_NAME_MAX + 1];
     char run[TRIB_NAME_MAX + 1]; /* which launch of that name; "": unknown */
     enum trib_job_state state;
@@ -180,12 +184,15 @@ struct trib_jobs_stats {
     uint64_t recalled;                     /* incarnations that ended with a switch below */
 };
 
+struct trib_owner;
 struct trib_relay;
 struct trib_places; /* places.h */
 struct trib_dealer;
 
 struct trib_jobs {
     struct trib_job *first;
+    struct trib_owner *owners; /* each has a communicator in the list before */
+    uint32_t owners_begun;
     struct trib_relay *relay; /* NULL: this is a root */
     uint32_t count;
     struct trib_agent agent; /* of this process: the shards of this switch, if it is one */
@@ -335,8 +342,9 @@ void trib_join_explain_peers(const struct trib_message *join, char *error);
  * its address) came from has taken its place. That one is dead, whatever its sessions look like. */
 bool trib_join_buries(const struct trib_message *join, const struct trib_address *from, uint64_t via, uint16_t port,
                       const struct trib_address *address);
-/* An empty job as this JOIN has it. NULL: out of memory. */
-struct trib_job *trib_job_create(struct trib_jobs *jobs, const struct trib_message *join, uint64_t now_ns);
+/* An empty communicator as this JOIN has it, of the job with this token (owner.h). NULL: out of memory. */
+struct trib_job *trib_job_create(struct trib_jobs *jobs, const struct trib_message *join, uint64_t job_token,
+                                 uint64_t now_ns);
 void trib_job_place_rank(struct trib_job *job, struct trib_session *session, const struct trib_message *join);
 /* stall.c: STALL of rank `index`. The job may be gone afterwards. */
 void trib_job_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const struct trib_message *message,

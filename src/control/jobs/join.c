@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/jobs/owner.h"
 #include "control/jobs/start.h"
 #include "control/roots/roots.h"
 #include "control/roots/trees.h"
@@ -15,22 +16,6 @@
 #include "io/explain.h"
 #include "io/units.h"
 #include "schemes/schemes.h"
-
-/* Names end up in logs, labels and JSON: printable ASCII without quotes and backslashes. */
-static bool is_shown(const char *name)
-{
-    for (const char *at = name; *at; at++) {
-        if (*at < ' ' || *at > '~' || *at == '"' || *at == '\\') {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool is_name(const char *name)
-{
-    return name[0] != '\0' && is_shown(name);
-}
 
 bool trib_join_has_peers(const char *name)
 {
@@ -68,7 +53,7 @@ static void explain_scheme(const char *name, char *error)
         trib_explain(error, "scheme %s: %s", name, scheme->refusal);
         return;
     }
-    const char *cause = is_name(name) ? trib_scheme_explain(name) : NULL;
+    const char *cause = trib_name_is_good(name) ? trib_scheme_explain(name) : NULL;
     if (cause != NULL) {
         trib_explain(error, "scheme %s: %s", name, cause);
         return;
@@ -78,7 +63,8 @@ static void explain_scheme(const char *name, char *error)
             len += (size_t)snprintf(known + len, sizeof known - len, "%s%s", len ? ", " : "", scheme->name);
         }
     }
-    trib_explain(error, "unknown scheme %s: this switch has %s", is_name(name) ? name : "(not a name)", known);
+    trib_explain(error, "unknown scheme %s: this switch has %s", trib_name_is_good(name) ? name : "(not a name)",
+                 known);
 }
 
 /* Why the scheme, which is one, cannot run such a communicator; NULL: it can. */
@@ -117,10 +103,10 @@ static bool has_way(const struct trib_message *message, char *error)
 enum trib_status trib_join_check(const struct trib_message *message, char *error)
 {
     const struct trib_settings *settings = &message->join.settings;
-    if (!is_name(message->join.job)) {
+    if (!trib_name_is_good(message->join.job)) {
         trib_explain(error, "a job name is 1 to %d printable ASCII characters without quotes and backslashes",
                      TRIB_NAME_MAX);
-    } else if (!is_shown(message->join.run)) {
+    } else if (!trib_name_is_shown(message->join.run)) {
         trib_explain(error, "a run's name is at most %d printable ASCII characters without quotes and backslashes",
                      TRIB_NAME_MAX);
     } else if (settings->ranks < 1 || settings->ranks > TRIB_RANKS_MAX) {
@@ -144,7 +130,7 @@ enum trib_status trib_join_check(const struct trib_message *message, char *error
                      TRIB_WIRE_FLOAT32, TRIB_WIRE_BFLOAT16, TRIB_WIRE_INT32);
     } else if (message->join.is_ring && (settings->gradient_bytes == 0 || trib_join_has_peers(settings->scheme))) {
         trib_explain(error, "rank %u comes as one of a ring, as no switch has told it to", message->join.rank);
-    } else if (has_way(message, error)) {
+    } else if (has_way(message, error) && trib_maker_check(message, error)) {
         return TRIB_OK;
     }
     return TRIB_ERR_INVALID;
@@ -154,9 +140,9 @@ enum trib_status trib_join_check(const struct trib_message *message, char *error
  * before. */
 static bool same_grant(const struct trib_grant *a, const struct trib_grant *b)
 {
-    return a->salt == b->salt && a->token == b->token && a->key == b->key && a->communicator == b->communicator &&
-           a->roots == b->roots && a->train == b->train && a->slots == b->slots && a->generation == b->generation &&
-           a->group == b->group && a->group_port == b->group_port &&
+    return a->salt == b->salt && a->token == b->token && a->key == b->key && a->job_token == b->job_token &&
+           a->communicator == b->communicator && a->roots == b->roots && a->train == b->train && a->slots == b->slots &&
+           a->generation == b->generation && a->group == b->group && a->group_port == b->group_port &&
            memcmp(a->weight, b->weight, sizeof a->weight) == 0 &&
            memcmp(a->switches, b->switches, sizeof a->switches) == 0;
 }
@@ -170,7 +156,7 @@ static struct trib_job *find_job(const struct trib_jobs *jobs, const struct trib
     char difference[TRIB_ERROR_TEXT_MAX];
     for (struct trib_job *job = jobs->first; job; job = job->next) {
         bool is_gathering = job->state == TRIB_JOB_JOINING && strcmp(job->run, message->join.run) == 0;
-        if (strcmp(job->name, message->join.job) != 0) {
+        if (strcmp(job->name, message->join.job) != 0 || !trib_owner_allows(job, message)) {
             continue;
         }
         if (is_gathering && !job->is_return && trib_job_differs(job, message, difference)) {
@@ -242,6 +228,7 @@ static const char *name_impossible(const struct trib_grant *grant)
            : grant->window < 1                                         ? "granted window"
            : !has_slots                                                ? "slots"
            : grant->generation == 0                                    ? "generation"
+           : grant->job_token == 0                                     ? "job token"
                                                                        : NULL;
 }
 
@@ -408,12 +395,15 @@ static enum trib_status check_place(const struct trib_job *job, const struct tri
     return TRIB_ERR_REFUSED;
 }
 
-struct trib_job *trib_job_create(struct trib_jobs *jobs, const struct trib_message *join, uint64_t now_ns)
+struct trib_job *trib_job_create(struct trib_jobs *jobs, const struct trib_message *join, uint64_t job_token,
+                                 uint64_t now_ns)
 {
     struct trib_job *job = calloc(1, sizeof *job + join->join.settings.ranks * sizeof job->ranks[0]);
-    if (!job) {
+    if (!job || !trib_owner_adopt(jobs, job, join, job_token)) {
+        free(job);
         return NULL;
     }
+    job->maker = join->join.maker.communicator;
     memcpy(job->name, join->join.job, sizeof job->name);
     memcpy(job->run, join->join.run, sizeof job->run);
     trib_job_enter(job, TRIB_JOB_JOINING);
@@ -437,7 +427,7 @@ struct trib_job *trib_job_create(struct trib_jobs *jobs, const struct trib_messa
 
 static uint64_t job_bytes(uint32_t ranks)
 {
-    return sizeof(struct trib_job) + (uint64_t)ranks * sizeof(struct trib_rank);
+    return sizeof(struct trib_owner) + sizeof(struct trib_job) + (uint64_t)ranks * sizeof(struct trib_rank);
 }
 
 static void explain_memory(const struct trib_address *from, uint32_t ranks, uint64_t held, char *error)
@@ -495,7 +485,7 @@ static struct trib_job *create(struct trib_jobs *jobs, const struct trib_message
         trib_explain(error, "this control plane has %d jobs, and takes no more", TRIB_JOBS_MAX);
         return NULL;
     }
-    struct trib_job *job = trib_job_create(jobs, message, now_ns);
+    struct trib_job *job = trib_job_create(jobs, message, trib_join_job_token(message), now_ns);
     if (!job) {
         trib_explain(error, "the control plane is out of memory");
         return NULL;
@@ -761,6 +751,10 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
     }
     if (trib_job_differs(job, message, error)) { /* from those who have run together: the newcomer is the stranger */
         refuse(jobs, session, TRIB_ERR_SETTINGS, error);
+        return;
+    }
+    if (message->join.known.communicator != 0 && !trib_owner_adopt(jobs, job, message, message->join.known.job_token)) {
+        refuse(jobs, session, TRIB_ERR_MEMORY, "the control plane is out of memory");
         return;
     }
     take_place(jobs, job, session, message);

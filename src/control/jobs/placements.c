@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "control/jobs/owner.h"
 #include "control/jobs/start.h"
 #include "core/assert.h"
 #include "core/window.h"
@@ -207,6 +208,7 @@ static void ask_to_open(const struct trib_jobs *jobs, const struct trib_job *job
     memcpy(message.root_open.job, job->name, sizeof message.root_open.job);
     if (placement->carrier == TRIB_CARRIER_REMOTE) {
         message.root_open.key = job->grant.key;
+        message.root_open.job_id = job->owner->id;
     } else {
         message.root_open.at = rank_root(job, root);
     }

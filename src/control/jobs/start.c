@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "control/jobs/owner.h"
 #include "control/jobs/placements.h"
 #include "control/jobs/places.h"
 #include "control/jobs/start.h"
@@ -99,6 +100,10 @@ static void draw_grant(const struct trib_jobs *jobs, struct trib_job *job)
     job->grant.token = draw(jobs);
     job->grant.key = draw(jobs);
     job->grant.communicator = draw_communicator(jobs);
+    while (job->owner->token == 0) {
+        job->owner->token = draw(jobs);
+    }
+    job->grant.job_token = job->owner->token;
     job->grant.generation = 1;
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         job->grant.roots = trib_least(job->grant.roots, job->ranks[i].roots);

@@ -166,12 +166,13 @@ static bool is_sane(const struct trib_jobs *jobs, const struct trib_link *link, 
 {
     const struct trib_grant *grant = &message->welcome.grant;
     uint32_t ranks = link->join.join.settings.ranks;
-    return grant->communicator != 0 && grant->boot != 0 && grant->roots >= 1 && grant->roots <= jobs->config->shards &&
-           grant->train >= 1 && grant->train <= TRIB_TRAIN_PACKETS_MAX && grant->window >= 1 &&
-           grant->slots >= grant->window && grant->slots <= TRIB_SLOTS_MAX && grant->data_port != 0 &&
-           trib_hosts_are_sane(message) && names_parent(jobs, message) && message->welcome.peer_count == 0 &&
-           (uint32_t)grant->data_port + grant->roots <= UINT16_MAX + 1U && message->welcome.generation_ranks == ranks &&
-           message->welcome.behind >= 1 && message->welcome.behind <= ranks;
+    return grant->communicator != 0 && grant->boot != 0 && grant->job_token != 0 && grant->roots >= 1 &&
+           grant->roots <= jobs->config->shards && grant->train >= 1 && grant->train <= TRIB_TRAIN_PACKETS_MAX &&
+           grant->window >= 1 && grant->slots >= grant->window && grant->slots <= TRIB_SLOTS_MAX &&
+           grant->data_port != 0 && trib_hosts_are_sane(message) && names_parent(jobs, message) &&
+           message->welcome.peer_count == 0 && (uint32_t)grant->data_port + grant->roots <= UINT16_MAX + 1U &&
+           message->welcome.generation_ranks == ranks && message->welcome.behind >= 1 &&
+           message->welcome.behind <= ranks;
 }
 
 /* A communicator is one job's: another one has places for other ranks. */
@@ -194,7 +195,7 @@ static struct trib_job *find_job(struct trib_jobs *jobs, const struct trib_link 
         job = NULL;
     }
     if (!job && jobs->count < TRIB_JOBS_MAX) {
-        job = trib_job_create(jobs, &link->join, now_ns);
+        job = trib_job_create(jobs, &link->join, grant->job_token, now_ns);
     }
     if (job && job->expected == 0) {
         job->grant = *grant;

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "control/jobs/owner.h"
 #include "control/roots/trees.h"
 #include "io/clock.h"
 #include "io/explain.h"
@@ -140,7 +141,7 @@ static json_t *show_switches(const struct trib_jobs *jobs, const struct trib_job
     return list;
 }
 
-static json_t *show_job(const struct trib_report *report, const struct trib_job *job, uint64_t now_ns)
+static json_t *show_communicator(const struct trib_report *report, const struct trib_job *job, uint64_t now_ns)
 {
     struct trib_job_report facts;
     json_t *object = json_object();
@@ -149,7 +150,8 @@ static json_t *show_job(const struct trib_report *report, const struct trib_job 
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         (void)json_array_append_new(ranks, show_rank(job, i, now_ns));
     }
-    set(object, "job", json_string(job->name));
+    set(object, "name", json_string(job->name));
+    set(object, "maker", job->maker != 0 ? json_u64(job->maker) : json_null());
     set(object, "state", json_string(trib_job_state_name(job->state)));
     set(object, "communicator", json_u64(job->grant.communicator));
     set(object, "generation", json_u64(job->grant.generation));
@@ -174,12 +176,29 @@ static json_t *show_job(const struct trib_report *report, const struct trib_job 
     return object;
 }
 
+/* Its communicators, the oldest first. */
+static json_t *show_job(const struct trib_report *report, const struct trib_owner *owner, uint64_t now_ns)
+{
+    json_t *object = json_object();
+    json_t *communicators = json_array();
+    uint64_t bytes = 0;
+    for (const struct trib_job *job = owner->first; job; job = job->next_owned) {
+        (void)json_array_insert_new(communicators, 0, show_communicator(report, job, now_ns));
+        bytes += job->here.bytes;
+    }
+    set(object, "job", json_string(owner->name));
+    set(object, "run", json_string(owner->run));
+    set(object, "slot_bytes", json_u64(bytes));
+    set(object, "communicators", communicators);
+    return object;
+}
+
 static json_t *show_jobs(const struct trib_report *report)
 {
     json_t *array = json_array();
     uint64_t now_ns = trib_clock_ns();
-    for (const struct trib_job *job = report->jobs->first; job; job = job->next) {
-        (void)json_array_append_new(array, show_job(report, job, now_ns));
+    for (const struct trib_owner *owner = report->jobs->owners; owner; owner = owner->next) {
+        (void)json_array_append_new(array, show_job(report, owner, now_ns));
     }
     return array;
 }
@@ -240,7 +259,8 @@ static json_t *show_switch(const struct trib_report *report)
     set(object, "uptime_seconds", json_real((double)(trib_clock_ns() - report->started_ns) / 1e9));
     set(object, "port", json_u64(trib_address_port(&report->config->listen)));
     set(object, "shards", json_u64(report->config->shards));
-    set(object, "jobs", json_u64(report->jobs->count));
+    set(object, "jobs", json_u64(trib_owners_count(report->jobs)));
+    set(object, "communicators", json_u64(report->jobs->count));
     set(object, "sessions", json_u64(report->connections->count));
     set(object, "memory_quota_bytes", json_u64(report->config->memory_quota));
     set(object, "job_quota_bytes", json_u64(report->config->job_quota));

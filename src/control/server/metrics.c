@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/jobs/owner.h"
 #include "control/jobs/placements.h"
 #include "control/jobs/places.h"
 #include "control/server/report.h"
@@ -60,9 +61,11 @@ static void put_switch(FILE *out, const struct trib_report *report, uint64_t now
     (void)fprintf(out, "tributary_uptime_seconds %.3f\n", (double)(now_ns - report->started_ns) / 1e9);
     number(out, "shards", "gauge", "shards of the switch", report->config->shards);
     number(out, "memory_quota_bytes", "gauge", "slot memory for all jobs", report->config->memory_quota);
-    number(out, "job_quota_bytes", "gauge", "slot memory for one job", report->config->job_quota);
+    number(out, "job_quota_bytes", "gauge", "slot memory for one job, all its communicators together",
+           report->config->job_quota);
     number(out, "memory_used_bytes", "gauge", "slot memory given out", report->jobs->agent.memory_used);
-    number(out, "jobs", "gauge", "jobs now", report->jobs->count);
+    number(out, "jobs", "gauge", "jobs now", trib_owners_count(report->jobs));
+    number(out, "communicators", "gauge", "communicators of all jobs now", report->jobs->count);
     number(out, "lendings", "gauge", "communicators of other switches that have roots here", lendings(report->jobs));
     number(out, "sessions", "gauge", "connections now", report->connections->count);
     number(out, "sessions_accepted_total", "counter", "connections accepted", report->connections->stats.accepted);

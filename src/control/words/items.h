@@ -21,6 +21,7 @@ enum trib_item_type {
     TRIB_ITEM_ADDRESSES = 0x8002, /* of a rank with several network cards */
     TRIB_ITEM_ROOT = 0x8003,      /* without a switch: what the rank's process offers */
     TRIB_ITEM_RELAY = 0x8004,     /* of a switch below another */
+    TRIB_ITEM_MAKER = 0x8005,     /* of a communicator that was made of another one: which job it is of */
     /* Reserved; nothing sends them yet. What would make a sum wrong, or a packet unreadable, where it is not known, has
      * TRIB_ITEM_MUST. */
     TRIB_ITEM_PLACES =

@@ -41,6 +41,7 @@ static void grant(struct trib_fields *f, struct trib_grant *g)
     trib_field_u64(f, "salt", &g->salt);
     trib_field_u64(f, "token", &g->token);
     trib_field_u64(f, "key", &g->key);
+    trib_field_u64(f, "job token", &g->job_token);
     trib_field_u32(f, "communicator", &g->communicator);
     trib_field_u32(f, "boot", &g->boot);
     trib_field_u32(f, "roots", &g->roots);
@@ -122,11 +123,24 @@ static void relay(struct trib_fields *f, struct trib_message *message)
     trib_field_text(f, "origin", message->join.origin, sizeof message->join.origin);
 }
 
+static bool is_derived(const struct trib_message *message)
+{
+    return message->join.maker.communicator != 0;
+}
+
+static void maker(struct trib_fields *f, struct trib_message *message)
+{
+    trib_field_u32(f, "maker", &message->join.maker.communicator);
+    trib_field_u64(f, "job token", &message->join.maker.job_token);
+    trib_field_text(f, "maker's job", message->join.maker.job, sizeof message->join.maker.job);
+}
+
 static const struct trib_item JOIN_ITEMS[] = {
     {TRIB_ITEM_GRANT, "known grant", is_return, known_grant},
     {TRIB_ITEM_ADDRESSES, "addresses", has_addresses, addresses},
     {TRIB_ITEM_ROOT, "root", offers_root, own_root},
     {TRIB_ITEM_RELAY, "relay", is_relayed, relay},
+    {TRIB_ITEM_MAKER, "maker", is_derived, maker},
 };
 
 /* The end of the first message of a side. */
@@ -298,6 +312,7 @@ static bool root_open(struct trib_fields *f, struct trib_message *message)
     trib_field_u32(f, "ranks", &message->root_open.ranks);
     trib_field_text(f, "scheme", message->root_open.scheme, sizeof message->root_open.scheme);
     trib_field_text(f, "job", message->root_open.job, sizeof message->root_open.job);
+    trib_field_u64(f, "job id", &message->root_open.job_id);
     trib_field_address_or_none(f, "at", &message->root_open.at);
     trib_field_u64(f, "key", &message->root_open.key);
     trib_field_u32(f, "members", &session->ranks);

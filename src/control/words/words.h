@@ -47,6 +47,7 @@
  * A return sends the grant of WELCOME as known; if it has seen a READY, it has multicast only if READY said so, and may
  * leave out PATHS. A rank that had sent CLOSE before the switch went away registers and sends CLOSE again; from behind
  * a lost relay it may get CLOSED at once.
+ * A communicator that was made of another one says in each JOIN which job it is of, by a secret of that (maker).
  * Who may say which kind when is a table of words.c, which each receiver asks before it does anything
  * (trib_message_is_in_turn). Read next: server.h (the control plane's side), control/words/session_client.h (the
  * rank's). */
@@ -153,8 +154,9 @@ static inline bool trib_settings_is_wire(uint8_t wire)
 /* What an admitted communicator is; a rank that comes back after a restart of the switch brings it along. */
 struct trib_grant {
     uint64_t salt;
-    uint64_t token; /* secret of the communicator: who returns must know it */
-    uint64_t key;   /* secret of its controller and its agents elsewhere; says nothing of the token */
+    uint64_t token;     /* secret of the communicator: who returns must know it */
+    uint64_t key;       /* secret of its controller and its agents elsewhere; says nothing of the token */
+    uint64_t job_token; /* secret of the job: the JOINs of communicators that are made of this one bring it */
     uint32_t communicator;
     uint32_t boot;  /* of the switch as it is now (in known: as it was) */
     uint32_t roots; /* shards */
@@ -170,6 +172,13 @@ struct trib_grant {
     /* The switches that they are dealt over in turn, in their order: 1 is the one that the ranks join, i + 2 its lender
      * i, 0 follows the last. All 0: it, then all its lenders, if there are any. */
     uint8_t switches[TRIB_SWITCHES_MAX];
+};
+
+/* What each JOIN of a derived communicator says of the one that it was made of. */
+struct trib_maker {
+    uint32_t communicator;       /* 0: it was made of none */
+    uint64_t job_token;          /* as in the grant of that */
+    char job[TRIB_NAME_MAX + 1]; /* name of the job: that of its first communicator */
 };
 
 /* Some ranks, ascending: the first TRIB_RANKS_LISTED of `count`. */
@@ -250,6 +259,7 @@ struct trib_message {
             uint16_t root_port;
             uint8_t weight; /* that it wishes for as a root: 1 to 255; 0 is taken as 1 */
             bool level0;    /* it would be summed with the other ranks of its host, and not come by itself */
+            struct trib_maker maker;
             /* From here on: what the relays between say. A rank sends zeros and "". */
             uint64_t via;    /* the random id of the relay that sends this; 0: the rank itself */
             uint8_t hops;    /* relays so far */
@@ -324,6 +334,7 @@ struct trib_message {
             uint32_t ranks; /* of the job, who are all named: session.ranks of them, or all, are its members */
             char scheme[32];
             char job[TRIB_NAME_MAX + 1]; /* for people */
+            uint64_t job_id;             /* to an agent elsewhere: the same for all communicators of a job; else 0 */
             struct trib_address at;      /* where the ranks find it; len 0: it is not said */
             uint64_t key; /* to an agent elsewhere: that of the grant, the same in every incarnation; else 0 */
             struct trib_session_config session; /* salt 0: a root never learns it; first and lookahead 0 */

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* owner.h: a job, the owner of communicators. The communicator that a launch begins with is the first of its job. Those
+ * that are made of it, and of those again (trib_comm_split, trib_comm_subset), are of the same job. A job has one quota
+ * at each agent, for all its communicators together (agents/agent.h).
+ *
+ * The job's token is a secret of its ranks, which get it in the grant. The JOIN of a derived communicator brings it. A
+ * JOIN without it is of a job of its own: so no rank can charge a job that it does not belong to (I7). After a restart
+ * of the switch the ranks bring the token again, in any order, and the job is there again with the first of them. The
+ * job ends with its last communicator, whichever that is.
+ * Read next: join.c (JOIN), owner.c. */
+#ifndef TRIB_CONTROL_OWNER_H
+#define TRIB_CONTROL_OWNER_H
+
+#include "control/jobs/jobs.h"
+
+struct trib_owner {
+    struct trib_owner *next;
+    struct trib_job *first; /* its communicators, by next_owned, the youngest first; never NULL */
+    char name[TRIB_NAME_MAX + 1];
+    char run[TRIB_NAME_MAX + 1]; /* "": unknown */
+    uint64_t token;              /* never shown, and not sent to lenders; 0: its first grant is yet to be drawn */
+    uint64_t id;                 /* the job as agents know it, of this life of the control plane alone; no secret */
+};
+
+/* True for printable ASCII without quotes and backslashes: names end up in logs, labels and JSON. */
+bool trib_name_is_shown(const char *name);
+/* The same, and not "". */
+bool trib_name_is_good(const char *name);
+/* The token that this JOIN brings: of the known grant of a rank that returns, or of the communicator that made this one.
+ * 0: none. */
+uint64_t trib_join_job_token(const struct trib_message *join);
+/* False, with the cause in error: what the JOIN says of its maker cannot be. error: TRIB_ERROR_TEXT_MAX bytes. */
+bool trib_maker_check(const struct trib_message *join, char *error);
+/* False: this communicator, or the one that the JOIN is for, is derived, and they are of two jobs. A stranger who has found
+ * out the name of a derived communicator has no place in it. */
+bool trib_owner_allows(const struct trib_job *job, const struct trib_message *join);
+/* False: one of the two is derived, and they are of two jobs, whatever their names are. */
+static inline bool trib_owner_may_be_same(const struct trib_job *a, const struct trib_job *b)
+{
+    return a->owner == b->owner || (a->maker == 0 && b->maker == 0);
+}
+
+/* The communicator becomes one of the job with this token, and leaves the job that it was of. If there is no such job, it
+ * begins with this communicator, with the name that the JOIN gives it. token 0: a new job, whose token is drawn later.
+ * False: out of memory; the communicator stays as it was. */
+TRIB_MUST_USE bool trib_owner_adopt(struct trib_jobs *jobs, struct trib_job *job, const struct trib_message *join,
+                                    uint64_t token);
+uint32_t trib_owners_count(const struct trib_jobs *jobs);
+/* The communicator ends, and the job with its last one. Its slots are shut. */
+void trib_owner_leave(struct trib_jobs *jobs, struct trib_job *job);
+
+#endif
