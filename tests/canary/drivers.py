@@ -249,6 +249,14 @@ DRIVERS = [
         edits=((AGENT, "    if (!other || other == opening) {", "    if (true) {"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_masters"),
     Canary(
+        "control-welcome-early", "C-2", "ranks are told of roots that are not open",
+        edits=((JOB_START, "    if (trib_placements_are_open(job)) {", "    if (true) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_switches"),
+    Canary(
+        "control-refused-for-all", "I8", "a new job ends that one agent refuses, though others have room",
+        edits=((SWITCHES, "            trib_job_unplace(jobs, job);\n", "            ;\n"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_trees_faults"),
+    Canary(
         "control-group-of-two", "I7", "two jobs get one multicast group",
         edits=((JOB_START, "        if (job != owner && job->grant.group == group) {",
                 "        if (false) {"),),

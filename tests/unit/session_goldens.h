@@ -177,6 +177,7 @@ static const struct golden goldens[] = {
       .hello = {.nonce = 0x1112131415161718, .life = 0x2122232425262728, .room = 1U << 21, .weight = 3, .shards = 2}}},
     {"room", "00000005 1c 00200000", {.kind = TRIB_MESSAGE_ROOM, .room = {1U << 21}}},
     {"root_shut", "00000009 1d 21222324 31323334", {.kind = TRIB_MESSAGE_ROOT_SHUT, .of = OF}},
+    {"root_opened", "00000009 1f 21222324 31323334", {.kind = TRIB_MESSAGE_ROOT_OPENED, .of = OF}},
     {"root_refused",
      "00000011 1e 21222324 31323334 fffffff9 0002 6e6f",
      {.kind = TRIB_MESSAGE_ROOT_REFUSED, .root_refused = {.of = OF, .status = -7, .text = "no"}}},

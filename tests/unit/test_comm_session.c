@@ -591,6 +591,7 @@ static void welcome__of_roots_at_any_ports(void **state)
     start_rank(&s);
     int fd = take_join(&s, &join);
     open_root(fd, 7, 99, &join);
+    (void)expect(fd, TRIB_MESSAGE_ROOT_OPENED);
     welcome_roots(fd, udp, 2, UINT16_MAX);
     echo_path(&s);
     s.udp = udp[1];

@@ -271,6 +271,7 @@ static void switch__numbers(void **state)
     (void)expect(fd, TRIB_MESSAGE_HELLO);
     send_message(fd, &open);
     send_message(fd, &child);
+    (void)expect(fd, TRIB_MESSAGE_ROOT_OPENED);
     send_message(fd, &join);
     (void)expect(fd, TRIB_MESSAGE_ROOT_READY);
     root = get_json(c, "/v1/switch");

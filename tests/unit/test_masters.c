@@ -100,6 +100,8 @@ static void opening__of_another_incarnation_has_no_effect(void **state)
                                   {.kind = TRIB_MESSAGE_ROOT_SHUT}};
     tell(link, &open);
     tell(link, &child);
+    assert_int_equal(last_of(link)->kind, TRIB_MESSAGE_ROOT_OPENED);
+    link->down_len = 1;
     assert_string_equal(s->lender[0].jobs.masters.lendings->job, "odd\\x0a");
     for (uint32_t i = 0; i < 8; i++) {
         late[i / 2].of = i % 2 == 0 ? (struct trib_opening_id){77, 5} : (struct trib_opening_id){78, 6};

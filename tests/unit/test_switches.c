@@ -481,6 +481,102 @@ static void answer__of_another_incarnation_has_no_effect(void **state)
     assert_true(trib_remote_is_usable(remote));
 }
 
+/* ---- before WELCOME ---- */
+
+/* All agents have opened their roots, or no rank hears anything. */
+static void placing__waits_for_all(void **state)
+{
+    struct switches *s = *state;
+    run_links(s);
+    s->lender[1].is_mute = true;
+    join_ranks(s, 2);
+    const struct trib_job *job = s->h.jobs.first;
+    assert_int_equal(job->state, TRIB_JOB_PLACING);
+    assert_int_equal(s->lender[0].fake.opens, 2);
+    assert_int_equal(s->h.process[0].arrived, 0);
+    const struct trib_message ready = {.kind = TRIB_MESSAGE_ROOT_READY,
+                                       .of = {job->grant.communicator, job->grant.boot}};
+    const struct trib_message stall = {.kind = TRIB_MESSAGE_STALL};
+    const struct trib_message close = {.kind = TRIB_MESSAGE_CLOSE};
+    assert_false(say(&s->h, 0, &stall));
+    assert_false(say(&s->h, 0, &close));
+    s->lender[1].is_mute = false;
+    run_links(s);
+    assert_int_equal(s->h.process[0].welcomes, 1);
+    assert_int_equal(job->state, TRIB_JOB_STARTING);
+    const struct trib_message opened = {.kind = TRIB_MESSAGE_ROOT_OPENED, .of = ready.of};
+    trib_switches_answer(&s->h.jobs, &s->h.jobs.remote[0], &opened, s->h.now_ns); /* once more */
+    run_links(s);
+    expect_failed(&s->h, 0, TRIB_ERR_REFUSED, "sent a message ROOT_OPENED that has no place");
+}
+
+/* Out of its turn, which a working agent never is: the job ends, and nobody else's. */
+static void placing__ready_before_open(void **state)
+{
+    struct switches *s = *state;
+    run_links(s);
+    s->lender[1].is_mute = true;
+    join_ranks(s, 2);
+    const struct trib_grant *grant = &s->h.jobs.first->grant;
+    const struct trib_message ready = {.kind = TRIB_MESSAGE_ROOT_READY, .of = {grant->communicator, grant->boot}};
+    trib_switches_answer(&s->h.jobs, &s->h.jobs.remote[1], &ready, s->h.now_ns);
+    s->lender[1].is_mute = false;
+    run_links(s);
+    expect_failed(&s->h, 0, TRIB_ERR_REFUSED, "sent a message ROOT_READY that has no place");
+    assert_int_equal(s->lender[1].jobs.agent.memory_used, 0);
+}
+
+/* Its deadline is the join timeout, and names who is waited for. */
+static void placing__has_a_deadline(void **state)
+{
+    struct switches *s = *state;
+    run_links(s);
+    s->lender[1].is_mute = true;
+    join_ranks(s, 2);
+    tick(s, 6 * TRIB_SECOND_NS);
+    expect_failed(&s->h, 0, TRIB_ERR_TIMEOUT, "waited 6 s for switch 10.0.0.102:7480 to open its roots of job digits");
+    assert_int_equal(s->h.process[0].welcomes, 0);
+    s->lender[1].is_mute = false;
+    run_links(s);
+    assert_int_equal(s->lender[0].jobs.agent.memory_used + s->lender[1].jobs.agent.memory_used, 0);
+}
+
+/* A rank dies, or an agent is lost, before anybody has WELCOME: nothing stays open anywhere. */
+static void placing__ends(void **state)
+{
+    struct switches *s = *state;
+    for (uint32_t i = 0; i < 2; i++) {
+        run_links(s);
+        s->lender[1].is_mute = true;
+        join_ranks(s, 2);
+        assert_int_equal(s->h.jobs.first->state, TRIB_JOB_PLACING);
+        if (i == 0) {
+            go(&s->h, 1);
+            expect_failed(&s->h, 0, TRIB_ERR_PEER, "rank 1 (10.0.2.2:50001) is gone");
+        } else {
+            s->lender[0].is_away = true;
+        }
+        s->lender[1].is_mute = false;
+        run_links(s);
+        assert_int_equal(s->h.jobs.stats.recalled, i);
+        assert_int_equal(s->h.jobs.agent.memory_used, 0);
+        assert_int_equal(s->lender[0].jobs.agent.memory_used + s->lender[1].jobs.agent.memory_used, 0);
+        for (uint32_t k = 0; k < 2; k++) {
+            assert_true(s->h.process[k].has_ended);
+            assert_int_equal(s->h.process[k].welcomes, 0);
+            s->h.process[k].has_ended = false;
+            s->h.process[k].session.job = NULL;
+            s->h.process[k].fails = 0;
+        }
+    }
+    s->lender[0].is_away = false; /* ranks that have heard nothing come as new ones */
+    s->h.now_ns += 100 * TRIB_MILLISECOND_NS;
+    join_ranks(s, 2);
+    register_ranks(s, 2, 0);
+    assert_int_equal(s->h.process[0].readies, 1);
+    assert_int_equal(s->h.process[1].readies, 1);
+}
+
 /* ---- agents come and go ---- */
 
 /* Without a job too; and an agent that is away is not dialled without pause. */
@@ -614,6 +710,10 @@ int main(void)
         TEST(ping__asks_the_lenders),
         TEST(answer__nonsense),
         TEST(answer__of_another_incarnation_has_no_effect),
+        TEST(placing__waits_for_all),
+        TEST(placing__ready_before_open),
+        TEST(placing__has_a_deadline),
+        TEST(placing__ends),
         TEST(dial__before_any_job_and_again),
         TEST(lost__ends_each_incarnation_that_has_roots_there),
         TEST(window__of_a_second_job),

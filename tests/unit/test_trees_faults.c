@@ -251,23 +251,62 @@ static void foreign__another_one_is_chosen(void **state)
     s->lender[0].is_mute = false;
 }
 
-/* What does not fit is found when the ranks have their WELCOME: they are told, and the next job goes elsewhere. */
-static void refuses__once_it_has_lent(void **state)
+/* What does not fit at one agent goes to another, before any rank has heard of it; and so does the next job. */
+static void refuses__to_open_and_another_one_is_chosen(void **state)
 {
     struct switches *s = *state;
     s->h.config.trees = 1;
     s->lender[0].jobs.agent.job_quota = SLOT_BYTES + 1; /* the second root does not fit */
     s->h.jobs.turn = 1;
     join_two(s, "one", 0, 0);
-    expect_failed(&s->h, 0, TRIB_ERR_REFUSED, "switch 10.0.0.101:7480, which this one has its jobs use as well");
+    assert_trees(s, 0, "C");
+    assert_int_equal(s->h.process[0].welcomes, 1);
+    assert_int_equal(s->h.process[0].fails, 0);
+    assert_int_equal(s->lender[0].jobs.agent.memory_used, 0);
     s->h.jobs.turn = 1;
     join_two(s, "two", 2, 2);
-    assert_trees(s, 2, "C");
+    assert_trees(s, 2, "D");
     s->h.now_ns += 11 * TRIB_SECOND_NS;
     s->lender[0].jobs.agent.job_quota = 1U << 20;
     s->h.jobs.turn = 1;
     join_two(s, "three", 4, 4);
     assert_trees(s, 4, "B");
+}
+
+/* Too few are left: words. What others had opened is shut. */
+static void refuses__to_open_and_none_is_left(void **state)
+{
+    struct switches *s = *state;
+    for (uint32_t i = 0; i < LENDERS; i++) {
+        s->lender[i].jobs.agent.job_quota = i == 0 ? 1U << 20 : SLOT_BYTES + 1;
+    }
+    s->h.jobs.turn = 1; /* B and C, then A and B or B and D */
+    join_two(s, "one", 0, 0);
+    s->h.config.trees = 3;
+    join_two(s, "two", 2, 2);
+    expect_failed(&s->h, 2, TRIB_ERR_REFUSED, "which this one has its jobs use as well (--with): job two needs");
+    assert_int_equal(s->h.process[2].welcomes, 0);
+    end_two(s, 0);
+    for (uint32_t i = 0; i < LENDERS; i++) {
+        assert_int_equal(s->lender[i].jobs.agent.memory_used, 0);
+    }
+    assert_int_equal(s->h.jobs.agent.memory_used, 0);
+}
+
+/* A job that returns has its switches in its grant: it cannot go elsewhere. */
+static void refuses__to_open_a_job_that_returns(void **state)
+{
+    struct switches *s = *state;
+    s->h.config.trees = 1;
+    s->h.jobs.turn = 1;
+    run_ranks(s, 2);
+    assert_trees(s, 0, "B");
+    s->lender[0].is_away = true;
+    run_links(s);
+    s->lender[0].is_away = false;
+    s->lender[0].jobs.agent.job_quota = SLOT_BYTES + 1;
+    return_ranks(s, 2);
+    expect_failed(&s->h, 0, TRIB_ERR_REFUSED, "switch 10.0.0.101:7480, which this one has its jobs use as well");
 }
 
 /* To lend is not enough: what does not fit is refused after it. */
@@ -317,7 +356,9 @@ int main(void)
         TEST(tentative__bound_by_one_that_runs),
         TEST(refuses__another_one_is_chosen),
         TEST(foreign__another_one_is_chosen),
-        TEST(refuses__once_it_has_lent),
+        TEST(refuses__to_open_and_another_one_is_chosen),
+        TEST(refuses__to_open_and_none_is_left),
+        TEST(refuses__to_open_a_job_that_returns),
         TEST(refuses__until_it_has_opened_roots),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

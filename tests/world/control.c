@@ -361,6 +361,7 @@ static void note_silent_end(struct world_comm *comm)
 static void look(struct world_comm *comm, const struct world_comm *served)
 {
     static const enum control_state states[] = {[TRIB_JOB_JOINING] = CONTROL_GATHERING,
+                                                [TRIB_JOB_PLACING] = CONTROL_STARTING,
                                                 [TRIB_JOB_STARTING] = CONTROL_STARTING,
                                                 [TRIB_JOB_RUNNING] = CONTROL_RUNNING};
     const struct trib_job *job = control_job(comm, 0);

@@ -197,7 +197,15 @@ static enum trib_status take_child(struct trib_root *root, const struct trib_mes
         return refuse(root, message, "it names two addresses of one child", answer);
     }
     plan->branch_of[plan->named++] = (uint16_t)branch;
-    return plan->named < root->ranks ? TRIB_OK : open_plan(root, answer);
+    if (plan->named < root->ranks) {
+        return TRIB_OK;
+    }
+    enum trib_status status = open_plan(root, answer);
+    if (status == TRIB_OK) {
+        answer->kind = TRIB_MESSAGE_ROOT_OPENED;
+        answer->of = root->of;
+    }
+    return status;
 }
 
 static bool is_open_here(const struct trib_root *root, const struct trib_message *message)

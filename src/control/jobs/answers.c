@@ -56,11 +56,12 @@ static bool explain_late(const struct trib_jobs *jobs, const struct trib_job *jo
     char ranks[192];
     for (uint32_t i = 0; i < job->placements; i++) {
         const struct trib_placement *placement = &job->placement[i];
-        if (placement->remote && !placement->is_ready) {
+        bool is_late = job->state == TRIB_JOB_PLACING ? !trib_placement_is_open(job, placement) : !placement->is_ready;
+        if (placement->remote && is_late) {
             trib_explain(text, "%s to open its roots of job %s", placement->remote->name, job->name);
             return true;
         }
-        if (placement->carrier == TRIB_CARRIER_RANK && !placement->is_ready) {
+        if (placement->carrier == TRIB_CARRIER_RANK && is_late) {
             trib_rank_list_add(&late, placement->rank);
         }
     }
@@ -92,6 +93,19 @@ static const char *needs(const struct trib_jobs *jobs, const struct trib_job *jo
 }
 
 /* ---- what they say ---- */
+
+/* One of its roots: it opens them in the order in which it was asked. */
+static bool take_opened(struct trib_jobs *jobs, struct trib_job *job, struct trib_placement *from, uint64_t now_ns)
+{
+    if (trib_placement_is_open(job, from)) {
+        return false;
+    }
+    from->opened++;
+    if (trib_placements_are_open(job)) {
+        trib_job_welcome(jobs, job, now_ns);
+    }
+    return true;
+}
 
 static bool take_ready(struct trib_jobs *jobs, struct trib_job *job, struct trib_placement *from, uint64_t now_ns)
 {
@@ -143,6 +157,13 @@ bool trib_placement_answer(struct trib_jobs *jobs, struct trib_job *job, struct 
 {
     if (!from || message->of.communicator != job->grant.communicator || message->of.boot != job->grant.boot) {
         return false;
+    }
+    bool is_opened = message->kind == TRIB_MESSAGE_ROOT_OPENED;
+    if (is_opened != (job->state == TRIB_JOB_PLACING)) { /* until all are open nobody has sent a packet */
+        return false;
+    }
+    if (is_opened) {
+        return take_opened(jobs, job, from, now_ns);
     }
     if (message->kind == TRIB_MESSAGE_ROOT_READY) {
         return take_ready(jobs, job, from, now_ns);

@@ -67,12 +67,13 @@ void trib_job_enter(struct trib_job *job, enum trib_job_state state)
 {
     static const bool follows[TRIB_JOB_RUNNING + 1][TRIB_JOB_RUNNING + 1] = {
         [TRIB_JOB_NONE] = {[TRIB_JOB_JOINING] = true},
-        [TRIB_JOB_JOINING] = {[TRIB_JOB_STARTING] = true},
+        [TRIB_JOB_JOINING] = {[TRIB_JOB_PLACING] = true, [TRIB_JOB_STARTING] = true}, /* STARTING: on a relay */
+        [TRIB_JOB_PLACING] = {[TRIB_JOB_STARTING] = true, [TRIB_JOB_JOINING] = true},
         [TRIB_JOB_STARTING] = {[TRIB_JOB_RUNNING] = true, [TRIB_JOB_JOINING] = true},
         [TRIB_JOB_RUNNING] = {[TRIB_JOB_JOINING] = true},
     };
     TRIB_ASSERT(follows[job->state][state]);
-    TRIB_ASSERT(job->is_open == (state != TRIB_JOB_JOINING)); /* slots are there from WELCOME to the end */
+    TRIB_ASSERT(job->is_open == (state != TRIB_JOB_JOINING)); /* slots are there, or asked for */
     job->state = state;
 }
 

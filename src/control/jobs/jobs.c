@@ -172,7 +172,7 @@ static bool take_close(struct trib_jobs *jobs, struct trib_job *job, uint32_t in
     if (!rank->is_registered && rank->was_ready) {
         return close_early(jobs, job, index, mark);
     }
-    if (job->state == TRIB_JOB_JOINING) {
+    if (job->state <= TRIB_JOB_PLACING) {
         return false;
     }
     if (!rank->is_registered) {
@@ -325,6 +325,7 @@ static bool receive_of_rank(struct trib_jobs *jobs, struct trib_session *session
         return true;
     case TRIB_MESSAGE_DISPUTE:
         return take_dispute(jobs, session, message, now_ns);
+    case TRIB_MESSAGE_ROOT_OPENED:
     case TRIB_MESSAGE_ROOT_READY:
     case TRIB_MESSAGE_ROOT_MISSING:
         return receive_of_place(jobs, session, message, now_ns);
@@ -439,7 +440,7 @@ static void expire(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns
     char text[TRIB_ERROR_TEXT_MAX];
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         const struct trib_rank *rank = &job->ranks[i];
-        if (job->state == TRIB_JOB_JOINING ? !rank->session : !rank->is_registered) {
+        if (job->state <= TRIB_JOB_PLACING ? !rank->session : !rank->is_registered) {
             trib_rank_list_add(&late, i);
         }
     }

@@ -4,8 +4,8 @@
  * trib_jobs_output, and time is an argument. admission.c holds the arithmetic of windows, slots and quotas.
  *
  * A communicator is a struct trib_job; the job that owns it, with others, is a struct trib_owner (owner.h).
- * A communicator's states: JOINING (ranks come, or come back after a restart of the switch) -> STARTING (all have got
- * WELCOME; paths are tried, ranks register) -> RUNNING (all have got READY) -> gone. Its end is one of: all ranks have
+ * A communicator's states: JOINING (ranks come, or come back after a restart of the switch) -> PLACING (all are there;
+ * its agents open their roots) -> STARTING (all have got WELCOME; paths are tried, ranks register) -> RUNNING (all have got READY) -> gone. Its end is one of: all ranks have
  * sent CLOSE; or trib_job_fail, which tells every rank the same cause. Nothing of it stays behind. A switch below this
  * one that is lost ends an incarnation, not the communicator (trib_job_recall): every session is ended without a word,
  * and all ranks come back to JOINING. Each incarnation has a boot id of its own.
@@ -104,7 +104,8 @@ struct trib_placement {
     struct trib_remote *remote; /* CARRIER_REMOTE */
     uint64_t asked;             /* sequence of the question which ranks are missing, while is_asked */
     bool is_asked;
-    bool is_ready; /* ROOT_READY has come */
+    uint8_t opened; /* of its roots: so many ROOT_OPENED have come */
+    bool is_ready;  /* ROOT_READY has come */
 };
 
 struct trib_root_place {
@@ -112,7 +113,7 @@ struct trib_root_place {
     uint8_t shard;     /* of that agent */
 };
 
-enum trib_job_state { TRIB_JOB_NONE = 0, TRIB_JOB_JOINING, TRIB_JOB_STARTING, TRIB_JOB_RUNNING };
+enum trib_job_state { TRIB_JOB_NONE = 0, TRIB_JOB_JOINING, TRIB_JOB_PLACING, TRIB_JOB_STARTING, TRIB_JOB_RUNNING };
 
 struct trib_job {
     struct trib_job *next;
@@ -369,8 +370,8 @@ void trib_job_dispute(struct trib_jobs *jobs, struct trib_job *job, uint64_t seq
 /* Takes a JOIN; answers at once where it must be refused. */
 void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                    uint64_t now_ns);
-/* All ranks are there: admits the communicator and sends WELCOME, or fails it with the numbers. With agents
- * elsewhere that are away: is called again when they are there. */
+/* All ranks are there: admits the communicator, and asks its agents to open their roots; or fails it with the numbers.
+ * Waits where an agent elsewhere is away: is called again when that is there. */
 void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
 
 /* differ.c: ranks whose settings differ. In which do this JOIN and the ranks of this job, which has some? False: none. */

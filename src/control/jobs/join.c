@@ -688,8 +688,9 @@ static bool has_lost_welcome(const struct trib_job *job, const struct trib_sessi
                              const struct trib_message *message)
 {
     const struct trib_grant *known = &message->join.known;
-    if (job->state != TRIB_JOB_STARTING || strcmp(job->run, message->join.run) != 0 ||
-        message->join.rank >= job->settings.ranks || !job->ranks[message->join.rank].session) {
+    if ((job->state != TRIB_JOB_STARTING && job->state != TRIB_JOB_PLACING) ||
+        strcmp(job->run, message->join.run) != 0 || message->join.rank >= job->settings.ranks ||
+        !job->ranks[message->join.rank].session) {
         return false;
     }
     const struct trib_rank *rank = &job->ranks[message->join.rank];

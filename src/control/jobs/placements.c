@@ -290,6 +290,25 @@ void trib_placements_join(const struct trib_jobs *jobs, const struct trib_job *j
     }
 }
 
+bool trib_placement_is_open(const struct trib_job *job, const struct trib_placement *placement)
+{
+    uint32_t roots = 0;
+    for (uint32_t t = 0; t < job->grant.roots; t++) {
+        roots += placement_of(job, t) == placement;
+    }
+    TRIB_ASSERT(placement->opened <= roots);
+    return is_here(placement) || placement->opened == roots;
+}
+
+bool trib_placements_are_open(const struct trib_job *job)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < job->placements; i++) {
+        all = all && trib_placement_is_open(job, &job->placement[i]);
+    }
+    return all;
+}
+
 bool trib_placements_are_ready(const struct trib_job *job)
 {
     bool all = true;

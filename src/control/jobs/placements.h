@@ -29,7 +29,10 @@ TRIB_MUST_USE enum trib_status trib_placements_open(struct trib_jobs *jobs, stru
 void trib_placements_shut(struct trib_jobs *jobs, struct trib_job *job);
 /* Tells each agent that a rank has registered, or its mark. */
 void trib_placements_join(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank, uint64_t mark);
-/* All placements elsewhere are open, and have all ranks. */
+/* Those elsewhere have opened all their roots. */
+bool trib_placements_are_open(const struct trib_job *job);
+bool trib_placement_is_open(const struct trib_job *job, const struct trib_placement *placement);
+/* All placements elsewhere have heard all ranks register. */
 bool trib_placements_are_ready(const struct trib_job *job);
 /* Which root has this sequence, and at which placement. */
 uint32_t trib_placements_root(const struct trib_job *job, uint64_t sequence);

@@ -150,7 +150,7 @@ void trib_job_name_shards(const struct trib_jobs *jobs, const struct trib_job *j
     }
 }
 
-static void welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
+void trib_job_welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_WELCOME,
                                    .welcome = {.grant = job->grant,
@@ -231,7 +231,21 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
         trib_job_fail(jobs, job, status, error);
         return;
     }
-    welcome(jobs, job, now_ns);
+    trib_job_enter(job, TRIB_JOB_PLACING);
+    job->waits_ns = now_ns;
+    job->deadline_ns = now_ns + jobs->config->join_timeout_ns;
+    if (trib_placements_are_open(job)) {
+        trib_job_welcome(jobs, job, now_ns);
+    }
+}
+
+void trib_job_unplace(struct trib_jobs *jobs, struct trib_job *job)
+{
+    TRIB_ASSERT(job->state == TRIB_JOB_PLACING && !job->is_return);
+    trib_job_close_plane(jobs, job);
+    trib_job_enter(job, TRIB_JOB_JOINING);
+    job->children = 0;
+    job->grant.communicator = 0; /* it is drawn anew */
 }
 
 void trib_job_probe(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)

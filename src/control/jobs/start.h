@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* start.h: the steps between WELCOME and READY, as jobs.c takes them. Read next: start.c. */
+/* start.h: the steps from "all ranks are there" to READY, as jobs.c and answers.c take them. Read next: start.c. */
 #ifndef TRIB_CONTROL_START_H
 #define TRIB_CONTROL_START_H
 
 #include "control/jobs/jobs.h"
 
+/* All agents have opened their roots: tells all ranks. */
+void trib_job_welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
+/* An agent cannot open its roots: a new job is JOINING again, with all its ranks, who have heard nothing. */
+void trib_job_unplace(struct trib_jobs *jobs, struct trib_job *job);
 /* PATHS of rank `index`. The job may be gone afterwards. */
 void trib_job_paths(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const struct trib_message *message);
 /* REGISTER of rank `index`; the last one starts the communicator. */

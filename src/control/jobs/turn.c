@@ -6,7 +6,7 @@
 enum trib_stage trib_rank_stage(const struct trib_job *job, uint32_t index)
 {
     const struct trib_rank *rank = &job->ranks[index];
-    if (job->state == TRIB_JOB_JOINING) {
+    if (job->state <= TRIB_JOB_PLACING) {
         return TRIB_STAGE_JOINING;
     }
     if (rank->is_registered) { /* who had closed before the switch was lost says so first, and registers like all */

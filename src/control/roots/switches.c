@@ -7,6 +7,7 @@
 
 #include "control/jobs/placements.h"
 #include "control/jobs/places.h"
+#include "control/jobs/start.h"
 #include "control/roots/trees.h"
 #include "core/assert.h"
 #include "io/clock.h"
@@ -211,7 +212,12 @@ static void take_of_opening(struct trib_jobs *jobs, struct trib_remote *remote, 
         bool is_known = status < 0 && status >= TRIB_ERR_CHECK;
         trib_explain(text, "%s, which this one has its jobs use as well (--with): %.300s", remote->name,
                      message->root_refused.text);
-        (void)trib_trees_avoid(jobs, job, number_of(jobs, remote), now_ns); /* later jobs do without it */
+        if (job->state == TRIB_JOB_PLACING && !job->is_return) { /* its ranks know nothing yet */
+            trib_job_unplace(jobs, job);
+        }
+        if (does_without(jobs, job, remote, text, now_ns)) {
+            return;
+        }
         trib_job_fail(jobs, job, is_known ? (enum trib_status)status : TRIB_ERR_REFUSED, text);
         return;
     }

@@ -209,6 +209,7 @@ const char *trib_job_state_name(enum trib_job_state state)
         return "none";
     case TRIB_JOB_JOINING:
         return "joining";
+    case TRIB_JOB_PLACING:
     case TRIB_JOB_STARTING:
         return "starting";
     case TRIB_JOB_RUNNING:

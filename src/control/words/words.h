@@ -28,6 +28,7 @@
  *   rank that is a root           control plane
  *                          <- ROOT_OPEN, ROOT_CHILD of each rank, before WELCOME; again for each root that it is to be
  *                          <- ROOT_JOIN (rank, mark)   for each REGISTER and MARK
+ *   ROOT_OPENED            ->                      for each of them; WELCOME waits for all
  *   ROOT_READY             ->                      before READY
  *                          <- ROOT_MISSING (sequence)  somebody has said STALL
  *   ROOT_MISSING (ranks)   ->
@@ -107,6 +108,7 @@ enum trib_message_kind {
     TRIB_MESSAGE_ROOM = 28,         /* agent -> controller: what its sockets can hold now */
     TRIB_MESSAGE_ROOT_SHUT = 29,    /* controller -> agent: close what this incarnation has there */
     TRIB_MESSAGE_ROOT_REFUSED = 30, /* agent -> controller: it cannot, and has closed it */
+    TRIB_MESSAGE_ROOT_OPENED = 31,  /* root -> control: the root that was asked for last is open */
     TRIB_MESSAGE_KIND_COUNT
 };
 
