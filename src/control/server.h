@@ -18,8 +18,8 @@ struct trib_topology;
 /* What is left to do for a control plane that is to retire. */
 struct trib_server_duties {
     uint32_t jobs;    /* communicators, and those that are still being joined */
-    uint32_t needed;  /* of them: all ranks are in, and operations may still run */
-    uint32_t awaited; /* of them: being joined, and rank 0 is not there */
+    uint32_t needed;  /* of them: operations may still run, or its ranks have made it of another one and are about to */
+    uint32_t awaited; /* of the others: being joined, and rank 0 is not there */
     char who[192];    /* "ranks 1, 2 of job train": of one that is needed */
 };
 

@@ -301,6 +301,30 @@ static void duties__are_who_may_go_on(void **state)
     assert_int_equal(duties.jobs, 1);
 }
 
+/* Ranks that join what they have made together are the ranks that there are: they wait for no other process. */
+static void duties__are_ranks_that_join_a_subset(void **state)
+{
+    struct hosts *h = *state;
+    struct trib_server_duties duties;
+    run_all(h, 3);
+    const struct trib_grant *grant = &h->process[0].welcome.welcome.grant;
+    struct trib_message join = root_join(1, 2);
+    strcpy(join.join.job, "digits/1");
+    join.join.maker.communicator = grant->communicator;
+    join.join.maker.job_token = grant->job_token;
+    strcpy(join.join.maker.job, "digits");
+    assert_true(say(h, 4, &join));
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_true(say_mark(h, i, TRIB_MESSAGE_CLOSE, 0));
+    }
+    pump(h);
+    trib_jobs_duties(&h->jobs, &duties);
+    assert_int_equal(duties.jobs, 1);
+    assert_int_equal(duties.awaited, 0);
+    assert_int_equal(duties.needed, 1);
+    assert_string_equal(duties.who, "rank 1 of job digits/1");
+}
+
 /* Settings differ: all that were launched hear of it, also who comes late. */
 static void join__differences_are_for_all(void **state)
 {
@@ -696,6 +720,7 @@ int main(void)
         TEST(close__of_all),
         TEST(close__of_one_root_when_all_have_everything),
         TEST(duties__are_who_may_go_on),
+        TEST(duties__are_ranks_that_join_a_subset),
         TEST(join__differences_are_for_all),
         TEST(join__a_difference_has_a_second),
         TEST(join__differences_end_with_rank_0),

@@ -419,9 +419,9 @@ void trib_jobs_duties(const struct trib_jobs *jobs, struct trib_server_duties *d
     memset(duties, 0, sizeof *duties);
     for (const struct trib_job *job = jobs->first; job; job = job->next) {
         duties->jobs++;
-        if (job->state == TRIB_JOB_JOINING) {
+        if (job->state == TRIB_JOB_JOINING && job->maker == 0) {
             duties->awaited += !job->ranks[0].session;
-        } else if (!job->is_over) {
+        } else if (!job->is_over) { /* who is in it has made it together, and waits for nobody else */
             name_needy(job, duties);
             duties->needed++;
         }
