@@ -358,6 +358,33 @@ static void refuses__another_version(void **state)
     s->lender[0].is_mute = false;
 }
 
+/* C-7: what an agent says never makes a rank a dead one, neither of all jobs nor of one. */
+static void refuses__in_no_rank_s_name(void **state)
+{
+    struct switches *s = *state;
+    struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL, .fail = {TRIB_ERR_PEER, "rank 1 is gone"}};
+    struct trib_message refused = {.kind = TRIB_MESSAGE_ROOT_REFUSED,
+                                   .root_refused = {.status = TRIB_ERR_PEER, .text = "rank 1 is gone"}};
+    run_ranks(s, 2);
+    refused.of = (struct trib_opening_id){s->h.jobs.first->grant.communicator, s->h.jobs.first->grant.boot};
+    trib_switches_answer(&s->h.jobs, &s->h.jobs.remote[0], &refused, s->h.now_ns);
+    run_links(s);
+    expect_failed(&s->h, 0, TRIB_ERR_REFUSED, "(--with): rank 1 is gone");
+    s->lender[0].is_mute = true;
+    s->h.process[0].fails = 0;
+    for (uint32_t i = 0; i < 2; i++) {
+        s->h.process[i].has_ended = false;
+        s->h.process[i].session.job = NULL;
+    }
+    s->h.now_ns += TRIB_SECOND_NS;
+    trib_switches_lost(&s->h.jobs, &s->h.jobs.remote[0], "connection closed", false, s->h.now_ns);
+    join_ranks(s, 2);
+    trib_switches_answer(&s->h.jobs, &s->h.jobs.remote[0], &fail, s->h.now_ns);
+    run_links(s);
+    expect_failed(&s->h, 0, TRIB_ERR_REFUSED, "(--with): rank 1 is gone");
+    s->lender[0].is_mute = false;
+}
+
 /* By two addresses, which nobody can tell before it has answered; or the switch itself. */
 static void refuses__a_switch_named_twice(void **state)
 {
@@ -704,6 +731,7 @@ int main(void)
         TEST(return__with_fewer_shards),
         TEST(refuses__memory),
         TEST(refuses__another_version),
+        TEST(refuses__in_no_rank_s_name),
         TEST(refuses__a_switch_named_twice),
         TEST(refuses__no_switch),
         TEST(shuts_down__is_lost),

@@ -397,7 +397,10 @@ static void restart(struct switches *s, uint64_t threshold)
         s->h.process[i].session.job = NULL;
         s->h.process[i].has_ended = true;
     }
-    while (s->h.jobs.first != NULL) {
+    while (s->h.jobs.first != NULL) { /* a process that dies says nothing */
+        for (uint32_t i = 0; i < RANKS; i++) {
+            s->h.jobs.first->ranks[i].session = NULL;
+        }
         trib_job_free(&s->h.jobs, s->h.jobs.first);
     }
     run_links(s);

@@ -39,9 +39,23 @@ static void check_rank(const struct trib_jobs *jobs, const struct trib_job *job,
     TRIB_ASSERT(!rank->was_ready || !rank->is_new);
     TRIB_ASSERT(!rank->has_multicast || rank->wants_multicast);
     TRIB_ASSERT(!rank->stall.is_open || rank->stall.at_ns != 0);
-    if (job->state != TRIB_JOB_JOINING) { /* C-5; the other ranks are behind another switch */
-        TRIB_ASSERT(rank->branch < job->children || (jobs->relay && rank->branch == UINT32_MAX && !rank->session));
+    TRIB_ASSERT(!job->is_open || jobs->relay || rank->known_boot != job->grant.boot); /* C-6 */
+}
+
+/* C-5: the children part the ranks, in the order of their lowest. On a relay the other ranks have no child. */
+static void check_children(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    uint32_t children = 0;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        const struct trib_rank *rank = &job->ranks[i];
+        if (rank->branch == UINT32_MAX) {
+            TRIB_ASSERT(jobs->relay && !rank->session);
+        } else {
+            TRIB_ASSERT(rank->branch <= children);
+            children += rank->branch == children;
+        }
     }
+    TRIB_ASSERT(children == job->children);
 }
 
 /* Hosts are runs of ranks, which the first of them leads. */
@@ -85,8 +99,11 @@ static void check_placements(const struct trib_job *job)
         const struct trib_placement *placement = &job->placement[i];
         const struct trib_remote *remote = placement->remote;
         TRIB_ASSERT((remote != NULL) == (placement->carrier == TRIB_CARRIER_REMOTE));
-        TRIB_ASSERT(!remote || trib_remote_is_usable(remote));                                         /* C-8 */
-        TRIB_ASSERT(placement->carrier != TRIB_CARRIER_RANK || placement->rank < job->settings.ranks); /* C-9 */
+        TRIB_ASSERT(!remote || trib_remote_is_usable(remote)); /* C-8 */
+        if (placement->carrier == TRIB_CARRIER_RANK) {
+            const struct trib_rank *rank = &job->ranks[placement->rank];
+            TRIB_ASSERT(placement->rank < job->settings.ranks && (rank->session || rank->has_left)); /* C-9, C-12 */
+        }
         TRIB_ASSERT(job->state != TRIB_JOB_RUNNING || placement->is_ready || placement->carrier == TRIB_CARRIER_CALL);
     }
 }
@@ -143,6 +160,7 @@ void trib_job_check(const struct trib_jobs *jobs, const struct trib_job *job)
     check_placements(job);
     if (job->is_open) {
         check_grant(job);
+        check_children(jobs, job);
     }
     if (jobs->relay) {
         check_links(jobs->relay, job);

@@ -85,12 +85,27 @@ void trib_job_close_plane(struct trib_jobs *jobs, struct trib_job *job)
     }
 }
 
+static bool has_sessions(const struct trib_job *job)
+{
+    bool has = false;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        has = has || job->ranks[i].session;
+    }
+    return has;
+}
+
+bool trib_job_is_empty(const struct trib_job *job)
+{
+    return !job->is_recalled && !has_sessions(job);
+}
+
 void trib_job_free(struct trib_jobs *jobs, struct trib_job *job)
 {
     struct trib_job **link = &jobs->first;
     while (*link != job) {
         link = &(*link)->next;
     }
+    TRIB_ASSERT(!has_sessions(job)); /* C-7: each rank has been told why */
     trib_job_close_plane(jobs, job); /* which finds it */
     TRIB_ASSERT(jobs->count > 0);
     *link = job->next;
@@ -136,13 +151,4 @@ bool trib_job_is_complete(const struct trib_job *job)
         all = all && job->ranks[i].session;
     }
     return all;
-}
-
-bool trib_job_is_empty(const struct trib_job *job)
-{
-    bool is_empty = !job->is_recalled;
-    for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        is_empty = is_empty && !job->ranks[i].session;
-    }
-    return is_empty;
 }

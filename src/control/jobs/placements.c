@@ -251,9 +251,18 @@ static enum trib_status open_here(struct trib_jobs *jobs, struct trib_job *job, 
     return status;
 }
 
+static bool agrees(const struct trib_grant *grant, const struct trib_opening *opening)
+{
+    const struct trib_session_config *session = &opening->session;
+    return opening->boot == grant->boot && session->communicator == grant->communicator &&
+           session->generation == grant->generation && session->roots == grant->roots &&
+           session->train == grant->train && session->slots == grant->slots;
+}
+
 enum trib_status trib_placements_open(struct trib_jobs *jobs, struct trib_job *job, const struct trib_opening *opening,
                                       char *error)
 {
+    TRIB_ASSERT(agrees(&job->grant, opening)); /* C-4: every agent opens the grant of WELCOME */
     enum trib_status status = job->placements > 0 ? open_here(jobs, job, opening, error) : TRIB_OK;
     for (uint32_t t = 0; t < job->grant.roots && job->placements > 0 && status == TRIB_OK; t++) {
         if (!is_here(placement_of(job, t))) {

@@ -96,6 +96,7 @@ void trib_job_draw_group(const struct trib_jobs *jobs, struct trib_job *job)
 
 static void draw_grant(const struct trib_jobs *jobs, struct trib_job *job)
 {
+    TRIB_ASSERT(job->grant.communicator == 0); /* C-15: once */
     job->grant.salt = draw(jobs);
     job->grant.token = draw(jobs);
     job->grant.key = draw(jobs);

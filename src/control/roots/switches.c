@@ -117,11 +117,19 @@ static bool does_without(struct trib_jobs *jobs, struct trib_job *job, const str
     return true;
 }
 
+/* What jobs end with. An agent cannot say that a rank is dead. */
+static enum trib_status status_of(int32_t said)
+{
+    bool is_known = said < 0 && said >= TRIB_ERR_CHECK && said != TRIB_ERR_PEER;
+    return is_known ? (enum trib_status)said : TRIB_ERR_REFUSED;
+}
+
 /* status: what jobs end with that wait for it; OK: they wait on. */
 static void lose(struct trib_jobs *jobs, struct trib_remote *remote, enum trib_status status, const char *text,
                  uint64_t now_ns)
 {
     struct trib_job *job;
+    TRIB_ASSERT(status != TRIB_ERR_PEER); /* C-7 */
     if (trib_remote_is_usable(remote)) {
         trib_jobs_say(jobs, TRIB_LOG_WARN, "%s", text);
     }
@@ -155,13 +163,12 @@ static void take_refusal(struct trib_jobs *jobs, struct trib_remote *remote, int
                          uint64_t now_ns)
 {
     char text[TRIB_ERROR_TEXT_MAX];
-    bool is_known = status < 0 && status >= TRIB_ERR_CHECK;
     if (status == TRIB_ERR_SWITCH) {
         trib_switches_lost(jobs, remote, said, false, now_ns);
         return;
     }
     trib_explain(text, "%s, which this one has its jobs use as well (--with): %.300s", remote->name, said);
-    lose(jobs, remote, is_known ? (enum trib_status)status : TRIB_ERR_REFUSED, text, now_ns);
+    lose(jobs, remote, status_of(status), text, now_ns);
 }
 
 /* ---- what agents say ---- */
@@ -208,8 +215,6 @@ static void take_of_opening(struct trib_jobs *jobs, struct trib_remote *remote, 
         return;
     }
     if (message->kind == TRIB_MESSAGE_ROOT_REFUSED) {
-        int32_t status = message->root_refused.status;
-        bool is_known = status < 0 && status >= TRIB_ERR_CHECK;
         trib_explain(text, "%s, which this one has its jobs use as well (--with): %.300s", remote->name,
                      message->root_refused.text);
         if (job->state == TRIB_JOB_PLACING && !job->is_return) { /* its ranks know nothing yet */
@@ -218,7 +223,7 @@ static void take_of_opening(struct trib_jobs *jobs, struct trib_remote *remote, 
         if (does_without(jobs, job, remote, text, now_ns)) {
             return;
         }
-        trib_job_fail(jobs, job, is_known ? (enum trib_status)status : TRIB_ERR_REFUSED, text);
+        trib_job_fail(jobs, job, status_of(message->root_refused.status), text);
         return;
     }
     if (message->kind == TRIB_MESSAGE_ROOT_READY) {
