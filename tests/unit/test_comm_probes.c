@@ -168,7 +168,8 @@ static void paths__a_peer_that_is_not_proved_gets_few_headers(void **state)
     struct trib_packet packet;
     uint32_t answers = 0;
     int fd = begin_ring(&s, &join);
-    uint16_t payload = (uint16_t)s.config.payload;
+    uint16_t payload = (uint16_t)join.join.settings.payload;
+    assert_true(payload > 0);
     assert_true(take_path(&s, 0, &answers, &packet));
     assert_int_equal(packet.payload_len, 0);
     uint64_t nonce = packet.lane;
