@@ -6,6 +6,7 @@ An arrow goes from a file to each file whose functions or data it names, as the 
 which arrows lead back to themselves must be read, changed and tested together. Prints for each folder of src how many files and arrows it
 has and how many files lie in circles; with a FOLDER (control) the files of each circle as well.
 Exits 1 if a folder has more of them than CIRCLES allows, or fewer: then write the lower number there, so that it stays low.
+Exits 1 too if the deciding part of the control plane calls the system (C-20): it has its output queue for that, and is told the time.
 """
 import collections
 import glob
@@ -24,6 +25,12 @@ CIRCLES = {
     "cli": [3, 3, 2],
 }
 
+# C-20: messages and time in, messages out. These files may call nothing else.
+PURE = re.compile(r"control/(jobs|agents|roots|relay)/")
+PURE_MAY_NAME = re.compile(r"(mem|str|v?snprintf|calloc|realloc|free|bcmp|__\w+_chk|__stack_chk|_GLOBAL_OFFSET_TABLE_)")
+PURE_MAY_CALL = re.compile(r"control/((jobs|agents|roots|relay)/|words/(fields|items|words)\.c|server/shards\.c)"
+                           r"|core/|fabric/|schemes/|io/(address|assert|explain|units)\.c")
+
 
 def symbols(path):
     """Names that an object file defines, and those that it needs."""
@@ -35,14 +42,25 @@ def symbols(path):
 
 
 def arrows_of(build):
-    """{file: files that it names something of}, as "control/jobs/join.c"."""
+    """{file: files that it names something of}, as "control/jobs/join.c", and {file: names that no file of src has}."""
     defined_in, needs = {}, {}
     for path in glob.glob(os.path.join(build, "CMakeFiles/*.dir/src/**/*.c.o"), recursive=True):
         name = path.split(".dir/src/")[1][:-2]
         if os.path.exists(os.path.join(ROOT, "src", name)):  # not what an older tree has left
             defined, needs[name] = symbols(path)
             defined_in.update(dict.fromkeys(defined, name))
-    return {name: {defined_in[symbol] for symbol in needed if symbol in defined_in} - {name} for name, needed in needs.items()}
+    arrows = {name: {defined_in[symbol] for symbol in needed if symbol in defined_in} - {name} for name, needed in needs.items()}
+    return arrows, {name: needed - set(defined_in) for name, needed in needs.items()}
+
+
+def impure(arrows, outside):
+    """What a file of the deciding part of the control plane must not call, as lines."""
+    lines = []
+    for name in sorted(filter(PURE.match, arrows)):
+        called = {symbol for symbol in outside[name] if not PURE_MAY_NAME.match(symbol)}
+        called |= {other for other in arrows[name] if not PURE_MAY_CALL.match(other)}
+        lines += [f"{name} calls {other} (C-20): let its driver do that (struct trib_jobs_output)" for other in sorted(called)]
+    return lines
 
 
 def circles_in(arrows):
@@ -70,10 +88,13 @@ def main():
     if len(sys.argv) not in (2, 3):
         print(__doc__)
         return 2
-    arrows, bad = arrows_of(sys.argv[1]), 0
+    arrows, outside = arrows_of(sys.argv[1])
     if not arrows:
         print(f"{sys.argv[1]}: no object files of src")
         return 1
+    lines = impure(arrows, outside)
+    bad = 1 if lines else 0
+    print(*lines, sep="\n", end="\n" if lines else "")
     circles = collections.defaultdict(list)
     for circle in circles_in(arrows):
         folders = {name.split("/")[0] for name in circle}

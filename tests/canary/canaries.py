@@ -51,6 +51,8 @@ MARKS = "src/control/jobs/marks.c"
 OPENING = "src/control/jobs/opening.c"
 RECALL = "src/control/jobs/recall.c"
 START = "src/control/jobs/start.c"
+PLACEMENTS = "src/control/jobs/placements.c"
+ROOTS = "src/control/roots/roots.c"
 SCALAR = "src/core/value_scalar.c"
 FLOW = "src/core/flow.c"
 ENGINE = "src/host/engine.c"
@@ -598,7 +600,17 @@ CANARIES = [
     Canary(
         "control-other-train", "C-4", "the slots are opened with another train than WELCOME says",
         edits=((OPENING, "        .train = job->grant.train,", "        .train = job->grant.train + 1,"),),
+        world=("control", "assert"), search=NO_CONTROL, test="unit/test_roots"),
+    Canary(
+        "control-root-differs", "C-4", "the roots of a communicator are opened with different numbers of slots",
+        edits=((PLACEMENTS, "    if (placement->carrier == TRIB_CARRIER_REMOTE) {\n        message.root_open.key",
+                "    message.root_open.session.slots += root;\n    if (placement->carrier == TRIB_CARRIER_REMOTE) {\n        message.root_open.key"),),
         world=("control",), search=NO_CONTROL, test="unit/test_roots"),
+    Canary(
+        "control-children-backwards", "C-5", "children are numbered from the last rank to the first",
+        edits=((OPENING, "    job->children = 0;\n    for (uint32_t i = 0; i < job->settings.ranks; i++) {",
+                "    job->children = 0;\n    for (uint32_t i = job->settings.ranks; i-- > 0;) {"),),
+        world=("control", "assert"), search=NO_CONTROL, test="unit/test_relay"),
     Canary(
         "control-child-no-switch", "C-5", "a switch below is opened as if it was a rank",
         edits=((OPENING, "        branch->is_switch = first->via != 0;", "        branch->is_switch = false;"),),
@@ -630,6 +642,27 @@ CANARIES = [
         "control-grant-drawn-again", "C-15", "ranks that come back get another train",
         edits=((START, "        job->grant.boot = next_boot(jobs, job);", "        job->grant.boot = next_boot(jobs, job);\n        job->grant.train += job->is_return;"),),
         world=("control",), search=NO_CONTROL, test="unit/test_comm_failure"),
+    Canary(
+        "control-root-of-next-rank", "C-9", "a root is dealt to the rank behind the one that offers it",
+        edits=((ROOTS, "            offers->rank[offers->count++] = (uint16_t)i;",
+                "            offers->rank[offers->count++] = (uint16_t)(i + 1);"),),
+        world=("control", "assert"), search=NO_CONTROL, test="unit/test_roots"),
+    Canary(
+        "control-ends-another", "C-18", "the death of a rank ends a communicator that it is no member of as well",
+        edits=((JOBS, "    trib_job_fail(jobs, job, TRIB_ERR_PEER, text);\n}",
+                "    trib_job_fail(jobs, job, TRIB_ERR_PEER, text);\n    if (jobs->first) {\n"
+                "        trib_job_fail(jobs, jobs->first, TRIB_ERR_REFUSED, text);\n    }\n}"),),
+        world=("control",), search=NO_CONTROL, test="unit/test_owner"),
+    Canary(
+        "control-reads-clock", "C-20", "a communicator takes the time from the clock instead of from its caller",
+        edits=((RECALL, "    job->deadline_ns = now_ns + time_to_return(jobs, job);",
+                "    job->deadline_ns = trib_clock_ns() + time_to_return(jobs, job);"),),
+        world=("control", "hang", "error", "repeat"), search=NO_CONTROL, test="unit/test_relay_faults"),
+    Canary(
+        "control-remembers", "C-21", "boots depend on the control planes that this process has had before",
+        edits=((START, "    return jobs->config->boot + jobs->incarnation;\n}",
+                "    static uint32_t more;\n    jobs->incarnation += more++ & 1;\n    return jobs->config->boot + jobs->incarnation;\n}"),),
+        world=("repeat",), search=NO_CONTROL, test="unit/test_switches"),
     Canary(
         "control-closed-stays", "C-19", "a communicator that all have closed stays known",
         edits=((MARKS, "    jobs->stats.closed++;\n    trib_job_free(jobs, job);\n", "    jobs->stats.closed++;\n"),),

@@ -30,6 +30,7 @@ COMM_WORKER = "src/comm/worker.c"
 PEERS = "src/control/jobs/peers.c"
 WORDS = "src/control/words/words.c"
 PATHS = "src/comm/paths.c"
+COMM_PEERS = "src/comm/peers.c"
 SPLIT = "src/comm/split.c"
 LEVEL0_PLAN = "src/comm/level0_plan.c"
 
@@ -95,6 +96,14 @@ DRIVERS = [
         edits=((SHARD, "    if (answer->boot != member->boot || answer->generation",
                 "    if (answer->generation"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_plane_tree"),
+    Canary(
+        "switch-unproved-child", "C-10", "an address that has not proved itself gets answers of full size",
+        edits=((SHARD, ".payload_len = is_proved ? probe->payload_len : 0,", ".payload_len = probe->payload_len,"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_plane"),
+    Canary(
+        "switch-headers-without-end", "C-10", "an address that has not proved itself gets an answer to each PATH",
+        edits=((SHARD, "    if (!is_proved && node->headers[child]++ >= TRIB_PATH_HEADERS) {", "    if (false) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_plane"),
     Canary(
         "switch-path-too-short", "I8", "a short answer proves that full packets pass to the parent",
         edits=((SHARD, "    member->has_answer |= answer->payload_len == member->payload;",
@@ -215,6 +224,10 @@ DRIVERS = [
                 "    if ((job = next_job(jobs, remote)) != NULL) {\n        if (job->is_open) {"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_switches"),
     Canary(
+        "control-agent-names-death", "C-7", "an agent that refuses a job can say that a rank is dead",
+        edits=((SWITCHES, " && said != TRIB_ERR_PEER", ""),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_switches"),
+    Canary(
         "control-late-word", "C-6", "what an agent says of an incarnation that is over is taken for the present one",
         edits=((SWITCHES, "job->grant.boot != message->of.boot || ", ""),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_switches"),
@@ -321,9 +334,13 @@ DRIVERS = [
                 "    *paths |= ~UINT64_C(0) >> (64 - comm->root_count);"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_comm_turns"),
     Canary(
-        "comm-unproved-root", "I7", "probes of full size go to addresses that have not proved themselves",
+        "comm-unproved-root", "C-10", "probes of full size go to addresses that have not proved themselves",
         edits=((PATHS, "(is_proved ? comm->config.payload : 0)",
                 "(is_proved || comm->root_count > 0 ? comm->config.payload : 0)"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_comm_probes"),
+    Canary(
+        "comm-unproved-peer", "C-10", "a ring neighbour that has not proved its address gets packets of full size",
+        edits=((COMM_PEERS, "    answer.payload_len = is_proved ? packet->payload_len : 0;\n", ""),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_comm_probes"),
     Canary(
         "comm-any-welcome", "I12", "a rank that comes back takes another key of its lanes",
