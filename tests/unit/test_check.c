@@ -59,8 +59,10 @@ static bool break_rank(struct trib_rank *rank, unsigned row)
     rank->mark = row == 5 ? TRIB_SEQUENCE_MAX + 1 : rank->mark;
     rank->name[0] = row == 6 ? '\0' : rank->name[0];
     rank->branch = row == 7 ? 3 : rank->branch;
-    rank->session = row == 8 ? rank[1].session : rank->session;
-    return row < 9;
+    rank->session = row == 8 ? rank[1].session : row == 11 ? NULL : rank->session; /* 11: it has a root */
+    rank->branch = row == 9 ? 0 : rank->branch;
+    rank->known_boot = row == 10 ? BOOT : rank->known_boot;
+    return row < 12;
 }
 
 static bool break_jobs(struct trib_jobs *jobs, unsigned row)
@@ -85,8 +87,8 @@ static bool break_jobs(struct trib_jobs *jobs, unsigned row)
 static bool break_rule(struct trib_jobs *jobs, unsigned row)
 {
     return row < 17   ? break_job(jobs->first, row)
-           : row < 26 ? break_rank(&jobs->first->ranks[1], row - 17)
-                      : break_jobs(jobs, row - 26);
+           : row < 29 ? break_rank(&jobs->first->ranks[1], row - 17)
+                      : break_jobs(jobs, row - 29);
 }
 
 static void each_broken_rule__is_found(void **state)
