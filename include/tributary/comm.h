@@ -320,7 +320,9 @@ TRIB_MUST_USE enum trib_status trib_request_test(struct trib_request *request, b
 /* config.timeout_ns for operations that start from now on. Each rank has its own; the shortest ends the job for all.
  * One set to less than 2 s may end it before it is known who is missing. */
 void trib_comm_set_timeout(struct trib_comm *comm, uint64_t timeout_ns);
-/* Makes progress without waiting; needed only where the progress thread is off and nothing else is called. */
+/* Makes progress without waiting; needed only where the progress thread is off and nothing else is called. Who then
+ * calls nothing for longer than the join timeout while the switch restarts does not come back in time, and ends the
+ * communicator for the others. */
 void trib_comm_progress(struct trib_comm *comm);
 /* Ends every operation of this communicator here with ERR_ABORTED and tells the other ranks, who get ERR_PEER. Any
  * thread, any time. */
