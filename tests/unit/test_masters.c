@@ -69,6 +69,17 @@ static void expect_refused(const struct link *link, const char *text)
     assert_false(link->has_ended_below); /* it is not the session's fault */
 }
 
+/* A communicator of one rank, of this job. False: it was refused. */
+static bool has_root(struct link *link, uint32_t communicator, uint64_t job_id)
+{
+    struct trib_message open = open_of(communicator, 7, communicator);
+    const struct trib_message child = child_of(communicator, 7);
+    open.root_open.job_id = job_id;
+    tell(link, &open);
+    tell(link, &child);
+    return trib_masters_find(&link->lender->jobs.masters, communicator) != NULL;
+}
+
 static void control__out_of_turn(void **state)
 {
     struct switches *s = *state;
@@ -166,6 +177,90 @@ static void control__again_ends_the_session_before(void **state)
     assert_null(s->lender[0].jobs.masters.lendings);
     trib_jobs_gone(&s->lender[0].jobs, &other->session, "over", 1);
     trib_jobs_gone(&s->lender[0].jobs, &again->session, "over", 1);
+}
+
+/* Two that use each other know each other's ids, as HELLO has them. */
+static void control__another_host_ends_no_session(void **state)
+{
+    struct switches *s = *state;
+    struct trib_jobs *jobs = &s->lender[0].jobs;
+    struct link *first = connect_again(s, 0, 1);
+    struct link *other = &s->link[LINKS_MAX - 2];
+    const struct trib_message control = control_of(1);
+    other->lender = &s->lender[0];
+    other->session.peer = trib_address_v4(0x0a000001, 61000);
+    assert_true(trib_jobs_receive(jobs, &other->session, &control, 1));
+    assert_int_equal(last_of(other)->kind, TRIB_MESSAGE_HELLO);
+    assert_false(first->has_ended_below);
+    assert_non_null(first->session.master);
+    trib_jobs_gone(jobs, &first->session, "over", 1);
+    trib_jobs_gone(jobs, &other->session, "over", 1);
+}
+
+/* What they ask for takes memory that no quota counts. */
+static void control__few_sessions_of_one_address(void **state)
+{
+    struct switches *s = *state;
+    struct trib_jobs *jobs = &s->lender[0].jobs;
+    struct link *late = &s->link[LINKS_MAX - 33];
+    const struct trib_message control = control_of(100);
+    for (uint32_t i = 0; i < 32; i++) {
+        (void)connect_again(s, i, 1 + i);
+    }
+    late->lender = &s->lender[0];
+    late->session.peer = trib_address_v4(0x0a000009, 61100);
+    assert_true(trib_jobs_receive(jobs, &late->session, &control, 1));
+    assert_null(late->session.master);
+    assert_text(late->down[0].fail.text, "it has 32 sessions with controllers at the address of 10.0.0.9:7000");
+    for (uint32_t i = 0; i < 32; i++) {
+        trib_jobs_gone(jobs, &s->link[LINKS_MAX - 1 - i].session, "over", 1);
+    }
+    assert_null(jobs->masters.first);
+}
+
+/* A controller that never names the children of what it asks for would fill the memory. */
+static void opening__one_root_at_a_time(void **state)
+{
+    struct switches *s = *state;
+    struct link *link = connect_again(s, 0, 1);
+    const struct trib_masters *masters = &s->lender[0].jobs.masters;
+    s->lender[0].fake.has_many = true;
+    for (uint32_t i = 0; i < 3; i++) {
+        struct trib_message open = open_of(70 + i, 6, 1);
+        open.root_open.ranks = open.root_open.session.ranks = 2;
+        const struct trib_message child = child_of(70 + i, 6);
+        tell(link, &open);
+        tell(link, &child);
+        assert_true(masters->lendings && masters->lendings->next == NULL);
+        assert_int_equal(link->down_len, 1 + i);
+    }
+    expect_refused(link, "another root was asked for before this one had its children");
+    assert_int_equal(last_of(link)->of.communicator, 71);
+    assert_true(has_root(link, 1, 1)); /* ends the last of these */
+    assert_true(has_root(link, 2, 1)); /* and nothing more, where each is whole */
+    assert_int_equal(link->down_len, 4);
+    trib_jobs_gone(&s->lender[0].jobs, &link->session, "over", 1);
+}
+
+static void opening__as_many_as_a_controller_can_have(void **state)
+{
+    struct switches *s = *state;
+    struct link *link = connect_again(s, 0, 1);
+    const struct trib_message shut = {.kind = TRIB_MESSAGE_ROOT_SHUT, .of = {5, 7}};
+    s->lender[0].fake.has_many = true;
+    s->lender[0].jobs.agent.memory_quota = s->lender[0].jobs.agent.job_quota = UINT64_MAX;
+    for (uint32_t i = 1; i <= TRIB_JOBS_MAX; i++) {
+        const struct trib_message open = open_of(i, 7, i), child = child_of(i, 7);
+        assert_true(trib_jobs_receive(&s->lender[0].jobs, &link->session, &open, 1));
+        assert_true(trib_jobs_receive(&s->lender[0].jobs, &link->session, &child, 1));
+    }
+    assert_int_equal(link->down_len, 1);
+    assert_false(has_root(link, TRIB_JOBS_MAX + 1, 1));
+    expect_refused(link, "one controller has roots of 1024 communicators here, and gets no more");
+    tell(link, &shut);
+    assert_true(has_root(link, TRIB_JOBS_MAX + 1, 1));
+    trib_jobs_gone(&s->lender[0].jobs, &link->session, "over", 1);
+    assert_null(s->lender[0].jobs.masters.lendings);
 }
 
 /* Says to the first lender, as another process, what it was told first, but for boot and key. */
@@ -295,17 +390,6 @@ static void opening__refuses_its_own_jobs(void **state)
     assert_int_equal(s->fake.opens, 2);
     trib_jobs_gone(&s->h.jobs, &again->session, "over", 1);
     s->h.jobs.output = (struct trib_jobs_output){&s->h, hosts_send, hosts_end, NULL, test_draw, NULL};
-}
-
-/* A communicator of one rank, of this job. False: it was refused. */
-static bool has_root(struct link *link, uint32_t communicator, uint64_t job_id)
-{
-    struct trib_message open = open_of(communicator, 7, communicator);
-    const struct trib_message child = child_of(communicator, 7);
-    open.root_open.job_id = job_id;
-    tell(link, &open);
-    tell(link, &child);
-    return trib_masters_find(&link->lender->jobs.masters, communicator) != NULL;
 }
 
 /* Each job within its quota: but all of one switch do not take what others would have. */
@@ -452,7 +536,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(control__out_of_turn),
         TEST(control__again_ends_the_session_before),
+        TEST(control__another_host_ends_no_session),
+        TEST(control__few_sessions_of_one_address),
         TEST(control__of_switches_that_are_named),
+        TEST(opening__one_root_at_a_time),
+        TEST(opening__as_many_as_a_controller_can_have),
         TEST(opening__of_another_incarnation_has_no_effect),
         TEST(opening__nonsense_ends_it_alone),
         TEST(opening__buries_what_was_before),

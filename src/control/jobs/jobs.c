@@ -49,11 +49,13 @@ static void end_master(struct trib_jobs *jobs, struct trib_session *session)
     trib_masters_remove(&jobs->masters, master);
 }
 
-/* A process has one session here: the end of the one before has not been heard yet. */
+/* A process has one session here: the end of the one before has not been heard yet. Another host knows the id of this one
+ * if both use each other, and so it proves nothing. */
 static void end_session_before(struct trib_jobs *jobs, const struct trib_master *now)
 {
     const struct trib_master *master = jobs->masters.first;
-    while (master && (master == now || master->id != now->id)) {
+    while (master &&
+           (master == now || master->id != now->id || !trib_address_same_host(&master->peer, &now->peer))) {
         master = master->next;
     }
     if (master) {

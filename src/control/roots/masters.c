@@ -10,7 +10,9 @@
 #include "io/explain.h"
 #include "schemes/schemes.h"
 
-#define ROOM_CHANGE 4 /* a controller is told of a change by this part */
+#define ROOM_CHANGE 4       /* a controller is told of a change by this part */
+#define MASTERS_NEAR_MAX 32 /* sessions of controllers at one address */
+#define LENDINGS_MAX 1024   /* of one controller: it has no more communicators (TRIB_JOBS_MAX) */
 
 void trib_masters_init(struct trib_masters *masters, struct trib_agent *agent, const struct trib_server_config *config,
                        const struct trib_jobs_output *output)
@@ -36,6 +38,15 @@ static const char *explain_unfit(const struct trib_server_config *config)
                                   : NULL;
 }
 
+static uint32_t count_near(const struct trib_masters *masters, const struct trib_address *peer)
+{
+    uint32_t count = 0;
+    for (const struct trib_master *master = masters->first; master; master = master->next) {
+        count += trib_address_same_host(&master->peer, peer);
+    }
+    return count;
+}
+
 enum trib_status trib_masters_add(struct trib_masters *masters, struct trib_session *session,
                                   const struct trib_address *peer, const struct trib_address *local,
                                   const struct trib_message *message, char *error)
@@ -51,6 +62,11 @@ enum trib_status trib_masters_add(struct trib_masters *masters, struct trib_sess
     }
     if (!is_configured(masters->config, peer)) {
         trib_explain(error, "it lends nothing to %s: start it with --lend %s", name, name);
+        return TRIB_ERR_REFUSED;
+    }
+    if (count_near(masters, peer) >= MASTERS_NEAR_MAX) {
+        trib_explain(error, "it has %d sessions with controllers at the address of %s, and takes no more",
+                     MASTERS_NEAR_MAX, name);
         return TRIB_ERR_REFUSED;
     }
     struct trib_master *master = calloc(1, sizeof *master);
@@ -102,6 +118,10 @@ static void shut(struct trib_masters *masters, struct trib_lending *lending)
         at = &(*at)->next;
     }
     *at = lending->next;
+    lending->master->lendings--;
+    if (lending->master->half == lending) {
+        lending->master->half = NULL;
+    }
     trib_output_say(masters->output, TRIB_LOG_INFO, "job %s of switch %s has ended its loan", lending->job,
                     lending->master->name);
     trib_root_deinit(&lending->root);
@@ -184,6 +204,15 @@ static bool is_free(struct trib_masters *masters, const struct trib_message *mes
     return true;
 }
 
+static bool has_place(const struct trib_master *master, char *error)
+{
+    if (master->lendings < LENDINGS_MAX) {
+        return true;
+    }
+    trib_explain(error, "one controller has roots of %d communicators here, and gets no more", LENDINGS_MAX);
+    return false;
+}
+
 /* Bytes that the members of this communicator may have on their way to one of its roots. Under caps the shards divide
  * their room while jobs run. */
 static uint64_t flight_of(const struct trib_message *open)
@@ -199,7 +228,7 @@ static struct trib_lending *begin(struct trib_masters *masters, struct trib_mast
                                   const struct trib_message *message)
 {
     char error[TRIB_ERROR_TEXT_MAX];
-    if (!is_free(masters, message, error)) {
+    if (!is_free(masters, message, error) || !has_place(master, error)) {
         refuse(masters, master, message, message->root_open.job, TRIB_ERR_REFUSED, error);
         return NULL;
     }
@@ -209,6 +238,7 @@ static struct trib_lending *begin(struct trib_masters *masters, struct trib_mast
         return NULL;
     }
     lending->master = master;
+    master->lendings++;
     lending->key = message->root_open.key;
     memcpy(lending->job, message->root_open.job, sizeof lending->job);
     trib_make_printable(lending->job, sizeof lending->job);
@@ -253,6 +283,23 @@ static bool is_place(const struct trib_masters *masters, const struct trib_maste
     return false;
 }
 
+/* A root that lacks children takes memory that no quota counts, so a controller describes one root at a time. */
+static void note_half(struct trib_lending *lending)
+{
+    struct trib_master *master = lending->master;
+    if (lending->root.plan) {
+        master->half = lending;
+    } else if (master->half == lending) {
+        master->half = NULL;
+    }
+}
+
+static void end_half(struct trib_masters *masters, struct trib_lending *half)
+{
+    const struct trib_message message = {.of = half->root.of};
+    give_up(masters, half, &message, TRIB_ERR_REFUSED, "another root was asked for before this one had its children");
+}
+
 static void take_root_message(struct trib_masters *masters, struct trib_lending *lending,
                               const struct trib_message *message)
 {
@@ -267,6 +314,7 @@ static void take_root_message(struct trib_masters *masters, struct trib_lending 
         choose_source(masters, lending->master, &asked.root_child.from);
     }
     enum trib_status status = trib_root_receive(&lending->root, &asked, &answer);
+    note_half(lending);
     if (status != TRIB_OK) {
         give_up(masters, lending, message, status, answer.fail.text);
     } else if (answer.kind != TRIB_MESSAGE_NONE) {
@@ -276,6 +324,9 @@ static void take_root_message(struct trib_masters *masters, struct trib_lending 
 
 void trib_masters_receive(struct trib_masters *masters, struct trib_master *master, const struct trib_message *message)
 {
+    if (message->kind == TRIB_MESSAGE_ROOT_OPEN && master->half && !trib_root_is_of(&master->half->root, message)) {
+        end_half(masters, master->half);
+    }
     struct trib_lending *lending = trib_masters_find(masters, message->of.communicator);
     bool is_here = lending && lending->master == master && trib_root_is_of(&lending->root, message);
     if (!is_here && message->kind == TRIB_MESSAGE_ROOT_OPEN) {

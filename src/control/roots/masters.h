@@ -32,6 +32,8 @@ struct trib_master {
     char name[64];                /* "10.0.0.1:7470" */
     uint64_t id;                  /* of its process */
     uint32_t room;                /* that it was told last */
+    uint32_t lendings;            /* that are its */
+    struct trib_lending *half;    /* the one with a root that still lacks children; NULL: none */
 };
 
 struct trib_masters {
