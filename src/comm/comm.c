@@ -87,6 +87,13 @@ static void inherit(struct trib_comm *made)
     made->config.multicast = made->config.multicast && made->maker->is_multicast && listening < GROUPS_MAX;
 }
 
+/* Neither have all ranks been there, nor has it failed. It has a place to meet, but the session may have been lost since
+ * WELCOME: then there will be another one, and a place to meet again. */
+static bool is_being_made(const struct trib_comm *made)
+{
+    return made->state != TRIB_COMM_RUNNING && made->state != TRIB_COMM_FAILED && !made->was_running;
+}
+
 /* It is on an endpoint. Returns when all ranks are there; a communicator that fails is gone. */
 static enum trib_status enter(struct trib_comm *made, char *error)
 {
@@ -102,9 +109,11 @@ static enum trib_status enter(struct trib_comm *made, char *error)
         trib_comm_join(made, trib_clock_ns());
     }
     trib_endpoint_wait(made->endpoint, &made->joined);
-    while (made->state == TRIB_COMM_MEETING) {
+    while (is_being_made(made)) {
         atomic_store_explicit(&made->joined, false, memory_order_relaxed);
-        trib_level0_meet(made);
+        if (made->state == TRIB_COMM_MEETING) {
+            trib_level0_meet(made);
+        }
         trib_endpoint_wait(made->endpoint, &made->joined);
     }
     if (made->maker != NULL) {
