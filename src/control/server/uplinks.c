@@ -176,7 +176,6 @@ static void tell_lost(const struct trib_uplinks *uplinks, struct trib_uplink *up
     }
 }
 
-/* Hands over what has come, until one message ends the link. */
 /* PING and PONG. False: it is neither. */
 static bool take_ping(const struct trib_uplinks *uplinks, struct trib_uplink *uplink,
                       const struct trib_message *message)
@@ -192,6 +191,7 @@ static bool take_ping(const struct trib_uplinks *uplinks, struct trib_uplink *up
     return message->kind == TRIB_MESSAGE_PING || message->kind == TRIB_MESSAGE_PONG;
 }
 
+/* Hands over what has come, until one message ends the link. */
 static void take_messages(struct trib_uplinks *uplinks, struct trib_uplink *uplink)
 {
     struct trib_message message;
