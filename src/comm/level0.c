@@ -153,7 +153,9 @@ void trib_level0_meet(struct trib_comm *comm)
         comm->host = host;
         comm->endpoint->has_hosts = true;
         trib_endpoint_changed(comm->endpoint);
-        trib_comm_begin_probing(comm);
+        if (comm->state == TRIB_COMM_MEETING) { /* else the session was lost: there will be another WELCOME */
+            trib_comm_begin_probing(comm);
+        }
     } else {
         trib_comm_fail_all(comm, status, "rank %u: ranks %u to %u of job %s did not meet on their host: %.300s",
                            comm->config.rank, first, first + config.ranks - 1, comm->config.job, cause);

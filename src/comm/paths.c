@@ -112,7 +112,7 @@ static bool is_back(const struct trib_comm *comm)
 void trib_comm_begin_probing(struct trib_comm *comm)
 {
     if (comm->state != TRIB_COMM_MEETING && comm->state != TRIB_COMM_JOINING) {
-        return; /* the session was lost meanwhile: there will be another WELCOME */
+        return; /* it has failed */
     }
     if (!trib_comm_has_worker(comm)) { /* it sends and gets no packet: whatever its leader finds */
         send_paths(comm, true, is_back(comm) ? comm->is_multicast : comm->config.multicast);

@@ -261,41 +261,6 @@ static void cut__before_ready_tries_the_paths_again(void **state)
     end(&s, TRIB_ERR_UNREACHABLE, "unreachable: connection refused", 2500);
 }
 
-/* Its WELCOME and the end of its session come at once: who creates it goes on to wait, and meets the other rank later. */
-static void cut__with_its_welcome_meets_later(void **state)
-{
-    (void)state;
-    struct script s[2];
-    struct trib_message join;
-    int fd[2];
-    begin(&s[0]);
-    hurry(&s[0]);
-    s[0].config.ranks = 2;
-    s[0].config.level0 = true;
-    s[1] = s[0];
-    s[1].config.rank = 1;
-    start_rank(&s[0]);
-    start_rank(&s[1]);
-    for (uint32_t boot = 5; boot < 7; boot++) {
-        struct trib_message message = script_welcome(&s[0], boot);
-        message.welcome.hosts = 1;
-        message.welcome.grant.salt = (uint64_t)getpid(); /* of which they make a name */
-        trib_rank_set_add(&message.welcome.leaders, 0);
-        for (uint32_t i = 0; i < 2; i++) {
-            int session = take_join(&s[0], &join);
-            fd[join.join.rank] = session;
-            send_message(session, &message);
-            assert_int_equal(boot == 5 ? close(session) : 0, 0);
-        }
-    }
-    (void)expect(fd[1], TRIB_MESSAGE_PATHS); /* as its leader sends for it, it tries none */
-    close(s[0].listener);
-    s[0].listener = -1;
-    assert_int_equal(close(fd[0]) | close(fd[1]), 0);
-    assert_int_equal(pthread_join(s[1].thread, NULL), 0);
-    end(&s[0], TRIB_ERR_UNREACHABLE, "", 5000);
-}
-
 /* ---- RING ---- */
 
 #define RING_TEXT "4 bytes of gradients are few"
@@ -780,7 +745,6 @@ int main(void)
         cmocka_unit_test(window__of_another_place_is_not_in_the_digest),
         cmocka_unit_test(welcome__to_other_switches_than_before),
         cmocka_unit_test(cut__before_ready_tries_the_paths_again),
-        cmocka_unit_test(cut__with_its_welcome_meets_later),
         cmocka_unit_test(restart__close_is_said_again),
         cmocka_unit_test(ring__comes_again_at_once),
         cmocka_unit_test(ring__is_not_welcome_at_shards),

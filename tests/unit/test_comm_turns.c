@@ -117,6 +117,96 @@ static void lost__the_node_is_silent(void **state)
     close(fd);
 }
 
+/* ---- ranks of one host, which meet when WELCOME has come ---- */
+
+static void begin_host(struct script s[2])
+{
+    begin(&s[0]);
+    hurry(&s[0]);
+    s[0].config.ranks = 2;
+    s[0].config.level0 = true;
+    s[1] = s[0];
+    s[1].config.rank = 1;
+    start_rank(&s[0]);
+    start_rank(&s[1]);
+}
+
+static struct trib_message host_welcome(const struct script *s, uint32_t boot)
+{
+    struct trib_message message = script_welcome(s, boot);
+    message.welcome.hosts = 1;
+    message.welcome.grant.salt = (uint64_t)getpid(); /* of which they make a name */
+    trib_rank_set_add(&message.welcome.leaders, 0);
+    return message;
+}
+
+/* The next JOIN of both, in any order. */
+static void take_joins(struct script *s, int fd[2])
+{
+    struct trib_message join;
+    for (uint32_t i = 0; i < 2; i++) {
+        int session = take_join(s, &join);
+        fd[join.join.rank] = session;
+    }
+}
+
+static void end_host(struct script s[2], const int fd[2])
+{
+    close(s[0].listener);
+    s[0].listener = -1;
+    close(fd[0]);
+    close(fd[1]);
+    assert_int_equal(pthread_join(s[1].thread, NULL), 0);
+    end(&s[0], TRIB_ERR_UNREACHABLE, "", 5000);
+}
+
+/* Its WELCOME and the end of its session come at once: who creates it goes on to wait, and meets the other rank later. */
+static void welcome__lost_at_once_is_met_later(void **state)
+{
+    (void)state;
+    struct script s[2];
+    int fd[2];
+    begin_host(s);
+    for (uint32_t boot = 5; boot < 7; boot++) {
+        const struct trib_message message = host_welcome(&s[0], boot);
+        take_joins(&s[0], fd);
+        for (uint32_t i = 0; i < 2; i++) {
+            send_message(fd[i], &message);
+            assert_int_equal(boot == 5 ? close(fd[i]) : 0, 0);
+        }
+    }
+    (void)expect(fd[1], TRIB_MESSAGE_PATHS); /* as its leader sends for it, it tries none */
+    (void)expect(fd[1], TRIB_MESSAGE_REGISTER);
+    end_host(s, fd);
+}
+
+/* The session is lost while it waits for the other rank of its host: that rank may come before the next WELCOME. */
+static void welcome__lost_while_meeting_has_to_come_again(void **state)
+{
+    (void)state;
+    struct script s[2];
+    struct trib_message join;
+    int fd[2];
+    begin_host(s);
+    take_joins(&s[0], fd);
+    const struct trib_message message = host_welcome(&s[0], 5);
+    send_message(fd[1], &message);
+    struct pollfd session = {.fd = fd[1], .events = POLLIN};
+    assert_int_equal(poll(&session, 1, SILENCE_MS), 0); /* it waits for rank 0 */
+    close(fd[1]);
+    fd[1] = take_join(&s[0], &join);
+    assert_int_equal(join.join.rank, 1);
+    send_message(fd[0], &message);
+    echo_path(&s[0]);
+    (void)expect(fd[0], TRIB_MESSAGE_PATHS); /* they have met */
+    session.fd = fd[1];
+    assert_int_equal(poll(&session, 1, SILENCE_MS), 0);
+    send_message(fd[1], &message);
+    (void)expect(fd[1], TRIB_MESSAGE_PATHS);
+    (void)expect(fd[1], TRIB_MESSAGE_REGISTER);
+    end_host(s, fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -124,6 +214,8 @@ int main(void)
         cmocka_unit_test(ready__has_one_place),
         cmocka_unit_test(paths__wait_for_every_root),
         cmocka_unit_test(lost__the_node_is_silent),
+        cmocka_unit_test(welcome__lost_at_once_is_met_later),
+        cmocka_unit_test(welcome__lost_while_meeting_has_to_come_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
