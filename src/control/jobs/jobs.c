@@ -54,8 +54,7 @@ static void end_master(struct trib_jobs *jobs, struct trib_session *session)
 static void end_session_before(struct trib_jobs *jobs, const struct trib_master *now)
 {
     const struct trib_master *master = jobs->masters.first;
-    while (master &&
-           (master == now || master->id != now->id || !trib_address_same_host(&master->peer, &now->peer))) {
+    while (master && (master == now || master->id != now->id || !trib_address_same_host(&master->peer, &now->peer))) {
         master = master->next;
     }
     if (master) {
