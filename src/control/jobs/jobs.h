@@ -29,7 +29,8 @@
 
 struct trib_job;
 
-/* A session as the jobs see it: of a rank, of a rank behind a relay, or of a controller elsewhere. It lies in its connection. job is NULL before JOIN, and again when it has been let go. */
+/* A session as the jobs see it: of a rank, of a rank behind a relay, or of a controller elsewhere. It lies in its
+ * connection. job is NULL before JOIN, and again when it has been let go. */
 struct trib_session {
     struct trib_job *job;
     struct trib_link

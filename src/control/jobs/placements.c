@@ -108,8 +108,8 @@ static struct trib_address rank_root(const struct trib_job *job, uint32_t root)
     return place;
 }
 
-/* A loopback address of another switch means: beside this switch. A wildcard address of this switch means: where the session
- * has found it. */
+/* A loopback address of another switch means: beside this switch. A wildcard address of this switch means: where the
+ * session has found it. */
 struct trib_address trib_root_towards(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t root,
                                       const struct trib_session *session)
 {
