@@ -238,7 +238,9 @@ static void opening__one_root_at_a_time(void **state)
     assert_int_equal(last_of(link)->of.communicator, 71);
     assert_true(has_root(link, 1, 1)); /* ends the last of these */
     assert_true(has_root(link, 2, 1)); /* and nothing more, where each is whole */
-    assert_int_equal(link->down_len, 4);
+    assert_int_equal(link->down_len, 6);
+    assert_int_equal(link->down[3].kind, TRIB_MESSAGE_ROOT_REFUSED);
+    assert_int_equal(link->down[5].kind, TRIB_MESSAGE_ROOT_OPENED);
     trib_jobs_gone(&s->lender[0].jobs, &link->session, "over", 1);
 }
 
@@ -253,8 +255,9 @@ static void opening__as_many_as_a_controller_can_have(void **state)
         const struct trib_message open = open_of(i, 7, i), child = child_of(i, 7);
         assert_true(trib_jobs_receive(&s->lender[0].jobs, &link->session, &open, 1));
         assert_true(trib_jobs_receive(&s->lender[0].jobs, &link->session, &child, 1));
+        assert_int_equal(last_of(link)->kind, TRIB_MESSAGE_ROOT_OPENED);
+        link->down_len = 1;
     }
-    assert_int_equal(link->down_len, 1);
     assert_false(has_root(link, TRIB_JOBS_MAX + 1, 1));
     expect_refused(link, "one controller has roots of 1024 communicators here, and gets no more");
     tell(link, &shut);
