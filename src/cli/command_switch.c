@@ -80,8 +80,8 @@ static const struct option_row rows[] = {
      OPTION_ADDRESSES, AT(lend)},
     {"trees", 0, "N",
      "with --with: over how many of these switches, this one included, each job is dealt: those whose links have least "
-     "to do, for as long as it lives [all]",
-     OPTION_COUNT(1, TRIB_LENDERS_MAX + 1), AT(config.trees)},
+     "to do, for as long as it lives [all, of 8 at most]",
+     OPTION_COUNT(1, TRIB_SWITCHES_MAX), AT(config.trees)},
     {"topology", 0, "FILE",
      "with --trees: which hosts and switches are behind which links [each switch is one link away]", OPTION_TEXT,
      AT(topology)},
@@ -194,10 +194,6 @@ static bool resolve_lenders(const char *text, struct trib_switchd_config *config
         complain("--with: %s", error);
         return false;
     }
-    if (config->lenders.count > TRIB_LENDERS_MAX) {
-        complain("--with: more than %d switches", TRIB_LENDERS_MAX);
-        return false;
-    }
     return true;
 }
 
@@ -211,6 +207,11 @@ static bool resolve_trees(struct switch_options *options)
 
     if (config->trees > 0 && options->with == NULL) {
         complain("--trees: of one switch there is nothing to choose: name others with --with");
+        return false;
+    }
+    if (config->trees == 0 && config->lenders.count >= TRIB_SWITCHES_MAX) {
+        complain("--with: %u other switches: a job goes through %d at most, so say through how many of them (--trees)",
+                 config->lenders.count, TRIB_SWITCHES_MAX);
         return false;
     }
     if (config->trees > config->lenders.count + 1) {

@@ -34,9 +34,9 @@ struct trib_server_config {
         parent; /* the control plane of the switch that this one is a child of; len 0: none, this is a root */
     /* Other switches, whose shards the jobs of this one use as well (agents/remote.h): where they listen, of listen's
      * family; not with a parent. */
-    struct trib_address_list lenders;
+    struct trib_others lenders;
     /* Switches whose jobs may use shards here, by their hosts: the ports do not count. None: it lends nothing. */
-    struct trib_address_list lend_to;
+    struct trib_others lend_to;
     const struct trib_topology *topology; /* by which they are chosen, borrowed; NULL: each is one link away */
     const char *run;                      /* ranks of this run alone come here, borrowed; NULL: of any */
     uint32_t trees;                       /* of this switch and its lenders, each job is dealt over so many; 0: all */

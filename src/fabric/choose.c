@@ -138,14 +138,14 @@ void trib_choose_load(struct trib_choose *c, uint32_t root)
     }
 }
 
-uint32_t trib_choose_root(struct trib_choose *c, uint32_t among, uint32_t turn)
+uint32_t trib_choose_root(struct trib_choose *c, const bool *among, uint32_t turn)
 {
     uint32_t best = TRIB_NO_PLACE;
     struct trib_strain least = {0};
     for (uint32_t i = 0; i < c->roots; i++) {
         uint32_t root = (turn + i) % c->roots;
         struct trib_strain strain;
-        if ((among >> root & 1) != 0 && trib_choose_strain(c, root, &strain) &&
+        if (among[root] && trib_choose_strain(c, root, &strain) &&
             (best == TRIB_NO_PLACE || trib_strain_is_less(&strain, &least))) {
             best = root;
             least = strain;

@@ -41,8 +41,8 @@ void trib_choose_destroy(struct trib_choose *choose);
 void trib_choose_begin(struct trib_choose *choose);
 /* A member of it sends so much from that place; TRIB_NO_PLACE: it is unknown. */
 void trib_choose_add(struct trib_choose *choose, uint32_t place, uint64_t amount);
-/* The best root of those in `among`, bit i for place i; TRIB_NO_PLACE: all members can reach none of them. */
-uint32_t trib_choose_root(struct trib_choose *choose, uint32_t among, uint32_t turn);
+/* The best root of those in `among`, by place; TRIB_NO_PLACE: all members can reach none of them. */
+uint32_t trib_choose_root(struct trib_choose *choose, const bool *among, uint32_t turn);
 /* What the tree at hand would do with that root. False: some member cannot reach it. */
 bool trib_choose_strain(struct trib_choose *choose, uint32_t root, struct trib_strain *strain);
 /* The tree at hand is there, with that root. No effect if some member cannot reach it. */

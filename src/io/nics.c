@@ -31,14 +31,15 @@ static bool next_word(const char **rest, char word[WORD_MAX + 1])
 /* A list of one kind: what its words are. */
 struct list_kind {
     const char *wanted; /* behind "is no list of" */
-    enum trib_status (*find)(const struct list_kind *kind, const struct trib_address_list *made, const char *word,
+    enum trib_status (*find)(const struct list_kind *kind, const struct trib_others *made, const char *word,
                              struct trib_address *address, char *error);
     bool (*is_same)(const struct trib_address *a, const struct trib_address *b); /* which two may not be in one list */
+    uint32_t most;                                                               /* addresses of one list */
     uint16_t default_port;                                                       /* where words have ports */
     int family;                                                                  /* where it is given */
 };
 
-static bool has(const struct trib_address_list *list, const struct trib_address *address,
+static bool has(const struct trib_others *list, const struct trib_address *address,
                 bool (*is_same)(const struct trib_address *a, const struct trib_address *b))
 {
     for (uint32_t i = 0; i < list->count; i++) {
@@ -50,11 +51,11 @@ static bool has(const struct trib_address_list *list, const struct trib_address 
 }
 
 /* Does it go with those before it? */
-static enum trib_status check_next(const struct list_kind *kind, const struct trib_address_list *list,
+static enum trib_status check_next(const struct list_kind *kind, const struct trib_others *list,
                                    const struct trib_address *address, const char *word, char *error)
 {
-    if (list->count == TRIB_ROOTS_MAX) {
-        trib_explain(error, "more than %d addresses", TRIB_ROOTS_MAX);
+    if (list->count == kind->most) {
+        trib_explain(error, "more than %u addresses", kind->most);
     } else if (list->count > 0 && list->at[0].storage.ss_family != address->storage.ss_family) {
         char first[64];
         trib_address_format(&list->at[0], first);
@@ -67,7 +68,7 @@ static enum trib_status check_next(const struct list_kind *kind, const struct tr
     return TRIB_ERR_INVALID;
 }
 
-static enum trib_status check_listen(const struct trib_address_list *list, const struct trib_address *address,
+static enum trib_status check_listen(const struct trib_others *list, const struct trib_address *address,
                                      const char *word, char *error)
 {
     if (trib_address_port(&list->at[0]) != trib_address_port(address)) {
@@ -81,10 +82,10 @@ static enum trib_status check_listen(const struct trib_address_list *list, const
     return TRIB_ERR_INVALID;
 }
 
-static enum trib_status parse_list(const char *text, const struct list_kind *kind, struct trib_address_list *list,
-                                   char *error)
+static enum trib_status parse_others(const char *text, const struct list_kind *kind, struct trib_others *list,
+                                     char *error)
 {
-    struct trib_address_list made = {0};
+    struct trib_others made = {0};
     char word[WORD_MAX + 1];
     for (const char *rest = text; rest != NULL; made.count++) {
         struct trib_address address = {.len = 0};
@@ -102,8 +103,20 @@ static enum trib_status parse_list(const char *text, const struct list_kind *kin
     return TRIB_OK;
 }
 
-static enum trib_status find_listen(const struct list_kind *kind, const struct trib_address_list *made,
-                                    const char *word, struct trib_address *address, char *error)
+static enum trib_status parse_list(const char *text, const struct list_kind *kind, struct trib_address_list *list,
+                                   char *error)
+{
+    struct trib_others made;
+    enum trib_status status = parse_others(text, kind, &made, error);
+    if (status == TRIB_OK) {
+        list->count = made.count;
+        memcpy(list->at, made.at, sizeof list->at);
+    }
+    return status;
+}
+
+static enum trib_status find_listen(const struct list_kind *kind, const struct trib_others *made, const char *word,
+                                    struct trib_address *address, char *error)
 {
     enum trib_status status = trib_address_parse(word, kind->default_port, address, error);
     if (status == TRIB_OK) {
@@ -115,23 +128,29 @@ static enum trib_status find_listen(const struct list_kind *kind, const struct t
 enum trib_status trib_address_list_parse(const char *text, uint16_t default_port, struct trib_address_list *list,
                                          char *error)
 {
-    const struct list_kind kind = {
-        .wanted = WANTED, .find = find_listen, .is_same = trib_address_same_host, .default_port = default_port};
+    const struct list_kind kind = {.wanted = WANTED,
+                                   .find = find_listen,
+                                   .is_same = trib_address_same_host,
+                                   .most = TRIB_ROOTS_MAX,
+                                   .default_port = default_port};
     return parse_list(text, &kind, list, error);
 }
 
-static enum trib_status find_other(const struct list_kind *kind, const struct trib_address_list *made, const char *word,
+static enum trib_status find_other(const struct list_kind *kind, const struct trib_others *made, const char *word,
                                    struct trib_address *address, char *error)
 {
     enum trib_status status = trib_address_parse(word, kind->default_port, address, error);
     return status == TRIB_OK ? check_next(kind, made, address, word, error) : status;
 }
 
-enum trib_status trib_others_parse(const char *text, uint16_t default_port, struct trib_address_list *list, char *error)
+enum trib_status trib_others_parse(const char *text, uint16_t default_port, struct trib_others *others, char *error)
 {
-    const struct list_kind kind = {
-        .wanted = WANTED, .find = find_other, .is_same = trib_address_equal, .default_port = default_port};
-    return parse_list(text, &kind, list, error);
+    const struct list_kind kind = {.wanted = WANTED,
+                                   .find = find_other,
+                                   .is_same = trib_address_equal,
+                                   .most = TRIB_OTHERS_MAX,
+                                   .default_port = default_port};
+    return parse_others(text, &kind, others, error);
 }
 
 /* ---- what this machine has ---- */
@@ -228,7 +247,7 @@ static enum trib_status find_nic(const char *word, int family, struct trib_addre
     return TRIB_ERR_INVALID;
 }
 
-static enum trib_status find_card(const struct list_kind *kind, const struct trib_address_list *made, const char *word,
+static enum trib_status find_card(const struct list_kind *kind, const struct trib_others *made, const char *word,
                                   struct trib_address *address, char *error)
 {
     enum trib_status status = find_nic(word, kind->family, address, error);
@@ -245,6 +264,7 @@ enum trib_status trib_nics_parse(const char *text, const struct trib_address *pe
     const struct list_kind kind = {.wanted = "addresses or interfaces, such as eth0,eth1",
                                    .find = find_card,
                                    .is_same = trib_address_same_host,
+                                   .most = TRIB_ROOTS_MAX,
                                    .family = peer->storage.ss_family};
     return parse_list(text, &kind, list, error);
 }

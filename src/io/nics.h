@@ -14,6 +14,14 @@ struct trib_address_list {
     struct trib_address at[TRIB_ROOTS_MAX];
 };
 
+#define TRIB_OTHERS_MAX 127
+
+/* Of other machines. */
+struct trib_others {
+    uint32_t count;
+    struct trib_address at[TRIB_OTHERS_MAX];
+};
+
 /* "host[:port],host[:port]...": as trib_address_parse, each. Several must be of one family, have one port, be
  * different, and say which address they mean (not 0.0.0.0). *list is written only on success. Returns ERR_INVALID with
  * the cause in error. */
@@ -21,8 +29,8 @@ TRIB_MUST_USE enum trib_status trib_address_list_parse(const char *text, uint16_
                                                        struct trib_address_list *list, char *error);
 /* As that, of other machines: each may have a port of its own, and two may be on one machine. None may be there
  * twice. */
-TRIB_MUST_USE enum trib_status trib_others_parse(const char *text, uint16_t default_port,
-                                                 struct trib_address_list *list, char *error);
+TRIB_MUST_USE enum trib_status trib_others_parse(const char *text, uint16_t default_port, struct trib_others *others,
+                                                 char *error);
 /* "10.0.0.1,10.0.1.1", "eth0,eth1": addresses or interfaces of this machine, of the family of `peer`; port 0. A cause
  * says what this machine has. *list is written only on success. Returns ERR_INVALID. */
 TRIB_MUST_USE enum trib_status trib_nics_parse(const char *text, const struct trib_address *peer,

@@ -20,6 +20,15 @@
 #define PLACES 64
 #define ALL 0xffU
 
+static uint32_t choose_root(struct trib_choose *choose, uint32_t among, uint32_t turn)
+{
+    bool each[32];
+    for (uint32_t i = 0; i < 32; i++) {
+        each[i] = (among >> i & 1) != 0;
+    }
+    return trib_choose_root(choose, each, turn);
+}
+
 struct net {
     struct trib_topology topology;
     struct trib_subnet subnet[SUBNETS];
@@ -96,14 +105,14 @@ static void star__each_in_turn(void **state)
     for (uint32_t tree = 0; tree < 6; tree++) {
         trib_choose_begin(&n.choose);
         members(&n, 0, 4);
-        uint32_t root = trib_choose_root(&n.choose, ALL, 1);
+        uint32_t root = choose_root(&n.choose, ALL, 1);
         assert_int_equal(root, (1 + tree) % 3);
         trib_choose_load(&n.choose, root);
     }
     trib_choose_begin(&n.choose);
     members(&n, 0, 4);
-    assert_int_equal(trib_choose_root(&n.choose, 5, 1), 2); /* not switch 1 */
-    assert_int_equal(trib_choose_root(&n.choose, 0, 1), TRIB_NO_PLACE);
+    assert_int_equal(choose_root(&n.choose, 5, 1), 2); /* not switch 1 */
+    assert_int_equal(choose_root(&n.choose, 0, 1), TRIB_NO_PLACE);
     end(&n);
 }
 
@@ -120,7 +129,7 @@ static void strain__stays_in_range(void **state)
     ready(&n);
     trib_choose_begin(&n.choose);
     trib_choose_add(&n.choose, subnet(&n, 0), UINT64_C(12) << 40);
-    assert_int_equal(trib_choose_root(&n.choose, ALL, 0), 1);
+    assert_int_equal(choose_root(&n.choose, ALL, 0), 1);
     end(&n);
 }
 
@@ -151,10 +160,10 @@ static void two_tiers__go_round_the_hot_link(void **state)
     assert_int_equal(hot.most, 5 * (uint64_t)TRIB_STREAM * 1000000 / 100000); /* leaf 1 to spine 0 */
     assert_int_equal(hot.sum, hot.most + 5 * (uint64_t)TRIB_STREAM * 1000000 / 400000);
     assert_int_equal(cold.most, 2 * (uint64_t)TRIB_STREAM * 1000000 / 100000);
-    assert_int_equal(trib_choose_root(&n.choose, ALL, 0), 1);
+    assert_int_equal(choose_root(&n.choose, ALL, 0), 1);
     trib_choose_begin(&n.choose);
     members(&n, 0, 2); /* it does not take the hot link, but the last one is shared */
-    assert_int_equal(trib_choose_root(&n.choose, ALL, 0), 1);
+    assert_int_equal(choose_root(&n.choose, ALL, 0), 1);
     end(&n);
 }
 
@@ -192,7 +201,7 @@ static void rates__the_faster_link_is_as_good_as_a_free_one(void **state)
     for (uint32_t tree = 0; tree < 6; tree++) {
         trib_choose_begin(&n.choose);
         members(&n, 0, 2);
-        assert_int_equal(trib_choose_root(&n.choose, ALL, 0), want[tree]);
+        assert_int_equal(choose_root(&n.choose, ALL, 0), want[tree]);
         trib_choose_load(&n.choose, want[tree]);
     }
     end(&n);
@@ -241,13 +250,13 @@ static void unreachable__is_no_root(void **state)
     trib_choose_begin(&n.choose);
     members(&n, 0, 1);
     members(&n, 1, 1);
-    assert_int_equal(trib_choose_root(&n.choose, ALL, 0), 2);
-    assert_int_equal(trib_choose_root(&n.choose, 3, 0), TRIB_NO_PLACE);
+    assert_int_equal(choose_root(&n.choose, ALL, 0), 2);
+    assert_int_equal(choose_root(&n.choose, 3, 0), TRIB_NO_PLACE);
     assert_false(trib_choose_strain(&n.choose, 0, &strain));
     trib_choose_load(&n.choose, 0); /* does nothing */
     trib_choose_begin(&n.choose);
     members(&n, 2, 1);
-    assert_int_equal(trib_choose_root(&n.choose, ALL, 0), 2); /* over both its links */
+    assert_int_equal(choose_root(&n.choose, ALL, 0), 2); /* over both its links */
     assert_true(trib_choose_strain(&n.choose, 0, &strain));
     assert_int_equal(strain.most, TRIB_STREAM * UINT64_C(1000000) / 10000);
     end(&n);
@@ -273,7 +282,7 @@ static void strays__take_the_last_link(void **state)
     assert_int_equal(strain.sum, 2 * TRIB_STREAM * UINT64_C(1000000) / 10000);
     assert_true(trib_choose_strain(&n.choose, 1, &strain));
     assert_int_equal(strain.most, TRIB_STREAM * UINT64_C(1000000) / 10000);
-    assert_int_equal(trib_choose_root(&n.choose, ALL, 0), 1);
+    assert_int_equal(choose_root(&n.choose, ALL, 0), 1);
     trib_choose_begin(&n.choose); /* and are forgotten */
     members(&n, 0, 1);
     assert_true(trib_choose_strain(&n.choose, 1, &strain));
@@ -443,7 +452,7 @@ static void check_trees(struct net *n, struct twin *w, struct trib_prng *prng, u
         for (uint32_t i = 0; i < n->topology.subnet_count; i++) {
             members(n, i, counts[i]);
         }
-        uint32_t root = trib_choose_root(&n->choose, among, (uint32_t)trib_prng_below(prng, 1000));
+        uint32_t root = choose_root(&n->choose, among, (uint32_t)trib_prng_below(prng, 1000));
         for (uint32_t i = 0; i < n->topology.switches; i++) {
             struct trib_strain strain;
             bool reaches = strain_of(w, i, counts, &most, &sum);

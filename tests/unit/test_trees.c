@@ -507,7 +507,8 @@ static void return__what_cannot_be(void **state)
         {"\1\5", TRIB_ERR_REFUSED,
          "has roots at number 4 of the switches that this one named with --with, and now names 3"},
         {"\2\2", TRIB_ERR_INVALID, "brings a grant that no switch gives"},
-        {"\2\11", TRIB_ERR_INVALID, "brings a grant that no switch gives"},
+        {"\2\x80", TRIB_ERR_REFUSED, "number 127 of the switches that this one named with --with, and now names 3"},
+        {"\2\x81", TRIB_ERR_INVALID, "brings a grant that no switch gives"},
         {"\xff", TRIB_ERR_INVALID, "brings a grant that no switch gives"},
     };
     struct switches *s = *state;

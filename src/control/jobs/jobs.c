@@ -3,6 +3,7 @@
  * Read next: join.c and start.c (the way in), connections.c (who calls). */
 #include "control/jobs/jobs.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@
 void trib_jobs_init(struct trib_jobs *jobs, const struct trib_server_config *config,
                     const struct trib_jobs_output *output)
 {
-    memset(jobs, 0, sizeof *jobs);
+    memset(jobs, 0, offsetof(struct trib_jobs, remote));
     jobs->config = config;
     jobs->output = *output;
     trib_agent_init(&jobs->agent, &config->plane, config->shards);

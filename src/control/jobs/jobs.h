@@ -24,7 +24,7 @@
 #define TRIB_JOBS_NEAR_MAX (TRIB_JOBS_MAX / 4 * 3) /* that one address may have begun, at a switch */
 /* Of jobs that gather, which one address may have begun. Some 17 of 1,024 ranks, or 280 of 64. */
 #define TRIB_GATHERING_MAX (UINT64_C(64) << 20)
-#define TRIB_LENDERS_MAX (TRIB_SWITCHES_MAX - 1)
+#define TRIB_LENDERS_MAX TRIB_OTHERS_MAX
 #define TRIB_BURIALS_MAX 4 /* in a row: more relays do not die within one start */
 
 struct trib_job;
@@ -204,17 +204,18 @@ struct trib_jobs {
     const struct trib_dealer *dealer;
     const struct trib_places *peers; /* of jobs whose ranks send to each other */
     const struct trib_dealer *no_dealer;
-    struct trib_masters masters;                 /* controllers elsewhere that have roots here */
-    struct trib_remote remote[TRIB_LENDERS_MAX]; /* agents elsewhere, as config->lenders names them */
-    uint64_t event;            /* free-running: what has happened to agents elsewhere (roots/switches.c) */
-    uint64_t life;             /* random, of this process */
-    uint32_t room_changes;     /* of the agent, when masters were told of their room */
-    uint64_t room_ns;          /* and when that was */
-    uint64_t turn;             /* so often switches have been chosen: of equal ones another is the first each time */
-    uint64_t unlent_logged_ns; /* of the last line about a lender that cannot be reached */
+    struct trib_masters masters; /* controllers elsewhere that have roots here */
+    uint64_t event;              /* free-running: what has happened to agents elsewhere (roots/switches.c) */
+    uint64_t life;               /* random, of this process */
+    uint32_t room_changes;       /* of the agent, when masters were told of their room */
+    uint64_t room_ns;            /* and when that was */
+    uint64_t turn;               /* so often switches have been chosen: of equal ones another is the first each time */
+    uint64_t unlent_logged_ns;   /* of the last line about a lender that cannot be reached */
     struct trib_jobs_output output;
     struct trib_remote_output remotes;
     struct trib_jobs_stats stats;
+    /* Agents elsewhere, as config->lenders names them. Last, since the memory of the others is never touched. */
+    struct trib_remote remote[TRIB_LENDERS_MAX];
 };
 
 void trib_jobs_init(struct trib_jobs *jobs, const struct trib_server_config *config,

@@ -85,14 +85,12 @@ char *trib_trees_list(const struct trib_jobs *jobs, const struct trib_job *job, 
 enum trib_status trib_trees_check(const struct trib_jobs *jobs, const struct trib_message *message, char *error)
 {
     const uint8_t *switches = message->join.known.switches;
-    uint32_t seen = 0;
     uint32_t most = 0;
     bool is_sane = true;
     for (uint32_t k = 0; k < TRIB_SWITCHES_MAX; k++) {
         bool is_behind = k > 0 && switches[k - 1] == 0;
-        is_sane = is_sane && switches[k] <= TRIB_SWITCHES_MAX && !(is_behind && switches[k] != 0) &&
-                  (switches[k] == 0 || (seen >> switches[k] & 1) == 0);
-        seen |= is_sane && switches[k] != 0 ? 1U << switches[k] : 0;
+        is_sane = is_sane && switches[k] <= TRIB_LENDERS_MAX + 1 &&
+                  (switches[k] == 0 || (!is_behind && !memchr(switches, switches[k], k)));
         most = switches[k] > most ? switches[k] : most;
     }
     if (!is_sane) {
@@ -102,6 +100,11 @@ enum trib_status trib_trees_check(const struct trib_jobs *jobs, const struct tri
             "one behind a 0, or has a number that none has",
             message->join.rank, message->join.job);
         return TRIB_ERR_INVALID;
+    }
+    if (most == 0 && jobs->config->lenders.count >= TRIB_SWITCHES_MAX) {
+        trib_explain(error, "job %s has roots at all switches of this one, which now names %u others: start it anew",
+                     message->join.job, jobs->config->lenders.count);
+        return TRIB_ERR_REFUSED;
     }
     if (most > jobs->config->lenders.count + 1) {
         trib_explain(error,
@@ -346,14 +349,10 @@ static void load_jobs(const struct trib_jobs *jobs, struct trib_choose *choose)
     }
 }
 
-static uint32_t refused_lately(const struct trib_jobs *jobs, uint64_t now_ns)
+static bool has_refused_lately(const struct trib_jobs *jobs, uint32_t which, uint64_t now_ns)
 {
-    uint32_t refused = 0;
-    for (uint32_t i = 0; i < jobs->config->lenders.count; i++) {
-        uint64_t at_ns = jobs->remote[i].refused_ns;
-        refused |= at_ns != 0 && now_ns - at_ns < REFUSED_NS ? 2U << i : 0;
-    }
-    return refused;
+    uint64_t at_ns = which > 0 ? jobs->remote[which - 1].refused_ns : 0;
+    return at_ns != 0 && now_ns - at_ns < REFUSED_NS;
 }
 
 static void warn_of_strays(const struct trib_jobs *jobs, struct trib_job *job)
@@ -379,11 +378,18 @@ static void warn_of_strays(const struct trib_jobs *jobs, struct trib_job *job)
     }
 }
 
-/* The best of those in `left` for the tree at hand, of those in `last` only if no other one can be. */
-static uint32_t find_root(struct trib_choose *choose, uint32_t left, uint32_t last, uint32_t turn)
+/* Switches by number: those that the job does not have yet, and of these the ones that have not refused lately. */
+struct candidates {
+    bool left[TRIB_LENDERS_MAX + 1];
+    bool first[TRIB_LENDERS_MAX + 1];
+    uint32_t turn;
+};
+
+/* The best one for the tree at hand; one that has refused lately only if no other one can be. */
+static uint32_t find_root(struct trib_choose *choose, const struct candidates *candidates)
 {
-    uint32_t root = trib_choose_root(choose, left & ~last, turn);
-    return root != TRIB_NO_PLACE ? root : trib_choose_root(choose, left, turn);
+    uint32_t root = trib_choose_root(choose, candidates->first, candidates->turn);
+    return root != TRIB_NO_PLACE ? root : trib_choose_root(choose, candidates->left, candidates->turn);
 }
 
 /* One tree after the other, each under another switch: as many as are wanted, or as all members can reach. Where none is
@@ -392,24 +398,27 @@ static void choose_trees(const struct trib_jobs *jobs, struct trib_job *job, str
                          uint64_t now_ns)
 {
     uint32_t count = jobs->config->trees;
-    TRIB_ASSERT(jobs->config->lenders.count < TRIB_SWITCHES_MAX);
-    uint32_t left = (2U << jobs->config->lenders.count) - 1;
-    uint32_t last = refused_lately(jobs, now_ns);
-    uint32_t turn = (uint32_t)(jobs->turn % (jobs->config->lenders.count + 1));
+    uint32_t switches = jobs->config->lenders.count + 1;
+    struct candidates candidates = {.turn = (uint32_t)(jobs->turn % switches)};
+    TRIB_ASSERT(count <= TRIB_SWITCHES_MAX && switches <= TRIB_LENDERS_MAX + 1);
+    for (uint32_t i = 0; i < switches; i++) {
+        candidates.left[i] = true;
+        candidates.first[i] = !has_refused_lately(jobs, i, now_ns);
+    }
     memset(job->grant.switches, 0, sizeof job->grant.switches);
     for (uint32_t k = 0; k < count; k++) {
         begin_tree(jobs, choose, job, k, count, TRIB_STREAM / count);
-        uint32_t root = find_root(choose, left, last, turn);
+        uint32_t root = find_root(choose, &candidates);
         if (root == TRIB_NO_PLACE) {
             begin_tree(jobs, choose, job, k, 0, TRIB_STREAM / count);
-            root = find_root(choose, left, last, turn);
+            root = find_root(choose, &candidates);
         }
         if (root == TRIB_NO_PLACE) {
             break;
         }
         trib_choose_load(choose, root);
         job->grant.switches[k] = (uint8_t)(root + 1);
-        left &= ~(1U << root);
+        candidates.left[root] = candidates.first[root] = false;
     }
 }
 
@@ -489,9 +498,8 @@ static bool change(struct trib_jobs *jobs, struct trib_job *const *group, uint32
         group[i]->has_trees = false; /* what they had is no load */
     }
     bool is_new = choose(jobs, job, now_ns, error) == TRIB_OK;
-    uint32_t refused = refused_lately(jobs, now_ns);
     for (uint32_t k = 0; is_new && k < trib_trees_count(jobs, job); k++) {
-        is_new = (refused >> trib_trees_at(job, k) & 1) == 0; /* else they would be tried in turn */
+        is_new = !has_refused_lately(jobs, trib_trees_at(job, k), now_ns); /* else they would be tried in turn */
     }
     job->grant = is_new ? job->grant : before;
     for (uint32_t i = 0; i < count; i++) {
