@@ -67,6 +67,9 @@ static void pass_on(struct trib_choose *c, uint32_t root, uint32_t place)
     const uint32_t *hops = hops_to(c, root);
     uint64_t amount = c->passes[place];
     uint64_t ways = 0;
+    if (amount == 0) {
+        return;
+    }
     for (uint32_t k = f->first[place]; k < f->first[place + 1]; k++) {
         ways += trib_fabric_leads(f, hops, root, f->out[k]);
     }

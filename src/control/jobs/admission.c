@@ -40,10 +40,12 @@ struct sender {
     uint64_t bytes;               /* the largest window of its communicators */
 };
 
-/* All of them, by address and port; `but`'s ranks are in it with no bytes, and stay so. */
+#define SENDERS_MAX 8192U /* a power of two */
+
+/* By address and port; `but`'s ranks are in it with no bytes, and stay so. */
 struct senders {
-    struct sender *list;
-    uint32_t size; /* a power of two, more than there are */
+    struct sender *list; /* SENDERS_MAX of them; NULL: each communicator counts for itself, which is never too little */
+    uint32_t count;
 };
 
 static uint64_t bytes_of(const struct trib_job *job)
@@ -51,44 +53,29 @@ static uint64_t bytes_of(const struct trib_job *job)
     return (uint64_t)job->grant.window * (TRIB_HEADER_SIZE + job->settings.payload);
 }
 
-static struct sender *find(const struct senders *senders, const struct trib_rank *rank)
+static struct sender *find(const struct senders *senders, const struct trib_job *job, uint32_t index)
 {
-    const struct trib_address from = trib_rank_place(rank, 0);
-    uint32_t at = (uint32_t)trib_mix64(trib_address_near(&from) + rank->data_port[0]);
-    for (at &= senders->size - 1; senders->list[at].rank; at = (at + 1) & (senders->size - 1)) {
-        if (trib_rank_is_same_process(senders->list[at].rank, rank)) {
-            break;
-        }
+    const struct trib_rank *rank = &job->ranks[index];
+    uint32_t at = job->processes[index] % SENDERS_MAX;
+    while (senders->list[at].rank && !trib_rank_is_same_process(senders->list[at].rank, rank)) {
+        at = (at + 1) % SENDERS_MAX;
     }
     return &senders->list[at];
 }
 
-static bool make_senders(const struct trib_jobs *jobs, struct senders *senders)
-{
-    uint32_t ranks = 0;
-    for (const struct trib_job *job = jobs->first; job; job = job->next) {
-        ranks += job->settings.ranks;
-    }
-    senders->size = 64;
-    while (senders->size <= 2 * ranks) {
-        senders->size *= 2;
-    }
-    senders->list = calloc(senders->size, sizeof *senders->list);
-    return senders->list != NULL;
-}
-
-/* Bytes that the children of one open job add; `senders`, if any, has those that are counted already. */
+/* Bytes that the children of one open job add to those of `senders`. */
 static uint64_t add_job(const struct trib_job *job, struct senders *senders)
 {
     uint64_t each = bytes_of(job);
     uint64_t bytes = 0;
     uint32_t direct = 0;
-    for (uint32_t i = 0; i < job->settings.ranks && senders; i++) {
+    for (uint32_t i = 0; i < job->settings.ranks && senders->list && senders->count < SENDERS_MAX / 2; i++) {
         const struct trib_rank *rank = &job->ranks[i];
         if (rank->via != 0 || !rank->session || !trib_job_leads(job, i)) {
             continue;
         }
-        struct sender *sender = find(senders, rank);
+        struct sender *sender = find(senders, job, i);
+        senders->count += !sender->rank;
         direct++;
         if (!sender->rank || (sender->bytes != UINT64_MAX && sender->bytes < each)) {
             bytes += each - (sender->rank ? sender->bytes : 0);
@@ -120,30 +107,27 @@ static uint64_t flight_lent(const struct trib_jobs *jobs, const struct trib_mast
     return bytes;
 }
 
-/* Bytes that may be on their way to one shard, but from the ranks of `but` (NULL: from all), and from what `master`
+/* Bytes, up to `most`, that may be on their way to one shard, but from the ranks of `but` (NULL: from all), and from what `master`
  * has here (NULL: no such): a process keeps what all its communicators have in flight within the largest window that it
  * was granted for one (comm/communicator.c). */
 static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_job *but,
-                              const struct trib_master *master)
+                              const struct trib_master *master, uint64_t most)
 {
-    struct senders senders;
-    uint64_t bytes = 0;
-    bool has_list = make_senders(jobs, &senders);
-    for (uint32_t i = 0; has_list && but && i < but->settings.ranks; i++) {
+    struct senders senders = {.list = jobs->first ? calloc(SENDERS_MAX, sizeof *senders.list) : NULL};
+    uint64_t bytes = but && !trib_placements_are_here(but) ? 0 : flight_lent(jobs, master);
+    for (uint32_t i = 0; senders.list && but && i < but->settings.ranks; i++) {
         if (but->ranks[i].via == 0 && but->ranks[i].session && trib_job_leads(but, i)) {
-            *find(&senders, &but->ranks[i]) = (struct sender){.rank = &but->ranks[i], .bytes = UINT64_MAX};
+            *find(&senders, but, i) = (struct sender){.rank = &but->ranks[i], .bytes = UINT64_MAX};
+            senders.count++;
         }
     }
-    for (const struct trib_job *job = jobs->first; job; job = job->next) {
+    for (const struct trib_job *job = jobs->first; job && bytes < most; job = job->next) {
         if (counts(job, but)) {
-            bytes += add_job(job, has_list ? &senders
-                                           : NULL); /* without memory each for itself: too much, never too little */
+            bytes += add_job(job, &senders);
         }
     }
-    if (has_list) {
-        free(senders.list);
-    }
-    return bytes + (but && !trib_placements_are_here(but) ? 0 : flight_lent(jobs, master));
+    free(senders.list);
+    return bytes < most ? bytes : most;
 }
 
 uint32_t trib_admission_socket(const struct trib_jobs *jobs, const struct trib_job *job)
@@ -154,10 +138,8 @@ uint32_t trib_admission_socket(const struct trib_jobs *jobs, const struct trib_j
 /* Bytes that this job may have on its way to one shard here. */
 static uint32_t room_for(const struct trib_jobs *jobs, const struct trib_job *job, const struct trib_master *master)
 {
-    uint64_t granted = bytes_granted(jobs, job, master);
     uint32_t all = trib_admission_socket(jobs, job);
-    uint32_t left = granted < all ? (uint32_t)(all - granted) : 0;
-    return left > all / LEAST_SHARE ? left : all / LEAST_SHARE;
+    return all - (uint32_t)bytes_granted(jobs, job, master, all - all / LEAST_SHARE);
 }
 
 uint32_t trib_admission_room(const struct trib_jobs *jobs, const struct trib_master *master)

@@ -173,7 +173,8 @@ struct trib_job {
     uint32_t path_tries;                        /* so often it has been */
     uint32_t closed;                            /* of its ranks have CLOSED, or left after CLOSE */
     struct trib_message end;                    /* FAIL, once it has come */
-    struct trib_rank ranks[];                   /* settings.ranks of them */
+    uint32_t *processes;      /* by rank: hash of the process that it is in; 0: unknown, or it is behind a relay */
+    struct trib_rank ranks[]; /* settings.ranks of them */
 };
 
 /* Free-running, for metrics. */
@@ -399,6 +400,8 @@ bool trib_admission_has_room(const struct trib_jobs *jobs, const struct trib_job
 bool trib_admission_window(const struct trib_jobs *jobs, struct trib_job *job);
 /* Do both send from the same port of the same address to root 0, so that one process does? */
 bool trib_rank_is_same_process(const struct trib_rank *a, const struct trib_rank *b);
+/* The same for both if they do; not 0. */
+uint32_t trib_rank_process(const struct trib_rank *rank);
 /* Bytes that one socket holds that this job's children send to: a shard's here, a root's, a rank's. NULL: any job's, at
  * a switch. */
 uint32_t trib_admission_socket(const struct trib_jobs *jobs, const struct trib_job *job);

@@ -398,11 +398,13 @@ static enum trib_status check_place(const struct trib_job *job, const struct tri
 struct trib_job *trib_job_create(struct trib_jobs *jobs, const struct trib_message *join, uint64_t job_token,
                                  uint64_t now_ns)
 {
-    struct trib_job *job = calloc(1, sizeof *job + join->join.settings.ranks * sizeof job->ranks[0]);
+    size_t ranks = join->join.settings.ranks;
+    struct trib_job *job = calloc(1, sizeof *job + ranks * (sizeof job->ranks[0] + sizeof job->processes[0]));
     if (!job || !trib_owner_adopt(jobs, job, join, job_token)) {
         free(job);
         return NULL;
     }
+    job->processes = (uint32_t *)(void *)&job->ranks[ranks];
     job->maker = join->join.maker.communicator;
     memcpy(job->name, join->join.job, sizeof job->name);
     memcpy(job->run, join->join.run, sizeof job->run);
@@ -427,7 +429,8 @@ struct trib_job *trib_job_create(struct trib_jobs *jobs, const struct trib_messa
 
 static uint64_t job_bytes(uint32_t ranks)
 {
-    return sizeof(struct trib_owner) + sizeof(struct trib_job) + (uint64_t)ranks * sizeof(struct trib_rank);
+    return sizeof(struct trib_owner) + sizeof(struct trib_job) +
+           (uint64_t)ranks * (sizeof(struct trib_rank) + sizeof(uint32_t));
 }
 
 static void explain_memory(const struct trib_address *from, uint32_t ranks, uint64_t held, char *error)
@@ -530,6 +533,7 @@ void trib_job_place_rank(struct trib_job *job, struct trib_session *session, con
         memcpy(rank->places.at[i].source, session->peer.source, sizeof session->peer.source);
     }
     name_rank(rank, message);
+    job->processes[message->join.rank] = rank->via == 0 ? trib_rank_process(rank) : 0;
 }
 
 static bool is_buried(const struct trib_rank *rank, const struct trib_session *session,

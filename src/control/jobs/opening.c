@@ -31,6 +31,12 @@ bool trib_rank_is_same_process(const struct trib_rank *a, const struct trib_rank
     return trib_address_same_host(&from, &other);
 }
 
+uint32_t trib_rank_process(const struct trib_rank *rank)
+{
+    const struct trib_address from = trib_rank_place(rank, 0);
+    return (uint32_t)trib_mix64(trib_address_near(&from) + rank->data_port[0]) | 1U << 31;
+}
+
 /* Shard t's packets come from the t-th port that the rank named; a rank with fewer sockets uses them in turn. */
 static void spread(const struct trib_rank *rank, uint32_t roots, struct trib_address *row)
 {

@@ -26,8 +26,9 @@ static uint32_t number_of(const struct trib_jobs *jobs, const struct trib_remote
 static bool has_all(const struct trib_jobs *jobs, const struct trib_job *job)
 {
     bool all = true;
-    for (uint32_t i = 0; i < jobs->config->lenders.count; i++) {
-        all = all && (!trib_trees_have(jobs, job, i + 1) || trib_remote_is_usable(&jobs->remote[i]));
+    for (uint32_t k = 0; k < trib_trees_count(jobs, job); k++) {
+        uint32_t which = trib_trees_at(job, k);
+        all = all && (which == 0 || trib_remote_is_usable(&jobs->remote[which - 1]));
     }
     return all;
 }
@@ -43,10 +44,9 @@ static bool has_roots_at(struct trib_job *job, const struct trib_remote *remote)
     return job->is_open && trib_placement_of_remote(job, remote) != NULL;
 }
 
-/* Each job once for each event: one of them may end others. remote NULL: those that can start now. */
-static struct trib_job *next_job(struct trib_jobs *jobs, const struct trib_remote *remote)
+/* From this job on, each one once for each event: one of them may end others. remote NULL: those that can start now. */
+static struct trib_job *next_job(const struct trib_jobs *jobs, struct trib_job *job, const struct trib_remote *remote)
 {
-    struct trib_job *job = jobs->first;
     while (job) {
         bool is_meant = remote ? has_roots_at(job, remote) ||
                                      (waits(job) && trib_trees_have(jobs, job, number_of(jobs, remote) + 1))
@@ -64,7 +64,7 @@ static void start_all(struct trib_jobs *jobs, uint64_t now_ns)
 {
     struct trib_job *job;
     jobs->event++;
-    while ((job = next_job(jobs, NULL)) != NULL) {
+    while ((job = next_job(jobs, jobs->first, NULL)) != NULL) {
         trib_job_start(jobs, job, now_ns);
     }
 }
@@ -128,23 +128,28 @@ static enum trib_status status_of(int32_t said)
 static void lose(struct trib_jobs *jobs, struct trib_remote *remote, enum trib_status status, const char *text,
                  uint64_t now_ns)
 {
-    struct trib_job *job;
+    struct trib_job *job = jobs->first;
     TRIB_ASSERT(status != TRIB_ERR_PEER); /* C-7 */
     if (trib_remote_is_usable(remote)) {
         trib_jobs_say(jobs, TRIB_LOG_WARN, "%s", text);
     }
     trib_remote_end(remote, &jobs->remotes, status == TRIB_OK, now_ns);
     jobs->event++;
-    while ((job = next_job(jobs, remote)) != NULL) {
+    while ((job = next_job(jobs, job, remote)) != NULL) {
+        uint32_t count = jobs->count;
         if (job->is_open) {
             trib_job_recall(jobs, job, text, now_ns);
-        } else if (!does_without(jobs, job, remote, text, now_ns)) {
+            job = jobs->count == count ? job->next : jobs->first;
+            continue;
+        }
+        if (!does_without(jobs, job, remote, text, now_ns)) {
             if (status == TRIB_OK) {
                 wait_on(jobs, job, remote, text, now_ns);
             } else {
                 trib_job_fail(jobs, job, status, text);
             }
         }
+        job = jobs->first;
     }
     start_all(jobs, now_ns); /* those that are dealt anew with one that does without it */
 }

@@ -130,43 +130,38 @@ static bool is_tentative(const struct trib_job *job)
     return is_settled(job) && !job->is_return && job->state == TRIB_JOB_JOINING;
 }
 
-/* First ports of a job's processes: few of other jobs' ranks have one of these, so that few pairs have to be looked
- * at. */
-struct ports {
+/* Hashes of a job's processes, cut to 16 bits: few of other jobs' ranks have one of these, so that few pairs have to be
+ * looked at. */
+struct hashes {
     uint8_t bits[(UINT16_MAX + 1) / 8];
 };
 
-/* A process whose sockets are of this switch: behind a relay they are the relay's, which keeps its jobs apart. */
-static bool is_direct(const struct trib_rank *rank)
+static void list_hashes(const struct trib_job *job, struct hashes *hashes)
 {
-    return rank->via == 0 && rank->address.len > 0;
-}
-
-static void list_ports(const struct trib_job *job, struct ports *ports)
-{
-    memset(ports, 0, sizeof *ports);
+    memset(hashes, 0, sizeof *hashes);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        uint16_t port = job->ranks[i].data_port[0];
-        ports->bits[port / 8] |= (uint8_t)(is_direct(&job->ranks[i]) ? 1U << port % 8 : 0);
+        uint16_t hash = (uint16_t)job->processes[i];
+        hashes->bits[hash / 8] |= (uint8_t)(job->processes[i] != 0 ? 1U << hash % 8 : 0);
     }
 }
 
-static bool has_process(const struct trib_job *job, const struct trib_rank *of)
+static bool has_process(const struct trib_job *job, const struct trib_job *other, uint32_t rank)
 {
     uint32_t i = 0;
-    while (i < job->settings.ranks && !(is_direct(&job->ranks[i]) && trib_rank_is_same_process(&job->ranks[i], of))) {
+    while (i < job->settings.ranks && !(job->processes[i] == other->processes[rank] &&
+                                        trib_rank_is_same_process(&job->ranks[i], &other->ranks[rank]))) {
         i++;
     }
     return i < job->settings.ranks;
 }
 
-/* Some process has a rank of both. */
-static bool share_process(const struct trib_job *job, const struct ports *ports, const struct trib_job *other)
+/* Some process has a rank of both, and sockets of this switch: behind a relay they are the relay's, which keeps its jobs
+ * apart. */
+static bool share_process(const struct trib_job *job, const struct hashes *hashes, const struct trib_job *other)
 {
     for (uint32_t i = 0; i < other->settings.ranks; i++) {
-        const struct trib_rank *rank = &other->ranks[i];
-        uint16_t port = rank->data_port[0];
-        if (is_direct(rank) && (ports->bits[port / 8] >> port % 8 & 1) != 0 && has_process(job, rank)) {
+        uint16_t hash = (uint16_t)other->processes[i];
+        if (other->processes[i] != 0 && (hashes->bits[hash / 8] >> hash % 8 & 1) != 0 && has_process(job, other, i)) {
             return true;
         }
     }
@@ -201,11 +196,11 @@ static enum trib_status find_bound(const struct trib_jobs *jobs, const struct tr
                                    const struct trib_job **bound, char *error)
 {
     enum trib_status status = TRIB_OK;
-    struct ports ports;
+    struct hashes hashes;
     *bound = is_settled(job) ? job : NULL;
-    list_ports(job, &ports);
+    list_hashes(job, &hashes);
     for (const struct trib_job *other = jobs->first; other && status == TRIB_OK; other = other->next) {
-        if (other == job || !is_settled(other) || !share_process(job, &ports, other)) {
+        if (other == job || !is_settled(other) || !share_process(job, &hashes, other)) {
             continue;
         }
         if (*bound && !are_same(jobs, *bound, other)) {
@@ -233,10 +228,10 @@ static uint32_t list_group(const struct trib_jobs *jobs, struct trib_job *job, s
     uint32_t count = 1;
     group[0] = job;
     for (uint32_t i = 0; i < count; i++) {
-        struct ports ports;
-        list_ports(group[i], &ports);
+        struct hashes hashes;
+        list_hashes(group[i], &hashes);
         for (struct trib_job *other = jobs->first; other; other = other->next) {
-            if (!is_settled(other) || is_among(group, count, other) || !share_process(group[i], &ports, other)) {
+            if (!is_settled(other) || is_among(group, count, other) || !share_process(group[i], &hashes, other)) {
                 continue;
             }
             if (!is_tentative(other)) {
@@ -302,16 +297,19 @@ static uint32_t place_of(const struct trib_topology *topology, struct trib_rank 
     return rank->subnet[card] == UINT16_MAX ? TRIB_NO_PLACE : rank->subnet[card] - 1U;
 }
 
-/* The members of the k-th of `count` trees of the job, which carries `amount`. Its root t, of which each next one is
+/* Adds the members of the k-th of `count` trees of the job, which carries `amount`. Its root t, of which each next one is
  * t + count, gets what leaves a host by its card t mod c: so these cards take turns, as far as there are roots. How
  * many there will be of a new job nobody knows yet. A count of 0: card k alone. */
-static void begin_tree(const struct trib_jobs *jobs, struct trib_choose *choose, struct trib_job *job, uint32_t k,
-                       uint32_t count, uint64_t amount)
+static void add_tree(const struct trib_jobs *jobs, struct trib_choose *choose, struct trib_job *job, uint32_t k,
+                     uint32_t count, uint64_t amount)
 {
     struct members members = {.job = job};
     uint32_t shards = job->grant.roots > 0 && count > 0 ? (job->grant.roots + count - 1) / count : TRIB_ROOTS_MAX;
     struct trib_rank *rank;
-    trib_choose_begin(choose);
+    if (!jobs->config->topology && job->children > 0) { /* without a topology all places are unknown */
+        trib_choose_add(choose, TRIB_NO_PLACE, job->children * amount);
+        return;
+    }
     while ((rank = next_member(&members)) != NULL) {
         uint32_t all = trib_rank_places(rank);
         uint32_t cards = 1;
@@ -338,15 +336,37 @@ static uint64_t amount_of(const struct trib_jobs *jobs, const struct trib_job *j
     return TRIB_STREAM * own / all;
 }
 
-static void load_jobs(const struct trib_jobs *jobs, struct trib_choose *choose)
+/* A tree of a job, in a list of those with its root. */
+struct tree {
+    struct tree *next;
+    struct trib_job *job;
+    uint32_t k;
+};
+
+/* All trees with one root are one tree with the members of all. False: out of memory. */
+static bool load_jobs(const struct trib_jobs *jobs, struct trib_choose *choose)
 {
-    for (struct trib_job *job = jobs->first; job; job = job->next) {
-        uint32_t count = trib_trees_count(jobs, job);
-        for (uint32_t k = 0; is_settled(job) && k < count; k++) {
-            begin_tree(jobs, choose, job, k, count, amount_of(jobs, job, k));
-            trib_choose_load(choose, trib_trees_at(job, k));
+    struct tree *first[TRIB_LENDERS_MAX + 1] = {NULL};
+    struct tree *trees = calloc((size_t)jobs->count * TRIB_SWITCHES_MAX, sizeof *trees);
+    struct tree *next = trees;
+    for (struct trib_job *job = jobs->first; job && trees; job = job->next) {
+        uint32_t count = is_settled(job) ? trib_trees_count(jobs, job) : 0;
+        for (uint32_t k = 0; k < count; k++) {
+            uint32_t root = trib_trees_at(job, k);
+            *next = (struct tree){first[root], job, k};
+            first[root] = next++;
         }
     }
+    for (uint32_t root = 0; root <= jobs->config->lenders.count && trees; root++) {
+        trib_choose_begin(choose);
+        for (const struct tree *tree = first[root]; tree; tree = tree->next) {
+            uint32_t count = trib_trees_count(jobs, tree->job);
+            add_tree(jobs, choose, tree->job, tree->k, count, amount_of(jobs, tree->job, tree->k));
+        }
+        trib_choose_load(choose, root);
+    }
+    free(trees);
+    return trees != NULL;
 }
 
 static bool has_refused_lately(const struct trib_jobs *jobs, uint32_t which, uint64_t now_ns)
@@ -407,10 +427,12 @@ static void choose_trees(const struct trib_jobs *jobs, struct trib_job *job, str
     }
     memset(job->grant.switches, 0, sizeof job->grant.switches);
     for (uint32_t k = 0; k < count; k++) {
-        begin_tree(jobs, choose, job, k, count, TRIB_STREAM / count);
+        trib_choose_begin(choose);
+        add_tree(jobs, choose, job, k, count, TRIB_STREAM / count);
         uint32_t root = find_root(choose, &candidates);
         if (root == TRIB_NO_PLACE) {
-            begin_tree(jobs, choose, job, k, 0, TRIB_STREAM / count);
+            trib_choose_begin(choose);
+            add_tree(jobs, choose, job, k, 0, TRIB_STREAM / count);
             root = find_root(choose, &candidates);
         }
         if (root == TRIB_NO_PLACE) {
@@ -434,11 +456,11 @@ static enum trib_status choose(struct trib_jobs *jobs, struct trib_job *job, uin
     const struct trib_topology *topology = jobs->config->topology;
     bool is_ready =
         (topology || make_star(jobs, &star)) &&
-        trib_choose_create(&choice, topology ? &topology->fabric : &star, jobs->config->lenders.count + 1) == TRIB_OK;
+        trib_choose_create(&choice, topology ? &topology->fabric : &star, jobs->config->lenders.count + 1) == TRIB_OK &&
+        load_jobs(jobs, &choice); /* this one is not settled */
     if (is_ready) {
         trib_job_choose_hosts(job); /* who its members are */
         trib_job_group(job);
-        load_jobs(jobs, &choice); /* this one is not settled */
         choose_trees(jobs, job, &choice, now_ns);
         jobs->turn++;
     }
