@@ -40,7 +40,7 @@ struct sender {
     uint64_t bytes;               /* the largest window of its communicators */
 };
 
-#define SENDERS_MAX 8192U /* a power of two */
+#define SENDERS_MAX 4096U /* a power of two */
 
 /* By address and port; `but`'s ranks are in it with no bytes, and stay so. */
 struct senders {

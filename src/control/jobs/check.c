@@ -148,8 +148,9 @@ void trib_job_check(const struct trib_jobs *jobs, const struct trib_job *job)
     TRIB_ASSERT(!job->is_ring || job->has_peers);
     TRIB_ASSERT(!job->has_peers || !jobs->relay);
     TRIB_ASSERT(job->is_open || !job->here.is_open);
-    TRIB_ASSERT(!job->here.is_open || job->here.communicator == job->grant.communicator); /* C-2 */
-    TRIB_ASSERT(job->owner && job->here.job_id == job->owner->id);                        /* C-1 */
+    TRIB_ASSERT(!job->here.is_open || job->here.communicator == job->grant.communicator);     /* C-2 */
+    TRIB_ASSERT(job->owner && job->here.job_id == job->owner->id);                            /* C-1 */
+    TRIB_ASSERT(jobs->queue[job->queue_at] == job && job->queue_ns <= trib_job_timeout(job)); /* C-13, C-22 */
     if (job->dispute.deadline_ns != 0) {
         TRIB_ASSERT(job->dispute.rank[0] <= job->dispute.rank[1] && job->dispute.rank[1] < job->settings.ranks);
     }
@@ -246,6 +247,7 @@ void trib_jobs_check(const struct trib_jobs *jobs)
     check_agent(jobs);
     for (const struct trib_job *job = jobs->first; job; job = job->next) {
         trib_job_check(jobs, job);
+        TRIB_ASSERT(trib_jobs_find_communicator(jobs, job->grant.communicator) && *job->back == job);
         for (const struct trib_job *other = job->next; other && job->is_open; other = other->next) {
             TRIB_ASSERT(!other->is_open || other->grant.communicator != job->grant.communicator);
         }

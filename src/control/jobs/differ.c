@@ -103,7 +103,7 @@ static struct trib_rank_set all_present(const struct trib_jobs *jobs, const stru
 {
     struct trib_rank_set present = {0};
     add_present(job, &present);
-    for (const struct trib_job *other = jobs->first; other; other = other->next) {
+    for (const struct trib_job *other = trib_jobs_named(jobs, job->name); other; other = other->next_named) {
         if (are_siblings(job, other)) {
             add_present(other, &present);
         }
@@ -141,7 +141,7 @@ void trib_job_note_siblings(struct trib_jobs *jobs, struct trib_job *job, uint64
 {
     struct trib_rank_set present = {0};
     bool has_siblings = false;
-    for (struct trib_job *other = jobs->first; other; other = other->next) {
+    for (struct trib_job *other = trib_jobs_named(jobs, job->name); other; other = other->next_named) {
         if (are_siblings(job, other)) {
             note(job, other);
             add_present(other, &present);
@@ -153,9 +153,10 @@ void trib_job_note_siblings(struct trib_jobs *jobs, struct trib_job *job, uint64
     }
     trib_jobs_say(jobs, TRIB_LOG_INFO, "job %s: %s", job->name, job->differs);
     add_present(job, &present);
-    for (struct trib_job *other = jobs->first; other; other = other->next) {
+    for (struct trib_job *other = trib_jobs_named(jobs, job->name); other; other = other->next_named) {
         if ((other == job || are_siblings(job, other)) && other->apart_ns == 0 && is_apart(other, &present)) {
             other->apart_ns = now_ns + APART_NS;
+            trib_job_queue(jobs, other);
         }
     }
 }
@@ -163,8 +164,8 @@ void trib_job_note_siblings(struct trib_jobs *jobs, struct trib_job *job, uint64
 void trib_job_prevail(struct trib_jobs *jobs, const struct trib_job *job)
 {
     struct trib_job *next;
-    for (struct trib_job *other = jobs->first; other; other = next) {
-        next = other->next;
+    for (struct trib_job *other = trib_jobs_named(jobs, job->name); other; other = next) {
+        next = other->next_named;
         if (are_siblings(job, other)) {
             char text[TRIB_ERROR_TEXT_MAX];
             trib_explain(text, "%.450s: job %s has all its ranks without", other->differs, job->name);
@@ -181,7 +182,7 @@ static void doom(struct trib_jobs *jobs, const struct trib_job *job, bool is_exp
     const struct trib_rank_set present = all_present(jobs, job);
     bool ends_all = trib_roots_are_ranks(jobs->config) && job->ranks[0].session;
     uint32_t count = count_present(job);
-    for (struct trib_job *other = jobs->first; other; other = other->next) {
+    for (struct trib_job *other = trib_jobs_named(jobs, job->name); other; other = other->next_named) {
         if (are_siblings(job, other)) {
             other->is_doomed = other->is_doomed || ends_all ||
                                (!is_expired && (is_apart(other, &present) || count_present(other) < count));
@@ -198,6 +199,11 @@ static void end_doomed(struct trib_jobs *jobs, bool with_rank_0)
             trib_job_fail(jobs, job, TRIB_ERR_SETTINGS, job->differs);
         }
     }
+}
+
+bool trib_job_is_to_part(const struct trib_job *job, uint64_t now_ns)
+{
+    return (job->apart_ns != 0 && now_ns >= job->apart_ns) || (now_ns >= job->deadline_ns && job->differs[0] != '\0');
 }
 
 void trib_jobs_part(struct trib_jobs *jobs, uint64_t now_ns)

@@ -65,6 +65,7 @@ static void ask(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence,
     TRIB_ASSERT(rank[0] < job->settings.ranks && rank[1] < job->settings.ranks);
     const struct trib_message message = {.kind = TRIB_MESSAGE_DESCRIBE, .describe = {.sequence = sequence}};
     job->dispute = (struct trib_dispute){.sequence = sequence, .deadline_ns = now_ns + DISPUTE_NS};
+    trib_job_queue(jobs, job);
     for (unsigned i = 0; i < 2; i++) {
         job->dispute.rank[i] = rank[0] < rank[1] ? rank[i] : rank[1 - i];
         trib_rank_tell(jobs, &job->ranks[rank[i]], &message);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job.c: one communicator: finding it, naming its ranks, and the two ways to end all of it. Read next: recall.c (the end
+/* job.c: one communicator: naming its ranks, and the two ways to end all of it. Read next: recall.c (the end
  * of an incarnation), marks.c (ranks that leave). */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,15 +10,6 @@
 #include "control/jobs/places.h"
 #include "core/assert.h"
 #include "io/explain.h"
-
-struct trib_job *trib_jobs_find_communicator(const struct trib_jobs *jobs, uint32_t communicator)
-{
-    struct trib_job *job = jobs->first;
-    while (job && job->grant.communicator != communicator) {
-        job = job->next;
-    }
-    return job;
-}
 
 char *trib_job_name_rank(const struct trib_job *job, uint32_t rank, char *text)
 {
@@ -101,15 +92,9 @@ bool trib_job_is_empty(const struct trib_job *job)
 
 void trib_job_free(struct trib_jobs *jobs, struct trib_job *job)
 {
-    struct trib_job **link = &jobs->first;
-    while (*link != job) {
-        link = &(*link)->next;
-    }
     TRIB_ASSERT(!has_sessions(job)); /* C-7: each rank has been told why */
     trib_job_close_plane(jobs, job); /* which finds it */
-    TRIB_ASSERT(jobs->count > 0);
-    *link = job->next;
-    jobs->count--;
+    trib_jobs_remove(jobs, job);
     trib_owner_leave(jobs, job);
     free(job);
 }

@@ -22,7 +22,7 @@
 void trib_jobs_init(struct trib_jobs *jobs, const struct trib_server_config *config,
                     const struct trib_jobs_output *output)
 {
-    memset(jobs, 0, offsetof(struct trib_jobs, remote));
+    memset(jobs, 0, offsetof(struct trib_jobs, queue));
     jobs->config = config;
     jobs->output = *output;
     trib_agent_init(&jobs->agent, &config->plane, config->shards);
@@ -463,28 +463,11 @@ static void expire(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns
     trib_job_fail(jobs, job, TRIB_ERR_TIMEOUT, text);
 }
 
-static uint64_t job_timeout(const struct trib_job *job)
-{
-    uint64_t when = job->deadline_ns;
-    when = job->probe_ns < when ? job->probe_ns : when;
-    when = job->marks_ns < when ? job->marks_ns : when;
-    if (job->dispute.deadline_ns != 0 && job->dispute.deadline_ns < when) {
-        when = job->dispute.deadline_ns;
-    }
-    if (job->apart_ns != 0 && job->apart_ns < when) {
-        when = job->apart_ns;
-    }
-    return when;
-}
-
-uint64_t trib_jobs_next_timeout(const struct trib_jobs *jobs)
+uint64_t trib_jobs_next_timeout(struct trib_jobs *jobs)
 {
     uint64_t when = trib_time_earlier(trib_switches_next_timeout(jobs), room_timeout(jobs));
-    for (const struct trib_job *job = jobs->first; job; job = job->next) {
-        uint64_t next = job_timeout(job);
-        when = next < when ? next : when;
-    }
-    return when;
+    const struct trib_job *job = trib_jobs_next_due(jobs);
+    return job ? trib_time_earlier(when, trib_job_timeout(job)) : when;
 }
 
 static void job_on_timeout(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
@@ -507,14 +490,20 @@ static void job_on_timeout(struct trib_jobs *jobs, struct trib_job *job, uint64_
 
 void trib_jobs_on_timeout(struct trib_jobs *jobs, uint64_t now_ns)
 {
-    struct trib_job *next;
+    struct trib_job *job;
+    bool has_parted = false;
     if (now_ns >= room_timeout(jobs)) {
         tell_room(jobs, now_ns);
     }
     trib_switches_on_timeout(jobs, now_ns);
-    trib_jobs_part(jobs, now_ns);
-    for (struct trib_job *job = jobs->first; job; job = next) {
-        next = job->next;
+    jobs->looks++; /* each job once */
+    while ((job = trib_jobs_next_due(jobs)) != NULL && now_ns >= trib_job_timeout(job) && job->looked != jobs->looks) {
+        if (!has_parted && trib_job_is_to_part(job, now_ns)) {
+            has_parted = true;
+            trib_jobs_part(jobs, now_ns);
+            continue; /* it may be gone */
+        }
+        job->looked = jobs->looks;
         if (jobs->relay) {
             trib_relay_job_on_timeout(jobs, job, now_ns);
         } else {

@@ -25,7 +25,8 @@
 /* Of jobs that gather, which one address may have begun. Some 17 of 1,024 ranks, or 280 of 64. */
 #define TRIB_GATHERING_MAX (UINT64_C(64) << 20)
 #define TRIB_LENDERS_MAX TRIB_OTHERS_MAX
-#define TRIB_BURIALS_MAX 4 /* in a row: more relays do not die within one start */
+#define TRIB_TABLE_SIZE 256 /* of hash tables */
+#define TRIB_BURIALS_MAX 4  /* in a row: more relays do not die within one start */
 
 struct trib_job;
 
@@ -118,6 +119,12 @@ enum trib_job_state { TRIB_JOB_NONE = 0, TRIB_JOB_JOINING, TRIB_JOB_PLACING, TRI
 
 struct trib_job {
     struct trib_job *next;
+    struct trib_job **back;      /* what points to it in this list */
+    struct trib_job *next_named; /* of those whose names have one hash */
+    struct trib_job *next_found; /* of those whose communicators have one hash */
+    uint32_t queue_at;           /* its place in jobs->queue */
+    uint64_t queue_ns;           /* its time there: not later than trib_job_timeout */
+    uint64_t looked;             /* jobs->looks when it was due last */
     struct trib_owner *owner;    /* the job that this communicator is of (owner.h) */
     struct trib_job *next_owned; /* of the same job */
     uint32_t maker;              /* id of the communicator that this one was made of; 0: none */
@@ -215,6 +222,11 @@ struct trib_jobs {
     struct trib_jobs_output output;
     struct trib_remote_output remotes;
     struct trib_jobs_stats stats;
+    struct trib_job *by_communicator[TRIB_TABLE_SIZE]; /* find.c */
+    struct trib_job *by_name[TRIB_TABLE_SIZE];
+    uint64_t looks;                        /* free-running: times that it was looked what is due */
+    uint32_t queued;                       /* jobs in the queue: all */
+    struct trib_job *queue[TRIB_JOBS_MAX]; /* a heap: the one that is due first is first */
     /* Agents elsewhere, as config->lenders names them. Last, since the memory of the others is never touched. */
     struct trib_remote remote[TRIB_LENDERS_MAX];
 };
@@ -254,7 +266,7 @@ void trib_jobs_mismatch(struct trib_jobs *jobs, uint32_t communicator, uint64_t 
                         uint64_t now_ns);
 /* What sessions still need this control plane for. */
 void trib_jobs_duties(const struct trib_jobs *jobs, struct trib_server_duties *duties);
-uint64_t trib_jobs_next_timeout(const struct trib_jobs *jobs);
+uint64_t trib_jobs_next_timeout(struct trib_jobs *jobs);
 void trib_jobs_on_timeout(struct trib_jobs *jobs, uint64_t now_ns);
 
 /* For jobs.c and its parts. */
@@ -271,9 +283,25 @@ static inline const char *trib_job_scheme(const struct trib_job *job)
     return job->is_ring ? TRIB_SCHEME_RING : job->settings.scheme;
 }
 
-/* job.c: one communicator. */
+/* find.c: which job, and when. */
 
 struct trib_job *trib_jobs_find_communicator(const struct trib_jobs *jobs, uint32_t communicator);
+/* The first of a list, by next_named, that has all jobs of this name, and perhaps others, the youngest first. */
+struct trib_job *trib_jobs_named(const struct trib_jobs *jobs, const char *name);
+/* The job is the one of this grant. Its communicator is changed by nothing else. */
+void trib_job_take_grant(struct trib_jobs *jobs, struct trib_job *job, const struct trib_grant *grant);
+/* When there is something to do for it. */
+uint64_t trib_job_timeout(const struct trib_job *job);
+/* This may be earlier than it was. */
+void trib_job_queue(struct trib_jobs *jobs, struct trib_job *job);
+/* The job with the earliest time; NULL: there is none. */
+struct trib_job *trib_jobs_next_due(struct trib_jobs *jobs);
+/* Into the list of all jobs, where it is first, and out of it. */
+void trib_jobs_add(struct trib_jobs *jobs, struct trib_job *job);
+void trib_jobs_remove(struct trib_jobs *jobs, struct trib_job *job);
+
+/* job.c: one communicator. */
+
 /* "rank 2 (10.0.0.3:41234)". text: 96 bytes. */
 char *trib_job_name_rank(const struct trib_job *job, uint32_t rank, char *text);
 /* "switch 10.0.0.2:7470": the relay that this rank comes over. text: 96 bytes. */
@@ -383,6 +411,8 @@ bool trib_job_differs(const struct trib_job *job, const struct trib_message *joi
 void trib_job_note_siblings(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
 /* The job has all its ranks: its siblings end. */
 void trib_job_prevail(struct trib_jobs *jobs, const struct trib_job *job);
+/* Is it one whose siblings may have to end with it now? */
+bool trib_job_is_to_part(const struct trib_job *job, uint64_t now_ns);
 /* Ends those whose time is up. */
 void trib_jobs_part(struct trib_jobs *jobs, uint64_t now_ns);
 

@@ -154,7 +154,7 @@ static struct trib_job *find_job(const struct trib_jobs *jobs, const struct trib
     const struct trib_grant *known = &message->join.known;
     struct trib_job *other = NULL;
     char difference[TRIB_ERROR_TEXT_MAX];
-    for (struct trib_job *job = jobs->first; job; job = job->next) {
+    for (struct trib_job *job = trib_jobs_named(jobs, message->join.job); job; job = job->next_named) {
         bool is_gathering = job->state == TRIB_JOB_JOINING && strcmp(job->run, message->join.run) == 0;
         if (strcmp(job->name, message->join.job) != 0 || !trib_owner_allows(job, message)) {
             continue;
@@ -421,9 +421,7 @@ struct trib_job *trib_job_create(struct trib_jobs *jobs, const struct trib_messa
     job->deadline_ns = now_ns + jobs->config->join_timeout_ns;
     job->probe_ns = TRIB_NEVER;
     job->marks_ns = TRIB_NEVER;
-    job->next = jobs->first;
-    jobs->first = job;
-    jobs->count++;
+    trib_jobs_add(jobs, job);
     return job;
 }
 
@@ -580,7 +578,7 @@ static void take_place(struct trib_jobs *jobs, struct trib_job *job, struct trib
     struct trib_rank *rank = &job->ranks[message->join.rank];
     if (message->join.known.communicator != 0 && !job->is_return) {
         job->is_return = true; /* its WELCOME has come, and that of those who were here before has not */
-        job->grant = message->join.known;
+        trib_job_take_grant(jobs, job, &message->join.known);
     } else if (message->join.known.communicator != 0) {
         job->grant.window = trib_least(job->grant.window, message->join.known.window);
     }

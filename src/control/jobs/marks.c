@@ -58,12 +58,13 @@ static void tell_over(struct trib_jobs *jobs, struct trib_job *job, uint64_t mar
     }
 }
 
-static void wait_longer(struct trib_job *job, uint64_t now_ns)
+static void wait_longer(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     uint64_t gap_ns = 2 * job->marks_gap_ns;
     gap_ns = gap_ns > MARKS_GAP_FIRST_NS ? gap_ns : MARKS_GAP_FIRST_NS; /* nobody has told a mark since it runs */
     job->marks_gap_ns = gap_ns < MARKS_GAP_MAX_NS ? gap_ns : MARKS_GAP_MAX_NS;
     job->marks_ns = now_ns + job->marks_gap_ns;
+    trib_job_queue(jobs, job);
 }
 
 void trib_job_update_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
@@ -91,7 +92,7 @@ void trib_job_update_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_
         job->marks_ns = TRIB_NEVER;
         return;
     }
-    wait_longer(job, now_ns);
+    wait_longer(jobs, job, now_ns);
 }
 
 /* Who has told a mark since M was that high has been answered, and nobody else needs to hear of the same M again. Who no
@@ -100,7 +101,7 @@ void trib_job_look_at_marks(struct trib_jobs *jobs, struct trib_job *job, uint64
 {
     bool may_wait = job->marks_gap_ns < MARKS_GAP_MAX_NS && !trib_roots_are_ranks(jobs->config);
     if (may_wait && job->state == TRIB_JOB_RUNNING && trib_job_places(jobs, job)->mark(jobs, job) <= job->mark) {
-        wait_longer(job, now_ns);
+        wait_longer(jobs, job, now_ns);
     } else {
         trib_job_update_marks(jobs, job, now_ns);
     }

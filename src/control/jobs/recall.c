@@ -73,5 +73,6 @@ void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *l
     job->mark = 0;
     job->marks_ns = TRIB_NEVER;
     job->stall_logged_ns = 0;
+    trib_job_queue(jobs, job);
     trib_job_check(jobs, job);
 }

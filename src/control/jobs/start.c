@@ -94,13 +94,15 @@ void trib_job_draw_group(const struct trib_jobs *jobs, struct trib_job *job)
     job->grant.group_port = job->grant.group ? group_port(jobs) : 0;
 }
 
-static void draw_grant(const struct trib_jobs *jobs, struct trib_job *job)
+static void draw_grant(struct trib_jobs *jobs, struct trib_job *job)
 {
     TRIB_ASSERT(job->grant.communicator == 0); /* C-15: once */
     job->grant.salt = draw(jobs);
     job->grant.token = draw(jobs);
     job->grant.key = draw(jobs);
-    job->grant.communicator = draw_communicator(jobs);
+    struct trib_grant grant = job->grant;
+    grant.communicator = draw_communicator(jobs);
+    trib_job_take_grant(jobs, job, &grant);
     while (job->owner->token == 0) {
         job->owner->token = draw(jobs);
     }
@@ -177,6 +179,7 @@ void trib_job_welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now
         trib_job_places(jobs, job)->name(jobs, job, i, &message);
         jobs->output.send(jobs->output.owner, job->ranks[i].session, &message);
     }
+    trib_job_queue(jobs, job);
     trib_job_check(jobs, job);
     trib_jobs_say(jobs, TRIB_LOG_INFO,
                   "job %s admitted: communicator %08x generation %u, %u ranks, scheme %s, payload %u, window %u and "
@@ -323,6 +326,7 @@ static void run(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         send_ready(jobs, job, &job->ranks[i]);
     }
+    trib_job_queue(jobs, job);
     trib_job_check(jobs, job);
     trib_jobs_say(jobs, TRIB_LOG_INFO, "job %s runs: all %u ranks are registered, results by %s", job->name,
                   job->settings.ranks, job->multicast ? "multicast" : "unicast");

@@ -198,7 +198,7 @@ static struct trib_job *find_job(struct trib_jobs *jobs, const struct trib_link 
         job = trib_job_create(jobs, &link->join, grant->job_token, now_ns);
     }
     if (job && job->expected == 0) {
-        job->grant = *grant;
+        trib_job_take_grant(jobs, job, grant);
         for (uint32_t i = 0; i < grant->roots; i++) {
             job->parent[i] = message->welcome.root[i];
             if (message->welcome.root_count == 0) {
@@ -288,11 +288,12 @@ static void pass_welcome(struct trib_jobs *jobs, struct trib_link *link)
     trib_relay_send_down(jobs, link, &message);
 }
 
-static void try_path(struct trib_job *job, uint64_t now_ns)
+static void try_path(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     job->probe_ns = now_ns;
     job->probe_gap_ns = PATH_GAP_FIRST_NS;
     job->path_limit_ns = now_ns + PATH_LIMIT_NS;
+    trib_job_queue(jobs, job);
     job->path_tries = 0;
 }
 
@@ -326,7 +327,7 @@ static void start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
     }
     choose_group(jobs, job);
     trib_job_enter(job, TRIB_JOB_STARTING);
-    try_path(job, now_ns);
+    try_path(jobs, job, now_ns);
     for (struct trib_link *link = jobs->relay->first; link; link = link->next) {
         if (link->job == job) {
             pass_welcome(jobs, link);
@@ -416,7 +417,7 @@ void trib_relay_paths(struct trib_jobs *jobs, struct trib_link *link, const stru
     }
     look_at_path(jobs, job);
     if (!job->has_path && job->probe_ns == TRIB_NEVER) { /* given up when nobody waited for it */
-        try_path(job, now_ns);
+        try_path(jobs, job, now_ns);
     }
 }
 

@@ -306,8 +306,8 @@ static void add_tree(const struct trib_jobs *jobs, struct trib_choose *choose, s
     struct members members = {.job = job};
     uint32_t shards = job->grant.roots > 0 && count > 0 ? (job->grant.roots + count - 1) / count : TRIB_ROOTS_MAX;
     struct trib_rank *rank;
-    if (!jobs->config->topology && job->children > 0) { /* without a topology all places are unknown */
-        trib_choose_add(choose, TRIB_NO_PLACE, job->children * amount);
+    if (!jobs->config->topology) { /* all places are unknown; of a job whose ranks are coming back all will be there */
+        trib_choose_add(choose, TRIB_NO_PLACE, (job->children > 0 ? job->children : job->settings.ranks) * amount);
         return;
     }
     while ((rank = next_member(&members)) != NULL) {

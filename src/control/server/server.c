@@ -286,7 +286,7 @@ static void take_mismatches(struct trib_server *server, uint64_t now_ns)
     }
 }
 
-static int poll_timeout(const struct trib_server *server, uint64_t now_ns)
+static int poll_timeout(struct trib_server *server, uint64_t now_ns)
 {
     uint64_t when = trib_jobs_next_timeout(&server->jobs);
     uint64_t connections = trib_connections_next_timeout(&server->connections);
