@@ -116,6 +116,11 @@ run_api_long() {
     release && step api-long build/bin/api --kept tests/api/cases.txt --lanes 6 --seed "$(date +%s)" --seconds 1800
 }
 
+# The control plane at full size, for long, with all that its data must be after each second.
+run_scale_long() {
+    release && step scale-long build/bin/scale --trees 8 --seconds 12 --check --seed "$(date +%s)"
+}
+
 # clang: the same warnings as errors, of every file. The same bits from another compiler are the coverage step's business.
 run_clang() {
     step clang-warnings tools/clang_warnings.py build
@@ -256,7 +261,7 @@ all | ci)
     ;;
 nightly)
     release || finish
-    lane 0 slow_all integration_all torch_suite_all api_long
+    lane 0 slow_all integration_all torch_suite_all api_long scale_long
     lane 10 model_all canary_all clang_all msan_all lint_all fuzz_all
     set -- asan_all tsan_all
     ;;

@@ -220,8 +220,8 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_placements"),
     Canary(
         "control-lost-for-one", "C-8", "the loss of an agent ends one of the incarnations that have roots there",
-        edits=((SWITCHES, "    while ((job = next_job(jobs, remote)) != NULL) {\n        if (job->is_open) {",
-                "    if ((job = next_job(jobs, remote)) != NULL) {\n        if (job->is_open) {"),),
+        edits=((SWITCHES, "job = jobs->count == count ? job->next : jobs->first;\n            continue;",
+                "break;"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_switches"),
     Canary(
         "control-agent-names-death", "C-7", "an agent that refuses a job can say that a rank is dead",
