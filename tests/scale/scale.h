@@ -133,6 +133,9 @@ void times_add(struct times *times, uint64_t ns);
 uint64_t times_part(const struct times *times, double part);
 uint64_t cpu_ns(void);
 
+/* plane.c */
+struct trib_data_plane plane_verbs(struct agent *agent);
+
 /* world.c */
 void world_begin(struct world *w, const struct options *options);
 void world_run(struct world *w, uint64_t until_ns);

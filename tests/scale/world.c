@@ -6,7 +6,6 @@
 
 #include "control/jobs/placements.h"
 #include "control/roots/switches.h"
-#include "core/assert.h"
 #include "io/clock.h"
 #include "scale.h"
 
@@ -62,66 +61,6 @@ static void read_message(const struct world *w, const struct event *event, struc
     size_t used;
     MUST(w, trib_message_decode(event->bytes, event->len, message, &used) == TRIB_OK && used == event->len,
          "a message of kind %u is none", event->bytes[0]);
-}
-
-/* ---- data planes ---- */
-
-static enum trib_status plane_open(void *owner, const struct trib_opening *opening)
-{
-    struct agent *agent = owner;
-    uint32_t i = 0;
-    while (i < agent->open_count && agent->open[i] != opening->session.communicator) {
-        i++;
-    }
-    if (i == agent->open_count) {
-        agent->open[agent->open_count++] = opening->session.communicator;
-    }
-    return TRIB_OK;
-}
-
-static void plane_close(void *owner, uint32_t communicator)
-{
-    struct agent *agent = owner;
-    uint32_t i = 0;
-    while (i < agent->open_count && agent->open[i] != communicator) {
-        i++;
-    }
-    TRIB_ASSERT(i < agent->open_count);
-    agent->open[i] = agent->open[--agent->open_count];
-}
-
-static void plane_join(void *owner, uint32_t communicator, uint32_t rank, uint64_t mark)
-{
-    (void)owner;
-    (void)communicator;
-    (void)rank;
-    (void)mark;
-}
-
-static uint32_t plane_missing(void *owner, uint32_t communicator, uint64_t sequence, uint16_t *ranks, uint32_t max)
-{
-    (void)owner;
-    (void)communicator;
-    (void)sequence;
-    (void)ranks;
-    (void)max;
-    return 0;
-}
-
-static size_t plane_bytes(void *owner, const struct trib_opening *opening)
-{
-    (void)owner;
-    return (size_t)opening->session.slots * opening->session.payload;
-}
-
-static struct trib_data_plane verbs(struct agent *agent)
-{
-    return (struct trib_data_plane){.plane = agent,
-                                    .open = plane_open,
-                                    .close = plane_close,
-                                    .join = plane_join,
-                                    .missing = plane_missing,
-                                    .slot_bytes = plane_bytes};
 }
 
 /* ---- grants ---- */
@@ -746,7 +685,7 @@ static void configure(struct world *w)
     config->trees = w->options.trees;
     config->lend_to.count = 1;
     config->lend_to.at[0] = config->listen;
-    config->plane = verbs(&w->own);
+    config->plane = plane_verbs(&w->own);
     for (uint32_t i = 0; i < w->options.agents; i++) {
         struct agent *agent = &w->agents[i];
         agent->index = i;
@@ -755,7 +694,7 @@ static void configure(struct world *w)
         agent->config.trees = 0;
         agent->config.shards = 1 + i % 2;
         agent->config.weight = (uint8_t)(1 + i % 3);
-        agent->config.plane = verbs(agent);
+        agent->config.plane = plane_verbs(agent);
         config->lenders.at[i] = agent->config.listen;
     }
     config->lenders.count = w->options.agents;
