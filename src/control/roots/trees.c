@@ -419,8 +419,9 @@ static void choose_trees(const struct trib_jobs *jobs, struct trib_job *job, str
 {
     uint32_t count = jobs->config->trees;
     uint32_t switches = jobs->config->lenders.count + 1;
-    struct candidates candidates = {.turn = (uint32_t)(jobs->turn % switches)};
-    TRIB_ASSERT(count <= TRIB_SWITCHES_MAX && switches <= TRIB_LENDERS_MAX + 1);
+    struct candidates candidates = {.turn = 0};
+    TRIB_ASSERT(count <= TRIB_SWITCHES_MAX && switches > 0 && switches <= TRIB_LENDERS_MAX + 1);
+    candidates.turn = (uint32_t)(jobs->turn % switches);
     for (uint32_t i = 0; i < switches; i++) {
         candidates.left[i] = true;
         candidates.first[i] = !has_refused_lately(jobs, i, now_ns);
