@@ -293,6 +293,24 @@ static void opening__buries_what_was_before(void **state)
     trib_jobs_gone(&s->lender[0].jobs, &again->session, "over", 1);
 }
 
+/* What a dead controller said last may be heard after the first words of its successor: it takes nothing from that. */
+static void opening__of_a_session_before(void **state)
+{
+    struct switches *s = *state;
+    struct link *dead = connect_again(s, 0, 1);
+    struct link *alive = connect_again(s, 1, 2);
+    const struct trib_message open = open_of(77, 9, 5), child = child_of(77, 9), late = open_of(77, 8, 5);
+    tell(alive, &open);
+    tell(alive, &child);
+    assert_int_equal(last_of(alive)->kind, TRIB_MESSAGE_ROOT_OPENED);
+    tell(dead, &late);
+    expect_refused(dead, "communicator 0000004d has been opened by a later session");
+    assert_int_equal(s->lender[0].fake.closes, 0);
+    assert_ptr_equal(trib_masters_find(&s->lender[0].jobs.masters, 77)->master, alive->session.master);
+    trib_jobs_gone(&s->lender[0].jobs, &dead->session, "over", 1);
+    trib_jobs_gone(&s->lender[0].jobs, &alive->session, "over", 1);
+}
+
 /* x with mix(x) = y. */
 static uint64_t unmix(uint64_t y)
 {
@@ -547,6 +565,7 @@ int main(void)
         TEST(opening__of_another_incarnation_has_no_effect),
         TEST(opening__nonsense_ends_it_alone),
         TEST(opening__buries_what_was_before),
+        TEST(opening__of_a_session_before),
         TEST(opening__refuses_what_is_anothers),
         TEST(key__does_not_give_the_token_away),
         TEST(quota__not_all_to_one_switch),

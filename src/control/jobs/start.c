@@ -229,6 +229,7 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
         }
         trib_placements_trim(job);
         job->grant.boot = next_boot(jobs, job);
+        jobs->incarnation += jobs->config->lenders.count > 0; /* what agents elsewhere say of this one may come late */
         status = status == TRIB_OK ? trib_job_open(jobs, job, NULL, error) : status;
     }
     if (status != TRIB_OK) {
@@ -245,11 +246,13 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
 
 void trib_job_unplace(struct trib_jobs *jobs, struct trib_job *job)
 {
+    struct trib_grant grant = job->grant;
     TRIB_ASSERT(job->state == TRIB_JOB_PLACING && !job->is_return);
     trib_job_close_plane(jobs, job);
     trib_job_enter(job, TRIB_JOB_JOINING);
     job->children = 0;
-    job->grant.communicator = 0; /* it is drawn anew */
+    grant.communicator = 0; /* it is drawn anew */
+    trib_job_take_grant(jobs, job, &grant);
 }
 
 void trib_job_probe(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)

@@ -76,6 +76,7 @@ enum trib_status trib_masters_add(struct trib_masters *masters, struct trib_sess
     }
     *master = (struct trib_master){
         .next = masters->first, .session = session, .peer = *peer, .local = *local, .id = message->control.id};
+    master->number = masters->count++;
     memcpy(master->name, name, sizeof name);
     masters->first = master;
     return TRIB_OK;
@@ -183,7 +184,8 @@ static void give_up(struct trib_masters *masters, struct trib_lending *lending, 
 
 /* May this incarnation have its first root here? A controller that comes again, on whatever session, may have it anew:
  * what it had before is over, though the end of that has not been heard yet. */
-static bool is_free(struct trib_masters *masters, const struct trib_message *message, char *error)
+static bool is_free(struct trib_masters *masters, const struct trib_master *master, const struct trib_message *message,
+                    char *error)
 {
     struct trib_lending *former = trib_masters_find(masters, message->of.communicator);
     if (!former) {
@@ -191,6 +193,10 @@ static bool is_free(struct trib_masters *masters, const struct trib_message *mes
     }
     if (former->key != message->root_open.key) {
         trib_explain(error, "communicator %08x is another job's here", message->of.communicator);
+        return false;
+    }
+    if (former->master->number > master->number) { /* said before its controller was started anew, and heard late */
+        trib_explain(error, "communicator %08x has been opened by a later session", message->of.communicator);
         return false;
     }
     if (former->root.of.boot == message->of.boot) {
@@ -228,7 +234,7 @@ static struct trib_lending *begin(struct trib_masters *masters, struct trib_mast
                                   const struct trib_message *message)
 {
     char error[TRIB_ERROR_TEXT_MAX];
-    if (!is_free(masters, message, error) || !has_place(master, error)) {
+    if (!is_free(masters, master, message, error) || !has_place(master, error)) {
         refuse(masters, master, message, message->root_open.job, TRIB_ERR_REFUSED, error);
         return NULL;
     }

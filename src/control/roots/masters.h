@@ -31,6 +31,7 @@ struct trib_master {
     struct trib_address local;    /* where it came to; len 0: unknown */
     char name[64];                /* "10.0.0.1:7470" */
     uint64_t id;                  /* of its process */
+    uint64_t number;              /* of those that came before it, also of those that are gone */
     uint32_t room;                /* that it was told last */
     uint32_t lendings;            /* that are its */
     struct trib_lending *half;    /* the one with a root that still lacks children; NULL: none */
@@ -42,6 +43,7 @@ struct trib_masters {
     const struct trib_jobs_output *output;
     struct trib_master *first;
     struct trib_lending *lendings; /* of all of them */
+    uint64_t count;                /* of all that ever came */
 };
 
 /* All are borrowed, and outlive the object. */
