@@ -65,12 +65,14 @@ void check_opening(struct world_comm *comm, uint32_t at, const struct trib_openi
 {
     struct world *world = comm->world;
     char scheme[32];
+    struct trib_session_config session = opening->session;
 
     session_scheme(comm, scheme);
+    trib_scheme_settle(opening->scheme, &session); /* as data planes do */
     if (unit_of_switch(comm, at, opening->is_one ? opening->root : 0)->is_open || world_has_peers(world)) {
         world_fail(world, WORLD_CHECK_CONTROL, "C-2: communicator %u is opened twice at switch %u", comm->index, at);
-    } else if (!is_session(comm, &opening->session) || strcmp(opening->scheme, scheme) != 0 ||
-               opening->ranks != comm->set.session.ranks || (opening->parent != NULL) != (at != 0)) {
+    } else if (!is_session(comm, &session) || strcmp(opening->scheme, scheme) != 0 ||
+               opening->ranks != comm->set.session.ranks || (opening->parent != NULL) != (world_seat(world, at) != 0)) {
         world_fail(world, WORLD_CHECK_CONTROL, "C-4: switch %u opens communicator %u otherwise than it is", at,
                    comm->index);
     } else if (!has_branches(&comm->shapes[at], opening)) {
@@ -117,6 +119,7 @@ static void check_ready(struct world_comm *comm, const struct trib_message *mess
 {
     if (!world_has_peers(comm->world)) {
         check_own_roots(comm, message->ready.boot);
+        check_lent_ready(comm, message->ready.boot);
     }
     for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
         const struct comm_rank *r = &comm->ranks[rank];
@@ -191,7 +194,8 @@ static bool is_grant(const struct world_comm *comm, const struct trib_grant *was
 {
     const struct trib_session_config *s = &comm->set.session;
     bool is_same = was->communicator == 0 ||
-                   (was->token == grant->token && was->key == grant->key && was->job_token == grant->job_token);
+                   (was->token == grant->token && was->key == grant->key && was->job_token == grant->job_token &&
+                    memcmp(was->switches, grant->switches, sizeof was->switches) == 0);
 
     return is_same && grant->salt == s->salt && grant->communicator == s->communicator && grant->roots == s->roots &&
            grant->train == s->train && grant->slots == s->slots && grant->window == comm->set.window &&
@@ -261,7 +265,7 @@ static uint64_t bytes_of(const struct world_comm *comm, uint32_t at)
 
     for (uint32_t root = 0; root < comm->set.session.roots; root++) {
         const struct world_unit *unit = unit_of_switch(comm, at, root);
-        for (uint32_t i = 0; i < unit->node_count; i++) {
+        for (uint32_t i = 0; i < unit->node_count && unit->is_open; i++) {
             bytes += unit->nodes[i].size;
         }
     }
@@ -277,11 +281,15 @@ void check_plane(const struct world_plane *plane)
     if (plane->at == 0 && world->is_moved) {
         return; /* ranks' processes have the nodes */
     }
+    if (plane->at >= world->tree_count) {
+        check_lent(plane);
+        return;
+    }
     for (uint32_t i = 0; i < world->comm_count; i++) {
         struct world_comm *comm = world->comms[i];
         const struct comm_member *member = &comm->members[plane->at];
         const struct trib_job *job = comm->is_started ? control_job(comm, plane->at) : NULL;
-        bool is_open = job != NULL && job->is_open && !world_has_peers(world);
+        bool is_open = job != NULL && job->here.is_open;
         has_promise = has_promise && (comm_has_promise(comm) || !is_open);
         bytes += member->is_open ? bytes_of(comm, plane->at) : 0;
         if (comm_has_promise(comm) && (is_open != member->is_open || (is_open && member->boot != job->grant.boot))) {

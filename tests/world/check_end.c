@@ -98,7 +98,7 @@ static void check_switch(const struct world_comm *comm, uint32_t at, uint64_t en
 
     for (uint32_t root = 0; root < comm->set.session.roots; root++) {
         const struct world_unit *unit = unit_of_switch(comm, at, root);
-        for (uint32_t i = 0; i < unit->node_count; i++) {
+        for (uint32_t i = 0; i < unit->node_count && unit->is_open; i++) {
             void *node = unit->nodes[i].memory;
             uint64_t sequence = 0;
             uint64_t group = verbs->communicator_mark(node);
@@ -232,6 +232,7 @@ void check_end(struct world *world)
                 check_rest(comm);
             }
             check_storm(comm);
+            check_lent_end(comm);
         }
         close_all(comm);
     }

@@ -309,11 +309,12 @@ void check_received(const struct world_unit *unit, const struct world_unit *from
 }
 
 /* The switch at which both ranks' ways meet, and where the late one's branch hangs there: has it sent the result on? */
-static bool has_answered(const struct world_comm *comm, const struct world_fragment *known, uint32_t waiting,
-                         uint32_t rank)
+static bool has_answered(const struct world_comm *comm, uint64_t sequence, uint32_t waiting, uint32_t rank)
 {
+    const struct world_fragment *known = known_of(comm, sequence);
+
     for (uint32_t place = 1; place <= session_places(comm, waiting); place++) {
-        uint32_t at = session_switch(comm, waiting, place);
+        uint32_t at = comm_top(comm, session_switch(comm, waiting, place), comm_root_of(comm, sequence));
         if (rank_set_has(&comm->shapes[at].ranks, rank)) {
             uint64_t bit = bit_of(at, shape_place_at(comm, rank, at).node);
             bool is_sure = comm->shapes[at].node_count <= 64 / WORLD_SWITCHES_MAX;
@@ -336,7 +337,7 @@ void check_stall(const struct world_comm *comm, uint32_t rank, const struct trib
     comm->world->report->stalls_of_mark++;
     for (uint32_t late = 0; late < comm->set.session.ranks; late++) {
         const void *node = worker_node(comm, late);
-        if (node != NULL && verbs->mark(node) <= event->sequence && has_answered(comm, known, rank, late) &&
+        if (node != NULL && verbs->mark(node) <= event->sequence && has_answered(comm, event->sequence, rank, late) &&
             !plane_is_missing(comm, rank, late, event->sequence)) {
             world_fail(comm->world, WORLD_CHECK_ERROR, "M waits on %" PRIu64 " for rank %u, and that is not named",
                        event->sequence, late);

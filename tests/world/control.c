@@ -18,117 +18,6 @@
 #define HOST_SWITCH 0x0a000001U
 #define HOST_RANK 0x0a010000U
 
-/* ---- wires ---- */
-
-static struct world_wire *wire_create(struct world *world, uint16_t below, uint16_t above, bool is_of_rank)
-{
-    size_t size = is_of_rank ? offsetof(struct world_wire, link) : sizeof(struct world_wire);
-    struct world_wire *wire = world_zeroed(1, size);
-    uint32_t index = 0;
-
-    while (index < world->wire_count && world->wires[index] != NULL) {
-        index++;
-    }
-    if (index == world->wire_count) {
-        world->wires = world_grown(world->wires, world->wire_count, &world->wire_capacity, sizeof *world->wires);
-        world->wire_count++;
-    }
-    wire->world = world;
-    wire->index = index;
-    wire->below = below;
-    wire->above = above;
-    wire->is_of_rank = is_of_rank;
-    world->wires[index] = wire;
-    return wire;
-}
-
-static void drop_letters(struct world_stream *stream)
-{
-    while (stream->first != NULL) {
-        struct world_letter *letter = stream->first;
-        stream->first = letter->next;
-        free(letter);
-    }
-}
-
-static void wire_free(struct world_wire *wire)
-{
-    wire->world->wires[wire->index] = NULL;
-    drop_letters(&wire->stream[CONTROL_UP]);
-    drop_letters(&wire->stream[CONTROL_DOWN]);
-    free(wire);
-}
-
-/* Nothing moves on it any more, and nobody holds it. */
-static void free_if_over(struct world_wire *wire)
-{
-    if (wire->events == 0 && wire->stream[CONTROL_UP].is_deaf && wire->stream[CONTROL_DOWN].is_deaf) {
-        wire_free(wire);
-    }
-}
-
-static void schedule(struct world_wire *wire, enum world_event_kind kind, uint32_t way, uint64_t time_ns)
-{
-    wire->events++;
-    world_schedule(wire->world, time_ns, (struct world_event){.kind = (uint16_t)kind, .a = wire->index, .b = way});
-}
-
-static uint64_t travel_ns(struct world *world)
-{
-    uint64_t delay = world->set.delay_ns;
-
-    return delay + world_below(world, 4 * delay + 2 * WORLD_MS);
-}
-
-/* message NULL: the end. */
-static void post(struct world_wire *wire, uint32_t way, const struct trib_message *message, uint64_t extra_ns)
-{
-    struct world *world = wire->world;
-    struct world_stream *stream = &wire->stream[way];
-    uint8_t bytes[TRIB_MESSAGE_MAX];
-
-    if (stream->has_ended || stream->is_deaf) {
-        stream->has_ended = stream->has_ended || message == NULL;
-        return;
-    }
-    size_t len = message == NULL ? 0 : trib_message_encode(message, bytes);
-    uint64_t time = world->now_ns + extra_ns + travel_ns(world);
-    struct world_letter *letter = world_zeroed(1, sizeof *letter + len);
-    letter->len = (uint32_t)len;
-    memcpy(letter->bytes, bytes, len);
-    if (stream->first == NULL) {
-        stream->first = letter;
-    } else {
-        stream->last->next = letter;
-    }
-    stream->last = letter;
-    stream->last_ns = time > stream->last_ns ? time : stream->last_ns;
-    stream->has_ended = message == NULL;
-    if (way == CONTROL_UP && !wire->is_of_rank && message != NULL) {
-        struct world_plane *plane = &world->planes[wire->below];
-        plane->sent_ns = stream->last_ns > plane->sent_ns ? stream->last_ns : plane->sent_ns;
-    }
-    schedule(wire, WORLD_MESSAGE, way, stream->last_ns);
-}
-
-/* This end says and hears nothing any more. `way`: what it sent. */
-static void close_end(struct world_wire *wire, uint32_t way, uint64_t extra_ns)
-{
-    post(wire, way, NULL, extra_ns);
-    wire->stream[!way].is_deaf = true;
-    free_if_over(wire);
-}
-
-void control_send(struct world_wire *wire, const struct trib_message *message)
-{
-    post(wire, CONTROL_UP, message, 0);
-}
-
-void control_hang_up(struct world_wire *wire)
-{
-    close_end(wire, CONTROL_UP, 0);
-}
-
 /* ---- what control planes ask of their driver ---- */
 
 static struct world_wire *wire_of_session(struct trib_session *session)
@@ -141,10 +30,10 @@ static struct world_wire *wire_of_link(struct trib_link *link)
     return (struct world_wire *)(void *)((char *)(void *)link - offsetof(struct world_wire, link));
 }
 
-/* Whose messages it carries. */
+/* Whose messages it carries. NULL: of many. */
 static struct world_comm *comm_of(const struct world_wire *wire)
 {
-    if (wire->is_of_rank) {
+    if (wire->is_of_rank || wire->remote != NULL) {
         return wire->comm;
     }
     const char *number = wire->link.join.join.job + sizeof CONTROL_JOB - 1;
@@ -191,16 +80,19 @@ static void session_send(void *owner, struct trib_session *session, const struct
     struct world_wire *wire = wire_of_session(session);
 
     if (plane->at == 0 && !plane->is_over) {
+        if (message->kind == TRIB_MESSAGE_WELCOME) {
+            agents_welcome(comm_of(wire), message);
+        }
         check_told(comm_of(wire), rank_of(wire), message);
         note_end(comm_of(wire), message);
     }
-    post(wire, CONTROL_DOWN, message, 0);
+    wire_post(wire, CONTROL_DOWN, message, 0);
 }
 
 static void session_end(void *owner, struct trib_session *session)
 {
     (void)owner;
-    close_end(wire_of_session(session), CONTROL_DOWN, 0);
+    wire_close(wire_of_session(session), CONTROL_DOWN, 0);
 }
 
 /* Switches that stand still come back before anybody gives them up. */
@@ -214,9 +106,11 @@ static void session_ping(void *owner, struct trib_session *session)
 static uint64_t draw(void *owner)
 {
     struct world_plane *plane = owner;
-    const struct world_comm *comm = plane->served;
+    const struct world_comm *comm = world_has_agents(plane->world) ? agents_starting(plane) : plane->served;
     const struct trib_session_config *s = comm == NULL ? NULL : &comm->set.session;
 
+    plane->drawn = comm == plane->drawing ? plane->drawn : 0;
+    plane->drawing = comm;
     switch (s == NULL ? UINT32_MAX : plane->drawn++) {
     case 0:
         return s->salt;
@@ -247,23 +141,21 @@ static struct trib_link *link_open(void *owner)
     struct world *world = plane->world;
     uint16_t parent = (uint16_t)world->switches[plane->at].parent;
     struct world_wire *wire = wire_create(world, (uint16_t)plane->at, parent, false);
-    uint64_t when_ns = world->now_ns + travel_ns(world);
 
-    /* What a process has sent comes before what its successor sends: both use one link. */
-    schedule(wire, WORLD_CONNECT, CONTROL_UP, when_ns > plane->before_ns ? when_ns : plane->before_ns + 1);
+    wire_dial(wire);
     return &wire->link;
 }
 
 static void link_send(void *owner, struct trib_link *link, const struct trib_message *message)
 {
     (void)owner;
-    post(wire_of_link(link), CONTROL_UP, message, 0);
+    wire_post(wire_of_link(link), CONTROL_UP, message, 0);
 }
 
 static void link_end(void *owner, struct trib_link *link)
 {
     (void)owner;
-    close_end(wire_of_link(link), CONTROL_UP, 0);
+    wire_close(wire_of_link(link), CONTROL_UP, 0);
 }
 
 static void link_ping(void *owner, struct trib_link *link)
@@ -304,6 +196,21 @@ static void plane_start(struct world_plane *plane)
         trib_relay_init(&plane->relay, &plane->config, s->boot + (UINT64_C(1) << 32), &above);
         plane->jobs.relay = &plane->relay;
     }
+    agents_begin(plane);
+}
+
+static void set_timer(struct world_plane *plane)
+{
+    struct world *world = plane->world;
+    uint64_t next_ns = trib_jobs_next_timeout(&plane->jobs);
+
+    next_ns = next_ns == TRIB_NEVER                    ? TRIB_NEVER
+              : next_ns > CONTROL_TIME + world->now_ns ? next_ns - CONTROL_TIME
+                                                       : world->now_ns + 1;
+    if (next_ns < plane->timer_ns) {
+        plane->timer_ns = next_ns;
+        world_schedule(world, next_ns, (struct world_event){.kind = WORLD_TIMER, .unit = (uint16_t)plane->at});
+    }
 }
 
 void control_begin(struct world *world)
@@ -320,7 +227,18 @@ void control_begin(struct world *world)
         plane->config.group = GROUP;
         plane->config.join_timeout_ns = WORLD_JOIN_NS;
         plane->config.plane = plane_verbs(plane);
+        plane->config.ping_gap_ns = WORLD_MS;
+        if (at >= world->tree_count) {
+            struct trib_address_list *lenders = &world->planes[0].config.lenders;
+            lenders->at[lenders->count++] = plane->config.listen;
+            plane->config.lend_to.at[plane->config.lend_to.count++] = world->planes[0].config.listen;
+        }
+    }
+    world->planes[0].config.trees = world->set.trees;
+    for (uint32_t at = 0; at < world->switch_count; at++) {
+        struct world_plane *plane = &world->planes[at];
         plane_start(plane);
+        set_timer(plane);
     }
 }
 
@@ -388,7 +306,7 @@ static void look(struct world_comm *comm, const struct world_comm *served)
 }
 
 /* After each event of a control plane. */
-static void settle(struct world_plane *plane)
+void control_settle(struct world_plane *plane)
 {
     struct world *world = plane->world;
 
@@ -401,20 +319,14 @@ static void settle(struct world_plane *plane)
     }
     plane->seen = plane->jobs.stats;
     plane->served = NULL;
-    uint64_t next_ns = trib_jobs_next_timeout(&plane->jobs);
-    next_ns = next_ns == TRIB_NEVER                    ? TRIB_NEVER
-              : next_ns > CONTROL_TIME + world->now_ns ? next_ns - CONTROL_TIME
-                                                       : world->now_ns + 1;
-    if (next_ns < plane->timer_ns) {
-        plane->timer_ns = next_ns;
-        world_schedule(world, next_ns, (struct world_event){.kind = WORLD_TIMER, .unit = (uint16_t)plane->at});
-    }
+    set_timer(plane);
 }
 
 void control_timeout(struct world *world, const struct world_event *event)
 {
     struct world_plane *plane = &world->planes[event->unit];
-    uint64_t away_ns = world->switches[event->unit].away_until_ns;
+    const struct world_switch *s = &world->switches[event->unit];
+    uint64_t away_ns = s->away_until_ns > s->down_until_ns ? s->away_until_ns : s->down_until_ns;
 
     if (event->time_ns != plane->timer_ns) {
         return;
@@ -426,7 +338,7 @@ void control_timeout(struct world *world, const struct world_event *event)
     }
     plane->timer_ns = TRIB_NEVER;
     trib_jobs_on_timeout(&plane->jobs, CONTROL_TIME + world->now_ns);
-    settle(plane);
+    control_settle(plane);
 }
 
 void control_mismatch(struct world_comm *comm, uint32_t at, uint64_t sequence, const uint32_t rank[2])
@@ -436,7 +348,7 @@ void control_mismatch(struct world_comm *comm, uint32_t at, uint64_t sequence, c
     plane->served = comm;
     trib_jobs_mismatch(&plane->jobs, comm->set.session.communicator, sequence, rank,
                        CONTROL_TIME + comm->world->now_ns);
-    settle(plane);
+    control_settle(plane);
 }
 
 /* ---- connections ---- */
@@ -458,7 +370,7 @@ void control_connect(struct world_comm *comm, uint32_t rank)
     wire->comm = comm;
     wire->rank = rank;
     comm->ranks[rank].wire = wire;
-    schedule(wire, WORLD_CONNECT, CONTROL_UP, world->now_ns + travel_ns(world));
+    wire_schedule(wire, WORLD_CONNECT, CONTROL_UP, world->now_ns + wire_travel_ns(world));
 }
 
 /* Until when the lower end does nothing. */
@@ -470,19 +382,30 @@ static uint64_t below_stopped_ns(const struct world_wire *wire)
                             : world->switches[wire->below].away_until_ns;
 }
 
+/* The lower end of a connection between switches has lost it. */
+static void lose(struct world_wire *wire, const char *cause)
+{
+    struct world_plane *plane = &wire->world->planes[wire->below];
+    uint64_t now_ns = CONTROL_TIME + wire->world->now_ns;
+
+    if (wire->remote != NULL) {
+        wire->world->report->agent_losses += trib_remote_is_usable(wire->remote);
+        trib_switches_lost(&plane->jobs, wire->remote, cause, false, now_ns);
+    } else {
+        trib_relay_lost(&plane->jobs, &wire->link, cause, false, now_ns);
+    }
+    control_settle(plane);
+}
+
 static void refuse(struct world_wire *wire)
 {
-    struct world *world = wire->world;
-
     wire->stream[CONTROL_UP].is_deaf = wire->stream[CONTROL_UP].has_ended = true;
     wire->stream[CONTROL_DOWN].has_ended = true;
     if (wire->is_of_rank) {
         wire->stream[CONTROL_DOWN].is_deaf = true;
         session_lost(wire->comm, wire->rank, false);
     } else {
-        trib_relay_lost(&world->planes[wire->below].jobs, &wire->link, "connection refused", false,
-                        CONTROL_TIME + world->now_ns);
-        settle(&world->planes[wire->below]);
+        lose(wire, "connection refused");
     }
 }
 
@@ -498,8 +421,13 @@ static void stand(struct world_wire *wire)
     }
     wire->session.peer = world->planes[wire->below].config.listen;
     trib_address_set_port(&wire->session.peer, (uint16_t)(30000 + wire->index % 10000));
-    trib_relay_connected(&world->planes[wire->below].jobs, &wire->link, &wire->session.peer);
-    settle(&world->planes[wire->below]);
+    if (wire->remote != NULL) {
+        wire->session.local = world->planes[wire->above].config.listen;
+        trib_switches_connected(&world->planes[wire->below].jobs, wire->remote);
+    } else {
+        trib_relay_connected(&world->planes[wire->below].jobs, &wire->link, &wire->session.peer);
+    }
+    control_settle(&world->planes[wire->below]);
 }
 
 /* The upper end takes a connection even while it stands still: its kernel does. */
@@ -511,7 +439,7 @@ static void connect_wire(struct world_wire *wire)
     if (wire->stream[CONTROL_DOWN].is_deaf) { /* who wanted it has gone */
         wire->stream[CONTROL_UP].is_deaf = true;
     } else if (below_stopped_ns(wire) > world->now_ns) {
-        schedule(wire, WORLD_CONNECT, CONTROL_UP, below_stopped_ns(wire));
+        wire_schedule(wire, WORLD_CONNECT, CONTROL_UP, below_stopped_ns(wire));
     } else if (world->now_ns < world->switches[wire->above].down_until_ns || is_moved) {
         refuse(wire);
     } else {
@@ -523,7 +451,11 @@ static void connect_wire(struct world_wire *wire)
 
 static void trace(const struct world_wire *wire, uint32_t way, const struct trib_message *message)
 {
-    if (wire->world->trace) {
+    if (wire->world->trace && wire->remote != NULL) {
+        printf("%12" PRIu64 " - agent     %-12s %s switch %u\n", wire->world->now_ns,
+               message == NULL ? "(end)" : trib_message_name(message->kind), way == CONTROL_UP ? "to" : "from",
+               wire->above);
+    } else if (wire->world->trace) {
         printf("%12" PRIu64 " %u session   r%u %-8s %s switch %u, mark %" PRIu64 "\n", wire->world->now_ns,
                comm_of(wire)->index, rank_of(wire), message == NULL ? "(end)" : trib_message_name(message->kind),
                way == CONTROL_UP ? "to" : "from", wire->above,
@@ -541,15 +473,16 @@ static void arrive_above(struct world_wire *wire, const struct trib_message *mes
     uint64_t now_ns = CONTROL_TIME + world->now_ns;
 
     plane->served = comm_of(wire);
-    plane->drawn = 0;
+    plane->drawing = NULL;
     if (message == NULL) {
         trib_jobs_gone(&plane->jobs, &wire->session, "its session closed", now_ns);
-        close_end(wire, CONTROL_DOWN, 0);
+        wire_close(wire, CONTROL_DOWN, 0);
     } else if (!trib_jobs_receive(&plane->jobs, &wire->session, message, now_ns)) {
-        world_fail(world, WORLD_CHECK_CONTROL, "switch %u: %s of rank %u of communicator %u is out of turn",
-                   wire->above, trib_message_name(message->kind), rank_of(wire), comm_of(wire)->index);
+        world_fail(world, WORLD_CHECK_CONTROL, "switch %u: %s of rank %u of communicator %s is out of turn",
+                   wire->above, trib_message_name(message->kind), wire->remote != NULL ? WORLD_NONE : rank_of(wire),
+                   wire->remote != NULL ? "any" : comm_of(wire)->name);
     }
-    settle(plane);
+    control_settle(plane);
 }
 
 static void arrive_below(struct world_wire *wire, const struct trib_message *message)
@@ -565,11 +498,15 @@ static void arrive_below(struct world_wire *wire, const struct trib_message *mes
         struct world_plane *plane = &world->planes[wire->below];
         plane->served = comm_of(wire);
         if (message == NULL) {
-            trib_relay_lost(&plane->jobs, &wire->link, "connection closed", false, CONTROL_TIME + world->now_ns);
+            lose(wire, "connection closed");
+            return;
+        }
+        if (wire->remote != NULL) {
+            trib_switches_answer(&plane->jobs, wire->remote, message, CONTROL_TIME + world->now_ns);
         } else {
             trib_relay_answer(&plane->jobs, &wire->link, message, CONTROL_TIME + world->now_ns);
         }
-        settle(plane);
+        control_settle(plane);
     }
 }
 
@@ -618,6 +555,9 @@ static uint64_t held_ns(const struct world_wire *wire, uint32_t way)
     bool is_rank = way == CONTROL_DOWN && wire->is_of_rank;
     uint64_t stopped_ns = way == CONTROL_UP ? world->switches[wire->above].away_until_ns : below_stopped_ns(wire);
 
+    if (way == CONTROL_UP && wire->late_ns > world->now_ns && stopped_ns <= world->now_ns) {
+        return wire->late_ns;
+    }
     if (is_rank || stopped_ns <= world->now_ns) {
         return stopped_ns;
     }
@@ -635,12 +575,12 @@ void control_arrive(struct world *world, const struct world_event *event)
     if (event->kind == WORLD_CONNECT) {
         connect_wire(wire);
     } else if (stopped_ns > world->now_ns && !wire->stream[event->b].is_deaf) { /* nobody reads it before */
-        schedule(wire, WORLD_MESSAGE, event->b, stopped_ns);
+        wire_schedule(wire, WORLD_MESSAGE, event->b, stopped_ns);
     } else {
         deliver(wire, event->b);
     }
     wire->events -= 2;
-    free_if_over(wire);
+    wire_free_if_over(wire);
 }
 
 /* ---- switches that die ---- */
@@ -657,7 +597,10 @@ static void cut_wires(struct world *world, uint32_t at)
         if (is_above && !wire->is_connected) {
             continue; /* it finds nobody, or who comes back */
         }
-        close_end(wire, is_above ? CONTROL_DOWN : CONTROL_UP, world_below(world, NOTICE_NS));
+        if (!is_above && wire->remote != NULL) {
+            wire->late_ns = world->now_ns + world_below(world, NOTICE_NS);
+        }
+        wire_close(wire, is_above ? CONTROL_DOWN : CONTROL_UP, world_below(world, NOTICE_NS));
     }
 }
 
@@ -678,8 +621,8 @@ uint32_t control_cut(struct world *world)
     if (chosen == NULL) {
         return WORLD_NONE;
     }
-    post(chosen, CONTROL_UP, NULL, world_below(world, NOTICE_NS));
-    post(chosen, CONTROL_DOWN, NULL, world_below(world, NOTICE_NS));
+    wire_post(chosen, CONTROL_UP, NULL, world_below(world, NOTICE_NS));
+    wire_post(chosen, CONTROL_DOWN, NULL, world_below(world, NOTICE_NS));
     return chosen->below;
 }
 
@@ -687,6 +630,7 @@ static void forget(struct world_plane *plane)
 {
     struct trib_job *next;
 
+    agents_forget(plane);
     for (struct trib_job *job = plane->jobs.first; job != NULL; job = next) {
         next = job->next;
         free(job);
@@ -719,6 +663,7 @@ void control_restart(struct world *world, uint32_t at)
         }
         comm_disturbed(comm, world->now_ns);
     }
+    set_timer(plane);
 }
 
 /* The switches are gone for good, and the ranks go on without them: one place, where all are children, takes what was
@@ -730,6 +675,10 @@ void control_move(struct world *world)
     }
     world->is_moved = !world->scheme->has_quorum; /* else a switch takes its place */
     world->planes[0].config.shards = world->is_moved ? 0 : WORLD_ROOTS_MAX;
+    if (world->is_moved) {
+        world->planes[0].config.lenders.count = 0;
+        world->planes[0].config.trees = 0;
+    }
     for (uint32_t i = 0; i < world->comm_count; i++) {
         struct world_comm *comm = world->comms[i];
         world->report->moved += comm->is_started && comm->control != CONTROL_ENDED && comm->depth > 1;

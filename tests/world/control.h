@@ -6,6 +6,8 @@
 #define TRIB_TESTS_WORLD_CONTROL_H
 
 #include "control/relay/relay.h"
+#include "control/roots/switches.h"
+#include "control/words/ping.h"
 
 struct world;
 struct world_comm;
@@ -40,6 +42,9 @@ struct world_wire {
     uint16_t above, below;
     bool is_of_rank;
     bool is_connected;
+    uint64_t late_ns;           /* until then nothing more comes up: what a dead process has said last is late */
+    bool is_pinged;             /* the agent has been asked whether it reads */
+    struct trib_remote *remote; /* of a controller to its agent; NULL: of a rank or a relay */
     struct world_stream stream[2];
     struct trib_link link; /* last: a rank's wire has none */
 };
@@ -51,17 +56,29 @@ struct world_plane {
     struct trib_server_config config;
     struct trib_jobs jobs;
     struct trib_relay relay;
-    uint64_t timer_ns;           /* the TIMER that counts */
-    uint64_t sent_ns;            /* when the latest message to its parent arrives, */
-    uint64_t before_ns;          /* and of the process before it */
-    uint64_t held_ns;            /* what comes while it stands still is held until then, in order */
-    struct trib_jobs_stats seen; /* as after the last event */
-    struct world_comm *served;   /* whose message is being handled */
-    uint32_t drawn;              /* numbers, since then */
-    bool is_over;                /* the world is */
+    uint64_t timer_ns;                /* the TIMER that counts */
+    uint64_t sent_ns;                 /* when the latest message to its parent arrives, */
+    uint64_t before_ns;               /* and of the process before it */
+    uint64_t held_ns;                 /* what comes while it stands still is held until then, in order */
+    struct trib_jobs_stats seen;      /* as after the last event */
+    struct world_comm *served;        /* whose message is being handled */
+    const struct world_comm *drawing; /* whose grant is being drawn, */
+    uint32_t drawn;                   /* so many numbers of it */
+    bool is_over;                     /* the world is */
 };
 
+/* wire.c */
+struct world_wire *wire_create(struct world *world, uint16_t below, uint16_t above, bool is_of_rank);
+void wire_free(struct world_wire *wire);
+void wire_free_if_over(struct world_wire *wire);
+void wire_schedule(struct world_wire *wire, uint32_t kind, uint32_t way, uint64_t time_ns);
+void wire_dial(struct world_wire *wire); /* it will be connected, or refused */
+uint64_t wire_travel_ns(struct world *world);
+void wire_post(struct world_wire *wire, uint32_t way, const struct trib_message *message, uint64_t extra_ns);
+void wire_close(struct world_wire *wire, uint32_t way, uint64_t extra_ns);
+
 /* control.c */
+void control_settle(struct world_plane *plane); /* after each event of it */
 void control_begin(struct world *world);
 void control_end(struct world *world);
 void control_shut(struct world *world); /* all switches, in order: nothing may be left */
@@ -76,6 +93,23 @@ uint32_t control_cut(struct world *world);             /* the lower switch; WORL
 void control_move(struct world *world);                /* before the root restarts: what comes back is a star */
 bool control_has_wires(const struct world_comm *comm); /* something of it is under way */
 const struct trib_job *control_job(const struct world_comm *comm, uint32_t at); /* NULL: none */
+
+/* agents.c: several switches at once */
+void agents_begin(struct world_plane *plane); /* its control plane has just been made */
+void agents_forget(struct world_plane *plane);
+void agents_silent(struct world *world, const struct world_event *event);
+void agents_welcome(struct world_comm *comm, const struct trib_message *message);
+const struct world_comm *agents_starting(const struct world_plane *plane); /* whose roots have just been dealt */
+struct world_comm *agents_comm(const struct world *world, uint32_t communicator);
+void check_lent(const struct world_plane *plane);
+void check_lent_ready(const struct world_comm *comm, uint32_t boot);
+void check_lent_end(const struct world_comm *comm);
+
+/* own_root.c: roots in ranks' processes */
+void own_root_take(struct world_comm *comm, uint32_t rank, const struct trib_message *message,
+                   struct trib_message *answer);
+void own_root_mismatch(struct world_comm *comm, uint32_t root, uint64_t sequence, const uint32_t rank[2]);
+void own_root_end(struct world_comm *comm, uint32_t rank);
 
 /* plane.c: the verbs of a switch's data plane */
 struct trib_data_plane plane_verbs(struct world_plane *plane);

@@ -182,6 +182,7 @@ static void handle_comm(struct world *world, const struct world_event *event)
     case WORLD_WAKE:
     case WORLD_MESSAGE:
     case WORLD_CONNECT:
+    case WORLD_SILENT:
     case WORLD_TIMER:
     case WORLD_FAULT:
     case WORLD_HEAL:
@@ -209,6 +210,9 @@ static void handle(struct world *world, const struct world_event *event)
     case WORLD_MESSAGE:
     case WORLD_CONNECT:
         control_arrive(world, event);
+        return;
+    case WORLD_SILENT:
+        agents_silent(world, event);
         return;
     case WORLD_TIMER:
         control_timeout(world, event);

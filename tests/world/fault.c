@@ -84,7 +84,8 @@ static void restart(struct world *world)
         return; /* there is none: a rank's process that ends is that rank's death */
     }
     world->report->restarts += at == 0;
-    world->report->inner_restarts += at != 0;
+    world->report->inner_restarts += at != 0 && at < world->tree_count;
+    world->report->agent_restarts += at >= world->tree_count;
     s->life++;
     s->boot = (uint32_t)trib_prng_next(&world->prng);
     s->away_until_ns = 0;

@@ -185,7 +185,7 @@ static void lie_by_session(const struct world_comm *comm)
     for (uint32_t at = 0; at < world->switch_count; at++) {
         for (uint32_t root = 0; root < comm->set.session.roots && comm->members[at].is_open; root++) {
             const struct world_unit *unit = unit_of_switch(comm, at, root);
-            for (uint32_t i = 0; i < unit->node_count; i++) {
+            for (uint32_t i = 0; i < unit->node_count && unit->is_open; i++) {
                 uint32_t children = comm->shapes[at].nodes[i].child_count;
                 for (uint32_t child = 0; child < children && !down; child++) {
                     verbs->join(unit->nodes[i].memory, child, mark);
@@ -221,7 +221,7 @@ static bool choose_link(const struct world_comm *comm, uint32_t *child, uint32_t
         *child = comm->members[at].units[root];
         at = world->switches[at].parent;
     }
-    *parent = comm->members[at].units[root];
+    *parent = comm->members[comm_top(comm, at, root)].units[root];
     return world->units[*child].is_open && world->units[*parent].is_open && comm_true_mark(comm) != UINT64_MAX;
 }
 

@@ -19,13 +19,20 @@ static struct world_comm *find_comm(const struct world_plane *plane, uint32_t co
 
 /* ---- opening and closing ---- */
 
+/* Whose it is: that of the message at hand, or, where agents are told, the one that has this id now. */
+static struct world_comm *opened(const struct world_plane *plane, const struct trib_opening *opening)
+{
+    return world_has_agents(plane->world) ? agents_comm(plane->world, opening->session.communicator) : plane->served;
+}
+
 static size_t slot_bytes(void *owner, const struct trib_opening *opening)
 {
     const struct world_plane *plane = owner;
-    const struct world_comm *comm = plane->served;
     size_t bytes = 0;
 
-    for (uint32_t root = 0; root < opening->session.roots; root++) {
+    const struct world_comm *comm = opened(plane, opening);
+    uint32_t end = opening->is_one ? opening->root + 1 : opening->session.roots;
+    for (uint32_t root = opening->is_one ? opening->root : 0; root < end; root++) {
         for (uint32_t node = 0; node < comm->shapes[plane->at].node_count; node++) {
             const struct trib_switch_config config = unit_switch_config(comm, plane->at, root, node);
             bytes += comm->world->scheme->switch_node->size(&config);
@@ -46,8 +53,9 @@ void plane_forget_marks(struct world_comm *comm, uint32_t at, uint32_t root)
 static enum trib_status open_units(void *owner, const struct trib_opening *opening)
 {
     const struct world_plane *plane = owner;
-    struct world_comm *comm = plane->served;
+    struct world_comm *comm = opened(plane, opening);
     struct comm_member *member = &comm->members[plane->at];
+    uint32_t end = opening->is_one ? opening->root + 1 : opening->session.roots;
 
     check_opening(comm, plane->at, opening);
     if (comm->world->failed != WORLD_CHECK_NONE) {
@@ -55,7 +63,8 @@ static enum trib_status open_units(void *owner, const struct trib_opening *openi
     }
     member->boot = opening->boot;
     member->answer_ns = 0;
-    for (uint32_t root = 0; root < comm->set.session.roots; root++) {
+    for (uint32_t root = opening->is_one ? opening->root : 0; root < end; root++) {
+        comm->world->report->lent_roots += plane->at >= comm->world->tree_count;
         plane_forget_marks(comm, plane->at, root);
         unit_open_switch(comm, plane->at, root);
     }
@@ -145,7 +154,9 @@ static void join(void *owner, uint32_t communicator, uint32_t rank, uint64_t mar
     struct world_comm *comm = find_comm(plane, communicator);
 
     for (uint32_t root = 0; comm != NULL && root < comm->set.session.roots; root++) {
-        plane_join(comm, plane->at, root, rank, mark);
+        if (unit_of_switch(comm, plane->at, root)->is_open) {
+            plane_join(comm, plane->at, root, rank, mark);
+        }
     }
 }
 
@@ -214,7 +225,7 @@ static uint32_t missing(void *owner, uint32_t communicator, uint64_t sequence, u
 bool plane_is_missing(const struct world_comm *comm, uint32_t waiting, uint32_t rank, uint64_t sequence)
 {
     for (uint32_t place = 1; place <= session_places(comm, waiting); place++) {
-        uint32_t at = session_switch(comm, waiting, place);
+        uint32_t at = comm_top(comm, session_switch(comm, waiting, place), comm_root_of(comm, sequence));
         if (rank_set_has(&comm->shapes[at].ranks, rank)) {
             return lacks(comm, rank, at, sequence);
         }

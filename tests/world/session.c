@@ -94,6 +94,7 @@ static void bring_grant(struct world_comm *comm, uint32_t rank)
         .data_port = 7470,
     };
     memcpy(r->grant.weight, s->weight, sizeof s->weight);
+    memcpy(r->grant.switches, comm->switches, sizeof comm->switches);
     r->was_running = comm->set.was_ready;
 }
 
@@ -184,6 +185,9 @@ static void keep_grant(struct world_comm *comm, uint32_t rank)
     }
     r->grant.group = 0;
     r->grant.group_port = 0;
+    if (comm->world->is_moved) {
+        memset(r->grant.switches, 0, sizeof r->grant.switches);
+    }
     r->is_multicast = false;
     r->is_moving = false;
 }
@@ -380,6 +384,8 @@ void session_take(struct world_comm *comm, uint32_t rank, const struct trib_mess
     case TRIB_MESSAGE_MISSING:
         world->report->missings++;
         return;
+    case TRIB_MESSAGE_PONG:
+        return;
     case TRIB_MESSAGE_AWAY:
         world->report->sent_away++;
         session_hang_up(comm, rank);
@@ -432,9 +438,13 @@ void session_stall(struct world_comm *comm, uint32_t rank, const struct trib_eve
     const struct trib_message message = {
         .kind = TRIB_MESSAGE_STALL,
         .stall = {.sequence = event->sequence, .since_ms = (uint32_t)(since_ns / WORLD_MS)}};
+    const struct trib_message ping = {.kind = TRIB_MESSAGE_PING};
 
     if (r->state == RANK_RUNNING) {
         session_say(comm, rank, &message);
+        if (world_has_agents(comm->world)) { /* who waits asks whether its switch still reads, and that its agents */
+            session_say(comm, rank, &ping);
+        }
     }
 }
 

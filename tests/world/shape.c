@@ -66,6 +66,7 @@ static uint32_t collect(const struct world_comm *comm, uint32_t at, struct shape
     const struct world *world = comm->world;
     uint32_t count = 0;
 
+    at = world_seat(world, at);
     for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
         if (comm->ranks[rank].home == at) {
             branches[count] = (struct shape_child){.kind = SHAPE_RANK, .index = (uint16_t)rank};
@@ -152,15 +153,20 @@ static void make_switch(struct world_comm *comm, uint32_t at)
     adopt(comm, at, 0, branches, count);
     shape->ranks = shape->nodes[0].ranks;
     shape->rank_count = shape->nodes[0].rank_count;
-    for (uint32_t node = 0; node < shape->node_count; node++) {
+    for (uint32_t node = 0; node < shape->node_count && at < comm->world->tree_count; node++) {
         comm->edges += shape->nodes[node].child_count;
     }
 }
 
 void shape_make(struct world_comm *comm)
 {
+    const struct world *world = comm->world;
+
     /* Switches are numbered from the root down. */
-    for (uint32_t at = comm->world->switch_count; at-- > 0;) {
+    for (uint32_t at = world->tree_count; at-- > 0;) {
+        make_switch(comm, at);
+    }
+    for (uint32_t at = world->tree_count; at < world->switch_count; at++) {
         make_switch(comm, at);
     }
     for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
@@ -189,6 +195,7 @@ struct shape_place shape_place_at(const struct world_comm *comm, uint32_t rank, 
 {
     struct shape_place place = comm->ranks[rank].place;
 
+    at = world_seat(comm->world, at);
     for (uint32_t below = comm->ranks[rank].home; below != at; below = comm->world->switches[below].parent) {
         place = comm->shapes[below].up;
     }

@@ -9,6 +9,8 @@
 #include "core/lane.h"
 #include "swarm.h"
 
+#define AGENTS_ONE_IN 5
+
 uint64_t swarm_between(struct trib_prng *prng, uint64_t low, uint64_t high)
 {
     return low + trib_prng_below(prng, high - low + 1);
@@ -44,7 +46,7 @@ static void draw_switches(struct world *world, struct trib_prng *prng)
 
     depth = world_has_peers(world) ? 1 : depth;
     depth = depth <= world->depth_max ? depth : world->depth_max == 0 ? 1 : world->depth_max;
-    world->switch_count = depth == 1 ? 1 : (uint32_t)swarm_between(prng, depth, WORLD_SWITCHES_MAX);
+    world->tree_count = world->switch_count = depth == 1 ? 1 : (uint32_t)swarm_between(prng, depth, WORLD_SWITCHES_MAX);
     for (uint32_t at = 0; at < world->switch_count; at++) {
         struct world_switch *s = &world->switches[at];
         *s = (struct world_switch){.parent = WORLD_NONE, .level = 1, .boot = (uint32_t)trib_prng_next(prng)};
@@ -58,6 +60,37 @@ static void draw_switches(struct world *world, struct trib_prng *prng)
     }
 }
 
+static uint32_t some(struct trib_prng *prng, uint32_t one_in, uint32_t most)
+{
+    return swarm_one_in(prng, one_in) ? (uint32_t)swarm_between(prng, 1, most) : 0;
+}
+
+/* In one world of five the controller of the root has one or two agents, and more happens to them. From numbers of
+ * their own, so that all other worlds stay as they were. */
+static void draw_agents(struct world *world)
+{
+    struct trib_prng prng = {.state = trib_mix64(world->seed ^ UINT64_C(0x6167656e74))};
+    uint32_t most = WORLD_SWITCHES_MAX - world->tree_count;
+    uint32_t agents = (uint32_t)swarm_between(&prng, 1, 2);
+
+    if (world_has_peers(world) || most == 0 || !swarm_one_in(&prng, AGENTS_ONE_IN)) {
+        return;
+    }
+    agents = agents < most ? agents : most;
+    for (uint32_t i = 0; i < agents; i++) {
+        world->switches[world->switch_count++] =
+            (struct world_switch){.parent = WORLD_NONE, .level = 1, .boot = (uint32_t)trib_prng_next(&prng)};
+    }
+    world->set.trees = swarm_one_in(&prng, 2) ? (uint32_t)swarm_between(&prng, 1, agents) : 0;
+    uint32_t first = (uint32_t)trib_prng_below(&prng, agents + 1);
+    for (uint32_t k = 0; k < world->set.trees; k++) {
+        world->returning[k] = (uint8_t)((first + k) % (agents + 1) + 1);
+    }
+    world->set.restarts += some(&prng, 2, 2);
+    world->set.stops += some(&prng, 3, 3);
+    world->set.aways += some(&prng, 4, 2);
+}
+
 static void draw_times(struct world_settings *set, struct trib_prng *prng)
 {
     set->delay_ns = swarm_logarithmic(prng, 17);
@@ -67,11 +100,6 @@ static void draw_times(struct world_settings *set, struct trib_prng *prng)
     set->spike_ns = swarm_logarithmic(prng, 26);
     set->pause_ns = swarm_logarithmic(prng, 27);
     set->heal_ns = swarm_between(prng, 1, 400) * WORLD_MS;
-}
-
-static uint32_t some(struct trib_prng *prng, uint32_t one_in, uint32_t most)
-{
-    return swarm_one_in(prng, one_in) ? (uint32_t)swarm_between(prng, 1, most) : 0;
 }
 
 static void draw_faults(struct world_settings *set, struct trib_prng *prng)
@@ -116,6 +144,7 @@ void world_draw(struct world *world)
     draw_switches(world, &prng);
     draw_times(&world->set, &prng);
     draw_faults(&world->set, &prng);
+    draw_agents(world);
     if (world_has_peers(world) || world_has_caps(world)) {
         world->set.congest = swarm_rate(&prng, 0.5, 0.3);
     }
@@ -123,7 +152,7 @@ void world_draw(struct world *world)
         world->set.spare = swarm_one_in(&prng, 3) ? 0 : (uint32_t)swarm_logarithmic(&prng, 9);
     }
     struct trib_prng own = {.state = world->seed}; /* all else stays as the seed had it */
-    world->set.cuts = world->switch_count > 1 ? some(&own, 3, 3) : 0;
+    world->set.cuts = world->switch_count > 1 ? some(&own, world_has_agents(world) ? 2 : 3, 3) : 0;
     if (swarm_one_in(&prng, 10)) {
         draw_clean(&world->set);
     }
@@ -145,6 +174,7 @@ void world_describe(const struct world *world, FILE *out)
     for (uint32_t at = 0; at < world->switch_count; at++) {
         fprintf(out, " %d", (int)world->switches[at].parent);
     }
+    fprintf(out, " (%u agents, %u trees)", world->switch_count - world->tree_count, set->trees);
     fprintf(out, "; delay %" PRIu64 " jitter %" PRIu64 " turn %" PRIu64 " heal %" PRIu64 " ns\n", set->delay_ns,
             set->jitter_ns, set->turn_ns, set->heal_ns);
     fprintf(out, "  loss %g burst %g duplicate %g reorder %g corrupt %g truncate %g partial %g spike %g replay %g\n",

@@ -151,7 +151,7 @@ static void draw_groups(const struct world *world, bool is_given, struct trib_se
 
 /* Half of the communicators are granted what src/control/jobs/admission.c gives; the ranks of the others bring along
  * what they were granted before, which may be anything. */
-static void draw_grant(struct comm_settings *set)
+static void draw_grant(const struct world *world, struct comm_settings *set)
 {
     struct trib_session_config *s = &set->session;
     uint64_t dice = trib_mix64(s->salt + s->communicator);
@@ -162,13 +162,17 @@ static void draw_grant(struct comm_settings *set)
         return;
     }
     uint32_t most = TRIB_TRAIN_BYTES_MAX / (TRIB_HEADER_SIZE + s->payload);
+    uint32_t ways = world->set.trees != 0 ? world->set.trees : 1 + world->switch_count - world->tree_count;
+    most = most < TRIB_TRAIN_PACKETS_MAX ? most : TRIB_TRAIN_PACKETS_MAX;
+    uint32_t least = most < 4 ? most : 4;
+    most = (most + ways - 1) / ways > least ? (most + ways - 1) / ways : least; /* of several switches (admission.c) */
     set->window = s->slots > 1 ? s->slots / 2 : 1;
     s->slots = 2 * set->window;
     s->train = set->window > 1 ? set->window / 2 : 1;
     s->train = s->train < most ? s->train : most;
-    s->train = s->train < TRIB_TRAIN_PACKETS_MAX ? s->train : TRIB_TRAIN_PACKETS_MAX;
     s->generation = 1;
     memset(s->weight, 0, sizeof s->weight);
+    memset(s->weight, 1, world_has_agents(world) ? ways * WORLD_ROOTS_MAX : 0);
 }
 
 void comm_draw(struct world *world, uint32_t ranks, struct comm_settings *set)
@@ -195,7 +199,7 @@ void comm_draw(struct world *world, uint32_t ranks, struct comm_settings *set)
     if (world->scheme->has_quorum) {
         draw_quorum(world, set);
     }
-    draw_grant(set);
+    draw_grant(world, set);
     draw_work(set, &prng);
     set->groups = world->depth_max == 0 ? TRIB_CHILDREN_MAX : set->groups;
     if (!world->set.is_clean) {
@@ -207,12 +211,12 @@ void comm_draw(struct world *world, uint32_t ranks, struct comm_settings *set)
 void comm_draw_homes(struct world *world, struct world_comm *comm)
 {
     const struct world_comm *before = comm->before;
-    uint32_t favourites[2] = {(uint32_t)world_below(world, world->switch_count),
-                              (uint32_t)world_below(world, world->switch_count)};
+    uint32_t favourites[2] = {(uint32_t)world_below(world, world->tree_count),
+                              (uint32_t)world_below(world, world->tree_count)};
 
     for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
         uint64_t dice = world_below(world, 4);
-        uint32_t home = dice < 2 ? favourites[dice] : (uint32_t)world_below(world, world->switch_count);
+        uint32_t home = dice < 2 ? favourites[dice] : (uint32_t)world_below(world, world->tree_count);
         home = world->is_moved ? 0 : home;
         comm->ranks[rank].home = before != NULL && rank < before->set.session.ranks ? before->ranks[rank].home : home;
     }

@@ -345,9 +345,9 @@ static void *place_of(const struct world *world, const struct world_unit *unit, 
     }
     if (unit->is_worker) {
         *place = (struct trib_place){.kind = TRIB_PLACE_ROOT, .index = from->root};
-        return comm->ranks[unit->rank].home == from->at ? unit->nodes[0].memory : NULL;
+        return comm_top(comm, comm->ranks[unit->rank].home, from->root) == from->at ? unit->nodes[0].memory : NULL;
     }
-    if (!from->is_worker && world->switches[unit->at].parent == from->at) {
+    if (!from->is_worker && world->switches[unit->at].parent == world_seat(world, from->at)) {
         *place = (struct trib_place){.kind = TRIB_PLACE_PARENT};
         return unit->nodes[0].memory;
     }
@@ -355,7 +355,7 @@ static void *place_of(const struct world *world, const struct world_unit *unit, 
     struct shape_place where = from->is_worker ? comm->ranks[from->rank].place : comm->shapes[from->at].up;
     *place = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << where.child};
     bool is_gone = !from->is_worker && comm->shapes[from->at].rank_count == 0; /* the ranks went on without it */
-    return above == unit->at && !is_gone ? unit->nodes[where.node].memory : NULL;
+    return above == world_seat(world, unit->at) && !is_gone ? unit->nodes[where.node].memory : NULL;
 }
 
 static uint64_t unit_now(const struct world *world, const struct world_unit *unit)
@@ -524,8 +524,8 @@ static void drain_worker(struct world_comm *comm, uint32_t rank)
                 check_silence(&world->units[number], to.index);
             }
             if (to.index < comm->set.session.roots) {
-                world_send(world, number, comm->members[comm->ranks[rank].home].units[to.index],
-                           world_parcel(world, &packet), &packet);
+                uint32_t at = comm_top(comm, comm->ranks[rank].home, to.index);
+                world_send(world, number, comm->members[at].units[to.index], world_parcel(world, &packet), &packet);
             } else if (comm_has_promise(comm)) {
                 world_fail(world, WORLD_CHECK_MISUSE, "rank %u: a packet to root %u", rank, to.index);
             }
@@ -635,7 +635,7 @@ static void give_parent(struct world *world, uint32_t number, uint32_t index, co
         world_trace(world, drop == TRIB_DROP_NONE ? "up" : trib_drop_name(drop), number, number, packet);
         return;
     }
-    uint32_t parent = world->switches[unit->at].parent;
+    uint32_t parent = comm_top(comm, world->switches[unit->at].parent, unit->root);
     if (parent == WORLD_NONE) {
         world_fail(world, WORLD_CHECK_MISUSE, "a root sends to a parent");
         return;

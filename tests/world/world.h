@@ -10,7 +10,8 @@
  *
  * Files, in reading order: swarm.c and swarm_comm.c (what a seed means), shape.c (who is whose child), engine.c (the
  * clock), comm.c (a communicator's life), unit.c (how nodes are driven), caps.c (memory of switches), link.c (faults on
- * packets), fault.c (faults of machines and processes), session.c, control.c, plane.c, own_root.c, work.c (operations),
+ * packets), fault.c (faults of machines and processes), session.c, wire.c, control.c, plane.c, own_root.c, agents.c
+ * (several switches at once), work.c (operations),
  * oracle.c (what results must be), hostile.c (forged packets), check_*.c (check_quorum.c: sums that may lack ranks;
  * check_control.c: control planes), report.c, main.c. */
 #ifndef TRIB_TESTS_WORLD_H
@@ -164,6 +165,7 @@ struct world_settings {
     uint32_t aways;     /* of a control plane, whose data plane goes on */
     uint32_t cuts;      /* of connections between switches */
     uint32_t intruders; /* communicators that take the place of another at a restart */
+    uint32_t trees;     /* switches that a communicator is dealt over; 0: all */
     bool farewell;      /* a switch dies when a rank closes */
     bool is_clean;      /* no fault of any kind */
 };
@@ -185,6 +187,7 @@ enum world_event_kind {
     WORLD_SUBMIT,  /* b: rank; its next operation is due */
     WORLD_MESSAGE, /* the next of a stream arrives; a: wire, b: up or down */
     WORLD_CONNECT, /* a connection stands, or is refused; a: wire */
+    WORLD_SILENT,  /* an agent has not answered questions for long; a: wire */
     WORLD_TIMER,   /* a control plane's time; unit: switch */
     WORLD_REJOIN,  /* b: rank tries again; unit: the low bits of how often it has failed */
     WORLD_IDLE,    /* b: a rank may be idle: it tells its mark */
@@ -219,7 +222,8 @@ struct world_link_pair {
 
 /* ---- machines and nodes ---- */
 
-/* A switch: a process with shards and a control plane, a child of another or the root of the tree (number 0). */
+/* A switch: a process with shards and a control plane, a child of another or the root of the tree (number 0), or an
+ * agent, at which the controller of the root has roots as well. */
 struct world_switch {
     uint32_t parent; /* WORLD_NONE: the root */
     uint32_t level;  /* 1: the root */
@@ -436,6 +440,9 @@ struct world_comm {
     enum control_state control;
     enum comm_outcome outcome;
     bool has_job, has_ended;
+    uint16_t top[WORLD_ROOTS_MAX];       /* the switch that sums each root, as ranks know it, */
+    uint8_t shard[WORLD_ROOTS_MAX];      /* on this shard */
+    uint8_t switches[TRIB_SWITCHES_MAX]; /* of its grant */
     uint32_t needed; /* a rank that has been told CLOSED although others lack something; WORLD_NONE: none */
     uint32_t incarnation;
     uint32_t boot;
@@ -490,6 +497,11 @@ struct world_comm {
     X(lost_incarnations, "trees made anew")                \
     X(moved, "trees that became a star")                   \
     X(own_roots, "roots in ranks' processes")              \
+    X(lent_roots, "roots at agents elsewhere")             \
+    X(chosen, "communicators over some of the switches")   \
+    X(agent_restarts, "restarts of an agent")              \
+    X(agent_losses, "agents lost by their controller")     \
+    X(agent_silences, "agents given up as silent")         \
     X(closed, "communicators closed")                      \
     X(forsaken, "waited for a rank that has left")         \
     X(early, "ranks that closed early")                    \
@@ -570,6 +582,8 @@ struct world {
     uint32_t depth_max;
     struct world_switch switches[WORLD_SWITCHES_MAX];
     uint32_t switch_count;
+    uint32_t tree_count;                  /* those of the tree; the others are agents */
+    uint8_t returning[TRIB_SWITCHES_MAX]; /* of grants that are older than the world; all 0: all switches */
     struct world_comm *comms[WORLD_COMMS_MAX];
     uint32_t comm_count;
     struct world_unit *units; /* 0 is none */
@@ -610,6 +624,12 @@ static inline bool world_has_groups(const struct world *world)
     return world_has_peers(world) && world->scheme->unfit != NULL;
 }
 
+/* The controller of the root has agents elsewhere. */
+static inline bool world_has_agents(const struct world *world)
+{
+    return world->tree_count < world->switch_count;
+}
+
 /* Its windows have caps, by the memory of switches. */
 static inline bool world_has_caps(const struct world *world)
 {
@@ -619,6 +639,18 @@ static inline bool world_has_caps(const struct world *world)
 static inline bool comm_has_quorum(const struct world_comm *comm)
 {
     return comm->set.session.quorum_of != 0;
+}
+
+/* An agent has the children of the root of the tree. */
+static inline uint32_t world_seat(const struct world *world, uint32_t at)
+{
+    return at < world->tree_count ? at : 0;
+}
+
+/* Who sums this root for the children of switch `at`. */
+static inline uint32_t comm_top(const struct world_comm *comm, uint32_t at, uint32_t root)
+{
+    return at == 0 ? comm->top[root] : at;
 }
 
 /* swarm.c, swarm_comm.c */
@@ -728,12 +760,6 @@ uint32_t session_places(const struct world_comm *comm, uint32_t rank);          
 uint32_t session_named(const char *text);                                              /* WORLD_NONE: no rank */
 void session_scheme(const struct world_comm *comm, char *name);                        /* 32 bytes */
 
-/* own_root.c: roots in ranks' processes */
-void own_root_take(struct world_comm *comm, uint32_t rank, const struct trib_message *message,
-                   struct trib_message *answer);
-void own_root_mismatch(struct world_comm *comm, uint32_t root, uint64_t sequence, const uint32_t rank[2]);
-void own_root_end(struct world_comm *comm, uint32_t rank);
-
 /* plane.c */
 bool plane_is_missing(const struct world_comm *comm, uint32_t waiting, uint32_t rank, uint64_t sequence);
 
@@ -759,34 +785,11 @@ void hostile_inject(struct world_comm *comm);
 /* What float32 tensors travel as. */
 enum trib_type oracle_wire(const struct world_comm *comm);
 
-/* check_packet.c, check_buffers.c, check_retained.c, check_time.c, check_end.c */
-void check_up(const struct world_comm *comm, const struct shape_node *shape, const struct trib_packet *packet);
-void check_down(const struct world_comm *comm, const struct shape_node *shape, const struct trib_packet *packet);
-void check_mismatch(const struct world_comm *comm, const struct shape_node *shape, const struct trib_event *event);
-void check_peer(const struct world_comm *comm, uint32_t rank, const struct trib_packet *packet);
-uint64_t peer_keys(const struct world_comm *comm, uint32_t from, uint64_t label, uint32_t owner);
-/* check_quorum.c */
-uint64_t quorum_keys(const struct world_comm *comm, const struct shape_node *shape, const struct trib_packet *packet);
-void check_sent(struct world_comm *comm, uint32_t rank, const struct trib_packet *packet);
-void check_received(const struct world_unit *unit, const struct world_unit *from, const struct trib_packet *packet,
-                    enum trib_drop drop);
-void check_kept(struct world_comm *comm, uint32_t rank, const struct trib_packet *offer);
-void check_settled(const struct world_comm *comm, struct world_op *op);
-void check_stall(const struct world_comm *comm, uint32_t rank, const struct trib_event *event);
-void note_result(struct world_comm *comm, uint32_t at, uint32_t node, const struct trib_packet *packet);
-void check_repeats(struct world *world, uint32_t from, uint32_t to, const struct trib_packet *packet);
-void check_silence(struct world_unit *unit, uint32_t root);
-void check_done(struct world_comm *comm, uint32_t rank, struct world_op *op);
-void check_partial(struct world_comm *comm, uint32_t rank);
-void check_moved(struct world_comm *comm); /* sums have another shape now */
-void check_retained(struct world_comm *comm, uint32_t rank);
-void check_time(struct world *world);
-void check_gone(struct world_comm *comm);
-void check_end(struct world *world);
-
 /* report.c */
 void report_add(struct world_report *sum, const struct world_report *own);
 void report_counters(struct trib_counters *sum, const struct trib_counters *counters);
 unsigned report_print(const struct world_report *report, uint32_t depth_max, const struct trib_scheme *scheme);
+
+#include "checks.h"
 
 #endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agents.c: several switches at once: the controller of the root has agents elsewhere (src/control/roots/switches.c),
+ * which are switches of their own and serve no ranks' sessions. An agent has the children of the root, and the roots
+ * that the real controller asks for on the real session between them. Here is that session's lower end, and what must
+ * be true between the two. Read next: control.c (the connection), plane.c (the roots). */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "world.h"
+
+#define SILENT_NS (2 * WORLD_S) /* the questions that a controller lets its agent go without an answer */
+
+static uint32_t switch_of(const struct world *world, const struct trib_remote *remote)
+{
+    return world->tree_count + (uint32_t)(remote - world->planes[0].jobs.remote);
+}
+
+static struct world_wire *wire_of(const struct trib_remote *remote)
+{
+    return remote->line;
+}
+
+/* ---- what the controller asks of its driver ---- */
+
+static bool dial(void *owner, struct trib_remote *remote)
+{
+    const struct world_plane *plane = owner;
+    struct world_wire *wire = wire_create(plane->world, 0, (uint16_t)switch_of(plane->world, remote), false);
+
+    wire->remote = remote;
+    remote->line = wire;
+    wire_dial(wire);
+    return true;
+}
+
+static void tell(void *owner, struct trib_remote *remote, const struct trib_message *message)
+{
+    (void)owner;
+    wire_post(wire_of(remote), CONTROL_UP, message, 0);
+}
+
+static void hang_up(void *owner, struct trib_remote *remote)
+{
+    (void)owner;
+    wire_close(wire_of(remote), CONTROL_UP, 0);
+}
+
+/* Questions are answered by whoever reads; so only an agent that stands still for all of them is asked. */
+static void ping(void *owner, struct trib_remote *remote)
+{
+    const struct world_plane *plane = owner;
+    struct world *world = plane->world;
+    struct world_wire *wire = wire_of(remote);
+    uint64_t end_ns = world->now_ns + SILENT_NS;
+
+    if (!wire->is_pinged && world->switches[wire->above].away_until_ns > end_ns) {
+        wire->is_pinged = true;
+        wire_schedule(wire, WORLD_SILENT, CONTROL_UP, end_ns);
+    }
+}
+
+void agents_silent(struct world *world, const struct world_event *event)
+{
+    struct world_wire *wire = world->wires[event->a];
+    struct world_plane *plane = &world->planes[wire->below];
+    uint64_t away_ns = world->switches[wire->below].away_until_ns;
+
+    if (away_ns > world->now_ns && !wire->stream[CONTROL_DOWN].is_deaf) { /* who asks stands still as well */
+        wire->events--;
+        wire_schedule(wire, WORLD_SILENT, CONTROL_UP, away_ns);
+        return;
+    }
+    wire->is_pinged = false;
+    if (!wire->stream[CONTROL_DOWN].is_deaf && world->switches[wire->above].away_until_ns > world->now_ns) {
+        world->report->agent_silences++;
+        trib_switches_lost(&plane->jobs, wire->remote, TRIB_PING_SILENT, false, CONTROL_TIME + world->now_ns);
+        control_settle(plane);
+    }
+    wire->events--;
+    wire_free_if_over(wire);
+}
+
+void agents_begin(struct world_plane *plane)
+{
+    plane->jobs.remotes = (struct trib_remote_output){plane, dial, tell, hang_up, ping};
+}
+
+/* As the process dies: nothing is closed, and nobody told. */
+void agents_forget(struct world_plane *plane)
+{
+    struct trib_masters *masters = &plane->jobs.masters;
+
+    while (masters->lendings != NULL) {
+        struct trib_lending *lending = masters->lendings;
+        masters->lendings = lending->next;
+        free(lending->root.plan);
+        free(lending);
+    }
+    while (masters->first != NULL) {
+        struct trib_master *master = masters->first;
+        masters->first = master->next;
+        free(master);
+    }
+}
+
+/* ---- whose it is ---- */
+
+/* Of those that had this id one after another, each waits until nobody has it any more. */
+struct world_comm *agents_comm(const struct world *world, uint32_t communicator)
+{
+    for (uint32_t i = world->comm_count; i-- > 0;) {
+        struct world_comm *comm = world->comms[i];
+        if (comm->is_started && comm->set.session.communicator == communicator) {
+            return comm;
+        }
+    }
+    return NULL;
+}
+
+/* Jobs start when the last agent is there as well, which no message of theirs says: the one whose grant is drawn has its
+ * roots dealt, and they are not open. */
+const struct world_comm *agents_starting(const struct world_plane *plane)
+{
+    const struct trib_job *job = plane->jobs.first;
+
+    while (job != NULL && (job->is_open || job->is_return || job->placements == 0)) {
+        job = job->next;
+    }
+    return job == NULL ? NULL : plane->world->comms[strtoul(job->name + sizeof CONTROL_JOB - 1, NULL, 10)];
+}
+
+/* WELCOME says where ranks, and relays, find each root. */
+void agents_welcome(struct world_comm *comm, const struct trib_message *message)
+{
+    struct world *world = comm->world;
+
+    memset(comm->top, 0, sizeof comm->top);
+    memcpy(comm->switches, message->welcome.grant.switches, sizeof comm->switches);
+    world->report->chosen += comm->switches[0] != 0;
+    for (uint32_t root = 0; root < message->welcome.root_count && world_has_agents(world) && !world->is_moved; root++) {
+        const struct trib_address *at = &message->welcome.root[root];
+        while (comm->top[root] < world->switch_count &&
+               (world_seat(world, comm->top[root]) != 0 ||
+                !trib_address_same_host(at, &world->planes[comm->top[root]].config.listen))) {
+            comm->top[root]++;
+        }
+        comm->shard[root] = (uint8_t)(trib_address_port(at) -
+                                      trib_address_port(&world->planes[0].config.listen)); /* all have one port */
+        if (comm->top[root] == world->switch_count || comm->shard[root] >= WORLD_ROOTS_MAX) {
+            comm->top[root] = 0;
+            world_fail(world, WORLD_CHECK_CONTROL, "WELCOME of communicator %u has root %u where no switch is",
+                       comm->index, root);
+        }
+    }
+}
+
+/* ---- checks ---- */
+
+/* What an agent has open is what it has been asked for. */
+void check_lent(const struct world_plane *plane)
+{
+    struct world *world = plane->world;
+    uint64_t bytes = 0;
+    bool has_promise = true;
+
+    for (uint32_t i = 0; i < world->comm_count; i++) {
+        const struct world_comm *comm = world->comms[i];
+        const struct comm_member *member = &comm->members[plane->at];
+        const struct trib_lending *lending = trib_masters_find(&plane->jobs.masters, comm->set.session.communicator);
+        bool is_its = lending != NULL && agents_comm(world, comm->set.session.communicator) == comm;
+        uint32_t open = 0;
+        for (uint32_t root = 0; root < comm->set.session.roots && member->units != NULL; root++) {
+            const struct world_unit *unit = unit_of_switch(comm, plane->at, root);
+            open |= unit->is_open ? 1U << root : 0;
+            for (uint32_t node = 0; node < unit->node_count && unit->is_open; node++) {
+                bytes += unit->nodes[node].size;
+            }
+        }
+        has_promise = has_promise && (comm_has_promise(comm) || !is_its);
+        if (comm_has_promise(comm) &&
+            ((is_its ? lending->root.open : 0) != open || (open != 0 && member->boot != lending->root.of.boot))) {
+            world_fail(world, WORLD_CHECK_CONTROL, "C-2: communicator %u has roots %x open at agent %u, asked for: %x",
+                       comm->index, open, plane->at, is_its ? lending->root.open : 0);
+        }
+    }
+    if (has_promise && bytes != plane->jobs.agent.memory_used) {
+        world_fail(world, WORLD_CHECK_CONTROL, "C-14: agent %u has %" PRIu64 " bytes reserved, and %" PRIu64 " open",
+                   plane->at, plane->jobs.agent.memory_used, bytes);
+    }
+}
+
+/* Each root elsewhere is open, or its controller will hear that its agent is lost. */
+void check_lent_ready(const struct world_comm *comm, uint32_t boot)
+{
+    struct world *world = comm->world;
+    const struct trib_job *job = control_job(comm, 0);
+
+    for (uint32_t root = 0; root < comm->set.session.roots && job != NULL && !world->is_moved; root++) {
+        const struct trib_remote *remote = job->placement[job->root[root].placement].remote;
+        uint32_t at = remote == NULL ? 0 : switch_of(world, remote);
+        bool is_open = unit_of_switch(comm, at, root)->is_open && comm->members[at].boot == boot;
+        if (at != comm->top[root] || (!is_open && (at == 0 || !wire_of(remote)->stream[CONTROL_DOWN].has_ended))) {
+            world_fail(world, WORLD_CHECK_CONTROL,
+                       "C-2: READY of communicator %u, and root %u is not open at switch %u", comm->index, root, at);
+        }
+    }
+}
+
+/* All sessions have drained: each agent has the roots that the controller knows there, and no others. */
+void check_lent_end(const struct world_comm *comm)
+{
+    struct world *world = comm->world;
+    const struct trib_job *job = control_job(comm, 0);
+    uint32_t wanted[WORLD_SWITCHES_MAX] = {0};
+
+    for (uint32_t root = 0; job != NULL && job->is_open && root < job->grant.roots && job->placements > 0; root++) {
+        const struct trib_remote *remote = job->placement[job->root[root].placement].remote;
+        if (remote != NULL) {
+            wanted[switch_of(world, remote)] |= 1U << root;
+        }
+    }
+    for (uint32_t at = world->tree_count; at < world->switch_count; at++) {
+        uint32_t open = 0;
+        for (uint32_t root = 0; root < comm->set.session.roots; root++) {
+            open |= unit_of_switch(comm, at, root)->is_open ? 1U << root : 0;
+        }
+        if (open != wanted[at] || (open != 0 && comm->members[at].boot != job->grant.boot)) {
+            world_fail(world, WORLD_CHECK_CONTROL,
+                       "C-2: at the end agent %u has roots %x of communicator %u, and its controller %x", at, open,
+                       comm->index, wanted[at]);
+        }
+    }
+}
