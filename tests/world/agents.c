@@ -106,16 +106,38 @@ void agents_forget(struct world_plane *plane)
 
 /* ---- whose it is ---- */
 
-/* Of those that had this id one after another, each waits until nobody has it any more. */
-struct world_comm *agents_comm(const struct world *world, uint32_t communicator)
+/* The next generation of a communicator may come while an agent that stands still has not heard of the end of this. */
+struct world_comm *agents_comm(const struct world *world, const struct trib_opening *opening)
 {
+    const struct trib_session_config *s = &opening->session;
+
     for (uint32_t i = world->comm_count; i-- > 0;) {
         struct world_comm *comm = world->comms[i];
-        if (comm->is_started && comm->set.session.communicator == communicator) {
+        if (comm->is_started && comm->set.session.communicator == s->communicator &&
+            comm->set.session.generation == s->generation) {
             return comm;
         }
     }
     return NULL;
+}
+
+/* Who takes the place of others has the switches that their processes send to. */
+void agents_inherit(struct world_comm *comm)
+{
+    const struct world_comm *before = comm->before;
+    const struct trib_job *job = NULL;
+
+    while (before != NULL && (job == NULL || job->grant.switches[0] == 0)) {
+        job = before->is_started ? control_job(before, 0) : NULL;
+        before = before->before;
+    }
+    if (!comm->world->is_moved) {
+        memcpy(comm->switches,
+               job != NULL && job->grant.switches[0] != 0 ? job->grant.switches
+               : comm->before != NULL                     ? comm->before->switches
+                                                          : comm->world->returning,
+               sizeof comm->switches);
+    }
 }
 
 /* Jobs start when the last agent is there as well, which no message of theirs says: the one whose grant is drawn has its
@@ -168,7 +190,7 @@ void check_lent(const struct world_plane *plane)
         const struct world_comm *comm = world->comms[i];
         const struct comm_member *member = &comm->members[plane->at];
         const struct trib_lending *lending = trib_masters_find(&plane->jobs.masters, comm->set.session.communicator);
-        bool is_its = lending != NULL && agents_comm(world, comm->set.session.communicator) == comm;
+        bool is_its = lending != NULL && member->is_open && member->boot == lending->root.of.boot;
         uint32_t open = 0;
         for (uint32_t root = 0; root < comm->set.session.roots && member->units != NULL; root++) {
             const struct world_unit *unit = unit_of_switch(comm, plane->at, root);
@@ -177,9 +199,8 @@ void check_lent(const struct world_plane *plane)
                 bytes += unit->nodes[node].size;
             }
         }
-        has_promise = has_promise && (comm_has_promise(comm) || !is_its);
-        if (comm_has_promise(comm) &&
-            ((is_its ? lending->root.open : 0) != open || (open != 0 && member->boot != lending->root.of.boot))) {
+        has_promise = has_promise && (comm_has_promise(comm) || lending == NULL);
+        if (comm_has_promise(comm) && (is_its ? lending->root.open : 0) != open) {
             world_fail(world, WORLD_CHECK_CONTROL, "C-2: communicator %u has roots %x open at agent %u, asked for: %x",
                        comm->index, open, plane->at, is_its ? lending->root.open : 0);
         }

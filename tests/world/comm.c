@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* comm.c: a communicator's life in a world: made, started, ended, counted. Read next: unit.c, session.c, work.c. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "world.h"
 
@@ -123,10 +122,7 @@ void comm_start(struct world_comm *comm)
         return;
     }
     comm->is_started = true;
-    if (!comm->world->is_moved) {
-        memcpy(comm->switches, comm->before != NULL ? comm->before->switches : comm->world->returning,
-               sizeof comm->switches);
-    }
+    agents_inherit(comm);
     if (comm->world->is_moved && comm->set.skew != WORLD_SKEW_JOIN) {
         comm->set.is_return = true; /* what is new there has other roots */
     }

@@ -202,7 +202,7 @@ static void handle(struct world *world, const struct world_event *event)
         }
         return;
     case WORLD_FAULT:
-        fault_happen(world, event->b);
+        fault_happen(world, event);
         return;
     case WORLD_HEAL:
         heal(world);

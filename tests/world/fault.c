@@ -8,6 +8,7 @@
 
 enum world_fault { FAULT_RESTART, FAULT_CRASH, FAULT_STOP_RANK, FAULT_STOP_SWITCH, FAULT_AWAY, FAULT_CUT };
 
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
 #define DOWN_NS (300 * WORLD_MS)
 #define LONG_DOWN_NS (1200 * WORLD_MS) /* longer than ranks linger */
 #define STOP_NS (5 * WORLD_S)
@@ -38,7 +39,10 @@ void fault_schedule(struct world *world)
 
 static uint32_t any_switch(struct world *world)
 {
-    return (uint32_t)world_below(world, world->switch_count);
+    bool is_agent = world_has_agents(world) && world_below(world, 2) == 0;
+
+    return is_agent ? world->tree_count + (uint32_t)world_below(world, world->switch_count - world->tree_count)
+                    : (uint32_t)world_below(world, world->switch_count);
 }
 
 /* Somebody who runs; NULL: nobody does. */
@@ -75,9 +79,8 @@ static void add_intruder(struct world *world)
     (void)comm_create(world, &set, NULL);
 }
 
-static void restart(struct world *world)
+static void restart(struct world *world, uint32_t at)
 {
-    uint32_t at = any_switch(world);
     struct world_switch *s = &world->switches[at];
 
     if (at == 0 && world->is_moved) {
@@ -106,9 +109,8 @@ static void restart(struct world *world)
     add_intruder(world);
 }
 
-static void stop_switch(struct world *world)
+static void stop_switch(struct world *world, uint32_t at)
 {
-    uint32_t at = any_switch(world);
     uint64_t until = world->now_ns + world_below(world, STOP_NS);
 
     if (world->now_ns < world->switches[at].down_until_ns) {
@@ -130,9 +132,8 @@ static void stop_switch(struct world *world)
     }
 }
 
-static void go_away(struct world *world)
+static void go_away(struct world *world, uint32_t at)
 {
-    uint32_t at = any_switch(world);
     uint64_t until = world->now_ns + world_below(world, AWAY_NS);
 
     if (until > world->switches[at].away_until_ns) {
@@ -261,11 +262,36 @@ void fault_at_return(struct world_comm *comm, uint32_t rank)
     }
 }
 
-void fault_happen(struct world *world, uint32_t fault)
+/* While roots are opened, and the ranks are about to hear of them: the agent dies, or its controller, its session is
+ * cut, it stands still, or a rank dies; or two of these. */
+void fault_at_opening(struct world *world, uint32_t at)
 {
-    switch ((enum world_fault)fault) {
+    static const enum world_fault faults[] = {FAULT_RESTART, FAULT_RESTART, FAULT_STOP_SWITCH, FAULT_AWAY,
+                                              FAULT_CUT,     FAULT_CRASH,   FAULT_STOP_RANK};
+    uint64_t soon_ns = 8 * (world->set.delay_ns + WORLD_MS);
+
+    for (uint32_t both = 0; both < 2 && world->set.ambushes != 0 && !world->is_healed; both++) {
+        enum world_fault fault = faults[world_below(world, COUNT(faults))];
+        bool is_switch = fault == FAULT_RESTART || fault == FAULT_STOP_SWITCH || fault == FAULT_AWAY;
+        uint32_t where = !is_switch ? 0 : 1 + (world_below(world, 3) == 0 ? 0 : at);
+        world->set.ambushes--;
+        world->report->ambushes++;
+        world_schedule(world, world->now_ns + world_below(world, soon_ns),
+                       (struct world_event){.kind = WORLD_FAULT, .a = where, .b = fault});
+    }
+}
+
+/* The switch that it names, by 1 + its number, or any. */
+static uint32_t at_of(struct world *world, const struct world_event *event)
+{
+    return event->a != 0 ? event->a - 1 : any_switch(world);
+}
+
+void fault_happen(struct world *world, const struct world_event *event)
+{
+    switch ((enum world_fault)event->b) {
     case FAULT_RESTART:
-        restart(world);
+        restart(world, at_of(world, event));
         return;
     case FAULT_CRASH:
         crash(world);
@@ -274,10 +300,10 @@ void fault_happen(struct world *world, uint32_t fault)
         stop_rank(world);
         return;
     case FAULT_STOP_SWITCH:
-        stop_switch(world);
+        stop_switch(world, at_of(world, event));
         return;
     case FAULT_AWAY:
-        go_away(world);
+        go_away(world, at_of(world, event));
         return;
     case FAULT_CUT:
         cut(world);

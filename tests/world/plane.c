@@ -22,7 +22,7 @@ static struct world_comm *find_comm(const struct world_plane *plane, uint32_t co
 /* Whose it is: that of the message at hand, or, where agents are told, the one that has this id now. */
 static struct world_comm *opened(const struct world_plane *plane, const struct trib_opening *opening)
 {
-    return world_has_agents(plane->world) ? agents_comm(plane->world, opening->session.communicator) : plane->served;
+    return world_has_agents(plane->world) ? agents_comm(plane->world, opening) : plane->served;
 }
 
 static size_t slot_bytes(void *owner, const struct trib_opening *opening)
@@ -64,7 +64,10 @@ static enum trib_status open_units(void *owner, const struct trib_opening *openi
     member->boot = opening->boot;
     member->answer_ns = 0;
     for (uint32_t root = opening->is_one ? opening->root : 0; root < end; root++) {
-        comm->world->report->lent_roots += plane->at >= comm->world->tree_count;
+        if (plane->at >= comm->world->tree_count) {
+            comm->world->report->lent_roots++;
+            fault_at_opening(comm->world, plane->at);
+        }
         plane_forget_marks(comm, plane->at, root);
         unit_open_switch(comm, plane->at, root);
     }

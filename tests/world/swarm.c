@@ -89,6 +89,7 @@ static void draw_agents(struct world *world)
     world->set.restarts += some(&prng, 2, 2);
     world->set.stops += some(&prng, 3, 3);
     world->set.aways += some(&prng, 4, 2);
+    world->set.ambushes = some(&prng, 2, 6);
 }
 
 static void draw_times(struct world_settings *set, struct trib_prng *prng)
@@ -130,7 +131,7 @@ static void draw_clean(struct world_settings *set)
     set->loss = set->burst = set->duplicate = set->reorder = set->corrupt = set->truncate = set->partial = 0;
     set->spike = set->replay = set->pause = set->stall = set->congest = 0;
     set->inbox = UINT32_MAX;
-    set->restarts = set->crashes = set->stops = set->aways = set->cuts = 0;
+    set->restarts = set->crashes = set->stops = set->aways = set->cuts = set->ambushes = 0;
     set->farewell = false;
     set->is_clean = true;
 }

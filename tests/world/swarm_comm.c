@@ -192,6 +192,9 @@ void comm_draw(struct world *world, uint32_t ranks, struct comm_settings *set)
         set->session.roots = 1;
         draw_groups(world, ranks != 0, &set->session, &prng);
     }
+    if (world_has_agents(world) && set->session.roots == 1) { /* else most agents had none */
+        set->session.roots = 2 + (uint32_t)(set->session.salt % (WORLD_ROOTS_MAX - 1));
+    }
     draw_weights(&set->session);
     if (world_has_caps(world)) {
         draw_cap(&set->session);

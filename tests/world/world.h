@@ -165,6 +165,7 @@ struct world_settings {
     uint32_t aways;     /* of a control plane, whose data plane goes on */
     uint32_t cuts;      /* of connections between switches */
     uint32_t intruders; /* communicators that take the place of another at a restart */
+    uint32_t ambushes;  /* faults while an agent opens roots */
     uint32_t trees;     /* switches that a communicator is dealt over; 0: all */
     bool farewell;      /* a switch dies when a rank closes */
     bool is_clean;      /* no fault of any kind */
@@ -500,6 +501,7 @@ struct world_comm {
     X(lent_roots, "roots at agents elsewhere")             \
     X(chosen, "communicators over some of the switches")   \
     X(agent_restarts, "restarts of an agent")              \
+    X(ambushes, "faults while roots are opened")           \
     X(agent_losses, "agents lost by their controller")     \
     X(agent_silences, "agents given up as silent")         \
     X(closed, "communicators closed")                      \
@@ -737,7 +739,8 @@ void world_forget(struct world *world); /* what was kept for replays */
 void fault_schedule(struct world *world);
 void fault_at_close(struct world *world);
 void fault_at_return(struct world_comm *comm, uint32_t rank);
-void fault_happen(struct world *world, uint32_t fault);
+void fault_at_opening(struct world *world, uint32_t at);
+void fault_happen(struct world *world, const struct world_event *event);
 
 /* session.c: sessions of ranks */
 void session_begin(struct world_comm *comm, uint32_t rank);
