@@ -106,7 +106,7 @@ void agents_forget(struct world_plane *plane)
 
 /* ---- whose it is ---- */
 
-/* The next generation of a communicator may come while an agent that stands still has not heard of the end of this. */
+/* Of one id, the next generation comes when nobody has the one before any more. */
 struct world_comm *agents_comm(const struct world *world, const struct trib_opening *opening)
 {
     const struct trib_session_config *s = &opening->session;
@@ -119,6 +119,18 @@ struct world_comm *agents_comm(const struct world *world, const struct trib_open
         }
     }
     return NULL;
+}
+
+/* Some agent has not heard all that its controller has said: of the end of a communicator, perhaps. */
+bool agents_wait(const struct world *world)
+{
+    bool waits = false;
+
+    for (uint32_t i = 0; i < world->wire_count; i++) {
+        const struct world_wire *wire = world->wires[i];
+        waits = waits || (wire != NULL && wire->remote != NULL && wire->stream[CONTROL_UP].first != NULL);
+    }
+    return waits;
 }
 
 /* Who takes the place of others has the switches that their processes send to. */

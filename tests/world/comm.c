@@ -103,7 +103,7 @@ static bool must_wait(const struct world_comm *comm)
     for (uint32_t i = 0; i < world->comm_count; i++) {
         const struct world_comm *other = world->comms[i];
         bool is_same = other->set.session.communicator == comm->set.session.communicator;
-        is_held = is_held || (is_same && other != comm && control_has_wires(other));
+        is_held = is_held || (is_same && other != comm && (control_has_wires(other) || agents_wait(world)));
         for (uint32_t at = 0; at < world->switch_count && is_same && other->is_started && other != comm; at++) {
             is_held = is_held || control_job(other, at) != NULL || other->members[at].is_open;
         }

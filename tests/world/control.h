@@ -101,6 +101,7 @@ void agents_silent(struct world *world, const struct world_event *event);
 void agents_welcome(struct world_comm *comm, const struct trib_message *message);
 const struct world_comm *agents_starting(const struct world_plane *plane); /* whose roots have just been dealt */
 struct world_comm *agents_comm(const struct world *world, const struct trib_opening *opening);
+bool agents_wait(const struct world *world);
 void agents_inherit(struct world_comm *comm);
 void check_lent(const struct world_plane *plane);
 void check_lent_ready(const struct world_comm *comm, uint32_t boot);
