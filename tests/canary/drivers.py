@@ -222,7 +222,7 @@ DRIVERS = [
         "control-lost-for-one", "C-8", "the loss of an agent ends one of the incarnations that have roots there",
         edits=((SWITCHES, "job = jobs->count == count ? job->next : jobs->first;\n            continue;",
                 "break;"),),
-        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_switches"),
+        world=("assert",), search=NO_DRIVER, test="unit/test_switches"),
     Canary(
         "control-agent-names-death", "C-7", "an agent that refuses a job can say that a rank is dead",
         edits=((SWITCHES, " && said != TRIB_ERR_PEER", ""),),
@@ -249,10 +249,15 @@ DRIVERS = [
         edits=((JOBS, "master->id != now->id", "true"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_masters"),
     Canary(
+        "control-never-shut", "C-2", "an agent elsewhere does not hear that an incarnation is over",
+        edits=((PLACEMENTS, "        if (job->placement[i].carrier == TRIB_CARRIER_REMOTE) {\n            say(",
+                "        if (job->placement[i].carrier == TRIB_CARRIER_RANK) {\n            say("),),
+        world=("leak", "control"), search=NO_DRIVER, test="unit/test_switches"),
+    Canary(
         "control-left-open", "C-2", "what was opened on a session outlives it",
         edits=((MASTERS, "    while ((lending = find_of(masters, master)) != NULL) {",
                 "    while (false && (lending = find_of(masters, master)) != NULL) {"),),
-        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_masters"),
+        world=("control",), search=NO_DRIVER, test="unit/test_masters"),
     Canary(
         "control-nonsense-ends-others", "C-18", "nonsense about one communicator has no end there",
         edits=((MASTERS, "        give_up(masters, lending, message, status, answer.fail.text);\n", "        ;\n"),),
