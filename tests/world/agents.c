@@ -9,7 +9,7 @@
 
 #include "world.h"
 
-#define SILENT_NS (2 * WORLD_S) /* the questions that a controller lets its agent go without an answer */
+#define SILENT_NS (WORLD_S / 2) /* the questions that a controller lets its agent go without an answer */
 
 static uint32_t switch_of(const struct world *world, const struct trib_remote *remote)
 {
