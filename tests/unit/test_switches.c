@@ -178,9 +178,9 @@ static void lost__all_return_and_it_is_asked_anew(void **state)
     s->lender[0].is_away = false;
     return_ranks(s, 2);
     assert_int_equal(s->h.process[0].welcomes, 2);
-    assert_int_equal(s->lender[0].fake.boot, BOOT + 1);
-    assert_int_equal(s->lender[1].fake.boot, BOOT + 1);
-    assert_int_equal(s->fake.boot, BOOT + 1);
+    assert_int_equal(s->lender[0].fake.boot, BOOT + 2); /* each incarnation has its own */
+    assert_int_equal(s->lender[1].fake.boot, BOOT + 2);
+    assert_int_equal(s->fake.boot, BOOT + 2);
     register_ranks(s, 2, 12);
     assert_int_equal(s->h.process[0].readies, 2);
     assert_int_equal(s->h.process[0].ready.ready.mark, 12);

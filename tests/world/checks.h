@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checks.h: what worlds look at: packets, sums, buffers, times and ends. Those of control planes are in control.h. Read
- * next: check_packet.c. */
+/* checks.h: what worlds look at: packets, sums, buffers, times and ends. Those of control planes are in control.h. A part
+ * of world.h, which includes it behind its types. Read next: check_packet.c. */
 #ifndef TRIB_TESTS_WORLD_CHECKS_H
 #define TRIB_TESTS_WORLD_CHECKS_H
-
-#include "world.h"
 
 /* check_packet.c, check_buffers.c, check_retained.c, check_time.c, check_end.c */
 void check_up(const struct world_comm *comm, const struct shape_node *shape, const struct trib_packet *packet);

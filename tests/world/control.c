@@ -229,7 +229,7 @@ void control_begin(struct world *world)
         plane->config.plane = plane_verbs(plane);
         plane->config.ping_gap_ns = WORLD_MS;
         if (at >= world->tree_count) {
-            struct trib_address_list *lenders = &world->planes[0].config.lenders;
+            struct trib_others *lenders = &world->planes[0].config.lenders;
             lenders->at[lenders->count++] = plane->config.listen;
             plane->config.lend_to.at[plane->config.lend_to.count++] = world->planes[0].config.listen;
         }
