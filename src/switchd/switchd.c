@@ -103,9 +103,9 @@ static enum trib_status check_lenders(const struct trib_switchd_config *config, 
     enum trib_status status = TRIB_OK;
     uint32_t trees = config->trees > 0 ? config->trees : config->lenders.count + 1;
     if (trees > TRIB_SWITCHES_MAX) {
-        trib_explain(error,
-                     "each job would go through %" PRIu32 " switches: it can have %d, so say through how many (--trees)",
-                     trees, TRIB_SWITCHES_MAX);
+        trib_explain(
+            error, "each job would go through %" PRIu32 " switches: it can have %d, so say through how many (--trees)",
+            trees, TRIB_SWITCHES_MAX);
         return TRIB_ERR_INVALID;
     }
     if (config->threshold > 0 && config->parent.len > 0) {

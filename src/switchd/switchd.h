@@ -20,8 +20,8 @@ struct trib_switchd_config {
     struct trib_address parent; /* [none] sessions of the switch that this one is a child of; len 0: none */
     struct trib_others
         lenders; /* [none] sessions of other switches, whose shards its jobs use as well; not with a parent */
-    struct trib_others lend_to;           /* [none] switches whose jobs may use shards here, by their hosts */
-    uint32_t trees;                       /* [0: all] of this switch and its lenders, each job is dealt over so many; 8 at most */
+    struct trib_others lend_to; /* [none] switches whose jobs may use shards here, by their hosts */
+    uint32_t trees;             /* [0: all] of this switch and its lenders, each job is dealt over so many; 8 at most */
     const struct trib_topology *topology; /* [none: each one link away] by which they are chosen; borrowed */
     uint32_t weight;                      /* [1] of a root on a shard here, beside those at other switches: 1 to 255 */
     struct trib_address http;             /* [127.0.0.1:0] len 0: none; port 0: listen's port + 1000 */

@@ -76,9 +76,13 @@ static void put(struct trib_jobs *jobs, struct trib_job *job, uint32_t at)
 /* From this place of the heap, which is free, to where it belongs. */
 static void sift(struct trib_jobs *jobs, struct trib_job *job, uint32_t at)
 {
-    while (at > 0 && job->queue_ns < jobs->queue[(at - 1) / 2]->queue_ns) {
-        put(jobs, jobs->queue[(at - 1) / 2], at);
-        at = (at - 1) / 2;
+    while (at > 0) {
+        uint32_t above = (at - 1) / 2;
+        if (jobs->queue[above]->queue_ns <= job->queue_ns) {
+            break;
+        }
+        put(jobs, jobs->queue[above], at);
+        at = above;
     }
     for (uint32_t child = 2 * at + 1; child < jobs->queued; child = 2 * at + 1) {
         child += child + 1 < jobs->queued && jobs->queue[child + 1]->queue_ns < jobs->queue[child]->queue_ns;
