@@ -116,7 +116,12 @@ run_api_long() {
     release && step api-long build/bin/api --kept tests/api/cases.txt --lanes 6 --seed "$(date +%s)" --seconds 1800
 }
 
-# The control plane at full size, for long, with all that its data must be after each second.
+# The control plane at full size.
+run_scale() {
+    release && step scale build/bin/scale --seconds 2
+}
+
+# The same for long, with all that its data must be after each second.
 run_scale_long() {
     release && step scale-long build/bin/scale --trees 8 --seconds 12 --check --seed "$(date +%s)"
 }
@@ -252,10 +257,10 @@ all | ci)
     release || finish
     lane 0 slow integration torch
     if [ "${1:-all}" = ci ]; then
-        lane 10 lint clang headers aarch64 install ns3 coverage msan fuzz model
+        lane 10 lint clang headers aarch64 install ns3 coverage msan fuzz model scale
         set -- test asan tsan canary
     else
-        lane 10 clang headers aarch64 install ns3 coverage msan fuzz model
+        lane 10 clang headers aarch64 install ns3 coverage msan fuzz model scale
         set -- asan tsan canary
     fi
     ;;
