@@ -79,7 +79,7 @@ unset TRIB_WINDOW
 if has_jobs; then
     say "tributary jobs shows a job with its groups, after a restart of the switch as well"
     start root --http 127.0.0.1:0
-    many_start shown "root root" 3 2 65536 2000 1
+    many_start shown "root root" 3 2 65536 600 1
     shows() {
         HTTP=$(sed -n 's/.*http on http:\/\/\(127.0.0.1:[0-9]*\).*/\1/p' "$TMP/root.log" | tail -n 1)
         "$TRIBUTARY" jobs --http "$HTTP" >"$TMP/jobs" && grep -qE '^shown +3 groups, which may take [0-9]' "$TMP/jobs" &&
