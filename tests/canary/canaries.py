@@ -619,7 +619,7 @@ CANARIES = [
         "control-same-boot", "C-6", "every incarnation has the same boot",
         edits=((START, "    bool fresh = boot != 0 && boot != job->grant.boot;", "    bool fresh = true;"),
                (START, "    for (uint32_t i = 0; fresh && i < job->settings.ranks; i++) {\n        fresh = job->ranks[i].known_boot != boot;\n    }\n", ""),
-               (RECALL, "    jobs->incarnation++;\n", "")),
+               (START, "jobs->incarnation++;\n    } while", "jobs->incarnation;\n    } while")),
         world=("control", "assert"), search=NO_CONTROL, test="unit/test_relay_faults"),
     Canary(
         "control-switch-taken-for-rank", "C-7", "when a switch below is lost, a rank behind it is called dead",
@@ -660,8 +660,8 @@ CANARIES = [
         world=("control", "hang", "error", "repeat"), search=NO_CONTROL, test="unit/test_relay_faults"),
     Canary(
         "control-remembers", "C-21", "boots depend on the control planes that this process has had before",
-        edits=((START, "    return jobs->config->boot + jobs->incarnation;\n}",
-                "    static uint32_t more;\n    jobs->incarnation += more++ & 1;\n    return jobs->config->boot + jobs->incarnation;\n}"),),
+        edits=((START, "    uint32_t boot;\n    do {",
+                "    uint32_t boot;\n    static uint32_t more;\n    jobs->incarnation += more++ & 1;\n    do {"),),
         world=("repeat",), search=NO_CONTROL, test="unit/test_switches"),
     Canary(
         "control-closed-stays", "C-19", "a communicator that all have closed stays known",

@@ -206,7 +206,7 @@ struct trib_jobs {
     struct trib_relay *relay; /* NULL: this is a root */
     uint32_t count;
     struct trib_agent agent; /* of this process: the shards of this switch, if it is one */
-    uint32_t incarnation;    /* boot ids given out are config->boot to that + incarnation */
+    uint32_t incarnation;    /* so many boot ids were given out, from config->boot on */
     const struct trib_server_config *config;
     const struct trib_places *agents; /* of jobs that agents sum (places.h) */
     const struct trib_dealer *dealer;

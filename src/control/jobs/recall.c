@@ -63,7 +63,6 @@ void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *l
         forget(&job->ranks[i]);
     }
     jobs->stats.recalled++;
-    jobs->incarnation++;
     trib_job_enter(job, TRIB_JOB_JOINING);
     job->is_return = true;
     job->is_recalled = true;

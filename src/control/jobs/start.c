@@ -198,12 +198,14 @@ static bool is_fresh(const struct trib_job *job, uint32_t boot)
     return fresh;
 }
 
+/* No other incarnation of any job has it (C-6). */
 static uint32_t next_boot(struct trib_jobs *jobs, const struct trib_job *job)
 {
-    while (!is_fresh(job, jobs->config->boot + jobs->incarnation)) {
-        jobs->incarnation++;
-    }
-    return jobs->config->boot + jobs->incarnation;
+    uint32_t boot;
+    do {
+        boot = jobs->config->boot + jobs->incarnation++;
+    } while (!is_fresh(job, boot));
+    return boot;
 }
 
 void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
@@ -229,7 +231,6 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
         }
         trib_placements_trim(job);
         job->grant.boot = next_boot(jobs, job);
-        jobs->incarnation += jobs->config->lenders.count > 0; /* what agents elsewhere say of this one may come late */
         status = status == TRIB_OK ? trib_job_open(jobs, job, NULL, error) : status;
     }
     if (status != TRIB_OK) {
