@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_admission.c: windows and slots that a job gets, beside those of other jobs. Mirrors
  * src/control/jobs/admission.c; quotas are test_server.c's. */
+#include "control/jobs/jobs.h"
 #include "control_harness.h"
 
 static void join__window_is_cut_to_the_socket_buffer(void **state)
@@ -135,14 +136,84 @@ static void join__slots_have_a_bound(void **state)
     close(fd);
 }
 
+/* ---- without sockets ---- */
+
+#define WIDE 800U
+
+static void take(void *owner, struct trib_session *session, const struct trib_message *message)
+{
+    struct trib_message *welcome = owner;
+    (void)session;
+    *welcome = *message;
+}
+
+static void let_go(void *owner, struct trib_session *session)
+{
+    (void)owner;
+    (void)session;
+}
+
+static uint64_t draw(void *owner)
+{
+    static uint64_t drawn = 1;
+    (void)owner;
+    return drawn++ * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* The window that a job gets whose ranks are in the processes from `first` on. */
+static uint32_t window_of(struct trib_jobs *jobs, struct trib_session *sessions, const char *name, uint32_t first)
+{
+    const struct trib_message *welcome = jobs->output.owner;
+    for (uint32_t i = 0; i < WIDE; i++) {
+        struct trib_message join = join_message(i, WIDE);
+        (void)snprintf(join.join.job, sizeof join.join.job, "%s", name);
+        sessions[i].peer = trib_address_v4(0x0a000100 + first + i, 50000);
+        assert_true(trib_jobs_receive(jobs, &sessions[i], &join, 1));
+    }
+    trib_jobs_check(jobs);
+    assert_int_equal(welcome->kind, TRIB_MESSAGE_WELCOME);
+    return welcome->welcome.grant.window;
+}
+
+/* However many there are: 2,400 here, of which the first job's are in another one as well. */
+static void join__thousands_of_processes_count_once(void **state)
+{
+    struct trib_message welcome;
+    struct recorder recorder = {.opens = 0};
+    struct trib_jobs *jobs = malloc(sizeof *jobs);
+    struct trib_session *sessions = calloc((size_t)4 * WIDE, sizeof *sessions);
+    struct trib_server_config config = {.listen = trib_address_v4(0x0a000001, 7470), .shards = 2, .boot = 1};
+    const struct trib_jobs_output output = {&welcome, take, let_go, NULL, draw, NULL};
+    (void)state;
+    assert_true(jobs != NULL && sessions != NULL);
+    pthread_mutex_init(&recorder.lock, NULL);
+    config.plane = recorder_verbs(&recorder);
+    config.memory_quota = config.job_quota = UINT64_MAX;
+    config.join_timeout_ns = TRIB_SECOND_NS;
+    config.receive_room = 3 * WIDE * 1472 * 352;
+    trib_jobs_init(jobs, &config, &output);
+    assert_int_equal(window_of(jobs, sessions, "one", 0), 352);
+    assert_int_equal(window_of(jobs, sessions + WIDE, "again", 0), 352);
+    assert_int_equal(window_of(jobs, sessions + 2 * WIDE, "two", WIDE), 352);
+    assert_int_equal(window_of(jobs, sessions + 3 * WIDE, "three", 2 * WIDE), 352);
+    trib_jobs_deinit(jobs, TRIB_ERR_SWITCH, "the end");
+    pthread_mutex_destroy(&recorder.lock);
+    free(jobs);
+    free(sessions);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, control_set_up, control_tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(join__window_is_cut_to_the_socket_buffer),          TEST(join__a_cap_of_nothing_is_refused),
-        TEST(join__windows_of_all_jobs_fit_the_socket_buffer),   TEST(join__windows_of_the_same_processes_count_once),
-        TEST(join__windows_of_those_yet_to_return_do_not_count), TEST(join__slots_have_a_bound),
+        TEST(join__window_is_cut_to_the_socket_buffer),
+        TEST(join__a_cap_of_nothing_is_refused),
+        TEST(join__windows_of_all_jobs_fit_the_socket_buffer),
+        TEST(join__windows_of_the_same_processes_count_once),
+        TEST(join__windows_of_those_yet_to_return_do_not_count),
+        TEST(join__slots_have_a_bound),
+        cmocka_unit_test(join__thousands_of_processes_count_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

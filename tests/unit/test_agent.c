@@ -155,13 +155,13 @@ static const struct {
      "job train needs 8 KiB of switch memory (8 slots of 1 KiB), free: 0 B of 64 KiB: wait for other jobs to end, set "
      "a "
      "smaller window, or raise the quota"},
-    {"of a controller", 64, 24, 3, 0, 1, 2, true, true, ""},
-    {"of a controller, and one more", 64, 24, 4, 0, 1, 2, true, false,
-     "all jobs of switch 10.0.0.9:7470 need 56 KiB of switch memory with job train, one switch gets 48 KiB: raise the "
+    {"of a controller", 64, 24, 2, 0, 1, 2, true, true, ""},
+    {"of a controller, and one more", 64, 24, 3, 0, 1, 2, true, false,
+     "all jobs of switch 10.0.0.9:7470 need 48 KiB of switch memory with job train, one switch gets 40 KiB: raise the "
      "memory (--memory)"},
-    {"of a controller, whatever one job may have", 64, 60, 4, 2, 0, 2, true, true, ""},
-    {"of a controller, and more", 64, 60, 4, 0, 0, 3, true, false,
-     "all jobs of switch 10.0.0.9:7470 need 56 KiB of switch memory with job train, one switch gets 48 KiB: raise the "
+    {"of a controller, half", 64, 60, 2, 2, 0, 2, true, true, ""},
+    {"of a controller, more than half", 64, 60, 3, 0, 0, 2, true, false,
+     "all jobs of switch 10.0.0.9:7470 need 40 KiB of switch memory with job train, one switch gets 32 KiB: raise the "
      "memory (--memory)"},
     {"of another controller", 64, 60, 0, 4, 0, 4, true, true, ""},
     {"of this controller", 64, 60, 3, 0, 0, 2, false, true, ""},

@@ -418,7 +418,7 @@ static void quota__not_all_to_one_switch(void **state)
 {
     struct switches *s = *state;
     struct plane *lender = &s->lender[0];
-    lender->jobs.agent.memory_quota = 2 * SLOT_BYTES;
+    lender->jobs.agent.memory_quota = 3 * SLOT_BYTES;
     lender->jobs.agent.job_quota = 3 * SLOT_BYTES / 2;
     struct link *link = connect_again(s, 0, 1);
     lender->fake.has_many = true;

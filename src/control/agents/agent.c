@@ -115,12 +115,13 @@ static uint64_t held_by(const struct trib_agent *agent, const struct trib_addres
     return bytes;
 }
 
-/* A controller elsewhere leaves a quarter of all to others. */
+/* A controller elsewhere leaves the quota of one job to others; it may have half of all, if that is more. */
 static bool fits_master(const struct trib_agent *agent, const struct trib_agent_opening *opening, uint64_t more,
                         char *error)
 {
     char needs[TRIB_UNITS_TEXT_MAX], limit[TRIB_UNITS_TEXT_MAX];
-    uint64_t most = agent->memory_quota - agent->memory_quota / 4;
+    uint64_t most = agent->memory_quota - agent->job_quota;
+    most = most > agent->memory_quota / 2 ? most : agent->memory_quota / 2;
     if (!opening->master || held_by(agent, opening->master) + more <= most) {
         return true;
     }

@@ -37,14 +37,16 @@ static uint32_t train_of(const struct trib_job *job)
 /* A socket that sends to this switch: one process, whatever number of communicators it has here. */
 struct sender {
     const struct trib_rank *rank; /* NULL: none */
+    uint32_t process;             /* its hash, as in struct trib_job */
     uint64_t bytes;               /* the largest window of its communicators */
 };
 
-#define SENDERS_MAX 4096U /* a power of two */
+#define SENDERS_FIRST 256U /* a power of two */
 
 /* By address and port; `but`'s ranks are in it with no bytes, and stay so. */
 struct senders {
-    struct sender *list; /* SENDERS_MAX of them; NULL: each communicator counts for itself, which is never too little */
+    struct sender *list;
+    uint32_t size; /* a power of two, at least twice the count; 0: there is no memory for it */
     uint32_t count;
 };
 
@@ -53,14 +55,44 @@ static uint64_t bytes_of(const struct trib_job *job)
     return (uint64_t)job->grant.window * (TRIB_HEADER_SIZE + job->settings.payload);
 }
 
-static struct sender *find(const struct senders *senders, const struct trib_job *job, uint32_t index)
+static struct sender *find(const struct senders *senders, const struct trib_rank *rank, uint32_t process)
 {
-    const struct trib_rank *rank = &job->ranks[index];
-    uint32_t at = job->processes[index] % SENDERS_MAX;
+    uint32_t at = process % senders->size;
     while (senders->list[at].rank && !trib_rank_is_same_process(senders->list[at].rank, rank)) {
-        at = (at + 1) % SENDERS_MAX;
+        at = (at + 1) % senders->size;
     }
     return &senders->list[at];
+}
+
+/* For one more. False: out of memory; then each communicator counts for itself, which is never too little. */
+static bool has_place(struct senders *senders)
+{
+    if (2 * senders->count < senders->size) {
+        return true;
+    }
+    struct senders more = {.size = senders->size > 0 ? 2 * senders->size : SENDERS_FIRST, .count = senders->count};
+    more.list = calloc(more.size, sizeof *more.list);
+    for (uint32_t i = 0; i < senders->size && more.list; i++) {
+        const struct sender *sender = &senders->list[i];
+        if (sender->rank) {
+            *find(&more, sender->rank, sender->process) = *sender;
+        }
+    }
+    if (more.list) {
+        free(senders->list);
+        *senders = more;
+    }
+    return more.list != NULL;
+}
+
+static struct sender *take(struct senders *senders, const struct trib_job *job, uint32_t index)
+{
+    struct sender *sender = find(senders, &job->ranks[index], job->processes[index]);
+    if (!sender->rank) {
+        *sender = (struct sender){.rank = &job->ranks[index], .process = job->processes[index]};
+        senders->count++;
+    }
+    return sender;
 }
 
 /* Bytes that the children of one open job add to those of `senders`. */
@@ -69,17 +101,16 @@ static uint64_t add_job(const struct trib_job *job, struct senders *senders)
     uint64_t each = bytes_of(job);
     uint64_t bytes = 0;
     uint32_t direct = 0;
-    for (uint32_t i = 0; i < job->settings.ranks && senders->list && senders->count < SENDERS_MAX / 2; i++) {
+    for (uint32_t i = 0; i < job->settings.ranks && has_place(senders); i++) {
         const struct trib_rank *rank = &job->ranks[i];
         if (rank->via != 0 || !rank->session || !trib_job_leads(job, i)) {
             continue;
         }
-        struct sender *sender = find(senders, job, i);
-        senders->count += !sender->rank;
+        struct sender *sender = take(senders, job, i);
         direct++;
-        if (!sender->rank || (sender->bytes != UINT64_MAX && sender->bytes < each)) {
-            bytes += each - (sender->rank ? sender->bytes : 0);
-            *sender = (struct sender){.rank = rank, .bytes = each};
+        if (sender->bytes < each) {
+            bytes += each - sender->bytes;
+            sender->bytes = each;
         }
     }
     return bytes + (job->children - direct) * each; /* relays, which speak for others, and ranks that have left */
@@ -107,18 +138,17 @@ static uint64_t flight_lent(const struct trib_jobs *jobs, const struct trib_mast
     return bytes;
 }
 
-/* Bytes, up to `most`, that may be on their way to one shard, but from the ranks of `but` (NULL: from all), and from what `master`
- * has here (NULL: no such): a process keeps what all its communicators have in flight within the largest window that it
- * was granted for one (comm/communicator.c). */
+/* Bytes, up to `most`, that may be on their way to one shard, but from the ranks of `but` (NULL: from all), and from what
+ * `master` has here (NULL: no such): a process keeps what all its communicators have in flight within the largest window
+ * that it was granted for one (comm/communicator.c). */
 static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_job *but,
                               const struct trib_master *master, uint64_t most)
 {
-    struct senders senders = {.list = jobs->first ? calloc(SENDERS_MAX, sizeof *senders.list) : NULL};
+    struct senders senders = {.list = NULL};
     uint64_t bytes = but && !trib_placements_are_here(but) ? 0 : flight_lent(jobs, master);
-    for (uint32_t i = 0; senders.list && but && i < but->settings.ranks; i++) {
+    for (uint32_t i = 0; but && i < but->settings.ranks && has_place(&senders); i++) {
         if (but->ranks[i].via == 0 && but->ranks[i].session && trib_job_leads(but, i)) {
-            *find(&senders, but, i) = (struct sender){.rank = &but->ranks[i], .bytes = UINT64_MAX};
-            senders.count++;
+            take(&senders, but, i)->bytes = UINT64_MAX;
         }
     }
     for (const struct trib_job *job = jobs->first; job && bytes < most; job = job->next) {
