@@ -4,7 +4,7 @@
 
 # What contains no call of the system: core and schemes.
 function(trib_pure_sources out)
-    file(GLOB sources CONFIGURE_DEPENDS src/core/*.c src/schemes/*.c src/schemes/*/*.c)
+    file(GLOB sources CONFIGURE_DEPENDS src/core/*.c src/schemes/*.c src/schemes/*/*.c src/published/*/*.c)
     set(${out} "${sources}" PARENT_SCOPE)
 endfunction()
 

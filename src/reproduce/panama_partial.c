@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* panama_partial.c: PANAMA-0.94 and -0.88 (section 7) by the rule that the paper has, in scheme `panama-literal`: how far
  * sums get ahead of a rank whose link others fill, and whose gradients they lack. Read next: panama.h, simulate.h,
- * schemes/panama_literal/panama_literal.h. */
+ * published/panama_literal/panama_literal.h. */
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 
 #include "core/quorum.h"
+#include "published/panama_literal/accelerator.h"
+#include "published/panama_literal/panama_literal.h"
 #include "reproduce/panama.h"
 #include "reproduce/simulate.h"
-#include "schemes/panama_literal/accelerator.h"
-#include "schemes/panama_literal/panama_literal.h"
 #include "sim/results/results.h"
 
 #define WORKERS 16U

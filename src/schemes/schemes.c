@@ -4,10 +4,10 @@
 
 #include <assert.h>
 
+#include "published/literal/literal.h"
+#include "published/panama_literal/panama_literal.h"
 #include "schemes/forward/forward.h"
-#include "schemes/literal/literal.h"
 #include "schemes/panama/panama.h"
-#include "schemes/panama_literal/panama_literal.h"
 #include "schemes/ring/ring.h"
 #include "schemes/switchml/switchml.h"
 

@@ -19,8 +19,8 @@
 #include "core/lane.h"
 #include "core/quorum.h"
 #include "node_memory.h"
-#include "schemes/panama_literal/accelerator.h"
-#include "schemes/panama_literal/panama_literal.h"
+#include "published/panama_literal/accelerator.h"
+#include "published/panama_literal/panama_literal.h"
 
 #define RANKS_MAX 3
 #ifndef TREES_MAX /* a search wants small worlds */

@@ -15,7 +15,7 @@
 
 #include "core/prng.h"
 #include "node_memory.h"
-#include "schemes/literal/literal.h"
+#include "published/literal/literal.h"
 
 #define WORKERS_MAX 3
 #define PAYLOAD 64

@@ -13,7 +13,7 @@
 #include <tributary/comm.h>
 
 #include "core/prng.h"
-#include "schemes/panama_literal/panama_literal.h"
+#include "published/panama_literal/panama_literal.h"
 #include "sim/results/results.h"
 #include "unit/sim_text.h"
 

@@ -10,7 +10,7 @@
 #include "core/operation.h"
 #include "core/quorum.h"
 #include "core/window.h"
-#include "schemes/panama_literal/panama_literal.h"
+#include "published/panama_literal/panama_literal.h"
 
 #define NO_SEQUENCE UINT64_MAX
 

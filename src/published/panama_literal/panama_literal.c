@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* panama_literal.c: figure 5, line by line, and panama-literal's row of the table of schemes. */
-#include "schemes/panama_literal/panama_literal.h"
+#include "published/panama_literal/panama_literal.h"
 
 #include "core/quorum.h"
 

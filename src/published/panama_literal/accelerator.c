@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* accelerator.c: the control logic as published, in step(). Nothing here knows of sequences, lanes or operations.
  * Read next: panama_literal_switch.c. */
-#include "schemes/panama_literal/accelerator.h"
+#include "published/panama_literal/accelerator.h"
 
 #include "core/assert.h"
-#include "schemes/panama_literal/panama_literal.h"
+#include "published/panama_literal/panama_literal.h"
 
 #define NOWHERE UINT32_MAX
 

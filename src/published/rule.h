@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* published.h: what the switches of rules as they were published have in common (literal/, panama_literal/). Those rules
+/* rule.h: what the switches of rules as they were published have in common (literal/, panama_literal/). Those rules
  * know no mark, no timer and no event. Drivers ask for M all the same, so marks are kept for that one purpose, beside
  * the rule. Read next: literal/literal_switch.c. */
-#ifndef TRIB_SCHEMES_PUBLISHED_H
-#define TRIB_SCHEMES_PUBLISHED_H
+#ifndef TRIB_PUBLISHED_RULE_H
+#define TRIB_PUBLISHED_RULE_H
 
 #include "core/assert.h"
 #include "core/counters.h"

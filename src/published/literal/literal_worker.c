@@ -3,7 +3,7 @@
  * sent again whenever its timer ends, until its result comes. Everything that is not that is the worker of switchml.
  * Read next: schemes/switchml/switchml_worker.h. */
 #include "core/assert.h"
-#include "schemes/literal/literal.h"
+#include "published/literal/literal.h"
 #include "schemes/switchml/switchml_worker.h"
 
 /* The paper has no boots: a worker goes on, and what it sends meets an empty switch. */

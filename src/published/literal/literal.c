@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* literal.c: switchml-literal's row of the table of schemes. */
-#include "schemes/literal/literal.h"
+#include "published/literal/literal.h"
 
 #include "core/node.h"
 

@@ -8,9 +8,9 @@
 #include "core/counters.h"
 #include "core/quorum.h"
 #include "core/window.h"
-#include "schemes/panama_literal/accelerator.h"
-#include "schemes/panama_literal/panama_literal.h"
-#include "schemes/published.h"
+#include "published/panama_literal/accelerator.h"
+#include "published/panama_literal/panama_literal.h"
+#include "published/rule.h"
 
 struct literal_switch {
     struct trib_switch_config config;

@@ -6,8 +6,8 @@
 
 #include "core/assert.h"
 #include "core/window.h"
-#include "schemes/literal/literal.h"
-#include "schemes/published.h"
+#include "published/literal/literal.h"
+#include "published/rule.h"
 
 /* One version of a slot: seen, count and pool of the paper, and what of our header belongs to the sum. */
 struct version {
