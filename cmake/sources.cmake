@@ -4,7 +4,13 @@
 
 # What contains no call of the system: core and schemes.
 function(trib_pure_sources out)
-    file(GLOB sources CONFIGURE_DEPENDS src/core/*.c src/schemes/*.c src/schemes/*/*.c src/published/*/*.c)
+    file(GLOB sources CONFIGURE_DEPENDS src/core/*.c src/schemes/*.c src/schemes/*/*.c)
+    set(${out} "${sources}" PARENT_SCOPE)
+endfunction()
+
+# Rules as papers publish them, beside the library: for the simulator, `tributary demo --literal` and the tests.
+function(trib_published_sources out)
+    file(GLOB sources CONFIGURE_DEPENDS src/published/*.c src/published/*/*.c)
     set(${out} "${sources}" PARENT_SCOPE)
 endfunction()
 

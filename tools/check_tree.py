@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the rules of this tree that no compiler knows:  tools/check_tree.py [BUILD_FOLDER]
 
-Sizes, layers, purity of core and schemes, words that must not appear, ports of scripts, exported symbols, files named in
+Sizes, layers, purity of core, schemes and published rules, words that must not appear, ports of scripts, exported symbols, files named in
 documents.
 With a build folder it also looks at the object files. Prints one line per violation; exits 1 if there is any.
 """
@@ -20,7 +20,7 @@ FILE_LINES, HEADER_LINES, FUNCTION_LINES, PARAMETERS = 800, 400, 70, 6
 # alone: what one of them is, its row says.
 LAYERS = {
     "core": {"core"},
-    "schemes": {"core", "schemes", "published"},
+    "schemes": {"core", "schemes"},
     "published": {"core", "schemes", "published"},
     "io": {"core", "io"},
     "host": {"core", "io", "host"},
@@ -28,9 +28,9 @@ LAYERS = {
     "control": {"core", "schemes/schemes.h", "io", "fabric", "control"},
     "comm": {"core", "schemes/schemes.h", "io", "host", "control", "comm", "switchd/plane.h"},
     "switchd": {"core", "schemes/schemes.h", "io", "fabric", "control", "switchd"},
-    "sim": {"core", "schemes/schemes.h", "io", "fabric", "sim"},
+    "sim": {"core", "schemes/schemes.h", "published/published.h", "io", "fabric", "sim"},
     "reproduce": {"core", "schemes", "published", "io", "sim", "reproduce"},
-    "cli": {"core", "schemes/schemes.h", "io", "fabric", "control", "comm", "switchd", "sim", "reproduce", "cli"},
+    "cli": {"core", "schemes/schemes.h", "published/published.h", "io", "fabric", "control", "comm", "switchd", "sim", "reproduce", "cli"},
 }
 # What a folder inside one of these may include of its own layer, by folders and files.
 INNER = {
@@ -246,9 +246,37 @@ def check_mirror():
                 problem(path, 0, f"struct {struct}: {listed[len(declared)]} is not in comm.h")
 
 
+def check_published(build):
+    """libtributary and its headers hold no name of src/published: no function, no data, no scheme."""
+    objects = glob.glob(os.path.join(build, "CMakeFiles/tributary_published.dir/src/published/**/*.o"), recursive=True)
+    names = set()
+    for path in objects:
+        output = subprocess.run(["nm", "-g", "--defined-only", path], capture_output=True, text=True, check=True).stdout
+        names |= {line.split()[2] for line in output.splitlines()}
+    schemes = set()
+    for path in tree_files():
+        if path.startswith("src/published/") and path.endswith(".c"):
+            schemes |= set(re.findall(r'\.name = "([\w-]+)"', read(path)))
+    if not names or not schemes:
+        problem(build, 0, "no object files, or no scheme, of src/published")
+    for library in ("lib/libtributary.a", "lib/libtributary.so"):
+        path = os.path.join(build, library)
+        output = subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout
+        for name in sorted(names & set(re.findall(r"\btrib_\w+", output))):
+            problem(library, 0, f"has {name} of src/published")
+        with open(path, "rb") as file:
+            content = file.read()
+        for name in sorted(name for name in schemes if name.encode() in content):
+            problem(library, 0, f"names {name}, a scheme of src/published")
+    for path in glob.glob(os.path.join(ROOT, "include/tributary/*.h")):
+        for name in sorted(name for name in names | schemes if re.search(rf"\b{name}\b", read(path))):
+            problem(os.path.relpath(path, ROOT), 0, f"names {name} of src/published")
+
+
 def check_objects(build):
-    """core and schemes call nothing but each other and mem*, and have no writable data. All names begin with trib_."""
-    everything = glob.glob(os.path.join(build, "CMakeFiles/tributary_objects.dir/src/**/*.o"), recursive=True)
+    """What is PURE calls nothing but such files and mem*, and has no writable data. All names begin with trib_."""
+    everything = [path for target in ("objects", "published") for path in
+                  glob.glob(os.path.join(build, f"CMakeFiles/tributary_{target}.dir/src/**/*.o"), recursive=True)]
     defined = set()
     for path in everything:
         output = subprocess.run(["nm", "-g", "--defined-only", path], capture_output=True, text=True, check=True).stdout
@@ -256,10 +284,9 @@ def check_objects(build):
         defined |= names
         for name in sorted(name for name in names if not name.startswith("trib_")):
             problem(path.split(".dir/")[1][:-2], 0, f"{name} is visible to users of the static library; begin it with trib_")
-    objects = [path for layer in PURE for path in
-               glob.glob(os.path.join(build, f"CMakeFiles/tributary_objects.dir/src/{layer}/**/*.o"), recursive=True)]
+    objects = [path for path in everything if path.split(".dir/src/")[1].split("/")[0] in PURE]
     if not objects:
-        problem(build, 0, "no object files of core and schemes")
+        problem(build, 0, "no object files of what is pure")
     for path in objects:
         source = path.split(".dir/")[1][:-2]
         if not os.path.exists(os.path.join(ROOT, source)):
@@ -297,6 +324,7 @@ def main():
         build = os.path.abspath(sys.argv[1])
         check_exports(build)
         check_objects(build)
+        check_published(build)
     for text in problems:
         print(text)
     return 1 if problems else 0

@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/demo.h"
 #include "cli/options.h"
+#include "published/published.h"
 
 struct demo_options {
     bool literal;
@@ -222,7 +223,7 @@ static bool run_all(const struct demo_options *options, struct demo_seen *seen)
 
     restart.restart = true;
     for (uint32_t which = 0; which < 2; which++) {
-        seen->plain[which].scheme = seen->restart[which].scheme = trib_scheme_find(names[which]);
+        seen->plain[which].scheme = seen->restart[which].scheme = trib_published_find(names[which]);
         for (uint32_t i = 0; i < options->runs; i++) {
             uint64_t seed =
                 options->seed * UINT64_C(1000003) + i; /* the same faults for both rules, as far as they send alike */
@@ -256,7 +257,7 @@ int command_demo(int argc, char **argv)
         complain("unexpected argument \"%s\"", argv[rest]);
         return EXIT_USAGE;
     }
-    seen.is_told = demo_story_tell(&seen.story, trib_scheme_find(options.literal ? "switchml-literal" : "switchml"));
+    seen.is_told = demo_story_tell(&seen.story, trib_published_find(options.literal ? "switchml-literal" : "switchml"));
     if (!options.json) {
         print_story(&seen);
         fflush(stdout);

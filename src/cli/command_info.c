@@ -12,7 +12,7 @@
 #include "core/node.h"
 #include "core/value.h"
 #include "io/udp.h"
-#include "schemes/schemes.h"
+#include "published/published.h"
 
 struct info_options {
     bool json;
@@ -60,9 +60,10 @@ static void print_text(struct sockets sockets)
     printf("http in the switch %s\n", trib_server_has_http() ? "yes" : "no: built without libmicrohttpd or jansson");
     printf("limits             %d ranks, %d shards, payload 64 to %d bytes\n", TRIB_RANKS_MAX, TRIB_ROOTS_MAX,
            TRIB_PAYLOAD_MAX);
-    for (unsigned i = 0; trib_scheme_at(i) != NULL; i++) {
-        const struct trib_scheme *scheme = trib_scheme_at(i);
-        printf("scheme             %s: %s\n", scheme->name, scheme->guarantee);
+    for (unsigned i = 0; trib_published_at(i) != NULL; i++) {
+        const struct trib_scheme *scheme = trib_published_at(i);
+        printf("%-18s %s: %s\n", scheme->refusal == NULL ? "scheme" : "published rule", scheme->name,
+               scheme->guarantee);
         if (scheme->has_quorum || scheme->has_groups) {
             printf("%19s%s:%s: %s\n", "", scheme->name, scheme->has_quorum ? "M/N" : "M",
                    scheme->has_quorum ? TRIB_SCHEME_QUORUM_RULE : TRIB_SCHEME_GROUPS_RULE);
@@ -90,12 +91,8 @@ static void print_json(struct sockets sockets)
            "\"schemes\":[",
            sockets.trains ? "true" : "false", sockets.room, trib_server_has_http() ? "true" : "false", TRIB_RANKS_MAX,
            TRIB_ROOTS_MAX, TRIB_PAYLOAD_MAX);
-    bool first = true;
     for (unsigned i = 0; trib_scheme_at(i) != NULL; i++) {
-        if (trib_scheme_at(i)->refusal == NULL) {
-            printf("%s\"%s\"", first ? "" : ",", trib_scheme_at(i)->name);
-            first = false;
-        }
+        printf("%s\"%s\"", i > 0 ? "," : "", trib_scheme_at(i)->name);
     }
     printf("],\"environment\":[");
     for (unsigned i = 0; trib_variable_at(i) != NULL; i++) {

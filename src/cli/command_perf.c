@@ -15,7 +15,7 @@
 #include "core/packet.h"
 #include "io/explain.h"
 #include "io/units.h"
-#include "schemes/schemes.h"
+#include "published/published.h"
 
 #define COUNT_MAX 1000000000
 #define PERF_BYTES_MAX (UINT64_C(1) << 62)
@@ -191,8 +191,8 @@ static bool check_options(const struct perf_options *options)
         complain("of --no-switch, --switch and --rendezvous only one can be");
         return false;
     }
-    const struct trib_scheme *scheme = trib_scheme_find(options->scheme);
-    const char *cause = trib_scheme_explain(options->scheme);
+    const struct trib_scheme *scheme = trib_published_find(options->scheme);
+    const char *cause = trib_published_explain(options->scheme);
     if (cause != NULL) {
         complain("--scheme %s: %s", options->scheme, cause);
     } else if (scheme == NULL) {

@@ -264,9 +264,6 @@ static const char *unfit(const struct trib_scheme *scheme, const struct trib_con
         .wire = (enum trib_type)config->wire,
     };
     trib_scheme_settle(config->scheme, &session);
-    if (scheme->refusal != NULL) {
-        return scheme->refusal;
-    }
     if (scheme->switch_node == NULL && config->switch_address[0] != '\0') {
         return "its ranks send to each other, and to no switch: name a rendezvous instead (TRIB_RENDEZVOUS, an address "
                "of rank 0)";

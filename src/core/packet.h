@@ -34,8 +34,8 @@ enum trib_kind {
 };
 
 enum trib_flag {
-    TRIB_FLAG_FIN = 1 << 0, /* reserved; panama-literal, which runs in the simulator alone: the last of an operation */
-    TRIB_FLAG_ECN = 1 << 1, /* congestion was experienced on this packet's way */
+    TRIB_FLAG_FIN = 1 << 0,       /* reserved on the wire; a published rule in the simulator: an operation's last */
+    TRIB_FLAG_ECN = 1 << 1,       /* congestion was experienced on this packet's way */
     TRIB_FLAG_OVERFLOW = 1 << 2,  /* reserved for ATP */
     TRIB_FLAG_COLLISION = 1 << 3, /* reserved for ATP */
     TRIB_FLAG_RESEND = 1 << 4,    /* sent because it was asked for; PROBE, HELD: docs/PROTOCOL.md */
@@ -88,7 +88,7 @@ struct trib_packet {
     int16_t exponent;
     uint8_t kind;
     uint8_t attempt; /* reserved: a packet on the wire has 0 */
-    uint8_t tree;    /* likewise; panama-literal, which runs in the simulator alone, has its tree here */
+    uint8_t tree;    /* reserved likewise; a published rule in the simulator: the tree */
     uint8_t type;
     uint8_t reduction;
     uint32_t communicator; /* what differs between packets of one stands before it, but for the payload */

@@ -4,19 +4,17 @@
 
 #include <assert.h>
 
-#include "published/literal/literal.h"
-#include "published/panama_literal/panama_literal.h"
 #include "schemes/forward/forward.h"
 #include "schemes/panama/panama.h"
 #include "schemes/ring/ring.h"
 #include "schemes/switchml/switchml.h"
 
-static const struct trib_scheme *const table[] = {&trib_switchml, &trib_literal, &trib_panama, &trib_panama_literal,
-                                                  &trib_ring,     &trib_hybrid,  &trib_forward};
+static const struct trib_scheme *const schemes[] = {&trib_switchml, &trib_panama,  &trib_ring,
+                                                    &trib_hybrid,   &trib_forward, NULL};
 
 const struct trib_scheme *trib_scheme_at(unsigned index)
 {
-    return index < sizeof table / sizeof table[0] ? table[index] : NULL;
+    return index < sizeof schemes / sizeof schemes[0] ? schemes[index] : NULL;
 }
 
 /* Characters of the row's name, if `name` begins with it; else 0. Core and schemes need no more of libc than mem*. */
@@ -95,17 +93,20 @@ bool trib_scheme_names_quorum(const char *name)
     return session.quorum_of != 0;
 }
 
-const struct trib_scheme *trib_scheme_find(const char *name)
+const struct trib_scheme *trib_scheme_find_in(const struct trib_scheme *const *table, const char *name)
 {
-    const struct trib_scheme *scheme;
-
-    for (unsigned i = 0; (scheme = trib_scheme_at(i)) != NULL; i++) {
-        size_t at = matched(scheme, name);
-        if (at != 0 && (name[at] == '\0' || (name[at] == ':' && has_colon(scheme, name + at + 1)))) {
-            return scheme;
+    for (; *table != NULL; table++) {
+        size_t at = matched(*table, name);
+        if (at != 0 && (name[at] == '\0' || (name[at] == ':' && has_colon(*table, name + at + 1)))) {
+            return *table;
         }
     }
     return NULL;
+}
+
+const struct trib_scheme *trib_scheme_find(const char *name)
+{
+    return trib_scheme_find_in(schemes, name);
 }
 
 static bool has_slash(const char *text)
@@ -116,13 +117,13 @@ static bool has_slash(const char *text)
     return *text == '/';
 }
 
-const char *trib_scheme_explain(const char *name)
+const char *trib_scheme_explain_in(const struct trib_scheme *const *table, const char *name)
 {
     const struct trib_scheme *scheme;
     const char *text = NULL;
 
     static_assert(UINT8_MAX == 255 && TRIB_SESSION_RANKS_MAX == 1024, "as the rules say");
-    for (unsigned i = 0; (scheme = trib_scheme_at(i)) != NULL; i++) {
+    for (; (scheme = *table) != NULL; table++) {
         size_t at = matched(scheme, name);
         if (at != 0 && name[at] == ':') {
             text = name + at + 1;
@@ -139,4 +140,9 @@ const char *trib_scheme_explain(const char *name)
         return "it has no quorum; panama has";
     }
     return scheme->has_groups ? TRIB_SCHEME_GROUPS_RULE : "it has no groups; hybrid has";
+}
+
+const char *trib_scheme_explain(const char *name)
+{
+    return trib_scheme_explain_in(schemes, name);
 }

@@ -9,8 +9,9 @@
 struct trib_scheme {
     const char *name;
     const char *guarantee; /* one sentence for `tributary info` */
-    const char *refusal;   /* why no job may run it, for the error that a job gets; NULL: any job may */
-    bool can_be_simulated; /* although it is refused: to show what the rule does, right or wrong */
+    /* Of a published rule (published/published.h): why no job may run it. NULL in every row of this table. */
+    const char *refusal;
+    bool can_be_simulated; /* a published rule that the simulator may run, to show its effects */
     /* Why it cannot run a communicator with these settings, or NULL: for the error that a job gets. NULL: it can run
      * all. */
     const char *(*unfit)(const struct trib_session_config *session);
@@ -40,9 +41,12 @@ static inline bool trib_scheme_has_caps(const struct trib_scheme *scheme)
 
 /* NULL when there is none of that name. */
 const struct trib_scheme *trib_scheme_find(const char *name);
+/* The same of another table; NULL is behind its last row. */
+const struct trib_scheme *trib_scheme_find_in(const struct trib_scheme *const *table, const char *name);
 /* Where that found none, although a scheme is called what stands before the colon: what is wrong with the rest, in one
  * sentence that is the same wherever the name came from. NULL: there is no such scheme, or nothing is wrong. */
 const char *trib_scheme_explain(const char *name);
+const char *trib_scheme_explain_in(const struct trib_scheme *const *table, const char *name);
 /* What the name that a job gave says behind its colon goes into the session: how many ranks are a group, the 4 of
  * "hybrid:4", or which part of the ranks makes a sum, the 7/8 of "panama:7/8"; 0 where it says nothing. */
 void trib_scheme_settle(const char *name, struct trib_session_config *session);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "model.h"
+#include "published/published.h"
 
 #define SCENARIOS_MAX 96
 
@@ -186,7 +187,7 @@ static bool is_wanted(const struct options *options, const struct model_scenario
 
 static int run(const struct options *options)
 {
-    const struct trib_scheme *scheme = trib_scheme_find(options->scheme);
+    const struct trib_scheme *scheme = trib_published_find(options->scheme);
     const struct model_scenario *wanted[SCENARIOS_MAX];
     const struct model_scenario *scenario;
     uint32_t count = 0;

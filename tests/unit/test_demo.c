@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "cli/demo.h"
+#include "published/published.h"
 
 static struct demo_story story;
 
@@ -27,7 +28,7 @@ static uint32_t steps_with(const char *text)
 static void demo__published_rule_gets_a_sum_wrong_and_is_caught(void **state)
 {
     (void)state;
-    assert_true(demo_story_tell(&story, trib_scheme_find("switchml-literal")));
+    assert_true(demo_story_tell(&story, trib_published_find("switchml-literal")));
     assert_int_equal(story.expected, 333);
     assert_int_equal(story.got, 331); /* worker 0's part is that of fragment 0 */
     assert_int_equal(story.caught, 3);
@@ -40,7 +41,7 @@ static void demo__published_rule_gets_a_sum_wrong_and_is_caught(void **state)
 static void demo__own_rule_gets_it_right(void **state)
 {
     (void)state;
-    assert_true(demo_story_tell(&story, trib_scheme_find("switchml")));
+    assert_true(demo_story_tell(&story, trib_published_find("switchml")));
     assert_int_equal(story.expected, 333);
     assert_int_equal(story.got, 333);
     assert_int_equal(story.taken, 3);
@@ -53,7 +54,7 @@ static void demo__own_rule_gets_it_right(void **state)
 
 static struct demo_runs runs_of(const char *scheme, const struct demo_faults *faults, uint32_t count)
 {
-    struct demo_runs runs = {.scheme = trib_scheme_find(scheme)};
+    struct demo_runs runs = {.scheme = trib_published_find(scheme)};
 
     for (uint32_t i = 0; i < count; i++) {
         assert_true(demo_run(&runs, faults, 1000 + i));

@@ -5,6 +5,7 @@
 #include "ring_harness.h"
 
 #include "core/operation.h"
+#include "published/published.h"
 
 #define PIECES 3 /* fragments of a rank's share */
 #define SHARE ((uint64_t)RING_BLOCK * PIECES)
@@ -329,7 +330,7 @@ static void explain__says_what_may_stand_behind_a_colon(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const char *text = trib_scheme_explain(cases[i].name);
+        const char *text = trib_published_explain(cases[i].name);
         assert_string_equal(text != NULL ? text : "", cases[i].text != NULL ? cases[i].text : "");
     }
     assert_true(trib_scheme_find("panama")->has_quorum && trib_scheme_find("hybrid")->has_groups);

@@ -268,8 +268,7 @@ static void config__errors_name_variable_and_value(void **state)
         {"TRIB_RANK", "1", "rank: 1 is not below the number of ranks, 1"},
         {"TRIB_SCHEME", "magic", "scheme: \"magic\" is not known; `tributary info` lists the schemes"},
         {"TRIB_SCHEME", "switchml-literal",
-         "scheme switchml-literal: it shows a published rule that gives wrong sums (`tributary demo --literal`); jobs "
-         "use switchml"},
+         "scheme: \"switchml-literal\" is not known; `tributary info` lists the schemes"},
         {"TRIB_JOB", "", "TRIB_JOB: \"\" is not 1 to 64 bytes long"},
         {"TRIB_GRADIENT_BYTES", "4000000",
          "TRIB_GRADIENT_BYTES: \"4000000\" has no unit; a size is written like 64MB or 64KiB"},

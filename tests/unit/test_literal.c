@@ -16,6 +16,7 @@
 #include "core/prng.h"
 #include "node_memory.h"
 #include "published/literal/literal.h"
+#include "published/published.h"
 
 #define WORKERS_MAX 3
 #define PAYLOAD 64
@@ -543,10 +544,14 @@ static void literal__drops_what_it_cannot_add(void **state)
 static void literal__no_job_may_run_it(void **state)
 {
     (void)state;
-    assert_ptr_equal(trib_scheme_find("switchml-literal"), &trib_literal);
+    assert_ptr_equal(trib_published_find("switchml-literal"), &trib_literal);
     assert_non_null(trib_literal.refusal);
+    assert_null(trib_scheme_find("switchml-literal"));
     assert_ptr_equal(trib_scheme_at(0), trib_scheme_find("switchml"));
-    assert_null(trib_scheme_at(0)->refusal);
+    for (unsigned i = 0; trib_scheme_at(i) != NULL; i++) {
+        assert_null(trib_scheme_at(i)->refusal);
+        assert_ptr_equal(trib_published_find(trib_scheme_at(i)->name), trib_scheme_at(i));
+    }
 }
 
 int main(void)

@@ -3,6 +3,7 @@
  * in the ways that docs/DECISIONS.md lists, packet by packet. Every wrong sum is caught by the lane.
  * test_panama_literal_search.c has all schedules. */
 #include "panama_literal_world.h"
+#include "published/published.h"
 
 /* ---- workers and accelerators ---- */
 
@@ -496,8 +497,10 @@ static void nodes__have_no_holes(void **state)
 static void literal__no_job_may_run_it(void **state)
 {
     (void)state;
-    assert_ptr_equal(trib_scheme_find("panama-literal"), &trib_panama_literal);
+    assert_ptr_equal(trib_published_find("panama-literal"), &trib_panama_literal);
     assert_non_null(trib_panama_literal.refusal);
+    assert_null(trib_scheme_find("panama-literal"));
+    assert_null(trib_scheme_find("panama-literal:7/8"));
 }
 
 /* ---- partial aggregation: 2 of 3 ranks make a sum ---- */

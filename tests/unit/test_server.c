@@ -107,10 +107,10 @@ static void join__bad_values_name_the_cause(void **state)
     expect_fail(join_with(c, &message), TRIB_ERR_INVALID, "unknown scheme magic: this switch has switchml");
     message = join_message(0, 4);
     strcpy(message.join.settings.scheme, "switchml-literal");
-    expect_fail(join_with(c, &message), TRIB_ERR_INVALID, "scheme switchml-literal: it shows a published rule");
+    expect_fail(join_with(c, &message), TRIB_ERR_INVALID, "unknown scheme switchml-literal: this switch has switchml");
     message = join_message(0, 4);
     strcpy(message.join.settings.scheme, "panama-literal");
-    expect_fail(join_with(c, &message), TRIB_ERR_INVALID, "scheme panama-literal: it shows a published rule");
+    expect_fail(join_with(c, &message), TRIB_ERR_INVALID, "unknown scheme panama-literal: this switch has switchml");
     message = join_message(0, 4);
     message.join.settings.wire = 2;
     expect_fail(join_with(c, &message), TRIB_ERR_INVALID, "wire 2");

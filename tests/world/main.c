@@ -14,6 +14,7 @@
 
 #include "core/assert.h"
 #include "core/lane.h"
+#include "published/published.h"
 #include "world.h"
 
 #define TWICE 50           /* every so many seeds one is run twice */
@@ -290,7 +291,7 @@ static bool parse(int argc, char **argv, struct options *options)
             options->trace = true;
         } else if (strcmp(argv[at], "--scheme") == 0 && at + 1 < argc) {
             options->scheme_name = argv[++at];
-            options->scheme = trib_scheme_find(options->scheme_name);
+            options->scheme = trib_published_find(options->scheme_name);
             if (options->scheme == NULL) {
                 return false;
             }

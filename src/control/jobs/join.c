@@ -36,32 +36,17 @@ void trib_join_explain_peers(const struct trib_message *join, char *error)
                  join->join.is_ring ? TRIB_SCHEME_RING : join->join.settings.scheme);
 }
 
-/* Schemes that only show something are no jobs' business. Where ranks send to each other it is theirs whether they
- * can. */
-static bool is_scheme(const char *name)
-{
-    const struct trib_scheme *scheme = trib_scheme_find(name);
-    return scheme != NULL && (scheme->refusal == NULL || trib_join_has_peers(name));
-}
-
 static void explain_scheme(const char *name, char *error)
 {
     char known[128] = "";
     size_t len = 0;
-    const struct trib_scheme *scheme = trib_scheme_find(name);
-    if (scheme != NULL) {
-        trib_explain(error, "scheme %s: %s", name, scheme->refusal);
-        return;
-    }
     const char *cause = trib_name_is_good(name) ? trib_scheme_explain(name) : NULL;
     if (cause != NULL) {
         trib_explain(error, "scheme %s: %s", name, cause);
         return;
     }
-    for (unsigned i = 0; (scheme = trib_scheme_at(i)) != NULL && len < sizeof known; i++) {
-        if (is_scheme(scheme->name)) {
-            len += (size_t)snprintf(known + len, sizeof known - len, "%s%s", len ? ", " : "", scheme->name);
-        }
+    for (unsigned i = 0; trib_scheme_at(i) != NULL && len < sizeof known; i++) {
+        len += (size_t)snprintf(known + len, sizeof known - len, "%s%s", len ? ", " : "", trib_scheme_at(i)->name);
     }
     trib_explain(error, "unknown scheme %s: this switch has %s", trib_name_is_good(name) ? name : "(not a name)",
                  known);
@@ -118,7 +103,7 @@ enum trib_status trib_join_check(const struct trib_message *message, char *error
                settings->payload % TRIB_PAYLOAD_ALIGN != 0) {
         trib_explain(error, "payload %u: want a multiple of %d, from %d to %d", settings->payload, TRIB_PAYLOAD_ALIGN,
                      TRIB_PAYLOAD_ALIGN, TRIB_PAYLOAD_MAX);
-    } else if (!is_scheme(settings->scheme)) {
+    } else if (trib_scheme_find(settings->scheme) == NULL) {
         explain_scheme(settings->scheme, error);
     } else if (unfit(settings)) {
         trib_explain(error, "scheme %s: %s", settings->scheme, unfit(settings));

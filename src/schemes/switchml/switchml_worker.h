@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* switchml_worker.h: what the files of the worker share: its memory. Private to them, to schemes/panama, whose
- * worker is this one, paced, and to the worker of switchml-literal, which differs in when it sends and what it resends,
+ * worker is this one, paced, and to the worker of a published rule, which differs in when it sends and what it resends,
  * and in nothing else.
  *
  * One flight per slot of the window: root x P + dense index mod P. A rank sends s only while s < M + P per root, so the

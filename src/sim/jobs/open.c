@@ -8,6 +8,7 @@
 
 #include "core/lane.h"
 #include "io/explain.h"
+#include "published/published.h"
 #include "sim/jobs/steps.h"
 #include "sim/network/topology.h"
 
@@ -200,7 +201,7 @@ bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, uint6
     if (config->bytes < config->threshold) {
         (void)snprintf(job->config.scheme, sizeof job->config.scheme, SIM_STEPS_NAME);
     }
-    job->scheme = trib_scheme_find(job->config.scheme);
+    job->scheme = trib_published_find(job->config.scheme);
     job->session = make_session(j, &job->config, seed);
     TRIB_ASSERT(job->scheme != NULL || strcmp(job->config.scheme, SIM_STEPS_NAME) == 0);
     job->data = sim_job_data(&job->config);

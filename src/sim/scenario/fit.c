@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "io/units.h"
+#include "published/published.h"
 #include "sim/results/ideal.h"
 #include "sim/scenario/draft.h"
 #include "sim/traffic/trace.h"
@@ -216,7 +217,7 @@ static bool fit_switches(struct draft *d)
     for (uint32_t i = 0; i < s->job_count; i++) {
         uint32_t table = sim__item_table(d, SIM_LIST_JOBS, i);
         bool is_of_any = sim__find(d, table, "trees") != NULL || sim__find(d, table, "threshold") != NULL;
-        const struct trib_scheme *scheme = trib_scheme_find(s->jobs[i].scheme); /* NULL: in steps */
+        const struct trib_scheme *scheme = trib_published_find(s->jobs[i].scheme); /* NULL: in steps */
         if (is_of_any || (scheme != NULL && scheme->switch_node != NULL)) {
             return true;
         }

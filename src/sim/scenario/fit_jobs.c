@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "io/units.h"
+#include "published/published.h"
 #include "sim/scenario/draft.h"
 
 #define JOB_WINDOW_MAX 2000U
@@ -108,7 +109,7 @@ static bool finish_model(struct draft *d, struct sim_job_config *job, uint32_t t
 
 bool sim__names_marks(const struct sim_job_config *job)
 {
-    const struct trib_scheme *scheme = trib_scheme_find(job->scheme); /* NULL: in steps */
+    const struct trib_scheme *scheme = trib_published_find(job->scheme); /* NULL: in steps */
 
     return scheme != NULL && scheme->worker->set_child != NULL;
 }

@@ -6,6 +6,7 @@
 
 #include "io/nearest.h"
 #include "io/units.h"
+#include "published/published.h"
 #include "sim/jobs/steps.h"
 #include "sim/scenario/draft.h"
 
@@ -430,9 +431,9 @@ static const char *scheme_name(uint32_t index)
 {
     uint32_t at = 0;
 
-    for (unsigned i = 0; trib_scheme_at(i) != NULL; i++) {
-        if ((trib_scheme_at(i)->refusal == NULL || trib_scheme_at(i)->can_be_simulated) && at++ == index) {
-            return trib_scheme_at(i)->name;
+    for (unsigned i = 0; trib_published_at(i) != NULL; i++) {
+        if ((trib_published_at(i)->refusal == NULL || trib_published_at(i)->can_be_simulated) && at++ == index) {
+            return trib_published_at(i)->name;
         }
     }
     return at == index ? SIM_STEPS_NAME : NULL;
@@ -440,10 +441,10 @@ static const char *scheme_name(uint32_t index)
 
 bool sim__read_scheme(struct draft *d, const struct trib_toml_value *value, void *field)
 {
-    const struct trib_scheme *scheme = value->kind == TRIB_TOML_STRING ? trib_scheme_find(value->text) : NULL;
+    const struct trib_scheme *scheme = value->kind == TRIB_TOML_STRING ? trib_published_find(value->text) : NULL;
     bool is_steps = value->kind == TRIB_TOML_STRING && strcmp(value->text, SIM_STEPS_NAME) == 0;
     uint32_t index = 0;
-    const char *cause = value->kind == TRIB_TOML_STRING ? trib_scheme_explain(value->text) : NULL;
+    const char *cause = value->kind == TRIB_TOML_STRING ? trib_published_explain(value->text) : NULL;
 
     if (cause != NULL) {
         return sim__refuse(d, value->place, "%s: %s", value->text, cause);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* published.c: the table. */
+#include "published/published.h"
+
+#include "published/literal/literal.h"
+#include "published/panama_literal/panama_literal.h"
+#include "schemes/forward/forward.h"
+#include "schemes/panama/panama.h"
+#include "schemes/ring/ring.h"
+#include "schemes/switchml/switchml.h"
+
+/* Each rule behind the scheme that repairs it, which is how `tributary info` lists them. */
+static const struct trib_scheme *const table[] = {&trib_switchml, &trib_literal, &trib_panama,  &trib_panama_literal,
+                                                  &trib_ring,     &trib_hybrid,  &trib_forward, NULL};
+
+const struct trib_scheme *trib_published_at(unsigned index)
+{
+    return index < sizeof table / sizeof table[0] ? table[index] : NULL;
+}
+
+const struct trib_scheme *trib_published_find(const char *name)
+{
+    return trib_scheme_find_in(table, name);
+}
+
+const char *trib_published_explain(const char *name)
+{
+    return trib_scheme_explain_in(table, name);
+}
