@@ -154,6 +154,11 @@ if(PYTHON3 AND NOT TRIB_FUZZ)
     trib_test(canary/check "canary" 60 ${PYTHON3} ${PROJECT_SOURCE_DIR}/tests/canary/run.py --check)
 endif()
 
+# The checkers of `make lint` that have tests of their own.
+if(PYTHON3 AND NOT TRIB_FUZZ)
+    trib_test(lint/check_language "lint" 60 ${PYTHON3} ${PROJECT_SOURCE_DIR}/tests/lint/test_check_language.py)
+endif()
+
 # Fuzz targets: with libFuzzer they search, else replay.c runs them over the committed corpus.
 # fuzz_nodes.c tells its stories in the worlds of tests/model.
 file(GLOB fuzz_nodes_with CONFIGURE_DEPENDS tests/model/*.c)

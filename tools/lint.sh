@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# `make lint`: formatting, static analysis, the rules of this tree (check_tree.py), and which files need each other in
-# a circle (check_calls.py).
+# `make lint`: formatting, static analysis, the rules of this tree (check_tree.py), its language (check_language.py), and
+# which files need each other in a circle (check_calls.py).
 #   tools/lint.sh deep    clang-tidy alone, with the analyzer's own bound of states: nightly's
 set -uo pipefail
 . "$(dirname "$0")/steps.sh"
@@ -43,6 +43,7 @@ if [ "${1:-}" = deep ]; then
 fi
 step format format
 step tree python3 tools/check_tree.py build
+step language python3 tools/check_language.py
 step calls python3 tools/check_calls.py build
 step cppcheck check
 step tidy tidy 50000

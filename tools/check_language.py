@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measures the language of comments, documents and texts, and refuses a rise:  tools/check_language.py [--table]
+
+Counts per 1,000 words: "who" and its forms, "what", and pronouns. Counts lines of more than 120 columns, and for documents the
+words of a sentence that nine of ten sentences do not exceed. CEILINGS has the limit of each group of files.
+Prints one line per number above its ceiling, and exits 1 if there is any. A number below its ceiling can be lowered:
+--table prints the whole table as measured, to be pasted here.
+"""
+import glob
+import math
+import os
+import re
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+COLUMNS = ("who", "what", "pronouns", "wide lines", "sentence")
+
+# Limits of each group, in the order of COLUMNS. None: not counted.
+CEILINGS = {
+    "include": (2.7, 5.9, 68.2, 9, None),
+    "README.md": (4.8, 3.8, 53.8, 41, 31),
+    "docs": (4.4, 9.0, 59.1, 1730, 29),
+    "src/cli": (6.0, 12.9, 63.7, 3, None),
+    "src/comm": (8.4, 9.7, 78.1, 32, None),
+    "src/control": (6.7, 9.1, 86.6, 47, None),
+    "src/core": (4.4, 9.8, 56.2, 16, None),
+    "src/fabric": (3.5, 5.2, 63.2, 3, None),
+    "src/host": (9.7, 13.6, 76.1, 18, None),
+    "src/io": (1.6, 9.7, 51.6, 5, None),
+    "src/reproduce": (2.0, 13.5, 64.0, 5, None),
+    "src/schemes": (5.5, 14.8, 77.4, 18, None),
+    "src/sim": (3.5, 14.7, 80.8, 5, None),
+    "src/switchd": (5.5, 9.7, 73.9, 4, None),
+    "texts": (1.7, 4.9, 45.2, None, None),
+}
+
+WORDS = {
+    "who": re.compile(r"\bwho(?:m|se|ever)?\b"),
+    "what": re.compile(r"\bwhat\b"),
+    "pronouns": re.compile(r"\b(?:its?|the[ym]|their|he|him|his|this|that|these|those)\b"),
+}
+TOKEN = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.S)
+
+
+def groups(root):
+    """{group: its files}: public headers, the README, documents, each folder of src, and src once more for its texts."""
+    def found(pattern):
+        return sorted(glob.glob(os.path.join(root, pattern), recursive=True))
+
+    sources = found("src/**/*.[ch]")
+    chosen = {"include": found("include/**/*.h"), "README.md": found("README.md"), "docs": found("docs/*.md")}
+    for path in sources:
+        chosen.setdefault("/".join(os.path.relpath(path, root).split(os.sep)[:2]), []).append(path)
+    chosen["texts"] = sources
+    return {name: files for name, files in chosen.items() if files}
+
+
+def comments(text):
+    """The comments of a C file, each ended like a sentence."""
+    found = [token for token in TOKEN.findall(text) if token.startswith("/")]
+    return "\n".join(re.sub(r"^\s*(?:\*|//)|^/\*|\*/$", "", token, flags=re.M) + " ." for token in found)
+
+
+def texts(text):
+    """Literals of three words and more: errors, log lines, help. Neighbours are one text; formats are no words."""
+    code = TOKEN.sub(lambda token: " " if token.group().startswith("/") else token.group(), text)
+    code = re.sub(r"\"\s*(?:PRI\w+\s*)?\"", "", re.sub(r"^[ \t]*#[^\n]*", "", code, flags=re.M))
+    literals = [re.sub(r"\\n|%[-+ 0#]*[\d.*]*[hlzjt]*[a-zA-Z]", " ", token) for token in TOKEN.findall(code) if token.startswith('"')]
+    return " .\n".join(literal for literal in literals if len(re.findall(r"[A-Za-z]+", literal)) >= 3)
+
+
+def prose(text):
+    """A document without blocks of code, tables, and names in backticks."""
+    text = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+    return re.sub(r"`[^`\n]*`", "X", re.sub(r"^\|.*$", "", text, flags=re.M))
+
+
+def sentence(text):
+    """Words of the sentence that nine of ten are not longer than. A full stop, a colon, a blank line or a list's item ends one."""
+    parts = re.split(r"[.!?:](?:\s|\*)|\n\s*\n|\n\s*[-#]", text)
+    lengths = sorted(len(part.split()) for part in parts if len(part.split()) > 2)
+    return lengths[len(lengths) * 9 // 10] if lengths else 0
+
+
+def measure(root):
+    """{group: its numbers, in the order of COLUMNS}. Numbers per 1,000 words are rounded up."""
+    measured = {}
+    for name, files in groups(root).items():
+        wide, parts, documents = 0, [], files[0].endswith(".md")
+        for path in files:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                text = file.read()
+            wide += sum(len(line) > 120 for line in text.splitlines())
+            parts.append(prose(text) if documents else texts(text) if name == "texts" else comments(text))
+        whole = "\n\n".join(parts)
+        words = len(re.findall(r"[A-Za-z][A-Za-z'-]*", whole)) or 1
+        rates = [1000 * len(pattern.findall(whole.lower())) / words for pattern in WORDS.values()]
+        measured[name] = (*(math.ceil(10 * rate) / 10 for rate in rates), None if name == "texts" else wide,
+                          sentence(whole) if documents else None)
+    return measured
+
+
+def compare(measured, ceilings):
+    """Two lists of lines: numbers above their ceilings, and numbers below them."""
+    above, below = [], []
+    for name in sorted(set(measured) | set(ceilings)):
+        if name not in measured or name not in ceilings:
+            above.append(f"{name}: " + ("no such files" if name in ceilings else f"no ceilings; measured {measured[name]}"))
+            continue
+        for column, value, ceiling in zip(COLUMNS, measured[name], ceilings[name]):
+            if value is not None and value > ceiling:
+                above.append(f"{name}: {column} {value}; the ceiling is {ceiling}")
+            elif value is not None and value < ceiling:
+                below.append(f"{name}: {column} {ceiling} could be lowered to {value}")
+    return above, below
+
+
+def main():
+    measured = measure(ROOT)
+    if sys.argv[1:] == ["--table"]:
+        for name, numbers in measured.items():
+            print(f'    "{name}": {numbers},')
+        return 0
+    above, below = compare(measured, CEILINGS)
+    for line in below + above:
+        print(line)
+    return 1 if above else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
