@@ -17,7 +17,7 @@ endfunction()
 # All of the library. Of the switch everything but what makes a daemon of it; HTTP is the daemon's as well (http.cmake).
 function(trib_library_sources out)
     trib_pure_sources(pure)
-    file(GLOB sources CONFIGURE_DEPENDS src/io/*.c src/fabric/*.c src/host/*.c src/control/*/*.c src/comm/*.c src/switchd/*.c)
+    file(GLOB sources CONFIGURE_DEPENDS src/io/*.c src/net/*.c src/fabric/*.c src/host/*.c src/control/*/*.c src/comm/*.c src/switchd/*.c)
     list(FILTER sources EXCLUDE REGEX "/(control/server/(http|http_none)|switchd/switchd)\\.c$")
     set(${out} ${pure} ${sources} PARENT_SCOPE)
 endfunction()

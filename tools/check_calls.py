@@ -30,7 +30,7 @@ CIRCLES = {
 PURE = re.compile(r"control/(jobs|agents|roots|relay)/")
 PURE_MAY_NAME = re.compile(r"(mem|str|v?snprintf|calloc|realloc|free|bcmp|__\w+_chk|__stack_chk|_GLOBAL_OFFSET_TABLE_)")
 PURE_MAY_CALL = re.compile(r"control/((jobs|agents|roots|relay)/|words/(fields|items|words)\.c|server/shards\.c)"
-                           r"|core/|fabric/|schemes/|io/(address|assert|explain|units)\.c")
+                           r"|core/|fabric/|schemes/|net/address\.c|io/(assert|explain|units)\.c")
 
 
 def symbols(path):

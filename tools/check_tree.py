@@ -23,14 +23,15 @@ LAYERS = {
     "schemes": {"core", "schemes"},
     "published": {"core", "schemes", "published"},
     "io": {"core", "io"},
+    "net": {"core", "io", "net"},
     "host": {"core", "io", "host"},
-    "fabric": {"core", "io", "fabric"},
-    "control": {"core", "schemes/schemes.h", "io", "fabric", "control"},
-    "comm": {"core", "schemes/schemes.h", "io", "host", "control", "comm", "switchd/plane.h"},
-    "switchd": {"core", "schemes/schemes.h", "io", "fabric", "control", "switchd"},
+    "fabric": {"core", "io", "net", "fabric"},
+    "control": {"core", "schemes/schemes.h", "io", "net", "fabric", "control"},
+    "comm": {"core", "schemes/schemes.h", "io", "net", "host", "control", "comm", "switchd/plane.h"},
+    "switchd": {"core", "schemes/schemes.h", "io", "net", "fabric", "control", "switchd"},
     "sim": {"core", "schemes/schemes.h", "published/published.h", "io", "fabric", "sim"},
     "reproduce": {"core", "schemes", "published", "io", "sim", "reproduce"},
-    "cli": {"core", "schemes/schemes.h", "published/published.h", "io", "fabric", "control", "comm", "switchd", "sim", "reproduce", "cli"},
+    "cli": {"core", "schemes/schemes.h", "published/published.h", "io", "net", "fabric", "control", "comm", "switchd", "sim", "reproduce", "cli"},
 }
 # What a folder inside one of these may include of its own layer, by folders and files.
 INNER = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* udp.c: what a packet costs on its way through src/io/udp.c over loopback: CPU nanoseconds a packet on both sides
+/* udp.c: what a packet costs on its way through src/net/udp.c over loopback: CPU nanoseconds a packet on both sides
  * together and gigabytes of payload a second, from one thread to another, trains on and off. Sequence and payload
  * are checked.
  *   bench-udp            the table
@@ -15,7 +15,7 @@
 #include <time.h>
 
 #include "io/clock.h"
-#include "io/udp.h"
+#include "net/udp.h"
 
 #define RUN_NS (400 * TRIB_MILLISECOND_NS)
 #define BEST_OF 3

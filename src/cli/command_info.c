@@ -11,7 +11,7 @@
 #include "core/crc32c.h"
 #include "core/node.h"
 #include "core/value.h"
-#include "io/udp.h"
+#include "net/udp.h"
 #include "published/published.h"
 
 struct info_options {

@@ -9,9 +9,9 @@
 #include "core/crc32c.h"
 #include "core/value.h"
 #include "io/clock.h"
-#include "io/nics.h"
-#include "io/socket.h"
 #include "io/units.h"
+#include "net/nics.h"
+#include "net/socket.h"
 
 #define BUFFER_WANTED (32U << 20) /* what worker and switch ask for */
 #define BUFFER_ENOUGH (4U << 20)  /* the room of eight trains of full packets from eight ranks */

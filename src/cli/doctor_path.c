@@ -14,9 +14,9 @@
 #include "control/words/session_client.h"
 #include "io/clock.h"
 #include "io/draw.h"
-#include "io/nics.h"
-#include "io/socket.h"
 #include "io/units.h"
+#include "net/nics.h"
+#include "net/socket.h"
 
 #define TRIES 4 /* of each probe, before it counts as lost */
 #define TRIPS 32

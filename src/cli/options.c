@@ -12,8 +12,8 @@
 #include "core/assert.h"
 #include "io/explain.h"
 #include "io/nearest.h"
-#include "io/udp.h"
 #include "io/units.h"
+#include "net/udp.h"
 
 #define ROWS_MAX 64
 #define LINE_LEN_MAX 1022

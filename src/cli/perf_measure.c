@@ -13,7 +13,7 @@
 #include "cli/perf.h"
 #include "core/quorum.h"
 #include "io/clock.h"
-#include "io/udp.h"
+#include "net/udp.h"
 #include "schemes/schemes.h"
 
 struct buffers {

@@ -9,7 +9,7 @@
 
 #include <tributary/comm.h>
 
-#include "io/udp.h"
+#include "net/udp.h"
 
 struct trib_embedded;
 

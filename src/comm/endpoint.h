@@ -33,9 +33,9 @@
 
 #include "comm/own_root.h"
 #include "control/words/words.h"
-#include "io/nics.h"
 #include "io/spin.h"
-#include "io/udp.h"
+#include "net/nics.h"
+#include "net/udp.h"
 
 struct trib_comm;
 

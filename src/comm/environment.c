@@ -7,8 +7,8 @@
 
 #include "core/packet.h"
 #include "io/explain.h"
-#include "io/udp.h"
 #include "io/units.h"
+#include "net/udp.h"
 
 #define DSCP_MAX 63
 

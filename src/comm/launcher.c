@@ -16,8 +16,8 @@
 #include "io/explain.h"
 #include "io/log.h"
 #include "io/nearest.h"
-#include "io/udp.h"
 #include "io/units.h"
+#include "net/udp.h"
 #include "schemes/schemes.h"
 
 extern char **environ;

@@ -14,7 +14,7 @@
 
 #include "control/agents/root.h"
 #include "control/words/words.h"
-#include "io/udp.h"
+#include "net/udp.h"
 #include "switchd/plane.h"
 
 struct trib_comm;

@@ -9,7 +9,7 @@
 #define TRIB_CONTROL_SERVER_H
 
 #include "control/agents/data_plane.h"
-#include "io/nics.h"
+#include "net/nics.h"
 
 struct trib_server;
 struct trib_http_verbs;

@@ -17,7 +17,7 @@
 #include <stdatomic.h>
 
 #include "io/spin.h"
-#include "io/udp.h"
+#include "net/udp.h"
 #include "switchd/members.h"
 
 /* Buffers read before results are sent: more makes longer trains, less makes shorter waits. */

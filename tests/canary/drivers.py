@@ -2,9 +2,9 @@
 """Canaries in io, switchd, control and comm, as in canaries.py. Worlds and search cannot see them; a unit test must."""
 from canaries import Canary, Never
 
-UDP = "src/io/udp.c"
-TRAIN = "src/io/train.c"
-INJECT = "src/io/inject.c"
+UDP = "src/net/udp.c"
+TRAIN = "src/net/train.c"
+INJECT = "src/net/inject.c"
 MEMBERS = "src/switchd/members.c"
 SHARD = "src/switchd/shard.c"
 PLANE = "src/switchd/plane.c"

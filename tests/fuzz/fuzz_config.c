@@ -16,8 +16,8 @@
 #include "comm/environment.h"
 #include "core/packet.h"
 #include "fuzz/fuzz.h"
-#include "io/udp.h"
 #include "io/units.h"
+#include "net/udp.h"
 
 #define WORDS_MAX 16
 

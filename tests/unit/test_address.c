@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "io/udp.h"
+#include "net/udp.h"
 
 static void parse__texts_come_back(void **state)
 {

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "io/inject.h"
+#include "net/inject.h"
 
 #define PACKETS 20000
 #define PACKET_LEN 100

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "io/memory.h"
-#include "io/udp.h"
+#include "net/udp.h"
 
 #define PAGES 2048U /* more than one call of mincore looks at */
 

@@ -5,7 +5,7 @@
 
 #include <poll.h>
 
-#include "io/nics.h"
+#include "net/nics.h"
 
 static char error[TRIB_ERROR_TEXT_MAX];
 

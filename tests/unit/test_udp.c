@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "io/clock.h"
-#include "io/udp.h"
+#include "net/udp.h"
 
 #define PAYLOAD_MAX 8192
 #define PACKETS_MAX 600

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "io/clock.h"
-#include "io/udp.h"
+#include "net/udp.h"
 
 #define PACKETS 40
 #define LEN 1344

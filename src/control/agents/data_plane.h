@@ -6,7 +6,7 @@
 #define TRIB_CONTROL_DATA_PLANE_H
 
 #include "control/words/words.h"
-#include "io/udp.h"
+#include "net/udp.h"
 
 /* What sends to this switch as one child: a rank, a host whose ranks are summed there, or a switch with the ranks
  * behind it. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nics.c: see nics.h. */
 #define _GNU_SOURCE
-#include "io/nics.h"
+#include "net/nics.h"
 
 #include <ifaddrs.h>
 #include <net/if.h>

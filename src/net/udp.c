@@ -2,7 +2,7 @@
 /* udp.c: see udp.h. Receiving lies here; sending in train.c, making sockets in socket.c, faults in inject.c, neighbours
  * in pipe.c. */
 #define _GNU_SOURCE
-#include "io/udp.h"
+#include "net/udp.h"
 
 #include <errno.h>
 #include <netinet/udp.h>
@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "io/explain.h"
-#include "io/inject.h"
 #include "io/memory.h"
-#include "io/pipe.h"
-#include "io/socket.h"
-#include "io/train.h"
+#include "net/inject.h"
+#include "net/pipe.h"
+#include "net/socket.h"
+#include "net/train.h"
 
 /* The largest datagram, and the largest buffer that UDP_GRO builds. */
 #define BUFFER_SIZE 65536

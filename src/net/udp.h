@@ -10,8 +10,8 @@
  *   and trib_udp_close. Waiting is the caller's: poll(2) trib_udp_fd() until trib_udp_deadline().
  * Faults (inject.h) are applied between receive and next, so every user of this file has them.
  * Read next: inject.h. */
-#ifndef TRIB_IO_UDP_H
-#define TRIB_IO_UDP_H
+#ifndef TRIB_NET_UDP_H
+#define TRIB_NET_UDP_H
 
 #include <netinet/in.h>
 #include <stdbool.h>

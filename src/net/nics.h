@@ -2,11 +2,11 @@
 /* nics.h: several network cards at once: lists of this machine's addresses, as users write them, and of other
  * machines'. Nothing here is about packets.
  * Read next: nics.c, udp.h (one socket at one of them). */
-#ifndef TRIB_IO_NICS_H
-#define TRIB_IO_NICS_H
+#ifndef TRIB_NET_NICS_H
+#define TRIB_NET_NICS_H
 
 #include "core/node.h"
-#include "io/udp.h"
+#include "net/udp.h"
 
 /* Shard or root t has to do with address t mod count. */
 struct trib_address_list {

@@ -5,7 +5,7 @@
  * One packet can suffer several faults: it is lost (and nothing else), or corrupted first, then doubled, then held
  * back; of a doubled and held packet one copy comes out at once. A held packet comes out after at most HELD_MAX
  * later ones, hence there are never more than HELD_MAX + 1 of them. */
-#include "io/inject.h"
+#include "net/inject.h"
 
 #include <stdlib.h>
 #include <string.h>

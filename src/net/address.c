@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "io/explain.h"
-#include "io/udp.h"
+#include "net/udp.h"
 
 #define HOST_MAX 255
 #define TEXT_SIZE 64

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* socket.h: the sockets below udp.h: made, sized, bound, joined. For src/io only. Read next: train.h (sending),
+/* socket.h: the sockets below udp.h: made, sized, bound, joined. For src/net only. Read next: train.h (sending),
  * udp.c. */
-#ifndef TRIB_IO_SOCKET_H
-#define TRIB_IO_SOCKET_H
+#ifndef TRIB_NET_SOCKET_H
+#define TRIB_NET_SOCKET_H
 
-#include "io/udp.h"
+#include "net/udp.h"
 
 /* Makes and binds the socket of config. local gets the bound address. *fd is -1 on failure. */
 TRIB_MUST_USE enum trib_status trib_socket_open(const struct trib_udp_config *config, int *fd,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* socket.c: see socket.h. */
 #define _GNU_SOURCE
-#include "io/socket.h"
+#include "net/socket.h"
 
 #include <errno.h>
 #include <linux/sockios.h>

@@ -2,7 +2,7 @@
 /* train.c: see train.h. One sendmsg with UDP_SEGMENT a train costs about what one packet costs: 24 to 50 times less
  * CPU than a packet a call at 256 to 1472 bytes, and header and payload are only joined inside the kernel. */
 #define _GNU_SOURCE
-#include "io/train.h"
+#include "net/train.h"
 
 #include <errno.h>
 #include <netinet/udp.h>

@@ -4,8 +4,8 @@
  * later packets or
  * 2 ms, whichever is first. Corruption flips 1 to 8 random bits of a copy (the receiver's bytes are never written).
  * Pure apart from its own memory: no clock, no socket. udp.c calls it; so may any driver. */
-#ifndef TRIB_IO_INJECT_H
-#define TRIB_IO_INJECT_H
+#ifndef TRIB_NET_INJECT_H
+#define TRIB_NET_INJECT_H
 
 #include <stdbool.h>
 #include <stddef.h>

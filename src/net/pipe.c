@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pipe.c: see pipe.h. */
-#include "io/pipe.h"
+#include "net/pipe.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pipe.h: the way from one socket of a process to another one of it that spares the kernel: a queue of whole trains,
- * copied once. For src/io only. It knows no sockets; it is full at times, and then its user has the kernel still. Not
+ * copied once. For src/net only. It knows no sockets; it is full at times, and then its user has the kernel still. Not
  * for two threads at a time. Read next: udp.c. */
-#ifndef TRIB_IO_PIPE_H
-#define TRIB_IO_PIPE_H
+#ifndef TRIB_NET_PIPE_H
+#define TRIB_NET_PIPE_H
 
-#include "io/train.h"
+#include "net/train.h"
 
 #define TRIB_PIPE_TRAINS 8
 

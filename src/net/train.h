@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train.h: packets gathered for one send. Headers lie here, payloads where their owner has them. For src/io only.
+/* train.h: packets gathered for one send. Headers lie here, payloads where their owner has them. For src/net only.
  * Read next: udp.c. */
-#ifndef TRIB_IO_TRAIN_H
-#define TRIB_IO_TRAIN_H
+#ifndef TRIB_NET_TRAIN_H
+#define TRIB_NET_TRAIN_H
 
 #include <sys/uio.h>
 
-#include "io/udp.h"
+#include "net/udp.h"
 
 /* All packets are `segment` bytes long but the last, which may be shorter. A packet has one piece when it is a
  * header alone, else two. */
