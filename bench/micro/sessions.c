@@ -19,6 +19,7 @@
 
 #include "control/words/session_client.h"
 #include "io/clock.h"
+#include "net/resolve.h"
 
 #define PAYLOAD 64
 #define WINDOW 4096

@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "io/clock.h"
+#include "net/resolve.h"
 #include "net/udp.h"
 
 #define RUN_NS (400 * TRIB_MILLISECOND_NS)

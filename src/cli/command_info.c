@@ -11,6 +11,7 @@
 #include "core/crc32c.h"
 #include "core/node.h"
 #include "core/value.h"
+#include "net/resolve.h"
 #include "net/udp.h"
 #include "published/published.h"
 

@@ -16,7 +16,7 @@
 #include "cli/jobs.h"
 #include "cli/options.h"
 #include "io/clock.h"
-#include "net/udp.h"
+#include "net/resolve.h"
 
 #define HTTP_BEHIND 1000 /* the switch's default: its port and this */
 

@@ -15,6 +15,7 @@
 #include "core/packet.h"
 #include "io/explain.h"
 #include "io/units.h"
+#include "net/resolve.h"
 #include "published/published.h"
 
 #define COUNT_MAX 1000000000

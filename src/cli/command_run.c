@@ -15,6 +15,7 @@
 #include "comm/environment.h"
 #include "core/node.h"
 #include "io/draw.h"
+#include "net/resolve.h"
 
 struct run_options {
     uint32_t ranks;

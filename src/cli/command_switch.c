@@ -12,6 +12,7 @@
 #include "control/jobs/jobs.h"
 #include "io/explain.h"
 #include "io/log.h"
+#include "net/resolve.h"
 #include "switchd/switchd.h"
 
 struct switch_options {

@@ -11,6 +11,7 @@
 #include "io/clock.h"
 #include "io/units.h"
 #include "net/nics.h"
+#include "net/resolve.h"
 #include "net/socket.h"
 
 #define BUFFER_WANTED (32U << 20) /* what worker and switch ask for */

@@ -16,6 +16,7 @@
 #include "io/draw.h"
 #include "io/units.h"
 #include "net/nics.h"
+#include "net/resolve.h"
 #include "net/socket.h"
 
 #define TRIES 4 /* of each probe, before it counts as lost */

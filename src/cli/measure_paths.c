@@ -19,6 +19,7 @@
 #include "cli/spawn.h"
 #include "io/clock.h"
 #include "io/explain.h"
+#include "net/resolve.h"
 
 #define INPUTS 4U /* as many as the prototype has ports, and as iperf had instances */
 #define TENSOR_BYTES (UINT64_C(8) << 20)

@@ -13,7 +13,7 @@
 #include "io/explain.h"
 #include "io/nearest.h"
 #include "io/units.h"
-#include "net/udp.h"
+#include "net/resolve.h"
 
 #define ROWS_MAX 64
 #define LINE_LEN_MAX 1022

@@ -13,6 +13,7 @@
 #include "cli/perf.h"
 #include "core/quorum.h"
 #include "io/clock.h"
+#include "net/resolve.h"
 #include "net/udp.h"
 #include "schemes/schemes.h"
 

@@ -19,6 +19,7 @@
 #include "comm/environment.h"
 #include "comm/launcher.h"
 #include "io/clock.h"
+#include "net/resolve.h"
 
 #define SWITCH_START_MS 10000
 #define GRACE_NS UINT64_C(5000000000)

@@ -12,6 +12,7 @@
 #include "io/explain.h"
 #include "io/log.h"
 #include "io/memory.h"
+#include "net/resolve.h"
 #include "schemes/schemes.h"
 
 #define GROUPS_MAX 8 /* communicators made of others, on one endpoint, that listen to multicast */

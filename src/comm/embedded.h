@@ -9,7 +9,7 @@
 
 #include <tributary/comm.h>
 
-#include "net/udp.h"
+#include "net/address.h"
 
 struct trib_embedded;
 

@@ -8,6 +8,7 @@
 #include "core/packet.h"
 #include "io/explain.h"
 #include "io/units.h"
+#include "net/resolve.h"
 #include "net/udp.h"
 
 #define DSCP_MAX 63

@@ -12,7 +12,7 @@
 #define TRIB_FABRIC_TOPOLOGY_H
 
 #include "fabric/fabric.h"
-#include "net/udp.h"
+#include "net/address.h"
 
 #define TRIB_PLACES_MAX 1024
 #define TRIB_TOPOLOGY_LINKS_MAX 4096 /* links of the file, of two directions each */

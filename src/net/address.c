@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* address.c: socket addresses as text and back, and what follows from their family. No sockets here, but names and
- * interfaces are looked up.
- * Read next: socket.c (binds and connects them). */
-#define _GNU_SOURCE
+/* address.c: see address.h. No call of the system: the name of a scope is scope.c's. */
+#include "net/address.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
-#include <net/if.h>
-#include <netdb.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "core/packet.h"
 #include "io/explain.h"
-#include "net/udp.h"
+#include "net/scope.h"
 
-#define HOST_MAX 255
 #define TEXT_SIZE 64
 #define ETHERNET_MTU 1500
 #define UDP_HEADER_SIZE 8
@@ -146,6 +143,11 @@ bool trib_address_is_link_local(const struct trib_address *address)
     return address->storage.ss_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&v6.sin6_addr);
 }
 
+uint32_t trib_address_scope(const struct trib_address *address)
+{
+    return address->storage.ss_family == AF_INET6 ? get_v6(address).sin6_scope_id : 0;
+}
+
 bool trib_address_is_mapped(const struct trib_address *address)
 {
     struct sockaddr_in6 v6 = get_v6(address);
@@ -173,17 +175,6 @@ uint32_t trib_address_payload(const struct trib_address *address)
     return room - room % TRIB_PAYLOAD_ALIGN;
 }
 
-/* "%eth0"; the number of an interface that is not here any more. */
-static void format_scope(uint32_t index, char *text, size_t size)
-{
-    char name[IF_NAMESIZE];
-    if (if_indextoname(index, name) != NULL) {
-        (void)snprintf(text, size, "%%%s", name);
-    } else {
-        (void)snprintf(text, size, "%%%u", index);
-    }
-}
-
 void trib_address_format(const struct trib_address *address, char *text)
 {
     char host[INET6_ADDRSTRLEN] = "?";
@@ -196,9 +187,9 @@ void trib_address_format(const struct trib_address *address, char *text)
     if (address->storage.ss_family == AF_INET6) {
         struct sockaddr_in6 v6 = get_v6(address);
         (void)inet_ntop(AF_INET6, &v6.sin6_addr, host, sizeof host);
-        char scope[1 + IF_NAMESIZE] = "";
+        char scope[TRIB_SCOPE_TEXT_MAX] = "";
         if (v6.sin6_scope_id != 0) {
-            format_scope(v6.sin6_scope_id, scope, sizeof scope);
+            trib_scope_format(v6.sin6_scope_id, scope);
         }
         (void)snprintf(text, TEXT_SIZE, "[%s%s]:%u", host, scope, ntohs(v6.sin6_port));
         return;
@@ -245,7 +236,7 @@ static bool split(const char *text, char *host, const char **port)
         }
     } /* else: no colon, or a bare IPv6 address without a port */
     size_t len = (size_t)(end - start);
-    if (len == 0 || len > HOST_MAX) {
+    if (len == 0 || len > TRIB_HOST_MAX) {
         return false;
     }
     memcpy(host, start, len);
@@ -270,56 +261,7 @@ static bool parse_port(const char *text, uint16_t *port)
     return value <= UINT16_MAX;
 }
 
-/* The first IPv4 address of the list, else the first IPv6 one. */
-static const struct addrinfo *choose(const struct addrinfo *list)
-{
-    const struct addrinfo *six = NULL;
-    for (const struct addrinfo *item = list; item != NULL; item = item->ai_next) {
-        if (item->ai_family == AF_INET) {
-            return item;
-        }
-        if (item->ai_family == AF_INET6 && six == NULL) {
-            six = item;
-        }
-    }
-    return six;
-}
-
-/* Addresses that no socket can use as they are: a mapped one becomes the IPv4 address that it stands for; a link-local
- * one exists on every link, so it has to say on which. */
-static enum trib_status settle(struct trib_address *address, const char *host, char *error)
-{
-    struct sockaddr_in6 v6 = get_v6(address);
-    trib_address_unmap(address);
-    if (address->storage.ss_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&v6.sin6_addr) && v6.sin6_scope_id == 0) {
-        trib_explain(error, "\"%.100s\" is the address of a link: name its interface as well, as in %.60s%%eth0", host,
-                     host);
-        return TRIB_ERR_INVALID;
-    }
-    if (trib_address_is_group(address)) {
-        trib_explain(error, "\"%.100s\" is a multicast or broadcast address: name the address of one machine", host);
-        return TRIB_ERR_INVALID;
-    }
-    return TRIB_OK;
-}
-
-static void explain_unresolved(const char *host, int code, char *error)
-{
-    const char *scope = strchr(host, '%');
-    struct in6_addr six;
-    char bare[HOST_MAX + 1];
-    size_t len = scope != NULL ? (size_t)(scope - host) : 0;
-    memcpy(bare, host, len);
-    bare[len] = '\0';
-    if (inet_pton(AF_INET6, bare, &six) == 1) {
-        trib_explain(error, "\"%.100s\": this machine has no interface \"%.40s\"", host, scope + 1);
-    } else {
-        trib_explain(error, "cannot resolve \"%.100s\": %s", host, gai_strerror(code));
-    }
-}
-
-/* Cuts text into host and port, which is only written where there is one. */
-static enum trib_status cut(const char *text, char *host, uint16_t *port, char *error)
+enum trib_status trib_address_cut(const char *text, char *host, uint16_t *port, char *error)
 {
     const char *port_text;
     if (!split(text, host, &port_text)) {
@@ -333,64 +275,9 @@ static enum trib_status cut(const char *text, char *host, uint16_t *port, char *
     return TRIB_OK;
 }
 
-/* flags: of getaddrinfo. */
-static enum trib_status resolve(const char *host, uint16_t port, int flags, struct trib_address *address, char *error)
-{
-    const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_DGRAM, .ai_flags = flags};
-    struct addrinfo *list = NULL;
-    int code = getaddrinfo(host, NULL, &hints, &list);
-    if (code != 0) {
-        explain_unresolved(host, code, error);
-        return TRIB_ERR_INVALID;
-    }
-    const struct addrinfo *chosen = choose(list);
-    enum trib_status status = TRIB_ERR_INVALID;
-    if (chosen != NULL) {
-        struct trib_address found = {.len = chosen->ai_addrlen};
-        memcpy(&found.storage, chosen->ai_addr, chosen->ai_addrlen);
-        trib_address_set_port(&found, port);
-        status = settle(&found, host, error);
-        if (status == TRIB_OK) {
-            *address = found;
-        }
-    } else {
-        trib_explain(error, "\"%.100s\" has neither an IPv4 nor an IPv6 address", host);
-    }
-    freeaddrinfo(list);
-    return status;
-}
-
-enum trib_status trib_address_parse(const char *text, uint16_t default_port, struct trib_address *address, char *error)
-{
-    char host[HOST_MAX + 1];
-    uint16_t port = default_port;
-    enum trib_status status = cut(text, host, &port, error);
-    return status == TRIB_OK ? resolve(host, port, 0, address, error) : status;
-}
-
-enum trib_status trib_address_check(const char *text, char *error)
-{
-    static const char name_bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
-    char host[HOST_MAX + 1];
-    uint16_t port = 0;
-    struct trib_address numeric;
-    enum trib_status status = cut(text, host, &port, error);
-    if (status != TRIB_OK) {
-        return status;
-    }
-    if (strchr(host, ':') != NULL || strspn(host, "0123456789.") == strlen(host)) {
-        return resolve(host, port, AI_NUMERICHOST, &numeric, error);
-    }
-    if (strspn(host, name_bytes) != strlen(host)) {
-        trib_explain(error, "\"%.100s\" is not an address: want host, host:port or [ipv6]:port", text);
-        return TRIB_ERR_INVALID;
-    }
-    return TRIB_OK;
-}
-
 bool trib_address_read(const char *text, struct trib_address *address)
 {
-    char host[HOST_MAX + 1];
+    char host[TRIB_HOST_MAX + 1];
     const char *port_text;
     uint16_t port = 0;
     struct in_addr v4;
@@ -429,14 +316,14 @@ static uint32_t get_bytes(const struct trib_address *address, uint8_t *bytes)
 
 bool trib_subnet_read(const char *text, struct trib_address *at, uint32_t *bits)
 {
-    char host[HOST_MAX + 1] = "";
-    char numbered[HOST_MAX + 8];
+    char host[TRIB_HOST_MAX + 1] = "";
+    char numbered[TRIB_HOST_MAX + 8];
     uint8_t bytes[16];
     uint16_t wanted = 0;
     struct trib_address read;
     const char *slash = strchr(text, '/');
     size_t len = slash != NULL ? (size_t)(slash - text) : strlen(text);
-    if (len > HOST_MAX || (slash != NULL && !parse_port(slash + 1, &wanted))) {
+    if (len > TRIB_HOST_MAX || (slash != NULL && !parse_port(slash + 1, &wanted))) {
         return false;
     }
     (void)snprintf(host, sizeof host, "%.*s", (int)len, text);

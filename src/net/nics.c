@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "io/explain.h"
+#include "net/resolve.h"
 
 #define WORD_MAX 255
 #define WANTED "addresses: want host[:port],host[:port]"

@@ -6,7 +6,7 @@
 #define TRIB_NET_NICS_H
 
 #include "core/node.h"
-#include "net/udp.h"
+#include "net/address.h"
 
 /* Shard or root t has to do with address t mod count. */
 struct trib_address_list {

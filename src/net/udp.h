@@ -13,14 +13,13 @@
 #ifndef TRIB_NET_UDP_H
 #define TRIB_NET_UDP_H
 
-#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/socket.h>
 
 #include <tributary/comm.h>
 
 #include "core/packet.h"
+#include "net/address.h"
 
 #define TRIB_TRAIN_PACKETS_MAX 64  /* UDP_MAX_SEGMENTS of every kernel that has UDP_SEGMENT */
 #define TRIB_TRAIN_BYTES_MAX 65507 /* of UDP payload */
@@ -29,16 +28,6 @@
 #define TRIB_BACKLOG_DEFAULT (85U * 1500)
 
 struct trib_udp;
-
-/* An address of any family we speak, with its length. */
-struct trib_address {
-    struct sockaddr_storage storage;
-    socklen_t len;
-    /* What is sent there leaves from this address of ours, in network order (IPv4: the first four bytes); zeros: the
-     * kernel chooses. For sockets that are bound to none. Only a place to send to has it: it is not compared, and does
-     * not travel. */
-    uint8_t source[16];
-};
 
 struct trib_udp_config {
     struct trib_address local;        /* bind here; port 0: any */
@@ -129,45 +118,5 @@ void trib_udp_part(struct trib_udp *udp); /* and what its neighbour has not take
 const struct trib_udp_stats *trib_udp_stats(const struct trib_udp *udp);
 /* Adds every count of part to sum. */
 void trib_udp_stats_add(struct trib_udp_stats *sum, const struct trib_udp_stats *part);
-
-/* "1.2.3.4:7470", "[::1]:7470", "[fe80::1%eth0]:7470". text: 64 bytes. */
-void trib_address_format(const struct trib_address *address, char *text);
-/* Host order, both. */
-struct trib_address trib_address_v4(uint32_t host, uint16_t port);
-/* What to do when bind(2) failed with this errno: ": choose another ...", or "". */
-const char *trib_address_advice(int cause);
-/* "host", "host:port", "[v6]:port", "[v6%interface]:port"; resolves names, IPv4 first. Returns ERR_INVALID with the
- * cause in error, for a multicast or broadcast address as well. */
-TRIB_MUST_USE enum trib_status trib_address_parse(const char *text, uint16_t default_port, struct trib_address *address,
-                                                  char *error);
-/* What trib_address_parse refuses without looking a name up. */
-TRIB_MUST_USE enum trib_status trib_address_check(const char *text, char *error);
-/* As trib_address_format has written it: no name is looked up, and a port is there. False: it is none such. */
-bool trib_address_read(const char *text, struct trib_address *address);
-/* "10.0.1.0/24", "fd00::/64", or one address without a port, which has all its bits. False: it is none such. */
-bool trib_subnet_read(const char *text, struct trib_address *at, uint32_t *bits);
-/* Has it the first `bits` of the subnet's, and its family? */
-bool trib_address_is_within(const struct trib_address *address, const struct trib_address *subnet, uint32_t bits);
-/* What is sent to `address` leaves from `from`, of the same family; if that is 0.0.0.0 or ::, or of another family, as
- * the kernel chooses. */
-void trib_address_set_source(struct trib_address *address, const struct trib_address *from);
-bool trib_address_equal(const struct trib_address *a, const struct trib_address *b);     /* family, address, port */
-bool trib_address_same_host(const struct trib_address *a, const struct trib_address *b); /* family and address */
-/* A number that is the same for all addresses that one host may have: its IPv4 address, or its network of IPv6 (a /64). */
-uint64_t trib_address_near(const struct trib_address *address);
-bool trib_address_is_loopback(const struct trib_address *address);
-/* Means the same to every machine: no wildcard, and no address of one link. */
-bool trib_address_is_known_everywhere(const struct trib_address *address);
-uint16_t trib_address_port(const struct trib_address *address);
-void trib_address_set_port(struct trib_address *address, uint16_t port);
-bool trib_address_is_any(const struct trib_address *address);        /* 0.0.0.0 or :: */
-bool trib_address_is_group(const struct trib_address *address);      /* multicast, or all on a link */
-bool trib_address_is_link_local(const struct trib_address *address); /* fe80::1: means something on one link only */
-bool trib_address_is_mapped(const struct trib_address *address); /* ::ffff:1.2.3.4: an IPv4 peer of an IPv6 socket */
-void trib_address_unmap(struct trib_address *address);           /* such an address becomes the IPv4 address in it */
-/* Bytes of the IP header on the way there. */
-uint32_t trib_address_ip_size(const struct trib_address *address);
-/* The largest payload whose packet fits an MTU of 1500 on the way there: 1408, over IPv6 1344. */
-uint32_t trib_address_payload(const struct trib_address *address);
 
 #endif

@@ -17,6 +17,7 @@
 #include "io/draw.h"
 #include "io/explain.h"
 #include "io/log.h"
+#include "net/resolve.h"
 #include "switchd/plane.h"
 
 #define HTTP_PORT_OFFSET 1000

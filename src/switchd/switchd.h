@@ -10,8 +10,8 @@
 
 #include "core/node.h"
 #include "fabric/topology.h"
+#include "net/address.h"
 #include "net/nics.h"
-#include "net/udp.h"
 
 struct trib_switchd_config {
     struct trib_address listen; /* [0.0.0.0:7470] UDP port of shard 0, and TCP; shard t has port + t; port 0: any */

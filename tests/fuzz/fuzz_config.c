@@ -17,7 +17,7 @@
 #include "core/packet.h"
 #include "fuzz/fuzz.h"
 #include "io/units.h"
-#include "net/udp.h"
+#include "net/resolve.h"
 
 #define WORDS_MAX 16
 

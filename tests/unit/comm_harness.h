@@ -25,6 +25,7 @@
 #include <tributary/tributary.h>
 
 #include "io/clock.h"
+#include "net/resolve.h"
 #include "patience.h"
 #include "switchd/switchd.h"
 

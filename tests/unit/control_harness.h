@@ -24,6 +24,7 @@
 #include "control/server.h"
 #include "control/words/words.h"
 #include "io/clock.h"
+#include "net/resolve.h"
 #include "patience.h"
 #include "waited.h"
 

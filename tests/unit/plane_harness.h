@@ -21,6 +21,7 @@
 
 #include "core/packet.h"
 #include "io/clock.h"
+#include "net/resolve.h"
 #include "patience.h"
 #include "schemes/schemes.h"
 #include "switchd/plane.h"

@@ -19,6 +19,7 @@
 #include "control/jobs/places.h"
 #include "control/roots/roots.h"
 #include "io/clock.h"
+#include "net/resolve.h"
 #include "unit/draw.h"
 
 #define RANKS_MAX 20

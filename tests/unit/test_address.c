@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "net/udp.h"
+#include "net/resolve.h"
 
 static void parse__texts_come_back(void **state)
 {

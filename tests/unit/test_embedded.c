@@ -5,6 +5,7 @@
 
 #include "comm/embedded.h"
 #include "control/words/words.h"
+#include "net/resolve.h"
 
 static char error[TRIB_ERROR_TEXT_MAX];
 

@@ -4,6 +4,7 @@
 #include "control_harness.h"
 
 #include "control/server/http.h"
+#include "net/resolve.h"
 
 static void none__says_so(void **state)
 {

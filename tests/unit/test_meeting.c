@@ -2,6 +2,7 @@
 /* test_meeting.c: where ranks are told to meet if their switch is gone for good, by what is known of rank 0; and that
  * all ranks must want it. Real TCP for the dialogue, a data plane that only records (control_harness.h). */
 #include "control/jobs/jobs.h"
+#include "net/resolve.h"
 
 #include "control_harness.h"
 

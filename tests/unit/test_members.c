@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "net/resolve.h"
 #include "schemes/schemes.h"
 #include "switchd/members.h"
 

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "io/memory.h"
+#include "net/resolve.h"
 #include "net/udp.h"
 
 #define PAGES 2048U /* more than one call of mincore looks at */

@@ -6,6 +6,7 @@
 #include <poll.h>
 
 #include "net/nics.h"
+#include "net/resolve.h"
 
 static char error[TRIB_ERROR_TEXT_MAX];
 

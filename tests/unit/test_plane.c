@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "net/resolve.h"
 #include "patience.h"
 #include "plane_harness.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_roots.c: ranks that are the roots, as all goes well: who becomes one, what it is asked, and what the ranks are
  * told. Mirrors src/control/roots/roots.c and root.c; what goes wrong is test_roots_faults.c's. */
+#include "net/resolve.h"
 #include "roots_harness.h"
 
 static void assert_address(const struct trib_address *address, const char *want)

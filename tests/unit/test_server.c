@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 
 #include "control_harness.h"
+#include "net/resolve.h"
 
 static void join__three_ranks_to_ready(void **state)
 {

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "core/prng.h"
+#include "net/resolve.h"
 #include "session_goldens.h"
 
 /* Addresses are no constants: those of the goldens that have some. */

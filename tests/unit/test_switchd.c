@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include "control/words/words.h"
+#include "net/resolve.h"
+#include "net/udp.h"
 #include "patience.h"
 #include "switchd/switchd.h"
 

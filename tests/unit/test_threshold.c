@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_threshold.c: jobs that say how many bytes of gradients they have, at a switch whose operator keeps it, and the
  * switches that lend to it, for larger ones. Mirrors src/control/jobs/threshold.c. */
+#include "net/resolve.h"
 #include "switches_harness.h"
 
 #define THRESHOLD UINT64_C(40000000)

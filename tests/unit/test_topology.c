@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "cli/switch_names.h"
+#include "net/resolve.h"
 
 #define WITH "10.0.9.2,10.0.9.3:7480"
 

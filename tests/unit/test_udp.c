@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "io/clock.h"
+#include "net/resolve.h"
 #include "net/udp.h"
 
 #define PAYLOAD_MAX 8192

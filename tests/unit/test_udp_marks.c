@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "io/clock.h"
+#include "net/resolve.h"
 #include "net/udp.h"
 
 #define PACKETS 40

@@ -3,7 +3,7 @@
 #ifndef TRIB_CONTROL_LISTENER_H
 #define TRIB_CONTROL_LISTENER_H
 
-#include "net/udp.h"
+#include "net/address.h"
 
 /* A TCP socket that listens on address, non-blocking. *bound gets the real port. With the cause in
  * error: ERR_REFUSED when another program has the port, ERR_SYSTEM. */

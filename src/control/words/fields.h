@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "core/assert.h"
-#include "net/udp.h"
+#include "net/address.h"
 
 struct trib_fields {
     uint8_t *to;         /* where the next field is written; NULL: it is read */

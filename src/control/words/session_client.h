@@ -7,7 +7,7 @@
 #define TRIB_CONTROL_SESSION_CLIENT_H
 
 #include "control/words/words.h"
-#include "net/udp.h"
+#include "net/address.h"
 
 enum trib_session_state {
     TRIB_SESSION_CLOSED = 0,

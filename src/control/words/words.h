@@ -62,7 +62,7 @@
 #include <tributary/comm.h>
 
 #include "core/node.h"
-#include "net/udp.h"
+#include "net/address.h"
 
 #define TRIB_SESSION_MAGIC 0x54524942U /* "TRIB" */
 #define TRIB_SESSION_VERSION 11
