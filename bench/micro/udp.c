@@ -15,15 +15,15 @@
 #include <time.h>
 
 #include "io/clock.h"
+#include "net/port.h"
 #include "net/resolve.h"
-#include "net/udp.h"
 
 #define RUN_NS (400 * TRIB_MILLISECOND_NS)
 #define BEST_OF 3
 #define IN_FLIGHT (1 << 20) /* bytes: the sender waits for the receiver, so that nothing is lost */
 
 struct run {
-    struct trib_udp *sender, *receiver;
+    struct trib_port *sender, *receiver;
     struct trib_address to;
     uint16_t payload;
     atomic_uint_fast64_t received;
@@ -40,13 +40,13 @@ static uint64_t process_cpu_ns(void)
     return (uint64_t)now.tv_sec * TRIB_SECOND_NS + (uint64_t)now.tv_nsec;
 }
 
-static struct trib_udp *open_socket(bool trains, uint32_t buffer)
+static struct trib_port *open_socket(bool trains, uint32_t buffer)
 {
-    struct trib_udp_config config = {.payload = TRIB_PAYLOAD_MAX, .buffer = buffer, .trains = trains};
-    struct trib_udp *udp;
+    struct trib_port_config config = {.payload = TRIB_PAYLOAD_MAX, .buffer = buffer, .trains = trains};
+    struct trib_port *udp;
     char error[TRIB_ERROR_TEXT_MAX];
     if (trib_address_parse("127.0.0.1:0", 0, &config.local, error) != TRIB_OK ||
-        trib_udp_open(&config, &udp, error) != TRIB_OK) {
+        trib_port_open(&config, &udp, error) != TRIB_OK) {
         fprintf(stderr, "bench-udp: %s\n", error);
         exit(1);
     }
@@ -68,14 +68,14 @@ static struct trib_packet make_packet(uint64_t number, uint16_t len)
 static void *receive_all(void *argument)
 {
     struct run *run = argument;
-    struct pollfd readable = {.fd = trib_udp_fd(run->receiver), .events = POLLIN};
+    struct pollfd readable = {.fd = trib_port_fd(run->receiver), .events = POLLIN};
     struct trib_arrival arrival;
     struct trib_packet packet;
     uint64_t next = 0;
     while (!atomic_load(&run->ended)) {
         (void)poll(&readable, 1, 20);
-        while (trib_udp_receive(run->receiver, 0)) {
-            while (trib_udp_next(run->receiver, &arrival)) {
+        while (trib_port_receive(run->receiver, 0)) {
+            while (trib_port_next(run->receiver, &arrival)) {
                 bool right = trib_packet_decode(arrival.data, arrival.len, &packet) == TRIB_DROP_NONE &&
                              packet.sequence == next && packet.payload_len == run->payload &&
                              memcmp(packet.payload, payload_bytes, 16) == 0;
@@ -96,9 +96,9 @@ static uint64_t send_all(struct run *run)
     while (trib_clock_ns() < end) {
         for (int i = 0; i < 64; i++) {
             struct trib_packet packet = make_packet(sent++, run->payload);
-            trib_udp_send(run->sender, &packet, &run->to, 1);
+            trib_port_send(run->sender, &packet, &run->to, 1);
         }
-        trib_udp_flush(run->sender);
+        trib_port_flush(run->sender);
         while (sent - atomic_load(&run->received) > limit && trib_clock_ns() < end + TRIB_SECOND_NS) {
             const struct timespec pause = {.tv_nsec = 20000};
             (void)nanosleep(&pause, NULL);
@@ -118,7 +118,7 @@ static bool measure(uint16_t payload, bool trains, double *cpu_ns, double *gigab
     pthread_t thread;
     run.sender = open_socket(trains, 8 << 20);
     run.receiver = open_socket(trains, 8 << 20);
-    trib_udp_local(run.receiver, &run.to);
+    trib_port_local(run.receiver, &run.to);
     uint64_t cpu = process_cpu_ns();
     uint64_t wall = trib_clock_ns();
     if (pthread_create(&thread, NULL, receive_all, &run) != 0) {
@@ -132,8 +132,8 @@ static bool measure(uint16_t payload, bool trains, double *cpu_ns, double *gigab
     uint64_t received = atomic_load(&run.received);
     *cpu_ns = (double)cpu / (double)received;
     *gigabytes = (double)received * payload / (double)wall;
-    trib_udp_close(run.sender);
-    trib_udp_close(run.receiver);
+    trib_port_close(run.sender);
+    trib_port_close(run.receiver);
     return received == sent && run.wrong == 0;
 }
 
@@ -161,26 +161,26 @@ static int table(void)
     return result;
 }
 
-static void send_burst(struct trib_udp *sender, const struct trib_address *to, uint16_t payload, uint32_t train,
+static void send_burst(struct trib_port *sender, const struct trib_address *to, uint16_t payload, uint32_t train,
                        uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++) {
         struct trib_packet packet = make_packet(i, payload);
-        trib_udp_send(sender, &packet, to, 1);
+        trib_port_send(sender, &packet, to, 1);
         if (i % train == train - 1) {
-            trib_udp_flush(sender);
+            trib_port_flush(sender);
         }
     }
-    trib_udp_flush(sender);
+    trib_port_flush(sender);
 }
 
 /* Reads buffers until `most` packets have come or there are none. */
-static uint64_t read_some(struct trib_udp *receiver, uint64_t most)
+static uint64_t read_some(struct trib_port *receiver, uint64_t most)
 {
     struct trib_arrival arrival;
     uint64_t got = 0;
-    while (got < most && trib_udp_receive(receiver, 0)) {
-        while (trib_udp_next(receiver, &arrival)) {
+    while (got < most && trib_port_receive(receiver, 0)) {
+        while (trib_port_next(receiver, &arrival)) {
             got++;
         }
     }
@@ -191,13 +191,13 @@ static uint64_t read_some(struct trib_udp *receiver, uint64_t most)
  * it is less, as the kernel is slow to give room back. train: packets a send call. */
 static void room(uint16_t payload, uint32_t train)
 {
-    struct trib_udp *sender = open_socket(true, 8 << 20);
-    struct trib_udp *receiver = open_socket(true, 1 << 20);
+    struct trib_port *sender = open_socket(true, 8 << 20);
+    struct trib_port *receiver = open_socket(true, 1 << 20);
     struct trib_address to;
     int granted = 0;
     socklen_t len = sizeof granted;
-    trib_udp_local(receiver, &to);
-    (void)getsockopt(trib_udp_fd(receiver), SOL_SOCKET, SO_RCVBUF, &granted, &len);
+    trib_port_local(receiver, &to);
+    (void)getsockopt(trib_port_fd(receiver), SOL_SOCKET, SO_RCVBUF, &granted, &len);
     uint64_t count = 2 * (uint64_t)granted / payload;
     send_burst(sender, &to, payload, train, count);
     uint64_t full = read_some(receiver, UINT64_MAX);
@@ -207,8 +207,8 @@ static void room(uint16_t payload, uint32_t train)
     uint64_t again = read_some(receiver, UINT64_MAX);
     printf("%8u %7u %8.3f %8.3f\n", payload, train, (double)full * payload / granted,
            (double)again * payload / granted);
-    trib_udp_close(sender);
-    trib_udp_close(receiver);
+    trib_port_close(sender);
+    trib_port_close(receiver);
 }
 
 static void room_table(void)

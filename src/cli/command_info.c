@@ -11,8 +11,8 @@
 #include "core/crc32c.h"
 #include "core/node.h"
 #include "core/value.h"
+#include "net/port.h"
 #include "net/resolve.h"
-#include "net/udp.h"
 #include "published/published.h"
 
 struct info_options {
@@ -38,14 +38,14 @@ struct sockets {
 
 static struct sockets probe_sockets(void)
 {
-    struct trib_udp_config config = {.payload = 1408, .buffer = 32U << 20, .trains = true};
+    struct trib_port_config config = {.payload = 1408, .buffer = 32U << 20, .trains = true};
     struct sockets found = {0};
-    struct trib_udp *udp = NULL;
+    struct trib_port *port = NULL;
 
     if (trib_address_parse("127.0.0.1:0", 0, &config.local, NULL) == TRIB_OK &&
-        trib_udp_open(&config, &udp, NULL) == TRIB_OK) {
-        found = (struct sockets){trib_udp_has_trains(udp), trib_udp_receive_room(udp)};
-        trib_udp_close(udp);
+        trib_port_open(&config, &port, NULL) == TRIB_OK) {
+        found = (struct sockets){trib_port_has_trains(port), trib_port_receive_room(port)};
+        trib_port_close(port);
     }
     return found;
 }

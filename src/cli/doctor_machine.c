@@ -35,9 +35,9 @@ static void read_line(const char *path, char *line, size_t size)
     line[strcspn(line, "\n")] = '\0';
 }
 
-static void check_trains(struct doctor *doctor, const struct trib_udp *udp)
+static void check_trains(struct doctor *doctor, const struct trib_port *port)
 {
-    if (trib_udp_has_trains(udp)) {
+    if (trib_port_has_trains(port)) {
         (void)doctor_add(doctor, DOCTOR_OK, "trains",
                          "the kernel sends and receives whole trains (UDP_SEGMENT, UDP_GRO)");
         return;
@@ -47,9 +47,9 @@ static void check_trains(struct doctor *doctor, const struct trib_udp *udp)
     doctor_advise(finding, "use a Linux kernel of 5.0 or later: trains take about a tenth of the CPU time");
 }
 
-static void check_buffers(struct doctor *doctor, const struct trib_udp *udp)
+static void check_buffers(struct doctor *doctor, const struct trib_port *port)
 {
-    uint32_t room = trib_udp_receive_room(udp);
+    uint32_t room = trib_port_receive_room(port);
     char text[TRIB_UNITS_TEXT_MAX];
     char most[32];
 
@@ -120,18 +120,18 @@ static void check_kernels(struct doctor *doctor)
 
 void doctor_machine(struct doctor *doctor)
 {
-    struct trib_udp_config config = {.payload = TRIB_PAYLOAD_MAX, .buffer = BUFFER_WANTED, .trains = true};
-    struct trib_udp *udp = NULL;
+    struct trib_port_config config = {.payload = TRIB_PAYLOAD_MAX, .buffer = BUFFER_WANTED, .trains = true};
+    struct trib_port *port = NULL;
     char error[TRIB_ERROR_TEXT_MAX] = "";
 
     if (trib_address_parse("127.0.0.1:0", 0, &config.local, error) != TRIB_OK ||
-        trib_udp_open(&config, &udp, error) != TRIB_OK) {
+        trib_port_open(&config, &port, error) != TRIB_OK) {
         struct doctor_finding *finding = doctor_add(doctor, DOCTOR_FAIL, "sockets", "%.300s", error);
         doctor_advise(finding, "is the loopback interface up? (ip link set lo up)");
     } else {
-        check_trains(doctor, udp);
-        check_buffers(doctor, udp);
-        trib_udp_close(udp);
+        check_trains(doctor, port);
+        check_buffers(doctor, port);
+        trib_port_close(port);
     }
     check_nics(doctor);
     check_clock(doctor);

@@ -393,7 +393,7 @@ static void check_ecn(struct path *path)
 
 static bool open_udp(struct path *path, uint16_t *ports)
 {
-    struct trib_udp_config config = {
+    struct trib_port_config config = {
         .local = {.len = path->address.len}, .payload = TRIB_PAYLOAD_MAX, .buffer = 1U << 20};
     struct trib_address local;
     char error[TRIB_ERROR_TEXT_MAX] = "";

@@ -13,8 +13,8 @@
 #include "cli/perf.h"
 #include "core/quorum.h"
 #include "io/clock.h"
+#include "net/nics.h"
 #include "net/resolve.h"
-#include "net/udp.h"
 #include "schemes/schemes.h"
 
 struct buffers {
@@ -58,7 +58,7 @@ static void find_nic(const struct perf_options *options, char *name)
 
     name[0] = '\0';
     const char *place = options->comm.rendezvous[0] != '\0' ? options->comm.rendezvous : options->comm.switch_address;
-    if (trib_address_parse(place, TRIB_DEFAULT_PORT, &peer, NULL) != TRIB_OK || !trib_udp_source(&peer, &local) ||
+    if (trib_address_parse(place, TRIB_DEFAULT_PORT, &peer, NULL) != TRIB_OK || !trib_nics_source(&peer, &local) ||
         getifaddrs(&all) != 0) {
         return;
     }

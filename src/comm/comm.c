@@ -366,7 +366,7 @@ static void add_dropped(const struct trib_comm *comm, struct trib_comm_stats *st
 
 static void add_root(const struct trib_comm *comm, struct trib_comm_stats *stats)
 {
-    struct trib_udp_stats traffic;
+    struct trib_port_stats traffic;
     stats->no_box = comm->where.no_box;
     stats->roots = comm->has_peers ? 0 : comm->grant.roots;
     trib_own_root_traffic(&comm->endpoint->own_root, &traffic);
@@ -380,7 +380,7 @@ static void add_root(const struct trib_comm *comm, struct trib_comm_stats *stats
 
 void trib_comm_stats(struct trib_comm *comm, struct trib_comm_stats *stats)
 {
-    struct trib_udp_stats traffic;
+    struct trib_port_stats traffic;
     if (comm == NULL || stats == NULL) {
         if (stats != NULL) {
             *stats = (struct trib_comm_stats){0};

@@ -160,7 +160,7 @@ void trib_comm_abandon(struct trib_comm *comm)
 {
     trib_inherit_drop(comm->session.fd);
     for (uint32_t i = 0; i < comm->group_count; i++) {
-        trib_inherit_drop(trib_udp_fd(comm->groups[i].udp));
+        trib_inherit_drop(trib_port_fd(comm->groups[i].port));
     }
     if (comm->host != NULL) {
         trib_host_abandon(comm->host);
@@ -309,16 +309,16 @@ void trib_comm_send(struct trib_comm *comm, uint32_t root, const struct trib_pac
 {
     if (trib_comm_is_wide(comm)) {
         uint32_t card = comm->has_peers ? 0 : root % comm->endpoint->wide_count;
-        trib_udp_send(comm->endpoint->wide[card].udp, packet, &comm->roots[root], 1);
+        trib_port_send(comm->endpoint->wide[card].port, packet, &comm->roots[root], 1);
     } else {
-        trib_udp_send(comm->endpoint->shards[root].udp, packet, NULL, 1);
+        trib_port_send(comm->endpoint->shards[root].port, packet, NULL, 1);
     }
 }
 
 /* All since the last flush was this communicator's: the lock is not released between its first packet and the flush. */
 static void count_sent(struct trib_comm_stats *stats, struct trib_channel *channel)
 {
-    const struct trib_udp_stats *all = trib_udp_stats(channel->udp);
+    const struct trib_port_stats *all = trib_port_stats(channel->port);
     stats->bytes_sent += all->bytes_sent - channel->told_bytes;
     stats->packets_sent += all->packets_sent - channel->told_packets;
     stats->send_dropped += all->send_dropped - channel->told_dropped;
@@ -330,7 +330,7 @@ static void count_sent(struct trib_comm_stats *stats, struct trib_channel *chann
 void trib_comm_flush(struct trib_comm *comm)
 {
     for (uint32_t i = 0; i < comm->endpoint->shard_count; i++) {
-        trib_udp_flush(comm->endpoint->shards[i].udp);
+        trib_port_flush(comm->endpoint->shards[i].port);
         count_sent(&comm->stats, &comm->endpoint->shards[i]);
     }
 }

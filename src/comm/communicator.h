@@ -157,8 +157,8 @@ struct trib_comm {
     /* counts */
     struct trib_comm_stats stats;
     uint64_t dropped[TRIB_DROP_COUNT]; /* before a node saw them */
-    struct trib_udp_stats base;        /* of the endpoint's sockets at creation */
-    struct trib_udp_stats root_base;   /* and of the root's */
+    struct trib_port_stats base;       /* of the endpoint's sockets at creation */
+    struct trib_port_stats root_base;  /* and of the root's */
     struct trib_config config;
 };
 

@@ -77,7 +77,7 @@ static void take_packet(struct trib_endpoint *endpoint, struct trib_comm *owner,
                         const struct trib_arrival *arrival, uint64_t now_ns)
 {
     struct trib_packet packet;
-    enum trib_drop drop = trib_udp_decode(arrival, &packet);
+    enum trib_drop drop = trib_port_decode(arrival, &packet);
     if (drop != TRIB_DROP_NONE) {
         count_dropped(endpoint, drop);
         return;
@@ -102,18 +102,18 @@ static void take_packet(struct trib_endpoint *endpoint, struct trib_comm *owner,
 static bool receive_channel(struct trib_endpoint *endpoint, struct trib_comm *owner, struct trib_channel *channel,
                             uint64_t now_ns)
 {
-    if (trib_udp_deadline(channel->udp) <= now_ns) {
+    if (trib_port_deadline(channel->port) <= now_ns) {
         channel->hot = true;
     }
     bool came = false;
     for (unsigned i = 0; i < BATCH && channel->hot; i++) {
         struct trib_arrival arrival;
-        if (!trib_udp_receive(channel->udp, now_ns)) {
+        if (!trib_port_receive(channel->port, now_ns)) {
             channel->hot = false;
             break;
         }
         came = true;
-        while (trib_udp_next(channel->udp, &arrival)) {
+        while (trib_port_next(channel->port, &arrival)) {
             take_packet(endpoint, owner, channel, &arrival, now_ns);
         }
     }
@@ -183,13 +183,13 @@ static uint64_t next_deadline(const struct trib_endpoint *endpoint)
 {
     uint64_t deadline = TRIB_NEVER;
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
-        deadline = trib_time_earlier(deadline, trib_udp_deadline(endpoint->shards[i].udp));
+        deadline = trib_time_earlier(deadline, trib_port_deadline(endpoint->shards[i].port));
     }
     deadline = trib_time_earlier(deadline, trib_own_root_deadline(&endpoint->own_root));
     for (const struct trib_comm *comm = endpoint->awake; comm != NULL; comm = comm->next_awake) {
         deadline = comm->dirty ? 0 : trib_time_earlier(deadline, comm->deadline_ns);
         for (uint32_t i = 0; i < comm->group_count; i++) {
-            deadline = trib_time_earlier(deadline, trib_udp_deadline(comm->groups[i].udp));
+            deadline = trib_time_earlier(deadline, trib_port_deadline(comm->groups[i].port));
         }
     }
     return deadline;
@@ -240,7 +240,7 @@ static bool build(struct trib_pollset *set, const struct trib_endpoint *endpoint
     add_fd(set, set->eventfd);
     add_fd(set, endpoint->sessions_fd);
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
-        add_fd(set, trib_udp_fd(endpoint->shards[i].udp));
+        add_fd(set, trib_port_fd(endpoint->shards[i].port));
     }
     set->count += trib_own_root_fds(&endpoint->own_root, set->fds + set->count);
     for (struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
@@ -248,7 +248,7 @@ static bool build(struct trib_pollset *set, const struct trib_endpoint *endpoint
             set->listeners[set->listener_count++] = comm;
         }
         for (uint32_t i = 0; i < comm->group_count; i++) {
-            add_fd(set, trib_udp_fd(comm->groups[i].udp));
+            add_fd(set, trib_port_fd(comm->groups[i].port));
         }
         if (comm->host != NULL) {
             trib_host_fds(comm->host, set->fds + set->count);

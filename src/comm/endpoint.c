@@ -65,7 +65,7 @@ static bool suits(struct trib_endpoint *endpoint, const struct trib_address *add
 static enum trib_status open_channel(struct trib_endpoint *endpoint, const struct trib_address *local, bool is_spare,
                                      uint64_t seed, char *error)
 {
-    struct trib_udp_config config = {
+    struct trib_port_config config = {
         .local = *local,
         .payload = endpoint->payload,
         .buffer = SOCKET_BUFFER,
@@ -76,10 +76,10 @@ static enum trib_status open_channel(struct trib_endpoint *endpoint, const struc
     };
     config.faults.seed = endpoint->faults.seed + seed;
     struct trib_channel *channel = &endpoint->shards[endpoint->shard_count];
-    enum trib_status status = trib_udp_open(&config, &channel->udp, error);
+    enum trib_status status = trib_port_open(&config, &channel->port, error);
     if (status == TRIB_OK) {
         channel->shard = endpoint->shard_count++;
-        trib_udp_set_backlog(channel->udp, endpoint->flags_backlog ? endpoint->backlog : 0);
+        trib_port_set_backlog(channel->port, endpoint->flags_backlog ? endpoint->backlog : 0);
     }
     return status;
 }
@@ -110,7 +110,7 @@ void trib_endpoint_find_backlog(struct trib_endpoint *endpoint)
         endpoint->flags_backlog = endpoint->flags_backlog || comm->follows_congestion;
     }
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
-        trib_udp_set_backlog(endpoint->shards[i].udp, endpoint->flags_backlog ? endpoint->backlog : 0);
+        trib_port_set_backlog(endpoint->shards[i].port, endpoint->flags_backlog ? endpoint->backlog : 0);
     }
 }
 
@@ -180,7 +180,7 @@ enum trib_status trib_endpoint_be_root(struct trib_endpoint *endpoint, const str
         return status;
     }
     TRIB_ASSERT(endpoint->wide != NULL);
-    trib_udp_local(endpoint->wide->udp, &local);
+    trib_port_local(endpoint->wide->port, &local);
     trib_address_set_port(&local, 0);
     status = open_root(endpoint, own, &local, error);
     if (status != TRIB_OK && !was_wide) {
@@ -221,7 +221,7 @@ void trib_endpoint_drop(struct trib_endpoint *endpoint)
 static void destroy(struct trib_endpoint *endpoint)
 {
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
-        trib_udp_close(endpoint->shards[i].udp);
+        trib_port_close(endpoint->shards[i].port);
     }
     trib_own_root_close(&endpoint->own_root);
     destroy_pollset(&endpoint->leader_set);
@@ -330,23 +330,23 @@ static struct trib_endpoint *find(const struct trib_address *address, const stru
     return endpoint;
 }
 
-void trib_endpoint_traffic(const struct trib_endpoint *endpoint, struct trib_udp_stats *sum)
+void trib_endpoint_traffic(const struct trib_endpoint *endpoint, struct trib_port_stats *sum)
 {
     *sum = endpoint->closed_traffic;
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
-        trib_udp_stats_add(sum, trib_udp_stats(endpoint->shards[i].udp));
+        trib_port_stats_add(sum, trib_port_stats(endpoint->shards[i].port));
     }
     for (const struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
         for (uint32_t i = 0; i < comm->group_count; i++) {
-            trib_udp_stats_add(sum, trib_udp_stats(comm->groups[i].udp));
+            trib_port_stats_add(sum, trib_port_stats(comm->groups[i].port));
         }
     }
 }
 
 void trib_endpoint_close_channel(struct trib_endpoint *endpoint, struct trib_channel *channel)
 {
-    trib_udp_stats_add(&endpoint->closed_traffic, trib_udp_stats(channel->udp));
-    trib_udp_close(channel->udp);
+    trib_port_stats_add(&endpoint->closed_traffic, trib_port_stats(channel->port));
+    trib_port_close(channel->port);
     *channel = (struct trib_channel){0};
     trib_endpoint_changed(endpoint);
 }
@@ -486,12 +486,12 @@ void trib_endpoint_release(struct trib_endpoint *endpoint, struct trib_comm *com
 }
 
 /* What came before the socket knew its peer may be from anybody. */
-static void discard(struct trib_udp *udp)
+static void discard(struct trib_port *port)
 {
     struct trib_arrival arrival;
     uint64_t now = trib_clock_ns();
-    for (unsigned i = 0; i < 64 && trib_udp_receive(udp, now); i++) {
-        while (trib_udp_next(udp, &arrival)) {
+    for (unsigned i = 0; i < 64 && trib_port_receive(port, now); i++) {
+        while (trib_port_next(port, &arrival)) {
         }
     }
 }
@@ -529,15 +529,15 @@ enum trib_status trib_endpoint_connect(struct trib_comm *comm, char *error)
         if (trib_address_equal(&endpoint->connected[i], peer)) {
             continue;
         }
-        if (connect(trib_udp_fd(endpoint->shards[i].udp), (const struct sockaddr *)&peer->storage, peer->len) != 0) {
+        if (!trib_port_connect(endpoint->shards[i].port, peer)) {
             int cause = errno;
             char text[64];
             trib_address_format(peer, text);
             trib_explain(error, "cannot connect a UDP socket to %s: %s", text, strerror(cause));
             return TRIB_ERR_SYSTEM;
         }
-        trib_udp_use(endpoint->shards[i].udp);
-        discard(endpoint->shards[i].udp);
+        trib_port_use(endpoint->shards[i].port);
+        discard(endpoint->shards[i].port);
         endpoint->connected[i] = *peer;
     }
     return TRIB_OK;
@@ -545,9 +545,8 @@ enum trib_status trib_endpoint_connect(struct trib_comm *comm, char *error)
 
 struct trib_address trib_endpoint_local(const struct trib_endpoint *endpoint, uint32_t shard)
 {
-    struct trib_address local = {.len = sizeof local.storage};
-    int fd = trib_udp_fd(endpoint->shards[shard].udp);
-    (void)getsockname(fd, (struct sockaddr *)&local.storage, &local.len);
+    struct trib_address local;
+    trib_port_local(endpoint->shards[shard].port, &local);
     trib_address_set_port(&local, 0);
     return local;
 }
@@ -573,7 +572,7 @@ void trib_endpoints_resume(void)
 static void drop_endpoint(struct trib_endpoint *endpoint)
 {
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
-        trib_inherit_drop(trib_udp_fd(endpoint->shards[i].udp));
+        trib_inherit_drop(trib_port_fd(endpoint->shards[i].port));
     }
     struct pollfd fds[TRIB_OWN_ROOT_FDS_MAX];
     uint32_t count = trib_own_root_fds(&endpoint->own_root, fds);

@@ -35,7 +35,7 @@
 #include "control/words/words.h"
 #include "io/spin.h"
 #include "net/nics.h"
-#include "net/udp.h"
+#include "net/port.h"
 
 struct trib_comm;
 
@@ -51,7 +51,7 @@ struct trib_where {
 
 /* A data socket: of the endpoint, or a communicator's for multicast. */
 struct trib_channel {
-    struct trib_udp *udp; /* NULL: none */
+    struct trib_port *port; /* NULL: none */
     uint32_t shard;
     bool is_group; /* results by multicast come here */
     bool is_wide;  /* for all roots that are ranks' processes, which packets name by their address */
@@ -116,7 +116,7 @@ struct trib_endpoint {
     bool has_hosts; /* some communicator has had ranks of this host meet in its memory */
     bool is_local;  /* of communicators on one host: no switch, no sockets */
     struct trib_faults faults;
-    struct trib_udp_stats closed_traffic; /* of sockets that are closed again */
+    struct trib_port_stats closed_traffic; /* of sockets that are closed again */
     /* registry */
     struct trib_endpoint *next;
     atomic_uint holders; /* the registry, and every request that was started and is not collected yet */
@@ -194,7 +194,7 @@ void trib_endpoint_attend(struct trib_endpoint *endpoint);
 void trib_endpoint_changed(struct trib_endpoint *endpoint);
 
 /* System calls and injected faults of all its sockets. Locked. */
-void trib_endpoint_traffic(const struct trib_endpoint *endpoint, struct trib_udp_stats *sum);
+void trib_endpoint_traffic(const struct trib_endpoint *endpoint, struct trib_port_stats *sum);
 
 /* Closes a socket of the endpoint or of one of its communicators, and keeps its counts. Locked. */
 void trib_endpoint_close_channel(struct trib_endpoint *endpoint, struct trib_channel *channel);

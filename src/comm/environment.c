@@ -8,8 +8,8 @@
 #include "core/packet.h"
 #include "io/explain.h"
 #include "io/units.h"
+#include "net/port.h"
 #include "net/resolve.h"
-#include "net/udp.h"
 
 #define DSCP_MAX 63
 

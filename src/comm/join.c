@@ -43,7 +43,7 @@ static void name_ports(const struct trib_comm *comm, struct trib_message *messag
         const struct trib_channel *channel = &comm->endpoint->shards[i];
         struct trib_address local;
         if (channel->is_wide == trib_comm_is_wide(comm)) {
-            trib_udp_local(channel->udp, &local);
+            trib_port_local(channel->port, &local);
             message->join.data_port[count++] = trib_address_port(&local);
         }
     }
@@ -87,7 +87,7 @@ static void send_join(struct trib_comm *comm)
         message.join.room = trib_plane_receive_room(comm->endpoint->own_root.plane);
     }
     if (comm->has_peers) {
-        message.join.room = trib_udp_receive_room(comm->endpoint->wide->udp);
+        message.join.room = trib_port_receive_room(comm->endpoint->wide->port);
     }
     message.join.maker = comm->made_by;
     message.join.known = comm->grant;
@@ -146,7 +146,7 @@ static const struct trib_address *local_of(const struct trib_comm *comm, struct 
     if (!trib_comm_is_wide(comm) || comm->endpoint->where.no_box || has_said) {
         return NULL;
     }
-    trib_udp_local(comm->endpoint->wide->udp, local);
+    trib_port_local(comm->endpoint->wide->port, local);
     trib_address_set_port(local, 0);
     return trib_address_is_any(local) ? NULL : local;
 }

@@ -17,7 +17,7 @@
 #include "io/log.h"
 #include "io/nearest.h"
 #include "io/units.h"
-#include "net/udp.h"
+#include "net/port.h"
 #include "schemes/schemes.h"
 
 extern char **environ;

@@ -94,13 +94,13 @@ bool trib_own_root_drive(struct trib_own_root *root, uint64_t now_ns)
     bool came = false;
     for (uint32_t i = 0; i < shards_of(root); i++) {
         struct trib_shard *shard = &root->plane->shard[i];
-        bool is_handed = trib_udp_deadline(shard->udp) == 0;
+        bool is_handed = trib_port_deadline(shard->port) == 0;
         if ((root->hot >> i & 1) == 0 && now_ns < root->wake_ns[i] && !is_handed) {
             continue;
         }
         root->hot &= ~(1U << i);
         root->hot |= trib_shard_work(shard, &root->wake_ns[i]) ? 1U << i : 0;
-        uint64_t packets = trib_udp_stats(shard->udp)->packets_received;
+        uint64_t packets = trib_port_stats(shard->port)->packets_received;
         came = came || is_handed || packets != root->packets[i];
         root->packets[i] = packets;
     }
@@ -112,7 +112,7 @@ uint64_t trib_own_root_deadline(const struct trib_own_root *root)
     uint64_t deadline = root->hot != 0 ? 0 : TRIB_NEVER;
     for (uint32_t i = 0; i < shards_of(root); i++) {
         deadline = trib_time_earlier(deadline, root->wake_ns[i]);
-        deadline = trib_time_earlier(deadline, trib_udp_deadline(root->plane->shard[i].udp));
+        deadline = trib_time_earlier(deadline, trib_port_deadline(root->plane->shard[i].port));
     }
     return deadline;
 }
@@ -147,11 +147,11 @@ uint32_t trib_own_root_ready(struct trib_own_root *root, const struct pollfd *fd
     return shards * TRIB_SHARD_FDS;
 }
 
-void trib_own_root_traffic(const struct trib_own_root *root, struct trib_udp_stats *traffic)
+void trib_own_root_traffic(const struct trib_own_root *root, struct trib_port_stats *traffic)
 {
-    *traffic = (struct trib_udp_stats){0};
+    *traffic = (struct trib_port_stats){0};
     for (uint32_t i = 0; i < shards_of(root); i++) {
-        trib_udp_stats_add(traffic, trib_udp_stats(root->plane->shard[i].udp));
+        trib_port_stats_add(traffic, trib_port_stats(root->plane->shard[i].port));
     }
 }
 
@@ -206,7 +206,7 @@ bool trib_comm_is_root_of(const struct trib_comm *comm, const struct trib_grant 
 void trib_comm_answer_from(const struct trib_comm *comm, struct trib_address *to)
 {
     struct trib_address bound;
-    trib_udp_local(comm->endpoint->wide->udp, &bound);
+    trib_port_local(comm->endpoint->wide->port, &bound);
     if (comm->seen_as.len > 0 && trib_address_is_any(&bound)) {
         trib_address_set_source(to, &comm->seen_as);
     }
@@ -224,30 +224,30 @@ static const struct trib_address *open_root(const struct trib_comm *comm, uint16
     return NULL;
 }
 
-static struct trib_udp *socket_with_port(const struct trib_own_root *own, uint16_t port)
+static struct trib_port *socket_with_port(const struct trib_own_root *own, uint16_t port)
 {
     struct trib_address local;
     for (uint32_t i = 0; i < own->plane->shards; i++) {
-        trib_udp_local(own->plane->shard[i].udp, &local);
+        trib_port_local(own->plane->shard[i].port, &local);
         if (trib_address_port(&local) == port) {
-            return own->plane->shard[i].udp;
+            return own->plane->shard[i].port;
         }
     }
     return NULL;
 }
 
-static void join_sockets(struct trib_comm *comm, struct trib_udp *ranks, const struct trib_address *root)
+static void join_sockets(struct trib_comm *comm, struct trib_port *ranks, const struct trib_address *root)
 {
     struct trib_own_root *own = &comm->endpoint->own_root;
-    struct trib_udp *socket = socket_with_port(own, trib_address_port(root));
+    struct trib_port *socket = socket_with_port(own, trib_address_port(root));
     struct trib_address local;
-    trib_udp_local(ranks, &local);
+    trib_port_local(ranks, &local);
     if (socket == NULL || trib_address_port(&comm->known_as) != trib_address_port(&local)) {
         return; /* a leader sends for this rank */
     }
     own->known_as = *root;
     own->rank_known_as = comm->known_as;
-    own->is_joined = trib_udp_join(ranks, &own->rank_known_as, socket, root);
+    own->is_joined = trib_port_join(ranks, &own->rank_known_as, socket, root);
 }
 
 void trib_comm_join_root(struct trib_comm *comm)
@@ -257,14 +257,14 @@ void trib_comm_join_root(struct trib_comm *comm)
     if (root == NULL || !comm->where.no_box) {
         return;
     }
-    struct trib_udp *ranks = comm->endpoint->wide->udp;
+    struct trib_port *ranks = comm->endpoint->wide->port;
     if (!own->is_joined) {
         join_sockets(comm, ranks, root);
         return;
     }
     /* Another communicator may know both by other addresses, which the kernel serves; but not one of them. */
     if (trib_address_equal(root, &own->known_as) != trib_address_equal(&comm->known_as, &own->rank_known_as)) {
-        trib_udp_part(ranks);
+        trib_port_part(ranks);
     }
 }
 
@@ -308,7 +308,7 @@ uint64_t trib_host_digest(const struct trib_config *config)
 
 bool trib_local_towards(const struct trib_address *address, struct trib_address *local)
 {
-    if (!trib_udp_source(address, local)) {
+    if (!trib_nics_source(address, local)) {
         return false;
     }
     if (trib_address_is_loopback(local)) {

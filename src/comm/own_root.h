@@ -14,7 +14,7 @@
 
 #include "control/agents/root.h"
 #include "control/words/words.h"
-#include "net/udp.h"
+#include "net/port.h"
 #include "switchd/plane.h"
 
 struct trib_comm;
@@ -52,7 +52,7 @@ void trib_own_root_heat(struct trib_own_root *root);
 /* What to poll, and what poll said. Return how many they are; 0: it is not open. */
 uint32_t trib_own_root_fds(const struct trib_own_root *root, struct pollfd *fds);
 uint32_t trib_own_root_ready(struct trib_own_root *root, const struct pollfd *fds);
-void trib_own_root_traffic(const struct trib_own_root *root, struct trib_udp_stats *traffic);
+void trib_own_root_traffic(const struct trib_own_root *root, struct trib_port_stats *traffic);
 
 /* A ROOT_* message of comm's session. */
 void trib_comm_take_root(struct trib_comm *comm, const struct trib_message *message);

@@ -40,7 +40,7 @@ void trib_comm_close_groups(struct trib_comm *comm)
 static bool open_groups(struct trib_comm *comm, const struct trib_grant *grant)
 {
     struct trib_endpoint *endpoint = comm->endpoint;
-    struct trib_udp_config config = {
+    struct trib_port_config config = {
         .payload = comm->config.payload,
         .buffer = GROUP_BUFFER,
         .dscp = comm->config.dscp,
@@ -54,7 +54,7 @@ static bool open_groups(struct trib_comm *comm, const struct trib_grant *grant)
         config.group_source = comm->roots[i];
         config.faults.seed =
             comm->config.faults.seed + ((uint64_t)comm->config.rank + TRIB_RANKS_MAX) * TRIB_ROOTS_MAX + i;
-        if (trib_udp_open(&config, &comm->groups[i].udp, cause) != TRIB_OK) {
+        if (trib_port_open(&config, &comm->groups[i].port, cause) != TRIB_OK) {
             trib_log(TRIB_LOG_INFO, "job %s rank %u: no multicast: %s", comm->config.job, comm->config.rank, cause);
             trib_comm_close_groups(comm);
             return false;

@@ -20,7 +20,7 @@ static uint32_t choose_window(const struct trib_comm *comm, const struct trib_gr
     uint32_t packet = TRIB_HEADER_SIZE + comm->config.payload;
     uint32_t sockets = trib_comm_is_wide(comm) ? grant->roots : 1;
     const struct trib_channel *channel = trib_comm_is_wide(comm) ? comm->endpoint->wide : &comm->endpoint->shards[0];
-    uint32_t room = trib_udp_receive_room(channel->udp) / packet / sockets;
+    uint32_t room = trib_port_receive_room(channel->port) / packet / sockets;
     if (room >= grant->window) {
         return grant->window;
     }

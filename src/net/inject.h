@@ -3,7 +3,7 @@
  * A packet goes in, none, one or two come out; a reordered one is copied, held back and comes out after 1 to 16
  * later packets or
  * 2 ms, whichever is first. Corruption flips 1 to 8 random bits of a copy (the receiver's bytes are never written).
- * Pure apart from its own memory: no clock, no socket. udp.c calls it; so may any driver. */
+ * Pure apart from its own memory: no clock, no socket. port.c calls it; so may any driver. */
 #ifndef TRIB_NET_INJECT_H
 #define TRIB_NET_INJECT_H
 

@@ -191,6 +191,19 @@ void trib_nics_describe(int family, char *text, size_t size)
     freeifaddrs(all);
 }
 
+bool trib_nics_source(const struct trib_address *peer, struct trib_address *local)
+{
+    int fd = socket(peer->storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    memset(local, 0, sizeof *local);
+    local->len = sizeof local->storage;
+    bool is_known = fd >= 0 && connect(fd, (const struct sockaddr *)&peer->storage, peer->len) == 0 &&
+                    getsockname(fd, (struct sockaddr *)&local->storage, &local->len) == 0;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return is_known;
+}
+
 bool trib_address_is_local(const struct trib_address *address)
 {
     int fd = socket(address->storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nics.h: several network cards at once: lists of this machine's addresses, as users write them, and of other
  * machines'. Nothing here is about packets.
- * Read next: nics.c, udp.h (one socket at one of them). */
+ * Read next: nics.c, port.h (packets from one of them). */
 #ifndef TRIB_NET_NICS_H
 #define TRIB_NET_NICS_H
 
@@ -38,6 +38,9 @@ TRIB_MUST_USE enum trib_status trib_nics_parse(const char *text, const struct tr
 /* "eth0 10.0.0.1, eth1 10.0.1.1, lo 127.0.0.1": what this machine has that is up; family AF_UNSPEC: all. "none" if
  * there is nothing. */
 void trib_nics_describe(int family, char *text, size_t size);
+/* The address that packets for peer leave from when their socket is bound to none, as the routes are now. False: there
+ * is no way. */
+bool trib_nics_source(const struct trib_address *peer, struct trib_address *local);
 /* Can a socket here have this address, whatever its port? */
 bool trib_address_is_local(const struct trib_address *address);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pipe.h: the way from one socket of a process to another one of it that spares the kernel: a queue of whole trains,
  * copied once. For src/net only. It knows no sockets; it is full at times, and then its user has the kernel still. Not
- * for two threads at a time. Read next: udp.c. */
+ * for two threads at a time. Read next: port.c. */
 #ifndef TRIB_NET_PIPE_H
 #define TRIB_NET_PIPE_H
 

@@ -108,7 +108,7 @@ static enum trib_status fail(const char *what, const struct trib_address *addres
     return TRIB_ERR_SYSTEM;
 }
 
-static enum trib_status set_up(const struct trib_udp_config *config, int fd, int family, char *error)
+static enum trib_status set_up(const struct trib_port_config *config, int fd, int family, char *error)
 {
     const struct trib_address *bound = config->group.len > 0 ? &config->group : &config->local;
     if (!set_marks(fd, family, config->dscp)) {
@@ -133,7 +133,19 @@ static enum trib_status set_up(const struct trib_udp_config *config, int fd, int
     return TRIB_OK;
 }
 
-enum trib_status trib_socket_open(const struct trib_udp_config *config, int *fd, struct trib_address *local,
+static bool find_local(int fd, struct trib_address *local)
+{
+    memset(local, 0, sizeof *local);
+    local->len = sizeof local->storage;
+    return getsockname(fd, (struct sockaddr *)&local->storage, &local->len) == 0;
+}
+
+bool trib_socket_connect(int fd, const struct trib_address *peer, struct trib_address *local)
+{
+    return connect_to(fd, peer) && find_local(fd, local);
+}
+
+enum trib_status trib_socket_open(const struct trib_port_config *config, int *fd, struct trib_address *local,
                                   char *error)
 {
     const struct trib_address *first = config->local.len > 0 ? &config->local : &config->peer;
@@ -148,9 +160,7 @@ enum trib_status trib_socket_open(const struct trib_udp_config *config, int *fd,
         return fail("open", first, error);
     }
     enum trib_status status = set_up(config, *fd, family, error);
-    memset(local, 0, sizeof *local);
-    local->len = sizeof local->storage;
-    if (status == TRIB_OK && getsockname(*fd, (struct sockaddr *)&local->storage, &local->len) != 0) {
+    if (status == TRIB_OK && !find_local(*fd, local)) {
         status = fail("name", first, error);
     }
     if (status != TRIB_OK) {
@@ -158,19 +168,6 @@ enum trib_status trib_socket_open(const struct trib_udp_config *config, int *fd,
         *fd = -1;
     }
     return status;
-}
-
-bool trib_udp_source(const struct trib_address *peer, struct trib_address *local)
-{
-    int fd = socket(peer->storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    memset(local, 0, sizeof *local);
-    local->len = sizeof local->storage;
-    bool is_known =
-        fd >= 0 && connect_to(fd, peer) && getsockname(fd, (struct sockaddr *)&local->storage, &local->len) == 0;
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    return is_known;
 }
 
 bool trib_socket_set_trains(int fd)

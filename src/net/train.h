@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* train.h: packets gathered for one send. Headers lie here, payloads where their owner has them. For src/net only.
- * Read next: udp.c. */
+ * Read next: port.c (gathers them), udp_send.c (sends them). */
 #ifndef TRIB_NET_TRAIN_H
 #define TRIB_NET_TRAIN_H
 
 #include <sys/uio.h>
 
-#include "net/udp.h"
+#include "net/port.h"
 
 /* All packets are `segment` bytes long but the last, which may be shorter. A packet has one piece when it is a
  * header alone, else two. */
@@ -26,10 +26,6 @@ struct trib_train {
 bool trib_train_fits(const struct trib_train *train, size_t len, const struct trib_address *to, uint32_t count);
 void trib_train_add(struct trib_train *train, const struct trib_packet *packet, const struct trib_address *to,
                     uint32_t count);
-/* Sends the train to one destination; NULL: connected. *whole: send it in one call; cleared when the kernel refuses
- * that here but takes the packets one by one. */
-void trib_train_send(struct trib_train *train, int fd, const struct trib_address *to, bool *whole,
-                     struct trib_udp_stats *stats);
 void trib_train_empty(struct trib_train *train);
 
 #endif

@@ -15,7 +15,7 @@ struct trib_scheme {
     /* Why it cannot run a communicator with these settings, or NULL: for the error that a job gets. NULL: it can run
      * all. */
     const char *(*unfit)(const struct trib_session_config *session);
-    /* Its windows do: drivers have sockets say when their queues are long (trib_udp_set_backlog). */
+    /* Its windows do: drivers have sockets say when their queues are long (trib_port_set_backlog). */
     bool follows_congestion;
     bool has_groups; /* its ranks stand in groups, of as many ranks as the name says behind a colon: "hybrid:4" */
     bool has_quorum; /* its sums may lack ranks, where the name says so behind a colon: "panama:7/8" */

@@ -13,7 +13,7 @@
 static enum trib_status open_shard(const struct trib_switchd_config *config, struct trib_plane *plane, uint32_t index,
                                    char *error)
 {
-    struct trib_udp_config udp = {
+    struct trib_port_config udp = {
         .local = config->listen,
         .payload = TRIB_PAYLOAD_MAX,
         .buffer = config->buffer,
@@ -100,14 +100,14 @@ void trib_plane_close(struct trib_plane *plane)
 
 void trib_plane_local(const struct trib_plane *plane, struct trib_address *local)
 {
-    trib_udp_local(plane->shard[0].udp, local);
+    trib_port_local(plane->shard[0].port, local);
 }
 
 uint32_t trib_plane_receive_room(const struct trib_plane *plane)
 {
     uint32_t least = UINT32_MAX;
     for (uint32_t i = 0; i < plane->shards; i++) {
-        uint32_t room = trib_udp_receive_room(plane->shard[i].udp);
+        uint32_t room = trib_port_receive_room(plane->shard[i].port);
         least = room < least ? room : least;
     }
     return least;
@@ -419,14 +419,14 @@ static uint32_t missing_ranks(void *owner, uint32_t communicator, uint64_t seque
     return trib_tree_list(&missing, ranks, max);
 }
 
-static void traffic(void *owner, struct trib_udp_stats *sum)
+static void traffic(void *owner, struct trib_port_stats *sum)
 {
     struct trib_plane *plane = owner;
     memset(sum, 0, sizeof *sum);
     for (uint32_t i = 0; i < plane->shards; i++) {
         struct trib_shard *shard = &plane->shard[i];
         trib_shard_enter(shard);
-        trib_udp_stats_add(sum, trib_udp_stats(shard->udp));
+        trib_port_stats_add(sum, trib_port_stats(shard->port));
         trib_shard_leave_unchanged(shard);
     }
 }

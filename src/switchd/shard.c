@@ -25,7 +25,7 @@
 /* Payload of path probes; what it holds says nothing. */
 static const uint8_t zeros[TRIB_PAYLOAD_MAX];
 
-enum trib_status trib_shard_open(struct trib_shard *shard, const struct trib_udp_config *config, char *error)
+enum trib_status trib_shard_open(struct trib_shard *shard, const struct trib_port_config *config, char *error)
 {
     memset(shard, 0, sizeof *shard);
     atomic_init(&shard->stop, false);
@@ -37,8 +37,8 @@ enum trib_status trib_shard_open(struct trib_shard *shard, const struct trib_udp
         trib_explain(error, "cannot make an eventfd: %s", strerror(errno));
         return TRIB_ERR_SYSTEM;
     }
-    enum trib_status status = trib_udp_open(config, &shard->udp, error);
-    shard->room = status == TRIB_OK ? trib_udp_receive_room(shard->udp) : 0;
+    enum trib_status status = trib_port_open(config, &shard->port, error);
+    shard->room = status == TRIB_OK ? trib_port_receive_room(shard->port) : 0;
     return status;
 }
 
@@ -62,8 +62,8 @@ void trib_shard_stop(struct trib_shard *shard)
 void trib_shard_close(struct trib_shard *shard)
 {
     trib_shard_stop(shard);
-    trib_udp_close(shard->udp);
-    shard->udp = NULL;
+    trib_port_close(shard->port);
+    shard->port = NULL;
     trib_members_deinit(&shard->members);
     if (shard->kick_fd >= 0) {
         (void)close(shard->kick_fd);
@@ -89,7 +89,7 @@ void trib_shard_enter(struct trib_shard *shard)
 
 void trib_shard_leave(struct trib_shard *shard)
 {
-    trib_udp_flush(shard->udp); /* no node has lent anything since the last drain */
+    trib_port_flush(shard->port); /* no node has lent anything since the last drain */
     (void)pthread_mutex_unlock(&shard->lock);
     kick(shard);
 }
@@ -97,7 +97,7 @@ void trib_shard_leave(struct trib_shard *shard)
 /* Whoever had the lock before has sent all that he had loaded, and has kicked, or is the thread itself. */
 void trib_shard_leave_unchanged(struct trib_shard *shard)
 {
-    TRIB_ASSERT(trib_udp_is_flushed(shard->udp));
+    TRIB_ASSERT(trib_port_is_flushed(shard->port));
     (void)pthread_mutex_unlock(&shard->lock);
 }
 
@@ -113,7 +113,7 @@ void trib_shard_probe_group(struct trib_shard *shard, const struct trib_member *
         .payload_len = (uint16_t)member->payload,
         .payload = zeros,
     };
-    trib_udp_send(shard->udp, &probe, to, 1);
+    trib_port_send(shard->port, &probe, to, 1);
 }
 
 void trib_shard_probe_parent(struct trib_shard *shard, const struct trib_member *member)
@@ -128,7 +128,7 @@ void trib_shard_probe_parent(struct trib_shard *shard, const struct trib_member 
         .payload_len = (uint16_t)(member->is_parent_proved ? member->payload : 0),
         .payload = zeros,
     };
-    trib_udp_send(shard->udp, &probe, &member->parent, 1);
+    trib_port_send(shard->port, &probe, &member->parent, 1);
 }
 
 /* The parent's first answer brings this switch's nonce back, and one of its own, which proves this switch's address when
@@ -184,7 +184,7 @@ static void take_path(struct trib_shard *shard, const struct trib_member_source 
         .payload = zeros,
     };
     shard->paths++;
-    trib_udp_send(shard->udp, &answer, trib_member_source_address(source), 1);
+    trib_port_send(shard->port, &answer, trib_member_source_address(source), 1);
 }
 
 /* Gives a node a packet; the node counts its drops. */
@@ -204,8 +204,8 @@ static void take_buffer(struct trib_shard *shard, uint64_t now_ns)
     uint32_t communicator = 0;
     struct trib_arrival arrival;
     struct trib_packet packet;
-    while (trib_udp_next(shard->udp, &arrival)) {
-        enum trib_drop drop = trib_udp_decode(&arrival, &packet);
+    while (trib_port_next(shard->port, &arrival)) {
+        enum trib_drop drop = trib_port_decode(&arrival, &packet);
         if (drop != TRIB_DROP_NONE) {
             shard->dropped[drop]++;
             continue;
@@ -230,7 +230,7 @@ static void take_buffer(struct trib_shard *shard, uint64_t now_ns)
 static bool take_batch(struct trib_shard *shard, uint64_t now_ns)
 {
     for (unsigned i = 0; i < TRIB_SHARD_BATCH; i++) {
-        if (!trib_udp_receive(shard->udp, now_ns)) {
+        if (!trib_port_receive(shard->port, now_ns)) {
             return false;
         }
         take_buffer(shard, now_ns);
@@ -269,7 +269,7 @@ void trib_shard_settle(struct trib_shard *shard)
         shard->has_caps = shard->has_caps || trib_member_has_caps(shard->members.list[i]);
         follows_congestion = follows_congestion || shard->members.list[i]->follows_congestion;
     }
-    trib_udp_set_backlog(shard->udp, follows_congestion ? shard->backlog : 0);
+    trib_port_set_backlog(shard->port, follows_congestion ? shard->backlog : 0);
 }
 
 /* Before results leave, so that they tell the new caps. */
@@ -287,14 +287,14 @@ static void divide_if_due(struct trib_shard *shard, uint64_t now_ns)
 /* All trains leave: every payload that a node has lent is its own again. */
 static void flush(struct trib_shard *shard)
 {
-    trib_udp_flush(shard->udp);
+    trib_port_flush(shard->port);
     shard->flushes++;
 }
 
 static void send_packet(struct trib_shard *shard, struct trib_member_node *node, const struct trib_packet *packet,
                         const struct trib_address *to, uint32_t count)
 {
-    trib_udp_send(shard->udp, packet, to, count);
+    trib_port_send(shard->port, packet, to, count);
     if (packet->payload_len != 0) {
         node->lent = shard->flushes;
     }
@@ -492,7 +492,7 @@ bool trib_shard_work(struct trib_shard *shard, uint64_t *wake_ns)
     wake_due(shard, now_ns);
     divide_if_due(shard, now_ns);
     more = drain(shard, now_ns) || more;
-    uint64_t held_ns = trib_udp_deadline(shard->udp);
+    uint64_t held_ns = trib_port_deadline(shard->port);
     *wake_ns = held_ns < shard->wake_ns ? held_ns : shard->wake_ns;
     *wake_ns = shard->caps_ns < *wake_ns ? shard->caps_ns : *wake_ns;
     uint32_t count = shard->mismatch_count;
@@ -505,7 +505,7 @@ bool trib_shard_work(struct trib_shard *shard, uint64_t *wake_ns)
 
 void trib_shard_fds(const struct trib_shard *shard, int fds[TRIB_SHARD_FDS])
 {
-    fds[0] = trib_udp_fd(shard->udp);
+    fds[0] = trib_port_fd(shard->port);
     fds[1] = shard->kick_fd;
 }
 
@@ -519,7 +519,7 @@ void trib_shard_calm(const struct trib_shard *shard)
 /* Sleeps until a packet, a kick or wake_ns. */
 static void wait(const struct trib_shard *shard, uint64_t wake_ns)
 {
-    struct pollfd events[2] = {{.fd = trib_udp_fd(shard->udp), .events = POLLIN},
+    struct pollfd events[2] = {{.fd = trib_port_fd(shard->port), .events = POLLIN},
                                {.fd = shard->kick_fd, .events = POLLIN}};
     uint64_t now_ns = trib_clock_ns();
     uint64_t rest = wake_ns > now_ns ? wake_ns - now_ns : 0;
@@ -540,7 +540,7 @@ static bool spin(struct trib_shard *shard, uint64_t wake_ns)
     uint64_t end_ns = trib_clock_ns() + length_ns;
     end_ns = wake_ns < end_ns ? wake_ns : end_ns;
     do {
-        struct pollfd events[2] = {{.fd = trib_udp_fd(shard->udp), .events = POLLIN},
+        struct pollfd events[2] = {{.fd = trib_port_fd(shard->port), .events = POLLIN},
                                    {.fd = shard->kick_fd, .events = POLLIN}};
         if (poll(events, 2, 0) > 0) {
             trib_spin_end(&shard->spin, true);

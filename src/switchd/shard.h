@@ -17,7 +17,7 @@
 #include <stdatomic.h>
 
 #include "io/spin.h"
-#include "net/udp.h"
+#include "net/port.h"
 #include "switchd/members.h"
 
 /* Buffers read before results are sent: more makes longer trains, less makes shorter waits. */
@@ -40,7 +40,7 @@ struct trib_shard_listener {
 
 struct trib_shard {
     /* the thread's, or under the lock */
-    struct trib_udp *udp;
+    struct trib_port *port;
     struct trib_members members;
     uint64_t dropped[TRIB_DROP_COUNT]; /* before a node was found */
     uint64_t paths;                    /* path probes answered */
@@ -51,7 +51,7 @@ struct trib_shard {
     uint32_t room;    /* bytes that its socket surely holds */
     bool has_caps;    /* some communicator */
     uint64_t caps_ns; /* when to divide it anew; TRIB_NEVER: nobody has caps, or all are silent */
-    uint32_t backlog; /* for communicators whose windows follow congestion (trib_udp_set_backlog) */
+    uint32_t backlog; /* for communicators whose windows follow congestion (trib_port_set_backlog) */
     uint64_t wake_ns; /* the earliest timeout */
     struct trib_shard_listener listener;
     /* between threads */
@@ -63,7 +63,7 @@ struct trib_shard {
 };
 
 /* Opens the socket; no thread runs yet. */
-TRIB_MUST_USE enum trib_status trib_shard_open(struct trib_shard *shard, const struct trib_udp_config *config,
+TRIB_MUST_USE enum trib_status trib_shard_open(struct trib_shard *shard, const struct trib_port_config *config,
                                                char *error);
 TRIB_MUST_USE enum trib_status trib_shard_start(struct trib_shard *shard, const struct trib_shard_listener *listener,
                                                 char *error);

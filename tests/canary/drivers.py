@@ -2,7 +2,9 @@
 """Canaries in io, switchd, control and comm, as in canaries.py. Worlds and search cannot see them; a unit test must."""
 from canaries import Canary, Never
 
+PORT = "src/net/port.c"
 UDP = "src/net/udp.c"
+UDP_SEND = "src/net/udp_send.c"
 TRAIN = "src/net/train.c"
 INJECT = "src/net/inject.c"
 MEMBERS = "src/switchd/members.c"
@@ -39,17 +41,17 @@ NO_DRIVER = Never("it drives nodes itself, without sockets and sessions")
 DRIVERS = [
     Canary(
         "io-any-source", "I7", "a socket of a multicast group takes packets from any address",
-        edits=((UDP, "(udp->source.len == 0 || trib_address_equal(from, &udp->source))",
+        edits=((UDP, "(udp->only.len == 0 || trib_address_equal(&udp->from, &udp->only))",
                 "true"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_udp"),
     Canary(
         "io-train-uncut", "I1", "a received train is one packet",
-        edits=((UDP, "arrival->len = left < udp->segment ? left : udp->segment;",
+        edits=((PORT, "arrival->len = left < delivery->segment ? left : delivery->segment;",
                 "arrival->len = left;"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_udp"),
     Canary(
         "io-mark-unheard", "I8", "a packet that the network has marked comes without ECN",
-        edits=((UDP, "        packet->flags |= TRIB_FLAG_ECN;",
+        edits=((PORT, "        packet->flags |= TRIB_FLAG_ECN;",
                 "        packet->flags |= 0;"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_udp_marks"),
     Canary(
@@ -59,12 +61,12 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_udp"),
     Canary(
         "io-injected-from-another", "I7", "a packet that the injector held comes out as another sender's",
-        edits=((UDP, "udp->sender_index | (udp->is_marked ? TAG_MARKED : 0)",
-                "0 * udp->sender_index | (udp->is_marked ? TAG_MARKED : 0)"),),
+        edits=((PORT, "port->sender_index | (arrival->is_marked ? TAG_MARKED : 0)",
+                "0 * port->sender_index | (arrival->is_marked ? TAG_MARKED : 0)"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_udp"),
     Canary(
         "io-pipe-of-any-address", "I7", "a neighbour in the same process gets what is for another address",
-        edits=((UDP, "!trib_address_equal(to, &udp->out->to) || ",
+        edits=((PORT, "!trib_address_equal(to, &port->out->to) ||",
                 ""),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_udp"),
     Canary(
@@ -74,7 +76,7 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_inject"),
     Canary(
         "io-source-not-said", "I7", "packets leave from an address of the kernel's choice",
-        edits=((TRAIN, "        add_source(&control, to);\n",
+        edits=((UDP_SEND, "        add_source(&control, to);\n",
                 ""),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_nics"),
     Canary(

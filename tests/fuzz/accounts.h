@@ -170,7 +170,7 @@ static inline uint32_t plane_missing(void *plane, uint32_t communicator, uint64_
     return count;
 }
 
-static inline void plane_traffic(void *plane, struct trib_udp_stats *sum)
+static inline void plane_traffic(void *plane, struct trib_port_stats *sum)
 {
     (void)plane;
     memset(sum, 0, sizeof *sum);

@@ -209,7 +209,7 @@ static inline uint32_t recorder_missing(void *plane, uint32_t communicator, uint
     return count;
 }
 
-static inline void recorder_traffic(void *plane, struct trib_udp_stats *sum)
+static inline void recorder_traffic(void *plane, struct trib_port_stats *sum)
 {
     (void)plane;
     memset(sum, 0, sizeof *sum);

@@ -38,8 +38,8 @@
 
 struct rank {
     void *node;
-    struct trib_udp *udp[SHARDS];
-    struct trib_udp *group[SHARDS]; /* NULL without multicast */
+    struct trib_port *udp[SHARDS];
+    struct trib_port *group[SHARDS]; /* NULL without multicast */
     struct trib_address root[SHARDS];
     uint32_t plane; /* that it is a child of */
     uint64_t done;
@@ -83,20 +83,20 @@ static inline void note_mismatch(void *owner, const struct trib_mismatch *mismat
     atomic_fetch_add(&world->mismatches, 1);
 }
 
-static inline struct trib_udp *open_udp(const struct trib_udp_config *config)
+static inline struct trib_port *open_udp(const struct trib_port_config *config)
 {
     char error[TRIB_ERROR_TEXT_MAX];
-    struct trib_udp *udp = NULL;
-    if (trib_udp_open(config, &udp, error) != TRIB_OK) {
+    struct trib_port *udp = NULL;
+    if (trib_port_open(config, &udp, error) != TRIB_OK) {
         fail_msg("%s", error);
     }
     return udp;
 }
 
 /* A socket on loopback, connected to `to` when that is given. */
-static inline struct trib_udp *open_loopback(const struct trib_address *to)
+static inline struct trib_port *open_loopback(const struct trib_address *to)
 {
-    struct trib_udp_config config = {.payload = PAYLOAD, .buffer = 4 << 20, .trains = true};
+    struct trib_port_config config = {.payload = PAYLOAD, .buffer = 4 << 20, .trains = true};
     assert_int_equal(trib_address_parse("127.0.0.1:0", 0, &config.local, NULL), TRIB_OK);
     if (to != NULL) {
         config.peer = *to;
@@ -174,11 +174,11 @@ static inline void open_groups(struct world *world, uint32_t index)
 {
     struct rank *rank = &world->rank[index];
     for (uint16_t i = 0; i < SHARDS; i++) {
-        struct trib_udp_config udp = {.payload = PAYLOAD,
-                                      .buffer = 4 << 20,
-                                      .trains = true,
-                                      .group = trib_address_v4(GROUP, (uint16_t)(GROUP_PORT + i)),
-                                      .group_source = rank->root[i]};
+        struct trib_port_config udp = {.payload = PAYLOAD,
+                                       .buffer = 4 << 20,
+                                       .trains = true,
+                                       .group = trib_address_v4(GROUP, (uint16_t)(GROUP_PORT + i)),
+                                       .group_source = rank->root[i]};
         assert_int_equal(trib_address_parse("127.0.0.1:0", 0, &udp.local, NULL), TRIB_OK);
         rank->group[i] = open_udp(&udp);
     }
@@ -223,7 +223,7 @@ static inline struct trib_branch make_branch(const struct world *world, uint32_t
         if (branch.is_switch) {
             branch.address[k] = world->side[below].address[k];
         } else {
-            trib_udp_local(world->rank[rank].udp[k], &branch.address[k]);
+            trib_port_local(world->rank[rank].udp[k], &branch.address[k]);
         }
     }
     return branch;
@@ -264,13 +264,13 @@ static inline enum trib_status open_side(struct world *world, uint32_t plane)
 }
 
 /* The next PATH packet that comes within a moment. False: none did. */
-static inline bool receive_path(struct trib_udp *udp, struct trib_packet *packet)
+static inline bool receive_path(struct trib_port *udp, struct trib_packet *packet)
 {
-    struct pollfd readable = {.fd = trib_udp_fd(udp), .events = POLLIN};
+    struct pollfd readable = {.fd = trib_port_fd(udp), .events = POLLIN};
     struct trib_arrival arrival;
     while (poll(&readable, 1, 100) == 1) {
-        while (trib_udp_receive(udp, 0)) {
-            while (trib_udp_next(udp, &arrival)) {
+        while (trib_port_receive(udp, 0)) {
+            while (trib_port_next(udp, &arrival)) {
                 if (trib_packet_decode(arrival.data, arrival.len, packet) == TRIB_DROP_NONE &&
                     packet->kind == TRIB_PATH) {
                     return true;
@@ -282,14 +282,14 @@ static inline bool receive_path(struct trib_udp *udp, struct trib_packet *packet
 }
 
 /* A child brings the nonce of the root that its socket is connected to; NULL: at `to`. */
-static inline void prove_child(struct trib_udp *udp, const struct trib_address *to, uint32_t boot)
+static inline void prove_child(struct trib_port *udp, const struct trib_address *to, uint32_t boot)
 {
     struct trib_packet probe = {.kind = TRIB_PATH, .communicator = COMMUNICATOR, .generation = 1};
     struct trib_packet answer = {.lane = 1};
     uint64_t end_ns = trib_clock_ns() + LIMIT_NS;
     while (answer.lane != 0 && trib_clock_ns() < end_ns) {
-        trib_udp_send(udp, &probe, to, 1);
-        trib_udp_flush(udp);
+        trib_port_send(udp, &probe, to, 1);
+        trib_port_flush(udp);
         if (!receive_path(udp, &answer) || answer.boot != boot) {
             answer.lane = 1;
             continue;
@@ -415,8 +415,8 @@ static inline void close_world(struct world *world)
     free_tensors(world);
     for (uint32_t i = 0; i < world->ranks; i++) {
         for (uint32_t k = 0; k < SHARDS; k++) {
-            trib_udp_close(world->rank[i].udp[k]);
-            trib_udp_close(world->rank[i].group[k]);
+            trib_port_close(world->rank[i].udp[k]);
+            trib_port_close(world->rank[i].group[k]);
         }
         free(world->rank[i].node);
     }
@@ -425,15 +425,15 @@ static inline void close_world(struct world *world)
 
 /* ---- running ---- */
 
-static inline uint64_t take_all(struct rank *rank, struct trib_udp *udp, uint32_t root, uint64_t now_ns)
+static inline uint64_t take_all(struct rank *rank, struct trib_port *udp, uint32_t root, uint64_t now_ns)
 {
     struct trib_arrival arrival;
     struct trib_packet packet;
     uint64_t taken = 0;
-    while (udp != NULL && trib_udp_receive(udp, now_ns)) {
-        while (trib_udp_next(udp, &arrival)) {
+    while (udp != NULL && trib_port_receive(udp, now_ns)) {
+        while (trib_port_next(udp, &arrival)) {
             const struct trib_place from = {.kind = TRIB_PLACE_ROOT, .index = root};
-            assert_int_equal(trib_udp_decode(&arrival, &packet), TRIB_DROP_NONE);
+            assert_int_equal(trib_port_decode(&arrival, &packet), TRIB_DROP_NONE);
             taken += packet.kind == TRIB_RESULT;
             rank->flagged += packet.kind == TRIB_RESULT && (packet.flags & TRIB_FLAG_ECN) != 0;
             rank->named += packet.kind == TRIB_RESULT && packet.bitmap != 0;
@@ -459,10 +459,10 @@ static inline void step(struct rank *rank)
         worker()->on_timeout(rank->node, now_ns);
     }
     while (worker()->next_packet(rank->node, now_ns, &packet, &to)) {
-        trib_udp_send(rank->udp[to.index], &packet, NULL, 1);
+        trib_port_send(rank->udp[to.index], &packet, NULL, 1);
     }
     for (uint32_t i = 0; i < SHARDS; i++) {
-        trib_udp_flush(rank->udp[i]);
+        trib_port_flush(rank->udp[i]);
     }
     while (worker()->next_event(rank->node, &event)) {
         rank->done += event.kind == TRIB_EVENT_DONE;
@@ -483,7 +483,7 @@ static inline bool run_until(struct world *world, uint64_t operations)
             step(&world->rank[i]);
             ready += world->rank[i].done >= operations;
             for (uint32_t k = 0; k < SHARDS; k++) {
-                fds[i * SHARDS + k] = (struct pollfd){.fd = trib_udp_fd(world->rank[i].udp[k]), .events = POLLIN};
+                fds[i * SHARDS + k] = (struct pollfd){.fd = trib_port_fd(world->rank[i].udp[k]), .events = POLLIN};
             }
         }
         if (ready < world->ranks) {
@@ -566,18 +566,18 @@ static inline struct trib_plane_report report_of(const struct side *side)
 }
 
 /* What a shard's thread will send, when it runs. */
-static inline bool receive_packet(struct trib_udp *udp, struct trib_packet *packet)
+static inline bool receive_packet(struct trib_port *udp, struct trib_packet *packet)
 {
-    struct pollfd readable = {.fd = trib_udp_fd(udp), .events = POLLIN};
+    struct pollfd readable = {.fd = trib_port_fd(udp), .events = POLLIN};
     struct trib_arrival arrival;
-    return poll(&readable, 1, 10000 * (int)patience()) == 1 && trib_udp_receive(udp, 0) &&
-           trib_udp_next(udp, &arrival) && trib_packet_decode(arrival.data, arrival.len, packet) == TRIB_DROP_NONE;
+    return poll(&readable, 1, 10000 * (int)patience()) == 1 && trib_port_receive(udp, 0) &&
+           trib_port_next(udp, &arrival) && trib_packet_decode(arrival.data, arrival.len, packet) == TRIB_DROP_NONE;
 }
 
 /* Nothing comes, for a while. What it is that nothing comes of is counted before this is asked. */
-static inline bool receives_nothing(struct trib_udp *udp)
+static inline bool receives_nothing(struct trib_port *udp)
 {
-    struct pollfd readable = {.fd = trib_udp_fd(udp), .events = POLLIN};
+    struct pollfd readable = {.fd = trib_port_fd(udp), .events = POLLIN};
     return poll(&readable, 1, 100) == 0;
 }
 

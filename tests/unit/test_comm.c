@@ -545,7 +545,7 @@ static bool flags_from(struct trib_endpoint *endpoint, uint32_t bytes)
     trib_endpoint_lock(endpoint);
     bool is_so = endpoint->shard_count > 0;
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
-        is_so = is_so && trib_udp_backlog(endpoint->shards[i].udp) == bytes;
+        is_so = is_so && trib_port_backlog(endpoint->shards[i].port) == bytes;
     }
     trib_endpoint_unlock(endpoint);
     return is_so;

@@ -294,7 +294,7 @@ static void mute_body(struct rank *rank)
     (void)pthread_barrier_wait(rank->together);
     trib_endpoint_lock(endpoint);
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
-        CHECK(rank, shutdown(trib_udp_fd(endpoint->shards[i].udp), SHUT_WR) == 0);
+        CHECK(rank, shutdown(trib_port_fd(endpoint->shards[i].port), SHUT_WR) == 0);
     }
     struct trib_comm_stats before = rank->comm->stats;
     trib_endpoint_unlock(endpoint);

@@ -25,7 +25,7 @@ static void mark_way(struct trib_endpoint *endpoint)
     const int experienced = 3;
     trib_endpoint_lock(endpoint);
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
-        int fd = trib_udp_fd(endpoint->shards[i].udp);
+        int fd = trib_port_fd(endpoint->shards[i].port);
         (void)setsockopt(fd, IPPROTO_IP, IP_TOS, &experienced, sizeof experienced);
     }
     trib_endpoint_unlock(endpoint);

@@ -323,7 +323,7 @@ static void knock(struct rank *rank, struct trib_comm *large)
     uint32_t last = endpoint->shard_count - endpoint->wide_count - 1;
     bool is_open = last >= large->root_count && endpoint->connected[last].len == 0;
     uint64_t before = large->dropped[TRIB_DROP_SOURCE];
-    trib_udp_local(endpoint->shards[last].udp, &local);
+    trib_port_local(endpoint->shards[last].port, &local);
     packet.communicator = large->grant.communicator;
     packet.generation = large->grant.generation;
     packet.boot = large->grant.boot;

@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "io/memory.h"
+#include "net/port.h"
 #include "net/resolve.h"
-#include "net/udp.h"
 
 #define PAGES 2048U /* more than one call of mincore looks at */
 
@@ -98,23 +98,23 @@ static uint64_t page_faults(void)
 static void open__spare_sockets_take_no_memory_until_they_are_used(void **state)
 {
     (void)state;
-    struct trib_udp_config config = {.payload = TRIB_PAYLOAD_MAX, .buffer = 1 << 20, .trains = true, .is_spare = true};
-    struct trib_udp *spare[SPARES];
+    struct trib_port_config config = {.payload = TRIB_PAYLOAD_MAX, .buffer = 1 << 20, .trains = true, .is_spare = true};
+    struct trib_port *spare[SPARES];
     assert_int_equal(trib_address_parse("127.0.0.1:0", 0, &config.local, NULL), TRIB_OK);
     uint64_t before = page_faults();
     for (uint32_t i = 0; i < SPARES; i++) {
-        assert_int_equal(trib_udp_open(&config, &spare[i], NULL), TRIB_OK);
-        trib_udp_set_backlog(spare[i], 0);
+        assert_int_equal(trib_port_open(&config, &spare[i], NULL), TRIB_OK);
+        trib_port_set_backlog(spare[i], 0);
     }
 #if !defined __SANITIZE_THREAD__ && !defined __SANITIZE_ADDRESS__
     assert_true(page_faults() - before < (uint64_t)SPARES * SPARE_FAULTS);
 #endif
     for (uint32_t i = 0; i < SPARES; i++) {
-        trib_udp_use(spare[i]);
+        trib_port_use(spare[i]);
     }
     assert_true(page_faults() > before);
     for (uint32_t i = 0; i < SPARES; i++) {
-        trib_udp_close(spare[i]);
+        trib_port_close(spare[i]);
     }
 }
 

@@ -192,9 +192,9 @@ static void send__from_the_source_of_the_place(void **state)
 {
     (void)state;
     for (int family = 4; family <= 6; family += 2) {
-        struct trib_udp_config config = {.payload = TRIB_PAYLOAD_MAX, .buffer = 1 << 20, .trains = true};
-        struct trib_udp *sender = NULL;
-        struct trib_udp *receiver = NULL;
+        struct trib_port_config config = {.payload = TRIB_PAYLOAD_MAX, .buffer = 1 << 20, .trains = true};
+        struct trib_port *sender = NULL;
+        struct trib_port *receiver = NULL;
         struct trib_address to;
         struct trib_arrival arrival;
         uint32_t got = 0;
@@ -202,32 +202,32 @@ static void send__from_the_source_of_the_place(void **state)
         if (family == 6 && !trib_address_is_local(&config.local)) {
             continue; /* no IPv6 here */
         }
-        assert_int_equal(trib_udp_open(&config, &receiver, error), TRIB_OK);
-        trib_udp_local(receiver, &to);
+        assert_int_equal(trib_port_open(&config, &receiver, error), TRIB_OK);
+        trib_port_local(receiver, &to);
         config.local = address_of(family == 4 ? "0.0.0.0:0" : "[::]:0");
-        assert_int_equal(trib_udp_open(&config, &sender, error), TRIB_OK);
+        assert_int_equal(trib_port_open(&config, &sender, error), TRIB_OK);
         const struct trib_address from = address_of(family == 4 ? "127.0.0.9" : "::1");
         trib_address_set_source(&to, &from);
         const struct trib_packet packet = {.kind = TRIB_PROBE, .communicator = 1};
         for (int i = 0; i < 3; i++) {
-            trib_udp_send(sender, &packet, &to, 1);
+            trib_port_send(sender, &packet, &to, 1);
         }
-        trib_udp_flush(sender);
-        trib_udp_send(sender, &packet, &to, 1);
-        trib_udp_flush(sender);
+        trib_port_flush(sender);
+        trib_port_send(sender, &packet, &to, 1);
+        trib_port_flush(sender);
         for (int tries = 0; tries < 100 && got < 4; tries++) {
-            struct pollfd readable = {.fd = trib_udp_fd(receiver), .events = POLLIN};
+            struct pollfd readable = {.fd = trib_port_fd(receiver), .events = POLLIN};
             (void)poll(&readable, 1, 40);
-            while (trib_udp_receive(receiver, 0)) {
-                while (trib_udp_next(receiver, &arrival)) {
+            while (trib_port_receive(receiver, 0)) {
+                while (trib_port_next(receiver, &arrival)) {
                     assert_true(trib_address_same_host(arrival.from, &from));
                     got++;
                 }
             }
         }
         assert_int_equal(got, 4);
-        trib_udp_close(sender);
-        trib_udp_close(receiver);
+        trib_port_close(sender);
+        trib_port_close(receiver);
     }
 }
 

@@ -14,7 +14,7 @@ static void open__allreduce_over_two_shards(void **state)
     (void)state;
     struct world world;
     const struct side *root = &world.side[0];
-    struct trib_udp_stats stats;
+    struct trib_port_stats stats;
     open_flat(&world, RANKS, &none);
     register_all(&world);
     check_allreduce(&world, 300000);
@@ -25,7 +25,7 @@ static void open__allreduce_over_two_shards(void **state)
     assert_int_equal(report.counters.contributions, RANKS * fragments);
     assert_int_equal(report.missing_count, 0);
     for (uint32_t i = 0; i < SHARDS; i++) {
-        assert_true(trib_udp_stats(root->plane->shard[i].udp)->packets_received > fragments);
+        assert_true(trib_port_stats(root->plane->shard[i].port)->packets_received > fragments);
     }
     root->verbs.traffic(root->plane, &stats);
     assert_true(stats.packets_sent >= RANKS * fragments);
@@ -48,7 +48,7 @@ static void mark__of_one_rank_is_told_as_its_own(void **state)
         assert_int_equal(world.rank[i].named, 0);
     }
     for (uint32_t i = 0; i < SHARDS; i++) {
-        int fd = trib_udp_fd(world.rank[1].udp[i]);
+        int fd = trib_port_fd(world.rank[1].udp[i]);
         assert_int_equal(setsockopt(fd, IPPROTO_IP, IP_TOS, &experienced, sizeof experienced), 0);
     }
     check_allreduce(&world, 100000);
@@ -57,7 +57,7 @@ static void mark__of_one_rank_is_told_as_its_own(void **state)
         assert_int_equal(world.rank[i].names, 1 << 1);
         assert_int_equal(world.rank[i].flagged, 0); /* the ways down were not congested */
     }
-    struct trib_udp_stats traffic;
+    struct trib_port_stats traffic;
     world.side[0].verbs.traffic(world.side[0].plane, &traffic);
     assert_true(report_of(&world.side[0]).flagged >= 100000 * sizeof(float) / PAYLOAD);
     assert_in_range(traffic.marked_received, 100000 * sizeof(float) / PAYLOAD, traffic.packets_received / 2);
@@ -73,10 +73,10 @@ static void probe_with_mark(struct world *world, uint32_t shard, uint64_t sequen
                                       .boot = BOOT,
                                       .sequence = sequence,
                                       .mark = sequence};
-    struct trib_udp *udp = world->rank[0].udp[shard];
-    struct pollfd answer = {.fd = trib_udp_fd(udp), .events = POLLIN};
-    trib_udp_send(udp, &probe, NULL, 1);
-    trib_udp_flush(udp);
+    struct trib_port *udp = world->rank[0].udp[shard];
+    struct pollfd answer = {.fd = trib_port_fd(udp), .events = POLLIN};
+    trib_port_send(udp, &probe, NULL, 1);
+    trib_port_flush(udp);
     assert_int_equal(poll(&answer, 1, (int)(LIMIT_NS / TRIB_MILLISECOND_NS)), 1);
 }
 
@@ -123,7 +123,7 @@ static void open__with_every_fault(void **state)
     struct world world;
     const struct side *root = &world.side[0];
     const struct trib_faults faults = {.loss = 0.02, .duplicate = 0.02, .reorder = 0.02, .corrupt = 0.01, .seed = 1};
-    struct trib_udp_stats stats;
+    struct trib_port_stats stats;
     open_flat(&world, RANKS, &faults);
     register_all(&world);
     check_allreduce(&world, 300000);
@@ -165,8 +165,8 @@ static void path__nothing_goes_to_an_address_that_is_not_proved(void **state)
     open_ranks(&world, 2, NULL);
     open_sides(&world);
     register_all(&world);
-    struct trib_udp *attacker = world.rank[0].udp[0];
-    struct trib_udp *victim = world.rank[1].udp[0];
+    struct trib_port *attacker = world.rank[0].udp[0];
+    struct trib_port *victim = world.rank[1].udp[0];
     prove_child(attacker, NULL, BOOT);
     const struct trib_packet offer = {.kind = TRIB_OFFER,
                                       .communicator = COMMUNICATOR,
@@ -178,16 +178,16 @@ static void path__nothing_goes_to_an_address_that_is_not_proved(void **state)
                                       .contributors = 2,
                                       .payload_len = PAYLOAD,
                                       .payload = payload};
-    trib_udp_send(attacker, &offer, NULL, 1);
-    trib_udp_flush(attacker);
+    trib_port_send(attacker, &offer, NULL, 1);
+    trib_port_flush(attacker);
     assert_true(receive_packet(attacker, &packet));
     assert_int_equal(packet.kind, TRIB_RESULT);
     assert_true(receives_nothing(victim));
     struct trib_packet probe = {
         .kind = TRIB_PATH, .communicator = COMMUNICATOR, .bitmap = 1, .payload_len = PAYLOAD, .payload = payload};
     for (int i = 0; i < 2; i++) { /* a wrong nonce, and an even one, which is never drawn */
-        trib_udp_send(victim, &probe, NULL, 1);
-        trib_udp_flush(victim);
+        trib_port_send(victim, &probe, NULL, 1);
+        trib_port_flush(victim);
         assert_true(receive_packet(victim, &packet));
         assert_int_equal(packet.kind, TRIB_PATH);
         assert_int_equal(packet.payload_len, 0);
@@ -198,14 +198,14 @@ static void path__nothing_goes_to_an_address_that_is_not_proved(void **state)
 }
 
 /* PATHs without payload that come until none has come for a moment; *last is the last. */
-static uint32_t count_headers(struct trib_udp *udp, struct trib_packet *last)
+static uint32_t count_headers(struct trib_port *udp, struct trib_packet *last)
 {
-    struct pollfd readable = {.fd = trib_udp_fd(udp), .events = POLLIN};
+    struct pollfd readable = {.fd = trib_port_fd(udp), .events = POLLIN};
     struct trib_arrival arrival;
     uint32_t count = 0;
     while (poll(&readable, 1, 200 * (int)patience()) == 1) {
-        while (trib_udp_receive(udp, 0)) {
-            for (; trib_udp_next(udp, &arrival); count++) {
+        while (trib_port_receive(udp, 0)) {
+            for (; trib_port_next(udp, &arrival); count++) {
                 assert_int_equal(trib_packet_decode(arrival.data, arrival.len, last), TRIB_DROP_NONE);
                 assert_int_equal(last->kind, TRIB_PATH);
                 assert_int_equal(last->payload_len, 0);
@@ -229,16 +229,16 @@ static void path__few_headers_go_to_an_address_that_is_not_proved(void **state)
         (void)add_plane(&world, NO_PLANE, &none);
         open_ranks(&world, 2, NULL);
         open_sides(&world);
-        struct trib_udp *victim = world.rank[1].udp[0];
+        struct trib_port *victim = world.rank[1].udp[0];
         for (int i = 0; i < 3 * (int)TRIB_PATH_HEADERS; i++) {
-            trib_udp_send(victim, &probe, NULL, 1);
-            trib_udp_flush(victim);
+            trib_port_send(victim, &probe, NULL, 1);
+            trib_port_flush(victim);
         }
         assert_int_equal(count_headers(victim, &packet), TRIB_PATH_HEADERS);
         struct trib_packet proof = probe;
         proof.bitmap = packet.lane;
-        trib_udp_send(victim, &proof, NULL, 1);
-        trib_udp_flush(victim);
+        trib_port_send(victim, &proof, NULL, 1);
+        trib_port_flush(victim);
         assert_true(receive_path(victim, &packet));
         assert_int_equal(packet.lane, 0);
         close_world(&world);
@@ -261,8 +261,8 @@ static void path__is_answered_at_its_size_to_children_only(void **state)
     struct trib_packet answer;
     open_flat(&world, RANKS, &none);
     for (uint32_t i = 0; i < SHARDS; i++) {
-        trib_udp_send(world.rank[1].udp[i], &probe, NULL, 1);
-        trib_udp_flush(world.rank[1].udp[i]);
+        trib_port_send(world.rank[1].udp[i], &probe, NULL, 1);
+        trib_port_flush(world.rank[1].udp[i]);
         assert_true(receive_packet(world.rank[1].udp[i], &answer));
         assert_int_equal(answer.kind, TRIB_PATH);
         assert_int_equal(answer.payload_len, PAYLOAD);
@@ -270,19 +270,19 @@ static void path__is_answered_at_its_size_to_children_only(void **state)
         assert_int_equal(answer.node, 1);
         assert_int_equal(answer.boot, BOOT);
     }
-    struct trib_udp_config config = {.payload = PAYLOAD, .buffer = 1 << 20, .peer = world.rank[0].root[0]};
+    struct trib_port_config config = {.payload = PAYLOAD, .buffer = 1 << 20, .peer = world.rank[0].root[0]};
     assert_int_equal(trib_address_parse("127.0.0.1:0", 0, &config.local, NULL), TRIB_OK);
-    struct trib_udp *stranger = open_udp(&config);
-    trib_udp_send(stranger, &probe, NULL, 1);
-    trib_udp_flush(stranger);
-    assert_int_equal(sendto(trib_udp_fd(stranger), "?", 1, 0, NULL, 0), 1);
+    struct trib_port *stranger = open_udp(&config);
+    trib_port_send(stranger, &probe, NULL, 1);
+    trib_port_flush(stranger);
+    assert_int_equal(sendto(trib_port_fd(stranger), "?", 1, 0, NULL, 0), 1);
     assert_true(wait_dropped(root, TRIB_DROP_SOURCE, 1) && wait_dropped(root, TRIB_DROP_SHORT, 1));
     assert_true(receives_nothing(stranger));
     uint64_t dropped[TRIB_DROP_COUNT];
     root->verbs.drops(root->plane, dropped);
     assert_int_equal(dropped[TRIB_DROP_SOURCE], 1);
     assert_int_equal(dropped[TRIB_DROP_SHORT], 1);
-    trib_udp_close(stranger);
+    trib_port_close(stranger);
     close_world(&world);
 }
 
@@ -385,7 +385,7 @@ static void open__refuses_what_it_cannot_do(void **state)
 struct alone {
     struct trib_plane *plane;
     struct trib_data_plane verbs;
-    struct trib_udp *child;
+    struct trib_port *child;
     struct trib_branch branch;
     struct trib_opening opening;
 };
@@ -405,7 +405,7 @@ static void open_alone(struct alone *alone)
     }
     alone->verbs = trib_plane_verbs(alone->plane);
     alone->child = open_loopback(NULL);
-    trib_udp_local(alone->child, &local);
+    trib_port_local(alone->child, &local);
     alone->branch = (struct trib_branch){.ranks = &rank, .count = 1};
     alone->branch.address[2] = local;
     alone->branch.address[3] = local;
@@ -422,7 +422,7 @@ static void open_alone(struct alone *alone)
 
 static void close_alone(struct alone *alone)
 {
-    trib_udp_close(alone->child);
+    trib_port_close(alone->child);
     trib_plane_close(alone->plane);
 }
 
@@ -455,8 +455,8 @@ static void one_root__works_without_a_thread(void **state)
     assert_false(trib_shard_work(shard, &wake_ns));
     trib_plane_local(alone.plane, &to);
     probe.payload_len = PAYLOAD;
-    trib_udp_send(alone.child, &probe, &to, 1);
-    trib_udp_flush(alone.child);
+    trib_port_send(alone.child, &probe, &to, 1);
+    trib_port_flush(alone.child);
     assert_true(has_news(fds[0]));
     (void)trib_shard_work(shard, &wake_ns);
     assert_true(receive_packet(alone.child, &answer));
@@ -514,18 +514,18 @@ static void open__flags_queues_while_somebody_follows_congestion(void **state)
     struct trib_shard *shard = &alone.plane->shard[0];
     shard->backlog = 5000;
     open_more(&alone, "switchml", 10);
-    assert_int_equal(trib_udp_backlog(shard->udp), 0);
+    assert_int_equal(trib_port_backlog(shard->port), 0);
     open_more(&alone, "panama", 11);
-    assert_int_equal(trib_udp_backlog(shard->udp), 5000);
-    assert_int_equal(trib_udp_backlog(alone.plane->shard[1].udp), 0); /* nobody is there */
+    assert_int_equal(trib_port_backlog(shard->port), 5000);
+    assert_int_equal(trib_port_backlog(alone.plane->shard[1].port), 0); /* nobody is there */
     open_more(&alone, "panama", 12);
     open_more(&alone, "switchml", 13);
     alone.verbs.close(alone.plane, 11);
-    assert_int_equal(trib_udp_backlog(shard->udp), 5000);
+    assert_int_equal(trib_port_backlog(shard->port), 5000);
     alone.verbs.close(alone.plane, 12);
-    assert_int_equal(trib_udp_backlog(shard->udp), 0);
+    assert_int_equal(trib_port_backlog(shard->port), 0);
     open_more(&alone, "panama", 14);
-    assert_int_equal(trib_udp_backlog(shard->udp), 5000);
+    assert_int_equal(trib_port_backlog(shard->port), 5000);
     close_alone(&alone);
 }
 
@@ -536,24 +536,24 @@ static void enter__is_fair_under_a_flood(void **state)
     struct world world;
     const struct side *root = &world.side[0];
     open_flat(&world, RANKS, &none);
-    struct trib_udp_config config = {
+    struct trib_port_config config = {
         .payload = PAYLOAD, .buffer = 4 << 20, .trains = true, .peer = world.rank[0].root[0]};
     assert_int_equal(trib_address_parse("127.0.0.1:0", 0, &config.local, NULL), TRIB_OK);
-    struct trib_udp *flood = open_udp(&config);
+    struct trib_port *flood = open_udp(&config);
     const struct trib_packet packet = {.kind = TRIB_PROBE, .communicator = 5};
     uint64_t longest_ns = 0;
     for (int i = 0; i < 300; i++) {
         for (int k = 0; k < 640; k++) {
-            trib_udp_send(flood, &packet, NULL, 1);
+            trib_port_send(flood, &packet, NULL, 1);
         }
-        trib_udp_flush(flood);
+        trib_port_flush(flood);
         uint64_t start_ns = trib_clock_ns();
         root->verbs.join(root->plane, COMMUNICATOR, 0, 0);
         uint64_t took_ns = trib_clock_ns() - start_ns;
         longest_ns = took_ns > longest_ns ? took_ns : longest_ns;
     }
     assert_true(longest_ns < TRIB_SECOND_NS * patience());
-    trib_udp_close(flood);
+    trib_port_close(flood);
     close_world(&world);
 }
 

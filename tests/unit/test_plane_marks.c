@@ -23,10 +23,10 @@ static int use_panama(void **state)
 }
 
 /* From now on all that it sends comes as congested (CE), or as not. */
-static void mark_socket(struct trib_udp *udp, bool is_marked)
+static void mark_socket(struct trib_port *udp, bool is_marked)
 {
     const int tos = is_marked ? 3 : 0;
-    assert_int_equal(setsockopt(trib_udp_fd(udp), IPPROTO_IP, IP_TOS, &tos, sizeof tos), 0);
+    assert_int_equal(setsockopt(trib_port_fd(udp), IPPROTO_IP, IP_TOS, &tos, sizeof tos), 0);
 }
 
 static void mark_rank(struct rank *rank, bool is_marked)
@@ -40,7 +40,7 @@ static void mark_plane(struct side *side, bool is_marked)
 {
     for (uint32_t i = 0; i < SHARDS; i++) {
         trib_shard_enter(&side->plane->shard[i]);
-        mark_socket(side->plane->shard[i].udp, is_marked);
+        mark_socket(side->plane->shard[i].port, is_marked);
         trib_shard_leave(&side->plane->shard[i]);
     }
 }

@@ -58,7 +58,7 @@ static void open__three_levels(void **state)
         assert_int_equal(report.counters.contributions, children[i] * fragments);
         assert_int_equal(report.counters.results, fragments);
         assert_int_equal(report.counters.asks, 0);
-        struct trib_udp_stats stats;
+        struct trib_port_stats stats;
         world.side[i].verbs.traffic(world.side[i].plane, &stats);
         assert_true(stats.send_calls < stats.packets_sent / 4); /* to the parent in trains too */
     }
@@ -92,7 +92,7 @@ static void open__fewer_roots_than_shards(void **state)
     open_world(&world);
     register_all(&world);
     check_allreduce(&world, 50000);
-    assert_int_equal(trib_udp_stats(world.side[1].plane->shard[1].udp)->packets_received, 0);
+    assert_int_equal(trib_port_stats(world.side[1].plane->shard[1].port)->packets_received, 0);
     settle_marks(&world);
     close_world(&world);
 }
@@ -215,7 +215,7 @@ static void read__wakes_nobody(void **state)
     (void)state;
     struct world world;
     struct trib_plane_report report;
-    struct trib_udp_stats stats;
+    struct trib_port_stats stats;
     uint64_t dropped[TRIB_DROP_COUNT];
     uint16_t missing[TRIB_RANKS_MAX];
     open_flat(&world, 66, &none);
@@ -522,8 +522,8 @@ static void probe_parent__is_answered_twice_and_noted(void **state)
 /* A plane with two ranks, whose parent is `parent`, a socket of the test for each root. */
 struct below {
     struct world world;
-    struct trib_udp *parent[SHARDS];
-    struct trib_udp *stranger;
+    struct trib_port *parent[SHARDS];
+    struct trib_port *stranger;
 };
 
 static void open_below(struct below *below)
@@ -537,7 +537,7 @@ static void open_below(struct below *below)
     fake->parent = NO_PLANE;
     for (uint32_t i = 0; i < SHARDS; i++) {
         below->parent[i] = open_loopback(&ours->address[i]);
-        trib_udp_local(below->parent[i], &fake->address[i]);
+        trib_port_local(below->parent[i], &fake->address[i]);
     }
     below->stranger = open_loopback(&ours->address[0]);
     open_ranks(world, 2, NULL);
@@ -556,9 +556,9 @@ static void open_below(struct below *below)
 static void close_below(struct below *below)
 {
     for (uint32_t i = 0; i < SHARDS; i++) {
-        trib_udp_close(below->parent[i]);
+        trib_port_close(below->parent[i]);
     }
-    trib_udp_close(below->stranger);
+    trib_port_close(below->stranger);
     close_world(&below->world);
 }
 
@@ -583,10 +583,10 @@ static struct trib_packet make_packet(enum trib_kind kind, uint64_t sequence)
     return packet;
 }
 
-static void send_one(struct trib_udp *udp, const struct trib_packet *packet)
+static void send_one(struct trib_port *udp, const struct trib_packet *packet)
 {
-    trib_udp_send(udp, packet, NULL, 1);
-    trib_udp_flush(udp);
+    trib_port_send(udp, packet, NULL, 1);
+    trib_port_flush(udp);
 }
 
 static uint64_t dropped(const struct below *below, enum trib_drop drop)

@@ -129,7 +129,7 @@ struct stage {
     struct world world;
     struct trib_tree *tree;
     struct trib_member *member;
-    struct trib_udp *child;
+    struct trib_port *child;
 };
 
 static void open_stage(struct stage *stage)
@@ -144,7 +144,7 @@ static void open_stage(struct stage *stage)
         branches[i] =
             (struct trib_branch){.ranks = &ranks[i], .count = 1, .address = {trib_address_v4(0x0a000000U + i, 1000)}};
     }
-    trib_udp_local(stage->child, &branches[0].address[0]);
+    trib_port_local(stage->child, &branches[0].address[0]);
     struct trib_opening opening = {.session = stage->world.session,
                                    .ranks = BRANCHES,
                                    .scheme = "",
@@ -167,7 +167,7 @@ static void open_stage(struct stage *stage)
 
 static void close_stage(struct stage *stage)
 {
-    trib_udp_close(stage->child);
+    trib_port_close(stage->child);
     close_world(&stage->world);
     trib_tree_destroy(stage->tree);
 }
@@ -175,8 +175,8 @@ static void close_stage(struct stage *stage)
 static void send_script(struct stage *stage, enum script script)
 {
     const struct trib_packet packet = {.kind = TRIB_PROBE, .sequence = (uint64_t)script, .communicator = COMMUNICATOR};
-    trib_udp_send(stage->child, &packet, NULL, 1);
-    trib_udp_flush(stage->child);
+    trib_port_send(stage->child, &packet, NULL, 1);
+    trib_port_flush(stage->child);
 }
 
 /* What lies in a train still refers to the node's memory: it leaves before that node is given a packet. */
@@ -243,8 +243,8 @@ static void hand_over__without_end_keeps_nobody_out(void **state)
     assert_true(longest_ns < TRIB_SECOND_NS * patience());
     assert_true(received > 100); /* it went on all the while */
     const struct trib_packet path = {.kind = TRIB_PATH, .communicator = COMMUNICATOR};
-    trib_udp_send(stage.child, &path, NULL, 1);
-    trib_udp_flush(stage.child);
+    trib_port_send(stage.child, &path, NULL, 1);
+    trib_port_flush(stage.child);
     assert_true(receive_packet(stage.child, &packet));
     assert_int_equal(packet.kind, TRIB_PATH);
     close_stage(&stage);

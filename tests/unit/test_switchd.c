@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "control/words/words.h"
+#include "net/port.h"
 #include "net/resolve.h"
-#include "net/udp.h"
 #include "patience.h"
 #include "switchd/switchd.h"
 
@@ -82,11 +82,11 @@ static void run__serves_and_stops(void **state)
         start(&daemon, threads);
         int fd = connect_to(daemon.port);
         for (uint16_t i = 0; i < threads; i++) { /* the data's ports are taken */
-            struct trib_udp_config config = {.payload = 64};
-            struct trib_udp *udp = NULL;
+            struct trib_port_config config = {.payload = 64};
+            struct trib_port *udp = NULL;
             assert_int_equal(trib_address_parse("127.0.0.1", (uint16_t)(daemon.port + i), &config.local, NULL),
                              TRIB_OK);
-            assert_int_equal(trib_udp_open(&config, &udp, NULL), TRIB_ERR_SYSTEM);
+            assert_int_equal(trib_port_open(&config, &udp, NULL), TRIB_ERR_SYSTEM);
         }
         stop(&daemon);
         (void)close(fd);

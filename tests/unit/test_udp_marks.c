@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "io/clock.h"
+#include "net/port.h"
 #include "net/resolve.h"
-#include "net/udp.h"
 
 #define PACKETS 40
 #define LEN 1344
@@ -25,16 +25,16 @@
 
 static const uint8_t payload[LEN];
 
-static struct trib_udp *open_at(const char *local, const struct trib_faults *faults, bool trains)
+static struct trib_port *open_at(const char *local, const struct trib_faults *faults, bool trains)
 {
-    struct trib_udp_config config = {.payload = LEN, .buffer = 4 << 20, .dscp = DSCP, .trains = trains};
+    struct trib_port_config config = {.payload = LEN, .buffer = 4 << 20, .dscp = DSCP, .trains = trains};
     char error[TRIB_ERROR_TEXT_MAX] = "";
-    struct trib_udp *udp = NULL;
+    struct trib_port *udp = NULL;
     if (faults != NULL) {
         config.faults = *faults;
     }
     assert_int_equal(trib_address_parse(local, 0, &config.local, NULL), TRIB_OK);
-    if (trib_udp_open(&config, &udp, error) != TRIB_OK) {
+    if (trib_port_open(&config, &udp, error) != TRIB_OK) {
         fail_msg("%s", error);
     }
     return udp;
@@ -53,17 +53,17 @@ static bool has_ipv6(void)
 }
 
 /* As a router on the way would: the whole traffic class of what this socket sends from now on. */
-static void set_class(const struct trib_udp *udp, int value)
+static void set_class(const struct trib_port *udp, int value)
 {
     struct trib_address local;
-    trib_udp_local(udp, &local);
+    trib_port_local(udp, &local);
     bool is_six = local.storage.ss_family == AF_INET6;
-    assert_int_equal(setsockopt(trib_udp_fd(udp), is_six ? IPPROTO_IPV6 : IPPROTO_IP, is_six ? IPV6_TCLASS : IP_TOS,
+    assert_int_equal(setsockopt(trib_port_fd(udp), is_six ? IPPROTO_IPV6 : IPPROTO_IP, is_six ? IPV6_TCLASS : IP_TOS,
                                 &value, sizeof value),
                      0);
 }
 
-static void send_numbers(struct trib_udp *udp, const struct trib_address *to, uint32_t count, uint64_t first)
+static void send_numbers(struct trib_port *udp, const struct trib_address *to, uint32_t count, uint64_t first)
 {
     for (uint32_t i = 0; i < PACKETS; i++) {
         const struct trib_packet packet = {.sequence = first + i,
@@ -74,9 +74,9 @@ static void send_numbers(struct trib_udp *udp, const struct trib_address *to, ui
                                            .reduction = TRIB_SUM,
                                            .payload_len = LEN,
                                            .payload = payload};
-        trib_udp_send(udp, &packet, to, count);
+        trib_port_send(udp, &packet, to, count);
     }
-    trib_udp_flush(udp);
+    trib_port_flush(udp);
 }
 
 struct heard {
@@ -87,16 +87,16 @@ struct heard {
 
 /* Takes in all that comes until nothing has for 200 ms. Of test sequences those with an odd hundred were sent
  * marked. */
-static struct heard hear(struct trib_udp *udp)
+static struct heard hear(struct trib_port *udp)
 {
     struct heard heard = {0};
-    struct pollfd readable = {.fd = trib_udp_fd(udp), .events = POLLIN};
+    struct pollfd readable = {.fd = trib_port_fd(udp), .events = POLLIN};
     struct trib_arrival arrival;
-    while (poll(&readable, 1, 200) == 1 || trib_udp_deadline(udp) <= trib_clock_ns()) {
-        while (trib_udp_receive(udp, trib_clock_ns())) {
-            while (trib_udp_next(udp, &arrival)) {
+    while (poll(&readable, 1, 200) == 1 || trib_port_deadline(udp) <= trib_clock_ns()) {
+        while (trib_port_receive(udp, trib_clock_ns())) {
+            while (trib_port_next(udp, &arrival)) {
                 struct trib_packet packet;
-                assert_int_equal(trib_udp_decode(&arrival, &packet), TRIB_DROP_NONE);
+                assert_int_equal(trib_port_decode(&arrival, &packet), TRIB_DROP_NONE);
                 bool is_flagged = (packet.flags & TRIB_FLAG_ECN) != 0;
                 heard.packets++;
                 heard.flagged += is_flagged;
@@ -109,10 +109,10 @@ static struct heard hear(struct trib_udp *udp)
 
 static void check_marks(const char *local, bool trains)
 {
-    struct trib_udp *sender = open_at(local, NULL, trains);
-    struct trib_udp *receiver = open_at(local, NULL, trains);
+    struct trib_port *sender = open_at(local, NULL, trains);
+    struct trib_port *receiver = open_at(local, NULL, trains);
     struct trib_address to;
-    trib_udp_local(receiver, &to);
+    trib_port_local(receiver, &to);
     for (uint64_t hundred = 0; hundred < 4; hundred++) {
         set_class(sender, hundred % 2 == 1 ? TOS_CE : TOS_ECT);
         send_numbers(sender, &to, 1, 100 * hundred);
@@ -121,10 +121,10 @@ static void check_marks(const char *local, bool trains)
     assert_int_equal(heard.packets, 4 * PACKETS);
     assert_int_equal(heard.flagged, 2 * PACKETS);
     assert_int_equal(heard.wrong, 0);
-    assert_int_equal(trib_udp_stats(receiver)->marked_received, 2 * PACKETS);
-    assert_int_equal(trib_udp_stats(sender)->flagged_sent, 0);
-    trib_udp_close(sender);
-    trib_udp_close(receiver);
+    assert_int_equal(trib_port_stats(receiver)->marked_received, 2 * PACKETS);
+    assert_int_equal(trib_port_stats(sender)->flagged_sent, 0);
+    trib_port_close(sender);
+    trib_port_close(receiver);
 }
 
 static void receive__marks_become_flags(void **state)
@@ -149,21 +149,21 @@ static void receive__held_packets_keep_their_marks(void **state)
 {
     (void)state;
     const struct trib_faults faults = {.duplicate = 0.3, .reorder = 0.5, .seed = 3};
-    struct trib_udp *sender = open_at("127.0.0.1:0", NULL, true);
-    struct trib_udp *receiver = open_at("127.0.0.1:0", &faults, true);
+    struct trib_port *sender = open_at("127.0.0.1:0", NULL, true);
+    struct trib_port *receiver = open_at("127.0.0.1:0", &faults, true);
     struct trib_address to;
-    trib_udp_local(receiver, &to);
+    trib_port_local(receiver, &to);
     for (uint64_t hundred = 0; hundred < 4; hundred++) {
         set_class(sender, hundred % 2 == 1 ? TOS_CE : TOS_ECT);
         send_numbers(sender, &to, 1, 100 * hundred);
     }
     struct heard heard = hear(receiver);
-    const struct trib_udp_stats *stats = trib_udp_stats(receiver);
+    const struct trib_port_stats *stats = trib_port_stats(receiver);
     assert_int_equal(heard.packets, 4 * PACKETS + stats->injected_duplicate);
     assert_in_range(stats->injected_reorder, PACKETS, 4 * PACKETS);
     assert_int_equal(heard.wrong, 0);
-    trib_udp_close(sender);
-    trib_udp_close(receiver);
+    trib_port_close(sender);
+    trib_port_close(receiver);
 }
 
 /* The traffic class of one datagram at fd. */
@@ -196,17 +196,17 @@ static int class_of_next(int fd, int family)
 /* What we send has our DSCP and says that we understand marks, ECT(0): of a train every packet. */
 static void check_class(const char *local, int family)
 {
-    struct trib_udp *sender = open_at(local, NULL, true);
-    struct trib_udp *receiver = open_at(local, NULL, false); /* the kernel cuts trains up for it */
+    struct trib_port *sender = open_at(local, NULL, true);
+    struct trib_port *receiver = open_at(local, NULL, false); /* the kernel cuts trains up for it */
     struct trib_address to;
-    trib_udp_local(receiver, &to);
+    trib_port_local(receiver, &to);
     send_numbers(sender, &to, 1, 0);
-    assert_int_equal(trib_udp_stats(sender)->send_calls, 1);
+    assert_int_equal(trib_port_stats(sender)->send_calls, 1);
     for (uint32_t i = 0; i < PACKETS; i++) {
-        assert_int_equal(class_of_next(trib_udp_fd(receiver), family), DSCP << 2 | TOS_ECT);
+        assert_int_equal(class_of_next(trib_port_fd(receiver), family), DSCP << 2 | TOS_ECT);
     }
-    trib_udp_close(sender);
-    trib_udp_close(receiver);
+    trib_port_close(sender);
+    trib_port_close(receiver);
 }
 
 static void send__dscp_and_ect(void **state)
@@ -219,45 +219,45 @@ static void send__dscp_and_ect(void **state)
 }
 
 /* A queue that we can see without a slow device: what a corked socket holds back counts as well. */
-static void cork(const struct trib_udp *udp, const struct trib_address *to, size_t bytes)
+static void cork(const struct trib_port *udp, const struct trib_address *to, size_t bytes)
 {
     static const uint8_t filler[60000];
     assert_true(bytes <= sizeof filler);
-    assert_int_equal(sendto(trib_udp_fd(udp), filler, bytes, MSG_MORE, (const struct sockaddr *)&to->storage, to->len),
+    assert_int_equal(sendto(trib_port_fd(udp), filler, bytes, MSG_MORE, (const struct sockaddr *)&to->storage, to->len),
                      (ssize_t)bytes);
 }
 
-static void uncork(const struct trib_udp *udp)
+static void uncork(const struct trib_port *udp)
 {
     int off = 0;
-    assert_int_equal(setsockopt(trib_udp_fd(udp), IPPROTO_UDP, UDP_CORK, &off, sizeof off), 0);
+    assert_int_equal(setsockopt(trib_port_fd(udp), IPPROTO_UDP, UDP_CORK, &off, sizeof off), 0);
 }
 
 /* One packet while the socket holds `held` bytes back; what the receiver hears of it. */
-static struct heard send_behind(struct trib_udp *sender, struct trib_udp *receiver, size_t held, uint32_t count)
+static struct heard send_behind(struct trib_port *sender, struct trib_port *receiver, size_t held, uint32_t count)
 {
     struct trib_arrival arrival;
     struct heard heard = {0};
     struct trib_address to[4];
     for (uint32_t i = 0; i < count; i++) {
-        trib_udp_local(receiver, &to[i]);
+        trib_port_local(receiver, &to[i]);
     }
     const struct trib_packet packet = {.sequence = 1, .mark = 1, .communicator = 7, .kind = TRIB_PROBE};
     if (held > 0) {
         cork(sender, to, held);
     }
-    trib_udp_send(sender, &packet, to, count);
+    trib_port_send(sender, &packet, to, count);
     if (held > 0) {
         uncork(sender);
     }
-    trib_udp_send(sender, &packet, to, count); /* of the same train: it has looked already */
-    trib_udp_flush(sender);
-    struct pollfd readable = {.fd = trib_udp_fd(receiver), .events = POLLIN};
+    trib_port_send(sender, &packet, to, count); /* of the same train: it has looked already */
+    trib_port_flush(sender);
+    struct pollfd readable = {.fd = trib_port_fd(receiver), .events = POLLIN};
     while (heard.packets < 2 * count && poll(&readable, 1, 500) == 1) {
-        while (trib_udp_receive(receiver, 0)) {
-            while (trib_udp_next(receiver, &arrival)) {
+        while (trib_port_receive(receiver, 0)) {
+            while (trib_port_next(receiver, &arrival)) {
                 struct trib_packet heard_packet;
-                if (trib_udp_decode(&arrival, &heard_packet) == TRIB_DROP_NONE) {
+                if (trib_port_decode(&arrival, &heard_packet) == TRIB_DROP_NONE) {
                     heard.packets++;
                     heard.flagged += (heard_packet.flags & TRIB_FLAG_ECN) != 0;
                 }
@@ -270,58 +270,58 @@ static struct heard send_behind(struct trib_udp *sender, struct trib_udp *receiv
 static void send__flags_what_joins_a_long_queue(void **state)
 {
     (void)state;
-    struct trib_udp *sender = open_at("127.0.0.1:0", NULL, true);
-    struct trib_udp *receiver = open_at("127.0.0.1:0", NULL, true);
+    struct trib_port *sender = open_at("127.0.0.1:0", NULL, true);
+    struct trib_port *receiver = open_at("127.0.0.1:0", NULL, true);
     /* Nobody has asked for it. */
     assert_int_equal(send_behind(sender, receiver, 50000, 1).flagged, 0);
-    trib_udp_set_backlog(sender, 40000);
+    trib_port_set_backlog(sender, 40000);
     assert_int_equal(send_behind(sender, receiver, 0, 1).flagged, 0);
     assert_int_equal(send_behind(sender, receiver, 10000, 1).flagged, 0);
     struct heard heard = send_behind(sender, receiver, 50000, 1);
     assert_int_equal(heard.packets, 2);
     assert_int_equal(heard.flagged, 2);
-    assert_int_equal(trib_udp_stats(sender)->flagged_sent, 2);
-    assert_int_equal(trib_udp_stats(receiver)->marked_received, 0); /* the network has said nothing */
+    assert_int_equal(trib_port_stats(sender)->flagged_sent, 2);
+    assert_int_equal(trib_port_stats(receiver)->marked_received, 0); /* the network has said nothing */
     /* The next train looks again. */
     assert_int_equal(send_behind(sender, receiver, 0, 1).flagged, 0);
     /* Of a train to two each has half of the queue. */
     assert_int_equal(send_behind(sender, receiver, 50000, 2).flagged, 0);
-    trib_udp_set_backlog(sender, 20000);
+    trib_port_set_backlog(sender, 20000);
     assert_int_equal(send_behind(sender, receiver, 50000, 2).flagged, 4);
-    assert_int_equal(trib_udp_stats(sender)->flagged_sent, 6);
-    trib_udp_set_backlog(sender, 0);
+    assert_int_equal(trib_port_stats(sender)->flagged_sent, 6);
+    trib_port_set_backlog(sender, 0);
     assert_int_equal(send_behind(sender, receiver, 50000, 1).flagged, 0);
-    trib_udp_close(sender);
-    trib_udp_close(receiver);
+    trib_port_close(sender);
+    trib_port_close(receiver);
 }
 
 /* What a neighbour is handed waits in no queue. */
 static void send__flags_nothing_for_a_neighbour(void **state)
 {
     (void)state;
-    struct trib_udp *a = open_at("127.0.0.1:0", NULL, true);
-    struct trib_udp *b = open_at("127.0.0.1:0", NULL, true);
+    struct trib_port *a = open_at("127.0.0.1:0", NULL, true);
+    struct trib_port *b = open_at("127.0.0.1:0", NULL, true);
     struct trib_address at_a, at_b;
-    trib_udp_local(a, &at_a);
-    trib_udp_local(b, &at_b);
-    trib_udp_set_backlog(a, 1);
+    trib_port_local(a, &at_a);
+    trib_port_local(b, &at_b);
+    trib_port_set_backlog(a, 1);
     assert_int_equal(send_behind(a, b, 50000, 1).flagged, 2);
-    assert_true(trib_udp_join(a, &at_a, b, &at_b));
+    assert_true(trib_port_join(a, &at_a, b, &at_b));
     cork(a, &at_b, 50000);
     send_numbers(a, &at_b, 1, 0);
     struct trib_arrival arrival;
     uint32_t packets = 0;
-    while (trib_udp_deadline(b) == 0 && trib_udp_receive(b, 0)) {
-        while (trib_udp_next(b, &arrival)) {
+    while (trib_port_deadline(b) == 0 && trib_port_receive(b, 0)) {
+        while (trib_port_next(b, &arrival)) {
             struct trib_packet packet;
-            assert_int_equal(trib_udp_decode(&arrival, &packet), TRIB_DROP_NONE);
+            assert_int_equal(trib_port_decode(&arrival, &packet), TRIB_DROP_NONE);
             assert_int_equal(packet.flags, 0);
             packets++;
         }
     }
     assert_int_equal(packets, PACKETS);
-    trib_udp_close(a);
-    trib_udp_close(b);
+    trib_port_close(a);
+    trib_port_close(b);
 }
 
 int main(void)

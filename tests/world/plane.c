@@ -280,7 +280,7 @@ static bool report(void *owner, uint32_t communicator, struct trib_plane_report 
     return false;
 }
 
-static void traffic(void *owner, struct trib_udp_stats *sum)
+static void traffic(void *owner, struct trib_port_stats *sum)
 {
     (void)owner;
     memset(sum, 0, sizeof *sum);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/lane.h"
-#include "net/udp.h"
+#include "net/port.h"
 #include "swarm.h"
 
 #define BUDGET 6000       /* fragments times ranks of a world, so that it takes some milliseconds */

@@ -6,7 +6,7 @@
 #define TRIB_CONTROL_DATA_PLANE_H
 
 #include "control/words/words.h"
-#include "net/udp.h"
+#include "net/port.h"
 
 /* What sends to this switch as one child: a rank, a host whose ranks are summed there, or a switch with the ranks
  * behind it. */
@@ -76,7 +76,7 @@ struct trib_data_plane {
     /* Writes the ranks, at most max, ascending, behind those children whose part of `sequence` is not here; returns how
      * many. 0 also when the sequence is complete, or out of the window. TRIB_MISSING_LATER: it is being asked for. */
     uint32_t (*missing)(void *plane, uint32_t communicator, uint64_t sequence, uint16_t *ranks, uint32_t max);
-    void (*traffic)(void *plane, struct trib_udp_stats *sum);
+    void (*traffic)(void *plane, struct trib_port_stats *sum);
     /* Packets dropped before a communicator was found for them: unreadable, or of unknown senders. May be NULL. */
     void (*drops)(void *plane, uint64_t dropped[TRIB_DROP_COUNT]);
 };

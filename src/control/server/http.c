@@ -205,7 +205,7 @@ static json_t *show_jobs(const struct trib_report *report)
 
 static json_t *show_traffic(const struct trib_report *report)
 {
-    struct trib_udp_stats sum = {0};
+    struct trib_port_stats sum = {0};
     uint64_t dropped[TRIB_DROP_COUNT];
     json_t *object = json_object();
     trib_report_traffic(report, &sum, dropped);

@@ -100,7 +100,7 @@ static void put_rejects(FILE *out, const struct trib_connections_stats *stats)
 
 static void put_traffic(FILE *out, const struct trib_report *report)
 {
-    struct trib_udp_stats sum = {0};
+    struct trib_port_stats sum = {0};
     uint64_t dropped[TRIB_DROP_COUNT];
     trib_report_traffic(report, &sum, dropped);
     number(out, "sent_bytes_total", "counter", "UDP payload bytes sent", sum.bytes_sent);
@@ -189,7 +189,7 @@ static void put_counters(FILE *out, const struct row *rows, size_t count)
     }
 }
 
-void trib_report_traffic(const struct trib_report *report, struct trib_udp_stats *sum, uint64_t *dropped)
+void trib_report_traffic(const struct trib_report *report, struct trib_port_stats *sum, uint64_t *dropped)
 {
     const struct trib_data_plane *plane = &report->config->plane;
     memset(dropped, 0, TRIB_DROP_COUNT * sizeof *dropped);

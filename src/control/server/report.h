@@ -25,7 +25,7 @@ struct trib_job_report {
 void trib_job_report(const struct trib_report *report, const struct trib_job *job, uint64_t now_ns,
                      struct trib_job_report *out);
 /* What went over all sockets, and what was dropped before a job was found for it; drops has TRIB_DROP_COUNT entries. */
-void trib_report_traffic(const struct trib_report *report, struct trib_udp_stats *sum, uint64_t *dropped);
+void trib_report_traffic(const struct trib_report *report, struct trib_port_stats *sum, uint64_t *dropped);
 /* "joining", "starting", "running". */
 const char *trib_job_state_name(enum trib_job_state state);
 /* The whole of /metrics, Prometheus text format 0.0.4; the caller frees it. NULL: out of memory. */

@@ -58,7 +58,7 @@ void trib_uplinks_init(struct trib_uplinks *uplinks, struct trib_jobs *jobs, con
 static void locate(struct trib_uplinks *uplinks)
 {
     struct trib_address local;
-    if (trib_udp_source(&uplinks->parent, &local)) {
+    if (trib_nics_source(&uplinks->parent, &local)) {
         trib_relay_locate(uplinks->jobs, &local);
         uplinks->is_located = true;
     }

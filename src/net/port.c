@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* port.c: see port.h. Trains are gathered and cut up here, and handed to the carrier whole. */
+#include "net/port.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/explain.h"
+#include "io/memory.h"
+#include "net/inject.h"
+#include "net/pipe.h"
+#include "net/udp.h"
+
+/* Trains under way at once, each for other destinations: a switch answers several children in turn, and sends a
+ * broadcast's results with payload to some and without to others; a rank deals its fragments to as many as 16 roots. */
+#define TRAINS 16
+/* Senders of the packets that the injector holds: each is held for 16 later packets at most, and each buffer has one
+ * at least. */
+#define SENDERS 32
+/* Of the injector's tag, beside the number of the sender: the packet is marked. */
+#define TAG_MARKED (UINT64_C(1) << 32)
+
+struct trib_port {
+    struct trib_carrier *carrier;
+    struct trib_train *train; /* TRAINS of them: zeros that cost nothing until they are written to */
+    /* the train read last */
+    struct trib_delivery delivery;
+    size_t at; /* of the next packet */
+    uint64_t now_ns;
+    uint32_t sender_index;
+    struct trib_address sender[SENDERS];
+    /* fixed */
+    uint32_t backlog;            /* per destination, from which on trains are flagged; 0: never */
+    struct trib_inject *inject;  /* NULL: no faults */
+    struct trib_port *neighbour; /* NULL: none, and no pipes */
+    struct trib_pipe *out, *in;  /* to and from it */
+    bool has_piped;              /* the front of `in` is being read */
+    struct trib_port_stats stats;
+    uint32_t next_train; /* to be sent first when all are under way */
+    uint32_t loaded;     /* bitmap of the trains that hold packets: with one destination the others cost nothing */
+};
+
+void trib_port_use(struct trib_port *port)
+{
+    port->carrier->operations->use(port->carrier);
+}
+
+static bool allocate(struct trib_port *port, const struct trib_port_config *config)
+{
+    port->train = trib_memory_map(TRAINS * sizeof *port->train);
+    if (port->train == NULL) {
+        return false;
+    }
+    if (trib_inject_active(&config->faults)) {
+        port->inject = trib_inject_create(&config->faults, TRIB_HEADER_SIZE + (size_t)config->payload);
+        return port->inject != NULL;
+    }
+    return true;
+}
+
+enum trib_status trib_port_open(const struct trib_port_config *config, struct trib_port **port, char *error)
+{
+    struct trib_port *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        trib_explain(error, "out of memory for a socket's buffers");
+        return TRIB_ERR_MEMORY;
+    }
+    if (!allocate(made, config)) {
+        trib_explain(error, "out of memory for a socket's buffers");
+        trib_port_close(made);
+        return TRIB_ERR_MEMORY;
+    }
+    const struct trib_carrier_operations *operations = config->carrier != NULL ? config->carrier : &trib_udp_operations;
+    enum trib_status status = operations->open(config, &made->carrier, error);
+    if (status != TRIB_OK) {
+        trib_port_close(made);
+        return status;
+    }
+    made->carrier->stats = &made->stats;
+    if (!config->is_spare) {
+        trib_port_use(made);
+    }
+    *port = made;
+    return TRIB_OK;
+}
+
+void trib_port_close(struct trib_port *port)
+{
+    if (port == NULL) {
+        return;
+    }
+    trib_port_part(port);
+    if (port->carrier != NULL) {
+        port->carrier->operations->close(port->carrier);
+    }
+    trib_inject_destroy(port->inject);
+    trib_memory_unmap(port->train, TRAINS * sizeof *port->train);
+    free(port);
+}
+
+int trib_port_fd(const struct trib_port *port)
+{
+    return port->carrier->fd;
+}
+
+void trib_port_local(const struct trib_port *port, struct trib_address *local)
+{
+    *local = port->carrier->local;
+}
+
+bool trib_port_connect(struct trib_port *port, const struct trib_address *peer)
+{
+    return port->carrier->operations->connect(port->carrier, peer);
+}
+
+uint32_t trib_port_receive_room(const struct trib_port *port)
+{
+    struct trib_port_limits limits;
+    port->carrier->operations->limits(port->carrier, &limits);
+    return limits.receive_room;
+}
+
+bool trib_port_has_trains(const struct trib_port *port)
+{
+    struct trib_port_limits limits;
+    port->carrier->operations->limits(port->carrier, &limits);
+    return limits.has_trains;
+}
+
+const struct trib_port_stats *trib_port_stats(const struct trib_port *port)
+{
+    return &port->stats;
+}
+
+void trib_port_stats_add(struct trib_port_stats *sum, const struct trib_port_stats *part)
+{
+    sum->bytes_sent += part->bytes_sent;
+    sum->bytes_received += part->bytes_received;
+    sum->packets_sent += part->packets_sent;
+    sum->packets_received += part->packets_received;
+    sum->send_calls += part->send_calls;
+    sum->receive_calls += part->receive_calls;
+    sum->send_waits += part->send_waits;
+    sum->send_dropped += part->send_dropped;
+    sum->flagged_sent += part->flagged_sent;
+    sum->marked_received += part->marked_received;
+    sum->bytes_handed += part->bytes_handed;
+    sum->packets_handed += part->packets_handed;
+    sum->injected_loss += part->injected_loss;
+    sum->injected_duplicate += part->injected_duplicate;
+    sum->injected_reorder += part->injected_reorder;
+    sum->injected_corrupt += part->injected_corrupt;
+}
+
+/* Begins with the next train that the neighbour has handed over. */
+static bool read_pipe(struct trib_port *port)
+{
+    if (port->has_piped) {
+        trib_pipe_drop(port->in);
+        port->has_piped = false;
+    }
+    if (port->in == NULL || trib_pipe_is_empty(port->in)) {
+        return false;
+    }
+    port->has_piped = true;
+    port->delivery.is_marked = false;
+    port->delivery.bytes = trib_pipe_read(port->in, &port->delivery.len, &port->delivery.segment);
+    port->delivery.from = &port->in->from;
+    return true;
+}
+
+bool trib_port_receive(struct trib_port *port, uint64_t now_ns)
+{
+    port->now_ns = now_ns;
+    port->at = 0;
+    if (read_pipe(port) || port->carrier->operations->receive(port->carrier, now_ns, &port->delivery)) {
+        if (port->inject != NULL) {
+            port->sender_index = (port->sender_index + 1) % SENDERS;
+            port->sender[port->sender_index] = *port->delivery.from;
+        }
+        return true;
+    }
+    port->delivery.len = 0;
+    /* Nothing came, but packets that the injector holds may be due: an empty train brings them out. */
+    return trib_port_deadline(port) <= now_ns;
+}
+
+/* Cuts the next packet off the train. */
+static bool next_segment(struct trib_port *port, struct trib_arrival *arrival)
+{
+    const struct trib_delivery *delivery = &port->delivery;
+    size_t left = delivery->len - port->at;
+    if (left == 0) {
+        return false;
+    }
+    arrival->data = delivery->bytes + port->at;
+    arrival->len = left < delivery->segment ? left : delivery->segment;
+    arrival->from = delivery->from;
+    arrival->is_marked = delivery->is_marked;
+    port->stats.marked_received += delivery->is_marked;
+    port->at += arrival->len;
+    return true;
+}
+
+static void count_injected(struct trib_port *port)
+{
+    const struct trib_inject_counts *counts = trib_inject_counts(port->inject);
+    port->stats.injected_loss = counts->loss;
+    port->stats.injected_duplicate = counts->duplicate;
+    port->stats.injected_reorder = counts->reorder;
+    port->stats.injected_corrupt = counts->corrupt;
+}
+
+static bool next_injected(struct trib_port *port, struct trib_arrival *arrival)
+{
+    struct trib_injected out;
+    while (!trib_inject_next(port->inject, port->now_ns, &out)) {
+        if (!next_segment(port, arrival)) {
+            return false;
+        }
+        trib_inject_put(port->inject, arrival->data, arrival->len,
+                        port->sender_index | (arrival->is_marked ? TAG_MARKED : 0), port->now_ns);
+        count_injected(port);
+    }
+    *arrival = (struct trib_arrival){
+        .data = out.data,
+        .len = out.len,
+        .from = &port->sender[out.tag & ~TAG_MARKED],
+        .is_marked = (out.tag & TAG_MARKED) != 0,
+    };
+    return true;
+}
+
+bool trib_port_next(struct trib_port *port, struct trib_arrival *arrival)
+{
+    return port->inject == NULL ? next_segment(port, arrival) : next_injected(port, arrival);
+}
+
+enum trib_drop trib_port_decode(const struct trib_arrival *arrival, struct trib_packet *packet)
+{
+    enum trib_drop drop = trib_packet_decode(arrival->data, arrival->len, packet);
+    if (drop == TRIB_DROP_NONE && arrival->is_marked) {
+        packet->flags |= TRIB_FLAG_ECN;
+    }
+    return drop;
+}
+
+uint64_t trib_port_deadline(const struct trib_port *port)
+{
+    if (port->in != NULL && port->in->count > port->has_piped) {
+        return 0;
+    }
+    return port->inject == NULL ? UINT64_MAX : trib_inject_deadline(port->inject);
+}
+
+/* ---- neighbours ---- */
+
+bool trib_port_join(struct trib_port *a, const struct trib_address *a_known_as, struct trib_port *b,
+                    const struct trib_address *b_known_as)
+{
+    struct trib_pipe *there = trib_pipe_create(a_known_as, b_known_as);
+    struct trib_pipe *back = trib_pipe_create(b_known_as, a_known_as);
+    if (there == NULL || back == NULL) {
+        trib_pipe_destroy(there);
+        trib_pipe_destroy(back);
+        return false;
+    }
+    a->out = b->in = there;
+    b->out = a->in = back;
+    a->neighbour = b;
+    b->neighbour = a;
+    return true;
+}
+
+static void forget_neighbour(struct trib_port *port)
+{
+    if (port->has_piped) {
+        port->has_piped = false;
+        port->at = port->delivery.len = 0;
+    }
+    port->neighbour = NULL;
+    port->out = port->in = NULL;
+}
+
+void trib_port_part(struct trib_port *port)
+{
+    struct trib_port *neighbour = port->neighbour;
+    if (neighbour != NULL) {
+        trib_pipe_destroy(port->out);
+        trib_pipe_destroy(port->in);
+        forget_neighbour(port);
+        forget_neighbour(neighbour);
+    }
+}
+
+static bool hand_over(struct trib_port *port, const struct trib_train *train, const struct trib_address *to)
+{
+    if (port->out == NULL || to == NULL || !trib_address_equal(to, &port->out->to) ||
+        !trib_pipe_put(port->out, train)) {
+        return false;
+    }
+    port->stats.packets_handed += train->packets;
+    port->stats.bytes_handed += train->bytes;
+    return true;
+}
+
+/* ---- sending ---- */
+
+static void send_train(struct trib_port *port, uint32_t index)
+{
+    struct trib_train *train = &port->train[index];
+    for (uint32_t i = 0; train->packets > 0 && i < train->to_count; i++) {
+        const struct trib_address *to = train->to == NULL ? NULL : &train->to[i];
+        if (!hand_over(port, train, to)) {
+            port->carrier->operations->send(port->carrier, train, to);
+        }
+    }
+    trib_train_empty(train);
+}
+
+/* The train for these destinations, else an empty one. */
+static uint32_t find_train(struct trib_port *port, const struct trib_address *to, uint32_t count)
+{
+    for (uint32_t rest = port->loaded; rest != 0; rest &= rest - 1) {
+        uint32_t index = (uint32_t)__builtin_ctz(rest);
+        if (port->train[index].to == to && port->train[index].to_count == count) {
+            return index;
+        }
+    }
+    uint32_t empty = ~port->loaded & ((UINT32_C(1) << TRAINS) - 1);
+    if (empty != 0) {
+        return (uint32_t)__builtin_ctz(empty);
+    }
+    uint32_t oldest = port->next_train;
+    port->next_train = (oldest + 1) % TRAINS;
+    send_train(port, oldest);
+    return oldest;
+}
+
+void trib_port_set_backlog(struct trib_port *port, uint32_t bytes)
+{
+    bool must_clear = bytes == 0 && port->backlog > 0; /* else no train is flagged, and none may have any memory yet */
+    port->backlog = bytes;
+    for (uint32_t i = 0; must_clear && i < TRAINS; i++) {
+        port->train[i].is_flagged = false;
+    }
+}
+
+uint32_t trib_port_backlog(const struct trib_port *port)
+{
+    return port->backlog;
+}
+
+/* The switch sends the same to all children, behind different ports as a rule, but all by one socket: what that holds
+ * is divided by their number. What a neighbour gets waits nowhere. */
+static bool is_backlogged(const struct trib_port *port, const struct trib_address *to, uint32_t count)
+{
+    if (port->out != NULL && to != NULL && count == 1 && trib_address_equal(to, &port->out->to)) {
+        return false;
+    }
+    return port->carrier->operations->backlog(port->carrier) / count > port->backlog;
+}
+
+void trib_port_send(struct trib_port *port, const struct trib_packet *packet, const struct trib_address *to,
+                    uint32_t count)
+{
+    size_t len = TRIB_HEADER_SIZE + (size_t)packet->payload_len;
+    uint32_t index = find_train(port, to, count);
+    struct trib_train *train = &port->train[index];
+    if (!trib_train_fits(train, len, to, count)) {
+        send_train(port, index);
+    }
+    if (train->packets == 0 && port->backlog > 0) {
+        train->is_flagged = is_backlogged(port, to, count);
+    }
+    trib_train_add(train, packet, to, count);
+    port->stats.flagged_sent += train->is_flagged ? count : 0;
+    port->loaded |= UINT32_C(1) << index;
+}
+
+void trib_port_flush(struct trib_port *port)
+{
+    for (uint32_t rest = port->loaded; rest != 0; rest &= rest - 1) {
+        send_train(port, (uint32_t)__builtin_ctz(rest));
+    }
+    port->loaded = 0;
+}
+
+bool trib_port_is_flushed(const struct trib_port *port)
+{
+    return port->loaded == 0;
+}

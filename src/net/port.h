@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* port.h: packets between addresses, in trains: packets for one destination, handed over one after another, leave in one
+ * call and arrive as one buffer. A port knows packets and addresses, no nodes. One thread at a time per port.
+ * The carrier below a port moves its trains (carrier.h): UDP, if the configuration names no other.
+ *
+ * Use:
+ *   trib_port_open; then again and again
+ *     while (trib_port_receive(port, now)) while (trib_port_next(port, &arrival)) ... decode, feed, ...
+ *     trib_port_send(port, &packet, to, count) for each packet, trib_port_flush(port) at the end of a drain;
+ *   and trib_port_close. Waiting is the caller's: poll(2) trib_port_fd() until trib_port_deadline().
+ * Faults (inject.h) are applied to all packets that a port receives.
+ * Read next: carrier.h (what moves trains), udp.c (the one with sockets). */
+#ifndef TRIB_NET_PORT_H
+#define TRIB_NET_PORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tributary/comm.h>
+
+#include "core/packet.h"
+#include "net/address.h"
+
+#define TRIB_TRAIN_PACKETS_MAX 64  /* UDP_MAX_SEGMENTS of every kernel that has UDP_SEGMENT */
+#define TRIB_TRAIN_BYTES_MAX 65507 /* of UDP payload */
+/* From which on a queue is long (trib_port_set_backlog): PANAMA's 85 packets of 1500 bytes, which is DCTCP's at 10
+ * Gbit/s. */
+#define TRIB_BACKLOG_DEFAULT (85U * 1500)
+
+struct trib_port;
+struct trib_carrier_operations; /* carrier.h */
+
+struct trib_port_config {
+    const struct trib_carrier_operations *carrier; /* NULL: UDP */
+    struct trib_address local;                     /* bind here; port 0: any */
+    struct trib_address peer;                      /* len > 0: connect, and take packets only from there */
+    struct trib_address group;        /* len > 0: join and bind to it, on the interface of `local`; receive only */
+    struct trib_address group_source; /* with group: take packets only from this address (port included) */
+    uint32_t payload;                 /* bytes of the largest payload */
+    uint32_t buffer;                  /* socket buffers wanted, bytes, each direction; SO_*BUFFORCE is tried first */
+    uint32_t dscp;
+    bool trains;   /* false: one packet a call, for comparison */
+    bool is_spare; /* may never be used: trib_port_use comes first if it is */
+    struct trib_faults faults;
+};
+
+/* Free-running. bytes are UDP payload bytes. */
+struct trib_port_stats {
+    uint64_t bytes_sent, bytes_received, packets_sent, packets_received, send_calls, receive_calls;
+    uint64_t send_waits;      /* times that the kernel had no room and was waited for, 2 ms at most */
+    uint64_t send_dropped;    /* packets that the kernel would not take: dropped, as the node contract says */
+    uint64_t flagged_sent;    /* packets sent with TRIB_FLAG_ECN because of the backlog here (trib_port_set_backlog) */
+    uint64_t marked_received; /* packets that came marked by the network: congestion experienced */
+    uint64_t bytes_handed, packets_handed; /* to a neighbour, without the kernel; neither sent nor, there, received */
+    uint64_t injected_loss, injected_duplicate, injected_reorder, injected_corrupt;
+};
+
+/* One packet as it came: bytes valid until the next trib_port_next or _receive. */
+struct trib_arrival {
+    const uint8_t *data;
+    size_t len;
+    const struct trib_address *from;
+    bool is_marked; /* the network has said on the way that it is congested (CE, RFC 3168) */
+};
+
+/* error: TRIB_ERROR_TEXT_MAX bytes for the cause, may be NULL. Returns ERR_SYSTEM, ERR_MEMORY. */
+TRIB_MUST_USE enum trib_status trib_port_open(const struct trib_port_config *config, struct trib_port **port,
+                                              char *error);
+void trib_port_close(struct trib_port *port);
+/* Takes the memory of a socket's buffer from the system now, not with the first packets. Only a spare one needs that. */
+void trib_port_use(struct trib_port *port);
+int trib_port_fd(const struct trib_port *port);
+/* The local address, with the port that was really bound. */
+void trib_port_local(const struct trib_port *port, struct trib_address *local);
+/* Bytes of payload that surely fit into the receive buffer that was really granted. */
+uint32_t trib_port_receive_room(const struct trib_port *port);
+/* True if the system sends and receives whole trains here; false: one system call a packet (trains off, or an old
+ * kernel). */
+bool trib_port_has_trains(const struct trib_port *port);
+/* Connects a port that is not: packets with no destination go to `peer`, and trib_port_local is the address that they
+ * leave from. What came before may be from any address. False: errno says why. */
+TRIB_MUST_USE bool trib_port_connect(struct trib_port *port, const struct trib_address *peer);
+
+/* Reads one buffer without blocking; false when there is none (then also held-back packets of the injector that are
+ * due have been handed out). Receive errors such as ICMP port unreachable are swallowed. */
+bool trib_port_receive(struct trib_port *port, uint64_t now_ns);
+/* The next packet of that buffer, after fault injection; false at its end. */
+bool trib_port_next(struct trib_port *port, struct trib_arrival *arrival);
+/* Decodes it; a mark of the network becomes TRIB_FLAG_ECN of the packet, which nodes know. */
+enum trib_drop trib_port_decode(const struct trib_arrival *arrival, struct trib_packet *packet);
+/* When trib_port_receive is to be called although nothing came to the descriptor: the injector holds packets, or a
+ * neighbour has handed over some (0: now). UINT64_MAX: never. */
+uint64_t trib_port_deadline(const struct trib_port *port);
+
+/* Adds a packet to the train for these destinations (the same train goes to each of them, encoded once; connected:
+ * to is NULL, count 1). A train is sent when the packet does not fit: larger than its first one, behind a shorter
+ * one (which ends a train), 64 packets, 65,507 bytes; or when more than 16 destinations take turns. Packets to one
+ * destination leave in order. The payload must stay valid until the next flush. The `to` array is compared by
+ * pointer and count, so keep it stable. */
+void trib_port_send(struct trib_port *port, const struct trib_packet *packet, const struct trib_address *to,
+                    uint32_t count);
+void trib_port_flush(struct trib_port *port);
+/* Whether nothing has been sent since. */
+bool trib_port_is_flushed(const struct trib_port *port);
+/* Where the network does not mark, its first queue is our own: from now on trains begin with a look at what the kernel
+ * still holds of this socket, in its queues and the device's, and get TRIB_FLAG_ECN if that is more than so many bytes
+ * for each destination of the train. The kernel counts memory, which is 1.0 to 1.6 times the bytes on the wire. 0: no
+ * look, no flag, as in the beginning. */
+void trib_port_set_backlog(struct trib_port *port, uint32_t bytes);
+uint32_t trib_port_backlog(const struct trib_port *port); /* as it was set */
+
+/* Makes two sockets of this process neighbours, until one of them is closed: what one sends to the address at which it
+ * knows the other is handed over without the kernel. The addresses are those that receivers see as the sender. The same
+ * thread drives both at a time, and neither is connected. A socket has one neighbour at most. False: out of memory, and
+ * the kernel goes on carrying. */
+bool trib_port_join(struct trib_port *a, const struct trib_address *a_known_as, struct trib_port *b,
+                    const struct trib_address *b_known_as);
+void trib_port_part(struct trib_port *port); /* and what its neighbour has not taken is lost, as packets are */
+
+const struct trib_port_stats *trib_port_stats(const struct trib_port *port);
+/* Adds every count of part to sum. */
+void trib_port_stats_add(struct trib_port_stats *sum, const struct trib_port_stats *part);
+
+#endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_port.c: a port over a carrier that is no socket: which trains a port makes of packets, and packets of trains, and
+ * how often it calls its carrier for that. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "net/carrier.h"
+
+#define PAYLOAD 1024
+#define SEGMENT (TRIB_HEADER_SIZE + PAYLOAD)
+#define SENT_MAX 16
+
+/* A carrier that keeps a note of each train, and delivers the bytes that a test has put into it. */
+struct noted {
+    const struct trib_address *to;
+    uint32_t packets;
+    size_t bytes;
+    bool is_flagged;
+};
+
+struct double_carrier {
+    struct trib_carrier carrier;
+    struct noted sent[SENT_MAX];
+    uint32_t sends, receives, uses;
+    uint32_t backlog;
+    struct trib_address from;
+    uint8_t bytes[4 * SEGMENT];
+    size_t len; /* of the train to deliver; 0: none */
+    bool is_marked;
+};
+
+static struct double_carrier the_double;
+static uint32_t closes;
+static bool is_refused;
+
+static enum trib_status open_double(const struct trib_port_config *config, struct trib_carrier **carrier, char *error)
+{
+    (void)error;
+    if (is_refused) {
+        return TRIB_ERR_SYSTEM;
+    }
+    memset(&the_double, 0, sizeof the_double);
+    the_double.carrier = (struct trib_carrier){.operations = config->carrier, .local = config->local, .fd = -1};
+    *carrier = &the_double.carrier;
+    return TRIB_OK;
+}
+
+static void close_double(struct trib_carrier *carrier)
+{
+    assert_ptr_equal(carrier, &the_double.carrier);
+    closes++;
+}
+
+static void send_double(struct trib_carrier *carrier, struct trib_train *train, const struct trib_address *to)
+{
+    assert_ptr_equal(carrier->operations->send, send_double);
+    assert_true(the_double.sends < SENT_MAX);
+    the_double.sent[the_double.sends++] = (struct noted){to, train->packets, train->bytes, train->is_flagged};
+    carrier->stats->packets_sent += train->packets;
+}
+
+static bool receive_double(struct trib_carrier *carrier, uint64_t now_ns, struct trib_delivery *delivery)
+{
+    (void)carrier;
+    (void)now_ns;
+    the_double.receives++;
+    if (the_double.len == 0) {
+        return false;
+    }
+    *delivery = (struct trib_delivery){
+        the_double.bytes, the_double.len, SEGMENT, &the_double.from, the_double.is_marked,
+    };
+    the_double.len = 0;
+    return true;
+}
+
+static uint32_t backlog_double(const struct trib_carrier *carrier)
+{
+    (void)carrier;
+    return the_double.backlog;
+}
+
+static bool connect_double(struct trib_carrier *carrier, const struct trib_address *peer)
+{
+    carrier->local = *peer;
+    return true;
+}
+
+static void use_double(struct trib_carrier *carrier)
+{
+    (void)carrier;
+    the_double.uses++;
+}
+
+static void limits_double(const struct trib_carrier *carrier, struct trib_port_limits *limits)
+{
+    (void)carrier;
+    *limits = (struct trib_port_limits){.receive_room = 12345, .has_trains = true};
+}
+
+static const struct trib_carrier_operations operations = {
+    .name = "double",
+    .open = open_double,
+    .close = close_double,
+    .send = send_double,
+    .receive = receive_double,
+    .backlog = backlog_double,
+    .connect = connect_double,
+    .use = use_double,
+    .limits = limits_double,
+};
+
+static struct trib_port_config config_of(bool is_spare)
+{
+    return (struct trib_port_config){.carrier = &operations,
+                                     .local = trib_address_v4(0x0a000001, 7),
+                                     .payload = PAYLOAD,
+                                     .trains = true,
+                                     .is_spare = is_spare};
+}
+
+static struct trib_port *open_port(void)
+{
+    struct trib_port_config config = config_of(false);
+    struct trib_port *port = NULL;
+    assert_int_equal(trib_port_open(&config, &port, NULL), TRIB_OK);
+    return port;
+}
+
+static struct trib_packet packet_number(uint64_t number, uint16_t len)
+{
+    static const uint8_t payload[PAYLOAD];
+    return (struct trib_packet){.sequence = number,
+                                .mark = number,
+                                .kind = len > 0 ? TRIB_CONTRIBUTION : TRIB_PROBE,
+                                .type = len > 0 ? (uint8_t)TRIB_FLOAT32 : 0,
+                                .reduction = len > 0 ? (uint8_t)TRIB_SUM : 0,
+                                .payload_len = len,
+                                .payload = len > 0 ? payload : NULL};
+}
+
+static void send_packets(struct trib_port *port, const struct trib_address *to, uint32_t to_count, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct trib_packet packet = packet_number(i, PAYLOAD);
+        trib_port_send(port, &packet, to, to_count);
+    }
+    trib_port_flush(port);
+}
+
+/* Of 64 packets at most, and of 65,507 bytes: 62 of these. */
+static void send__the_carrier_is_called_once_for_a_train_and_destination(void **state)
+{
+    (void)state;
+    struct trib_port *port = open_port();
+    const struct trib_address to[2] = {trib_address_v4(0x0a000002, 8), trib_address_v4(0x0a000003, 9)};
+    const uint32_t most = TRIB_TRAIN_BYTES_MAX / SEGMENT;
+    send_packets(port, to, 2, most + 5);
+    assert_int_equal(the_double.sends, 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_ptr_equal(the_double.sent[i].to, &to[i % 2]);
+        assert_int_equal(the_double.sent[i].packets, i < 2 ? most : 5);
+        assert_int_equal(the_double.sent[i].bytes, the_double.sent[i].packets * SEGMENT);
+    }
+    assert_int_equal(trib_port_stats(port)->packets_sent, 2 * (most + 5));
+    assert_true(trib_port_is_flushed(port));
+    trib_port_close(port);
+}
+
+static void send__trains_are_flagged_by_the_backlog_of_the_carrier(void **state)
+{
+    (void)state;
+    struct trib_port *port = open_port();
+    const struct trib_address to[2] = {trib_address_v4(0x0a000002, 8), trib_address_v4(0x0a000003, 9)};
+    the_double.backlog = 3000;
+    send_packets(port, to, 1, 1);
+    trib_port_set_backlog(port, 2000);
+    send_packets(port, to, 1, 1);
+    send_packets(port, to, 2, 1); /* 1,500 for each */
+    assert_false(the_double.sent[0].is_flagged);
+    assert_true(the_double.sent[1].is_flagged);
+    assert_false(the_double.sent[2].is_flagged);
+    assert_int_equal(trib_port_stats(port)->flagged_sent, 1);
+    trib_port_close(port);
+}
+
+/* Puts a train of `count` packets into the carrier; the last one is a header. */
+static void put_train(uint32_t count)
+{
+    the_double.len = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        struct trib_packet packet = packet_number(i, i + 1 < count ? PAYLOAD : 0);
+        uint8_t *at = the_double.bytes + the_double.len;
+        trib_packet_encode(&packet, at);
+        memset(at + TRIB_HEADER_SIZE, 0, packet.payload_len);
+        the_double.len += TRIB_HEADER_SIZE + (size_t)packet.payload_len;
+    }
+}
+
+static void receive__a_train_is_cut_into_its_packets(void **state)
+{
+    (void)state;
+    struct trib_port *port = open_port();
+    struct trib_arrival arrival;
+    struct trib_packet packet;
+    the_double.from = trib_address_v4(0x0a000004, 10);
+    the_double.is_marked = true;
+    put_train(4);
+    assert_true(trib_port_receive(port, 1));
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_true(trib_port_next(port, &arrival));
+        assert_int_equal(arrival.len, i < 3 ? SEGMENT : TRIB_HEADER_SIZE);
+        assert_true(trib_address_equal(arrival.from, &the_double.from));
+        assert_int_equal(trib_port_decode(&arrival, &packet), TRIB_DROP_NONE);
+        assert_int_equal(packet.sequence, i);
+        assert_true((packet.flags & TRIB_FLAG_ECN) != 0);
+    }
+    assert_false(trib_port_next(port, &arrival));
+    assert_int_equal(the_double.receives, 1);
+    assert_int_equal(trib_port_stats(port)->marked_received, 4);
+    assert_false(trib_port_receive(port, 2));
+    assert_false(trib_port_next(port, &arrival));
+    assert_int_equal(trib_port_deadline(port), UINT64_MAX);
+    trib_port_close(port);
+}
+
+static void open__addresses_and_limits_are_the_carriers(void **state)
+{
+    (void)state;
+    struct trib_port *port = open_port();
+    struct trib_address local;
+    const struct trib_address peer = trib_address_v4(0x0a000005, 11);
+    trib_port_local(port, &local);
+    assert_int_equal(trib_address_port(&local), 7);
+    assert_true(trib_port_connect(port, &peer));
+    trib_port_local(port, &local);
+    assert_true(trib_address_equal(&local, &peer));
+    assert_int_equal(trib_port_fd(port), -1);
+    assert_int_equal(trib_port_receive_room(port), 12345);
+    assert_true(trib_port_has_trains(port));
+    trib_port_close(port);
+}
+
+static void open__a_spare_port_uses_nothing_until_it_is_told_to(void **state)
+{
+    (void)state;
+    struct trib_port_config config = config_of(true);
+    struct trib_port *port = NULL;
+    assert_int_equal(trib_port_open(&config, &port, NULL), TRIB_OK);
+    assert_int_equal(the_double.uses, 0);
+    trib_port_use(port);
+    assert_int_equal(the_double.uses, 1);
+    trib_port_close(port);
+}
+
+static void open__a_carrier_that_cannot_be_opened_is_not_closed(void **state)
+{
+    (void)state;
+    struct trib_port_config config = config_of(false);
+    struct trib_port *port = NULL;
+    closes = 0;
+    is_refused = true;
+    assert_int_equal(trib_port_open(&config, &port, NULL), TRIB_ERR_SYSTEM);
+    is_refused = false;
+    assert_null(port);
+    assert_int_equal(closes, 0);
+    trib_port_close(open_port());
+    assert_int_equal(closes, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(send__the_carrier_is_called_once_for_a_train_and_destination),
+        cmocka_unit_test(send__trains_are_flagged_by_the_backlog_of_the_carrier),
+        cmocka_unit_test(receive__a_train_is_cut_into_its_packets),
+        cmocka_unit_test(open__addresses_and_limits_are_the_carriers),
+        cmocka_unit_test(open__a_spare_port_uses_nothing_until_it_is_told_to),
+        cmocka_unit_test(open__a_carrier_that_cannot_be_opened_is_not_closed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
