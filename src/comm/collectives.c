@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "comm/communicator.h"
 #include "comm/refusal.h"
 #include "comm/request.h"
+#include "comm/worker.h"
 #include "core/operation.h"
 
 /* A tensor's bytes, so that nothing computed from them overflows. */

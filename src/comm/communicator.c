@@ -9,9 +9,22 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "comm/bounds.h"
+#include "comm/describe.h"
+#include "comm/end.h"
+#include "comm/endpoint.h"
+#include "comm/join.h"
+#include "comm/level0.h"
+#include "comm/local.h"
+#include "comm/paths.h"
+#include "comm/peers.h"
+#include "comm/queue.h"
+#include "comm/say.h"
+#include "comm/send.h"
+#include "comm/stall.h"
+#include "comm/wake.h"
 #include "core/operation.h"
 #include "io/clock.h"
-#include "io/inherit.h"
 #include "io/log.h"
 #include "io/memory.h"
 #include "io/units.h"
@@ -20,262 +33,6 @@
 #define IDLE_MARK_NS (50 * TRIB_MILLISECOND_NS)
 /* And gives back the memory of its node after so long: to claim it again costs a page fault for each 4 KiB. */
 #define IDLE_MEMORY_NS (500 * TRIB_MILLISECOND_NS)
-
-/* ---- lists of requests ---- */
-
-static void append(struct trib_request_list *list, struct trib_request *request)
-{
-    request->next = NULL;
-    request->previous = list->tail;
-    if (list->tail != NULL) {
-        list->tail->next = request;
-    } else {
-        list->head = request;
-    }
-    list->tail = request;
-}
-
-static void unlink_request(struct trib_request_list *list, struct trib_request *request)
-{
-    if (request->previous != NULL) {
-        request->previous->next = request->next;
-    } else {
-        list->head = request->next;
-    }
-    if (request->next != NULL) {
-        request->next->previous = request->previous;
-    } else {
-        list->tail = request->previous;
-    }
-}
-
-/* The request is the waiter's from the store on; a group is its waiter's from the store for the last of it on. */
-static void complete(struct trib_request_list *list, struct trib_request *request, enum trib_status status)
-{
-    struct trib_request *whole = request->group != NULL ? request->group : request;
-
-    unlink_request(list, request);
-    if (whole->status == TRIB_OK) {
-        whole->status = status;
-    }
-    if (--whole->left == 0) {
-        atomic_store_explicit(&whole->done, true, memory_order_release);
-    }
-}
-
-static void complete_all(struct trib_request_list *list, enum trib_status status)
-{
-    while (list->head != NULL) {
-        complete(list, list->head, status);
-    }
-}
-
-bool trib_comm_is_idle(const struct trib_comm *comm)
-{
-    return comm->running.head == NULL && comm->waiting.head == NULL;
-}
-
-static void make_dirty(struct trib_comm *comm)
-{
-    comm->dirty = true;
-    trib_endpoint_awaken(comm);
-}
-
-/* ---- failure ---- */
-
-/* What is just being made of a communicator that ends would wait for ranks that may be gone. */
-static void fail_made(const struct trib_comm *maker)
-{
-    for (struct trib_comm *made = maker->endpoint->comms; made != NULL; made = made->next) {
-        if (made->maker == maker) {
-            trib_comm_fail_all(made, maker->failure, "%.400s (job %s, of which it was made)", maker->failure_text,
-                               maker->config.job);
-        }
-    }
-}
-
-static void fail(struct trib_comm *comm, enum trib_status status, const char *text)
-{
-    if (comm->level0 != NULL && comm->host != NULL) {
-        trib_host_fail(comm->host, status, text); /* if nobody has said anything yet */
-    }
-    bool names_job = !comm->is_derived || strstr(text, comm->config.job) != NULL;
-    comm->failure = status;
-    (void)snprintf(comm->failure_text, sizeof comm->failure_text, "%.430s%s%s%s", text, names_job ? "" : " (job ",
-                   names_job ? "" : comm->config.job, names_job ? "" : ")"); /* its ranks have other numbers there */
-    comm->state = TRIB_COMM_FAILED;
-    if (comm->node != NULL) {
-        comm->verbs->suspend(comm->node);
-    }
-    atomic_store_explicit(&comm->failed, true, memory_order_release);
-    complete_all(&comm->running, status);
-    complete_all(&comm->waiting, status);
-    atomic_store_explicit(&comm->joined, true, memory_order_release);
-    atomic_store_explicit(&comm->ended, true, memory_order_release);
-    trib_session_client_close(&comm->session);
-    trib_comm_forget_root(comm);
-    make_dirty(comm);
-    if (!comm->is_closing) {
-        /* Not a warning: whoever called gets the text, and says it in his own words. */
-        trib_log(TRIB_LOG_INFO, "job %s rank %u: %s: %s", comm->config.job, comm->config.rank, trib_status_text(status),
-                 text);
-    }
-    trib_endpoint_wake(comm->endpoint);
-    fail_made(comm);
-}
-
-void trib_comm_fail(struct trib_comm *comm, enum trib_status status, const char *format, ...)
-{
-    char text[TRIB_ERROR_TEXT_MAX];
-    va_list arguments;
-    if (comm->state == TRIB_COMM_FAILED) {
-        return;
-    }
-    va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    fail(comm, status, text);
-}
-
-void trib_comm_fail_all(struct trib_comm *comm, enum trib_status status, const char *format, ...)
-{
-    struct trib_message message = {.kind = TRIB_MESSAGE_ABORT, .fail = {.status = (int32_t)status}};
-    va_list arguments;
-    if (comm->state == TRIB_COMM_FAILED) {
-        return;
-    }
-    va_start(arguments, format);
-    (void)vsnprintf(message.fail.text, sizeof message.fail.text, format, arguments);
-    va_end(arguments);
-    if (comm->host != NULL) {
-        trib_comm_tell_host(comm, status, message.fail.text);
-    }
-    if (!trib_comm_is_local(comm)) {
-        trib_session_client_send(&comm->session, &message);
-    }
-    fail(comm, status, message.fail.text);
-}
-
-void trib_comm_abandon(struct trib_comm *comm)
-{
-    trib_inherit_drop(comm->session.fd);
-    for (uint32_t i = 0; i < comm->group_count; i++) {
-        trib_inherit_drop(trib_port_fd(comm->groups[i].port));
-    }
-    if (comm->host != NULL) {
-        trib_host_abandon(comm->host);
-        comm->host = NULL;
-    }
-    comm->callers = 0;
-    comm->state = TRIB_COMM_FAILED;
-    comm->failure = TRIB_ERR_INVALID;
-    (void)snprintf(comm->failure_text, sizeof comm->failure_text,
-                   "rank %u: the communicator belongs to the process that this one was forked from", comm->config.rank);
-    atomic_store_explicit(&comm->failed, true, memory_order_release);
-    complete_all(&comm->running, comm->failure);
-    complete_all(&comm->waiting, comm->failure);
-    atomic_store_explicit(&comm->joined, true, memory_order_release);
-    atomic_store_explicit(&comm->ended, true, memory_order_release);
-}
-
-enum trib_status trib_comm_check_open(struct trib_comm *comm)
-{
-    if (comm->state == TRIB_COMM_CLOSED) { /* only where no switch is; see leave() in join.c */
-        trib_comm_fail(comm, TRIB_ERR_PEER, "%s", comm->left);
-    }
-    return comm->state == TRIB_COMM_FAILED ? comm->failure : TRIB_OK;
-}
-
-/* ---- texts ---- */
-
-void trib_comm_name_ranks(const struct trib_rank_list *ranks, char *text, size_t size)
-{
-    char list[256];
-    trib_format_ranks(ranks->rank, trib_rank_list_carried(ranks), ranks->count, list, sizeof list);
-    (void)snprintf(text, size, "%s %s missing", list, ranks->count == 1 ? "is" : "are");
-}
-
-#define SHARES_SHOWN 8
-
-/* "per rank", "in shares of 10, 20, 0, ..." */
-static void format_shares(const struct trib_operation *operation, char *text, size_t size)
-{
-    const struct trib_shares *shares = operation->shares;
-    size_t used = (size_t)snprintf(text, size, "%s", shares == NULL ? "per rank" : "in shares of");
-    for (uint32_t rank = 0; shares != NULL && rank < shares->ranks && rank < SHARES_SHOWN && used < size; rank++) {
-        used += (size_t)snprintf(text + used, size - used, "%s %" PRIu64, rank == 0 ? "" : ",", shares->count[rank]);
-    }
-    if (shares != NULL && shares->ranks > SHARES_SHOWN && used < size) {
-        (void)snprintf(text + used, size - used, ", ...");
-    }
-}
-
-static void format_operation(const struct trib_operation *operation, char *text, size_t size)
-{
-    const char *name = trib_collective_name(operation->collective);
-    const char *type = trib_type_name(operation->type);
-    char count[TRIB_UNITS_TEXT_MAX];
-    char shares[128];
-    if (operation->part_of == TRIB_PART_OF_SPLIT) {
-        (void)snprintf(text, size, "trib_comm_split");
-        return;
-    }
-    trib_format_count(operation->count, count);
-    format_shares(operation, shares, sizeof shares);
-    switch (operation->collective) {
-    case TRIB_ALLREDUCE:
-        (void)snprintf(text, size, "%s of %s %s (%s)", name, count, type, trib_reduction_name(operation->reduction));
-        return;
-    case TRIB_BROADCAST:
-        (void)snprintf(text, size, "%s of %s %s from rank %u", name, count, type, operation->root);
-        return;
-    case TRIB_REDUCE:
-        (void)snprintf(text, size, "%s of %s %s (%s) to rank %u", name, count, type,
-                       trib_reduction_name(operation->reduction), operation->root);
-        return;
-    case TRIB_ALLGATHER:
-        (void)snprintf(text, size, "%s of %s %s %s", name, count, type, shares);
-        return;
-    case TRIB_REDUCE_SCATTER:
-        (void)snprintf(text, size, "%s of %s %s (%s) %s", name, count, type, trib_reduction_name(operation->reduction),
-                       shares);
-        return;
-    case TRIB_BARRIER:
-    case TRIB_COLLECTIVE_NONE:
-    case TRIB_COLLECTIVE_COUNT:
-        (void)snprintf(text, size, "%s", name);
-        return;
-    }
-}
-
-void trib_comm_describe_operation(uint64_t number, const struct trib_operation *operation, char *text, size_t size)
-{
-    char name[192];
-    format_operation(operation, name, sizeof name);
-    (void)snprintf(text, size, "%s as operation %" PRIu64, name, number);
-}
-
-void trib_comm_describe(const struct trib_comm *comm, uint64_t sequence, char *text, size_t size)
-{
-    struct trib_operation operation;
-    uint64_t number = 0;
-    if (comm->level0 != NULL) {
-        bool is_on_network = comm->node != NULL && comm->verbs->describe(comm->node, sequence, &operation, &number);
-        const struct trib_operation *whole = trib_level0_operation(comm, is_on_network ? operation.token : 0, &number);
-        if (whole != NULL) {
-            trib_comm_describe_operation(number, whole, text, size);
-            return;
-        }
-    }
-    if (trib_comm_is_local(comm) && comm->running.head != NULL) {
-        trib_comm_describe_operation(trib_host_number(comm->host), &comm->running.head->operation, text, size);
-    } else if (comm->level0 == NULL && comm->node != NULL &&
-               comm->verbs->describe(comm->node, sequence, &operation, &number)) {
-        trib_comm_describe_operation(number, &operation, text, size);
-    } else {
-        (void)snprintf(text, size, TRIB_NO_OPERATION);
-    }
-}
 
 /* ---- packets ---- */
 
@@ -302,37 +59,7 @@ void trib_comm_receive(struct trib_comm *comm, struct trib_came_from from, const
     if (from.is_group && drop == TRIB_DROP_NONE) {
         comm->stats.multicast_received++;
     }
-    make_dirty(comm);
-}
-
-void trib_comm_send(struct trib_comm *comm, uint32_t root, const struct trib_packet *packet)
-{
-    if (trib_comm_is_wide(comm)) {
-        uint32_t card = comm->has_peers ? 0 : root % comm->endpoint->wide_count;
-        trib_port_send(comm->endpoint->wide[card].port, packet, &comm->roots[root], 1);
-    } else {
-        trib_port_send(comm->endpoint->shards[root].port, packet, NULL, 1);
-    }
-}
-
-/* All since the last flush was this communicator's: the lock is not released between its first packet and the flush. */
-static void count_sent(struct trib_comm_stats *stats, struct trib_channel *channel)
-{
-    const struct trib_port_stats *all = trib_port_stats(channel->port);
-    stats->bytes_sent += all->bytes_sent - channel->told_bytes;
-    stats->packets_sent += all->packets_sent - channel->told_packets;
-    stats->send_dropped += all->send_dropped - channel->told_dropped;
-    channel->told_bytes = all->bytes_sent;
-    channel->told_packets = all->packets_sent;
-    channel->told_dropped = all->send_dropped;
-}
-
-void trib_comm_flush(struct trib_comm *comm)
-{
-    for (uint32_t i = 0; i < comm->endpoint->shard_count; i++) {
-        trib_port_flush(comm->endpoint->shards[i].port);
-        count_sent(&comm->stats, &comm->endpoint->shards[i]);
-    }
+    trib_comm_make_dirty(comm);
 }
 
 static void drain_packets(struct trib_comm *comm, uint64_t now_ns)
@@ -373,7 +100,7 @@ bool trib_comm_is_used_up(const struct trib_comm *comm, const struct trib_operat
 static void refuse_first(struct trib_comm *comm)
 {
     trib_log(TRIB_LOG_WARN, "job %s rank %u: " TRIB_COMM_USED_UP, comm->config.job, comm->config.rank);
-    complete(&comm->waiting, comm->waiting.head, TRIB_ERR_UNSUPPORTED);
+    trib_requests_end(&comm->waiting, comm->waiting.head, TRIB_ERR_UNSUPPORTED);
     trib_endpoint_wake(comm->endpoint);
 }
 
@@ -395,24 +122,6 @@ static bool submit_waiting(struct trib_comm *comm, uint64_t now_ns)
         any = true;
     }
     return any;
-}
-
-struct trib_request *trib_comm_begin_waiting(struct trib_comm *comm)
-{
-    struct trib_request *request = comm->waiting.head;
-    if (request != NULL) {
-        unlink_request(&comm->waiting, request);
-        append(&comm->running, request);
-    }
-    return request;
-}
-
-void trib_comm_end_operation(struct trib_comm *comm, struct trib_request *request, uint64_t now_ns)
-{
-    comm->stats.operations++;
-    comm->idle_since_ns = now_ns;
-    complete(&comm->running, request, TRIB_OK);
-    trib_endpoint_wake(comm->endpoint);
 }
 
 static void take_event(struct trib_comm *comm, const struct trib_event *event, uint64_t now_ns)
@@ -493,11 +202,6 @@ static void run_node(struct trib_comm *comm, uint64_t now_ns)
 
 /* ---- time ---- */
 
-static const struct trib_request *oldest(const struct trib_comm *comm)
-{
-    return comm->running.head != NULL ? comm->running.head : comm->waiting.head;
-}
-
 static void time_out(struct trib_comm *comm)
 {
     char operation[256];
@@ -568,8 +272,8 @@ static uint64_t next_deadline(const struct trib_comm *comm)
         return TRIB_NEVER;
     }
     deadline = trib_time_earlier(deadline, trib_comm_session_deadline(comm));
-    if (oldest(comm) != NULL) {
-        deadline = trib_time_earlier(deadline, oldest(comm)->deadline_ns);
+    if (trib_comm_oldest(comm) != NULL) {
+        deadline = trib_time_earlier(deadline, trib_comm_oldest(comm)->deadline_ns);
     }
     if (trib_comm_is_busy_on_host(comm)) {
         deadline = trib_time_earlier(deadline, comm->stall_ns);
@@ -588,7 +292,7 @@ static uint64_t next_deadline(const struct trib_comm *comm)
 static void check_time(struct trib_comm *comm, uint64_t now_ns)
 {
     trib_comm_session_timeout(comm, now_ns);
-    if (oldest(comm) != NULL && oldest(comm)->deadline_ns <= now_ns) {
+    if (trib_comm_oldest(comm) != NULL && trib_comm_oldest(comm)->deadline_ns <= now_ns) {
         time_out(comm);
     }
     if (trib_comm_is_busy_on_host(comm) && comm->stall_ns <= now_ns) {
@@ -652,7 +356,7 @@ void trib_comm_submit(struct trib_comm *comm, struct trib_request *request, uint
     request->operation.token = (uint64_t)(uintptr_t)request;
     request->deadline_ns = trib_time_after(now_ns, comm->config.timeout_ns);
     comm->idle_since_ns = trib_comm_is_idle(comm) ? now_ns : comm->idle_since_ns;
-    append(&comm->waiting, request);
+    trib_requests_append(&comm->waiting, request);
     if (comm->host == NULL && comm->level0 == NULL) {
         (void)submit_waiting(comm, now_ns);
     }

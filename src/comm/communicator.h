@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* communicator.h: what is behind struct trib_comm: one worker node and one session, or the memory of one host; and the
- * requests between the caller and those. Everything here is called with the endpoint's lock held.
- * Read next: communicator.c (packets and requests), join.c (the dialogue with the control plane), local.c (one host),
- * endpoint.h (who drives). */
+/* communicator.h: struct trib_comm: one worker node and one session, or the memory of one host; and its requests.
+ * Everything here is called with the endpoint's lock held. Each subject has a header of its own.
+ * Read next: communicator.c (packets and requests), join.h (the dialogue with the control plane), local.h (one host),
+ * endpoint.h (which thread drives). */
 #ifndef TRIB_COMM_COMMUNICATOR_H
 #define TRIB_COMM_COMMUNICATOR_H
 
@@ -11,6 +11,7 @@
 #include "comm/embedded.h"
 #include "comm/endpoint.h"
 #include "comm/level0.h"
+#include "comm/queue.h"
 #include "control/words/ping.h"
 #include "control/words/session_client.h"
 #include "core/node.h"
@@ -34,27 +35,6 @@ enum trib_comm_state {
 struct trib_came_from {
     uint32_t root; /* of the communicator */
     bool is_group; /* by multicast */
-};
-
-struct trib_request {
-    struct trib_comm *comm;         /* not to be touched once done: close may have freed it */
-    struct trib_endpoint *endpoint; /* its lock is there until the request is collected */
-    uint64_t serial;                /* of comm */
-    struct trib_request *next;
-    struct trib_request *previous;
-    struct trib_request *group; /* that this is one operation of, or itself; NULL: no group */
-    struct trib_operation operation;
-    uint64_t deadline_ns;
-    uint32_t left;    /* operations that have not ended */
-    uint32_t members; /* of a group, which lie behind it */
-    enum trib_status status;
-    atomic_bool done; /* set last: whoever sees it may free the request without the lock */
-};
-
-/* First in, first out; operations end nearly in order, so the head is the oldest. */
-struct trib_request_list {
-    struct trib_request *head;
-    struct trib_request *tail;
 };
 
 struct trib_comm {
@@ -168,54 +148,7 @@ static inline bool trib_comm_is_wide(const struct trib_comm *comm)
     return comm->where.no_box || comm->has_peers;
 }
 
-/* ---- comm.c ---- */
-
-/* As trib_comm_create with the settings of `maker`, on its endpoint; fails if that fails. Not locked. */
-TRIB_MUST_USE enum trib_status trib_comm_create_from(struct trib_comm *maker, const struct trib_config *config,
-                                                     struct trib_comm **comm, char *error);
-
-/* ---- communicator.c ---- */
-
-/* A decoded packet for this communicator. */
-void trib_comm_receive(struct trib_comm *comm, struct trib_came_from from, const struct trib_packet *packet,
-                       uint64_t now_ns);
-/* Timers, packets out, events, and the next deadline. */
-void trib_comm_settle(struct trib_comm *comm, uint64_t now_ns);
-/* Hands the request to the node, or queues it; its packets leave when the caller settles. The communicator has not
- * failed. */
-void trib_comm_submit(struct trib_comm *comm, struct trib_request *request, uint64_t now_ns);
-/* Ends the communicator: all requests end with status. The first failure stays. */
-__attribute__((format(printf, 3, 4))) void trib_comm_fail(struct trib_comm *comm, enum trib_status status,
-                                                          const char *format, ...);
-/* As fail, and tells the other ranks. */
-__attribute__((format(printf, 3, 4))) void trib_comm_fail_all(struct trib_comm *comm, enum trib_status status,
-                                                              const char *format, ...);
-/* In the child of a fork: it has failed, has no descriptor, and its requests have ended. Tells nobody. */
-void trib_comm_abandon(struct trib_comm *comm);
-/* For calls that begin something: OK, or the failure that has ended it. A communicator that the others have left fails
- * now. */
-TRIB_MUST_USE enum trib_status trib_comm_check_open(struct trib_comm *comm);
-bool trib_comm_is_idle(const struct trib_comm *comm);
-/* Sends to that root; the caller flushes. */
-void trib_comm_send(struct trib_comm *comm, uint32_t root, const struct trib_packet *packet);
-void trib_comm_flush(struct trib_comm *comm);
-/* "allreduce of 1,024 float32 (sum) as operation 17" into text of size bytes. */
-void trib_comm_describe(const struct trib_comm *comm, uint64_t sequence, char *text, size_t size);
-/* "rank 2 is missing", "ranks 2, 3 are missing". */
-void trib_comm_name_ranks(const struct trib_rank_list *ranks, char *text, size_t size);
-
-/* "operation 17, allreduce of 1024 float32 (sum)" into text of size bytes. */
-void trib_comm_describe_operation(uint64_t number, const struct trib_operation *operation, char *text, size_t size);
-/* The operation has ended well. */
-void trib_comm_end_operation(struct trib_comm *comm, struct trib_request *request, uint64_t now_ns);
-#define TRIB_COMM_USED_UP "the communicator has used up its sequences: create a new one"
-/* Would the operation need more sequences than there are left? */
-bool trib_comm_is_used_up(const struct trib_comm *comm, const struct trib_operation *operation);
-/* The oldest request that waits is running from now on. */
-struct trib_request *trib_comm_begin_waiting(struct trib_comm *comm);
-
-/* ---- local.c ---- */
-
+/* CLOSED or FAILED. */
 static inline bool trib_comm_has_ended(const struct trib_comm *comm)
 {
     return comm->state == TRIB_COMM_FAILED || comm->state == TRIB_COMM_CLOSED;
@@ -227,7 +160,7 @@ static inline bool trib_comm_is_local(const struct trib_comm *comm)
     return comm->host != NULL && comm->level0 == NULL;
 }
 
-/* Has the memory something to look for? */
+/* True if the memory must be looked at in every round of the loop. */
 static inline bool trib_comm_is_busy_on_host(const struct trib_comm *comm)
 {
     if (comm->host != NULL && comm->level0 != NULL) {
@@ -238,138 +171,22 @@ static inline bool trib_comm_is_busy_on_host(const struct trib_comm *comm)
            (comm->running.head != NULL || comm->waiting.head != NULL);
 }
 
-/* Meets the other ranks. Not locked: the communicator has no endpoint yet. maker: NULL, or what it is made of, whose
- * failure ends it. Returns as trib_comm_create. */
-TRIB_MUST_USE enum trib_status trib_comm_open_host(struct trib_comm *comm, const struct trib_comm *maker, char *error);
-/* Operations, as far as they go without waiting. */
-void trib_comm_run_host(struct trib_comm *comm, uint64_t now_ns);
-/* Says to the other ranks why this one has failed. */
-void trib_comm_tell_host(struct trib_comm *comm, enum trib_status status, const char *text);
-/* What became of trib_host_advance, but DONE: fails, or waits. */
-void trib_comm_take_host_verdict(struct trib_comm *comm, enum trib_host_verdict verdict);
-/* Says for whom the operation waits. */
-void trib_comm_report_host_stall(struct trib_comm *comm, uint64_t now_ns);
-/* What poll said of its descriptors. Returns how many they are. */
-uint32_t trib_comm_host_ready(struct trib_comm *comm, const struct pollfd *answers);
-
-/* ---- peers.c ---- */
-
-/* Does WELCOME name those peers that the scheme has, or none where it has none? */
-bool trib_comm_is_welcome_of_peers(const struct trib_comm *comm, const struct trib_message *message);
-/* Where packets go from now on, by WELCOME: the sockets of a switch's shards are connected. ERR_SYSTEM, ERR_REFUSED,
- * ERR_UNREACHABLE with the cause in error. */
-TRIB_MUST_USE enum trib_status trib_comm_take_places(struct trib_comm *comm, const struct trib_message *message,
-                                                     char *error);
-/* What those are: "roots". */
-const char *trib_comm_places(const struct trib_comm *comm);
-/* Which of `roots` that is; root_count: none. */
-uint32_t trib_comm_root_at(const struct trib_comm *comm, const struct trib_place *to);
-bool trib_comm_knows_peers(const struct trib_comm *comm); /* it has some, and all have proved where they are */
-/* A peer's PATH packet goes back, at its size if that has proved where it is. False: it is this rank's own that has come back. */
-bool trib_comm_echo_path(struct trib_comm *comm, uint32_t root, const struct trib_packet *packet);
-/* The rank before this one runs another operation: the control plane asks both. */
-void trib_comm_dispute(struct trib_comm *comm, const struct trib_event *event);
-
-/* Of the network cards that are named a ring uses one. */
-void trib_comm_warn_of_cards(const struct trib_comm *comm);
-
-/* ---- ring.c ---- */
-
-/* The switch wants the job to be a ring (RING). */
-void trib_comm_take_ring(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns);
-
-/* ---- stall.c ---- */
-
-/* The node waits; and the control plane's answer to that. */
-void trib_comm_report_stall(struct trib_comm *comm, const struct trib_event *event, uint64_t now_ns);
-void trib_comm_take_missing(struct trib_comm *comm, const struct trib_message *message);
-/* join.c: the control plane has said what it may not say now: the communicator ends. */
-void trib_comm_refuse_turn(struct trib_comm *comm, enum trib_message_kind kind);
-
-/* ---- silent.c ---- */
-
-/* When to ask the switch whether it still reads; and does so. */
-uint64_t trib_comm_ping_deadline(const struct trib_comm *comm);
-void trib_comm_ping(struct trib_comm *comm, uint64_t now_ns);
-
-/* ---- move.c ---- */
-
-/* If the switch ends, or is not back in time: may the communicator go on without it? */
-bool trib_comm_may_move(const struct trib_comm *comm);
-/* Is it still being made of one that may? Then that one, which hears the same of the switch, takes it along. */
-bool trib_comm_is_brought(const struct trib_comm *comm);
-/* When it does so although the switch is back, since other ranks are not. */
-uint64_t trib_comm_move_time(const struct trib_comm *comm, uint64_t now_ns);
-/* It does, or fails. */
-void trib_comm_move(struct trib_comm *comm, uint64_t now_ns);
-/* The switch, or where its ranks met without it, did not let all in again: fails, and says what was tried. */
-void trib_comm_give_up_return(struct trib_comm *comm, uint64_t now_ns);
-/* Why it is not in again by now, while it waits for that. text: TRIB_ERROR_TEXT_MAX bytes. */
-void trib_comm_explain_absence(const struct trib_comm *comm, uint64_t now_ns, char *text);
-/* WELCOME has said where that would be. */
-void trib_comm_learn_meeting(struct trib_comm *comm, const struct trib_address *meeting);
-/* A ring whose switch is away, and everybody has all that this rank has finished: it may leave. */
-bool trib_comm_is_done_ring(const struct trib_comm *comm);
-/* Until when its closer waits for CLOSED. */
-uint64_t trib_comm_close_time(const struct trib_comm *comm, uint64_t now_ns);
-/* Of a JOIN after moving. */
-void trib_comm_keep_hosts(const struct trib_comm *comm, struct trib_message *join);
-
-/* ---- worker.c ---- */
-
-/* What the settings of all ranks say of a session, and no grant: how tensors become payloads. */
-void trib_comm_describe_session(const struct trib_comm *comm, struct trib_session_config *session);
-/* For the grant of its WELCOME. Returns ERR_MEMORY. */
-TRIB_MUST_USE enum trib_status trib_comm_make_node(struct trib_comm *comm, const struct trib_grant *grant);
-/* At another place less may be in flight. */
-void trib_comm_shrink_window(struct trib_comm *comm, const struct trib_grant *grant);
-
-/* ---- join.c ---- */
-
-void trib_comm_join(struct trib_comm *comm, uint64_t now_ns);
-/* Connects to where it goes now, until outage_deadline_ns. */
-void trib_comm_reconnect(struct trib_comm *comm, uint64_t now_ns);
-/* What poll said about the session. */
-void trib_comm_session_ready(struct trib_comm *comm, short revents, uint64_t now_ns);
-/* Timers of the dialogue. */
-void trib_comm_session_timeout(struct trib_comm *comm, uint64_t now_ns);
-uint64_t trib_comm_session_deadline(const struct trib_comm *comm);
-/* Looks at a BOOT hint, a mark to tell. */
-void trib_comm_hint_boot(struct trib_comm *comm, uint64_t now_ns);
-void trib_comm_tell_mark(struct trib_comm *comm, enum trib_message_kind kind);
-/* CLOSE with its mark, if it closes and its session stands. */
-void trib_comm_tell_close(struct trib_comm *comm);
-/* Says REGISTER. */
-void trib_comm_register(struct trib_comm *comm);
-/* Until when a switch that was away may go away again, before all ranks are back. */
-uint64_t trib_comm_last_outage_time(const struct trib_comm *comm);
-/* "; waited 1.2 s (TRIB_JOIN_TIMEOUT is 1 s)", for errors: the time that has passed, and the setting that it is bound by.
- * text: TRIB_COMM_WAITED_MAX bytes. Returns it. */
-char *trib_comm_say_waited(const struct trib_comm *comm, uint64_t now_ns, char *text);
-#define TRIB_COMM_WAITED_MAX 128
-/* Until when the other ranks may come back as well: where this one is now they have as long as where it was before, or the
- * control plane could not name who is missing. */
-uint64_t trib_comm_return_time(const struct trib_comm *comm, uint64_t now_ns);
-/* The session stands, but the switch has not answered for the switch timeout: it is gone. */
-void trib_comm_lose_silent(struct trib_comm *comm, uint64_t now_ns);
-/* Why there is no session, for texts. */
-const char *trib_comm_cause(const struct trib_comm *comm);
-
-/* ---- paths.c ---- */
-
-/* WELCOME has come, and those of this host have met. */
-void trib_comm_begin_probing(struct trib_comm *comm);
-/* A PATH packet has come. */
-void trib_comm_path_arrived(struct trib_comm *comm, struct trib_came_from from, const struct trib_packet *echo);
-/* Tries again, or goes on to REGISTERING, or fails for want of a way. */
-void trib_comm_check_paths(struct trib_comm *comm, uint64_t now_ns);
-/* When to do so. */
-uint64_t trib_comm_paths_deadline(const struct trib_comm *comm);
-void trib_comm_close_groups(struct trib_comm *comm);
 /* Its packets are its own; those of other ranks of a host are their leader's. */
 static inline bool trib_comm_has_worker(const struct trib_comm *comm)
 {
     return comm->level0 == NULL || trib_level0_leads(&comm->level0->place);
 }
+
+/* A decoded packet for this communicator. */
+void trib_comm_receive(struct trib_comm *comm, struct trib_came_from from, const struct trib_packet *packet,
+                       uint64_t now_ns);
+/* Timers, packets out, events, and the next deadline. */
+void trib_comm_settle(struct trib_comm *comm, uint64_t now_ns);
+/* Hands the request to the node, or queues it; its packets leave when the caller settles. The communicator has not
+ * failed. */
+void trib_comm_submit(struct trib_comm *comm, struct trib_request *request, uint64_t now_ns);
+#define TRIB_COMM_USED_UP "the communicator has used up its sequences: create a new one"
+/* Would the operation need more sequences than there are left? */
+bool trib_comm_is_used_up(const struct trib_comm *comm, const struct trib_operation *operation);
 
 #endif

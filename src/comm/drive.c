@@ -10,9 +10,13 @@
 #include <unistd.h>
 
 #include "comm/communicator.h"
+#include "comm/drive.h"
 #include "comm/endpoint.h"
+#include "comm/join.h"
+#include "comm/local.h"
+#include "comm/own_root.h"
+#include "comm/wake.h"
 #include "io/clock.h"
-#include "io/log.h"
 
 /* Buffers read from one socket before nodes may send: a train of results opens room for a train of contributions. */
 #define BATCH 16
@@ -342,13 +346,6 @@ static bool arm_hosts(const struct trib_endpoint *endpoint)
     return true;
 }
 
-static void kick(const struct trib_pollset *set)
-{
-    uint64_t one = 1;
-    ssize_t wrote = write(set->eventfd, &one, sizeof one);
-    (void)wrote; /* full: it will wake anyway */
-}
-
 static bool is_late(const struct trib_pollset *set, const struct trib_endpoint *endpoint)
 {
     return set->sleeping && (set->generation != endpoint->generation || next_deadline(endpoint) < set->deadline_ns ||
@@ -364,7 +361,7 @@ static void hand_over(const struct trib_endpoint *endpoint, const struct trib_po
     if (!other->sleeping) {
         disarm_hosts(endpoint);
     } else if (is_leader ? !arm_hosts(endpoint) : is_late(other, endpoint)) {
-        kick(other);
+        trib_endpoint_kick(other);
     }
 }
 
@@ -504,16 +501,6 @@ void trib_endpoint_poke(struct trib_endpoint *endpoint)
     trib_endpoint_attend(endpoint);
 }
 
-void trib_endpoint_wake(struct trib_endpoint *endpoint)
-{
-    if (endpoint->leader_set.sleeping) {
-        kick(&endpoint->leader_set);
-    }
-    if (endpoint->waiters > (endpoint->has_leader ? 1U : 0U)) {
-        (void)pthread_cond_broadcast(&endpoint->followers);
-    }
-}
-
 static bool has_requests(const struct trib_endpoint *endpoint)
 {
     for (const struct trib_comm *comm = endpoint->awake; comm != NULL; comm = comm->next_awake) {
@@ -528,27 +515,17 @@ void trib_endpoint_attend(struct trib_endpoint *endpoint)
 {
     if (endpoint->has_leader) {
         if (is_late(&endpoint->leader_set, endpoint)) {
-            kick(&endpoint->leader_set);
+            trib_endpoint_kick(&endpoint->leader_set);
         }
         return;
     }
     if (is_late(&endpoint->progress_set, endpoint)) {
-        kick(&endpoint->progress_set);
+        trib_endpoint_kick(&endpoint->progress_set);
     }
     /* Parked for long, because somebody was driving: now nobody is. Idle nodes' timers can wait for the end of the nap;
      * waking the thread for them at the end of every blocking call would double the cost of a small one. */
     if (endpoint->parked_until_ns > endpoint->driven_ns + 2 * QUIET_NS && has_requests(endpoint)) {
         (void)pthread_cond_signal(&endpoint->parked);
-    }
-}
-
-void trib_endpoint_changed(struct trib_endpoint *endpoint)
-{
-    endpoint->generation++;
-    if (endpoint->leader_set.sleeping) {
-        kick(&endpoint->leader_set);
-    } else if (endpoint->progress_set.sleeping && endpoint->waiters == 0) {
-        kick(&endpoint->progress_set);
     }
 }
 

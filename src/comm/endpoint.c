@@ -14,12 +14,15 @@
 #include <unistd.h>
 
 #include "comm/communicator.h"
+#include "comm/drive.h"
+#include "comm/end.h"
 #include "comm/fork.h"
+#include "comm/own_root.h"
+#include "comm/wake.h"
 #include "core/assert.h"
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/inherit.h"
-#include "io/log.h"
 
 /* Asked for each socket; the kernel grants what it likes. */
 #define SOCKET_BUFFER (8U << 20)
@@ -390,15 +393,6 @@ enum trib_status trib_endpoint_acquire(const struct trib_address *address, struc
 unlock:
     (void)pthread_mutex_unlock(&registry_lock);
     return status;
-}
-
-void trib_endpoint_awaken(struct trib_comm *comm)
-{
-    if (!comm->is_awake) {
-        comm->is_awake = true;
-        comm->next_awake = comm->endpoint->awake;
-        comm->endpoint->awake = comm;
-    }
 }
 
 void trib_endpoint_enter(struct trib_endpoint *endpoint, struct trib_comm *comm)

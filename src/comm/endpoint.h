@@ -173,25 +173,10 @@ TRIB_MUST_USE enum trib_status trib_endpoint_connect(struct trib_comm *comm, cha
 /* Where the packets to a shard of the switch leave from; port 0. */
 struct trib_address trib_endpoint_local(const struct trib_endpoint *endpoint, uint32_t shard);
 
-/* comm has been given something to do, or listens. Locked. */
-void trib_endpoint_awaken(struct trib_comm *comm);
 /* comm has got its grant: packets for it find it. Locked. */
 void trib_endpoint_enter(struct trib_endpoint *endpoint, struct trib_comm *comm);
 /* The descriptor of comm's session, or what is wanted of it, has changed. Locked. False: it cannot be watched. */
 TRIB_MUST_USE bool trib_endpoint_watch(struct trib_comm *comm);
-
-/* Drives until *done. Locked; releases the lock while it sleeps. */
-void trib_endpoint_wait(struct trib_endpoint *endpoint, const atomic_bool *done);
-/* The same, until then at the latest. */
-void trib_endpoint_wait_until(struct trib_endpoint *endpoint, const atomic_bool *done, uint64_t until_ns);
-/* Drives once without sleeping. Locked. */
-void trib_endpoint_poke(struct trib_endpoint *endpoint);
-/* Flags that others wait for were set: wakes them. Locked. */
-void trib_endpoint_wake(struct trib_endpoint *endpoint);
-/* New work or an earlier deadline while the caller is about to leave: makes sure that somebody awake knows. Locked. */
-void trib_endpoint_attend(struct trib_endpoint *endpoint);
-/* Data sockets have come or gone. Locked. */
-void trib_endpoint_changed(struct trib_endpoint *endpoint);
 
 /* System calls and injected faults of all its sockets. Locked. */
 void trib_endpoint_traffic(const struct trib_endpoint *endpoint, struct trib_port_stats *sum);
@@ -204,8 +189,5 @@ void trib_endpoint_close_channel(struct trib_endpoint *endpoint, struct trib_cha
 void trib_endpoints_hold(void);
 void trib_endpoints_resume(void);
 void trib_endpoints_abandon(void);
-
-/* For endpoint.c: the progress thread's body. */
-void *trib_endpoint_progress(void *endpoint);
 
 #endif

@@ -8,9 +8,16 @@
 #include <string.h>
 
 #include "comm/communicator.h"
+#include "comm/end.h"
+#include "comm/endpoint.h"
+#include "comm/level0_plan.h"
+#include "comm/local.h"
+#include "comm/paths.h"
+#include "comm/queue.h"
+#include "comm/wake.h"
+#include "comm/worker.h"
 #include "core/lane.h"
 #include "io/clock.h"
-#include "io/log.h"
 #include "io/memory.h"
 
 #define HEARSAY_NS (3 * TRIB_SECOND_NS) /* more than the control plane waits for both texts of a dispute */
@@ -384,11 +391,6 @@ const struct trib_operation *trib_level0_operation(const struct trib_comm *comm,
     }
     *number = part->plan->number;
     return &part->plan->whole;
-}
-
-uint64_t trib_level0_mark(const struct trib_comm *comm)
-{
-    return comm->host != NULL ? trib_host_told(comm->host, 0) : 0;
 }
 
 void trib_level0_suspect(struct trib_comm *comm, enum trib_status status, const char *text)

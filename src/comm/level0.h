@@ -73,8 +73,6 @@ bool trib_level0_holds_memory(const struct trib_comm *comm);
 void trib_level0_give_back(struct trib_comm *comm);
 /* The operation of the part with this token, or, token 0, of the step that the host is at; its number. NULL: none. */
 const struct trib_operation *trib_level0_operation(const struct trib_comm *comm, uint64_t token, uint64_t *number);
-/* The mark that this rank says by its session, if it has no node. */
-uint64_t trib_level0_mark(const struct trib_comm *comm);
 /* Fails with this after a while, unless the control plane says something before. */
 void trib_level0_suspect(struct trib_comm *comm, enum trib_status status, const char *text);
 /* Another rank of the host runs another operation. The control plane hears of it, once all ranks are back if a restart of

@@ -6,6 +6,12 @@
 #include <string.h>
 
 #include "comm/communicator.h"
+#include "comm/describe.h"
+#include "comm/end.h"
+#include "comm/level0.h"
+#include "comm/local.h"
+#include "comm/queue.h"
+#include "comm/wake.h"
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/log.h"
@@ -29,17 +35,6 @@ enum trib_status trib_comm_open_host(struct trib_comm *comm, const struct trib_c
 }
 
 /* ---- words ---- */
-
-void trib_comm_tell_host(struct trib_comm *comm, enum trib_status status, const char *text)
-{
-    char others[TRIB_ERROR_TEXT_MAX];
-    if (status == TRIB_ERR_MISMATCH || status == TRIB_ERR_PEER) {
-        trib_host_fail(comm->host, status, text); /* nobody's fault, or another's */
-        return;
-    }
-    (void)snprintf(others, sizeof others, "rank %u is gone: it aborted: %.400s", comm->config.rank, text);
-    trib_host_fail(comm->host, TRIB_ERR_PEER, others);
-}
 
 void trib_comm_report_host_stall(struct trib_comm *comm, uint64_t now_ns)
 {

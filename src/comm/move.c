@@ -10,34 +10,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "comm/bounds.h"
 #include "comm/communicator.h"
-#include "core/lane.h"
+#include "comm/connect.h"
+#include "comm/embedded.h"
+#include "comm/end.h"
+#include "comm/endpoint.h"
+#include "comm/join.h"
+#include "comm/move.h"
+#include "comm/own_root.h"
+#include "comm/paths.h"
 #include "io/clock.h"
-#include "io/explain.h"
 #include "io/log.h"
-#include "io/units.h"
 
-/* A switch that is back may lack other ranks for so long: they are back at once, or have moved. */
-#define TOGETHER_NS (2 * TRIB_SECOND_NS)
 /* A link of this host may be down: it, or the switch, may be found after all. */
 #define NO_WAY_NS (100 * TRIB_MILLISECOND_NS)
-
-bool trib_comm_may_move(const struct trib_comm *comm)
-{
-    return comm->config.fallback && comm->was_running && !comm->where.no_box && comm->meeting.len > 0;
-}
-
-bool trib_comm_is_brought(const struct trib_comm *comm)
-{
-    return comm->maker != NULL && !comm->was_running && !comm->where.no_box && trib_comm_may_move(comm->maker);
-}
-
-uint64_t trib_comm_move_time(const struct trib_comm *comm, uint64_t now_ns)
-{
-    uint64_t wait_ns = trib_time_earlier(comm->config.switch_timeout_ns, TOGETHER_NS);
-    uint64_t lost_ns = comm->outage_deadline_ns > now_ns ? comm->outage_deadline_ns : now_ns;
-    return trib_time_after(lost_ns, wait_ns + trib_time_to_hear(wait_ns));
-}
 
 void trib_comm_learn_meeting(struct trib_comm *comm, const struct trib_address *meeting)
 {
@@ -52,34 +39,6 @@ void trib_comm_learn_meeting(struct trib_comm *comm, const struct trib_address *
             comm->config.job, comm->config.rank, comm->where.name);
     }
     comm->meeting = *meeting;
-}
-
-bool trib_comm_is_done_ring(const struct trib_comm *comm)
-{
-    bool has_switch = !comm->where.no_box && !comm->config.fallback;
-    return has_switch && comm->has_peers && comm->state != TRIB_COMM_RUNNING && comm->node != NULL &&
-           comm->verbs->communicator_mark(comm->node) >= comm->verbs->mark(comm->node);
-}
-
-uint64_t trib_comm_close_time(const struct trib_comm *comm, uint64_t now_ns)
-{
-    const struct trib_config *config = &comm->config;
-    uint64_t limit_ns = config->linger_ns;
-    if (comm->has_moved && comm->state != TRIB_COMM_RUNNING) { /* who lacks something comes within that time */
-        limit_ns = limit_ns > config->switch_timeout_ns ? limit_ns : config->switch_timeout_ns;
-    } else if ((trib_comm_is_wide(comm) || config->fallback) && !trib_comm_is_done_ring(comm)) {
-        limit_ns = config->timeout_ns;
-    }
-    return trib_time_after(now_ns, limit_ns);
-}
-
-/* The members of the sums stay what they were, whatever way their ranks came to the switch. */
-void trib_comm_keep_hosts(const struct trib_comm *comm, struct trib_message *join)
-{
-    join->join.level0 = comm->level0 != NULL;
-    if (comm->level0 != NULL && join->join.host != 0) {
-        join->join.host = trib_mix64(join->join.host + comm->level0->place.first + 1) | 1;
-    }
 }
 
 static void say(const struct trib_comm *comm, const struct trib_where *where, uint64_t now_ns)
@@ -171,38 +130,4 @@ void trib_comm_move(struct trib_comm *comm, uint64_t now_ns)
     if (comm->state != TRIB_COMM_FAILED) {
         bring_made(comm, now_ns);
     }
-}
-
-/* ---- when nothing helps ---- */
-
-void trib_comm_explain_absence(const struct trib_comm *comm, uint64_t now_ns, char *text)
-{
-    const char *name = comm->where.name;
-    const char *gone = comm->endpoint->where.name;
-    const char *cause = trib_comm_cause(comm);
-    bool is_connecting = comm->state == TRIB_COMM_CONNECTING;
-    char waited[TRIB_COMM_WAITED_MAX];
-    (void)trib_comm_say_waited(comm, now_ns, waited);
-    if (is_connecting && comm->has_moved) {
-        trib_explain(
-            text, "the switch %s is gone, and %s, where the job was to go on without it, at %s, does not answer: %s%s",
-            gone, comm->is_derived ? "the process" : "rank 0", name, cause, waited);
-    } else if (is_connecting && comm->away[0] != '\0') {
-        trib_explain(text, "%.400s%s", comm->away, waited);
-    } else if (is_connecting) {
-        trib_explain(text, "the switch %s is gone: %s%s", name, cause, waited);
-    } else if (comm->has_moved) {
-        trib_explain(text,
-                     "the switch %s is gone, and not all ranks of job %s came to rank 0, at %s, to go on without it%s",
-                     gone, comm->config.job, name, waited);
-    } else {
-        trib_explain(text, "the switch %s is back, but not all ranks of job %s are%s", name, comm->config.job, waited);
-    }
-}
-
-void trib_comm_give_up_return(struct trib_comm *comm, uint64_t now_ns)
-{
-    char text[TRIB_ERROR_TEXT_MAX];
-    trib_comm_explain_absence(comm, now_ns, text);
-    trib_comm_fail(comm, comm->state == TRIB_COMM_CONNECTING ? TRIB_ERR_SWITCH : TRIB_ERR_TIMEOUT, "%s", text);
 }

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "comm/communicator.h"
+#include "comm/end.h"
+#include "comm/wake.h"
 #include "core/lane.h"
 
 /* Contributions of all ranks come to one socket. */

@@ -5,7 +5,14 @@
  * Read next: join.c (before and after), docs/PROTOCOL.md (PATH). */
 #include <string.h>
 
+#include "comm/bounds.h"
 #include "comm/communicator.h"
+#include "comm/end.h"
+#include "comm/endpoint.h"
+#include "comm/paths.h"
+#include "comm/say.h"
+#include "comm/send.h"
+#include "comm/wake.h"
 #include "core/lane.h"
 #include "io/clock.h"
 #include "io/log.h"

@@ -2,11 +2,16 @@
 /* peers.c: communicators whose ranks send to each other (scheme ring): where the packets of a rank go and whose come
  * from where, by what WELCOME says. There is one data socket, and PATH packets go from rank to rank. Read next:
  * join.c. */
-#include "comm/communicator.h"
+#include "comm/peers.h"
 
 #include <string.h>
 #include <sys/socket.h>
 
+#include "comm/communicator.h"
+#include "comm/endpoint.h"
+#include "comm/own_root.h"
+#include "comm/send.h"
+#include "comm/worker.h"
 #include "io/draw.h"
 #include "io/explain.h"
 #include "io/log.h"

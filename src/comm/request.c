@@ -4,6 +4,10 @@
 
 #include <stdlib.h>
 
+#include "comm/communicator.h"
+#include "comm/drive.h"
+#include "comm/end.h"
+#include "comm/endpoint.h"
 #include "comm/refusal.h"
 #include "io/clock.h"
 

@@ -8,6 +8,11 @@
 #include <string.h>
 
 #include "comm/communicator.h"
+#include "comm/connect.h"
+#include "comm/end.h"
+#include "comm/endpoint.h"
+#include "comm/peers.h"
+#include "comm/ring.h"
 #include "io/log.h"
 #include "schemes/schemes.h"
 

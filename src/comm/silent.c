@@ -6,8 +6,11 @@
  * Read next: join.c (the dialogue), move.c (what becomes of it). */
 #include <stdio.h>
 
+#include "comm/bounds.h"
 #include "comm/communicator.h"
-#include "io/clock.h"
+#include "comm/connect.h"
+#include "comm/queue.h"
+#include "comm/silent.h"
 
 /* An idle rank waits for nothing. One that makes another communicator waits with it. */
 static bool waits(const struct trib_comm *comm)

@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "comm/communicator.h"
+#include "comm/create.h"
+#include "comm/endpoint.h"
 #include "comm/request.h"
 #include "core/lane.h"
 #include "io/draw.h"

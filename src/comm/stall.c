@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "comm/communicator.h"
+#include "comm/describe.h"
+#include "comm/stall.h"
 #include "io/clock.h"
 #include "io/log.h"
 #include "io/units.h"

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "comm/communicator.h"
+#include "comm/endpoint.h"
+#include "comm/worker.h"
 #include "core/share.h"
 #include "io/clock.h"
 #include "io/log.h"

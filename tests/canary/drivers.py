@@ -26,8 +26,9 @@ OWNER = "src/control/jobs/owner.c"
 PLACEMENTS = "src/control/jobs/placements.c"
 ANSWERS = "src/control/jobs/answers.c"
 CONNECTIONS = "src/control/server/connections.c"
-COMMUNICATOR = "src/comm/communicator.c"
+COMM_QUEUE = "src/comm/queue.c"
 COMM_JOIN = "src/comm/join.c"
+COMM_CONNECT = "src/comm/connect.c"
 COMM_WORKER = "src/comm/worker.c"
 PEERS = "src/control/jobs/peers.c"
 WORDS = "src/control/words/words.c"
@@ -332,7 +333,7 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server"),
     Canary(
         "comm-lost-goes-on", "I3", "a rank whose session is lost sends on",
-        edits=((COMM_JOIN, "        comm->state_deadline_ns = comm->outage_deadline_ns;\n        if (comm->node != NULL) {\n            comm->verbs->suspend(comm->node);\n        }",
+        edits=((COMM_CONNECT, "        comm->state_deadline_ns = comm->outage_deadline_ns;\n        if (comm->node != NULL) {\n            comm->verbs->suspend(comm->node);\n        }",
                 "        comm->state_deadline_ns = comm->outage_deadline_ns;"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_comm_turns"),
     Canary(
@@ -366,7 +367,7 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_comm_turns"),
     Canary(
         "comm-group-too-early", "I11", "a group is done when its first operation is",
-        edits=((COMMUNICATOR, "    if (--whole->left == 0) {",
+        edits=((COMM_QUEUE, "    if (--whole->left == 0) {",
                 "    --whole->left;\n    if (true) {"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_collectives"),
     Canary(

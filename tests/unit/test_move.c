@@ -6,6 +6,7 @@
 #include <poll.h>
 
 #include "comm/communicator.h"
+#include "comm/join.h"
 #include "comm_harness.h"
 #include "waited.h"
 

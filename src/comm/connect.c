@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* connect.c: see connect.h. */
+#include "comm/connect.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "comm/bounds.h"
+#include "comm/communicator.h"
+#include "comm/end.h"
+#include "comm/environment.h"
+#include "comm/join.h"
+#include "comm/own_root.h"
+#include "comm/queue.h"
+#include "comm/say.h"
+#include "io/clock.h"
+#include "io/log.h"
+#include "io/units.h"
+
+#define RETRY_FIRST_NS (5 * TRIB_MILLISECOND_NS)
+#define RETRY_LAST_NS (100 * TRIB_MILLISECOND_NS)
+/* Who was there before holds up an operation, so it looks more often: a restart must cost little more than itself. */
+#define RETURN_LAST_NS (10 * TRIB_MILLISECOND_NS)
+/* A switch that is there but takes no JOIN, since one above it is away, is not to be overrun. */
+#define REFUSED_LAST_NS (50 * TRIB_MILLISECOND_NS)
+/* How long a try may go without an answer. A machine that is off answers nothing, and the kernel asks after 1, 3, 7 s
+ * ... only. */
+#define TRY_NS (250 * TRIB_MILLISECOND_NS)
+
+/* Who comes from a switch is known to others by the address of this session, and sends from that of the wide socket,
+ * which was bound when another communicator of the process moved, elsewhere perhaps. NULL: as the routes choose. */
+static const struct trib_address *local_of(const struct trib_comm *comm, struct trib_address *local)
+{
+    bool has_said = comm->endpoint->nics.count > 0 && !comm->where.no_box; /* in JOIN: any way leads to the switch */
+    if (!trib_comm_is_wide(comm) || comm->endpoint->where.no_box || has_said) {
+        return NULL;
+    }
+    trib_port_local(comm->endpoint->wide->port, local);
+    trib_address_set_port(local, 0);
+    return trib_address_is_any(local) ? NULL : local;
+}
+
+static void try_connecting(struct trib_comm *comm, uint64_t now_ns)
+{
+    struct trib_address local;
+    comm->retry_ns = now_ns + TRY_NS;
+    trib_session_client_open(&comm->session, &comm->where.address, local_of(comm, &local),
+                             comm->config.switch_timeout_ns);
+    comm->polled_fd = -2; /* the new descriptor may have the old one's number */
+    trib_comm_session_ready(comm, 0, now_ns);
+}
+
+void trib_comm_reconnect(struct trib_comm *comm, uint64_t now_ns)
+{
+    comm->state = TRIB_COMM_CONNECTING;
+    comm->state_deadline_ns = comm->outage_deadline_ns;
+    comm->retry_gap_ns = RETRY_FIRST_NS;
+    try_connecting(comm, now_ns);
+}
+
+void trib_comm_connected(struct trib_comm *comm, uint64_t now_ns)
+{
+    comm->state = TRIB_COMM_JOINING;
+    comm->retry_ns = TRIB_NEVER;
+    uint64_t until_ns = comm->was_running ? trib_comm_return_time(comm, now_ns) : comm->outage_deadline_ns;
+    comm->state_deadline_ns = trib_comm_hearing_time(comm, until_ns);
+    if (trib_comm_may_move(comm)) {
+        comm->state_deadline_ns = trib_time_earlier(trib_comm_move_time(comm, now_ns), comm->state_deadline_ns);
+    }
+    trib_ping_heard(&comm->ping, now_ns + comm->ping.gap_ns);
+    trib_comm_say_join(comm);
+    trib_comm_tell_close(comm); /* its time may be over before READY, and would be taken for its death */
+}
+
+static void wait_and_retry(struct trib_comm *comm, uint64_t longest_ns, uint64_t now_ns)
+{
+    comm->session.state = TRIB_SESSION_CLOSED; /* but its cause is kept, for texts */
+    comm->state = TRIB_COMM_CONNECTING;
+    comm->retry_ns = now_ns + comm->retry_gap_ns;
+    comm->retry_gap_ns = trib_time_earlier(2 * comm->retry_gap_ns, longest_ns);
+}
+
+static void begin_outage(struct trib_comm *comm, uint64_t now_ns)
+{
+    comm->waits_ns = trib_time_earlier(comm->waits_ns, now_ns);
+    comm->outage_deadline_ns =
+        trib_time_earlier(trib_time_after(now_ns, comm->config.switch_timeout_ns), trib_comm_last_outage_time(comm));
+}
+
+/* Without a switch the control plane lives and dies with rank 0. What it had let in cannot come back. */
+static bool ends_with_session(const struct trib_comm *comm)
+{
+    return comm->where.no_box && (comm->state == TRIB_COMM_PROBING || comm->state == TRIB_COMM_REGISTERING ||
+                                  comm->state == TRIB_COMM_RUNNING);
+}
+
+static void fail_for_host(struct trib_comm *comm)
+{
+    const char *cause = comm->session.cause;
+    if (comm->is_over) {
+        trib_comm_fail(comm, TRIB_ERR_PEER, "%s, and the process at %s, where the control plane was, has ended: %s",
+                       comm->left, comm->where.name, cause);
+    } else if (comm->is_derived) {
+        trib_comm_fail(comm, TRIB_ERR_PEER, "the process at %s, where the control plane was, is gone: %s",
+                       comm->where.name, cause);
+    } else {
+        trib_comm_fail(comm, TRIB_ERR_PEER, "rank 0 is gone, and the control plane in its process at %s with it: %s",
+                       comm->where.name, cause);
+    }
+}
+
+void trib_comm_lost(struct trib_comm *comm, uint64_t now_ns)
+{
+    uint64_t longest_ns = comm->was_running ? RETURN_LAST_NS : RETRY_LAST_NS;
+    if (ends_with_session(comm) && comm->is_over && trib_comm_is_idle(comm)) {
+        trib_log(TRIB_LOG_INFO, "job %s rank %u: %s, and its control plane has ended", comm->config.job,
+                 comm->config.rank, comm->left);
+        trib_comm_leave(comm);
+        return;
+    }
+    if (ends_with_session(comm)) {
+        fail_for_host(comm);
+        return;
+    }
+    if (comm->state == TRIB_COMM_JOINING) {
+        longest_ns = REFUSED_LAST_NS; /* it is there, and let nobody in */
+    }
+    if (comm->state != TRIB_COMM_CONNECTING) {
+        trib_log(comm->was_running && comm->state != TRIB_COMM_JOINING ? TRIB_LOG_WARN : TRIB_LOG_INFO,
+                 "job %s rank %u: session with %s lost: %s; trying again", comm->config.job, comm->config.rank,
+                 comm->where.name, comm->session.cause);
+        if (comm->state != TRIB_COMM_JOINING) {
+            comm->retry_gap_ns = RETRY_FIRST_NS;
+        }
+        if (comm->was_running) {
+            begin_outage(comm, now_ns);
+        }
+        comm->state_deadline_ns = comm->outage_deadline_ns;
+        if (comm->node != NULL) {
+            comm->verbs->suspend(comm->node);
+        }
+    }
+    comm->away[0] = '\0';
+    trib_comm_forget_root(comm);
+    if (comm->is_closing && trib_comm_is_done_ring(comm)) {
+        comm->close_deadline_ns = trib_time_earlier(trib_comm_close_time(comm, now_ns), comm->close_deadline_ns);
+    }
+    if (comm->state == TRIB_COMM_CONNECTING && !comm->was_running && comm->retry_gap_ns < RETRY_LAST_NS &&
+        2 * comm->retry_gap_ns >= RETRY_LAST_NS) {
+        char limit[TRIB_UNITS_TEXT_MAX];
+        trib_format_duration(comm->config.join_timeout_ns, limit);
+        bool is_said = comm->config.rank != 0 && getenv(TRIB_ENVIRONMENT_CHECKED) != NULL;
+        trib_log(is_said ? TRIB_LOG_INFO : TRIB_LOG_WARN, "job %s rank %u: no %s at %s yet: %s; trying for %s",
+                 comm->config.job, comm->config.rank, comm->where.no_box ? "rank 0" : "switch", comm->where.name,
+                 comm->session.cause, limit);
+    }
+    wait_and_retry(comm, longest_ns, now_ns);
+}
+
+/* Other ranks may not have asked yet, and the switch may run again: it lets them all go then, so that they follow. */
+static void say_moving(struct trib_comm *comm)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_GONE, .note = {.is_lost = true}};
+    (void)snprintf(message.note.text, sizeof message.note.text,
+                   "rank %u had no answer from this switch, and goes on without it", comm->config.rank);
+    trib_session_client_send(&comm->session, &message);
+}
+
+void trib_comm_lose_silent(struct trib_comm *comm, uint64_t now_ns)
+{
+    bool was_registered = comm->state == TRIB_COMM_RUNNING;
+    uint64_t since_ns = comm->ping.since_ns;
+    if (was_registered && trib_comm_may_move(comm)) {
+        say_moving(comm);
+    }
+    trib_session_client_close(&comm->session);
+    (void)snprintf(comm->session.cause, sizeof comm->session.cause, TRIB_PING_SILENT);
+    trib_comm_lost(comm, now_ns);
+    if (comm->was_running && !trib_comm_has_ended(comm)) { /* the time that it has to come back is over */
+        comm->waits_ns = trib_time_earlier(comm->waits_ns, since_ns);
+        comm->outage_deadline_ns = comm->state_deadline_ns = now_ns;
+    }
+}
+
+void trib_comm_connect_again(struct trib_comm *comm, uint64_t now_ns)
+{
+    if (comm->session.state != TRIB_SESSION_CONNECTING) {
+        try_connecting(comm, now_ns);
+        return;
+    }
+    trib_session_client_close(&comm->session);
+    (void)snprintf(comm->session.cause, sizeof comm->session.cause, "no answer");
+    trib_comm_lost(comm, now_ns);
+}
+
+void trib_comm_take_away(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns)
+{
+    if (comm->away[0] == '\0') {
+        trib_log(TRIB_LOG_WARN, "job %s rank %u: %s; trying again", comm->config.job, comm->config.rank,
+                 message->note.text);
+    }
+    trib_session_client_close(&comm->session);
+    memcpy(comm->away, message->note.text, sizeof comm->away);
+    comm->state_deadline_ns = comm->outage_deadline_ns;
+    wait_and_retry(comm, REFUSED_LAST_NS, now_ns);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* connect.h: the connection of a session: tries, losses, and the time between them. Locked.
+ * Read next: join.c (what is said), control/words/session_client.h. */
+#ifndef TRIB_COMM_CONNECT_H
+#define TRIB_COMM_CONNECT_H
+
+#include "comm/communicator.h"
+
+/* Connects to comm->where, until outage_deadline_ns. */
+void trib_comm_reconnect(struct trib_comm *comm, uint64_t now_ns);
+/* A try has had no answer, or the time for the next one has come. */
+void trib_comm_connect_again(struct trib_comm *comm, uint64_t now_ns);
+/* The connection stands: sends JOIN. */
+void trib_comm_connected(struct trib_comm *comm, uint64_t now_ns);
+/* The session broke: nothing that was sent counts until the control plane has confirmed a boot again. */
+void trib_comm_lost(struct trib_comm *comm, uint64_t now_ns);
+/* The session stands, but the switch has not answered for the switch timeout: it is gone. */
+void trib_comm_lose_silent(struct trib_comm *comm, uint64_t now_ns);
+/* AWAY: the switch is there, but one above it is not. That counts as its own absence. */
+void trib_comm_take_away(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* create.h: communicators made of others. */
+#ifndef TRIB_COMM_CREATE_H
+#define TRIB_COMM_CREATE_H
+
+#include "comm/communicator.h"
+
+/* As trib_comm_create with the settings of `maker`, on its endpoint; fails if that fails. Not locked. */
+TRIB_MUST_USE enum trib_status trib_comm_create_from(struct trib_comm *maker, const struct trib_config *config,
+                                                     struct trib_comm **comm, char *error);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* end.c: see end.h. */
+#include "comm/end.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "comm/communicator.h"
+#include "comm/own_root.h"
+#include "comm/queue.h"
+#include "comm/wake.h"
+#include "io/inherit.h"
+#include "io/log.h"
+
+/* What is just being made of a communicator that ends would wait for ranks that may be gone. */
+static void fail_made(const struct trib_comm *maker)
+{
+    for (struct trib_comm *made = maker->endpoint->comms; made != NULL; made = made->next) {
+        if (made->maker == maker) {
+            trib_comm_fail_all(made, maker->failure, "%.400s (job %s, of which it was made)", maker->failure_text,
+                               maker->config.job);
+        }
+    }
+}
+
+static void fail(struct trib_comm *comm, enum trib_status status, const char *text)
+{
+    if (comm->level0 != NULL && comm->host != NULL) {
+        trib_host_fail(comm->host, status, text); /* if nobody has said anything yet */
+    }
+    bool names_job = !comm->is_derived || strstr(text, comm->config.job) != NULL;
+    comm->failure = status;
+    (void)snprintf(comm->failure_text, sizeof comm->failure_text, "%.430s%s%s%s", text, names_job ? "" : " (job ",
+                   names_job ? "" : comm->config.job, names_job ? "" : ")"); /* its ranks have other numbers there */
+    comm->state = TRIB_COMM_FAILED;
+    if (comm->node != NULL) {
+        comm->verbs->suspend(comm->node);
+    }
+    atomic_store_explicit(&comm->failed, true, memory_order_release);
+    trib_requests_end_all(&comm->running, status);
+    trib_requests_end_all(&comm->waiting, status);
+    atomic_store_explicit(&comm->joined, true, memory_order_release);
+    atomic_store_explicit(&comm->ended, true, memory_order_release);
+    trib_session_client_close(&comm->session);
+    trib_comm_forget_root(comm);
+    trib_comm_make_dirty(comm);
+    if (!comm->is_closing) {
+        /* Not a warning: whoever called gets the text, and says it in his own words. */
+        trib_log(TRIB_LOG_INFO, "job %s rank %u: %s: %s", comm->config.job, comm->config.rank, trib_status_text(status),
+                 text);
+    }
+    trib_endpoint_wake(comm->endpoint);
+    fail_made(comm);
+}
+
+void trib_comm_fail(struct trib_comm *comm, enum trib_status status, const char *format, ...)
+{
+    char text[TRIB_ERROR_TEXT_MAX];
+    va_list arguments;
+    if (comm->state == TRIB_COMM_FAILED) {
+        return;
+    }
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    fail(comm, status, text);
+}
+
+/* Says to the other ranks why this one has failed. */
+static void tell_host(struct trib_comm *comm, enum trib_status status, const char *text)
+{
+    char others[TRIB_ERROR_TEXT_MAX];
+    if (status == TRIB_ERR_MISMATCH || status == TRIB_ERR_PEER) {
+        trib_host_fail(comm->host, status, text); /* nobody's fault, or another's */
+        return;
+    }
+    (void)snprintf(others, sizeof others, "rank %u is gone: it aborted: %.400s", comm->config.rank, text);
+    trib_host_fail(comm->host, TRIB_ERR_PEER, others);
+}
+
+void trib_comm_fail_all(struct trib_comm *comm, enum trib_status status, const char *format, ...)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_ABORT, .fail = {.status = (int32_t)status}};
+    va_list arguments;
+    if (comm->state == TRIB_COMM_FAILED) {
+        return;
+    }
+    va_start(arguments, format);
+    (void)vsnprintf(message.fail.text, sizeof message.fail.text, format, arguments);
+    va_end(arguments);
+    if (comm->host != NULL) {
+        tell_host(comm, status, message.fail.text);
+    }
+    if (!trib_comm_is_local(comm)) {
+        trib_session_client_send(&comm->session, &message);
+    }
+    fail(comm, status, message.fail.text);
+}
+
+void trib_comm_abandon(struct trib_comm *comm)
+{
+    trib_inherit_drop(comm->session.fd);
+    for (uint32_t i = 0; i < comm->group_count; i++) {
+        trib_inherit_drop(trib_port_fd(comm->groups[i].port));
+    }
+    if (comm->host != NULL) {
+        trib_host_abandon(comm->host);
+        comm->host = NULL;
+    }
+    comm->callers = 0;
+    comm->state = TRIB_COMM_FAILED;
+    comm->failure = TRIB_ERR_INVALID;
+    (void)snprintf(comm->failure_text, sizeof comm->failure_text,
+                   "rank %u: the communicator belongs to the process that this one was forked from", comm->config.rank);
+    atomic_store_explicit(&comm->failed, true, memory_order_release);
+    trib_requests_end_all(&comm->running, comm->failure);
+    trib_requests_end_all(&comm->waiting, comm->failure);
+    atomic_store_explicit(&comm->joined, true, memory_order_release);
+    atomic_store_explicit(&comm->ended, true, memory_order_release);
+}
+
+enum trib_status trib_comm_check_open(struct trib_comm *comm)
+{
+    if (comm->state == TRIB_COMM_CLOSED) { /* only where no switch is; see leave() in join.c */
+        trib_comm_fail(comm, TRIB_ERR_PEER, "%s", comm->left);
+    }
+    return comm->state == TRIB_COMM_FAILED ? comm->failure : TRIB_OK;
+}
+
+void trib_comm_leave(struct trib_comm *comm)
+{
+    comm->state = TRIB_COMM_CLOSED;
+    comm->state_deadline_ns = TRIB_NEVER;
+    comm->retry_ns = TRIB_NEVER;
+    trib_session_client_close(&comm->session);
+    trib_comm_forget_root(comm);
+    atomic_store_explicit(&comm->ended, true, memory_order_release);
+    trib_endpoint_wake(comm->endpoint);
+}
+
+void trib_comm_refuse_turn(struct trib_comm *comm, enum trib_message_kind kind)
+{
+    if (trib_message_is_of(kind, TRIB_SENDER_CONTROL)) {
+        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s said %s out of turn", comm->where.title,
+                       trib_message_name(kind));
+    } else {
+        trib_comm_fail(comm, TRIB_ERR_REFUSED,
+                       "%s: unexpected message %s: not a Tributary switch, or one of another version", comm->where.name,
+                       trib_message_name(kind));
+    }
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* join.h: the rank's side of the dialogue with the control plane. Locked. */
+#ifndef TRIB_COMM_JOIN_H
+#define TRIB_COMM_JOIN_H
+
+#include "comm/communicator.h"
+
+void trib_comm_join(struct trib_comm *comm, uint64_t now_ns);
+/* Takes what poll said of the session. */
+void trib_comm_session_ready(struct trib_comm *comm, short revents, uint64_t now_ns);
+/* Timers of the dialogue. */
+void trib_comm_session_timeout(struct trib_comm *comm, uint64_t now_ns);
+uint64_t trib_comm_session_deadline(const struct trib_comm *comm);
+
+#endif

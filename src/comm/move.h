@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* move.h: a communicator leaves its switch and goes on at rank 0. Locked. */
+#ifndef TRIB_COMM_MOVE_H
+#define TRIB_COMM_MOVE_H
+
+#include "comm/communicator.h"
+
+/* Goes, or fails. */
+void trib_comm_move(struct trib_comm *comm, uint64_t now_ns);
+/* WELCOME has said where that would be. */
+void trib_comm_learn_meeting(struct trib_comm *comm, const struct trib_address *meeting);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* send.c: see send.h. */
+#include "comm/send.h"
+
+#include "comm/communicator.h"
+
+void trib_comm_send(struct trib_comm *comm, uint32_t root, const struct trib_packet *packet)
+{
+    if (trib_comm_is_wide(comm)) {
+        uint32_t card = comm->has_peers ? 0 : root % comm->endpoint->wide_count;
+        trib_port_send(comm->endpoint->wide[card].port, packet, &comm->roots[root], 1);
+    } else {
+        trib_port_send(comm->endpoint->shards[root].port, packet, NULL, 1);
+    }
+}
+
+/* All since the last flush was this communicator's: the lock is not released between its first packet and the flush. */
+static void count_sent(struct trib_comm_stats *stats, struct trib_channel *channel)
+{
+    const struct trib_port_stats *all = trib_port_stats(channel->port);
+    stats->bytes_sent += all->bytes_sent - channel->told_bytes;
+    stats->packets_sent += all->packets_sent - channel->told_packets;
+    stats->send_dropped += all->send_dropped - channel->told_dropped;
+    channel->told_bytes = all->bytes_sent;
+    channel->told_packets = all->packets_sent;
+    channel->told_dropped = all->send_dropped;
+}
+
+void trib_comm_flush(struct trib_comm *comm)
+{
+    for (uint32_t i = 0; i < comm->endpoint->shard_count; i++) {
+        trib_port_flush(comm->endpoint->shards[i].port);
+        count_sent(&comm->stats, &comm->endpoint->shards[i]);
+    }
+}
