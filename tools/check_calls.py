@@ -21,7 +21,6 @@ CIRCLES = {
     "schemes": [5, 4, 4],
     "published": [2],
     "host": [7, 2],
-    "comm": [17, 2],
     "sim": [4, 4, 2],
     "cli": [3, 3, 2],
 }

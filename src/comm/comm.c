@@ -7,22 +7,24 @@
 
 #include "comm/bounds.h"
 #include "comm/communicator.h"
+#include "comm/connect.h"
 #include "comm/create.h"
 #include "comm/drive.h"
 #include "comm/embedded.h"
 #include "comm/end.h"
 #include "comm/endpoint.h"
-#include "comm/join.h"
+#include "comm/fork.h"
 #include "comm/launcher.h"
 #include "comm/level0.h"
 #include "comm/local.h"
+#include "comm/memory.h"
 #include "comm/own_root.h"
 #include "comm/paths.h"
 #include "comm/peers.h"
 #include "comm/queue.h"
 #include "comm/refusal.h"
 #include "comm/say.h"
-#include "comm/wake.h"
+#include "comm/transport.h"
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/log.h"
@@ -41,6 +43,9 @@ static struct trib_comm *make(const struct trib_config *config)
     }
     comm->serial = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed) + 1;
     comm->config = *config;
+    comm->member = config->rank;
+    comm->members = config->ranks;
+    trib_comm_take_transport(comm, &trib_transport_network);
     comm->verbs = trib_scheme_find(config->scheme)->worker;
     comm->has_peers = comm->verbs->peers != NULL;
     comm->deadline_ns = TRIB_NEVER;
@@ -77,16 +82,14 @@ static void dissolve(struct trib_comm *comm)
     trib_session_client_close(&comm->session);
     trib_comm_forget_root(comm);
     trib_comm_close_groups(comm);
-    if (comm->host != NULL) {
-        trib_host_close(comm->host);
-        comm->host = NULL;
-        trib_endpoint_changed(comm->endpoint);
-    }
+    trib_comm_host_close(comm);
     trib_endpoint_unlock(comm->endpoint);
     trib_endpoint_release(comm->endpoint, comm);
     trib_embedded_release(comm->embedded, comm->config.linger_ns, comm->state != TRIB_COMM_FAILED);
     trib_memory_unmap(comm->node, comm->node_size);
-    trib_level0_end(comm);
+    if (comm->transport->destroy != NULL) {
+        comm->transport->destroy(comm);
+    }
     free(comm->subsets);
     free(comm);
 }
@@ -110,6 +113,19 @@ static bool is_being_made(const struct trib_comm *made)
     return made->state != TRIB_COMM_RUNNING && made->state != TRIB_COMM_FAILED && !made->was_running;
 }
 
+/* WELCOME has come: meets the ranks of this host in its memory, and goes on with the dialogue. */
+static void meet(struct trib_comm *made)
+{
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+    enum trib_status status = trib_level0_meet(made, cause);
+    if (status != TRIB_OK) {
+        trib_comm_fail_all(made, status, "rank %u: %s", made->config.rank, cause);
+    } else if (made->state == TRIB_COMM_MEETING) { /* else the session was lost: there will be another WELCOME */
+        trib_comm_begin_probing(made);
+    }
+    trib_comm_settle(made, trib_clock_ns());
+}
+
 /* It is on an endpoint. Returns when all ranks are there; a communicator that fails is gone. */
 static enum trib_status enter(struct trib_comm *made, char *error)
 {
@@ -123,12 +139,13 @@ static enum trib_status enter(struct trib_comm *made, char *error)
         trib_comm_fail(made, made->maker->failure, "%s", made->maker->failure_text);
     } else {
         trib_comm_join(made, trib_clock_ns());
+        trib_comm_settle(made, trib_clock_ns());
     }
     trib_endpoint_wait(made->endpoint, &made->joined);
     while (is_being_made(made)) {
         atomic_store_explicit(&made->joined, false, memory_order_relaxed);
         if (made->state == TRIB_COMM_MEETING) {
-            trib_level0_meet(made);
+            meet(made);
         }
         trib_endpoint_wait(made->endpoint, &made->joined);
     }
@@ -147,6 +164,12 @@ static enum trib_status enter(struct trib_comm *made, char *error)
     return status;
 }
 
+static enum trib_status acquire(const struct trib_address *address, struct trib_comm *made, char *error)
+{
+    trib_fork_watch();
+    return trib_endpoint_acquire(address, made, trib_endpoint_progress, error);
+}
+
 /* All ranks are on this host. maker: NULL, or whose endpoint it shares. A communicator that fails is gone. */
 static enum trib_status enter_host(struct trib_comm *made, struct trib_comm *maker, char *error)
 {
@@ -154,7 +177,7 @@ static enum trib_status enter_host(struct trib_comm *made, struct trib_comm *mak
     if (status == TRIB_OK && maker != NULL) {
         trib_endpoint_share(maker->endpoint, made, maker);
     } else if (status == TRIB_OK) {
-        status = trib_endpoint_acquire(NULL, made, error);
+        status = acquire(NULL, made, error);
         if (status != TRIB_OK) {
             trib_host_close(made->host);
         }
@@ -191,7 +214,7 @@ static enum trib_status enter_place(struct trib_comm *made, const struct trib_ad
 {
     enum trib_status status = bring_control(made, address, error);
     if (status == TRIB_OK) {
-        status = trib_endpoint_acquire(address, made, error);
+        status = acquire(address, made, error);
     }
     if (status != TRIB_OK) {
         trib_embedded_release(made->embedded, 0, false);
@@ -419,8 +442,8 @@ void trib_comm_stats(struct trib_comm *comm, struct trib_comm_stats *stats)
     }
     stats->payload = comm->config.payload;
     stats->multicast = comm->is_multicast;
-    stats->level0 = comm->host != NULL || comm->level0 != NULL;
-    stats->hosts = comm->level0 != NULL ? comm->level0->place.hosts : stats->level0;
+    stats->hosts = comm->hosts;
+    stats->level0 = stats->hosts > 0;
     add_root(comm, stats);
     trib_endpoint_unlock(comm->endpoint);
 }

@@ -12,6 +12,7 @@
 #include "comm/endpoint.h"
 #include "comm/level0.h"
 #include "comm/queue.h"
+#include "comm/transport.h"
 #include "control/words/ping.h"
 #include "control/words/session_client.h"
 #include "core/node.h"
@@ -55,14 +56,17 @@ struct trib_comm {
     bool follows_congestion;                   /* its node's windows do */
     char asked[32];                            /* the scheme before the switch made a ring of it; "": it did not */
     uint32_t window;
+    const struct trib_transport *transport;
     const struct trib_worker_verbs *verbs;
     void *node; /* NULL before the first WELCOME, and on one host */
     size_t node_size;
-    struct trib_host *host; /* the memory of this host. Without level0 all ranks are there: neither node nor session */
-    struct trib_level0
-        *level0;          /* ranks of this host are summed in it before their leader sends; NULL: none are, or all */
-    uint32_t host_first;  /* rank here of rank 0 there */
-    uint64_t deadline_ns; /* when to settle next although nothing comes */
+    struct trib_host *host;     /* the memory of this host, for the transports that use it */
+    struct trib_level0 *level0; /* of the transport level 0; NULL: it is another one */
+    uint32_t member, members;   /* of the sums on the network: this rank and all ranks, or their hosts */
+    uint32_t hosts;             /* that are summed in memory first; 0: none are */
+    bool is_led;                /* another rank of this host sends for it */
+    uint32_t host_first;        /* rank here of rank 0 there */
+    uint64_t deadline_ns;       /* when to settle next although nothing comes */
     enum trib_comm_state state;
     bool dirty; /* has been given something: settle */
     bool moved; /* on one host: settling has brought something on */
@@ -157,36 +161,19 @@ static inline bool trib_comm_has_ended(const struct trib_comm *comm)
 /* All ranks are on this host, and no packet is sent. */
 static inline bool trib_comm_is_local(const struct trib_comm *comm)
 {
-    return comm->host != NULL && comm->level0 == NULL;
+    return comm->transport->kind == TRIB_TRANSPORT_HOST;
 }
 
 /* True if the memory must be looked at in every round of the loop. */
-static inline bool trib_comm_is_busy_on_host(const struct trib_comm *comm)
+static inline bool trib_comm_is_busy(const struct trib_comm *comm)
 {
-    if (comm->host != NULL && comm->level0 != NULL) {
-        return comm->state != TRIB_COMM_FAILED && comm->level0->hearsay_ns == TRIB_NEVER &&
-               trib_host_is_active(comm->host);
-    }
-    return comm->host != NULL && comm->state == TRIB_COMM_RUNNING &&
-           (comm->running.head != NULL || comm->waiting.head != NULL);
+    return comm->transport->is_busy != NULL && comm->transport->is_busy(comm);
 }
 
-/* Its packets are its own; those of other ranks of a host are their leader's. */
-static inline bool trib_comm_has_worker(const struct trib_comm *comm)
-{
-    return comm->level0 == NULL || trib_level0_leads(&comm->level0->place);
-}
-
-/* A decoded packet for this communicator. */
-void trib_comm_receive(struct trib_comm *comm, struct trib_came_from from, const struct trib_packet *packet,
-                       uint64_t now_ns);
 /* Timers, packets out, events, and the next deadline. */
 void trib_comm_settle(struct trib_comm *comm, uint64_t now_ns);
-/* Hands the request to the node, or queues it; its packets leave when the caller settles. The communicator has not
+/* Hands the request to the transport, or queues it; its packets leave when the caller settles. The communicator has not
  * failed. */
 void trib_comm_submit(struct trib_comm *comm, struct trib_request *request, uint64_t now_ns);
-#define TRIB_COMM_USED_UP "the communicator has used up its sequences: create a new one"
-/* Would the operation need more sequences than there are left? */
-bool trib_comm_is_used_up(const struct trib_comm *comm, const struct trib_operation *operation);
 
 #endif

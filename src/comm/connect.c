@@ -10,10 +10,10 @@
 #include "comm/communicator.h"
 #include "comm/end.h"
 #include "comm/environment.h"
-#include "comm/join.h"
 #include "comm/own_root.h"
 #include "comm/queue.h"
 #include "comm/say.h"
+#include "comm/wake.h"
 #include "io/clock.h"
 #include "io/log.h"
 #include "io/units.h"
@@ -47,8 +47,9 @@ static void try_connecting(struct trib_comm *comm, uint64_t now_ns)
     comm->retry_ns = now_ns + TRY_NS;
     trib_session_client_open(&comm->session, &comm->where.address, local_of(comm, &local),
                              comm->config.switch_timeout_ns);
-    comm->polled_fd = -2; /* the new descriptor may have the old one's number */
-    trib_comm_session_ready(comm, 0, now_ns);
+    comm->polled_fd = -2;  /* the new descriptor may have the old one's number */
+    comm->deadline_ns = 0; /* it may have its answer already: trib_comm_has_answer */
+    trib_comm_make_dirty(comm);
 }
 
 void trib_comm_reconnect(struct trib_comm *comm, uint64_t now_ns)
@@ -57,6 +58,13 @@ void trib_comm_reconnect(struct trib_comm *comm, uint64_t now_ns)
     comm->state_deadline_ns = comm->outage_deadline_ns;
     comm->retry_gap_ns = RETRY_FIRST_NS;
     try_connecting(comm, now_ns);
+}
+
+void trib_comm_join(struct trib_comm *comm, uint64_t now_ns)
+{
+    comm->waits_ns = now_ns;
+    comm->outage_deadline_ns = trib_time_after(now_ns, comm->config.join_timeout_ns);
+    trib_comm_reconnect(comm, now_ns);
 }
 
 void trib_comm_connected(struct trib_comm *comm, uint64_t now_ns)

@@ -6,6 +6,8 @@
 
 #include "comm/communicator.h"
 
+/* The session begins: waits for it as long as for a join. The caller settles. */
+void trib_comm_join(struct trib_comm *comm, uint64_t now_ns);
 /* Connects to comm->where, until outage_deadline_ns. */
 void trib_comm_reconnect(struct trib_comm *comm, uint64_t now_ns);
 /* A try has had no answer, or the time for the next one has come. */

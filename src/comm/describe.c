@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "comm/communicator.h"
-#include "comm/level0.h"
 #include "io/units.h"
 
 void trib_comm_name_ranks(const struct trib_rank_list *ranks, char *text, size_t size)
@@ -80,18 +79,7 @@ void trib_comm_describe(const struct trib_comm *comm, uint64_t sequence, char *t
 {
     struct trib_operation operation;
     uint64_t number = 0;
-    if (comm->level0 != NULL) {
-        bool is_on_network = comm->node != NULL && comm->verbs->describe(comm->node, sequence, &operation, &number);
-        const struct trib_operation *whole = trib_level0_operation(comm, is_on_network ? operation.token : 0, &number);
-        if (whole != NULL) {
-            trib_comm_describe_operation(number, whole, text, size);
-            return;
-        }
-    }
-    if (trib_comm_is_local(comm) && comm->running.head != NULL) {
-        trib_comm_describe_operation(trib_host_number(comm->host), &comm->running.head->operation, text, size);
-    } else if (comm->level0 == NULL && comm->node != NULL &&
-               comm->verbs->describe(comm->node, sequence, &operation, &number)) {
+    if (comm->transport->find_operation(comm, sequence, &operation, &number)) {
         trib_comm_describe_operation(number, &operation, text, size);
     } else {
         (void)snprintf(text, size, TRIB_NO_OPERATION);

@@ -13,7 +13,8 @@
 #include "comm/drive.h"
 #include "comm/endpoint.h"
 #include "comm/join.h"
-#include "comm/local.h"
+#include "comm/memory.h"
+#include "comm/network.h"
 #include "comm/own_root.h"
 #include "comm/wake.h"
 #include "io/clock.h"
@@ -154,7 +155,7 @@ static void heat(struct trib_endpoint *endpoint)
 
 static bool stays_awake(const struct trib_comm *comm)
 {
-    return comm->dirty || comm->deadline_ns != TRIB_NEVER || comm->group_count > 0 || trib_comm_is_busy_on_host(comm);
+    return comm->dirty || comm->deadline_ns != TRIB_NEVER || comm->group_count > 0 || trib_comm_is_busy(comm);
 }
 
 /* One round: whatever has come, then whatever is due; at last what other ranks and this one have sent to the root that
@@ -165,7 +166,7 @@ static bool drive(struct trib_endpoint *endpoint, uint64_t now_ns)
     struct trib_comm **at = &endpoint->awake;
     while (*at != NULL) {
         struct trib_comm *comm = *at;
-        if (comm->dirty || comm->deadline_ns <= now_ns || trib_comm_is_busy_on_host(comm)) {
+        if (comm->dirty || comm->deadline_ns <= now_ns || trib_comm_is_busy(comm)) {
             comm->moved = false;
             trib_comm_settle(comm, now_ns); /* may wake others, at the head of the list */
             came |= comm->moved;
@@ -220,7 +221,7 @@ static bool reserve(struct trib_pollset *set, const struct trib_endpoint *endpoi
 {
     uint32_t count = 2 + endpoint->shard_count + TRIB_OWN_ROOT_FDS_MAX;
     for (const struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
-        count += comm->group_count + (comm->host != NULL ? trib_host_fds_count(comm->host) : 0);
+        count += comm->group_count + trib_comm_host_descriptors(comm, NULL);
     }
     return count <= set->capacity || grow(set, 2 * count);
 }
@@ -248,16 +249,13 @@ static bool build(struct trib_pollset *set, const struct trib_endpoint *endpoint
     }
     set->count += trib_own_root_fds(&endpoint->own_root, set->fds + set->count);
     for (struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
-        if (comm->group_count > 0 || comm->host != NULL) {
+        if (comm->group_count > 0 || trib_comm_host_descriptors(comm, NULL) > 0) {
             set->listeners[set->listener_count++] = comm;
         }
         for (uint32_t i = 0; i < comm->group_count; i++) {
             add_fd(set, trib_port_fd(comm->groups[i].port));
         }
-        if (comm->host != NULL) {
-            trib_host_fds(comm->host, set->fds + set->count);
-            set->count += trib_host_fds_count(comm->host);
-        }
+        set->count += trib_comm_host_descriptors(comm, set->fds + set->count);
     }
     set->generation = endpoint->generation;
     return true;
@@ -294,9 +292,7 @@ static void take_answers(struct trib_pollset *set, struct trib_endpoint *endpoin
         for (uint32_t i = 0; i < comm->group_count; i++, answer++) {
             comm->groups[i].hot |= answer->revents != 0;
         }
-        if (comm->host != NULL) {
-            answer += trib_comm_host_ready(comm, answer);
-        }
+        answer += trib_comm_host_take_answers(comm, answer);
     }
     if (has_session) {
         serve_sessions(endpoint, now_ns);
@@ -326,11 +322,9 @@ static void glance(struct trib_endpoint *endpoint, struct trib_pollset *set, uin
 
 static void disarm_hosts(const struct trib_endpoint *endpoint)
 {
-    for (const struct trib_comm *comm = endpoint->is_local || endpoint->has_hosts ? endpoint->comms : NULL;
-         comm != NULL; comm = comm->next) {
-        if (comm->host != NULL) {
-            trib_host_disarm(comm->host);
-        }
+    for (struct trib_comm *comm = endpoint->is_local || endpoint->has_hosts ? endpoint->comms : NULL; comm != NULL;
+         comm = comm->next) {
+        trib_comm_host_disarm(comm);
     }
 }
 
@@ -338,8 +332,8 @@ static void disarm_hosts(const struct trib_endpoint *endpoint)
  * do. */
 static bool arm_hosts(const struct trib_endpoint *endpoint)
 {
-    for (const struct trib_comm *comm = endpoint->awake; comm != NULL; comm = comm->next_awake) {
-        if (trib_comm_is_busy_on_host(comm) && !trib_host_arm(comm->host)) {
+    for (struct trib_comm *comm = endpoint->awake; comm != NULL; comm = comm->next_awake) {
+        if (trib_comm_is_busy(comm) && !trib_comm_host_arm(comm)) {
             return false;
         }
     }

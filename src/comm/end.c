@@ -26,8 +26,8 @@ static void fail_made(const struct trib_comm *maker)
 
 static void fail(struct trib_comm *comm, enum trib_status status, const char *text)
 {
-    if (comm->level0 != NULL && comm->host != NULL) {
-        trib_host_fail(comm->host, status, text); /* if nobody has said anything yet */
+    if (comm->transport->fail != NULL) {
+        comm->transport->fail(comm, status, text);
     }
     bool names_job = !comm->is_derived || strstr(text, comm->config.job) != NULL;
     comm->failure = status;
@@ -67,35 +67,18 @@ void trib_comm_fail(struct trib_comm *comm, enum trib_status status, const char 
     fail(comm, status, text);
 }
 
-/* Says to the other ranks why this one has failed. */
-static void tell_host(struct trib_comm *comm, enum trib_status status, const char *text)
-{
-    char others[TRIB_ERROR_TEXT_MAX];
-    if (status == TRIB_ERR_MISMATCH || status == TRIB_ERR_PEER) {
-        trib_host_fail(comm->host, status, text); /* nobody's fault, or another's */
-        return;
-    }
-    (void)snprintf(others, sizeof others, "rank %u is gone: it aborted: %.400s", comm->config.rank, text);
-    trib_host_fail(comm->host, TRIB_ERR_PEER, others);
-}
-
 void trib_comm_fail_all(struct trib_comm *comm, enum trib_status status, const char *format, ...)
 {
-    struct trib_message message = {.kind = TRIB_MESSAGE_ABORT, .fail = {.status = (int32_t)status}};
+    char text[TRIB_ERROR_TEXT_MAX];
     va_list arguments;
     if (comm->state == TRIB_COMM_FAILED) {
         return;
     }
     va_start(arguments, format);
-    (void)vsnprintf(message.fail.text, sizeof message.fail.text, format, arguments);
+    (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    if (comm->host != NULL) {
-        tell_host(comm, status, message.fail.text);
-    }
-    if (!trib_comm_is_local(comm)) {
-        trib_session_client_send(&comm->session, &message);
-    }
-    fail(comm, status, message.fail.text);
+    comm->transport->tell(comm, status, text);
+    fail(comm, status, text);
 }
 
 void trib_comm_abandon(struct trib_comm *comm)

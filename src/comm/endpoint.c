@@ -14,9 +14,7 @@
 #include <unistd.h>
 
 #include "comm/communicator.h"
-#include "comm/drive.h"
 #include "comm/end.h"
-#include "comm/fork.h"
 #include "comm/own_root.h"
 #include "comm/wake.h"
 #include "core/assert.h"
@@ -235,7 +233,7 @@ static void destroy(struct trib_endpoint *endpoint)
     trib_endpoint_drop(endpoint);
 }
 
-static enum trib_status start_progress(struct trib_endpoint *endpoint, char *error)
+static enum trib_status start_progress(struct trib_endpoint *endpoint, void *(*body)(void *), char *error)
 {
     if (!endpoint->progress_thread) {
         return TRIB_OK;
@@ -244,7 +242,7 @@ static enum trib_status start_progress(struct trib_endpoint *endpoint, char *err
     sigset_t before;
     (void)sigfillset(&all); /* signals are for the program's own threads */
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&endpoint->progress, NULL, trib_endpoint_progress, endpoint);
+    int failed = pthread_create(&endpoint->progress, NULL, body, endpoint);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (failed != 0) {
         trib_explain(error, "cannot start the progress thread: %s", strerror(failed));
@@ -301,7 +299,8 @@ static struct trib_endpoint *create(const struct trib_address *address, const st
     return endpoint;
 }
 
-static enum trib_status open_endpoint(struct trib_endpoint *endpoint, const struct trib_config *own, char *error)
+static enum trib_status open_endpoint(struct trib_endpoint *endpoint, const struct trib_config *own,
+                                      void *(*body)(void *), char *error)
 {
     endpoint->leader_set.eventfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     endpoint->progress_set.eventfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -321,7 +320,7 @@ static enum trib_status open_endpoint(struct trib_endpoint *endpoint, const stru
         return TRIB_ERR_INVALID;
     }
     enum trib_status status = endpoint->is_local ? TRIB_OK : open_sockets(endpoint, own, error);
-    return status == TRIB_OK ? start_progress(endpoint, error) : status;
+    return status == TRIB_OK ? start_progress(endpoint, body, error) : status;
 }
 
 static struct trib_endpoint *find(const struct trib_address *address, const struct trib_config *config)
@@ -368,10 +367,10 @@ void trib_endpoint_share(struct trib_endpoint *endpoint, struct trib_comm *comm,
     trib_endpoint_unlock(endpoint);
 }
 
-enum trib_status trib_endpoint_acquire(const struct trib_address *address, struct trib_comm *comm, char *error)
+enum trib_status trib_endpoint_acquire(const struct trib_address *address, struct trib_comm *comm,
+                                       void *(*body)(void *), char *error)
 {
     enum trib_status status = TRIB_OK;
-    trib_fork_watch();
     (void)pthread_mutex_lock(&registry_lock);
     struct trib_endpoint *endpoint = find(address, &comm->config);
     if (endpoint == NULL) {
@@ -381,7 +380,7 @@ enum trib_status trib_endpoint_acquire(const struct trib_address *address, struc
             status = TRIB_ERR_MEMORY;
             goto unlock;
         }
-        status = open_endpoint(endpoint, &comm->config, error);
+        status = open_endpoint(endpoint, &comm->config, body, error);
         if (status != TRIB_OK) {
             destroy(endpoint);
             goto unlock;

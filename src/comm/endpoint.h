@@ -122,10 +122,10 @@ struct trib_endpoint {
     atomic_uint holders; /* the registry, and every request that was started and is not collected yet */
 };
 
-/* Finds or opens the endpoint for config and adds comm to it. address: NULL for a communicator on one host. error as in
- * comm.h. Returns ERR_SYSTEM, ERR_MEMORY. */
+/* Finds or opens the endpoint for config and adds comm to it. address: NULL for a communicator on one host. body: its
+ * progress thread's, if it has one. error as in comm.h. Returns ERR_SYSTEM, ERR_MEMORY. */
 TRIB_MUST_USE enum trib_status trib_endpoint_acquire(const struct trib_address *address, struct trib_comm *comm,
-                                                     char *error);
+                                                     void *(*body)(void *), char *error);
 /* Adds comm to an endpoint that has others, and keeps one of them until comm is out again. It goes where maker does,
  * NULL: where the endpoint does. Not locked. */
 void trib_endpoint_share(struct trib_endpoint *endpoint, struct trib_comm *comm, const struct trib_comm *maker);

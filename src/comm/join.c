@@ -37,16 +37,6 @@
 #include "io/clock.h"
 #include "io/log.h"
 
-/* ---- connecting ---- */
-
-void trib_comm_join(struct trib_comm *comm, uint64_t now_ns)
-{
-    comm->waits_ns = now_ns;
-    comm->outage_deadline_ns = trib_time_after(now_ns, comm->config.join_timeout_ns);
-    trib_comm_reconnect(comm, now_ns);
-    trib_comm_settle(comm, now_ns);
-}
-
 /* ---- WELCOME ---- */
 
 static bool is_sane(const struct trib_comm *comm, const struct trib_message *message)
@@ -113,7 +103,7 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
         return;
     }
     enum trib_status status = trib_comm_take_places(comm, message, cause);
-    if (status == TRIB_OK && comm->node == NULL && trib_comm_has_worker(comm)) {
+    if (status == TRIB_OK && comm->node == NULL && !comm->is_led) {
         status = trib_comm_make_node(comm, &message->welcome.grant);
     }
     if (status != TRIB_OK) {
@@ -160,7 +150,7 @@ static void take_ready(struct trib_comm *comm, const struct trib_message *messag
     comm->retry_ns = TRIB_NEVER;
     comm->stalls_open = 0;
     comm->grant.boot = message->ready.boot;
-    comm->is_multicast = message->ready.multicast && (comm->group_count > 0 || !trib_comm_has_worker(comm));
+    comm->is_multicast = message->ready.multicast && (comm->group_count > 0 || comm->is_led);
     if (!comm->is_multicast && !comm->was_running) {
         trib_comm_close_groups(comm);
     }
@@ -232,6 +222,15 @@ static void take_gone(struct trib_comm *comm, const struct trib_message *message
     (void)snprintf(comm->left, sizeof comm->left, "%.150s", message->note.text);
 }
 
+static void take_root(struct trib_comm *comm, const struct trib_message *message)
+{
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+    enum trib_status status = trib_comm_take_root(comm, message, cause);
+    if (status != TRIB_OK) {
+        trib_comm_fail(comm, status, "%s", cause);
+    }
+}
+
 static enum trib_stage stage_of(const struct trib_comm *comm)
 {
     switch ((int)comm->state) {
@@ -293,7 +292,7 @@ static void take_message(struct trib_comm *comm, const struct trib_message *mess
     case TRIB_MESSAGE_ROOT_CHILD:
     case TRIB_MESSAGE_ROOT_JOIN:
     case TRIB_MESSAGE_ROOT_MISSING:
-        trib_comm_take_root(comm, message);
+        take_root(comm, message);
         return;
     default: /* PONG: it was heard */
         return;
@@ -358,6 +357,13 @@ static void give_up(struct trib_comm *comm, uint64_t now_ns)
     }
 }
 
+/* A try that has its answer at once: on a machine's own addresses, or where there is no way. */
+static bool has_answer(const struct trib_comm *comm)
+{
+    return comm->state == TRIB_COMM_CONNECTING && comm->session.state != TRIB_SESSION_CLOSED &&
+           comm->session.state != TRIB_SESSION_CONNECTING;
+}
+
 /* A rank that was off its core past a deadline has an answer in its socket, perhaps: that comes first, or the cause
  * would be wrong. */
 static void look_first(struct trib_comm *comm, uint64_t now_ns)
@@ -371,6 +377,9 @@ static void look_first(struct trib_comm *comm, uint64_t now_ns)
 void trib_comm_session_timeout(struct trib_comm *comm, uint64_t now_ns)
 {
     bool must_ask = now_ns >= trib_comm_ping_deadline(comm);
+    if (has_answer(comm)) {
+        trib_comm_session_ready(comm, 0, now_ns);
+    }
     if (!trib_comm_has_ended(comm) && (must_ask || now_ns >= comm->state_deadline_ns)) {
         look_first(comm, now_ns);
     }
@@ -396,6 +405,9 @@ uint64_t trib_comm_session_deadline(const struct trib_comm *comm)
 {
     if (trib_comm_has_ended(comm)) {
         return TRIB_NEVER;
+    }
+    if (has_answer(comm)) {
+        return 0;
     }
     uint64_t deadline_ns = trib_time_earlier(comm->state_deadline_ns, trib_comm_ping_deadline(comm));
     return trib_time_earlier(deadline_ns,

@@ -5,7 +5,6 @@
 
 #include "comm/communicator.h"
 
-void trib_comm_join(struct trib_comm *comm, uint64_t now_ns);
 /* Takes what poll said of the session. */
 void trib_comm_session_ready(struct trib_comm *comm, short revents, uint64_t now_ns);
 /* Timers of the dialogue. */

@@ -11,13 +11,16 @@
 #include "comm/end.h"
 #include "comm/endpoint.h"
 #include "comm/level0_plan.h"
-#include "comm/local.h"
-#include "comm/paths.h"
+#include "comm/memory.h"
+#include "comm/network.h"
 #include "comm/queue.h"
+#include "comm/transport.h"
 #include "comm/wake.h"
 #include "comm/worker.h"
+#include "core/assert.h"
 #include "core/lane.h"
 #include "io/clock.h"
+#include "io/explain.h"
 #include "io/memory.h"
 
 #define HEARSAY_NS (3 * TRIB_SECOND_NS) /* more than the control plane waits for both texts of a dispute */
@@ -39,7 +42,20 @@ static void say_dispute(struct trib_comm *comm)
     trib_session_client_send(&comm->session, &message);
 }
 
-void trib_level0_dispute(struct trib_comm *comm)
+/* Fails with this after a while, unless the control plane says something before. */
+static void suspect(struct trib_comm *comm, enum trib_status status, const char *text)
+{
+    struct trib_level0 *level0 = comm->level0;
+    if (level0->hearsay_ns == TRIB_NEVER) {
+        level0->hearsay_ns = trib_clock_ns() + HEARSAY_NS;
+        level0->hearsay = status;
+        (void)snprintf(level0->hearsay_text, sizeof level0->hearsay_text, "%s", text);
+    }
+}
+
+/* Another rank of the host runs another operation. The control plane hears of it, once all ranks are back if a
+ * restart of the switch is under way: it asks all sessions. */
+static void dispute(struct trib_comm *comm)
 {
     struct trib_operation theirs;
     struct trib_level0 *level0 = comm->level0;
@@ -51,10 +67,19 @@ void trib_level0_dispute(struct trib_comm *comm)
     level0->disputed = comm->host_first + trib_host_other(comm->host, &theirs);
     (void)snprintf(text, sizeof text, "operations differ: ranks %u and %u called different ones", comm->config.rank,
                    level0->disputed);
-    trib_level0_suspect(comm, TRIB_ERR_MISMATCH, text);
+    suspect(comm, TRIB_ERR_MISMATCH, text);
     if (!is_outside(comm)) {
         say_dispute(comm);
     }
+}
+
+/* The rank that said so has told the control plane: ending first would look like a death. */
+static void suspect_as_told(struct trib_comm *comm)
+{
+    enum trib_status status = TRIB_OK;
+    char text[TRIB_ERROR_TEXT_MAX];
+    (void)trib_host_failure(comm->host, &status, text);
+    suspect(comm, status, text);
 }
 
 /* ---- beginning and end ---- */
@@ -86,6 +111,10 @@ bool trib_level0_begin(struct trib_comm *comm, const struct trib_message *welcom
     made->hearsay_ns = TRIB_NEVER;
     comm->level0 = made;
     comm->host_first = made->place.first;
+    comm->member = made->place.host;
+    comm->members = comm->hosts = made->place.hosts;
+    comm->is_led = !trib_level0_leads(&made->place);
+    trib_comm_take_transport(comm, &trib_transport_level0);
     return true;
 }
 
@@ -97,7 +126,7 @@ static void free_plan(struct trib_level0 *level0)
     free(plan);
 }
 
-void trib_level0_give_back(struct trib_comm *comm)
+static void give_back(struct trib_comm *comm)
 {
     for (uint32_t i = 0; i < TRIB_LEVEL0_AHEAD; i++) {
         struct trib_level0_part *part = &comm->level0->part[i];
@@ -116,15 +145,12 @@ bool trib_level0_holds_memory(const struct trib_comm *comm)
     return holds;
 }
 
-void trib_level0_end(struct trib_comm *comm)
+static void destroy(struct trib_comm *comm)
 {
-    if (comm->level0 == NULL) {
-        return;
-    }
     while (comm->level0->first != NULL) {
         free_plan(comm->level0);
     }
-    trib_level0_give_back(comm);
+    give_back(comm);
     free(comm->level0);
     comm->level0 = NULL;
 }
@@ -146,12 +172,12 @@ static void name_meeting(const struct trib_comm *comm, struct trib_config *confi
     config->ranks = comm->level0->place.count;
 }
 
-void trib_level0_meet(struct trib_comm *comm)
+enum trib_status trib_level0_meet(struct trib_comm *comm, char *error)
 {
     struct trib_config config;
     struct trib_host *host = NULL;
-    char cause[TRIB_ERROR_TEXT_MAX] = "";
     uint32_t first = comm->level0->place.first;
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
     name_meeting(comm, &config);
     trib_endpoint_unlock(comm->endpoint);
     enum trib_status status = trib_host_open(&config, &comm->failed, &host, cause);
@@ -160,14 +186,11 @@ void trib_level0_meet(struct trib_comm *comm)
         comm->host = host;
         comm->endpoint->has_hosts = true;
         trib_endpoint_changed(comm->endpoint);
-        if (comm->state == TRIB_COMM_MEETING) { /* else the session was lost: there will be another WELCOME */
-            trib_comm_begin_probing(comm);
-        }
     } else {
-        trib_comm_fail_all(comm, status, "rank %u: ranks %u to %u of job %s did not meet on their host: %.300s",
-                           comm->config.rank, first, first + config.ranks - 1, comm->config.job, cause);
+        trib_explain(error, "ranks %u to %u of job %s did not meet on their host: %.300s", first,
+                     first + config.ranks - 1, comm->config.job, cause);
     }
-    trib_comm_settle(comm, trib_clock_ns());
+    return status;
 }
 
 /* ---- batches ---- */
@@ -234,9 +257,7 @@ static void start_on_host(struct trib_comm *comm, const struct trib_operation *o
                           uint64_t now_ns)
 {
     comm->level0->step = step;
-    comm->stalled_ns = now_ns;
-    comm->stall_ns = trib_time_after(now_ns, TRIB_SECOND_NS);
-    trib_host_start(comm->host, operation);
+    trib_comm_host_start(comm, operation, now_ns);
 }
 
 /* The part is in: it goes over the network. */
@@ -258,7 +279,7 @@ static void come_in(struct trib_comm *comm, uint64_t now_ns)
     struct trib_operation operation;
     trib_level0_net(part->plan, part->k, part->slot, &operation);
     operation.token = (uint64_t)(uintptr_t)part;
-    if (trib_comm_is_used_up(comm, &operation) || !comm->verbs->submit(comm->node, &operation, now_ns)) {
+    if (trib_network_is_used_up(comm, &operation) || !trib_network_give(comm, &operation, now_ns)) {
         trib_comm_fail_all(comm, TRIB_ERR_UNSUPPORTED, "rank %u: " TRIB_COMM_USED_UP, comm->config.rank);
         return;
     }
@@ -334,13 +355,26 @@ static bool begin_step(struct trib_comm *comm, uint64_t now_ns)
     return begin_out(comm, now_ns);
 }
 
+static void take_verdict(struct trib_comm *comm, enum trib_host_verdict verdict)
+{
+    if (trib_comm_host_take_verdict(comm, verdict)) {
+        return;
+    }
+    if (verdict == TRIB_HOST_DIFFERS) {
+        dispute(comm);
+        return;
+    }
+    TRIB_ASSERT(verdict == TRIB_HOST_FAILED);
+    suspect_as_told(comm);
+}
+
 /* False: it waits, others want the lock, or it has failed. */
 static bool advance(struct trib_comm *comm)
 {
     struct trib_level0 *level0 = comm->level0;
     enum trib_host_verdict verdict = trib_host_advance(comm->host);
     if (verdict != TRIB_HOST_DONE) {
-        trib_comm_take_host_verdict(comm, verdict);
+        take_verdict(comm, verdict);
         return false;
     }
     comm->moved = true;
@@ -353,14 +387,14 @@ static bool advance(struct trib_comm *comm)
     return true;
 }
 
-bool trib_level0_run(struct trib_comm *comm, uint64_t now_ns)
+static bool run_steps(struct trib_comm *comm, uint64_t now_ns)
 {
     struct trib_level0 *level0 = comm->level0;
     bool again = comm->was_running;
     level0->has_submitted = false;
     while (again && comm->state != TRIB_COMM_FAILED && level0->hearsay_ns == TRIB_NEVER) {
         if (comm->host != NULL && trib_host_has_failed(comm->host)) {
-            trib_comm_take_host_verdict(comm, TRIB_HOST_FAILED);
+            take_verdict(comm, TRIB_HOST_FAILED);
             return false;
         }
         again = comm->host != NULL && trib_host_is_active(comm->host) ? advance(comm) : begin_step(comm, now_ns);
@@ -368,42 +402,56 @@ bool trib_level0_run(struct trib_comm *comm, uint64_t now_ns)
     return level0->has_submitted && comm->state != TRIB_COMM_FAILED;
 }
 
-void trib_level0_done(struct trib_comm *comm, uint64_t token)
+static void take_done(struct trib_comm *comm, uint64_t token, uint64_t now_ns)
 {
     struct trib_level0_part *part = (struct trib_level0_part *)(uintptr_t)token;
+    (void)now_ns;
     trib_level0_divide(part->plan, part->k, part->slot);
     part->is_done = true;
     comm->stall_text[0] = '\0';
 }
 
-/* ---- words ---- */
+/* ---- the transport ---- */
 
-const struct trib_operation *trib_level0_operation(const struct trib_comm *comm, uint64_t token, uint64_t *number)
+/* The network has all parts that are in and not out: what it does may let the memory go on, and the other way about. */
+static void run(struct trib_comm *comm, uint64_t now_ns)
 {
-    const struct trib_level0 *level0 = comm->level0;
-    const struct trib_level0_part *part = (const struct trib_level0_part *)(uintptr_t)token;
-    if (level0->first == NULL) {
-        return NULL;
+    trib_network_run_node(comm, now_ns);
+    while (run_steps(comm, now_ns)) {
+        trib_network_run_node(comm, now_ns);
     }
-    if (part == NULL) { /* what goes in, or else what comes out */
-        uint64_t at = level0->step == TRIB_LEVEL0_IN ? level0->in_count : level0->out_count;
-        part = &level0->part[at % TRIB_LEVEL0_AHEAD];
-    }
-    *number = part->plan->number;
-    return &part->plan->whole;
+    trib_network_count(comm);
 }
 
-void trib_level0_suspect(struct trib_comm *comm, enum trib_status status, const char *text)
+static bool is_busy(const struct trib_comm *comm)
 {
-    struct trib_level0 *level0 = comm->level0;
-    if (level0->hearsay_ns == TRIB_NEVER) {
-        level0->hearsay_ns = trib_clock_ns() + HEARSAY_NS;
-        level0->hearsay = status;
-        (void)snprintf(level0->hearsay_text, sizeof level0->hearsay_text, "%s", text);
-    }
+    return comm->host != NULL && comm->state != TRIB_COMM_FAILED && comm->level0->hearsay_ns == TRIB_NEVER &&
+           trib_host_is_active(comm->host);
 }
 
-void trib_level0_check_time(struct trib_comm *comm, uint64_t now_ns)
+static uint64_t stall_deadline(const struct trib_comm *comm)
+{
+    return is_busy(comm) ? comm->stall_ns : TRIB_NEVER;
+}
+
+static uint64_t memory_deadline(const struct trib_comm *comm)
+{
+    return trib_network_memory_deadline(comm, trib_level0_holds_memory(comm));
+}
+
+static uint64_t deadline(const struct trib_comm *comm)
+{
+    uint64_t own_ns = trib_time_earlier(stall_deadline(comm), memory_deadline(comm));
+    return trib_time_earlier(trib_time_earlier(own_ns, comm->level0->hearsay_ns), trib_network_deadline(comm));
+}
+
+static void report_stall(struct trib_comm *comm, uint64_t now_ns)
+{
+    bool is_led = comm->level0->step == TRIB_LEVEL0_OUT && comm->node == NULL;
+    trib_comm_host_report_stall(comm, is_led ? "which sends for this host, has no result" : NULL, now_ns);
+}
+
+static void check_hearsay(struct trib_comm *comm, uint64_t now_ns)
 {
     if (comm->level0->is_disputed && is_outside(comm)) {
         comm->level0->hearsay_ns = trib_time_after(now_ns, HEARSAY_NS); /* from WELCOME on */
@@ -412,3 +460,113 @@ void trib_level0_check_time(struct trib_comm *comm, uint64_t now_ns)
         trib_comm_fail_all(comm, comm->level0->hearsay, "%s", comm->level0->hearsay_text);
     }
 }
+
+static void on_timeout(struct trib_comm *comm, uint64_t now_ns)
+{
+    if (stall_deadline(comm) <= now_ns) {
+        report_stall(comm, now_ns);
+    }
+    if (memory_deadline(comm) <= now_ns) {
+        give_back(comm);
+    }
+    trib_network_on_timeout(comm, now_ns);
+    check_hearsay(comm, now_ns);
+}
+
+static void take_death(struct trib_comm *comm, uint32_t dead)
+{
+    char text[96];
+    if (trib_comm_has_ended(comm)) {
+        return;
+    }
+    if (trib_host_has_failed(comm->host)) { /* a rank that is gone now may have ended because of another */
+        suspect_as_told(comm);
+    } else { /* the control plane sees the end of that rank's session as well, and tells it to all hosts */
+        (void)snprintf(text, sizeof text, "rank %u is gone: its connection closed", comm->host_first + dead);
+        suspect(comm, TRIB_ERR_PEER, text);
+    }
+    trib_comm_make_dirty(comm);
+}
+
+/* The part with this token; token 0: the part that the memory is at. NULL: none is under way. */
+static const struct trib_level0_part *part_at(const struct trib_level0 *level0, uint64_t token)
+{
+    uint64_t at = level0->step == TRIB_LEVEL0_IN ? level0->in_count : level0->out_count;
+    if (token != 0) {
+        return (const struct trib_level0_part *)(uintptr_t)token;
+    }
+    return level0->step == TRIB_LEVEL0_IN || at < level0->in_count ? &level0->part[at % TRIB_LEVEL0_AHEAD] : NULL;
+}
+
+static bool find_operation(const struct trib_comm *comm, uint64_t sequence, struct trib_operation *operation,
+                           uint64_t *number)
+{
+    const struct trib_level0 *level0 = comm->level0;
+    bool is_on_network = comm->node != NULL && comm->verbs->describe(comm->node, sequence, operation, number);
+    if (level0->first == NULL) {
+        return false;
+    }
+    const struct trib_level0_part *part = part_at(level0, is_on_network ? operation->token : 0);
+    /* Between two parts the slot still has the plan of an operation that may have ended. */
+    const struct trib_level0_plan *plan = part != NULL ? part->plan : level0->first;
+    *operation = plan->whole;
+    *number = plan->number;
+    return true;
+}
+
+static void explain(struct trib_comm *comm, uint64_t now_ns, char *text, size_t size)
+{
+    if (comm->host == NULL) {
+        trib_transport_network.explain(comm, now_ns, text, size);
+        return;
+    }
+    report_stall(comm, now_ns);
+    trib_comm_host_explain(comm, text, size);
+}
+
+/* A rank without a node tells the mark that its leader has told it: that is the host's, or lower. */
+static uint64_t mark(const struct trib_comm *comm)
+{
+    if (comm->node != NULL) {
+        return trib_network_mark(comm);
+    }
+    return comm->host != NULL ? trib_host_told(comm->host, 0) : 0;
+}
+
+/* The members of the sums stay the same, whatever way their ranks came to the switch. */
+static void keep_hosts(const struct trib_comm *comm, struct trib_message *join)
+{
+    if (join->join.host != 0) {
+        join->join.host = trib_mix64(join->join.host + comm->level0->place.first + 1) | 1;
+    }
+}
+
+static void tell(struct trib_comm *comm, enum trib_status status, const char *text)
+{
+    trib_comm_host_tell(comm, status, text);
+    trib_network_tell(comm, status, text);
+}
+
+static void fail(struct trib_comm *comm, enum trib_status status, const char *text)
+{
+    if (comm->host != NULL) {
+        trib_host_fail(comm->host, status, text); /* if no rank has said anything yet */
+    }
+}
+
+const struct trib_transport trib_transport_level0 = {
+    .kind = TRIB_TRANSPORT_LEVEL0,
+    .run = run,
+    .take_done = take_done,
+    .deadline = deadline,
+    .on_timeout = on_timeout,
+    .take_death = take_death,
+    .is_busy = is_busy,
+    .find_operation = find_operation,
+    .explain = explain,
+    .mark = mark,
+    .keep_hosts = keep_hosts,
+    .tell = tell,
+    .fail = fail,
+    .destroy = destroy,
+};

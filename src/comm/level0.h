@@ -59,25 +59,11 @@ struct trib_level0 {
 /* A WELCOME has said which ranks lead a host; at a return a dispute is said again. False: out of memory, or, at a return,
  * it says something else than before. */
 TRIB_MUST_USE bool trib_level0_begin(struct trib_comm *comm, const struct trib_message *welcome);
-void trib_level0_end(struct trib_comm *comm);
-/* Is this rank to meet others of its host first? */
+/* True if this rank has to meet others of its host first. */
 bool trib_level0_must_meet(const struct trib_comm *comm);
-/* Meets them, with the lock released meanwhile, and goes on with the dialogue. */
-void trib_level0_meet(struct trib_comm *comm);
-/* Steps, as far as they go without waiting. True: the node has been given something. */
-bool trib_level0_run(struct trib_comm *comm, uint64_t now_ns);
-/* The node has ended a part. */
-void trib_level0_done(struct trib_comm *comm, uint64_t token);
-/* Gives memory back that no operation needs; has it any? */
+/* Meets them, with the lock released meanwhile. error as in comm.h. */
+TRIB_MUST_USE enum trib_status trib_level0_meet(struct trib_comm *comm, char *error);
+/* True if memory is held that an idle communicator gives back. */
 bool trib_level0_holds_memory(const struct trib_comm *comm);
-void trib_level0_give_back(struct trib_comm *comm);
-/* The operation of the part with this token, or, token 0, of the step that the host is at; its number. NULL: none. */
-const struct trib_operation *trib_level0_operation(const struct trib_comm *comm, uint64_t token, uint64_t *number);
-/* Fails with this after a while, unless the control plane says something before. */
-void trib_level0_suspect(struct trib_comm *comm, enum trib_status status, const char *text);
-/* Another rank of the host runs another operation. The control plane hears of it, once all ranks are back if a restart of
- * the switch is under way: it asks all sessions. */
-void trib_level0_dispute(struct trib_comm *comm);
-void trib_level0_check_time(struct trib_comm *comm, uint64_t now_ns);
 
 #endif

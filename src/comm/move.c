@@ -16,7 +16,6 @@
 #include "comm/embedded.h"
 #include "comm/end.h"
 #include "comm/endpoint.h"
-#include "comm/join.h"
 #include "comm/move.h"
 #include "comm/own_root.h"
 #include "comm/paths.h"

@@ -8,9 +8,10 @@
 #include <unistd.h>
 
 #include "comm/communicator.h"
-#include "comm/end.h"
 #include "comm/wake.h"
 #include "core/lane.h"
+#include "io/clock.h"
+#include "io/explain.h"
 
 /* Contributions of all ranks come to one socket. */
 #define ROOT_BUFFER (32U << 20)
@@ -168,13 +169,13 @@ static void calm(struct trib_own_root *own)
     trib_own_root_heat(own);
 }
 
-void trib_comm_take_root(struct trib_comm *comm, const struct trib_message *message)
+enum trib_status trib_comm_take_root(struct trib_comm *comm, const struct trib_message *message, char *error)
 {
     struct trib_own_root *own = &comm->endpoint->own_root;
     struct trib_message answer = {.kind = TRIB_MESSAGE_NONE};
     if (!trib_own_root_is_open(own) || !comm->where.no_box) {
-        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s takes this rank for a root", comm->where.title);
-        return;
+        trib_explain(error, "the %s takes this rank for a root", comm->where.title);
+        return TRIB_ERR_REFUSED;
     }
     if (message->kind == TRIB_MESSAGE_ROOT_CHILD && message->root_child.rank == comm->config.rank) {
         comm->known_as = message->root_child.from;
@@ -190,10 +191,11 @@ void trib_comm_take_root(struct trib_comm *comm, const struct trib_message *mess
         trib_session_client_send(&comm->session, &answer);
     }
     if (status != TRIB_OK) {
-        trib_comm_fail(comm, status, "%s", answer.fail.text);
-        return;
+        trib_explain(error, "%s", answer.fail.text);
+        return status;
     }
     calm(own);
+    return TRIB_OK;
 }
 
 bool trib_comm_is_root_of(const struct trib_comm *comm, const struct trib_grant *grant)

@@ -54,8 +54,9 @@ uint32_t trib_own_root_fds(const struct trib_own_root *root, struct pollfd *fds)
 uint32_t trib_own_root_ready(struct trib_own_root *root, const struct pollfd *fds);
 void trib_own_root_traffic(const struct trib_own_root *root, struct trib_port_stats *traffic);
 
-/* A ROOT_* message of comm's session. */
-void trib_comm_take_root(struct trib_comm *comm, const struct trib_message *message);
+/* A ROOT_* message of comm's session. Returns the status that comm fails with; error as in comm.h. */
+TRIB_MUST_USE enum trib_status trib_comm_take_root(struct trib_comm *comm, const struct trib_message *message,
+                                                   char *error);
 /* What this process was asked to be a root of before WELCOME: nothing, or the communicator that is granted. */
 bool trib_comm_is_root_of(const struct trib_comm *comm, const struct trib_grant *grant);
 /* Packets between this process's ranks and its root need no kernel: joins their sockets, once it is known by what

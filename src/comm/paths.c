@@ -121,7 +121,7 @@ void trib_comm_begin_probing(struct trib_comm *comm)
     if (comm->state != TRIB_COMM_MEETING && comm->state != TRIB_COMM_JOINING) {
         return; /* it has failed */
     }
-    if (!trib_comm_has_worker(comm)) { /* it sends and gets no packet: whatever its leader finds */
+    if (comm->is_led) { /* it sends and gets no packet: whatever its leader finds */
         send_paths(comm, true, is_back(comm) ? comm->is_multicast : comm->config.multicast);
         trib_comm_register(comm);
         return;

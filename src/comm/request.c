@@ -8,6 +8,7 @@
 #include "comm/drive.h"
 #include "comm/end.h"
 #include "comm/endpoint.h"
+#include "comm/network.h"
 #include "comm/refusal.h"
 #include "io/clock.h"
 

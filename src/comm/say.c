@@ -31,15 +31,6 @@ static void name_ports(const struct trib_comm *comm, struct trib_message *messag
     memcpy(message->join.address, comm->endpoint->nics.at, sizeof message->join.address);
 }
 
-/* The members of the sums stay what they were, whatever way their ranks came to the switch. */
-static void keep_hosts(const struct trib_comm *comm, struct trib_message *join)
-{
-    join->join.level0 = comm->level0 != NULL;
-    if (comm->level0 != NULL && join->join.host != 0) {
-        join->join.host = trib_mix64(join->join.host + comm->level0->place.first + 1) | 1;
-    }
-}
-
 void trib_comm_say_join(struct trib_comm *comm)
 {
     const struct trib_config *config = &comm->config;
@@ -67,7 +58,10 @@ void trib_comm_say_join(struct trib_comm *comm)
     message.join.host = trib_host_digest(config);
     message.join.level0 = config->level0;
     if (comm->has_moved) {
-        keep_hosts(comm, &message);
+        message.join.level0 = comm->transport->keep_hosts != NULL;
+        if (message.join.level0) {
+            comm->transport->keep_hosts(comm, &message);
+        }
     }
     if (comm->where.no_box && trib_own_root_is_open(&comm->endpoint->own_root)) {
         message.join.weight = (uint8_t)config->root_weight;
@@ -83,16 +77,10 @@ void trib_comm_say_join(struct trib_comm *comm)
     trib_session_client_send(&comm->session, &message);
 }
 
-/* The mark of a rank without a node. */
-static uint64_t mark_of_host(const struct trib_comm *comm)
-{
-    return comm->host != NULL ? trib_host_told(comm->host, 0) : 0;
-}
-
 void trib_comm_tell_mark(struct trib_comm *comm, enum trib_message_kind kind)
 {
     struct trib_message message = {.kind = kind};
-    message.mark.mark = comm->node != NULL ? comm->verbs->mark(comm->node) : mark_of_host(comm);
+    message.mark.mark = comm->transport->mark(comm);
     comm->told_mark = message.mark.mark;
     trib_session_client_send(&comm->session, &message);
 }

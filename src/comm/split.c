@@ -15,6 +15,7 @@
 #include "comm/communicator.h"
 #include "comm/create.h"
 #include "comm/endpoint.h"
+#include "comm/memory.h"
 #include "comm/request.h"
 #include "core/lane.h"
 #include "io/draw.h"
@@ -44,7 +45,7 @@ static uint64_t digest_of(struct trib_comm *comm, const struct member *members, 
     trib_endpoint_lock(comm->endpoint);
     uint64_t digest = digest_add(comm->grant.communicator, comm->grant.generation);
     if (trib_comm_is_local(comm)) {
-        digest = digest_add(digest, trib_host_run(comm->host)); /* two runs of one job may be up at once */
+        digest = digest_add(digest, trib_comm_host_run(comm)); /* two runs of one job may be up at once */
     }
     trib_endpoint_unlock(comm->endpoint);
     for (const char *at = comm->config.job; *at != '\0'; at++) {

@@ -56,7 +56,7 @@ enum trib_status trib_comm_make_node(struct trib_comm *comm, const struct trib_g
     const struct trib_scheme *scheme = trib_scheme_find(comm->config.scheme);
     struct trib_worker_config config = {
         .kernels = trib_value_kernels(),
-        .rank = comm->level0 != NULL ? comm->level0->place.host : comm->config.rank,
+        .rank = comm->member,
         .window = choose_window(comm, grant),
         .operations = OPERATIONS_MAX,
         .stall_ns = stall > 0 ? stall : 1,
@@ -66,7 +66,7 @@ enum trib_status trib_comm_make_node(struct trib_comm *comm, const struct trib_g
     trib_comm_describe_session(comm, session);
     session->salt = grant->salt;
     session->communicator = grant->communicator;
-    session->ranks = comm->level0 != NULL ? comm->level0->place.hosts : comm->config.ranks;
+    session->ranks = comm->members;
     session->roots = grant->roots;
     session->train = grant->train;
     session->slots = grant->slots;

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "comm/communicator.h"
+#include "comm/network.h"
 #include "host/segment.h"
 #include "io/units.h"
 #include "schemes/schemes.h"

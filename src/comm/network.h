@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* network.h: the transport whose operations a worker node turns into packets. Locked.
+ * Read next: network.c, transport.h, peers.h (where packets go). */
+#ifndef TRIB_COMM_NETWORK_H
+#define TRIB_COMM_NETWORK_H
+
+#include "comm/communicator.h"
+
+#define TRIB_COMM_USED_UP "the communicator has used up its sequences: create a new one"
+
+/* Takes a decoded packet for comm. */
+void trib_comm_receive(struct trib_comm *comm, struct trib_came_from from, const struct trib_packet *packet,
+                       uint64_t now_ns);
+
+/* For level 0: packets, events and timers of the node, but no requests. */
+void trib_network_run_node(struct trib_comm *comm, uint64_t now_ns);
+/* Gives the node an operation. False: the node has no room. */
+bool trib_network_give(struct trib_comm *comm, const struct trib_operation *operation, uint64_t now_ns);
+/* True if the operation would need more sequences than are left. */
+bool trib_network_is_used_up(const struct trib_comm *comm, const struct trib_operation *operation);
+/* Says in the endpoint's counts whether comm has operations. */
+void trib_network_count(struct trib_comm *comm);
+uint64_t trib_network_deadline(const struct trib_comm *comm);
+void trib_network_on_timeout(struct trib_comm *comm, uint64_t now_ns);
+/* When memory that no operation has used for a while is given back: if holds_memory. */
+uint64_t trib_network_memory_deadline(const struct trib_comm *comm, bool holds_memory);
+uint64_t trib_network_mark(const struct trib_comm *comm);
+/* Sends ABORT. */
+void trib_network_tell(struct trib_comm *comm, enum trib_status status, const char *text);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* transport.c: which transport may follow which. Read next: transport.h. */
+#include "comm/transport.h"
+
+#include "comm/communicator.h"
+#include "comm/queue.h"
+#include "core/assert.h"
+
+#define BIT(kind) (1U << TRIB_TRANSPORT_##kind)
+
+/* By the kind that comm has. Level 0 begins at the first WELCOME, and stays: members of a sum never change. */
+static const unsigned may_follow[] = {
+    [TRIB_TRANSPORT_NONE] = BIT(NETWORK),
+    [TRIB_TRANSPORT_NETWORK] = BIT(HOST) | BIT(LEVEL0),
+    [TRIB_TRANSPORT_HOST] = 0,
+    [TRIB_TRANSPORT_LEVEL0] = 0,
+};
+
+void trib_comm_take_transport(struct trib_comm *comm, const struct trib_transport *transport)
+{
+    enum trib_transport_kind before = comm->transport != NULL ? comm->transport->kind : TRIB_TRANSPORT_NONE;
+    TRIB_ASSERT((may_follow[before] >> transport->kind & 1) != 0);
+    TRIB_ASSERT(trib_comm_is_idle(comm) && comm->node == NULL);
+    comm->transport = transport;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* transport.h: how operations of a communicator become sums.
+ *
+ *   network  a worker node and the endpoint's sockets, to a switch, to roots in the ranks' processes, or to peers: network.c
+ *   host     the memory of one host, which all ranks share: local.c
+ *   level 0  both: ranks of a host are summed in its memory, and their leader alone is on the network: level0.c
+ *
+ * A communicator has a transport from its beginning; trib_comm_take_transport changes it, and says which may follow which.
+ * The session with the control plane is not a part of it (join.h). Everything here is called with the endpoint's lock
+ * held. Read next: communicator.c (the caller). */
+#ifndef TRIB_COMM_TRANSPORT_H
+#define TRIB_COMM_TRANSPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tributary/comm.h>
+
+struct trib_comm;
+struct trib_message;
+struct trib_operation;
+
+enum trib_transport_kind {
+    TRIB_TRANSPORT_NONE = 0,
+    TRIB_TRANSPORT_NETWORK,
+    TRIB_TRANSPORT_HOST,
+    TRIB_TRANSPORT_LEVEL0
+};
+
+/* NULL stands for: does nothing, or false. */
+struct trib_transport {
+    enum trib_transport_kind kind;
+    /* A request has been added to those that wait: takes it at once, if it can. */
+    void (*submit)(struct trib_comm *comm, uint64_t now_ns);
+    /* Operations, as far as they go without waiting. Not NULL; also called after a failure. */
+    void (*run)(struct trib_comm *comm, uint64_t now_ns);
+    /* True if the loop must run it in every round, and ask the memory for a wake-up before it sleeps. */
+    bool (*is_busy)(const struct trib_comm *comm);
+    /* An operation that the worker node was given has ended. */
+    void (*take_done)(struct trib_comm *comm, uint64_t token, uint64_t now_ns);
+    /* The line to a rank in the memory has hung up. */
+    void (*take_death)(struct trib_comm *comm, uint32_t dead);
+
+    /* The earliest of its timers, and what is due by now. Not NULL. */
+    uint64_t (*deadline)(const struct trib_comm *comm);
+    void (*on_timeout)(struct trib_comm *comm, uint64_t now_ns);
+
+    /* The operation that the sequence belongs to, or the one under way; its number. False: none. Not NULL. */
+    bool (*find_operation)(const struct trib_comm *comm, uint64_t sequence, struct trib_operation *operation,
+                           uint64_t *number);
+    /* ": rank 2 is missing", or "": why the oldest operation has not ended. Not NULL. */
+    void (*explain)(struct trib_comm *comm, uint64_t now_ns, char *text, size_t size);
+    /* The mark of this rank, for its session. */
+    uint64_t (*mark)(const struct trib_comm *comm);
+    /* Fills the fields of a JOIN elsewhere that say which ranks are summed on one host. NULL: no ranks are. */
+    void (*keep_hosts)(const struct trib_comm *comm, struct trib_message *join);
+
+    /* Tells the other ranks why this one is about to fail. Not NULL. */
+    void (*tell)(struct trib_comm *comm, enum trib_status status, const char *text);
+    /* The communicator fails, and the control plane knows. */
+    void (*fail)(struct trib_comm *comm, enum trib_status status, const char *text);
+    /* Frees what only it knows. comm has no endpoint any more. */
+    void (*destroy)(struct trib_comm *comm);
+};
+
+extern const struct trib_transport trib_transport_network, trib_transport_host, trib_transport_level0;
+
+/* The transport of comm from now on. */
+void trib_comm_take_transport(struct trib_comm *comm, const struct trib_transport *transport);
+
+#endif
