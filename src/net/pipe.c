@@ -1,47 +1,171 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pipe.c: see pipe.h. */
-#include "net/pipe.h"
-
+/* pipe.c: a carrier between two ports of one process (trib_port_join): trains for the one address at which a port knows
+ * its neighbour are copied once into a queue, which the neighbour reads. All others, and those that find the queue
+ * full, go on to the carrier below. Read next: carrier.h. */
 #include <stdlib.h>
 #include <string.h>
 
-struct trib_pipe *trib_pipe_create(const struct trib_address *from, const struct trib_address *to)
+#include "net/carrier.h"
+
+#define TRAINS 8
+
+/* Trains on their way to one port. */
+struct queue {
+    uint32_t first, count; /* of the trains that wait */
+    struct {
+        uint32_t bytes;
+        uint32_t segment; /* bytes of its packets but the last */
+    } train[TRAINS];
+    uint8_t bytes[TRAINS][TRIB_TRAIN_BYTES_MAX + 29]; /* 64 KiB apart */
+};
+
+struct pipe {
+    struct trib_carrier carrier;
+    struct trib_port *port;
+    struct pipe *other;       /* the neighbour's; NULL: it has gone */
+    struct trib_address peer; /* the neighbour's: trains for it are handed over, and have come from it */
+    bool is_reading;          /* the front of `in` */
+    struct queue in;          /* last: bytes that no train has used cost nothing */
+};
+
+static struct pipe *pipe_of(struct trib_carrier *carrier)
 {
-    struct trib_pipe *pipe = malloc(sizeof *pipe); /* bytes that no train has used cost nothing */
-    if (pipe != NULL) {
-        pipe->from = *from;
-        pipe->to = *to;
-        pipe->first = 0;
-        pipe->count = 0;
-    }
-    return pipe;
+    return (struct pipe *)(void *)carrier;
 }
 
-void trib_pipe_destroy(struct trib_pipe *pipe)
+static const struct pipe *const_pipe_of(const struct trib_carrier *carrier)
 {
-    free(pipe);
+    return (const struct pipe *)(const void *)carrier;
 }
 
-bool trib_pipe_put(struct trib_pipe *pipe, const struct trib_train *train)
+/* False: full. */
+static bool put(struct queue *queue, const struct trib_train *train)
 {
-    if (pipe->count == TRIB_PIPE_TRAINS) {
+    if (queue->count == TRAINS) {
         return false;
     }
-    uint32_t index = (pipe->first + pipe->count) % TRIB_PIPE_TRAINS;
-    uint8_t *at = pipe->bytes[index];
+    uint32_t index = (queue->first + queue->count) % TRAINS;
+    uint8_t *at = queue->bytes[index];
     for (uint32_t i = 0; i < train->pieces; i++) {
         memcpy(at, train->piece[i].iov_base, train->piece[i].iov_len);
         at += train->piece[i].iov_len;
     }
-    pipe->train[index].bytes = (uint32_t)train->bytes;
-    pipe->train[index].segment = (uint32_t)train->segment;
-    pipe->count++;
+    queue->train[index].bytes = (uint32_t)train->bytes;
+    queue->train[index].segment = (uint32_t)train->segment;
+    queue->count++;
     return true;
 }
 
-void trib_pipe_drop(struct trib_pipe *pipe)
+static void drop(struct queue *queue)
 {
-    pipe->count--;
-    /* An empty pipe begins at its front again: memory that the cache has. */
-    pipe->first = pipe->count == 0 ? 0 : (pipe->first + 1) % TRIB_PIPE_TRAINS;
+    queue->count--;
+    /* An empty queue begins at its front again: memory that the cache has. */
+    queue->first = queue->count == 0 ? 0 : (queue->first + 1) % TRAINS;
+}
+
+static void send_train(struct trib_carrier *carrier, struct trib_train *train, const struct trib_address *to)
+{
+    struct pipe *pipe = pipe_of(carrier);
+    if (to != NULL && trib_address_equal(to, &pipe->peer) && put(&pipe->other->in, train)) {
+        carrier->stats->packets_handed += train->packets;
+        carrier->stats->bytes_handed += train->bytes;
+    } else {
+        carrier->below->operations->send(carrier->below, train, to);
+    }
+}
+
+static bool receive_train(struct trib_carrier *carrier, uint64_t now_ns, struct trib_delivery *delivery)
+{
+    struct pipe *pipe = pipe_of(carrier);
+    struct queue *in = &pipe->in;
+    if (pipe->is_reading) {
+        drop(in);
+    }
+    pipe->is_reading = in->count > 0;
+    if (!pipe->is_reading) {
+        return carrier->below->operations->receive(carrier->below, now_ns, delivery);
+    }
+    *delivery = (struct trib_delivery){.bytes = in->bytes[in->first],
+                                       .len = in->train[in->first].bytes,
+                                       .segment = in->train[in->first].segment,
+                                       .from = &pipe->peer,
+                                       .owner = carrier};
+    return true;
+}
+
+static uint64_t find_deadline(const struct trib_carrier *carrier)
+{
+    const struct pipe *pipe = const_pipe_of(carrier);
+    const struct trib_carrier *below = carrier->below;
+    if (pipe->in.count > pipe->is_reading) {
+        return 0;
+    }
+    return below->operations->deadline != NULL ? below->operations->deadline(below) : UINT64_MAX;
+}
+
+/* What a neighbour gets waits nowhere. */
+static uint32_t find_backlog(const struct trib_carrier *carrier, const struct trib_address *to, uint32_t count)
+{
+    if (to != NULL && count == 1 && trib_address_equal(to, &const_pipe_of(carrier)->peer)) {
+        return 0;
+    }
+    return carrier->below->operations->backlog(carrier->below, to, count);
+}
+
+/* Both ends close: trains that an end has not read are lost. */
+static void close_pipe(struct trib_carrier *carrier)
+{
+    struct pipe *pipe = pipe_of(carrier);
+    if (pipe->other != NULL) {
+        pipe->other->other = NULL;
+        trib_port_remove(pipe->other->port, &pipe->other->carrier);
+    }
+    free(pipe);
+}
+
+static const struct trib_carrier_operations pipe_operations = {
+    .name = "pipe",
+    .close = close_pipe,
+    .send = send_train,
+    .receive = receive_train,
+    .deadline = find_deadline,
+    .backlog = find_backlog,
+};
+
+static struct pipe *make_pipe(struct trib_port *port, const struct trib_address *peer)
+{
+    struct pipe *pipe = malloc(sizeof *pipe);
+    if (pipe != NULL) {
+        memset(pipe, 0, offsetof(struct pipe, in));
+        pipe->in.first = pipe->in.count = 0;
+        pipe->carrier.operations = &pipe_operations;
+        pipe->port = port;
+        pipe->peer = *peer;
+    }
+    return pipe;
+}
+
+bool trib_port_join(struct trib_port *a, const struct trib_address *a_known_as, struct trib_port *b,
+                    const struct trib_address *b_known_as)
+{
+    struct pipe *of_a = make_pipe(a, b_known_as);
+    struct pipe *of_b = make_pipe(b, a_known_as);
+    if (of_a == NULL || of_b == NULL) {
+        free(of_a);
+        free(of_b);
+        return false;
+    }
+    of_a->other = of_b;
+    of_b->other = of_a;
+    trib_port_insert(a, &of_a->carrier);
+    trib_port_insert(b, &of_b->carrier);
+    return true;
+}
+
+void trib_port_part(struct trib_port *port)
+{
+    struct trib_carrier *carrier = trib_port_find(port, &pipe_operations);
+    if (carrier != NULL) {
+        trib_port_remove(port, carrier);
+    }
 }

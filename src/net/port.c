@@ -8,7 +8,6 @@
 #include "io/explain.h"
 #include "io/memory.h"
 #include "net/inject.h"
-#include "net/pipe.h"
 #include "net/udp.h"
 
 /* Trains under way at once, each for other destinations: a switch answers several children in turn, and sends a
@@ -21,7 +20,8 @@
 #define TAG_MARKED (UINT64_C(1) << 32)
 
 struct trib_port {
-    struct trib_carrier *carrier;
+    struct trib_carrier *top; /* its carriers, each above the next */
+    struct trib_carrier *last;
     struct trib_train *train; /* TRAINS of them: zeros that cost nothing until they are written to */
     /* the train read last */
     struct trib_delivery delivery;
@@ -30,11 +30,8 @@ struct trib_port {
     uint32_t sender_index;
     struct trib_address sender[SENDERS];
     /* fixed */
-    uint32_t backlog;            /* per destination, from which on trains are flagged; 0: never */
-    struct trib_inject *inject;  /* NULL: no faults */
-    struct trib_port *neighbour; /* NULL: none, and no pipes */
-    struct trib_pipe *out, *in;  /* to and from it */
-    bool has_piped;              /* the front of `in` is being read */
+    uint32_t backlog;           /* per destination, from which on trains are flagged; 0: never */
+    struct trib_inject *inject; /* NULL: no faults */
     struct trib_port_stats stats;
     uint32_t next_train; /* to be sent first when all are under way */
     uint32_t loaded;     /* bitmap of the trains that hold packets: with one destination the others cost nothing */
@@ -42,7 +39,7 @@ struct trib_port {
 
 void trib_port_use(struct trib_port *port)
 {
-    port->carrier->operations->use(port->carrier);
+    port->last->operations->use(port->last);
 }
 
 static bool allocate(struct trib_port *port, const struct trib_port_config *config)
@@ -71,12 +68,13 @@ enum trib_status trib_port_open(const struct trib_port_config *config, struct tr
         return TRIB_ERR_MEMORY;
     }
     const struct trib_carrier_operations *operations = config->carrier != NULL ? config->carrier : &trib_udp_operations;
-    enum trib_status status = operations->open(config, &made->carrier, error);
+    enum trib_status status = operations->open(config, &made->last, error);
     if (status != TRIB_OK) {
         trib_port_close(made);
         return status;
     }
-    made->carrier->stats = &made->stats;
+    made->top = made->last;
+    made->last->stats = &made->stats;
     if (!config->is_spare) {
         trib_port_use(made);
     }
@@ -89,41 +87,73 @@ void trib_port_close(struct trib_port *port)
     if (port == NULL) {
         return;
     }
-    trib_port_part(port);
-    if (port->carrier != NULL) {
-        port->carrier->operations->close(port->carrier);
+    while (port->top != NULL) {
+        trib_port_remove(port, port->top);
     }
     trib_inject_destroy(port->inject);
     trib_memory_unmap(port->train, TRAINS * sizeof *port->train);
     free(port);
 }
 
+void trib_port_insert(struct trib_port *port, struct trib_carrier *carrier)
+{
+    struct trib_carrier **at = &port->top;
+    while (*at != port->last) {
+        at = &(*at)->below;
+    }
+    carrier->below = port->last;
+    carrier->stats = &port->stats;
+    *at = carrier;
+}
+
+void trib_port_remove(struct trib_port *port, struct trib_carrier *carrier)
+{
+    struct trib_carrier **at = &port->top;
+    while (*at != carrier) {
+        at = &(*at)->below;
+    }
+    *at = carrier->below;
+    if (port->delivery.owner == carrier) {
+        port->at = port->delivery.len = 0;
+    }
+    carrier->operations->close(carrier);
+}
+
+struct trib_carrier *trib_port_find(const struct trib_port *port, const struct trib_carrier_operations *operations)
+{
+    struct trib_carrier *carrier = port->top;
+    while (carrier != NULL && carrier->operations != operations) {
+        carrier = carrier->below;
+    }
+    return carrier;
+}
+
 int trib_port_fd(const struct trib_port *port)
 {
-    return port->carrier->fd;
+    return port->last->fd;
 }
 
 void trib_port_local(const struct trib_port *port, struct trib_address *local)
 {
-    *local = port->carrier->local;
+    *local = port->last->local;
 }
 
 bool trib_port_connect(struct trib_port *port, const struct trib_address *peer)
 {
-    return port->carrier->operations->connect(port->carrier, peer);
+    return port->last->operations->connect(port->last, peer);
 }
 
 uint32_t trib_port_receive_room(const struct trib_port *port)
 {
     struct trib_port_limits limits;
-    port->carrier->operations->limits(port->carrier, &limits);
+    port->last->operations->limits(port->last, &limits);
     return limits.receive_room;
 }
 
 bool trib_port_has_trains(const struct trib_port *port)
 {
     struct trib_port_limits limits;
-    port->carrier->operations->limits(port->carrier, &limits);
+    port->last->operations->limits(port->last, &limits);
     return limits.has_trains;
 }
 
@@ -152,28 +182,11 @@ void trib_port_stats_add(struct trib_port_stats *sum, const struct trib_port_sta
     sum->injected_corrupt += part->injected_corrupt;
 }
 
-/* Begins with the next train that the neighbour has handed over. */
-static bool read_pipe(struct trib_port *port)
-{
-    if (port->has_piped) {
-        trib_pipe_drop(port->in);
-        port->has_piped = false;
-    }
-    if (port->in == NULL || trib_pipe_is_empty(port->in)) {
-        return false;
-    }
-    port->has_piped = true;
-    port->delivery.is_marked = false;
-    port->delivery.bytes = trib_pipe_read(port->in, &port->delivery.len, &port->delivery.segment);
-    port->delivery.from = &port->in->from;
-    return true;
-}
-
 bool trib_port_receive(struct trib_port *port, uint64_t now_ns)
 {
     port->now_ns = now_ns;
     port->at = 0;
-    if (read_pipe(port) || port->carrier->operations->receive(port->carrier, now_ns, &port->delivery)) {
+    if (port->top->operations->receive(port->top, now_ns, &port->delivery)) {
         if (port->inject != NULL) {
             port->sender_index = (port->sender_index + 1) % SENDERS;
             port->sender[port->sender_index] = *port->delivery.from;
@@ -247,61 +260,10 @@ enum trib_drop trib_port_decode(const struct trib_arrival *arrival, struct trib_
 
 uint64_t trib_port_deadline(const struct trib_port *port)
 {
-    if (port->in != NULL && port->in->count > port->has_piped) {
-        return 0;
-    }
-    return port->inject == NULL ? UINT64_MAX : trib_inject_deadline(port->inject);
-}
-
-/* ---- neighbours ---- */
-
-bool trib_port_join(struct trib_port *a, const struct trib_address *a_known_as, struct trib_port *b,
-                    const struct trib_address *b_known_as)
-{
-    struct trib_pipe *there = trib_pipe_create(a_known_as, b_known_as);
-    struct trib_pipe *back = trib_pipe_create(b_known_as, a_known_as);
-    if (there == NULL || back == NULL) {
-        trib_pipe_destroy(there);
-        trib_pipe_destroy(back);
-        return false;
-    }
-    a->out = b->in = there;
-    b->out = a->in = back;
-    a->neighbour = b;
-    b->neighbour = a;
-    return true;
-}
-
-static void forget_neighbour(struct trib_port *port)
-{
-    if (port->has_piped) {
-        port->has_piped = false;
-        port->at = port->delivery.len = 0;
-    }
-    port->neighbour = NULL;
-    port->out = port->in = NULL;
-}
-
-void trib_port_part(struct trib_port *port)
-{
-    struct trib_port *neighbour = port->neighbour;
-    if (neighbour != NULL) {
-        trib_pipe_destroy(port->out);
-        trib_pipe_destroy(port->in);
-        forget_neighbour(port);
-        forget_neighbour(neighbour);
-    }
-}
-
-static bool hand_over(struct trib_port *port, const struct trib_train *train, const struct trib_address *to)
-{
-    if (port->out == NULL || to == NULL || !trib_address_equal(to, &port->out->to) ||
-        !trib_pipe_put(port->out, train)) {
-        return false;
-    }
-    port->stats.packets_handed += train->packets;
-    port->stats.bytes_handed += train->bytes;
-    return true;
+    const struct trib_carrier *top = port->top;
+    uint64_t deadline = top->operations->deadline != NULL ? top->operations->deadline(top) : UINT64_MAX;
+    uint64_t held = port->inject != NULL ? trib_inject_deadline(port->inject) : UINT64_MAX;
+    return held < deadline ? held : deadline;
 }
 
 /* ---- sending ---- */
@@ -311,9 +273,7 @@ static void send_train(struct trib_port *port, uint32_t index)
     struct trib_train *train = &port->train[index];
     for (uint32_t i = 0; train->packets > 0 && i < train->to_count; i++) {
         const struct trib_address *to = train->to == NULL ? NULL : &train->to[i];
-        if (!hand_over(port, train, to)) {
-            port->carrier->operations->send(port->carrier, train, to);
-        }
+        port->top->operations->send(port->top, train, to);
     }
     trib_train_empty(train);
 }
@@ -352,13 +312,10 @@ uint32_t trib_port_backlog(const struct trib_port *port)
 }
 
 /* The switch sends the same to all children, behind different ports as a rule, but all by one socket: what that holds
- * is divided by their number. What a neighbour gets waits nowhere. */
+ * is divided by their number. */
 static bool is_backlogged(const struct trib_port *port, const struct trib_address *to, uint32_t count)
 {
-    if (port->out != NULL && to != NULL && count == 1 && trib_address_equal(to, &port->out->to)) {
-        return false;
-    }
-    return port->carrier->operations->backlog(port->carrier) / count > port->backlog;
+    return port->top->operations->backlog(port->top, to, count) / count > port->backlog;
 }
 
 void trib_port_send(struct trib_port *port, const struct trib_packet *packet, const struct trib_address *to,

@@ -92,8 +92,10 @@ static void find_limits(const struct trib_carrier *carrier, struct trib_port_lim
     limits->has_trains = udp->receives_trains && udp->sends_trains;
 }
 
-static uint32_t find_backlog(const struct trib_carrier *carrier)
+static uint32_t find_backlog(const struct trib_carrier *carrier, const struct trib_address *to, uint32_t count)
 {
+    (void)to;
+    (void)count;
     return trib_socket_backlog(carrier->fd);
 }
 
@@ -167,6 +169,7 @@ static bool receive_train(struct trib_carrier *carrier, uint64_t now_ns, struct 
             delivery->bytes = udp->buffer;
             delivery->len = (size_t)len;
             delivery->from = &udp->from;
+            delivery->owner = carrier;
             carrier->stats->packets_received += ((size_t)len + delivery->segment - 1) / delivery->segment;
             carrier->stats->bytes_received += (size_t)len;
             return true;

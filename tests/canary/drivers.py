@@ -3,6 +3,7 @@
 from canaries import Canary, Never
 
 PORT = "src/net/port.c"
+PIPE = "src/net/pipe.c"
 UDP = "src/net/udp.c"
 UDP_SEND = "src/net/udp_send.c"
 TRAIN = "src/net/train.c"
@@ -67,8 +68,8 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_udp"),
     Canary(
         "io-pipe-of-any-address", "I7", "a neighbour in the same process gets what is for another address",
-        edits=((PORT, "!trib_address_equal(to, &port->out->to) ||",
-                ""),),
+        edits=((PIPE, "if (to != NULL && trib_address_equal(to, &pipe->peer) && put(",
+                "if (to != NULL && put("),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_udp"),
     Canary(
         "io-held-for-ever", "I8", "the injector has no deadline for the packets that it holds",

@@ -67,22 +67,23 @@ static void send_double(struct trib_carrier *carrier, struct trib_train *train, 
 
 static bool receive_double(struct trib_carrier *carrier, uint64_t now_ns, struct trib_delivery *delivery)
 {
-    (void)carrier;
     (void)now_ns;
     the_double.receives++;
     if (the_double.len == 0) {
         return false;
     }
     *delivery = (struct trib_delivery){
-        the_double.bytes, the_double.len, SEGMENT, &the_double.from, the_double.is_marked,
+        the_double.bytes, the_double.len, SEGMENT, &the_double.from, the_double.is_marked, carrier,
     };
     the_double.len = 0;
     return true;
 }
 
-static uint32_t backlog_double(const struct trib_carrier *carrier)
+static uint32_t backlog_double(const struct trib_carrier *carrier, const struct trib_address *to, uint32_t count)
 {
     (void)carrier;
+    (void)to;
+    (void)count;
     return the_double.backlog;
 }
 
