@@ -17,10 +17,11 @@ enum trib_status trib_choose_create(struct trib_choose *c, const struct trib_fab
                               .own = calloc(f->link_count + 1U, sizeof *c->own),
                               .comes = calloc(f->places, sizeof *c->comes),
                               .passes = calloc(f->places, sizeof *c->passes),
+                              .used = calloc(f->link_count + 1U, sizeof *c->used),
                               .hops = calloc(ways, sizeof *c->hops),
                               .order = calloc(ways, sizeof *c->order),
                               .reach = calloc(roots, sizeof *c->reach)};
-    if (!c->load || !c->own || !c->comes || !c->passes || !c->hops || !c->order || !c->reach) {
+    if (!c->load || !c->own || !c->comes || !c->passes || !c->used || !c->hops || !c->order || !c->reach) {
         trib_choose_destroy(c);
         return TRIB_ERR_MEMORY;
     }
@@ -36,6 +37,7 @@ void trib_choose_destroy(struct trib_choose *c)
     free(c->own);
     free(c->comes);
     free(c->passes);
+    free(c->used);
     free(c->hops);
     free(c->order);
     free(c->reach);
@@ -52,12 +54,26 @@ static const uint32_t *hops_to(const struct trib_choose *c, uint32_t root)
 void trib_choose_begin(struct trib_choose *c)
 {
     memset(c->comes, 0, c->fabric->places * sizeof *c->comes);
+    c->known = 0;
     c->strays = 0;
 }
 
 void trib_choose_add(struct trib_choose *c, uint32_t place, uint64_t amount)
 {
-    *(place == TRIB_NO_PLACE ? &c->strays : &c->comes[place]) += amount;
+    if (place == TRIB_NO_PLACE) {
+        c->strays += amount;
+    } else {
+        c->comes[place] += amount;
+        c->known += amount;
+    }
+}
+
+static void put_own(struct trib_choose *c, uint32_t link, uint64_t amount)
+{
+    if (amount > 0 && c->own[link] == 0) {
+        c->used[c->used_count++] = link;
+    }
+    c->own[link] += amount;
 }
 
 /* In equal parts: what does not divide goes with the first. */
@@ -77,7 +93,7 @@ static void pass_on(struct trib_choose *c, uint32_t root, uint32_t place)
         uint32_t link = f->out[k];
         if (trib_fabric_leads(f, hops, root, link)) {
             uint64_t part = (amount + ways - 1) / ways;
-            c->own[link] += place < f->ends ? 0 : part;
+            put_own(c, link, place < f->ends ? 0 : part);
             c->passes[f->to[link]] += part;
             amount -= part;
             ways--;
@@ -92,9 +108,18 @@ static void pass_strays(struct trib_choose *c, uint32_t root)
     uint64_t amount = c->strays;
     for (uint32_t k = f->first[root]; k < f->first[root + 1]; k++) {
         uint64_t part = amount / (f->first[root + 1] - k);
-        c->own[f->opposite[f->out[k]]] += part;
+        put_own(c, f->opposite[f->out[k]], part);
         amount -= part;
     }
+}
+
+static bool is_reached(const struct trib_choose *c, uint32_t root)
+{
+    bool all = true;
+    for (uint32_t place = 0; place < c->fabric->places && all; place++) {
+        all = c->comes[place] == 0 || hops_to(c, root)[place] != TRIB_NO_WAY;
+    }
+    return all;
 }
 
 /* Every stream of the tree at hand to this root. */
@@ -102,15 +127,17 @@ static bool walk(struct trib_choose *c, uint32_t root)
 {
     const struct trib_fabric *f = c->fabric;
     const uint32_t *order = c->order + (size_t)root * f->places;
-    for (uint32_t place = 0; place < f->places; place++) {
-        if (c->comes[place] > 0 && hops_to(c, root)[place] == TRIB_NO_WAY) {
-            return false;
-        }
+    if (c->known > 0 && !is_reached(c, root)) {
+        return false;
     }
-    memset(c->own, 0, f->link_count * sizeof *c->own);
-    memcpy(c->passes, c->comes, f->places * sizeof *c->passes);
-    for (uint32_t i = c->reach[root]; i-- > 1;) { /* order[0] is the root */
-        pass_on(c, root, order[i]);
+    while (c->used_count > 0) {
+        c->own[c->used[--c->used_count]] = 0;
+    }
+    if (c->known > 0) {
+        memcpy(c->passes, c->comes, f->places * sizeof *c->passes);
+        for (uint32_t i = c->reach[root]; i-- > 1;) { /* order[0] is the root */
+            pass_on(c, root, order[i]);
+        }
     }
     pass_strays(c, root);
     return true;
@@ -123,21 +150,52 @@ bool trib_choose_strain(struct trib_choose *c, uint32_t root, struct trib_strain
         return false;
     }
     *strain = (struct trib_strain){0};
-    for (uint32_t i = 0; i < f->link_count; i++) {
-        if (c->own[i] > 0) {
-            trib_strain_add(strain, (c->load[i] + c->own[i]) * MBPS / (f->rate_bps[i] / MBPS));
-        }
+    for (uint32_t i = 0; i < c->used_count; i++) {
+        uint32_t link = c->used[i];
+        trib_strain_add(strain, (c->load[link] + c->own[link]) * MBPS / (f->rate_bps[link] / MBPS));
     }
     return true;
 }
 
+uint32_t trib_choose_list(struct trib_choose *c, uint32_t root, struct trib_link_load *list)
+{
+    uint32_t count = walk(c, root) ? c->used_count : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        list[i] = (struct trib_link_load){.amount = c->own[c->used[i]], .link = c->used[i]};
+    }
+    return count;
+}
+
+/* Results come back as contributions went. */
+static void put(struct trib_choose *c, uint32_t link, uint64_t amount)
+{
+    c->load[link] += amount;
+    c->load[c->fabric->opposite[link]] += amount;
+}
+
+void trib_choose_put(struct trib_choose *c, const struct trib_link_load *list, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        put(c, list[i].link, list[i].amount);
+    }
+}
+
+void trib_choose_take(struct trib_choose *c, const struct trib_link_load *list, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t link = list[i].link;
+        uint32_t back = c->fabric->opposite[link];
+        TRIB_ASSERT(c->load[link] >= list[i].amount && c->load[back] >= list[i].amount);
+        c->load[link] -= list[i].amount;
+        c->load[back] -= list[i].amount;
+    }
+}
+
 void trib_choose_load(struct trib_choose *c, uint32_t root)
 {
-    if (walk(c, root)) {
-        for (uint32_t i = 0; i < c->fabric->link_count; i++) {
-            c->load[i] += c->own[i];
-            c->load[c->fabric->opposite[i]] += c->own[i]; /* results come back as contributions went */
-        }
+    uint32_t count = walk(c, root) ? c->used_count : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        put(c, c->used[i], c->own[c->used[i]]);
     }
 }
 

@@ -27,10 +27,19 @@ struct trib_choose {
     uint64_t *own;    /* by link: of the tree at hand, with the root that was looked at last; only towards it */
     uint64_t *comes;  /* by place: amount that begins there, of the tree at hand */
     uint64_t *passes; /* by place: and amount that has come there on its way */
+    uint64_t known;   /* sum of comes */
     uint64_t strays;  /* amount that begins at an unknown place: its way is the links of the root */
-    uint32_t *hops;   /* by root, and then by place: as measured (fabric.h) */
-    uint32_t *order;  /* likewise */
-    uint32_t *reach;  /* by root: so many places has its row in `order` */
+    uint32_t *used;   /* links with own > 0 */
+    uint32_t used_count;
+    uint32_t *hops;  /* by root, and then by place: as measured (fabric.h) */
+    uint32_t *order; /* likewise */
+    uint32_t *reach; /* by root: so many places has its row in `order` */
+};
+
+/* The amount that one tree, or several of a job, put on a link. Results put as much on the opposite link. */
+struct trib_link_load {
+    uint64_t amount;
+    uint32_t link;
 };
 
 /* The fabric, whose rates must be at least TRIB_LINK_RATE_MIN, is borrowed until destroy. ERR_MEMORY. */
@@ -47,5 +56,11 @@ uint32_t trib_choose_root(struct trib_choose *choose, const bool *among, uint32_
 bool trib_choose_strain(struct trib_choose *choose, uint32_t root, struct trib_strain *strain);
 /* The tree at hand is there, with that root. No effect if some member cannot reach it. */
 void trib_choose_load(struct trib_choose *choose, uint32_t root);
+/* Writes what the tree at hand puts on links with that root. list: room for all links. Returns how many there are; 0 if
+ * some member cannot reach the root. */
+uint32_t trib_choose_list(struct trib_choose *choose, uint32_t root, struct trib_link_load *list);
+/* A tree with this list is there, or is no longer there: an exact sum, whatever the order of both. */
+void trib_choose_put(struct trib_choose *choose, const struct trib_link_load *list, uint32_t count);
+void trib_choose_take(struct trib_choose *choose, const struct trib_link_load *list, uint32_t count);
 
 #endif

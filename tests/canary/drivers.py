@@ -23,6 +23,7 @@ JOB_MARKS = "src/control/jobs/marks.c"
 JOB_DIFFER = "src/control/jobs/differ.c"
 JOB_JOIN = "src/control/jobs/join.c"
 JOB_START = "src/control/jobs/start.c"
+LOADS = "src/control/roots/loads.c"
 OWNER = "src/control/jobs/owner.c"
 PLACEMENTS = "src/control/jobs/placements.c"
 ANSWERS = "src/control/jobs/answers.c"
@@ -192,6 +193,18 @@ DRIVERS = [
         "control-job-stays", "C-19", "a job stays when its last communicator has ended",
         edits=((OWNER, "    *at = owner->next;\n    free(owner);\n", ""),),
         world=("assert",), search=NO_DRIVER, test="unit/test_owner"),
+    Canary(
+        "control-load-stays", "C-22", "the trees of a job that has ended still load links",
+        edits=((LOADS, "    trib_choose_take(&loads->choose, job->loads, job->load_count);\n    free(job->loads);", "    free(job->loads);"),),
+        world=("assert",), search=NO_DRIVER, test="unit/test_trees"),
+    Canary(
+        "control-load-of-before", "C-22", "a job that is recalled loads links as before",
+        edits=((LOADS, "    if (!loads || job->stale_back) {", "    if (!loads || job->stale_back || job->is_recalled) {"),),
+        world=("assert",), search=NO_DRIVER, test="unit/test_trees"),
+    Canary(
+        "control-process-unfound", "C-22", "a rank that takes the place of another is not found by its process",
+        edits=((JOB_JOIN, "    trib_process_enter(jobs, job, message->join.rank);\n", ""),),
+        world=("assert",), search=NO_DRIVER, test="unit/test_trees"),
     Canary(
         "control-job-of-any-token", "I7", "a stranger who knows the name of a derived communicator takes a place in it",
         edits=((OWNER, "    return !is_derived || trib_join_job_token(join) == job->owner->token;",

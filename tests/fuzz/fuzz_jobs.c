@@ -274,6 +274,7 @@ static void check_end(void)
     must(script.jobs.agent.memory_used == 0, "end: memory that nobody has");
     must(accounts_open(&script.accounts) == 0, "end: a communicator stays open");
     check_lines();
+    trib_jobs_deinit(&script.jobs, TRIB_ERR_SWITCH, "the end");
 }
 
 static void set_up(const uint8_t *data, size_t size)

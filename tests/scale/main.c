@@ -10,7 +10,7 @@
 #include "unit/patience.h"
 
 #define BOUND_NS TRIB_MILLISECOND_NS /* of 99 in 100 decisions of each kind */
-#define START_NS (4 * BOUND_NS)      /* and of those that choose agents, which look at each job */
+#define LOSS_NS (4 * BOUND_NS)       /* and of the loss and return of an agent, which look at each job */
 
 static const char *const names[DECISION_COUNT] = {
     [DECISION_JOIN] = "JOIN",           [DECISION_START] = "last JOIN",
@@ -80,7 +80,7 @@ static bool print_times(const struct world *w)
             printf("%-18s %10llu %10.1f %10.1f %10.1f\n", names[i], (unsigned long long)t->count,
                    (double)times_part(t, 0.5) / 1e3, (double)p99_ns / 1e3, (double)t->max_ns / 1e3);
         }
-        uint64_t bound_ns = i == DECISION_START || i == DECISION_LOST || i == DECISION_HELLO ? START_NS : BOUND_NS;
+        uint64_t bound_ns = i == DECISION_LOST || i == DECISION_HELLO ? LOSS_NS : BOUND_NS;
         if (t->count >= 100 && p99_ns > bound_ns * patience()) {
             printf("^ more than %.0f ms\n", (double)bound_ns / 1e6);
             is_good = false;

@@ -406,14 +406,14 @@ static enum decision decision_of(const struct trib_message *message)
 
 static void hear_rank(struct world *w, struct rank *rank, const struct trib_message *message)
 {
-    uint64_t grants = w->grants;
     enum decision decision = decision_of(message);
     w->in++;
     w->marks_heard += message->kind == TRIB_MESSAGE_MARK;
     uint64_t begin_ns = cpu_ns();
     bool is_taken = trib_jobs_receive(&w->jobs, &rank->session, message, w->now_ns);
-    if (decision == DECISION_JOIN && w->grants != grants) {
-        decision = DECISION_START;
+    const struct trib_job *joined = rank->session.job;
+    if (decision == DECISION_JOIN && joined && joined->state != TRIB_JOB_JOINING) {
+        decision = DECISION_START; /* agents have been chosen, and asked for their roots */
     }
     time_decision(w, decision, begin_ns, 0);
     MUST(w, is_taken, "job %u rank %u: %s has no business there", rank->job, rank->index % w->options.ranks,

@@ -116,6 +116,45 @@ static void star__each_in_turn(void **state)
     end(&n);
 }
 
+/* What is taken away leaves what was there, in whichever order: 3 streams over 2 ways do not divide. */
+static void take__leaves_what_was_there(void **state)
+{
+    struct net n;
+    struct trib_link_load lists[2][16];
+    uint32_t counts[2];
+    uint64_t before[16];
+    (void)state;
+    begin(&n, 2, 1, 2);
+    cable(&n, subnet(&n, 0), box(&n, 0), 10 * GBPS);
+    cable(&n, subnet(&n, 0), box(&n, 1), 10 * GBPS);
+    for (uint32_t i = 0; i < 2; i++) {
+        cable(&n, box(&n, i), 0, 10 * GBPS);
+        cable(&n, box(&n, i), 1, 10 * GBPS);
+    }
+    ready(&n);
+    uint32_t links = n.choose.fabric->link_count;
+    assert_true(links <= 16);
+    for (uint32_t i = 0; i < 2; i++) {
+        trib_choose_begin(&n.choose);
+        trib_choose_add(&n.choose, subnet(&n, 0), 3);
+        trib_choose_add(&n.choose, TRIB_NO_PLACE, 5 + i);
+        counts[i] = trib_choose_list(&n.choose, i, lists[i]);
+        assert_int_equal(counts[i], 2);
+    }
+    trib_choose_put(&n.choose, lists[0], counts[0]);
+    memcpy(before, n.choose.load, links * sizeof before[0]);
+    trib_choose_put(&n.choose, lists[1], counts[1]);
+    trib_choose_put(&n.choose, lists[0], counts[0]);
+    trib_choose_take(&n.choose, lists[0], counts[0]);
+    trib_choose_take(&n.choose, lists[1], counts[1]);
+    assert_memory_equal(n.choose.load, before, links * sizeof before[0]);
+    trib_choose_take(&n.choose, lists[0], counts[0]);
+    for (uint32_t i = 0; i < links; i++) {
+        assert_int_equal(n.choose.load[i], 0);
+    }
+    end(&n);
+}
+
 /* Two links that have more to do than a number holds are more than one of them. */
 static void strain__stays_in_range(void **state)
 {
@@ -505,6 +544,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(star__each_in_turn),
+        cmocka_unit_test(take__leaves_what_was_there),
         cmocka_unit_test(strain__stays_in_range),
         cmocka_unit_test(two_tiers__go_round_the_hot_link),
         cmocka_unit_test(ways__of_equal_length_share),

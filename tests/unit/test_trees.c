@@ -52,6 +52,31 @@ static void load__of_the_jobs_that_are_there(void **state)
     assert_trees(s, 8, "CD");
 }
 
+/* The sums of loads, and the table of processes, are those of a recount: while jobs begin, share processes, lose a switch,
+ * return, and end. */
+static void load__is_that_of_a_recount(void **state)
+{
+    struct switches *s = *state;
+    join_two(s, "one", 0, 0);
+    trib_jobs_check(&s->h.jobs);
+    join_two(s, "two", 2, 2);
+    join_two(s, "three", 4, 0);
+    assert_non_null(s->h.jobs.loads);
+    trib_jobs_check(&s->h.jobs);
+    s->lender[0].is_away = true;
+    run_links(s);
+    s->lender[0].is_away = false;
+    assert_int_equal(s->h.jobs.stats.recalled, 2); /* one and three, which shares a process with it */
+    trib_jobs_check(&s->h.jobs);
+    join_two(s, "four", 6, 6);
+    trib_jobs_check(&s->h.jobs);
+    end_two(s, 2);
+    trib_jobs_check(&s->h.jobs);
+    end_two(s, 6);
+    join_two(s, "five", 8, 8);
+    trib_jobs_check(&s->h.jobs);
+}
+
 /* With nothing else to go by they begin with another one each time, also if nothing comes of it. */
 static void turn__not_all_with_the_same(void **state)
 {
@@ -726,6 +751,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(two_of_four__and_the_others_know_nothing),
         TEST(load__of_the_jobs_that_are_there),
+        TEST(load__is_that_of_a_recount),
         TEST(turn__not_all_with_the_same),
         TEST(weight__is_the_rate_where_nothing_is_said),
         TEST(weight__is_the_part_of_the_tensor),

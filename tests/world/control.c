@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "control/jobs/owner.h"
+#include "control/roots/loads.h"
+#include "control/roots/processes.h"
 #include "core/lane.h"
 #include "io/clock.h"
 #include "world.h"
@@ -633,6 +635,7 @@ static void forget(struct world_plane *plane)
     agents_forget(plane);
     for (struct trib_job *job = plane->jobs.first; job != NULL; job = next) {
         next = job->next;
+        trib_loads_leave(&plane->jobs, job);
         free(job);
     }
     for (struct trib_owner *owner = plane->jobs.owners, *after; owner != NULL; owner = after) {
@@ -641,6 +644,8 @@ static void forget(struct world_plane *plane)
     }
     plane->jobs.first = NULL;
     plane->jobs.owners = NULL;
+    trib_loads_deinit(&plane->jobs);
+    trib_processes_deinit(&plane->jobs);
     plane->relay.first = NULL;
 }
 

@@ -87,9 +87,9 @@ static bool has_place(struct senders *senders)
 
 static struct sender *take(struct senders *senders, const struct trib_job *job, uint32_t index)
 {
-    struct sender *sender = find(senders, &job->ranks[index], job->processes[index]);
+    struct sender *sender = find(senders, &job->ranks[index], job->processes[index].hash);
     if (!sender->rank) {
-        *sender = (struct sender){.rank = &job->ranks[index], .process = job->processes[index]};
+        *sender = (struct sender){.rank = &job->ranks[index], .process = job->processes[index].hash};
         senders->count++;
     }
     return sender;

@@ -6,6 +6,8 @@
 #include "control/jobs/owner.h"
 #include "control/jobs/placements.h"
 #include "control/relay/relay.h"
+#include "control/roots/loads.h"
+#include "control/roots/processes.h"
 #include "core/assert.h"
 #include "io/clock.h"
 
@@ -245,6 +247,8 @@ void trib_jobs_check(const struct trib_jobs *jobs)
     check_masters(jobs);
     check_remotes(jobs);
     check_agent(jobs);
+    trib_loads_check(jobs);
+    trib_processes_check(jobs);
     for (const struct trib_job *job = jobs->first; job; job = job->next) {
         trib_job_check(jobs, job);
         TRIB_ASSERT(trib_jobs_find_communicator(jobs, job->grant.communicator) && *job->back == job);

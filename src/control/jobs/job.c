@@ -8,6 +8,8 @@
 #include "control/jobs/owner.h"
 #include "control/jobs/placements.h"
 #include "control/jobs/places.h"
+#include "control/roots/loads.h"
+#include "control/roots/processes.h"
 #include "core/assert.h"
 #include "io/explain.h"
 
@@ -94,6 +96,8 @@ void trib_job_free(struct trib_jobs *jobs, struct trib_job *job)
 {
     TRIB_ASSERT(!has_sessions(job)); /* C-7: each rank has been told why */
     trib_job_close_plane(jobs, job); /* which finds it */
+    trib_loads_leave(jobs, job);
+    trib_processes_leave(jobs, job);
     trib_jobs_remove(jobs, job);
     trib_owner_leave(jobs, job);
     free(job);

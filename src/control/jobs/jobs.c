@@ -11,6 +11,8 @@
 #include "control/jobs/places.h"
 #include "control/jobs/start.h"
 #include "control/relay/relay.h"
+#include "control/roots/loads.h"
+#include "control/roots/processes.h"
 #include "control/roots/roots.h"
 #include "control/roots/switches.h"
 #include "io/clock.h"
@@ -111,6 +113,8 @@ void trib_jobs_deinit(struct trib_jobs *jobs, enum trib_status status, const cha
         trib_job_fail(jobs, jobs->first, status, text);
     }
     trib_switches_end(jobs);
+    trib_loads_deinit(jobs);
+    trib_processes_deinit(jobs);
     while (jobs->masters.first) {
         end_master(jobs, jobs->masters.first->session); /* its driver tells it why */
     }

@@ -117,6 +117,15 @@ struct trib_root_place {
 
 enum trib_job_state { TRIB_JOB_NONE = 0, TRIB_JOB_JOINING, TRIB_JOB_PLACING, TRIB_JOB_STARTING, TRIB_JOB_RUNNING };
 
+struct trib_link_load; /* choose.h */
+
+/* The process of a rank, in a list of those with one hash (roots/processes.h). */
+struct trib_process {
+    struct trib_process *next;
+    struct trib_job *job; /* NULL: it is in no list */
+    uint32_t hash;        /* 0: unknown, or the rank is behind a relay */
+};
+
 struct trib_job {
     struct trib_job *next;
     struct trib_job **back;      /* what points to it in this list */
@@ -180,8 +189,13 @@ struct trib_job {
     uint32_t path_tries;                        /* so often it has been */
     uint32_t closed;                            /* of its ranks have CLOSED, or left after CLOSE */
     struct trib_message end;                    /* FAIL, once it has come */
-    uint32_t *processes;      /* by rank: hash of the process that it is in; 0: unknown, or it is behind a relay */
-    struct trib_rank ranks[]; /* settings.ranks of them */
+    struct trib_link_load *loads;               /* put by its trees (roots/loads.h); NULL: none */
+    uint32_t load_count;
+    struct trib_job *next_stale;    /* of those whose loads may have changed */
+    struct trib_job **stale_back;   /* points to this job in that list; NULL: it is not there */
+    uint64_t found;                 /* jobs->search that has found it last */
+    struct trib_process *processes; /* by rank */
+    struct trib_rank ranks[];       /* settings.ranks of them */
 };
 
 /* Free-running, for metrics. */
@@ -198,6 +212,7 @@ struct trib_owner;
 struct trib_relay;
 struct trib_places; /* places.h */
 struct trib_dealer;
+struct trib_loads;
 
 struct trib_jobs {
     struct trib_job *first;
@@ -218,7 +233,11 @@ struct trib_jobs {
     uint32_t room_changes;       /* of the agent, when masters were told of their room */
     uint64_t room_ns;            /* and when that was */
     uint64_t turn;               /* so often switches have been chosen: of equal ones another is the first each time */
-    uint64_t unlent_logged_ns;   /* of the last line about a lender that cannot be reached */
+    struct trib_loads *loads;    /* of links, by all trees; NULL: no choice has been made */
+    struct trib_process **processes; /* by hash (roots/processes.h); NULL: likewise */
+    uint32_t processes_known;        /* so many are in that table */
+    uint64_t search;                 /* free-running: searches for jobs by processes */
+    uint64_t unlent_logged_ns;       /* of the last line about a lender that cannot be reached */
     struct trib_jobs_output output;
     struct trib_remote_output remotes;
     struct trib_jobs_stats stats;

@@ -10,6 +10,8 @@
 
 #include "control/jobs/owner.h"
 #include "control/jobs/start.h"
+#include "control/roots/loads.h"
+#include "control/roots/processes.h"
 #include "control/roots/roots.h"
 #include "control/roots/trees.h"
 #include "io/clock.h"
@@ -380,16 +382,20 @@ static enum trib_status check_place(const struct trib_job *job, const struct tri
     return TRIB_ERR_REFUSED;
 }
 
+static size_t job_size(uint32_t ranks)
+{
+    return sizeof(struct trib_job) + ranks * (sizeof(struct trib_rank) + sizeof(struct trib_process));
+}
+
 struct trib_job *trib_job_create(struct trib_jobs *jobs, const struct trib_message *join, uint64_t job_token,
                                  uint64_t now_ns)
 {
-    size_t ranks = join->join.settings.ranks;
-    struct trib_job *job = calloc(1, sizeof *job + ranks * (sizeof job->ranks[0] + sizeof job->processes[0]));
+    struct trib_job *job = calloc(1, job_size(join->join.settings.ranks));
     if (!job || !trib_owner_adopt(jobs, job, join, job_token)) {
         free(job);
         return NULL;
     }
-    job->processes = (uint32_t *)(void *)&job->ranks[ranks];
+    job->processes = (struct trib_process *)(void *)&job->ranks[join->join.settings.ranks];
     job->maker = join->join.maker.communicator;
     memcpy(job->name, join->join.job, sizeof job->name);
     memcpy(job->run, join->join.run, sizeof job->run);
@@ -412,8 +418,7 @@ struct trib_job *trib_job_create(struct trib_jobs *jobs, const struct trib_messa
 
 static uint64_t job_bytes(uint32_t ranks)
 {
-    return sizeof(struct trib_owner) + sizeof(struct trib_job) +
-           (uint64_t)ranks * (sizeof(struct trib_rank) + sizeof(uint32_t));
+    return sizeof(struct trib_owner) + job_size(ranks);
 }
 
 static void explain_memory(const struct trib_address *from, uint32_t ranks, uint64_t held, char *error)
@@ -516,7 +521,7 @@ void trib_job_place_rank(struct trib_job *job, struct trib_session *session, con
         memcpy(rank->places.at[i].source, session->peer.source, sizeof session->peer.source);
     }
     name_rank(rank, message);
-    job->processes[message->join.rank] = rank->via == 0 ? trib_rank_process(rank) : 0;
+    job->processes[message->join.rank].hash = rank->via == 0 ? trib_rank_process(rank) : 0;
 }
 
 static bool is_buried(const struct trib_rank *rank, const struct trib_session *session,
@@ -568,8 +573,11 @@ static void take_place(struct trib_jobs *jobs, struct trib_job *job, struct trib
         job->grant.window = trib_least(job->grant.window, message->join.known.window);
     }
     trib_rank_let_go(jobs, rank);
+    trib_process_leave(jobs, job, message->join.rank);
     trib_job_place_rank(job, session, message);
+    trib_process_enter(jobs, job, message->join.rank);
     job->has_trees = false; /* its processes are others */
+    trib_loads_change(jobs, job);
     job->was_running = job->was_running || rank->was_ready;
     if (rank->is_ring && !job->is_ring) {
         job->is_ring = job->has_peers = true;

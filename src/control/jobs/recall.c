@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "control/jobs/jobs.h"
+#include "control/roots/loads.h"
 #include "io/clock.h"
 #include "io/units.h"
 
@@ -72,6 +73,7 @@ void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *l
     job->mark = 0;
     job->marks_ns = TRIB_NEVER;
     job->stall_logged_ns = 0;
+    trib_loads_change(jobs, job);
     trib_job_queue(jobs, job);
     trib_job_check(jobs, job);
 }

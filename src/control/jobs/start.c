@@ -9,6 +9,7 @@
 #include "control/jobs/placements.h"
 #include "control/jobs/places.h"
 #include "control/jobs/start.h"
+#include "control/roots/loads.h"
 #include "core/assert.h"
 #include "io/clock.h"
 #include "io/explain.h"
@@ -222,6 +223,7 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
     trib_job_choose_hosts(job);
     trib_job_choose_meeting(jobs, job);
     trib_job_group(job);
+    trib_loads_change(jobs, job); /* by its children, and by what it is dealt */
     job->grant.data_port = trib_address_port(&jobs->config->listen);
     enum trib_status status = dealer->deal(jobs, job, error);
     if (status == TRIB_OK) {
@@ -254,6 +256,7 @@ void trib_job_unplace(struct trib_jobs *jobs, struct trib_job *job)
     job->children = 0;
     grant.communicator = 0; /* it is drawn anew */
     trib_job_take_grant(jobs, job, &grant);
+    trib_loads_change(jobs, job);
 }
 
 void trib_job_probe(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)

@@ -2,7 +2,7 @@
 /* trees.h: of several switches used at once (switches.h), those that a job's roots are dealt over: its trees, one under
  * each. All of them, unless the operator wants fewer; then those whose links have least to do (choose.h). The choice
  * stands in the grant (grant.switches), so that it lasts as long as the job, through every restart; what loads links is
- * taken from the jobs that there are, each time. A process has one socket for each root, for all its communicators: so
+ * known from the jobs that there are (loads.h). A process has one socket for each root, for all its communicators: so
  * a job with a rank in a process that is in another job here follows that one. No sockets, no clock, as in jobs.h. Read
  * next: trees.c, choose.h. */
 #ifndef TRIB_CONTROL_TREES_H
@@ -10,9 +10,22 @@
 
 #include "control/jobs/jobs.h"
 
-/* Of a job with lenders: how many there are, and which is the k-th: 0 for this switch, i + 1 for its lender i. */
-uint32_t trib_trees_count(const struct trib_jobs *jobs, const struct trib_job *job);
-uint32_t trib_trees_at(const struct trib_job *job, uint32_t k);
+/* Of a job with lenders: how many there are. */
+static inline uint32_t trib_trees_count(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    uint32_t count = 0;
+    while (count < TRIB_SWITCHES_MAX && job->grant.switches[count] != 0) {
+        count++;
+    }
+    return count > 0 ? count : jobs->config->lenders.count + 1;
+}
+
+/* The k-th of these: 0 for this switch, i + 1 for its lender i. */
+static inline uint32_t trib_trees_at(const struct trib_job *job, uint32_t k)
+{
+    return job->grant.switches[0] != 0 ? job->grant.switches[k] - 1U : k;
+}
+
 /* How many have a root of it: not all where relays on the way carry fewer; all before it has any. */
 uint32_t trib_trees_rooted(const struct trib_jobs *jobs, const struct trib_job *job);
 bool trib_trees_have(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t which);
