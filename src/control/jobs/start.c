@@ -176,6 +176,9 @@ void trib_job_welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now
         /* Paths were tried before the switch restarted, and nothing between has changed. */
         job->ranks[i].has_paths = job->ranks[i].was_ready;
         job->ranks[i].has_multicast = job->ranks[i].has_paths && job->ranks[i].wants_multicast;
+        if (!job->ranks[i].session || job->ranks[i].is_outside) { /* it had closed, and has left meanwhile */
+            continue;
+        }
         message.welcome.behind = trib_job_behind(job, i);
         trib_job_places(jobs, job)->name(jobs, job, i, &message);
         jobs->output.send(jobs->output.owner, job->ranks[i].session, &message);
