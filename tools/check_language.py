@@ -18,8 +18,8 @@ COLUMNS = ("who", "what", "pronouns", "wide lines", "sentence")
 
 # Limits of each group, in the order of COLUMNS. None: not counted.
 CEILINGS = {
-    "include": (2.7, 5.9, 68.2, 9, None),
-    "README.md": (4.8, 3.8, 53.8, 41, 31),
+    "include": (0.4, 0.0, 31.9, 0, None),
+    "README.md": (0.0, 0.0, 21.7, 6, 18),
     "docs": (4.4, 9.0, 59.1, 1730, 29),
     "src/cli": (6.0, 12.9, 63.7, 3, None),
     "src/comm": (8.4, 9.7, 78.1, 32, None),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* status.h: what a call of the library can return.
+/* status.h: return statuses of the library.
  *
- * Every fallible function returns an enum trib_status: 0 is success, everything else is negative. "Not finished yet" is
- * never a status. The text that names the cause of the last failure of a communicator is trib_comm_error() (comm.h).
+ * Every fallible function returns an enum trib_status: 0 for success, negative for a failure. "Not finished yet" is
+ * never a status. trib_comm_error() (comm.h) returns the cause of a communicator's last failure as text.
  * Read next: types.h, comm.h. */
 #ifndef TRIBUTARY_STATUS_H
 #define TRIBUTARY_STATUS_H
@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* name, value, what it means. One list gives the enum, the names and the texts. */
+/* Name, value, text. The source of the enum, the names and the texts. */
 #define TRIB_STATUS_MAP(X)                                 \
     X(OK, 0, "success")                                    \
     X(ERR_INVALID, -1, "invalid argument")                 \
@@ -37,7 +37,7 @@ enum trib_status {
 #undef X
 };
 
-/* The name, "TRIB_ERR_TIMEOUT", and the text, "timed out". Both are static; "unknown status" for a value not listed. */
+/* The name, "TRIB_ERR_TIMEOUT", and the text, "timed out". Both are static. "unknown status" for an unlisted value. */
 const char *trib_status_name(enum trib_status status);
 const char *trib_status_text(enum trib_status status);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* types.h: collectives, element types and reductions. The values are the ones of docs/PROTOCOL.md: never renumber them.
+/* types.h: collectives, element types and reductions. The values are on the wire (docs/PROTOCOL.md): never renumber.
  * Read next: comm.h. */
 #ifndef TRIBUTARY_TYPES_H
 #define TRIBUTARY_TYPES_H
@@ -25,7 +25,7 @@ enum trib_type {
     TRIB_TYPE_COUNT
 };
 
-/* What a rank gives and gets: docs/PROTOCOL.md, "Operations and fragments". */
+/* Contributions and results of each: docs/PROTOCOL.md, "Operations and fragments". */
 enum trib_collective {
     TRIB_COLLECTIVE_NONE = 0,
     TRIB_ALLREDUCE = 1,
@@ -41,15 +41,15 @@ enum trib_reduction {
     TRIB_REDUCTION_NONE = 0,
     TRIB_SUM = 1,
     TRIB_AVERAGE = 2, /* the sum divided by the number of ranks, on the worker; integers divide towards zero */
-    TRIB_MINIMUM = 3, /* a NaN of any rank makes it NaN, as in the next two; -0 is below +0 */
+    TRIB_MINIMUM = 3, /* NaN if any rank has NaN, as in the next two; -0 is below +0 */
     TRIB_MAXIMUM = 4,
     TRIB_PRODUCT = 5,
     TRIB_REDUCTION_COUNT
 };
 
-/* Size of one element in bytes; 0 for a value that is no type. */
+/* Size of one element in bytes; 0 for an unlisted value. */
 size_t trib_type_size(enum trib_type type);
-/* "float32", "sum", "reduce-scatter"; "unknown" for a value that is none. */
+/* "float32", "sum", "reduce-scatter"; "unknown" for an unlisted value. */
 const char *trib_type_name(enum trib_type type);
 const char *trib_reduction_name(enum trib_reduction reduction);
 const char *trib_collective_name(enum trib_collective collective);
