@@ -32,7 +32,7 @@ CEILINGS = {
     "src/schemes": (5.5, 14.8, 77.4, 18, None),
     "src/sim": (3.5, 14.7, 80.8, 5, None),
     "src/switchd": (5.5, 9.7, 73.9, 4, None),
-    "texts": (1.7, 4.9, 45.2, None, None),
+    "texts": (1.4, 4.0, 43.0, None, None),
 }
 
 WORDS = {

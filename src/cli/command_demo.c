@@ -270,5 +270,5 @@ int command_demo(int argc, char **argv)
     } else {
         print_runs(&options, &seen);
     }
-    return all_holds(&seen) ? 0 : complain("what this demo claims was not seen to hold");
+    return all_holds(&seen) ? 0 : complain("a claim of this demo did not hold");
 }

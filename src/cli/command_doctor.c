@@ -111,7 +111,7 @@ static void tell_trust(struct doctor *doctor)
 {
     struct doctor_finding *finding =
         doctor_add(doctor, DOCTOR_NOTE, "trust",
-                   "packets and sessions are not authenticated: who can send on the link can change sums without an "
+                   "packets and sessions are not authenticated: anybody on the link can change sums without an "
                    "error (a repeated result with another payload), and read them");
     doctor_advise(finding, "let only machines that you trust reach the ports of the switch, the ranks and the link");
 }

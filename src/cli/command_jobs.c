@@ -117,7 +117,7 @@ static json_t *ask(const char *url, bool is_named)
     json_t *jobs = json_loadb(body, len, 0, &broken);
     free(body);
     if (!json_is_array(jobs)) {
-        complain("%s: what answers there is no tributary switch", url);
+        complain("%s: the answer is not from a tributary switch", url);
         json_decref(jobs);
         return NULL;
     }

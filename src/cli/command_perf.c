@@ -189,7 +189,7 @@ static bool check_options(const struct perf_options *options)
         return false;
     }
     if (options->no_switch + (options->switch_address != NULL) + (options->rendezvous != NULL) > 1) {
-        complain("of --no-switch, --switch and --rendezvous only one can be");
+        complain("--no-switch, --switch and --rendezvous exclude each other");
         return false;
     }
     const struct trib_scheme *scheme = trib_published_find(options->scheme);
@@ -197,7 +197,7 @@ static bool check_options(const struct perf_options *options)
     if (cause != NULL) {
         complain("--scheme %s: %s", options->scheme, cause);
     } else if (scheme == NULL) {
-        complain("--scheme: there is no \"%s\"; `tributary info` lists what there is", options->scheme);
+        complain("--scheme: unknown scheme \"%s\"; `tributary info` lists all", options->scheme);
     } else if (scheme->refusal != NULL) {
         complain("--scheme %s: %s", scheme->name, scheme->refusal);
     }
@@ -214,7 +214,7 @@ static void add_row(struct perf_totals *totals, const struct perf_row *row, bool
         if (columns[PERF_SETS] != row->columns[0][PERF_SETS]) {
             totals->wrong++;
             if (speaks) {
-                complain("rank %u has seen other ranks in its results than rank 0", rank);
+                complain("the results of rank %u and rank 0 have different contributors", rank);
             }
         }
     }

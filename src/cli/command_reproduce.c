@@ -124,7 +124,7 @@ static const struct reproduce_experiment *find(const char *name)
     if (nearest.best != NULL) {
         complain("there is no experiment \"%s\"; did you mean %s?", name, nearest.best);
     } else {
-        complain("there is no experiment \"%s\"; `tributary reproduce --list` has all", name);
+        complain("there is no experiment \"%s\"; `tributary reproduce --list` lists all", name);
     }
     return NULL;
 }
@@ -149,11 +149,11 @@ static bool choose(int argc, char **argv, const struct reproduce_options *option
         chosen[(*count)++] = reproduce_experiment_at(i);
     }
     if (options->all && argc != 0) {
-        complain("either --all or names");
+        complain("give either --all or names");
         return false;
     }
     if (!options->all && argc == 0) {
-        complain("which experiment? `tributary reproduce --list` has all");
+        complain("no experiment named; `tributary reproduce --list` lists all");
         return false;
     }
     for (int i = 0; i < argc; i++) {
@@ -326,7 +326,7 @@ int command_reproduce(int argc, char **argv)
         return 0;
     }
     if (options.json && options.markdown) {
-        complain("either --json or --markdown");
+        complain("give either --json or --markdown");
         return EXIT_USAGE;
     }
     if (name_count == 0) {

@@ -190,7 +190,7 @@ int command_run(int argc, char **argv)
         return EXIT_USAGE;
     }
     if (options.no_switch + (options.switch_address != NULL) + (options.rendezvous != NULL) > 1) {
-        complain("of --no-switch, --switch and --rendezvous only one can be");
+        complain("--no-switch, --switch and --rendezvous exclude each other");
         return EXIT_USAGE;
     }
     if (options.hosts > options.ranks) {

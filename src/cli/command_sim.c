@@ -413,7 +413,7 @@ int command_sim(int argc, char **argv)
         return 0;
     }
     if (words.count == 0) {
-        complain("which scenario? `tributary sim --help` tells more");
+        complain("no scenario named; see `tributary sim --help`");
         return EXIT_USAGE;
     }
     bool is_bench = strcmp(words.list[0], "bench") == 0;

@@ -55,7 +55,7 @@ static OPTION_READER(read_group)
     struct in_addr group = {0};
 
     if (!is_none(text) && (inet_pton(AF_INET, text, &group) != 1 || !IN_MULTICAST(ntohl(group.s_addr)))) {
-        trib_explain(error, "\"%.80s\" is no IPv4 multicast address such as 239.255.74.70", text);
+        trib_explain(error, "\"%.80s\" is not an IPv4 multicast address such as 239.255.74.70", text);
         return TRIB_ERR_INVALID;
     }
     return option_text(kind, text, field, error);
@@ -207,11 +207,11 @@ static bool resolve_trees(struct switch_options *options)
     const struct trib_switch_names names = switch_names_of(&written);
 
     if (config->trees > 0 && options->with == NULL) {
-        complain("--trees: of one switch there is nothing to choose: name others with --with");
+        complain("--trees: there is only one switch: name others with --with");
         return false;
     }
     if (config->trees == 0 && config->lenders.count >= TRIB_SWITCHES_MAX) {
-        complain("--with: %u other switches: a job goes through %d at most, so say through how many of them (--trees)",
+        complain("--with: %u other switches: a job uses at most %d: choose a number with --trees",
                  config->lenders.count, TRIB_SWITCHES_MAX);
         return false;
     }
@@ -221,8 +221,7 @@ static bool resolve_trees(struct switch_options *options)
         return false;
     }
     if (options->topology != NULL && config->trees == 0) {
-        complain("--topology: without --trees each job goes through all switches, whatever the links: say through how "
-                 "many");
+        complain("--topology: without --trees each job uses all switches: choose a number with --trees");
         return false;
     }
     if (options->topology != NULL && !trib_topology_read(&options->links, options->topology, &names, error)) {
@@ -278,11 +277,11 @@ static bool check_ranges(struct switch_options *options)
     char error[TRIB_ERROR_TEXT_MAX] = "";
 
     if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) { /* the reader there would wait for ever */
-        complain("--ready-fd: %d is no open descriptor that can be written", config->ready_fd);
+        complain("--ready-fd: %d is not an open, writable descriptor", config->ready_fd);
         return false;
     }
     if (trib_switchd_shards(config) <= config->also.count) {
-        complain("--threads: %u shards for %u addresses: each address needs one, so at least as many", config->threads,
+        complain("--threads: %u shards for %u addresses: each address needs at least one shard", config->threads,
                  config->also.count + 1);
         return false;
     }

@@ -97,7 +97,7 @@ static void check_clock(struct doctor *doctor)
                    (unsigned long long)cost_ns, source[0] != '\0' ? ", clock source " : "", source);
     if (is_slow) {
         doctor_advise(finding, "a clock that the kernel reads for us costs a system call a packet batch: boot with "
-                               "clocksource=tsc, or ask who runs this virtual machine for a paravirtual clock");
+                               "clocksource=tsc, or ask the operator of this virtual machine for a paravirtual clock");
     }
 }
 

@@ -377,17 +377,17 @@ static void check_ecn(struct path *path)
     int ecn = path->tos & 3;
 
     if (path->tos < 0) {
-        (void)doctor_add(path->doctor, DOCTOR_NOTE, "ECN", "this kernel does not tell the marks of received packets");
+        (void)doctor_add(path->doctor, DOCTOR_NOTE, "ECN", "this kernel does not report ECN marks of received packets");
     } else if (ecn == 0) {
         struct doctor_finding *finding =
             doctor_add(path->doctor, DOCTOR_NOTE, "ECN",
-                       "the switch's packets arrive without their ECN mark: something on the way erases it");
+                       "the switch's packets arrive without their ECN mark: a device on the path erases it");
         doctor_advise(finding,
-                      "congestion on the way then shows as loss only: let routers keep the two ECN bits of IP");
+                      "congestion of the path then shows as loss only: let routers keep the two ECN bits of IP");
     } else {
         (void)doctor_add(path->doctor, DOCTOR_OK, "ECN",
                          ecn == ECT0 ? "marks arrive as they were sent (ECT(0))"
-                                     : "marks arrive, and say that the way is congested");
+                                     : "marks arrive and report congestion");
     }
 }
 

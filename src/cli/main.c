@@ -39,7 +39,7 @@ static int unknown(const char *word)
     if (nearest.best != NULL) {
         complain("unknown %s \"%s\"; did you mean %s?", what, word, nearest.best);
     } else {
-        complain("unknown %s \"%s\"; `tributary --help` lists what there is", what, word);
+        complain("unknown %s \"%s\"; `tributary --help` lists all", what, word);
     }
     return EXIT_USAGE;
 }

@@ -353,6 +353,6 @@ bool measure_experiment(struct reproduce_run *run)
     if (strcmp(run->experiment->name, "panama-fig7") == 0) {
         return measure_panama_fig7(run);
     }
-    trib_explain(run->error, "nobody knows how to measure it");
+    trib_explain(run->error, "no measurement is known for it");
     return false;
 }

@@ -117,7 +117,7 @@ static enum option_outcome unknown(const struct option_command *command, const c
     if (suggestion != NULL) {
         complain("unknown option %s; did you mean --%s?", shown, suggestion);
     } else {
-        complain("unknown option %s; --help lists what there is", shown);
+        complain("unknown option %s; --help lists all", shown);
     }
     return OPTIONS_BAD;
 }
@@ -146,7 +146,7 @@ static enum option_outcome read_one(const struct option_command *command, int ar
         text = argv[++*at];
     }
     if (row->argument == NULL && equals != NULL && *text == '\0') {
-        complain("%.*s: a value should follow \"=\": 1 or 0", (int)(equals - word), word);
+        complain("%.*s: a value must follow \"=\": 1 or 0", (int)(equals - word), word);
         return OPTIONS_BAD;
     }
     char shown[TRIB_UNITS_TEXT_MAX];
@@ -200,7 +200,7 @@ static char *unquote(char *text, const char **cause)
         char *end = strchr(text + 1, '"');
         const char *rest = end != NULL ? end + 1 + strspn(end + 1, " \t") : "";
         if (end == NULL || (*rest != '\0' && *rest != '#')) {
-            *cause = end == NULL ? "a quote does not end" : "the line should end behind the quote";
+            *cause = end == NULL ? "unterminated quote" : "unexpected text after the quote";
             return NULL;
         }
         *end = '\0';
@@ -274,7 +274,7 @@ static bool refuse_key(const struct file *file, const char *name)
     const char *suggestion = nearest(file->command->rows, name, strlen(name));
 
     return suggestion != NULL ? refuse_line(file, "unknown key \"%s\"; did you mean \"%s\"?", name, suggestion)
-                              : refuse_line(file, "unknown key \"%s\"; --help lists what there is", name);
+                              : refuse_line(file, "unknown key \"%s\"; --help lists all", name);
 }
 
 static bool read_line(struct file *file, char *line)
@@ -297,7 +297,7 @@ static bool read_line(struct file *file, char *line)
     }
     unsigned *named_in = &file->named_in[row - file->command->rows];
     if (*named_in != 0) {
-        return refuse_line(file, "%s is in line %u already: keep one of the two", name, *named_in);
+        return refuse_line(file, "duplicate %s, first in line %u", name, *named_in);
     }
     *named_in = file->line;
     char *value = unquote(trim(equals + 1), &cause);
@@ -314,7 +314,7 @@ static bool read_line(struct file *file, char *line)
 static bool take_line(struct file *file, char *line, size_t len)
 {
     if (strlen(line) != len) {
-        return refuse_line(file, "a NUL byte: this is no text file");
+        return refuse_line(file, "a NUL byte: not a text file");
     }
     if (file->line == 1 && strncmp(line, "\xef\xbb\xbf", 3) == 0) {
         return refuse_line(file, "a byte order mark: save the file as UTF-8 without it");

@@ -83,7 +83,7 @@ static bool take_vary(struct sim_grid *g, const char *path, uint32_t table)
 
     if (strcmp(g->toml.tables[table].name, "vary") != 0 || key == NULL || values == NULL ||
         g->vary_count == SIM_VARY_MAX) {
-        complain("%s:%u:%u: here should stand [[vary]] with key = \"traffic.load\" and values = \"20%%, 40%%\"", path,
+        complain("%s:%u:%u: expected [[vary]] with key = \"traffic.load\" and values = \"20%%, 40%%\"", path,
                  place.line, place.column);
         return false;
     }
@@ -254,10 +254,10 @@ static int run_cell(const struct sim_grid *g, const char *folder, uint64_t cell)
         return complain("%s: %s", path, strerror(errno));
     }
     if (is_whole && status != 0) {
-        complain("that was run %04" PRIu64 "; it is done: %s is a result", cell,
+        complain("run %04" PRIu64 " is done: %s is a result", cell,
                  status == SIM_EXIT_DEADLOCK ? "a deadlock" : "a run that does not end");
     } else if (status != 0 && status != SIM_EXIT_INTERRUPTED) {
-        complain("that was run %04" PRIu64 ", which is not done; what it has is in %s", cell, part);
+        complain("run %04" PRIu64 " is not done; its partial results are in %s", cell, part);
     }
     return is_whole ? 0 : status;
 }

@@ -145,11 +145,9 @@ static void greet(struct gathering *all, uint32_t index, const struct trib_hello
     if (hello->rank == 0 || hello->rank >= host->ranks || host->lines[hello->rank] >= 0) {
         /* Which of the two belongs to the others here nobody knows, so it is over for all: a run of one's ranks and the
          * other's would be worse. */
-        trib_explain(
-            text,
-            "two processes say that they are rank %u of job %s on this host: if they are of two runs, give each "
-            "a job name of its own (TRIB_JOB)",
-            hello->rank, config->job);
+        trib_explain(text,
+                     "two processes claim rank %u of job %s on this host: give each run its own job name (TRIB_JOB)",
+                     hello->rank, config->job);
         doom(all, TRIB_ERR_REFUSED, text);
         refuse(all, index, all->failure, all->failure_text);
         (void)close(line);
@@ -244,12 +242,11 @@ static enum trib_status give_up(const struct gathering *all)
         trib_explain(all->meeting->error, "%s", text);
         return TRIB_ERR_TIMEOUT;
     }
-    trib_explain(
-        text,
-        "waited %s for %s of job %s on this host: no switch is named, so all ranks must be here, with one user and "
-        "network namespace; if they are elsewhere, name a switch (TRIB_SWITCH=HOST:PORT), or rank 0 "
-        "(TRIB_RENDEZVOUS=HOST:PORT)",
-        waited, ranks, config->job);
+    trib_explain(text,
+                 "waited %s for %s of job %s on this host: without a switch all ranks must be on this host, with one "
+                 "user and network namespace; for ranks on other hosts name a switch (TRIB_SWITCH=HOST:PORT) or rank 0 "
+                 "(TRIB_RENDEZVOUS=HOST:PORT)",
+                 waited, ranks, config->job);
     refuse_all(all, TRIB_ERR_TIMEOUT, text);
     trib_explain(all->meeting->error, "%s", text);
     return TRIB_ERR_TIMEOUT;
@@ -265,7 +262,8 @@ static enum trib_status end_for_all(const struct gathering *all)
 /* Why it is doomed the others learn where this rank did, and with the right name: here they see only that it left. */
 static enum trib_status leave(const struct gathering *all)
 {
-    trib_explain(all->meeting->error, "rank 0 of job %s no longer waits for the others", all->meeting->config->job);
+    trib_explain(all->meeting->error, "rank 0 of job %s has stopped waiting for the other ranks",
+                 all->meeting->config->job);
     return TRIB_ERR_ABORTED;
 }
 
@@ -326,10 +324,10 @@ static enum trib_status listen_at_name(struct gathering *all)
         bool is_hopeless = !trib_rendezvous_protest(meeting);
         if (is_hopeless || trib_clock_ns() >= meeting->deadline_ns || trib_meeting_is_doomed(meeting)) {
             if (is_hopeless || !meeting->has_met_other_run) {
-                trib_explain(meeting->error,
-                             "two processes say that they are rank 0 of job %s on this host: if they are of two runs, "
-                             "give each a job name of its own (TRIB_JOB)",
-                             meeting->config->job);
+                trib_explain(
+                    meeting->error,
+                    "two processes claim rank 0 of job %s on this host: give each run its own job name (TRIB_JOB)",
+                    meeting->config->job);
             }
             return TRIB_ERR_REFUSED;
         }

@@ -61,7 +61,7 @@ static int try_connecting(const struct trib_rendezvous *meeting, enum trib_statu
         return -1;
     }
     if (!trib_passing_is_own_user(fd)) {
-        trib_explain(meeting->error, "rank 0 of job %s on this host is another user's", meeting->config->job);
+        trib_explain(meeting->error, "rank 0 of job %s on this host belongs to another user", meeting->config->job);
         *status = TRIB_ERR_REFUSED;
         (void)close(fd);
         return -1;
@@ -113,12 +113,11 @@ static enum trib_status find_nobody(const struct trib_rendezvous *meeting)
         return TRIB_ERR_REFUSED; /* and the error says so */
     }
     trib_format_duration(trib_clock_ns() - meeting->waits_ns, waited);
-    trib_explain(
-        meeting->error,
-        "waited %s for rank 0 of job %s on this host: no switch is named, so all ranks must be here, with one user "
-        "and network namespace; if they are elsewhere, name a switch (TRIB_SWITCH=HOST:PORT), or rank 0 "
-        "(TRIB_RENDEZVOUS=HOST:PORT)",
-        waited, meeting->config->job);
+    trib_explain(meeting->error,
+                 "waited %s for rank 0 of job %s on this host: without a switch all ranks must be on this host, with "
+                 "one user and network namespace; for ranks on other hosts name a switch (TRIB_SWITCH=HOST:PORT) or "
+                 "rank 0 (TRIB_RENDEZVOUS=HOST:PORT)",
+                 waited, meeting->config->job);
     return TRIB_ERR_TIMEOUT;
 }
 

@@ -107,7 +107,7 @@ enum trib_status trib_host_segment_map(struct trib_host *host, int fd, char *err
 {
     size_t bytes = trib_host_segment_bytes(host->ranks);
     if (!is_sealed(fd, bytes)) {
-        trib_explain(error, "the memory file of rank 0 is not what this version makes");
+        trib_explain(error, "unexpected memory file of rank 0: not from this version of the library");
         return TRIB_ERR_VERSION;
     }
     void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -126,7 +126,7 @@ enum trib_status trib_host_segment_map(struct trib_host *host, int fd, char *err
     describe(&wanted, host->ranks);
     if (memcmp(host->segment, &wanted, offsetof(struct trib_host_segment, bytes) + sizeof wanted.bytes) != 0) {
         trib_host_segment_unmap(host);
-        trib_explain(error, "the shared memory of rank 0 is not what this version makes");
+        trib_explain(error, "unexpected shared memory of rank 0: not from this version of the library");
         return TRIB_ERR_VERSION;
     }
     return TRIB_OK;

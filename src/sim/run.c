@@ -650,13 +650,13 @@ const char *sim_run_check(const struct sim_run *run)
     uint64_t count = sim_network_count(n) + run->faults.count;
 
     if (n->sent != n->arrived + n->dropped + count) {
-        return "packets sent are not those that arrived, were lost, or are on links";
+        return "packets sent differ from packets arrived, lost and on links";
     }
     for (uint32_t i = 0; i < run->flows.high; i++) {
         in_network += run->flows.flows[i].memory != NULL ? run->flows.flows[i].in_network : 0;
     }
     if (in_network + run->jobs.on_links != count) {
-        return "packets on links are not those that flows and jobs have under way";
+        return "packets on links differ from packets in flight of flows and jobs";
     }
     const char *fault = n->gates != NULL ? sim_gates_check(n) : NULL;
     return fault != NULL ? fault : sim_jobs_check(&run->jobs);

@@ -28,9 +28,10 @@ static enum trib_status open_shard(const struct trib_switchd_config *config, str
         uint32_t port = trib_address_port(&first) + index;
         uint32_t shards = trib_switchd_shards(config);
         if (port > UINT16_MAX) {
-            trib_explain(error,
-                         "no port left for shard %u: %u shards take port %u and those behind it: choose %u or lower",
-                         index, shards, trib_address_port(&first), UINT16_MAX + 1 - shards);
+            trib_explain(
+                error,
+                "no port left for shard %u: %u shards need port %u and the following ports: choose port %u or lower",
+                index, shards, trib_address_port(&first), UINT16_MAX + 1 - shards);
             return TRIB_ERR_INVALID;
         }
         uint32_t place = index % (config->also.count + 1);

@@ -83,7 +83,7 @@ static enum trib_status check_other(const struct trib_switchd_config *config, co
         return TRIB_ERR_INVALID;
     }
     if (trib_address_is_any(other) || trib_address_is_group(other)) {
-        trib_explain(error, "%s %s is at no machine's address", what, text);
+        trib_explain(error, "%s %s is not the address of a host", what, text);
         return TRIB_ERR_INVALID;
     }
     if (other->storage.ss_family != config->listen.storage.ss_family) {
@@ -104,17 +104,18 @@ static enum trib_status check_lenders(const struct trib_switchd_config *config, 
     enum trib_status status = TRIB_OK;
     uint32_t trees = config->trees > 0 ? config->trees : config->lenders.count + 1;
     if (trees > TRIB_SWITCHES_MAX) {
-        trib_explain(
-            error, "each job would go through %" PRIu32 " switches: it can have %d, so say through how many (--trees)",
-            trees, TRIB_SWITCHES_MAX);
+        trib_explain(error,
+                     "each job would go through %" PRIu32 " switches: the limit is %d: choose a number with --trees",
+                     trees, TRIB_SWITCHES_MAX);
         return TRIB_ERR_INVALID;
     }
     if (config->threshold > 0 && config->parent.len > 0) {
-        trib_explain(error, "a switch with a parent has no threshold: ranks behind it do not know each other");
+        trib_explain(error,
+                     "a switch with a parent cannot have a threshold: the ranks below it do not know each other");
         return TRIB_ERR_INVALID;
     }
     if (config->lenders.count > 0 && config->parent.len > 0) {
-        trib_explain(error, "a switch with a parent uses no others: its parent may");
+        trib_explain(error, "a switch with a parent cannot use other switches: only its parent can");
         return TRIB_ERR_INVALID;
     }
     if (config->trees > config->lenders.count + 1) {
@@ -135,17 +136,16 @@ enum trib_status trib_switchd_check(const struct trib_switchd_config *config, ch
         return TRIB_ERR_INVALID;
     }
     if (config->threads > TRIB_ROOTS_MAX) {
-        trib_explain(error, "%" PRIu32 " threads: want 1 to %d", config->threads, TRIB_ROOTS_MAX);
+        trib_explain(error, "%" PRIu32 " threads: must be 1 to %d", config->threads, TRIB_ROOTS_MAX);
         return TRIB_ERR_INVALID;
     }
     if (trib_switchd_shards(config) <= config->also.count) {
-        trib_explain(
-            error, "%" PRIu32 " threads for %" PRIu32 " addresses: each needs a shard of its own, so at least as many",
-            config->threads, config->also.count + 1);
+        trib_explain(error, "%" PRIu32 " threads for %" PRIu32 " addresses: each address needs at least one shard",
+                     config->threads, config->also.count + 1);
         return TRIB_ERR_INVALID;
     }
     if (config->dscp > 63) {
-        trib_explain(error, "dscp %" PRIu32 ": want 0 to 63", config->dscp);
+        trib_explain(error, "dscp %" PRIu32 ": must be 0 to 63", config->dscp);
         return TRIB_ERR_INVALID;
     }
     if (config->group != 0 && config->group >> 28 != 0xe) {
@@ -153,7 +153,7 @@ enum trib_status trib_switchd_check(const struct trib_switchd_config *config, ch
         return TRIB_ERR_INVALID;
     }
     if (config->weight < 1 || config->weight > UINT8_MAX) {
-        trib_explain(error, "weight %" PRIu32 ": want 1 to %d", config->weight, UINT8_MAX);
+        trib_explain(error, "weight %" PRIu32 ": must be 1 to %d", config->weight, UINT8_MAX);
         return TRIB_ERR_INVALID;
     }
     enum trib_status status = check_lenders(config, error);
@@ -255,8 +255,8 @@ static void tell_ready(const struct trib_switchd_config *config, const struct tr
     for (uint32_t i = 0; i < config->also.count; i++) {
         trib_address_format(&config->also.at[i], text);
         *strrchr(text, ':') = '\0';
-        trib_log(TRIB_LOG_INFO, "and at %s, where those shards are whose number mod %" PRIu32 " is %" PRIu32, text,
-                 config->also.count + 1, i + 1);
+        trib_log(TRIB_LOG_INFO, "also at %s: shards t with t mod %" PRIu32 " is %" PRIu32, text, config->also.count + 1,
+                 i + 1);
     }
     for (uint32_t i = 0; i < config->lenders.count; i++) {
         trib_address_format(&config->lenders.at[i], text);
@@ -264,7 +264,7 @@ static void tell_ready(const struct trib_switchd_config *config, const struct tr
     }
     if (config->trees > 0 && config->trees <= config->lenders.count) {
         trib_log(TRIB_LOG_INFO, "each job goes through %" PRIu32 " of these %" PRIu32 " switches, by %s", config->trees,
-                 config->lenders.count + 1, config->topology != NULL ? "the topology" : "what they have to do");
+                 config->lenders.count + 1, config->topology != NULL ? "the topology" : "their load");
     }
     if (config->group != 0 && local.storage.ss_family != AF_INET) {
         trib_log(TRIB_LOG_INFO, "results by unicast: multicast is for switches at IPv4 addresses");

@@ -53,7 +53,7 @@ expect_line 2 '--dscp: 64 is not from 0 to 63$' "$T" switch --dscp 64
 expect_line 2 '--seed: "-1" is not a whole number' "$T" switch --seed -1
 expect_line 2 '--listen: "127.0.0.1:99999" has no valid port' "$T" switch --listen 127.0.0.1:99999
 expect_line 2 '--listen: cannot resolve "300.1.1.1"' "$T" switch --listen 300.1.1.1:1
-expect_line 2 '--group: "10.0.0.1" is no IPv4 multicast address' "$T" switch --group 10.0.0.1
+expect_line 2 '--group: "10.0.0.1" is not an IPv4 multicast address' "$T" switch --group 10.0.0.1
 expect_line 2 '--job-quota: more than --memory' "$T" switch --memory 1MiB --job-quota 2MiB
 expect_line 2 '--loss: "5" has no unit; .*1%' "$T" perf --loss 5
 expect_line 2 '--loss: "200%" is more than 100%' "$T" perf --loss 200%
@@ -64,9 +64,9 @@ expect_line 2 '-b: "x" is not a size' "$T" perf -b x
 expect_line 2 '-f: 1 is not from 2 to 1000000000$' "$T" perf -f 1
 for places in "--no-switch --switch 127.0.0.1:1" "--switch 127.0.0.1:1 --rendezvous 127.0.0.1:2" "--rendezvous 127.0.0.1:2 --no-switch"; do
     # shellcheck disable=SC2086
-    expect_line 2 'of --no-switch, --switch and --rendezvous only one can be' "$T" perf --workers 2 $places
+    expect_line 2 '--no-switch, --switch and --rendezvous exclude each other' "$T" perf --workers 2 $places
     # shellcheck disable=SC2086
-    expect_line 2 'of --no-switch, --switch and --rendezvous only one can be' "$T" run -n 2 $places -- true
+    expect_line 2 '--no-switch, --switch and --rendezvous exclude each other' "$T" run -n 2 $places -- true
 done
 expect_line 2 '--switch: "1.2.3.4:99999" has no valid port' "$T" perf --switch 1.2.3.4:99999
 expect_line 2 '--rendezvous: "127.0.0.1:x" has no valid port' "$T" perf --rendezvous 127.0.0.1:x
@@ -78,7 +78,7 @@ expect_line 2 '-e is less than -b, 8 ' "$T" perf -b 8 -e 4
 expect_line 2 '--payload: 100 is not a multiple of 64$' "$T" perf --workers 2 --payload 100
 expect_line 2 '--payload: 9000 is not from 64 B to 8 KiB$' "$T" perf --workers 2 --payload 9000
 expect_line 2 '-c: 2 is not from 0 to 1$' "$T" perf --workers 1 -c 2
-expect_line 2 '--scheme: there is no "foo"' "$T" perf --workers 2 --scheme foo
+expect_line 2 '--scheme: unknown scheme "foo"' "$T" perf --workers 2 --scheme foo
 expect_line 2 '--scheme switchml-literal: it shows a published rule that gives wrong sums' "$T" perf --workers 2 --scheme switchml-literal
 expect_line 2 '--scheme panama-literal: it shows a published rule that hangs' "$T" perf --workers 2 --scheme panama-literal
 expect 0 'scheme panama, ' env TRIB_SCHEME=panama "$T" perf --workers 2 -b 8 -e 8 -n 1
@@ -88,7 +88,7 @@ expect_line 2 '--window: 4G is not from 0 B to 1 GiB$' "$T" perf --window 4G
 expect_line 2 '-n: 0 is not from 1 to 1024$' "$T" run -n 0 -- true
 expect_line 2 '-n: 1025 is not from 1 to 1024$' "$T" run -n 1025 -- true
 expect_line 2 '--threads: 17 is not from 1 to 16$' "$T" run -n 2 --threads 17 -- true
-expect_line 2 '--ready-fd: 77 is no open descriptor' "$T" switch --listen 127.0.0.1:0 --ready-fd 77
+expect_line 2 '--ready-fd: 77 is not an open, writable descriptor' "$T" switch --listen 127.0.0.1:0 --ready-fd 77
 expect_line 2 'there is no row "jobs-1023"; did you mean jobs-1024\?' "$T" sim bench jobs-1023
 expect_line 2 'there is no row "x"; `tributary sim bench` measures all' "$T" sim bench x
 
@@ -118,7 +118,7 @@ expect_line 2 '--threads: 1 shards for 2 addresses' "$T" switch -c "$TMP/conf" -
 config 'memory = 12\n'
 expect_line 2 'conf:1: memory: "12" has no unit' "$T" switch -c "$TMP/conf" --check-config
 config 'listen = "127.0.0.1:0\n'
-expect_line 2 'conf:1: a quote does not end' "$T" switch -c "$TMP/conf" --check-config
+expect_line 2 'conf:1: unterminated quote' "$T" switch -c "$TMP/conf" --check-config
 config 'listen\n'
 expect_line 2 'conf:1: expected `name = value`' "$T" switch -c "$TMP/conf" --check-config
 expect_line 2 'cannot read the configuration .*absent: No such file' "$T" switch -c "$TMP/absent" --check-config

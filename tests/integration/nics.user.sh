@@ -9,7 +9,7 @@ B=127.0.0.2
 
 say "a switch at two addresses: a shard at each, results by multicast and not"
 switch_start --listen $A:0,$B:0
-check_in "says where it is" "and at $B, where those shards are whose number mod 2 is 1" "$SWITCH_LOG"
+check_in "says where it is" "also at $B: shards t with t mod 2 is 1" "$SWITCH_LOG"
 TRIB_NICS=$A,$B ranks_start two 3 -b 8 -e 1M -f 8 -n 3
 ranks_end 30 0
 check_right "two addresses" "$TMP/two.0"

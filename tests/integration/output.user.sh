@@ -97,7 +97,7 @@ expect 0 . "$T" sim "$TMP/small.toml" --html "$TMP/page.html"
 check "a page that can be written is" grep -q '<html' "$TMP/page.html"
 expect 2 . "$T" sim "$TMP/absent.toml" --html "$TMP/none.html"
 check "a page of no run is not left behind" test ! -e "$TMP/none.html"
-expect_line 2 '--ready-fd: 9 is no open descriptor that can be written' bash -c '"$1" switch --listen 127.0.0.1:0 --ready-fd 9 9</dev/null' - "$T"
+expect_line 2 '--ready-fd: 9 is not an open, writable descriptor' bash -c '"$1" switch --listen 127.0.0.1:0 --ready-fd 9 9</dev/null' - "$T"
 expect 1 'cannot write the port to descriptor 9: No space left' bash -c '"$1" switch --listen 127.0.0.1:0 --http none --ready-fd 9 9>/dev/full' - "$T"
 
 say "what is wrong with all ranks is said once"

@@ -91,8 +91,8 @@ expect_line 2 '--cores goes with --sweep' "$T" reproduce panama-sum --cores 2
 expect 2 'sweep goes with one experiment' "$T" reproduce panama-fig8 --sweep x --quick
 expect 2 'sweep goes with one experiment' "$T" reproduce panama-fig9 --sweep x
 expect 2 'there is no experiment "panama-fig15"; did you mean panama-fig1' "$T" reproduce panama-fig15
-expect 2 'there is no experiment "x"; `tributary reproduce --list` has all' "$T" reproduce x
-expect 2 'which experiment' "$T" reproduce
+expect 2 'there is no experiment "x"; `tributary reproduce --list` lists all' "$T" reproduce x
+expect 2 'no experiment named' "$T" reproduce
 expect 2 'either --all or names' "$T" reproduce --all panama-sum
 expect 2 'either --json or --markdown' "$T" reproduce --all --json --markdown
 expect 2 'did you mean --quick' "$T" reproduce --all --qick

@@ -106,7 +106,7 @@ sed '/^at = "50us"/a until = "6s"' "$TMP/quiet.toml" >"$TMP/again.toml"
 expect 4 ', and 1 flow or job has not ended$' "$T" sim "$TMP/again.toml" # though something would have arrived a moment later
 printf 'scenario = "quiet.toml"\n[[vary]]\nkey = "duration"\nvalues = "10ms, 1000s"\n' >"$TMP/quiets.toml"
 expect 0 '^2 of 2 runs are done' "$T" sim sweep "$TMP/quiets.toml" --out "$TMP/quiets" --cores 1
-check_in "that is a result" 'that was run 0001; it is done: a run that does not end is a result' "$TMP/out"
+check_in "that is a result" 'run 0001 is done: a run that does not end is a result' "$TMP/out"
 check_in "a figure" '"given up"$' "$TMP/quiets/figures.csv"
 check_in "of a run to its end" '^0000,10ms,.*,0$' "$TMP/quiets/figures.csv"
 check_in "and of one without" '^0001,1000s,.*,1$' "$TMP/quiets/figures.csv"
@@ -171,11 +171,11 @@ fi
 
 say "mistakes"
 (cat "$TMP/x.toml"; echo 'ecn = 1') >"$TMP/y.toml"
-expect 2 'y\.toml:11:1: ecn does not stand in \[traffic\], but in \[queues\]' "$T" sim "$TMP/y.toml" --check
+expect 2 'y\.toml:11:1: ecn does not belong in \[traffic\], but in \[queues\]' "$T" sim "$TMP/y.toml" --check
 sed 's/load/laod/' "$TMP/x.toml" >"$TMP/y.toml"
 expect 2 'y\.toml:10:1: unknown key laod in \[traffic\]; did you mean load\?' "$T" sim "$TMP/y.toml"
 expect 2 'No such file' "$T" sim "$TMP/none.toml"
-expect 2 'which scenario' "$T" sim
+expect 2 'no scenario named' "$T" sim
 expect 2 'there is no row "permutation-1023"; did you mean permutation-1024\?' "$T" sim bench permutation-1023
 expect 0 '^ +fan_in +incast' "$T" sim --keys
 expect 0 '^resnet50 +25557032 +102.2 +164 ms +P100, batch 32' "$T" sim --models
@@ -304,7 +304,7 @@ check_in "a port that was stopped" '^0,0,10,.*,1,[0-9.]+,[0-9]+,host0,[a-z]+0$' 
 check_in "on the page" 'deadlock: each waits for the next' "$TMP/ring.html"
 printf 'scenario = "ring.toml"\n[[vary]]\nkey = "queues.shared"\nvalues = "300KB, 100MB"\n' >"$TMP/rings.toml"
 expect 0 '^2 of 2 runs are done' "$T" sim sweep "$TMP/rings.toml" --out "$TMP/rings" --cores 1
-check_in "the cell is named" 'that was run 0000; it is done: a deadlock is a result' "$TMP/out"
+check_in "the cell is named" 'run 0000 is done: a deadlock is a result' "$TMP/out"
 check_in "a figure" '^cell,.*,"deadlock"' "$TMP/rings/figures.csv"
 check_in "of a cell with a deadlock" '^0000,300KB,[0-9.]+,[0-9.]+,0,0,1,' "$TMP/rings/figures.csv"
 check_in "and of one without" '^0001,100MB,[0-9.]+,[0-9.]+,0,[0-9.]+,0,' "$TMP/rings/figures.csv"

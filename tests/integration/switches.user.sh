@@ -221,16 +221,16 @@ stop sixth six
 say "mistakes"
 quiet_port
 expect_line 2 "the switch 127.0.0.1:$QUIET_PORT is this switch itself" "$T" switch --listen "127.0.0.1:$QUIET_PORT" --with "127.0.0.1:$QUIET_PORT"
-expect_line 2 'a switch with a parent uses no others' "$T" switch --listen "127.0.0.1:$QUIET_PORT" --parent "127.0.0.1:$((QUIET_PORT + 1))" --with "127.0.0.1:$((QUIET_PORT + 2))"
+expect_line 2 'a switch with a parent cannot use other switches' "$T" switch --listen "127.0.0.1:$QUIET_PORT" --parent "127.0.0.1:$((QUIET_PORT + 1))" --with "127.0.0.1:$((QUIET_PORT + 2))"
 expect_line 2 '\-\-with: "127.0.0.1:7998" is named twice' "$T" switch --with 127.0.0.1,127.0.0.1:7998,127.0.0.1:7998
 for text in '' , 127.0.0.1, ,127.0.0.1; do expect_line 2 '\-\-with: "" is not ' "$T" switch --with "$text"; done
 expect_line 2 '\-\-with: "\[::1\]:7998" is named twice' "$T" switch --with '[::1]:7998,[::1]:7998'
 expect_line 2 '\-\-with: 127.0.0.1:7470 and "\[::1\]": addresses of a list must all be IPv4, or all IPv6' "$T" switch --with '127.0.0.1,[::1]'
-expect_line 2 '\-\-with: 8 other switches: a job goes through 8 at most, so say through how many of them .--trees.' "$T" switch --with 10.0.0.1,10.0.0.2,10.0.0.3,10.0.0.4,10.0.0.5,10.0.0.6,10.0.0.7,10.0.0.8
+expect_line 2 '\-\-with: 8 other switches: a job uses at most 8: choose a number with --trees' "$T" switch --with 10.0.0.1,10.0.0.2,10.0.0.3,10.0.0.4,10.0.0.5,10.0.0.6,10.0.0.7,10.0.0.8
 expect_line 2 '\-\-with: more than 127 addresses' "$T" switch --with "$(seq -s, -f 10.0.0.%.0f 1 128)" --trees 2
 expect_line 2 '\-\-trees: 9 is not from 1 to 8$' "$T" switch --with "$(seq -s, -f 10.0.0.%.0f 1 127)" --trees 9
 expect 2 '\-\-with: ' "$T" switch --with 127.0.0.1:70000
-expect_line 2 'the switch 0.0.0.0:7998 is at no machine.s address' "$T" switch --listen "127.0.0.1:$QUIET_PORT" --with 0.0.0.0:7998
+expect_line 2 'the switch 0.0.0.0:7998 is not the address of a host' "$T" switch --listen "127.0.0.1:$QUIET_PORT" --with 0.0.0.0:7998
 expect_line 2 '\-\-with: "239.1.1.1" is a multicast or broadcast address' "$T" switch --listen "127.0.0.1:$QUIET_PORT" --with 239.1.1.1:7998
 expect_line 2 '\-\-weight: 300 is not from 1 to 255$' "$T" switch --listen "127.0.0.1:$QUIET_PORT" --weight 300
 expect_line 2 'must both be IPv4 or both IPv6' "$T" switch --listen "127.0.0.1:$QUIET_PORT" --with '[::1]:7998'

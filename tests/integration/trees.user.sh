@@ -162,7 +162,7 @@ start C --listen "127.0.0.1:${PORT[C]}" -t 2
 
 say "without a topology: those that have nothing to do"
 start E -t 2 --with "127.0.0.1:${PORT[B]},127.0.0.1:${PORT[C]},127.0.0.1:${PORT[D]}" --trees 1
-check_in "E says so" 'each job goes through 1 of these 4 switches, by what they have to do' "$TMP/E.log"
+check_in "E says so" 'each job goes through 1 of these 4 switches, by their load' "$TMP/E.log"
 JOBS=()
 for job in 1 2 3 4; do
     ranks "each-$job" "E E" -b 256K -e 256K -n 2000
@@ -193,10 +193,10 @@ check_in "numbers" 'job fewer has roots at number [1-3] of the switches that thi
 stop A B C D E
 
 say "mistakes"
-expect_line 2 '\-\-trees: of one switch there is nothing to choose: name others with --with' "$T" switch --trees 1
+expect_line 2 '\-\-trees: there is only one switch: name others with --with' "$T" switch --trees 1
 expect_line 2 '\-\-trees: 4 is out of range: 1 to 3' "$T" switch --with 10.0.0.2,10.0.0.3 --trees 4
 expect_line 2 '\-\-trees: 0 is not from 1 to 8$' "$T" switch --with 10.0.0.2,10.0.0.3 --trees 0
-expect_line 2 '\-\-topology: without --trees each job goes through all switches' "$T" switch --with 10.0.0.2 --topology "$TMP/links.toml"
+expect_line 2 '\-\-topology: without --trees each job uses all switches' "$T" switch --with 10.0.0.2 --topology "$TMP/links.toml"
 expect_line 2 '\-\-topology: /nowhere: No such file' "$T" switch --with 10.0.0.2 --trees 1 --topology /nowhere
 expect_line 2 '\-\-topology: .*/links.toml:11:11: 127.0.0.1:[0-9]+ is neither this switch nor one of --with' \
     "$T" switch --with 10.0.0.2 --trees 1 --topology "$TMP/links.toml"

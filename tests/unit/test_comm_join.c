@@ -152,7 +152,7 @@ static void create__refuses_a_rank_that_is_taken(void **state)
     const struct rank *refused = ranks[0].status == TRIB_ERR_REFUSED ? &ranks[0] : &ranks[1];
     const struct rank *other = refused == &ranks[0] ? &ranks[1] : &ranks[0];
     assert_int_equal(refused->status, TRIB_ERR_REFUSED);
-    assert_true(says(refused->error, on_host ? "two processes say that they are rank 0" : "already taken"));
+    assert_true(says(refused->error, on_host ? "two processes claim rank 0" : "already taken"));
     assert_int_equal(other->status,
                      on_host ? TRIB_ERR_REFUSED : TRIB_ERR_TIMEOUT); /* the host cannot tell them apart */
 }

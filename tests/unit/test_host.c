@@ -702,7 +702,7 @@ static void join__of_two_runs_at_once_ends_for_all(void **state)
         uint64_t began = trib_clock_ns();
         begin_all(&crew, 3, run_20_rounds);
         end_all(&crew);
-        (void)snprintf(text, sizeof text, "two processes say that they are rank %u of job %s on", taken_rank, crew.job);
+        (void)snprintf(text, sizeof text, "two processes claim rank %u of job %s on", taken_rank, crew.job);
         for (uint32_t rank = 0; rank < 3; rank++) {
             assert_int_equal(crew.reports[rank].status, TRIB_ERR_REFUSED);
             if (strstr(crew.reports[rank].text, text) == NULL) {

@@ -326,15 +326,15 @@ static void files__are_refused_by_line(void **state)
         size_t len; /* 0: of the text */
         const char *want;
     } files[] = {
-        {"threads = 2\ndscp = 1\nthreads = 2\n", 0, ":3: threads is in line 1 already: keep one of the two"},
-        {"threads = 2\0\n", 13, ":1: a NUL byte: this is no text file"},
-        {"\n\n\0", 3, ":3: a NUL byte: this is no text file"},
+        {"threads = 2\ndscp = 1\nthreads = 2\n", 0, ":3: duplicate threads, first in line 1"},
+        {"threads = 2\0\n", 13, ":1: a NUL byte: not a text file"},
+        {"\n\n\0", 3, ":3: a NUL byte: not a text file"},
         {"\xef\xbb\xbfthreads = 2\n", 0, ":1: a byte order mark: save the file as UTF-8 without it"},
-        {"threads = \"2\" 3\n", 0, ":1: the line should end behind the quote"},
-        {"threads = \"2\n", 0, ":1: a quote does not end"},
+        {"threads = \"2\" 3\n", 0, ":1: unexpected text after the quote"},
+        {"threads = \"2\n", 0, ":1: unterminated quote"},
         {"thr\033eads = 2\n", 0, ":1: unknown key \"thr\\x1beads\"; did you mean \"threads\"?"},
         {"threads\n", 0, ":1: expected `name = value`"},
-        {"xyzzyxyzzyxyzzy = 1\n", 0, ":1: unknown key \"xyzzyxyzzyxyzzy\"; --help lists what there is"},
+        {"xyzzyxyzzyxyzzy = 1\n", 0, ":1: unknown key \"xyzzyxyzzyxyzzy\"; --help lists all"},
         {"threads =\n", 0, ":1: threads: \"\" is not a whole number"},
     };
     (void)state;

@@ -132,14 +132,14 @@ static void jobs__that_cannot_wait_are_refused(void **state)
 
     (void)state;
     assert_false(sim_scenario_parse(&scenario, STAR JOB("ring", 9, "1KB") "iterations = 1\n", "x", NULL, error));
-    assert_string_equal(error, "x:9:11: 9 workers, but there are 8 hosts that no job names");
+    assert_string_equal(error, "x:9:11: 9 workers, but only 8 hosts are free");
     sim_scenario_free(&scenario);
     assert_false(sim_scenario_parse(&scenario,
                                     STAR JOB("panama", 4, "1MB") "iterations = 1\ncopies = 3\n[switches]\n"
                                                                  "memory = \"1MB\"\n",
                                     "x", NULL, error));
-    assert_string_equal(error, "x:15:10: memory is divided among jobs that are all there: 12 workers would wait for 8 "
-                               "hosts; name fewer jobs, or no memory");
+    assert_string_equal(error, "x:15:10: memory is divided among all jobs at once: 12 workers would need 8 hosts; name "
+                               "fewer jobs, or no memory");
     sim_scenario_free(&scenario);
 }
 

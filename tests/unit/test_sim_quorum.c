@@ -220,9 +220,9 @@ static void scenario__refuses_what_has_no_meaning(void **state)
         const char *error;
     } cases[] = {
         {"scheme = \"panama:7/8\"\niterations = 1\nsize = \"1MB\"\npayload = \"64B\"\n",
-         "payload is 64, of which the list of ranks of scheme panama:7/8 takes 64"},
+         "payload is 64, but the list of ranks of scheme panama:7/8 needs 64"},
         {"scheme = \"panama:7/8\"\niterations = 1\nsize = \"1MB\"\nranks = 4\n",
-         "ranks means nothing with scheme panama:7/8: a sum of a host's ranks would hold all of them or none"},
+         "ranks does not apply to scheme panama:7/8: a host's sum has all of its ranks or none"},
         {"scheme = \"panama:9/8\"\niterations = 1\nsize = \"1MB\"\n",
          "x:12:10: panama:9/8: a quorum is M/N, at least 1/2 and less than 1, N at most 255"},
         {"scheme = \"panama:7\"\niterations = 1\nsize = \"1MB\"\n", "panama:7: a quorum is M/N, at least 1/2"},

@@ -152,7 +152,7 @@ static void run__names_what_is_wrong(void **state)
     config.threads = 2;
     trib_address_set_port(&config.listen, 65535);
     assert_int_equal(trib_switchd_run(&config, error), TRIB_ERR_INVALID);
-    assert_non_null(strstr(error, "2 shards take port 65535 and those behind it: choose 65534 or lower"));
+    assert_non_null(strstr(error, "2 shards need port 65535 and the following ports: choose port 65534 or lower"));
     config.threads = 1;
     assert_int_equal(trib_address_parse("192.0.2.1:0", 0, &config.listen, NULL), TRIB_OK); /* nobody's (RFC 5737) */
     assert_int_equal(trib_switchd_run(&config, error), TRIB_ERR_SYSTEM);
@@ -172,8 +172,8 @@ static void run__refuses_a_parent_that_cannot_be(void **state)
     } rows[] = {
         {"127.0.0.1:17990", "127.0.0.1:17990", "is this switch itself"},
         {"0.0.0.0:17990", "127.0.0.1:17990", "is this switch itself"},
-        {"0.0.0.0:17990", "0.0.0.0:17990", "is at no machine's address"},
-        {"127.0.0.1:17990", "239.1.1.1:17991", "is at no machine's address"},
+        {"0.0.0.0:17990", "0.0.0.0:17990", "is not the address of a host"},
+        {"127.0.0.1:17990", "239.1.1.1:17991", "is not the address of a host"},
         {"127.0.0.1:17990", "127.0.0.1:0", "has no port"},
         {"127.0.0.1:17990", "[::1]:17991", "both be IPv4 or both IPv6"},
         {"[::1]:17990", "127.0.0.1:17991", "both be IPv4 or both IPv6"},

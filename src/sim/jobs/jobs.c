@@ -770,14 +770,14 @@ const char *sim_jobs_check(const struct sim_jobs *j)
             return "a job's sum is wrong";
         }
         if (counters.workers.dropped[TRIB_DROP_LANE] != 0 || counters.switches.dropped[TRIB_DROP_LANE] != 0) {
-            return "a lane says that a sum has other contributors than all";
+            return "a lane shows a sum without all contributors";
         }
         if (j->jobs[i].failed != 0) {
             return "a node has failed";
         }
     }
     if (sim_jobs_memory(j) > j->memory_bytes) {
-        return "a switch held more sums than it has memory for";
+        return "a switch held more sums than fit in its memory";
     }
-    return sim_jobs_rings(j) <= j->memory_bytes ? NULL : "a switch's caps allow more sums than it has memory for";
+    return sim_jobs_rings(j) <= j->memory_bytes ? NULL : "a switch's caps allow more sums than fit in its memory";
 }

@@ -81,7 +81,7 @@ static bool is_all(struct reader *r, char **line)
 {
     const char *word = next_word(r, line);
 
-    return word == NULL || REFUSE(r, here(r), "\"%s\": nothing more should stand here", word);
+    return word == NULL || REFUSE(r, here(r), "unexpected \"%s\" at the end of the line", word);
 }
 
 static bool read_number(struct reader *r, char **line, uint64_t max, const char *what, uint32_t *number)
@@ -106,7 +106,7 @@ static bool read_head(struct reader *r)
     struct sim_cables *c = r->c;
 
     if (line == NULL) {
-        return REFUSE(r, line_at(1), "the numbers of nodes, switches and cables should stand here");
+        return REFUSE(r, line_at(1), "expected the numbers of nodes, switches and cables");
     }
     if (!read_number(r, &line, SIM_NODES_MAX, "the number of nodes", &r->nodes) ||
         !read_number(r, &line, r->nodes, "the number of switches", &c->switches) ||
@@ -135,13 +135,13 @@ static bool read_switches(struct reader *r)
     for (uint32_t i = 0; i < r->c->switches; i++) {
         uint32_t node = 0;
         if (line == NULL) {
-            return REFUSE(r, line_at(2), "the numbers of the switches should stand here");
+            return REFUSE(r, line_at(2), "expected the numbers of the switches");
         }
         if (!read_number(r, &line, r->nodes - 1, "the number of a switch", &node)) {
             return false;
         }
         if (r->number[node] != 0) {
-            return REFUSE(r, here(r), "switch %u stands here twice", node);
+            return REFUSE(r, here(r), "switch %u is listed twice", node);
         }
         r->number[node] = 1;
     }
@@ -181,13 +181,13 @@ static bool read_rate(struct reader *r, const char *word, uint64_t *rate_bps)
     char cause[TRIB_ERROR_TEXT_MAX] = "";
 
     if (word == NULL) {
-        return REFUSE(r, here(r), "a cable wants two nodes, its rate and its delay: 0 4 100Gbps 1000ns");
+        return REFUSE(r, here(r), "a cable needs two nodes, a rate and a delay: 0 4 100Gbps 1000ns");
     }
     if (trib_parse_rate(word, rate_bps, cause) != TRIB_OK) {
         return REFUSE(r, here(r), "%s", cause);
     }
     return (*rate_bps >= TRIB_LINK_RATE_MIN && *rate_bps <= RATE_MAX) ||
-           REFUSE(r, here(r), "rate is %s; it can be from 1Mbps to 3200Gbps", word);
+           REFUSE(r, here(r), "rate is %s; the range is 1Mbps to 3200Gbps", word);
 }
 
 static bool read_delay(struct reader *r, const char *word, uint64_t *delay_ps)
@@ -196,13 +196,13 @@ static bool read_delay(struct reader *r, const char *word, uint64_t *delay_ps)
     uint64_t ns = 0;
 
     if (word == NULL) {
-        return REFUSE(r, here(r), "a cable wants two nodes, its rate and its delay: 0 4 100Gbps 1000ns");
+        return REFUSE(r, here(r), "a cable needs two nodes, a rate and a delay: 0 4 100Gbps 1000ns");
     }
     if (trib_parse_duration(word, &ns, cause) != TRIB_OK) {
         return REFUSE(r, here(r), "%s", cause);
     }
     *delay_ps = ns * NS_PS;
-    return ns <= DELAY_MAX_NS || REFUSE(r, here(r), "delay is %s; it can be 1s at most", word);
+    return ns <= DELAY_MAX_NS || REFUSE(r, here(r), "delay is %s; the limit is 1s", word);
 }
 
 static bool read_wire(struct reader *r, char **line, struct sim_wire *wire)
@@ -212,7 +212,7 @@ static bool read_wire(struct reader *r, char **line, struct sim_wire *wire)
     }
     const char *errors = next_word(r, line);
     if (errors != NULL && !is_zero(errors)) {
-        return REFUSE(r, here(r), "an error rate of %s: packets are lost by [faults] of the scenario", errors);
+        return REFUSE(r, here(r), "an error rate of %s: for losses use [faults] of the scenario", errors);
     }
     return note_wire(r, wire);
 }
@@ -248,7 +248,7 @@ static bool read_cables(struct reader *r)
     }
     for (char *line = next_line(r); line != NULL; line = next_line(r)) {
         if (next_word(r, &line) != NULL) {
-            return REFUSE(r, here(r), "more than the %u cables that the first line says", c->count);
+            return REFUSE(r, here(r), "more than the %u cables of the first line", c->count);
         }
     }
     return true;
@@ -290,7 +290,7 @@ static bool check_cables(struct reader *r)
                        : REFUSE(r, line_at(1), "host %u has no cable", host);
         }
         if (c->list[host].ends[1] < c->hosts) {
-            return REFUSE(r, line_at(c->list[host].line), "a cable from host to host; between them are switches");
+            return REFUSE(r, line_at(c->list[host].line), "a cable from host to host: hosts connect to switches only");
         }
     }
     if (c->count > c->hosts && c->list[c->hosts].ends[0] < c->hosts) {
@@ -329,7 +329,7 @@ static bool check_ways_of(struct reader *r, uint32_t host, const uint32_t *hops)
     for (uint32_t i = 0; i < c->switches; i++) {
         if (hops[c->hosts + i] == TRIB_NO_WAY) {
             return REFUSE(r, line_at(line_of(c, c->hosts + i)),
-                          "the network is in parts: no way leads from host %u to switch %u", host, i);
+                          "the network is not connected: no path from host %u to switch %u", host, i);
         }
     }
     for (uint32_t other = 0; other < c->hosts; other++) {

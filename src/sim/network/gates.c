@@ -596,17 +596,17 @@ const char *sim_gates_check(const struct sim_network *n)
         uint32_t node = is_lossless ? n->links[i].to : n->fabric.from[i];
         if (node >= n->hosts && is_cable(n, i)) {
             uint64_t counted = is_lossless ? (uint64_t)in->held + in->over : g->list[i].held;
-            fault = counted != held[i] ? "a port's part of a buffer is not what waits there" : NULL;
+            fault = counted != held[i] ? "a port's part of a buffer differs from its queued bytes" : NULL;
             used[node] += is_lossless ? in->held : held[i];
         }
     }
     for (uint32_t i = n->hosts; fault == NULL && i < n->nodes; i++) {
         fault = used[i] != g->pools[i].used || used[i] > g->pools[i].size
-                    ? "a switch's buffer is not what its ports have"
+                    ? "a switch's buffer differs from the sum of its ports"
                     : NULL;
     }
     if (fault == NULL && is_lossless && !g->is_short && g->overflowed != 0) {
-        fault = "packets were dropped for want of memory, though every headroom is what it must be";
+        fault = "packets were dropped for lack of memory although every headroom is large enough";
     }
     free(held);
     free(used);

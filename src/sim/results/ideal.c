@@ -17,7 +17,7 @@ static bool advance(struct sim_run *alone, bool (*go_on)(const struct sim_run *)
 {
     while (sim_run_advance(alone, hops)) {
         if (!go_on(alone)) {
-            trib_explain(error, "alone it does not go on: nothing arrives");
+            trib_explain(error, "no progress alone: nothing arrives");
             return false;
         }
     }

@@ -18,8 +18,7 @@
 
 bool sim__at_most(struct draft *d, uint32_t table, const char *key, uint32_t value, uint32_t most)
 {
-    return value <= most ||
-           sim__refuse(d, sim__place(d, table, key), "%s is %u; it can be %u at most", key, value, most);
+    return value <= most || sim__refuse(d, sim__place(d, table, key), "%s is %u; the limit is %u", key, value, most);
 }
 
 /* A file that the scenario names lies beside it. NULL: out of memory. */
@@ -65,11 +64,10 @@ static bool fit_pods(struct draft *d, uint32_t table)
         return false;
     }
     if (!sim_topology_pods(t, &pods)) {
-        return sim__refuse(
-            d, sim__place(d, table, sim__find(d, table, "ratio") != NULL ? "ratio" : "core_ratio"),
-            "%u hosts to an edge switch at %u:%u, and %u edge switches to a pod at %u:%u, do not come out "
-            "as whole numbers of links up",
-            t->hosts, t->ratio.down, t->ratio.up, t->edges, t->core_ratio.down, t->core_ratio.up);
+        return sim__refuse(d, sim__place(d, table, sim__find(d, table, "ratio") != NULL ? "ratio" : "core_ratio"),
+                           "%u hosts to an edge switch at %u:%u, and %u edge switches to a pod at %u:%u, do not give "
+                           "whole numbers of uplinks",
+                           t->hosts, t->ratio.down, t->ratio.up, t->edges, t->core_ratio.down, t->core_ratio.up);
     }
     return pods.aggregations <= 1024 ||
            sim__refuse(d, sim__place(d, table, "ratio"), "%u aggregation switches to a pod; 1024 at most",
@@ -110,8 +108,8 @@ static bool finish_topology(struct draft *d)
         return sim__refuse(d, place, "more than %u hosts", SIM_HOSTS_MAX);
     }
     if (size.switches > SIM_NODES_MAX - size.hosts) {
-        return sim__refuse(d, place, "%u hosts and %u switches: together there can be %u", size.hosts, size.switches,
-                           SIM_NODES_MAX);
+        return sim__refuse(d, place, "%u hosts and %u switches: the limit of both together is %u", size.hosts,
+                           size.switches, SIM_NODES_MAX);
     }
     uint32_t each = sim_topology_each(t);
     if (!sim_route_is_exact(size.hosts, each)) {
@@ -152,7 +150,7 @@ static bool finish_flows(struct draft *d)
     }
     if (s->topology.buffer_bytes < s->flows.packet) {
         return sim__refuse(d, sim__place(d, sim__table(d, "queues"), "buffer"),
-                           "a buffer of %" PRIu64 " bytes never takes a packet of %u", s->topology.buffer_bytes,
+                           "a buffer of %" PRIu64 " bytes is too small for a packet of %u", s->topology.buffer_bytes,
                            s->flows.packet);
     }
     s->topology.largest = s->flows.packet > s->flows.ack ? s->flows.packet : s->flows.ack;
@@ -183,7 +181,7 @@ static bool fit_incast(struct draft *d, const struct sim_traffic *t, uint32_t ta
                            t->fan_in, t->to, hosts);
     }
     return t->repeat <= 1 || t->period_ps != 0 ||
-           sim__refuse(d, sim__place(d, table, "repeat"), "period is missing: how long from one incast to the next");
+           sim__refuse(d, sim__place(d, table, "repeat"), "period is missing: the time from one incast to the next");
 }
 
 static bool finish_traffic(struct draft *d, uint32_t source)
@@ -197,11 +195,11 @@ static bool finish_traffic(struct draft *d, uint32_t source)
         return finish_trace(d, source, hosts);
     }
     if (t->sizes != NULL && t->kind != SIM_POISSON) {
-        return sim__refuse(d, sim__place(d, table, "size"),
-                           "flows of drawn sizes are poisson traffic's; %s has one size", sim_traffic_name(t->kind));
+        return sim__refuse(d, sim__place(d, table, "size"), "only poisson traffic has drawn sizes; %s has one size",
+                           sim_traffic_name(t->kind));
     }
     if (t->kind == SIM_POISSON && t->sizes == NULL && t->bytes == SIM_NEVER) {
-        return sim__refuse(d, sim__place(d, table, "size"), "poisson traffic without end has no load");
+        return sim__refuse(d, sim__place(d, table, "size"), "poisson traffic needs flows that end");
     }
     return t->kind != SIM_INCAST || fit_incast(d, t, table);
 }
@@ -225,7 +223,7 @@ static bool fit_switches(struct draft *d)
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         const struct trib_toml_value *value = sim__find(d, sim__table(d, "switches"), keys[i]);
         if (value != NULL) {
-            return sim__refuse(d, value->key_place, "%s means nothing without a job whose switches add", keys[i]);
+            return sim__refuse(d, value->key_place, "%s needs a job with switches that add", keys[i]);
         }
     }
     return true;
@@ -280,7 +278,7 @@ static bool finish_adders(struct draft *d)
             len = sim__next_word(&at);
         }
         if (len == 0) {
-            return sim__refuse(d, d->adders.place, "add: %s of which tier?", number);
+            return sim__refuse(d, d->adders.place, "add: the tier of %s is missing", number);
         }
         if (!find_adders(d, at, len, &adders)) {
             return false;
@@ -302,7 +300,7 @@ static bool find_cable(struct draft *d, const struct sim_network *n, const struc
     char cause[TRIB_ERROR_TEXT_MAX] = "";
 
     if (dash == NULL) {
-        return sim__refuse(d, text->place, "link wants two nodes, such as \"leaf0-spine1\"");
+        return sim__refuse(d, text->place, "link needs two nodes, such as \"leaf0-spine1\"");
     }
     if (!sim_topology_find(t, text->text, (size_t)(dash - text->text), &ends[0], cause) ||
         !sim_topology_find(t, dash + 1, strlen(dash + 1), &ends[1], cause)) {
@@ -335,7 +333,7 @@ static bool finish_odd(struct draft *d, const struct sim_network *n, uint32_t nu
     uint32_t link = SIM_NONE;
 
     if (odd->wire.rate_bps == 0 && odd->wire.delay_ps == SIM_NEVER) {
-        return sim__refuse(d, place, "a link with neither rate nor delay is as the others");
+        return sim__refuse(d, place, "this link has neither rate nor delay");
     }
     if (!find_cable(d, n, &d->odd_links[number], odd->ends, &link)) {
         return false;
@@ -344,7 +342,7 @@ static bool finish_odd(struct draft *d, const struct sim_network *n, uint32_t nu
         const uint32_t *ends = d->scenario->topology.odd[i].ends;
         if ((ends[0] == odd->ends[0] && ends[1] == odd->ends[1]) ||
             (ends[0] == odd->ends[1] && ends[1] == odd->ends[0])) {
-            return sim__refuse(d, place, "this link is there already");
+            return sim__refuse(d, place, "duplicate link");
         }
     }
     return true;
@@ -403,10 +401,10 @@ static bool fit_times(struct draft *d)
     const struct sim_scenario *s = d->scenario;
 
     if (s->duration_ps == 0) {
-        return sim__refuse(d, sim__place(d, 0, "duration"), "nothing is left of the duration");
+        return sim__refuse(d, sim__place(d, 0, "duration"), "no duration is left");
     }
     if (s->warmup_ps >= s->duration_ps) {
-        return sim__refuse(d, sim__place(d, 0, "warmup"), "nothing is left of the duration behind the warmup");
+        return sim__refuse(d, sim__place(d, 0, "warmup"), "no duration is left after the warmup");
     }
     return s->window_ps <= s->duration_ps - s->warmup_ps ||
            sim__refuse(d, sim__place(d, 0, "window"), "the window ends later than the duration");

@@ -53,7 +53,7 @@ static bool are_distinct(struct draft *d, uint32_t number)
             uint32_t end = i == number ? rank : s->jobs[i].workers;
             for (uint32_t other = 0; s->jobs[i].hosts != NULL && other < end; other++) {
                 if (s->jobs[i].hosts[other] == s->jobs[number].hosts[rank]) {
-                    return sim__refuse(d, d->hosts[number].place, "hosts: host %u is another worker's",
+                    return sim__refuse(d, d->hosts[number].place, "hosts: host %u belongs to another worker",
                                        s->jobs[number].hosts[rank]);
                 }
             }
@@ -97,8 +97,8 @@ static bool finish_model(struct draft *d, struct sim_job_config *job, uint32_t t
                            "size is missing in table job: bytes of gradients, or the name of a model");
     }
     if (model != NULL && model->compute_ms == 0 && job->compute_ps == SIM_NEVER) {
-        return sim__refuse(d, sim__place(d, table, "model"),
-                           "compute is missing: for %s no time is published that is known here", model->name);
+        return sim__refuse(d, sim__place(d, table, "model"), "compute is missing: no published time of %s is known",
+                           model->name);
     }
     if (job->compute_ps == SIM_NEVER) {
         job->compute_ps = model != NULL ? (uint64_t)(model->compute_ms * 1e9) : 0;
@@ -125,21 +125,20 @@ static bool fit_job_keys(struct draft *d, uint32_t number)
 
     if (marks != NULL && !sim__names_marks(job) && !d->varies_scheme) {
         return sim__refuse(d, marks->key_place,
-                           "marks_of_all means nothing to scheme %s: it is of results that name whose way was marked, "
-                           "as panama's do",
+                           "marks_of_all does not apply to scheme %s: only results of panama name the marked paths",
                            job->scheme);
     }
     if (placement != NULL && d->hosts[number].text != NULL) {
-        return sim__refuse(d, placement->key_place, "placement means nothing with hosts, which names them all");
+        return sim__refuse(d, placement->key_place, "placement does not apply with hosts, which names all hosts");
     }
     return backward == NULL || sim__find(d, table, "buckets") != NULL ||
-           sim__refuse(d, backward->key_place, "backward means nothing without buckets: gradients come at the end");
+           sim__refuse(d, backward->key_place, "backward needs buckets: without buckets gradients come at the end");
 }
 
 static bool finish_copies(struct draft *d, const struct sim_job_config *job, uint32_t table)
 {
     if (job->copies > 1 && job->hosts != NULL) {
-        return sim__refuse(d, sim__place(d, table, "copies"), "copies can not all be on the hosts that hosts names");
+        return sim__refuse(d, sim__place(d, table, "copies"), "copies need hosts of their own: remove hosts or copies");
     }
     if (!sim__at_most(d, table, "ranks", job->ranks, SIM_HOST_RANKS_MAX)) {
         return false;
@@ -166,13 +165,11 @@ static bool fit_quorum(struct draft *d, const struct sim_job_config *job, uint32
     }
     if (job->ranks > 1) {
         return sim__refuse(d, sim__place(d, table, "ranks"),
-                           "ranks means nothing with scheme %s: a sum of a host's ranks would hold all of them or none",
-                           job->scheme);
+                           "ranks does not apply to scheme %s: a host's sum has all of its ranks or none", job->scheme);
     }
     return job->payload > TRIB_QUORUM_LIST ||
-           sim__refuse(d, sim__place(d, table, "payload"),
-                       "payload is %u, of which the list of ranks of scheme %s takes %u", job->payload, job->scheme,
-                       TRIB_QUORUM_LIST);
+           sim__refuse(d, sim__place(d, table, "payload"), "payload is %u, but the list of ranks of scheme %s needs %u",
+                       job->payload, job->scheme, TRIB_QUORUM_LIST);
 }
 
 /* The most that fits into a packet of so many bytes. */
@@ -206,8 +203,9 @@ static bool finish_job(struct draft *d, uint32_t number)
     uint32_t largest = job->payload + SIM_JOB_HEADERS;
     s->topology.largest = largest > s->topology.largest ? largest : s->topology.largest;
     return s->topology.buffer_bytes >= largest ||
-           sim__refuse(d, sim__place(d, table, "payload"), "a buffer of %" PRIu64 " bytes never takes a packet of %u",
-                       s->topology.buffer_bytes, largest);
+           sim__refuse(d, sim__place(d, table, "payload"),
+                       "a buffer of %" PRIu64 " bytes is too small for a packet of %u", s->topology.buffer_bytes,
+                       largest);
 }
 
 /* Hosts that no job names are for the others, which wait for them if they must. */
@@ -223,13 +221,13 @@ static bool fit_hosts(struct draft *d, uint64_t workers)
     for (uint32_t i = 0; i < s->job_count; i++) {
         if (s->jobs[i].hosts == NULL && s->jobs[i].workers > hosts) {
             return sim__refuse(d, sim__place(d, sim__item_table(d, SIM_LIST_JOBS, i), "workers"),
-                               "%u workers, but there are %u hosts that no job names", s->jobs[i].workers, hosts);
+                               "%u workers, but only %u hosts are free", s->jobs[i].workers, hosts);
         }
     }
     return workers <= hosts || s->accelerators.memory_bytes == SIM_NEVER ||
            sim__refuse(d, sim__place(d, memory, "memory"),
-                       "memory is divided among jobs that are all there: %" PRIu64
-                       " workers would wait for %u hosts; name fewer jobs, or no memory",
+                       "memory is divided among all jobs at once: %" PRIu64
+                       " workers would need %u hosts; name fewer jobs, or no memory",
                        workers, hosts);
 }
 

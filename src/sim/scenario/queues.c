@@ -55,24 +55,23 @@ static bool fit_keys(struct draft *d)
     const struct trib_toml_value *alpha = find(d, "alpha");
 
     if (buffer != NULL && sim_buffers_are_any(b)) {
-        return sim__refuse(d, buffer->key_place, "buffer, which is a port's own, means nothing with %s",
+        return sim__refuse(d, buffer->key_place, "buffer is per port and does not apply with %s",
                            b->is_lossless ? "pfc" : "shared");
     }
     if (alpha != NULL && b->shared_bytes == 0) {
-        return sim__refuse(d, alpha->key_place,
-                           "alpha means nothing without shared: it is a share of what is free there");
+        return sim__refuse(d, alpha->key_place, "alpha needs shared: alpha is a share of its free bytes");
     }
     if (alpha != NULL && b->xoff_bytes != 0) {
-        return sim__refuse(d, alpha->key_place, "alpha means nothing with xoff: a port has one threshold");
+        return sim__refuse(d, alpha->key_place, "alpha does not apply with xoff: a port has one threshold");
     }
     for (size_t i = 0; i < sizeof of_pfc / sizeof of_pfc[0]; i++) {
         if (find(d, of_pfc[i]) != NULL && !b->is_lossless) {
-            return sim__refuse(d, find(d, of_pfc[i])->key_place, "%s means nothing without pfc = true", of_pfc[i]);
+            return sim__refuse(d, find(d, of_pfc[i])->key_place, "%s needs pfc = true", of_pfc[i]);
         }
     }
     return !b->is_lossless || b->shared_bytes != 0 || b->xoff_bytes != 0 ||
            sim__refuse(d, find(d, "pfc")->key_place,
-                       "pfc wants shared, the buffer of a switch, or xoff, a port's threshold");
+                       "pfc needs shared, the buffer of a switch, or xoff, a port's threshold");
 }
 
 bool sim__settle_queues(struct draft *d)
@@ -95,7 +94,7 @@ bool sim__settle_queues(struct draft *d)
                         : b->below_bytes > SIM_BUFFER_MAX    ? "xon_below"
                                                              : NULL;
     if (large != NULL) {
-        return sim__refuse(d, find(d, large)->place, "%s is %s; it can be 1GiB at most", large, find(d, large)->text);
+        return sim__refuse(d, find(d, large)->place, "%s is %s; the limit is 1GiB", large, find(d, large)->text);
     }
     if (!sim_buffers_are_any(b)) {
         b->below_bytes = 0;
@@ -107,7 +106,7 @@ bool sim__settle_queues(struct draft *d)
         b->alpha_by = b->is_lossless ? 8 : 1;
     }
     return b->xoff_bytes == 0 || find(d, "xon_below") == NULL || b->below_bytes < b->xoff_bytes ||
-           sim__refuse(d, find(d, "xon_below")->place, "xon_below is %s, no less than xoff: %s",
+           sim__refuse(d, find(d, "xon_below")->place, "xon_below is %s; must be less than xoff, %s",
                        find(d, "xon_below")->text, find(d, "xoff")->text);
 }
 
@@ -130,16 +129,15 @@ static bool fit_memory(struct draft *d, const struct sim_network *n)
     if (!b->is_lossless && b->shared_bytes >= t->largest &&
         !sim_buffers_fits(&n->gates->thresholds, &empty, 0, t->largest)) {
         return sim__refuse(d, find(d, "alpha") != NULL ? find(d, "alpha")->place : key->place,
-                           "alpha lets a port have %" PRIu64
-                           " bytes of shared at most, which never takes a packet of %u",
+                           "alpha lets a port have %" PRIu64 " bytes of shared at most: too small for a packet of %u",
                            b->shared_bytes * b->alpha_of / b->alpha_by, t->largest);
     }
     if (node == SIM_NONE) {
         return true;
     }
     if (!b->is_lossless) {
-        return sim__refuse(d, key->place, "a buffer of %" PRIu64 " bytes never takes a packet of %u", b->shared_bytes,
-                           t->largest);
+        return sim__refuse(d, key->place, "a buffer of %" PRIu64 " bytes is too small for a packet of %u",
+                           b->shared_bytes, t->largest);
     }
     sim_topology_node_name(t, node, name);
     return sim__refuse(d, key->place,

@@ -287,15 +287,14 @@ static bool unknown_key(struct draft *d, const char *table, const struct trib_to
         (void)snprintf(where, sizeof where, " in [%s]", table);
     }
     if (elsewhere != NULL) {
-        return sim__refuse(d, value->key_place, "%s does not stand%s, but %s%s%s", value->key,
+        return sim__refuse(d, value->key_place, "%s does not belong%s, but %s%s%s", value->key,
                            table[0] != '\0' ? where : " here", elsewhere[0] != '\0' ? "in [" : "before the first table",
                            elsewhere, elsewhere[0] != '\0' ? "]" : "");
     }
     if (nearest.best != NULL) {
         return sim__refuse(d, value->key_place, "unknown key %s%s; did you mean %s?", value->key, where, nearest.best);
     }
-    return sim__refuse(d, value->key_place, "unknown key %s%s; `tributary sim --keys` lists what there is", value->key,
-                       where);
+    return sim__refuse(d, value->key_place, "unknown key %s%s; `tributary sim --keys` lists all", value->key, where);
 }
 
 static bool check_table(struct draft *d, uint32_t index)
@@ -391,7 +390,7 @@ static bool check_keys(struct draft *d, uint32_t table)
         const struct trib_toml_value *value = &d->toml->values[i];
         const struct key *key = find_key(name, value->key);
         if (value->table == table && (key->allowed & bit) == 0) {
-            return sim__refuse(d, value->key_place, "%s means nothing to %s", value->key, kind_name(d, table));
+            return sim__refuse(d, value->key_place, "%s does not apply to %s", value->key, kind_name(d, table));
         }
     }
     return true;
@@ -503,10 +502,9 @@ static bool add_value(struct draft *d, struct trib_toml *toml, const struct sim_
     struct trib_toml_value *values = NULL;
 
     if (key == NULL) {
-        return sim__refuse(d, (struct trib_file_place){1, 1}, "%s does not stand in it, and cannot be varied; %s",
-                           override->key,
-                           is_key_of_table(override->key) ? "write it there, with any value"
-                                                          : "`tributary sim --keys` lists what there is");
+        return sim__refuse(
+            d, (struct trib_file_place){1, 1}, "%s is not in the scenario and cannot be varied; %s", override->key,
+            is_key_of_table(override->key) ? "write it there, with any value" : "`tributary sim --keys` lists all");
     }
     values = realloc(toml->values, (toml->value_count + 1) * sizeof *values);
     if (values == NULL) {
@@ -659,7 +657,7 @@ bool sim_scenario_read(struct sim_scenario *scenario, const char *path, const st
         return false;
     }
     if (strlen(text) != len) {
-        trib_explain(error, "%s: a byte that is zero: this is no text", path);
+        trib_explain(error, "%s: a zero byte: not a text file", path);
         free(text);
         return false;
     }

@@ -31,7 +31,7 @@ bool sim__refuse(struct draft *d, struct trib_file_place place, const char *form
 static bool expect_text(struct draft *d, const struct trib_toml_value *value, const char *example)
 {
     return value->kind == TRIB_TOML_STRING ||
-           sim__refuse(d, value->place, "%s wants a text, such as \"%s\"", value->key, example);
+           sim__refuse(d, value->place, "%s must be a text, such as \"%s\"", value->key, example);
 }
 
 static bool read_whole(struct draft *d, const struct trib_toml_value *value, uint64_t min, uint64_t max,
@@ -40,7 +40,7 @@ static bool read_whole(struct draft *d, const struct trib_toml_value *value, uin
     char cause[TRIB_ERROR_TEXT_MAX] = "";
 
     if (value->kind != TRIB_TOML_INTEGER) {
-        return sim__refuse(d, value->place, "%s wants a whole number, without quotes", value->key);
+        return sim__refuse(d, value->place, "%s must be a whole number, without quotes", value->key);
     }
     if (trib_parse_number(value->text, min, max, number, cause) != TRIB_OK) {
         return sim__refuse(d, value->place, "%s: %s", value->key, cause);
@@ -127,7 +127,7 @@ bool sim__read_rate(struct draft *d, const struct trib_toml_value *value, void *
         return sim__refuse(d, value->place, "%s: %s", value->key, cause);
     }
     if (rate < RATE_MIN || rate > RATE_MAX) {
-        return sim__refuse(d, value->place, "%s is %s; it can be from 1Mbps to 3200Gbps", value->key, value->text);
+        return sim__refuse(d, value->place, "%s is %s; the range is 1Mbps to 3200Gbps", value->key, value->text);
     }
     *(uint64_t *)field = rate;
     return true;
@@ -144,7 +144,7 @@ bool sim__read_bytes(struct draft *d, const struct trib_toml_value *value, void 
         return sim__refuse(d, value->place, "%s: %s", value->key, cause);
     }
     if (*(uint64_t *)field == 0 || *(uint64_t *)field >= SIM_AMOUNT_PACKETS / 1000) {
-        return sim__refuse(d, value->place, "%s can not be %s", value->key, value->text);
+        return sim__refuse(d, value->place, "%s cannot be %s", value->key, value->text);
     }
     return true;
 }
@@ -219,7 +219,7 @@ bool sim__read_share(struct draft *d, const struct trib_toml_value *value, void 
     if (!sim__read_part(d, value, field)) {
         return false;
     }
-    return *(double *)field > 0 || sim__refuse(d, value->place, "%s can not be 0", value->key);
+    return *(double *)field > 0 || sim__refuse(d, value->place, "%s cannot be 0", value->key);
 }
 
 /* Two whole numbers: 3:1. */
@@ -421,7 +421,7 @@ bool sim__read_scale(struct draft *d, const struct trib_toml_value *value, void 
 bool sim__read_flag(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     if (value->kind != TRIB_TOML_BOOLEAN) {
-        return sim__refuse(d, value->place, "%s wants true or false, without quotes", value->key);
+        return sim__refuse(d, value->place, "%s must be true or false, without quotes", value->key);
     }
     *(bool *)field = strcmp(value->text, "true") == 0;
     return true;

@@ -102,7 +102,7 @@ static const char *read_flow(const struct sim_traffic *t, struct line *l, uint32
     }
     if (l->bad < FIELDS || skip_line_end(l->at[FIELDS]) == NULL) {
         return *l->begin == '\0' ? "fewer flows than the first line says"
-                                 : "six numbers should stand here: source, destination, group, port, bytes, start";
+                                 : "expected six numbers: source, destination, group, port, bytes, start";
     }
     return fault_of(t, l, hosts, text);
 }
@@ -143,7 +143,7 @@ bool sim_trace_read(const char *path, uint32_t hosts, struct sim_traffic *traffi
     const char *p = read_number(text, 0, &count);
     struct line line = {.begin = p == NULL ? NULL : skip_line_end(p), .number = 2};
     if (line.begin == NULL || count == 0 || count > len) {
-        trib_explain(error, "%s:1:1: the number of flows should stand here", path);
+        trib_explain(error, "%s:1:1: expected the number of flows", path);
     } else {
         traffic->trace_count = 0;
         traffic->trace = malloc(count * sizeof *traffic->trace);
