@@ -19,20 +19,22 @@ COLUMNS = ("who", "what", "pronouns", "wide lines", "sentence")
 # Limits of each group, in the order of COLUMNS. None: not counted.
 CEILINGS = {
     "include": (0.4, 0.0, 31.9, 0, None),
-    "README.md": (0.0, 0.0, 21.7, 6, 18),
+    "README.md": (0.0, 0.0, 21.7, 5, 18),
     "docs": (4.4, 9.0, 59.1, 1730, 29),
     "src/cli": (6.0, 12.9, 63.7, 3, None),
     "src/comm": (8.4, 9.7, 78.1, 32, None),
     "src/control": (6.7, 9.1, 86.6, 47, None),
-    "src/core": (4.4, 9.8, 56.2, 16, None),
+    "src/core": (4.4, 9.8, 56.1, 16, None),
     "src/fabric": (3.5, 5.2, 63.2, 3, None),
     "src/host": (9.7, 13.6, 76.1, 18, None),
-    "src/io": (1.6, 9.7, 51.6, 5, None),
+    "src/io": (1.9, 11.5, 46.5, 3, None),
+    "src/net": (1.4, 7.9, 53.5, 2, None),
+    "src/published": (1.6, 12.2, 67.6, 4, None),
     "src/reproduce": (2.0, 13.5, 64.0, 5, None),
-    "src/schemes": (5.5, 14.8, 77.4, 18, None),
+    "src/schemes": (6.5, 15.2, 80.0, 14, None),
     "src/sim": (3.5, 14.7, 80.8, 5, None),
     "src/switchd": (5.5, 9.7, 73.9, 4, None),
-    "texts": (1.4, 4.0, 43.0, None, None),
+    "texts": (1.4, 4.0, 42.9, None, None),
 }
 
 WORDS = {
