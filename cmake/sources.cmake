@@ -2,9 +2,9 @@
 # What libtributary is made of, by folder: for the product (CMakeLists.txt) and for the copy of it that canaries are put into
 # (tests/canary/CMakeLists.txt), so that a new file is in both. No flags, and not the daemon, the simulator or the program.
 
-# What contains no call of the system: core and schemes.
+# What contains no call of the system: core, protocol and schemes.
 function(trib_pure_sources out)
-    file(GLOB sources CONFIGURE_DEPENDS src/core/*.c src/schemes/*.c src/schemes/*/*.c)
+    file(GLOB sources CONFIGURE_DEPENDS src/core/*.c src/protocol/*.c src/schemes/*.c src/schemes/*/*.c)
     set(${out} "${sources}" PARENT_SCOPE)
 endfunction()
 

@@ -8,7 +8,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 BOUND=95
-FILES='/(core/(packet.c|flow.c|congestion.c|slot.h|window.h|operation.c)|schemes/(switchml|ring)/[a-z_]+.[ch])$'
+FILES='/(core/(packet.c|flow.c|congestion.c|slot.h|window.h|operation.c)|(protocol|schemes/ring)/[a-z_]+.[ch])$'
 DATA=$PWD/build-coverage/profile
 
 cmake -S . -B build-coverage --preset coverage --log-level=NOTICE >/dev/null

@@ -11,7 +11,7 @@
  * it belongs to. Blocks of such shares are interleaved, a chunk of each owner in turn, so that every rank's link up and
  * link down is busy all the time; one share after another would take N / (N - 1) of the time. Where shares differ, the
  * owners stand in order of size, and those that have no more blocks drop out: a staircase, whose steps are all even.
- * Pure arithmetic: no state, no time. Read next: schemes/switchml/switchml_worker_send.c. */
+ * Pure arithmetic: no state, no time. Read next: protocol/worker_send.c. */
 #ifndef TRIB_CORE_OPERATION_H
 #define TRIB_CORE_OPERATION_H
 

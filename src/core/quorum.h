@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* quorum.h: sums that may lack ranks (PANAMA's partial aggregation; Gebara et al., MLSys'21, section 5): how many, and
  * the list of those that are in. Pure: no state, no time; when a slot is complete without all is slot.h's and
- * schemes/switchml/switchml_switch_quorum.c's business.
+ * protocol/switch_quorum.c's business.
  *
  * The part of all ranks that may be left out, rounded down, is dealt by rank number: every so many ranks one brings its
  * switch a spare. A switch may leave out as many of the ranks that are its own children as these brought, whichever

@@ -5,7 +5,7 @@
  * A slot is empty while nobody is present, complete when the bitmap holds the required set, and nothing else says so
  * (I2). At the top of a tree of switches the complete sum is the result. Below it the complete slot is a partial sum,
  * which goes up, until the result comes down (or a finished rank OFFERs it) and takes the slot. Where sums may lack ranks
- * a slot is latched once by its node (schemes/switchml/switchml_switch_quorum.c): the bitmap is then made the required
+ * a slot is latched once by its node (protocol/switch_quorum.c): the bitmap is then made the required
  * set, and `loaded` says who is in.
  *
  * The reproducible sum (I9). Children are the leaves of a fixed binary tree in the order of their numbers. A pair of
@@ -14,7 +14,7 @@
  * every addition, and addition is commutative with NaN made canonical, so the bits depend on who contributed, never on
  * the order of arrival, although adding starts with the first pair. A subtree's sum lies in the row of its first child
  * with payload.
- * Read next: schemes/switchml/switchml_switch.c. */
+ * Read next: protocol/switch.c. */
 #ifndef TRIB_CORE_SLOT_H
 #define TRIB_CORE_SLOT_H
 

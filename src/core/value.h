@@ -9,7 +9,7 @@
  * 0x7ff8000000000000), so that bits never depend on operand order or CPU. Subnormals are kept. Rows and tensors are
  * right whatever floating point mode the calling thread is in; kernels called directly expect the default one. Null
  * pointers: for rows and tensors of length 0.
- * Read next: slot.h (the switch's use), schemes/switchml/switchml_worker.c (the worker's). */
+ * Read next: slot.h (the switch's use), protocol/worker.c (the worker's). */
 #ifndef TRIB_CORE_VALUE_H
 #define TRIB_CORE_VALUE_H
 

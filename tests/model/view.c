@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "model.h"
+#include "protocol/switch.h"
+#include "protocol/worker.h"
 #include "schemes/ring/ring_worker.h"
-#include "schemes/switchml/switchml_switch.h"
-#include "schemes/switchml/switchml_worker.h"
 
 /* ---- rings: what is in use comes first, what is not is zero ---- */
 
@@ -200,7 +200,7 @@ static size_t worker_limits(const void *node, uint64_t now_ns, uint64_t *words, 
         words[0] |= (uint64_t)(holds && f->state != FLIGHT_FREE && !is_below_mark(w, f)) << index;
     }
     for (uint32_t root = 0; root < w->window.roots && w->config.session.cap != 0; root++) {
-        bool is_awake = now_ns - worker_aside(w)->roots[root].active_ns <= TRIB_SWITCHML_REST_NS;
+        bool is_awake = now_ns - worker_aside(w)->roots[root].active_ns <= TRIB_PROTOCOL_REST_NS;
         words[0] |= (uint64_t)is_awake << (63 - root);
     }
     *is_limited = words[0] != 0;
@@ -294,12 +294,12 @@ static size_t switch_limits(const void *node, uint64_t now_ns, uint64_t *words, 
     words[0] = 0;
     for (uint32_t child = 0; child < n->config.children; child++) {
         uint64_t last = aside->boot_ns[child];
-        words[0] |= (uint64_t)(last != 0 && now_ns - last <= TRIB_SWITCHML_REPEAT_NS) << child;
+        words[0] |= (uint64_t)(last != 0 && now_ns - last <= TRIB_PROTOCOL_REPEAT_NS) << child;
     }
-    bool is_awake = aside->active_ns != 0 && now_ns - aside->active_ns < TRIB_SWITCHML_IDLE_NS;
+    bool is_awake = aside->active_ns != 0 && now_ns - aside->active_ns < TRIB_PROTOCOL_IDLE_NS;
     words[0] |= (uint64_t)(is_awake && n->config.session.cap != 0) << 62;
     if (n->config.has_parent) {
-        bool holds = now_ns - aside->told_ns <= TRIB_SWITCHML_REPEAT_NS;
+        bool holds = now_ns - aside->told_ns <= TRIB_PROTOCOL_REPEAT_NS;
         words[0] |= (uint64_t)holds << 63;
         words[count++] = aside->told >= n->lowest;
     }
@@ -307,7 +307,7 @@ static size_t switch_limits(const void *node, uint64_t now_ns, uint64_t *words, 
     for (uint32_t index = 0; index < n->window.slots; index++) {
         const struct slot_repeats *r = switch_repeats(n, index);
         bool is_dead = r->sequence < n->communicator_mark;
-        bool holds = !is_dead && now_ns - r->since_ns <= TRIB_SWITCHML_REPEAT_NS &&
+        bool holds = !is_dead && now_ns - r->since_ns <= TRIB_PROTOCOL_REPEAT_NS &&
                      (r->results | r->held | r->asks | r->once) != 0;
         words[count++] = is_dead ? 0 : r->sequence;
         words[count++] = is_dead ? 0 : r->offerers;

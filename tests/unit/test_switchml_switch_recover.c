@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_switchml_switch_recover.c: what a switch node answers to PROBEs, does with OFFERs, and asks for. Mirrors
- * src/schemes/switchml/switchml_switch_answer.c; the rest of the node is in test_switchml_switch.c. */
+ * src/protocol/switch_answer.c; the rest of the node is in test_switchml_switch.c. */
 #include "switch_harness.h"
 
 /* ---- probes ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_switchml_worker_recover.c: when a worker node PROBEs, and when it does not. Mirrors
- * src/schemes/switchml/switchml_worker_recover.c; the rest of the node is in test_switchml_worker.c. */
+ * src/protocol/worker_recover.c; the rest of the node is in test_switchml_worker.c. */
 #include "worker_harness.h"
 
 static void probe__comes_after_the_timeout_and_says_what_was_sent(void **state)

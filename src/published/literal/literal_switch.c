@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* literal_switch.c: the published switch (NSDI'21, algorithm 3), line by line in count_in(). It believes every packet
  * of its communicator: it looks at no boot, mark or window, and not at which fragment a version holds.
- * Read next: schemes/switchml/switchml_switch.c, which does it right. */
+ * Read next: protocol/switch.c, which does it right. */
 #include <string.h>
 
 #include "core/assert.h"

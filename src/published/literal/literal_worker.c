@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* literal_worker.c: the published worker (NSDI'21, algorithm 4): as many fragments under way as there are slots, each
  * sent again whenever its timer ends, until its result comes. Everything that is not that is the worker of switchml.
- * Read next: schemes/switchml/switchml_worker.h. */
+ * Read next: protocol/worker.h. */
 #include "core/assert.h"
+#include "protocol/worker.h"
 #include "published/literal/literal.h"
-#include "schemes/switchml/switchml_worker.h"
 
 /* The paper has no boots: a worker goes on, and what it sends meets an empty switch. */
 static void literal_registered(void *node, uint32_t boot, uint64_t mark, uint64_t now_ns)

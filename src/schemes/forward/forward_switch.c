@@ -2,12 +2,12 @@
 /* forward_switch.c: a queue of packets in front of a switch node of switchml: contributions that this would add, or
  * call right, wait in it until they leave as results; everything else is for the node. Payloads wait in the rows of the
  * slots that they would have had, which nothing else uses; where one is written over, its first fragment is below M, and
- * a copy of its result is of no use to the rank. Read next: schemes/switchml/switchml_switch.h. */
+ * a copy of its result is of no use to the rank. Read next: protocol/switch.h. */
 #include "schemes/forward/forward.h"
 
 #include <string.h>
 
-#include "schemes/switchml/switchml_switch.h"
+#include "protocol/switch.h"
 
 struct forward {
     uint32_t head, count, room;

@@ -10,7 +10,7 @@
  * switchml (docs/ARCHITECTURE.md, "The window"), so packets may overtake each other and there is no FIN; where the
  * paper's rules freeze or grow without end they are repaired.
  *
- * It is switchml's code, paced: switchml/switchml_worker_pace.c and switchml/switchml_switch_pace.c. What is repaired,
+ * It is switchml's code, paced: protocol/worker_pace.c and protocol/switch_pace.c. What is repaired,
  * and why: core/congestion.h, docs/DECISIONS.md.
  * Read next: panama_worker.c, panama_switch.c. */
 #ifndef TRIB_PANAMA_H

@@ -7,14 +7,14 @@
  * (docs/ARCHITECTURE.md, "The window"): the published rule gives wrong sums when an early resend is overtaken.
  *
  * The life of a fragment, in reading order:
- *   switchml_worker.c          a worker: memory, submit, registration, marks
- *   switchml_worker_send.c     what leaves: offers, resends, probes, then new payload
- *   switchml_switch.c          a switch: contributions become sums
- *   switchml_switch_answer.c   a switch: probes, gaps, answers
- *   switchml_switch_parent.c   a switch that is a child of a switch
- *   switchml_worker_receive.c  what comes back: results, asks, held
- *   switchml_worker_recover.c  lost packets: who probes when
- *   switchml_worker_pace.c, switchml_switch_pace.c  windows that follow the network, and caps: schemes/panama */
+ *   worker.c          a worker: memory, submit, registration, marks
+ *   worker_send.c     what leaves: offers, resends, probes, then new payload
+ *   switch.c          a switch: contributions become sums
+ *   switch_answer.c   a switch: probes, gaps, answers
+ *   switch_parent.c   a switch that is a child of a switch
+ *   worker_receive.c  what comes back: results, asks, held
+ *   worker_recover.c  lost packets: who probes when
+ *   worker_pace.c, switch_pace.c  windows that follow the network, and caps: schemes/panama */
 #ifndef TRIB_SWITCHML_H
 #define TRIB_SWITCHML_H
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switchml_switch.h: what the files of the switch node share: its memory. Private to them, and to
+/* switch.h: what the files of the switch node share: its memory. Private to them, and to
  * schemes/panama, whose node is this one, paced.
  *
  * One node is one communicator on one shard. Its slots are its own, claimed when it opens and gone when it closes, so
  * nothing of another communicator can be in them. A node with a parent is an inner one of a tree: the same, but that a
  * complete sum goes up, and that result and M come from above. A node that is paced (schemes/panama) takes fragments
  * only as far beyond M as it has room; where its session has a quorum, sums may lack ranks. */
-#ifndef TRIB_SWITCHML_SWITCH_H
-#define TRIB_SWITCHML_SWITCH_H
+#ifndef TRIB_PROTOCOL_SWITCH_H
+#define TRIB_PROTOCOL_SWITCH_H
 
 #include "core/assert.h"
 #include "core/node.h"
@@ -15,11 +15,11 @@
 #include "core/slot.h"
 #include "core/window.h"
 
-#define TRIB_SWITCHML_REPEAT_NS UINT64_C(500000) /* one answer of a kind per slot and child in this time (I4) */
-#define TRIB_SWITCHML_AHEAD 8           /* results that overtake a header at most: more would look like its loss */
-#define TRIB_SWITCHML_ANSWERS 1024      /* answers queued at most, between two drains, where the driver says nothing */
-#define TRIB_SWITCHML_TO_PARENT 0xffffU /* as an answer's child */
-#define TRIB_SWITCHML_IDLE_NS UINT64_C(1000000000) /* without a contribution, and nothing held: caps are given away */
+#define TRIB_PROTOCOL_REPEAT_NS UINT64_C(500000) /* one answer of a kind per slot and child in this time (I4) */
+#define TRIB_PROTOCOL_AHEAD 8           /* results that overtake a header at most: more would look like its loss */
+#define TRIB_PROTOCOL_ANSWERS 1024      /* answers queued at most, between two drains, where the driver says nothing */
+#define TRIB_PROTOCOL_TO_PARENT 0xffffU /* as an answer's child */
+#define TRIB_PROTOCOL_IDLE_NS UINT64_C(1000000000) /* without a contribution, and nothing held: caps are given away */
 
 /* A packet without payload of its own to one child, or a PROBE to the parent. */
 struct answer {
@@ -86,7 +86,7 @@ struct switch_node {
     uint32_t ahead;            /* results since the first of these */
     uint32_t headers_left;     /* that come next */
     uint32_t answers_head, answers_count, answers_room;
-    /* Of a node that is paced; switchml_switch_pace.c. */
+    /* Of a node that is paced; switch_pace.c. */
     uint32_t is_paced;
     uint32_t first_cap;  /* that ranks begin with */
     uint32_t cap;        /* that is told; 0: none */
@@ -95,7 +95,7 @@ struct switch_node {
     uint64_t opened;     /* dense indexes below it were opened */
     uint64_t cap_latch;  /* when M has passed this dense index all have heard */
     uint64_t cap_reach;  /* ranks that went by an older cap sent no further */
-    /* Of one whose session has a quorum; switchml_switch_quorum.c. */
+    /* Of one whose session has a quorum; switch_quorum.c. */
     uint64_t full_below; /* dense indexes below it are summed with all ranks */
     /* What every packet needs stands before these. */
     uint64_t marks[TRIB_CHILDREN_MAX];
@@ -218,7 +218,7 @@ static inline uint8_t switch_take_due(struct switch_node *n, struct slot_queue *
     return 0;
 }
 
-/* switchml_switch.c */
+/* switch.c */
 size_t trib__switch_size(const struct trib_switch_config *config);
 void trib__switch_init(void *node, const struct trib_switch_config *config);
 size_t trib__switch_state_size(const void *node);
@@ -240,7 +240,7 @@ const struct trib_counters *trib__switch_counters(const void *node);
 enum trib_drop trib__switch_take_result(struct switch_node *n, uint32_t from, const struct trib_packet *packet);
 void trib__switch_raise_mark(struct switch_node *n, uint64_t mark);
 
-/* switchml_switch_answer.c */
+/* switch_answer.c */
 enum trib_drop trib__switch_probe(struct switch_node *n, uint32_t child, const struct trib_packet *packet,
                                   uint64_t now_ns);
 void trib__switch_find_gap(struct switch_node *n, uint32_t child, uint64_t dense);
@@ -257,7 +257,7 @@ uint64_t trib__switch_finished(const struct switch_node *n, uint64_t sequence);
 void trib__switch_ask_finished(struct switch_node *n, uint64_t sequence, uint64_t finished, struct slot_repeats *r);
 bool trib__switch_once(struct slot_repeats *r, enum slot_once what);
 
-/* switchml_switch_pace.c */
+/* switch_pace.c */
 void trib__switch_pace(struct switch_node *n);
 void trib__switch_set_room(struct switch_node *n);
 uint16_t trib__switch_cap(const struct switch_node *n, uint16_t said);
@@ -267,7 +267,7 @@ void trib__switch_set_cap(void *node, uint32_t fragments, uint64_t now_ns);
 uint32_t trib__switch_room(const void *node);
 bool trib__switch_is_active(const void *node, uint64_t now_ns);
 
-/* switchml_switch_quorum.c */
+/* switch_quorum.c */
 void trib__switch_set_quorum(struct switch_node *n);
 bool trib__switch_is_listable(const struct switch_node *n, const struct trib_packet *packet, const uint8_t *list);
 void trib__switch_list(struct switch_node *n, uint32_t index, const struct trib_packet *packet, const uint8_t *list);
@@ -282,7 +282,7 @@ bool trib__switch_is_late(const struct switch_node *n, uint32_t index, uint32_t 
 enum trib_drop trib__switch_late(struct switch_node *n, uint32_t child, const struct trib_packet *packet,
                                  uint64_t now_ns);
 
-/* switchml_switch_parent.c */
+/* switch_parent.c */
 enum trib_drop trib__switch_from_parent(struct switch_node *n, const struct trib_packet *packet, uint64_t now_ns);
 bool trib__switch_next_up(struct switch_node *n, struct trib_packet *packet, struct trib_place *to);
 void trib__switch_probe_up(struct switch_node *n, uint64_t sequence, struct slot_repeats *r, uint64_t now_ns);
@@ -290,7 +290,7 @@ void trib__switch_probe_mark(struct switch_node *n, uint64_t sequence, uint64_t 
 bool trib__switch_build_probe(struct switch_node *n, const struct answer *answer, struct trib_packet *packet);
 
 /* The verbs of a scheme that has this node, which begins by `how`. */
-#define TRIB_SWITCHML_SWITCH_VERBS(how)                                                                               \
+#define TRIB_PROTOCOL_SWITCH_VERBS(how)                                                                               \
     .size = trib__switch_size, .init = (how), .state_size = trib__switch_state_size, .receive = trib__switch_receive, \
     .soon = trib__switch_soon, .next_packet = trib__switch_next_packet, .next_event = trib__switch_next_event,        \
     .next_timeout = trib__switch_next_timeout, .on_timeout = trib__switch_on_timeout, .join = trib__switch_join,      \

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switchml_worker_pace.c: how many fragments are in flight at a root. Of SwitchML as many as the driver grants. A
+/* worker_pace.c: how many fragments are in flight at a root. Of SwitchML as many as the driver grants. A
  * worker that is paced (schemes/panama) has a window for each root that follows the results: the marks of its own way
  * there and back, and the cap that the switches of the tree tell.
  * Read next: core/congestion.h, schemes/panama/panama.h. */
 #include "core/assert.h"
-#include "schemes/switchml/switchml_worker.h"
+#include "protocol/worker.h"
 
-_Static_assert(TRIB_TREE_LOST_LEAST > TRIB_SWITCHML_FAST_DISTANCE, "later results show what is lost in it");
+_Static_assert(TRIB_TREE_LOST_LEAST > TRIB_PROTOCOL_FAST_DISTANCE, "later results show what is lost in it");
 
 #define AHEAD_ROUNDS 4 /* one of equal ranks is not the last in so many times N sums once in 55 times */
 
@@ -46,7 +46,7 @@ void trib__worker_rested(struct worker *w, uint32_t root, uint64_t now_ns)
     struct worker_root *r = &w->roots[root];
 
     if (w->is_paced && r->congestion.in_flight == 0 &&
-        now_ns - worker_aside(w)->roots[root].active_ns > TRIB_SWITCHML_REST_NS) {
+        now_ns - worker_aside(w)->roots[root].active_ns > TRIB_PROTOCOL_REST_NS) {
         trib_congestion_tree_rested(&r->tree);
         r->cap = trib_window_cap(&w->window, w->config.session.cap);
         trib__worker_set_window(w, root);

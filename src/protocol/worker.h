@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switchml_worker.h: what the files of the worker share: its memory. Private to them, to schemes/panama, whose
+/* worker.h: what the files of the worker share: its memory. Private to them, to schemes/panama, whose
  * worker is this one, paced, and to the worker of a published rule, which differs in when it sends and what it resends,
  * and in nothing else.
  *
@@ -9,8 +9,8 @@
  * OFFER is made of; or, at a rank that got a header only and so has no result, of its contribution, which it makes
  * again. While the operation runs, its tensors are as good as a copy; when it ends, what some rank may still lack is
  * copied, before the DONE event gives the buffers back to the caller (I11). */
-#ifndef TRIB_SWITCHML_WORKER_H
-#define TRIB_SWITCHML_WORKER_H
+#ifndef TRIB_PROTOCOL_WORKER_H
+#define TRIB_PROTOCOL_WORKER_H
 
 #include "core/congestion.h"
 #include "core/loss.h"
@@ -19,10 +19,10 @@
 #include "core/quorum.h"
 #include "core/window.h"
 
-#define TRIB_SWITCHML_FAST_DISTANCE 16 /* later transmissions answered before a fragment is probed early */
-#define TRIB_SWITCHML_STRIKES 3        /* wrong results of one fragment before the communicator fails */
-/* A root rests: less than what switches wait before they give a cap away (TRIB_SWITCHML_IDLE_NS). */
-#define TRIB_SWITCHML_REST_NS UINT64_C(500000000)
+#define TRIB_PROTOCOL_FAST_DISTANCE 16 /* later transmissions answered before a fragment is probed early */
+#define TRIB_PROTOCOL_STRIKES 3        /* wrong results of one fragment before the communicator fails */
+/* A root rests: less than what switches wait before they give a cap away (TRIB_PROTOCOL_IDLE_NS). */
+#define TRIB_PROTOCOL_REST_NS UINT64_C(500000000)
 
 enum flight_state {
     FLIGHT_FREE = 0,
@@ -245,7 +245,7 @@ struct worker_form {
     bool may_lack;    /* the sum may lack ranks */
 };
 
-/* switchml_worker.c */
+/* worker.c */
 size_t trib__worker_size(const struct trib_worker_config *config);
 void trib__worker_init(void *node, const struct trib_worker_config *config);
 size_t trib__worker_state_size(const void *node);
@@ -265,7 +265,7 @@ bool trib__worker_next_event(void *node, struct trib_event *event);
 uint64_t trib__worker_lowest_mark(const struct worker *w);
 void trib__worker_event(struct worker *w, const struct trib_event *event);
 
-/* switchml_worker_send.c */
+/* worker_send.c */
 void trib__worker_form(const struct worker *w, const struct worker_operation *o, uint64_t sequence,
                        struct worker_form *form);
 uint32_t trib__worker_next_root(const struct worker *w, uint32_t held);
@@ -278,7 +278,7 @@ void trib__worker_contribution(struct worker *w, uint32_t index, const struct wo
                                struct trib_packet *packet);
 bool trib__worker_next_packet(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to);
 
-/* switchml_worker_receive.c */
+/* worker_receive.c */
 enum trib_drop trib__worker_receive(void *node, struct trib_place from, const struct trib_packet *packet,
                                     uint64_t now_ns);
 void trib__worker_soon(const void *node, struct trib_place from, const struct trib_packet *packet);
@@ -293,7 +293,7 @@ void trib__worker_accept(struct worker *w, uint32_t index, const struct trib_pac
                          const struct worker_form *form);
 void trib__worker_finish(struct worker *w, uint32_t index, struct worker_operation *o);
 
-/* switchml_worker_quorum.c */
+/* worker_quorum.c */
 bool trib__worker_has_quorum(const struct worker *w, const struct trib_packet *packet, const struct worker_form *form);
 void trib__worker_count_lacking(struct worker *w, const struct trib_packet *packet);
 uint64_t trib__worker_listed_keys(const struct worker *w, const uint8_t *list);
@@ -302,7 +302,7 @@ void trib__worker_late_mark(struct worker *w, uint32_t root);
 enum trib_drop trib__worker_take_unsent(struct worker *w, const struct trib_packet *packet, uint64_t now_ns);
 void trib__worker_skip_taken(struct worker *w, uint32_t root);
 
-/* switchml_worker_pace.c */
+/* worker_pace.c */
 void trib__worker_pace(struct worker *w);
 void trib__worker_paced(struct worker *w, uint32_t index, const struct trib_packet *result);
 void trib__worker_set_child(void *node, uint32_t root, uint32_t child);
@@ -311,7 +311,7 @@ void trib__worker_lost(struct worker *w, uint32_t index);
 void trib__worker_rested(struct worker *w, uint32_t root, uint64_t now_ns);
 void trib__worker_set_window(struct worker *w, uint32_t root);
 
-/* switchml_worker_recover.c */
+/* worker_recover.c */
 void trib__worker_sent(struct worker *w, uint32_t index, uint64_t now_ns); /* payload or probe left */
 void trib__worker_answered(struct worker *w, uint32_t index, bool was_last, uint64_t now_ns); /* its result came */
 void trib__worker_let_go(struct worker *w, uint32_t index, uint64_t now_ns); /* it waits for nothing more */
@@ -325,7 +325,7 @@ void trib__worker_on_timeout(void *node, uint64_t now_ns);
 void trib__worker_report_stall(struct worker *w, uint64_t now_ns);
 
 /* The verbs of a scheme that has this node, which begins by `how`. */
-#define TRIB_SWITCHML_WORKER_VERBS(how)                                                                               \
+#define TRIB_PROTOCOL_WORKER_VERBS(how)                                                                               \
     .size = trib__worker_size, .init = (how), .state_size = trib__worker_state_size, .receive = trib__worker_receive, \
     .soon = trib__worker_soon, .next_packet = trib__worker_next_packet, .next_event = trib__worker_next_event,        \
     .next_timeout = trib__worker_next_timeout, .on_timeout = trib__worker_on_timeout, .submit = trib__worker_submit,  \

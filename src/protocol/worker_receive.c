@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switchml_worker_receive.c: what comes back to a worker: results into tensors, asks into the queue, marks into M.
- * Every check comes before the first effect. Read next: switchml_worker_recover.c. */
+/* worker_receive.c: what comes back to a worker: results into tensors, asks into the queue, marks into M.
+ * Every check comes before the first effect. Read next: worker_recover.c. */
 #include <string.h>
 
 #include "core/assert.h"
 #include "core/lane.h"
-#include "schemes/switchml/switchml_worker.h"
+#include "protocol/worker.h"
 
 void trib__worker_learn_mark(struct worker *w, uint32_t root, uint64_t mark, uint64_t now_ns)
 {
@@ -60,10 +60,10 @@ void trib__worker_strike(struct worker *w, uint32_t index)
 {
     struct flight *f = worker_flight(w, index);
 
-    if (f->strikes == TRIB_SWITCHML_STRIKES) {
+    if (f->strikes == TRIB_PROTOCOL_STRIKES) {
         return;
     }
-    if (++f->strikes < TRIB_SWITCHML_STRIKES) {
+    if (++f->strikes < TRIB_PROTOCOL_STRIKES) {
         trib__worker_probe_lost(w, index);
         return;
     }

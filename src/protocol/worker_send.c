@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switchml_worker_send.c: what a worker hands out, in this order: what it was asked for (offers, resends), probes, then
+/* worker_send.c: what a worker hands out, in this order: what it was asked for (offers, resends), probes, then
  * new payload within the window: to each root in order, and to one that has room whatever others wait for. When to
- * probe is decided in switchml_worker_recover.c.
- * Read next: switchml_switch.c, where it arrives. */
+ * probe is decided in worker_recover.c.
+ * Read next: switch.c, where it arrives. */
 #include "core/assert.h"
 #include "core/lane.h"
-#include "schemes/switchml/switchml_worker.h"
+#include "protocol/worker.h"
 
 void trib__worker_form(const struct worker *w, const struct worker_operation *o, uint64_t sequence,
                        struct worker_form *form)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switchml_switch_parent.c: an inner switch towards its parent. Complete sums go up as contributions; the result and M
+/* switch_parent.c: an inner switch towards its parent. Complete sums go up as contributions; the result and M
  * come down. It has no clock: what is lost on this hop is missed by some worker below, whose PROBE is passed on, and
  * found by the answer. What the parent ASKs for is answered as a worker would: with the sum again, or, where the result
  * is here, with an OFFER. Nothing here repeats by itself (I5): every packet up has a child's packet or an ASK behind
  * it.
- * Read next: switchml_worker_receive.c. */
-#include "schemes/switchml/switchml_switch.h"
+ * Read next: worker_receive.c. */
+#include "protocol/switch.h"
 
 /* ---- building ---- */
 
@@ -138,13 +138,13 @@ void trib__switch_probe_mark(struct switch_node *n, uint64_t sequence, uint64_t 
     struct switch_aside *aside = switch_aside(n);
     struct answer probe = {
         .sequence = sequence,
-        .child = TRIB_SWITCHML_TO_PARENT,
+        .child = TRIB_PROTOCOL_TO_PARENT,
         .flags = TRIB_FLAG_UNWANTED,
         .kind = TRIB_PROBE,
     };
 
     if (!n->config.has_parent || n->communicator_mark >= n->lowest ||
-        (aside->told >= n->lowest && now_ns - aside->told_ns <= TRIB_SWITCHML_REPEAT_NS)) {
+        (aside->told >= n->lowest && now_ns - aside->told_ns <= TRIB_PROTOCOL_REPEAT_NS)) {
         return;
     }
     if (trib__switch_queue_answer(n, &probe) == TRIB_DROP_NONE) {
@@ -159,7 +159,7 @@ void trib__switch_probe_up(struct switch_node *n, uint64_t sequence, struct slot
 {
     const struct trib_slot *slot = switch_slot(n, trib_window_slot(&n->window, sequence));
     struct answer probe = {.sequence = sequence,
-                           .child = TRIB_SWITCHML_TO_PARENT,
+                           .child = TRIB_PROTOCOL_TO_PARENT,
                            .flags = TRIB_FLAG_RESEND, /* a child has waited for long already */
                            .kind = TRIB_PROBE};
 

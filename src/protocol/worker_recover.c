@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switchml_worker_recover.c: lost packets, seen from the worker. It never resends on its own: it PROBEs, and what the
+/* worker_recover.c: lost packets, seen from the worker. It never resends on its own: it PROBEs, and what the
  * switch lacks it ASKs for. Four reasons to probe a fragment:
  *   - it is the oldest of a root that has brought no result for a round trip (one probe, later ever more rarely); if that
  *     brings a result, some more;
  *   - it has waited longer than fragments usually do (RTO, doubling, to 1 s), a few of the oldest at a time. Late ranks are
  *     no reason for a storm, so this RTO is made of whole waits, not of round trips: probes that come before the answer
  *     was due bring repeats, repeats fill queues, and full queues bring probes;
- *   - results of fragments sent TRIB_SWITCHML_FAST_DISTANCE transmissions later have come: something of it was lost;
+ *   - results of fragments sent TRIB_PROTOCOL_FAST_DISTANCE transmissions later have come: something of it was lost;
  *   - the switch has booted anew.
  * Silence says nothing of who lost what: the switch answers HELD, with RESEND if it has sent the result. Where that
  * comes without the result, or later results have come, the probe says RESEND, and the switch sends it again. And one
@@ -16,8 +16,8 @@
  *
  * Rejected: scanning the window at each result (cost), and a timer per fragment (a heap for what one cached minimum
  * does).
- * Read next: switchml_worker_send.c (how a probe leaves), switchml_switch_answer.c (how it is answered). */
-#include "schemes/switchml/switchml_worker.h"
+ * Read next: worker_send.c (how a probe leaves), switch_answer.c (how it is answered). */
+#include "protocol/worker.h"
 
 #define OVERDUE_PROBES 16 /* per root and timeout */
 #define FIRST_DOUBLINGS 2 /* of the RTO of what was sent once */
@@ -130,7 +130,7 @@ static void suspect(struct worker *w, uint32_t root)
 
     while (index != NO_FLIGHT) {
         struct flight_times *times = worker_times(w, index);
-        if (times->order + TRIB_SWITCHML_FAST_DISTANCE > aside->roots[root].answered) {
+        if (times->order + TRIB_PROTOCOL_FAST_DISTANCE > aside->roots[root].answered) {
             return;
         }
         if (worker_flight(w, index)->pending != 0) {

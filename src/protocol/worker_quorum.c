@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switchml_worker_quorum.c: results that lack ranks (core/quorum.h), seen from a worker: are they what they say, and
+/* worker_quorum.c: results that lack ranks (core/quorum.h), seen from a worker: are they what they say, and
  * what if this rank is one of the lacking? If its part was sent, nothing is special: the result is taken, and the part
  * is lost. If it was not, it need not be any more: the result is taken all the same, the fragment is finished, and the
  * root's next sequence moves past it. That is how a late rank catches up: as far as the others may be ahead, which is a
  * window.
- * Read next: switchml_worker_receive.c. */
+ * Read next: worker_receive.c. */
 #include "core/assert.h"
 #include "core/lane.h"
-#include "schemes/switchml/switchml_worker.h"
+#include "protocol/worker.h"
 
 /* Does the result list as many ranks as it must have, and say so? */
 bool trib__worker_has_quorum(const struct worker *w, const struct trib_packet *packet, const struct worker_form *form)

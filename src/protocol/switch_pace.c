@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switchml_switch_pace.c: whose parts came over a congested way, and how far ranks may send beyond the mark: where a
+/* switch_pace.c: whose parts came over a congested way, and how far ranks may send beyond the mark: where a
  * node is paced (schemes/panama), as far as its driver has memory. What is told is a cap on fragments in flight; a rank
  * sends no further than twice that beyond M, as marks are a round trip old.
  *
@@ -17,7 +17,7 @@
  * all below it. Who does not know its number at the switch above has the paper's rule: it hears of all, and hands up
  * what it has heard.
  * Read next: core/share.h. */
-#include "schemes/switchml/switchml_switch.h"
+#include "protocol/switch.h"
 
 #include "core/assert.h"
 
@@ -61,7 +61,7 @@ bool trib__switch_is_active(const void *node, uint64_t now_ns)
     const struct switch_node *n = node;
     uint64_t last = switch_aside(n)->active_ns;
 
-    return n->held != 0 || (last != 0 && now_ns - last < TRIB_SWITCHML_IDLE_NS);
+    return n->held != 0 || (last != 0 && now_ns - last < TRIB_PROTOCOL_IDLE_NS);
 }
 
 void trib__switch_set_cap(void *node, uint32_t fragments, uint64_t now_ns)

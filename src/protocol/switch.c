@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switchml_switch.c: a switch's main line: a contribution comes, is checked, added to its slot's rows, and the last one
+/* switch.c: a switch's main line: a contribution comes, is checked, added to its slot's rows, and the last one
  * completes the sum. At the top of a tree that is the result, which goes to all; below it goes up, and the result comes
- * down. Marks free slots. What goes wrong on the way is in switchml_switch_answer.c, the parent's side of an inner node
- * in switchml_switch_parent.c.
- * Read next: core/slot.h (the step), then switchml_switch_answer.c. */
-#include "schemes/switchml/switchml_switch.h"
+ * down. Marks free slots. What goes wrong on the way is in switch_answer.c, the parent's side of an inner node
+ * in switch_parent.c.
+ * Read next: core/slot.h (the step), then switch_answer.c. */
+#include "protocol/switch.h"
 
 #include <string.h>
 
 #include "core/assert.h"
-#include "schemes/switchml/switchml.h"
 
 static size_t lay_out(struct switch_node *n, const struct trib_switch_config *config)
 {
@@ -17,7 +16,7 @@ static size_t lay_out(struct switch_node *n, const struct trib_switch_config *co
     size_t at = (sizeof *n + 63) & ~(size_t)63;
 
     n->row_size = config->is_narrow ? s->payload : trib_row_size(TRIB_BFLOAT16, s->payload); /* any type may come */
-    n->answers_room = config->answers != 0 ? config->answers : TRIB_SWITCHML_ANSWERS;
+    n->answers_room = config->answers != 0 ? config->answers : TRIB_PROTOCOL_ANSWERS;
     n->table_at = trib_node_place(&at, trib_window_table_size(s));
     n->slots_at = trib_node_place(&at, s->slots * sizeof(struct trib_slot));
     n->rows_at = trib_node_place(&at, (size_t)s->slots * trib_slot_rows(config->children) * n->row_size);
@@ -592,7 +591,7 @@ static uint8_t take_payload(struct switch_node *n, uint32_t *index)
 static uint8_t take_result(struct switch_node *n, uint32_t *index)
 {
     if (n->headers_left == 0) {
-        uint8_t due = n->ahead < TRIB_SWITCHML_AHEAD ? take_payload(n, index) : 0;
+        uint8_t due = n->ahead < TRIB_PROTOCOL_AHEAD ? take_payload(n, index) : 0;
         if (due != 0) {
             return due;
         }
@@ -719,5 +718,3 @@ const struct trib_counters *trib__switch_counters(const void *node)
 {
     return &switch_aside(node)->counters;
 }
-
-const struct trib_switch_verbs trib_switchml_switch_verbs = {TRIB_SWITCHML_SWITCH_VERBS(trib__switch_init)};

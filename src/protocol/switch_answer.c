@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switchml_switch_answer.c: the switch's part in recovery. A PROBE gets exactly one answer: RESULT if the sum is there
+/* switch_answer.c: the switch's part in recovery. A PROBE gets exactly one answer: RESULT if the sum is there
  * and the child has reason to think that it was lost, HELD with RESEND if it has none, ASK if this child's part is
  * missing, HELD if others are waited for; then children that have finished the fragment long ago (the switch booted
  * since) are ASKed too, and OFFER it; and if an inner switch waits for its parent, the parent is PROBEd. A gap in a
  * rank's stream is ASKed once, when it is first seen. Nothing here repeats by itself: every answer has a question (I5).
- * Read next: switchml_switch_parent.c. */
-#include "schemes/switchml/switchml_switch.h"
+ * Read next: switch_parent.c. */
+#include "protocol/switch.h"
 
 /* ---- building ---- */
 
@@ -102,7 +102,7 @@ bool trib__switch_next_answer(struct switch_node *n, struct trib_packet *packet,
         const struct answer *a = &answers[n->answers_head];
         n->answers_head = (n->answers_head + 1) % n->answers_room;
         n->answers_count--;
-        if (a->child == TRIB_SWITCHML_TO_PARENT) {
+        if (a->child == TRIB_PROTOCOL_TO_PARENT) {
             if (trib__switch_build_probe(n, a, packet)) {
                 *to = (struct trib_place){.kind = TRIB_PLACE_PARENT};
                 return true;
@@ -125,7 +125,7 @@ struct slot_repeats *trib__switch_repeats(struct switch_node *n, uint64_t sequen
 
     if (r->sequence != sequence) {
         *r = (struct slot_repeats){.sequence = sequence, .since_ns = now_ns};
-    } else if (now_ns - r->since_ns > TRIB_SWITCHML_REPEAT_NS) {
+    } else if (now_ns - r->since_ns > TRIB_PROTOCOL_REPEAT_NS) {
         *r = (struct slot_repeats){.sequence = sequence, .since_ns = now_ns, .offerers = r->offerers};
     }
     return r;
@@ -153,7 +153,7 @@ void trib__switch_boot_hint(struct switch_node *n, uint32_t child, uint64_t now_
 {
     uint64_t *last = &switch_aside(n)->boot_ns[child];
 
-    if (*last == 0 || now_ns - *last > TRIB_SWITCHML_REPEAT_NS) {
+    if (*last == 0 || now_ns - *last > TRIB_PROTOCOL_REPEAT_NS) {
         *last = now_ns;
         (void)queue_answer(n, TRIB_BOOT, child, n->communicator_mark, 0);
     }

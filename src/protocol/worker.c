@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switchml_worker.c: a worker's memory and its control verbs: submit, registration, marks, events. No packet is built
- * or read here. Read next: switchml_worker_send.c. */
+/* worker.c: a worker's memory and its control verbs: submit, registration, marks, events. No packet is built
+ * or read here. Read next: worker_send.c. */
 #include <string.h>
 
 #include "core/assert.h"
 #include "core/lane.h"
-#include "schemes/switchml/switchml.h"
-#include "schemes/switchml/switchml_worker.h"
+#include "protocol/worker.h"
 
 #define EVENT_REPORTS 8 /* reports that wait at most; more of them are lost */
 
@@ -251,5 +250,3 @@ bool trib__worker_next_event(void *node, struct trib_event *event)
     w->events_count--;
     return true;
 }
-
-const struct trib_worker_verbs trib_switchml_worker_verbs = {TRIB_SWITCHML_WORKER_VERBS(trib__worker_init)};
