@@ -30,9 +30,11 @@ LAYERS = {
     "control": {"core", "schemes/schemes.h", "io", "net", "fabric", "control"},
     "comm": {"core", "schemes/schemes.h", "io", "net", "host", "control", "comm", "switchd/plane.h"},
     "switchd": {"core", "schemes/schemes.h", "io", "net", "fabric", "control", "switchd"},
-    "sim": {"core", "schemes/schemes.h", "published/published.h", "io", "fabric", "sim"},
-    "reproduce": {"core", "schemes", "published", "io", "sim", "reproduce"},
-    "cli": {"core", "schemes/schemes.h", "published/published.h", "io", "net", "fabric", "control", "comm", "switchd", "sim", "reproduce", "cli"},
+    "report": {"report"},
+    "sim": {"core", "schemes/schemes.h", "published/published.h", "io", "fabric", "report", "sim"},
+    "reproduce": {"core", "schemes", "published", "io", "sim", "report", "reproduce"},
+    "cli": {"core", "schemes/schemes.h", "published/published.h", "io", "net", "fabric", "control", "comm", "switchd", "report", "sim", "reproduce",
+            "cli"},
 }
 # What a folder inside one of these may include of its own layer, by folders and files.
 INNER = {

@@ -12,6 +12,7 @@
 #include "cli/demo.h"
 #include "cli/options.h"
 #include "published/published.h"
+#include "report/json.h"
 
 struct demo_options {
     bool literal;
@@ -55,7 +56,7 @@ struct demo_seen {
     bool is_told;
 };
 
-/* ---- what is claimed ---- */
+/* ---- claims ---- */
 
 /* Ours: every run right. The published rule: no wrong sum gets past the lane. */
 static bool runs_hold(const struct demo_runs *runs)
@@ -181,7 +182,6 @@ static void print_json_runs(const struct demo_runs *runs, bool restart, bool fir
            runs->delivered, runs->failed, runs->hung, runs->right, runs->packets);
 }
 
-/* Texts of a story hold no quotes, backslashes or control characters. */
 static void print_json(const struct demo_options *options, const struct demo_seen *seen)
 {
     const struct demo_story *story = &seen->story;
@@ -195,7 +195,8 @@ static void print_json(const struct demo_options *options, const struct demo_see
         story_holds(seen) ? "true" : "false");
     for (uint32_t i = 0; i < story->count; i++) {
         const struct demo_step *step = &story->steps[i];
-        printf("%s{\"time_ns\":%" PRIu64 ",\"text\":\"%s\"", i > 0 ? "," : "", step->time_ns, step->text);
+        printf("%s{\"time_ns\":%" PRIu64 ",\"text\":", i > 0 ? "," : "", step->time_ns);
+        report_json_text(stdout, step->text);
         if (step->kind != NULL) {
             printf(",\"from\":\"%s\",\"to\":\"%s\",\"kind\":\"%s\",\"fragment\":%" PRIu64, step->from, step->to,
                    step->kind, step->fragment);

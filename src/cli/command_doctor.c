@@ -13,6 +13,7 @@
 #include "cli/options.h"
 #include "core/assert.h"
 #include "io/clock.h"
+#include "report/json.h"
 
 struct doctor_options {
     const char *switch_address;
@@ -98,9 +99,9 @@ static void print_json(const struct doctor *doctor)
         const struct doctor_finding *finding = &doctor->findings[i];
         printf("%s{\"level\":\"%s\",\"check\":\"%s\",\"text\":", i > 0 ? "," : "", level_names[finding->level],
                finding->check);
-        print_quoted(finding->text);
+        report_json_text(stdout, finding->text);
         printf(",\"advice\":");
-        print_quoted(finding->advice);
+        report_json_text(stdout, finding->advice);
         putchar('}');
     }
     printf("]}\n");

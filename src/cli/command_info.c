@@ -14,6 +14,7 @@
 #include "net/port.h"
 #include "net/resolve.h"
 #include "published/published.h"
+#include "report/json.h"
 
 struct info_options {
     bool json;
@@ -99,9 +100,9 @@ static void print_json(struct sockets sockets)
     for (unsigned i = 0; trib_variable_at(i) != NULL; i++) {
         const struct trib_variable *v = trib_variable_at(i);
         printf("%s{\"name\":\"%s\",\"example\":", i > 0 ? "," : "", v->name);
-        print_quoted(v->example);
+        report_json_text(stdout, v->example);
         printf(",\"help\":");
-        print_quoted(v->help);
+        report_json_text(stdout, v->help);
         putchar('}');
     }
     printf("]}\n");

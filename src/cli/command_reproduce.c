@@ -109,7 +109,7 @@ static void end_progress(const struct progress *p)
     }
 }
 
-/* ---- what to run ---- */
+/* ---- the experiments of a call ---- */
 
 static const struct reproduce_experiment *find(const char *name)
 {
@@ -260,7 +260,7 @@ static void tell(const struct reproduce_run *runs, uint32_t count, const struct 
     }
 }
 
-/* The document is the same whoever makes it: what is measured is none of its numbers. */
+/* The document is the same on every machine: it has no measured numbers. */
 static bool is_left_out(const struct reproduce_experiment *experiment, const struct reproduce_options *options)
 {
     return options->all && options->markdown && reproduce_is_measured(experiment);

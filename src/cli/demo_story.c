@@ -122,7 +122,7 @@ static bool all_send(struct teller *t, uint64_t fragment, struct demo_parcel par
     return true;
 }
 
-/* A packet reaches the switch, and what that sets off reaches the workers. */
+/* A packet reaches the switch, and the resulting packets reach the workers. */
 static void arrives(struct teller *t, uint32_t rank, struct demo_parcel *parcel)
 {
     struct demo_stage *stage = &t->stage;
@@ -153,7 +153,7 @@ static void lost(struct teller *t, uint32_t rank, const struct demo_parcel *parc
     (void)snprintf(step->text, sizeof step->text, "LOST on the way");
 }
 
-/* A worker's timer ends; what it sends then is the first packet of its recovery. */
+/* A worker's timer ends, and the worker sends the first packet of its recovery. */
 static bool timer_ends(struct teller *t, uint32_t rank, struct demo_parcel *parcel)
 {
     for (uint64_t deadline; (deadline = demo_next_timeout(&t->stage, rank)) != TRIB_NEVER;) {

@@ -14,7 +14,7 @@
 #include "net/resolve.h"
 #include "net/socket.h"
 
-#define BUFFER_WANTED (32U << 20) /* what worker and switch ask for */
+#define BUFFER_WANTED (32U << 20) /* buffer size requested by worker and switch */
 #define BUFFER_ENOUGH (4U << 20)  /* the room of eight trains of full packets from eight ranks */
 #define CLOCK_BATCHES 16
 #define CLOCK_CALLS 1000

@@ -12,7 +12,7 @@ struct jobs_view {
     const json_t *now;    /* array of jobs, each with its communicators */
     const json_t *before; /* NULL: none yet */
     double seconds;       /* between the two */
-    const json_t *lends;  /* array: what jobs of other switches have here; NULL: it is not known */
+    const json_t *lends;  /* array: slots of jobs of other switches; NULL: not known */
     const char *name;     /* of the job, or communicator, to show in full; NULL: all, a line each */
 };
 

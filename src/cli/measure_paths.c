@@ -145,7 +145,7 @@ _Noreturn static void be_input(const struct measurement *m, uint32_t number)
     _exit(0);
 }
 
-/* ---- who measures ---- */
+/* ---- measuring processes ---- */
 
 /* One note of each process. False: interrupted, or run->error. */
 static bool hear(struct reproduce_run *run, const struct measurement *m, uint64_t *packets)

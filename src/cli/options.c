@@ -31,18 +31,6 @@ int complain(const char *format, ...)
     return 1;
 }
 
-void print_quoted(const char *text)
-{
-    putchar('"');
-    for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\') {
-            putchar('\\');
-        }
-        putchar(*text);
-    }
-    putchar('"');
-}
-
 /* ---- finding ---- */
 
 static const struct option_row *find_long(const struct option_row *rows, const char *name, size_t len)
@@ -193,7 +181,7 @@ static char *trim(char *text)
     return text;
 }
 
-/* The value of a line: in quotes, or bare up to a comment. NULL: cause says what is wrong with it. */
+/* The value of a line: in quotes, or bare up to a comment. NULL: malformed, see cause. */
 static char *unquote(char *text, const char **cause)
 {
     if (*text == '"') {

@@ -51,9 +51,6 @@ void options_forget(void);
  * a failure. */
 int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Prints text as a JSON string. Texts of ours hold no control characters; only quotes and backslashes need care. */
-void print_quoted(const char *text);
-
 /* Readers; the field's type is in brackets. */
 #define OPTION_READER(name) \
     enum trib_status name(const struct option_kind *kind, const char *text, void *field, char *error)

@@ -158,7 +158,7 @@ void perf_print_row(const struct perf_options *options, const struct perf_row *r
     fflush(stdout);
 }
 
-/* What a quorum left out, and of whom. */
+/* Results that lack ranks, and the late parts of each rank. */
 static void print_lacking(const struct perf_totals *totals, uint32_t ranks)
 {
     printf("# of %lld results %lld lacked ranks", (long long)totals->results, (long long)totals->lacking);

@@ -134,7 +134,7 @@ static void repeat(uint8_t *tensor, const uint8_t *period, size_t period_size, s
     }
 }
 
-/* Uneven shares are of 0, 1, 2, 0, 1, 2 ... parts, and the last rank has what is left. */
+/* Uneven shares have 0, 1, 2, 0, 1, 2 ... parts; the last rank has the remainder. */
 struct perf_span perf_share(const struct perf_options *options, uint64_t count, uint32_t ranks, uint32_t rank)
 {
     struct perf_span span = {0, count};

@@ -3,7 +3,7 @@
  * which plots every figure over the first key that varies. The second key's values are the lines of a plot; each
  * combination of the others has plots of its own. Seeds are not a key for that: their mean is shown. Like a run's page
  * it needs nothing else.
- * Read next: sim/results/plot.h, sim_grid.h. */
+ * Read next: report/plot.h, sim_grid.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -17,14 +17,15 @@
 #include "cli/sim_grid.h"
 #include "io/file.h"
 #include "io/units.h"
-#include "sim/results/plot.h"
+#include "report/html.h"
+#include "report/plot.h"
 #include "sim/results/results.h"
 
 #define FIGURES_MAX 24U
 #define NAME_LEN 64U
 #define PLOTS_MAX 400U
 #define ROWS_MAX 400U
-#define JOBS "jobs" /* what figures of jobs begin with */
+#define JOBS "jobs" /* prefix of the figures of jobs */
 
 struct table {
     const struct sim_grid *grid;
@@ -224,12 +225,12 @@ static double mean_of(const struct table *t, uint32_t figure, uint64_t like, uin
 }
 
 /* The points of a line. Those whose runs have iterations that were not done are marked, in figures of jobs. */
-static void fill_line(const struct table *t, struct points *points, const struct fill *fill, struct sim_line *line)
+static void fill_line(const struct table *t, struct points *points, const struct fill *fill, struct report_line *line)
 {
     bool is_of_jobs = t->not_done != FIGURES_MAX && fill->figure != t->not_done &&
                       strncmp(t->names[fill->figure], JOBS, strlen(JOBS)) == 0;
 
-    *line = (struct sim_line){
+    *line = (struct report_line){
         .name = t->line != SIM_VARY_MAX ? t->grid->vary[t->line].values[fill->line] : "",
         .x = points->x,
         .y = points->y,
@@ -253,26 +254,26 @@ static void fill_line(const struct table *t, struct points *points, const struct
 /* Lines from the first-th on, as many as a plot takes. */
 static void plot_figure(FILE *out, const struct table *t, uint32_t figure, uint64_t like, uint32_t first)
 {
-    static struct points points[SIM_PLOT_LINES_MAX];
+    static struct points points[REPORT_PLOT_LINES_MAX];
     static double places[SIM_VALUES_MAX];
     const struct sim_vary *axis = &t->grid->vary[t->axis];
     const char *unit = "";
     bool has_numbers = place_values(axis, places, &unit);
     uint32_t lines = t->line != SIM_VARY_MAX ? t->grid->vary[t->line].count : 1;
     char label[2 * NAME_LEN];
-    struct sim_plot plot = {.title = t->names[figure], .x_label = label, .y_label = "", .has_dots = true};
+    struct report_plot plot = {.title = t->names[figure], .x_label = label, .y_label = "", .has_dots = true};
 
     (void)snprintf(label, sizeof label, "%.60s%s%.30s%s", axis->key, has_numbers && *unit != '\0' ? " (" : "",
                    has_numbers ? unit : "", has_numbers && *unit != '\0' ? ")" : "");
     plot.is_log = has_numbers && places[0] > 0 && places[axis->count - 1] >= 20 * places[0];
     plot.ticks = has_numbers ? NULL : axis->values;
     plot.tick_count = axis->count;
-    for (uint32_t i = first; i < lines && plot.count < SIM_PLOT_LINES_MAX; i++) {
+    for (uint32_t i = first; i < lines && plot.count < REPORT_PLOT_LINES_MAX; i++) {
         struct fill fill = {.figure = figure, .like = like, .line = i, .places = has_numbers ? places : NULL};
         uint32_t at = plot.count++;
         fill_line(t, &points[at], &fill, &plot.lines[at]);
     }
-    sim_plot_draw(out, &plot);
+    report_plot_draw(out, &plot);
 }
 
 /* Is this the first cell of its combination of the keys that are neither axis nor line nor seed? */
@@ -295,16 +296,16 @@ static void head_of(FILE *out, const struct table *t, uint64_t cell)
     for (uint32_t i = 0; i < t->grid->vary_count; i++) {
         if (i != t->axis && i != t->line && strcmp(t->grid->vary[i].key, "seed") != 0) {
             (void)fputs(comma, out);
-            sim_html_text(out, t->grid->vary[i].key);
+            report_html_text(out, t->grid->vary[i].key);
             (void)fputs(" = ", out);
-            sim_html_text(out, t->grid->vary[i].values[index_of(t->grid, cell, i)]);
+            report_html_text(out, t->grid->vary[i].values[index_of(t->grid, cell, i)]);
             comma = ", ";
         }
     }
     (void)fputs(comma[0] == '\0' ? "All runs</h2>\n" : "</h2>\n", out);
     if (t->line != SIM_VARY_MAX) {
         (void)fputs("<p>Lines: ", out);
-        sim_html_text(out, t->grid->vary[t->line].key);
+        report_html_text(out, t->grid->vary[t->line].key);
         (void)fputs(".</p>\n", out);
     }
 }
@@ -334,7 +335,7 @@ static void plot_all(FILE *out, const struct table *t)
             if (figure == t->not_done && count_partial(t) == 0) {
                 continue; /* nothing to show */
             }
-            for (uint32_t first = 0; first < lines; first += SIM_PLOT_LINES_MAX) {
+            for (uint32_t first = 0; first < lines; first += REPORT_PLOT_LINES_MAX) {
                 plot_figure(out, t, figure, cell, first);
                 plots++;
             }
@@ -389,16 +390,14 @@ static void page_table(FILE *out, const struct table *t)
     (void)fputs("<h2>Runs</h2>\n<table>\n<tr><th>cell</th>", out);
     for (uint32_t i = 0; i < t->grid->vary_count + t->count; i++) {
         (void)fputs("<th>", out);
-        sim_html_text(out, i < t->grid->vary_count ? t->grid->vary[i].key : t->names[i - t->grid->vary_count]);
+        report_html_text(out, i < t->grid->vary_count ? t->grid->vary[i].key : t->names[i - t->grid->vary_count]);
         (void)fputs("</th>", out);
     }
     for (uint64_t cell = 0; cell < t->grid->cells && cell < ROWS_MAX; cell++) {
         sim_grid_choose(t->grid, cell, list);
         (void)fprintf(out, "</tr>\n<tr><td>%04" PRIu64 "</td>", cell);
         for (uint32_t i = 0; i < t->grid->vary_count; i++) {
-            (void)fputs("<td>", out);
-            sim_html_text(out, list[i].text);
-            (void)fputs("</td>", out);
+            report_html_cell(out, list[i].text);
         }
         for (uint32_t i = 0; i < t->count; i++) {
             double value = t->values[cell * FIGURES_MAX + i];
@@ -413,7 +412,7 @@ static void page_table(FILE *out, const struct table *t)
 
 static void write_page(FILE *out, const struct table *t)
 {
-    sim_html_begin(out, t->grid->scenario);
+    report_html_begin(out, t->grid->scenario);
     (void)fprintf(out, "<p>%" PRIu64 " runs, version %s.", t->grid->cells, TRIB_VERSION);
     for (uint32_t i = 0; i < t->grid->vary_count; i++) {
         if (strcmp(t->grid->vary[i].key, "seed") == 0 && i != t->axis) {
@@ -429,7 +428,7 @@ static void write_page(FILE *out, const struct table *t)
     }
     plot_all(out, t);
     page_table(out, t);
-    sim_html_end(out);
+    report_html_end(out);
 }
 
 /* Parts of a sweep may end at the same time: each writes a file of its own, and gives it its name when it is whole. */

@@ -15,7 +15,7 @@ double panama_traffic_bytes(double workers, double model_bytes, double iteration
 double panama_share(double model_bytes, double link_bps, double compute_s);
 /* How much sooner iterations end where half of that time goes. */
 double panama_speedup(double share);
-/* What a worker of a ring sends for each byte that it sends to a switch that adds. */
+/* Bytes sent by a worker of a ring for each byte sent to an adding switch. */
 double panama_ring_ratio(double workers);
 
 /* Parameters of a layer with biases: of units, and of a convolution with square kernels. */

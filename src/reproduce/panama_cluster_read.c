@@ -195,7 +195,7 @@ static bool open_table(struct table *t, const char *folder, const char *name, ch
     return true;
 }
 
-/* Had it as many lines as it must have? A file may end anywhere, also behind a line. */
+/* Compares the number of lines. A truncated file may end anywhere, even after a line. */
 static bool close_table(struct table *t, uint64_t lines, uint64_t expected, char *error)
 {
     bool is_read = ferror(t->file) == 0;

@@ -42,7 +42,7 @@ static const struct way ways[] = {
 #define RING 5U
 #define OURS 7U /* from here on */
 #define OWN_MARKS 7U
-_Static_assert(OURS <= SIM_PLOT_LINES_MAX && WAYS - OURS + 2 <= SIM_PLOT_LINES_MAX, "a panel has so many lines");
+_Static_assert(OURS <= REPORT_PLOT_LINES_MAX && WAYS - OURS + 2 <= REPORT_PLOT_LINES_MAX, "a panel has so many lines");
 
 /* Hosts that do not work, in the order in which they begin to send: one pod after the other, each to the pod across. */
 static const uint32_t senders[SENDERS_MAX] = {1, 5, 9, 13, 3, 7, 11, 15};

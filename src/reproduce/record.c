@@ -83,7 +83,7 @@ static struct reproduce_series *find_series(struct reproduce_panel *panel, const
             return &panel->series[i];
         }
     }
-    TRIB_ASSERT(panel->count < SIM_PLOT_LINES_MAX);
+    TRIB_ASSERT(panel->count < REPORT_PLOT_LINES_MAX);
     struct reproduce_series *series = &panel->series[panel->count++];
     *series = (struct reproduce_series){.count = 0};
     (void)snprintf(series->name, sizeof series->name, "%s", name);

@@ -17,7 +17,7 @@
 
 #include <tributary/comm.h>
 
-#include "sim/results/plot.h"
+#include "report/plot.h"
 
 #define REPRODUCE_PANELS_MAX 8U
 #define REPRODUCE_VALUES_MAX 32U
@@ -82,7 +82,7 @@ struct reproduce_panel {
     const char *const *ticks; /* names for x = 0, 1 ...; NULL: x is a number */
     uint32_t tick_count;
     bool is_log; /* the x axis */
-    struct reproduce_series series[SIM_PLOT_LINES_MAX];
+    struct reproduce_series series[REPORT_PLOT_LINES_MAX];
     uint32_t count;
 };
 

@@ -2,8 +2,8 @@
 /* write.c: an experiment as text, JSON, CSV and a page of HTML. Read next: write.h, write_markdown.c. */
 #include "reproduce/write.h"
 
-#include <math.h>
-
+#include "report/html.h"
+#include "report/json.h"
 #include "reproduce/texts.h"
 
 /* Calls with every claim of the experiment that has a value. */
@@ -49,75 +49,46 @@ void reproduce_write_text(FILE *out, const struct reproduce_run *run)
 
 /* ---- JSON ---- */
 
-static void json_text(FILE *out, const char *text)
-{
-    (void)fputc('"', out);
-    for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\') {
-            (void)fputc('\\', out);
-        }
-        (void)fputc(*text, out);
-    }
-    (void)fputc('"', out);
-}
-
-/* JSON has no infinity. */
-static void json_number(FILE *out, double number)
-{
-    if (isfinite(number)) {
-        (void)fprintf(out, "%.10g", number);
-    } else {
-        (void)fputs("null", out);
-    }
-}
-
-static void json_member(FILE *out, const char *name, const char *text)
-{
-    (void)fprintf(out, "\"%s\":", name);
-    json_text(out, text);
-    (void)fputc(',', out);
-}
-
 static void json_claim(FILE *out, const struct reproduce_claim *claim, double ours)
 {
     (void)fputc('{', out);
-    json_member(out, "claim", claim->name);
-    json_member(out, "where", claim->where);
-    json_member(out, "statement", claim->statement);
-    json_member(out, "unit", claim->unit);
-    json_member(out, "verdict", reproduce_text_verdict(claim, ours));
-    json_member(out, "reason", claim->reason != NULL ? claim->reason : "");
+    report_json_member(out, "claim", claim->name);
+    report_json_member(out, "where", claim->where);
+    report_json_member(out, "statement", claim->statement);
+    report_json_member(out, "unit", claim->unit);
+    report_json_member(out, "verdict", reproduce_text_verdict(claim, ours));
+    report_json_member(out, "reason", claim->reason != NULL ? claim->reason : "");
     (void)fputs("\"paper\":", out);
-    json_number(out, claim->paper);
+    report_json_number(out, claim->paper);
     (void)fputs(",\"least\":", out);
-    json_number(out, reproduce_claim_least(claim));
+    report_json_number(out, reproduce_claim_least(claim));
     (void)fputs(",\"most\":", out);
-    json_number(out, reproduce_claim_most(claim));
+    report_json_number(out, reproduce_claim_most(claim));
     (void)fputs(",\"ours\":", out);
-    json_number(out, ours);
+    report_json_number(out, ours);
     (void)fputc('}', out);
 }
 
 static void json_panel(FILE *out, const struct reproduce_panel *panel)
 {
     (void)fputc('{', out);
-    json_member(out, "title", panel->title);
-    json_member(out, "x", panel->x_label);
-    json_member(out, "y", panel->y_label);
+    report_json_member(out, "title", panel->title);
+    report_json_member(out, "x", panel->x_label);
+    report_json_member(out, "y", panel->y_label);
     (void)fputs("\"series\":[", out);
     for (uint32_t s = 0; s < panel->count; s++) {
         (void)fputs(s != 0 ? ",{" : "{", out);
-        json_member(out, "name", panel->series[s].name);
+        report_json_member(out, "name", panel->series[s].name);
         (void)fputs("\"points\":[", out);
         for (uint32_t i = 0; i < panel->series[s].count; i++) {
             (void)fputs(i != 0 ? ",[" : "[", out);
             if (panel->ticks != NULL) {
-                json_text(out, panel->ticks[(uint32_t)panel->series[s].x[i]]);
+                report_json_text(out, panel->ticks[(uint32_t)panel->series[s].x[i]]);
             } else {
-                json_number(out, panel->series[s].x[i]);
+                report_json_number(out, panel->series[s].x[i]);
             }
             (void)fputc(',', out);
-            json_number(out, panel->series[s].y[i]);
+            report_json_number(out, panel->series[s].y[i]);
             (void)fputc(']', out);
         }
         (void)fputs("]}", out);
@@ -132,13 +103,13 @@ void reproduce_write_json(FILE *out, const struct reproduce_run *run)
     bool is_first = true;
 
     (void)fputc('{', out);
-    json_member(out, "experiment", e->name);
-    json_member(out, "paper", e->paper);
-    json_member(out, "title", e->title);
+    report_json_member(out, "experiment", e->name);
+    report_json_member(out, "paper", e->paper);
+    report_json_member(out, "title", e->title);
     (void)fprintf(out, "\"quick\":%s,\"assumptions\":[", run->is_quick ? "true" : "false");
     for (uint32_t i = 0; e->assumptions[i] != NULL; i++) {
         (void)fputs(i != 0 ? "," : "", out);
-        json_text(out, e->assumptions[i]);
+        report_json_text(out, e->assumptions[i]);
     }
     (void)fputs("],\"claims\":[", out);
     for (uint32_t i = 0; reproduce_claim_at(i) != NULL; i++) {
@@ -180,30 +151,23 @@ void reproduce_write_csv(FILE *out, const struct reproduce_run *run)
 
 /* ---- HTML ---- */
 
-static void html_cell(FILE *out, const char *text)
-{
-    (void)fputs("<td>", out);
-    sim_html_text(out, text);
-    (void)fputs("</td>", out);
-}
-
 static void html_claim(FILE *out, const struct reproduce_claim *claim, double ours)
 {
     char text[REPRODUCE_TEXT_MAX];
 
     (void)fputs("<tr>", out);
-    html_cell(out, claim->where);
-    html_cell(out, claim->statement);
-    html_cell(out, reproduce_text_paper(claim, text));
-    html_cell(out, reproduce_text_ours(claim, ours, text));
-    html_cell(out, reproduce_text_verdict(claim, ours));
-    html_cell(out, claim->reason != NULL ? claim->reason : "");
+    report_html_cell(out, claim->where);
+    report_html_cell(out, claim->statement);
+    report_html_cell(out, reproduce_text_paper(claim, text));
+    report_html_cell(out, reproduce_text_ours(claim, ours, text));
+    report_html_cell(out, reproduce_text_verdict(claim, ours));
+    report_html_cell(out, claim->reason != NULL ? claim->reason : "");
     (void)fputs("</tr>\n", out);
 }
 
 static void html_panel(FILE *out, const struct reproduce_panel *panel)
 {
-    struct sim_plot plot = {
+    struct report_plot plot = {
         .title = panel->title,
         .x_label = panel->x_label,
         .y_label = panel->y_label,
@@ -216,20 +180,20 @@ static void html_panel(FILE *out, const struct reproduce_panel *panel)
 
     for (uint32_t i = 0; i < panel->count; i++) {
         const struct reproduce_series *s = &panel->series[i];
-        plot.lines[i] = (struct sim_line){.name = s->name, .x = s->x, .y = s->y, .count = s->count};
+        plot.lines[i] = (struct report_line){.name = s->name, .x = s->x, .y = s->y, .count = s->count};
     }
-    sim_plot_draw(out, &plot);
+    report_plot_draw(out, &plot);
 }
 
 void reproduce_write_html(FILE *out, const struct reproduce_run *run)
 {
     const struct reproduce_experiment *e = run->experiment;
 
-    sim_html_begin(out, e->name);
+    report_html_begin(out, e->name);
     (void)fputs("<p>", out);
-    sim_html_text(out, e->paper);
+    report_html_text(out, e->paper);
     (void)fputs(": ", out);
-    sim_html_text(out, e->title);
+    report_html_text(out, e->title);
     (void)fputs(
         "</p>\n<table>\n<tr><th>where</th><th>the paper</th><th></th><th>ours</th><th>verdict</th><th></th></tr>\n",
         out);
@@ -241,9 +205,9 @@ void reproduce_write_html(FILE *out, const struct reproduce_run *run)
     (void)fputs("<h2>Left open by the paper, and read so here</h2>\n<ul>\n", out);
     for (uint32_t i = 0; e->assumptions[i] != NULL; i++) {
         (void)fputs("<li>", out);
-        sim_html_text(out, e->assumptions[i]);
+        report_html_text(out, e->assumptions[i]);
         (void)fputs("</li>\n", out);
     }
     (void)fputs("</ul>\n", out);
-    sim_html_end(out);
+    report_html_end(out);
 }

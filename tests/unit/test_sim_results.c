@@ -13,7 +13,7 @@
 #include <tributary/comm.h>
 
 #include "cli/sim_progress.h"
-#include "sim/results/plot.h"
+#include "report/plot.h"
 #include "sim/results/results.h"
 #include "unit/sim_text.h"
 
@@ -164,7 +164,7 @@ static void plot__has_its_names_below(void **state)
 {
     static const double x[] = {1, 2};
     static const double y[] = {0, 1};
-    const struct sim_plot plot = {
+    const struct report_plot plot = {
         .title = "t",
         .x_label = "x",
         .y_label = "y",
@@ -177,7 +177,7 @@ static void plot__has_its_names_below(void **state)
 
     (void)state;
     assert_non_null(out);
-    sim_plot_draw(out, &plot);
+    report_plot_draw(out, &plot);
     assert_int_equal(fclose(out), 0);
     for (const char *at = strstr(text, "<polyline"); at != NULL; at = strstr(at + 1, "<polyline")) {
         double points[4];

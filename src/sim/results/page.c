@@ -6,9 +6,10 @@
 #include <string.h>
 
 #include "io/units.h"
+#include "report/html.h"
+#include "report/plot.h"
 #include "sim/network/gates.h"
 #include "sim/results/ideal.h"
-#include "sim/results/plot.h"
 
 #define POINTS_MAX 400U /* of a line: more are not seen */
 
@@ -58,7 +59,7 @@ static void plot_flows(FILE *out, const struct sim_run *run, const struct sim_re
 {
     static struct shares shares[SIM_SIZE_CLASSES];
     double *values = malloc((run->end_count + 1) * sizeof *values);
-    struct sim_plot plot = {
+    struct report_plot plot = {
         .title = what == FLOW_TIME_US ? "Completion times" : "Slowdown: times of what an empty network takes",
         .x_label = what == FLOW_TIME_US ? "us" : "slowdown",
         .y_label = "share of flows",
@@ -75,11 +76,11 @@ static void plot_flows(FILE *out, const struct sim_run *run, const struct sim_re
         }
         make_shares(&shares[c], values, count);
         if (count != 0) {
-            plot.lines[plot.count++] =
-                (struct sim_line){.name = class_names[c], .x = shares[c].x, .y = shares[c].y, .count = shares[c].count};
+            plot.lines[plot.count++] = (struct report_line){
+                .name = class_names[c], .x = shares[c].x, .y = shares[c].y, .count = shares[c].count};
         }
     }
-    sim_plot_draw(out, &plot);
+    report_plot_draw(out, &plot);
     free(values);
 }
 
@@ -141,9 +142,9 @@ static void page_jobs(FILE *out, const struct sim_run *run, const struct sim_ide
     for (uint32_t i = 0; i < run->jobs.count; i++) {
         const struct sim_job *job = &run->jobs.jobs[i];
         const struct sim_job_config *c = &job->config;
-        (void)fputs("<tr><td>", out);
-        sim_html_text(out, c->scheme);
-        (void)fprintf(out, "</td><td>%s</td><td>%u</td><td>%u</td><td>%.3f</td><td>%.3f</td>",
+        (void)fputs("<tr>", out);
+        report_html_cell(out, c->scheme);
+        (void)fprintf(out, "<td>%s</td><td>%u</td><td>%u</td><td>%.3f</td><td>%.3f</td>",
                       c->model != NULL ? c->model->name : "-", c->workers, sim_job_nodes(job),
                       (double)c->start_ps / 1e9, (double)job->end_ps / 1e9);
         struct sim_job_times t = sim_results_job(run, i);
@@ -205,7 +206,7 @@ static void plot_links(FILE *out, const struct sim_run *run, const struct sim_re
     const struct sim_network *n = &run->network;
     uint32_t count = sim_topology_tiers(&run->scenario->topology, tiers);
     double *values = malloc(n->link_count * sizeof *values);
-    struct sim_plot plot = {
+    struct report_plot plot = {
         .title = link_titles[what],
         .x_label = what == LINK_USE       ? "share of the rate"
                    : what == LINK_WAIT_US ? "us"
@@ -223,11 +224,11 @@ static void plot_links(FILE *out, const struct sim_run *run, const struct sim_re
         make_shares(&shares[tier], values, found);
         (void)snprintf(names[tier], sizeof names[tier], "%s", tiers[tier].name);
         if (found != 0 && (what != LINK_WAIT_US || tier != 0)) {
-            plot.lines[plot.count++] = (struct sim_line){
+            plot.lines[plot.count++] = (struct report_line){
                 .name = names[tier], .x = shares[tier].x, .y = shares[tier].y, .count = shares[tier].count};
         }
     }
-    sim_plot_draw(out, &plot);
+    report_plot_draw(out, &plot);
     free(values);
 }
 
@@ -235,9 +236,9 @@ static void plot_links(FILE *out, const struct sim_run *run, const struct sim_re
 
 static void fact(FILE *out, const char *what, const char *value)
 {
-    (void)fprintf(out, "<tr><td>%s</td><td>", what);
-    sim_html_text(out, value);
-    (void)fputs("</td></tr>\n", out);
+    (void)fprintf(out, "<tr><td>%s</td>", what);
+    report_html_cell(out, value);
+    (void)fputs("</tr>\n", out);
 }
 
 static void count_fact(FILE *out, const char *what, uint64_t count)
@@ -248,7 +249,7 @@ static void count_fact(FILE *out, const char *what, uint64_t count)
     fact(out, what, text);
 }
 
-/* What makes it smaller than what it stands for, or counts less than all of it. */
+/* Scaling of the run, and the part of the run in the results. */
 static void levers(FILE *out, const struct sim_scenario *s)
 {
     char text[256];
@@ -305,7 +306,7 @@ static void page_facts(FILE *out, const struct sim_run *run, const struct sim_re
 
 void sim_results_html(FILE *out, const struct sim_run *run, const struct sim_results *r, const struct sim_story *story)
 {
-    sim_html_begin(out, run->scenario->name);
+    report_html_begin(out, run->scenario->name);
     page_facts(out, run, r, story);
     page_flows(out, run, r, story->ideal);
     page_jobs(out, run, story->ideal);
@@ -317,8 +318,8 @@ void sim_results_html(FILE *out, const struct sim_run *run, const struct sim_res
     }
     if (run->scenario->text != NULL) {
         (void)fputs("<h2>Scenario</h2>\n<pre>\n", out);
-        sim_html_text(out, run->scenario->text);
+        report_html_text(out, run->scenario->text);
         (void)fputs("</pre>\n", out);
     }
-    sim_html_end(out);
+    report_html_end(out);
 }

@@ -3,26 +3,12 @@
 #include <inttypes.h>
 
 #include "io/units.h"
+#include "report/json.h"
 #include "sim/network/gates.h"
 #include "sim/results/ideal.h"
 
 #define NS 1e3 /* picoseconds */
 #define JOBS_SHOWN 64U
-
-static void quote(FILE *out, const char *text)
-{
-    (void)fputc('"', out);
-    for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\') {
-            (void)fprintf(out, "\\%c", *text);
-        } else if ((unsigned char)*text < ' ') {
-            (void)fprintf(out, "\\u%04x", (unsigned)(unsigned char)*text);
-        } else {
-            (void)fputc(*text, out);
-        }
-    }
-    (void)fputc('"', out);
-}
 
 /* A number of which there may be none. */
 static void print_amount(FILE *out, const char *name, uint64_t amount)
@@ -158,7 +144,7 @@ static void json_scenario(FILE *out, const struct sim_run *run)
     const struct sim_scenario *s = run->scenario;
 
     (void)fprintf(out, "\"scenario\":{\"name\":");
-    quote(out, s->name);
+    report_json_text(out, s->name);
     (void)fprintf(out, ",\"seed\":%" PRIu64 ",\"duration_ns\":%.3f,\"warmup_ns\":%.3f,", s->seed,
                   (double)s->duration_ps / NS, (double)s->warmup_ps / NS);
     (void)fprintf(out, "\"window_ns\":%.3f,\"mtu_bytes\":%u,\"scale\":%u,", (double)s->window_ps / NS, s->mtu,
@@ -193,7 +179,7 @@ static void json_job_times(FILE *out, const struct sim_job_times *t)
     (void)fprintf(out, "\"summing_mean_ns\":%.3f", t->summing_ps / NS);
 }
 
-/* Each with the switches that add in it, its root first. */
+/* The adding switches of each tree, root first. */
 static void json_trees(FILE *out, const struct sim_run *run, const struct sim_job *job)
 {
     const struct sim_topology *t = &run->scenario->topology;
@@ -222,7 +208,7 @@ static void json_job(FILE *out, const struct sim_run *run, uint32_t number)
     struct sim_job_counters counters = sim_jobs_counters(&run->jobs, number);
 
     (void)fprintf(out, "{\"scheme\":");
-    quote(out, c->scheme);
+    report_json_text(out, c->scheme);
     (void)fprintf(out, ",\"workers\":%u,\"switches\":%u,\"bytes\":%" PRIu64 ",\"payload_bytes\":%u,\"window\":%u,",
                   c->workers, sim_job_nodes(job), c->bytes, c->payload, c->window);
     json_trees(out, run, job);
@@ -231,7 +217,7 @@ static void json_job(FILE *out, const struct sim_run *run, uint32_t number)
     if (c->model != NULL) {
         (void)fprintf(out, "\"model\":\"%s\",\"model_compute\":", c->model->name);
         bool is_models = c->compute_ps == sim_job_scaled((uint64_t)(c->model->compute_ms * 1e9), run->scenario->scale);
-        quote(out, is_models ? c->model->source : "the scenario's");
+        report_json_text(out, is_models ? c->model->source : "the scenario's");
         (void)fputc(',', out);
     }
     (void)fprintf(out, "\"jitter\":%g,\"stragglers\":%u,\"slower\":%g,", c->jitter, c->stragglers, c->slower);
@@ -347,7 +333,7 @@ void sim_results_json(FILE *out, const struct sim_run *run, const struct sim_res
     json_scenario(out, run);
     if (run->scenario->text != NULL) {
         (void)fprintf(out, "\"scenario_toml\":");
-        quote(out, run->scenario->text);
+        report_json_text(out, run->scenario->text);
         (void)fputc(',', out);
     }
     (void)fprintf(out, "\"interrupted\":%s,\"stalled\":%s,", story->was_interrupted ? "true" : "false",
@@ -369,7 +355,7 @@ void sim_results_json(FILE *out, const struct sim_run *run, const struct sim_res
     json_network(out, run, r);
     sim__json_buffers(out, run);
     (void)fprintf(out, "\"check\":");
-    quote(out, fault != NULL ? fault : "ok");
+    report_json_text(out, fault != NULL ? fault : "ok");
     (void)fprintf(out, "}\n");
 }
 
@@ -423,7 +409,7 @@ static void summary_wrongs(FILE *out, const struct sim_run *run)
     }
 }
 
-/* What makes a run smaller than what it stands for, or counts less than all of it. */
+/* Scaling of the run, and the part of the run in the results. */
 static void summary_levers(FILE *out, const struct sim_run *run)
 {
     const struct sim_scenario *s = run->scenario;

@@ -94,7 +94,7 @@ void sim_results_figures(FILE *out, const struct sim_run *run, const struct sim_
                          const struct sim_story *story);
 /* The text, each line of it behind "# ". */
 void sim_results_comment(FILE *out, const char *text);
-/* The share of the link's rate that what has come over it took, of all the simulated time. */
+/* Mean use of a link over the simulated time, as a share of the link's rate. */
 double sim_results_use(const struct sim_run *run, const struct sim_results *results, uint32_t link);
 
 /* Parts of report_queues.c: of [queues] and of what buffers and PFC did; the circle of a deadlock, in one line. */

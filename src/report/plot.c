@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plot.c: see plot.h. The y axis begins at 0. What lines are called stands below the frame. Colours are those of Okabe and Ito, which people tell apart who see
- * fewer. */
-#include "sim/results/plot.h"
+/* plot.c: see plot.h. The y axis begins at 0. The names of the lines are below the frame. Colours: Okabe and Ito, for
+ * colour-blind readers. */
+#include "report/plot.h"
 
 #include <math.h>
+
+#include "report/html.h"
 
 #define WIDTH 560.0
 #define HEIGHT 300.0
@@ -19,54 +21,8 @@ struct frame {
     bool is_log;
 };
 
-static const char *const colours[SIM_PLOT_LINES_MAX] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                                        "#e69f00", "#56b4e9", "#8a6d00", "#888888"};
-
-void sim_html_text(FILE *out, const char *text)
-{
-    for (; *text != '\0'; text++) {
-        switch (*text) {
-        case '<':
-            (void)fputs("&lt;", out);
-            break;
-        case '>':
-            (void)fputs("&gt;", out);
-            break;
-        case '&':
-            (void)fputs("&amp;", out);
-            break;
-        case '"':
-            (void)fputs("&quot;", out);
-            break;
-        default:
-            (void)fputc(*text, out);
-        }
-    }
-}
-
-void sim_html_begin(FILE *out, const char *title)
-{
-    (void)fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>", out);
-    sim_html_text(out, title);
-    (void)fputs(
-        "</title>\n<style>\n"
-        "body{font:14px/1.45 sans-serif;max-width:1180px;margin:2em auto;padding:0 1em;color:#222;background:#fff}\n"
-        "h1{font-size:1.4em}h2{font-size:1.1em;margin-top:1.6em}\n"
-        "table{border-collapse:collapse;margin:.6em 0}\n"
-        "td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #ddd}\n"
-        "th:first-child,td:first-child{text-align:left}\n"
-        "svg{margin:.4em .8em .4em 0}.grid{stroke:#ddd}.axis{stroke:#444}\n"
-        "svg text{font:11px sans-serif;fill:#333}svg .title{font-weight:bold;font-size:12px}\n"
-        "</style>\n</head>\n<body>\n<h1>",
-        out);
-    sim_html_text(out, title);
-    (void)fputs("</h1>\n", out);
-}
-
-void sim_html_end(FILE *out)
-{
-    (void)fputs("</body>\n</html>\n", out);
-}
+static const char *const colours[REPORT_PLOT_LINES_MAX] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                                           "#e69f00", "#56b4e9", "#8a6d00", "#888888"};
 
 /* ---- axes ---- */
 
@@ -92,7 +48,7 @@ static double step_of(double span)
 }
 
 /* False: there is nothing to draw. */
-static bool make_frame(const struct sim_plot *plot, struct frame *f)
+static bool make_frame(const struct report_plot *plot, struct frame *f)
 {
     *f = (struct frame){.x0 = HUGE_VAL, .x1 = -HUGE_VAL, .is_log = plot->is_log};
     for (uint32_t i = 0; i < plot->count; i++) {
@@ -129,14 +85,14 @@ static void draw_x_tick(FILE *out, const struct frame *f, double x, const char *
                   at_x(f, x), HEIGHT - BOTTOM);
     (void)fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">", at_x(f, x), HEIGHT - BOTTOM + 15);
     if (name != NULL) {
-        sim_html_text(out, name);
+        report_html_text(out, name);
     } else {
         (void)fprintf(out, "%g", x);
     }
     (void)fputs("</text>\n", out);
 }
 
-static void draw_x_ticks(FILE *out, const struct sim_plot *plot, const struct frame *f)
+static void draw_x_ticks(FILE *out, const struct report_plot *plot, const struct frame *f)
 {
     double step = f->is_log ? 10 : step_of(f->x1 - f->x0);
 
@@ -151,7 +107,7 @@ static void draw_x_ticks(FILE *out, const struct sim_plot *plot, const struct fr
     }
 }
 
-static void draw_axes(FILE *out, const struct sim_plot *plot, const struct frame *f)
+static void draw_axes(FILE *out, const struct report_plot *plot, const struct frame *f)
 {
     double step = step_of(f->y1);
 
@@ -165,20 +121,20 @@ static void draw_axes(FILE *out, const struct sim_plot *plot, const struct frame
     (void)fprintf(out, "<path class=\"axis\" fill=\"none\" d=\"M%.1f %.1fV%.1fH%.1f\"/>\n", LEFT, TOP, HEIGHT - BOTTOM,
                   WIDTH - RIGHT);
     (void)fprintf(out, "<text class=\"title\" x=\"%.1f\" y=\"16\">", LEFT);
-    sim_html_text(out, plot->title);
+    report_html_text(out, plot->title);
     (void)fprintf(out, "</text>\n<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">", (LEFT + WIDTH - RIGHT) / 2,
                   HEIGHT - 12);
-    sim_html_text(out, plot->x_label);
+    report_html_text(out, plot->x_label);
     (void)fprintf(out, "</text>\n<text transform=\"translate(14 %.1f) rotate(-90)\" text-anchor=\"middle\">",
                   (TOP + HEIGHT - BOTTOM) / 2);
-    sim_html_text(out, plot->y_label);
+    report_html_text(out, plot->y_label);
     (void)fputs("</text>\n", out);
 }
 
 /* ---- lines ---- */
 
 /* A point, filled, or hollow if its value is that of a part. */
-static void draw_dot(FILE *out, const struct frame *f, const struct sim_line *line, uint32_t p, const char *colour)
+static void draw_dot(FILE *out, const struct frame *f, const struct report_line *line, uint32_t p, const char *colour)
 {
     bool is_partial = line->is_partial != NULL && line->is_partial[p];
 
@@ -188,7 +144,7 @@ static void draw_dot(FILE *out, const struct frame *f, const struct sim_line *li
     (void)fprintf(out, "<title>%g, %g%s</title></circle>\n", line->x[p], line->y[p], is_partial ? " of a part" : "");
 }
 
-static void draw_crosses(FILE *out, const struct frame *f, const struct sim_line *line, const char *colour)
+static void draw_crosses(FILE *out, const struct frame *f, const struct report_line *line, const char *colour)
 {
     for (uint32_t p = 0; p < line->none_count; p++) {
         double x = at_x(f, line->none[p]);
@@ -199,9 +155,9 @@ static void draw_crosses(FILE *out, const struct frame *f, const struct sim_line
     }
 }
 
-static void draw_line(FILE *out, const struct sim_plot *plot, const struct frame *f, uint32_t number)
+static void draw_line(FILE *out, const struct report_plot *plot, const struct frame *f, uint32_t number)
 {
-    const struct sim_line *line = &plot->lines[number];
+    const struct report_line *line = &plot->lines[number];
 
     (void)fprintf(out, "<polyline fill=\"none\" stroke-width=\"1.6\" stroke=\"%s\" points=\"", colours[number]);
     for (uint32_t p = 0; p < line->count; p++) {
@@ -215,19 +171,19 @@ static void draw_line(FILE *out, const struct sim_plot *plot, const struct frame
 }
 
 /* A row for each, below the frame, so that no name lies on a line. */
-static void draw_names(FILE *out, const struct sim_plot *plot)
+static void draw_names(FILE *out, const struct report_plot *plot)
 {
     for (uint32_t i = 0; plot->count > 1 && i < plot->count; i++) {
         double y = HEIGHT + NAME_HEIGHT * i;
         (void)fprintf(out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke-width=\"3\" stroke=\"%s\"/>",
                       LEFT, y + 4, LEFT + 18, y + 4, colours[i]);
         (void)fprintf(out, "<text x=\"%.1f\" y=\"%.1f\">", LEFT + 24, y + 8);
-        sim_html_text(out, plot->lines[i].name);
+        report_html_text(out, plot->lines[i].name);
         (void)fputs("</text>\n", out);
     }
 }
 
-void sim_plot_draw(FILE *out, const struct sim_plot *plot)
+void report_plot_draw(FILE *out, const struct report_plot *plot)
 {
     double height = HEIGHT + (plot->count > 1 ? NAME_HEIGHT * plot->count : 0);
     struct frame f;
@@ -242,7 +198,7 @@ void sim_plot_draw(FILE *out, const struct sim_plot *plot)
         draw_names(out, plot);
     } else {
         (void)fprintf(out, "<text class=\"title\" x=\"%.1f\" y=\"16\">", LEFT);
-        sim_html_text(out, plot->title);
+        report_html_text(out, plot->title);
         (void)fprintf(out, ": nothing to show</text>\n");
     }
     (void)fputs("</svg>\n", out);

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Texts and numbers of JSON, texts of pages. Plots are tested with the simulator's results (test_sim_results.c). Mirrors
+ * src/report. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "report/html.h"
+#include "report/json.h"
+
+static char *written;
+static size_t length;
+
+static void expect(FILE *out, const char *text)
+{
+    assert_int_equal(fclose(out), 0);
+    assert_string_equal(written, text);
+    free(written);
+}
+
+static void json_texts_are_escaped(void **state)
+{
+    FILE *out = open_memstream(&written, &length);
+
+    (void)state;
+    report_json_member(out, "name", "a \"b\" \\ c\n\x1f");
+    report_json_text(out, "");
+    expect(out, "\"name\":\"a \\\"b\\\" \\\\ c\\u000a\\u001f\",\"\"");
+}
+
+static void json_has_no_infinity(void **state)
+{
+    static const double numbers[] = {0, 0.1, 1e300, -12345678.5, HUGE_VAL, -HUGE_VAL, (double)NAN};
+    FILE *out = open_memstream(&written, &length);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        report_json_number(out, numbers[i]);
+        (void)fputc(' ', out);
+    }
+    expect(out, "0 0.1 1e+300 -12345678.5 null null null ");
+}
+
+static void pages_show_texts_as_they_are(void **state)
+{
+    FILE *out = open_memstream(&written, &length);
+
+    (void)state;
+    report_html_cell(out, "<a href=\"x\">&amp;</a>");
+    expect(out, "<td>&lt;a href=&quot;x&quot;&gt;&amp;amp;&lt;/a&gt;</td>");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(json_texts_are_escaped),
+        cmocka_unit_test(json_has_no_infinity),
+        cmocka_unit_test(pages_show_texts_as_they_are),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
