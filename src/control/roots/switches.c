@@ -3,6 +3,7 @@
 #include "control/roots/switches.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "control/jobs/placements.h"
@@ -310,6 +311,20 @@ void trib_switches_on_timeout(struct trib_jobs *jobs, uint64_t now_ns)
 
 /* ---- roots ---- */
 
+/* Jobs that have not begun go where this one goes, which has. One of them may end. False: out of memory. */
+static bool start_followers(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
+{
+    struct trib_job **list = job->is_return ? calloc(jobs->count, sizeof(struct trib_job *)) : NULL;
+    uint32_t count = list ? trib_trees_unbind(jobs, job, list) : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (trib_job_is_complete(list[i])) {
+            trib_job_start(jobs, list[i], now_ns);
+        }
+    }
+    free(list);
+    return list || !job->is_return;
+}
+
 /* Those that the job is dealt over are chosen, and usable. */
 static bool choose(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
@@ -322,6 +337,10 @@ static bool choose(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns
     }
     if (!was_chosen) {
         job->waits_ns = now_ns; /* all its ranks are there */
+        if (!start_followers(jobs, job, now_ns)) {
+            trib_job_fail(jobs, job, TRIB_ERR_MEMORY, "the control plane is out of memory");
+            return false;
+        }
     }
     for (uint32_t i = 0; i < jobs->config->lenders.count; i++) {
         if (trib_trees_have(jobs, job, i + 1)) {

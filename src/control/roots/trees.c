@@ -132,13 +132,20 @@ static enum trib_status refuse(const struct trib_jobs *jobs, const struct trib_j
     return TRIB_ERR_REFUSED;
 }
 
+/* The switches of the other one bind this one. A job that has not begun binds none that has: it is dealt anew
+ * (trib_trees_unbind). */
+static bool binds(const struct trib_job *other, const struct trib_job *job)
+{
+    return other != job && trib_loads_is_settled(other) && !(job->is_return && is_tentative(other));
+}
+
 /* Two jobs that this search has found have other switches than each other, or than this job. */
 static enum trib_status refuse_first(const struct trib_jobs *jobs, const struct trib_job *job, char *error)
 {
     const struct trib_job *bound = trib_loads_is_settled(job) ? job : NULL;
     const struct trib_job *other = jobs->first;
     for (; other; other = other->next) {
-        if (other == job || !trib_loads_is_settled(other) || !trib_processes_is_found(jobs, other)) {
+        if (!binds(other, job) || !trib_processes_is_found(jobs, other)) {
             continue;
         }
         if (bound && !are_same(jobs, bound, other)) {
@@ -164,7 +171,7 @@ static enum trib_status find_bound(struct trib_jobs *jobs, struct trib_job *job,
         count = trib_processes_find(jobs, job, list, 0);
     }
     for (uint32_t i = 0; i < count; i++) {
-        if (trib_loads_is_settled(list[i])) {
+        if (binds(list[i], job)) {
             is_one = is_one && (!*bound || are_same(jobs, *bound, list[i]));
             *bound = *bound ? *bound : list[i];
         }
@@ -359,6 +366,30 @@ static bool change(struct trib_jobs *jobs, struct trib_job *const *group, uint32
         }
     }
     return is_new;
+}
+
+uint32_t trib_trees_unbind(struct trib_jobs *jobs, struct trib_job *job, struct trib_job **list)
+{
+    uint32_t count = 0;
+    if (!job->is_return || !jobs->processes) {
+        return 0;
+    }
+    trib_processes_begin(jobs);
+    for (uint32_t i = 0; i <= count; i++) { /* this job, then each one of the list */
+        uint32_t end = trib_processes_find(jobs, i > 0 ? list[i - 1] : job, list, count);
+        for (uint32_t k = count; k < end; k++) {
+            struct trib_job *other = list[k];
+            if (is_tentative(other) && !are_same(jobs, job, other)) {
+                list[count++] = other;
+            }
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        list[i]->has_trees = false;
+        list[i]->unlent_ns = 0;
+        trib_loads_change(jobs, list[i]);
+    }
+    return count;
 }
 
 bool trib_trees_avoid(struct trib_jobs *jobs, struct trib_job *job, uint32_t lender, uint64_t now_ns)
