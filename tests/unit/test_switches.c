@@ -627,45 +627,6 @@ static void placing__ends(void **state)
     assert_int_equal(s->h.process[1].readies, 1);
 }
 
-/* A rank that returns has closed, says so, and its session ends while the roots are opened: it may, and gets no WELCOME.
- * It does not come again, or comes for CLOSED. */
-static void placing__a_rank_that_has_closed_leaves(void **state)
-{
-    struct switches *s = *state;
-    const struct trib_message close = {.kind = TRIB_MESSAGE_CLOSE, .mark = {.mark = 3}};
-    run_ranks(s, 2);
-    for (uint32_t i = 0; i < 2; i++) {
-        struct process *p = &s->h.process[1];
-        s->lender[0].is_away = true;
-        run_links(s);
-        s->lender[0].is_away = false;
-        tick(s, TRIB_SECOND_NS);
-        s->lender[0].is_mute = true;
-        return_ranks(s, 2);
-        assert_int_equal(s->h.jobs.first->state, TRIB_JOB_PLACING);
-        assert_true(say(&s->h, 1, &close));
-        go(&s->h, 1);
-        trib_jobs_check(&s->h.jobs);
-        struct trib_message join = join_of(1, 2);
-        join.join.known = p->welcome.welcome.grant;
-        join.join.was_ready = true;
-        if (i == 1) {
-            p->has_ended = false;
-            p->session.job = NULL;
-            assert_true(say(&s->h, 1, &join));
-            trib_jobs_check(&s->h.jobs);
-        }
-        s->lender[0].is_mute = false;
-        run_links(s);
-        assert_int_equal(s->h.jobs.first->state, TRIB_JOB_STARTING);
-        assert_int_equal(p->welcomes, 1);
-        register_rank(&s->h, 0, 3);
-        run_links(s);
-        assert_int_equal(s->h.process[0].readies, 2 + i);
-        assert_int_equal(p->closeds, i);
-    }
-}
-
 /* ---- agents come and go ---- */
 
 /* Without a job too; and an agent that is away is not dialled without pause. */
@@ -805,7 +766,6 @@ int main(void)
         TEST(placing__ready_before_open),
         TEST(placing__has_a_deadline),
         TEST(placing__ends),
-        TEST(placing__a_rank_that_has_closed_leaves),
         TEST(dial__before_any_job_and_again),
         TEST(lost__ends_each_incarnation_that_has_roots_there),
         TEST(window__of_a_second_job),

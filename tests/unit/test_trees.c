@@ -745,29 +745,6 @@ static void process__of_a_job_that_returns_too_late(void **state)
     assert_trees(s, 4, "AB");
 }
 
-/* The same, before the new communicator has begun: it waits for a switch, and binds no job that has begun. */
-static void process__of_a_job_that_has_not_begun(void **state)
-{
-    struct switches *s = *state;
-    s->lender[0].is_mute = true;
-    join_two(s, "quick", 4, 0);
-    join_two(s, "follower", 6, 1); /* of a process of quick, and of none of digits */
-    assert_int_equal(s->h.process[4].arrived + s->h.process[6].arrived, 0);
-    for (uint32_t i = 0; i < 2; i++) {
-        struct trib_message join = return_of(s, 0, "\3\4");
-        join.join.rank = i;
-        s->h.process[i].session.peer = trib_address_v4(0x0a000201 + 100 * i, (uint16_t)(50000 + i));
-        join.join.data_port[0] = (uint16_t)(20000 + 100 * i);
-        assert_true(say(&s->h, i, &join));
-        trib_jobs_check(&s->h.jobs);
-    }
-    run_links(s);
-    trib_jobs_check(&s->h.jobs);
-    assert_trees(s, 0, "CD");
-    assert_trees(s, 4, "CD");
-    assert_trees(s, 6, "CD");
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start_two, stop_and_free)
@@ -809,7 +786,6 @@ int main(void)
         TEST(process__of_a_job_from_before),
         TEST(process__is_another_one_after_a_return),
         TEST(process__of_a_job_that_returns_too_late),
-        TEST(process__of_a_job_that_has_not_begun),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -339,6 +339,122 @@ static void refuses__until_it_has_opened_roots(void **state)
     assert_trees(s, 10, "B");
 }
 
+/* A process made another communicator before its first one was back. That waits for a switch, and binds no job that has
+ * begun. */
+static void tentative__binds_none_that_has_begun(void **state)
+{
+    struct switches *s = *state;
+    s->lender[0].is_mute = true;
+    join_two(s, "quick", 4, 0);
+    join_two(s, "follower", 6, 1); /* of a process of quick, and of none of digits */
+    assert_int_equal(s->h.process[4].arrived + s->h.process[6].arrived, 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct trib_message join = return_of(s, 0, "\3\4");
+        join.join.rank = i;
+        s->h.process[i].session.peer = trib_address_v4(0x0a000201 + 100 * i, (uint16_t)(50000 + i));
+        join.join.data_port[0] = (uint16_t)(20000 + 100 * i);
+        assert_true(say(&s->h, i, &join));
+        trib_jobs_check(&s->h.jobs);
+    }
+    run_links(s);
+    trib_jobs_check(&s->h.jobs);
+    assert_trees(s, 0, "CD");
+    assert_trees(s, 4, "CD");
+    assert_trees(s, 6, "CD");
+}
+
+/* ---- between all ranks and WELCOME ---- */
+
+/* A rank that returns has closed, says so, and its session ends while the roots are opened: it may, and gets no WELCOME.
+ * It does not come again, or comes for CLOSED. */
+static void placing__a_rank_that_has_closed_leaves(void **state)
+{
+    struct switches *s = *state;
+    const struct trib_message close = {.kind = TRIB_MESSAGE_CLOSE, .mark = {.mark = 3}};
+    run_ranks(s, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct process *p = &s->h.process[1];
+        s->lender[0].is_away = true;
+        run_links(s);
+        s->lender[0].is_away = false;
+        tick(s, TRIB_SECOND_NS);
+        s->lender[0].is_mute = true;
+        return_ranks(s, 2);
+        assert_int_equal(s->h.jobs.first->state, TRIB_JOB_PLACING);
+        assert_true(say(&s->h, 1, &close));
+        go(&s->h, 1);
+        trib_jobs_check(&s->h.jobs);
+        struct trib_message join = join_of(1, 2);
+        join.join.known = p->welcome.welcome.grant;
+        join.join.was_ready = true;
+        if (i == 1) {
+            p->has_ended = false;
+            p->session.job = NULL;
+            assert_true(say(&s->h, 1, &join));
+            trib_jobs_check(&s->h.jobs);
+        }
+        s->lender[0].is_mute = false;
+        run_links(s);
+        assert_int_equal(s->h.jobs.first->state, TRIB_JOB_STARTING);
+        assert_int_equal(p->welcomes, 1);
+        register_rank(&s->h, 0, 3);
+        run_links(s);
+        assert_int_equal(s->h.process[0].readies, 2 + i);
+        assert_int_equal(p->closeds, i);
+    }
+}
+
+/* ---- switches below that have changed ---- */
+
+/* Its WELCOME was lost; it comes again by a switch with fewer shards than the grant has roots. */
+static void relay__of_fewer_shards_than_before(void **state)
+{
+    struct switches *s = *state;
+    s->fake.has_relays = true;
+    for (uint32_t i = 0; i < LENDERS; i++) {
+        s->lender[i].fake.has_relays = true;
+    }
+    for (uint32_t again = 0; again < 2; again++) {
+        for (uint32_t i = 0; i < 2; i++) {
+            struct process *p = &s->h.process[i];
+            const struct trib_message join = i == 0 ? join_of(0, 2) : relayed(join_of(1, 2), again == 0 ? 4 : 1);
+            p->has_ended = false;
+            p->session.job = NULL;
+            assert_true(say(&s->h, i, &join));
+            trib_jobs_check(&s->h.jobs);
+        }
+        run_links(s);
+        trib_jobs_check(&s->h.jobs);
+        if (again == 0) {
+            assert_int_equal(s->h.process[1].welcome.welcome.root_count, 4);
+            s->lender[0].is_away = true;
+            run_links(s);
+            s->lender[0].is_away = false;
+            tick(s, TRIB_SECOND_NS);
+            assert_int_equal(s->h.jobs.stats.recalled, 1);
+        }
+    }
+    assert_int_equal(s->h.process[1].welcomes, 1);
+    assert_int_equal(s->h.process[1].fails, 1);
+    assert_string_equal(s->h.process[1].fail.fail.text,
+                        "job digits was dealt over 4 shards, the switch came back with 1");
+}
+
+/* Its WELCOME came, those of the others were lost, and one of them has come again by a switch with fewer shards. */
+static void relay__of_fewer_shards_than_a_grant(void **state)
+{
+    struct switches *s = *state;
+    struct trib_message join = relayed(join_of(1, 2), 1);
+    assert_true(say(&s->h, 1, &join));
+    join = return_of(s, 0, "\1\2");
+    assert_int_equal(join.join.known.roots, 4);
+    join.join.was_ready = false;
+    assert_true(say(&s->h, 0, &join));
+    run_links(s);
+    trib_jobs_check(&s->h.jobs);
+    expect_failed(&s->h, 0, TRIB_ERR_REFUSED, "job digits was dealt over 4 shards, the switch came back with 1");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start_two, stop)
@@ -360,6 +476,10 @@ int main(void)
         TEST(refuses__to_open_and_none_is_left),
         TEST(refuses__to_open_a_job_that_returns),
         TEST(refuses__until_it_has_opened_roots),
+        TEST(tentative__binds_none_that_has_begun),
+        TEST(placing__a_rank_that_has_closed_leaves),
+        TEST(relay__of_fewer_shards_than_before),
+        TEST(relay__of_fewer_shards_than_a_grant),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -161,6 +161,9 @@ void trib_job_check(const struct trib_jobs *jobs, const struct trib_job *job)
     }
     check_hosts(job);
     check_placements(job);
+    for (uint32_t i = 0; job->is_open && !jobs->relay && i < job->settings.ranks; i++) {
+        TRIB_ASSERT(job->ranks[i].roots == 0 || job->grant.roots <= job->ranks[i].roots); /* its switch has them */
+    }
     if (job->is_open) {
         check_grant(job);
         check_children(jobs, job);

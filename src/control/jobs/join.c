@@ -219,6 +219,11 @@ static const char *name_impossible(const struct trib_grant *grant)
                                                                        : NULL;
 }
 
+static void explain_shards(const char *job, uint32_t dealt, uint32_t roots, char *error)
+{
+    trib_explain(error, "job %s was dealt over %u shards, the switch came back with %u", job, dealt, roots);
+}
+
 /* Could this server have given out what the rank brings along? */
 static enum trib_status check_known(struct trib_jobs *jobs, const struct trib_message *message, uint64_t now_ns,
                                     char *error)
@@ -242,8 +247,7 @@ static enum trib_status check_known(struct trib_jobs *jobs, const struct trib_me
         return status;
     }
     if (known->roots > roots) {
-        trib_explain(error, "job %s was dealt over %u shards, the switch came back with %u", message->join.job,
-                     known->roots, roots);
+        explain_shards(message->join.job, known->roots, roots, error);
         return TRIB_ERR_REFUSED;
     }
     const char *impossible = name_impossible(known);
@@ -347,6 +351,22 @@ static bool is_out_of_time(const struct trib_job *job, const struct trib_message
     return true;
 }
 
+/* The job has more roots than some switch between its ranks and this one can carry: the one that this rank comes by, or
+ * that of another rank, which is there without the grant that this one brings. */
+static bool has_few_shards(const struct trib_job *job, const struct trib_message *message, char *error)
+{
+    const struct trib_grant *known = &message->join.known;
+    uint32_t dealt = job->is_return ? job->grant.roots : known->communicator != 0 ? known->roots : 0;
+    uint32_t least = trib_least(dealt, message->join.roots);
+    for (uint32_t i = 0; i < job->settings.ranks && !job->is_return; i++) {
+        least = job->ranks[i].session ? trib_least(least, job->ranks[i].roots) : least;
+    }
+    if (least < dealt) {
+        explain_shards(job->name, dealt, least, error);
+    }
+    return least < dealt;
+}
+
 /* The same process came before, over the same relay: no other sends from that port. The end of its session is under
  * way, on a connection of its own. */
 static bool is_again(const struct trib_rank *rank, const struct trib_message *message)
@@ -368,7 +388,7 @@ static enum trib_status check_place(const struct trib_job *job, const struct tri
                      (unsigned long long)((now_ns - job->started_ns) / TRIB_SECOND_NS));
     } else if (strcmp(job->run, message->join.run) != 0) {
         trib_explain_runs(error, job->name, job->run, trib_job_first_rank(job), message->join.run, rank);
-    } else if (is_out_of_time(job, message, error)) {
+    } else if (is_out_of_time(job, message, error) || has_few_shards(job, message, error)) {
         return TRIB_ERR_REFUSED;
     } else if (comes_two_ways(job, message, from, error)) {
         return TRIB_ERR_UNREACHABLE;
