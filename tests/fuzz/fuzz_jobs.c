@@ -94,7 +94,7 @@ static void make_agent_word(const struct line *line, struct trib_message *messag
         message->hello.at[0] = trib_address_v4(0x0a000065, 7480);
         message->hello.at[1] = trib_address_v4(0x0a000065, 7481);
     } else if (how < 160) {
-        message->kind = TRIB_MESSAGE_ROOT_READY;
+        message->kind = how < 90 ? TRIB_MESSAGE_ROOT_OPENED : TRIB_MESSAGE_ROOT_READY;
         message->of = (struct trib_opening_id){line->of.communicator + (how == 159), line->of.boot + (how == 158)};
     } else if (how < 210) {
         message->kind = TRIB_MESSAGE_ROOT_MISSING;
@@ -170,14 +170,26 @@ static void dispute(uint32_t who)
     }
 }
 
-/* The switch dies and comes back: all sessions are lost, and what they were granted is known to the ranks alone. */
+static void begin(void)
+{
+    const struct trib_jobs_output output = {.send = peer_send, .end = peer_end, .ping = peer_ping, .draw = test_draw};
+
+    trib_jobs_init(&script.jobs, &script.config, &output);
+    script.jobs.remotes =
+        (struct trib_remote_output){.open = line_open, .send = line_send, .end = line_end, .ping = line_ping};
+    trib_jobs_on_timeout(&script.jobs, script.now_ns); /* agents are dialled at once */
+}
+
+/* The switch dies and comes back, perhaps with another number of shards: all sessions are lost, and the grants are known
+ * to the ranks alone. */
 static void restart(bool in_peace)
 {
     if (in_peace) {
         trib_jobs_deinit(&script.jobs, TRIB_ERR_SWITCH, "the switch is shutting down");
         must(script.jobs.count == 0, "jobs: left behind by deinit");
         script.config.boot += 0x1000; /* none that was given out before */
-        script.jobs.incarnation = 0;
+        script.config.shards = 1 + next_byte() % 4;
+        begin();
     }
     for (uint32_t i = 0; i < SESSIONS; i++) {
         peer_go(&script.peers[i]);
@@ -279,8 +291,6 @@ static void check_end(void)
 
 static void set_up(const uint8_t *data, size_t size)
 {
-    const struct trib_jobs_output output = {.send = peer_send, .end = peer_end, .ping = peer_ping, .draw = test_draw};
-
     memset(&script, 0, sizeof script);
     memset(lines, 0, sizeof lines);
     script.bytes = data;
@@ -307,10 +317,7 @@ static void set_up(const uint8_t *data, size_t size)
     for (uint32_t i = 0; i < LENDERS && (wishes & 4) != 0; i++) {
         script.config.lenders.at[script.config.lenders.count++] = trib_address_v4(0x0a000065 + i, 7480);
     }
-    trib_jobs_init(&script.jobs, &script.config, &output);
-    script.jobs.remotes =
-        (struct trib_remote_output){.open = line_open, .send = line_send, .end = line_end, .ping = line_ping};
-    trib_jobs_on_timeout(&script.jobs, script.now_ns); /* agents are dialled at once */
+    begin();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -23,13 +23,14 @@
 /* A connection, as connections.c keeps it. */
 struct peer {
     struct trib_session session;
-    struct trib_grant grant; /* of its last WELCOME; kept for the next one that connects here */
-    bool has_joined;         /* it has said JOIN */
-    bool is_ring;            /* and that it has been told to be one of a ring */
-    bool hears_group;        /* it said so, in PATHS or by a READY of before */
-    bool is_there;           /* connected */
-    bool has_ended;          /* nothing more may be sent */
-    bool has_last;           /* FAIL or CLOSED was sent: only its end may follow */
+    struct trib_grant grant;  /* of its last WELCOME; kept for the next one that connects here */
+    struct trib_grant before; /* of the WELCOME before; the last one may be lost */
+    bool has_joined;          /* it has said JOIN */
+    bool is_ring;             /* and that it has been told to be one of a ring */
+    bool hears_group;         /* it said so, in PATHS or by a READY of before */
+    bool is_there;            /* connected */
+    bool has_ended;           /* nothing more may be sent */
+    bool has_last;            /* FAIL or CLOSED was sent: only its end may follow */
 };
 
 static struct script {
@@ -84,6 +85,7 @@ static inline void peer_send(void *owner, struct trib_session *session, const st
              (peer->hears_group && peer->grant.group != 0),
          "session: results by a group that the rank did not hear");
     if (message->kind == TRIB_MESSAGE_WELCOME) {
+        peer->before = peer->grant;
         peer->grant = message->welcome.grant;
     }
 }
@@ -103,7 +105,8 @@ static inline void peer_ping(void *owner, struct trib_session *session)
 
 static inline void peer_connect(struct peer *peer)
 {
-    struct trib_grant grant = peer->grant;
+    const struct trib_grant grant = peer->grant;
+    const struct trib_grant before = peer->before;
     uint32_t index = (uint32_t)(peer - script.peers);
     struct sockaddr_in from = {
         .sin_family = AF_INET,
@@ -113,6 +116,7 @@ static inline void peer_connect(struct peer *peer)
 
     memset(peer, 0, sizeof *peer);
     peer->grant = grant;
+    peer->before = before;
     peer->is_there = true;
     memcpy(&peer->session.peer.storage, &from, sizeof from);
     peer->session.peer.len = sizeof from;
@@ -186,7 +190,7 @@ static inline void make_join(const struct peer *peer, struct trib_message *messa
     message->join.is_ring = (who & 12) == 12;
     message->join.meet_port = message->join.settings.fallback ? (uint16_t)(7400 + who) : 0;
     if ((how >> 4 & 1) != 0) {
-        message->join.known = peer->grant;
+        message->join.known = (how & 15) == 3 ? peer->before : peer->grant;
         message->join.was_ready = (how >> 7 & 1) != 0;
     }
     if ((how & 15) == 7) { /* made of what this peer was in */
