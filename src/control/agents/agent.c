@@ -250,6 +250,7 @@ enum trib_status trib_agent_open(struct trib_agent *agent, struct trib_agent_ope
         opening->bytes += bytes;
         opening->slots += slots;
         agent->memory_used += bytes;
+        TRIB_ASSERT(agent->memory_used <= agent->memory_quota); /* C-14 */
         return TRIB_OK;
     }
     explain_failure(bytes, status, error);
@@ -275,6 +276,7 @@ void trib_agent_shut(struct trib_agent *agent, struct trib_agent_opening *openin
     opening->bytes = 0;
     opening->slots = 0;
     opening->is_open = false;
+    TRIB_ASSERT(agent->first || agent->memory_used == 0); /* C-14, C-19 */
 }
 
 /* ---- addresses ---- */

@@ -112,6 +112,7 @@ bool trib_remote_on_timeout(struct trib_remote *remote, const struct trib_remote
     if (remote->state != TRIB_REMOTE_AWAY) {
         return false;
     }
+    TRIB_ASSERT(!remote->line); /* C-17: the session before has ended */
     remote->tried_ns = now_ns;
     if (!output->open(output->owner, remote)) {
         return false;
