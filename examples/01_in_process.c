@@ -78,25 +78,25 @@ static void turn(uint64_t now)
     struct trib_event event;
     for (uint32_t rank = 0; rank < WORKERS; rank++) {
         struct trib_place child = {.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << rank};
-        if (scheme->worker->next_timeout(workers[rank]) <= now) {
-            scheme->worker->on_timeout(workers[rank], now);
+        if (scheme->worker->node.next_timeout(workers[rank]) <= now) {
+            scheme->worker->node.on_timeout(workers[rank], now);
         }
-        while (scheme->worker->next_packet(workers[rank], now, &packet, &to)) {
+        while (scheme->worker->node.next_packet(workers[rank], now, &packet, &to)) {
             if (arrives()) {
-                scheme->switch_node->receive(switch_node, child, &packet, now);
+                scheme->switch_node->node.receive(switch_node, child, &packet, now);
             }
         }
-        while (scheme->worker->next_event(workers[rank], &event)) {
+        while (scheme->worker->node.next_event(workers[rank], &event)) {
             finished += event.kind == TRIB_EVENT_DONE;
         }
     }
-    if (scheme->switch_node->next_timeout(switch_node) <= now) {
-        scheme->switch_node->on_timeout(switch_node, now);
+    if (scheme->switch_node->node.next_timeout(switch_node) <= now) {
+        scheme->switch_node->node.on_timeout(switch_node, now);
     }
-    while (scheme->switch_node->next_packet(switch_node, now, &packet, &to)) {
+    while (scheme->switch_node->node.next_packet(switch_node, now, &packet, &to)) {
         for (uint32_t rank = 0; rank < WORKERS; rank++) {
             if ((to.children >> rank & 1) != 0 && arrives()) {
-                scheme->worker->receive(workers[rank], (struct trib_place){.kind = TRIB_PLACE_ROOT}, &packet, now);
+                scheme->worker->node.receive(workers[rank], (struct trib_place){.kind = TRIB_PLACE_ROOT}, &packet, now);
             }
         }
     }

@@ -177,7 +177,7 @@ void demo_return(struct demo_stage *stage)
     for (uint32_t rank = 0; rank < stage->session.ranks; rank++) {
         stage->scheme->switch_node->join(stage->switch_node, rank, worker->mark(stage->worker[rank]));
     }
-    uint64_t mark = stage->scheme->switch_node->communicator_mark(stage->switch_node);
+    uint64_t mark = stage->scheme->switch_node->node.communicator_mark(stage->switch_node);
     for (uint32_t rank = 0; rank < stage->session.ranks; rank++) {
         worker->registered(stage->worker[rank], stage->boot, mark, stage->now_ns);
     }
@@ -206,7 +206,7 @@ bool demo_worker_sends(struct demo_stage *stage, uint32_t rank, struct demo_parc
     struct trib_packet packet;
     struct trib_place to;
 
-    if (!stage->scheme->worker->next_packet(stage->worker[rank], stage->now_ns, &packet, &to)) {
+    if (!stage->scheme->worker->node.next_packet(stage->worker[rank], stage->now_ns, &packet, &to)) {
         return false;
     }
     keep(parcel, &packet);
@@ -218,7 +218,7 @@ bool demo_switch_sends(struct demo_stage *stage, struct demo_parcel *parcel, uin
     struct trib_packet packet;
     struct trib_place to;
 
-    if (!stage->scheme->switch_node->next_packet(stage->switch_node, stage->now_ns, &packet, &to)) {
+    if (!stage->scheme->switch_node->node.next_packet(stage->switch_node, stage->now_ns, &packet, &to)) {
         return false;
     }
     keep(parcel, &packet);
@@ -230,7 +230,7 @@ enum trib_drop demo_switch_takes(struct demo_stage *stage, uint32_t rank, struct
 {
     struct trib_place from = {.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << rank};
 
-    return stage->scheme->switch_node->receive(stage->switch_node, from, packet_of(parcel), stage->now_ns);
+    return stage->scheme->switch_node->node.receive(stage->switch_node, from, packet_of(parcel), stage->now_ns);
 }
 
 enum trib_drop demo_worker_takes(struct demo_stage *stage, uint32_t rank, struct demo_parcel *parcel)
@@ -238,9 +238,9 @@ enum trib_drop demo_worker_takes(struct demo_stage *stage, uint32_t rank, struct
     const struct trib_worker_verbs *worker = stage->scheme->worker;
     struct trib_place from = {.kind = TRIB_PLACE_ROOT};
     struct trib_event event;
-    enum trib_drop drop = worker->receive(stage->worker[rank], from, packet_of(parcel), stage->now_ns);
+    enum trib_drop drop = worker->node.receive(stage->worker[rank], from, packet_of(parcel), stage->now_ns);
 
-    while (worker->next_event(stage->worker[rank], &event)) {
+    while (worker->node.next_event(stage->worker[rank], &event)) {
         stage->done += event.kind == TRIB_EVENT_DONE;
         stage->failed += event.kind == TRIB_EVENT_FAILED;
     }
@@ -249,10 +249,10 @@ enum trib_drop demo_worker_takes(struct demo_stage *stage, uint32_t rank, struct
 
 uint64_t demo_next_timeout(const struct demo_stage *stage, uint32_t rank)
 {
-    return stage->scheme->worker->next_timeout(stage->worker[rank]);
+    return stage->scheme->worker->node.next_timeout(stage->worker[rank]);
 }
 
 void demo_timer(struct demo_stage *stage, uint32_t rank)
 {
-    stage->scheme->worker->on_timeout(stage->worker[rank], stage->now_ns);
+    stage->scheme->worker->node.on_timeout(stage->worker[rank], stage->now_ns);
 }

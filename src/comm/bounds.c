@@ -49,7 +49,7 @@ bool trib_comm_is_done_ring(const struct trib_comm *comm)
 {
     bool has_switch = !comm->where.no_box && !comm->config.fallback;
     return has_switch && comm->has_peers && comm->state != TRIB_COMM_RUNNING && comm->node != NULL &&
-           comm->verbs->communicator_mark(comm->node) >= comm->verbs->mark(comm->node);
+           comm->verbs->node.communicator_mark(comm->node) >= comm->verbs->mark(comm->node);
 }
 
 uint64_t trib_comm_close_time(const struct trib_comm *comm, uint64_t now_ns)

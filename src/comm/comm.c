@@ -438,7 +438,7 @@ void trib_comm_stats(struct trib_comm *comm, struct trib_comm_stats *stats)
     stats->packets_handed = traffic.packets_handed - comm->base.packets_handed;
     add_dropped(comm, stats);
     if (comm->node != NULL) {
-        add_counters(comm->verbs->counters(comm->node), stats);
+        add_counters(comm->verbs->node.counters(comm->node), stats);
     }
     stats->payload = comm->config.payload;
     stats->multicast = comm->is_multicast;
@@ -506,7 +506,7 @@ static void log_counters(const struct trib_comm *comm)
     if (comm->node == NULL || !trib_log_enabled(TRIB_LOG_INFO)) {
         return;
     }
-    const struct trib_counters *counters = comm->verbs->counters(comm->node);
+    const struct trib_counters *counters = comm->verbs->node.counters(comm->node);
 #define X(name, help)                                                                                                  \
     if (counters->name != 0 && used < sizeof text) {                                                                   \
         used +=                                                                                                        \

@@ -49,7 +49,7 @@ void trib_comm_receive(struct trib_comm *comm, struct trib_came_from from, const
     if (comm->has_peers) {
         place = (struct trib_place){.kind = TRIB_PLACE_PEER, .index = comm->peers[from.root]};
     }
-    enum trib_drop drop = comm->verbs->receive(comm->node, place, packet, now_ns);
+    enum trib_drop drop = comm->verbs->node.receive(comm->node, place, packet, now_ns);
     if (from.is_group && drop == TRIB_DROP_NONE) {
         comm->stats.multicast_received++;
     }
@@ -61,7 +61,7 @@ static void drain_packets(struct trib_comm *comm, uint64_t now_ns)
     struct trib_packet packet;
     struct trib_place to;
     bool any = false;
-    while (comm->verbs->next_packet(comm->node, now_ns, &packet, &to)) {
+    while (comm->verbs->node.next_packet(comm->node, now_ns, &packet, &to)) {
         uint32_t root = trib_comm_root_at(comm, &to);
         if (root < comm->root_count) {
             trib_comm_send(comm, root, &packet);
@@ -189,7 +189,7 @@ static void drain(struct trib_comm *comm, uint64_t now_ns)
 {
     struct trib_event event;
     drain_packets(comm, now_ns);
-    while (comm->state != TRIB_COMM_FAILED && comm->verbs->next_event(comm->node, &event)) {
+    while (comm->state != TRIB_COMM_FAILED && comm->verbs->node.next_event(comm->node, &event)) {
         take_event(comm, &event, now_ns);
     }
 }
@@ -199,8 +199,8 @@ void trib_network_run_node(struct trib_comm *comm, uint64_t now_ns)
     if (comm->node == NULL || comm->state == TRIB_COMM_FAILED) {
         return;
     }
-    if (comm->verbs->next_timeout(comm->node) <= now_ns) {
-        comm->verbs->on_timeout(comm->node, now_ns);
+    if (comm->verbs->node.next_timeout(comm->node) <= now_ns) {
+        comm->verbs->node.on_timeout(comm->node, now_ns);
     }
     trib_network_count(comm);
     take_part(comm);
@@ -233,7 +233,7 @@ static uint64_t mark_deadline(const struct trib_comm *comm)
 static bool holds_memory(const struct trib_comm *comm)
 {
     struct trib_range ranges[TRIB_IDLE_RANGES];
-    return comm->node != NULL && comm->verbs->idle != NULL && comm->verbs->idle(comm->node, ranges) != 0;
+    return comm->node != NULL && comm->verbs->node.idle != NULL && comm->verbs->node.idle(comm->node, ranges) != 0;
 }
 
 uint64_t trib_network_memory_deadline(const struct trib_comm *comm, bool holds_memory)
@@ -246,7 +246,7 @@ uint64_t trib_network_deadline(const struct trib_comm *comm)
     if (comm->node == NULL) {
         return TRIB_NEVER;
     }
-    uint64_t deadline = trib_time_earlier(comm->verbs->next_timeout(comm->node), mark_deadline(comm));
+    uint64_t deadline = trib_time_earlier(comm->verbs->node.next_timeout(comm->node), mark_deadline(comm));
     return trib_time_earlier(deadline, trib_network_memory_deadline(comm, holds_memory(comm)));
 }
 
@@ -260,7 +260,7 @@ void trib_network_on_timeout(struct trib_comm *comm, uint64_t now_ns)
         trib_comm_tell_mark(comm, TRIB_MESSAGE_MARK);
     }
     if (trib_network_memory_deadline(comm, holds_memory(comm)) <= now_ns) {
-        trib_memory_give_back(comm->node, ranges, comm->verbs->idle(comm->node, ranges));
+        trib_memory_give_back(comm->node, ranges, comm->verbs->node.idle(comm->node, ranges));
         comm->is_used = false;
     }
 }

@@ -63,7 +63,8 @@ void trib_comm_report_stall(struct trib_comm *comm, const struct trib_event *eve
 /* What was waited for: the fragment, or that all others have it. */
 static bool has_come(const struct trib_comm *comm)
 {
-    uint64_t mark = comm->stall_is_mark ? comm->verbs->communicator_mark(comm->node) : comm->verbs->mark(comm->node);
+    uint64_t mark =
+        comm->stall_is_mark ? comm->verbs->node.communicator_mark(comm->node) : comm->verbs->mark(comm->node);
     return mark > comm->stall_sequence;
 }
 

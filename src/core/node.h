@@ -15,7 +15,7 @@
  * should be. Packets given to receive() are borrowed for the call. Payloads handed out by next_packet() stay valid
  * until the next verb other than next_packet(). A driver that cannot send a packet drops it: recovery is the node's
  * business.
- * Read next: schemes/schemes.h (the table), schemes/switchml/switchml.h (the first scheme). */
+ * Read next: schemes/schemes.h (the table), protocol/protocol.h (worker and switch). */
 #ifndef TRIB_CORE_NODE_H
 #define TRIB_CORE_NODE_H
 
@@ -208,12 +208,8 @@ struct trib_range {
 
 struct trib_flow_counters; /* flow.h */
 
-struct trib_worker_verbs {
-    /* The ranks that this one sends to or hears from, each once, in no order: whose addresses the driver must know for
-     * TRIB_PLACE_PEER. Returns how many; 0, or no verb, where there are none. */
-    uint32_t (*peers)(const struct trib_session_config *session, uint32_t rank, uint16_t peers[TRIB_PEERS_MAX]);
-    size_t (*size)(const struct trib_worker_config *config);
-    void (*init)(void *node, const struct trib_worker_config *config);
+/* What a driver asks of every node. */
+struct trib_node_verbs {
     size_t (*state_size)(const void *node);
     /* Takes one packet that came from `from`. TRIB_DROP_NONE: it was used. */
     enum trib_drop (*receive)(void *node, struct trib_place from, const struct trib_packet *packet, uint64_t now_ns);
@@ -224,6 +220,22 @@ struct trib_worker_verbs {
     bool (*next_event)(void *node, struct trib_event *event);
     uint64_t (*next_timeout)(const void *node);
     void (*on_timeout)(void *node, uint64_t now_ns);
+    uint64_t (*communicator_mark)(const void *node); /* M as known here */
+    /* A worker of which nothing is under way and all ranks have everything, or a switch that holds no slot, with
+     * nothing to be handed out: names the parts of the memory that hold nothing. The driver may turn them to zeros
+     * before it calls any other verb; the node goes on as if nothing had happened. 0: there are none now. A switch
+     * forgets its latest answers to each child, so it must have heard nothing for longer than any node repeats. */
+    uint32_t (*idle)(const void *node, struct trib_range ranges[TRIB_IDLE_RANGES]);
+    const struct trib_counters *(*counters)(const void *node);
+};
+
+struct trib_worker_verbs {
+    struct trib_node_verbs node;
+    size_t (*size)(const struct trib_worker_config *config);
+    void (*init)(void *node, const struct trib_worker_config *config);
+    /* The ranks that this one sends to or hears from, each once, in no order: whose addresses the driver must know for
+     * TRIB_PLACE_PEER. Returns how many; 0, or no verb, where there are none. */
+    uint32_t (*peers)(const struct trib_session_config *session, uint32_t rank, uint16_t peers[TRIB_PEERS_MAX]);
     /* False when `operations` are under way: submit again after a DONE. */
     bool (*submit)(void *node, const struct trib_operation *operation, uint64_t now_ns);
     /* The session confirms: all ranks are registered with this boot of the roots. mark: M as the session knows it. */
@@ -232,16 +244,11 @@ struct trib_worker_verbs {
     void (*suspend)(void *node);
     /* M came by the session. */
     void (*learn_mark)(void *node, uint64_t mark, uint64_t now_ns);
-    uint64_t (*mark)(const void *node);              /* own mark */
-    uint64_t (*communicator_mark)(const void *node); /* M as known here */
-    uint64_t (*end)(const void *node);               /* the sequence behind the last submitted one */
+    uint64_t (*mark)(const void *node); /* own mark */
+    uint64_t (*end)(const void *node);  /* the sequence behind the last submitted one */
     /* Describes the operation that `sequence` belongs to; false when it is not one under way here: not submitted, or
      * ended. */
     bool (*describe)(const void *node, uint64_t sequence, struct trib_operation *operation, uint64_t *number);
-    /* Nothing is under way, and all ranks have everything: names the parts of the memory that hold nothing. The driver
-     * may turn them to zeros before it calls any other verb; the node goes on as if nothing had happened. 0: there are
-     * none now. */
-    uint32_t (*idle)(const void *node, struct trib_range ranges[TRIB_IDLE_RANGES]);
     /* Fragments in flight to this root from now on, within the node's own window; 0 is taken as 1. What is in flight
      * stays there. */
     void (*limit)(void *node, uint32_t root, uint32_t fragments);
@@ -249,38 +256,26 @@ struct trib_worker_verbs {
      * where it is not known, the marks of all are its own. NULL: no window follows marks. */
     void (*set_child)(void *node, uint32_t root, uint32_t child);
     uint32_t (*in_flight)(const void *node, uint32_t root);
-    const struct trib_counters *(*counters)(const void *node);
     /* Adds those of its flows; NULL: the scheme has none. */
     void (*flows)(const void *node, struct trib_flow_counters *sum);
 };
 
 struct trib_switch_verbs {
+    struct trib_node_verbs node;
     size_t (*size)(const struct trib_switch_config *config);
     void (*init)(void *node, const struct trib_switch_config *config);
-    size_t (*state_size)(const void *node);
-    enum trib_drop (*receive)(void *node, struct trib_place from, const struct trib_packet *packet, uint64_t now_ns);
-    void (*soon)(const void *node, struct trib_place from, const struct trib_packet *packet); /* as a worker's */
-    bool (*next_packet)(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to);
-    bool (*next_event)(void *node, struct trib_event *event);
-    uint64_t (*next_timeout)(const void *node);
-    void (*on_timeout)(void *node, uint64_t now_ns);
     /* Child registers with its mark, or its idle mark came by the session. Slots open when all children have joined. */
     void (*join)(void *node, uint32_t child, uint64_t mark);
     /* M came by the session, or from the node above in the same switch. An inner node must hear it once all children
      * have joined and before they send, and whenever M moves without packets. A node without a parent ignores it: it
      * knows better. */
     void (*learn_mark)(void *node, uint64_t mark);
-    uint64_t (*communicator_mark)(const void *node); /* M */
     uint32_t (*slots_held)(const void *node);
     uint64_t (*missing)(const void *node,
                         uint64_t *sequence); /* children missing on the oldest open slot, 0 if none is open */
     /* Children whose part of this sequence is not here; 0 also when it is complete, below M, beyond the window or
      * another root's. */
     uint64_t (*missing_on)(const void *node, uint64_t sequence);
-    /* No slot is held, nothing waits to be handed out: as a worker's. What a child was told last is forgotten, so this
-     * is for nodes that have heard nothing for longer than anybody repeats himself. */
-    uint32_t (*idle)(const void *node, struct trib_range ranges[TRIB_IDLE_RANGES]);
-    const struct trib_counters *(*counters)(const void *node);
     /* These three where windows have caps, else NULL; core/share.h divides a driver's memory by them. From now on
      * packets down say that each rank may have so many fragments in flight at this root; what is not 1 to P / 2 is
      * taken as the nearest. */

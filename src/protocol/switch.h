@@ -289,13 +289,4 @@ void trib__switch_probe_up(struct switch_node *n, uint64_t sequence, struct slot
 void trib__switch_probe_mark(struct switch_node *n, uint64_t sequence, uint64_t now_ns);
 bool trib__switch_build_probe(struct switch_node *n, const struct answer *answer, struct trib_packet *packet);
 
-/* The verbs of a scheme that has this node, which begins by `how`. */
-#define TRIB_PROTOCOL_SWITCH_VERBS(how)                                                                               \
-    .size = trib__switch_size, .init = (how), .state_size = trib__switch_state_size, .receive = trib__switch_receive, \
-    .soon = trib__switch_soon, .next_packet = trib__switch_next_packet, .next_event = trib__switch_next_event,        \
-    .next_timeout = trib__switch_next_timeout, .on_timeout = trib__switch_on_timeout, .join = trib__switch_join,      \
-    .learn_mark = trib__switch_learn_mark, .communicator_mark = trib__switch_communicator_mark,                       \
-    .slots_held = trib__switch_slots_held, .missing = trib__switch_missing, .missing_on = trib__switch_missing_on,    \
-    .idle = trib__switch_idle, .counters = trib__switch_counters
-
 #endif

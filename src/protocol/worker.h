@@ -324,14 +324,4 @@ uint64_t trib__worker_next_timeout(const void *node);
 void trib__worker_on_timeout(void *node, uint64_t now_ns);
 void trib__worker_report_stall(struct worker *w, uint64_t now_ns);
 
-/* The verbs of a scheme that has this node, which begins by `how`. */
-#define TRIB_PROTOCOL_WORKER_VERBS(how)                                                                               \
-    .size = trib__worker_size, .init = (how), .state_size = trib__worker_state_size, .receive = trib__worker_receive, \
-    .soon = trib__worker_soon, .next_packet = trib__worker_next_packet, .next_event = trib__worker_next_event,        \
-    .next_timeout = trib__worker_next_timeout, .on_timeout = trib__worker_on_timeout, .submit = trib__worker_submit,  \
-    .registered = trib__worker_registered, .suspend = trib__worker_suspend, .learn_mark = trib__worker_session_mark,  \
-    .mark = trib__worker_mark, .communicator_mark = trib__worker_communicator_mark, .end = trib__worker_end,          \
-    .describe = trib__worker_describe, .idle = trib__worker_idle, .limit = trib__worker_limit,                        \
-    .in_flight = trib__worker_in_flight, .counters = trib__worker_counters
-
 #endif

@@ -41,7 +41,8 @@ static void count_told(const struct sim_run *sim, struct partial *p)
     const struct sim_job *job = &sim->jobs.jobs[0];
 
     for (uint32_t rank = 0; rank < WORKERS; rank++) {
-        const struct trib_counters *told = job->scheme->worker->counters(sim->jobs.endpoints[job->first + rank].node);
+        const struct trib_counters *told =
+            job->scheme->worker->node.counters(sim->jobs.endpoints[job->first + rank].node);
         p->absent[rank] = (double)told->late / (double)job->sums;
     }
 }

@@ -179,7 +179,7 @@ void trib_member_learn_mark(struct trib_member *member, uint64_t mark)
 
 uint64_t trib_member_mark(const struct trib_member *member)
 {
-    return member->verbs->communicator_mark(member->node[0].node);
+    return member->verbs->node.communicator_mark(member->node[0].node);
 }
 
 bool trib_member_share_mark(struct trib_member *member)
@@ -187,7 +187,7 @@ bool trib_member_share_mark(struct trib_member *member)
     uint64_t mark = trib_member_mark(member);
     bool is_news = false;
     for (uint32_t i = 1; i < member->nodes; i++) {
-        if (member->verbs->communicator_mark(member->node[i].node) < mark) {
+        if (member->verbs->node.communicator_mark(member->node[i].node) < mark) {
             member->verbs->learn_mark(member->node[i].node, mark);
             touch(&member->node[i]);
             is_news = true;
@@ -223,7 +223,7 @@ void trib_member_count(const struct trib_member *member, struct trib_counters *s
 {
     for (uint32_t i = 0; i < member->nodes; i++) {
         const struct trib_member_node *node = &member->node[i];
-        struct trib_counters counters = *member->verbs->counters(node->node);
+        struct trib_counters counters = *member->verbs->node.counters(node->node);
         if (!trib_member_node_is_edge(node)) {
             counters.contributions = 0;
             counters.registrations = 0;
@@ -376,7 +376,7 @@ void trib_member_give_back(const struct trib_member *member)
     for (uint32_t i = 0; i < member->nodes; i++) {
         struct trib_range ranges[TRIB_IDLE_RANGES];
         void *node = member->node[i].node;
-        trib_memory_give_back(node, ranges, member->verbs->idle(node, ranges));
+        trib_memory_give_back(node, ranges, member->verbs->node.idle(node, ranges));
     }
 }
 

@@ -191,7 +191,7 @@ static void take_path(struct trib_shard *shard, const struct trib_member_source 
 static void give(struct trib_member_node *node, struct trib_place from, const struct trib_packet *packet,
                  uint64_t now_ns)
 {
-    (void)node->member->verbs->receive(node->node, from, packet, now_ns);
+    (void)node->member->verbs->node.receive(node->node, from, packet, now_ns);
     node->has_more = true;
     node->member->is_touched = true;
 }
@@ -251,8 +251,8 @@ static void wake_due(struct trib_shard *shard, uint64_t now_ns)
         }
         for (uint32_t k = 0; member->timeout_ns <= now_ns && k < member->nodes; k++) {
             struct trib_member_node *node = &member->node[k];
-            if (member->verbs->next_timeout(node->node) <= now_ns) {
-                member->verbs->on_timeout(node->node, now_ns);
+            if (member->verbs->node.next_timeout(node->node) <= now_ns) {
+                member->verbs->node.on_timeout(node->node, now_ns);
                 node->has_more = true;
                 member->is_touched = true;
             }
@@ -375,7 +375,7 @@ static void drain_node(struct trib_shard *shard, struct trib_member_node *node, 
     uint64_t all = trib_all_children(node->children);
     struct trib_packet packet;
     struct trib_place to;
-    while (verbs->next_packet(node->node, now_ns, &packet, &to)) {
+    while (verbs->node.next_packet(node->node, now_ns, &packet, &to)) {
         uint64_t bits = to.kind == TRIB_PLACE_CHILDREN ? to.children & all : 0;
         if (!trib_packet_can_encode(&packet)) {
             shard->dropped[TRIB_DROP_FIELD]++; /* a node's slip must not end every other job's switch */
@@ -421,7 +421,7 @@ static bool drain_events(struct trib_shard *shard, const struct trib_member_node
     const struct trib_member *member = node->member;
     struct trib_event event;
     while (shard->mismatch_count < TRIB_SHARD_MISMATCHES) {
-        if (!member->verbs->next_event(node->node, &event)) {
+        if (!member->verbs->node.next_event(node->node, &event)) {
             return true;
         }
         if (event.kind == TRIB_EVENT_MISMATCH) {
@@ -443,7 +443,7 @@ static bool finish_drain(struct trib_shard *shard, struct trib_member *member)
     member->timeout_ns = TRIB_NEVER;
     for (uint32_t i = 0; i < member->nodes; i++) {
         const struct trib_member_node *node = &member->node[i];
-        uint64_t timeout_ns = member->verbs->next_timeout(node->node);
+        uint64_t timeout_ns = member->verbs->node.next_timeout(node->node);
         is_done = drain_events(shard, node) && !node->has_more && is_done;
         member->timeout_ns = timeout_ns < member->timeout_ns ? timeout_ns : member->timeout_ns;
     }

@@ -290,7 +290,7 @@ static void drain_worker(struct run *run, struct model *model, const struct mach
     for (uint32_t root = 0; root < model->scenario->roots; root++) {
         before[root] = verbs->in_flight(node_of(m), root);
     }
-    while (run->violation == 0 && verbs->next_packet(node_of(m), head_of(m)->now_ns, &packet, &to)) {
+    while (run->violation == 0 && verbs->node.next_packet(node_of(m), head_of(m)->now_ns, &packet, &to)) {
         run->violation = check_worker_packet(model, (uint32_t)(m - model->machine), &packet);
         if (run->violation == 0) {
             send_up(run, model, m, &packet, &to);
@@ -299,7 +299,7 @@ static void drain_worker(struct run *run, struct model *model, const struct mach
     if (run->violation == 0) {
         run->violation = marks_check_windows(model, node_of(m), before);
     }
-    while (run->violation == 0 && verbs->next_event(node_of(m), &event)) {
+    while (run->violation == 0 && verbs->node.next_event(node_of(m), &event)) {
         if (event.kind == TRIB_EVENT_DONE) {
             take_done(run, model, m, &event);
         } else if (event.kind == TRIB_EVENT_FAILED) {
@@ -316,7 +316,7 @@ static void drain_switch(struct run *run, struct model *model, const struct mach
     struct trib_place to;
     struct trib_event event;
 
-    while (run->violation == 0 && verbs->next_packet(node_of(m), head_of(m)->now_ns, &packet, &to)) {
+    while (run->violation == 0 && verbs->node.next_packet(node_of(m), head_of(m)->now_ns, &packet, &to)) {
         run->violation =
             check_switch_packet(model, head_of(m)->owner, socket_of(model, m) / model->scenario->roots, &packet);
         if (run->violation == 0) {
@@ -328,7 +328,7 @@ static void drain_switch(struct run *run, struct model *model, const struct mach
         }
     }
     head_of(m)->marks.late = 0;
-    while (run->violation == 0 && verbs->next_event(node_of(m), &event)) {
+    while (run->violation == 0 && verbs->node.next_event(node_of(m), &event)) {
         if (event.kind == TRIB_EVENT_MISMATCH) {
             uint32_t job = head_of(m)->owner;
             run->violation = check_mismatch(model, job, socket_of(model, m) / model->scenario->roots, &event);
@@ -366,16 +366,16 @@ static void worker_packet(struct run *run, struct model *model, const struct mac
 {
     const struct trib_worker_verbs *verbs = model->scheme->worker;
     struct trib_place from = {.kind = model->scenario->has_peers ? TRIB_PLACE_PEER : TRIB_PLACE_ROOT, .index = s->from};
-    uint64_t heeded = verbs->counters(node_of(m))->results_marked;
+    uint64_t heeded = verbs->node.counters(node_of(m))->results_marked;
     struct trib_packet packet;
 
     if (trib_packet_decode(s->wire, s->len, &packet) != TRIB_DROP_NONE) {
         return;
     }
-    run->drop = verbs->receive(node_of(m), from, &packet, head_of(m)->now_ns);
+    run->drop = verbs->node.receive(node_of(m), from, &packet, head_of(m)->now_ns);
     run->violation = check_drop(model, m->job, true, &packet, run->drop);
     if (run->violation == 0) {
-        heeded = verbs->counters(node_of(m))->results_marked - heeded;
+        heeded = verbs->node.counters(node_of(m))->results_marked - heeded;
         run->violation = marks_check_worker(model, &head_of(m)->marks, &packet, run->drop, heeded);
     }
 }
@@ -402,7 +402,7 @@ static void run_worker(struct run *run, struct model *model, const struct machin
         break;
     case STIMULUS_TIMER:
         head->now_ns += MODEL_LEAP_NS;
-        verbs->on_timeout(node_of(m), head->now_ns);
+        verbs->node.on_timeout(node_of(m), head->now_ns);
         break;
     case STIMULUS_TICK:
         head->now_ns += MODEL_LEAP_NS;
@@ -467,7 +467,7 @@ static void switch_packet(struct run *run, struct model *model, const struct mac
     if (s->from != FROM_PARENT) {
         from = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << s->from};
     }
-    run->drop = verbs->receive(node_of(m), from, &packet, head->now_ns);
+    run->drop = verbs->node.receive(node_of(m), from, &packet, head->now_ns);
     run->violation = check_drop(model, head->owner, false, &packet, run->drop);
     uint32_t children = model->children[head->owner][socket_of(model, m) / model->scenario->roots];
     marks_take(&head->marks, &packet, s->from, run->drop, trib_all_children(children));
@@ -556,10 +556,10 @@ static void note_facts(const struct model *model, const struct machine *m, struc
     };
     if (m->is_worker) {
         facts->mark = small(model->scheme->worker->mark(node));
-        facts->known = small(model->scheme->worker->communicator_mark(node));
-        facts->wants_timer = model->scheme->worker->next_timeout(node) != TRIB_NEVER;
+        facts->known = small(model->scheme->worker->node.communicator_mark(node));
+        facts->wants_timer = model->scheme->worker->node.next_timeout(node) != TRIB_NEVER;
     } else if (head->is_begun) {
-        facts->known = small(model->scheme->switch_node->communicator_mark(node));
+        facts->known = small(model->scheme->switch_node->node.communicator_mark(node));
         facts->held = small(model->scheme->switch_node->slots_held(node));
         facts->is_disputed = head->is_disputed != 0;
         facts->lacks_lowest = model->scheme->switch_node->missing_on(node, facts->known) != 0;
@@ -571,8 +571,8 @@ static size_t hashed_size(const struct model *model, const struct machine *m)
     if (!head_of(m)->is_begun) {
         return m->node_size;
     }
-    return m->is_worker ? model->scheme->worker->state_size(node_of(m))
-                        : model->scheme->switch_node->state_size(node_of(m));
+    return m->is_worker ? model->scheme->worker->node.state_size(node_of(m))
+                        : model->scheme->switch_node->node.state_size(node_of(m));
 }
 
 /* Clears what nobody will read, and gives the state's digest and facts. */

@@ -117,7 +117,7 @@ static inline struct trib_packet packet_of(enum trib_kind kind, uint64_t sequenc
 
 static inline enum trib_drop receive(struct fixture *f, struct trib_place from, const struct trib_packet *packet)
 {
-    return f->verbs->receive(f->node, from, packet, f->now_ns);
+    return f->verbs->node.receive(f->node, from, packet, f->now_ns);
 }
 
 static inline enum trib_drop up(struct fixture *f, uint32_t child, const struct trib_packet *packet)
@@ -191,7 +191,7 @@ static inline void expect_nothing(struct fixture *f)
     struct trib_packet packet;
     struct trib_place to;
 
-    assert_false(f->verbs->next_packet(f->node, f->now_ns, &packet, &to));
+    assert_false(f->verbs->node.next_packet(f->node, f->now_ns, &packet, &to));
 }
 
 static inline struct trib_packet leaves(struct fixture *f, enum trib_kind kind, uint64_t sequence,
@@ -199,7 +199,7 @@ static inline struct trib_packet leaves(struct fixture *f, enum trib_kind kind, 
 {
     struct trib_packet packet;
 
-    assert_true(f->verbs->next_packet(f->node, f->now_ns, &packet, to));
+    assert_true(f->verbs->node.next_packet(f->node, f->now_ns, &packet, to));
     assert_int_equal(packet.kind, kind);
     assert_int_equal(packet.sequence, sequence);
     assert_int_equal(packet.communicator, COMMUNICATOR);

@@ -154,12 +154,12 @@ static inline void drain_worker(struct world *world, uint32_t rank)
     struct trib_place to;
     struct trib_event event;
 
-    while (verbs->next_event(world->worker[rank], &event)) {
+    while (verbs->node.next_event(world->worker[rank], &event)) {
         if (event.kind == TRIB_EVENT_DONE && ++world->done[rank] < world->shape.operations) {
             submit(world, rank);
         }
     }
-    while (verbs->next_packet(world->worker[rank], RTO, &packet, &to)) {
+    while (verbs->node.next_packet(world->worker[rank], RTO, &packet, &to)) {
         assert_int_equal(to.kind, TRIB_PLACE_ROOT);
         put(&world->up[rank][to.index], &packet);
     }
@@ -234,8 +234,8 @@ static inline enum trib_drop arrives(struct world *world, uint32_t rank, uint32_
     struct trib_place to;
 
     drop(&world->up[rank][tree]);
-    enum trib_drop why = switch_verbs(world)->receive(world->accelerator[tree], from, packet_of(&parcel), RTO);
-    while (switch_verbs(world)->next_packet(world->accelerator[tree], RTO, &packet, &to)) {
+    enum trib_drop why = switch_verbs(world)->node.receive(world->accelerator[tree], from, packet_of(&parcel), RTO);
+    while (switch_verbs(world)->node.next_packet(world->accelerator[tree], RTO, &packet, &to)) {
         world->sums += !trib_panama_is_miss(&packet);
         world->misses += trib_panama_is_miss(&packet);
         for (uint32_t child = 0; child < world->shape.ranks; child++) {
@@ -265,7 +265,7 @@ static inline enum trib_drop returns(struct world *world, uint32_t rank, uint32_
     struct parcel parcel = world->down[rank][tree].at[0];
 
     drop(&world->down[rank][tree]);
-    enum trib_drop why = worker_verbs(world)->receive(world->worker[rank], from, packet_of(&parcel), RTO);
+    enum trib_drop why = worker_verbs(world)->node.receive(world->worker[rank], from, packet_of(&parcel), RTO);
     world->wrong += why == TRIB_DROP_LANE;
     if (why == TRIB_DROP_NONE && !trib_panama_is_miss(&parcel.packet)) {
         check_delivered(world, rank, &parcel.packet);
@@ -277,16 +277,16 @@ static inline enum trib_drop returns(struct world *world, uint32_t rank, uint32_
 /* The rank's timers end. */
 static inline void times_out(struct world *world, uint32_t rank)
 {
-    uint64_t deadline = worker_verbs(world)->next_timeout(world->worker[rank]);
+    uint64_t deadline = worker_verbs(world)->node.next_timeout(world->worker[rank]);
 
     assert_true(deadline != TRIB_NEVER);
-    worker_verbs(world)->on_timeout(world->worker[rank], deadline);
+    worker_verbs(world)->node.on_timeout(world->worker[rank], deadline);
     drain_worker(world, rank);
 }
 
 static inline bool has_timer(const struct world *world, uint32_t rank)
 {
-    return worker_verbs(world)->next_timeout(world->worker[rank]) != TRIB_NEVER;
+    return worker_verbs(world)->node.next_timeout(world->worker[rank]) != TRIB_NEVER;
 }
 
 /* Everything that is on its way comes, and what that brings, until nothing moves. */

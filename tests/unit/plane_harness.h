@@ -438,7 +438,7 @@ static inline uint64_t take_all(struct rank *rank, struct trib_port *udp, uint32
             rank->flagged += packet.kind == TRIB_RESULT && (packet.flags & TRIB_FLAG_ECN) != 0;
             rank->named += packet.kind == TRIB_RESULT && packet.bitmap != 0;
             rank->names |= packet.kind == TRIB_RESULT ? packet.bitmap : 0;
-            (void)worker()->receive(rank->node, from, &packet, now_ns);
+            (void)worker()->node.receive(rank->node, from, &packet, now_ns);
         }
     }
     return taken;
@@ -455,16 +455,16 @@ static inline void step(struct rank *rank)
         (void)take_all(rank, rank->udp[i], i, now_ns);
         rank->multicast_received += take_all(rank, rank->group[i], i, now_ns);
     }
-    if (worker()->next_timeout(rank->node) <= now_ns) {
-        worker()->on_timeout(rank->node, now_ns);
+    if (worker()->node.next_timeout(rank->node) <= now_ns) {
+        worker()->node.on_timeout(rank->node, now_ns);
     }
-    while (worker()->next_packet(rank->node, now_ns, &packet, &to)) {
+    while (worker()->node.next_packet(rank->node, now_ns, &packet, &to)) {
         trib_port_send(rank->udp[to.index], &packet, NULL, 1);
     }
     for (uint32_t i = 0; i < SHARDS; i++) {
         trib_port_flush(rank->udp[i]);
     }
-    while (worker()->next_event(rank->node, &event)) {
+    while (worker()->node.next_event(rank->node, &event)) {
         rank->done += event.kind == TRIB_EVENT_DONE;
         assert_int_not_equal(event.kind, TRIB_EVENT_FAILED);
     }

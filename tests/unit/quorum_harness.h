@@ -108,7 +108,7 @@ static inline enum trib_drop from_child(void *node, uint32_t child, const struct
 {
     struct trib_place from = {.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << child};
 
-    return S->receive(node, from, packet, 1000 * MS);
+    return S->node.receive(node, from, packet, 1000 * MS);
 }
 
 /* What a child has finished. */
@@ -154,7 +154,7 @@ static inline bool next_of(void *node, enum trib_kind kind, struct trib_packet *
 {
     struct trib_place to;
 
-    while (S->next_packet(node, 1000 * MS, packet, &to)) {
+    while (S->node.next_packet(node, 1000 * MS, packet, &to)) {
         if (packet->kind == kind) {
             return true;
         }

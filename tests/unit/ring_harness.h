@@ -105,7 +105,7 @@ static inline uint32_t drain(struct ring_of *ring, uint32_t rank)
     struct trib_event event;
     uint32_t count = 0;
 
-    for (; verbs->next_packet(ring->node[rank], ring->now_ns, &packet, &to); count++) {
+    for (; verbs->node.next_packet(ring->node[rank], ring->now_ns, &packet, &to); count++) {
         struct mail *mail = &ring->mail[ring->last++ % 4096];
         assert_int_equal(to.kind, TRIB_PLACE_PEER);
         assert_true(trib_packet_can_encode(&packet));
@@ -123,7 +123,7 @@ static inline uint32_t drain(struct ring_of *ring, uint32_t rank)
             ring->flow_count[rank]++;
         }
     }
-    while (verbs->next_event(ring->node[rank], &event)) {
+    while (verbs->node.next_event(ring->node[rank], &event)) {
         if (event.kind == TRIB_EVENT_DONE) {
             ring->done[rank]++;
         } else {
@@ -137,7 +137,7 @@ static inline enum trib_drop give(struct ring_of *ring, uint32_t from, uint32_t 
 {
     struct trib_place place = {.kind = TRIB_PLACE_PEER, .index = from};
 
-    return verbs->receive(ring->node[to], place, packet, ring->now_ns);
+    return verbs->node.receive(ring->node[to], place, packet, ring->now_ns);
 }
 
 static inline bool take_mail(struct ring_of *ring, struct mail *mail)

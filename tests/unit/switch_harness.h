@@ -115,7 +115,7 @@ static inline enum trib_drop up(struct fixture *f, uint32_t child, const struct 
     struct trib_packet named = *packet;
 
     named.last_rank = (uint16_t)child;
-    return f->verbs->receive(f->node, from, &named, f->now_ns);
+    return f->verbs->node.receive(f->node, from, &named, f->now_ns);
 }
 
 static inline enum trib_drop contribute(struct fixture *f, uint32_t child, uint64_t sequence, uint64_t mark)
@@ -165,7 +165,7 @@ static inline void expect_nothing(struct fixture *f)
     struct trib_packet packet;
     struct trib_place to;
 
-    assert_false(f->verbs->next_packet(f->node, f->now_ns, &packet, &to));
+    assert_false(f->verbs->node.next_packet(f->node, f->now_ns, &packet, &to));
 }
 
 static inline struct trib_packet expect(struct fixture *f, enum trib_kind kind, uint64_t sequence, uint64_t children)
@@ -173,7 +173,7 @@ static inline struct trib_packet expect(struct fixture *f, enum trib_kind kind, 
     struct trib_packet packet;
     struct trib_place to;
 
-    assert_true(f->verbs->next_packet(f->node, f->now_ns, &packet, &to));
+    assert_true(f->verbs->node.next_packet(f->node, f->now_ns, &packet, &to));
     assert_int_equal(packet.kind, kind);
     assert_int_equal(packet.sequence, sequence);
     assert_int_equal(to.kind, TRIB_PLACE_CHILDREN);

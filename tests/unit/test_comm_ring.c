@@ -443,7 +443,7 @@ static bool knows_all(const struct rank *rank)
 {
     const struct trib_comm *comm = rank->comm;
     trib_endpoint_lock(comm->endpoint);
-    bool is_all = comm->verbs->communicator_mark(comm->node) >= comm->verbs->mark(comm->node);
+    bool is_all = comm->verbs->node.communicator_mark(comm->node) >= comm->verbs->mark(comm->node);
     trib_endpoint_unlock(comm->endpoint);
     return is_all;
 }

@@ -59,9 +59,9 @@ static void what_is_sent__comes_back_in_its_order(void **state)
         expect_nothing(f);
     }
     assert_int_equal(f->verbs->slots_held(f->node), 0);
-    assert_int_equal(f->verbs->communicator_mark(f->node), 4 * SLOTS);
-    assert_int_equal(f->verbs->counters(f->node)->contributions, 5 * SLOTS);
-    assert_int_equal(f->verbs->counters(f->node)->results, 5 * SLOTS);
+    assert_int_equal(f->verbs->node.communicator_mark(f->node), 4 * SLOTS);
+    assert_int_equal(f->verbs->node.counters(f->node)->contributions, 5 * SLOTS);
+    assert_int_equal(f->verbs->node.counters(f->node)->results, 5 * SLOTS);
 }
 
 static void what_was_lost__is_asked_for(void **state)
@@ -146,12 +146,12 @@ static void copies__never_fill_more_than_the_queue(void **state)
     }
     assert_int_equal(send(f, 1, 0, 2), TRIB_DROP_FULL);
     struct trib_range ranges[TRIB_IDLE_RANGES];
-    assert_int_equal(f->verbs->idle(f->node, ranges), 0);
+    assert_int_equal(f->verbs->node.idle(f->node, ranges), 0);
     for (uint32_t i = 0; i < SLOTS; i++) {
         expect_back(f, 0, 1);
     }
     expect_nothing(f);
-    assert_int_equal(f->verbs->idle(f->node, ranges), 2);
+    assert_int_equal(f->verbs->node.idle(f->node, ranges), 2);
     for (uint32_t i = 0; i < 2; i++) {
         memset((char *)f->node + ranges[i].at, 0, ranges[i].bytes);
     }

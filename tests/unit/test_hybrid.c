@@ -51,7 +51,7 @@ static struct ring_of *run(const uint32_t *shape, enum trib_collective collectiv
     for (uint32_t rank = 0; rank < shape[0]; rank++) {
         assert_int_equal(ring->done[rank], 1);
         assert_int_equal(flows_of(ring, rank).repeated + flows_of(ring, rank).timeouts, 0);
-        assert_int_equal(verbs->next_timeout(ring->node[rank]), TRIB_NEVER);
+        assert_int_equal(verbs->node.next_timeout(ring->node[rank]), TRIB_NEVER);
         assert_int_equal(verbs->in_flight(ring->node[rank], 0), 0);
     }
     return ring;
@@ -408,7 +408,7 @@ static void sum__does_not_depend_on_what_comes_first(void **state)
             next->packet.payload = next->payload;
             assert_int_equal(give(ring, next->from, 0, &next->packet), TRIB_DROP_NONE);
         }
-        assert_int_equal(verbs->counters(ring->node[0])->held, way < 2 ? 0 : 2);
+        assert_int_equal(verbs->node.counters(ring->node[0])->held, way < 2 ? 0 : 2);
         if (way >= 2) {
             submit(ring, 0, &o);
         }
@@ -547,7 +547,7 @@ static void wrong__packets_are_counted_anew_when_a_right_one_has_come(void **sta
         assert_int_equal(give(ring, mail.from, mail.to, &mail.packet), TRIB_DROP_NONE);
         (void)drain(ring, mail.to);
     }
-    assert_int_equal(verbs->counters(ring->node[4])->dropped[TRIB_DROP_LANE], 3);
+    assert_int_equal(verbs->node.counters(ring->node[4])->dropped[TRIB_DROP_LANE], 3);
     assert_int_equal(ring->event[4].kind, TRIB_EVENT_NONE);
     assert_int_equal(tensor[4][1], 6);
     close_ring(ring);

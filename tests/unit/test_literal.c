@@ -124,7 +124,7 @@ static bool takes(struct bench *b, uint32_t rank, struct parcel *parcel)
     struct trib_packet packet;
     struct trib_place to;
 
-    if (!W->next_packet(b->worker[rank], b->now_ns, &packet, &to)) {
+    if (!W->node.next_packet(b->worker[rank], b->now_ns, &packet, &to)) {
         return false;
     }
     assert_int_equal(packet.kind, TRIB_CONTRIBUTION);
@@ -142,8 +142,8 @@ static void timers_end(struct bench *b)
 {
     b->now_ns += RTO;
     for (uint32_t rank = 0; rank < b->workers; rank++) {
-        if (W->next_timeout(b->worker[rank]) <= b->now_ns) {
-            W->on_timeout(b->worker[rank], b->now_ns);
+        if (W->node.next_timeout(b->worker[rank]) <= b->now_ns) {
+            W->node.on_timeout(b->worker[rank], b->now_ns);
         }
     }
 }
@@ -152,7 +152,7 @@ static void take_events(struct bench *b, uint32_t rank)
 {
     struct trib_event event;
 
-    while (W->next_event(b->worker[rank], &event)) {
+    while (W->node.next_event(b->worker[rank], &event)) {
         b->failed += event.kind == TRIB_EVENT_FAILED;
         b->done += event.kind == TRIB_EVENT_DONE;
     }
@@ -162,18 +162,18 @@ static void take_events(struct bench *b, uint32_t rank)
 static enum trib_drop arrives(struct bench *b, uint32_t rank, struct parcel *parcel, uint64_t to)
 {
     struct trib_place from = {.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << rank};
-    enum trib_drop drop = S->receive(b->switch_node, from, packet_of(parcel), b->now_ns);
+    enum trib_drop drop = S->node.receive(b->switch_node, from, packet_of(parcel), b->now_ns);
     struct trib_packet packet;
     struct trib_place place;
 
-    while (S->next_packet(b->switch_node, b->now_ns, &packet, &place)) {
+    while (S->node.next_packet(b->switch_node, b->now_ns, &packet, &place)) {
         keep(&b->last_result, &packet);
         b->last_receivers = place.children;
         b->results++;
         for (uint32_t child = 0; child < b->workers; child++) {
             if (place.children & to & UINT64_C(1) << child) {
                 struct trib_place root = {.kind = TRIB_PLACE_ROOT};
-                (void)W->receive(b->worker[child], root, packet_of(&b->last_result), b->now_ns);
+                (void)W->node.receive(b->worker[child], root, packet_of(&b->last_result), b->now_ns);
                 take_events(b, child);
             }
         }
@@ -210,7 +210,7 @@ static void assert_wrong_and_caught(struct bench *b, int32_t got)
     assert_int_not_equal(got, right_value(b, 2));
     assert_int_equal(b->last_result.packet.contributors, 2);
     for (uint32_t rank = 0; rank < b->workers; rank++) {
-        caught += W->counters(b->worker[rank])->dropped[TRIB_DROP_LANE];
+        caught += W->node.counters(b->worker[rank])->dropped[TRIB_DROP_LANE];
         assert_int_equal(b->sum[rank][2 * PER_PACKET], 0); /* never delivered */
     }
     assert_int_equal(caught, b->workers);
@@ -250,7 +250,7 @@ static void literal__sums_without_faults(void **state)
         for (uint32_t i = 0; i < 50 * PER_PACKET; i++) {
             assert_int_equal(b.sum[workers - 1][i], right_value(&b, i / PER_PACKET));
         }
-        assert_int_equal(S->counters(b.switch_node)->results, 50);
+        assert_int_equal(S->node.counters(b.switch_node)->results, 50);
         assert_int_equal(S->slots_held(b.switch_node), 0);
         stop(&b);
     }
@@ -283,9 +283,9 @@ static void literal__is_right_on_links_that_keep_order(void **state)
             for (uint32_t i = 0; i < FRAGMENTS_MAX * PER_PACKET; i++) {
                 assert_int_equal(b.sum[rank][i], right_value(&b, i / PER_PACKET));
             }
-            assert_int_not_equal(W->counters(b.worker[rank])->contributions_resent, 0);
+            assert_int_not_equal(W->node.counters(b.worker[rank])->contributions_resent, 0);
         }
-        assert_int_not_equal(S->counters(b.switch_node)->results_repeated, 0);
+        assert_int_not_equal(S->node.counters(b.switch_node)->results_repeated, 0);
         stop(&b);
     }
 }
@@ -382,9 +382,10 @@ static void literal__one_overtaken_resend_makes_a_double_sum(void **state)
     (void)arrives(&b, 1, &p[1], UINT64_MAX);
     assert_int_equal(b.last_result.packet.sequence, 1);
     assert_int_equal(result_value(&b), 2 * value_of(0, 1) + value_of(1, 1));
-    assert_int_equal(
-        W->counters(b.worker[2])->dropped[TRIB_DROP_LANE] + W->counters(b.worker[2])->dropped[TRIB_DROP_UNASKED], 1);
-    assert_int_equal(W->counters(b.worker[0])->dropped[TRIB_DROP_LANE], 1);
+    assert_int_equal(W->node.counters(b.worker[2])->dropped[TRIB_DROP_LANE] +
+                         W->node.counters(b.worker[2])->dropped[TRIB_DROP_UNASKED],
+                     1);
+    assert_int_equal(W->node.counters(b.worker[0])->dropped[TRIB_DROP_LANE], 1);
     assert_int_equal(b.sum[0][PER_PACKET], 0);
     stop(&b);
 }
@@ -537,7 +538,7 @@ static void literal__drops_what_it_cannot_add(void **state)
     bad = p;
     bad.packet.payload_len = 32;
     assert_int_equal(arrives(&b, 1, &bad, 0), TRIB_DROP_SHAPE); /* another shape than what is there */
-    assert_int_equal(S->counters(b.switch_node)->contributions, 1);
+    assert_int_equal(S->node.counters(b.switch_node)->contributions, 1);
     stop(&b);
 }
 

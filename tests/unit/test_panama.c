@@ -70,7 +70,7 @@ static enum trib_drop give(struct bench *b, uint32_t child, const struct trib_pa
     struct trib_place from = {.kind = child == UINT32_MAX ? TRIB_PLACE_PARENT : TRIB_PLACE_CHILDREN};
 
     from.children = child == UINT32_MAX ? 0 : UINT64_C(1) << child;
-    return S->receive(b->node, from, packet, b->now_ns);
+    return S->node.receive(b->node, from, packet, b->now_ns);
 }
 
 static struct trib_packet taken(struct bench *b, enum trib_kind kind)
@@ -78,7 +78,7 @@ static struct trib_packet taken(struct bench *b, enum trib_kind kind)
     struct trib_packet packet;
     struct trib_place to;
 
-    assert_true(S->next_packet(b->node, b->now_ns, &packet, &to));
+    assert_true(S->node.next_packet(b->node, b->now_ns, &packet, &to));
     assert_int_equal(packet.kind, kind);
     return packet;
 }
@@ -303,7 +303,7 @@ static bool is_silent(struct bench *b)
     struct trib_packet packet;
     struct trib_place to;
 
-    return !S->next_packet(b->node, b->now_ns, &packet, &to);
+    return !S->node.next_packet(b->node, b->now_ns, &packet, &to);
 }
 
 static void expect_sum(const struct trib_packet *result)
@@ -340,7 +340,7 @@ static void switch__adds_each_part_once(void **state)
     p = part(2, 1, 0);
     p.generation++;
     assert_int_equal(give(&b, 0, &p), TRIB_DROP_GENERATION);
-    assert_int_equal(S->counters(b.node)->results, 2);
+    assert_int_equal(S->node.counters(b.node)->results, 2);
     assert_int_equal(S->slots_held(b.node), 1);
     free(b.node);
 }
@@ -364,7 +364,7 @@ static void switch__asks_for_what_is_missing(void **state)
     assert_int_equal(give(&b, 0, &packet), TRIB_DROP_NONE);
     packet = part(3, 0, 0);
     assert_int_equal(give(&b, 0, &packet), TRIB_DROP_NONE);
-    while (S->next_packet(b.node, b.now_ns, &packet, &to)) {
+    while (S->node.next_packet(b.node, b.now_ns, &packet, &to)) {
         if (packet.kind == TRIB_ASK) {
             assert_int_equal(packet.sequence, 1);
             assert_int_equal(packet.bitmap, 1); /* and the one behind it */
@@ -692,7 +692,7 @@ static void memory__serves_two_jobs_in_opposite_order(void **state)
     assert_true(full > ROUNDS / 2 * BLOCKS / (MEMORY / 2) && shared > full);
     for (uint32_t job = 0; job < 2; job++) {
         trees_check(&jobs[job]);
-        assert_int_equal(S->counters(jobs[job].roots[0])->dropped[TRIB_DROP_WINDOW], 0);
+        assert_int_equal(S->node.counters(jobs[job].roots[0])->dropped[TRIB_DROP_WINDOW], 0);
         trees_stop(&jobs[job]);
     }
 }

@@ -27,7 +27,7 @@ static void world__sums_without_faults(void **state)
                 }
                 assert_int_equal(worker_verbs(world)->mark(world->worker[0]), 150);
                 assert_int_equal(worker_verbs(world)->in_flight(world->worker[0], 0), 0);
-                assert_int_equal(worker_verbs(world)->next_timeout(world->worker[0]), TRIB_NEVER);
+                assert_int_equal(worker_verbs(world)->node.next_timeout(world->worker[0]), TRIB_NEVER);
             }
         }
     }
@@ -107,7 +107,7 @@ static void miss__repairs_the_loss(void **state)
         assert_int_equal(world->sums, 16);
         assert_int_equal(world->wrong + world->delivered, 0);
         for (uint32_t child = 0; child < 2; child++) {
-            assert_int_equal(worker_verbs(world)->counters(world->worker[child])->contributions_resent, 1);
+            assert_int_equal(worker_verbs(world)->node.counters(world->worker[child])->contributions_resent, 1);
         }
     }
     free(world);
@@ -230,28 +230,28 @@ static void nodes__drop_what_is_not_theirs(void **state)
     void *node = world->accelerator[0], *worker = world->worker[0];
     struct parcel good = world->up[0][0].at[0], bad = good;
     bad.packet.communicator++;
-    assert_int_equal(switch_verbs(world)->receive(node, child, packet_of(&bad), RTO), TRIB_DROP_SOURCE);
+    assert_int_equal(switch_verbs(world)->node.receive(node, child, packet_of(&bad), RTO), TRIB_DROP_SOURCE);
     bad = good;
     bad.packet.tree = 1;
-    assert_int_equal(switch_verbs(world)->receive(node, child, packet_of(&bad), RTO), TRIB_DROP_SOURCE);
+    assert_int_equal(switch_verbs(world)->node.receive(node, child, packet_of(&bad), RTO), TRIB_DROP_SOURCE);
     bad = good;
     bad.packet.generation++;
-    assert_int_equal(switch_verbs(world)->receive(node, child, packet_of(&bad), RTO), TRIB_DROP_GENERATION);
+    assert_int_equal(switch_verbs(world)->node.receive(node, child, packet_of(&bad), RTO), TRIB_DROP_GENERATION);
     bad = good;
     bad.packet.kind = TRIB_PROBE;
-    assert_int_equal(switch_verbs(world)->receive(node, child, packet_of(&bad), RTO), TRIB_DROP_KIND);
+    assert_int_equal(switch_verbs(world)->node.receive(node, child, packet_of(&bad), RTO), TRIB_DROP_KIND);
     child.children = 4;
-    assert_int_equal(switch_verbs(world)->receive(node, child, packet_of(&good), RTO), TRIB_DROP_SOURCE);
-    assert_int_equal(switch_verbs(world)->receive(node, root, packet_of(&good), RTO), TRIB_DROP_SOURCE);
-    assert_int_equal(worker_verbs(world)->receive(worker, root, packet_of(&good), RTO), TRIB_DROP_KIND);
+    assert_int_equal(switch_verbs(world)->node.receive(node, child, packet_of(&good), RTO), TRIB_DROP_SOURCE);
+    assert_int_equal(switch_verbs(world)->node.receive(node, root, packet_of(&good), RTO), TRIB_DROP_SOURCE);
+    assert_int_equal(worker_verbs(world)->node.receive(worker, root, packet_of(&good), RTO), TRIB_DROP_KIND);
     good.packet.kind = TRIB_RESULT;
-    assert_int_equal(worker_verbs(world)->receive(worker, child, packet_of(&good), RTO), TRIB_DROP_SOURCE);
-    assert_int_equal(worker_verbs(world)->receive(worker, root, packet_of(&good), RTO), TRIB_DROP_LANE);
+    assert_int_equal(worker_verbs(world)->node.receive(worker, child, packet_of(&good), RTO), TRIB_DROP_SOURCE);
+    assert_int_equal(worker_verbs(world)->node.receive(worker, root, packet_of(&good), RTO), TRIB_DROP_LANE);
     good.packet.bitmap = UINT64_MAX;
-    assert_int_equal(worker_verbs(world)->receive(worker, root, packet_of(&good), RTO), TRIB_DROP_UNASKED);
-    assert_int_equal(worker_verbs(world)->counters(worker)->dropped[TRIB_DROP_LANE], 1);
+    assert_int_equal(worker_verbs(world)->node.receive(worker, root, packet_of(&good), RTO), TRIB_DROP_UNASKED);
+    assert_int_equal(worker_verbs(world)->node.counters(worker)->dropped[TRIB_DROP_LANE], 1);
     struct trib_event event;
-    assert_true(worker_verbs(world)->next_event(worker, &event));
+    assert_true(worker_verbs(world)->node.next_event(worker, &event));
     assert_int_equal(event.kind, TRIB_EVENT_FAILED);
     free(world);
 }
@@ -285,8 +285,8 @@ static uint32_t passes(const struct node *node, struct trib_place from, const st
     struct trib_packet given;
     uint32_t count = 0;
 
-    assert_int_equal(node->verbs->receive(node->memory, from, packet, RTO), TRIB_DROP_NONE);
-    while (node->verbs->next_packet(node->memory, RTO, &given, to)) {
+    assert_int_equal(node->verbs->node.receive(node->memory, from, packet, RTO), TRIB_DROP_NONE);
+    while (node->verbs->node.next_packet(node->memory, RTO, &given, to)) {
         struct link link = {0};
         put(&link, &given);
         *out = link.at[0];
@@ -341,7 +341,7 @@ static void nodes__sum_in_a_tree(void **state)
         }
         assert_true(is_over(world));
         assert_int_equal(world->delivered, 0);
-        assert_int_equal(root.verbs->counters(root.memory)->results, 3);
+        assert_int_equal(root.verbs->node.counters(root.memory)->results, 3);
         free(root.memory);
         free(inner.memory);
     }
@@ -431,25 +431,25 @@ static void workers__say_what_they_do(void **state)
     operation.reduction = TRIB_SUM;
     operation.send = operation.recv = world_recv;
     assert_true(verbs->submit(worker, &operation, RTO));
-    assert_false(verbs->next_packet(worker, RTO, &packet, &to)); /* not registered */
+    assert_false(verbs->node.next_packet(worker, RTO, &packet, &to)); /* not registered */
     verbs->registered(worker, 1, 0, RTO);
-    assert_true(verbs->next_packet(worker, RTO, &packet, &to));
+    assert_true(verbs->node.next_packet(worker, RTO, &packet, &to));
     assert_int_equal(verbs->in_flight(worker, 0), 1);
-    assert_int_equal(verbs->next_timeout(worker), 2 * RTO);
-    verbs->on_timeout(worker, 6 * RTO);
-    assert_true(verbs->next_event(worker, &event));
+    assert_int_equal(verbs->node.next_timeout(worker), 2 * RTO);
+    verbs->node.on_timeout(worker, 6 * RTO);
+    assert_true(verbs->node.next_event(worker, &event));
     assert_int_equal(event.kind, TRIB_EVENT_STALL);
     assert_int_equal(event.since_ns, RTO);
-    assert_true(verbs->next_packet(worker, 6 * RTO, &packet, &to));
+    assert_true(verbs->node.next_packet(worker, 6 * RTO, &packet, &to));
     assert_int_equal(packet.sequence, 0); /* again */
     verbs->limit(worker, 0, 0);
-    assert_false(verbs->next_packet(worker, 6 * RTO, &packet, &to));
+    assert_false(verbs->node.next_packet(worker, 6 * RTO, &packet, &to));
     verbs->suspend(worker);
     verbs->limit(worker, 0, 100);
-    assert_false(verbs->next_packet(worker, 6 * RTO, &packet, &to));
-    assert_int_equal(verbs->next_timeout(worker), TRIB_NEVER);
-    verbs->on_timeout(worker, 20 * RTO);
-    assert_false(verbs->next_event(worker, &event));
+    assert_false(verbs->node.next_packet(worker, 6 * RTO, &packet, &to));
+    assert_int_equal(verbs->node.next_timeout(worker), TRIB_NEVER);
+    verbs->node.on_timeout(worker, 20 * RTO);
+    assert_false(verbs->node.next_event(worker, &event));
     assert_true(verbs->submit(worker, &operation, RTO));
     assert_false(verbs->submit(worker, &operation, RTO));
     assert_true(verbs->describe(worker, 5, &operation, &number));
@@ -458,8 +458,8 @@ static void workers__say_what_they_do(void **state)
     assert_int_equal(verbs->end(worker), 6);
     assert_int_equal(verbs->mark(worker), 0);
     verbs->learn_mark(worker, 3, RTO);
-    assert_int_equal(verbs->communicator_mark(worker), 3);
-    assert_int_equal(verbs->idle(worker, NULL), 0);
+    assert_int_equal(verbs->node.communicator_mark(worker), 3);
+    assert_int_equal(verbs->node.idle(worker, NULL), 0);
     free(worker);
 }
 
@@ -483,12 +483,12 @@ static void nodes__have_no_holes(void **state)
         assert_int_equal(passes(&node[which], down, packet_of(&result), &out, &to), 1);
         parcel.packet.kind = TRIB_PROBE;
         for (int i = 0; i < which; i++) {
-            (void)node[which].verbs->receive(node[which].memory, up, packet_of(&parcel), RTO);
+            (void)node[which].verbs->node.receive(node[which].memory, up, packet_of(&parcel), RTO);
         }
     }
-    size_t size = node[0].verbs->state_size(node[0].memory);
+    size_t size = node[0].verbs->node.state_size(node[0].memory);
     assert_memory_equal(node[0].memory, node[1].memory, size);
-    assert_int_equal(node[1].verbs->counters(node[1].memory)->dropped[TRIB_DROP_KIND], 1);
+    assert_int_equal(node[1].verbs->node.counters(node[1].memory)->dropped[TRIB_DROP_KIND], 1);
     free(node[0].memory);
     free(node[1].memory);
     free(world);
@@ -539,9 +539,9 @@ static void partial__ends_without_a_slow_way(void **state)
     assert_true(is_over(world));
     assert_int_equal(world->delivered + world->wrong, 0);
     assert_int_equal(world->up[2][0].count, 16); /* four times as many as there are slots */
-    assert_int_equal(worker_verbs(world)->counters(world->worker[2])->late, 16);
-    assert_int_equal(worker_verbs(world)->counters(world->worker[1])->late, 0);
-    assert_int_equal(worker_verbs(world)->counters(world->worker[1])->results_lacking, 16);
+    assert_int_equal(worker_verbs(world)->node.counters(world->worker[2])->late, 16);
+    assert_int_equal(worker_verbs(world)->node.counters(world->worker[1])->late, 0);
+    assert_int_equal(worker_verbs(world)->node.counters(world->worker[1])->results_lacking, 16);
     assert_int_equal(trib_panama_literal_accelerator(world->accelerator[0])->absent[2], 16);
     free(world);
 }

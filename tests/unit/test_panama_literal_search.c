@@ -46,7 +46,7 @@ static uint64_t digest_of(const struct world *world, const struct search *search
         digest = trib_mix64(digest ^ search->budget[fault]);
     }
     for (uint32_t rank = 0; rank < world->shape.ranks; rank++) {
-        digest = mix(digest, world->worker[rank], worker_verbs(world)->state_size(world->worker[rank]));
+        digest = mix(digest, world->worker[rank], worker_verbs(world)->node.state_size(world->worker[rank]));
         for (uint32_t tree = 0; tree < world->shape.trees; tree++) {
             const struct link *up = &world->up[rank][tree], *down = &world->down[rank][tree];
             digest = mix(digest ^ up->count, up->at, up->count * sizeof up->at[0]);
@@ -55,7 +55,7 @@ static uint64_t digest_of(const struct world *world, const struct search *search
     }
     for (uint32_t tree = 0; tree < world->shape.trees; tree++) {
         const void *node = world->accelerator[tree];
-        digest = mix(digest, node, switch_verbs(world)->state_size(node));
+        digest = mix(digest, node, switch_verbs(world)->node.state_size(node));
     }
     return digest | 1;
 }

@@ -45,7 +45,7 @@ static void worker__a_marked_tree_gives_way_and_others_do_not(void **state)
     assert_true(trees_most_in_flight(&t, 0, 4) >= before); /* until M holds it */
     (void)trees_most_in_flight(&t, 1, 200);
     assert_true(trees_most_in_flight(&t, 1, 40) <= 2); /* all of it marked: one or two */
-    assert_true(W->counters(t.workers[0])->results_marked > 100);
+    assert_true(W->node.counters(t.workers[0])->results_marked > 100);
     t.is_marked[1] = false;
     trees_run(&t, 1, 100000);
     trees_check(&t);
@@ -94,10 +94,10 @@ static void worker__takes_the_marks_of_its_own_way(void **state)
             (void)trees_round(&t);
         }
         uint32_t after = trees_most_in_flight(&t, 0, 2);
-        uint64_t marked = W->counters(t.workers[0])->results_marked;
+        uint64_t marked = W->node.counters(t.workers[0])->results_marked;
         assert_true(cases[i].is_cut ? after < before / 4 : after >= before);
         assert_true(cases[i].is_cut ? marked > 64 : marked == 0);
-        assert_int_equal(W->counters(t.workers[1])->results_marked, 0);
+        assert_int_equal(W->node.counters(t.workers[1])->results_marked, 0);
         trees_run(&t, 1, 10000);
         trees_check(&t);
         trees_stop(&t);
@@ -127,14 +127,14 @@ static void worker__knows_its_number_at_each_root(void **state)
             tell(&t, other, 0, BIT(number[marked]));
             (void)trees_round(&t);
         }
-        assert_int_equal(W->counters(t.workers[0])->results_marked, 0);
+        assert_int_equal(W->node.counters(t.workers[0])->results_marked, 0);
         assert_true(W->in_flight(t.workers[0], 0) >= before && W->in_flight(t.workers[0], 1) >= before);
         for (uint32_t round = 0; round < 4; round++) {
             tell(&t, 0, 0, BIT(number[marked]));
             tell(&t, 1, 0, BIT(number[marked]));
             (void)trees_round(&t);
         }
-        assert_true(W->counters(t.workers[0])->results_marked >= 32);
+        assert_true(W->node.counters(t.workers[0])->results_marked >= 32);
         assert_true(W->in_flight(t.workers[0], marked) < before);
         assert_true(W->in_flight(t.workers[0], other) >= before); /* until M holds it */
         trees_run(&t, 1, 10000);
@@ -162,8 +162,8 @@ static void worker__heeds_its_own_marks_and_grows_while_waited_for(void **state)
     uint32_t most = trees_most_in_flight(&t, 0, 1000);
     assert_in_range(most, 3, 2 + 4 * 2);
     assert_in_range(W->in_flight(t.workers[1], 0), 0, 2);
-    assert_int_equal(W->counters(t.workers[0])->results_marked, 0);
-    assert_true(W->counters(t.workers[1])->results_marked > 100);
+    assert_int_equal(W->node.counters(t.workers[0])->results_marked, 0);
+    assert_true(W->node.counters(t.workers[1])->results_marked > 100);
     t.is_marked[0] = false;
     assert_true(trees_most_in_flight(&t, 0, 100) >= 20);
     trees_run(&t, 1, 1000);

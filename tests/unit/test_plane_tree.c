@@ -224,9 +224,9 @@ static void read__wakes_nobody(void **state)
     const struct trib_data_plane *verbs = &side->verbs;
     trib_plane_stop(side->plane);
     (void)count_kicked(side);
-    assert_int_equal(verbs->communicator_mark(side->plane, COMMUNICATOR), 0);
+    assert_int_equal(verbs->node.communicator_mark(side->plane, COMMUNICATOR), 0);
     assert_int_equal(count_kicked(side), 0);
-    assert_int_equal(verbs->communicator_mark(side->plane, COMMUNICATOR + 1), 0);
+    assert_int_equal(verbs->node.communicator_mark(side->plane, COMMUNICATOR + 1), 0);
     assert_int_equal(count_kicked(side), 0);
     assert_false(verbs->parent_answered(side->plane, COMMUNICATOR));
     assert_int_equal(count_kicked(side), 0);
@@ -269,7 +269,7 @@ static void read__of_a_mark_that_is_news_wakes(void **state)
     assert_int_equal(count_kicked(side), SHARDS);
     for (uint32_t i = 0; i < SHARDS; i++) {
         const struct trib_member *member = trib_members_find(&side->plane->shard[i].members, COMMUNICATOR);
-        assert_int_equal(member->verbs->communicator_mark(member->node[2].node), 7);
+        assert_int_equal(member->verbs->node.communicator_mark(member->node[2].node), 7);
     }
     assert_int_equal(side->verbs.communicator_mark(side->plane, COMMUNICATOR), 7);
     assert_int_equal(count_kicked(side), 0);
@@ -293,7 +293,7 @@ static void join__far_along_the_stream(void **state)
         const struct trib_member *member = trib_members_find(&shard->members, COMMUNICATOR);
         assert_int_equal(member->nodes, 3);
         for (uint32_t k = 0; k < member->nodes; k++) {
-            assert_int_equal(member->verbs->communicator_mark(member->node[k].node), far);
+            assert_int_equal(member->verbs->node.communicator_mark(member->node[k].node), far);
         }
         trib_shard_leave(shard);
     }

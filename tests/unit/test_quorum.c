@@ -343,10 +343,10 @@ static void drain_rank(struct world *w, uint32_t rank)
         }
         w->submitted[rank]++;
     }
-    while (W->next_packet(w->nodes[rank], w->now_ns, &packet, &to)) {
+    while (W->node.next_packet(w->nodes[rank], w->now_ns, &packet, &to)) {
         post_twice(w, rank, rank < w->own ? TOP : LOW, &packet);
     }
-    while (W->next_event(w->nodes[rank], &event)) {
+    while (W->node.next_event(w->nodes[rank], &event)) {
         assert_int_not_equal(event.kind, TRIB_EVENT_FAILED);
         w->done[rank] += event.kind == TRIB_EVENT_DONE;
         w->stalled[rank] = event.kind == TRIB_EVENT_STALL ? event.sequence + 1 : w->stalled[rank];
@@ -358,7 +358,7 @@ static void drain_switch(struct world *w, uint32_t node)
     struct trib_packet packet;
     struct trib_place to;
 
-    while (S->next_packet(w->nodes[node], w->now_ns, &packet, &to)) {
+    while (S->node.next_packet(w->nodes[node], w->now_ns, &packet, &to)) {
         if (to.kind == TRIB_PLACE_PARENT) {
             post_twice(w, LOW, TOP, &packet);
             continue;
@@ -375,7 +375,7 @@ static void arrive(struct world *w, struct parcel *p)
 
     p->packet.payload = p->packet.payload_len != 0 ? p->payload : NULL;
     if (p->to < TOP) {
-        enum trib_drop drop = W->receive(w->nodes[p->to], from, &p->packet, w->now_ns);
+        enum trib_drop drop = W->node.receive(w->nodes[p->to], from, &p->packet, w->now_ns);
         if (drop == TRIB_DROP_NONE && p->packet.kind == TRIB_RESULT) {
             see(w, &p->packet);
         }
@@ -384,7 +384,7 @@ static void arrive(struct world *w, struct parcel *p)
     }
     from.kind = p->from == TOP ? TRIB_PLACE_PARENT : TRIB_PLACE_CHILDREN;
     from.children = p->from == TOP ? 0 : UINT64_C(1) << child_number(w, p->from);
-    (void)S->receive(w->nodes[p->to], from, &p->packet, w->now_ns);
+    (void)S->node.receive(w->nodes[p->to], from, &p->packet, w->now_ns);
     drain_switch(w, p->to);
 }
 
@@ -404,7 +404,7 @@ static bool step(struct world *w)
         }
     }
     for (uint32_t rank = 0; rank < w->session.ranks; rank++) {
-        uint64_t due = W->next_timeout(w->nodes[rank]);
+        uint64_t due = W->node.next_timeout(w->nodes[rank]);
         if (w->lag_until[rank] > w->now_ns || due < w->lag_until[rank]) {
             due = w->lag_until[rank];
         }
@@ -418,7 +418,7 @@ static bool step(struct world *w)
     }
     w->now_ns = at > w->now_ns ? at : w->now_ns;
     if (wakes != UINT32_MAX) {
-        W->on_timeout(w->nodes[wakes], w->now_ns);
+        W->node.on_timeout(w->nodes[wakes], w->now_ns);
         drain_rank(w, wakes);
         return true;
     }
@@ -465,7 +465,7 @@ static struct trib_counters sum_of_workers(const struct world *w)
     struct trib_counters sum = {0};
 
     for (uint32_t rank = 0; rank < w->session.ranks; rank++) {
-        trib_counters_add(&sum, W->counters(w->nodes[rank]));
+        trib_counters_add(&sum, W->node.counters(w->nodes[rank]));
     }
     return sum;
 }
@@ -529,7 +529,7 @@ static void sums__lack_a_rank_that_lags_and_no_more_than_may(void **state)
     run(&w, 0, 0);
     assert_true(w.lacking > 0);
     struct trib_counters sum = sum_of_workers(&w);
-    const struct trib_counters *top = S->counters(w.nodes[TOP]);
+    const struct trib_counters *top = S->node.counters(w.nodes[TOP]);
     assert_true(sum.late > 0 && sum.results_lacking >= sum.late);
     assert_int_equal(top->results_lacking, w.lacking);
     end(&w);
@@ -594,7 +594,7 @@ static void late_rank__does_not_send_what_is_summed(void **state)
         }
     }
     check_results(&w);
-    const struct trib_counters *own = W->counters(w.nodes[2]);
+    const struct trib_counters *own = W->node.counters(w.nodes[2]);
     assert_true(own->late > 0);
     end(&w);
 }
@@ -635,7 +635,7 @@ static void rank_waits_for(uint32_t ranks, uint32_t own, uint32_t late, bool han
         }
     }
     assert_int_equal(reported, ranks - 1);
-    uint64_t sequence = S->communicator_mark(w.nodes[TOP]); /* as far as it has told */
+    uint64_t sequence = S->node.communicator_mark(w.nodes[TOP]); /* as far as it has told */
     for (uint32_t rank = 0; rank < ranks; rank++) {
         assert_true(rank == late || (w.stalled[rank] == sequence + 1 && W->mark(w.nodes[rank]) > sequence));
     }

@@ -224,7 +224,7 @@ static void late_part__changes_nothing_and_is_answered(void **state)
 
     (void)state;
     assert_int_equal(contribute(node, 0, SLOTS, ones), TRIB_DROP_LATE);
-    assert_int_equal(S->counters(node)->late, 1);
+    assert_int_equal(S->node.counters(node)->late, 1);
     assert_true(next_of(node, TRIB_HELD, &packet));
     assert_int_equal(packet.node, 0);
     assert_int_equal(packet.flags, TRIB_FLAG_RESEND);
@@ -254,7 +254,7 @@ static void assert_mismatch(void *node, uint32_t late, uint64_t among)
 {
     struct trib_event event;
 
-    assert_true(S->next_event(node, &event));
+    assert_true(S->node.next_event(node, &event));
     assert_int_equal(event.kind, TRIB_EVENT_MISMATCH);
     assert_int_equal(event.child, late);
     assert_int_not_equal(event.other, late);
@@ -320,7 +320,7 @@ static void late_part__of_another_operation_than_the_parents_names_who_gave_his(
     assert_true(next_of(node, TRIB_CONTRIBUTION, &sum));
     assert_int_equal(list_in(&sum), 0xc);
     struct trib_packet result = listed(TRIB_RESULT, SLOTS, 0x3c, payload);
-    assert_int_equal(S->receive(node, parent, &result, 1000 * MS), TRIB_DROP_NONE);
+    assert_int_equal(S->node.receive(node, parent, &result, 1000 * MS), TRIB_DROP_NONE);
     assert_int_equal(contribute_other(node, 0, SLOTS), TRIB_DROP_DIGEST);
     assert_mismatch(node, 0, 0xc);
     free(node);
@@ -375,7 +375,7 @@ static void missing__is_nobody_where_the_sum_was_handed_up(void **state)
     assert_int_equal(contribute(node, 2, SLOTS, ones), TRIB_DROP_NONE);
     assert_int_equal(S->missing_on(node, SLOTS), 0);
     struct trib_packet result = listed(TRIB_RESULT, SLOTS, 0x3c, payload);
-    assert_int_equal(S->receive(node, parent, &result, 1000 * MS), TRIB_DROP_NONE);
+    assert_int_equal(S->node.receive(node, parent, &result, 1000 * MS), TRIB_DROP_NONE);
     for (uint32_t rank = 1; rank < 4; rank++) {
         tell_mark(node, rank, SLOTS + 1);
     }
@@ -438,7 +438,7 @@ static uint32_t send_all(struct worker *w, struct trib_packet *last)
     struct trib_place to;
     uint32_t count = 0;
 
-    while (W->next_packet(w->node, 1000 * MS, &packet, &to)) {
+    while (W->node.next_packet(w->node, 1000 * MS, &packet, &to)) {
         if (packet.kind == TRIB_CONTRIBUTION) {
             *last = packet;
             count++;
@@ -470,7 +470,7 @@ static enum trib_drop give(struct worker *w, const struct trib_packet *part, uin
     result.digest = part->digest;
     result.reduction = part->reduction;
     result.lane = keys * trib_session_odd(&session, sequence, 0, part->digest);
-    return W->receive(w->node, from, &result, 1001 * MS);
+    return W->node.receive(w->node, from, &result, 1001 * MS);
 }
 
 static void result__is_believed_if_its_list_is_right(void **state)
@@ -487,8 +487,8 @@ static void result__is_believed_if_its_list_is_right(void **state)
     assert_int_equal(give(w, &part, 0, 0x7, 0x7), TRIB_DROP_NONE);
     assert_int_equal(W->mark(w->node), 1);
     assert_true(w->recv[0] == 1);
-    assert_int_equal(W->counters(w->node)->late, 0);
-    assert_int_equal(W->counters(w->node)->results_lacking, 1);
+    assert_int_equal(W->node.counters(w->node)->late, 0);
+    assert_int_equal(W->node.counters(w->node)->results_lacking, 1);
     close_worker(w);
 }
 
@@ -520,7 +520,7 @@ static void result__of_what_was_not_sent_may_not_list_this_rank(void **state)
     assert_true(w->recv[2 * ELEMENTS] == 1 && w->recv[ELEMENTS] == 0);
     assert_int_equal(give(w, &part, SLOTS, 0xd, 0xd), TRIB_DROP_WINDOW); /* no switch has room for that at M 0 */
     assert_int_equal(give(w, &part, 8, 0xd, 0xd), TRIB_DROP_UNASKED);    /* of no operation yet */
-    assert_int_equal(W->counters(w->node)->late, 1);
+    assert_int_equal(W->node.counters(w->node)->late, 1);
     /* What is taken is not sent any more. */
     assert_int_equal(give(w, &part, 0, 0x7, 0x7), TRIB_DROP_NONE);
     assert_int_equal(send_all(w, &part), 1);
@@ -585,8 +585,8 @@ static void result__without_this_rank_cuts_by_its_own_mark_only(void **state)
         w->flags = cases[i].flags;
         w->named = cases[i].named;
         assert_int_equal(give(w, &part, 0, 0xd, 0xd), TRIB_DROP_NONE);
-        assert_int_equal(W->counters(w->node)->late, 1);
-        assert_int_equal(W->counters(w->node)->results_marked, cases[i].is_cut);
+        assert_int_equal(W->node.counters(w->node)->late, 1);
+        assert_int_equal(W->node.counters(w->node)->results_marked, cases[i].is_cut);
         assert_int_equal(W->in_flight(w->node, 0), 1);
         assert_int_equal(send_all(w, &part), cases[i].is_cut ? 0 : 1);
         close_worker(w);
@@ -603,9 +603,9 @@ static void late_mark__cuts_the_window_and_is_counted(void **state)
     (void)state;
     assert_int_equal(send_all(w, &part), 2);
     held.flags = TRIB_FLAG_ECN;
-    assert_int_equal(W->receive(w->node, (struct trib_place){.kind = TRIB_PLACE_ROOT}, &held, 1001 * MS), 0);
+    assert_int_equal(W->node.receive(w->node, (struct trib_place){.kind = TRIB_PLACE_ROOT}, &held, 1001 * MS), 0);
     assert_int_equal(give(w, &part, 0, 0xd, 0xd), TRIB_DROP_NONE);
-    assert_int_equal(W->counters(w->node)->results_marked, 1);
+    assert_int_equal(W->node.counters(w->node)->results_marked, 1);
     assert_int_equal(send_all(w, &part), 0);
     close_worker(w);
 }

@@ -27,7 +27,7 @@ static void rank__sends_two_times_n_minus_one_nths_of_the_tensor(void **state)
             }
             assert_int_equal(verbs->mark(ring->node[rank]), verbs->end(ring->node[rank]));
             assert_int_equal(flows_of(ring, rank).repeated, 0);
-            assert_int_equal(verbs->next_timeout(ring->node[rank]), TRIB_NEVER);
+            assert_int_equal(verbs->node.next_timeout(ring->node[rank]), TRIB_NEVER);
         }
         free(tensors);
         close_ring(ring);
@@ -45,9 +45,9 @@ static void part__that_comes_early_waits_for_its_operation(void **state)
     (void)state;
     submit(ring, 1, &second); /* block 0 begins at rank 1 */
     settle(ring);
-    assert_int_equal(verbs->counters(ring->node[0])->held, 1);
+    assert_int_equal(verbs->node.counters(ring->node[0])->held, 1);
     assert_int_equal(verbs->in_flight(ring->node[1], 0), 0); /* it was acknowledged: nothing is sent again */
-    assert_int_equal(verbs->idle(ring->node[0], (struct trib_range[TRIB_IDLE_RANGES]){{0, 0}}), 0);
+    assert_int_equal(verbs->node.idle(ring->node[0], (struct trib_range[TRIB_IDLE_RANGES]){{0, 0}}), 0);
     submit(ring, 0, &first);
     settle(ring);
     assert_int_equal(ring->done[0] + ring->done[1], 2);
@@ -79,12 +79,12 @@ static void result__settles_what_was_sent_before_it(void **state)
     assert_int_equal(tensor[1][1], 11);
     assert_int_equal(flows_of(ring, 1).settled, 1);
     tensor[1][0] = 666;
-    assert_int_equal(verbs->next_timeout(ring->node[1]), TRIB_NEVER);
+    assert_int_equal(verbs->node.next_timeout(ring->node[1]), TRIB_NEVER);
     ring->now_ns = 1000 * RING_MS;
-    verbs->on_timeout(ring->node[1], ring->now_ns);
+    verbs->node.on_timeout(ring->node[1], ring->now_ns);
     assert_int_equal(drain(ring, 1), 0);
     /* The other one does not know, asks again, and is answered. */
-    verbs->on_timeout(ring->node[0], ring->now_ns);
+    verbs->node.on_timeout(ring->node[0], ring->now_ns);
     settle(ring);
     assert_int_equal(flows_of(ring, 1).repeated, 1);
     assert_int_equal(verbs->in_flight(ring->node[0], 0), 0);
@@ -166,7 +166,7 @@ static void other__operation_is_reported_with_both_ranks(void **state)
     assert_int_equal(ring->event[0].child, 1);
     assert_int_equal(ring->event[0].other, 0);
     assert_int_equal(ring->done[0] + ring->done[1], 0);
-    assert_int_equal(verbs->counters(ring->node[0])->dropped[TRIB_DROP_DIGEST], 1);
+    assert_int_equal(verbs->node.counters(ring->node[0])->dropped[TRIB_DROP_DIGEST], 1);
     close_ring(ring);
 }
 
@@ -222,7 +222,7 @@ static void other__operation_is_reported_behind_any_number_of_stalls(void **stat
     submit(ring, 0, &a);
     for (uint32_t i = 0; i < 20; i++) {
         ring->now_ns += 500 * RING_MS;
-        verbs->on_timeout(ring->node[0], ring->now_ns);
+        verbs->node.on_timeout(ring->node[0], ring->now_ns);
     }
     submit(ring, 1, &b);
     (void)drain(ring, 1);
@@ -355,8 +355,8 @@ static void suspended__rank_takes_and_is_silent(void **state)
     settle(ring);
     assert_int_equal(ring->done[0], 1); /* it makes the result */
     assert_int_equal(ring->done[1], 0);
-    assert_int_equal(verbs->next_timeout(ring->node[0]), TRIB_NEVER);
-    verbs->on_timeout(ring->node[0], ring->now_ns);
+    assert_int_equal(verbs->node.next_timeout(ring->node[0]), TRIB_NEVER);
+    verbs->node.on_timeout(ring->node[0], ring->now_ns);
     verbs->registered(ring->node[0], 10, 0, ring->now_ns);
     settle(ring);
     assert_int_equal(ring->done[1], 1);
@@ -376,13 +376,13 @@ static void mark__ends_what_is_under_way(void **state)
         submit(ring, rank, &o);
     }
     settle(ring);
-    assert_int_equal(verbs->communicator_mark(ring->node[0]), 0);
-    assert_int_equal(verbs->idle(ring->node[0], ranges), 0);
+    assert_int_equal(verbs->node.communicator_mark(ring->node[0]), 0);
+    assert_int_equal(verbs->node.idle(ring->node[0], ranges), 0);
     verbs->learn_mark(ring->node[0], 3, ring->now_ns); /* above its own: nonsense */
-    assert_int_equal(verbs->communicator_mark(ring->node[0]), 0);
+    assert_int_equal(verbs->node.communicator_mark(ring->node[0]), 0);
     verbs->learn_mark(ring->node[0], 2, ring->now_ns);
-    assert_int_equal(verbs->communicator_mark(ring->node[0]), 2);
-    assert_int_equal(verbs->idle(ring->node[0], ranges), 2);
+    assert_int_equal(verbs->node.communicator_mark(ring->node[0]), 2);
+    assert_int_equal(verbs->node.idle(ring->node[0], ranges), 2);
     close_ring(ring);
 
     ring = open_ring(2);
@@ -410,14 +410,14 @@ static void stall__is_reported_again_and_again(void **state)
     ring->now_ns = RING_MS;
     submit(ring, 0, &o);
     for (uint64_t i = 1; i <= 3; i++) {
-        assert_int_equal(verbs->next_timeout(ring->node[0]), RING_MS + i * 500 * RING_MS);
+        assert_int_equal(verbs->node.next_timeout(ring->node[0]), RING_MS + i * 500 * RING_MS);
         ring->now_ns = RING_MS + i * 500 * RING_MS;
-        verbs->on_timeout(ring->node[0], ring->now_ns);
+        verbs->node.on_timeout(ring->node[0], ring->now_ns);
         (void)drain(ring, 0);
         assert_int_equal(ring->event[0].kind, TRIB_EVENT_STALL);
         assert_int_equal(ring->event[0].since_ns, RING_MS);
     }
-    assert_int_equal(verbs->counters(ring->node[0])->stalls, 3);
+    assert_int_equal(verbs->node.counters(ring->node[0])->stalls, 3);
     close_ring(ring);
 }
 

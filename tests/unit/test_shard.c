@@ -115,13 +115,13 @@ static uint32_t script_idle(const void *node, struct trib_range ranges[TRIB_IDLE
 }
 
 static const struct trib_switch_verbs script_verbs = {
+    .node = {.receive = script_receive,
+             .next_packet = script_next_packet,
+             .next_event = script_next_event,
+             .next_timeout = script_next_timeout,
+             .idle = script_idle},
     .size = script_size,
     .init = script_init,
-    .receive = script_receive,
-    .next_packet = script_next_packet,
-    .next_event = script_next_event,
-    .next_timeout = script_next_timeout,
-    .idle = script_idle,
 };
 
 /* A plane with a member of scripts on shard 0, whose child 0 is a socket of the test. */

@@ -316,7 +316,7 @@ static void literal__leaves_a_rank_that_computes_longer(void **state)
     for (uint32_t rank = 0; rank < 4; rank++) {
         const struct trib_worker_verbs *worker = run.jobs.jobs[0].scheme->worker;
         const void *node = run.jobs.endpoints[run.jobs.jobs[0].first + rank].node;
-        assert_int_equal(worker->counters(node)->results, rank < 3 ? 298 : 0); /* 400,000 / 1344 */
+        assert_int_equal(worker->node.counters(node)->results, rank < 3 ? 298 : 0); /* 400,000 / 1344 */
     }
     assert_int_equal(run.jobs.jobs[0].sums, 298);
     assert_int_equal(run.jobs.jobs[0].lacking, 298); /* they name their ranks in the header, and have no list */

@@ -139,7 +139,7 @@ static uint64_t late_of(uint32_t from, uint32_t to)
     uint64_t late = 0;
 
     for (uint32_t rank = from; rank < to; rank++) {
-        late += j->scheme->worker->counters(run.jobs.endpoints[j->first + rank].node)->late;
+        late += j->scheme->worker->node.counters(run.jobs.endpoints[j->first + rank].node)->late;
     }
     return late;
 }

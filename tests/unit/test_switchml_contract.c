@@ -183,9 +183,9 @@ static void receive__from_a_place_that_is_not_there(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof nowhere / sizeof *nowhere; i++) {
         assert_true(is_taken_by_switch(&of_switch));
-        assert_int_equal(trib_switchml.switch_node->receive(room(), nowhere[i], &packet, 1), TRIB_DROP_SOURCE);
+        assert_int_equal(trib_switchml.switch_node->node.receive(room(), nowhere[i], &packet, 1), TRIB_DROP_SOURCE);
         assert_true(is_taken_by_worker(&of_worker));
-        assert_int_equal(trib_switchml.worker->receive(room(), nowhere[i], &packet, 1), TRIB_DROP_SOURCE);
+        assert_int_equal(trib_switchml.worker->node.receive(room(), nowhere[i], &packet, 1), TRIB_DROP_SOURCE);
     }
 }
 
@@ -211,9 +211,9 @@ static void soon__changes_nothing(void **state)
         assert_true(i % 2 != 0 ? is_taken_by_switch(&of_switch) : is_taken_by_worker(&of_worker));
         memcpy(before, room(), ROOM);
         if (i % 2 != 0) {
-            trib_switchml.switch_node->soon(room(), places[i / 10], &packet);
+            trib_switchml.switch_node->node.soon(room(), places[i / 10], &packet);
         } else {
-            trib_switchml.worker->soon(room(), places[i / 10], &packet);
+            trib_switchml.worker->node.soon(room(), places[i / 10], &packet);
         }
         assert_memory_equal(before, room(), ROOM);
     }

@@ -204,7 +204,7 @@ static enum trib_drop send(struct bench *b, uint32_t child, const struct trib_pa
 {
     struct trib_place from = {.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << child};
 
-    return trib_switchml.switch_node->receive(b->node, from, packet, 1000);
+    return trib_switchml.switch_node->node.receive(b->node, from, packet, 1000);
 }
 
 /* All children's contributions in this order; the result is the expected one, and the next sequence is free. */
@@ -217,7 +217,7 @@ static void check_order(struct bench *b, const uint32_t *order)
         packet = packet_of(b, order[i]);
         assert_int_equal(send(b, order[i], &packet), TRIB_DROP_NONE);
     }
-    assert_true(trib_switchml.switch_node->next_packet(b->node, 1000, &packet, &to));
+    assert_true(trib_switchml.switch_node->node.next_packet(b->node, 1000, &packet, &to));
     assert_int_equal(packet.kind, TRIB_RESULT);
     assert_int_equal(packet.type, b->type);
     assert_int_equal(packet.reduction, b->reduction);

@@ -165,7 +165,8 @@ static void roots__all_that_is_in_flight_is_asked_for_after_a_restart(void **sta
     trib_switchml.worker->registered(t.workers[0], TREES_BOOT + 1, 0, t.now_ns);
     for (struct trib_packet packet; true; probes++) {
         struct trib_place to;
-        if (!trib_switchml.worker->next_packet(t.workers[0], t.now_ns, &packet, &to) || packet.kind != TRIB_PROBE) {
+        if (!trib_switchml.worker->node.next_packet(t.workers[0], t.now_ns, &packet, &to) ||
+            packet.kind != TRIB_PROBE) {
             break;
         }
         assert_int_equal(to.index, 1);

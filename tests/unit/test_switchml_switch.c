@@ -56,7 +56,7 @@ static void contribution__below_M_is_stale(void **state)
     for (uint32_t child = 0; child < RANKS; child++) {
         assert_int_equal(contribute(f, child, 1, 1), TRIB_DROP_NONE);
     }
-    assert_int_equal(f->verbs->communicator_mark(f->node), 1);
+    assert_int_equal(f->verbs->node.communicator_mark(f->node), 1);
     assert_int_equal(contribute(f, 0, 0, 0), TRIB_DROP_STALE);
     assert_int_equal(f->verbs->slots_held(f->node), 1);
 }
@@ -76,12 +76,12 @@ static void expect_misfit(struct fixture *f, const struct trib_packet *packet, u
     struct trib_event event;
 
     assert_int_equal(up(f, 1, packet), TRIB_DROP_SHAPE);
-    assert_true(f->verbs->next_event(f->node, &event));
+    assert_true(f->verbs->node.next_event(f->node, &event));
     assert_int_equal(event.kind, TRIB_EVENT_MISMATCH);
     assert_int_equal(event.sequence, packet->sequence);
     assert_int_equal(event.child, 1);
     assert_int_equal(event.other, other);
-    assert_false(f->verbs->next_event(f->node, &event));
+    assert_false(f->verbs->node.next_event(f->node, &event));
 }
 
 static void contribution__of_another_shape_names_both_children(void **state)
@@ -153,7 +153,7 @@ static void contribution__of_another_shape_that_comes_too_late_is_dropped(void *
     packet.payload_len = 0;
     packet.contributors = 1;
     assert_int_equal(up(f, 1, &packet), TRIB_DROP_DUPLICATE); /* there is a result */
-    assert_false(f->verbs->next_event(f->node, &event));
+    assert_false(f->verbs->node.next_event(f->node, &event));
 }
 
 static void contribution__to_another_shard_names_its_child(void **state)
@@ -167,7 +167,7 @@ static void contribution__to_another_shard_names_its_child(void **state)
     open_config(&f, &config);
     join_all(&f, RANKS);
     assert_int_equal(contribute(&f, 2, config.session.train, 0), TRIB_DROP_SOURCE);
-    assert_true(f.verbs->next_event(f.node, &event));
+    assert_true(f.verbs->node.next_event(f.node, &event));
     assert_int_equal(event.kind, TRIB_EVENT_MISMATCH);
     assert_int_equal(event.sequence, config.session.train);
     assert_int_equal(event.child, 2);
@@ -175,7 +175,7 @@ static void contribution__to_another_shard_names_its_child(void **state)
     /* From beyond any window it says nothing; nor does a question. */
     assert_int_equal(contribute(&f, 2, config.session.train * UINT64_C(100001), 0), TRIB_DROP_SOURCE);
     assert_int_equal(probe(&f, 2, config.session.train, 0, 0), TRIB_DROP_SOURCE);
-    assert_false(f.verbs->next_event(f.node, &event));
+    assert_false(f.verbs->node.next_event(f.node, &event));
     assert_int_equal(f.verbs->slots_held(f.node), 0);
     free(f.node);
 }
@@ -224,12 +224,12 @@ static void contribution__of_another_operation_names_both_children(void **state)
     assert_int_equal(contribute(f, 2, 0, 0), TRIB_DROP_NONE);
     packet.digest = 78;
     assert_int_equal(up(f, 1, &packet), TRIB_DROP_DIGEST);
-    assert_true(f->verbs->next_event(f->node, &event));
+    assert_true(f->verbs->node.next_event(f->node, &event));
     assert_int_equal(event.kind, TRIB_EVENT_MISMATCH);
     assert_int_equal(event.sequence, 0);
     assert_int_equal(event.child, 1);
     assert_int_equal(event.other, 2);
-    assert_false(f->verbs->next_event(f->node, &event));
+    assert_false(f->verbs->node.next_event(f->node, &event));
 }
 
 static void contribution__of_a_rank_that_wants_no_payload_gets_a_header(void **state)
@@ -300,7 +300,7 @@ static void receive__drops_what_is_not_for_this_communicator(void **state)
     packet = packet_of(TRIB_CONTRIBUTION, 0, 1); /* finished, and sends it? */
     assert_int_equal(up(f, 0, &packet), TRIB_DROP_MARK);
     expect_nothing(f);
-    assert_int_equal(f->verbs->counters(f->node)->dropped[TRIB_DROP_SOURCE], 2);
+    assert_int_equal(f->verbs->node.counters(f->node)->dropped[TRIB_DROP_SOURCE], 2);
 }
 
 static void receive__drops_everything_until_all_have_joined(void **state)
@@ -342,9 +342,9 @@ static void join__with_a_mark_moves_M_and_frees_slots(void **state)
     assert_int_equal(f->verbs->slots_held(f->node), 2);
     f->verbs->join(f->node, 0, 2);
     f->verbs->join(f->node, 1, 1);
-    assert_int_equal(f->verbs->communicator_mark(f->node), 0);
+    assert_int_equal(f->verbs->node.communicator_mark(f->node), 0);
     f->verbs->join(f->node, 2, 2);
-    assert_int_equal(f->verbs->communicator_mark(f->node), 1);
+    assert_int_equal(f->verbs->node.communicator_mark(f->node), 1);
     assert_int_equal(f->verbs->slots_held(f->node), 1);
     f->verbs->join(f->node, 1, 2);
     assert_int_equal(f->verbs->slots_held(f->node), 0);
@@ -364,12 +364,12 @@ static void lies__about_marks_hurt_no_answer(void **state)
     f.verbs->join(f.node, 0, 0);
     assert_int_equal(probe(&f, 0, SLOTS, 0, 0), TRIB_DROP_NONE);
     f.verbs->join(f.node, 0, UINT64_C(1) << 40);
-    while (f.verbs->next_packet(f.node, f.now_ns, &packet, &to)) {
+    while (f.verbs->node.next_packet(f.node, f.now_ns, &packet, &to)) {
         assert_in_range(packet.mark - packet.sequence, 0, INT32_MAX);
     }
-    assert_int_equal(f.verbs->communicator_mark(f.node), UINT64_C(1) << 40);
+    assert_int_equal(f.verbs->node.communicator_mark(f.node), UINT64_C(1) << 40);
     f.verbs->join(f.node, 0, UINT64_MAX);
-    assert_int_equal(f.verbs->communicator_mark(f.node), UINT64_C(1) << 40);
+    assert_int_equal(f.verbs->node.communicator_mark(f.node), UINT64_C(1) << 40);
     free(f.node);
 }
 
@@ -379,7 +379,7 @@ static void lies__about_one_mark_take_no_slot_from_others(void **state)
 
     assert_int_equal(contribute(f, 0, 0, 0), TRIB_DROP_NONE);
     assert_int_equal(offer(f, 1, 3, UINT64_C(1) << 30, 1), TRIB_DROP_NONE);
-    assert_int_equal(f->verbs->communicator_mark(f->node), 0);
+    assert_int_equal(f->verbs->node.communicator_mark(f->node), 0);
     assert_int_equal(contribute(f, 1, SLOTS, SLOTS), TRIB_DROP_WINDOW);
     assert_int_equal(f->verbs->slots_held(f->node), 2);
 }

@@ -257,7 +257,7 @@ static void parent__is_unheard_until_all_children_have_joined(void **state)
     f.verbs->join(f.node, 1, 5);
     assert_int_equal(result(&f, 5, 5), TRIB_DROP_UNREGISTERED);
     f.verbs->learn_mark(f.node, 5);
-    assert_int_equal(f.verbs->communicator_mark(f.node), 0);
+    assert_int_equal(f.verbs->node.communicator_mark(f.node), 0);
     f.verbs->join(f.node, 2, 5);
     assert_int_equal(result(&f, 5, 5), TRIB_DROP_NONE);
     free(f.node);
@@ -272,18 +272,18 @@ static void M__comes_from_above_and_never_passes_the_own_mark(void **state)
     hand_up(f, 0, 0);
     take_result(f, 0, 0);
     join_all(f, 3);
-    assert_int_equal(f->verbs->communicator_mark(f->node), 0); /* not from here */
+    assert_int_equal(f->verbs->node.communicator_mark(f->node), 0); /* not from here */
     assert_int_equal(result(f, 4, 4), TRIB_DROP_MARK);
     f->verbs->learn_mark(f->node, 4);
-    assert_int_equal(f->verbs->communicator_mark(f->node), 0);
+    assert_int_equal(f->verbs->node.communicator_mark(f->node), 0);
     struct trib_packet held = packet_of(TRIB_HELD, 7, 2);
     assert_int_equal(down(f, &held), TRIB_DROP_NONE);
-    assert_int_equal(f->verbs->communicator_mark(f->node), 2);
+    assert_int_equal(f->verbs->node.communicator_mark(f->node), 2);
     assert_int_equal(f->verbs->slots_held(f->node), 0);
     held.mark = 1; /* overtaken */
     assert_int_equal(down(f, &held), TRIB_DROP_NONE);
     f->verbs->learn_mark(f->node, 0);
-    assert_int_equal(f->verbs->communicator_mark(f->node), 2);
+    assert_int_equal(f->verbs->node.communicator_mark(f->node), 2);
     assert_int_equal(result(f, 1, 1), TRIB_DROP_STALE);
     assert_int_equal(ask(f, 1, 1, 0), TRIB_DROP_STALE);
     expect_nothing(f);
@@ -305,11 +305,11 @@ static void M__is_ignored_by_a_node_without_parent(void **state)
     verbs->init(node, &config);
     verbs->join(node, 0, 3);
     verbs->learn_mark(node, 5);
-    assert_int_equal(verbs->communicator_mark(node), 3);
+    assert_int_equal(verbs->node.communicator_mark(node), 3);
     verbs->learn_mark(node, 2);
-    assert_int_equal(verbs->communicator_mark(node), 3);
+    assert_int_equal(verbs->node.communicator_mark(node), 3);
     const struct trib_place parent = {.kind = TRIB_PLACE_PARENT};
-    assert_int_equal(verbs->receive(node, parent, &packet, 0), TRIB_DROP_SOURCE);
+    assert_int_equal(verbs->node.receive(node, parent, &packet, 0), TRIB_DROP_SOURCE);
     free(node);
 }
 

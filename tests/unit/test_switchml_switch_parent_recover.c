@@ -29,7 +29,7 @@ static void probe__of_a_sum_that_waits_goes_up_once_for_all_children(void **stat
     assert_int_equal(probe(f, 1, 0, 0, 0), TRIB_DROP_NONE);
     (void)expect_up(f, TRIB_PROBE, 0);
     (void)expect_down(f, TRIB_HELD, 0, 2);
-    assert_int_equal(f->verbs->counters(f->node)->probes_up, 2);
+    assert_int_equal(f->verbs->node.counters(f->node)->probes_up, 2);
 }
 
 static void probe__names_the_64_behind_that_were_handed_up(void **state)
@@ -125,7 +125,7 @@ static void ask__for_a_sum_brings_it_again(void **state)
     assert_int_equal(ask(f, 1, 0, 0), TRIB_DROP_NONE);
     (void)expect_up(f, TRIB_CONTRIBUTION, 1);
     expect_nothing(f);
-    assert_int_equal(f->verbs->counters(f->node)->contributions_resent, 4);
+    assert_int_equal(f->verbs->node.counters(f->node)->contributions_resent, 4);
 }
 
 static void ask__for_a_sum_that_has_not_left_brings_it_once(void **state)
@@ -207,7 +207,7 @@ static void ask__goes_down_to_one_child_that_has_finished_after_another(void **s
         (void)expect_down(f, TRIB_ASK, 0, round == 1 ? 4 : 1);
         expect_nothing(f);
     }
-    assert_int_equal(f->verbs->counters(f->node)->asks_finished, 3);
+    assert_int_equal(f->verbs->node.counters(f->node)->asks_finished, 3);
 }
 
 /* ---- offers ---- */
@@ -277,7 +277,7 @@ static void lies__about_marks_hurt_no_packet_up(void **state)
     f->now_ns += MS;
     assert_int_equal(probe(f, 0, 3, 0, TRIB_FLAG_UNWANTED), TRIB_DROP_NONE);
     uint32_t kinds = 0;
-    while (f->verbs->next_packet(f->node, f->now_ns, &packet, &to)) {
+    while (f->verbs->node.next_packet(f->node, f->now_ns, &packet, &to)) {
         assert_true(trib_packet_can_encode(&packet));
         assert_true(to.kind != TRIB_PLACE_PARENT || packet.kind == TRIB_OFFER || packet.mark <= packet.sequence);
         kinds |= 1U << packet.kind;

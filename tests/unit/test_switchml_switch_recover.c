@@ -39,8 +39,8 @@ static void probe__with_QUORUM_where_there_is_none_is_dropped(void **state)
         assert_int_equal(up(f, child, &packet), TRIB_DROP_FIELD);
     }
     expect_nothing(f);
-    assert_int_equal(f->verbs->counters(f->node)->dropped[TRIB_DROP_FIELD], 3);
-    assert_int_equal(f->verbs->communicator_mark(f->node), 0);
+    assert_int_equal(f->verbs->node.counters(f->node)->dropped[TRIB_DROP_FIELD], 3);
+    assert_int_equal(f->verbs->node.communicator_mark(f->node), 0);
     packet.boot++; /* nor is it told the boot */
     assert_int_equal(up(f, 0, &packet), TRIB_DROP_FIELD);
     expect_nothing(f);
@@ -49,7 +49,7 @@ static void probe__with_QUORUM_where_there_is_none_is_dropped(void **state)
     for (uint32_t child = 0; child < 3; child++) {
         assert_int_equal(up(f, child, &packet), TRIB_DROP_NONE);
     }
-    assert_int_equal(f->verbs->communicator_mark(f->node), 1);
+    assert_int_equal(f->verbs->node.communicator_mark(f->node), 1);
 }
 
 static void probe__is_held_with_the_bitmap_of_who_is_there(void **state)
@@ -91,7 +91,7 @@ static void probe__of_a_complete_slot_repeats_the_result_to_one_child(void **sta
     f->now_ns += MS;
     assert_int_equal(probe_lost(f, 1, 0), TRIB_DROP_NONE);
     (void)expect(f, TRIB_RESULT, 0, 2);
-    assert_int_equal(f->verbs->counters(f->node)->results_repeated, 3);
+    assert_int_equal(f->verbs->node.counters(f->node)->results_repeated, 3);
 }
 
 /* Silence is no loss: the child hears, behind the result, that this has left; only if it came first is it asked for
@@ -111,8 +111,8 @@ static void probe__without_a_sign_of_loss_brings_a_header_behind_the_result(void
     assert_int_equal(probe(f, 1, 0, 0, 0), TRIB_DROP_REPEAT);
     assert_int_equal(probe_lost(f, 1, 0), TRIB_DROP_NONE); /* at once, not after a while */
     (void)expect(f, TRIB_RESULT, 0, 2);
-    assert_int_equal(f->verbs->counters(f->node)->results_repeated, 1);
-    assert_int_equal(f->verbs->counters(f->node)->held, 1);
+    assert_int_equal(f->verbs->node.counters(f->node)->results_repeated, 1);
+    assert_int_equal(f->verbs->node.counters(f->node)->held, 1);
 }
 
 static void probe__brings_a_result_without_payload_at_once(void **state)
@@ -224,7 +224,7 @@ static void probe__asks_one_finished_child_after_another_for_an_OFFER(void **sta
         (void)expect(f, TRIB_HELD, 0, 2);
         expect_nothing(f);
     }
-    assert_int_equal(f->verbs->counters(f->node)->asks_finished, 3);
+    assert_int_equal(f->verbs->node.counters(f->node)->asks_finished, 3);
 }
 
 /* The switch has booted since: children 0 and 2 come back with marks above 0. Child 1 sends its part again without
@@ -249,7 +249,7 @@ static void contribution__asks_for_an_OFFER_when_only_finished_children_lack(voi
     expect_nothing(&f);
     assert_int_equal(offer(&f, 2, 1, 2, 42), TRIB_DROP_NONE);
     (void)expect(&f, TRIB_RESULT, 1, ALL);
-    assert_int_equal(f.verbs->counters(f.node)->asks_finished, 2);
+    assert_int_equal(f.verbs->node.counters(f.node)->asks_finished, 2);
     free(f.node);
 }
 
@@ -348,7 +348,7 @@ static void gap__is_asked_for_once_and_a_resend_makes_none(void **state)
     assert_int_equal(contribute(f, 1, 0, 0), TRIB_DROP_NONE);
     assert_int_equal(contribute(f, 1, 2, 0), TRIB_DROP_NONE);
     expect_nothing(f);
-    assert_int_equal(f->verbs->counters(f->node)->asks_gap, 1);
+    assert_int_equal(f->verbs->node.counters(f->node)->asks_gap, 1);
 }
 
 static void gap__of_more_than_65_is_asked_for_in_steps(void **state)

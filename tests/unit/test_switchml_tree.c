@@ -53,7 +53,7 @@ static void check_collectives(const struct tree_shape *shape)
     assert_int_equal(tree_slots_held(t), 0);
     for (uint32_t rank = 0; rank < shape->ranks; rank++) {
         const void *worker = t->workers[rank].memory;
-        assert_int_equal(trib_switchml.worker->communicator_mark(worker), trib_switchml.worker->mark(worker));
+        assert_int_equal(trib_switchml.worker->node.communicator_mark(worker), trib_switchml.worker->mark(worker));
     }
     assert_int_equal(t->events[TRIB_EVENT_MISMATCH] + t->events[TRIB_EVENT_FAILED] + t->events[TRIB_EVENT_STALL], 0);
     tree_close(t);

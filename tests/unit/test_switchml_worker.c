@@ -204,7 +204,7 @@ static void receive__drops_what_is_not_for_this_worker(void **state)
     submit_blocks(f, 1);
     expect_contributions(f, 0, 1);
     packet = result_of(f, 0, 1);
-    assert_int_equal(f->verbs->receive(f->node, elsewhere, &packet, f->now_ns), TRIB_DROP_SOURCE);
+    assert_int_equal(f->verbs->node.receive(f->node, elsewhere, &packet, f->now_ns), TRIB_DROP_SOURCE);
     packet.communicator++;
     assert_int_equal(down(f, &packet), TRIB_DROP_SOURCE);
     packet = result_of(f, 0, 1);
@@ -239,7 +239,7 @@ static void ask__is_answered_with_the_contribution_at_most_once_in_a_while(void 
     f->now_ns += TRIB_RTO_FIRST_NS;
     assert_int_equal(ask(f, 1, 0), TRIB_DROP_NONE);
     (void)expect(f, TRIB_CONTRIBUTION, 1);
-    assert_int_equal(f->verbs->counters(f->node)->contributions_resent, 3);
+    assert_int_equal(f->verbs->node.counters(f->node)->contributions_resent, 3);
 }
 
 /* The caller's buffers are the caller's again after DONE: an OFFER is made of the retained copy. */
@@ -273,7 +273,7 @@ static void ask__for_what_was_never_sent_only_brings_M(void **state)
     f->mark = 1;
     assert_int_equal(ask(f, 1, UINT64_MAX), TRIB_DROP_NONE);
     expect_nothing(f);
-    assert_int_equal(f->verbs->communicator_mark(f->node), 1);
+    assert_int_equal(f->verbs->node.communicator_mark(f->node), 1);
 }
 
 static void learn_mark__ignores_nonsense(void **state)
@@ -281,7 +281,7 @@ static void learn_mark__ignores_nonsense(void **state)
     struct fixture *f = *state;
 
     f->verbs->learn_mark(f->node, 5, f->now_ns);
-    assert_int_equal(f->verbs->communicator_mark(f->node), 0);
+    assert_int_equal(f->verbs->node.communicator_mark(f->node), 0);
 }
 
 /* ---- restart ---- */
@@ -297,13 +297,13 @@ static void restart__is_hinted_silenced_and_then_everything_is_probed(void **sta
     packet.boot = BOOT + 1;
     assert_int_equal(down(f, &packet), TRIB_DROP_NONE);
     struct trib_event event;
-    assert_true(f->verbs->next_event(f->node, &event));
+    assert_true(f->verbs->node.next_event(f->node, &event));
     assert_int_equal(event.kind, TRIB_EVENT_BOOT);
     assert_int_equal(event.boot, BOOT + 1);
     assert_int_equal(answer(f, 0, 1), TRIB_DROP_NONE); /* only a hint: the old boot still counts */
     f->verbs->suspend(f->node);
     assert_int_equal(answer(f, 1, 1), TRIB_DROP_BOOT);
-    assert_int_equal(f->verbs->next_timeout(f->node), TRIB_NEVER);
+    assert_int_equal(f->verbs->node.next_timeout(f->node), TRIB_NEVER);
     expect_nothing(f);
     f->verbs->registered(f->node, BOOT + 1, 0, f->now_ns);
     for (uint64_t sequence = 1; sequence < 4; sequence++) {
@@ -328,10 +328,10 @@ static void stall__is_reported_with_who_is_there(void **state)
         struct trib_packet packet;
         struct trib_place to;
         time_out(f);
-        while (f->verbs->next_packet(f->node, f->now_ns, &packet, &to)) {
+        while (f->verbs->node.next_packet(f->node, f->now_ns, &packet, &to)) {
             assert_int_equal(hold(f, 0, 1), TRIB_DROP_NONE);
         }
-        (void)f->verbs->next_event(f->node, &event);
+        (void)f->verbs->node.next_event(f->node, &event);
     }
     assert_int_equal(event.kind, TRIB_EVENT_STALL);
     assert_int_equal(event.sequence, 0);
@@ -398,7 +398,7 @@ static void broadcast__root_survives_a_payload_that_it_did_not_want(void **state
 static void state_size__leaves_times_and_counters_out(void **state)
 {
     struct fixture *f = *state;
-    size_t size = f->verbs->state_size(f->node);
+    size_t size = f->verbs->node.state_size(f->node);
     void *before = malloc(size);
 
     assert_non_null(before);
@@ -417,15 +417,15 @@ static void idle__only_when_nobody_lacks_anything(void **state)
     struct fixture *f = *state;
     struct trib_range ranges[TRIB_IDLE_RANGES];
 
-    assert_int_equal(f->verbs->idle(f->node, ranges), 2);
+    assert_int_equal(f->verbs->node.idle(f->node, ranges), 2);
     submit_blocks(f, 1);
-    assert_int_equal(f->verbs->idle(f->node, ranges), 0);
+    assert_int_equal(f->verbs->node.idle(f->node, ranges), 0);
     expect_contributions(f, 0, 1);
     assert_int_equal(answer(f, 0, 1.0F), TRIB_DROP_NONE);
     expect_event(f, TRIB_EVENT_DONE, 0);
-    assert_int_equal(f->verbs->idle(f->node, ranges), 0); /* another rank may still lack it */
+    assert_int_equal(f->verbs->node.idle(f->node, ranges), 0); /* another rank may still lack it */
     f->verbs->learn_mark(f->node, 1, f->now_ns);
-    assert_int_equal(f->verbs->idle(f->node, ranges), 2);
+    assert_int_equal(f->verbs->node.idle(f->node, ranges), 2);
     memset((char *)f->node + ranges[0].at, 0, ranges[0].bytes);
     submit_blocks(f, 1);
     expect_contributions(f, 1, 2);

@@ -10,7 +10,7 @@ static void probe__comes_after_the_timeout_and_says_what_was_sent(void **state)
     submit_blocks(f, 3);
     expect_contributions(f, 0, 3);
     uint64_t start = f->now_ns;
-    f->verbs->on_timeout(f->node, f->now_ns);
+    f->verbs->node.on_timeout(f->node, f->now_ns);
     expect_nothing(f);
     time_out(f);
     struct trib_packet packet = expect(f, TRIB_PROBE, 0);
@@ -32,7 +32,7 @@ static void probe__is_repeated_ever_more_rarely_down_to_once_a_second(void **sta
     expect_contributions(f, 0, 1);
     while (f->now_ns < start + 20 * TRIB_RTO_MAX_NS) {
         time_out(f);
-        while (f->verbs->next_packet(f->node, f->now_ns, &packet, &to)) {
+        while (f->verbs->node.next_packet(f->node, f->now_ns, &packet, &to)) {
             assert_int_equal(packet.kind, TRIB_PROBE);
             probes++;
         }
@@ -55,7 +55,7 @@ static void probe__is_sent_early_when_later_contributions_are_answered(void **st
     expect_nothing(f);
     assert_int_equal(answer(f, 17, 1), TRIB_DROP_NONE);
     expect_nothing(f); /* one probe per transmission */
-    assert_int_equal(f->verbs->counters(f->node)->probes_fast, 1);
+    assert_int_equal(f->verbs->node.counters(f->node)->probes_fast, 1);
 }
 
 /* The first packet that time brings. */
@@ -66,7 +66,7 @@ static struct trib_packet next_probe(struct fixture *f)
 
     do {
         time_out(f);
-    } while (!f->verbs->next_packet(f->node, f->now_ns, &packet, &to));
+    } while (!f->verbs->node.next_packet(f->node, f->now_ns, &packet, &to));
     assert_int_equal(packet.kind, TRIB_PROBE);
     return packet;
 }
@@ -118,10 +118,10 @@ static void probe__waits_for_what_is_merely_late(void **state)
         assert_int_equal(answer(f, sequence, 1), TRIB_DROP_NONE);
     }
     f->now_ns += 3 * usual - MS;
-    f->verbs->on_timeout(f->node, f->now_ns);
+    f->verbs->node.on_timeout(f->node, f->now_ns);
     expect_nothing(f);
     f->now_ns += 2 * MS;
-    f->verbs->on_timeout(f->node, f->now_ns);
+    f->verbs->node.on_timeout(f->node, f->now_ns);
     (void)expect(f, TRIB_PROBE, 20);
     expect_nothing(f);
 }
@@ -150,13 +150,13 @@ static void probe__of_the_mark_is_not_put_off_by_what_other_probes_bring(void **
     expect_contributions(f, 0, 8);
     for (int i = 0; i < 2; i++) { /* later what is overdue is probed besides */
         f->now_ns += TRIB_RTO_FIRST_NS - MS;
-        f->verbs->on_timeout(f->node, f->now_ns);
+        f->verbs->node.on_timeout(f->node, f->now_ns);
         expect_nothing(f);
         assert_int_equal(hold(f, 5, 1), TRIB_DROP_NONE);
         assert_int_equal(ask(f, (uint64_t)i + 1, 0), TRIB_DROP_NONE);
         (void)expect(f, TRIB_CONTRIBUTION, (uint64_t)i + 1); /* nor is what is sent again */
         f->now_ns += MS;
-        f->verbs->on_timeout(f->node, f->now_ns);
+        f->verbs->node.on_timeout(f->node, f->now_ns);
         (void)expect(f, TRIB_PROBE, 0);
         expect_nothing(f);
     }
@@ -181,7 +181,7 @@ static void probe__asks_for_M_when_the_window_holds_everything_back(void **state
     f->mark = 3;
     assert_int_equal(hold(f, SLOTS, 0), TRIB_DROP_NONE);
     expect_contributions(f, SLOTS, SLOTS + 3);
-    assert_int_equal(f->verbs->counters(f->node)->probes_blocked, 1);
+    assert_int_equal(f->verbs->node.counters(f->node)->probes_blocked, 1);
 }
 
 static void probe__tells_the_mark_when_nothing_is_outstanding(void **state)
@@ -197,13 +197,13 @@ static void probe__tells_the_mark_when_nothing_is_outstanding(void **state)
     assert_int_equal(packet.mark, 1);
     assert_int_equal(packet.flags, TRIB_FLAG_UNWANTED);
     f->verbs->learn_mark(f->node, 1, f->now_ns);
-    assert_int_equal(f->verbs->next_timeout(f->node) == TRIB_NEVER || f->verbs->next_timeout(f->node) > f->now_ns,
-                     true);
-    for (int i = 0; i < 100 && f->verbs->next_timeout(f->node) != TRIB_NEVER; i++) {
+    assert_int_equal(
+        f->verbs->node.next_timeout(f->node) == TRIB_NEVER || f->verbs->node.next_timeout(f->node) > f->now_ns, true);
+    for (int i = 0; i < 100 && f->verbs->node.next_timeout(f->node) != TRIB_NEVER; i++) {
         time_out(f);
         expect_nothing(f);
     }
-    assert_int_equal(f->verbs->next_timeout(f->node), TRIB_NEVER); /* at rest */
+    assert_int_equal(f->verbs->node.next_timeout(f->node), TRIB_NEVER); /* at rest */
 }
 
 int main(void)

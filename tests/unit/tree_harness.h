@@ -192,7 +192,7 @@ static inline void tree_join(struct tree *t)
 
 static inline uint64_t tree_learn_mark(struct tree *t)
 {
-    uint64_t mark = trib_switchml.switch_node->communicator_mark(t->switches[0].memory);
+    uint64_t mark = trib_switchml.switch_node->node.communicator_mark(t->switches[0].memory);
 
     for (uint32_t i = 0; i < t->shape.switches; i++) {
         trib_switchml.switch_node->learn_mark(t->switches[i].memory, mark);
@@ -325,7 +325,7 @@ static inline void tree_drain_switch(struct tree *t, uint32_t i)
     struct trib_event event;
     struct trib_place to;
 
-    while (trib_switchml.switch_node->next_packet(s->memory, t->now_ns, &packet, &to)) {
+    while (trib_switchml.switch_node->node.next_packet(s->memory, t->now_ns, &packet, &to)) {
         if (to.kind == TRIB_PLACE_PARENT) {
             assert_in_range(t->shape.above[i], 0, TREE_SWITCHES - 1);
             tree_post(t, i, (uint32_t)t->shape.above[i], &packet);
@@ -337,10 +337,10 @@ static inline void tree_drain_switch(struct tree *t, uint32_t i)
             tree_post(t, i, s->child[__builtin_ctzll(bits)], &packet);
         }
     }
-    while (trib_switchml.switch_node->next_event(s->memory, &event)) {
+    while (trib_switchml.switch_node->node.next_event(s->memory, &event)) {
         t->events[event.kind]++;
     }
-    assert_true(trib_switchml.switch_node->next_timeout(s->memory) == TRIB_NEVER);
+    assert_true(trib_switchml.switch_node->node.next_timeout(s->memory) == TRIB_NEVER);
 }
 
 static inline void tree_drain_worker(struct tree *t, uint32_t rank)
@@ -350,10 +350,10 @@ static inline void tree_drain_worker(struct tree *t, uint32_t rank)
     struct trib_event event;
     struct trib_place to;
 
-    while (trib_switchml.worker->next_packet(w->memory, t->now_ns, &packet, &to)) {
+    while (trib_switchml.worker->node.next_packet(w->memory, t->now_ns, &packet, &to)) {
         tree_post(t, TREE_RANK(rank), t->shape.home[rank], &packet);
     }
-    while (trib_switchml.worker->next_event(w->memory, &event)) {
+    while (trib_switchml.worker->node.next_event(w->memory, &event)) {
         t->events[event.kind]++;
         w->done += event.kind == TRIB_EVENT_DONE;
     }
@@ -364,8 +364,8 @@ static inline void tree_deliver(struct tree *t, struct tree_parcel *parcel)
     parcel->packet.payload = parcel->packet.payload_len != 0 ? parcel->payload : NULL;
     if (parcel->to >= TREE_SWITCHES) {
         struct trib_place from = {.kind = TRIB_PLACE_ROOT};
-        (void)trib_switchml.worker->receive(t->workers[parcel->to - TREE_SWITCHES].memory, from, &parcel->packet,
-                                            t->now_ns);
+        (void)trib_switchml.worker->node.receive(t->workers[parcel->to - TREE_SWITCHES].memory, from, &parcel->packet,
+                                                 t->now_ns);
         return;
     }
     struct trib_place from = {.kind = TRIB_PLACE_PARENT};
@@ -374,7 +374,7 @@ static inline void tree_deliver(struct tree *t, struct tree_parcel *parcel)
                                                        : t->workers[parcel->from - TREE_SWITCHES].number;
         from = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << number};
     }
-    (void)trib_switchml.switch_node->receive(t->switches[parcel->to].memory, from, &parcel->packet, t->now_ns);
+    (void)trib_switchml.switch_node->node.receive(t->switches[parcel->to].memory, from, &parcel->packet, t->now_ns);
 }
 
 /* Everybody sends. */
@@ -404,8 +404,8 @@ static inline void tree_round(struct tree *t)
     }
     for (uint32_t rank = 0; rank < t->shape.ranks; rank++) {
         void *worker = t->workers[rank].memory;
-        if (trib_switchml.worker->next_timeout(worker) <= t->now_ns) {
-            trib_switchml.worker->on_timeout(worker, t->now_ns);
+        if (trib_switchml.worker->node.next_timeout(worker) <= t->now_ns) {
+            trib_switchml.worker->node.on_timeout(worker, t->now_ns);
         }
     }
     tree_drain(t);
@@ -417,7 +417,7 @@ static inline void tree_leap(struct tree *t, uint64_t until_ns)
     uint64_t wake = until_ns;
 
     for (uint32_t rank = 0; rank < t->shape.ranks; rank++) {
-        uint64_t at = trib_switchml.worker->next_timeout(t->workers[rank].memory);
+        uint64_t at = trib_switchml.worker->node.next_timeout(t->workers[rank].memory);
         wake = at < wake ? at : wake;
     }
     if (wake > t->now_ns + TREE_ROUND_NS) {
@@ -548,8 +548,8 @@ static inline void tree_check_sums(const struct tree *t)
 
 static inline const struct trib_counters *tree_counters(const struct tree *t, uint32_t number)
 {
-    return number < TREE_SWITCHES ? trib_switchml.switch_node->counters(t->switches[number].memory)
-                                  : trib_switchml.worker->counters(t->workers[number - TREE_SWITCHES].memory);
+    return number < TREE_SWITCHES ? trib_switchml.switch_node->node.counters(t->switches[number].memory)
+                                  : trib_switchml.worker->node.counters(t->workers[number - TREE_SWITCHES].memory);
 }
 
 static inline uint64_t tree_resends(const struct tree *t)

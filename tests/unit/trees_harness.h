@@ -221,7 +221,7 @@ static inline void trees_drain_worker(struct trees *t, uint32_t rank)
     struct trib_place to;
     struct trib_event event;
 
-    while (t->scheme->worker->next_packet(t->workers[rank], t->now_ns, &packet, &to)) {
+    while (t->scheme->worker->node.next_packet(t->workers[rank], t->now_ns, &packet, &to)) {
         assert_int_equal(to.kind, TRIB_PLACE_ROOT);
         t->sent[to.index][packet.kind]++;
         if (rank == 0 && packet.kind == TRIB_CONTRIBUTION && (packet.flags & TRIB_FLAG_RESEND) == 0) {
@@ -230,7 +230,7 @@ static inline void trees_drain_worker(struct trees *t, uint32_t rank)
         }
         trees_post(t, &packet, to.index, rank, true);
     }
-    while (t->scheme->worker->next_event(t->workers[rank], &event)) {
+    while (t->scheme->worker->node.next_event(t->workers[rank], &event)) {
         assert_true(event.kind == TRIB_EVENT_DONE || event.kind == TRIB_EVENT_STALL);
         t->done[rank] += event.kind == TRIB_EVENT_DONE;
         t->stall = event.kind == TRIB_EVENT_STALL ? event : t->stall;
@@ -249,7 +249,7 @@ static inline void trees_drain_root(struct trees *t, uint32_t root)
     struct trib_packet packet;
     struct trib_place to;
 
-    while (t->scheme->switch_node->next_packet(t->roots[root], t->now_ns, &packet, &to)) {
+    while (t->scheme->switch_node->node.next_packet(t->roots[root], t->now_ns, &packet, &to)) {
         assert_int_equal(to.kind, TRIB_PLACE_CHILDREN);
         for (uint32_t rank = 0; rank < t->session.ranks; rank++) {
             if (to.children >> rank & 1) {
@@ -285,10 +285,10 @@ static inline bool trees_round(struct trees *t)
         from.index = p->is_up ? 0 : p->root;
         from.children = p->is_up ? UINT64_C(1) << p->rank : 0;
         if (p->is_up) {
-            (void)t->scheme->switch_node->receive(t->roots[p->root], from, &p->packet, t->now_ns);
+            (void)t->scheme->switch_node->node.receive(t->roots[p->root], from, &p->packet, t->now_ns);
             trees_note_held(t, p->root);
         } else {
-            (void)t->scheme->worker->receive(t->workers[p->rank], from, &p->packet, t->now_ns);
+            (void)t->scheme->worker->node.receive(t->workers[p->rank], from, &p->packet, t->now_ns);
         }
     }
     free(arriving);
@@ -297,8 +297,8 @@ static inline bool trees_round(struct trees *t)
     }
     for (uint32_t i = 0; i < t->session.ranks; i++) {
         uint32_t rank = (t->first + i) % t->session.ranks;
-        if (t->scheme->worker->next_timeout(t->workers[rank]) <= t->now_ns) {
-            t->scheme->worker->on_timeout(t->workers[rank], t->now_ns);
+        if (t->scheme->worker->node.next_timeout(t->workers[rank]) <= t->now_ns) {
+            t->scheme->worker->node.on_timeout(t->workers[rank], t->now_ns);
         }
         trees_drain_worker(t, rank);
     }

@@ -111,7 +111,7 @@ static inline struct trib_packet expect(struct fixture *f, enum trib_kind kind, 
     struct trib_packet packet;
     struct trib_place to;
 
-    assert_true(f->verbs->next_packet(f->node, f->now_ns, &packet, &to));
+    assert_true(f->verbs->node.next_packet(f->node, f->now_ns, &packet, &to));
     assert_int_equal(packet.kind, kind);
     assert_int_equal(packet.sequence, sequence);
     assert_int_equal(to.kind, TRIB_PLACE_ROOT);
@@ -127,7 +127,7 @@ static inline void expect_nothing(struct fixture *f)
     struct trib_packet packet;
     struct trib_place to;
 
-    assert_false(f->verbs->next_packet(f->node, f->now_ns, &packet, &to));
+    assert_false(f->verbs->node.next_packet(f->node, f->now_ns, &packet, &to));
 }
 
 static inline void expect_contributions(struct fixture *f, uint64_t from, uint64_t to)
@@ -142,7 +142,7 @@ static inline void expect_event(struct fixture *f, enum trib_event_kind kind, ui
 {
     struct trib_event event;
 
-    assert_true(f->verbs->next_event(f->node, &event));
+    assert_true(f->verbs->node.next_event(f->node, &event));
     assert_int_equal(event.kind, kind);
     assert_int_equal(event.sequence, sequence);
 }
@@ -151,7 +151,7 @@ static inline void expect_no_event(struct fixture *f)
 {
     struct trib_event event;
 
-    assert_false(f->verbs->next_event(f->node, &event));
+    assert_false(f->verbs->node.next_event(f->node, &event));
 }
 
 /* ---- what comes down ---- */
@@ -160,7 +160,7 @@ static inline enum trib_drop down(struct fixture *f, const struct trib_packet *p
 {
     struct trib_place from = {.kind = TRIB_PLACE_ROOT, .index = 0};
 
-    return f->verbs->receive(f->node, from, packet, f->now_ns);
+    return f->verbs->node.receive(f->node, from, packet, f->now_ns);
 }
 
 static inline struct trib_packet packet_of(const struct fixture *f, enum trib_kind kind, uint64_t sequence)
@@ -229,11 +229,11 @@ static inline enum trib_drop hold(struct fixture *f, uint64_t sequence, uint64_t
 /* Lets time pass to the next timeout, and past it. */
 static inline void time_out(struct fixture *f)
 {
-    uint64_t timeout = f->verbs->next_timeout(f->node);
+    uint64_t timeout = f->verbs->node.next_timeout(f->node);
 
     assert_int_not_equal(timeout, TRIB_NEVER);
     f->now_ns = timeout > f->now_ns ? timeout : f->now_ns;
-    f->verbs->on_timeout(f->node, f->now_ns);
+    f->verbs->node.on_timeout(f->node, f->now_ns);
 }
 
 #define WITH_NODE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -83,7 +83,7 @@ static void check_worker_marks(const struct world_comm *comm, uint64_t end)
             continue;
         }
         uint64_t mark = verbs->mark(node);
-        uint64_t group = verbs->communicator_mark(node);
+        uint64_t group = verbs->node.communicator_mark(node);
         if (mark != end || group != end) {
             world_fail(comm->world, WORLD_CHECK_MARK,
                        "rank %u rests with mark %" PRIu64 " and M %" PRIu64 ", the end is %" PRIu64, rank, mark, group,
@@ -101,7 +101,7 @@ static void check_switch(const struct world_comm *comm, uint32_t at, uint64_t en
         for (uint32_t i = 0; i < unit->node_count && unit->is_open; i++) {
             void *node = unit->nodes[i].memory;
             uint64_t sequence = 0;
-            uint64_t group = verbs->communicator_mark(node);
+            uint64_t group = verbs->node.communicator_mark(node);
             uint32_t held = verbs->slots_held(node);
             if (group != end || held != 0 || verbs->missing(node, &sequence) != 0) {
                 world_fail(comm->world, held != 0 ? WORLD_CHECK_LEAK : WORLD_CHECK_MARK,

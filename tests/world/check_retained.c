@@ -28,10 +28,10 @@ static bool offers(struct world_comm *comm, uint32_t rank, void *copy, uint64_t 
     };
 
     verbs->registered(copy, 1, packet.mark, now_ns);
-    if (verbs->receive(copy, place, &packet, now_ns) != TRIB_DROP_NONE) {
+    if (verbs->node.receive(copy, place, &packet, now_ns) != TRIB_DROP_NONE) {
         return false;
     }
-    for (uint32_t i = 0; i < 100000 && verbs->next_packet(copy, now_ns, &packet, &place); i++) {
+    for (uint32_t i = 0; i < 100000 && verbs->node.next_packet(copy, now_ns, &packet, &place); i++) {
         bool is_own = packet.kind == TRIB_CONTRIBUTION && packet.mark <= sequence && packet.payload_len != 0;
         bool is_result = packet.kind == TRIB_OFFER && (packet.payload_len != 0) == (packet.contributors != 0);
         if (packet.sequence == sequence && (is_own || is_result)) {

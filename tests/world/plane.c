@@ -106,10 +106,10 @@ static void share_mark(struct world_comm *comm, uint32_t at, uint32_t root)
 {
     const struct trib_switch_verbs *verbs = comm->world->scheme->switch_node;
     const struct world_unit *unit = unit_of_switch(comm, at, root);
-    uint64_t mark = verbs->communicator_mark(unit->nodes[0].memory);
+    uint64_t mark = verbs->node.communicator_mark(unit->nodes[0].memory);
 
     for (uint32_t i = 1; i < unit->node_count; i++) {
-        if (verbs->communicator_mark(unit->nodes[i].memory) < mark) {
+        if (verbs->node.communicator_mark(unit->nodes[i].memory) < mark) {
             verbs->learn_mark(unit->nodes[i].memory, mark);
             wake(comm, at, root);
         }
@@ -185,7 +185,7 @@ static uint64_t communicator_mark(void *owner, uint32_t communicator)
 
     for (uint32_t root = 0; comm != NULL && root < comm->set.session.roots; root++) {
         const struct world_unit *unit = unit_of_switch(comm, plane->at, root);
-        uint64_t mark = plane->world->scheme->switch_node->communicator_mark(unit->nodes[0].memory);
+        uint64_t mark = plane->world->scheme->switch_node->node.communicator_mark(unit->nodes[0].memory);
         lowest = mark < lowest ? mark : lowest;
         share_mark(comm, plane->at, root);
     }

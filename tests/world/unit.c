@@ -208,11 +208,14 @@ void unit_open_switch(struct world_comm *comm, uint32_t at, uint32_t root)
     unit->is_open = true;
 }
 
+static const struct trib_node_verbs *verbs_of(const struct world *world, const struct world_unit *unit)
+{
+    return unit->is_worker ? &world->scheme->worker->node : &world->scheme->switch_node->node;
+}
+
 static const struct trib_counters *counters_of(const struct world *world, const struct world_unit *unit, uint32_t node)
 {
-    const void *memory = unit->nodes[node].memory;
-
-    return unit->is_worker ? world->scheme->worker->counters(memory) : world->scheme->switch_node->counters(memory);
+    return verbs_of(world, unit)->counters(unit->nodes[node].memory);
 }
 
 static void drop_inbox(struct world *world, struct world_unit *unit)
@@ -385,13 +388,10 @@ static void feed(struct world *world, struct world_unit *unit)
             if ((packet.kind == TRIB_FLOW || world_has_caps(world)) && world_chance(world, world->set.congest)) {
                 packet.flags |= TRIB_FLAG_ECN;
             }
-            if (unit->is_worker && world->scheme->worker->soon != NULL) {
-                world->scheme->worker->soon(node, place, &packet);
-            } else if (!unit->is_worker && world->scheme->switch_node->soon != NULL) {
-                world->scheme->switch_node->soon(node, place, &packet);
+            if (verbs_of(world, unit)->soon != NULL) {
+                verbs_of(world, unit)->soon(node, place, &packet);
             }
-            drop = unit->is_worker ? world->scheme->worker->receive(node, place, &packet, now)
-                                   : world->scheme->switch_node->receive(node, place, &packet, now);
+            drop = verbs_of(world, unit)->receive(node, place, &packet, now);
             world_trace(world, drop == TRIB_DROP_NONE ? "take" : trib_drop_name(drop), unit->inbox[i].from,
                         unit_number(world, unit), &packet);
             check_received(unit, &world->units[unit->inbox[i].from], &packet, drop);
@@ -463,7 +463,7 @@ static bool drain_worker_events(struct world_comm *comm, uint32_t rank)
     struct trib_event event;
     void *node;
 
-    while ((node = worker_node(comm, rank)) != NULL && comm->world->scheme->worker->next_event(node, &event)) {
+    while ((node = worker_node(comm, rank)) != NULL && comm->world->scheme->worker->node.next_event(node, &event)) {
         take_worker_event(comm, rank, &event);
     }
     return node != NULL;
@@ -508,7 +508,7 @@ static void drain_worker(struct world_comm *comm, uint32_t rank)
     do {
         struct trib_packet packet;
         struct trib_place to;
-        while (verbs->next_packet(node, now, &packet, &to)) {
+        while (verbs->node.next_packet(node, now, &packet, &to)) {
             bool has_peers = world_has_peers(world);
             if (to.kind != (has_peers ? TRIB_PLACE_PEER : TRIB_PLACE_ROOT) || ++count > DRAIN_MAX) {
                 world_fail(world, WORLD_CHECK_MISUSE, "rank %u: a packet to nowhere, or without end", rank);
@@ -556,8 +556,8 @@ static void run_worker(struct world *world, uint32_t number)
     void *node = unit->nodes[0].memory;
 
     feed(world, unit);
-    if (verbs->next_timeout(node) <= unit_now(world, unit)) {
-        verbs->on_timeout(node, unit_now(world, unit));
+    if (verbs->node.next_timeout(node) <= unit_now(world, unit)) {
+        verbs->node.on_timeout(node, unit_now(world, unit));
     }
     work_submit(comm, rank);
     drain_worker(comm, rank);
@@ -566,7 +566,7 @@ static void run_worker(struct world *world, uint32_t number)
         if (world_below(world, 64) == 0) {
             check_partial(comm, rank);
         }
-        wake_at(world, number, verbs->next_timeout(node));
+        wake_at(world, number, verbs->node.next_timeout(node));
     }
 }
 
@@ -582,8 +582,8 @@ static void give_child(struct world *world, uint32_t number, uint32_t index, uin
 
     if (to->kind == SHAPE_NODE) {
         struct trib_place from = {.kind = TRIB_PLACE_PARENT};
-        enum trib_drop drop =
-            world->scheme->switch_node->receive(unit->nodes[to->index].memory, from, packet, unit_now(world, unit));
+        enum trib_drop drop = world->scheme->switch_node->node.receive(unit->nodes[to->index].memory, from, packet,
+                                                                       unit_now(world, unit));
         world_trace(world, drop == TRIB_DROP_NONE ? "down" : trib_drop_name(drop), number, number, packet);
         return;
     }
@@ -630,8 +630,8 @@ static void give_parent(struct world *world, uint32_t number, uint32_t index, co
 
     if (shape->parent != WORLD_NONE) {
         struct trib_place from = {.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << shape->number};
-        enum trib_drop drop =
-            world->scheme->switch_node->receive(unit->nodes[shape->parent].memory, from, packet, unit_now(world, unit));
+        enum trib_drop drop = world->scheme->switch_node->node.receive(unit->nodes[shape->parent].memory, from, packet,
+                                                                       unit_now(world, unit));
         world_trace(world, drop == TRIB_DROP_NONE ? "up" : trib_drop_name(drop), number, number, packet);
         return;
     }
@@ -701,7 +701,7 @@ static void drain_switch(struct world *world, uint32_t number)
         moved = false;
         for (uint32_t i = 0; i < world->units[number].node_count; i++) {
             void *node = world->units[number].nodes[i].memory;
-            while (verbs->next_packet(node, unit_now(world, &world->units[number]), &packet, &to)) {
+            while (verbs->node.next_packet(node, unit_now(world, &world->units[number]), &packet, &to)) {
                 moved = true;
                 give(world, number, i, &packet, &to);
                 if (++count > DRAIN_MAX) {
@@ -712,7 +712,7 @@ static void drain_switch(struct world *world, uint32_t number)
         }
     }
     for (uint32_t i = 0; world->units[number].is_open && i < world->units[number].node_count; i++) {
-        while (world->units[number].is_open && verbs->next_event(world->units[number].nodes[i].memory, &event)) {
+        while (world->units[number].is_open && verbs->node.next_event(world->units[number].nodes[i].memory, &event)) {
             take_switch_event(&world->units[number], i, &event);
         }
     }
@@ -726,8 +726,8 @@ static void run_switch(struct world *world, uint32_t number)
 
     feed(world, unit);
     for (uint32_t i = 0; i < unit->node_count; i++) {
-        if (verbs->next_timeout(unit->nodes[i].memory) <= now) {
-            verbs->on_timeout(unit->nodes[i].memory, now);
+        if (verbs->node.next_timeout(unit->nodes[i].memory) <= now) {
+            verbs->node.on_timeout(unit->nodes[i].memory, now);
         }
     }
     drain_switch(world, number);
@@ -735,7 +735,7 @@ static void run_switch(struct world *world, uint32_t number)
         caps_divide(world, number);
     }
     for (uint32_t i = 0; world->units[number].is_open && i < world->units[number].node_count; i++) {
-        wake_at(world, number, verbs->next_timeout(world->units[number].nodes[i].memory));
+        wake_at(world, number, verbs->node.next_timeout(world->units[number].nodes[i].memory));
     }
 }
 
@@ -747,8 +747,7 @@ static void return_memory(struct world *world, struct world_unit *unit)
     for (uint32_t i = 0; i < unit->node_count; i++) {
         struct trib_range ranges[TRIB_IDLE_RANGES];
         uint8_t *memory = unit->nodes[i].memory;
-        uint32_t count = unit->is_worker ? world->scheme->worker->idle(memory, ranges)
-                                         : world->scheme->switch_node->idle(memory, ranges);
+        uint32_t count = verbs_of(world, unit)->idle(memory, ranges);
         for (uint32_t k = 0; k < count; k++) {
             if (ranges[k].at + ranges[k].bytes > unit->nodes[i].size) {
                 world_fail(world, WORLD_CHECK_MISUSE, "an idle node names memory that is not its own");

@@ -295,13 +295,18 @@ static const struct trib_counters *literal_counters(const void *node)
     return counters_of(node);
 }
 
-#define VERBS                                                                                                   \
-    .size = literal_size, .state_size = literal_state_size, .receive = literal_receive,                         \
-    .next_packet = literal_next_packet, .next_event = trib_published_next_event,                                \
-    .next_timeout = trib_published_next_timeout, .on_timeout = trib_published_on_timeout, .join = literal_join, \
-    .learn_mark = trib_published_learn_mark, .communicator_mark = literal_communicator_mark,                    \
-    .slots_held = literal_slots_held, .missing = literal_missing, .missing_on = literal_missing_on,             \
-    .idle = trib_published_idle, .counters = literal_counters
+#define VERBS                                                                            \
+    .node = {.state_size = literal_state_size,                                           \
+             .receive = literal_receive,                                                 \
+             .next_packet = literal_next_packet,                                         \
+             .next_event = trib_published_next_event,                                    \
+             .next_timeout = trib_published_next_timeout,                                \
+             .on_timeout = trib_published_on_timeout,                                    \
+             .communicator_mark = literal_communicator_mark,                             \
+             .idle = trib_published_idle,                                                \
+             .counters = literal_counters},                                              \
+    .size = literal_size, .join = literal_join, .learn_mark = trib_published_learn_mark, \
+    .slots_held = literal_slots_held, .missing = literal_missing, .missing_on = literal_missing_on
 
 const struct trib_switch_verbs trib_panama_literal_switch_verbs = {.init = literal_init, VERBS};
 const struct trib_switch_verbs trib_panama_miss_switch_verbs = {.init = miss_init, VERBS};

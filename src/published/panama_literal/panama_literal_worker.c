@@ -673,13 +673,19 @@ static const struct trib_counters *literal_counters(const void *node)
     return &aside_of(node)->counters;
 }
 
-#define VERBS                                                                                                   \
-    .size = literal_size, .state_size = literal_state_size, .receive = literal_receive,                         \
-    .next_packet = literal_next_packet, .next_event = literal_next_event, .next_timeout = literal_next_timeout, \
-    .on_timeout = literal_on_timeout, .submit = literal_submit, .registered = literal_registered,               \
-    .suspend = literal_suspend, .learn_mark = literal_learn_mark, .mark = literal_mark,                         \
-    .communicator_mark = literal_communicator_mark, .end = literal_end, .describe = literal_describe,           \
-    .idle = literal_idle, .limit = literal_limit, .in_flight = literal_in_flight, .counters = literal_counters
+#define VERBS                                                                                                     \
+    .node = {.state_size = literal_state_size,                                                                    \
+             .receive = literal_receive,                                                                          \
+             .next_packet = literal_next_packet,                                                                  \
+             .next_event = literal_next_event,                                                                    \
+             .next_timeout = literal_next_timeout,                                                                \
+             .on_timeout = literal_on_timeout,                                                                    \
+             .communicator_mark = literal_communicator_mark,                                                      \
+             .idle = literal_idle,                                                                                \
+             .counters = literal_counters},                                                                       \
+    .size = literal_size, .submit = literal_submit, .registered = literal_registered, .suspend = literal_suspend, \
+    .learn_mark = literal_learn_mark, .mark = literal_mark, .end = literal_end, .describe = literal_describe,     \
+    .limit = literal_limit, .in_flight = literal_in_flight
 
 const struct trib_worker_verbs trib_panama_literal_worker_verbs = {.init = literal_init, VERBS};
 const struct trib_worker_verbs trib_panama_miss_worker_verbs = {.init = miss_init, VERBS};

@@ -2,7 +2,7 @@
 /* forward.c: forward's row of the table of schemes. */
 #include "schemes/forward/forward.h"
 
-#include "schemes/switchml/switchml.h"
+#include "protocol/protocol.h"
 
 static const char *forward_unfit(const struct trib_session_config *session)
 {
@@ -15,6 +15,6 @@ const struct trib_scheme trib_forward = {
     .name = "forward",
     .guarantee = "one rank alone, to which its switch returns what it sends: for measuring what adding costs",
     .unfit = forward_unfit,
-    .worker = &trib_switchml_worker_verbs,
+    .worker = &trib_protocol_worker,
     .switch_node = &trib_forward_switch_verbs,
 };

@@ -3,6 +3,7 @@
 #include "schemes/panama/panama.h"
 
 #include "core/quorum.h"
+#include "protocol/protocol.h"
 
 static const char *panama_unfit(const struct trib_session_config *session)
 {
@@ -30,6 +31,6 @@ const struct trib_scheme trib_panama = {
     .follows_congestion = true,
     .has_quorum = true,
     .unfit = panama_unfit,
-    .worker = &trib_panama_worker_verbs,
-    .switch_node = &trib_panama_switch_verbs,
+    .worker = &trib_protocol_paced_worker,
+    .switch_node = &trib_protocol_paced_switch,
 };

@@ -10,16 +10,13 @@
  * switchml (docs/ARCHITECTURE.md, "The window"), so packets may overtake each other and there is no FIN; where the
  * paper's rules freeze or grow without end they are repaired.
  *
- * It is switchml's code, paced: protocol/worker_pace.c and protocol/switch_pace.c. What is repaired,
- * and why: core/congestion.h, docs/DECISIONS.md.
- * Read next: panama_worker.c, panama_switch.c. */
+ * Worker and switch are the paced ones of protocol/protocol.h. What is repaired, and why: core/congestion.h,
+ * docs/DECISIONS.md. Read next: protocol/worker_pace.c, protocol/switch_pace.c. */
 #ifndef TRIB_PANAMA_H
 #define TRIB_PANAMA_H
 
 #include "schemes/schemes.h"
 
 extern const struct trib_scheme trib_panama;
-extern const struct trib_worker_verbs trib_panama_worker_verbs;
-extern const struct trib_switch_verbs trib_panama_switch_verbs;
 
 #endif

@@ -377,12 +377,18 @@ static bool ring_next_event(void *node, struct trib_event *event)
 
 /* What does not depend on groups; those are in the node. */
 #define VERBS_OF_BOTH                                                                                             \
-    .state_size = ring_state_size, .receive = trib__ring_receive, .next_packet = trib__ring_next_packet,          \
-    .next_event = ring_next_event, .next_timeout = trib__ring_next_timeout, .on_timeout = trib__ring_on_timeout,  \
+    .node = {.state_size = ring_state_size,                                                                       \
+             .receive = trib__ring_receive,                                                                       \
+             .next_packet = trib__ring_next_packet,                                                               \
+             .next_event = ring_next_event,                                                                       \
+             .next_timeout = trib__ring_next_timeout,                                                             \
+             .on_timeout = trib__ring_on_timeout,                                                                 \
+             .communicator_mark = ring_communicator_mark,                                                         \
+             .idle = ring_idle,                                                                                   \
+             .counters = ring_counters},                                                                          \
     .submit = ring_submit, .registered = ring_registered, .suspend = ring_suspend, .learn_mark = ring_learn_mark, \
-    .mark = ring_mark, .communicator_mark = ring_communicator_mark, .end = ring_end, .describe = ring_describe,   \
-    .idle = ring_idle, .limit = ring_limit_flows, .in_flight = ring_in_flight, .counters = ring_counters,         \
-    .flows = ring_add_flows
+    .mark = ring_mark, .end = ring_end, .describe = ring_describe, .limit = ring_limit_flows,                     \
+    .in_flight = ring_in_flight, .flows = ring_add_flows
 
 const struct trib_worker_verbs trib_ring_worker_verbs = {
     .peers = ring_peers,

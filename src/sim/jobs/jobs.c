@@ -471,6 +471,13 @@ static void end_operation(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns
 
 /* ---- driving ---- */
 
+static const struct trib_node_verbs *verbs_of(const struct sim_jobs *j, const struct sim_endpoint *e)
+{
+    const struct trib_scheme *scheme = j->jobs[e->job].scheme;
+
+    return e->is_worker ? &scheme->worker->node : &scheme->switch_node->node;
+}
+
 /* True: there were some. */
 static bool take_events(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)
 {
@@ -479,8 +486,7 @@ static bool take_events(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)
     struct sim_endpoint *e = &j->endpoints[endpoint];
     struct trib_event event;
 
-    while (e->is_worker ? job->scheme->worker->next_event(e->node, &event)
-                        : job->scheme->switch_node->next_event(e->node, &event)) {
+    while (verbs_of(j, e)->next_event(e->node, &event)) {
         were_some = true;
         job->failed += event.kind == TRIB_EVENT_FAILED || event.kind == TRIB_EVENT_MISMATCH;
         if (event.kind == TRIB_EVENT_DONE) {
@@ -493,10 +499,8 @@ static bool take_events(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)
 static void set_timer(struct sim_jobs *j, uint32_t endpoint)
 {
     const struct sim_endpoint *e = &j->endpoints[endpoint];
-    const struct trib_scheme *scheme = j->jobs[e->job].scheme;
     uint32_t timer = j->first_timer + 2 * endpoint;
-    uint64_t timeout_ns =
-        e->is_worker ? scheme->worker->next_timeout(e->node) : scheme->switch_node->next_timeout(e->node);
+    uint64_t timeout_ns = verbs_of(j, e)->next_timeout(e->node);
     uint64_t due_ps = timeout_ns == TRIB_NEVER ? SIM_NEVER : timeout_ns * NS_PS;
     uint64_t now_ps = sim_network_now(j->network);
 
@@ -509,12 +513,11 @@ static void set_timer(struct sim_jobs *j, uint32_t endpoint)
 static void hand_out(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)
 {
     const struct sim_endpoint *e = &j->endpoints[endpoint];
-    const struct trib_scheme *scheme = j->jobs[e->job].scheme;
+    const struct trib_node_verbs *verbs = verbs_of(j, e);
     struct trib_packet packet;
     struct trib_place to;
 
-    while (e->is_worker ? scheme->worker->next_packet(e->node, now_ns, &packet, &to)
-                        : scheme->switch_node->next_packet(e->node, now_ns, &packet, &to)) {
+    while (verbs->node.next_packet(e->node, now_ns, &packet, &to)) {
         send_packet(j, endpoint, &packet, &to);
     }
 }
@@ -627,7 +630,6 @@ void sim_jobs_arrived(struct sim_jobs *j, uint32_t packet)
         return;
     }
     struct sim_job *job = &j->jobs[e->job];
-    const struct trib_scheme *scheme = job->scheme;
     uint64_t now_ns = sim_network_now(j->network) / NS_PS;
     struct trib_place from = place_of(j, e, p.value);
     struct trib_packet received;
@@ -639,14 +641,11 @@ void sim_jobs_arrived(struct sim_jobs *j, uint32_t packet)
     job->told += e->is_worker && received.kind == TRIB_RESULT && is_told(job, e, &received);
     j->on_links--;
     sim_packet_free(j->network, packet);
-    if (e->is_worker) {
-        bool is_taken = scheme->worker->receive(e->node, from, &received, now_ns) == TRIB_DROP_NONE;
-        if (is_taken && received.kind == TRIB_RESULT && job->said != NULL) {
-            sim__numbers_taken(job, &received);
-        }
-    } else {
-        j->aggregated += scheme->switch_node->receive(e->node, from, &received, now_ns) == TRIB_DROP_NONE &&
-                         received.kind == TRIB_CONTRIBUTION;
+    bool is_taken = verbs_of(j, e)->receive(e->node, from, &received, now_ns) == TRIB_DROP_NONE;
+    if (!e->is_worker) {
+        j->aggregated += is_taken && received.kind == TRIB_CONTRIBUTION;
+    } else if (is_taken && received.kind == TRIB_RESULT && job->said != NULL) {
+        sim__numbers_taken(job, &received);
     }
     release_message(j, p.sequence);
     drain(j, e->is_worker ? job->first + e->rank : p.owner, now_ns);
@@ -667,7 +666,6 @@ void sim_jobs_sooner(const struct sim_jobs *j, uint32_t packet)
 {
     const struct sim_packet *p = &j->network->packets[packet];
     const struct sim_endpoint *e = &j->endpoints[p->owner];
-    const struct trib_scheme *scheme = j->jobs[e->job].scheme;
 
     if ((p->flags & SIM_MANY) != 0 || e->node == NULL) {
         return; /* the owner has sent it, and nobody here gets it; or its job has ended */
@@ -675,10 +673,8 @@ void sim_jobs_sooner(const struct sim_jobs *j, uint32_t packet)
     struct trib_packet message;
     struct room room;
     read_message(j, &j->jobs[e->job], p->sequence, &message, &room);
-    if (e->is_worker && scheme->worker->soon != NULL) {
-        scheme->worker->soon(e->node, place_of(j, e, p->value), &message);
-    } else if (!e->is_worker && scheme->switch_node->soon != NULL) {
-        scheme->switch_node->soon(e->node, place_of(j, e, p->value), &message);
+    if (verbs_of(j, e)->soon != NULL) {
+        verbs_of(j, e)->soon(e->node, place_of(j, e, p->value), &message);
     }
 }
 
@@ -698,18 +694,13 @@ void sim_jobs_timer(struct sim_jobs *j, uint32_t timer)
 {
     uint32_t endpoint = (timer - j->first_timer) / 2;
     const struct sim_endpoint *e = &j->endpoints[endpoint];
-    const struct trib_scheme *scheme = j->jobs[e->job].scheme;
     uint64_t now_ns = sim_network_now(j->network) / NS_PS;
 
     if ((timer - j->first_timer) % 2 != 0) {
         take_bucket(j, endpoint, now_ns);
         return;
     }
-    if (e->is_worker) {
-        scheme->worker->on_timeout(e->node, now_ns);
-    } else {
-        scheme->switch_node->on_timeout(e->node, now_ns);
-    }
+    verbs_of(j, e)->on_timeout(e->node, now_ns);
     drain(j, endpoint, now_ns);
 }
 
@@ -748,13 +739,13 @@ struct sim_job_counters sim_jobs_counters(const struct sim_jobs *j, uint32_t job
     }
     for (uint32_t i = it->first; i < it->first + it->config.workers; i++) {
         const struct sim_endpoint *e = &j->endpoints[i];
-        trib_counters_add(&sum.workers, it->scheme->worker->counters(e->node));
+        trib_counters_add(&sum.workers, it->scheme->worker->node.counters(e->node));
         if (it->scheme->worker->flows != NULL) {
             it->scheme->worker->flows(e->node, &sum.flows);
         }
     }
     for (uint32_t i = sim_job_switches(it); i < it->first + it->count; i++) {
-        trib_counters_add(&sum.switches, it->scheme->switch_node->counters(j->endpoints[i].node));
+        trib_counters_add(&sum.switches, it->scheme->switch_node->node.counters(j->endpoints[i].node));
     }
     return sum;
 }

@@ -347,7 +347,7 @@ static void open_again(struct sim_jobs *j, struct sim_job *job)
         lowest = mark < lowest ? mark : lowest;
     }
     for (uint32_t i = sim_job_switches(job); i < job->first + job->count; i++) {
-        trib_counters_add(&job->before, job->scheme->switch_node->counters(j->endpoints[i].node));
+        trib_counters_add(&job->before, job->scheme->switch_node->node.counters(j->endpoints[i].node));
         TRIB_ASSERT(open_switch(j, job, i, lowest));
     }
     for (uint32_t i = job->first; i < job->first + job->config.workers; i++) {

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* protocol.h: the worker and the switch that schemes share. A scheme is a row of policy (schemes/schemes.h): it names
+ * one of these workers and one of these switches, and what a job may ask of it.
+ *
+ * The life of a fragment, in reading order:
+ *   worker.c                       a worker: memory, submit, registration, marks
+ *   worker_send.c                  what leaves: offers, resends, probes, then new payload
+ *   switch.c                       a switch: contributions become sums
+ *   switch_answer.c                a switch: probes, gaps, answers
+ *   switch_parent.c                a switch that is a child of a switch
+ *   worker_receive.c               what comes back: results, asks, held
+ *   worker_recover.c               lost packets: which rank probes when
+ *   worker_pace.c, switch_pace.c   windows that follow the network, and caps
+ *   worker_quorum.c, switch_quorum.c   sums that may lack ranks
+ * The window that all of these count in is core/window.h. */
+#ifndef TRIB_PROTOCOL_H
+#define TRIB_PROTOCOL_H
+
+#include "core/node.h"
+
+/* The window is fixed: the slots that were granted. */
+extern const struct trib_worker_verbs trib_protocol_worker;
+extern const struct trib_switch_verbs trib_protocol_switch;
+/* The worker has a congestion window for each root; the switch tells a cap, and takes no more than its room. */
+extern const struct trib_worker_verbs trib_protocol_paced_worker;
+extern const struct trib_switch_verbs trib_protocol_paced_switch;
+
+#endif
