@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* carrier.h: the table of operations below a port: each kind of carrier is one file and one table. A port calls its
  * carrier once for a train, never for a packet. For src/net, and for a test's double.
- * Read next: port.c (calls them), udp.c, pipe.c. */
+ * Read next: port.c (calls them), udp.c, pipe.c, faults.c. */
 #ifndef TRIB_NET_CARRIER_H
 #define TRIB_NET_CARRIER_H
 
@@ -50,6 +50,8 @@ struct trib_carrier_operations {
     uint64_t (*deadline)(const struct trib_carrier *carrier);
     /* Bytes that wait in this machine's queues, of all that was sent, on the way to these `count` destinations. */
     uint32_t (*backlog)(const struct trib_carrier *carrier, const struct trib_address *to, uint32_t count);
+    /* Carrier `gone` is about to be removed: forgets all that is left of its train. NULL: keeps none from below. */
+    void (*forget)(struct trib_carrier *carrier, const struct trib_carrier *gone);
     /* The rest is of the last alone. As trib_port_connect; `local` follows. */
     bool (*connect)(struct trib_carrier *carrier, const struct trib_address *peer);
     /* As trib_port_use. */

@@ -178,6 +178,11 @@ bool trib_inject_next(struct trib_inject *inject, uint64_t now_ns, struct trib_i
     return true;
 }
 
+void trib_inject_forget(struct trib_inject *inject)
+{
+    inject->now_copies = 0;
+}
+
 uint64_t trib_inject_deadline(const struct trib_inject *inject)
 {
     uint64_t first = UINT64_MAX;

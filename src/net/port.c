@@ -7,17 +7,13 @@
 
 #include "io/explain.h"
 #include "io/memory.h"
+#include "net/faults.h"
 #include "net/inject.h"
 #include "net/udp.h"
 
 /* Trains under way at once, each for other destinations: a switch answers several children in turn, and sends a
  * broadcast's results with payload to some and without to others; a rank deals its fragments to as many as 16 roots. */
 #define TRAINS 16
-/* Senders of the packets that the injector holds: each is held for 16 later packets at most, and each buffer has one
- * at least. */
-#define SENDERS 32
-/* Of the injector's tag, beside the number of the sender: the packet is marked. */
-#define TAG_MARKED (UINT64_C(1) << 32)
 
 struct trib_port {
     struct trib_carrier *top; /* its carriers, each above the next */
@@ -26,12 +22,8 @@ struct trib_port {
     /* the train read last */
     struct trib_delivery delivery;
     size_t at; /* of the next packet */
-    uint64_t now_ns;
-    uint32_t sender_index;
-    struct trib_address sender[SENDERS];
     /* fixed */
-    uint32_t backlog;           /* per destination, from which on trains are flagged; 0: never */
-    struct trib_inject *inject; /* NULL: no faults */
+    uint32_t backlog; /* per destination, from which on trains are flagged; 0: never */
     struct trib_port_stats stats;
     uint32_t next_train; /* to be sent first when all are under way */
     uint32_t loaded;     /* bitmap of the trains that hold packets: with one destination the others cost nothing */
@@ -42,17 +34,26 @@ void trib_port_use(struct trib_port *port)
     port->last->operations->use(port->last);
 }
 
-static bool allocate(struct trib_port *port, const struct trib_port_config *config)
+/* Makes the last carrier, and the faults above it. */
+static enum trib_status open_carriers(struct trib_port *port, const struct trib_port_config *config, char *error)
 {
-    port->train = trib_memory_map(TRAINS * sizeof *port->train);
-    if (port->train == NULL) {
-        return false;
+    const struct trib_carrier_operations *operations = config->carrier != NULL ? config->carrier : &trib_udp_operations;
+    enum trib_status status = operations->open(config, &port->last, error);
+    if (status != TRIB_OK) {
+        return status;
     }
+    port->top = port->last;
+    port->last->stats = &port->stats;
     if (trib_inject_active(&config->faults)) {
-        port->inject = trib_inject_create(&config->faults, TRIB_HEADER_SIZE + (size_t)config->payload);
-        return port->inject != NULL;
+        struct trib_carrier *faults =
+            trib_faults_create(&config->faults, TRIB_HEADER_SIZE + (size_t)config->payload, port->last);
+        if (faults == NULL) {
+            trib_explain(error, "out of memory for a socket's buffers");
+            return TRIB_ERR_MEMORY;
+        }
+        port->top = faults;
     }
-    return true;
+    return TRIB_OK;
 }
 
 enum trib_status trib_port_open(const struct trib_port_config *config, struct trib_port **port, char *error)
@@ -62,19 +63,17 @@ enum trib_status trib_port_open(const struct trib_port_config *config, struct tr
         trib_explain(error, "out of memory for a socket's buffers");
         return TRIB_ERR_MEMORY;
     }
-    if (!allocate(made, config)) {
+    made->train = trib_memory_map(TRAINS * sizeof *made->train);
+    if (made->train == NULL) {
         trib_explain(error, "out of memory for a socket's buffers");
         trib_port_close(made);
         return TRIB_ERR_MEMORY;
     }
-    const struct trib_carrier_operations *operations = config->carrier != NULL ? config->carrier : &trib_udp_operations;
-    enum trib_status status = operations->open(config, &made->last, error);
+    enum trib_status status = open_carriers(made, config, error);
     if (status != TRIB_OK) {
         trib_port_close(made);
         return status;
     }
-    made->top = made->last;
-    made->last->stats = &made->stats;
     if (!config->is_spare) {
         trib_port_use(made);
     }
@@ -90,7 +89,6 @@ void trib_port_close(struct trib_port *port)
     while (port->top != NULL) {
         trib_port_remove(port, port->top);
     }
-    trib_inject_destroy(port->inject);
     trib_memory_unmap(port->train, TRAINS * sizeof *port->train);
     free(port);
 }
@@ -110,6 +108,9 @@ void trib_port_remove(struct trib_port *port, struct trib_carrier *carrier)
 {
     struct trib_carrier **at = &port->top;
     while (*at != carrier) {
+        if ((*at)->operations->forget != NULL) {
+            (*at)->operations->forget(*at, carrier);
+        }
         at = &(*at)->below;
     }
     *at = carrier->below;
@@ -184,22 +185,15 @@ void trib_port_stats_add(struct trib_port_stats *sum, const struct trib_port_sta
 
 bool trib_port_receive(struct trib_port *port, uint64_t now_ns)
 {
-    port->now_ns = now_ns;
     port->at = 0;
-    if (port->top->operations->receive(port->top, now_ns, &port->delivery)) {
-        if (port->inject != NULL) {
-            port->sender_index = (port->sender_index + 1) % SENDERS;
-            port->sender[port->sender_index] = *port->delivery.from;
-        }
-        return true;
+    bool has_come = port->top->operations->receive(port->top, now_ns, &port->delivery);
+    if (!has_come) {
+        port->delivery.len = 0;
     }
-    port->delivery.len = 0;
-    /* Nothing came, but packets that the injector holds may be due: an empty train brings them out. */
-    return trib_port_deadline(port) <= now_ns;
+    return has_come;
 }
 
-/* Cuts the next packet off the train. */
-static bool next_segment(struct trib_port *port, struct trib_arrival *arrival)
+bool trib_port_next(struct trib_port *port, struct trib_arrival *arrival)
 {
     const struct trib_delivery *delivery = &port->delivery;
     size_t left = delivery->len - port->at;
@@ -210,43 +204,8 @@ static bool next_segment(struct trib_port *port, struct trib_arrival *arrival)
     arrival->len = left < delivery->segment ? left : delivery->segment;
     arrival->from = delivery->from;
     arrival->is_marked = delivery->is_marked;
-    port->stats.marked_received += delivery->is_marked;
     port->at += arrival->len;
     return true;
-}
-
-static void count_injected(struct trib_port *port)
-{
-    const struct trib_inject_counts *counts = trib_inject_counts(port->inject);
-    port->stats.injected_loss = counts->loss;
-    port->stats.injected_duplicate = counts->duplicate;
-    port->stats.injected_reorder = counts->reorder;
-    port->stats.injected_corrupt = counts->corrupt;
-}
-
-static bool next_injected(struct trib_port *port, struct trib_arrival *arrival)
-{
-    struct trib_injected out;
-    while (!trib_inject_next(port->inject, port->now_ns, &out)) {
-        if (!next_segment(port, arrival)) {
-            return false;
-        }
-        trib_inject_put(port->inject, arrival->data, arrival->len,
-                        port->sender_index | (arrival->is_marked ? TAG_MARKED : 0), port->now_ns);
-        count_injected(port);
-    }
-    *arrival = (struct trib_arrival){
-        .data = out.data,
-        .len = out.len,
-        .from = &port->sender[out.tag & ~TAG_MARKED],
-        .is_marked = (out.tag & TAG_MARKED) != 0,
-    };
-    return true;
-}
-
-bool trib_port_next(struct trib_port *port, struct trib_arrival *arrival)
-{
-    return port->inject == NULL ? next_segment(port, arrival) : next_injected(port, arrival);
 }
 
 enum trib_drop trib_port_decode(const struct trib_arrival *arrival, struct trib_packet *packet)
@@ -261,9 +220,7 @@ enum trib_drop trib_port_decode(const struct trib_arrival *arrival, struct trib_
 uint64_t trib_port_deadline(const struct trib_port *port)
 {
     const struct trib_carrier *top = port->top;
-    uint64_t deadline = top->operations->deadline != NULL ? top->operations->deadline(top) : UINT64_MAX;
-    uint64_t held = port->inject != NULL ? trib_inject_deadline(port->inject) : UINT64_MAX;
-    return held < deadline ? held : deadline;
+    return top->operations->deadline != NULL ? top->operations->deadline(top) : UINT64_MAX;
 }
 
 /* ---- sending ---- */

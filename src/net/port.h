@@ -8,7 +8,7 @@
  *     while (trib_port_receive(port, now)) while (trib_port_next(port, &arrival)) ... decode, feed, ...
  *     trib_port_send(port, &packet, to, count) for each packet, trib_port_flush(port) at the end of a drain;
  *   and trib_port_close. Waiting is the caller's: poll(2) trib_port_fd() until trib_port_deadline().
- * Faults (inject.h) are applied to all packets that a port receives.
+ * Faults (faults.c) are applied to all packets that a port receives.
  * Read next: carrier.h (what moves trains), udp.c (the one with sockets). */
 #ifndef TRIB_NET_PORT_H
 #define TRIB_NET_PORT_H
@@ -81,14 +81,14 @@ bool trib_port_has_trains(const struct trib_port *port);
  * leave from. What came before may be from any address. False: errno says why. */
 TRIB_MUST_USE bool trib_port_connect(struct trib_port *port, const struct trib_address *peer);
 
-/* Reads one buffer without blocking; false when there is none (then also held-back packets of the injector that are
- * due have been handed out). Receive errors such as ICMP port unreachable are swallowed. */
+/* Reads one train without blocking; false if there is none, and no packet that faults held back is due. Receive errors
+ * such as ICMP port unreachable are swallowed. */
 bool trib_port_receive(struct trib_port *port, uint64_t now_ns);
-/* The next packet of that buffer, after fault injection; false at its end. */
+/* The next packet of that train; false at its end. */
 bool trib_port_next(struct trib_port *port, struct trib_arrival *arrival);
 /* Decodes it; a mark of the network becomes TRIB_FLAG_ECN of the packet, which nodes know. */
 enum trib_drop trib_port_decode(const struct trib_arrival *arrival, struct trib_packet *packet);
-/* When trib_port_receive is to be called although nothing came to the descriptor: the injector holds packets, or a
+/* When trib_port_receive is to be called although nothing came to the descriptor: faults hold packets back, or a
  * neighbour has handed over some (0: now). UINT64_MAX: never. */
 uint64_t trib_port_deadline(const struct trib_port *port);
 

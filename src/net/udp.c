@@ -170,7 +170,9 @@ static bool receive_train(struct trib_carrier *carrier, uint64_t now_ns, struct 
             delivery->len = (size_t)len;
             delivery->from = &udp->from;
             delivery->owner = carrier;
-            carrier->stats->packets_received += ((size_t)len + delivery->segment - 1) / delivery->segment;
+            uint64_t packets = ((size_t)len + delivery->segment - 1) / delivery->segment;
+            carrier->stats->packets_received += packets;
+            carrier->stats->marked_received += delivery->is_marked ? packets : 0;
             carrier->stats->bytes_received += (size_t)len;
             return true;
         }

@@ -2,6 +2,7 @@
 """Canaries in io, switchd, control and comm, as in canaries.py. Worlds and search cannot see them; a unit test must."""
 from canaries import Canary, Never
 
+FAULTS = "src/net/faults.c"
 PORT = "src/net/port.c"
 PIPE = "src/net/pipe.c"
 UDP = "src/net/udp.c"
@@ -64,8 +65,8 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_udp"),
     Canary(
         "io-injected-from-another", "I7", "a packet that the injector held comes out as another sender's",
-        edits=((PORT, "port->sender_index | (arrival->is_marked ? TAG_MARKED : 0)",
-                "0 * port->sender_index | (arrival->is_marked ? TAG_MARKED : 0)"),),
+        edits=((FAULTS, "faults->sender_index | (faults->below.is_marked ? TAG_MARKED : 0)",
+                "0 * faults->sender_index | (faults->below.is_marked ? TAG_MARKED : 0)"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_udp"),
     Canary(
         "io-pipe-of-any-address", "I7", "a neighbour in the same process gets what is for another address",
