@@ -16,6 +16,8 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FILE_LINES, HEADER_LINES, FUNCTION_LINES, PARAMETERS = 800, 400, 70, 6
 
+# What others may include of net: addresses and ports, no carrier.
+NET = {"net/address.h", "net/resolve.h", "net/nics.h", "net/port.h"}
 # What a folder of src may include, besides <tributary/...> and the system's headers. Of schemes drivers know the table
 # alone: what one of them is, its row says.
 LAYERS = {
@@ -26,15 +28,15 @@ LAYERS = {
     "io": {"core", "io"},
     "net": {"core", "io", "net"},
     "host": {"core", "io", "host"},
-    "fabric": {"core", "io", "net", "fabric"},
-    "control": {"core", "schemes/schemes.h", "io", "net", "fabric", "control"},
-    "comm": {"core", "schemes/schemes.h", "io", "net", "host", "control", "comm", "switchd/plane.h"},
-    "switchd": {"core", "schemes/schemes.h", "io", "net", "fabric", "control", "switchd"},
+    "fabric": {"core", "io", "fabric"} | NET,
+    "control": {"core", "schemes/schemes.h", "io", "fabric", "control"} | NET,
+    "comm": {"core", "schemes/schemes.h", "io", "host", "control", "comm", "switchd/plane.h"} | NET,
+    "switchd": {"core", "schemes/schemes.h", "io", "fabric", "control", "switchd"} | NET,
     "report": {"report"},
     "sim": {"core", "schemes/schemes.h", "published/published.h", "io", "fabric", "report", "sim"},
     "reproduce": {"core", "schemes", "published", "io", "sim", "report", "reproduce"},
-    "cli": {"core", "schemes/schemes.h", "published/published.h", "io", "net", "fabric", "control", "comm", "switchd", "report", "sim", "reproduce",
-            "cli"},
+    "cli": {"core", "schemes/schemes.h", "published/published.h", "io", "fabric", "control", "comm", "switchd", "report", "sim", "reproduce",
+            "cli", "net/socket.h"} | NET,  # doctor reads raw packets
 }
 # What a folder inside one of these may include of its own layer, by folders and files.
 INNER = {
@@ -60,6 +62,8 @@ FORBIDDEN_CALLS = re.compile(
 # What decides in the control plane says, draws and tells the time through its driver (struct trib_jobs_output).
 DECIDES = ("src/fabric/", "src/control/agents/", "src/control/jobs/", "src/control/relay/", "src/control/roots/")
 DRIVER_CALLS = re.compile(r"\b(trib_log|trib_draw|trib_draw_id|trib_clock_ns|clock_gettime|getenv)\s*\(")
+# A port hides the carriers of its packets, also if a declaration is copied.
+CARRIER_NAMES = re.compile(r"\btrib_udp_\w+")
 PURE_UNDEFINED = re.compile(r"mem(cpy|set|move|cmp)|trib_\w+|__cpu_(model|indicator_init|features2)|_GLOBAL_OFFSET_TABLE_")
 MARKERS = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
 
@@ -171,6 +175,9 @@ def check_source(path, code):
     if path.startswith("src/") and path.split("/")[1] in PURE:
         for match in FORBIDDEN_CALLS.finditer(code):
             problem(path, line_of(code, match.start()), f"{match.group(1)}() in {path.split('/')[1]}")
+    if not path.startswith("src/net/"):
+        for match in CARRIER_NAMES.finditer(code):
+            problem(path, line_of(code, match.start()), f"{match.group(0)} outside src/net: use trib_port_* (net/port.h)")
     if path.startswith(DECIDES):
         for match in DRIVER_CALLS.finditer(code):
             problem(path, line_of(code, match.start()), f"{match.group(1)}() in what decides; the driver has it (struct trib_jobs_output)")

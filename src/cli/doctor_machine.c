@@ -11,8 +11,8 @@
 #include "io/clock.h"
 #include "io/units.h"
 #include "net/nics.h"
+#include "net/port.h"
 #include "net/resolve.h"
-#include "net/socket.h"
 
 #define BUFFER_WANTED (32U << 20) /* buffer size requested by worker and switch */
 #define BUFFER_ENOUGH (4U << 20)  /* the room of eight trains of full packets from eight ranks */
