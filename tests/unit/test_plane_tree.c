@@ -224,9 +224,9 @@ static void read__wakes_nobody(void **state)
     const struct trib_data_plane *verbs = &side->verbs;
     trib_plane_stop(side->plane);
     (void)count_kicked(side);
-    assert_int_equal(verbs->node.communicator_mark(side->plane, COMMUNICATOR), 0);
+    assert_int_equal(verbs->communicator_mark(side->plane, COMMUNICATOR), 0);
     assert_int_equal(count_kicked(side), 0);
-    assert_int_equal(verbs->node.communicator_mark(side->plane, COMMUNICATOR + 1), 0);
+    assert_int_equal(verbs->communicator_mark(side->plane, COMMUNICATOR + 1), 0);
     assert_int_equal(count_kicked(side), 0);
     assert_false(verbs->parent_answered(side->plane, COMMUNICATOR));
     assert_int_equal(count_kicked(side), 0);
