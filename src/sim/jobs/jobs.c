@@ -517,7 +517,7 @@ static void hand_out(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)
     struct trib_packet packet;
     struct trib_place to;
 
-    while (verbs->node.next_packet(e->node, now_ns, &packet, &to)) {
+    while (verbs->next_packet(e->node, now_ns, &packet, &to)) {
         send_packet(j, endpoint, &packet, &to);
     }
 }
