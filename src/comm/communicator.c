@@ -39,29 +39,42 @@ static void time_out(struct trib_comm *comm)
                        operation, limit, cause);
 }
 
+/* By the state alone. A request has its time limit in every state. */
 static uint64_t next_deadline(const struct trib_comm *comm)
 {
-    uint64_t deadline = comm->is_closing ? comm->close_deadline_ns : TRIB_NEVER;
-    if (atomic_load_explicit(&comm->ended, memory_order_relaxed)) {
-        return TRIB_NEVER;
+    const struct trib_request *oldest = trib_comm_oldest(comm);
+    uint64_t deadline = oldest != NULL ? oldest->deadline_ns : TRIB_NEVER;
+    if (trib_comm_has_ended(comm)) {
+        return deadline;
+    }
+    if (comm->is_closing) {
+        deadline = trib_time_earlier(deadline, comm->close_deadline_ns);
     }
     deadline = trib_time_earlier(deadline, trib_comm_session_deadline(comm));
-    if (trib_comm_oldest(comm) != NULL) {
-        deadline = trib_time_earlier(deadline, trib_comm_oldest(comm)->deadline_ns);
-    }
     return trib_time_earlier(deadline, comm->transport->deadline(comm));
+}
+
+static bool is_late(const struct trib_comm *comm, uint64_t now_ns)
+{
+    const struct trib_request *oldest = trib_comm_oldest(comm);
+    return oldest != NULL && oldest->deadline_ns <= now_ns;
 }
 
 static void check_time(struct trib_comm *comm, uint64_t now_ns)
 {
     trib_comm_session_timeout(comm, now_ns);
-    if (trib_comm_oldest(comm) != NULL && trib_comm_oldest(comm)->deadline_ns <= now_ns) {
+    if (is_late(comm, now_ns)) {
+        trib_comm_read_session(comm, now_ns);
+    }
+    if (is_late(comm, now_ns)) {
         time_out(comm);
     }
+    if (trib_comm_has_ended(comm)) {
+        return;
+    }
     comm->transport->on_timeout(comm, now_ns);
-    if (comm->is_closing && comm->close_deadline_ns <= now_ns) {
-        atomic_store_explicit(&comm->ended, true, memory_order_release);
-        trib_endpoint_wake(comm->endpoint);
+    if (comm->is_closing && comm->close_deadline_ns <= now_ns && !trib_comm_has_ended(comm)) {
+        trib_comm_leave(comm);
     }
 }
 

@@ -19,7 +19,7 @@
 #include "host/host.h"
 #include "io/clock.h"
 
-/* The states of a communicator's session. A lost session leads from any to CONNECTING, a failure to FAILED. */
+/* The states of a communicator and its session. states.c says which may follow which. */
 enum trib_comm_state {
     TRIB_COMM_NONE = 0,
     TRIB_COMM_CONNECTING,  /* connecting, or waiting to try again */

@@ -13,6 +13,7 @@
 #include "comm/own_root.h"
 #include "comm/queue.h"
 #include "comm/say.h"
+#include "comm/states.h"
 #include "comm/wake.h"
 #include "io/clock.h"
 #include "io/log.h"
@@ -54,7 +55,7 @@ static void try_connecting(struct trib_comm *comm, uint64_t now_ns)
 
 void trib_comm_reconnect(struct trib_comm *comm, uint64_t now_ns)
 {
-    comm->state = TRIB_COMM_CONNECTING;
+    trib_comm_enter(comm, TRIB_COMM_CONNECTING);
     comm->state_deadline_ns = comm->outage_deadline_ns;
     comm->retry_gap_ns = RETRY_FIRST_NS;
     try_connecting(comm, now_ns);
@@ -69,8 +70,7 @@ void trib_comm_join(struct trib_comm *comm, uint64_t now_ns)
 
 void trib_comm_connected(struct trib_comm *comm, uint64_t now_ns)
 {
-    comm->state = TRIB_COMM_JOINING;
-    comm->retry_ns = TRIB_NEVER;
+    trib_comm_enter(comm, TRIB_COMM_JOINING);
     uint64_t until_ns = comm->was_running ? trib_comm_return_time(comm, now_ns) : comm->outage_deadline_ns;
     comm->state_deadline_ns = trib_comm_hearing_time(comm, until_ns);
     if (trib_comm_may_move(comm)) {
@@ -84,7 +84,7 @@ void trib_comm_connected(struct trib_comm *comm, uint64_t now_ns)
 static void wait_and_retry(struct trib_comm *comm, uint64_t longest_ns, uint64_t now_ns)
 {
     comm->session.state = TRIB_SESSION_CLOSED; /* but its cause is kept, for texts */
-    comm->state = TRIB_COMM_CONNECTING;
+    trib_comm_enter(comm, TRIB_COMM_CONNECTING);
     comm->retry_ns = now_ns + comm->retry_gap_ns;
     comm->retry_gap_ns = trib_time_earlier(2 * comm->retry_gap_ns, longest_ns);
 }

@@ -9,6 +9,7 @@
 #include "comm/communicator.h"
 #include "comm/own_root.h"
 #include "comm/queue.h"
+#include "comm/states.h"
 #include "comm/wake.h"
 #include "io/inherit.h"
 #include "io/log.h"
@@ -33,7 +34,7 @@ static void fail(struct trib_comm *comm, enum trib_status status, const char *te
     comm->failure = status;
     (void)snprintf(comm->failure_text, sizeof comm->failure_text, "%.430s%s%s%s", text, names_job ? "" : " (job ",
                    names_job ? "" : comm->config.job, names_job ? "" : ")"); /* its ranks have other numbers there */
-    comm->state = TRIB_COMM_FAILED;
+    trib_comm_enter(comm, TRIB_COMM_FAILED);
     if (comm->node != NULL) {
         comm->verbs->suspend(comm->node);
     }
@@ -92,7 +93,7 @@ void trib_comm_abandon(struct trib_comm *comm)
         comm->host = NULL;
     }
     comm->callers = 0;
-    comm->state = TRIB_COMM_FAILED;
+    trib_comm_enter(comm, TRIB_COMM_FAILED);
     comm->failure = TRIB_ERR_INVALID;
     (void)snprintf(comm->failure_text, sizeof comm->failure_text,
                    "rank %u: the communicator belongs to the process that this one was forked from", comm->config.rank);
@@ -113,9 +114,7 @@ enum trib_status trib_comm_check_open(struct trib_comm *comm)
 
 void trib_comm_leave(struct trib_comm *comm)
 {
-    comm->state = TRIB_COMM_CLOSED;
-    comm->state_deadline_ns = TRIB_NEVER;
-    comm->retry_ns = TRIB_NEVER;
+    trib_comm_enter(comm, TRIB_COMM_CLOSED);
     trib_session_client_close(&comm->session);
     trib_comm_forget_root(comm);
     atomic_store_explicit(&comm->ended, true, memory_order_release);

@@ -1,16 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* join.c: the rank's side of the dialogue with the control plane (control/words/words.h): getting in, getting back
  * in after the switch went away, marks, stalls, getting out.
- *
- *   state        leaves on                     to
- *   CONNECTING   TCP connected, JOIN sent      JOINING
- *   JOINING      WELCOME                       PROBING; first MEETING, of ranks of this host; REGISTERING when it has run before
- *   PROBING      all paths tried               REGISTERING
- *   REGISTERING  READY                         RUNNING
- *   RUNNING      CLOSED                        CLOSED
- *   JOINING      AWAY, RING                    CONNECTING, with the deadline that it had there
- *   any          session lost                  CONNECTING, until its deadline
- *   any          FAIL, deadline                FAILED; of a switch that is gone for good CONNECTING, elsewhere (move.c)
  * Read next: session_client.c (the connection), paths.c (PROBING), communicator.c (the rest of a communicator). */
 #include <poll.h>
 #include <stdio.h>
@@ -32,6 +22,7 @@
 #include "comm/say.h"
 #include "comm/silent.h"
 #include "comm/stall.h"
+#include "comm/states.h"
 #include "comm/wake.h"
 #include "comm/worker.h"
 #include "io/clock.h"
@@ -128,7 +119,7 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
     if (comm->was_running && !comm->has_moved && trib_comm_knows_peers(comm)) { /* no way leads over what was away */
         trib_comm_register(comm);
     } else if (trib_level0_must_meet(comm)) {
-        comm->state = TRIB_COMM_MEETING;
+        trib_comm_enter(comm, TRIB_COMM_MEETING);
         atomic_store_explicit(&comm->joined, true, memory_order_release); /* who creates it does that: comm.c */
         trib_endpoint_wake(comm->endpoint);
     } else {
@@ -144,10 +135,9 @@ static void take_ready(struct trib_comm *comm, const struct trib_message *messag
         trib_comm_refuse_turn(comm, message->kind);
         return;
     }
-    comm->state = TRIB_COMM_RUNNING;
+    trib_comm_enter(comm, TRIB_COMM_RUNNING);
     comm->state_deadline_ns = TRIB_NEVER;
     comm->waits_ns = TRIB_NEVER;
-    comm->retry_ns = TRIB_NEVER;
     comm->stalls_open = 0;
     comm->grant.boot = message->ready.boot;
     comm->is_multicast = message->ready.multicast && (comm->group_count > 0 || comm->is_led);
@@ -364,9 +354,7 @@ static bool has_answer(const struct trib_comm *comm)
            comm->session.state != TRIB_SESSION_CONNECTING;
 }
 
-/* A rank that was off its core past a deadline has an answer in its socket, perhaps: that comes first, or the cause
- * would be wrong. */
-static void look_first(struct trib_comm *comm, uint64_t now_ns)
+void trib_comm_read_session(struct trib_comm *comm, uint64_t now_ns)
 {
     struct pollfd session = {.fd = comm->session.fd, .events = trib_session_client_interest(&comm->session)};
     if (session.fd >= 0 && poll(&session, 1, 0) > 0) {
@@ -381,7 +369,7 @@ void trib_comm_session_timeout(struct trib_comm *comm, uint64_t now_ns)
         trib_comm_session_ready(comm, 0, now_ns);
     }
     if (!trib_comm_has_ended(comm) && (must_ask || now_ns >= comm->state_deadline_ns)) {
-        look_first(comm, now_ns);
+        trib_comm_read_session(comm, now_ns);
     }
     if (must_ask && now_ns >= trib_comm_ping_deadline(comm)) {
         trib_comm_ping(comm, now_ns);
@@ -403,13 +391,26 @@ void trib_comm_session_timeout(struct trib_comm *comm, uint64_t now_ns)
 
 uint64_t trib_comm_session_deadline(const struct trib_comm *comm)
 {
-    if (trib_comm_has_ended(comm)) {
-        return TRIB_NEVER;
-    }
     if (has_answer(comm)) {
         return 0;
     }
-    uint64_t deadline_ns = trib_time_earlier(comm->state_deadline_ns, trib_comm_ping_deadline(comm));
-    return trib_time_earlier(deadline_ns,
-                             comm->state == TRIB_COMM_PROBING ? trib_comm_paths_deadline(comm) : comm->retry_ns);
+    uint64_t deadline_ns = trib_comm_ping_deadline(comm);
+    switch (comm->state) {
+    case TRIB_COMM_CONNECTING:
+        deadline_ns = trib_time_earlier(deadline_ns, comm->retry_ns);
+        break;
+    case TRIB_COMM_PROBING:
+        deadline_ns = trib_time_earlier(deadline_ns, trib_comm_paths_deadline(comm));
+        break;
+    case TRIB_COMM_JOINING:
+    case TRIB_COMM_MEETING:
+    case TRIB_COMM_REGISTERING:
+        break;
+    case TRIB_COMM_NONE:
+    case TRIB_COMM_RUNNING:
+    case TRIB_COMM_CLOSED:
+    case TRIB_COMM_FAILED:
+        return deadline_ns;
+    }
+    return trib_time_earlier(deadline_ns, comm->state_deadline_ns);
 }

@@ -12,6 +12,7 @@
 #include "comm/end.h"
 #include "comm/memory.h"
 #include "comm/queue.h"
+#include "comm/states.h"
 #include "comm/transport.h"
 #include "core/assert.h"
 #include "io/explain.h"
@@ -26,7 +27,7 @@ enum trib_status trib_comm_open_host(struct trib_comm *comm, const struct trib_c
     if (status == TRIB_OK) {
         trib_comm_take_transport(comm, &trib_transport_host);
         comm->hosts = 1;
-        comm->state = TRIB_COMM_RUNNING;
+        trib_comm_enter(comm, TRIB_COMM_RUNNING);
         comm->was_running = true;
         atomic_store_explicit(&comm->joined, true, memory_order_release);
     }

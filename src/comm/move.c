@@ -95,7 +95,9 @@ static void bring_made(struct trib_comm *maker, uint64_t now_ns)
         if (made->embedded == NULL) {
             made->embedded = trib_embedded_share(maker->embedded);
         }
-        trib_comm_join(made, now_ns);
+        if (made->state != TRIB_COMM_NONE) { /* else the thread that makes it begins, there */
+            trib_comm_join(made, now_ns);
+        }
     }
 }
 

@@ -12,6 +12,7 @@
 #include "comm/paths.h"
 #include "comm/say.h"
 #include "comm/send.h"
+#include "comm/states.h"
 #include "comm/wake.h"
 #include "core/lane.h"
 #include "io/clock.h"
@@ -126,7 +127,7 @@ void trib_comm_begin_probing(struct trib_comm *comm)
         trib_comm_register(comm);
         return;
     }
-    comm->state = TRIB_COMM_PROBING;
+    trib_comm_enter(comm, TRIB_COMM_PROBING);
     comm->paths = 0;
     comm->group_paths = 0;
     comm->probes = 0;

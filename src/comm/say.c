@@ -9,6 +9,7 @@
 #include "comm/describe.h"
 #include "comm/embedded.h"
 #include "comm/own_root.h"
+#include "comm/states.h"
 #include "core/lane.h"
 #include "io/clock.h"
 
@@ -95,8 +96,7 @@ void trib_comm_tell_close(struct trib_comm *comm)
 
 void trib_comm_register(struct trib_comm *comm)
 {
-    comm->state = TRIB_COMM_REGISTERING;
-    comm->retry_ns = TRIB_NEVER; /* the next probe's: the rank would be awake from then on until all have registered */
+    trib_comm_enter(comm, TRIB_COMM_REGISTERING);
     trib_comm_tell_mark(comm, TRIB_MESSAGE_REGISTER);
 }
 

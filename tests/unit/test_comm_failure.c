@@ -205,6 +205,40 @@ static void abort__frees_who_is_blocked_without_thread(void **state)
     expect_good(ranks, RANKS);
 }
 
+static void no_thread_and_late(struct trib_config *config)
+{
+    no_thread(config);
+    config->timeout_ns = (config->rank == 0 ? 300 * TRIB_MILLISECOND_NS : 30 * TRIB_SECOND_NS) * patience();
+}
+
+/* The cause lies in the session of rank 0, which looks when the time of its operation is up. */
+static void unread_body(struct rank *rank)
+{
+    struct trib_request *request = NULL;
+    bool done = false;
+    (void)pthread_barrier_wait(rank->together);
+    if (rank->config.rank == 1) {
+        trib_comm_abort(rank->comm);
+        (void)pthread_barrier_wait(rank->together);
+        CHECK(rank, trib_comm_close(rank->comm) == TRIB_ERR_ABORTED);
+        return;
+    }
+    CHECK(rank, trib_barrier_start(rank->comm, &request) == TRIB_OK);
+    (void)pthread_barrier_wait(rank->together);
+    (void)usleep((useconds_t)(2 * rank->config.timeout_ns / TRIB_MICROSECOND_NS));
+    CHECK(rank, trib_request_test(request, &done) == TRIB_ERR_PEER && done);
+    CHECK(rank, says(trib_comm_error(rank->comm), "trib_comm_abort was called"));
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_ERR_PEER);
+}
+
+static void call__an_answer_that_has_come_counts_before_its_time(void **state)
+{
+    (void)state;
+    struct rank ranks[2];
+    run_ranks(ranks, 2, no_thread_and_late, unread_body);
+    expect_good(ranks, 2);
+}
+
 /* Rank 1's session breaks, as when its process dies. */
 static void death_body(struct rank *rank)
 {
@@ -562,6 +596,7 @@ int main(void)
         cmocka_unit_test(call__timeout_names_who_is_missing),
         cmocka_unit_test(abort__frees_who_is_blocked),
         cmocka_unit_test(abort__frees_who_is_blocked_without_thread),
+        cmocka_unit_test(call__an_answer_that_has_come_counts_before_its_time),
         cmocka_unit_test(death__is_told_to_all_with_the_rank),
         cmocka_unit_test(close__aborts_what_runs),
         cmocka_unit_test(close__is_bounded_by_linger),

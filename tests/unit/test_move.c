@@ -7,6 +7,7 @@
 
 #include "comm/communicator.h"
 #include "comm/join.h"
+#include "comm/move.h"
 #include "comm_harness.h"
 #include "waited.h"
 
@@ -309,6 +310,43 @@ static void made__between_welcome_and_ready(void **state)
     (void)state;
     atomic_store(&is_held, false);
     run_ranks(ranks, 3, fallback, unready_body);
+    switch_command('2');
+    expect_good(ranks, 3);
+}
+
+/* On its endpoint, and the thread that makes it has not begun: what comes first then is that its maker moves. */
+static void unbegun_body(struct rank *rank)
+{
+    struct trib_comm *maker = rank->comm;
+    static struct trib_comm unbegun[3];
+    struct trib_comm *made = &unbegun[rank->config.rank];
+    run_all(rank, maker, 1);
+    (void)pthread_barrier_wait(rank->together);
+    if (rank->config.rank == 0) {
+        switch_command('k');
+    }
+    (void)pthread_barrier_wait(rank->together);
+    trib_session_client_init(&made->session);
+    made->maker = maker;
+    trib_endpoint_share(maker->endpoint, made, maker);
+    trib_endpoint_lock(maker->endpoint);
+    CHECK(rank, !maker->where.no_box && !made->where.no_box);
+    trib_comm_move(maker, trib_clock_ns());
+    CHECK(rank, made->where.no_box && made->state == TRIB_COMM_NONE);
+    CHECK(rank, made->session.state == TRIB_SESSION_CLOSED && made->session.fd < 0);
+    maker->endpoint->comms = made->next;
+    trib_embedded_release(made->embedded, 0, false);
+    trib_endpoint_unlock(maker->endpoint);
+    run_all(rank, maker, 4);
+    CHECK(rank, times_moved(maker) == 1);
+    CHECK(rank, trib_comm_close(maker) == TRIB_OK);
+}
+
+static void made__begins_once(void **state)
+{
+    struct rank ranks[3];
+    (void)state;
+    run_ranks(ranks, 3, fallback, unbegun_body);
     switch_command('2');
     expect_good(ranks, 3);
 }
@@ -626,6 +664,7 @@ int main(void)
         cmocka_unit_test(move__all_communicators_of_a_process),
         cmocka_unit_test(made__while_the_switch_shuts_down),
         cmocka_unit_test(made__between_welcome_and_ready),
+        cmocka_unit_test(made__begins_once),
         cmocka_unit_test(held__while_all_go_back),
         cmocka_unit_test(held__while_all_move),
         cmocka_unit_test(move__names_a_rank_that_does_not_come),

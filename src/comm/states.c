@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* states.c: which state of a communicator may follow which.
+ *
+ *   state        leaves on                     to
+ *   NONE         join; met on one host         CONNECTING; RUNNING
+ *   CONNECTING   TCP connected, JOIN sent      JOINING
+ *   JOINING      WELCOME                       PROBING; first MEETING, of ranks of this host; REGISTERING at a return
+ *   PROBING      all paths tried               REGISTERING
+ *   REGISTERING  READY                         RUNNING
+ *   RUNNING      CLOSED                        CLOSED
+ *   JOINING      AWAY, RING                    CONNECTING, with the deadline that it had there
+ *   any          session lost                  CONNECTING, until its deadline
+ *   any          FAIL, deadline                FAILED; of a switch that is gone for good CONNECTING, elsewhere (move.c)
+ *   any          closed, and no answer         CLOSED
+ * Read next: communicator.c (the deadline of each), join.c (the dialogue). */
+#include "comm/states.h"
+
+#include "comm/communicator.h"
+#include "core/assert.h"
+
+#define BIT(state) (1U << TRIB_COMM_##state)
+/* Of a session that stands: it is lost, or ends. */
+#define OUT (BIT(CONNECTING) | BIT(CLOSED) | BIT(FAILED))
+
+static const unsigned may_follow[] = {
+    [TRIB_COMM_NONE] = BIT(CONNECTING) | BIT(RUNNING) | BIT(FAILED),
+    [TRIB_COMM_CONNECTING] = BIT(JOINING) | OUT,
+    [TRIB_COMM_JOINING] = BIT(MEETING) | BIT(PROBING) | BIT(REGISTERING) | OUT,
+    [TRIB_COMM_MEETING] = BIT(PROBING) | BIT(REGISTERING) | OUT,
+    [TRIB_COMM_PROBING] = BIT(REGISTERING) | OUT,
+    [TRIB_COMM_REGISTERING] = BIT(RUNNING) | OUT,
+    [TRIB_COMM_RUNNING] = OUT,
+    [TRIB_COMM_CLOSED] = BIT(FAILED), /* a call after another rank has closed it, or a fork */
+    [TRIB_COMM_FAILED] = BIT(FAILED), /* a fork */
+};
+
+void trib_comm_enter(struct trib_comm *comm, enum trib_comm_state state)
+{
+    TRIB_ASSERT((may_follow[comm->state] >> state & 1) != 0);
+    TRIB_ASSERT(state != TRIB_COMM_RUNNING || comm->host != NULL || comm->grant.communicator != 0);
+    comm->state = state;
+}
