@@ -6,6 +6,8 @@
 
 #include <stddef.h>
 
+#include "core/assert.h"
+
 #define GAIN_SHIFT 4 /* DCTCP's g = 1/16 (SIGCOMM'10, section 3.4; RFC 8257, section 4.2) */
 
 const char *trib_congestion_name(uint32_t policy)
@@ -19,6 +21,8 @@ void trib_congestion_window_init(struct trib_congestion_window *c, enum trib_con
 {
     uint32_t first = policy == TRIB_CONGESTION_FIXED || most < TRIB_CONGESTION_FIRST ? most : TRIB_CONGESTION_FIRST;
 
+    TRIB_ASSERT(most >= 1 && most <= UINT32_MAX / TRIB_CONGESTION_ONE); /* the window is in parts of a fragment */
+    TRIB_ASSERT(trib_congestion_name(policy) != NULL);
     *c = (struct trib_congestion_window){
         .window = first * TRIB_CONGESTION_ONE,
         .threshold = most * TRIB_CONGESTION_ONE,
@@ -32,6 +36,7 @@ void trib_congestion_limit(struct trib_congestion_window *c, uint32_t most)
 {
     bool is_over = c->window > most * TRIB_CONGESTION_ONE;
 
+    TRIB_ASSERT(most >= 1 && most <= UINT32_MAX / TRIB_CONGESTION_ONE); /* a window of 0 would never open again */
     c->most = most;
     if (is_over || c->policy == TRIB_CONGESTION_FIXED) {
         c->window = most * TRIB_CONGESTION_ONE;
@@ -53,6 +58,7 @@ static uint32_t trimmed(uint32_t window, uint32_t alpha)
     uint32_t fragments = window / TRIB_CONGESTION_ONE;
     uint32_t less = (uint32_t)((uint64_t)fragments * alpha / (2 * TRIB_CONGESTION_ONE));
 
+    TRIB_ASSERT(less <= fragments); /* alpha is at most 1: half of the window */
     return (fragments - less) * TRIB_CONGESTION_ONE;
 }
 
@@ -74,6 +80,7 @@ static uint32_t smoothed(uint32_t alpha, uint32_t marked, uint32_t all)
 {
     uint32_t share = 0;
 
+    TRIB_ASSERT(alpha <= TRIB_CONGESTION_ONE);
     if (all != 0) {
         share = (uint32_t)((uint64_t)(marked < all ? marked : all) * TRIB_CONGESTION_ONE / all);
     }
@@ -93,6 +100,7 @@ bool trib_congestion_acked(struct trib_congestion_window *c, const struct trib_c
     if (c->policy == TRIB_CONGESTION_FIXED) {
         return false;
     }
+    TRIB_ASSERT(news->lowest <= news->next);
     c->acked += news->acked;
     c->marked += news->marked;
     if (news->lowest > c->round_end) {
@@ -140,6 +148,7 @@ static uint32_t at_least(uint32_t window, uint32_t fragments)
 static void begin_epoch(struct trib_congestion_tree *c)
 {
     c->epoch = trib_congestion_tree_fragments(c);
+    TRIB_ASSERT(c->epoch >= 1); /* it ends with a result */
     c->results = c->marked = 0;
 }
 
@@ -150,6 +159,7 @@ static uint32_t first_window(uint32_t most)
 
 void trib_congestion_tree_init(struct trib_congestion_tree *c, uint32_t most)
 {
+    TRIB_ASSERT(most >= 1 && most <= UINT32_MAX / TRIB_CONGESTION_ONE);
     *c = (struct trib_congestion_tree){
         .window = first_window(most),
         .threshold = TRIB_TREE_THRESHOLD * TRIB_CONGESTION_ONE,

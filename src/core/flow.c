@@ -51,6 +51,7 @@ static uint32_t room_for(uint32_t window)
     while (room < window) {
         room *= 2;
     }
+    TRIB_ASSERT((room & (room - 1)) == 0); /* places are found by a mask */
     return room;
 }
 
@@ -72,6 +73,7 @@ size_t trib_flow_aside_size(uint32_t window)
 void trib_flow_sender_init(struct trib_flow_sender *s, void *aside, const struct trib_flow_config *config)
 {
     TRIB_ASSERT(config->window >= 1 && config->window <= TRIB_FLOW_WINDOW_MAX);
+    TRIB_ASSERT((uintptr_t)s % sizeof(uint64_t) == 0 && (uintptr_t)aside % sizeof(uint64_t) == 0);
     memset(s, 0, config->is_plain ? trib_flow_plain_size(config->window) : trib_flow_sender_size(config->window));
     memset(aside, 0, trib_flow_aside_size(config->window));
     s->id = config->id;
@@ -117,6 +119,8 @@ static uint64_t *sent_ns(const struct trib_flow_sender *s, uint64_t sequence)
 
 static void settle(struct trib_flow_sender *s, uint8_t *fragment)
 {
+    TRIB_ASSERT(state_of(*fragment) == TRIB_FLOW_SENT || state_of(*fragment) == TRIB_FLOW_LOST);
+    TRIB_ASSERT(s->in_flight + s->lost > 0);
     s->in_flight -= state_of(*fragment) == TRIB_FLOW_SENT;
     s->lost -= state_of(*fragment) == TRIB_FLOW_LOST;
     set_state(fragment, TRIB_FLOW_ACKED);
@@ -134,6 +138,7 @@ static void move_lowest(struct trib_flow_sender *s, uint64_t now_ns)
         }
         s->lowest++;
     }
+    TRIB_ASSERT(s->in_flight + s->lost <= s->next - s->lowest);
     if (s->lowest != before) {
         trib_flow_sender_aside(s)->since_ns = now_ns;
     }
@@ -171,6 +176,7 @@ static void acknowledge(struct trib_flow_sender *s, uint64_t sequence, struct ne
         news->sample = sequence + 1; /* it was sent once */
     }
     s->highest = sequence >= s->highest ? sequence + 1 : s->highest;
+    TRIB_ASSERT(s->highest <= s->next); /* an ACK of what was not sent is no sound one */
     news->acked++;
     settle(s, fragment);
     if (news->tell != NULL) {
@@ -201,6 +207,7 @@ static void look_for_loss(struct trib_flow_sender *s, uint64_t sequence)
     if ((*fragment & ~TRIB_FLOW_TIMED_OUT) != TRIB_FLOW_SENT || s->highest < sequence + 1 + TRIB_FLOW_REORDER) {
         return;
     }
+    TRIB_ASSERT(s->in_flight > 0);
     set_state(fragment, TRIB_FLOW_LOST);
     s->in_flight--;
     s->lost++;
@@ -313,9 +320,11 @@ static void send_again(struct trib_flow_sender *s, uint64_t now_ns, struct trib_
     struct trib_flow_counters *counters = &trib_flow_sender_aside(s)->counters;
     uint64_t sequence = s->lowest;
 
+    TRIB_ASSERT(s->lost > 0);
     while (state_of(*fragment_of(s, sequence)) != TRIB_FLOW_LOST) {
         sequence++;
     }
+    TRIB_ASSERT(sequence < s->next);
     uint8_t *fragment = fragment_of(s, sequence);
     bool timed_out = (*fragment & TRIB_FLOW_TIMED_OUT) != 0;
     counters->resent_timeout += timed_out;
@@ -424,6 +433,7 @@ static uint32_t words_for(uint32_t window)
     while (words < (window + 2 * WORD - 2) / WORD) {
         words *= 2;
     }
+    TRIB_ASSERT(words <= WORD); /* news has a bit for each */
     return words;
 }
 
@@ -435,6 +445,7 @@ size_t trib_flow_receiver_size(uint32_t window)
 void trib_flow_receiver_init(struct trib_flow_receiver *r, const struct trib_flow_config *config)
 {
     TRIB_ASSERT(config->window >= 1 && config->window <= TRIB_FLOW_WINDOW_MAX);
+    TRIB_ASSERT((uintptr_t)r % sizeof(uint64_t) == 0);
     memset(r, 0, trib_flow_receiver_size(config->window));
     r->id = config->id;
     r->window = config->window;
@@ -482,6 +493,7 @@ enum trib_drop trib_flow_receiver_receive(struct trib_flow_receiver *r, const st
 void trib_flow_take(struct trib_flow_receiver *r, uint64_t sequence, struct trib_flow_counters *counters)
 {
     TRIB_ASSERT(sequence >= r->mark && sequence - r->mark < r->window);
+    TRIB_ASSERT((*word_of(r, sequence) >> sequence % WORD & 1) == 0); /* receive() has dropped what was taken before */
     *word_of(r, sequence) |= UINT64_C(1) << sequence % WORD;
     counters->taken++;
     r->is_due = 1;

@@ -56,6 +56,7 @@ uint32_t trib_operation_parts(const struct trib_operation *operation, uint32_t r
     case TRIB_ALLGATHER:
         return 1;
     case TRIB_REDUCE_SCATTER:
+        TRIB_ASSERT(ranks >= 1);
         return ranks - 1;
     case TRIB_BARRIER:
     case TRIB_COLLECTIVE_NONE:
@@ -103,6 +104,7 @@ static size_t wire_size(const struct trib_session_config *session, const struct 
 
 static uint64_t blocks_of(uint64_t count, uint32_t block_elements)
 {
+    TRIB_ASSERT(block_elements > 0);
     return count == 0 ? 0 : (count - 1) / block_elements + 1;
 }
 
@@ -170,6 +172,7 @@ static void build_steps(struct trib_shares *shares)
             block = blocks;
         }
     }
+    TRIB_ASSERT(shares->steps <= shares->ranks); /* as many as there is room for */
 }
 
 struct trib_shares *trib_shares_init(void *memory, const struct trib_session_config *session,
@@ -177,6 +180,8 @@ struct trib_shares *trib_shares_init(void *memory, const struct trib_session_con
 {
     struct trib_shares *shares = memory;
 
+    TRIB_ASSERT(trib_operation_has_shares(operation));
+    TRIB_ASSERT(session->ranks >= 1 && session->ranks <= TRIB_SESSION_RANKS_MAX);
     *shares = (struct trib_shares){.ranks = session->ranks};
     shares->block_elements = trib_session_data(session) / (uint32_t)wire_size(session, operation);
     shares->count = (uint64_t *)(shares + 1);
@@ -235,6 +240,7 @@ static void lay_out_shares(struct trib_layout *layout, const struct trib_session
 {
     const struct trib_shares *shares = operation->shares;
 
+    TRIB_ASSERT(session->ranks >= 1);
     layout->chunk = chunk(session);
     if (shares == NULL) {
         layout->even.height = layout->blocks;
@@ -259,6 +265,7 @@ void trib_layout_init(struct trib_layout *layout, const struct trib_session_conf
     *layout = (struct trib_layout){.wire = wire_type(session, operation)};
     layout->element_size = (uint16_t)trib_type_size(operation->type);
     layout->wire_size = (uint16_t)wire_size(session, operation);
+    TRIB_ASSERT(empty || layout->wire_size > 0); /* the type was checked where the operation was called */
     layout->block_elements = empty ? 0 : trib_session_data(session) / layout->wire_size;
     layout->blocks = empty ? 0 : blocks_of(operation->count, layout->block_elements);
     if (trib_operation_has_shares(operation) && !empty) {
@@ -268,6 +275,7 @@ void trib_layout_init(struct trib_layout *layout, const struct trib_session_conf
         layout->lookahead = layout->blocks < session->lookahead ? (uint32_t)layout->blocks : session->lookahead;
     }
     layout->sequences = layout->blocks + layout->lookahead;
+    TRIB_ASSERT(layout->sequences >= layout->blocks && layout->lookahead <= layout->blocks);
     if (layout->sequences == 0) {
         layout->sequences = 1;
     }
@@ -284,6 +292,7 @@ static const struct trib_step *find_step(const struct trib_layout *layout, const
         return &layout->even;
     }
     uint32_t low = 0;
+    TRIB_ASSERT(shares->steps > 0);
     for (uint32_t high = shares->steps; high - low > 1;) {
         uint32_t middle = low + (high - low) / 2;
         if (shares->step[middle].first <= block) {
@@ -292,6 +301,7 @@ static const struct trib_step *find_step(const struct trib_layout *layout, const
             high = middle;
         }
     }
+    TRIB_ASSERT(shares->step[low].first <= block);
     return &shares->step[low];
 }
 
@@ -306,7 +316,9 @@ static uint64_t find_owner(const struct trib_layout *layout, const struct trib_s
     uint64_t width = round < whole ? layout->chunk : step->height % layout->chunk;
 
     at -= round * round_blocks;
+    TRIB_ASSERT(width > 0); /* else the block were behind the step's last round */
     *owner = (uint32_t)(at / width);
+    TRIB_ASSERT(*owner < step->owners);
     return step->block + round * layout->chunk + at % width;
 }
 
@@ -331,6 +343,7 @@ void trib_layout_piece(const struct trib_layout *layout, const struct trib_opera
     piece->owner = owner;
     piece->share_at = block * layout->block_elements;
     piece->whole_at = before + piece->share_at;
+    TRIB_ASSERT(piece->share_at < count); /* a block has an element */
     uint64_t left = count - piece->share_at;
     piece->elements = left < layout->block_elements ? left : layout->block_elements;
 }

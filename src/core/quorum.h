@@ -14,6 +14,7 @@
 
 #include <string.h>
 
+#include "core/assert.h"
 #include "core/node.h"
 
 #define TRIB_QUORUM_LIST 64U                         /* bytes of the list behind a payload */
@@ -47,6 +48,7 @@ static inline uint32_t trib_quorum_brings(const struct trib_session_config *sess
 
 static inline void trib_quorum_add(uint8_t *list, uint32_t rank)
 {
+    TRIB_ASSERT(rank < TRIB_QUORUM_RANKS_MAX);
     list[rank / 8] |= (uint8_t)(1U << rank % 8);
 }
 

@@ -2,6 +2,8 @@
 /* share.c: see share.h. */
 #include "core/share.h"
 
+#include "core/assert.h"
+
 static uint64_t larger(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
@@ -44,6 +46,7 @@ void trib_share_divide(uint32_t memory, struct trib_share *shares, uint32_t coun
     for (uint32_t i = 0; i < count; i++) {
         struct trib_share *share = &shares[i];
         uint32_t part = part_of(share, equal);
+        TRIB_ASSERT(share->first >= 1 && share->first <= share->most);
         share->cap = share->cap == 0 ? share->first : share->cap;
         share->cap = part < share->cap ? part : share->cap;
         taken += larger(share->room, 2 * (uint64_t)share->cap);
@@ -58,5 +61,6 @@ void trib_share_divide(uint32_t memory, struct trib_share *shares, uint32_t coun
             share->cap = (uint32_t)cap;
             taken += larger(has, 2 * cap) - has;
         }
+        TRIB_ASSERT(share->cap >= 1 && share->cap <= share->most); /* a rank without a cap could never go on */
     }
 }

@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/assert.h"
 #include "core/packet.h"
 
 struct trib_slot {
@@ -66,6 +67,7 @@ static inline uint32_t trib_lowest(uint64_t bits)
 /* The row of the sum over `children`, of which at least one is loaded. */
 static inline uint32_t trib_slot_row(const struct trib_slot *slot, uint64_t children)
 {
+    TRIB_ASSERT((slot->loaded & children) != 0);
     return trib_lowest(slot->loaded & children) / 2;
 }
 
@@ -94,6 +96,8 @@ static inline void trib_slot_free(struct trib_slot *slot)
 /* Takes an empty slot for the packet's key. Nobody is present yet. */
 static inline void trib_slot_open(struct trib_slot *slot, const struct trib_packet *packet, uint32_t child)
 {
+    TRIB_ASSERT(trib_slot_is_empty(slot) || slot->sequence == packet->sequence); /* I1: of its own fragment alone */
+    TRIB_ASSERT(child < 64);
     *slot = (struct trib_slot){
         .queued = slot->queued,
         .sequence = packet->sequence,
@@ -147,6 +151,7 @@ static inline void trib_slot_note(struct trib_slot *slot, const struct trib_pack
     uint64_t bit = UINT64_C(1) << child;
     uint16_t of_all = slot->present == 0 ? TRIB_FLAG_QUORUM : slot->flags & TRIB_FLAG_QUORUM;
 
+    TRIB_ASSERT((slot->present & bit) == 0); /* I4: a duplicate is never added */
     slot->present |= bit;
     slot->lane += packet->lane;
     slot->flags = (uint16_t)(((slot->flags | packet->flags) & TRIB_FLAG_ECN) | (of_all & packet->flags));
@@ -201,6 +206,7 @@ static inline void trib_slot_take_result(struct trib_slot *slot, const struct tr
     uint64_t unwanted = slot->unwanted;
     uint16_t kept = packet->kind == TRIB_RESULT ? TRIB_FLAG_QUORUM | TRIB_FLAG_RESEND : TRIB_FLAG_QUORUM;
 
+    TRIB_ASSERT(slot->has_result == 0); /* a result is never replaced */
     trib_slot_open(slot, packet, first);
     slot->present = required;
     slot->loaded = packet->payload_len != 0;
@@ -231,6 +237,7 @@ struct trib_merge {
 static inline bool trib_slot_climb(const struct trib_slot *slot, uint64_t required, uint32_t child, uint32_t *level,
                                    struct trib_merge *merge)
 {
+    TRIB_ASSERT(*level >= 1 && (slot->present >> child & 1) != 0);
     while (*level < 6) {
         uint32_t span = 1U << *level;
         uint64_t ones = (UINT64_C(1) << span) - 1;
@@ -264,6 +271,7 @@ static inline bool trib_slot_is_apart(const struct trib_slot *slot, uint64_t req
     uint64_t right = left << span;
     uint64_t both = (left | right) & required;
 
+    TRIB_ASSERT(level >= 1 && level <= 5 && at % (2 * span) == 0 && at < 64);
     if ((slot->present & both) == both || (slot->loaded & left) == 0 || (slot->loaded & right) == 0) {
         return false;
     }

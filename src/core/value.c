@@ -8,6 +8,8 @@
  * Read next: value_scalar.c. */
 #include "core/value_kernels.h"
 
+#include "core/assert.h"
+
 #if TRIB_VALUE_X86
 #include <cpuid.h>
 #include <xmmintrin.h>
@@ -235,6 +237,7 @@ int16_t trib_block_exponent(const struct trib_value_kernels *k, const void *src,
 {
     uint32_t max = count == 0 ? 0 : k->max_magnitude(src, count);
 
+    TRIB_ASSERT(max <= INT32_MAX); /* the sign is off */
     if (max == 0) {
         return TRIB_EXPONENT_ZERO;
     }
@@ -310,6 +313,8 @@ static void divide_16(const struct trib_value_kernels *k, enum trib_type type, v
     float wide[256];
     const size_t piece = sizeof wide / sizeof wide[0];
 
+    TRIB_ASSERT(type == TRIB_FLOAT16 || type == TRIB_BFLOAT16);
+
     for (size_t i = 0; i < count; i += piece) {
         size_t part = count - i < piece ? count - i : piece;
         void *at = (unsigned char *)tensor + 2 * i;
@@ -328,6 +333,7 @@ static void divide_16(const struct trib_value_kernels *k, enum trib_type type, v
 static void divide(const struct trib_value_kernels *k, enum trib_type type, void *tensor, size_t count,
                    uint32_t divisor)
 {
+    TRIB_ASSERT(divisor > 1);
     switch (type) {
     case TRIB_FLOAT32:
         k->divide_f32(tensor, tensor, (float)divisor, count);

@@ -18,6 +18,8 @@ static uint32_t common_factor(const struct trib_session_config *session)
 {
     uint32_t factor = weight_of(session, 0);
 
+    TRIB_ASSERT(session->roots >= 1 && session->roots <= TRIB_ROOTS_MAX);
+
     for (uint32_t root = 1; root < session->roots; root++) {
         for (uint32_t rest = weight_of(session, root); rest != 0;) {
             uint32_t next = factor % rest;
@@ -50,6 +52,7 @@ void trib_window_init(struct trib_window *w, const struct trib_session_config *s
     uint32_t factor = common_factor(session);
     struct trib_turn *turns = table;
 
+    TRIB_ASSERT(session->train >= 1 && session->slots >= 1); /* both are divisors */
     memset(w, 0, sizeof *w);
     w->roots = session->roots;
     w->train = session->train;
@@ -58,6 +61,8 @@ void trib_window_init(struct trib_window *w, const struct trib_session_config *s
     if (w->turns == 0) {
         return;
     }
+    TRIB_ASSERT(w->turns <= TRIB_WINDOW_TURNS_MAX);
+    TRIB_ASSERT(table != NULL && (char *)table > (char *)w && (char *)table - (char *)w <= UINT32_MAX);
     w->table_at = (uint32_t)((char *)table - (char *)w);
     for (uint32_t root = 0; root < w->roots; root++) {
         w->weight[root] = (uint8_t)(weight_of(session, root) / factor);
@@ -68,6 +73,7 @@ void trib_window_init(struct trib_window *w, const struct trib_session_config *s
             for (uint32_t other = 0; other < w->roots; other++) {
                 turn += trib_window_before(w, other, root, k);
             }
+            TRIB_ASSERT(turn < w->turns);
             turns[turn] = (struct trib_turn){.root = (uint8_t)root, .before = (uint8_t)k};
         }
     }

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/assert.h"
 #include "core/packet.h"
 
 #define TRIB_WINDOW_ROOTS_MAX 16
@@ -85,6 +86,7 @@ static inline uint64_t trib_window_dense(const struct trib_window *w, uint64_t s
 /* The inverse: the sequence with this dense index at this root. */
 static inline uint64_t trib_window_sequence(const struct trib_window *w, uint32_t root, uint64_t dense)
 {
+    TRIB_ASSERT(root < w->roots);
     uint64_t train = dense / w->train;
     if (w->turns == 0) {
         return (train * w->roots + root) * w->train + dense % w->train;
@@ -112,6 +114,7 @@ static inline uint64_t trib_window_dense_below(const struct trib_window *w, uint
     if (w->roots <= 1) {
         return mark;
     }
+    TRIB_ASSERT(root < w->roots);
     if (w->turns != 0) {
         uint64_t train = mark / w->train;
         const struct trib_turn *turn = trib_window_turn(w, train);
