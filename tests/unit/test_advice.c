@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_advice.c: the settings, options and commands that texts of the program recommend exist and are accepted. The
- * texts are the string literals of src: an advice cannot be forgotten here. */
+/* test_advice.c: the settings, options and commands that texts of the program recommend exist and are accepted, and no
+ * error text is empty. The texts are the string literals of src: an advice cannot be forgotten here. */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <ftw.h>
@@ -17,11 +17,13 @@
 
 #include "cli/commands.h"
 #include "comm/environment.h"
+#include "core/packet.h"
+#include "published/published.h"
 
 #define LITERAL_MAX 65536
 #define WORD_MAX 256
 
-static unsigned settings, options_named, sysctls;
+static unsigned settings, options_named, sysctls, error_texts;
 
 static bool is_word(char c)
 {
@@ -239,6 +241,36 @@ static void try_source(const char *file, const char *at)
     }
 }
 
+/* The longest literal of each call of `name` is its text: some words, or a name and another text (%s). */
+static void try_calls(const char *file, const char *source, const char *name)
+{
+    static char text[2][LITERAL_MAX];
+    for (const char *at = source; (at = strstr(at, name)) != NULL; at += strlen(name)) {
+        unsigned best = 0;
+        size_t most = 0;
+        bool is_other = false;
+        const char *quote = at + strcspn(at, "\";");
+        if ((at > source && is_word(at[-1])) || *quote != '"') {
+            continue; /* another name, a declaration, or a text made elsewhere */
+        }
+        for (text[0][0] = '\0'; *quote == '"'; quote += strcspn(quote, "\";")) {
+            size_t len = 0;
+            for (; *quote == '"'; quote += strspn(quote, " \n")) {
+                quote = read_literal(quote, text[1 - best], &len);
+            }
+            text[1 - best][len] = '\0';
+            is_other = is_other || strstr(text[1 - best], "%s") != NULL || strstr(text[1 - best], "%.") != NULL;
+            best = len > most ? 1 - best : best;
+            most = len > most ? len : most;
+        }
+        const char *said = text[best];
+        if (!is_other && (most < 8 || strchr(said, ' ') == NULL)) {
+            fail_msg("%s: %s...\"%s\") says too little", file, name, said);
+        }
+        error_texts++;
+    }
+}
+
 static int visit(const char *path, const struct stat *status, int kind, struct FTW *at)
 {
     (void)at;
@@ -252,6 +284,9 @@ static int visit(const char *path, const struct stat *status, int kind, struct F
     assert_int_equal(fread(text, 1, (size_t)status->st_size, file), status->st_size);
     (void)fclose(file);
     try_source(path, text);
+    try_calls(path, text, "trib_explain(");
+    try_calls(path, text, "sim__refuse(");
+    try_calls(path, text, "complain(");
     free(text);
     return 0;
 }
@@ -261,6 +296,48 @@ static void advice__is_accepted(void **state)
     (void)state;
     assert_int_equal(nftw(TRIB_TEST_DIR "/../src", visit, 16, FTW_PHYS), 0);
     assert_true(settings > 40 && options_named > 40 && sysctls == 2); /* what there was when this was written */
+    assert_true(error_texts > 400);
+}
+
+/* The tables of texts: each has one for each of its values, and no two say the same. */
+static void tables__have_a_text_for_each_value(void **state)
+{
+    static const char *const statuses[] = {
+#define X(name, value, text) text,
+        TRIB_STATUS_MAP(X)
+#undef X
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++) {
+        assert_true(strlen(statuses[i]) > 1);
+        for (size_t k = 0; k < i; k++) {
+            assert_string_not_equal(statuses[i], statuses[k]);
+        }
+    }
+    for (int drop = 0; drop < TRIB_DROP_COUNT; drop++) {
+        assert_true(strlen(trib_drop_name((enum trib_drop)drop)) > 1);
+        assert_true(strlen(trib_drop_text((enum trib_drop)drop)) > 1);
+    }
+}
+
+/* A scheme that a job cannot run says which it can. */
+static void schemes__refusals_name_the_remedy(void **state)
+{
+    const struct trib_scheme *scheme;
+    unsigned refused = 0;
+    (void)state;
+    for (unsigned i = 0; (scheme = trib_published_at(i)) != NULL; i++) {
+        assert_true(strlen(scheme->guarantee) > 1);
+        if (scheme->refusal != NULL) {
+            const char *remedy = strstr(scheme->refusal, "; jobs use ");
+            assert_non_null(remedy);
+            assert_non_null(trib_scheme_find(remedy + strlen("; jobs use ")));
+            refused++;
+        }
+    }
+    assert_int_equal(refused, 2);
+    assert_non_null(strstr(trib_scheme_explain("switchml:7/8"), "panama has"));
+    assert_non_null(strstr(trib_scheme_explain("ring:2"), "hybrid has"));
 }
 
 /* `info` shows an example of each variable. */
@@ -285,6 +362,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(advice__is_accepted),
+        cmocka_unit_test(tables__have_a_text_for_each_value),
+        cmocka_unit_test(schemes__refusals_name_the_remedy),
         cmocka_unit_test(payload__is_read_in_every_form_that_is_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
