@@ -422,22 +422,22 @@ static void hear_rank(struct world *w, struct rank *rank, const struct trib_mess
 
 static void hear_agent(struct world *w, struct agent *agent, const struct trib_message *message)
 {
-    uint64_t grants = w->grants;
+    uint32_t starts = w->jobs.incarnation;
     w->in++;
     uint64_t begin_ns = cpu_ns();
     trib_switches_answer(&w->jobs, agent->remote, message, w->now_ns);
-    time_decision(w, decision_of(message), begin_ns, (w->grants - grants) / w->options.ranks);
+    time_decision(w, decision_of(message), begin_ns, w->jobs.incarnation - starts);
 }
 
-/* One event of an agent is a decision for each communicator that it recalls or starts. */
+/* One event of an agent is a decision for each communicator that it recalls or starts. Each start has a boot. */
 static void lose_agent(struct world *w, struct agent *agent)
 {
     uint64_t before = w->jobs.stats.recalled;
-    uint64_t parts = before + w->grants / w->options.ranks;
+    uint64_t parts = before + w->jobs.incarnation;
     agent->is_cut = true;
     uint64_t begin_ns = cpu_ns();
     trib_switches_lost(&w->jobs, agent->remote, "connection reset", false, w->now_ns);
-    parts = w->jobs.stats.recalled + w->grants / w->options.ranks - parts;
+    parts = w->jobs.stats.recalled + w->jobs.incarnation - parts;
     time_decision(w, DECISION_LOST, begin_ns, parts);
     w->recalls += w->jobs.stats.recalled - before;
 }
