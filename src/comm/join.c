@@ -81,7 +81,7 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
 {
     char cause[TRIB_ERROR_TEXT_MAX] = "";
     if (!is_sane(comm, message)) {
-        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s granted what may not be granted", comm->where.title);
+        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s granted invalid values", comm->where.title);
         return;
     }
     if (!comm->has_peers && comm->where.no_box != message->welcome.no_box) {

@@ -269,13 +269,12 @@ static const char *unfit(const struct trib_scheme *scheme, const struct trib_con
                "of rank 0)";
     }
     if (trib_scheme_names_quorum(config->scheme) && config->fallback) {
-        return "who is done may leave before a late rank has its results, and where the switch is gone they would "
-               "leave "
-               "with it: it has no fallback (TRIB_FALLBACK)";
+        return "a rank that is done may leave before a late rank has its results, and without the switch the results "
+               "leave with it: no fallback is possible (TRIB_FALLBACK)";
     }
     if (trib_scheme_names_quorum(config->scheme) && config->rendezvous[0] != '\0') {
-        return "who is done may leave before a late rank has its results, and without a switch they would leave with "
-               "it: name a switch (TRIB_SWITCH)";
+        return "a rank that is done may leave before a late rank has its results, and without a switch the results "
+               "leave with it: name a switch (TRIB_SWITCH)";
     }
     return scheme->unfit != NULL ? scheme->unfit(&session) : NULL;
 }

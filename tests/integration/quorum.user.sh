@@ -125,6 +125,6 @@ unset TRIB_SCHEME
 ONE=("$T" perf -b 8 -e 8 --scheme panama:7/8)
 expect_line 1 'scheme panama:7/8: wire int32 needs exponents' env TRIB_RANKS=8 "${ONE[@]}" --wire int32
 expect_line 1 'scheme panama:7/8: a result that lacks ranks lists up to 512' env TRIB_RANKS=513 "${ONE[@]}"
-expect_line 1 'scheme panama:7/8: who is done may leave before a late rank' env -u TRIB_SWITCH TRIB_RANKS=8 "${ONE[@]}" --rendezvous 127.0.0.1:9
+expect_line 1 'scheme panama:7/8: a rank that is done may leave before a late rank' env -u TRIB_SWITCH TRIB_RANKS=8 "${ONE[@]}" --rendezvous 127.0.0.1:9
 switch_stop
 finish

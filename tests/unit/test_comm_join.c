@@ -204,7 +204,7 @@ static void create__does_not_hang_at_a_stranger(void **state)
     (void)snprintf(config.switch_address, sizeof config.switch_address, "127.0.0.1:%u", ntohs(address.sin_port));
     config.join_timeout_ns = 400 * TRIB_MILLISECOND_NS * patience();
     assert_int_equal(trib_comm_create(&config, &comm, error), TRIB_ERR_UNREACHABLE);
-    assert_true(says(error, "what answers there is no tributary switch"));
+    assert_true(says(error, "the answer is not from a tributary switch"));
     assert_int_equal(pthread_join(thread, NULL), 0);
     (void)close(listener);
 }

@@ -228,7 +228,7 @@ static void welcome__to_other_switches_than_before(void **state)
     fd = take_join(&s, &join);
     assert_int_equal(join.join.known.switches[0], 3);
     welcome_over(&s, fd, 6, 2);
-    end(&s, TRIB_ERR_REFUSED, "granted what may not be granted", 5000);
+    end(&s, TRIB_ERR_REFUSED, "granted invalid values", 5000);
     close(fd);
 }
 
@@ -356,7 +356,7 @@ static void ring__is_not_welcome_at_shards(void **state)
     close(fd);
     fd = take_join(&s, &join);
     welcome(&s, fd, 5);
-    end(&s, TRIB_ERR_REFUSED, "granted what may not be granted", 5000);
+    end(&s, TRIB_ERR_REFUSED, "granted invalid values", 5000);
     close(fd);
 }
 
@@ -615,7 +615,7 @@ static void root_open__of_another_communicator_or_boot(void **state)
         int fd = take_join(&s, &join);
         open_root(fd, i == 0 ? 8 : 7, i == 1 ? 98 : 99, &join);
         welcome_roots(fd, &s.udp, 1, 9);
-        end(&s, TRIB_ERR_REFUSED, "granted what may not be granted", 5000);
+        end(&s, TRIB_ERR_REFUSED, "granted invalid values", 5000);
         close(fd);
     }
 }

@@ -5,7 +5,7 @@
 
 #include "core/packet.h"
 
-#define REFUSED "granted what may not be granted"
+#define REFUSED "granted invalid values"
 
 /* Long enough for a node that is not suspended to probe; a rank that is right is silent for ever. */
 #define SILENCE_MS 100

@@ -412,7 +412,8 @@ static void config__quorum(void **state)
         {"TRIB_WIRE", "int32", "scheme panama:7/8: wire int32 needs exponents that all ranks have agreed on"},
         {"TRIB_PAYLOAD", "64", "scheme panama:7/8: the list of ranks takes 64 bytes of each payload"},
         {"TRIB_RANKS", "513", "scheme panama:7/8: a result that lacks ranks lists up to 512 of them"},
-        {"TRIB_RENDEZVOUS", "10.0.0.2", "scheme panama:7/8: who is done may leave before a late rank has its results"},
+        {"TRIB_RENDEZVOUS", "10.0.0.2",
+         "scheme panama:7/8: a rank that is done may leave before a late rank has its results"},
     };
     struct trib_config config;
 
@@ -421,7 +422,7 @@ static void config__quorum(void **state)
     assert_int_equal(trib_config_from_environment(&config, error), TRIB_OK); /* with the payload that is chosen */
     config.fallback = true;
     assert_int_equal(trib_config_check(&config, error), TRIB_ERR_INVALID);
-    assert_non_null(strstr(error, "it has no fallback (TRIB_FALLBACK)"));
+    assert_non_null(strstr(error, "no fallback is possible (TRIB_FALLBACK)"));
     set("TRIB_RANKS", "512");
     assert_int_equal(trib_config_from_environment(&config, error), TRIB_OK);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

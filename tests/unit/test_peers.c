@@ -134,7 +134,7 @@ static void join__address_of_another_rank_is_refused(void **state)
     join.join.data_port[0] = 20000;
     assert_true(say(h, 1, &join));
     pump(h);
-    expect_failed(h, 0, TRIB_ERR_INVALID, "ranks 0 and 1 both say that they send from 10.0.0.1:20000, UDP");
+    expect_failed(h, 0, TRIB_ERR_INVALID, "ranks 0 and 1 both claim to send from 10.0.0.1:20000, UDP");
 }
 
 static void join__loopback_is_mended(void **state)

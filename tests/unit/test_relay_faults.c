@@ -342,9 +342,8 @@ static void join__relays_that_look_alike_are_named(void **state)
         for (int round = 0; round < 5; round++) { /* each rank comes 20 times */
             tick(&world, TRIB_SECOND_NS);
         }
-        const char *want = is_far
-                               ? "switch 10.0.0.3:7470: ranks 3 and 7 both say that they send from 10.0.0.4:7470, UDP"
-                               : "ranks 1 and 2 both say that they send from 10.0.0.2:7470, UDP";
+        const char *want = is_far ? "switch 10.0.0.3:7470: ranks 3 and 7 both claim to send from 10.0.0.4:7470, UDP"
+                                  : "ranks 1 and 2 both claim to send from 10.0.0.2:7470, UDP";
         for (uint32_t i = 0; i < 8; i++) {
             assert_int_equal(world.rank[i].failure, TRIB_ERR_INVALID);
             assert_string_equal(world.rank[i].text, want);

@@ -599,7 +599,7 @@ static void root__addresses_of_children(void **state)
         child.root_child.from = trib_address_v4(0x0a000001 + (i == 0), 20000);
         refused(p, &child, i == 0 ? TRIB_ERR_REFUSED : TRIB_ERR_INVALID,
                 i == 0 ? "it names two addresses of one child"
-                       : "ranks 0 and 1 both say that they send from 10.0.0.1:20000");
+                       : "ranks 0 and 1 both claim to send from 10.0.0.1:20000");
     }
 }
 

@@ -166,7 +166,7 @@ static void join__one_data_address_of_two_children_is_refused(void **state)
         fds[i] = join_with(c, &message);
     }
     for (uint32_t i = 0; i < 3; i++) {
-        expect_fail(fds[i], TRIB_ERR_INVALID, "ranks 0 and 2 both say that they send from 127.0.0.1:7472, UDP");
+        expect_fail(fds[i], TRIB_ERR_INVALID, "ranks 0 and 2 both claim to send from 127.0.0.1:7472, UDP");
     }
 }
 

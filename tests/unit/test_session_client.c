@@ -93,7 +93,7 @@ static void next__knows_a_stranger(void **state)
     assert_false(trib_session_client_next(&client, &message));
     assert_int_equal(client.state, TRIB_SESSION_FOREIGN);
     assert_int_equal(client.fd, -1);
-    assert_string_equal(client.cause, "what answers there is no tributary switch");
+    assert_string_equal(client.cause, "the answer is not from a tributary switch");
 }
 
 /* It speaks the protocol but for a field. */
@@ -106,7 +106,7 @@ static void next__names_a_bad_field(void **state)
     assert_false(trib_session_client_next(&client, &message));
     assert_int_equal(client.state, TRIB_SESSION_FOREIGN);
     assert_string_equal(client.cause,
-                        "what answers there is no tributary switch of this version: READY, field \"multicast\"");
+                        "the answer is not from a tributary switch of this version: READY, field \"multicast\"");
 }
 
 /* Reads count messages at the peer's end and checks that their marks follow. */

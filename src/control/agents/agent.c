@@ -285,7 +285,7 @@ static bool check_parent(const struct trib_opening *opening, const struct trib_b
                          char *error)
 {
     if (opening->parent && trib_address_equal(&opening->parent[root], &branch->address[root])) {
-        trib_explain(error, "rank %u says that it sends from where the parent of this switch does", branch->ranks[0]);
+        trib_explain(error, "rank %u claims to send from the address of this switch's parent", branch->ranks[0]);
         return false;
     }
     return true;
@@ -298,7 +298,7 @@ static bool check_pair(const struct trib_branch *one, const struct trib_branch *
         return true;
     }
     trib_address_format(&one->address[root], text);
-    trib_explain(error, "ranks %u and %u both say that they send from %s, UDP", one->ranks[0], two->ranks[0], text);
+    trib_explain(error, "ranks %u and %u both claim to send from %s, UDP", one->ranks[0], two->ranks[0], text);
     return false;
 }
 

@@ -110,7 +110,8 @@ enum trib_status trib_join_check(const struct trib_message *message, char *error
     } else if (unfit(settings)) {
         trib_explain(error, "scheme %s: %s", settings->scheme, unfit(settings));
     } else if (settings->fallback && trib_scheme_names_quorum(settings->scheme)) {
-        trib_explain(error, "scheme %s has no fallback: who is done may leave before a late rank has its results",
+        trib_explain(error,
+                     "scheme %s has no fallback: a rank that is done may leave before a late rank has its results",
                      settings->scheme);
     } else if (!trib_settings_is_wire(settings->wire)) {
         trib_explain(error, "wire %u: want %d (float32), %d (bfloat16) or %d (int32)", settings->wire,
@@ -669,10 +670,11 @@ static enum trib_status check_host(const struct trib_jobs *jobs, const struct tr
         trib_explain(error,
                      "a switch has this as its parent, but it is none: here ranks meet that do without a switch");
     } else if (trib_roots_are_ranks(config) && trib_scheme_names_quorum(message->join.settings.scheme)) {
-        trib_explain(error,
-                     "scheme %s: who is done may leave before a late rank has its results, and without a switch they "
-                     "would leave with it: name a switch",
-                     message->join.settings.scheme);
+        trib_explain(
+            error,
+            "scheme %s: a rank that is done may leave before a late rank has its results, and without a switch the "
+            "results leave with it: name a switch",
+            message->join.settings.scheme);
     } else if (message->join.via != 0 && trib_join_is_of_peers(message)) {
         trib_join_explain_peers(message, error);
     } else {

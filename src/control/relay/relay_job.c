@@ -346,7 +346,7 @@ void trib_relay_welcome(struct trib_jobs *jobs, struct trib_link *link, const st
 {
     if (!is_sane(jobs, link, message) || is_of_another_job(jobs, link, message)) {
         char text[TRIB_ERROR_TEXT_MAX];
-        trib_explain(text, "its parent %s granted what no switch may", jobs->relay->parent);
+        trib_explain(text, "its parent %s granted invalid values", jobs->relay->parent);
         give_up_link(jobs, link, TRIB_ERR_REFUSED, text);
         return;
     }

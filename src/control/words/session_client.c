@@ -235,14 +235,14 @@ void trib_session_client_send(struct trib_session_client *client, const struct t
 
 static void lose_foreign(struct trib_session_client *client, const struct trib_message *message)
 {
-    char cause[sizeof client->cause] = "what answers there is no tributary switch";
+    char cause[sizeof client->cause] = "the answer is not from a tributary switch";
     if (message->unknown_item != 0) {
         (void)snprintf(cause, sizeof cause,
                        "its %s needs feature %u, which tributary %s does not know: update this side",
                        trib_message_name(message->kind), message->unknown_item, TRIB_VERSION);
     } else if (message->kind != TRIB_MESSAGE_NONE && message->bad_field != NULL) {
         (void)snprintf(cause, sizeof cause,
-                       "what answers there is no tributary switch of this version: %s, field \"%s\"",
+                       "the answer is not from a tributary switch of this version: %s, field \"%s\"",
                        trib_message_name(message->kind), message->bad_field);
     }
     trib_session_client_lose(client, cause);
