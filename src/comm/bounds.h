@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bounds.h: how long a communicator waits for what, and the texts that say so. Nothing here changes the communicator. Locked.
+/* bounds.h: how long a communicator waits for what, and the texts that say so. Nothing here changes the communicator.
+ * Locked.
  * Read next: connect.c, move.c. */
 #ifndef TRIB_COMM_BOUNDS_H
 #define TRIB_COMM_BOUNDS_H

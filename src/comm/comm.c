@@ -106,7 +106,8 @@ static void inherit(struct trib_comm *made)
     made->config.multicast = made->config.multicast && made->maker->is_multicast && listening < GROUPS_MAX;
 }
 
-/* Neither have all ranks been there, nor has it failed. It has a place to meet, but the session may have been lost since
+/* Neither have all ranks been there, nor has it failed. It has a place to meet, but the session may have been lost
+ * since
  * WELCOME: then there will be another one, and a place to meet again. */
 static bool is_being_made(const struct trib_comm *made)
 {

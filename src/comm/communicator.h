@@ -103,7 +103,8 @@ struct trib_comm {
     uint64_t boot_hint_ns;      /* last time that a BOOT hint was looked into */
     uint64_t paths;             /* bitmap of shards that echoed */
     uint64_t proved;            /* and of those that are where they are said to be: the others get headers alone */
-    /* That each is to send back, drawn for each WELCOME; and that each has sent, to prove this rank's address by. 0: none
+    /* That each is to send back, drawn for each WELCOME; and that each has sent, to prove this rank's address by. 0:
+     * none
      * yet */
     uint64_t own_nonce[TRIB_ROOTS_MAX], path_nonce[TRIB_ROOTS_MAX];
     uint32_t headers[TRIB_PEERS_MAX]; /* that have gone to each peer which had not brought its nonce */

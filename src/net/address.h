@@ -44,7 +44,8 @@ bool trib_address_is_within(const struct trib_address *address, const struct tri
 void trib_address_set_source(struct trib_address *address, const struct trib_address *from);
 bool trib_address_equal(const struct trib_address *a, const struct trib_address *b);     /* family, address, port */
 bool trib_address_same_host(const struct trib_address *a, const struct trib_address *b); /* family and address */
-/* A number that is the same for all addresses that one host may have: its IPv4 address, or its network of IPv6 (a /64). */
+/* A number that is the same for all addresses that one host may have: its IPv4 address, or its network of IPv6 (a
+ * /64). */
 uint64_t trib_address_near(const struct trib_address *address);
 bool trib_address_is_loopback(const struct trib_address *address);
 /* Means the same to every machine: no wildcard, and no address of one link. */

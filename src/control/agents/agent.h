@@ -24,7 +24,8 @@ struct trib_agent {
     struct trib_agent_opening *first;    /* all that have slots; their owners' */
 };
 
-/* The slots of one communicator at an agent. It lies in its owner, which keeps it in place while it has slots. The owner
+/* The slots of one communicator at an agent. It lies in its owner, which keeps it in place while it has slots. The
+ * owner
  * fills in the first four fields; the rest is zero before the first trib_agent_open. */
 struct trib_agent_opening {
     const char *job;                   /* name of the communicator, for texts; borrowed */

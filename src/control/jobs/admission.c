@@ -138,8 +138,10 @@ static uint64_t flight_lent(const struct trib_jobs *jobs, const struct trib_mast
     return bytes;
 }
 
-/* Bytes, up to `most`, that may be on their way to one shard, but from the ranks of `but` (NULL: from all), and from what
- * `master` has here (NULL: no such): a process keeps what all its communicators have in flight within the largest window
+/* Bytes, up to `most`, that may be on their way to one shard, but from the ranks of `but` (NULL: from all), and from
+ * what
+ * `master` has here (NULL: no such): a process keeps what all its communicators have in flight within the largest
+ * window
  * that it was granted for one (comm/communicator.c). */
 static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_job *but,
                               const struct trib_master *master, uint64_t most)
