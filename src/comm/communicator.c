@@ -16,6 +16,7 @@
 #include "comm/join.h"
 #include "comm/queue.h"
 #include "comm/wake.h"
+#include "core/assert.h"
 #include "io/clock.h"
 #include "io/units.h"
 
@@ -109,6 +110,7 @@ void trib_comm_settle(struct trib_comm *comm, uint64_t now_ns)
 
 void trib_comm_submit(struct trib_comm *comm, struct trib_request *request, uint64_t now_ns)
 {
+    TRIB_ASSERT(comm->state != TRIB_COMM_FAILED);
     request->operation.token = (uint64_t)(uintptr_t)request;
     request->deadline_ns = trib_time_after(now_ns, comm->config.timeout_ns);
     comm->idle_since_ns = trib_comm_is_idle(comm) ? now_ns : comm->idle_since_ns;

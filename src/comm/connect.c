@@ -15,6 +15,7 @@
 #include "comm/say.h"
 #include "comm/states.h"
 #include "comm/wake.h"
+#include "core/assert.h"
 #include "io/clock.h"
 #include "io/log.h"
 #include "io/units.h"
@@ -70,6 +71,7 @@ void trib_comm_join(struct trib_comm *comm, uint64_t now_ns)
 
 void trib_comm_connected(struct trib_comm *comm, uint64_t now_ns)
 {
+    TRIB_ASSERT(comm->session.state == TRIB_SESSION_OPEN);
     trib_comm_enter(comm, TRIB_COMM_JOINING);
     uint64_t until_ns = comm->was_running ? trib_comm_return_time(comm, now_ns) : comm->outage_deadline_ns;
     comm->state_deadline_ns = trib_comm_hearing_time(comm, until_ns);

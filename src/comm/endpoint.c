@@ -435,6 +435,7 @@ static bool remove_comm(struct trib_endpoint *endpoint, struct trib_comm *comm)
     if (*at == comm) {
         *at = comm->next_awake;
     }
+    TRIB_ASSERT(endpoint->busy >= comm->is_busy);
     endpoint->busy -= comm->is_busy;
     for (at = bucket; *at != NULL && *at != comm; at = &(*at)->next_named) {
     }

@@ -310,6 +310,7 @@ static void come_out(struct trib_comm *comm, const struct trib_level0_part *part
     struct trib_level0 *level0 = comm->level0;
     struct trib_request *request = (struct trib_request *)(uintptr_t)part->plan->whole.token;
     bool is_last = part->k + 1 == part->plan->parts;
+    TRIB_ASSERT(level0->out_count < level0->in_count && part->plan == level0->first);
     trib_level0_take(part->plan, part->k, part->slot);
     level0->out_count++;
     level0->out_step = 0;
@@ -406,6 +407,7 @@ static void take_done(struct trib_comm *comm, uint64_t token, uint64_t now_ns)
 {
     struct trib_level0_part *part = (struct trib_level0_part *)(uintptr_t)token;
     (void)now_ns;
+    TRIB_ASSERT(!part->is_done);
     trib_level0_divide(part->plan, part->k, part->slot);
     part->is_done = true;
     comm->stall_text[0] = '\0';

@@ -19,6 +19,7 @@
 #include "comm/move.h"
 #include "comm/own_root.h"
 #include "comm/paths.h"
+#include "core/assert.h"
 #include "io/clock.h"
 #include "io/log.h"
 
@@ -106,6 +107,7 @@ void trib_comm_move(struct trib_comm *comm, uint64_t now_ns)
     const struct trib_config *config = &comm->config;
     char cause[TRIB_ERROR_TEXT_MAX] = "";
     struct trib_where where;
+    TRIB_ASSERT(trib_comm_may_move(comm));
     trib_where_init(&where, &comm->meeting, true);
     enum trib_status status = comm->has_peers ? trib_endpoint_widen(comm->endpoint, &where, config, cause)
                                               : trib_endpoint_be_root(comm->endpoint, &where, config, cause);

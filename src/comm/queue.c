@@ -4,6 +4,7 @@
 
 #include "comm/communicator.h"
 #include "comm/wake.h"
+#include "core/assert.h"
 
 void trib_requests_append(struct trib_request_list *list, struct trib_request *request)
 {
@@ -36,6 +37,7 @@ void trib_requests_end(struct trib_request_list *list, struct trib_request *requ
 {
     struct trib_request *whole = request->group != NULL ? request->group : request;
 
+    TRIB_ASSERT(whole->left > 0);
     unlink_request(list, request);
     if (whole->status == TRIB_OK) {
         whole->status = status;
@@ -74,6 +76,7 @@ struct trib_request *trib_comm_begin_waiting(struct trib_comm *comm)
 
 void trib_comm_end_operation(struct trib_comm *comm, struct trib_request *request, uint64_t now_ns)
 {
+    TRIB_ASSERT(comm->running.head != NULL);
     comm->stats.operations++;
     comm->idle_since_ns = now_ns;
     trib_requests_end(&comm->running, request, TRIB_OK);

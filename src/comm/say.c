@@ -10,6 +10,7 @@
 #include "comm/embedded.h"
 #include "comm/own_root.h"
 #include "comm/states.h"
+#include "core/assert.h"
 #include "core/lane.h"
 #include "io/clock.h"
 
@@ -96,6 +97,7 @@ void trib_comm_tell_close(struct trib_comm *comm)
 
 void trib_comm_register(struct trib_comm *comm)
 {
+    TRIB_ASSERT(comm->grant.communicator != 0);
     trib_comm_enter(comm, TRIB_COMM_REGISTERING);
     trib_comm_tell_mark(comm, TRIB_MESSAGE_REGISTER);
 }

@@ -3,9 +3,11 @@
 #include "comm/send.h"
 
 #include "comm/communicator.h"
+#include "core/assert.h"
 
 void trib_comm_send(struct trib_comm *comm, uint32_t root, const struct trib_packet *packet)
 {
+    TRIB_ASSERT(root < comm->root_count);
     if (trib_comm_is_wide(comm)) {
         uint32_t card = comm->has_peers ? 0 : root % comm->endpoint->wide_count;
         trib_port_send(comm->endpoint->wide[card].port, packet, &comm->roots[root], 1);

@@ -21,5 +21,6 @@ void trib_comm_take_transport(struct trib_comm *comm, const struct trib_transpor
     enum trib_transport_kind before = comm->transport != NULL ? comm->transport->kind : TRIB_TRANSPORT_NONE;
     TRIB_ASSERT((may_follow[before] >> transport->kind & 1) != 0);
     TRIB_ASSERT(trib_comm_is_idle(comm) && comm->node == NULL);
+    TRIB_ASSERT(transport->run != NULL && transport->deadline != NULL && transport->tell != NULL);
     comm->transport = transport;
 }

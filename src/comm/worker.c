@@ -6,6 +6,7 @@
 #include "comm/communicator.h"
 #include "comm/endpoint.h"
 #include "comm/worker.h"
+#include "core/assert.h"
 #include "core/share.h"
 #include "io/clock.h"
 #include "io/log.h"
@@ -77,6 +78,7 @@ enum trib_status trib_comm_make_node(struct trib_comm *comm, const struct trib_g
     session->lookahead = (grant->slots + 1) / 2 * grant->roots;
     session->cap = trib_scheme_has_caps(scheme) ? trib_share_first(grant->slots) : 0;
     memcpy(session->weight, grant->weight, sizeof grant->weight);
+    TRIB_ASSERT(comm->node == NULL && comm->member < comm->members);
     comm->node_size = comm->verbs->size(&config);
     comm->node = trib_memory_map(comm->node_size);
     if (comm->node == NULL) {
