@@ -11,6 +11,7 @@
 #include "cli/switch_names.h"
 #include "control/jobs/jobs.h"
 #include "io/explain.h"
+#include "io/identity.h"
 #include "io/log.h"
 #include "net/resolve.h"
 #include "switchd/switchd.h"
@@ -20,6 +21,7 @@ struct switch_options {
     const char *file;
     const char *listen;
     const char *parent;
+    const char *identity;
     const char *with;
     const char *lend;
     const char *topology;
@@ -72,6 +74,9 @@ static const struct option_row rows[] = {
      OPTION_COUNT(1, TRIB_ROOTS_MAX), AT(config.threads)},
     {"parent", 'p', "ADDRESS", "make this switch a child of the one at HOST[:PORT], which then adds up the sums [none]",
      OPTION_ADDRESS, AT(parent)},
+    {"identity", 0, "NAME",
+     "with --parent: what no other switch is called, and this one after each start [of the machine and --listen]",
+     OPTION_TEXT, AT(identity)},
     {"with", 0, "ADDRESS,...",
      "other switches that its jobs use as well, each a part of every tensor; ranks name this one alone [none]",
      OPTION_ADDRESSES, AT(with)},
@@ -246,6 +251,7 @@ static bool resolve(struct switch_options *options)
         complain("--parent: %s", error);
         return false;
     }
+    config->identity = options->identity != NULL ? trib_identity_of(options->identity) : 0;
     if (options->lend != NULL && !resolve_askers(options->lend, config)) {
         return false;
     }

@@ -169,6 +169,7 @@ static struct trib_server_config server_config(const struct trib_switchd_config 
         .http_is_named = config->http.len > 0 && trib_address_port(&config->http) != 0,
         .http_verbs = trib_http_verbs(),
         .parent = config->parent,
+        .identity = config->identity,
         .also = config->also,
         .lenders = config->lenders,
         .lend_to = config->lend_to,

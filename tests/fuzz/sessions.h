@@ -14,6 +14,7 @@
 #include "control/jobs/jobs.h"
 #include "fuzz/accounts.h"
 #include "io/clock.h"
+#include "unit/channel.h"
 #include "unit/draw.h"
 
 #define SESSIONS 12
@@ -146,6 +147,7 @@ static inline void peer_say(struct peer *peer, const struct trib_message *messag
     if (peer->has_ended || trib_message_decode(bytes, len, &taken, &used) != TRIB_OK) {
         return;
     }
+    channel_carry(message, &taken);
     if (taken.kind == TRIB_MESSAGE_JOIN && !peer->has_joined) {
         peer->has_joined = true;
         peer->is_ring = taken.join.is_ring;

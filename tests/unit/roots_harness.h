@@ -20,6 +20,7 @@
 #include "control/roots/roots.h"
 #include "io/clock.h"
 #include "net/resolve.h"
+#include "unit/channel.h"
 #include "unit/draw.h"
 
 #define RANKS_MAX 20
@@ -131,6 +132,7 @@ static inline struct trib_message through_bytes(const struct trib_message *messa
     size_t len = trib_message_encode(message, bytes);
     assert_int_equal(trib_message_decode(bytes, len, &taken, &used), TRIB_OK);
     assert_int_equal(used, len);
+    channel_carry(message, &taken);
     return taken;
 }
 

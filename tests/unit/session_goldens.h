@@ -40,11 +40,10 @@ struct golden {
 
 static const struct golden goldens[] = {
     {"join",
-     "000000cb 01 54524942 000b 0001 0006 646967697473 000a 736c75726d2034323a30 00000003 4e204e21 "
+     "000000ae 01 54524942 000c 0001 0006 646967697473 000a 736c75726d2034323a30 00000003 4e204e21 "
      "00000000000000000000000000000000000000000000000000000000 01 0008 7377697463686d6c 00000004 "
      "00000580 00010000 04 01 00000000 00400000 01 b1b2b3b4b5b6b7b8 01 00400000 1d30 00000004 "
-     "c1c2c3c4c5c6c7c8 04 8002 000f 02 04 0000 0a000003 04 0000 0a010003 8003 0003 1d2f 05 "
-     "8004 0019 a1a2a3a4a5a6a7a8 02 000e 31302e302e302e333a3431323334 "
+     "c1c2c3c4c5c6c7c8 03 8002 000f 02 04 0000 0a000003 04 0000 0a010003 8003 0003 1d2f 05 "
      "8005 0011 21222324 292a2b2c2d2e2f30 0003 616c6c",
      {.kind = TRIB_MESSAGE_JOIN,
       .capabilities = 0xc1c2c3c4c5c6c7c8,
@@ -69,14 +68,11 @@ static const struct golden goldens[] = {
                .root_port = 7471,
                .weight = 5,
                .meet_port = 7472,
-               .via = 0xa1a2a3a4a5a6a7a8,
-               .hops = 2,
                .roots = 4,
                .room = 4194304,
-               .origin = "10.0.0.3:41234",
                .maker = {0x21222324, 0x292a2b2c2d2e2f30, "all"}}}},
     {"join, a return",
-     "000000c7 01 54524942 000b 0001 0001 6a 0000 00000000 ffff0000 "
+     "000000c7 01 54524942 000c 0001 0001 6a 0000 00000000 ffff0000 "
      "00000000000000000000000000000000000000000000000000000000 00 0000 00000001 00000040 00000000 "
      "01 00 0000000000000000 00 0000000000000000 00 00000000 0000 00000000 "
      "0000000000000000 01 8001 005b " GRANT_HEX " 01",
@@ -167,14 +163,32 @@ static const struct golden goldens[] = {
      "00000017 16 21222324 31323334 0000000000000731 0002 0002 0003",
      {.kind = TRIB_MESSAGE_ROOT_MISSING, .root_missing = {.of = OF, .sequence = 1841, .missing = {2, {2, 3}}}}},
     {"control",
-     "00000024 17 54524942 000b 0001 1d2e 0102030405060708 1112131415161718" NO_ITEMS_HEX,
+     "00000024 17 54524942 000c 0001 1d2e 0102030405060708 1112131415161718" NO_ITEMS_HEX,
      {.kind = TRIB_MESSAGE_CONTROL,
       .control = {TRIB_SESSION_MAGIC, TRIB_SESSION_VERSION, TRIB_WIRE_VERSION, 7470, 0x0102030405060708,
                   0x1112131415161718}}},
     {"hello",
-     "0000002e 18 1112131415161718 2122232425262728 00200000 03 02 04 1d2e 0a000002 04 1d2f 00000000" NO_ITEMS_HEX,
+     "00000042 18 54524942 000c 0001 3132333435363738 2122232425262728 00000009 1112131415161718 00200000 03 02 04 1d2e 0a000002 04 1d2f 00000000" NO_ITEMS_HEX,
      {.kind = TRIB_MESSAGE_HELLO,
-      .hello = {.nonce = 0x1112131415161718, .life = 0x2122232425262728, .room = 1U << 21, .weight = 3, .shards = 2}}},
+      .hello = {.magic = TRIB_SESSION_MAGIC,
+                .version = TRIB_SESSION_VERSION,
+                .wire_version = TRIB_WIRE_VERSION,
+                .identity = 0x3132333435363738,
+                .life = 0x2122232425262728,
+                .attempt = 9,
+                .nonce = 0x1112131415161718,
+                .room = 1U << 21,
+                .weight = 3,
+                .shards = 2}}},
+    {"challenge", "00000009 20 1112131415161718", {.kind = TRIB_MESSAGE_CHALLENGE, .proof = {0x1112131415161718}}},
+    {"proof", "00000009 21 1112131415161718", {.kind = TRIB_MESSAGE_PROOF, .proof = {0x1112131415161718}}},
+    {"channel",
+     "0000001c 22 00000005 04 4e21 0a000003 04 1d2e 0a000002 01 3132333435363738",
+     {.kind = TRIB_MESSAGE_CHANNEL, .channel = {.number = 5, .path = {1, {0x3132333435363738}}}}},
+    {"bytes",
+     "00000010 23 00000005 0009 00000005 1c00200000",
+     {.kind = TRIB_MESSAGE_BYTES, .bytes = {5, 9, {0, 0, 0, 5, 0x1c, 0, 0x20, 0, 0}}}},
+    {"end", "00000006 24 00000005 01", {.kind = TRIB_MESSAGE_END, .end = {5, true}}},
     {"room", "00000005 1c 00200000", {.kind = TRIB_MESSAGE_ROOM, .room = {1U << 21}}},
     {"root_shut", "00000009 1d 21222324 31323334", {.kind = TRIB_MESSAGE_ROOT_SHUT, .of = OF}},
     {"root_opened", "00000009 1f 21222324 31323334", {.kind = TRIB_MESSAGE_ROOT_OPENED, .of = OF}},

@@ -3,9 +3,11 @@
  * a data plane that only records (control_harness.h). */
 #include "control/jobs/jobs.h"
 
-#include "control_harness.h"
+#include "leaf.h"
 
 #define VIA UINT64_C(0xa1a2a3a4a5a6a7a8)
+
+static struct leaf leaf; /* fd 0: it is not there */
 
 struct rank_plan {
     uint64_t host;
@@ -25,7 +27,7 @@ static struct trib_message join_as(uint32_t rank, uint32_t ranks, const struct r
         message.join.room = 64U << 20;
         message.join.data_port[0] = 7471;
         message.join.data_port[1] = 7472;
-        snprintf(message.join.origin, sizeof message.join.origin, "10.0.0.%u:4%04u", rank + 1, rank);
+        snprintf(message.join.origin, sizeof message.join.origin, "10.0.0.%u:2%04u", rank + 1, rank);
     }
     return message;
 }
@@ -34,7 +36,10 @@ static void join_all(struct control *c, uint32_t ranks, const struct rank_plan *
 {
     for (uint32_t i = 0; i < ranks; i++) {
         struct trib_message message = join_as(i, ranks, &plans[i]);
-        fds[i] = join_with(c, &message);
+        if (plans[i].via != 0 && leaf.fd == 0) {
+            leaf_start(&leaf, c->port, VIA);
+        }
+        fds[i] = plans[i].via != 0 ? leaf_join(&leaf, &message) : join_with(c, &message);
     }
 }
 
@@ -141,6 +146,8 @@ static void join__hosts_behind_a_relay(void **state)
         assert_int_equal(c->recorder.is_switch[i], i >= 2);
     }
     close_all(fds, 5);
+    leaf_stop(&leaf);
+    leaf.fd = 0;
 }
 
 static void stall__of_a_host_whose_leader_waits_too(void **state)

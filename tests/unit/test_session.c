@@ -43,6 +43,9 @@ static struct trib_message golden_message(size_t i)
     } else if (message.kind == TRIB_MESSAGE_HELLO) {
         message.hello.at[0] = trib_address_v4(0x0a000002, 7470);
         message.hello.at[1] = trib_address_v4(0, 7471);
+    } else if (message.kind == TRIB_MESSAGE_CHANNEL) {
+        message.channel.peer = trib_address_v4(0x0a000003, 20001);
+        message.channel.local = trib_address_v4(0x0a000002, 7470);
     }
     return message;
 }
@@ -137,12 +140,11 @@ struct span {
         "items", 1                                                                                                     \
     }
 
-static const struct span join_spans[] = {
-    HEAD(6, 10, 8),     {"item type", 2},       {"item length", 2}, {"addresses", 1 + 7 + 7},
-    {"item type", 2},   {"item length", 2},     {"root port", 2},   {"weight", 1},
-    {"item type", 2},   {"item length", 2},     {"via", 8},         {"hops", 1},
-    {"origin", 2 + 14}, {"item type", 2},       {"item length", 2}, {"maker", 4},
-    {"job token", 8},   {"maker's job", 2 + 3}, {NULL, 0}};
+static const struct span join_spans[] = {HEAD(6, 10, 8),           {"item type", 2}, {"item length", 2},
+                                         {"addresses", 1 + 7 + 7}, {"item type", 2}, {"item length", 2},
+                                         {"root port", 2},         {"weight", 1},    {"item type", 2},
+                                         {"item length", 2},       {"maker", 4},     {"job token", 8},
+                                         {"maker's job", 2 + 3},   {NULL, 0}};
 static const struct span return_spans[] = {
     HEAD(1, 0, 0),         {"item type", 2},    {"item length", 2}, {"salt", 8},  {"token", 8},      {"key", 8},
     {"job token", 8},      {"communicator", 4}, {"boot", 4},        {"roots", 4}, {"train", 4},      {"slots", 4},
@@ -235,9 +237,9 @@ static void join__wrong_value_names_the_field(void **state)
         {"addresses", 1, "05", "addresses"},
         {"addresses", 1, "00", "addresses"},
         {"root port", 0, "000000", "root"},
-        {"origin", 0, "0040", "origin"},
-        {"origin", 2, "00", "origin"},
-        {"origin", 0, "000d", "relay"},
+        {"maker's job", 0, "0041", "maker's job"},
+        {"maker's job", 2, "00", "maker's job"},
+        {"maker's job", 0, "0002", "maker"},
         {"was ready", 0, "02", "was ready"},
         {"communicator", 0, "00000000", "known grant"}, /* which says that there is none */
     };
@@ -285,13 +287,16 @@ static void decode__bad_bytes(void **state)
         {"length above the limit, before the rest is there", "000007fd"},
         {"length 2^32 - 1", "ffffffff"},
         {"kind 0", "0000000900"},
-        {"kind behind the last, before the rest is there", "0000000920"},
+        {"kind behind the last, before the rest is there", "0000000925"},
         {"more roots than there can be", "0000005d02" GRANT_HEX "000000040000000211 00"},
         {"a place to meet of no family", "0000006602" GRANT_HEX "00000004000000010000 05 1d30 0a000001 0000"},
         {"more peers than it carries", "0000005d02" GRANT_HEX "000000040000000200 05"},
         {"an address of no family", "0000001913 21222324 31323334 00000003 00000002 00 05 4e21 0a000003"},
         {"a child that is a switch or not", "0000001913 21222324 31323334 00000003 00000002 02 04 4e21 0a000003"},
-        {"more shards than there can be", "0000001718 1112131415161718 2122232425262728 00200000 01 11"},
+        {"more shards than there can be",
+         "0000002b18 54524942 000c 0001 3132333435363738 2122232425262728 00000009 1112131415161718 00200000 01 11"},
+        {"more bytes than a channel carries at a time", "0000000723 00000005 07d1"},
+        {"more switches on the way than there may be", "0000000e22 00000005 04 4e21 0a000003 00 11"},
         {"fewer ranks than its list names", "000000130d0000000000000731000004b0000200020000"},
         {"more ranks than its list names", "000000150d0000000000000731000004b00001000200030000"},
         {"a bool of 2", "00000003030200"},

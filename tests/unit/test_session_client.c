@@ -133,13 +133,13 @@ static void send__keeps_what_does_not_fit(void **state)
 {
     (void)state;
     struct trib_message message = {.kind = TRIB_MESSAGE_MARK};
-    while (client.out_len == 0) {
+    while (client.out.len == 0) {
         trib_session_client_send(&client, &message);
         message.mark.mark++;
     }
     assert_int_equal(trib_session_client_interest(&client), POLLIN | POLLOUT);
     expect_marks(message.mark.mark);
-    assert_int_equal(client.out_len, 0);
+    assert_int_equal(client.out.len, 0);
     assert_int_equal(trib_session_client_interest(&client), POLLIN);
 }
 
@@ -152,7 +152,7 @@ static void send__gives_up_on_a_peer_that_never_reads(void **state)
     }
     assert_int_equal(client.state, TRIB_SESSION_LOST);
     trib_session_client_send(&client, &message); /* nobody there: no effect */
-    assert_int_equal(client.out_len, 0);
+    assert_int_equal(client.out.len, 0);
 }
 
 /* Also what the kernel would not take at once; what the other side still says is thrown away, as it would turn the
@@ -163,7 +163,7 @@ static void end__lets_the_last_words_leave(void **state)
     struct trib_message message = {.kind = TRIB_MESSAGE_MARK};
     uint8_t bytes[64];
     char rest[4096];
-    while (client.out_len == 0) {
+    while (client.out.len == 0) {
         trib_session_client_send(&client, &message);
         message.mark.mark++;
     }

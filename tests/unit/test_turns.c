@@ -71,6 +71,16 @@ static const struct rule RULES[] = {
     AT(JOINING, ROOT_OPENED, BIT(RANK)),
     FROM(REGISTERED, ROOT_OPENED, BIT(AGENT)),
     FROM(RUNNING, GONE, BIT(CONTROL)),
+    AT(FIRST, HELLO, BIT(LEAF)),
+    AT(JOINING, CHALLENGE, BIT(UPPER)),
+    AT(JOINING, PROOF, BIT(LEAF)),
+    FROM(WELCOMED, CHANNEL, BIT(LEAF)),
+    FROM(WELCOMED, BYTES, BIT(LEAF) | BIT(UPPER)),
+    FROM(WELCOMED, END, BIT(LEAF) | BIT(UPPER)),
+    FROM(JOINING, FAIL, BIT(UPPER)),
+    FROM(JOINING, AWAY, BIT(UPPER)),
+    FROM(JOINING, PING, BIT(LEAF) | BIT(UPPER)),
+    FROM(JOINING, PONG, BIT(LEAF) | BIT(UPPER)),
 };
 
 static bool is_ruled(enum trib_message_kind kind, enum trib_sender sender, enum trib_stage stage)
@@ -117,6 +127,12 @@ static struct trib_message plain(enum trib_message_kind kind)
         message.control.magic = TRIB_SESSION_MAGIC;
         message.control.version = TRIB_SESSION_VERSION;
         message.control.wire_version = TRIB_WIRE_VERSION;
+    } else if (kind == TRIB_MESSAGE_HELLO) {
+        message.hello.magic = TRIB_SESSION_MAGIC;
+        message.hello.version = TRIB_SESSION_VERSION;
+        message.hello.wire_version = TRIB_WIRE_VERSION;
+    } else if (kind == TRIB_MESSAGE_CHANNEL) {
+        message.channel.peer = trib_address_v4(1, 1);
     } else if (kind == TRIB_MESSAGE_ROOT_CHILD) {
         message.root_child.from = trib_address_v4(1, 1);
     }

@@ -526,6 +526,16 @@ static void note_letter(struct world *world, const struct world_letter *letter)
     world->report->messages++;
 }
 
+/* What the channel of this link has said when it began. */
+static void take_way(struct world_wire *wire)
+{
+    struct trib_path *path = &wire->session.path;
+
+    *path = wire->link.place.path;
+    path->identity[path->count++] = wire->world->planes[wire->below].relay.via;
+    wire->session.origin = wire->link.place.origin;
+}
+
 static void deliver(struct world_wire *wire, uint32_t way)
 {
     struct world *world = wire->world;
@@ -542,6 +552,9 @@ static void deliver(struct world_wire *wire, uint32_t way)
             (trib_message_decode(letter->bytes, letter->len, &message, &used) != TRIB_OK || used != letter->len)) {
             world_fail(world, WORLD_CHECK_CONTROL, "a message that cannot be decoded");
         } else {
+            if (way == CONTROL_UP && !wire->is_of_rank && wire->remote == NULL) {
+                take_way(wire);
+            }
             trace(wire, way, is_end ? NULL : &message);
             (way == CONTROL_UP ? arrive_above : arrive_below)(wire, is_end ? NULL : &message);
         }

@@ -305,9 +305,6 @@ static bool receive_of_rank(struct trib_jobs *jobs, struct trib_session *session
 {
     struct trib_job *job = session->job;
     switch ((int)message->kind) {
-    case TRIB_MESSAGE_JOIN:
-        trib_job_join(jobs, session, message, now_ns);
-        return true;
     case TRIB_MESSAGE_PATHS:
         trib_job_paths(jobs, job, session->rank, message);
         return true;
@@ -340,6 +337,23 @@ static bool receive_of_rank(struct trib_jobs *jobs, struct trib_session *session
     }
 }
 
+/* What the switches on its way say of the rank. */
+static void take_join(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
+                      uint64_t now_ns)
+{
+    struct trib_message join = *message;
+    if (session->path.count > 0) {
+        join.join.via = session->path.identity[session->path.count - 1];
+        join.join.hops = session->path.count;
+        trib_address_format(&session->origin, join.join.origin);
+    }
+    if (jobs->relay) {
+        (void)trib_relay_receive(jobs, session, &join, now_ns);
+    } else {
+        trib_job_join(jobs, session, &join, now_ns);
+    }
+}
+
 bool trib_jobs_receive(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                        uint64_t now_ns)
 {
@@ -352,6 +366,10 @@ bool trib_jobs_receive(struct trib_jobs *jobs, struct trib_session *session, con
     }
     if (message->kind == TRIB_MESSAGE_CONTROL) {
         take_control(jobs, session, message, now_ns);
+        return true;
+    }
+    if (message->kind == TRIB_MESSAGE_JOIN) {
+        take_join(jobs, session, message, now_ns);
         return true;
     }
     if (session->master) {

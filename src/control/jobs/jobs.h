@@ -40,6 +40,9 @@ struct trib_session {
     uint32_t rank;
     struct trib_address peer;
     struct trib_address local; /* where it reached this control plane; len 0: unknown */
+    /* Of one that has come over switches: the rank's own address, as the first of them sees it, and they. */
+    struct trib_address origin;
+    struct trib_path path;
 };
 
 /* The latest STALL of a rank. */

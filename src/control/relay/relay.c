@@ -128,7 +128,8 @@ static void take_join(struct trib_jobs *jobs, struct trib_session *session, cons
     }
     link->burials = bury_links(jobs, session, message);
     link->down = session;
-    link->place = (struct trib_session){.peer = session->peer, .local = session->local, .link = link};
+    link->place = (struct trib_session){
+        .peer = session->peer, .local = session->local, .origin = session->origin, .path = session->path, .link = link};
     link->join = *message;
     link->next = relay->first;
     relay->first = link;
@@ -137,7 +138,7 @@ static void take_join(struct trib_jobs *jobs, struct trib_session *session, cons
 }
 
 /* The JOIN as the parent gets it: from this switch's ports, within this switch's means. */
-static struct trib_message make_join(const struct trib_jobs *jobs, const struct trib_link *link)
+static struct trib_message make_join(const struct trib_jobs *jobs, struct trib_link *link)
 {
     struct trib_message message = link->join;
     uint32_t port = trib_address_port(&jobs->config->listen);
@@ -153,6 +154,7 @@ static struct trib_message make_join(const struct trib_jobs *jobs, const struct 
         struct trib_address origin = link->place.peer;
         trib_address_set_port(&origin, link->join.join.data_port[0]); /* which stays when it comes again */
         trib_address_format(&origin, message.join.origin);
+        link->place.origin = origin;
         message.join.room = 0;        /* of its root, which is not needed here */
         if (message.join.host != 0) { /* ranks of one host that come over two switches are no one child of either */
             message.join.host = trib_mix64(message.join.host + jobs->relay->via) | 1;

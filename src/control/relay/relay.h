@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* relay.h: the control plane of a switch that is the child of another. It decides next to nothing: ids, window,
  * membership, death and errors are the business of the root's control plane (jobs.h). For every session from below it
- * has a link: a connection of its own to the parent's control plane, on which it passes messages on, and looks at them
+ * has a link: a channel on its connection to the parent's control plane, on which it passes messages on, and looks at them
  * as they pass, to open, feed and drop its own nodes. A rank finds here what it would find at a root; the parent finds
  * ranks that say by which switch they come. Relays nest.
  *
@@ -56,7 +56,7 @@ struct trib_relay_output {
 struct trib_relay {
     struct trib_link *first;
     struct trib_relay_output output;
-    uint64_t via;    /* random: how the parent knows that links come from one switch */
+    uint64_t via;    /* identity of this switch: how the parent knows that links come from one */
     char name[64];   /* of this switch, as its parent sees it */
     char parent[64]; /* of the parent */
     /* A parent that did not answer is asked by one link at a time; the others are told what that has heard. */

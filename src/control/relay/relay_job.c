@@ -142,6 +142,7 @@ void trib_relay_leave(struct trib_jobs *jobs, struct trib_link *link, const stru
     }
     if (can_speak) {
         trib_relay_send_up(jobs, link, gone);
+        link->is_ending = true;
     }
     if (link->job && link->is_closing) { /* it has left as it may */
         link->job->closed++;

@@ -87,7 +87,11 @@ void trib_masters_greet(struct trib_masters *masters, struct trib_master *master
 {
     const struct trib_server_config *config = masters->config;
     struct trib_message hello = {.kind = TRIB_MESSAGE_HELLO,
-                                 .hello = {.nonce = message->control.nonce,
+                                 .hello = {.magic = TRIB_SESSION_MAGIC,
+                                           .version = TRIB_SESSION_VERSION,
+                                           .wire_version = TRIB_WIRE_VERSION,
+                                           .identity = config->identity,
+                                           .nonce = message->control.nonce,
                                            .life = life,
                                            .room = room,
                                            .weight = config->weight > 0 ? config->weight : 1,

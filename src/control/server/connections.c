@@ -15,7 +15,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "control/words/ping.h"
+#include "control/server/channels.h"
 #include "control/words/silence.h"
 #include "core/assert.h"
 #include "io/clock.h"
@@ -34,45 +34,14 @@
 #define ACCEPT_PAUSE_NS (100 * TRIB_MILLISECOND_NS)
 #define WARN_GAP_NS (10 * TRIB_SECOND_NS) /* between lines about one lasting lack */
 #define GOODBYE_NS (250 * TRIB_MILLISECOND_NS)
-#define OUT_FIRST TRIB_MESSAGE_MAX
 /* A root hears of each of its communicator's ranks at once, and again when they register: 2 x 1024 messages of 32
  * bytes. */
-#define OUT_MAX (32 * OUT_FIRST)
+#define OUT_MAX ((size_t)32 * TRIB_MESSAGE_MAX)
 /* A rank says some dozen messages a second at most, and they come at once after a silence of SILENCE_NS. One that says
  * many more is broken: it would take everybody's time, and what waited in its socket would hide its end. */
 #define MESSAGE_GAP_NS (5 * TRIB_MILLISECOND_NS)
 #define MESSAGES_AT_ONCE 1024
 #define SILENCE_NS (30 * TRIB_SECOND_NS) /* of a host that died without a word */
-
-enum connection_state {
-    CONNECTION_NONE = 0,
-    CONNECTION_OPEN,
-    CONNECTION_ENDING,
-    CONNECTION_DRAINING,
-    CONNECTION_BROKEN
-};
-
-struct trib_connection {
-    struct trib_session session; /* first: a session is found in its connection by a cast */
-    int fd;
-    enum connection_state state;
-    struct trib_ping ping;
-    uint64_t since_ns; /* accepted, or ending */
-    uint64_t half_ns;  /* since when a part of a message lies in `in`; 0: none */
-    uint64_t paid_ns;  /* each message that it says costs MESSAGE_GAP_NS, and saved time pays for MESSAGES_AT_ONCE */
-    bool waits_to_write;
-    size_t in_len;
-    size_t out_len;
-    size_t out_size;
-    char cause[128]; /* for the other ranks, when BROKEN */
-    uint8_t in[TRIB_MESSAGE_MAX];
-    uint8_t *out; /* of out_size bytes; NULL: everything has left */
-};
-
-static struct trib_connection *connection_of(struct trib_session *session)
-{
-    return (struct trib_connection *)(void *)session;
-}
 
 /* How many sessions the limit of open files leaves room for, which may first be raised as far as it may be. The reserve
  * is for shards, HTTP and what the process has open anyway: strangers who only connect must not take that. */
@@ -91,12 +60,6 @@ static uint32_t room_for_sessions(bool may_raise)
     return room < TRIB_CONNECTIONS_MAX ? (uint32_t)room : TRIB_CONNECTIONS_MAX;
 }
 
-/* Descriptors for each session: on a relay it has a link as well. */
-static uint32_t above_each(const struct trib_jobs *jobs)
-{
-    return jobs->relay ? 2 : 1;
-}
-
 enum trib_status trib_connections_init(struct trib_connections *connections, int listen_fd, struct trib_jobs *jobs,
                                        char *error)
 {
@@ -106,7 +69,7 @@ enum trib_status trib_connections_init(struct trib_connections *connections, int
         trib_explain(error, "cannot make an epoll descriptor: %s", strerror(errno));
         return TRIB_ERR_SYSTEM;
     }
-    connections->limit = room_for_sessions(!jobs->config->is_guest) / above_each(jobs);
+    connections->limit = room_for_sessions(!jobs->config->is_guest);
     connections->jobs = jobs;
     connections->due_ns = TRIB_NEVER;
     trib_connections_listen(connections, listen_fd);
@@ -119,7 +82,7 @@ void trib_connections_listen(struct trib_connections *connections, int listen_fd
     connections->listen_fd[connections->listen_count++] = listen_fd;
 }
 
-static void set_broken(struct trib_connections *connections, struct trib_connection *connection, const char *cause)
+void trib_connection_break(struct trib_connections *connections, struct trib_connection *connection, const char *cause)
 {
     if (connection->state != CONNECTION_BROKEN) {
         connection->state = CONNECTION_BROKEN;
@@ -143,20 +106,20 @@ static void log_reject(struct trib_connections *connections, const struct trib_a
     connections->unlogged = 0;
 }
 
-static void reject(struct trib_connections *connections, struct trib_connection *connection, uint64_t *counter,
-                   const char *why)
+void trib_connection_reject(struct trib_connections *connections, struct trib_connection *connection, uint64_t *counter,
+                            const char *why)
 {
     char cause[128];
     (*counter)++;
     log_reject(connections, &connection->session.peer, why);
     (void)snprintf(cause, sizeof cause, "its session was ended: %s", why);
-    set_broken(connections, connection, cause);
+    trib_connection_break(connections, connection, cause);
 }
 
 /* Waits for room to write as long as something is to be written. */
 static void set_interest(const struct trib_connections *connections, struct trib_connection *connection)
 {
-    bool waits = connection->out_len > 0;
+    bool waits = connection->out.len > 0;
     if (waits != connection->waits_to_write) {
         struct epoll_event event = {.events = waits ? EPOLLIN | EPOLLRDHUP | EPOLLOUT : EPOLLIN | EPOLLRDHUP,
                                     .data.ptr = connection};
@@ -168,56 +131,40 @@ static void set_interest(const struct trib_connections *connections, struct trib
 /* Writes what the kernel takes now. */
 static void write_some(struct trib_connections *connections, struct trib_connection *connection)
 {
-    while (connection->out_len > 0) {
-        ssize_t sent = send(connection->fd, connection->out, connection->out_len, MSG_NOSIGNAL);
-        if (sent < 0 && errno == EINTR) {
-            continue;
+    do {
+        if (connection->below) {
+            trib_channels_fill(connections, connection);
         }
-        if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+        if (!trib_outbox_send(&connection->out, connection->fd)) {
+            /* In OPEN the peer's last words may be unread still: reading finds the end behind them. */
+            if (connection->state != CONNECTION_OPEN) {
+                char cause[128];
+                (void)snprintf(cause, sizeof cause, "its session broke: %s", strerror(errno));
+                trib_connection_break(connections, connection, cause);
+            }
+            trib_outbox_drop(&connection->out);
             return;
         }
-        if (sent < 0 && connection->state == CONNECTION_OPEN) {
-            connection->out_len = 0; /* the peer's last words may be unread still: reading finds the end behind them */
-            return;
-        }
-        if (sent < 0) {
-            char cause[128];
-            (void)snprintf(cause, sizeof cause, "its session broke: %s", strerror(errno));
-            set_broken(connections, connection, cause);
-            return;
-        }
-        connection->out_len -= (size_t)sent;
-        memmove(connection->out, connection->out + sent, connection->out_len);
-    }
-    free(connection->out);
-    connection->out = NULL;
-    connection->out_size = 0;
-    if (connection->state == CONNECTION_ENDING) {
+    } while (connection->below && connection->out.len == 0 && trib_channels_wait(connection));
+    if (connection->out.len == 0 && connection->state == CONNECTION_ENDING) {
         connection->state = CONNECTION_DRAINING;
         (void)shutdown(connection->fd, SHUT_WR);
     }
 }
 
-static void flush(struct trib_connections *connections, struct trib_connection *connection)
+void trib_connection_flush(struct trib_connections *connections, struct trib_connection *connection)
 {
-    write_some(connections, connection);
-    set_interest(connections, connection);
+    if (connection->over) {
+        trib_channels_queue(connections, connection);
+    } else if (connection->fd >= 0) {
+        write_some(connections, connection);
+        set_interest(connections, connection);
+    }
 }
 
-/* For one more message. False: too much lies there unread, or there is no memory for it. */
-static bool make_room(struct trib_connection *connection)
+bool trib_connection_is_joined(const struct trib_connection *connection)
 {
-    if (connection->out_size - connection->out_len >= TRIB_MESSAGE_MAX) {
-        return true;
-    }
-    size_t size = connection->out_size > 0 ? 2 * connection->out_size : OUT_FIRST;
-    uint8_t *out = size <= OUT_MAX ? realloc(connection->out, size) : NULL;
-    if (!out) {
-        return false;
-    }
-    connection->out = out;
-    connection->out_size = size;
-    return true;
+    return trib_session_is_joined(&connection->session) || trib_channels_is_proved(connection);
 }
 
 /* When this connection's patience ends. */
@@ -225,8 +172,8 @@ static uint64_t connection_timeout(const struct trib_connection *connection)
 {
     switch (connection->state) {
     case CONNECTION_OPEN:
-        if (!trib_session_is_joined(&connection->session)) {
-            return connection->since_ns + TRIB_JOIN_WAIT_NS;
+        if (!trib_connection_is_joined(connection)) {
+            return trib_time_earlier(connection->since_ns + TRIB_JOIN_WAIT_NS, trib_channels_timeout(connection));
         }
         return trib_time_earlier(connection->half_ns ? connection->half_ns + TRIB_HALF_WAIT_NS : TRIB_NEVER,
                                  connection->ping.next_ns);
@@ -241,8 +188,7 @@ static uint64_t connection_timeout(const struct trib_connection *connection)
     return TRIB_NEVER;
 }
 
-/* Its time may be up earlier from now on. */
-static void watch_time(struct trib_connections *connections, const struct trib_connection *connection)
+void trib_connection_watch(struct trib_connections *connections, const struct trib_connection *connection)
 {
     connections->due_ns = trib_time_earlier(connections->due_ns, connection_timeout(connection));
 }
@@ -250,39 +196,40 @@ static void watch_time(struct trib_connections *connections, const struct trib_c
 void trib_connections_send(void *connections, struct trib_session *session, const struct trib_message *message)
 {
     struct trib_connections *all = connections;
-    struct trib_connection *connection = connection_of(session);
+    struct trib_connection *connection = trib_connection_of(session);
     if (connection->state != CONNECTION_OPEN) {
         return;
     }
-    if (!make_room(connection)) {
-        reject(all, connection, &all->stats.rejected_unread, "answers pile up unread");
+    if (!trib_outbox_add(&connection->out, message)) {
+        trib_connection_reject(all, connection, &all->stats.rejected_unread, "answers pile up unread");
         return;
     }
-    connection->out_len += trib_message_encode(message, connection->out + connection->out_len);
-    flush(all, connection);
+    trib_connection_flush(all, connection);
 }
 
 void trib_connections_end(void *connections, struct trib_session *session)
 {
     struct trib_connections *all = connections;
-    struct trib_connection *connection = connection_of(session);
+    struct trib_connection *connection = trib_connection_of(session);
     if (connection->state == CONNECTION_OPEN) {
         connection->state = CONNECTION_ENDING;
         connection->since_ns = all->now_ns;
-        flush(all, connection);
-        watch_time(all, connection);
+        trib_connection_flush(all, connection);
+        trib_connection_watch(all, connection);
     }
 }
 
 void trib_connections_ping(void *connections, struct trib_session *session)
 {
     struct trib_connections *all = connections;
-    trib_ping_begin(&connection_of(session)->ping, all->now_ns);
-    watch_time(all, connection_of(session));
+    struct trib_connection *connection = trib_connection_of(session);
+    connection = connection->over ? connection->over : connection;
+    trib_ping_begin(&connection->ping, all->now_ns);
+    trib_connection_watch(all, connection);
 }
 
-static void say_fail(struct trib_connections *connections, struct trib_connection *connection, enum trib_status status,
-                     const char *text)
+void trib_connection_fail(struct trib_connections *connections, struct trib_connection *connection,
+                          enum trib_status status, const char *text)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_FAIL, .fail = {.status = status}};
     trib_explain(message.fail.text, "%s", text);
@@ -301,7 +248,7 @@ static void refuse_item(struct trib_connections *connections, struct trib_connec
     log_reject(connections, &connection->session.peer, text);
     trib_jobs_expel(connections->jobs, &connection->session, "it sent a message that needs a later version",
                     connections->now_ns);
-    say_fail(connections, connection, TRIB_ERR_VERSION, text);
+    trib_connection_fail(connections, connection, TRIB_ERR_VERSION, text);
 }
 
 static void refuse_version(struct trib_connections *connections, struct trib_connection *connection,
@@ -319,7 +266,7 @@ static void refuse_version(struct trib_connections *connections, struct trib_con
         message->join.version, message->join.wire_version, TRIB_VERSION, TRIB_SESSION_VERSION, TRIB_WIRE_VERSION);
     connections->stats.rejected_version++;
     log_reject(connections, &connection->session.peer, text);
-    say_fail(connections, connection, TRIB_ERR_VERSION, text);
+    trib_connection_fail(connections, connection, TRIB_ERR_VERSION, text);
 }
 
 /* A message of a known kind with a bad field is answered: the text names the field. Other bytes are not answered. */
@@ -328,7 +275,8 @@ static void refuse_malformed(struct trib_connections *connections, struct trib_c
 {
     char text[TRIB_ERROR_TEXT_MAX];
     if (message->kind == TRIB_MESSAGE_NONE) {
-        reject(connections, connection, &connections->stats.rejected_malformed, "bytes that are no message");
+        trib_connection_reject(connections, connection, &connections->stats.rejected_malformed,
+                               "bytes that are no message");
         return;
     }
     trib_explain(text, "a malformed message %s: its field \"%s\" is cut off, too long or has no value that it may have",
@@ -336,7 +284,7 @@ static void refuse_malformed(struct trib_connections *connections, struct trib_c
     connections->stats.rejected_malformed++;
     log_reject(connections, &connection->session.peer, text);
     trib_jobs_expel(connections->jobs, &connection->session, "it sent a malformed message", connections->now_ns);
-    say_fail(connections, connection, TRIB_ERR_INVALID, text);
+    trib_connection_fail(connections, connection, TRIB_ERR_INVALID, text);
 }
 
 static void refuse_turn(struct trib_connections *connections, struct trib_connection *connection,
@@ -347,7 +295,7 @@ static void refuse_turn(struct trib_connections *connections, struct trib_connec
     connections->stats.rejected_turn++;
     log_reject(connections, &connection->session.peer, text);
     trib_jobs_expel(connections->jobs, &connection->session, "it sent a message out of turn", connections->now_ns);
-    say_fail(connections, connection, TRIB_ERR_INVALID, text);
+    trib_connection_fail(connections, connection, TRIB_ERR_INVALID, text);
 }
 
 /* Who listens at :: is reached over IPv4 as well, but moves no data that way. True: so it is; the cause is for the
@@ -371,36 +319,57 @@ static void refuse_way(struct trib_connections *connections, struct trib_connect
 {
     connections->stats.rejected_way++;
     log_reject(connections, &connection->session.peer, cause);
-    say_fail(connections, connection, TRIB_ERR_UNREACHABLE, cause);
+    trib_connection_fail(connections, connection, TRIB_ERR_UNREACHABLE, cause);
 }
 
-/* False: it says too much. A controller, which the operator has named, speaks for all ranks of many jobs. */
-static bool pay_message(const struct trib_connections *connections, struct trib_connection *connection)
+bool trib_connection_pay(const struct trib_connections *connections, struct trib_connection *connection,
+                         uint64_t gap_ns, uint64_t most_ns)
 {
-    const uint64_t most_ns = MESSAGES_AT_ONCE * MESSAGE_GAP_NS;
-    if (connection->session.master) {
-        return true;
-    }
     uint64_t saved_ns = connections->now_ns > most_ns ? connections->now_ns - most_ns : 0;
     if (connection->paid_ns < saved_ns) {
         connection->paid_ns = saved_ns;
     }
-    connection->paid_ns += MESSAGE_GAP_NS;
+    connection->paid_ns += gap_ns;
     return connection->paid_ns <= connections->now_ns;
+}
+
+/* False: it says too much. A controller, which the operator has named, speaks for all ranks of many jobs. */
+static bool pay_message(const struct trib_connections *connections, struct trib_connection *connection,
+                        const struct trib_message *message)
+{
+    if (connection->below) {
+        return trib_channels_may_say(connections, connection, message);
+    }
+    return connection->session.master ||
+           trib_connection_pay(connections, connection, MESSAGE_GAP_NS, MESSAGES_AT_ONCE * MESSAGE_GAP_NS);
 }
 
 static void refuse_flood(struct trib_connections *connections, struct trib_connection *connection)
 {
-    static const char text[] = "it says more than 200 messages a second";
+    bool is_switch = connection->below != NULL;
+    const char *text =
+        is_switch ? "it opens more than 1000 channels a second" : "it says more than 200 messages a second";
     connections->stats.rejected_flood++;
     log_reject(connections, &connection->session.peer, text);
     trib_jobs_expel(connections->jobs, &connection->session, text, connections->now_ns);
-    say_fail(connections, connection, TRIB_ERR_INVALID, "this rank says more than 200 messages a second");
+    trib_connection_fail(connections, connection, TRIB_ERR_INVALID,
+                         is_switch ? text : "this rank says more than 200 messages a second");
 }
 
 static bool begins(const struct trib_message *message)
 {
     return message->kind == TRIB_MESSAGE_JOIN || message->kind == TRIB_MESSAGE_CONTROL;
+}
+
+/* False: out of turn. */
+static bool hand_over(struct trib_connections *connections, struct trib_connection *connection,
+                      const struct trib_message *message)
+{
+    bool is_hello = message->kind == TRIB_MESSAGE_HELLO && !connection->over;
+    if (connection->below || (is_hello && !trib_connection_is_joined(connection))) {
+        return trib_channels_receive(connections, connection, message);
+    }
+    return trib_jobs_receive(connections->jobs, &connection->session, message, connections->now_ns);
 }
 
 /* Hands whole messages over until one ends the session. */
@@ -416,7 +385,7 @@ static void take_messages(struct trib_connections *connections, struct trib_conn
             refuse_version(connections, connection, &message);
         } else if (status != TRIB_OK) {
             refuse_malformed(connections, connection, &message);
-        } else if (used > 0 && !pay_message(connections, connection)) {
+        } else if (used > 0 && !pay_message(connections, connection, &message)) {
             refuse_flood(connections, connection);
         } else if (used > 0 && begins(&message) && lacks_way(connections, connection, cause)) {
             refuse_way(connections, connection, cause);
@@ -424,7 +393,7 @@ static void take_messages(struct trib_connections *connections, struct trib_conn
             at += used;
             trib_log(TRIB_LOG_TRACE, "session message %s of %zu bytes", trib_message_name(message.kind), used);
             trib_ping_heard(&connection->ping, TRIB_NEVER);
-            if (!trib_jobs_receive(connections->jobs, &connection->session, &message, connections->now_ns)) {
+            if (!hand_over(connections, connection, &message)) {
                 refuse_turn(connections, connection, &message);
             }
         }
@@ -434,11 +403,25 @@ static void take_messages(struct trib_connections *connections, struct trib_conn
     connection->half_ns = connection->in_len == 0              ? 0
                           : at > 0 || connection->half_ns == 0 ? connections->now_ns
                                                                : connection->half_ns;
-    watch_time(connections, connection);
+    trib_connection_watch(connections, connection);
 }
 
-/* One read per wake: nobody can keep the others waiting. */
-static void take_bytes(struct trib_connections *connections, struct trib_connection *connection)
+void trib_connection_feed(struct trib_connections *connections, struct trib_connection *connection,
+                          const uint8_t *bytes, size_t count)
+{
+    while (count > 0 && connection->state == CONNECTION_OPEN) {
+        size_t room = sizeof connection->in - connection->in_len;
+        size_t taken = count < room ? count : room;
+        memcpy(connection->in + connection->in_len, bytes, taken);
+        connection->in_len += taken;
+        bytes += taken;
+        count -= taken;
+        take_messages(connections, connection);
+    }
+}
+
+/* One read per wake: nobody can keep the others waiting. False: nothing has come. */
+static bool take_bytes(struct trib_connections *connections, struct trib_connection *connection)
 {
     bool is_open = connection->state == CONNECTION_OPEN;
     if (!is_open) {
@@ -447,19 +430,23 @@ static void take_bytes(struct trib_connections *connections, struct trib_connect
     ssize_t got =
         recv(connection->fd, connection->in + connection->in_len, sizeof connection->in - connection->in_len, 0);
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) {
-        return;
+        return false;
     }
     if (got <= 0) {
         char cause[128];
         (void)snprintf(cause, sizeof cause, got < 0 ? "its session broke: %s" : "its session closed", strerror(errno));
-        set_broken(connections, connection, cause);
+        trib_connection_break(connections, connection, cause);
         trib_jobs_gone(connections->jobs, &connection->session, cause, connections->now_ns);
-        return;
+        if (connection->below) {
+            trib_channels_lose(connections, connection, cause);
+        }
+        return false;
     }
     if (is_open) {
         connection->in_len += (size_t)got;
         take_messages(connections, connection);
     }
+    return true;
 }
 
 /* Programs may count on their descriptors being few (select). Who has not joined takes no more than a guest may have
@@ -479,6 +466,22 @@ static bool has_room_as_guest(struct trib_connections *connections)
     return true;
 }
 
+void trib_connections_explain_room(const struct trib_connections *connections, const struct trib_address *local,
+                                   bool is_share, char *text)
+{
+    char here[64] = "?";
+    if (local->len > 0) {
+        trib_address_format(local, here);
+    }
+    trib_explain(
+        text,
+        is_share ? "%s %s has no room for another session of this address, with %u of all: end some, or raise "
+                   "its limit of open files (ulimit -n)"
+                 : "%s %s has no room for another session, with %u: come again later, or raise its limit of open files "
+                   "(ulimit -n)",
+        connections->jobs->config->shards > 0 ? "switch" : "rank 0's process at", here, connections->count);
+}
+
 /* A peer for which there is no room is told so, and comes again: without a word it would report that no switch is
  * there. Whatever it has said is read first, since unread bytes make the close a reset. */
 static void turn_away(struct trib_connections *connections, int fd, const struct trib_address *peer, bool is_share)
@@ -486,17 +489,10 @@ static void turn_away(struct trib_connections *connections, int fd, const struct
     struct trib_message message = {.kind = TRIB_MESSAGE_AWAY};
     struct trib_address here = {.len = sizeof here.storage};
     uint8_t bytes[TRIB_MESSAGE_MAX];
-    char text[64] = "?";
-    if (getsockname(fd, (struct sockaddr *)(void *)&here.storage, &here.len) == 0) {
-        trib_address_format(&here, text);
+    if (getsockname(fd, (struct sockaddr *)(void *)&here.storage, &here.len) != 0) {
+        here.len = 0;
     }
-    trib_explain(
-        message.note.text,
-        is_share ? "%s %s has no room for another session of this address, with %u of all: end some, or raise "
-                   "its limit of open files (ulimit -n)"
-                 : "%s %s has no room for another session, with %u: come again later, or raise its limit of open files "
-                   "(ulimit -n)",
-        connections->jobs->config->shards > 0 ? "switch" : "rank 0's process at", text, connections->count);
+    trib_connections_explain_room(connections, &here, is_share, message.note.text);
     (void)send(fd, bytes, trib_message_encode(&message, bytes), MSG_NOSIGNAL | MSG_DONTWAIT);
     for (int i = 0; i < LAST_WORDS_MAX && recv(fd, bytes, sizeof bytes, MSG_DONTWAIT) > 0; i++) {
     }
@@ -522,26 +518,46 @@ static bool has_its_share(const struct trib_connections *connections, const stru
     return all >= most || strangers >= (silent > SILENT_LEAST ? silent : SILENT_LEAST);
 }
 
-static void add(struct trib_connections *connections, int fd, const struct trib_address *peer)
+bool trib_connections_lack_room(struct trib_connections *connections, const struct trib_address *peer, bool *is_share)
 {
-    struct trib_connection *connection = NULL;
     bool has_room = !connections->jobs->config->is_guest || has_room_as_guest(connections);
     has_room = has_room && connections->count < connections->limit;
-    if (has_room && has_its_share(connections, peer)) {
-        turn_away(connections, fd, peer, true);
-        return;
-    }
-    if (has_room) {
-        connection = calloc(1, sizeof *connection);
-    }
+    *is_share = has_room && has_its_share(connections, peer);
+    return !has_room || *is_share;
+}
+
+struct trib_connection *trib_connection_add(struct trib_connections *connections, int fd,
+                                            const struct trib_address *peer)
+{
+    struct trib_connection *connection = calloc(1, sizeof *connection);
     struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP, .data.ptr = connection};
-    if (!connection || epoll_ctl(connections->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0) {
-        turn_away(connections, fd, peer, false);
+    if (!connection || (fd >= 0 && epoll_ctl(connections->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0)) {
         free(connection);
+        return NULL;
+    }
+    connection->session.peer = *peer;
+    connection->fd = fd;
+    connection->out.max = OUT_MAX;
+    trib_ping_init(&connection->ping, connections->jobs->config->ping_gap_ns);
+    connection->state = CONNECTION_OPEN;
+    connection->since_ns = connections->now_ns;
+    connections->near[connections->count] = trib_address_near(peer);
+    connections->all[connections->count++] = connection;
+    connections->stats.accepted++;
+    trib_connection_watch(connections, connection);
+    return connection;
+}
+
+static void add(struct trib_connections *connections, int fd, const struct trib_address *peer)
+{
+    bool is_share = false;
+    struct trib_connection *connection =
+        trib_connections_lack_room(connections, peer, &is_share) ? NULL : trib_connection_add(connections, fd, peer);
+    if (!connection) {
+        turn_away(connections, fd, peer, is_share);
         return;
     }
     trib_session_bound_silence(fd, SILENCE_NS);
-    connection->session.peer = *peer;
     connection->session.local.len = sizeof connection->session.local.storage;
     if (getsockname(fd, (struct sockaddr *)(void *)&connection->session.local.storage,
                     &connection->session.local.len) != 0) {
@@ -552,14 +568,6 @@ static void add(struct trib_connections *connections, int fd, const struct trib_
     if (trib_address_is_any(&connections->jobs->config->listen)) {
         trib_address_set_source(&connection->session.peer, &connection->session.local);
     }
-    connection->fd = fd;
-    trib_ping_init(&connection->ping, connections->jobs->config->ping_gap_ns);
-    connection->state = CONNECTION_OPEN;
-    connection->since_ns = connections->now_ns;
-    connections->near[connections->count] = trib_address_near(peer);
-    connections->all[connections->count++] = connection;
-    connections->stats.accepted++;
-    watch_time(connections, connection);
 }
 
 static void pause_accepting(struct trib_connections *connections, int cause)
@@ -610,11 +618,13 @@ uint32_t trib_connections_poll(const struct trib_connections *connections, struc
     return connections->listen_count + 1;
 }
 
-/* Reads what is left of a connection whose peer has shut its side: bounded by the socket's buffer. */
-static void take_last_bytes(struct trib_connections *connections, struct trib_connection *connection)
+/* Of a peer that has shut its side it is all that is left: bounded by the socket's buffer. */
+void trib_connection_read_last(struct trib_connections *connections, struct trib_connection *connection)
 {
     for (int i = 0; i < LAST_READS_MAX && connection->state != CONNECTION_BROKEN; i++) {
-        take_bytes(connections, connection);
+        if (!take_bytes(connections, connection)) {
+            return;
+        }
     }
 }
 
@@ -626,16 +636,16 @@ static void take_sessions(struct trib_connections *connections)
     /* Who ends comes first: a rank that comes back at once must find its place, and its job's name, free. */
     for (int i = 0; i < moved; i++) {
         if (connections->events[i].events & ended) {
-            take_last_bytes(connections, connections->events[i].data.ptr);
+            trib_connection_read_last(connections, connections->events[i].data.ptr);
         }
     }
     for (int i = 0; i < moved; i++) {
         struct trib_connection *connection = connections->events[i].data.ptr;
         if (connection->state != CONNECTION_BROKEN && (connections->events[i].events & EPOLLOUT)) {
-            flush(connections, connection);
+            trib_connection_flush(connections, connection);
         }
         if (connection->state != CONNECTION_BROKEN && (connections->events[i].events & EPOLLIN)) {
-            take_bytes(connections, connection);
+            (void)take_bytes(connections, connection);
         }
     }
 }
@@ -666,7 +676,7 @@ static void ask(struct trib_connections *connections, struct trib_connection *co
     struct trib_message question;
     trib_ping_ask(&connection->ping, connection->fd, connections->now_ns, &question);
     if (trib_ping_is_silent(&connection->ping, TRIB_PING_LIMIT * connection->ping.gap_ns)) {
-        set_broken(connections, connection, TRIB_PING_SILENT);
+        trib_connection_break(connections, connection, TRIB_PING_SILENT);
     } else {
         trib_connections_send(connections, &connection->session, &question);
     }
@@ -675,13 +685,15 @@ static void ask(struct trib_connections *connections, struct trib_connection *co
 static void take_time(struct trib_connections *connections, struct trib_connection *connection)
 {
     if (connection->state != CONNECTION_OPEN) {
-        set_broken(connections, connection, "its session closed");
-    } else if (!trib_session_is_joined(&connection->session)) {
-        reject(connections, connection, &connections->stats.rejected_silent, "no JOIN within 10 s");
+        trib_connection_break(connections, connection, "its session closed");
+    } else if (connections->now_ns >= trib_channels_timeout(connection)) {
+        trib_channels_on_timeout(connections, connection);
+    } else if (!trib_connection_is_joined(connection)) {
+        trib_connection_reject(connections, connection, &connections->stats.rejected_silent, "no JOIN within 10 s");
     } else if (connections->now_ns >= connection->ping.next_ns) {
         ask(connections, connection);
     } else {
-        reject(connections, connection, &connections->stats.rejected_slow, "half a message for 10 s");
+        trib_connection_reject(connections, connection, &connections->stats.rejected_slow, "half a message for 10 s");
     }
 }
 
@@ -697,7 +709,7 @@ void trib_connections_on_timeout(struct trib_connections *connections, uint64_t 
         if (now_ns >= connection_timeout(connection)) {
             take_time(connections, connection);
         }
-        watch_time(connections, connection);
+        trib_connection_watch(connections, connection);
     }
 }
 
@@ -706,11 +718,14 @@ static void remove_at(struct trib_connections *connections, uint32_t at)
 {
     struct trib_connection *connection = connections->all[at];
     uint32_t last = --connections->count;
-    (void)epoll_ctl(connections->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);
-    (void)close(connection->fd);
+    trib_channels_forget(connections, connection);
+    if (connection->fd >= 0) {
+        (void)epoll_ctl(connections->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);
+        (void)close(connection->fd);
+    }
     connections->all[at] = connections->all[last];
     connections->near[at] = connections->near[last];
-    free(connection->out);
+    trib_outbox_drop(&connection->out);
     free(connection);
 }
 
@@ -735,9 +750,24 @@ void trib_connections_abandon(const struct trib_connections *connections)
         trib_inherit_drop(connections->listen_fd[i]);
     }
     for (uint32_t i = 0; i < connections->count; i++) {
-        trib_inherit_drop(connections->all[i]->fd);
+        if (connections->all[i]->fd >= 0) {
+            trib_inherit_drop(connections->all[i]->fd);
+        }
     }
     trib_inherit_drop(connections->epoll_fd);
+}
+
+static void say_farewell(struct trib_connections *connections, struct trib_connection *connection, bool to_channels,
+                         enum trib_status status, const char *text)
+{
+    if (to_channels != (connection->over != NULL)) {
+        return;
+    }
+    if (status != TRIB_OK) {
+        trib_connection_fail(connections, connection, status, text);
+    } else if (connection->state == CONNECTION_OPEN) {
+        trib_connection_break(connections, connection, "this control plane has ended");
+    }
 }
 
 void trib_connections_deinit(struct trib_connections *connections, enum trib_status status, const char *text)
@@ -746,13 +776,11 @@ void trib_connections_deinit(struct trib_connections *connections, enum trib_sta
     while (connections->listen_count > 0) {
         (void)close(connections->listen_fd[--connections->listen_count]);
     }
+    for (uint32_t i = 0; i < connections->count; i++) { /* channels first: what carries them ends behind them */
+        say_farewell(connections, connections->all[i], true, status, text);
+    }
     for (uint32_t i = 0; i < connections->count; i++) {
-        struct trib_connection *connection = connections->all[i];
-        if (status != TRIB_OK) {
-            say_fail(connections, connection, status, text);
-        } else if (connection->state == CONNECTION_OPEN) {
-            set_broken(connections, connection, "this control plane has ended");
-        }
+        say_farewell(connections, connections->all[i], false, status, text);
     }
     trib_connections_sweep(connections, trib_clock_ns());
     struct pollfd fds[TRIB_CONNECTIONS_POLLED];

@@ -23,6 +23,7 @@
 #include "io/clock.h"
 #include "io/draw.h"
 #include "io/explain.h"
+#include "io/identity.h"
 #include "io/inherit.h"
 #include "io/log.h"
 
@@ -55,7 +56,7 @@ struct trib_server {
     struct trib_server_duties duties;
     uint32_t mismatch_count;
     struct mismatch mismatches[MISMATCHES_MAX];
-    struct pollfd fds[POLL_OWN + TRIB_CONNECTIONS_POLLED + TRIB_CONNECTIONS_MAX];
+    struct pollfd fds[POLL_OWN + TRIB_CONNECTIONS_POLLED + TRIB_UPLINKS_MAX];
 };
 
 static enum trib_status open_http(struct trib_server *server, char *error)
@@ -95,7 +96,7 @@ static void open_relay(struct trib_server *server)
                                                        trib_uplinks_hang_up, trib_uplinks_ping_remote};
     trib_uplinks_init(&server->uplinks, &server->jobs, &server->config);
     if (server->config.parent.len > 0) {
-        trib_relay_init(&server->relay, &server->config, trib_draw(), &output);
+        trib_relay_init(&server->relay, &server->config, server->config.identity, &output);
         server->jobs.relay = &server->relay;
     }
 }
@@ -141,6 +142,9 @@ enum trib_status trib_server_create(const struct trib_server_config *config, str
     enum trib_status status = trib_listener_open(&config->listen, &listen_fd, &made->config.listen, error);
     if (status != TRIB_OK) {
         goto free_server;
+    }
+    if (made->config.identity == 0) {
+        made->config.identity = trib_identity(&made->config.listen);
     }
     if (is_own_parent(&made->config)) {
         trib_explain(error, "a switch cannot be its own parent");

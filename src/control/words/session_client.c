@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -14,7 +13,6 @@
 #include "control/words/silence.h"
 
 #define READS_MAX 16 /* at a time */
-#define OUT_FIRST (2 * TRIB_MESSAGE_MAX)
 #define OUT_MAX (8 * TRIB_MESSAGE_MAX)
 
 /* A process that has forked shares the connection with its child: closing alone would leave it in the epoll set. */
@@ -27,14 +25,6 @@ static void close_fd(struct trib_session_client *client)
     (void)close(client->fd);
 }
 
-static void drop_out(struct trib_session_client *client)
-{
-    free(client->out);
-    client->out = NULL;
-    client->out_size = 0;
-    client->out_len = 0;
-}
-
 void trib_session_client_lose(struct trib_session_client *client, const char *cause)
 {
     if (client->fd >= 0) {
@@ -42,7 +32,7 @@ void trib_session_client_lose(struct trib_session_client *client, const char *ca
         client->fd = -1;
     }
     client->state = TRIB_SESSION_LOST;
-    drop_out(client);
+    trib_outbox_drop(&client->out);
     (void)snprintf(client->cause, sizeof client->cause, "%s", cause);
 }
 
@@ -59,14 +49,11 @@ static void lose_errno(struct trib_session_client *client, int error)
 
 void trib_session_client_init(struct trib_session_client *client)
 {
-    client->out = NULL;
-    client->out_size = 0;
-    client->out_max = OUT_MAX;
+    client->out = (struct trib_outbox){.max = OUT_MAX};
     client->fd = -1;
     client->epoll_fd = -1;
     client->state = TRIB_SESSION_CLOSED;
     client->in_len = 0;
-    client->out_len = 0;
     client->cause[0] = '\0';
 }
 
@@ -100,7 +87,7 @@ void trib_session_client_close(struct trib_session_client *client)
     if (client->fd >= 0) {
         close_fd(client);
     }
-    drop_out(client);
+    trib_outbox_drop(&client->out);
     trib_session_client_init(client);
 }
 
@@ -111,7 +98,7 @@ short trib_session_client_interest(const struct trib_session_client *client)
         return POLLOUT;
     case TRIB_SESSION_OPEN:
     case TRIB_SESSION_ENDING:
-        return client->out_len > 0 ? POLLIN | POLLOUT : POLLIN;
+        return client->out.len > 0 ? POLLIN | POLLOUT : POLLIN;
     case TRIB_SESSION_CLOSED:
     case TRIB_SESSION_LOST:
     case TRIB_SESSION_FOREIGN:
@@ -141,21 +128,13 @@ static bool is_standing(const struct trib_session_client *client)
 
 static void write_out(struct trib_session_client *client)
 {
-    while (is_standing(client) && client->out_len > 0) {
-        ssize_t sent = send(client->fd, client->out, client->out_len, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (sent < 0 && errno == EINTR) {
-            continue;
-        }
-        if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-            return;
-        }
-        if (sent < 0) {
-            /* What the other side said before it went (FAIL, perhaps) may still be unread: reading finds the end. */
-            client->out_len = 0;
-            return;
-        }
-        client->out_len -= (size_t)sent;
-        memmove(client->out, client->out + sent, client->out_len);
+    if (is_standing(client) && !trib_outbox_send(&client->out, client->fd)) {
+        /* What the other side said before it went (FAIL, perhaps) may still be unread: reading finds the end. */
+        trib_outbox_drop(&client->out);
+        return;
+    }
+    if (client->out.len > 0) {
+        return;
     }
     if (client->state == TRIB_SESSION_ENDING) {
         (void)shutdown(client->fd, SHUT_WR);
@@ -204,32 +183,15 @@ void trib_session_client_ready(struct trib_session_client *client, short revents
     }
 }
 
-/* For one more message. False: too much lies there unread, or there is no memory for it. */
-static bool make_room(struct trib_session_client *client)
-{
-    if (client->out_size - client->out_len >= TRIB_MESSAGE_MAX) {
-        return true;
-    }
-    size_t size = client->out_size > 0 ? 2 * client->out_size : OUT_FIRST;
-    uint8_t *out = size <= client->out_max ? realloc(client->out, size) : NULL;
-    if (out == NULL) {
-        return false;
-    }
-    client->out = out;
-    client->out_size = size;
-    return true;
-}
-
 void trib_session_client_send(struct trib_session_client *client, const struct trib_message *message)
 {
     if (client->state != TRIB_SESSION_OPEN) {
         return;
     }
-    if (!make_room(client)) {
+    if (!trib_outbox_add(&client->out, message)) {
         trib_session_client_lose(client, "the control plane does not read its session");
         return;
     }
-    client->out_len += trib_message_encode(message, client->out + client->out_len);
     write_out(client);
 }
 

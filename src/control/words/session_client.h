@@ -6,7 +6,7 @@
 #ifndef TRIB_CONTROL_SESSION_CLIENT_H
 #define TRIB_CONTROL_SESSION_CLIENT_H
 
-#include "control/words/words.h"
+#include "control/words/outbox.h"
 #include "net/address.h"
 
 enum trib_session_state {
@@ -23,11 +23,8 @@ struct trib_session_client {
     int epoll_fd; /* whoever watches fd by this descriptor sets it; fd is taken out of it before it is closed. -1: nobody */
     enum trib_session_state state;
     size_t in_len;
-    size_t out_len;
-    size_t out_size;
-    size_t out_max; /* bytes that may wait to be sent; from init: 8 messages */
     uint8_t in[2 * TRIB_MESSAGE_MAX];
-    uint8_t *out; /* of out_size bytes; NULL: nothing was sent yet */
+    struct trib_outbox out; /* its max, from init: 8 messages */
     /* Why the latest connection failed or ended: "connection refused". Kept while the next one is being opened. "": none
      * has ended since init or close. */
     char cause[128];
@@ -48,7 +45,7 @@ void trib_session_client_close(struct trib_session_client *client);
 short trib_session_client_interest(const struct trib_session_client *client);
 /* Takes what poll said: finishes connecting, reads, writes. */
 void trib_session_client_ready(struct trib_session_client *client, short revents);
-/* Sends what fits, keeps the rest. Lost when the other side has not read for out_max, or there is no memory for it. */
+/* Sends what fits, keeps the rest. Lost when the other side has not read for the max of `out`, or there is no memory for it. */
 void trib_session_client_send(struct trib_session_client *client, const struct trib_message *message);
 /* The next whole message; false: none now. What came before a loss is still handed out. */
 bool trib_session_client_next(struct trib_session_client *client, struct trib_message *message);

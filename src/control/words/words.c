@@ -111,18 +111,6 @@ static void own_root(struct trib_fields *f, struct trib_message *message)
     trib_field_u8(f, "weight", &message->join.weight);
 }
 
-static bool is_relayed(const struct trib_message *message)
-{
-    return message->join.via != 0 || message->join.hops != 0 || message->join.origin[0] != '\0';
-}
-
-static void relay(struct trib_fields *f, struct trib_message *message)
-{
-    trib_field_u64(f, "via", &message->join.via);
-    trib_field_u8(f, "hops", &message->join.hops);
-    trib_field_text(f, "origin", message->join.origin, sizeof message->join.origin);
-}
-
 static bool is_derived(const struct trib_message *message)
 {
     return message->join.maker.communicator != 0;
@@ -139,7 +127,6 @@ static const struct trib_item JOIN_ITEMS[] = {
     {TRIB_ITEM_GRANT, "known grant", is_return, known_grant},
     {TRIB_ITEM_ADDRESSES, "addresses", has_addresses, addresses},
     {TRIB_ITEM_ROOT, "root", offers_root, own_root},
-    {TRIB_ITEM_RELAY, "relay", is_relayed, relay},
     {TRIB_ITEM_MAKER, "maker", is_derived, maker},
 };
 
@@ -378,8 +365,13 @@ static bool control(struct trib_fields *f, struct trib_message *message)
 
 static bool hello(struct trib_fields *f, struct trib_message *message)
 {
-    trib_field_u64(f, "nonce", &message->hello.nonce);
+    if (!versions(f, &message->hello.magic, &message->hello.version, &message->hello.wire_version)) {
+        return false;
+    }
+    trib_field_u64(f, "identity", &message->hello.identity);
     trib_field_u64(f, "life", &message->hello.life);
+    trib_field_u32(f, "attempt", &message->hello.attempt);
+    trib_field_u64(f, "nonce", &message->hello.nonce);
     trib_field_u32(f, "room", &message->hello.room);
     trib_field_u8(f, "weight", &message->hello.weight);
     trib_field_count(f, "shards", &message->hello.shards, TRIB_ROOTS_MAX);
@@ -397,6 +389,41 @@ static bool room(struct trib_fields *f, struct trib_message *message)
 static bool ping(struct trib_fields *f, struct trib_message *message)
 {
     trib_field_u64(f, "number", &message->ping.number);
+    return true;
+}
+
+static bool proof(struct trib_fields *f, struct trib_message *message)
+{
+    trib_field_u64(f, "nonce", &message->proof.nonce);
+    return true;
+}
+
+static bool channel(struct trib_fields *f, struct trib_message *message)
+{
+    struct trib_path *path = &message->channel.path;
+    trib_field_u32(f, "number", &message->channel.number);
+    trib_field_address(f, "peer", &message->channel.peer);
+    trib_field_address_or_none(f, "local", &message->channel.local);
+    trib_field_count(f, "path", &path->count, TRIB_HOPS_MAX);
+    for (uint32_t i = 0; i < path->count && !trib_fields_are_bad(f); i++) {
+        trib_field_u64(f, "path", &path->identity[i]);
+    }
+    return true;
+}
+
+static bool bytes(struct trib_fields *f, struct trib_message *message)
+{
+    trib_field_u32(f, "number", &message->bytes.number);
+    trib_field_u16(f, "bytes", &message->bytes.count);
+    trib_fields_check(f, "bytes", message->bytes.count <= TRIB_CHANNEL_BYTES);
+    trib_field_bytes(f, "bytes", message->bytes.bytes, trib_fields_are_bad(f) ? 0 : message->bytes.count);
+    return true;
+}
+
+static bool end(struct trib_fields *f, struct trib_message *message)
+{
+    trib_field_u32(f, "number", &message->end.number);
+    trib_field_bool(f, "is lost", &message->end.is_lost);
     return true;
 }
 
@@ -422,7 +449,7 @@ struct kind {
     /* Passes over the fields. False: versions differ, and only they were read. */
     bool (*fields)(struct trib_fields *f, struct trib_message *message);
     /* The stages at which it may come, from a rank, a switch below, a controller elsewhere; and to a rank, to a switch
-     * below, from an agent elsewhere. What binds a sender further, the receiver knows: GONE of a rank is about a lost
+     * below, from an agent elsewhere; on the connection of a switch with its parent, up and down. What binds a sender further, the receiver knows: GONE of a rank is about a lost
      * switch, CLOSE before WELCOME is of one that returns, GONE to a rank is said without a switch, DISPUTE and ROOT_
      * kinds are of ranks that are roots, DISPUTE also of a host. */
     uint8_t stages[TRIB_SENDER_COUNT];
@@ -440,10 +467,10 @@ static const struct kind KINDS[TRIB_MESSAGE_KIND_COUNT] = {
     [TRIB_MESSAGE_CLOSE] = {"CLOSE", mark, {AFTER_JOIN, AFTER_JOIN, NO, NO, NO, NO}},
     [TRIB_MESSAGE_CLOSED] = {"CLOSED", nothing, {NO, NO, NO, AFTER_JOIN, AFTER_JOIN, NO}},
     [TRIB_MESSAGE_ABORT] = {"ABORT", failure, {AFTER_JOIN, AFTER_JOIN, NO, NO, NO, NO}},
-    [TRIB_MESSAGE_FAIL] = {"FAIL", failure, {NO, AFTER_JOIN, NO, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN}},
+    [TRIB_MESSAGE_FAIL] = {"FAIL", failure, {NO, AFTER_JOIN, NO, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, NO, AFTER_JOIN}},
     [TRIB_MESSAGE_STALL] = {"STALL", stall, {AFTER_WELCOME, AFTER_WELCOME, NO, NO, NO, NO}},
     [TRIB_MESSAGE_GONE] = {"GONE", gone, {AFTER_WELCOME, AFTER_JOIN, NO, AFTER_READY, NO, NO}},
-    [TRIB_MESSAGE_AWAY] = {"AWAY", note, {NO, NO, NO, JOINING, JOINING, AFTER_JOIN}},
+    [TRIB_MESSAGE_AWAY] = {"AWAY", note, {NO, NO, NO, JOINING, JOINING, AFTER_JOIN, NO, AFTER_JOIN}},
     [TRIB_MESSAGE_MISSING] = {"MISSING", stall, {NO, NO, NO, AFTER_WELCOME, AFTER_WELCOME, NO}},
     [TRIB_MESSAGE_DISPUTE] = {"DISPUTE", dispute, {AFTER_WELCOME, AFTER_WELCOME, NO, NO, NO, AFTER_REGISTER}},
     [TRIB_MESSAGE_ROOT_OPEN] = {"ROOT_OPEN", root_open, {NO, NO, AFTER_WELCOME, JOINING, NO, NO}},
@@ -454,14 +481,24 @@ static const struct kind KINDS[TRIB_MESSAGE_KIND_COUNT] = {
                                    root_missing,
                                    {AFTER_WELCOME, NO, AFTER_WELCOME, AFTER_WELCOME, NO, AFTER_REGISTER}},
     [TRIB_MESSAGE_CONTROL] = {"CONTROL", control, {NO, NO, FIRST, NO, NO, NO}},
-    [TRIB_MESSAGE_HELLO] = {"HELLO", hello, {NO, NO, NO, NO, NO, JOINING}},
+    [TRIB_MESSAGE_HELLO] = {"HELLO", hello, {NO, NO, NO, NO, NO, JOINING, FIRST, NO}},
     [TRIB_MESSAGE_RING] = {"RING", note, {NO, NO, NO, JOINING, NO, NO}},
-    [TRIB_MESSAGE_PING] = {"PING", ping, {AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, NO, AFTER_JOIN, AFTER_JOIN}},
-    [TRIB_MESSAGE_PONG] = {"PONG", ping, {AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN}},
+    [TRIB_MESSAGE_PING] = {"PING",
+                           ping,
+                           {AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, NO, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN}},
+    [TRIB_MESSAGE_PONG] = {"PONG",
+                           ping,
+                           {AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN,
+                            AFTER_JOIN}},
     [TRIB_MESSAGE_ROOM] = {"ROOM", room, {NO, NO, NO, NO, NO, AFTER_WELCOME}},
     [TRIB_MESSAGE_ROOT_SHUT] = {"ROOT_SHUT", opening_alone, {NO, NO, AFTER_WELCOME, NO, NO, NO}},
     [TRIB_MESSAGE_ROOT_OPENED] = {"ROOT_OPENED", opening_alone, {JOINING, NO, NO, NO, NO, AFTER_REGISTER}},
     [TRIB_MESSAGE_ROOT_REFUSED] = {"ROOT_REFUSED", root_refused, {NO, NO, NO, NO, NO, AFTER_REGISTER}},
+    [TRIB_MESSAGE_CHALLENGE] = {"CHALLENGE", proof, {NO, NO, NO, NO, NO, NO, NO, JOINING}},
+    [TRIB_MESSAGE_PROOF] = {"PROOF", proof, {NO, NO, NO, NO, NO, NO, JOINING, NO}},
+    [TRIB_MESSAGE_CHANNEL] = {"CHANNEL", channel, {NO, NO, NO, NO, NO, NO, AFTER_WELCOME, NO}},
+    [TRIB_MESSAGE_BYTES] = {"BYTES", bytes, {NO, NO, NO, NO, NO, NO, AFTER_WELCOME, AFTER_WELCOME}},
+    [TRIB_MESSAGE_END] = {"END", end, {NO, NO, NO, NO, NO, NO, AFTER_WELCOME, AFTER_WELCOME}},
 };
 
 const char *trib_message_name(enum trib_message_kind kind)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* words.h: the messages between a rank and the control plane, on one TCP connection per rank and communicator (same
  * port number as shard 0 of the data). Only the format: a codec without sockets; docs/PROTOCOL.md has the same byte by
- * byte. A control plane that is a relay passes a rank's session on to the one above it, on a connection of that rank's
- * own; what it changes, adds and answers itself is said at each kind below.
+ * byte. A control plane that is a relay passes a rank's session on to the one above it, on a channel (CHANNEL, BYTES,
+ * END) of its own connection; what it changes, adds and answers itself is said at each kind below.
  *
  * Framing: 4 bytes length of what follows, 1 byte kind, fields in network byte order, strings as 2 bytes length and
  * bytes. The dialogue:
@@ -65,14 +65,15 @@
 #include "net/address.h"
 
 #define TRIB_SESSION_MAGIC 0x54524942U /* "TRIB" */
-#define TRIB_SESSION_VERSION 11
+#define TRIB_SESSION_VERSION 12
 #define TRIB_SLOTS_MAX (1U << 20)   /* that a grant may name, per root: sizes never overflow */
 #define TRIB_MESSAGE_MAX 2048       /* bytes of a whole message, framing included */
 #define TRIB_RANKS_LISTED 128       /* ranks that a message names, of any number */
 #define TRIB_NO_SEQUENCE UINT64_MAX /* of a DISPUTE and DESCRIBE: no packet has shown it, but the memory of a host */
 #define TRIB_NO_OPERATION "nothing that is under way" /* in OPERATION: of a rank that has none there */
-#define TRIB_SWITCHES_MAX 8 /* that a job can be dealt over: each has at least two roots then */
-#define TRIB_HOPS_MAX 16    /* relays between a rank and the root: more are a loop */
+#define TRIB_SWITCHES_MAX 8     /* that a job can be dealt over: each has at least two roots then */
+#define TRIB_HOPS_MAX 16        /* relays between a rank and the root: more are a loop */
+#define TRIB_CHANNEL_BYTES 2000 /* that one BYTES carries: it fits into TRIB_MESSAGE_MAX with its frame */
 
 enum trib_message_kind {
     TRIB_MESSAGE_NONE = 0,
@@ -109,6 +110,11 @@ enum trib_message_kind {
     TRIB_MESSAGE_ROOT_SHUT = 29,    /* controller -> agent: close what this incarnation has there */
     TRIB_MESSAGE_ROOT_REFUSED = 30, /* agent -> controller: it cannot, and has closed it */
     TRIB_MESSAGE_ROOT_OPENED = 31,  /* root -> control: the root that was asked for last is open */
+    TRIB_MESSAGE_CHALLENGE = 32,    /* control -> switch below: the answer to its HELLO; say this number... */
+    TRIB_MESSAGE_PROOF = 33,        /* ...and the answer: only a living process can */
+    TRIB_MESSAGE_CHANNEL = 34,      /* switch -> control above: a session of its own begins on this connection */
+    TRIB_MESSAGE_BYTES = 35,        /* either way: what is said on that session */
+    TRIB_MESSAGE_END = 36,          /* either way: it has ended */
     TRIB_MESSAGE_KIND_COUNT
 };
 
@@ -120,11 +126,13 @@ enum trib_sender {
     TRIB_SENDER_CONTROL,  /* a control plane to a rank */
     TRIB_SENDER_PARENT,   /* a control plane to a switch below it, for a rank behind that */
     TRIB_SENDER_AGENT,    /* an agent to a controller elsewhere */
+    TRIB_SENDER_LEAF,     /* a switch to its parent, on the connection that carries the sessions of its ranks */
+    TRIB_SENDER_UPPER,    /* a control plane to such a switch, on that connection */
     TRIB_SENDER_COUNT
 };
 
 /* How far a session has come, at the end that receives. In brackets: of one that CONTROL began; from ROOT_OPEN on each
- * communicator there has a stage of its own. */
+ * communicator there has a stage of its own. Of one that HELLO began: JOINING is HELLO, WELCOMED is PROOF. */
 enum trib_stage {
     TRIB_STAGE_FIRST = 0,  /* nothing has been said */
     TRIB_STAGE_JOINING,    /* JOIN (CONTROL) */
@@ -208,6 +216,12 @@ static inline uint32_t trib_rank_list_carried(const struct trib_rank_list *list)
     return list->count < TRIB_RANKS_LISTED ? list->count : TRIB_RANKS_LISTED;
 }
 
+/* The switches that a session has passed, from the rank on, by their identities. */
+struct trib_path {
+    uint8_t count;
+    uint64_t identity[TRIB_HOPS_MAX];
+};
+
 /* A worker that another one sends to, or hears from. */
 struct trib_peer {
     uint32_t rank;
@@ -262,11 +276,11 @@ struct trib_message {
             uint8_t weight; /* that it wishes for as a root: 1 to 255; 0 is taken as 1 */
             bool level0;    /* it would be summed with the other ranks of its host, and not come by itself */
             struct trib_maker maker;
-            /* From here on: what the relays between say. A rank sends zeros and "". */
-            uint64_t via;    /* the random id of the relay that sends this; 0: the rank itself */
+            uint32_t roots; /* sockets of the rank, then the fewest shards of the relays; 0: no limit */
+            /* Not in the message: what its channel says (CHANNEL), set by who receives it. 0, "": it came on none. */
+            uint64_t via;    /* identity of the relay that it came over last */
             uint8_t hops;    /* relays so far */
-            uint32_t roots;  /* sockets of the rank, then the fewest shards of the relays; 0: no limit */
-            char origin[64]; /* the rank's own address, as text, filled in by the first relay */
+            char origin[64]; /* the rank's own address, as text */
         } join;
         struct {
             struct trib_grant grant;
@@ -372,10 +386,15 @@ struct trib_message {
             uint64_t nonce; /* HELLO has it too */
         } control;
         struct {
-            uint64_t nonce;
-            uint64_t life;  /* random, of this agent's process */
-            uint32_t room;  /* as in ROOM */
-            uint8_t weight; /* of a root there, beside those at other switches: 1 to 255 */
+            uint32_t magic; /* these three as in JOIN */
+            uint16_t version;
+            uint16_t wire_version;
+            uint64_t identity; /* of this switch, the same in each of its lives (server.h) */
+            uint64_t life;     /* random, of this agent's process */
+            uint32_t attempt;  /* of a switch below: how many connections it has begun before */
+            uint64_t nonce;    /* of CONTROL; of a switch below: 0 */
+            uint32_t room;     /* as in ROOM */
+            uint8_t weight;    /* of a root there, beside those at other switches: 1 to 255 */
             uint8_t shards;
             /* Of each shard, with its port; at any address (0.0.0.0): where CONTROL came to. */
             struct trib_address at[TRIB_ROOTS_MAX];
@@ -384,6 +403,25 @@ struct trib_message {
             /* Bytes of packets that one shard's socket holds, beside what others than this controller were given. */
             uint32_t room;
         } room;
+        struct {
+            uint64_t nonce;
+        } proof; /* CHALLENGE, PROOF */
+        struct {
+            uint32_t number; /* ascending on a connection, and in all of a process; 0 is none */
+            /* As the first switch on the way sees the rank's session; peer with the first port that it sends from. */
+            struct trib_address peer;
+            struct trib_address local; /* len 0: unknown */
+            struct trib_path path;     /* the switches between the rank and the one that says this */
+        } channel;
+        struct {
+            uint32_t number;
+            uint16_t count;
+            uint8_t bytes[TRIB_CHANNEL_BYTES];
+        } bytes;
+        struct {
+            uint32_t number;
+            bool is_lost; /* on the way, and not by the far end */
+        } end;
     };
 };
 
@@ -392,7 +430,7 @@ struct trib_message {
 size_t trib_message_encode(const struct trib_message *message, uint8_t *buffer);
 /* Reads one framed message from len bytes. *used: bytes taken; 0 with OK: more are needed, and *message is no message.
  * ERR_INVALID: not a message (the connection must end); its kind is NONE, or it has a bad_field ("end": something is left over behind its
- * last). ERR_VERSION: a JOIN or CONTROL of another version; *message then holds magic and versions only. Or it has an unknown_item, and is
+ * last). ERR_VERSION: a JOIN, CONTROL or HELLO of another version; *message then holds magic and versions only. Or it has an unknown_item, and is
  * whole but for that. What a value may be is checked by who acts on it; texts hold no zero byte, bools are 0 or 1. */
 TRIB_MUST_USE enum trib_status trib_message_decode(const uint8_t *buffer, size_t len, struct trib_message *message,
                                                    size_t *used);

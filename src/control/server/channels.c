@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* channels.c: see channels.h. */
+#include "control/server/channels.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/clock.h"
+#include "io/draw.h"
+#include "io/explain.h"
+
+#define ANSWER_NS TRIB_SECOND_NS /* in which the process of an older connection answers, if it lives */
+/* Bytes of channels that lie on the connection at a time: what is more important need not wait for long. */
+#define FILLED_MAX ((size_t)8 * TRIB_MESSAGE_MAX)
+/* All ranks of a switch come at once; then many jobs a second are plenty. */
+#define CHANNEL_GAP_NS TRIB_MILLISECOND_NS
+#define CHANNELS_AT_ONCE TRIB_CONNECTIONS_MAX
+
+enum below_state {
+    BELOW_WAITS = 0,  /* an older connection of another life is being asked */
+    BELOW_CHALLENGED, /* PROOF is awaited */
+    BELOW_PROVED
+};
+
+struct trib_below {
+    uint64_t identity;
+    uint64_t life;
+    uint32_t attempt;
+    enum below_state state;
+    uint64_t nonce;
+    uint64_t until_ns; /* WAITS: for the other's answer */
+    bool is_asked;     /* PROVED: whether it lives, for a newcomer with its identity */
+    uint32_t count;
+    uint32_t size;
+    struct trib_connection **channel; /* by ascending numbers */
+    struct trib_connection *first_queued;
+    struct trib_connection **last_queued;
+    uint32_t number; /* the highest that it has used */
+};
+
+/* ---- finding ---- */
+
+/* The place of the first channel whose number is not below this one. */
+static uint32_t place_of(const struct trib_below *below, uint32_t number)
+{
+    uint32_t low = 0;
+    uint32_t high = below->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (below->channel[middle]->number < number) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static struct trib_connection *find(const struct trib_below *below, uint32_t number)
+{
+    uint32_t place = place_of(below, number);
+    struct trib_connection *channel = place < below->count ? below->channel[place] : NULL;
+    bool is_open = channel && channel->number == number && channel->state != CONNECTION_BROKEN;
+    return is_open && !channel->end_is_known ? channel : NULL;
+}
+
+/* The usable connection of this switch. */
+static struct trib_connection *find_proved(const struct trib_connections *connections, uint64_t identity)
+{
+    for (uint32_t i = 0; i < connections->count; i++) {
+        struct trib_connection *other = connections->all[i];
+        if (other->below && other->below->state == BELOW_PROVED && other->below->identity == identity &&
+            other->state == CONNECTION_OPEN) {
+            return other;
+        }
+    }
+    return NULL;
+}
+
+/* ---- the way out ---- */
+
+/* On the connection itself, whatever waits for its channels. */
+static void say(struct trib_connections *connections, struct trib_connection *connection,
+                const struct trib_message *message)
+{
+    bool is_there = connection->state == CONNECTION_OPEN || connection->state == CONNECTION_ENDING;
+    if (is_there && !trib_outbox_add(&connection->out, message)) {
+        trib_connection_reject(connections, connection, &connections->stats.rejected_unread, "answers pile up unread");
+    }
+}
+
+static struct trib_message end_of(uint32_t number)
+{
+    return (struct trib_message){.kind = TRIB_MESSAGE_END, .end = {.number = number}};
+}
+
+void trib_channels_queue(struct trib_connections *connections, struct trib_connection *channel)
+{
+    struct trib_below *below = channel->over->below;
+    if (!channel->is_queued) {
+        channel->is_queued = true;
+        channel->next_queued = NULL;
+        *below->last_queued = channel;
+        below->last_queued = &channel->next_queued;
+    }
+    trib_connection_flush(connections, channel->over);
+}
+
+static struct trib_connection *take_queued(struct trib_below *below)
+{
+    struct trib_connection *channel = below->first_queued;
+    below->first_queued = channel->next_queued;
+    if (!below->first_queued) {
+        below->last_queued = &below->first_queued;
+    }
+    channel->is_queued = false;
+    return channel;
+}
+
+void trib_channels_fill(struct trib_connections *connections, struct trib_connection *connection)
+{
+    struct trib_below *below = connection->below;
+    while (below->first_queued && connection->out.len < FILLED_MAX) {
+        struct trib_connection *channel = take_queued(below);
+        struct trib_message message;
+        if (channel->out.len > 0) {
+            trib_outbox_carry(&channel->out, channel->number, &message);
+            say(connections, connection, &message);
+        }
+        if (channel->out.len > 0) {
+            channel->is_queued = true; /* behind the others */
+            channel->next_queued = NULL;
+            *below->last_queued = channel;
+            below->last_queued = &channel->next_queued;
+        } else if (channel->state == CONNECTION_ENDING) {
+            message = end_of(channel->number);
+            say(connections, connection, &message);
+            channel->end_is_known = true;
+            trib_connection_break(connections, channel, "its session closed");
+        }
+    }
+}
+
+bool trib_channels_wait(const struct trib_connection *connection)
+{
+    return connection->below->first_queued != NULL;
+}
+
+bool trib_channels_is_proved(const struct trib_connection *connection)
+{
+    return connection->below && connection->below->state == BELOW_PROVED;
+}
+
+/* ---- the way in: HELLO and PROOF ---- */
+
+static void challenge(struct trib_connections *connections, struct trib_connection *connection)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_CHALLENGE};
+    connection->below->state = BELOW_CHALLENGED;
+    connection->below->nonce = trib_draw();
+    message.proof.nonce = connection->below->nonce;
+    say(connections, connection, &message);
+    trib_connection_flush(connections, connection);
+    trib_connection_watch(connections, connection);
+}
+
+/* Another process had this identity: is it gone? */
+static void ask(struct trib_connections *connections, struct trib_connection *connection, struct trib_connection *other)
+{
+    const struct trib_message question = {.kind = TRIB_MESSAGE_PING};
+    connection->below->until_ns = connections->now_ns + ANSWER_NS;
+    other->below->is_asked = true;
+    say(connections, other, &question);
+    trib_connection_flush(connections, other);
+    trib_connection_watch(connections, connection);
+}
+
+static bool take_hello(struct trib_connections *connections, struct trib_connection *connection,
+                       const struct trib_message *message)
+{
+    if (message->hello.identity == connections->jobs->config->identity) {
+        trib_connection_fail(connections, connection, TRIB_ERR_INVALID,
+                             "a switch cannot be its own parent, nor can two have one identity: see --identity");
+        return true;
+    }
+    struct trib_below *below = calloc(1, sizeof *below);
+    if (!below) {
+        trib_connection_fail(connections, connection, TRIB_ERR_MEMORY, "the control plane is out of memory");
+        return true;
+    }
+    below->identity = message->hello.identity;
+    below->life = message->hello.life;
+    below->attempt = message->hello.attempt;
+    below->last_queued = &below->first_queued;
+    connection->below = below;
+    struct trib_connection *other = find_proved(connections, below->identity);
+    if (!other || other->below->life == below->life) {
+        challenge(connections, connection);
+    } else {
+        ask(connections, connection, other);
+    }
+    return true;
+}
+
+/* One that was begun earlier by the same process comes late, and is dead. */
+static bool take_proof(struct trib_connections *connections, struct trib_connection *connection, uint64_t nonce)
+{
+    struct trib_below *below = connection->below;
+    struct trib_connection *other = find_proved(connections, below->identity);
+    if (nonce != below->nonce) {
+        return false;
+    }
+    if (other && other->below->life == below->life && other->below->attempt >= below->attempt) {
+        trib_connection_break(connections, connection, "a later one is there");
+        return true;
+    }
+    if (other) {
+        trib_connection_read_last(connections, other); /* words that came before it died are words */
+        trib_channels_lose(connections, other, "its switch has connected anew");
+        trib_connection_break(connections, other, "its switch has connected anew");
+    }
+    below->state = BELOW_PROVED;
+    return true;
+}
+
+/* It lives: whoever else says that it is the same is not. */
+static void refuse_others(struct trib_connections *connections, struct trib_connection *connection)
+{
+    char a[64];
+    char b[64];
+    char text[TRIB_ERROR_TEXT_MAX];
+    connection->below->is_asked = false;
+    trib_address_format(&connection->session.peer, a);
+    for (uint32_t i = 0; i < connections->count; i++) {
+        struct trib_connection *other = connections->all[i];
+        if (other->below && other->state == CONNECTION_OPEN && other->below->state == BELOW_WAITS &&
+            other->below->identity == connection->below->identity) {
+            trib_address_format(&other->session.peer, b);
+            trib_explain(text, "the switches at %s and %s say that they are one: give them different --identity", b, a);
+            trib_connection_fail(connections, other, TRIB_ERR_INVALID, text);
+        }
+    }
+}
+
+uint64_t trib_channels_timeout(const struct trib_connection *connection)
+{
+    const struct trib_below *below = connection->below;
+    return below && below->state == BELOW_WAITS ? below->until_ns : TRIB_NEVER;
+}
+
+void trib_channels_on_timeout(struct trib_connections *connections, struct trib_connection *connection)
+{
+    challenge(connections, connection);
+}
+
+/* ---- the way in: channels ---- */
+
+/* For words before anything is known of a channel; it has none. */
+static void turn_channel_away(struct trib_connections *connections, struct trib_connection *connection, uint32_t number,
+                              const struct trib_message *word)
+{
+    struct trib_outbox box = {.max = TRIB_MESSAGE_MAX};
+    struct trib_message message;
+    if (trib_outbox_add(&box, word)) {
+        trib_outbox_carry(&box, number, &message);
+        say(connections, connection, &message);
+    }
+    trib_outbox_drop(&box);
+    message = end_of(number);
+    say(connections, connection, &message);
+    trib_connection_flush(connections, connection);
+}
+
+/* False: the way of this session leads in a circle, or is too long. */
+static bool is_way(const struct trib_connections *connections, const struct trib_connection *connection,
+                   const struct trib_message *message, char *text)
+{
+    const struct trib_path *path = &message->channel.path;
+    char from[64];
+    for (uint32_t i = 0; i < path->count; i++) {
+        if (path->identity[i] == connections->jobs->config->identity ||
+            path->identity[i] == connection->below->identity) {
+            trib_address_format(&connection->session.peer, from);
+            trib_explain(text,
+                         "a rank's session that passed here, or at %s, has come again, over %u switches: is one of "
+                         "them its own parent?",
+                         from, path->count + 1U);
+            return false;
+        }
+    }
+    if (path->count >= TRIB_HOPS_MAX) {
+        trib_explain(text, "hops %u: a rank comes over more than %d switches: is one of them its own parent?",
+                     path->count + 1U, TRIB_HOPS_MAX);
+        return false;
+    }
+    return true;
+}
+
+static bool make_place(struct trib_below *below)
+{
+    if (below->count < below->size) {
+        return true;
+    }
+    uint32_t size = below->size > 0 ? 2 * below->size : 16;
+    struct trib_connection **made = realloc(below->channel, size * sizeof(struct trib_connection *));
+    if (!made) {
+        return false;
+    }
+    below->channel = made;
+    below->size = size;
+    return true;
+}
+
+static bool begin(struct trib_connections *connections, struct trib_connection *connection,
+                  const struct trib_message *message)
+{
+    struct trib_below *below = connection->below;
+    struct trib_connection *channel =
+        make_place(below) ? trib_connection_add(connections, -1, &connection->session.peer) : NULL;
+    if (!channel) {
+        return false;
+    }
+    channel->over = connection;
+    channel->number = message->channel.number;
+    channel->session.peer = connection->session.peer; /* data comes from there, whoever speaks */
+    channel->session.local = connection->session.local;
+    channel->session.origin = message->channel.peer;
+    channel->session.path = message->channel.path;
+    channel->session.path.identity[channel->session.path.count++] = below->identity;
+    below->channel[below->count++] = channel;
+    return true;
+}
+
+static void take_channel(struct trib_connections *connections, struct trib_connection *connection,
+                         const struct trib_message *message)
+{
+    struct trib_below *below = connection->below;
+    uint32_t number = message->channel.number;
+    bool is_share = false;
+    char text[TRIB_ERROR_TEXT_MAX];
+    struct trib_message word = {.kind = TRIB_MESSAGE_AWAY};
+    if (number <= below->number) { /* nonsense of that channel, if there is one */
+        struct trib_connection *channel = find(below, number);
+        if (channel) {
+            trib_connection_reject(connections, channel, &connections->stats.rejected_turn, "its channel began twice");
+        }
+        return;
+    }
+    below->number = number;
+    if (!is_way(connections, connection, message, text)) {
+        word = (struct trib_message){.kind = TRIB_MESSAGE_FAIL, .fail = {.status = TRIB_ERR_INVALID}};
+        trib_explain(word.fail.text, "%s", text);
+        turn_channel_away(connections, connection, number, &word);
+    } else if (trib_connections_lack_room(connections, &connection->session.peer, &is_share) ||
+               !begin(connections, connection, message)) {
+        trib_connections_explain_room(connections, &connection->session.local, is_share, word.note.text);
+        turn_channel_away(connections, connection, number, &word);
+    }
+}
+
+static void take_end(struct trib_connections *connections, struct trib_connection *channel, bool is_lost)
+{
+    channel->end_is_known = true;
+    trib_connection_break(connections, channel, "its session closed");
+    if (is_lost) {
+        trib_jobs_gone(connections->jobs, &channel->session, "its session closed", connections->now_ns);
+    } else {
+        trib_jobs_expel(connections->jobs, &channel->session, "its session closed", connections->now_ns);
+    }
+}
+
+/* Of a channel that this side has ended it may not have heard yet. */
+static void take_of_channel(struct trib_connections *connections, struct trib_connection *connection,
+                            const struct trib_message *message)
+{
+    uint32_t number = message->kind == TRIB_MESSAGE_BYTES ? message->bytes.number : message->end.number;
+    struct trib_connection *channel = find(connection->below, number);
+    if (!channel) {
+        return;
+    }
+    if (message->kind == TRIB_MESSAGE_BYTES) {
+        trib_connection_feed(connections, channel, message->bytes.bytes, message->bytes.count);
+    } else {
+        take_end(connections, channel, message->end.is_lost);
+    }
+}
+
+/* Its process asks whether this one reads, for ranks of whatever job. */
+static void take_ping(struct trib_connections *connections, struct trib_connection *connection,
+                      const struct trib_message *message)
+{
+    const struct trib_message answer = {.kind = TRIB_MESSAGE_PONG, .ping = message->ping};
+    struct trib_below *below = connection->below;
+    say(connections, connection, &answer);
+    trib_connection_flush(connections, connection);
+    for (uint32_t i = 0; i < below->count; i++) {
+        trib_jobs_pinged(connections->jobs, &below->channel[i]->session, connections->now_ns);
+    }
+}
+
+static enum trib_stage stage_of(const struct trib_below *below)
+{
+    if (!below) {
+        return TRIB_STAGE_FIRST;
+    }
+    return below->state == BELOW_PROVED ? TRIB_STAGE_WELCOMED : TRIB_STAGE_JOINING;
+}
+
+bool trib_channels_receive(struct trib_connections *connections, struct trib_connection *connection,
+                           const struct trib_message *message)
+{
+    struct trib_below *below = connection->below;
+    if (!trib_message_is_in_turn(message->kind, TRIB_SENDER_LEAF, stage_of(below))) {
+        return false;
+    }
+    if (below && below->is_asked) {
+        refuse_others(connections, connection);
+    }
+    switch ((int)message->kind) {
+    case TRIB_MESSAGE_HELLO:
+        return take_hello(connections, connection, message);
+    case TRIB_MESSAGE_PROOF:
+        return below->state == BELOW_CHALLENGED && take_proof(connections, connection, message->proof.nonce);
+    case TRIB_MESSAGE_CHANNEL:
+        take_channel(connections, connection, message);
+        return true;
+    case TRIB_MESSAGE_PING:
+        take_ping(connections, connection, message);
+        return true;
+    case TRIB_MESSAGE_PONG:
+        return true;
+    default:
+        take_of_channel(connections, connection, message);
+        return true;
+    }
+}
+
+bool trib_channels_may_say(const struct trib_connections *connections, struct trib_connection *connection,
+                           const struct trib_message *message)
+{
+    bool is_of_channel = message->kind == TRIB_MESSAGE_BYTES || message->kind == TRIB_MESSAGE_END;
+    return is_of_channel ||
+           trib_connection_pay(connections, connection, CHANNEL_GAP_NS, CHANNELS_AT_ONCE * CHANNEL_GAP_NS);
+}
+
+/* ---- the end ---- */
+
+void trib_channels_lose(struct trib_connections *connections, struct trib_connection *connection, const char *cause)
+{
+    const struct trib_below *below = connection->below;
+    for (uint32_t i = 0; i < below->count; i++) {
+        below->channel[i]->end_is_known = true; /* none says anything there any more */
+        trib_connection_break(connections, below->channel[i], cause);
+    }
+    for (uint32_t i = 0; i < below->count; i++) {
+        trib_jobs_gone(connections->jobs, &below->channel[i]->session, cause, connections->now_ns);
+    }
+}
+
+static void unqueue(struct trib_below *below, const struct trib_connection *channel)
+{
+    struct trib_connection **at = &below->first_queued;
+    while (*at && *at != channel) {
+        at = &(*at)->next_queued;
+    }
+    if (*at) {
+        *at = channel->next_queued;
+        below->last_queued = channel->next_queued ? below->last_queued : at;
+    }
+}
+
+static void forget_channel(struct trib_connections *connections, struct trib_connection *channel)
+{
+    struct trib_below *below = channel->over->below;
+    uint32_t place = place_of(below, channel->number);
+    if (channel->is_queued) {
+        unqueue(below, channel);
+    }
+    if (!channel->end_is_known) {
+        const struct trib_message message = end_of(channel->number);
+        say(connections, channel->over, &message);
+        trib_connection_flush(connections, channel->over);
+    }
+    below->count--;
+    memmove(below->channel + place, below->channel + place + 1,
+            (below->count - place) * sizeof(struct trib_connection *));
+}
+
+void trib_channels_forget(struct trib_connections *connections, struct trib_connection *connection)
+{
+    if (connection->over) {
+        forget_channel(connections, connection);
+    }
+    if (connection->below) {
+        trib_channels_lose(connections, connection, connection->cause);
+        for (uint32_t i = 0; i < connection->below->count; i++) {
+            connection->below->channel[i]->over = NULL; /* swept later, or is being freed */
+        }
+        free(connection->below->channel);
+        free(connection->below);
+    }
+}

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_channels.c: the connection of a switch below, frame by frame: who may begin one, what its channels may say, and
+ * what ends a channel, and what ends all. Real TCP, a data plane that only records. What ranks behind it hear:
+ * test_server_tree.c; its other end: test_uplinks.c. Mirrors src/control/server/channels.c. */
+#include "leaf.h"
+
+#define SWITCH UINT64_C(0xa1a2a3a4a5a6a7a8)
+
+static int leaf(const struct control *c)
+{
+    return leaf_connect(c->port, SWITCH, 1, 1);
+}
+
+static struct trib_message relayed(uint32_t rank, uint32_t ranks)
+{
+    struct trib_message message = join_message(rank, ranks);
+    message.join.roots = 2;
+    message.join.room = 64U << 20;
+    message.join.data_port[0] = 7471;
+    message.join.data_port[1] = 7472;
+    return message;
+}
+
+static void begin(int fd, uint32_t number)
+{
+    const struct trib_message channel = leaf_channel(number, "10.0.0.1:20000");
+    send_message(fd, &channel);
+}
+
+static void carry(int fd, uint32_t number, const struct trib_message *message)
+{
+    const struct trib_message carrier = leaf_carry(number, message);
+    send_message(fd, &carrier);
+}
+
+/* The next message of this channel; other channels, and END (kind NONE), as they come. */
+static struct trib_message heard(int fd, uint32_t *number)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_NONE};
+    struct trib_message carrier = next_message(fd);
+    size_t used = 0;
+    *number = carrier.kind == TRIB_MESSAGE_BYTES ? carrier.bytes.number : carrier.end.number;
+    if (carrier.kind == TRIB_MESSAGE_BYTES) {
+        assert_int_equal(trib_message_decode(carrier.bytes.bytes, carrier.bytes.count, &message, &used), TRIB_OK);
+        assert_int_equal(used, carrier.bytes.count);
+    } else {
+        assert_int_equal(carrier.kind, TRIB_MESSAGE_END);
+    }
+    return message;
+}
+
+static void expect_on(int fd, uint32_t number, enum trib_message_kind kind, const char *part)
+{
+    uint32_t got = 0;
+    const struct trib_message message = heard(fd, &got);
+    assert_int_equal(got, number);
+    assert_int_equal(message.kind, kind);
+    const char *text = kind == TRIB_MESSAGE_FAIL ? message.fail.text : message.note.text;
+    if (part && !strstr(text, part)) {
+        fail_msg("\"%s\" is not in \"%s\"", part, text);
+    }
+}
+
+/* FAIL, and the channel's end. */
+static void expect_refused(int fd, uint32_t number, const char *part)
+{
+    expect_on(fd, number, TRIB_MESSAGE_FAIL, part);
+    expect_on(fd, number, TRIB_MESSAGE_NONE, NULL);
+}
+
+static void expect_over(int fd)
+{
+    assert_int_equal(next_message(fd).kind, TRIB_MESSAGE_NONE);
+    close(fd);
+}
+
+/* It still answers. */
+static void expect_alive(int fd)
+{
+    const struct trib_message ping = {.kind = TRIB_MESSAGE_PING, .ping = {.number = 5}};
+    send_message(fd, &ping);
+    assert_int_equal(expect(fd, TRIB_MESSAGE_PONG).ping.number, 5);
+}
+
+/* Both ranks of a job, on channels 1 and 2. */
+static void run_both(int fd)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct trib_message join = relayed(i, 2);
+        begin(fd, i + 1);
+        carry(fd, i + 1, &join);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t number = 0;
+        assert_int_equal(heard(fd, &number).kind, TRIB_MESSAGE_WELCOME);
+    }
+}
+
+/* ---- HELLO ---- */
+
+static void hello__nothing_has_a_place_before_the_proof(void **state)
+{
+    struct control *c = *state;
+    const struct trib_message hello = leaf_hello(SWITCH, 1, 1);
+    const struct trib_message proof = {.kind = TRIB_MESSAGE_PROOF, .proof = {7}};
+    const struct trib_message channel = leaf_channel(1, "10.0.0.1:20000");
+    const struct trib_message end = leaf_end(1, false);
+    const struct trib_message *early[] = {&proof, &channel, &end};
+    control_start(c);
+    for (size_t i = 0; i < sizeof early / sizeof early[0]; i++) {
+        int fd = connect_to(c->port);
+        send_message(fd, early[i]);
+        expect_fail(fd, TRIB_ERR_INVALID, "no place here");
+        fd = connect_to(c->port);
+        send_message(fd, &hello);
+        (void)expect(fd, TRIB_MESSAGE_CHALLENGE);
+        send_message(fd, early[i]); /* a PROOF of another number as well */
+        expect_fail(fd, TRIB_ERR_INVALID, "no place here");
+    }
+}
+
+static void hello__another_version_is_told(void **state)
+{
+    struct control *c = *state;
+    struct trib_message hello = leaf_hello(SWITCH, 1, 1);
+    control_start(c);
+    int fd = connect_to(c->port);
+    hello.hello.version--;
+    send_message(fd, &hello);
+    expect_fail(fd, TRIB_ERR_VERSION, "versions differ: the sender speaks session 11");
+}
+
+static void hello__of_itself_is_refused(void **state)
+{
+    struct control *c = *state;
+    c->config.identity = SWITCH;
+    control_start(c);
+    const struct trib_message hello = leaf_hello(SWITCH, 1, 1);
+    int fd = connect_to(c->port);
+    send_message(fd, &hello);
+    expect_fail(fd, TRIB_ERR_INVALID, "a switch cannot be its own parent");
+}
+
+/* The same process has lost its connection without a word: its next one takes the place, an earlier one does not. */
+static void hello__a_later_try_displaces(void **state)
+{
+    struct control *c = *state;
+    control_start(c);
+    int old = leaf_connect(c->port, SWITCH, 1, 2);
+    run_both(old);
+    int early = leaf_connect(c->port, SWITCH, 1, 1);
+    expect_over(early);
+    expect_alive(old);
+    int fd = leaf_connect(c->port, SWITCH, 1, 3);
+    expect_over(old);
+    run_both(fd); /* their places are free */
+    close(fd);
+}
+
+/* Another process: the older one does not answer, so it is dead. Until it is known the newcomer waits. */
+static void hello__another_life_displaces_a_silent_one(void **state)
+{
+    struct control *c = *state;
+    const struct trib_message hello = leaf_hello(SWITCH, 2, 1);
+    struct trib_message proof = {.kind = TRIB_MESSAGE_PROOF};
+    control_start(c);
+    int old = leaf(c);
+    run_both(old);
+    uint64_t since_ns = trib_clock_ns();
+    int fd = connect_to(c->port);
+    send_message(fd, &hello);
+    proof.proof.nonce = expect(fd, TRIB_MESSAGE_CHALLENGE).proof.nonce;
+    assert_true(trib_clock_ns() - since_ns >= TRIB_SECOND_NS);
+    send_message(fd, &proof);
+    run_both(fd);
+    close(fd);
+    close(old);
+}
+
+static void hello__another_life_is_refused_by_a_living_one(void **state)
+{
+    struct control *c = *state;
+    const struct trib_message hello = leaf_hello(SWITCH, 2, 1);
+    control_start(c);
+    int old = leaf(c);
+    run_both(old);
+    int fd = connect_to(c->port);
+    send_message(fd, &hello);
+    assert_int_equal(answer_message(old).kind, TRIB_MESSAGE_PING);
+    expect_fail(fd, TRIB_ERR_INVALID, "say that they are one: give them different --identity");
+    expect_alive(old);
+    close(old);
+}
+
+/* ---- channels ---- */
+
+static void channel__nonsense_ends_it_alone(void **state)
+{
+    struct control *c = *state;
+    static const uint8_t nonsense[] = "GET / HTTP/1.0\r\n\r\n";
+    const struct trib_message hello = leaf_hello(SWITCH, 1, 1);
+    const struct trib_message mark = {.kind = TRIB_MESSAGE_MARK};
+    control_start(c);
+    int fd = leaf(c);
+    run_both(fd);
+    begin(fd, 3);
+    const struct trib_message carrier = leaf_bytes(3, nonsense, sizeof nonsense);
+    send_message(fd, &carrier);
+    expect_on(fd, 3, TRIB_MESSAGE_NONE, NULL);
+    begin(fd, 4); /* switches below do not nest in channels */
+    carry(fd, 4, &hello);
+    expect_refused(fd, 4, "no place here");
+    begin(fd, 5);
+    const struct trib_message inner = leaf_channel(1, "10.0.0.1:20000");
+    carry(fd, 5, &inner);
+    expect_refused(fd, 5, "no place here");
+    begin(fd, 6);
+    const struct trib_message nested = leaf_carry(6, &mark);
+    carry(fd, 6, &nested);
+    expect_refused(fd, 6, "no place here");
+    begin(fd, 7);
+    begin(fd, 7);
+    expect_on(fd, 7, TRIB_MESSAGE_NONE, NULL);
+    expect_alive(fd);
+    close(fd);
+}
+
+/* What crosses the end of a channel, or was never one, has no effect. */
+static void channel__unknown_numbers_have_no_effect(void **state)
+{
+    struct control *c = *state;
+    const struct trib_message join = relayed(0, 2);
+    const struct trib_message end = leaf_end(9, false);
+    control_start(c);
+    int fd = leaf(c);
+    carry(fd, 9, &join);
+    send_message(fd, &end);
+    begin(fd, 5);
+    begin(fd, 4); /* lower than one before: not a new one */
+    carry(fd, 4, &join);
+    begin(fd, 0);
+    expect_alive(fd);
+    close(fd);
+}
+
+/* A message may lie over two BYTES, and two messages in one. */
+static void channel__carries_a_stream(void **state)
+{
+    struct control *c = *state;
+    uint8_t bytes[2 * TRIB_MESSAGE_MAX];
+    control_start(c);
+    int fd = leaf(c);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct trib_message join = relayed(i, 2);
+        size_t len = trib_message_encode(&join, bytes);
+        begin(fd, i + 1);
+        for (size_t at = 0; at < len; at += 7) {
+            const struct trib_message carrier = leaf_bytes(i + 1, bytes + at, len - at < 7 ? len - at : 7);
+            send_message(fd, &carrier);
+        }
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t number = 0;
+        assert_int_equal(heard(fd, &number).kind, TRIB_MESSAGE_WELCOME);
+        const struct trib_message paths = {.kind = TRIB_MESSAGE_PATHS, .paths = {.unicast = true}};
+        const struct trib_message mark = {.kind = TRIB_MESSAGE_REGISTER};
+        size_t len = trib_message_encode(&paths, bytes);
+        len += trib_message_encode(&mark, bytes + len);
+        const struct trib_message carrier = leaf_bytes(number, bytes, len);
+        send_message(fd, &carrier);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t number = 0;
+        assert_int_equal(heard(fd, &number).kind, TRIB_MESSAGE_READY);
+    }
+    close(fd);
+}
+
+/* Words: the rank is dead. Silence: the switch is lost, and its ranks are to come back. */
+static void end__of_a_channel_is_a_death(void **state)
+{
+    struct control *c = *state;
+    const struct trib_message end = leaf_end(2, false);
+    control_start(c);
+    int fd = leaf(c);
+    run_both(fd);
+    send_message(fd, &end);
+    expect_refused(fd, 1, "rank 1 (10.0.0.1:20000) is gone: its session closed");
+    expect_alive(fd);
+    close(fd);
+}
+
+static void end__that_is_lost_recalls(void **state)
+{
+    struct control *c = *state;
+    const struct trib_message end = leaf_end(2, true);
+    control_start(c);
+    int fd = leaf(c);
+    run_both(fd);
+    send_message(fd, &end);
+    expect_on(fd, 1, TRIB_MESSAGE_NONE, NULL); /* without a word */
+    expect_alive(fd);
+    close(fd);
+}
+
+static void way__that_comes_back_is_a_loop(void **state)
+{
+    struct control *c = *state;
+    c->config.identity = 77;
+    control_start(c);
+    int fd = leaf(c);
+    for (uint32_t i = 0; i < 3; i++) {
+        struct trib_message channel = leaf_channel(i + 1, "10.0.0.1:20000");
+        struct trib_path *path = &channel.channel.path;
+        path->count = i < 2 ? 2 : TRIB_HOPS_MAX;
+        for (uint32_t k = 0; k < path->count; k++) {
+            path->identity[k] = 100 + k;
+        }
+        path->identity[1] = i == 0 ? 77 : i == 1 ? SWITCH : 101;
+        send_message(fd, &channel);
+        expect_refused(fd, i + 1, "is one of them its own parent?");
+    }
+    expect_alive(fd);
+    close(fd);
+}
+
+/* ---- bounds ---- */
+
+/* Answers that its rank does not take pile up with the channel, and end it; the others go on. */
+static void flow__a_flood_ends_its_channel_alone(void **state)
+{
+    struct control *c = *state;
+    const struct trib_message ping = {.kind = TRIB_MESSAGE_PING};
+    uint8_t bytes[TRIB_MESSAGE_MAX];
+    control_start(c);
+    int fd = leaf(c);
+    run_both(fd);
+    struct trib_message join = relayed(0, 2);
+    strcpy(join.join.job, "other");
+    begin(fd, 3);
+    carry(fd, 3, &join);
+    size_t len = trib_message_encode(&ping, bytes);
+    for (uint32_t i = 0; i < 1100; i++) {
+        const struct trib_message carrier = leaf_bytes(3, bytes, len);
+        send_message(fd, &carrier);
+    }
+    uint32_t number = 0;
+    struct trib_message message = {.kind = TRIB_MESSAGE_PONG};
+    while (message.kind == TRIB_MESSAGE_PONG) {
+        message = heard(fd, &number);
+    }
+    assert_int_equal(number, 3);
+    assert_int_equal(message.kind, TRIB_MESSAGE_FAIL);
+    assert_non_null(strstr(message.fail.text, "more than 200 messages a second"));
+    expect_on(fd, 3, TRIB_MESSAGE_NONE, NULL);
+    expect_alive(fd);
+    close(fd);
+}
+
+/* Who opens and ends channels without pause is ended; what it took is free again. */
+static void flow__a_flood_of_channels_ends_the_connection(void **state)
+{
+    struct control *c = *state;
+    uint8_t bytes[TRIB_MESSAGE_MAX];
+    control_start(c);
+    int fd = leaf(c);
+    bool is_ended = false;
+    for (uint32_t i = 1; i < 400000 && !is_ended; i++) {
+        struct trib_message channel = leaf_channel(i, "10.0.0.1:20000");
+        const struct trib_message end = leaf_end(i, false);
+        size_t len = trib_message_encode(&channel, bytes);
+        len += trib_message_encode(&end, bytes + len);
+        is_ended = send(fd, bytes, len, MSG_NOSIGNAL) < 0;
+    }
+    assert_true(is_ended);
+    close(fd);
+    fd = leaf(c);
+    run_both(fd);
+    close(fd);
+}
+
+/* A connection without a word of its own keeps nobody's place. */
+static void flow__bad_frames_end_the_connection(void **state)
+{
+    struct control *c = *state;
+    static const uint8_t cut[] = {0, 0, 0, 7, TRIB_MESSAGE_BYTES, 0, 0, 0, 1, 0, 9};
+    const struct trib_message join = relayed(0, 2);
+    control_start(c);
+    int fd = leaf(c);
+    run_both(fd);
+    send_bytes(fd, cut, sizeof cut);
+    expect_fail(fd, TRIB_ERR_INVALID, "a malformed message BYTES: its field \"bytes\"");
+    fd = leaf_connect(c->port, SWITCH, 1, 2);
+    send_message(fd, &join);
+    expect_fail(fd, TRIB_ERR_INVALID, "message JOIN has no place here");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, control_set_up, control_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(hello__nothing_has_a_place_before_the_proof),
+        TEST(hello__another_version_is_told),
+        TEST(hello__of_itself_is_refused),
+        TEST(hello__a_later_try_displaces),
+        TEST(hello__another_life_displaces_a_silent_one),
+        TEST(hello__another_life_is_refused_by_a_living_one),
+        TEST(channel__nonsense_ends_it_alone),
+        TEST(channel__unknown_numbers_have_no_effect),
+        TEST(channel__carries_a_stream),
+        TEST(end__of_a_channel_is_a_death),
+        TEST(end__that_is_lost_recalls),
+        TEST(way__that_comes_back_is_a_loop),
+        TEST(flow__a_flood_ends_its_channel_alone),
+        TEST(flow__a_flood_of_channels_ends_the_connection),
+        TEST(flow__bad_frames_end_the_connection),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
