@@ -120,6 +120,27 @@ static void fail_for_host(struct trib_comm *comm)
     }
 }
 
+/* Nothing that was sent counts until the control plane has confirmed a boot again. */
+static void pause_node(struct trib_comm *comm, uint64_t now_ns)
+{
+    if (comm->was_running) {
+        begin_outage(comm, now_ns);
+    }
+    if (comm->node != NULL) {
+        comm->verbs->suspend(comm->node);
+    }
+}
+
+void trib_comm_take_recall(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns)
+{
+    trib_log(comm->was_running && comm->state != TRIB_COMM_JOINING ? TRIB_LOG_WARN : TRIB_LOG_INFO,
+             "job %s rank %u: boot %08x has ended, says %s: %s; joining again", comm->config.job, comm->config.rank,
+             message->recall.boot, comm->where.name, message->recall.text);
+    pause_node(comm, now_ns);
+    trib_comm_forget_root(comm);
+    trib_comm_connected(comm, now_ns);
+}
+
 void trib_comm_lost(struct trib_comm *comm, uint64_t now_ns)
 {
     uint64_t longest_ns = comm->was_running ? RETURN_LAST_NS : RETRY_LAST_NS;
@@ -143,13 +164,8 @@ void trib_comm_lost(struct trib_comm *comm, uint64_t now_ns)
         if (comm->state != TRIB_COMM_JOINING) {
             comm->retry_gap_ns = RETRY_FIRST_NS;
         }
-        if (comm->was_running) {
-            begin_outage(comm, now_ns);
-        }
+        pause_node(comm, now_ns);
         comm->state_deadline_ns = comm->outage_deadline_ns;
-        if (comm->node != NULL) {
-            comm->verbs->suspend(comm->node);
-        }
     }
     comm->away[0] = '\0';
     trib_comm_forget_root(comm);

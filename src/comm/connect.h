@@ -18,6 +18,8 @@ void trib_comm_connected(struct trib_comm *comm, uint64_t now_ns);
 void trib_comm_lost(struct trib_comm *comm, uint64_t now_ns);
 /* The session stands, but the switch has not answered for the switch timeout: it is gone. */
 void trib_comm_lose_silent(struct trib_comm *comm, uint64_t now_ns);
+/* RECALL: an agent of the communicator is lost, and this session stands. The rank joins again on it. */
+void trib_comm_take_recall(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns);
 /* AWAY: the switch is there, but one above it is not. That counts as its own absence. */
 void trib_comm_take_away(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns);
 

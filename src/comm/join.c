@@ -263,6 +263,9 @@ static void take_message(struct trib_comm *comm, const struct trib_message *mess
     case TRIB_MESSAGE_MISSING:
         trib_comm_take_missing(comm, message);
         return;
+    case TRIB_MESSAGE_RECALL:
+        trib_comm_take_recall(comm, message, now_ns);
+        return;
     case TRIB_MESSAGE_AWAY:
         trib_comm_take_away(comm, message, now_ns);
         return;

@@ -9,6 +9,7 @@
  *   REGISTERING  READY                         RUNNING
  *   RUNNING      CLOSED                        CLOSED
  *   JOINING      AWAY, RING                    CONNECTING, with the deadline that it had there
+ *   any          RECALL, JOIN sent again       JOINING
  *   any          session lost                  CONNECTING, until its deadline
  *   any          FAIL, deadline                FAILED; of a switch that is gone for good CONNECTING, elsewhere (move.c)
  *   any          closed, and no answer         CLOSED
@@ -25,11 +26,11 @@
 static const unsigned may_follow[] = {
     [TRIB_COMM_NONE] = BIT(CONNECTING) | BIT(RUNNING) | BIT(FAILED),
     [TRIB_COMM_CONNECTING] = BIT(JOINING) | OUT,
-    [TRIB_COMM_JOINING] = BIT(MEETING) | BIT(PROBING) | BIT(REGISTERING) | OUT,
-    [TRIB_COMM_MEETING] = BIT(PROBING) | BIT(REGISTERING) | OUT,
-    [TRIB_COMM_PROBING] = BIT(REGISTERING) | OUT,
-    [TRIB_COMM_REGISTERING] = BIT(RUNNING) | OUT,
-    [TRIB_COMM_RUNNING] = OUT,
+    [TRIB_COMM_JOINING] = BIT(JOINING) | BIT(MEETING) | BIT(PROBING) | BIT(REGISTERING) | OUT,
+    [TRIB_COMM_MEETING] = BIT(JOINING) | BIT(PROBING) | BIT(REGISTERING) | OUT,
+    [TRIB_COMM_PROBING] = BIT(JOINING) | BIT(REGISTERING) | OUT,
+    [TRIB_COMM_REGISTERING] = BIT(JOINING) | BIT(RUNNING) | OUT,
+    [TRIB_COMM_RUNNING] = BIT(JOINING) | OUT,
     [TRIB_COMM_CLOSED] = BIT(FAILED), /* a call after another rank has closed it, or a fork */
     [TRIB_COMM_FAILED] = BIT(FAILED), /* a fork */
 };

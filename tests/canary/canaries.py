@@ -639,6 +639,14 @@ CANARIES = [
         edits=((RECALL, "    job->deadline_ns = now_ns + time_to_return(jobs, job);", "    (void)time_to_return(jobs, job);\n    job->deadline_ns = UINT64_MAX;"),),
         world=("assert",), search=NO_CONTROL, test="unit/test_relay_faults"),
     Canary(
+        "control-crossed-register", "C-3", "REGISTER that had crossed a RECALL counts for the next boot",
+        edits=((RECALL, "message->kind == TRIB_MESSAGE_ABORT;", "message->kind == TRIB_MESSAGE_ABORT ||\n                    message->kind == TRIB_MESSAGE_REGISTER;"),),
+        world=("assert",), search=NO_CONTROL, test="unit/test_recall"),
+    Canary(
+        "control-recalled-counts", "C-6", "a rank that was recalled is let in before it has said JOIN",
+        edits=((JOB, "        all = all && job->ranks[i].session && !job->ranks[i].is_recalled;", "        all = all && job->ranks[i].session;"),),
+        world=("assert",), search=NO_CONTROL, test="unit/test_recall"),
+    Canary(
         "control-grant-drawn-again", "C-15", "ranks that come back get another train",
         edits=((START, "        job->grant.boot = next_boot(jobs, job);", "        job->grant.boot = next_boot(jobs, job);\n        job->grant.train += job->is_return;"),),
         world=("control",), search=NO_CONTROL, test="unit/test_comm_failure"),

@@ -174,7 +174,7 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server"),
     Canary(
         "control-mark-before-register", "I3", "a mark is taken of a rank that has not registered",
-        edits=((WORDS, "{\"MARK\", mark, {AFTER_REGISTER,", "{\"MARK\", mark, {AFTER_WELCOME,"),),
+        edits=((WORDS, "{AFTER_REGISTER | RECALLED, AFTER_REGISTER, NO,", "{AFTER_WELCOME | RECALLED, AFTER_REGISTER, NO,"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server_rules"),
     Canary(
         "control-memory-kept", "C-14", "what a job had is not given back when it ends",
@@ -290,7 +290,7 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_switches"),
     Canary(
         "control-refused-for-all", "I8", "a new job ends that one agent refuses, though others have room",
-        edits=((SWITCHES, "            trib_job_unplace(jobs, job);\n", "            ;\n"),),
+        edits=((SWITCHES, "            trib_job_unplace(jobs, job);\n        }\n        if (does_without(", "            ;\n        }\n        if (does_without("),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_trees_faults"),
     Canary(
         "control-group-of-two", "I7", "two jobs get one multicast group",
@@ -348,9 +348,14 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server"),
     Canary(
         "comm-lost-goes-on", "I3", "a rank whose session is lost sends on",
-        edits=((COMM_CONNECT, "        comm->state_deadline_ns = comm->outage_deadline_ns;\n        if (comm->node != NULL) {\n            comm->verbs->suspend(comm->node);\n        }",
-                "        comm->state_deadline_ns = comm->outage_deadline_ns;"),),
+        edits=((COMM_CONNECT, "        pause_node(comm, now_ns);\n        comm->state_deadline_ns = comm->outage_deadline_ns;\n",
+                "        comm->state_deadline_ns = comm->outage_deadline_ns;\n"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_comm_turns"),
+    Canary(
+        "comm-recalled-goes-on", "I3", "a rank that is recalled sends on",
+        edits=((COMM_JOIN, "    pause_node(comm, now_ns);\n    trib_comm_forget_root(comm);\n",
+                "    trib_comm_forget_root(comm);\n"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_comm_recall"),
     Canary(
         "comm-one-path-for-all", "I8", "one root that answers proves the paths to all",
         edits=((PATHS, "    *paths |= UINT64_C(1) << from.root;",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_jobs.c: bytes become what a control plane sees: messages of up to 12 sessions at once, of ranks and of relays,
  * right ones and any that the codec takes; sessions that end; time; slots that saw two operations; a data plane that
- * refuses, and whose marks run ahead; where it has lenders, what they say, and how their
- * sessions end; some sessions are those of another controller. The jobs (control/jobs/jobs.h) are the real ones. The data plane only keeps
- * accounts (accounts.h), the sessions only keep order.
+ * refuses, and whose marks run ahead; where it has lenders, what they say, and how their sessions end; some sessions are
+ * those of another controller. A rank that is recalled may say what it likes, and JOIN again. The jobs
+ * (control/jobs/jobs.h) are the real ones. The data plane only keeps accounts (accounts.h), the sessions only keep order.
  *
  * What must hold: the data plane is asked for nothing that is not open, every session is in one place of one job or in
  * none, nothing is sent to a session behind its FAIL or CLOSED, every message can be encoded, a deadline is never in
@@ -94,7 +94,7 @@ static void make_agent_word(const struct line *line, struct trib_message *messag
         message->hello.at[0] = trib_address_v4(0x0a000065, 7480);
         message->hello.at[1] = trib_address_v4(0x0a000065, 7481);
     } else if (how < 160) {
-        message->kind = how < 90 ? TRIB_MESSAGE_ROOT_OPENED : TRIB_MESSAGE_ROOT_READY;
+        message->kind = how < 80 ? TRIB_MESSAGE_ROOT_OPENED : TRIB_MESSAGE_ROOT_READY;
         message->of = (struct trib_opening_id){line->of.communicator + (how == 159), line->of.boot + (how == 158)};
     } else if (how < 210) {
         message->kind = TRIB_MESSAGE_ROOT_MISSING;
@@ -229,6 +229,13 @@ static void happen(uint32_t byte, struct peer *peer)
             restart((byte & 1) != 0);
         }
         return;
+    case 10:
+        if (peer->is_recalled) {
+            make_return(peer, &message);
+            peer_say(peer, &message);
+            return;
+        }
+        break;
     case 15:
         if (script.config.lenders.count > 0) {
             line_happen(&lines[next_byte() % LENDERS], byte & 15);

@@ -16,6 +16,7 @@
 #include "fuzz/fuzz.h"
 #include "io/clock.h"
 #include "io/log.h"
+#include "net/resolve.h"
 
 #define PATIENCE_S 20 /* a machine under load may take its time */
 

@@ -27,6 +27,8 @@ struct peer {
     struct trib_grant grant;  /* of its last WELCOME; kept for the next one that connects here */
     struct trib_grant before; /* of the WELCOME before; the last one may be lost */
     bool has_joined;          /* it has said JOIN */
+    bool is_recalled;         /* and was told to say it again */
+    struct trib_message join; /* its last */
     bool is_ring;             /* and that it has been told to be one of a ring */
     bool hears_group;         /* it said so, in PATHS or by a READY of before */
     bool is_there;            /* connected */
@@ -85,6 +87,10 @@ static inline void peer_send(void *owner, struct trib_session *session, const st
     must(message->kind != TRIB_MESSAGE_READY || !message->ready.multicast ||
              (peer->hears_group && peer->grant.group != 0),
          "session: results by a group that the rank did not hear");
+    must(!peer->is_recalled || message->kind == TRIB_MESSAGE_FAIL || message->kind == TRIB_MESSAGE_PONG,
+         "session: told of an incarnation before it has come back for it");
+    must(message->kind != TRIB_MESSAGE_RECALL || peer->session.link == NULL, "session: a relay's is recalled");
+    peer->is_recalled = peer->is_recalled || message->kind == TRIB_MESSAGE_RECALL;
     if (message->kind == TRIB_MESSAGE_WELCOME) {
         peer->before = peer->grant;
         peer->grant = message->welcome.grant;
@@ -148,8 +154,10 @@ static inline void peer_say(struct peer *peer, const struct trib_message *messag
         return;
     }
     channel_carry(message, &taken);
-    if (taken.kind == TRIB_MESSAGE_JOIN && !peer->has_joined) {
+    if (taken.kind == TRIB_MESSAGE_JOIN && (!peer->has_joined || peer->is_recalled)) {
         peer->has_joined = true;
+        peer->is_recalled = false;
+        peer->join = taken;
         peer->is_ring = taken.join.is_ring;
         peer->hears_group = taken.join.was_ready && taken.join.multicast;
     } else if (taken.kind == TRIB_MESSAGE_PATHS) {
@@ -208,6 +216,18 @@ static inline void make_join(const struct peer *peer, struct trib_message *messa
         message->join.room = 1U << (10 + (who & 15));
         strcpy(message->join.origin, "10.1.1.1:999");
     }
+}
+
+/* The JOIN that answers RECALL, nearly always as it should be. */
+static inline void make_return(const struct peer *peer, struct trib_message *message)
+{
+    uint32_t how = next_byte();
+
+    *message = peer->join;
+    if (how < 240) {
+        message->join.known = peer->grant;
+    }
+    message->join.was_ready = message->join.known.communicator != 0 && (how & 1) != 0;
 }
 
 static inline void make_text(char *text, size_t size)

@@ -23,6 +23,7 @@ GRANT = struct.Struct(">QQQQIIIIIIHHIH16s8s")
 CONTRIBUTION, RESULT, PROBE, ASK, HELD, OFFER, BOOT, PATH = range(1, 9)
 (JOIN, WELCOME, PATHS, REGISTER, READY, MARK, DESCRIBE, OPERATION, CLOSE, CLOSED, ABORT, FAIL, STALL, GONE, AWAY, MISSING,
  DISPUTE) = range(1, 18)
+RECALL = 37
 RESEND, UNWANTED = 0x10, 0x40
 NONE, FLOAT32, INT32, BYTES = 0, 1, 4, 6
 ALLREDUCE, BROADCAST, BARRIER = 1, 2, 3
@@ -211,7 +212,7 @@ class Worker:
         self.address, self.job, self.rank, self.ranks, self.payload, self.wire = address, job, rank, ranks, payload, wire
         self.udp, self.known, self.salt, self.ignored = None, b"", 0, None
         self.number = self.end = self.mark = self.session_mark = 0
-        self.is_closing = self.is_closed = self.was_ready = False
+        self.is_closing = self.is_closed = self.was_ready = self.is_recalled = False
         self.finished, self.answered, self.srtt, self.variation = set(), {}, None, 0.0
         self.counts = dict.fromkeys("sent probes asked offers results restarts".split(), 0)
         self.join()
@@ -238,6 +239,9 @@ class Worker:
                     raise Trouble("FAIL(%d): %s" % (struct.unpack_from(">i", fields)[0], fields[6:].decode()))
                 if kind == AWAY:
                     raise ConnectionAbortedError(fields[2:].decode())
+                if kind == RECALL:
+                    self.is_recalled = True
+                    raise ConnectionResetError(fields[6:].decode())
                 if kind == MARK:
                     self.session_mark = max(self.session_mark, struct.unpack(">Q", fields)[0])
                 if kind == DESCRIBE:
@@ -255,14 +259,16 @@ class Worker:
         raise Trouble("no message of kind %d" % wanted)
 
     def join(self):
-        self.tcp, self.buffer = socket.create_connection(self.address, timeout=5), b""
+        if not self.is_recalled:  # else the session stands
+            self.tcp, self.buffer = socket.create_connection(self.address, timeout=5), b""
+        self.is_recalled = False
         if self.udp is None:
             self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             self.udp.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
             self.udp.bind((self.tcp.getsockname()[0], 0))
             self.udp.setblocking(False)
         ports = [self.udp.getsockname()[1]] + [0] * 15
-        self.say(JOIN, struct.pack(">IHH", 0x54524942, 12, 1) + text(self.job) + text("") + struct.pack(">I16HB", self.rank, *ports, 0)
+        self.say(JOIN, struct.pack(">IHH", 0x54524942, 13, 1) + text(self.job) + text("") + struct.pack(">I16HB", self.rank, *ports, 0)
                  + text("switchml") + struct.pack(">IIIBBQ", self.ranks, self.payload, 0, self.wire, 0, 0)
                  + struct.pack(">BQBIHI", 0, 0, 0, 0, 0, 0) + items(self.known and [(GRANT_ITEM, self.known + bytes([self.was_ready]))]))
         welcome = self.expect(WELCOME)
@@ -307,7 +313,7 @@ class Worker:
             self.say(CLOSE, struct.pack(">Q", self.mark))
 
     def come_back(self):
-        """The session is lost. Nothing is sent until READY; then everything in flight is probed."""
+        """The session is lost, or recalled. Nothing is sent until READY; then everything in flight is probed."""
         end = time.monotonic() + 10
         while True:
             try:

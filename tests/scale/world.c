@@ -266,16 +266,9 @@ static void say_mark(struct world *w, const struct rank *rank, enum trib_message
     say(w, rank, &message);
 }
 
-static void connect_rank(struct world *w, struct rank *rank)
+static void say_join(struct world *w, struct rank *rank)
 {
     struct trib_message join = {.kind = TRIB_MESSAGE_JOIN};
-    rank->epoch++;
-    rank->is_cut = w->is_down;
-    if (w->is_down) {
-        post(w, EVENT_JOIN, rank->index, rank->epoch, 20 * MS + below(w, 10 * MS), NULL);
-        return;
-    }
-    rank->session.job = NULL;
     join.join.magic = TRIB_SESSION_MAGIC;
     join.join.version = TRIB_SESSION_VERSION;
     join.join.wire_version = TRIB_WIRE_VERSION;
@@ -294,6 +287,18 @@ static void connect_rank(struct world *w, struct rank *rank)
     if (rank->has_closed) {
         say_mark(w, rank, TRIB_MESSAGE_CLOSE);
     }
+}
+
+static void connect_rank(struct world *w, struct rank *rank)
+{
+    rank->epoch++;
+    rank->is_cut = w->is_down;
+    if (w->is_down) {
+        post(w, EVENT_JOIN, rank->index, rank->epoch, 20 * MS + below(w, 10 * MS), NULL);
+        return;
+    }
+    rank->session.job = NULL;
+    say_join(w, rank);
 }
 
 static void begin_job(struct world *w, uint32_t number, uint64_t after_ns)
@@ -363,6 +368,9 @@ static void take_by_rank(struct world *w, struct rank *rank, const struct trib_m
         }
         break;
     case TRIB_MESSAGE_MARK:
+        break;
+    case TRIB_MESSAGE_RECALL:
+        say_join(w, rank);
         break;
     case TRIB_MESSAGE_AWAY: /* it comes again when the connection has ended */
         break;

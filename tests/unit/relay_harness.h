@@ -62,7 +62,7 @@ struct rank {
     struct wire *wire; /* NULL: none */
     uint64_t mark;
     uint64_t m; /* as it was told */
-    unsigned readies, aways, missings;
+    unsigned readies, aways, missings, recalls;
     uint32_t boot;
     bool is_running;
     bool was_running;
@@ -344,6 +344,11 @@ static inline void rank_answer(struct rank *rank, const struct trib_message *mes
         return;
     case TRIB_MESSAGE_MISSING:
         rank->missings++;
+        return;
+    case TRIB_MESSAGE_RECALL:
+        rank->recalls++;
+        rank->is_running = false;
+        rank_send(rank, &rank->join);
         return;
     case TRIB_MESSAGE_FAIL:
         rank->failure = (enum trib_status)message->fail.status;

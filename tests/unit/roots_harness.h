@@ -105,8 +105,9 @@ struct process {
     uint32_t arrived, read;
     bool is_stuck; /* takes nothing out of its inbox */
     bool has_ended;
-    unsigned welcomes, readies, fails, missings, describes, closeds, gones, rings, asked; /* asked: ROOT_MISSING */
-    struct trib_message welcome, ready, fail, missing, gone, ring;
+    unsigned welcomes, readies, fails, missings, describes, closeds, gones, rings, recalls,
+        asked; /* asked: ROOT_MISSING */
+    struct trib_message welcome, ready, fail, missing, gone, ring, recall;
     uint64_t mark; /* the last MARK */
     uint32_t told; /* FAIL was sent to it as the n-th */
 };
@@ -241,6 +242,12 @@ static inline void take(struct hosts *h, uint32_t rank, const struct trib_messag
     case TRIB_MESSAGE_GONE:
         p->gones++;
         p->gone = *message;
+        return;
+    case TRIB_MESSAGE_RECALL:
+        p->recalls++;
+        p->recall = *message;
+        trib_root_deinit(&p->root);
+        trib_root_init(&p->root, &p->agent);
         return;
     case TRIB_MESSAGE_RING:
         p->rings++;

@@ -274,18 +274,24 @@ static inline void run_ranks(struct switches *s, uint32_t ranks)
     }
 }
 
-/* The ranks, whose sessions were ended, come back with what they know, a moment later. */
+static inline bool is_recalled(const struct switches *s, uint32_t rank)
+{
+    const struct trib_session *session = &s->h.process[rank].session;
+    return session->job && session->job->ranks[session->rank].is_recalled;
+}
+
+/* The ranks, which were recalled, or whose sessions were ended, come back with what they know, a moment later. */
 static inline void return_ranks(struct switches *s, uint32_t ranks)
 {
     s->h.now_ns += 100 * TRIB_MILLISECOND_NS;
     for (uint32_t i = 0; i < ranks; i++) {
         struct process *p = &s->h.process[i];
         struct trib_message join = join_of(i, ranks);
-        assert_true(p->has_ended);
+        assert_true(p->has_ended != is_recalled(s, i));
         join.join.known = p->welcome.welcome.grant;
         join.join.was_ready = true;
+        p->session.job = p->has_ended ? NULL : p->session.job;
         p->has_ended = false;
-        p->session.job = NULL;
         assert_true(say(&s->h, i, &join));
     }
     run_links(s);

@@ -225,6 +225,9 @@ static void close__of_a_rank_that_leaves_before_ready(void **state)
         if (!leaver->wire) {
             rank_connect(&world, leaver);
             rank_say(leaver, TRIB_MESSAGE_CLOSE);
+        } else if (leaver->last.kind == TRIB_MESSAGE_RECALL) {
+            rank_send(leaver, &leaver->join);
+            rank_say(leaver, TRIB_MESSAGE_CLOSE);
         }
         tick(&world, SHORT);
         tick(&world, SHORT);

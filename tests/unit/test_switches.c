@@ -173,6 +173,13 @@ static void lost__all_return_and_it_is_asked_anew(void **state)
     run_links(s);
     assert_int_equal(s->h.jobs.count, 1);
     assert_int_equal(s->h.jobs.stats.recalled, 1);
+    for (uint32_t i = 0; i < 2; i++) { /* on the session that stands */
+        const struct process *p = &s->h.process[i];
+        assert_int_equal(p->recalls, 1);
+        assert_int_equal(p->recall.recall.boot, BOOT);
+        assert_text(p->recall.recall.text, "switch 10.0.0.101:7480");
+        assert_true(is_recalled(s, i) && !p->has_ended);
+    }
     assert_int_equal(s->fake.closes, 1);
     assert_int_equal(s->lender[1].fake.closes, 1); /* its slots are of an incarnation that is over */
     s->lender[0].is_away = false;
@@ -420,7 +427,7 @@ static void shuts_down__is_lost(void **state)
     trib_switches_answer(&s->h.jobs, &s->h.jobs.remote[0], &bye, s->h.now_ns);
     run_links(s);
     assert_int_equal(s->h.process[0].fails, 0);
-    assert_true(s->h.process[0].has_ended);
+    assert_true(is_recalled(s, 0));
     assert_int_equal(s->h.jobs.stats.recalled, 1);
 }
 
@@ -439,7 +446,7 @@ static void ping__asks_the_lenders(void **state)
     assert_int_equal(s->link[0].pings, 2);
     trib_switches_lost(&s->h.jobs, &s->h.jobs.remote[0], "its process does not answer", false, s->h.now_ns);
     run_links(s);
-    assert_true(s->h.process[0].has_ended);
+    assert_true(is_recalled(s, 0));
     assert_int_equal(s->h.jobs.stats.recalled, 1);
 }
 
@@ -608,20 +615,21 @@ static void placing__ends(void **state)
         }
         s->lender[1].is_mute = false;
         run_links(s);
-        assert_int_equal(s->h.jobs.stats.recalled, i);
+        assert_int_equal(s->h.jobs.stats.recalled, 0);
         assert_int_equal(s->h.jobs.agent.memory_used, 0);
         assert_int_equal(s->lender[0].jobs.agent.memory_used + s->lender[1].jobs.agent.memory_used, 0);
         for (uint32_t k = 0; k < 2; k++) {
-            assert_true(s->h.process[k].has_ended);
+            assert_int_equal(s->h.process[k].has_ended, i == 0); /* who has been told nothing stays */
             assert_int_equal(s->h.process[k].welcomes, 0);
             s->h.process[k].has_ended = false;
-            s->h.process[k].session.job = NULL;
+            s->h.process[k].session.job = i == 0 ? NULL : s->h.process[k].session.job;
             s->h.process[k].fails = 0;
         }
     }
-    s->lender[0].is_away = false; /* ranks that have heard nothing come as new ones */
-    s->h.now_ns += 100 * TRIB_MILLISECOND_NS;
-    join_ranks(s, 2);
+    s->lender[0].is_away = false;
+    s->lender[0].config.shards = s->lender[0].jobs.agent.shards = 1; /* nobody knows of more */
+    tick(s, 100 * TRIB_MILLISECOND_NS);
+    assert_int_equal(s->h.process[0].welcome.welcome.grant.roots, 3);
     register_ranks(s, 2, 0);
     assert_int_equal(s->h.process[0].readies, 1);
     assert_int_equal(s->h.process[1].readies, 1);
@@ -676,7 +684,7 @@ static void lost__ends_each_incarnation_that_has_roots_there(void **state)
     s->lender[0].is_away = true;
     run_links(s);
     assert_int_equal(s->h.jobs.stats.recalled, 2);
-    assert_int_equal(s->h.process[0].has_ended + s->h.process[1].has_ended + s->h.process[2].has_ended, 2);
+    assert_int_equal(is_recalled(s, 0) + is_recalled(s, 1) + is_recalled(s, 2), 2);
     assert_null(s->lender[0].jobs.masters.lendings);
 }
 

@@ -31,6 +31,7 @@ struct rule {
 
 static const struct rule RULES[] = {
     AT(FIRST, JOIN, UP),
+    AT(RECALLED, JOIN, BIT(RANK)),
     AT(FIRST, CONTROL, BIT(MASTER)),
     AT(JOINING, WELCOME, DOWN),
     AT(JOINING, AWAY, DOWN),
@@ -81,6 +82,22 @@ static const struct rule RULES[] = {
     FROM(JOINING, AWAY, BIT(UPPER)),
     FROM(JOINING, PING, BIT(LEAF) | BIT(UPPER)),
     FROM(JOINING, PONG, BIT(LEAF) | BIT(UPPER)),
+    FROM(JOINING, RECALL, BIT(CONTROL)),
+    /* Whatever it may have said before it heard of that. */
+    AT(RECALLED, PATHS, BIT(RANK)),
+    AT(RECALLED, REGISTER, BIT(RANK)),
+    AT(RECALLED, MARK, BIT(RANK)),
+    AT(RECALLED, OPERATION, BIT(RANK)),
+    AT(RECALLED, CLOSE, BIT(RANK)),
+    AT(RECALLED, ABORT, BIT(RANK)),
+    AT(RECALLED, STALL, BIT(RANK)),
+    AT(RECALLED, GONE, BIT(RANK)),
+    AT(RECALLED, DISPUTE, BIT(RANK)),
+    AT(RECALLED, ROOT_OPENED, BIT(RANK)),
+    AT(RECALLED, ROOT_READY, BIT(RANK)),
+    AT(RECALLED, ROOT_MISSING, BIT(RANK)),
+    AT(RECALLED, PING, BIT(RANK)),
+    AT(RECALLED, PONG, BIT(RANK)),
 };
 
 static bool is_ruled(enum trib_message_kind kind, enum trib_sender sender, enum trib_stage stage)
@@ -161,8 +178,11 @@ static void bring_to(struct hosts *h, enum trib_stage stage)
         register_rank(h, 0, 0);
         assert_int_equal(h->process[1].readies, 1);
     }
-    if (stage >= TRIB_STAGE_CLOSING) {
+    if (stage == TRIB_STAGE_CLOSING) {
         assert_true(say_mark(h, 1, TRIB_MESSAGE_CLOSE, 5));
+    }
+    if (stage == TRIB_STAGE_RECALLED) {
+        trib_job_recall(&h->jobs, h->jobs.first, "a switch is lost", h->now_ns);
     }
     pump(h);
 }

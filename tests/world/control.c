@@ -499,6 +499,7 @@ static void arrive_below(struct world_wire *wire, const struct trib_message *mes
     } else {
         struct world_plane *plane = &world->planes[wire->below];
         plane->served = comm_of(wire);
+        plane->drawing = NULL;
         if (message == NULL) {
             lose(wire, "connection closed");
             return;

@@ -226,6 +226,24 @@ void session_lost(struct world_comm *comm, uint32_t rank, bool stood)
     retry(comm, rank);
 }
 
+/* What sums is lost, and this session stands. */
+static void take_recall(struct world_comm *comm, uint32_t rank, const struct trib_message *message)
+{
+    struct comm_rank *r = &comm->ranks[rank];
+
+    if (r->state != RANK_JOINING && message->recall.boot != r->grant.boot && comm_has_promise(comm)) {
+        world_fail(comm->world, WORLD_CHECK_CONTROL, "C-6: RECALL from boot %08x, and rank %u is in %08x",
+                   message->recall.boot, rank, r->grant.boot);
+    }
+    comm->world->report->recalled++;
+    own_root_end(comm, rank);
+    comm->world->scheme->worker->suspend(worker_node(comm, rank));
+    check_retained(comm, rank);
+    r->state = RANK_JOINING;
+    send_join(comm, rank);
+    tell_close(comm, rank);
+}
+
 /* Its switch is gone for good. */
 void session_move(struct world_comm *comm, uint32_t rank)
 {
@@ -390,6 +408,9 @@ void session_take(struct world_comm *comm, uint32_t rank, const struct trib_mess
         world->report->sent_away++;
         session_hang_up(comm, rank);
         retry(comm, rank);
+        return;
+    case TRIB_MESSAGE_RECALL:
+        take_recall(comm, rank, message);
         return;
     case TRIB_MESSAGE_CLOSED:
         leave(comm, rank);

@@ -524,6 +524,7 @@ struct world_comm {
     X(messages, "messages of sessions")                    \
     X(missings, "ranks told who is missing")               \
     X(sent_away, "ranks told that a switch is away")       \
+    X(recalled, "ranks recalled on a session that stands") \
     X(returns, "communicators older than their world")     \
     X(returned_workers, "memory of idle workers zeroed")   \
     X(returned_switches, "memory of idle switches zeroed") \

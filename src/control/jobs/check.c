@@ -34,6 +34,7 @@ static void check_rank(const struct trib_jobs *jobs, const struct trib_job *job,
         TRIB_ASSERT(rank->name[0] != '\0' && rank->address.len > 0);
         TRIB_ASSERT(!rank->has_left);
     }
+    TRIB_ASSERT(!rank->is_recalled || (rank->session && job->is_recalled && job->state == TRIB_JOB_JOINING));
     TRIB_ASSERT(rank->mark <= TRIB_SEQUENCE_MAX); /* I3 */
     TRIB_ASSERT(!rank->has_left || rank->is_closing);
     TRIB_ASSERT(!rank->is_outside || (rank->is_closing && job->state != TRIB_JOB_JOINING));

@@ -85,7 +85,8 @@ void trib_job_dispute(struct trib_jobs *jobs, struct trib_job *job, uint64_t seq
                       uint64_t now_ns)
 {
     bool is_there = job->dispute.deadline_ns != 0 && !job->dispute.is_question;
-    if (!is_there && rank[0] < job->settings.ranks && rank[1] < job->settings.ranks) {
+    bool is_over = job->state <= TRIB_JOB_PLACING; /* of an incarnation that has ended: ranks do it again in the next */
+    if (!is_there && !is_over && rank[0] < job->settings.ranks && rank[1] < job->settings.ranks) {
         ask(jobs, job, sequence, rank, now_ns);
     }
 }

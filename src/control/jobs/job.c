@@ -36,12 +36,13 @@ void trib_rank_let_go(struct trib_jobs *jobs, struct trib_rank *rank)
         rank->session->job = NULL;
         jobs->output.end(jobs->output.owner, rank->session);
         rank->session = NULL;
+        rank->is_recalled = false;
     }
 }
 
 void trib_rank_tell(const struct trib_jobs *jobs, const struct trib_rank *rank, const struct trib_message *message)
 {
-    if (rank->session && !rank->is_outside) {
+    if (rank->session && !rank->is_outside && !rank->is_recalled) {
         jobs->output.send(jobs->output.owner, rank->session, message);
     }
 }
@@ -137,7 +138,7 @@ bool trib_job_is_complete(const struct trib_job *job)
 {
     bool all = true;
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        all = all && job->ranks[i].session;
+        all = all && job->ranks[i].session && !job->ranks[i].is_recalled;
     }
     return all;
 }

@@ -304,6 +304,9 @@ static bool receive_of_rank(struct trib_jobs *jobs, struct trib_session *session
                             uint64_t now_ns)
 {
     struct trib_job *job = session->job;
+    if (job && trib_job_drops(jobs, session, message)) {
+        return true;
+    }
     switch ((int)message->kind) {
     case TRIB_MESSAGE_PATHS:
         trib_job_paths(jobs, job, session->rank, message);
@@ -393,8 +396,7 @@ void trib_jobs_expel(struct trib_jobs *jobs, struct trib_session *session, const
     if (!job) {
         return;
     }
-    job->ranks[session->rank].session = NULL;
-    session->job = NULL;
+    trib_job_leave_place(session);
     leave(jobs, job, session->rank, cause, now_ns);
 }
 
@@ -464,7 +466,7 @@ static void expire(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns
     char text[TRIB_ERROR_TEXT_MAX];
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         const struct trib_rank *rank = &job->ranks[i];
-        if (job->state <= TRIB_JOB_PLACING ? !rank->session : !rank->is_registered) {
+        if (job->state <= TRIB_JOB_PLACING ? !rank->session || rank->is_recalled : !rank->is_registered) {
             trib_rank_list_add(&late, i);
         }
     }

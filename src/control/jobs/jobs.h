@@ -7,8 +7,8 @@
  * A communicator's states: JOINING (ranks come, or come back after a restart of the switch) -> PLACING (all are there;
  * its agents open their roots) -> STARTING (all have got WELCOME; paths are tried, ranks register) -> RUNNING (all have got READY) -> gone. Its end is one of: all ranks have
  * sent CLOSE; or trib_job_fail, which tells every rank the same cause. Nothing of it stays behind. A switch below this
- * one that is lost ends an incarnation, not the communicator (trib_job_recall): every session is ended without a word,
- * and all ranks come back to JOINING. Each incarnation has a boot id of its own.
+ * one that is lost ends an incarnation, not the communicator (trib_job_recall): all ranks come back to JOINING, those
+ * whose sessions stand on these. Each incarnation has a boot id of its own.
  * Read next: jobs.c, then connections.h (the sessions that members are), server.c (who owns both). */
 #ifndef TRIB_CONTROL_JOBS_H
 #define TRIB_CONTROL_JOBS_H
@@ -83,10 +83,11 @@ struct trib_rank {
     bool has_paths;     /* PATHS has come, or was not needed */
     bool has_multicast; /* as it reported */
     bool is_registered;
-    bool is_closing; /* CLOSE has come */
-    bool is_ring;    /* it has come to be a rank of a ring, as it was told */
-    bool has_left;   /* and CLOSED was sent, or it is known to be gone: it does not come back */
-    bool is_outside; /* it has come back to hear CLOSED: it has no WELCOME, and is told nothing else */
+    bool is_closing;  /* CLOSE has come */
+    bool is_ring;     /* it has come to be a rank of a ring, as it was told */
+    bool has_left;    /* and CLOSED was sent, or it is known to be gone: it does not come back */
+    bool is_outside;  /* it has come back to hear CLOSED: it has no WELCOME, and is told nothing else */
+    bool is_recalled; /* it was told to come back (RECALL), and has not: its session keeps the place */
 };
 
 /* Two ranks of one slot said to run different operations (I10), until both have named theirs. */
@@ -144,7 +145,7 @@ struct trib_job {
     char run[TRIB_NAME_MAX + 1]; /* which launch of that name; "": unknown */
     enum trib_job_state state;
     bool is_return;   /* re-created from what its ranks bring along */
-    bool is_recalled; /* it never left here: its ranks were sent away to come back */
+    bool is_recalled; /* it never left here: its ranks were told to come back */
     bool was_running; /* some rank has, or may have, seen a READY: so all had got their WELCOME */
     bool is_open;     /* where it is summed it is known */
     bool has_peers;   /* its ranks send to each other (places.h) */
@@ -209,6 +210,7 @@ struct trib_jobs_stats {
     uint64_t refused[-TRIB_ERR_CHECK + 1]; /* joins answered with FAIL, by -status */
     uint64_t returned;                     /* of those started: came back after a restart */
     uint64_t recalled;                     /* incarnations that ended with a switch below */
+    uint64_t stale;                        /* messages that had crossed a RECALL */
 };
 
 struct trib_owner;
@@ -330,7 +332,7 @@ char *trib_job_name_rank(const struct trib_job *job, uint32_t rank, char *text);
 char *trib_job_name_relay(const struct trib_rank *rank, char *text);
 /* JOINING, and it has lost all that had joined: nobody is expected any more. */
 bool trib_job_is_empty(const struct trib_job *job);
-/* All its ranks are there. */
+/* All its ranks are there, and have said JOIN. */
 bool trib_job_is_complete(const struct trib_job *job);
 /* Its lowest rank that is there, or else its last. */
 uint32_t trib_job_first_rank(const struct trib_job *job);
@@ -354,9 +356,14 @@ void trib_job_check(const struct trib_jobs *jobs, const struct trib_job *job);
 /* The same for all jobs, and what they share: for tests, as it takes a look at every rank. */
 void trib_jobs_check(const struct trib_jobs *jobs);
 /* recall.c */
-/* Ends this incarnation of a communicator that has got its grant, because of `lost`: ends every session without a word
- * and expects all ranks back. A dispute that is not settled ends the job instead: it may be gone afterwards. */
+/* Ends this incarnation of a communicator that has got its grant, because of `lost`: tells all ranks, those behind a relay
+ * by the end of their sessions, and expects all back. A dispute that is not settled ends the job instead: it may be gone afterwards. */
 void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *lost, uint64_t now_ns);
+/* Had this message crossed a RECALL, so that it has no effect? The JOIN that answers has one; so has ABORT, as no JOIN
+ * follows that. */
+bool trib_job_drops(struct trib_jobs *jobs, const struct trib_session *session, const struct trib_message *message);
+/* The session was recalled, and comes to join like a new one. */
+void trib_job_leave_place(struct trib_session *session);
 
 /* marks.c: what ranks no longer need. */
 

@@ -722,6 +722,9 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
                    uint64_t now_ns)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
+    if (session->job) { /* it was recalled */
+        trib_job_leave_place(session);
+    }
     enum trib_status status = trib_join_check(message, error);
     struct trib_job *job = status == TRIB_OK ? find_job(jobs, message) : NULL;
     if (status == TRIB_OK) {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recall.c: the end of an incarnation: what sums is lost, and all ranks have to come back. Read next: join.c (how they
- * do). */
+/* recall.c: the end of an incarnation: what sums is lost, and all ranks have to come back. A rank whose session stands is
+ * told so (RECALL), keeps its place, and answers with JOIN on that session. All that it had said before is dropped. Read
+ * next: join.c (how ranks come back). */
 #include <stdio.h>
 #include <string.h>
 
 #include "control/jobs/jobs.h"
 #include "control/roots/loads.h"
 #include "io/clock.h"
+#include "io/explain.h"
 #include "io/units.h"
 
 #define LEFT_NS (2 * TRIB_SECOND_NS)
@@ -37,16 +39,55 @@ static uint64_t time_to_return(const struct trib_jobs *jobs, struct trib_job *jo
     return has_left && LEFT_NS < jobs->config->join_timeout_ns ? LEFT_NS : jobs->config->join_timeout_ns;
 }
 
-/* All but what it is called, and whose process it is, which may be another job's as well. */
+/* Does the session of this rank go on in the next incarnation? One that passes a relay does not: relays know of an
+ * incarnation by its sessions. */
+static bool outlives(const struct trib_rank *rank)
+{
+    return rank->session && rank->via == 0;
+}
+
+/* All but what it is called, and whose process it is, which may be another job's as well. Its session, if that is still
+ * there. */
 static void forget(struct trib_rank *rank)
 {
     const struct trib_rank was = *rank;
     memset(rank, 0, sizeof *rank);
+    rank->session = was.session;
     memcpy(rank->name, was.name, sizeof rank->name);
     if (was.via == 0) {
         rank->address = trib_rank_place(&was, 0);
         rank->data_port[0] = was.data_port[0];
     }
+}
+
+static void call_back(struct trib_jobs *jobs, const struct trib_job *job, struct trib_rank *rank)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_RECALL, .recall = {.boot = job->grant.boot}};
+    bool stands = outlives(rank);
+    if (stands) {
+        trib_explain(message.recall.text, "%s", job->lost);
+        jobs->output.send(jobs->output.owner, rank->session, &message);
+    } else {
+        trib_rank_let_go(jobs, rank);
+    }
+    forget(rank);
+    rank->is_recalled = stands;
+}
+
+bool trib_job_drops(struct trib_jobs *jobs, const struct trib_session *session, const struct trib_message *message)
+{
+    bool is_heard = message->kind == TRIB_MESSAGE_JOIN || message->kind == TRIB_MESSAGE_ABORT;
+    bool is_stale = session->job->ranks[session->rank].is_recalled && !is_heard;
+    jobs->stats.stale += is_stale;
+    return is_stale;
+}
+
+void trib_job_leave_place(struct trib_session *session)
+{
+    struct trib_rank *rank = &session->job->ranks[session->rank];
+    rank->session = NULL;
+    rank->is_recalled = false;
+    session->job = NULL;
 }
 
 void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *lost, uint64_t now_ns)
@@ -60,8 +101,7 @@ void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *l
     trib_jobs_say(jobs, TRIB_LOG_WARN, "job %s: %s: all ranks have to come back", job->name, lost);
     trib_job_close_plane(jobs, job);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        trib_rank_let_go(jobs, &job->ranks[i]);
-        forget(&job->ranks[i]);
+        call_back(jobs, job, &job->ranks[i]);
     }
     jobs->stats.recalled++;
     trib_job_enter(job, TRIB_JOB_JOINING);

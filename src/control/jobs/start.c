@@ -253,12 +253,14 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
 void trib_job_unplace(struct trib_jobs *jobs, struct trib_job *job)
 {
     struct trib_grant grant = job->grant;
-    TRIB_ASSERT(job->state == TRIB_JOB_PLACING && !job->is_return);
+    TRIB_ASSERT(job->state == TRIB_JOB_PLACING);
     trib_job_close_plane(jobs, job);
     trib_job_enter(job, TRIB_JOB_JOINING);
     job->children = 0;
-    grant.communicator = 0; /* it is drawn anew */
-    trib_job_take_grant(jobs, job, &grant);
+    if (!job->is_return) {
+        grant.communicator = 0; /* it is drawn anew */
+        trib_job_take_grant(jobs, job, &grant);
+    }
     trib_loads_change(jobs, job);
 }
 

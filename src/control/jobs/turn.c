@@ -6,6 +6,9 @@
 enum trib_stage trib_rank_stage(const struct trib_job *job, uint32_t index)
 {
     const struct trib_rank *rank = &job->ranks[index];
+    if (rank->is_recalled) {
+        return TRIB_STAGE_RECALLED;
+    }
     if (job->state <= TRIB_JOB_PLACING) {
         return TRIB_STAGE_JOINING;
     }

@@ -138,6 +138,9 @@ static void lose(struct trib_jobs *jobs, struct trib_remote *remote, enum trib_s
     jobs->event++;
     while ((job = next_job(jobs, job, remote)) != NULL) {
         uint32_t count = jobs->count;
+        if (job->state == TRIB_JOB_PLACING) { /* its ranks have not been told anything */
+            trib_job_unplace(jobs, job);
+        }
         if (job->is_open) {
             trib_job_recall(jobs, job, text, now_ns);
             job = jobs->count == count ? job->next : jobs->first;

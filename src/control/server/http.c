@@ -82,6 +82,9 @@ static const char *rank_state(const struct trib_job *job, const struct trib_rank
     if (!rank->session) {
         return "absent";
     }
+    if (rank->is_recalled) {
+        return "recalled";
+    }
     return !rank->is_registered ? "joined" : job->state == TRIB_JOB_RUNNING ? "running" : "registered";
 }
 

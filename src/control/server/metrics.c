@@ -74,6 +74,8 @@ static void put_switch(FILE *out, const struct trib_report *report, uint64_t now
            report->jobs->stats.returned);
     number(out, "jobs_recalled_total", "counter", "communicators whose ranks had to come back: a switch below was lost",
            report->jobs->stats.recalled);
+    number(out, "messages_recalled_total", "counter", "of ranks, which had crossed the end of an incarnation",
+           report->jobs->stats.stale);
     number(out, "jobs_closed_total", "counter", "communicators closed by all their ranks", report->jobs->stats.closed);
 }
 

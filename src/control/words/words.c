@@ -261,6 +261,13 @@ static bool note(struct trib_fields *f, struct trib_message *message)
     return true;
 }
 
+static bool recall(struct trib_fields *f, struct trib_message *message)
+{
+    trib_field_u32(f, "boot", &message->recall.boot);
+    trib_field_text(f, "text", message->recall.text, sizeof message->recall.text);
+    return true;
+}
+
 static bool gone(struct trib_fields *f, struct trib_message *message)
 {
     trib_field_bool(f, "is lost", &message->note.is_lost);
@@ -441,7 +448,8 @@ enum {
     AFTER_READY = AT(RUNNING) | AT(CLOSING),
     AFTER_REGISTER = REGISTERED | AFTER_READY,
     AFTER_WELCOME = TRYING | AFTER_REGISTER,
-    AFTER_JOIN = JOINING | AFTER_WELCOME
+    AFTER_JOIN = JOINING | AFTER_WELCOME,
+    RECALLED = AT(RECALLED)
 };
 
 struct kind {
@@ -451,48 +459,56 @@ struct kind {
     /* The stages at which it may come, from a rank, a switch below, a controller elsewhere; and to a rank, to a switch
      * below, from an agent elsewhere; on the connection of a switch with its parent, up and down. What binds a sender further, the receiver knows: GONE of a rank is about a lost
      * switch, CLOSE before WELCOME is of one that returns, GONE to a rank is said without a switch, DISPUTE and ROOT_
-     * kinds are of ranks that are roots, DISPUTE also of a host. */
+     * kinds are of ranks that are roots, DISPUTE also of a host. To a rank that was recalled: all that it may have said
+     * before it heard so. */
     uint8_t stages[TRIB_SENDER_COUNT];
 };
 
 static const struct kind KINDS[TRIB_MESSAGE_KIND_COUNT] = {
-    [TRIB_MESSAGE_JOIN] = {"JOIN", join, {FIRST, FIRST, NO, NO, NO, NO}},
+    [TRIB_MESSAGE_JOIN] = {"JOIN", join, {FIRST | RECALLED, FIRST, NO, NO, NO, NO}},
     [TRIB_MESSAGE_WELCOME] = {"WELCOME", welcome, {NO, NO, NO, JOINING, JOINING, NO}},
-    [TRIB_MESSAGE_PATHS] = {"PATHS", paths, {TRYING, TRYING, NO, NO, NO, NO}},
-    [TRIB_MESSAGE_REGISTER] = {"REGISTER", mark, {PROVEN, PROVEN, NO, NO, NO, NO}},
+    [TRIB_MESSAGE_PATHS] = {"PATHS", paths, {TRYING | RECALLED, TRYING, NO, NO, NO, NO}},
+    [TRIB_MESSAGE_REGISTER] = {"REGISTER", mark, {PROVEN | RECALLED, PROVEN, NO, NO, NO, NO}},
     [TRIB_MESSAGE_READY] = {"READY", ready, {NO, NO, NO, REGISTERED, AFTER_REGISTER, NO}},
-    [TRIB_MESSAGE_MARK] = {"MARK", mark, {AFTER_REGISTER, AFTER_REGISTER, NO, AFTER_REGISTER, AFTER_REGISTER, NO}},
+    [TRIB_MESSAGE_MARK] = {"MARK",
+                           mark,
+                           {AFTER_REGISTER | RECALLED, AFTER_REGISTER, NO, AFTER_REGISTER, AFTER_REGISTER, NO}},
     [TRIB_MESSAGE_DESCRIBE] = {"DESCRIBE", describe, {NO, NO, NO, AFTER_WELCOME, AFTER_WELCOME, NO}},
-    [TRIB_MESSAGE_OPERATION] = {"OPERATION", operation, {AFTER_WELCOME, AFTER_WELCOME, NO, NO, NO, NO}},
-    [TRIB_MESSAGE_CLOSE] = {"CLOSE", mark, {AFTER_JOIN, AFTER_JOIN, NO, NO, NO, NO}},
+    [TRIB_MESSAGE_OPERATION] = {"OPERATION", operation, {AFTER_WELCOME | RECALLED, AFTER_WELCOME, NO, NO, NO, NO}},
+    [TRIB_MESSAGE_CLOSE] = {"CLOSE", mark, {AFTER_JOIN | RECALLED, AFTER_JOIN, NO, NO, NO, NO}},
     [TRIB_MESSAGE_CLOSED] = {"CLOSED", nothing, {NO, NO, NO, AFTER_JOIN, AFTER_JOIN, NO}},
-    [TRIB_MESSAGE_ABORT] = {"ABORT", failure, {AFTER_JOIN, AFTER_JOIN, NO, NO, NO, NO}},
+    [TRIB_MESSAGE_ABORT] = {"ABORT", failure, {AFTER_JOIN | RECALLED, AFTER_JOIN, NO, NO, NO, NO}},
     [TRIB_MESSAGE_FAIL] = {"FAIL", failure, {NO, AFTER_JOIN, NO, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, NO, AFTER_JOIN}},
-    [TRIB_MESSAGE_STALL] = {"STALL", stall, {AFTER_WELCOME, AFTER_WELCOME, NO, NO, NO, NO}},
-    [TRIB_MESSAGE_GONE] = {"GONE", gone, {AFTER_WELCOME, AFTER_JOIN, NO, AFTER_READY, NO, NO}},
+    [TRIB_MESSAGE_STALL] = {"STALL", stall, {AFTER_WELCOME | RECALLED, AFTER_WELCOME, NO, NO, NO, NO}},
+    [TRIB_MESSAGE_GONE] = {"GONE", gone, {AFTER_WELCOME | RECALLED, AFTER_JOIN, NO, AFTER_READY, NO, NO}},
     [TRIB_MESSAGE_AWAY] = {"AWAY", note, {NO, NO, NO, JOINING, JOINING, AFTER_JOIN, NO, AFTER_JOIN}},
     [TRIB_MESSAGE_MISSING] = {"MISSING", stall, {NO, NO, NO, AFTER_WELCOME, AFTER_WELCOME, NO}},
-    [TRIB_MESSAGE_DISPUTE] = {"DISPUTE", dispute, {AFTER_WELCOME, AFTER_WELCOME, NO, NO, NO, AFTER_REGISTER}},
+    [TRIB_MESSAGE_DISPUTE] = {"DISPUTE",
+                              dispute,
+                              {AFTER_WELCOME | RECALLED, AFTER_WELCOME, NO, NO, NO, AFTER_REGISTER}},
     [TRIB_MESSAGE_ROOT_OPEN] = {"ROOT_OPEN", root_open, {NO, NO, AFTER_WELCOME, JOINING, NO, NO}},
     [TRIB_MESSAGE_ROOT_CHILD] = {"ROOT_CHILD", root_child, {NO, NO, AFTER_WELCOME, JOINING, NO, NO}},
     [TRIB_MESSAGE_ROOT_JOIN] = {"ROOT_JOIN", root_join, {NO, NO, AFTER_WELCOME, AFTER_WELCOME, NO, NO}},
-    [TRIB_MESSAGE_ROOT_READY] = {"ROOT_READY", opening_alone, {AFTER_WELCOME, NO, NO, NO, NO, AFTER_REGISTER}},
+    [TRIB_MESSAGE_ROOT_READY] = {"ROOT_READY",
+                                 opening_alone,
+                                 {AFTER_WELCOME | RECALLED, NO, NO, NO, NO, AFTER_REGISTER}},
     [TRIB_MESSAGE_ROOT_MISSING] = {"ROOT_MISSING",
                                    root_missing,
-                                   {AFTER_WELCOME, NO, AFTER_WELCOME, AFTER_WELCOME, NO, AFTER_REGISTER}},
+                                   {AFTER_WELCOME | RECALLED, NO, AFTER_WELCOME, AFTER_WELCOME, NO, AFTER_REGISTER}},
     [TRIB_MESSAGE_CONTROL] = {"CONTROL", control, {NO, NO, FIRST, NO, NO, NO}},
     [TRIB_MESSAGE_HELLO] = {"HELLO", hello, {NO, NO, NO, NO, NO, JOINING, FIRST, NO}},
     [TRIB_MESSAGE_RING] = {"RING", note, {NO, NO, NO, JOINING, NO, NO}},
     [TRIB_MESSAGE_PING] = {"PING",
                            ping,
-                           {AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, NO, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN}},
+                           {AFTER_JOIN | RECALLED, AFTER_JOIN, AFTER_JOIN, NO, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN}},
     [TRIB_MESSAGE_PONG] = {"PONG",
                            ping,
-                           {AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN,
+                           {AFTER_JOIN | RECALLED, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN,
                             AFTER_JOIN}},
     [TRIB_MESSAGE_ROOM] = {"ROOM", room, {NO, NO, NO, NO, NO, AFTER_WELCOME}},
     [TRIB_MESSAGE_ROOT_SHUT] = {"ROOT_SHUT", opening_alone, {NO, NO, AFTER_WELCOME, NO, NO, NO}},
-    [TRIB_MESSAGE_ROOT_OPENED] = {"ROOT_OPENED", opening_alone, {JOINING, NO, NO, NO, NO, AFTER_REGISTER}},
+    [TRIB_MESSAGE_ROOT_OPENED] = {"ROOT_OPENED", opening_alone, {JOINING | RECALLED, NO, NO, NO, NO, AFTER_REGISTER}},
+    [TRIB_MESSAGE_RECALL] = {"RECALL", recall, {NO, NO, NO, AFTER_JOIN, NO, NO}},
     [TRIB_MESSAGE_ROOT_REFUSED] = {"ROOT_REFUSED", root_refused, {NO, NO, NO, NO, NO, AFTER_REGISTER}},
     [TRIB_MESSAGE_CHALLENGE] = {"CHALLENGE", proof, {NO, NO, NO, NO, NO, NO, NO, JOINING}},
     [TRIB_MESSAGE_PROOF] = {"PROOF", proof, {NO, NO, NO, NO, NO, NO, JOINING, NO}},

@@ -19,10 +19,13 @@
  *   ABORT (text)           -> <- FAIL (status, text) to all the others; then the connection ends
  *   STALL (sequence)       -> <- MISSING (ranks)     who is waited for
  *   PING                   -> <- PONG                each hop for itself, either way
+ *                          <- RECALL (boot, text)  what sums is lost: the incarnation is over. The rank answers
+ *   JOIN (settings, known) ->                      on the same session; what it said before has no effect
  * A closed or reset connection without CLOSE is the death of that rank: the others get FAIL(ERR_PEER, "rank 2 ...").
  * Before WELCOME it only gives its place up. After FAIL or CLOSED the control plane ends the connection. A relay says
  * of a rank's death GONE; if its own connection ends without a word, the relay is lost, or the switch above it: then
- * every session of the communicator is ended without a word, and all its ranks return. A relay that cannot, or will
+ * all ranks of the communicator return: after RECALL on their session, or, where a relay is between, by a new session,
+ * as the old one ends without a word. A relay that cannot, or will
  * not, carry a communicator says FAIL upward: all ranks get its status and text. Where no switch is, ranks meet at a
  * control plane in the process of one of them, and their processes are the roots: control/roots/roots.h.
  *   rank that is a root           control plane
@@ -65,7 +68,7 @@
 #include "net/address.h"
 
 #define TRIB_SESSION_MAGIC 0x54524942U /* "TRIB" */
-#define TRIB_SESSION_VERSION 12
+#define TRIB_SESSION_VERSION 13
 #define TRIB_SLOTS_MAX (1U << 20)   /* that a grant may name, per root: sizes never overflow */
 #define TRIB_MESSAGE_MAX 2048       /* bytes of a whole message, framing included */
 #define TRIB_RANKS_LISTED 128       /* ranks that a message names, of any number */
@@ -115,6 +118,7 @@ enum trib_message_kind {
     TRIB_MESSAGE_CHANNEL = 34,      /* switch -> control above: a session of its own begins on this connection */
     TRIB_MESSAGE_BYTES = 35,        /* either way: what is said on that session */
     TRIB_MESSAGE_END = 36,          /* either way: it has ended */
+    TRIB_MESSAGE_RECALL = 37,       /* control -> rank: this incarnation is over; say JOIN again, on this session */
     TRIB_MESSAGE_KIND_COUNT
 };
 
@@ -141,6 +145,7 @@ enum trib_stage {
     TRIB_STAGE_REGISTERED, /* REGISTER (ROOT_OPEN) */
     TRIB_STAGE_RUNNING,    /* READY (ROOT_READY) */
     TRIB_STAGE_CLOSING,    /* CLOSE */
+    TRIB_STAGE_RECALLED,   /* RECALL was said to the rank, and its next JOIN has not come */
     TRIB_STAGE_COUNT
 };
 
@@ -338,6 +343,10 @@ struct trib_message {
             char text[TRIB_ERROR_TEXT_MAX];
             bool is_lost; /* GONE: not the rank has ended, but a switch between it and the relay that says so */
         } note;           /* GONE, AWAY, RING */
+        struct {
+            uint32_t boot; /* of the incarnation that is over; 0: it had none that ranks know */
+            char text[TRIB_ERROR_TEXT_MAX];
+        } recall;
         struct {
             struct trib_opening_id of;
             uint64_t sequence;
