@@ -3,6 +3,10 @@
  * that reaches it. The control plane's side is test_recall.c's. Mirrors src/comm/join.c. */
 #include "session_script.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "core/packet.h"
 
 /* Long enough for a node that is not suspended to probe; a rank that is right is silent for ever. */
@@ -31,6 +35,14 @@ static void expect_no_connection(const struct script *s)
     assert_int_equal(poll(&listener, 1, 0), 0);
 }
 
+/* Probes of the boot before, whose echoes prove nothing. */
+static void drain(const struct script *s)
+{
+    uint8_t old[TRIB_HEADER_SIZE + TRIB_PAYLOAD_MAX];
+    while (recv(s->udp, old, sizeof old, MSG_DONTWAIT) > 0) {
+    }
+}
+
 static void end_well(struct script *s, int fd)
 {
     const struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL, .fail = {TRIB_ERR_PEER, "so far"}};
@@ -53,8 +65,7 @@ static void running__is_silent_and_comes_back(bool has_thread)
     assert_int_equal(join.join.known.communicator, 7);
     assert_int_equal(join.join.known.boot, 5);
     assert_true(join.join.was_ready);
-    while (recv(s.udp, packet, sizeof packet, MSG_DONTWAIT) > 0) {
-    }
+    drain(&s);
     struct pollfd udp = {.fd = s.udp, .events = POLLIN};
     assert_int_equal(poll(&udp, 1, SILENCE_MS), 0);
     welcome(&s, fd, 6);
@@ -79,6 +90,40 @@ static void running__without(void **state)
     running__is_silent_and_comes_back(false);
 }
 
+/* A child has the connection as well, and hears nothing on it. */
+static void running__beside_a_child(void **state)
+{
+    (void)state;
+    for (unsigned is_after = 0; is_after < 2; is_after++) {
+        struct script s;
+        begin(&s);
+        start_rank(&s);
+        int fd = run(&s);
+        if (is_after) {
+            recall(fd, 5);
+        }
+        pid_t child = fork();
+        if (child == 0) {
+            (void)pause();
+            _exit(0);
+        }
+        if (!is_after) {
+            recall(fd, 5);
+        }
+        assert_true(child > 0);
+        assert_int_equal(expect_join(fd).join.known.boot, 5);
+        drain(&s);
+        welcome(&s, fd, 6);
+        echo_path(&s);
+        assert_true(expect(fd, TRIB_MESSAGE_PATHS).paths.unicast);
+        (void)expect(fd, TRIB_MESSAGE_REGISTER);
+        expect_no_connection(&s);
+        (void)kill(child, SIGKILL);
+        (void)waitpid(child, NULL, 0);
+        end_well(&s, fd);
+    }
+}
+
 /* Before WELCOME, after it, after REGISTER: it brings what it has got. */
 static void starting__brings_what_it_has(void **state)
 {
@@ -101,9 +146,7 @@ static void starting__brings_what_it_has(void **state)
         join = expect_join(fd);
         assert_int_equal(join.join.known.communicator, steps > 0 ? 7 : 0);
         assert_false(join.join.was_ready);
-        uint8_t old[TRIB_HEADER_SIZE + TRIB_PAYLOAD_MAX];
-        while (recv(s.udp, old, sizeof old, MSG_DONTWAIT) > 0) { /* probes of boot 5 */
-        }
+        drain(&s);
         welcome(&s, fd, 6);
         echo_path(&s);
         (void)expect(fd, TRIB_MESSAGE_PATHS);
@@ -178,9 +221,7 @@ static void no_box__comes_back(void **state)
         assert_int_equal(join.join.known.communicator, 7);
         assert_int_not_equal(join.join.root_port, 0);
         message.welcome.grant.boot = 6;
-        uint8_t old[TRIB_HEADER_SIZE + TRIB_PAYLOAD_MAX];
-        while (recv(s.udp, old, sizeof old, MSG_DONTWAIT) > 0) {
-        }
+        drain(&s);
         send_message(fd, &message);
         echo_path(&s);
         (void)expect(fd, TRIB_MESSAGE_PATHS);
@@ -192,9 +233,13 @@ static void no_box__comes_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(running__with_a_thread),         cmocka_unit_test(running__without),
-        cmocka_unit_test(starting__brings_what_it_has),   cmocka_unit_test(recalled__and_no_more_ends_in_time),
-        cmocka_unit_test(recalled__and_lost_comes_again), cmocka_unit_test(no_box__comes_back),
+        cmocka_unit_test(running__with_a_thread),
+        cmocka_unit_test(running__without),
+        cmocka_unit_test(running__beside_a_child),
+        cmocka_unit_test(starting__brings_what_it_has),
+        cmocka_unit_test(recalled__and_no_more_ends_in_time),
+        cmocka_unit_test(recalled__and_lost_comes_again),
+        cmocka_unit_test(no_box__comes_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
