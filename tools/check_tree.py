@@ -17,7 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FILE_LINES, HEADER_LINES, FUNCTION_LINES, PARAMETERS = 800, 400, 70, 6
 
 # What others may include of net: addresses and ports, no carrier.
-NET = {"net/address.h", "net/resolve.h", "net/nics.h", "net/port.h"}
+NET = {"net/address.h", "net/identity.h", "net/resolve.h", "net/nics.h", "net/port.h"}
 # What a folder of src may include, besides <tributary/...> and the system's headers. Of schemes drivers know the table
 # alone: what one of them is, its row says.
 LAYERS = {

@@ -11,7 +11,7 @@
 #include "cli/switch_names.h"
 #include "control/jobs/jobs.h"
 #include "io/explain.h"
-#include "io/identity.h"
+#include "net/identity.h"
 #include "io/log.h"
 #include "net/resolve.h"
 #include "switchd/switchd.h"

@@ -43,7 +43,7 @@ struct trib_server_config {
     uint32_t
         shards; /* 0: none, and no data plane: the ranks' processes are the roots (roots.h), and `plane` is not used */
     uint32_t boot;         /* random, not 0 */
-    uint64_t identity;     /* of this switch in all its lives (io/identity.h); 0: made of this machine and `listen` */
+    uint64_t identity;     /* of this switch in all its lives (net/identity.h); 0: made of this machine and `listen` */
     uint32_t receive_room; /* bytes of packets that a shard's socket can hold: limits window x children */
     uint64_t memory_quota; /* bytes of slot memory for all jobs */
     uint64_t job_quota;    /* bytes for one job, all its communicators together */

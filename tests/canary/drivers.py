@@ -353,7 +353,7 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_comm_turns"),
     Canary(
         "comm-recalled-goes-on", "I3", "a rank that is recalled sends on",
-        edits=((COMM_JOIN, "    pause_node(comm, now_ns);\n    trib_comm_forget_root(comm);\n",
+        edits=((COMM_CONNECT, "    pause_node(comm, now_ns);\n    trib_comm_forget_root(comm);\n",
                 "    trib_comm_forget_root(comm);\n"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_comm_recall"),
     Canary(

@@ -29,8 +29,7 @@ struct trib_below {
     uint32_t attempt;
     enum below_state state;
     uint64_t nonce;
-    uint64_t until_ns; /* WAITS: for the other's answer */
-    bool is_asked;     /* PROVED: whether it lives, for a newcomer with its identity */
+    bool is_asked; /* PROVED: whether it lives, for a newcomer with its identity */
     uint32_t count;
     uint32_t size;
     struct trib_connection **channel; /* by ascending numbers */
@@ -95,7 +94,7 @@ static struct trib_message end_of(uint32_t number)
     return (struct trib_message){.kind = TRIB_MESSAGE_END, .end = {.number = number}};
 }
 
-void trib_channels_queue(struct trib_connections *connections, struct trib_connection *channel)
+static void queue(struct trib_connections *connections, struct trib_connection *channel)
 {
     struct trib_below *below = channel->over->below;
     if (!channel->is_queued) {
@@ -118,7 +117,7 @@ static struct trib_connection *take_queued(struct trib_below *below)
     return channel;
 }
 
-void trib_channels_fill(struct trib_connections *connections, struct trib_connection *connection)
+static void fill(struct trib_connections *connections, struct trib_connection *connection)
 {
     struct trib_below *below = connection->below;
     while (below->first_queued && connection->out.len < FILLED_MAX) {
@@ -142,14 +141,9 @@ void trib_channels_fill(struct trib_connections *connections, struct trib_connec
     }
 }
 
-bool trib_channels_wait(const struct trib_connection *connection)
+static bool has_waiting(const struct trib_connection *connection)
 {
     return connection->below->first_queued != NULL;
-}
-
-bool trib_channels_is_proved(const struct trib_connection *connection)
-{
-    return connection->below && connection->below->state == BELOW_PROVED;
 }
 
 /* ---- the way in: HELLO and PROOF ---- */
@@ -158,6 +152,7 @@ static void challenge(struct trib_connections *connections, struct trib_connecti
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_CHALLENGE};
     connection->below->state = BELOW_CHALLENGED;
+    connection->asked_ns = TRIB_NEVER;
     connection->below->nonce = trib_draw();
     message.proof.nonce = connection->below->nonce;
     say(connections, connection, &message);
@@ -169,7 +164,7 @@ static void challenge(struct trib_connections *connections, struct trib_connecti
 static void ask(struct trib_connections *connections, struct trib_connection *connection, struct trib_connection *other)
 {
     const struct trib_message question = {.kind = TRIB_MESSAGE_PING};
-    connection->below->until_ns = connections->now_ns + ANSWER_NS;
+    connection->asked_ns = connections->now_ns + ANSWER_NS;
     other->below->is_asked = true;
     say(connections, other, &question);
     trib_connection_flush(connections, other);
@@ -203,6 +198,18 @@ static bool take_hello(struct trib_connections *connections, struct trib_connect
     return true;
 }
 
+static void lose(struct trib_connections *connections, struct trib_connection *connection, const char *cause)
+{
+    const struct trib_below *below = connection->below;
+    for (uint32_t i = 0; i < below->count; i++) {
+        below->channel[i]->end_is_known = true; /* none says anything there any more */
+        trib_connection_break(connections, below->channel[i], cause);
+    }
+    for (uint32_t i = 0; i < below->count; i++) {
+        trib_jobs_gone(connections->jobs, &below->channel[i]->session, cause, connections->now_ns);
+    }
+}
+
 /* One that was begun earlier by the same process comes late, and is dead. */
 static bool take_proof(struct trib_connections *connections, struct trib_connection *connection, uint64_t nonce)
 {
@@ -217,10 +224,11 @@ static bool take_proof(struct trib_connections *connections, struct trib_connect
     }
     if (other) {
         trib_connection_read_last(connections, other); /* words that came before it died are words */
-        trib_channels_lose(connections, other, "its switch has connected anew");
+        lose(connections, other, "its switch has connected anew");
         trib_connection_break(connections, other, "its switch has connected anew");
     }
     below->state = BELOW_PROVED;
+    connection->is_proved = true;
     return true;
 }
 
@@ -243,13 +251,7 @@ static void refuse_others(struct trib_connections *connections, struct trib_conn
     }
 }
 
-uint64_t trib_channels_timeout(const struct trib_connection *connection)
-{
-    const struct trib_below *below = connection->below;
-    return below && below->state == BELOW_WAITS ? below->until_ns : TRIB_NEVER;
-}
-
-void trib_channels_on_timeout(struct trib_connections *connections, struct trib_connection *connection)
+static void on_timeout(struct trib_connections *connections, struct trib_connection *connection)
 {
     challenge(connections, connection);
 }
@@ -407,8 +409,8 @@ static enum trib_stage stage_of(const struct trib_below *below)
     return below->state == BELOW_PROVED ? TRIB_STAGE_WELCOMED : TRIB_STAGE_JOINING;
 }
 
-bool trib_channels_receive(struct trib_connections *connections, struct trib_connection *connection,
-                           const struct trib_message *message)
+static bool receive(struct trib_connections *connections, struct trib_connection *connection,
+                    const struct trib_message *message)
 {
     struct trib_below *below = connection->below;
     if (!trib_message_is_in_turn(message->kind, TRIB_SENDER_LEAF, stage_of(below))) {
@@ -436,8 +438,8 @@ bool trib_channels_receive(struct trib_connections *connections, struct trib_con
     }
 }
 
-bool trib_channels_may_say(const struct trib_connections *connections, struct trib_connection *connection,
-                           const struct trib_message *message)
+static bool may_say(const struct trib_connections *connections, struct trib_connection *connection,
+                    const struct trib_message *message)
 {
     bool is_of_channel = message->kind == TRIB_MESSAGE_BYTES || message->kind == TRIB_MESSAGE_END;
     return is_of_channel ||
@@ -445,18 +447,6 @@ bool trib_channels_may_say(const struct trib_connections *connections, struct tr
 }
 
 /* ---- the end ---- */
-
-void trib_channels_lose(struct trib_connections *connections, struct trib_connection *connection, const char *cause)
-{
-    const struct trib_below *below = connection->below;
-    for (uint32_t i = 0; i < below->count; i++) {
-        below->channel[i]->end_is_known = true; /* none says anything there any more */
-        trib_connection_break(connections, below->channel[i], cause);
-    }
-    for (uint32_t i = 0; i < below->count; i++) {
-        trib_jobs_gone(connections->jobs, &below->channel[i]->session, cause, connections->now_ns);
-    }
-}
 
 static void unqueue(struct trib_below *below, const struct trib_connection *channel)
 {
@@ -487,13 +477,13 @@ static void forget_channel(struct trib_connections *connections, struct trib_con
             (below->count - place) * sizeof(struct trib_connection *));
 }
 
-void trib_channels_forget(struct trib_connections *connections, struct trib_connection *connection)
+static void forget(struct trib_connections *connections, struct trib_connection *connection)
 {
     if (connection->over) {
         forget_channel(connections, connection);
     }
     if (connection->below) {
-        trib_channels_lose(connections, connection, connection->cause);
+        lose(connections, connection, connection->cause);
         for (uint32_t i = 0; i < connection->below->count; i++) {
             connection->below->channel[i]->over = NULL; /* swept later, or is being freed */
         }
@@ -501,3 +491,14 @@ void trib_channels_forget(struct trib_connections *connections, struct trib_conn
         free(connection->below);
     }
 }
+
+const struct trib_channel_verbs TRIB_CHANNELS = {
+    .receive = receive,
+    .may_say = may_say,
+    .queue = queue,
+    .fill = fill,
+    .wait = has_waiting,
+    .lose = lose,
+    .on_timeout = on_timeout,
+    .forget = forget,
+};

@@ -23,6 +23,8 @@ struct trib_connection {
     int fd;                      /* -1: a channel */
     enum trib_connection_state state;
     struct trib_below *below;     /* set: a switch below is at its other end, and the sessions of its ranks are on it */
+    bool is_proved;               /* that switch has said the number of CHALLENGE again */
+    uint64_t asked_ns;            /* until then it waits for the answer of another; TRIB_NEVER: it does not */
     struct trib_connection *over; /* set: it is a channel of that connection */
     uint32_t number;              /* of the channel */
     bool is_queued;               /* it has something to say on `over`, or its end */
@@ -44,10 +46,36 @@ static inline struct trib_connection *trib_connection_of(struct trib_session *se
     return (struct trib_connection *)(void *)session;
 }
 
+/* channels.c, for connections.c, which knows this table alone. */
+struct trib_channel_verbs {
+    /* A message of a switch below; or HELLO, of one that has said nothing. False: out of turn. */
+    bool (*receive)(struct trib_connections *connections, struct trib_connection *connection,
+                    const struct trib_message *message);
+    /* It may write so much without payment of its own: see trib_connection_pay. False: it says too much. */
+    bool (*may_say)(const struct trib_connections *connections, struct trib_connection *connection,
+                    const struct trib_message *message);
+    /* The channel has something to say, or has ended. */
+    void (*queue)(struct trib_connections *connections, struct trib_connection *channel);
+    /* Moves bytes that wait onto the connection, as far as that is empty enough. */
+    void (*fill)(struct trib_connections *connections, struct trib_connection *connection);
+    /* Does anything wait? */
+    bool (*wait)(const struct trib_connection *connection);
+    /* The connection has ended: so have all its channels, without a word. */
+    void (*lose)(struct trib_connections *connections, struct trib_connection *connection, const char *cause);
+    /* asked_ns has come. */
+    void (*on_timeout)(struct trib_connections *connections, struct trib_connection *connection);
+    /* The connection or channel is about to be freed. */
+    void (*forget)(struct trib_connections *connections, struct trib_connection *connection);
+};
+
 /* connections.c, for channels.c. */
 
-/* Is it of a job, a controller, or a switch below that has proved itself? */
-bool trib_connection_is_joined(const struct trib_connection *connection);
+/* True if it is of a job, a controller, or a switch below that has proved itself. */
+static inline bool trib_connection_is_joined(const struct trib_connection *connection)
+{
+    return trib_session_is_joined(&connection->session) || connection->is_proved;
+}
+
 /* A new one with this peer; fd -1: a channel. NULL: there is no memory for it. */
 struct trib_connection *trib_connection_add(struct trib_connections *connections, int fd,
                                             const struct trib_address *peer);

@@ -15,7 +15,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "control/server/channels.h"
+#include "control/server/connection.h"
 #include "control/words/silence.h"
 #include "core/assert.h"
 #include "io/clock.h"
@@ -61,7 +61,7 @@ static uint32_t room_for_sessions(bool may_raise)
 }
 
 enum trib_status trib_connections_init(struct trib_connections *connections, int listen_fd, struct trib_jobs *jobs,
-                                       char *error)
+                                       const struct trib_channel_verbs *channels, char *error)
 {
     memset(connections, 0, offsetof(struct trib_connections, all));
     connections->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -71,6 +71,7 @@ enum trib_status trib_connections_init(struct trib_connections *connections, int
     }
     connections->limit = room_for_sessions(!jobs->config->is_guest);
     connections->jobs = jobs;
+    connections->channels = channels;
     connections->due_ns = TRIB_NEVER;
     trib_connections_listen(connections, listen_fd);
     return TRIB_OK;
@@ -133,7 +134,7 @@ static void write_some(struct trib_connections *connections, struct trib_connect
 {
     do {
         if (connection->below) {
-            trib_channels_fill(connections, connection);
+            connections->channels->fill(connections, connection);
         }
         if (!trib_outbox_send(&connection->out, connection->fd)) {
             /* In OPEN the peer's last words may be unread still: reading finds the end behind them. */
@@ -145,7 +146,7 @@ static void write_some(struct trib_connections *connections, struct trib_connect
             trib_outbox_drop(&connection->out);
             return;
         }
-    } while (connection->below && connection->out.len == 0 && trib_channels_wait(connection));
+    } while (connection->below && connection->out.len == 0 && connections->channels->wait(connection));
     if (connection->out.len == 0 && connection->state == CONNECTION_ENDING) {
         connection->state = CONNECTION_DRAINING;
         (void)shutdown(connection->fd, SHUT_WR);
@@ -155,16 +156,11 @@ static void write_some(struct trib_connections *connections, struct trib_connect
 void trib_connection_flush(struct trib_connections *connections, struct trib_connection *connection)
 {
     if (connection->over) {
-        trib_channels_queue(connections, connection);
+        connections->channels->queue(connections, connection);
     } else if (connection->fd >= 0) {
         write_some(connections, connection);
         set_interest(connections, connection);
     }
-}
-
-bool trib_connection_is_joined(const struct trib_connection *connection)
-{
-    return trib_session_is_joined(&connection->session) || trib_channels_is_proved(connection);
 }
 
 /* When this connection's patience ends. */
@@ -173,7 +169,7 @@ static uint64_t connection_timeout(const struct trib_connection *connection)
     switch (connection->state) {
     case CONNECTION_OPEN:
         if (!trib_connection_is_joined(connection)) {
-            return trib_time_earlier(connection->since_ns + TRIB_JOIN_WAIT_NS, trib_channels_timeout(connection));
+            return trib_time_earlier(connection->since_ns + TRIB_JOIN_WAIT_NS, connection->asked_ns);
         }
         return trib_time_earlier(connection->half_ns ? connection->half_ns + TRIB_HALF_WAIT_NS : TRIB_NEVER,
                                  connection->ping.next_ns);
@@ -338,7 +334,7 @@ static bool pay_message(const struct trib_connections *connections, struct trib_
                         const struct trib_message *message)
 {
     if (connection->below) {
-        return trib_channels_may_say(connections, connection, message);
+        return connections->channels->may_say(connections, connection, message);
     }
     return connection->session.master ||
            trib_connection_pay(connections, connection, MESSAGE_GAP_NS, MESSAGES_AT_ONCE * MESSAGE_GAP_NS);
@@ -367,7 +363,7 @@ static bool hand_over(struct trib_connections *connections, struct trib_connecti
 {
     bool is_hello = message->kind == TRIB_MESSAGE_HELLO && !connection->over;
     if (connection->below || (is_hello && !trib_connection_is_joined(connection))) {
-        return trib_channels_receive(connections, connection, message);
+        return connections->channels->receive(connections, connection, message);
     }
     return trib_jobs_receive(connections->jobs, &connection->session, message, connections->now_ns);
 }
@@ -438,7 +434,7 @@ static bool take_bytes(struct trib_connections *connections, struct trib_connect
         trib_connection_break(connections, connection, cause);
         trib_jobs_gone(connections->jobs, &connection->session, cause, connections->now_ns);
         if (connection->below) {
-            trib_channels_lose(connections, connection, cause);
+            connections->channels->lose(connections, connection, cause);
         }
         return false;
     }
@@ -541,6 +537,7 @@ struct trib_connection *trib_connection_add(struct trib_connections *connections
     trib_ping_init(&connection->ping, connections->jobs->config->ping_gap_ns);
     connection->state = CONNECTION_OPEN;
     connection->since_ns = connections->now_ns;
+    connection->asked_ns = TRIB_NEVER;
     connections->near[connections->count] = trib_address_near(peer);
     connections->all[connections->count++] = connection;
     connections->stats.accepted++;
@@ -686,8 +683,8 @@ static void take_time(struct trib_connections *connections, struct trib_connecti
 {
     if (connection->state != CONNECTION_OPEN) {
         trib_connection_break(connections, connection, "its session closed");
-    } else if (connections->now_ns >= trib_channels_timeout(connection)) {
-        trib_channels_on_timeout(connections, connection);
+    } else if (connections->now_ns >= connection->asked_ns) {
+        connections->channels->on_timeout(connections, connection);
     } else if (!trib_connection_is_joined(connection)) {
         trib_connection_reject(connections, connection, &connections->stats.rejected_silent, "no JOIN within 10 s");
     } else if (connections->now_ns >= connection->ping.next_ns) {
@@ -718,7 +715,7 @@ static void remove_at(struct trib_connections *connections, uint32_t at)
 {
     struct trib_connection *connection = connections->all[at];
     uint32_t last = --connections->count;
-    trib_channels_forget(connections, connection);
+    connections->channels->forget(connections, connection);
     if (connection->fd >= 0) {
         (void)epoll_ctl(connections->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);
         (void)close(connection->fd);

@@ -42,6 +42,7 @@ struct trib_connections_stats {
 };
 
 struct trib_connection;
+struct trib_channel_verbs; /* connection.h */
 
 struct trib_connections {
     uint32_t listen_count;
@@ -51,6 +52,7 @@ struct trib_connections {
     uint32_t limit;  /* of count */
     uint32_t broken; /* of count: to be freed */
     struct trib_jobs *jobs;
+    const struct trib_channel_verbs *channels;
     uint64_t now_ns;    /* of the call under way */
     uint64_t due_ns;    /* no session's time is up before */
     uint64_t accept_ns; /* no accept before: the process was out of descriptors */
@@ -66,7 +68,8 @@ struct trib_connections {
 
 /* Takes listen_fd over. ERR_SYSTEM with the cause in error: no descriptor is left; listen_fd is the caller's. */
 TRIB_MUST_USE enum trib_status trib_connections_init(struct trib_connections *connections, int listen_fd,
-                                                     struct trib_jobs *jobs, char *error);
+                                                     struct trib_jobs *jobs, const struct trib_channel_verbs *channels,
+                                                     char *error);
 /* One more, at another address, before anything is polled. Takes it over. */
 void trib_connections_listen(struct trib_connections *connections, int listen_fd);
 /* In the child of a fork: gives up all descriptors. */

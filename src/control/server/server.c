@@ -15,6 +15,7 @@
 
 #include "control/jobs/jobs.h"
 #include "control/roots/roots.h"
+#include "control/server/channels.h"
 #include "control/server/connections.h"
 #include "control/server/http.h"
 #include "control/server/listener.h"
@@ -23,9 +24,9 @@
 #include "io/clock.h"
 #include "io/draw.h"
 #include "io/explain.h"
-#include "io/identity.h"
 #include "io/inherit.h"
 #include "io/log.h"
+#include "net/identity.h"
 
 #define MISMATCHES_MAX 64
 #define POLL_OWN 2 /* descriptors polled before those of connections.c: wake, HTTP */
@@ -165,7 +166,7 @@ enum trib_status trib_server_create(const struct trib_server_config *config, str
                                             .say = say};
     trib_jobs_init(&made->jobs, &made->config, &output);
     open_relay(made);
-    status = trib_connections_init(&made->connections, listen_fd, &made->jobs, error);
+    status = trib_connections_init(&made->connections, listen_fd, &made->jobs, &TRIB_CHANNELS, error);
     if (status != TRIB_OK) {
         goto close_wake;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* identity.c: see identity.h. */
-#include "io/identity.h"
+#include "net/identity.h"
 
 #include <fcntl.h>
 #include <string.h>

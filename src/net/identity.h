@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* identity.h: which switch this is, in each of its lives. */
-#ifndef TRIB_IO_IDENTITY_H
-#define TRIB_IO_IDENTITY_H
+#ifndef TRIB_NET_IDENTITY_H
+#define TRIB_NET_IDENTITY_H
 
 #include <stdint.h>
 
