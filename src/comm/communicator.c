@@ -97,6 +97,10 @@ static void publish_session(struct trib_comm *comm)
 void trib_comm_settle(struct trib_comm *comm, uint64_t now_ns)
 {
     comm->dirty = false;
+    if (comm->is_dissolving) { /* its memory and sockets may be gone */
+        comm->deadline_ns = TRIB_NEVER;
+        return;
+    }
     if (comm->deadline_ns <= now_ns) {
         check_time(comm, now_ns);
     }

@@ -29,6 +29,7 @@ OWNER = "src/control/jobs/owner.c"
 PLACEMENTS = "src/control/jobs/placements.c"
 ANSWERS = "src/control/jobs/answers.c"
 CONNECTIONS = "src/control/server/connections.c"
+CHANNELS = "src/control/server/channels.c"
 COMM_QUEUE = "src/comm/queue.c"
 COMM_JOIN = "src/comm/join.c"
 COMM_CONNECT = "src/comm/connect.c"
@@ -346,6 +347,15 @@ DRIVERS = [
         "control-closed-twice", "I7", "a server closes a descriptor a second time, when its number is another thread's",
         edits=((CONNECTIONS, "        connections->epoll_fd = -1;\n", ""),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server"),
+    Canary(
+        "control-way-in-a-circle", "C-16", "a session may pass one switch twice",
+        edits=((CHANNELS, "path->identity[i] == connection->below->identity) {", "false) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_channels"),
+    Canary(
+        "control-end-taken-for-loss", "C-7", "a rank behind a switch that has died counts as one whose way is lost",
+        edits=((CHANNELS, "        trib_jobs_expel(connections->jobs, &channel->session, \"its session closed\", connections->now_ns);",
+                "        trib_jobs_gone(connections->jobs, &channel->session, \"its session closed\", connections->now_ns);"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_channels"),
     Canary(
         "comm-lost-goes-on", "I3", "a rank whose session is lost sends on",
         edits=((COMM_CONNECT, "        pause_node(comm, now_ns);\n        comm->state_deadline_ns = comm->outage_deadline_ns;\n",
