@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* Says what failed and ends the program. */
+/* Prints the failed condition and ends the program. */
 _Noreturn void trib_assert_failed(const char *expr, const char *file, int line);
 
 /* A function, so that where branches are counted the one that no test may take is counted here, once. */

@@ -66,7 +66,7 @@ void trib_congestion_window_init(struct trib_congestion_window *c, enum trib_con
 /* At most so many fragments from now on. */
 void trib_congestion_limit(struct trib_congestion_window *c, uint32_t most);
 
-/* What one acknowledgement says. */
+/* Contents of one acknowledgement. */
 struct trib_congestion_news {
     uint64_t lowest; /* not acknowledged after it */
     uint64_t next;   /* not used yet */
@@ -119,7 +119,7 @@ struct trib_congestion_tree {
     uint32_t recover;   /* results until marks and losses are news again */
 };
 
-/* What a result says. */
+/* Contents of a result. */
 struct trib_congestion_sign {
     uint32_t in_flight; /* with this one */
     uint32_t allowed;   /* fragments: the least of this window and of what else holds fragments back */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* counters.h: what a node counts. Free-running, never reset, outside the hashed state. One list gives the struct, the
+/* counters.h: the counters of a node. Free-running, never reset, outside the hashed state. One list gives the struct,
  * JSON names and the metrics. */
 #ifndef TRIB_CORE_COUNTERS_H
 #define TRIB_CORE_COUNTERS_H

@@ -31,7 +31,7 @@ static inline double trib_cpu_s(void)
     return (double)trib_cpu_ns(CLOCK_PROCESS_CPUTIME_ID) / (double)TRIB_SECOND_NS;
 }
 
-/* A time limit that its user meant to be endless stays so: UINT64_MAX is never. */
+/* An endless time limit stays endless: UINT64_MAX is never. */
 static inline uint64_t trib_time_after(uint64_t now_ns, uint64_t duration_ns)
 {
     return duration_ns < UINT64_MAX - now_ns ? now_ns + duration_ns : UINT64_MAX;

@@ -4,8 +4,8 @@
 #ifndef TRIB_IO_INHERIT_H
 #define TRIB_IO_INHERIT_H
 
-/* In the child of a fork: fd stands for nothing any more. Its number stays taken, so that who closes it later closes
- * nothing else. fd below 0: nothing. Async-signal-safe. */
+/* In the child of a fork: fd stands for nothing any more. The number stays taken, so that a later close of fd
+ * closes nothing else. fd below 0: nothing. Async-signal-safe. */
 void trib_inherit_drop(int fd);
 
 #endif

@@ -9,10 +9,10 @@
 /* Zeroed, at a page's beginning; the caller's until trib_memory_unmap with the same size. NULL: out of memory. */
 void *trib_memory_map(size_t size);
 void trib_memory_unmap(void *memory, size_t size); /* NULL is allowed */
-/* Gives the whole pages of the ranges, counted from `node`, back to the kernel: they are zeros from now on. What is
- * left of the ranges at their ends is zeroed too. */
+/* Gives the whole pages of the ranges, counted from `node`, back to the kernel: they are zeros from now on. Partial
+ * pages at the ends of the ranges are zeroed too. */
 void trib_memory_give_back(void *node, const struct trib_range *ranges, uint32_t count);
-/* Bytes of it that are really there. */
+/* Bytes of the memory that are really there. */
 size_t trib_memory_held(const void *memory, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nearest.h: what somebody may have meant who misspelt a word: the known one with the fewest edits (Levenshtein).
+/* nearest.h: the probable meaning of a misspelt word: the known word with the fewest edits (Levenshtein).
  *
  * Use: struct trib_nearest nearest = {.word = word, .len = len}; trib_nearest_offer(&nearest, known) for each; then
  * nearest.best is the first of the nearest, NULL when none is near: 3 edits at most, fewer than it has letters, and

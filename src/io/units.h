@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* units.h: numbers with units as people write them: 64MB, 64KiB, 500ms, 1%, 10Gbps; and back into text.
- * A number without its unit is refused, with a text that says what to write, because 10 is ten of what?
+ * A number without its unit is refused, with a text that names the units, as a bare 10 has none.
  * No locale, no allocation. Used by the environment (comm/environment.c) and the command line.
  *
  * Every parse function takes the whole text or refuses it, writes *value only on success, and puts the cause into error

@@ -22,7 +22,7 @@
 /* A communicator that nobody speaks to for so long gives back what its nodes do not need: within a second (I6). */
 #define IDLE_MEMORY_NS (500 * TRIB_MILLISECOND_NS)
 
-/* Payload of path probes; what it holds says nothing. */
+/* Payload of path probes, without a meaning. */
 static const uint8_t zeros[TRIB_PAYLOAD_MAX];
 
 enum trib_status trib_shard_open(struct trib_shard *shard, const struct trib_port_config *config, char *error)
@@ -94,7 +94,7 @@ void trib_shard_leave(struct trib_shard *shard)
     kick(shard);
 }
 
-/* Whoever had the lock before has sent all that he had loaded, and has kicked, or is the thread itself. */
+/* The last holder of the lock has sent all loaded packets, and has kicked, or is the thread itself. */
 void trib_shard_leave_unchanged(struct trib_shard *shard)
 {
     TRIB_ASSERT(trib_port_is_flushed(shard->port));
@@ -513,7 +513,7 @@ void trib_shard_calm(const struct trib_shard *shard)
 {
     uint64_t kicks;
     ssize_t got = read(shard->kick_fd, &kicks, sizeof kicks);
-    (void)got; /* EAGAIN: somebody else's kick has been read with this one */
+    (void)got; /* EAGAIN: another kick has been read with this one */
 }
 
 /* Sleeps until a packet, a kick or wake_ns. */

@@ -17,8 +17,8 @@ struct trib_switchd_config {
     struct trib_address listen; /* [0.0.0.0:7470] UDP port of shard 0, and TCP; shard t has port + t; port 0: any */
     struct trib_address_list
         also; /* [none] further addresses, of listen's family and port: shard t is at address t mod n of all */
-    struct trib_address parent; /* [none] sessions of the switch that this one is a child of; len 0: none */
-    uint64_t identity; /* [0: of the machine and `listen`] of this switch, for its parent: the same in each life */
+    struct trib_address parent; /* [none] sessions of the parent switch; len 0: none */
+    uint64_t identity;          /* [0: of the machine and `listen`] for the parent, the same after a restart */
     struct trib_others
         lenders; /* [none] sessions of other switches, whose shards its jobs use as well; not with a parent */
     struct trib_others lend_to; /* [none] switches whose jobs may use shards here, by their hosts */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check.c: what is true of the control plane's data between two events, whatever happens, so that other files may rely on
- * it: which fields are set in which state, counts that fit their lists, and pointers that lead back. A job is
- * checked when it has got its WELCOME, when it runs, and when it is recalled; tests check all of it after each event.
- * Read next: jobs.h (the fields). */
+/* check.c: invariants of the control plane's data between two events, on which other files may rely: which fields are
+ * set in which state, counts that fit their lists, and pointers that lead back. A job is checked at its WELCOME, when
+ * it runs, and when it is recalled. Tests check all data after each event. Read next: jobs.h (the fields). */
 #include "control/jobs/owner.h"
 #include "control/jobs/placements.h"
 #include "control/relay/relay.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* differ.c: ranks of one job and run whose settings differ, while it gathers for the first time. Most often that is a
- * mistake of the launch, of which all ranks are to hear; but one side may be a stranger, and nobody has proved anything
- * yet. So nobody ends anybody: those who agree gather by themselves, as jobs of one name, here called siblings. Who is
- * complete first runs. Where ranks lack that have come, but to siblings, all that were launched are there: they wait for
- * a moment, in case that others come who agree, and are told.
+/* differ.c: ranks of one job and run with different settings, while the job gathers for the first time. Most often that
+ * is a mistake of the launch, of which all ranks are to hear. But one side may be a stranger, and no rank has proved
+ * anything yet. So no rank ends another: ranks that agree gather as jobs of one name, here called siblings. The first
+ * complete sibling runs. If the lacking ranks of a job have come to siblings, all launched ranks are there. They wait
+ * for a moment, in case that more ranks come that agree, and are told.
  * Read next: join.c (which job a rank is of). */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* find.c: which job, and when: two hash tables, by communicator and by name, and a heap by time (CONTROLLER C-22). A job
- * stands in the heap at a time that is never later than its own; it moves back when it comes to the top. So only a time
- * that becomes earlier has to be told (trib_job_queue). Read next: jobs.c (what is done when it is due). */
+/* find.c: which job, and when: two hash tables, by communicator and by name, and a heap by time (CONTROLLER C-22). The
+ * time of a job in the heap is never later than trib_job_timeout; a job at the top moves back first. So only an earlier
+ * time has to be told (trib_job_queue). Read next: jobs.c (the events that are due). */
 #include <string.h>
 
 #include "control/jobs/jobs.h"

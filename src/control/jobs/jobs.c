@@ -52,8 +52,8 @@ static void end_master(struct trib_jobs *jobs, struct trib_session *session)
     trib_masters_remove(&jobs->masters, master);
 }
 
-/* A process has one session here: the end of the one before has not been heard yet. Another host knows the id of this one
- * if both use each other, and so it proves nothing. */
+/* A process has one session here: the end of its earlier session has not been seen yet. The id alone proves nothing, as
+ * another host knows the id of this one if both use each other. */
 static void end_session_before(struct trib_jobs *jobs, const struct trib_master *now)
 {
     const struct trib_master *master = jobs->masters.first;
@@ -340,7 +340,7 @@ static bool receive_of_rank(struct trib_jobs *jobs, struct trib_session *session
     }
 }
 
-/* What the switches on its way say of the rank. */
+/* Fields of a JOIN that CHANNEL has brought, from the switches on the way. */
 static void take_join(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                       uint64_t now_ns)
 {

@@ -3,13 +3,14 @@
  * sockets, no clock, no threads: messages come in by trib_jobs_receive, go out by the two calls of struct
  * trib_jobs_output, and time is an argument. admission.c holds the arithmetic of windows, slots and quotas.
  *
- * A communicator is a struct trib_job; the job that owns it, with others, is a struct trib_owner (owner.h).
- * A communicator's states: JOINING (ranks come, or come back after a restart of the switch) -> PLACING (all are there;
- * its agents open their roots) -> STARTING (all have got WELCOME; paths are tried, ranks register) -> RUNNING (all have got READY) -> gone. Its end is one of: all ranks have
- * sent CLOSE; or trib_job_fail, which tells every rank the same cause. Nothing of it stays behind. A switch below this
- * one that is lost ends an incarnation, not the communicator (trib_job_recall): all ranks come back to JOINING, those
- * whose sessions stand on these. Each incarnation has a boot id of its own.
- * Read next: jobs.c, then connections.h (the sessions that members are), server.c (who owns both). */
+ * A communicator is a struct trib_job; the job that owns it, with others, is a struct trib_owner (owner.h). A
+ * communicator's states: JOINING (ranks come, or come back after a restart of the switch) -> PLACING (all are there;
+ * its agents open their roots) -> STARTING (all have got WELCOME; paths are tried, ranks register) -> RUNNING (all have
+ * got READY) -> gone. A communicator ends when all ranks have sent CLOSE, or by trib_job_fail, which tells every rank
+ * the same cause. Nothing of it stays behind. The loss of a switch below, or of an agent, ends an incarnation and not
+ * the communicator (trib_job_recall). All ranks then come back to JOINING, on their old sessions where these stand.
+ * Each incarnation has a boot id of its own. Read next: jobs.c, then connections.h (the sessions that members are),
+ * server.c (who owns both). */
 #ifndef TRIB_CONTROL_JOBS_H
 #define TRIB_CONTROL_JOBS_H
 
@@ -145,7 +146,7 @@ struct trib_job {
     char run[TRIB_NAME_MAX + 1]; /* which launch of that name; "": unknown */
     enum trib_job_state state;
     bool is_return;   /* re-created from what its ranks bring along */
-    bool is_recalled; /* it never left here: its ranks were told to come back */
+    bool is_recalled; /* the ranks were told to come back; the job stayed here */
     bool was_running; /* some rank has, or may have, seen a READY: so all had got their WELCOME */
     bool is_open;     /* where it is summed it is known */
     bool has_peers;   /* its ranks send to each other (places.h) */
@@ -288,7 +289,7 @@ void trib_jobs_gone(struct trib_jobs *jobs, struct trib_session *session, const 
 /* A slot saw two operations under one sequence. */
 void trib_jobs_mismatch(struct trib_jobs *jobs, uint32_t communicator, uint64_t sequence, const uint32_t rank[2],
                         uint64_t now_ns);
-/* What sessions still need this control plane for. */
+/* How many sessions still need this control plane. */
 void trib_jobs_duties(const struct trib_jobs *jobs, struct trib_server_duties *duties);
 uint64_t trib_jobs_next_timeout(struct trib_jobs *jobs);
 void trib_jobs_on_timeout(struct trib_jobs *jobs, uint64_t now_ns);
@@ -332,7 +333,7 @@ char *trib_job_name_rank(const struct trib_job *job, uint32_t rank, char *text);
 char *trib_job_name_relay(const struct trib_rank *rank, char *text);
 /* JOINING, and it has lost all that had joined: nobody is expected any more. */
 bool trib_job_is_empty(const struct trib_job *job);
-/* All its ranks are there, and have said JOIN. */
+/* True if all ranks of the job are there, and have said JOIN. */
 bool trib_job_is_complete(const struct trib_job *job);
 /* Its lowest rank that is there, or else its last. */
 uint32_t trib_job_first_rank(const struct trib_job *job);
@@ -356,13 +357,14 @@ void trib_job_check(const struct trib_jobs *jobs, const struct trib_job *job);
 /* The same for all jobs, and what they share: for tests, as it takes a look at every rank. */
 void trib_jobs_check(const struct trib_jobs *jobs);
 /* recall.c */
-/* Ends this incarnation of a communicator that has got its grant, because of `lost`: tells all ranks, those behind a relay
- * by the end of their sessions, and expects all back. A dispute that is not settled ends the job instead: it may be gone afterwards. */
+/* Ends this incarnation of a communicator with a grant, because of `lost`, and expects all ranks back. Ranks get
+ * RECALL, or, behind a relay, the end of their session. If a dispute is not settled, the job ends instead, and may be
+ * gone. */
 void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *lost, uint64_t now_ns);
-/* Had this message crossed a RECALL, so that it has no effect? The JOIN that answers has one; so has ABORT, as no JOIN
- * follows that. */
+/* True if the message has crossed a RECALL, and so has no effect. JOIN, which answers RECALL, has an effect, and so has
+ * ABORT, as no JOIN follows. */
 bool trib_job_drops(struct trib_jobs *jobs, const struct trib_session *session, const struct trib_message *message);
-/* The session was recalled, and comes to join like a new one. */
+/* Frees the place of a recalled session, which then joins like a new one. */
 void trib_job_leave_place(struct trib_session *session);
 
 /* marks.c: what ranks no longer need. */
@@ -434,7 +436,8 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
  * Waits where an agent elsewhere is away: is called again when that is there. */
 void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
 
-/* differ.c: ranks whose settings differ. In which do this JOIN and the ranks of this job, which has some? False: none. */
+/* differ.c: ranks with different settings. Writes in which settings this JOIN and the job's ranks differ. The job has
+ * ranks. False: in none. */
 bool trib_job_differs(const struct trib_job *job, const struct trib_message *join, char *error);
 /* A rank has come: notes what is different between the job and its siblings, if it has any. */
 void trib_job_note_siblings(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);

@@ -135,8 +135,9 @@ static bool same_grant(const struct trib_grant *a, const struct trib_grant *b)
            memcmp(a->switches, b->switches, sizeof a->switches) == 0;
 }
 
-/* The job that this JOIN is of, or that has its name and so refuses it; NULL: there is none. A rank that returns is of the
- * job whose secret it brings: whatever has taken the name meanwhile lives beside it, and takes nothing from it. */
+/* The job of this JOIN, or the job that refuses the JOIN since it has the name; NULL: there is none. A rank that
+ * returns is of the job whose secret the JOIN brings. Another job that has taken the name meanwhile lives beside that
+ * job. */
 static struct trib_job *find_job(const struct trib_jobs *jobs, const struct trib_message *message)
 {
     const struct trib_grant *known = &message->join.known;
@@ -188,9 +189,9 @@ static void recall_for_way(struct trib_jobs *jobs, struct trib_job *job, uint32_
     trib_job_recall(jobs, job, lost, now_ns);
 }
 
-/* The communicator's ranks are to come back, and this is one of them. A rank that knows the grant and comes while its
- * session still stands has lost that session, directly or with its relay, and no end of it was seen here: then all ranks
- * come back. But a JOIN of an incarnation before the running one was only under way for long. */
+/* The communicator's ranks are to come back, and the JOIN is of one of them. A rank that knows the grant may come while
+ * its old session still stands. The rank has lost that session, directly or with its relay, and no end of the session
+ * was seen here: then all ranks come back. But a JOIN of an earlier incarnation was only under way for long. */
 static bool is_expected(struct trib_jobs *jobs, const struct trib_message *message, uint64_t now_ns)
 {
     struct trib_job *job = find_job(jobs, message);
@@ -722,7 +723,7 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
                    uint64_t now_ns)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
-    if (session->job) { /* it was recalled */
+    if (session->job) { /* a recalled session */
         trib_job_leave_place(session);
     }
     enum trib_status status = trib_join_check(message, error);

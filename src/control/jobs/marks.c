@@ -95,8 +95,9 @@ void trib_job_update_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_
     wait_longer(jobs, job, now_ns);
 }
 
-/* Who has told a mark since M was that high has been answered, and nobody else needs to hear of the same M again. Who no
- * longer waits is seen at the longest gap. Where ranks are roots, who has left is told as well (tell_over). */
+/* Each rank that has told a mark since M was that high has been answered, and no rank needs the same M again. At
+ * the longest gap, ranks that wait no longer are noticed. Where ranks are roots, left ranks are told as well
+ * (tell_over). */
 void trib_job_look_at_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     bool may_wait = job->marks_gap_ns < MARKS_GAP_MAX_NS && !trib_roots_are_ranks(jobs->config);

@@ -26,13 +26,13 @@ struct trib_owner {
 bool trib_name_is_shown(const char *name);
 /* The same, and not "". */
 bool trib_name_is_good(const char *name);
-/* The token that this JOIN brings: of the known grant of a rank that returns, or of the communicator that made this one.
- * 0: none. */
+/* The token in this JOIN: from the known grant of a rank that returns, or of the communicator that made this one. 0:
+ * none. */
 uint64_t trib_join_job_token(const struct trib_message *join);
 /* False, with the cause in error: what the JOIN says of its maker cannot be. error: TRIB_ERROR_TEXT_MAX bytes. */
 bool trib_maker_check(const struct trib_message *join, char *error);
-/* False: this communicator, or the one that the JOIN is for, is derived, and they are of two jobs. A stranger who has found
- * out the name of a derived communicator has no place in it. */
+/* False: this communicator, or the one that the JOIN is for, is derived, and the two are of different jobs. A stranger
+ * that knows only the name of a derived communicator cannot join. */
 bool trib_owner_allows(const struct trib_job *job, const struct trib_message *join);
 /* False: one of the two is derived, and they are of two jobs, whatever their names are. */
 static inline bool trib_owner_may_be_same(const struct trib_job *a, const struct trib_job *b)
@@ -40,9 +40,9 @@ static inline bool trib_owner_may_be_same(const struct trib_job *a, const struct
     return a->owner == b->owner || (a->maker == 0 && b->maker == 0);
 }
 
-/* The communicator becomes one of the job with this token, and leaves the job that it was of. If there is no such job, it
- * begins with this communicator, with the name that the JOIN gives it. token 0: a new job, whose token is drawn later.
- * False: out of memory; the communicator stays as it was. */
+/* Moves the communicator to the job with this token, and out of its old job. If there is no such job, a new job begins
+ * with the communicator, named by the JOIN. token 0: a new job, whose token is drawn later. False: out of memory; the
+ * communicator stays unchanged. */
 TRIB_MUST_USE bool trib_owner_adopt(struct trib_jobs *jobs, struct trib_job *job, const struct trib_message *join,
                                     uint64_t token);
 uint32_t trib_owners_count(const struct trib_jobs *jobs);

@@ -9,8 +9,8 @@
 
 #include "control/jobs/jobs.h"
 
-/* The smallest mark that ranks have told: M, where nobody sees it but they. Packets move it elsewhere alone; a rank that
- * is idle tells its mark, so this lags by little. */
+/* The smallest mark that ranks have told: M, where only ranks see M. Elsewhere packets move M. An idle rank tells its
+ * mark, so this value lags by little. */
 uint64_t trib_peers_mark(const struct trib_jobs *jobs, const struct trib_job *job);
 /* Could each rank send to others? ERR_UNREACHABLE with the cause: some rank's address means nothing to them. */
 TRIB_MUST_USE enum trib_status trib_peers_check(const struct trib_job *job, char *error);

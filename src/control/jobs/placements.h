@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* placements.h: the agents that sum a communicator, as its controller sees them. A placement is one agent with the roots
- * that it has there: the shards of this switch (calls), those of another switch (messages on its session), or the process of
- * a rank (messages on its session). A job has as many placements as agents, and none if its ranks send to each other.
- * Here is what is asked of agents; their answers are in answers.c. Nothing here ends a job. Read next:
- * answers.c, places.h (who deals the roots), agents/root.h (the other side of the messages). */
+/* placements.h: the agents that sum a communicator, as its controller sees them. A placement is one agent with its
+ * roots: the shards of this switch (calls), the shards of another switch, or the process of a rank (messages on its
+ * session). A job has as many placements as agents, and none if its ranks send to each other. Requests to agents are
+ * here, answers in answers.c. Nothing here ends a job. Read next: answers.c, places.h (deals the roots), agents/root.h
+ * (the other side of the messages). */
 #ifndef TRIB_CONTROL_PLACEMENTS_H
 #define TRIB_CONTROL_PLACEMENTS_H
 

@@ -19,11 +19,11 @@ struct trib_dealer {
     const char *way; /* "a root of the job": what packets of a rank could not reach; NULL: the ports of this switch */
     /* All roots of each job are shards of this switch. So its data plane knows M, and results may go by multicast. */
     bool is_one_switch;
-    /* All ranks are there. Chooses agents, and asks whether they are there. False: they are being waited for, or the job
-     * has ended. NULL: there is no choice. */
+    /* All ranks are there. Chooses agents, and asks whether the agents are there. False: an agent is waited for, or the
+     * job has ended. NULL: there is no choice. */
     bool (*choose)(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
-    /* Deals the roots over the agents: grant.roots, grant.weight of a new job, the placements, job->ways; mends addresses
-     * of ranks that only one host knows. ERR_REFUSED, ERR_UNREACHABLE with the cause in error. */
+    /* Deals the roots over the agents: grant.roots, grant.weight of a new job, the placements, job->ways. Mends
+     * addresses of ranks that only one host knows. ERR_REFUSED, ERR_UNREACHABLE with the cause in error. */
     enum trib_status (*deal)(struct trib_jobs *jobs, struct trib_job *job, char *error);
     /* "switch 10.0.0.2:7470 to lend its shards to job train": an agent that `choose` waits for. False: none. NULL: it
      * never waits. text: TRIB_ERROR_TEXT_MAX bytes. */

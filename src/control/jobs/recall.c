@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recall.c: the end of an incarnation: what sums is lost, and all ranks have to come back. A rank whose session stands is
- * told so (RECALL), keeps its place, and answers with JOIN on that session. All that it had said before is dropped. Read
- * next: join.c (how ranks come back). */
+/* recall.c: the end of an incarnation: an agent or a switch is lost, and all ranks have to come back. A rank with a
+ * standing session gets RECALL, keeps its place, and answers with JOIN on the same session. All earlier messages of the
+ * rank are dropped. Read next: join.c (how ranks come back). */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,9 +13,9 @@
 
 #define LEFT_NS (2 * TRIB_SECOND_NS)
 
-/* A rank that has closed and left cannot come back, so that nothing that another still lacks can be redone. Those who
- * lack nothing are given the time to close as well. Nor does one stay for long that waits for CLOSED: whoever has sent
- * CLOSE is named. */
+/* A rank that has closed and left cannot come back, so results that other ranks still lack cannot be redone. Ranks that
+ * lack nothing get the time to close as well. Nor does a rank stay for long that waits for CLOSED. job->lost names the
+ * ranks that have sent CLOSE. */
 static uint64_t time_to_return(const struct trib_jobs *jobs, struct trib_job *job)
 {
     struct trib_rank_list closed = {0};
@@ -39,15 +39,15 @@ static uint64_t time_to_return(const struct trib_jobs *jobs, struct trib_job *jo
     return has_left && LEFT_NS < jobs->config->join_timeout_ns ? LEFT_NS : jobs->config->join_timeout_ns;
 }
 
-/* Does the session of this rank go on in the next incarnation? One that passes a relay does not: relays know of an
- * incarnation by its sessions. */
+/* True if the session of this rank goes on in the next incarnation. A session over a relay does not, since relays tell
+ * incarnations apart by their sessions. */
 static bool outlives(const struct trib_rank *rank)
 {
     return rank->session && rank->via == 0;
 }
 
-/* All but what it is called, and whose process it is, which may be another job's as well. Its session, if that is still
- * there. */
+/* Keeps the name of the rank and its session, if one is left. Without a relay, keeps the address of its process as
+ * well, which may be in other jobs. */
 static void forget(struct trib_rank *rank)
 {
     const struct trib_rank was = *rank;

@@ -55,7 +55,7 @@ static bool waits_too(const struct trib_rank *rank, uint64_t now_ns)
     return stall->at_ns != 0 && stall->sequence >= rank->mark && now_ns - stall->at_ns <= FRESH_NS;
 }
 
-/* Where ranks send to each other no place holds their parts, so that nobody sees which part lacks. But a rank that takes
+/* Where ranks send to each other, no place holds the parts, and so none sees which part lacks. But a rank that takes
  * part waits as well, on some sequence, and says so. */
 static void find_idle(struct trib_job *job, uint32_t index, uint64_t now_ns)
 {

@@ -7,7 +7,7 @@
 
 /* All agents have opened their roots: tells all ranks. */
 void trib_job_welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
-/* An agent cannot open its roots, or is lost: the job is JOINING again, with all its ranks, which have heard nothing. */
+/* An agent cannot open its roots, or is lost. The job is JOINING again, with all ranks, which have heard nothing. */
 void trib_job_unplace(struct trib_jobs *jobs, struct trib_job *job);
 /* PATHS of rank `index`. The job may be gone afterwards. */
 void trib_job_paths(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const struct trib_message *message);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* turn.c: how far a session has come here, and so what may be said on it (the table of words.c). Read next: jobs.c (what
- * becomes of the messages). */
+/* turn.c: how far a session has come here, and so which messages are in turn (the table of words.c). Read next: jobs.c
+ * (effects of the messages). */
 #include "control/relay/relay.h"
 
 enum trib_stage trib_rank_stage(const struct trib_job *job, uint32_t index)

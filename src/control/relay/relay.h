@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* relay.h: the control plane of a switch that is the child of another. It decides next to nothing: ids, window,
- * membership, death and errors are the business of the root's control plane (jobs.h). For every session from below it
- * has a link: a channel on its connection to the parent's control plane, on which it passes messages on, and looks at them
- * as they pass, to open, feed and drop its own nodes. A rank finds here what it would find at a root; the parent finds
- * ranks that say by which switch they come. Relays nest.
+ * membership, death and errors are the business of the root's control plane (jobs.h). For every session from below the
+ * relay has a link: a channel on its connection to the parent's control plane. The relay passes messages on, both ways,
+ * and reads them to open, feed and drop its own nodes. To a rank a relay looks like a root. The parent sees ranks, and
+ * the switches on their way. Relays nest.
  *
  * What it adds, and what it changes on the way, is in docs/PROTOCOL.md ("Relays"). When a link ends without a word, the
  * parent, or something above it, is lost: all sessions of that communicator are ended without a word, and the ranks
@@ -56,7 +56,7 @@ struct trib_relay_output {
 struct trib_relay {
     struct trib_link *first;
     struct trib_relay_output output;
-    uint64_t via;    /* identity of this switch: how the parent knows that links come from one */
+    uint64_t via;    /* identity of this switch: one for all links */
     char name[64];   /* of this switch, as its parent sees it */
     char parent[64]; /* of the parent */
     /* A parent that did not answer is asked by one link at a time; the others are told what that has heard. */
@@ -105,8 +105,8 @@ void trib_relay_welcome(struct trib_jobs *jobs, struct trib_link *link, const st
 void trib_relay_paths(struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *message,
                       uint64_t now_ns);
 bool trib_relay_register(struct trib_jobs *jobs, struct trib_link *link, uint64_t mark);
-/* The rank of this link is gone; `gone` says so above. What it has left to say, REGISTER and CLOSE, is said for it before
- * that, and for this the link stays until WELCOME has come: the others have theirs, perhaps, and count on it. */
+/* The rank of this link is gone; `gone` says so above. REGISTER and CLOSE, if still due, are said for the rank before.
+ * For this the link stays until WELCOME has come: other ranks may have their WELCOME, and count on this rank. */
 void trib_relay_leave(struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *gone);
 /* READY has come: says in it how results travel from here. */
 void trib_relay_ready(struct trib_jobs *jobs, struct trib_job *job, struct trib_message *message);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loads.h: what the trees of all jobs put on links (choose.h). Each job keeps a list of what its own trees put there: the
- * list is added when it is made, and taken away with the same numbers when the job has changed or ends. So the sums are
- * those of a recount, and a choice of switches looks at no other job (CONTROLLER C-22).
+/* loads.h: the loads of links by the trees of all jobs (choose.h). Each job keeps a list of the loads by its own trees.
+ * The list is added when made, and subtracted with the same numbers when the job changes or ends. So the sums equal a
+ * recount, and a choice of switches looks at no other job (CONTROLLER C-22).
  *
- * A change of a job only marks its list as stale (trib_loads_change); the next choice makes it anew. A change is
- * whatever is read here: the ranks' addresses, children, roots, weights and switches of a job, and whether it is settled.
- * There is nothing of this before the first choice. Read next: loads.c, trees.c (the only caller that chooses). */
+ * A change of a job only marks its list as stale (trib_loads_change); the next choice makes a new list. A change is one
+ * of the fields read here: the ranks' addresses, children, roots, weights and switches of a job, and whether the job is
+ * settled. Before the first choice there are no lists. Read next: loads.c, trees.c (the only caller that chooses). */
 #ifndef TRIB_CONTROL_LOADS_H
 #define TRIB_CONTROL_LOADS_H
 
 #include "control/jobs/jobs.h"
 #include "fabric/choose.h"
 
-/* Children of the job's roots, each once: the first rank of each, as opening.c has it. A job whose ranks are coming back
- * has none yet: then its ranks, as far as they are known. Begins as {.job = job}. */
+/* Children of the job's roots, each once: the first rank of each, as opening.c has it. A job whose ranks are coming
+ * back has no children yet: then all known ranks. Begins as {.job = job}. */
 struct trib_members {
     struct trib_job *job;
     uint32_t next;
@@ -38,8 +38,8 @@ static inline bool trib_loads_is_settled(const struct trib_job *job)
 
 /* The loads of all jobs, up to date. NULL: out of memory. */
 struct trib_choose *trib_loads_get(struct trib_jobs *jobs);
-/* The tree at hand is there for the next ones of the same choice, with that root. The choice ends with trib_loads_end_try:
- * all its trees are taken away, until the list of their job is made. */
+/* Adds the tree at hand, with that root, for the next trees of the same choice. The choice ends with
+ * trib_loads_end_try, which takes all trees of the choice away, until the list of the job is made. */
 void trib_loads_try(struct trib_jobs *jobs, uint32_t root);
 void trib_loads_end_try(struct trib_jobs *jobs);
 /* What the job puts on links may be different from now on. */

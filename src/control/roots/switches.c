@@ -138,7 +138,7 @@ static void lose(struct trib_jobs *jobs, struct trib_remote *remote, enum trib_s
     jobs->event++;
     while ((job = next_job(jobs, job, remote)) != NULL) {
         uint32_t count = jobs->count;
-        if (job->state == TRIB_JOB_PLACING) { /* its ranks have not been told anything */
+        if (job->state == TRIB_JOB_PLACING) { /* no rank has been told anything */
             trib_job_unplace(jobs, job);
         }
         if (job->is_open) {

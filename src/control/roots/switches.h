@@ -3,10 +3,10 @@
  * in its jobs: the agents elsewhere that its operator has named (--with). The roots of a job are dealt over the shards
  * of all of them in turn (struct trib_dealer, places.h).
  *
- * A job whose ranks are all there starts when all of its agents are usable (agents/remote.h). One that is away is dialled
- * for a moment; then the ranks are told, and come again (AWAY): they have the deadlines. One that is lost has lost its
- * slots, as this switch would by a restart: each incarnation that has roots there ends (trib_job_recall), and all ranks
- * return. What an agent refuses ends the job with its words, but for a new one that may have others (trees.h). No
+ * A job whose ranks are all there starts when all of its agents are usable (agents/remote.h). An agent that is away is
+ * dialled for a moment; then the ranks get AWAY, and come again: ranks have the deadlines. A lost agent has lost its
+ * slots, as this switch would by a restart. Each incarnation with roots there ends (trib_job_recall), and all ranks
+ * return. A refusal of an agent ends the job, with the agent's text, unless a new job may have others (trees.h). No
  * sockets, no clock, no threads, as in jobs.h. Read next: switches.c, agents/remote.h. */
 #ifndef TRIB_CONTROL_SWITCHES_H
 #define TRIB_CONTROL_SWITCHES_H

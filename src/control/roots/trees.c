@@ -109,7 +109,7 @@ static bool is_tentative(const struct trib_job *job)
     return trib_loads_is_settled(job) && !job->is_return && job->state == TRIB_JOB_JOINING;
 }
 
-/* Some processes are bound to the switches of one job, and some to those of another; the first may be the job itself. */
+/* Some processes are bound to the switches of one job, and some to another's; the first may be the job itself. */
 static enum trib_status refuse(const struct trib_jobs *jobs, const struct trib_job *job, const struct trib_job *bound,
                                const struct trib_job *other, char *error)
 {
@@ -251,8 +251,9 @@ static uint32_t find_root(struct trib_choose *choose, const struct candidates *c
     return root != TRIB_NO_PLACE ? root : trib_choose_root(choose, candidates->left, candidates->turn);
 }
 
-/* One tree after the other, each under another switch: as many as are wanted, or as all members can reach. Where none is
- * reached by all cards that may send to it, by the first: with one shard at each switch that is all. */
+/* One tree after the other, each under another switch: as many as are wanted, or as all members can reach. If no switch
+ * is reached by all NICs that may send to it, NIC k alone counts: with one shard at each switch, no other NIC sends
+ * there. */
 static void choose_trees(struct trib_jobs *jobs, struct trib_job *job, struct trib_choose *choose, uint64_t now_ns)
 {
     uint32_t count = jobs->config->trees;

@@ -39,9 +39,9 @@ char *trib_trees_list(const struct trib_jobs *jobs, const struct trib_job *job, 
  * switches. */
 TRIB_MUST_USE enum trib_status trib_trees_choose(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns,
                                                  char *error);
-/* A job that has begun has its switches. Jobs that have not begun, share processes with it, and have chosen others, have no
- * switches now; nor have those that follow them. Writes them to list, with room for all jobs, in the order in which they
- * are to choose again. Returns how many there are. */
+/* A begun job keeps its switches. Jobs that have not begun, share processes with that job, and have chosen other
+ * switches, lose their choice; so do the jobs that follow them. Writes all of these to list, with room for all jobs, in
+ * the order in which they choose again. Returns how many. */
 uint32_t trib_trees_unbind(struct trib_jobs *jobs, struct trib_job *job, struct trib_job **list);
 /* This lender took no part in the job, being away or refusing it: later jobs do without it for a while, if others are
  * there. True: so does this one, whose choice is another now, with those that have not begun either and share

@@ -10,8 +10,8 @@
 #include "io/draw.h"
 #include "io/explain.h"
 
-#define ANSWER_NS TRIB_SECOND_NS /* in which the process of an older connection answers, if it lives */
-/* Bytes of channels that lie on the connection at a time: what is more important need not wait for long. */
+#define ANSWER_NS TRIB_SECOND_NS /* in which a live process of an older connection answers */
+/* Bytes of channels on the connection at a time. Few, so messages of the connection itself need not wait for long. */
 #define FILLED_MAX ((size_t)8 * TRIB_MESSAGE_MAX)
 /* All ranks of a switch come at once; then many jobs a second are plenty. */
 #define CHANNEL_GAP_NS TRIB_MILLISECOND_NS
@@ -29,18 +29,18 @@ struct trib_below {
     uint32_t attempt;
     enum below_state state;
     uint64_t nonce;
-    bool is_asked; /* PROVED: whether it lives, for a newcomer with its identity */
+    bool is_asked; /* PROVED: by PING, for a new connection with the same identity */
     uint32_t count;
     uint32_t size;
     struct trib_connection **channel; /* by ascending numbers */
     struct trib_connection *first_queued;
     struct trib_connection **last_queued;
-    uint32_t number; /* the highest that it has used */
+    uint32_t number; /* highest number so far */
 };
 
 /* ---- finding ---- */
 
-/* The place of the first channel whose number is not below this one. */
+/* The place of the first channel with this number or a higher one. */
 static uint32_t place_of(const struct trib_below *below, uint32_t number)
 {
     uint32_t low = 0;
@@ -79,7 +79,7 @@ static struct trib_connection *find_proved(const struct trib_connections *connec
 
 /* ---- the way out ---- */
 
-/* On the connection itself, whatever waits for its channels. */
+/* On the connection itself, before all waiting bytes of channels. */
 static void say(struct trib_connections *connections, struct trib_connection *connection,
                 const struct trib_message *message)
 {
@@ -160,7 +160,7 @@ static void challenge(struct trib_connections *connections, struct trib_connecti
     trib_connection_watch(connections, connection);
 }
 
-/* Another process had this identity: is it gone? */
+/* Asks whether the older process with this identity still lives. */
 static void ask(struct trib_connections *connections, struct trib_connection *connection, struct trib_connection *other)
 {
     const struct trib_message question = {.kind = TRIB_MESSAGE_PING};
@@ -202,7 +202,7 @@ static void lose(struct trib_connections *connections, struct trib_connection *c
 {
     const struct trib_below *below = connection->below;
     for (uint32_t i = 0; i < below->count; i++) {
-        below->channel[i]->end_is_known = true; /* none says anything there any more */
+        below->channel[i]->end_is_known = true; /* nothing is sent on the channel any more */
         trib_connection_break(connections, below->channel[i], cause);
     }
     for (uint32_t i = 0; i < below->count; i++) {
@@ -210,7 +210,7 @@ static void lose(struct trib_connections *connections, struct trib_connection *c
     }
 }
 
-/* One that was begun earlier by the same process comes late, and is dead. */
+/* False: a wrong nonce. A connection that the same process began before the usable one is late, and dead. */
 static bool take_proof(struct trib_connections *connections, struct trib_connection *connection, uint64_t nonce)
 {
     struct trib_below *below = connection->below;
@@ -223,7 +223,7 @@ static bool take_proof(struct trib_connections *connections, struct trib_connect
         return true;
     }
     if (other) {
-        trib_connection_read_last(connections, other); /* words that came before it died are words */
+        trib_connection_read_last(connections, other); /* messages from before its death count */
         lose(connections, other, "its switch has connected anew");
         trib_connection_break(connections, other, "its switch has connected anew");
     }
@@ -232,7 +232,7 @@ static bool take_proof(struct trib_connections *connections, struct trib_connect
     return true;
 }
 
-/* It lives: whoever else says that it is the same is not. */
+/* The older connection lives: refuses all new ones with its identity. */
 static void refuse_others(struct trib_connections *connections, struct trib_connection *connection)
 {
     char a[64];
@@ -258,7 +258,7 @@ static void on_timeout(struct trib_connections *connections, struct trib_connect
 
 /* ---- the way in: channels ---- */
 
-/* For words before anything is known of a channel; it has none. */
+/* A last word to a channel that is not taken in, and END. */
 static void turn_channel_away(struct trib_connections *connections, struct trib_connection *connection, uint32_t number,
                               const struct trib_message *word)
 {
@@ -274,7 +274,7 @@ static void turn_channel_away(struct trib_connections *connections, struct trib_
     trib_connection_flush(connections, connection);
 }
 
-/* False: the way of this session leads in a circle, or is too long. */
+/* False: the path of the session is a loop, or too long. */
 static bool is_way(const struct trib_connections *connections, const struct trib_connection *connection,
                    const struct trib_message *message, char *text)
 {
@@ -325,7 +325,7 @@ static bool begin(struct trib_connections *connections, struct trib_connection *
     }
     channel->over = connection;
     channel->number = message->channel.number;
-    channel->session.peer = connection->session.peer; /* data comes from there, whoever speaks */
+    channel->session.peer = connection->session.peer; /* data comes from the switch below */
     channel->session.local = connection->session.local;
     channel->session.origin = message->channel.peer;
     channel->session.path = message->channel.path;
@@ -342,7 +342,7 @@ static void take_channel(struct trib_connections *connections, struct trib_conne
     bool is_share = false;
     char text[TRIB_ERROR_TEXT_MAX];
     struct trib_message word = {.kind = TRIB_MESSAGE_AWAY};
-    if (number <= below->number) { /* nonsense of that channel, if there is one */
+    if (number <= below->number) { /* an error of an open channel, or late */
         struct trib_connection *channel = find(below, number);
         if (channel) {
             trib_connection_reject(connections, channel, &connections->stats.rejected_turn, "its channel began twice");
@@ -372,7 +372,7 @@ static void take_end(struct trib_connections *connections, struct trib_connectio
     }
 }
 
-/* Of a channel that this side has ended it may not have heard yet. */
+/* BYTES and END of a channel that is not open have no effect: the peer may not have read its END yet. */
 static void take_of_channel(struct trib_connections *connections, struct trib_connection *connection,
                             const struct trib_message *message)
 {
@@ -388,7 +388,7 @@ static void take_of_channel(struct trib_connections *connections, struct trib_co
     }
 }
 
-/* Its process asks whether this one reads, for ranks of whatever job. */
+/* The switch below asks whether this process reads, for ranks of any job. */
 static void take_ping(struct trib_connections *connections, struct trib_connection *connection,
                       const struct trib_message *message)
 {
@@ -485,7 +485,7 @@ static void forget(struct trib_connections *connections, struct trib_connection 
     if (connection->below) {
         lose(connections, connection, connection->cause);
         for (uint32_t i = 0; i < connection->below->count; i++) {
-            connection->below->channel[i]->over = NULL; /* swept later, or is being freed */
+            connection->below->channel[i]->over = NULL; /* the channel is swept later, or is being freed */
         }
         free(connection->below->channel);
         free(connection->below);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* channels.h: the sessions of a switch below, which come as numbered channels over one connection of it. That begins
- * with HELLO, and is usable once it has said the number of CHALLENGE again: so a switch that is dead never displaces one
- * that lives, and one that lives again displaces its own dead connection. The end of a channel is said in words (END);
- * the end of the connection is silence, for all its channels. Only what is no message there, or has no place there, ends
- * the connection; what a channel says ends that channel.
+/* channels.h: the sessions behind a switch below, as numbered channels on the one connection of that switch. The
+ * connection begins with HELLO, and is usable once PROOF has repeated the nonce of CHALLENGE. So a dead switch never
+ * displaces a live one, and a switch that was restarted displaces its own dead connection. END ends one channel. The
+ * end of the connection, without a word, ends all its channels. A malformed message, or one out of turn, ends the
+ * connection if it came on the connection itself, and else its channel alone.
  *
- * What waits for a channel lies with it (64 KiB at most), and goes onto the connection in turn with the others': one that
- * is not read holds up none. Called by connections.c, by the table and in its thread. uplinks.c is the other end. */
+ * Each channel keeps the bytes that wait for it (64 KiB at most). Channels take turns on the connection, so a channel
+ * that nobody reads holds up no other. connections.c calls the table, in its thread. uplinks.c is the other end. */
 #ifndef TRIB_CONTROL_CHANNELS_H
 #define TRIB_CONTROL_CHANNELS_H
 

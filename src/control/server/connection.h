@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* connection.h: one session as connections.c and channels.c share it: a TCP connection, or a channel on that of a switch
- * below. Not for others: they have connections.h. */
+/* connection.h: one session, shared by connections.c and channels.c: a TCP connection, or a channel on the connection
+ * of a switch below. Other files use connections.h. */
 #ifndef TRIB_CONTROL_CONNECTION_H
 #define TRIB_CONTROL_CONNECTION_H
 
@@ -19,21 +19,21 @@ enum trib_connection_state {
 struct trib_below; /* channels.c */
 
 struct trib_connection {
-    struct trib_session session; /* first: a session is found in its connection by a cast */
+    struct trib_session session; /* first: a cast leads from the session to the connection */
     int fd;                      /* -1: a channel */
     enum trib_connection_state state;
-    struct trib_below *below;     /* set: a switch below is at its other end, and the sessions of its ranks are on it */
-    bool is_proved;               /* that switch has said the number of CHALLENGE again */
-    uint64_t asked_ns;            /* until then it waits for the answer of another; TRIB_NEVER: it does not */
-    struct trib_connection *over; /* set: it is a channel of that connection */
+    struct trib_below *below;     /* set: a switch below is the peer, with the sessions of its ranks as channels */
+    bool is_proved;               /* PROOF of that switch has repeated the nonce */
+    uint64_t asked_ns;            /* end of waiting for an older connection's answer; TRIB_NEVER: none */
+    struct trib_connection *over; /* set: the connection that carries this channel */
     uint32_t number;              /* of the channel */
-    bool is_queued;               /* it has something to say on `over`, or its end */
-    bool end_is_known;            /* of the channel, by the other side */
+    bool is_queued;               /* bytes, or END, wait for a turn on `over` */
+    bool end_is_known;            /* by the other side of the channel */
     struct trib_connection *next_queued;
     struct trib_ping ping;
     uint64_t since_ns; /* accepted, or ending */
     uint64_t half_ns;  /* since when a part of a message lies in `in`; 0: none */
-    uint64_t paid_ns;  /* each message that it says costs MESSAGE_GAP_NS, and saved time pays for MESSAGES_AT_ONCE */
+    uint64_t paid_ns;  /* each message costs MESSAGE_GAP_NS; saved time pays for MESSAGES_AT_ONCE */
     bool waits_to_write;
     size_t in_len;
     char cause[128]; /* for the other ranks, when BROKEN */
@@ -48,19 +48,19 @@ static inline struct trib_connection *trib_connection_of(struct trib_session *se
 
 /* channels.c, for connections.c, which knows this table alone. */
 struct trib_channel_verbs {
-    /* A message of a switch below; or HELLO, of one that has said nothing. False: out of turn. */
+    /* A message of a switch below, or the HELLO of a new connection. False: out of turn. */
     bool (*receive)(struct trib_connections *connections, struct trib_connection *connection,
                     const struct trib_message *message);
-    /* It may write so much without payment of its own: see trib_connection_pay. False: it says too much. */
+    /* BYTES and END are free, other messages are paid for (trib_connection_pay). False: the peer says too much. */
     bool (*may_say)(const struct trib_connections *connections, struct trib_connection *connection,
                     const struct trib_message *message);
     /* The channel has something to say, or has ended. */
     void (*queue)(struct trib_connections *connections, struct trib_connection *channel);
-    /* Moves bytes that wait onto the connection, as far as that is empty enough. */
+    /* Moves waiting bytes of the channels onto the connection, up to FILLED_MAX. */
     void (*fill)(struct trib_connections *connections, struct trib_connection *connection);
-    /* Does anything wait? */
+    /* True if a channel waits for its turn. */
     bool (*wait)(const struct trib_connection *connection);
-    /* The connection has ended: so have all its channels, without a word. */
+    /* The connection has ended, and all its channels with it, without a word. */
     void (*lose)(struct trib_connections *connections, struct trib_connection *connection, const char *cause);
     /* asked_ns has come. */
     void (*on_timeout)(struct trib_connections *connections, struct trib_connection *connection);
@@ -70,22 +70,22 @@ struct trib_channel_verbs {
 
 /* connections.c, for channels.c. */
 
-/* True if it is of a job, a controller, or a switch below that has proved itself. */
+/* True for the session of a job or a controller, and the usable connection of a switch below. */
 static inline bool trib_connection_is_joined(const struct trib_connection *connection)
 {
     return trib_session_is_joined(&connection->session) || connection->is_proved;
 }
 
-/* A new one with this peer; fd -1: a channel. NULL: there is no memory for it. */
+/* A new connection to this peer; fd -1: a channel. NULL: out of memory. */
 struct trib_connection *trib_connection_add(struct trib_connections *connections, int fd,
                                             const struct trib_address *peer);
-/* No room for another one of this peer: says why, for it; is_share: it has its share of all. */
+/* True if there is no room for another session of this peer. is_share: the peer has used up its share. */
 bool trib_connections_lack_room(struct trib_connections *connections, const struct trib_address *peer, bool *is_share);
 void trib_connections_explain_room(const struct trib_connections *connections, const struct trib_address *local,
                                    bool is_share, char *text);
 /* To be freed at the next sweep. */
 void trib_connection_break(struct trib_connections *connections, struct trib_connection *connection, const char *cause);
-/* The same, counted and logged: the peer is at fault. */
+/* As trib_connection_break, counted and logged: the peer is at fault. */
 void trib_connection_reject(struct trib_connections *connections, struct trib_connection *connection, uint64_t *counter,
                             const char *why);
 /* FAIL, and the end of the session. */
@@ -93,14 +93,14 @@ void trib_connection_fail(struct trib_connections *connections, struct trib_conn
                           enum trib_status status, const char *text);
 /* Writes what the kernel takes now. */
 void trib_connection_flush(struct trib_connections *connections, struct trib_connection *connection);
-/* Reads what has come, as far as it has come already. */
+/* Reads the bytes that have arrived already. */
 void trib_connection_read_last(struct trib_connections *connections, struct trib_connection *connection);
 /* Bytes that have come on a channel. */
 void trib_connection_feed(struct trib_connections *connections, struct trib_connection *connection,
                           const uint8_t *bytes, size_t count);
-/* Its time may be up earlier from now on. */
+/* The timeout of the connection may be earlier from now on. */
 void trib_connection_watch(struct trib_connections *connections, const struct trib_connection *connection);
-/* Costs that much time of what is saved, `most` at most. False: it has not so much. */
+/* Pays gap_ns from the saved time, which is most_ns at most. False: too little is saved. */
 bool trib_connection_pay(const struct trib_connections *connections, struct trib_connection *connection,
                          uint64_t gap_ns, uint64_t most_ns);
 

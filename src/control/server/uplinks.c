@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* uplinks.c: see uplinks.h. A connection or channel that has ended is freed in trib_uplinks_sweep only, never in the
- * middle of a call: so its user may send on any, and end any, at any time. */
+ * middle of a call. So callers may send on any of them, or end any, at any time. */
 #include "control/server/uplinks.h"
 
 #include <netinet/in.h>
@@ -16,7 +16,7 @@
 
 #define TRY_NS (250 * TRIB_MILLISECOND_NS) /* a try to connect may go without an answer; the rank tries again */
 #define SILENCE_NS \
-    (10 * TRIB_SECOND_NS) /* a parent whose machine died is noticed after so long, well before its ranks give up */
+    (10 * TRIB_SECOND_NS) /* after which a dead machine of the parent is noticed, well before ranks give up */
 #define GOODBYE_NS (250 * TRIB_MILLISECOND_NS)
 
 /* An agent hears of each rank of many communicators at once, for each of its roots. */
@@ -27,26 +27,26 @@
 #define TRUNK_MAX ((size_t)64 * TRIB_MESSAGE_MAX)
 
 struct trib_uplink {
-    struct trib_remote *remote; /* NULL: it is the trunk, or was */
+    struct trib_remote *remote; /* NULL: the trunk, or an earlier one */
     struct trib_session_client client;
     struct trib_ping ping;
     uint64_t deadline_ns; /* of connecting, of the answer to HELLO, or of ending */
     bool is_greeted;      /* HELLO was said */
-    bool is_told;         /* its user knows that it stands */
-    bool is_ending;       /* its user has let it go */
+    bool is_told;         /* the remote, or relay, knows that the connection stands */
+    bool is_ending;       /* the remote, or relay, has let go of the connection */
 };
 
 /* A link on the trunk. */
 struct trib_channel {
-    struct trib_link link; /* first: it is found in its channel by a cast */
+    struct trib_link link; /* first: a cast leads from the link to the channel */
     uint32_t number;
-    bool is_told;   /* the relay knows that it stands */
+    bool is_told;   /* the relay knows that the channel stands */
     bool is_begun;  /* CHANNEL was said */
-    bool is_ending; /* the relay has let it go */
-    bool is_over;   /* and this it does not know yet: it has ended */
+    bool is_ending; /* the relay has let go of the link */
+    bool is_over;   /* the channel has ended; the relay may not know yet */
     bool is_foreign;
     bool end_is_known; /* by the parent */
-    bool is_queued;    /* it has something to say, or its end */
+    bool is_queued;    /* bytes, or END, wait for a turn */
     struct trib_channel *next_queued;
     size_t in_len;
     struct trib_outbox out;
@@ -59,7 +59,7 @@ static struct trib_channel *channel_of(struct trib_link *link)
     return (struct trib_channel *)(void *)link;
 }
 
-/* Data and sessions of a relay must come from one address, or the parent would not know them as one. */
+/* Data and sessions of a relay must come from one address, by which the parent knows one switch. */
 static void choose_local(struct trib_address *local, const struct trib_address *listen)
 {
     *local = *listen;
@@ -154,7 +154,7 @@ struct trib_link *trib_uplinks_open(void *uplinks)
     return &channel->link;
 }
 
-/* ---- what channels say ---- */
+/* ---- the way out ---- */
 
 static void begin_channel(struct trib_uplinks *uplinks, struct trib_channel *channel)
 {
@@ -176,7 +176,7 @@ static void queue_behind(struct trib_uplinks *uplinks, struct trib_channel *chan
     uplinks->last_queued = &channel->next_queued;
 }
 
-/* What waits goes onto the trunk in turn, as far as that is empty enough. */
+/* Moves waiting bytes of channels onto the trunk, each channel in turn, up to FILLED_MAX. */
 static void fill(struct trib_uplinks *uplinks)
 {
     while (uplinks->first_queued && trunk_stands(uplinks) && uplinks->trunk->client.out.len < FILLED_MAX) {
@@ -301,7 +301,7 @@ uint32_t trib_uplinks_poll(const struct trib_uplinks *uplinks, struct pollfd *fd
     return uplinks->count;
 }
 
-/* ---- what comes on the trunk ---- */
+/* ---- the way in: the trunk ---- */
 
 static void greet(struct trib_uplinks *uplinks, struct trib_uplink *trunk)
 {
@@ -318,7 +318,7 @@ static void greet(struct trib_uplinks *uplinks, struct trib_uplink *trunk)
     trib_session_client_send(&trunk->client, &hello);
 }
 
-/* Links that have come since it stood, or before. */
+/* All links that wait for the trunk to stand. */
 static void tell_connected(struct trib_uplinks *uplinks)
 {
     struct trib_address local = {.len = sizeof local.storage};
@@ -332,7 +332,7 @@ static void tell_connected(struct trib_uplinks *uplinks)
     }
 }
 
-/* The parent turns this switch away: so it does each of its links. */
+/* The parent turns this switch away, and so each of its links. */
 static void take_refusal(struct trib_uplinks *uplinks, struct trib_uplink *trunk, const struct trib_message *message)
 {
     for (uint32_t i = 0; i < uplinks->channels && !trunk->is_told; i++) {
@@ -360,7 +360,7 @@ static struct trib_channel *find(const struct trib_uplinks *uplinks, uint32_t nu
     return is_open && !channel->is_ending && !channel->is_over ? channel : NULL;
 }
 
-/* Hands over what has come on it, until one message ends the link. */
+/* Hands over each whole message of a channel, until one ends the link. */
 static void take_bytes(struct trib_uplinks *uplinks, struct trib_channel *channel, const struct trib_message *carrier)
 {
     struct trib_message message;
@@ -419,7 +419,7 @@ static void take_of_trunk(struct trib_uplinks *uplinks, struct trib_uplink *trun
     }
 }
 
-/* PING and PONG. False: it is neither. */
+/* PING and PONG. False: another message. */
 static bool take_ping(struct trib_uplinks *uplinks, struct trib_uplink *uplink, const struct trib_message *message)
 {
     trib_ping_heard(&uplink->ping, TRIB_NEVER);
@@ -445,7 +445,7 @@ static void connect_up(struct trib_uplinks *uplinks, struct trib_uplink *uplink)
     }
 }
 
-/* Hands over what has come, until one message ends the connection. */
+/* Hands over each whole message, until one ends the connection. */
 static void take_messages(struct trib_uplinks *uplinks, struct trib_uplink *uplink)
 {
     struct trib_message message;
@@ -536,13 +536,13 @@ static void tell_lost(struct trib_uplinks *uplinks, struct trib_uplink *uplink)
     uplinks->first_queued = NULL;
     uplinks->last_queued = &uplinks->first_queued;
     for (uint32_t i = 0; i < uplinks->channels; i++) {
-        uplinks->channel[i]->end_is_known = true; /* it is silent, to all of them */
+        uplinks->channel[i]->end_is_known = true; /* no END can be sent any more */
         uplinks->channel[i]->is_queued = false;
         lose_channel(uplinks->channel[i], is_foreign, uplink->client.cause);
     }
 }
 
-/* Tells what has ended, and frees what has been let go and has said all. */
+/* Tells the relay of ended channels, and frees those that the relay has let go, once END was sent or is needless. */
 static void sweep_channels(struct trib_uplinks *uplinks)
 {
     for (uint32_t i = 0; i < uplinks->channels; i++) {
@@ -569,7 +569,7 @@ void trib_uplinks_sweep(struct trib_uplinks *uplinks, uint64_t now_ns)
     uplinks->now_ns = now_ns;
     for (uint32_t i = 0; i < uplinks->count; i++) {
         struct trib_uplink *uplink = uplinks->all[i];
-        take_messages(uplinks, uplink); /* one that connected at once, or what came before the loss */
+        take_messages(uplinks, uplink); /* a connection may stand at once; messages from before a loss count */
         bool has_ended = uplink->client.state == TRIB_SESSION_FOREIGN || uplink->client.state == TRIB_SESSION_LOST;
         if (!uplink->is_ending && has_ended) {
             tell_lost(uplinks, uplink);
@@ -593,7 +593,7 @@ void trib_uplinks_deinit(struct trib_uplinks *uplinks)
     uint64_t end_ns = trib_clock_ns() + GOODBYE_NS;
     for (uint64_t now_ns = trib_clock_ns(); fds && uplinks->count > 0 && now_ns < end_ns; now_ns = trib_clock_ns()) {
         trib_uplinks_sweep(uplinks, now_ns);
-        if (uplinks->trunk && uplinks->channels == 0) { /* all have said their last */
+        if (uplinks->trunk && uplinks->channels == 0) { /* all channels have sent END */
             end(uplinks, uplinks->trunk);
             uplinks->trunk = NULL;
         }

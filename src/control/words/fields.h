@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fields.h: one pass over the fields of a message, which writes them or reads them. A message says once which fields it has, in which order
- * (words.c); so both ways cannot differ. Numbers travel in network byte order, texts as 2 bytes of length and the bytes.
+/* fields.h: one pass over the fields of a message, which writes or reads them. words.c lists the fields of each message
+ * once, in order, so that both ways cannot differ. Numbers travel in network byte order, texts as 2 bytes of length and
+ * the bytes.
  *
- * A reading pass believes no length: what is missing, too long or no value of its kind makes it bad. From there on it reads nothing, and
- * `field` names the one that was at fault. A writing pass only looks at what it is given, and asserts that it fits. */
+ * A reading pass believes no length: a field that is missing, too long or invalid makes the pass bad. From there on
+ * the pass reads nothing, and `field` names the field at fault. A writing pass changes no value, and asserts that
+ * all fit. */
 #ifndef TRIB_CONTROL_FIELDS_H
 #define TRIB_CONTROL_FIELDS_H
 
@@ -43,7 +45,8 @@ void trib_field_bool(struct trib_fields *f, const char *name, bool *value);
 /* A byte that says how many of something follow: at most `most`. */
 void trib_field_count(struct trib_fields *f, const char *name, uint8_t *count, uint8_t most);
 void trib_field_bytes(struct trib_fields *f, const char *name, uint8_t *bytes, size_t count);
-/* capacity counts the final zero. Writing, a text without one is cut; reading, a text that does not fit or holds a zero is bad. */
+/* capacity counts the final zero. Writing, a text without one is cut. Reading, a text that does not fit or holds a zero
+ * is bad. */
 void trib_field_text(struct trib_fields *f, const char *name, char *text, size_t capacity);
 /* Family (4, 6), port, address. What a scope is only one machine knows: it does not travel. */
 void trib_field_address(struct trib_fields *f, const char *name, struct trib_address *address);

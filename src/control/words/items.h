@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* items.h: the block that ends the first message of each side of a session: capability bits, and what few sessions need,
- * each as type, length and value. So a later version can say more, and an earlier one knows what it may leave unread.
+/* items.h: the block that ends the first message of each side of a session: capability bits, and items that few
+ * sessions need, each as type, length and value. So a later version can say more, and an earlier one knows which items
+ * to skip.
  *
  * An item that the receiver does not know is skipped; or, if TRIB_ITEM_MUST is in its type, the message is refused, by
  * the item's number. Items come in ascending order of their types, so none comes twice; at most TRIB_ITEMS_MAX, in at
@@ -16,7 +17,7 @@
 #define TRIB_ITEM_MUST 0x8000 /* in a type: who does not know it cannot take the message */
 
 enum trib_item_type {
-    /* JOIN; 0x8004 was of a switch below another, before it had channels */
+    /* JOIN; 0x8004 was of a switch below, before channels */
     TRIB_ITEM_GRANT = 0x8001,     /* a return: the grant, and whether the rank has seen a READY with it */
     TRIB_ITEM_ADDRESSES = 0x8002, /* of a rank with several network cards */
     TRIB_ITEM_ROOT = 0x8003,      /* without a switch: what the rank's process offers */
@@ -42,8 +43,8 @@ struct trib_item {
     void (*fields)(struct trib_fields *f, struct trib_message *message);
 };
 
-/* One pass over the items of a message, `count` known ones by ascending types. Reading, returns the first type that had to be known and is
- * not; 0: there is none. */
+/* One pass over the items of a message, `count` known ones by ascending types. Reading, returns the first type that had
+ * to be known and is not; 0: there is none. */
 uint16_t trib_items(struct trib_fields *f, struct trib_message *message, const struct trib_item *known, size_t count);
 
 #endif

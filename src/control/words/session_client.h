@@ -20,13 +20,13 @@ enum trib_session_state {
 
 struct trib_session_client {
     int fd;       /* -1: none */
-    int epoll_fd; /* whoever watches fd by this descriptor sets it; fd is taken out of it before it is closed. -1: nobody */
+    int epoll_fd; /* set by a caller that watches fd with it; fd is taken out before the close. -1: none */
     enum trib_session_state state;
     size_t in_len;
     uint8_t in[2 * TRIB_MESSAGE_MAX];
     struct trib_outbox out; /* its max, from init: 8 messages */
-    /* Why the latest connection failed or ended: "connection refused". Kept while the next one is being opened. "": none
-     * has ended since init or close. */
+    /* Why the latest connection failed or ended: "connection refused". Kept while the next one is being opened. "": no
+     * connection has ended since init or close. */
     char cause[128];
 };
 
@@ -35,8 +35,9 @@ void trib_session_client_init(struct trib_session_client *client);
  * silence_ns: how long the peer's kernel may be silent before the connection counts as lost. */
 void trib_session_client_open(struct trib_session_client *client, const struct trib_address *peer,
                               const struct trib_address *local, uint64_t silence_ns);
-/* Nothing more will be sent. It becomes LOST when what was sent has left and the other side has closed; what still
- * comes is thrown away, since unread bytes would turn the close into a reset that overtakes the last words. */
+/* Nothing more will be sent. The session is LOST when all sent bytes have left and the other side has closed. Bytes
+ * that still come are thrown away, since unread bytes would turn the close into a reset that overtakes the last
+ * words. */
 void trib_session_client_end(struct trib_session_client *client);
 /* Gives it up now. */
 void trib_session_client_lose(struct trib_session_client *client, const char *cause);
@@ -45,7 +46,7 @@ void trib_session_client_close(struct trib_session_client *client);
 short trib_session_client_interest(const struct trib_session_client *client);
 /* Takes what poll said: finishes connecting, reads, writes. */
 void trib_session_client_ready(struct trib_session_client *client, short revents);
-/* Sends what fits, keeps the rest. Lost when the other side has not read for the max of `out`, or there is no memory for it. */
+/* Sends as much as fits, and keeps the rest. LOST when the rest exceeds the max of `out`, or memory runs out. */
 void trib_session_client_send(struct trib_session_client *client, const struct trib_message *message);
 /* The next whole message; false: none now. What came before a loss is still handed out. */
 bool trib_session_client_next(struct trib_session_client *client, struct trib_message *message);

@@ -15,8 +15,8 @@
 #define RETRY_MS 1000
 /* What an idle session costs: so often in the time that the silence may last its kernel asks. */
 #define ASKS 12
-/* An idle session ends at the first question after TCP_USER_TIMEOUT since the peer's last sign. That sign may be one gap
- * older than the silence itself. And where the silence is short, one lost question must not end the session. */
+/* An idle session ends at the first question after TCP_USER_TIMEOUT since the last sign of the peer. That sign may be
+ * one gap older than the silence. And where the silence is short, one lost question must not end the session. */
 #define LEAST_GAPS 3
 
 static void set_option(int fd, int level, int option, int value)

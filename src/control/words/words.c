@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* words.c: the codec of words.h. Each kind has its fields in a row, once for both ways (fields.h); no sockets, no decisions about what a
- * value may mean. A message is read whole or not at all, and nothing may be left over behind the last field. A change here also changes:
- * docs/PROTOCOL.md ("Sessions"), tests/unit/session_goldens.h, TRIB_SESSION_VERSION. */
+/* words.c: the codec of words.h. Each kind has its fields in a row, once for both ways (fields.h). No sockets, and no
+ * decisions about the meaning of a value. A message is read whole or not at all, and no byte may be left over behind
+ * the last field. A change here also changes: docs/PROTOCOL.md ("Sessions"), tests/unit/session_goldens.h,
+ * TRIB_SESSION_VERSION. */
 #include "control/words/words.h"
 
 #include <string.h>
@@ -14,8 +15,8 @@
 
 /* ---- parts of messages ---- */
 
-/* They come first and stay there in every version, so that any two can tell each other why they part. Behind those of another version
- * nothing is read. False: so it is. */
+/* Magic and versions come first in every version, so that any two versions can tell each other why they part. False:
+ * another version, behind which nothing is read. */
 static bool versions(struct trib_fields *f, uint32_t *magic, uint16_t *version, uint16_t *wire_version)
 {
     trib_field_u32(f, "magic", magic);
@@ -456,11 +457,11 @@ struct kind {
     const char *name;
     /* Passes over the fields. False: versions differ, and only they were read. */
     bool (*fields)(struct trib_fields *f, struct trib_message *message);
-    /* The stages at which it may come, from a rank, a switch below, a controller elsewhere; and to a rank, to a switch
-     * below, from an agent elsewhere; on the connection of a switch with its parent, up and down. What binds a sender further, the receiver knows: GONE of a rank is about a lost
-     * switch, CLOSE before WELCOME is of one that returns, GONE to a rank is said without a switch, DISPUTE and ROOT_
-     * kinds are of ranks that are roots, DISPUTE also of a host. To a rank that was recalled: all that it may have said
-     * before it heard so. */
+    /* Stages at which the kind may come: from a rank, a switch below, a controller elsewhere; to a rank, to a switch
+     * below, from an agent elsewhere; on the connection of a switch with its parent, up and down. The receiver knows
+     * further bounds. GONE of a rank is about a lost switch. CLOSE before WELCOME is of a rank that returns. GONE to a
+     * rank is said without a switch. DISPUTE and ROOT_ kinds are of ranks that are roots, DISPUTE also of a host.
+     * RECALLED: all kinds that a rank may have sent before it read RECALL. */
     uint8_t stages[TRIB_SENDER_COUNT];
 };
 

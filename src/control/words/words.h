@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* words.h: the messages between a rank and the control plane, on one TCP connection per rank and communicator (same
  * port number as shard 0 of the data). Only the format: a codec without sockets; docs/PROTOCOL.md has the same byte by
- * byte. A control plane that is a relay passes a rank's session on to the one above it, on a channel (CHANNEL, BYTES,
- * END) of its own connection; what it changes, adds and answers itself is said at each kind below.
+ * byte. A relay passes a rank's session on to the control plane above, on a channel (CHANNEL, BYTES, END) of the
+ * relay's own connection. Each kind below says which fields a relay changes, and which messages a relay adds and
+ * answers.
  *
- * Framing: 4 bytes length of what follows, 1 byte kind, fields in network byte order, strings as 2 bytes length and
+ * Framing: 4 bytes length of the rest, 1 byte kind, fields in network byte order, strings as 2 bytes length and
  * bytes. The dialogue:
  *   rank                          control plane
  *   JOIN (settings, known) ->                      known.communicator != 0: a return after the switch restarted
@@ -19,15 +20,15 @@
  *   ABORT (text)           -> <- FAIL (status, text) to all the others; then the connection ends
  *   STALL (sequence)       -> <- MISSING (ranks)     who is waited for
  *   PING                   -> <- PONG                each hop for itself, either way
- *                          <- RECALL (boot, text)  what sums is lost: the incarnation is over. The rank answers
- *   JOIN (settings, known) ->                      on the same session; what it said before has no effect
+ *                          <- RECALL (boot, text)  a switch is lost: the incarnation is over. The rank answers
+ *   JOIN (settings, known) ->                      on the same session; its earlier messages have no effect
  * A closed or reset connection without CLOSE is the death of that rank: the others get FAIL(ERR_PEER, "rank 2 ...").
- * Before WELCOME it only gives its place up. After FAIL or CLOSED the control plane ends the connection. A relay says
- * of a rank's death GONE; if its own connection ends without a word, the relay is lost, or the switch above it: then
- * all ranks of the communicator return: after RECALL on their session, or, where a relay is between, by a new session,
- * as the old one ends without a word. A relay that cannot, or will
- * not, carry a communicator says FAIL upward: all ranks get its status and text. Where no switch is, ranks meet at a
- * control plane in the process of one of them, and their processes are the roots: control/roots/roots.h.
+ * Before WELCOME the rank only gives up its place. After FAIL or CLOSED the control plane ends the connection. A relay
+ * says GONE of a dead rank. If the relay's own connection ends without a word, the relay is lost, or a switch above.
+ * Then all ranks of the communicator return: after RECALL on the same session. Behind a relay the old session ends
+ * without a word, and the rank opens a new one. A relay that cannot, or will not, carry a communicator says FAIL
+ * upward: all ranks get the status and text. Where no switch is, ranks meet at a control plane in the process of one of
+ * them, and the processes are the roots: control/roots/roots.h.
  *   rank that is a root           control plane
  *                          <- ROOT_OPEN, ROOT_CHILD of each rank, before WELCOME; again for each root that it is to be
  *                          <- ROOT_JOIN (rank, mark)   for each REGISTER and MARK
@@ -74,9 +75,9 @@
 #define TRIB_RANKS_LISTED 128       /* ranks that a message names, of any number */
 #define TRIB_NO_SEQUENCE UINT64_MAX /* of a DISPUTE and DESCRIBE: no packet has shown it, but the memory of a host */
 #define TRIB_NO_OPERATION "nothing that is under way" /* in OPERATION: of a rank that has none there */
-#define TRIB_SWITCHES_MAX 8     /* that a job can be dealt over: each has at least two roots then */
-#define TRIB_HOPS_MAX 16        /* relays between a rank and the root: more are a loop */
-#define TRIB_CHANNEL_BYTES 2000 /* that one BYTES carries: it fits into TRIB_MESSAGE_MAX with its frame */
+#define TRIB_SWITCHES_MAX 8                           /* for the roots of one job: at least two roots each */
+#define TRIB_HOPS_MAX 16                              /* relays between a rank and the root: more are a loop */
+#define TRIB_CHANNEL_BYTES 2000                       /* in one BYTES: with its frame within TRIB_MESSAGE_MAX */
 
 enum trib_message_kind {
     TRIB_MESSAGE_NONE = 0,
@@ -113,12 +114,12 @@ enum trib_message_kind {
     TRIB_MESSAGE_ROOT_SHUT = 29,    /* controller -> agent: close what this incarnation has there */
     TRIB_MESSAGE_ROOT_REFUSED = 30, /* agent -> controller: it cannot, and has closed it */
     TRIB_MESSAGE_ROOT_OPENED = 31,  /* root -> control: the root that was asked for last is open */
-    TRIB_MESSAGE_CHALLENGE = 32,    /* control -> switch below: the answer to its HELLO; say this number... */
-    TRIB_MESSAGE_PROOF = 33,        /* ...and the answer: only a living process can */
+    TRIB_MESSAGE_CHALLENGE = 32,    /* control -> switch below: answers HELLO with a nonce to repeat */
+    TRIB_MESSAGE_PROOF = 33,        /* switch -> control above: the nonce; only a live process can answer */
     TRIB_MESSAGE_CHANNEL = 34,      /* switch -> control above: a session of its own begins on this connection */
-    TRIB_MESSAGE_BYTES = 35,        /* either way: what is said on that session */
-    TRIB_MESSAGE_END = 36,          /* either way: it has ended */
-    TRIB_MESSAGE_RECALL = 37,       /* control -> rank: this incarnation is over; say JOIN again, on this session */
+    TRIB_MESSAGE_BYTES = 35,        /* either way: bytes of messages on a channel */
+    TRIB_MESSAGE_END = 36,          /* either way: the channel has ended */
+    TRIB_MESSAGE_RECALL = 37,       /* control -> rank: the incarnation is over; say JOIN again, on the same session */
     TRIB_MESSAGE_KIND_COUNT
 };
 
@@ -131,12 +132,12 @@ enum trib_sender {
     TRIB_SENDER_PARENT,   /* a control plane to a switch below it, for a rank behind that */
     TRIB_SENDER_AGENT,    /* an agent to a controller elsewhere */
     TRIB_SENDER_LEAF,     /* a switch to its parent, on the connection that carries the sessions of its ranks */
-    TRIB_SENDER_UPPER,    /* a control plane to such a switch, on that connection */
+    TRIB_SENDER_UPPER,    /* a control plane to a switch below, on the same connection */
     TRIB_SENDER_COUNT
 };
 
-/* How far a session has come, at the end that receives. In brackets: of one that CONTROL began; from ROOT_OPEN on each
- * communicator there has a stage of its own. Of one that HELLO began: JOINING is HELLO, WELCOMED is PROOF. */
+/* How far a session has come, at the receiving end. In brackets: of a session begun by CONTROL; from ROOT_OPEN on each
+ * communicator there has a stage of its own. Of a connection begun by HELLO: JOINING is HELLO, WELCOMED is PROOF. */
 enum trib_stage {
     TRIB_STAGE_FIRST = 0,  /* nothing has been said */
     TRIB_STAGE_JOINING,    /* JOIN (CONTROL) */
@@ -180,8 +181,8 @@ struct trib_grant {
     uint32_t window; /* fragments in flight per root */
     uint16_t generation;
     uint16_t
-        data_port; /* UDP port of shard 0; shard t has data_port + t, at the session's address unless WELCOME names others */
-    uint32_t group;                 /* IPv4 multicast group for results, host order; 0: none */
+        data_port;  /* UDP port of shard 0; shard t has data_port + t, at the session's address or as WELCOME says */
+    uint32_t group; /* IPv4 multicast group for results, host order; 0: none */
     uint16_t group_port;            /* its UDP port for shard 0; shard t has group_port + t */
     uint8_t weight[TRIB_ROOTS_MAX]; /* of the roots (core/window.h); 0 is taken as 1 */
     /* The switches that they are dealt over in turn, in their order: 1 is the one that the ranks join, i + 2 its lender
@@ -247,8 +248,7 @@ struct trib_message {
     const char *bad_field;
     /* Of one that was refused for it: the type of an item that must be known, and is not (items.h); else 0. */
     uint16_t unknown_item;
-    uint64_t
-        capabilities; /* of JOIN, WELCOME, CONTROL, HELLO, ROOT_OPEN: what the sender can do; no bit has a meaning yet */
+    uint64_t capabilities; /* of JOIN, WELCOME, CONTROL, HELLO, ROOT_OPEN: of the sender; no bit has a meaning yet */
     union {
         /* DISPUTE and ROOT_ kinds: the first member of each. A DISPUTE of a rank that is no root may leave it 0. */
         struct trib_opening_id of;
@@ -282,8 +282,8 @@ struct trib_message {
             bool level0;    /* it would be summed with the other ranks of its host, and not come by itself */
             struct trib_maker maker;
             uint32_t roots; /* sockets of the rank, then the fewest shards of the relays; 0: no limit */
-            /* Not in the message: what its channel says (CHANNEL), set by who receives it. 0, "": it came on none. */
-            uint64_t via;    /* identity of the relay that it came over last */
+            /* Not in the message: set by the receiver from CHANNEL. 0, "": the JOIN came on no channel. */
+            uint64_t via;    /* identity of the last relay on the way */
             uint8_t hops;    /* relays so far */
             char origin[64]; /* the rank's own address, as text */
         } join;
@@ -344,7 +344,7 @@ struct trib_message {
             bool is_lost; /* GONE: not the rank has ended, but a switch between it and the relay that says so */
         } note;           /* GONE, AWAY, RING */
         struct {
-            uint32_t boot; /* of the incarnation that is over; 0: it had none that ranks know */
+            uint32_t boot; /* of the incarnation that is over; 0: ranks know none */
             char text[TRIB_ERROR_TEXT_MAX];
         } recall;
         struct {
@@ -398,9 +398,9 @@ struct trib_message {
             uint32_t magic; /* these three as in JOIN */
             uint16_t version;
             uint16_t wire_version;
-            uint64_t identity; /* of this switch, the same in each of its lives (server.h) */
-            uint64_t life;     /* random, of this agent's process */
-            uint32_t attempt;  /* of a switch below: how many connections it has begun before */
+            uint64_t identity; /* of the switch, the same after a restart (server.h) */
+            uint64_t life;     /* random, of the agent's process */
+            uint32_t attempt;  /* of a switch below: count of its connections */
             uint64_t nonce;    /* of CONTROL; of a switch below: 0 */
             uint32_t room;     /* as in ROOM */
             uint8_t weight;    /* of a root there, beside those at other switches: 1 to 255 */
@@ -417,10 +417,10 @@ struct trib_message {
         } proof; /* CHALLENGE, PROOF */
         struct {
             uint32_t number; /* ascending on a connection, and in all of a process; 0 is none */
-            /* As the first switch on the way sees the rank's session; peer with the first port that it sends from. */
+            /* As the first switch on the way sees the rank's session; peer with the rank's first data port. */
             struct trib_address peer;
             struct trib_address local; /* len 0: unknown */
-            struct trib_path path;     /* the switches between the rank and the one that says this */
+            struct trib_path path;     /* the switches between the rank and the sender of CHANNEL */
         } channel;
         struct {
             uint32_t number;
@@ -438,18 +438,18 @@ struct trib_message {
  * cut. */
 size_t trib_message_encode(const struct trib_message *message, uint8_t *buffer);
 /* Reads one framed message from len bytes. *used: bytes taken; 0 with OK: more are needed, and *message is no message.
- * ERR_INVALID: not a message (the connection must end); its kind is NONE, or it has a bad_field ("end": something is left over behind its
- * last). ERR_VERSION: a JOIN, CONTROL or HELLO of another version; *message then holds magic and versions only. Or it has an unknown_item, and is
- * whole but for that. What a value may be is checked by who acts on it; texts hold no zero byte, bools are 0 or 1. */
+ * ERR_INVALID: not a message (the connection must end); the kind is NONE, or there is a bad_field ("end": bytes are
+ * left over behind the last field). ERR_VERSION: a JOIN, CONTROL or HELLO of another version; *message then holds magic
+ * and versions only. Or there is an unknown_item, and the rest is whole. Code that acts on a value checks its range;
+ * texts hold no zero byte, bools are 0 or 1. */
 TRIB_MUST_USE enum trib_status trib_message_decode(const uint8_t *buffer, size_t len, struct trib_message *message,
                                                    size_t *used);
 
 /* As docs/PROTOCOL.md has it: "JOIN". A literal; "?" for what is no kind. */
 const char *trib_message_name(enum trib_message_kind kind);
 
-/* May this sender say that, as far as the session has come where it is heard? A message that may not is out of turn: it
- * has no effect, and ends the session. A receiver asks before it does anything else; what the fields may be is its own
- * business. */
+/* True if the kind is in turn from this sender, at this stage of the receiver's end. A message out of turn has no
+ * effect, and ends the session. A receiver asks before anything else, and checks the fields afterwards. */
 bool trib_message_is_in_turn(enum trib_message_kind kind, enum trib_sender sender, enum trib_stage stage);
 /* At any time? */
 bool trib_message_is_of(enum trib_message_kind kind, enum trib_sender sender);
