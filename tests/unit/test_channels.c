@@ -358,6 +358,24 @@ static void flow__a_flood_ends_its_channel_alone(void **state)
     close(fd);
 }
 
+/* All ranks of a large switch may come at once. */
+static void flow__many_channels_may_come_at_once(void **state)
+{
+    struct control *c = *state;
+    uint8_t bytes[TRIB_MESSAGE_MAX];
+    control_start(c);
+    int fd = leaf(c);
+    for (uint32_t i = 1; i < 16000; i++) {
+        const struct trib_message channel = leaf_channel(i, "10.0.0.1:20000");
+        const struct trib_message end = leaf_end(i, false);
+        size_t len = trib_message_encode(&channel, bytes);
+        len += trib_message_encode(&end, bytes + len);
+        send_bytes(fd, bytes, len);
+    }
+    expect_alive(fd);
+    close(fd);
+}
+
 /* Who opens and ends channels without pause is ended; what it took is free again. */
 static void flow__a_flood_of_channels_ends_the_connection(void **state)
 {
@@ -414,6 +432,7 @@ int main(void)
         TEST(end__that_is_lost_recalls),
         TEST(way__that_comes_back_is_a_loop),
         TEST(flow__a_flood_ends_its_channel_alone),
+        TEST(flow__many_channels_may_come_at_once),
         TEST(flow__a_flood_of_channels_ends_the_connection),
         TEST(flow__bad_frames_end_the_connection),
     };
