@@ -192,6 +192,27 @@ static void hello__another_life_is_refused_by_a_living_one(void **state)
     close(old);
 }
 
+/* Both were challenged while nothing stood: the slower one has not asked whether the other lives. */
+static void hello__the_slower_of_two_lives_displaces_nobody(void **state)
+{
+    struct control *c = *state;
+    struct trib_message proof[2] = {{.kind = TRIB_MESSAGE_PROOF}, {.kind = TRIB_MESSAGE_PROOF}};
+    int fd[2];
+    control_start(c);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct trib_message hello = leaf_hello(SWITCH, i + 1, 1);
+        fd[i] = connect_to(c->port);
+        send_message(fd[i], &hello);
+        proof[i].proof.nonce = expect(fd[i], TRIB_MESSAGE_CHALLENGE).proof.nonce;
+    }
+    send_message(fd[0], &proof[0]);
+    run_both(fd[0]);
+    send_message(fd[1], &proof[1]);
+    expect_over(fd[1]);
+    expect_alive(fd[0]);
+    close(fd[0]);
+}
+
 /* ---- channels ---- */
 
 static void channel__nonsense_ends_it_alone(void **state)
@@ -425,6 +446,7 @@ int main(void)
         TEST(hello__a_later_try_displaces),
         TEST(hello__another_life_displaces_a_silent_one),
         TEST(hello__another_life_is_refused_by_a_living_one),
+        TEST(hello__the_slower_of_two_lives_displaces_nobody),
         TEST(channel__nonsense_ends_it_alone),
         TEST(channel__unknown_numbers_have_no_effect),
         TEST(channel__carries_a_stream),

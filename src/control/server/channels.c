@@ -29,7 +29,8 @@ struct trib_below {
     uint32_t attempt;
     enum below_state state;
     uint64_t nonce;
-    bool is_asked; /* PROVED: by PING, for a new connection with the same identity */
+    bool is_asked;  /* PROVED: by PING, for a new connection with the same identity; nothing has come since */
+    uint64_t asked; /* WAITS, CHALLENGED: the life of the switch that was asked */
     uint32_t count;
     uint32_t size;
     struct trib_connection **channel; /* by ascending numbers */
@@ -165,6 +166,7 @@ static void ask(struct trib_connections *connections, struct trib_connection *co
 {
     const struct trib_message question = {.kind = TRIB_MESSAGE_PING};
     connection->asked_ns = connections->now_ns + ANSWER_NS;
+    connection->below->asked = other->below->life;
     other->below->is_asked = true;
     say(connections, other, &question);
     trib_connection_flush(connections, other);
@@ -210,6 +212,13 @@ static void lose(struct trib_connections *connections, struct trib_connection *c
     }
 }
 
+/* Of the same process the later one does; of another process only what was asked, and is silent. */
+static bool may_displace(const struct trib_below *below, const struct trib_below *other)
+{
+    return below->life == other->life ? below->attempt > other->attempt
+                                      : other->is_asked && below->asked == other->life;
+}
+
 /* False: a wrong nonce. A connection that the same process began before the usable one is late, and dead. */
 static bool take_proof(struct trib_connections *connections, struct trib_connection *connection, uint64_t nonce)
 {
@@ -218,7 +227,7 @@ static bool take_proof(struct trib_connections *connections, struct trib_connect
     if (nonce != below->nonce) {
         return false;
     }
-    if (other && other->below->life == below->life && other->below->attempt >= below->attempt) {
+    if (other && !may_displace(below, other->below)) {
         trib_connection_break(connections, connection, "a later one is there");
         return true;
     }
