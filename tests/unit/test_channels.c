@@ -4,6 +4,7 @@
  * test_server_tree.c; its other end: test_uplinks.c. Mirrors src/control/server/channels.c. */
 #include "leaf.h"
 
+#define FAREWELLS 5000U
 #define SWITCH UINT64_C(0xa1a2a3a4a5a6a7a8)
 
 static int leaf(const struct control *c)
@@ -435,6 +436,33 @@ static void flow__bad_frames_end_the_connection(void **state)
     expect_fail(fd, TRIB_ERR_INVALID, "message JOIN has no place here");
 }
 
+/* However many there are: the connection ends behind the last words of all channels, and not before. */
+static void farewell__reaches_all_channels(void **state)
+{
+    struct control *c = *state;
+    int small = 4096;
+    uint32_t told = 0;
+    control_start(c);
+    int fd = leaf(c);
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small), 0);
+    for (uint32_t i = 0; i < FAREWELLS; i++) {
+        struct trib_message join = relayed(i % 1000, 1024);
+        (void)snprintf(join.join.job, sizeof join.join.job, "job %u", i / 1000);
+        begin(fd, i + 1);
+        carry(fd, i + 1, &join);
+    }
+    expect_alive(fd);
+    trib_server_stop(c->server);
+    struct trib_message message = answer_message(fd);
+    while (message.kind == TRIB_MESSAGE_BYTES || message.kind == TRIB_MESSAGE_END) {
+        told += message.kind == TRIB_MESSAGE_END;
+        message = answer_message(fd);
+    }
+    assert_int_equal(message.kind, TRIB_MESSAGE_NONE);
+    assert_int_equal(told, FAREWELLS);
+    close(fd);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, control_set_up, control_tear_down)
 
 int main(void)
@@ -457,6 +485,7 @@ int main(void)
         TEST(flow__many_channels_may_come_at_once),
         TEST(flow__a_flood_of_channels_ends_the_connection),
         TEST(flow__bad_frames_end_the_connection),
+        TEST(farewell__reaches_all_channels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -760,7 +760,9 @@ static void say_farewell(struct trib_connections *connections, struct trib_conne
     if (to_channels != (connection->over != NULL)) {
         return;
     }
-    if (status != TRIB_OK) {
+    if (status != TRIB_OK && connection->is_proved) { /* the words are those of its channels, which may still wait */
+        trib_connections_end(connections, &connection->session);
+    } else if (status != TRIB_OK) {
         trib_connection_fail(connections, connection, status, text);
     } else if (connection->state == CONNECTION_OPEN) {
         trib_connection_break(connections, connection, "this control plane has ended");
