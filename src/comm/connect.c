@@ -133,6 +133,9 @@ static void pause_node(struct trib_comm *comm, uint64_t now_ns)
 
 void trib_comm_take_recall(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns)
 {
+    if (comm->session.state != TRIB_SESSION_OPEN) {
+        return; /* its end came with it, and no answer can leave: trib_comm_lost is next */
+    }
     trib_log(comm->was_running && comm->state != TRIB_COMM_JOINING ? TRIB_LOG_WARN : TRIB_LOG_INFO,
              "job %s rank %u: boot %08x has ended, says %s: %s; joining again", comm->config.job, comm->config.rank,
              message->recall.boot, comm->where.name, message->recall.text);

@@ -189,6 +189,38 @@ static void recalled__and_lost_comes_again(void **state)
     end_well(&s, fd);
 }
 
+/* RECALL and the end of the session come in one piece: the control plane dies just then. */
+static void recalled__and_lost_at_once_comes_again(void **state)
+{
+    (void)state;
+    for (unsigned steps = 0; steps < 4; steps++) {
+        struct script s;
+        struct trib_message join;
+        begin(&s);
+        start_rank(&s);
+        int fd = take_join(&s, &join);
+        if (steps > 0) {
+            welcome(&s, fd, 5);
+        }
+        if (steps > 1) {
+            echo_path(&s);
+            (void)expect(fd, TRIB_MESSAGE_PATHS);
+            (void)expect(fd, TRIB_MESSAGE_REGISTER);
+        }
+        if (steps > 2) {
+            ready(fd, 5);
+        }
+        int one = 1;
+        assert_int_equal(setsockopt(fd, IPPROTO_TCP, TCP_CORK, &one, sizeof one), 0);
+        recall(fd, 5);
+        close(fd);
+        fd = take_join(&s, &join);
+        assert_int_equal(join.join.known.communicator, steps > 0 ? 7 : 0);
+        assert_int_equal(join.join.was_ready, steps > 2);
+        end_well(&s, fd);
+    }
+}
+
 /* Without a switch the end of the session is that of rank 0. RECALL is not. */
 static void no_box__comes_back(void **state)
 {
@@ -239,6 +271,7 @@ int main(void)
         cmocka_unit_test(starting__brings_what_it_has),
         cmocka_unit_test(recalled__and_no_more_ends_in_time),
         cmocka_unit_test(recalled__and_lost_comes_again),
+        cmocka_unit_test(recalled__and_lost_at_once_comes_again),
         cmocka_unit_test(no_box__comes_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
