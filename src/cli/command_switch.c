@@ -11,8 +11,8 @@
 #include "cli/switch_names.h"
 #include "control/jobs/jobs.h"
 #include "io/explain.h"
-#include "net/identity.h"
 #include "io/log.h"
+#include "net/identity.h"
 #include "net/resolve.h"
 #include "switchd/switchd.h"
 

@@ -97,7 +97,7 @@ static void publish_session(struct trib_comm *comm)
 void trib_comm_settle(struct trib_comm *comm, uint64_t now_ns)
 {
     comm->dirty = false;
-    if (comm->is_dissolving) { /* its memory and sockets may be gone */
+    if (comm->is_dissolving) { /* no memory and no socket may be left */
         comm->deadline_ns = TRIB_NEVER;
         return;
     }

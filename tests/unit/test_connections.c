@@ -34,7 +34,7 @@ static int start(void **state)
     const struct trib_jobs_output output = {
         &w->connections, trib_connections_send, trib_connections_end, trib_connections_ping, test_draw, NULL};
     trib_jobs_init(&w->jobs, &w->control.config, &output);
-    assert_int_equal(trib_connections_init(&w->connections, fd, &w->jobs, &TRIB_CHANNELS, NULL), TRIB_OK);
+    assert_int_equal(trib_connections_init(&w->connections, fd, &w->jobs, &trib_channels, NULL), TRIB_OK);
     w->now_ns = 1000 * TRIB_SECOND_NS;
     w->wait_ms = 20;
     *state = w;
@@ -318,7 +318,7 @@ static uint32_t limit_with(struct world *w, rlim_t soft, rlim_t hard)
     if (child == 0) {
         const struct rlimit limit = {.rlim_cur = soft, .rlim_max = hard};
         bool is_set = setrlimit(RLIMIT_NOFILE, &limit) == 0;
-        is_set = is_set && trib_connections_init(&w->connections, -1, &w->jobs, &TRIB_CHANNELS, NULL) == TRIB_OK;
+        is_set = is_set && trib_connections_init(&w->connections, -1, &w->jobs, &trib_channels, NULL) == TRIB_OK;
         _exit(is_set ? (int)w->connections.limit : 0);
     }
     assert_int_equal(waitpid(child, &status, 0), child);

@@ -304,7 +304,7 @@ static bool receive_of_rank(struct trib_jobs *jobs, struct trib_session *session
                             uint64_t now_ns)
 {
     struct trib_job *job = session->job;
-    if (job && trib_job_drops(jobs, session, message)) {
+    if (trib_job_drops(jobs, session, message)) {
         return true;
     }
     switch ((int)message->kind) {

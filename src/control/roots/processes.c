@@ -53,7 +53,7 @@ bool trib_processes_start(struct trib_jobs *jobs)
     if (jobs->processes) {
         return true;
     }
-    jobs->processes = calloc(BUCKETS, sizeof *jobs->processes);
+    jobs->processes = calloc(BUCKETS, sizeof(void *));
     for (struct trib_job *job = jobs->first; job && jobs->processes; job = job->next) {
         for (uint32_t i = 0; i < job->settings.ranks; i++) {
             trib_process_enter(jobs, job, i);

@@ -502,7 +502,7 @@ static void forget(struct trib_connections *connections, struct trib_connection 
     }
 }
 
-const struct trib_channel_verbs TRIB_CHANNELS = {
+const struct trib_channel_verbs trib_channels = {
     .receive = receive,
     .may_say = may_say,
     .queue = queue,

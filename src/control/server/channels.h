@@ -12,6 +12,6 @@
 
 #include "control/server/connection.h"
 
-extern const struct trib_channel_verbs TRIB_CHANNELS;
+extern const struct trib_channel_verbs trib_channels;
 
 #endif

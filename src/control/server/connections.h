@@ -87,7 +87,7 @@ void trib_connections_ready(struct trib_connections *connections, const struct p
 /* Never later than when the next session's time is up; it may be earlier, and be so once. */
 uint64_t trib_connections_next_timeout(const struct trib_connections *connections);
 void trib_connections_on_timeout(struct trib_connections *connections, uint64_t now_ns);
-/* Frees what has ended, and tells the jobs about it. */
+/* Frees ended connections, and tells the jobs. */
 void trib_connections_sweep(struct trib_connections *connections, uint64_t now_ns);
 
 /* The session of a connection, by its index below `count`. */

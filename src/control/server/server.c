@@ -166,7 +166,7 @@ enum trib_status trib_server_create(const struct trib_server_config *config, str
                                             .say = say};
     trib_jobs_init(&made->jobs, &made->config, &output);
     open_relay(made);
-    status = trib_connections_init(&made->connections, listen_fd, &made->jobs, &TRIB_CHANNELS, error);
+    status = trib_connections_init(&made->connections, listen_fd, &made->jobs, &trib_channels, error);
     if (status != TRIB_OK) {
         goto close_wake;
     }
