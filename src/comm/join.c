@@ -27,8 +27,16 @@
 #include "comm/worker.h"
 #include "io/clock.h"
 #include "io/log.h"
+#include "schemes/schemes.h"
 
 /* ---- WELCOME ---- */
+
+/* May a host be a member of the sums, and not each rank? Not where this rank has not offered it. Peers know each other
+ * as ranks, and a quorum counts ranks. */
+static bool may_be_hosts(const struct trib_comm *comm)
+{
+    return comm->config.level0 && !comm->has_peers && !trib_scheme_names_quorum(comm->config.scheme);
+}
 
 static bool is_sane(const struct trib_comm *comm, const struct trib_message *message)
 {
@@ -49,7 +57,8 @@ static bool is_sane(const struct trib_comm *comm, const struct trib_message *mes
         grant->slots < 1 || grant->slots > TRIB_SLOTS_MAX || grant->window < 1 || grant->window > grant->slots ||
         (!names_roots && (uint32_t)grant->data_port + grant->roots > UINT16_MAX + 1U) ||
         (uint32_t)grant->group_port + grant->roots > UINT16_MAX + 1U ||
-        message->welcome.generation_ranks != comm->config.ranks || !trib_hosts_are_sane(message)) {
+        message->welcome.generation_ranks != comm->config.ranks || !trib_hosts_are_sane(message) ||
+        (message->welcome.hosts != 0 && !may_be_hosts(comm))) {
         return false;
     }
     return known->communicator == 0 ||

@@ -4,6 +4,7 @@
 #include "session_script.h"
 
 #include "core/packet.h"
+#include "schemes/schemes.h"
 
 #define REFUSED "granted invalid values"
 
@@ -28,6 +29,44 @@ static void welcome__to_another_communicator(void **state)
         grant->train = field == 3 ? 8 : grant->train;
         grant->slots = field == 4 ? 64 : grant->slots;
         grant->weight[0] = field == 5 ? 8 : grant->weight[0];
+        send_message(fd, &message);
+        end(&s, TRIB_ERR_REFUSED, REFUSED, 5000);
+        close(fd);
+    }
+}
+
+static void welcome__of_hosts_where_ranks_are_members(void **state)
+{
+    static const char *const schemes[] = {"switchml", "panama:3/4", "ring", "hybrid:2"};
+    (void)state;
+    for (unsigned k = 0; k < sizeof schemes / sizeof schemes[0]; k++) {
+        struct trib_session_config session = {.ranks = 4, .payload = 1024};
+        struct script s;
+        struct trib_message join;
+        uint16_t peers[TRIB_PEERS_MAX];
+        begin(&s);
+        s.config.ranks = 4;
+        s.config.rank = 1;
+        s.config.level0 = k > 0; /* else it would have none */
+        (void)snprintf(s.config.scheme, sizeof s.config.scheme, "%s", schemes[k]);
+        const struct trib_worker_verbs *verbs = trib_scheme_find(schemes[k])->worker;
+        if (verbs->peers != NULL) {
+            (void)snprintf(s.config.rendezvous, sizeof s.config.rendezvous, "%s", s.config.switch_address);
+            s.config.switch_address[0] = '\0';
+        }
+        start_rank(&s);
+        int fd = take_join(&s, &join);
+        struct trib_message message = script_welcome(&s, 5);
+        trib_scheme_settle(schemes[k], &session);
+        message.welcome.peer_count = verbs->peers != NULL ? (uint8_t)verbs->peers(&session, 1, peers) : 0;
+        for (uint32_t i = 0; i < message.welcome.peer_count; i++) {
+            message.welcome.peer[i].rank = peers[i];
+            message.welcome.peer[i].address = trib_address_v4(INADDR_LOOPBACK, message.welcome.grant.data_port);
+        }
+        message.welcome.hosts = 3;
+        for (uint32_t i = 0; i < 3; i++) {
+            trib_rank_set_add(&message.welcome.leaders, i);
+        }
         send_message(fd, &message);
         end(&s, TRIB_ERR_REFUSED, REFUSED, 5000);
         close(fd);
@@ -211,6 +250,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(welcome__to_another_communicator),
+        cmocka_unit_test(welcome__of_hosts_where_ranks_are_members),
         cmocka_unit_test(ready__has_one_place),
         cmocka_unit_test(paths__wait_for_every_root),
         cmocka_unit_test(lost__the_node_is_silent),
