@@ -398,6 +398,38 @@ static void flow__many_channels_may_come_at_once(void **state)
     close(fd);
 }
 
+/* Ranks that are turned away come again, 20 times a second each: that costs the other ranks nothing. */
+static void flow__a_reader_of_many_channels_keeps_the_others(void **state)
+{
+    struct control *c = *state;
+    const struct trib_message ping = {.kind = TRIB_MESSAGE_PING};
+    const struct trib_message join = relayed(0, 2);
+    struct trib_message message = {.kind = TRIB_MESSAGE_NONE};
+    uint32_t away = 0;
+    uint32_t number = 0;
+    control_start(c);
+    int fd = leaf(c);
+    begin(fd, 1);
+    carry(fd, 1, &join);
+    for (uint32_t i = 2; i < 40000; i++) {
+        const struct trib_message end = leaf_end(i, false);
+        begin(fd, i);
+        send_message(fd, &end);
+        while (i % 100 == 0 && poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 0) == 1) {
+            away += heard(fd, &number).kind == TRIB_MESSAGE_AWAY;
+            assert_true(number > 1);
+        }
+    }
+    carry(fd, 1, &ping);
+    while (message.kind != TRIB_MESSAGE_PONG) {
+        message = heard(fd, &number);
+        away += message.kind == TRIB_MESSAGE_AWAY;
+    }
+    assert_int_equal(number, 1);
+    assert_true(away > 1000);
+    close(fd);
+}
+
 /* Who opens and ends channels without pause is ended; what it took is free again. */
 static void flow__a_flood_of_channels_ends_the_connection(void **state)
 {
@@ -483,6 +515,7 @@ int main(void)
         TEST(way__that_comes_back_is_a_loop),
         TEST(flow__a_flood_ends_its_channel_alone),
         TEST(flow__many_channels_may_come_at_once),
+        TEST(flow__a_reader_of_many_channels_keeps_the_others),
         TEST(flow__a_flood_of_channels_ends_the_connection),
         TEST(flow__bad_frames_end_the_connection),
         TEST(farewell__reaches_all_channels),

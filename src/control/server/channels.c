@@ -344,6 +344,14 @@ static bool begin(struct trib_connections *connections, struct trib_connection *
     return true;
 }
 
+/* False: it opens too many. They cost it nothing, or those that come again would keep all others out. */
+static bool pay_channel(const struct trib_connections *connections, struct trib_connection *connection)
+{
+    bool is_paid = trib_connection_pay(connections, connection, CHANNEL_GAP_NS, CHANNELS_AT_ONCE * CHANNEL_GAP_NS);
+    connection->paid_ns -= is_paid ? 0 : CHANNEL_GAP_NS;
+    return is_paid;
+}
+
 static void take_channel(struct trib_connections *connections, struct trib_connection *connection,
                          const struct trib_message *message)
 {
@@ -363,6 +371,9 @@ static void take_channel(struct trib_connections *connections, struct trib_conne
     if (!is_way(connections, connection, message, text)) {
         word = (struct trib_message){.kind = TRIB_MESSAGE_FAIL, .fail = {.status = TRIB_ERR_INVALID}};
         trib_explain(word.fail.text, "%s", text);
+        turn_channel_away(connections, connection, number, &word);
+    } else if (!pay_channel(connections, connection)) { /* as ranks do that are turned away, and come again */
+        trib_explain(word.note.text, "more than 1000 sessions a second come over one switch: come again later");
         turn_channel_away(connections, connection, number, &word);
     } else if (trib_connections_lack_room(connections, &connection->session.peer, &is_share) ||
                !begin(connections, connection, message)) {
@@ -451,7 +462,8 @@ static bool receive(struct trib_connections *connections, struct trib_connection
 static bool may_say(const struct trib_connections *connections, struct trib_connection *connection,
                     const struct trib_message *message)
 {
-    bool is_of_channel = message->kind == TRIB_MESSAGE_BYTES || message->kind == TRIB_MESSAGE_END;
+    bool is_of_channel = message->kind == TRIB_MESSAGE_CHANNEL || message->kind == TRIB_MESSAGE_BYTES ||
+                         message->kind == TRIB_MESSAGE_END;
     return is_of_channel ||
            trib_connection_pay(connections, connection, CHANNEL_GAP_NS, CHANNELS_AT_ONCE * CHANNEL_GAP_NS);
 }

@@ -344,7 +344,7 @@ static void refuse_flood(struct trib_connections *connections, struct trib_conne
 {
     bool is_switch = connection->below != NULL;
     const char *text =
-        is_switch ? "it opens more than 1000 channels a second" : "it says more than 200 messages a second";
+        is_switch ? "it says more than 1000 messages a second" : "it says more than 200 messages a second";
     connections->stats.rejected_flood++;
     log_reject(connections, &connection->session.peer, text);
     trib_jobs_expel(connections->jobs, &connection->session, text, connections->now_ns);
