@@ -344,7 +344,7 @@ static bool begin(struct trib_connections *connections, struct trib_connection *
     return true;
 }
 
-/* False: it opens too many. They cost it nothing, or those that come again would keep all others out. */
+/* False: too many channels. Refused channels cost nothing, or ranks that come again would keep all others out. */
 static bool pay_channel(const struct trib_connections *connections, struct trib_connection *connection)
 {
     bool is_paid = trib_connection_pay(connections, connection, CHANNEL_GAP_NS, CHANNELS_AT_ONCE * CHANNEL_GAP_NS);

@@ -760,7 +760,7 @@ static void say_farewell(struct trib_connections *connections, struct trib_conne
     if (to_channels != (connection->over != NULL)) {
         return;
     }
-    if (status != TRIB_OK && connection->is_proved) { /* the words are those of its channels, which may still wait */
+    if (status != TRIB_OK && connection->is_proved) { /* channels may have words that wait */
         trib_connections_end(connections, &connection->session);
     } else if (status != TRIB_OK) {
         trib_connection_fail(connections, connection, status, text);
