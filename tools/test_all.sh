@@ -79,13 +79,13 @@ run_asan_all() {
 # HTTP, and processes that are killed. What the relays' tests of faults have is one thread, with a clock of its own.
 run_tsan() {
     step build-tsan preset tsan &&
-        TRIB_PATIENCE=4 tests tsan build-tsan -L '^(io|net|comm|control|switchd|cli)$' -E '^unit/test_relay_faults$' &&
+        TRIB_PATIENCE=4 tests tsan build-tsan -L '^(io|port|comm|control|switchd|cli)$' -E '^unit/test_relay_faults$' &&
         TRIB_PATIENCE=4 tests tsan-scripts build-tsan -R '^integration/(http|events|switches)\.user$'
 }
 
 # Simulations have one thread, and take ten times as long.
 run_tsan_all() {
-    step build-tsan preset tsan && TRIB_PATIENCE=10 tests tsan-all build-tsan -L '^(io|net|comm|control|switchd|cli|user)$' \
+    step build-tsan preset tsan && TRIB_PATIENCE=10 tests tsan-all build-tsan -L '^(io|port|comm|control|switchd|cli|user)$' \
         -E '^integration/(sim|accuracy|reproduce)\.user$'
 }
 
@@ -138,12 +138,12 @@ run_clang_all() {
 
 # MemorySanitizer where nothing outside the tree is called; what takes longest, of code that others run as well, is left to nightly.
 run_msan() {
-    step build-msan preset msan && tests msan build-msan -L '^(core|schemes)$' -LE '^(io|net|comm|control|switchd|cli)$' \
+    step build-msan preset msan && tests msan build-msan -L '^(core|schemes)$' -LE '^(io|port|comm|control|switchd|cli)$' \
         -E '^(unit/test_sim_reference|world_forward)$'
 }
 
 run_msan_all() {
-    step build-msan preset msan && tests msan-all build-msan -L '^(core|schemes)$' -LE '^(io|net|comm|control|switchd|cli)$'
+    step build-msan preset msan && tests msan-all build-msan -L '^(core|schemes)$' -LE '^(io|port|comm|control|switchd|cli)$'
 }
 
 # As long as the preset says; and in the long form a minute each.

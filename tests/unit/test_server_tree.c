@@ -10,10 +10,10 @@ static struct leaf leaves[2]; /* VIA, VIA + 1; fd 0: it is not there */
 /* On its own connection, or over the switch that it names. */
 static int come_with(struct control *c, const struct trib_message *message)
 {
-    struct leaf *leaf = &leaves[message->join.via - VIA];
     if (message->join.via == 0) {
         return join_with(c, message);
     }
+    struct leaf *leaf = &leaves[message->join.via - VIA];
     if (leaf->fd == 0) {
         leaf_start(leaf, c->port, message->join.via);
     }
