@@ -158,8 +158,9 @@ def run(command, seconds):
                 break
             time.sleep(0.02)
         else:
-            process.kill()
-            os.wait4(process.pid, 0)
+            process.kill()  # which may find it ended, and take its status
+            if process.returncode is None:
+                os.wait4(process.pid, 0)
         process.returncode = status if status is not None else -signal.SIGKILL  # it was waited for here
         output.seek(0)
         text = output.read().decode(errors="replace")
