@@ -176,7 +176,7 @@ CANARIES = [
         return TRIB_DROP_DUPLICATE;
     }
 """, ""),),
-        world=LANE, search=LANE),
+        world=LANE + ("assert",), search=LANE + ("assert",)),  # an assertion of the slot comes before the lane
     Canary(
         "repeats-without-limit", "I4", "a switch answers every PROBE, however soon it comes again",
         edits=((ANSWER, "    bool first = (*answered & bit) == 0;", "    bool first = true;"),),
