@@ -48,8 +48,8 @@ SEED = re.compile(r"^seed (\d+)\b.*caught by", re.M)
 class Finding:
     """What one finder made of one canary: the check that caught it, where, after how many CPU seconds; or why it was not asked."""
 
-    def __init__(self, word="", where="", seconds=0.0, why=""):
-        self.word, self.where, self.seconds, self.others, self.why = word, where, seconds, [], why
+    def __init__(self, word="", where="", seconds=0.0, why="", output=""):
+        self.word, self.where, self.seconds, self.others, self.why, self.output = word, where, seconds, [], why, output
 
     def is_caught(self, word, where):
         self.word, self.where = word, where
@@ -252,8 +252,8 @@ def ask_search(tree, canary, seconds):
 
 
 def ask_built(program, canary, seconds):
-    _, status, spent = run([program], seconds)
-    return Finding("failed" if status not in (0, None) else "", canary.test, spent)
+    output, status, spent = run([program], seconds)
+    return Finding("failed" if status not in (0, None) else "", canary.test, spent, output=output)
 
 
 def ask_test(tree, canary, seconds):
@@ -369,7 +369,7 @@ def control(tree, canaries):
     asked = [ask_test_aside(tree, canary, 60) for canary in tests.values()]
     for finding in [later.result() for later in asked]:
         if finding.word:
-            raise RuntimeError(f"without any defect, {finding.where} fails")
+            raise RuntimeError(f"without any defect, {finding.where} fails:\n{finding.output[-2000:]}")
 
 
 # ---- what is printed ----
