@@ -193,7 +193,7 @@ CANARIES = [
         return TRIB_DROP_DUPLICATE;
     }
 """, ""),),
-        world=("storm", "path", "clean"), search=("repeat",), first="tree", seed=3824),
+        world=("storm", "path", "clean", "assert"), search=("repeat", "assert"), first="tree", seed=3824),  # the slot asserts that it gets one result
 
     # ---- I5: nothing feeds itself ----
     Canary(
