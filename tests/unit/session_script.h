@@ -137,11 +137,20 @@ static inline void answer_until(int fd, uint64_t until_ns)
     }
 }
 
-/* A WELCOME to a switch of one shard, at s->udp. */
+/* Takes what came to the switch's socket: packets of the boot before, whose echoes prove nothing. */
+static inline void drain(const struct script *s)
+{
+    uint8_t old[TRIB_HEADER_SIZE + TRIB_PAYLOAD_MAX];
+    while (recv(s->udp, old, sizeof old, MSG_DONTWAIT) > 0) {
+    }
+}
+
+/* A WELCOME to a switch of one shard, at s->udp. No probe of it has been sent yet: what lies in the socket is old. */
 static inline struct trib_message script_welcome(const struct script *s, uint32_t boot)
 {
     struct sockaddr_in at;
     socklen_t len = sizeof at;
+    drain(s);
     assert_int_equal(getsockname(s->udp, (struct sockaddr *)&at, &len), 0);
     struct trib_message message = {.kind = TRIB_MESSAGE_WELCOME,
                                    .welcome = {.generation_ranks = s->config.ranks, .behind = 1}};

@@ -35,14 +35,6 @@ static void expect_no_connection(const struct script *s)
     assert_int_equal(poll(&listener, 1, 0), 0);
 }
 
-/* Probes of the boot before, whose echoes prove nothing. */
-static void drain(const struct script *s)
-{
-    uint8_t old[TRIB_HEADER_SIZE + TRIB_PAYLOAD_MAX];
-    while (recv(s->udp, old, sizeof old, MSG_DONTWAIT) > 0) {
-    }
-}
-
 static void end_well(struct script *s, int fd)
 {
     const struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL, .fail = {TRIB_ERR_PEER, "so far"}};
@@ -112,7 +104,6 @@ static void running__beside_a_child(void **state)
         }
         assert_true(child > 0);
         assert_int_equal(expect_join(fd).join.known.boot, 5);
-        drain(&s);
         welcome(&s, fd, 6);
         echo_path(&s);
         assert_true(expect(fd, TRIB_MESSAGE_PATHS).paths.unicast);
@@ -146,7 +137,6 @@ static void starting__brings_what_it_has(void **state)
         join = expect_join(fd);
         assert_int_equal(join.join.known.communicator, steps > 0 ? 7 : 0);
         assert_false(join.join.was_ready);
-        drain(&s);
         welcome(&s, fd, 6);
         echo_path(&s);
         (void)expect(fd, TRIB_MESSAGE_PATHS);
