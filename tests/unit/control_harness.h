@@ -365,10 +365,10 @@ static inline bool read_exactly(int fd, uint8_t *bytes, size_t len)
     size_t have = 0;
     while (have < len) {
         ssize_t got = recv(fd, bytes + have, len - have, 0);
-        if (got <= 0) {
+        if (got == 0 || (got < 0 && errno != EINTR)) { /* a process that was stopped */
             return false;
         }
-        have += (size_t)got;
+        have += got > 0 ? (size_t)got : 0;
     }
     return true;
 }
