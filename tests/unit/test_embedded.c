@@ -7,6 +7,9 @@
 #include "control/words/words.h"
 #include "net/resolve.h"
 
+/* For one that nobody needs, which ends at once. */
+#define LONGEST_NS (20 * TRIB_SECOND_NS * patience())
+
 static char error[TRIB_ERROR_TEXT_MAX];
 
 struct place {
@@ -77,12 +80,12 @@ static void acquire__shares_one_for_each_rendezvous(void **state)
     struct place other = make_place("127.0.0.1");
     struct trib_embedded *elsewhere = acquire(&other);
     assert_ptr_not_equal(elsewhere, first);
-    trib_embedded_release(elsewhere, TRIB_SECOND_NS, true);
-    trib_embedded_release(NULL, TRIB_SECOND_NS, true);
-    trib_embedded_release(first, TRIB_SECOND_NS, true);
-    trib_embedded_release(first, TRIB_SECOND_NS, true);
+    trib_embedded_release(elsewhere, LONGEST_NS, true);
+    trib_embedded_release(NULL, LONGEST_NS, true);
+    trib_embedded_release(first, LONGEST_NS, true);
+    trib_embedded_release(first, LONGEST_NS, true);
     assert_true(serves(&place)); /* for the third share */
-    trib_embedded_release(first, TRIB_SECOND_NS, true);
+    trib_embedded_release(first, LONGEST_NS, true);
     assert_false(serves(&place));
     assert_false(serves(&other));
 }
@@ -123,7 +126,7 @@ static void acquire__listens_everywhere_for_a_name_of_the_loopback(void **state)
     other.address = trib_address_v4(0x7f000102U, rendezvous_port);
     struct trib_embedded *embedded = acquire(&place);
     assert_true(serves(&place) && serves(&other));
-    trib_embedded_release(embedded, TRIB_SECOND_NS, true);
+    trib_embedded_release(embedded, LONGEST_NS, true);
     static const char *const names[] = {"localhost", "127.example"};
     for (unsigned i = 0; i < 2; i++) {
         place = make_place("127.0.0.1");
@@ -131,13 +134,13 @@ static void acquire__listens_everywhere_for_a_name_of_the_loopback(void **state)
         other.address = trib_address_v4(0x7f000102U, rendezvous_port);
         embedded = acquire(&place);
         assert_true(serves(&place) && serves(&other));
-        trib_embedded_release(embedded, TRIB_SECOND_NS, true);
+        trib_embedded_release(embedded, LONGEST_NS, true);
     }
     place = make_place("127.0.0.1"); /* and here only there */
     other.address = trib_address_v4(0x7f000102U, rendezvous_port);
     embedded = acquire(&place);
     assert_true(serves(&place) && !serves(&other));
-    trib_embedded_release(embedded, TRIB_SECOND_NS, true);
+    trib_embedded_release(embedded, LONGEST_NS, true);
 }
 
 /* A session that joins as this rank of so many. */
@@ -157,9 +160,12 @@ static int join_as(const struct place *place, uint32_t rank, uint32_t ranks, uin
     join.join.settings.ranks = ranks;
     join.join.settings.payload = payload;
     join.join.settings.wire = TRIB_WIRE_FLOAT32;
+    const struct trib_message question = {.kind = TRIB_MESSAGE_PING};
     size_t len = trib_message_encode(&join, bytes);
     assert_int_equal(write(fd, bytes, len), (ssize_t)len);
-    (void)usleep(100000 * patience()); /* it is taken */
+    len = trib_message_encode(&question, bytes);
+    assert_int_equal(write(fd, bytes, len), (ssize_t)len);
+    assert_int_equal(read(fd, bytes, len), (ssize_t)len); /* PONG: JOIN has been taken */
     return fd;
 }
 
@@ -234,7 +240,7 @@ static void release__leaves_one_that_ends_with_its_last_job(void **state)
     assert_true(ends_serving(&place));
     embedded = acquire(&place);
     assert_true(serves(&place));
-    trib_embedded_release(embedded, TRIB_SECOND_NS, true);
+    trib_embedded_release(embedded, LONGEST_NS, true);
     assert_false(serves(&place));
 }
 
