@@ -85,6 +85,34 @@ static void welcome__of_hosts_where_ranks_are_members(void **state)
     }
 }
 
+/* A group is a switch's own. Ranks that are roots have one socket, and no shard's socket could listen to the second. */
+static void welcome__of_a_group_where_ranks_are_roots(void **state)
+{
+    (void)state;
+    struct script s;
+    struct trib_message join;
+    begin(&s);
+    s.config.ranks = 2;
+    s.config.rank = 1;
+    s.config.multicast = true;
+    (void)snprintf(s.config.rendezvous, sizeof s.config.rendezvous, "%s", s.config.switch_address);
+    s.config.switch_address[0] = '\0';
+    start_rank(&s);
+    int fd = take_join(&s, &join);
+    struct trib_message message = script_welcome(&s, 5);
+    message.welcome.no_box = true;
+    message.welcome.grant.roots = 2;
+    message.welcome.grant.group = 0xefff0001U;
+    message.welcome.grant.group_port = 7000;
+    message.welcome.root_count = 2;
+    for (uint32_t i = 0; i < 2; i++) {
+        message.welcome.root[i] = trib_address_v4(INADDR_LOOPBACK, (uint16_t)(message.welcome.grant.data_port + i));
+    }
+    send_message(fd, &message);
+    end(&s, TRIB_ERR_REFUSED, REFUSED, 5000);
+    close(fd);
+}
+
 static void ready__has_one_place(void **state)
 {
     (void)state;
@@ -259,6 +287,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(welcome__to_another_communicator),
         cmocka_unit_test(welcome__of_hosts_where_ranks_are_members),
+        cmocka_unit_test(welcome__of_a_group_where_ranks_are_roots),
         cmocka_unit_test(ready__has_one_place),
         cmocka_unit_test(paths__wait_for_every_root),
         cmocka_unit_test(lost__the_node_is_silent),
