@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "comm/communicator.h"
+#include "core/assert.h"
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/units.h"
@@ -76,6 +77,7 @@ char *trib_comm_say_waited(const struct trib_comm *comm, uint64_t now_ns, char *
     char waited[TRIB_UNITS_TEXT_MAX];
     char limit[TRIB_UNITS_TEXT_MAX];
     bool is_outage = comm->was_running && comm->state == TRIB_COMM_CONNECTING;
+    TRIB_ASSERT(comm->waits_ns <= now_ns);
     trib_format_duration(now_ns - comm->waits_ns, waited);
     trib_format_duration(is_outage ? comm->config.switch_timeout_ns : comm->config.join_timeout_ns, limit);
     (void)snprintf(text, TRIB_COMM_WAITED_MAX, "; waited %s (TRIB_%s_TIMEOUT is %s)", waited,

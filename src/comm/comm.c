@@ -25,6 +25,7 @@
 #include "comm/refusal.h"
 #include "comm/say.h"
 #include "comm/transport.h"
+#include "core/assert.h"
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/log.h"
@@ -155,6 +156,7 @@ static enum trib_status enter(struct trib_comm *made, char *error)
         made->maker = NULL;
     }
     enum trib_status status = made->state == TRIB_COMM_FAILED ? made->failure : TRIB_OK;
+    TRIB_ASSERT(status != TRIB_OK || made->was_running); /* all ranks have been there */
     if (status != TRIB_OK) {
         trib_explain(error, "%s", made->failure_text);
     }

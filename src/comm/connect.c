@@ -64,6 +64,7 @@ void trib_comm_reconnect(struct trib_comm *comm, uint64_t now_ns)
 
 void trib_comm_join(struct trib_comm *comm, uint64_t now_ns)
 {
+    TRIB_ASSERT(!comm->was_running);
     comm->waits_ns = now_ns;
     comm->outage_deadline_ns = trib_time_after(now_ns, comm->config.join_timeout_ns);
     trib_comm_reconnect(comm, now_ns);
@@ -85,6 +86,7 @@ void trib_comm_connected(struct trib_comm *comm, uint64_t now_ns)
 
 static void wait_and_retry(struct trib_comm *comm, uint64_t longest_ns, uint64_t now_ns)
 {
+    TRIB_ASSERT(comm->session.fd < 0);
     comm->session.state = TRIB_SESSION_CLOSED; /* but its cause is kept, for texts */
     trib_comm_enter(comm, TRIB_COMM_CONNECTING);
     comm->retry_ns = now_ns + comm->retry_gap_ns;
@@ -147,6 +149,7 @@ void trib_comm_take_recall(struct trib_comm *comm, const struct trib_message *me
 void trib_comm_lost(struct trib_comm *comm, uint64_t now_ns)
 {
     uint64_t longest_ns = comm->was_running ? RETURN_LAST_NS : RETRY_LAST_NS;
+    TRIB_ASSERT(!trib_comm_has_ended(comm));
     if (ends_with_session(comm) && comm->is_over && trib_comm_is_idle(comm)) {
         trib_log(TRIB_LOG_INFO, "job %s rank %u: %s, and its control plane has ended", comm->config.job,
                  comm->config.rank, comm->left);
@@ -198,6 +201,7 @@ static void say_moving(struct trib_comm *comm)
 
 void trib_comm_lose_silent(struct trib_comm *comm, uint64_t now_ns)
 {
+    TRIB_ASSERT(!comm->where.no_box); /* a stopped rank is late, and not gone */
     bool was_registered = comm->state == TRIB_COMM_RUNNING;
     uint64_t since_ns = comm->ping.since_ns;
     if (was_registered && trib_comm_may_move(comm)) {
@@ -214,6 +218,7 @@ void trib_comm_lose_silent(struct trib_comm *comm, uint64_t now_ns)
 
 void trib_comm_connect_again(struct trib_comm *comm, uint64_t now_ns)
 {
+    TRIB_ASSERT(comm->state == TRIB_COMM_CONNECTING);
     if (comm->session.state != TRIB_SESSION_CONNECTING) {
         try_connecting(comm, now_ns);
         return;

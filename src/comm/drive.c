@@ -17,6 +17,7 @@
 #include "comm/network.h"
 #include "comm/own_root.h"
 #include "comm/wake.h"
+#include "core/assert.h"
 #include "io/clock.h"
 
 /* Buffers read from one socket before nodes may send: a train of results opens room for a train of contributions. */
@@ -166,6 +167,7 @@ static bool drive(struct trib_endpoint *endpoint, uint64_t now_ns)
     struct trib_comm **at = &endpoint->awake;
     while (*at != NULL) {
         struct trib_comm *comm = *at;
+        TRIB_ASSERT(comm->is_awake && comm->endpoint == endpoint);
         if (comm->dirty || comm->deadline_ns <= now_ns || trib_comm_is_busy(comm)) {
             comm->moved = false;
             trib_comm_settle(comm, now_ns); /* may wake others, at the head of the list */
@@ -257,6 +259,7 @@ static bool build(struct trib_pollset *set, const struct trib_endpoint *endpoint
         }
         set->count += trib_comm_host_descriptors(comm, set->fds + set->count);
     }
+    TRIB_ASSERT(set->count <= set->capacity);
     set->generation = endpoint->generation;
     return true;
 }
@@ -294,6 +297,7 @@ static void take_answers(struct trib_pollset *set, struct trib_endpoint *endpoin
         }
         answer += trib_comm_host_take_answers(comm, answer);
     }
+    TRIB_ASSERT(answer == set->fds + set->count); /* the order of build() */
     if (has_session) {
         serve_sessions(endpoint, now_ns);
     }
@@ -362,6 +366,7 @@ static void hand_over(const struct trib_endpoint *endpoint, const struct trib_po
 /* Unlocks, sleeps until something is readable, due, or a caller has news; until_ns at the latest. */
 static void sleep_in_poll(struct trib_endpoint *endpoint, struct trib_pollset *set, uint64_t until_ns)
 {
+    TRIB_ASSERT(!set->sleeping);
     uint64_t now = trib_clock_ns();
     set->deadline_ns = trib_time_earlier(next_deadline(endpoint), until_ns);
     if (!build(set, endpoint)) {
@@ -410,6 +415,7 @@ static void step_aside(struct trib_endpoint *endpoint)
 
 static void lead(struct trib_endpoint *endpoint, const atomic_bool *done, uint64_t until_ns)
 {
+    TRIB_ASSERT(endpoint->has_leader && endpoint->waiters > 0);
     struct trib_spin *spin = &endpoint->spin;
     uint64_t spin_until = 0; /* 0: not waiting busily */
     for (;;) {

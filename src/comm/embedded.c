@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "control/server.h"
+#include "core/assert.h"
 #include "io/clock.h"
 #include "io/draw.h"
 #include "io/explain.h"
@@ -183,6 +184,7 @@ static enum trib_status open_embedded(const struct trib_config *config, const st
 /* Its thread has ended. Locked. */
 static void destroy(struct trib_embedded *embedded)
 {
+    TRIB_ASSERT(embedded->has_ended && embedded->shares == 0);
     struct trib_embedded **at = &all;
     while (*at != embedded) {
         at = &(*at)->next;
@@ -319,6 +321,7 @@ void trib_embedded_release(struct trib_embedded *embedded, uint64_t linger_ns, b
         return;
     }
     (void)pthread_mutex_lock(&lock);
+    TRIB_ASSERT(embedded->shares > 0);
     embedded->shares--;
     if (embedded->shares == 0 && !embedded->is_foreign) {
         (void)trib_server_retire(embedded->server, true);

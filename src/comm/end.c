@@ -11,6 +11,7 @@
 #include "comm/queue.h"
 #include "comm/states.h"
 #include "comm/wake.h"
+#include "core/assert.h"
 #include "io/inherit.h"
 #include "io/log.h"
 
@@ -27,6 +28,7 @@ static void fail_made(const struct trib_comm *maker)
 
 static void fail(struct trib_comm *comm, enum trib_status status, const char *text)
 {
+    TRIB_ASSERT(status != TRIB_OK);
     if (comm->transport->fail != NULL) {
         comm->transport->fail(comm, status, text);
     }

@@ -76,6 +76,7 @@ static enum trib_status open_channel(struct trib_endpoint *endpoint, const struc
         .faults = endpoint->faults,
     };
     config.faults.seed = endpoint->faults.seed + seed;
+    TRIB_ASSERT(endpoint->shard_count < sizeof endpoint->shards / sizeof endpoint->shards[0]);
     struct trib_channel *channel = &endpoint->shards[endpoint->shard_count];
     enum trib_status status = trib_port_open(&config, &channel->port, error);
     if (status == TRIB_OK) {
@@ -212,7 +213,9 @@ void trib_endpoint_hold(struct trib_endpoint *endpoint)
 
 void trib_endpoint_drop(struct trib_endpoint *endpoint)
 {
-    if (atomic_fetch_sub_explicit(&endpoint->holders, 1, memory_order_acq_rel) == 1) {
+    unsigned holders = atomic_fetch_sub_explicit(&endpoint->holders, 1, memory_order_acq_rel);
+    TRIB_ASSERT(holders > 0);
+    if (holders == 1) {
         (void)pthread_mutex_destroy(&endpoint->lock);
         free(endpoint);
     }
@@ -221,6 +224,7 @@ void trib_endpoint_drop(struct trib_endpoint *endpoint)
 /* The progress thread has ended, and nobody else knows the endpoint, but requests that nobody has collected. */
 static void destroy(struct trib_endpoint *endpoint)
 {
+    TRIB_ASSERT(endpoint->comms == NULL && endpoint->awake == NULL && endpoint->waiters == 0);
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
         trib_port_close(endpoint->shards[i].port);
     }
@@ -356,6 +360,7 @@ void trib_endpoint_close_channel(struct trib_endpoint *endpoint, struct trib_cha
 void trib_endpoint_share(struct trib_endpoint *endpoint, struct trib_comm *comm, const struct trib_comm *maker)
 {
     trib_endpoint_lock(endpoint);
+    TRIB_ASSERT(comm->endpoint == NULL);
     comm->endpoint = endpoint;
     comm->where = maker != NULL ? maker->where : endpoint->where;
     trib_endpoint_traffic(endpoint, &comm->base);
@@ -397,6 +402,7 @@ unlock:
 void trib_endpoint_enter(struct trib_endpoint *endpoint, struct trib_comm *comm)
 {
     struct trib_comm **bucket = &endpoint->table[comm->grant.communicator % TRIB_ENDPOINT_BUCKETS];
+    TRIB_ASSERT(comm->grant.communicator != 0); /* packets of no communicator bear 0 */
     comm->next_named = *bucket;
     *bucket = comm;
 }
@@ -509,6 +515,7 @@ enum trib_status trib_endpoint_connect(struct trib_comm *comm, char *error)
     struct trib_endpoint *endpoint = comm->endpoint;
     uint32_t sockets = endpoint->shard_count - endpoint->wide_count;
     uint32_t needed = needed_sockets(endpoint, comm);
+    TRIB_ASSERT(!trib_comm_is_wide(comm));
     if (comm->root_count > sockets) {
         trib_explain(error, "the %s grants %u shards, and this process named %u sockets in its JOIN", comm->where.title,
                      comm->root_count, sockets);
@@ -540,6 +547,7 @@ enum trib_status trib_endpoint_connect(struct trib_comm *comm, char *error)
 struct trib_address trib_endpoint_local(const struct trib_endpoint *endpoint, uint32_t shard)
 {
     struct trib_address local;
+    TRIB_ASSERT(shard < endpoint->shard_count);
     trib_port_local(endpoint->shards[shard].port, &local);
     trib_address_set_port(&local, 0);
     return local;

@@ -174,6 +174,7 @@ static void name_meeting(const struct trib_comm *comm, struct trib_config *confi
 
 enum trib_status trib_level0_meet(struct trib_comm *comm, char *error)
 {
+    TRIB_ASSERT(trib_level0_must_meet(comm));
     struct trib_config config;
     struct trib_host *host = NULL;
     uint32_t first = comm->level0->place.first;
@@ -200,6 +201,7 @@ static bool add_plan(struct trib_comm *comm, struct trib_request *request, uint3
     struct trib_level0 *level0 = comm->level0;
     struct trib_level0_plan *plan = malloc(sizeof *plan);
     uint64_t number = level0->number++;
+    TRIB_ASSERT(request != NULL); /* a group waits as a whole */
     if (plan == NULL || !trib_level0_plan_init(plan, &level0->place, &level0->session, &request->operation,
                                                (const uint64_t[2]){number, batch})) {
         free(plan);
@@ -219,6 +221,7 @@ static bool add_plan(struct trib_comm *comm, struct trib_request *request, uint3
 static bool begin_batch(struct trib_comm *comm)
 {
     struct trib_level0 *level0 = comm->level0;
+    TRIB_ASSERT(level0->first == NULL && comm->waiting.head != NULL); /* one batch at a time */
     const struct trib_request *group = comm->waiting.head->group;
     uint32_t batch = group != NULL ? group->members : 1;
     for (uint32_t i = 0; i < batch; i++) {
@@ -256,6 +259,7 @@ static bool make_slot(struct trib_comm *comm, struct trib_level0_part *part)
 static void start_on_host(struct trib_comm *comm, const struct trib_operation *operation, enum trib_level0_step step,
                           uint64_t now_ns)
 {
+    TRIB_ASSERT(comm->level0->step == TRIB_LEVEL0_NONE);
     comm->level0->step = step;
     trib_comm_host_start(comm, operation, now_ns);
 }
@@ -291,6 +295,7 @@ static bool begin_in(struct trib_comm *comm, uint64_t now_ns)
     struct trib_level0 *level0 = comm->level0;
     struct trib_level0_part *part = &level0->part[level0->in_count % TRIB_LEVEL0_AHEAD];
     struct trib_operation operation;
+    TRIB_ASSERT(level0->entering != NULL && level0->in_count - level0->out_count < TRIB_LEVEL0_AHEAD);
     part->plan = level0->entering;
     part->k = level0->entering_k;
     part->is_done = false;
@@ -310,7 +315,7 @@ static void come_out(struct trib_comm *comm, const struct trib_level0_part *part
     struct trib_level0 *level0 = comm->level0;
     struct trib_request *request = (struct trib_request *)(uintptr_t)part->plan->whole.token;
     bool is_last = part->k + 1 == part->plan->parts;
-    TRIB_ASSERT(level0->out_count < level0->in_count && part->plan == level0->first);
+    TRIB_ASSERT(part->plan == level0->first); /* operations end in their order */
     trib_level0_take(part->plan, part->k, part->slot);
     level0->out_count++;
     level0->out_step = 0;
@@ -329,6 +334,7 @@ static bool begin_out(struct trib_comm *comm, uint64_t now_ns)
     struct trib_level0 *level0 = comm->level0;
     struct trib_level0_part *part = &level0->part[level0->out_count % TRIB_LEVEL0_AHEAD];
     struct trib_operation operation;
+    TRIB_ASSERT(level0->out_count < level0->in_count);
     if (!part->is_done) {
         return false;
     }
@@ -407,7 +413,7 @@ static void take_done(struct trib_comm *comm, uint64_t token, uint64_t now_ns)
 {
     struct trib_level0_part *part = (struct trib_level0_part *)(uintptr_t)token;
     (void)now_ns;
-    TRIB_ASSERT(!part->is_done);
+    TRIB_ASSERT(part >= comm->level0->part && part < comm->level0->part + TRIB_LEVEL0_AHEAD && !part->is_done);
     trib_level0_divide(part->plan, part->k, part->slot);
     part->is_done = true;
     comm->stall_text[0] = '\0';

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/assert.h"
 #include "core/lane.h"
 #include "core/value.h"
 
@@ -25,6 +26,7 @@ void trib_level0_place_init(struct trib_level0_place *place, uint32_t ranks, uin
         end++;
     }
     place->count = end - place->first;
+    TRIB_ASSERT(rank < ranks && place->host < hosts); /* leaders are as many as hosts, and rank 0 is one */
 }
 
 static uint32_t host_of(const struct trib_level0_place *place, uint32_t rank)
@@ -133,6 +135,7 @@ static bool find_shares(struct trib_level0_plan *plan)
         plan->host_at[host + 1] += share;
         plan->own_at += host == place->host && rank < place->rank ? share : 0;
     }
+    TRIB_ASSERT(host + 1 == place->hosts);
     for (host = 0; host < place->hosts; host++) {
         uint64_t share = plan->host_at[host + 1];
         plan->longest = share > plan->longest ? share : plan->longest;
@@ -205,6 +208,7 @@ static void cut(struct trib_level0_plan *plan)
     trib_layout_init(&layout, &plan->session, &plan->whole, 0);
     uint64_t most = (has_shares ? share : TRIB_LEVEL0_PART) / trib_type_size(plan->whole.type);
     most -= layout.block_elements != 0 ? most % layout.block_elements : 0;
+    TRIB_ASSERT(most > 0);
     plan->chunk = count < most ? count : most;
     plan->parts = count > most ? (count - 1) / most + 1 : 1;
 }
@@ -376,6 +380,7 @@ void trib_level0_net(const struct trib_level0_plan *plan, uint64_t k, unsigned c
 {
     const struct trib_level0_place *place = plan->place;
     uint64_t at = k * plan->chunk;
+    TRIB_ASSERT(trib_level0_leads(place) && place->hosts > 1 && k < plan->parts);
     if (trib_operation_has_shares(&plan->whole)) {
         *operation = net_of_shares(plan, k, slot);
         return;

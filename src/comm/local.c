@@ -19,6 +19,7 @@
 
 enum trib_status trib_comm_open_host(struct trib_comm *comm, const struct trib_comm *maker, char *error)
 {
+    TRIB_ASSERT(comm->endpoint == NULL && comm->host == NULL);
     enum trib_status status = trib_host_open(&comm->config, maker != NULL ? &maker->failed : NULL, &comm->host, error);
     if (status != TRIB_OK && maker != NULL && atomic_load_explicit(&maker->failed, memory_order_acquire)) {
         trib_explain(error, "%.400s (job %s, of which it was made)", maker->failure_text, maker->config.job);
@@ -38,6 +39,7 @@ enum trib_status trib_comm_open_host(struct trib_comm *comm, const struct trib_c
 
 static void fail_for_difference(struct trib_comm *comm)
 {
+    TRIB_ASSERT(comm->running.head != NULL);
     struct trib_operation theirs;
     uint64_t number = trib_host_number(comm->host);
     uint32_t other = trib_host_other(comm->host, &theirs);

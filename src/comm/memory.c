@@ -138,6 +138,7 @@ uint32_t trib_comm_host_take_answers(struct trib_comm *comm, const struct pollfd
         trib_endpoint_changed(comm->endpoint);
     }
     if (dead != TRIB_HOST_NOBODY) {
+        TRIB_ASSERT(comm->transport->take_death != NULL);
         comm->transport->take_death(comm, dead);
     }
     return count;

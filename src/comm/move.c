@@ -69,6 +69,7 @@ static void set_out(struct trib_comm *comm, const struct trib_where *where)
 /* It has a grant of the switch, which other ranks have too. */
 static void keep_grant(struct trib_comm *comm)
 {
+    TRIB_ASSERT(comm->grant.communicator != 0);
     if (comm->node != NULL) {
         comm->verbs->suspend(comm->node);
     }

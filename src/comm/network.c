@@ -45,6 +45,7 @@ void trib_comm_receive(struct trib_comm *comm, struct trib_came_from from, const
         comm->dropped[TRIB_DROP_UNREGISTERED]++;
         return;
     }
+    TRIB_ASSERT(from.root < comm->root_count);
     struct trib_place place = {.kind = TRIB_PLACE_ROOT, .index = from.root};
     if (comm->has_peers) {
         place = (struct trib_place){.kind = TRIB_PLACE_PEER, .index = comm->peers[from.root]};
@@ -94,6 +95,7 @@ bool trib_network_is_used_up(const struct trib_comm *comm, const struct trib_ope
 bool trib_network_give(struct trib_comm *comm, const struct trib_operation *operation, uint64_t now_ns)
 {
     TRIB_ASSERT(comm->node != NULL && comm->state != TRIB_COMM_FAILED);
+    TRIB_ASSERT(operation->token != 0); /* DONE names the operation by it */
     bool is_taken = comm->verbs->submit(comm->node, operation, now_ns);
     comm->is_used = comm->is_used || is_taken;
     return is_taken;
@@ -132,7 +134,9 @@ static void submit(struct trib_comm *comm, uint64_t now_ns)
 
 static void take_done(struct trib_comm *comm, uint64_t token, uint64_t now_ns)
 {
-    trib_comm_end_operation(comm, (struct trib_request *)(uintptr_t)token, now_ns);
+    struct trib_request *request = (struct trib_request *)(uintptr_t)token;
+    TRIB_ASSERT(request != NULL && request->comm == comm);
+    trib_comm_end_operation(comm, request, now_ns);
 }
 
 static void take_event(struct trib_comm *comm, const struct trib_event *event, uint64_t now_ns)
@@ -167,6 +171,7 @@ static void take_event(struct trib_comm *comm, const struct trib_event *event, u
 void trib_network_count(struct trib_comm *comm)
 {
     bool is_busy = comm->node != NULL && comm->state != TRIB_COMM_FAILED && !trib_comm_is_idle(comm);
+    TRIB_ASSERT(comm->endpoint->busy >= comm->is_busy);
     comm->endpoint->busy += (uint32_t)is_busy - (uint32_t)comm->is_busy;
     comm->is_busy = is_busy;
 }

@@ -9,6 +9,7 @@
 
 #include "comm/communicator.h"
 #include "comm/wake.h"
+#include "core/assert.h"
 #include "core/lane.h"
 #include "io/clock.h"
 #include "io/explain.h"
@@ -58,6 +59,7 @@ enum trib_status trib_own_root_open(struct trib_endpoint *endpoint, const struct
             },
     };
     const struct trib_shard_listener listener = {endpoint, tell_mismatch};
+    TRIB_ASSERT(root->plane == NULL && shards > 0 && shards <= TRIB_ROOTS_MAX);
     wanted.also.count = nics->count > 0 ? nics->count - 1 : 0;
     memcpy(wanted.also.at, &nics->at[1], wanted.also.count * sizeof nics->at[0]);
     enum trib_status status = trib_plane_open(&wanted, &root->plane, error);
@@ -210,6 +212,7 @@ bool trib_comm_is_root_of(const struct trib_comm *comm, const struct trib_grant 
 void trib_comm_answer_from(const struct trib_comm *comm, struct trib_address *to)
 {
     struct trib_address bound;
+    TRIB_ASSERT(comm->endpoint->wide != NULL);
     trib_port_local(comm->endpoint->wide->port, &bound);
     if (comm->seen_as.len > 0 && trib_address_is_any(&bound)) {
         trib_address_set_source(to, &comm->seen_as);

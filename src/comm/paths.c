@@ -14,6 +14,7 @@
 #include "comm/send.h"
 #include "comm/states.h"
 #include "comm/wake.h"
+#include "core/assert.h"
 #include "core/lane.h"
 #include "io/clock.h"
 #include "io/log.h"
@@ -56,6 +57,7 @@ static bool open_groups(struct trib_comm *comm, const struct trib_grant *grant)
         .faults = comm->config.faults,
     };
     char cause[TRIB_ERROR_TEXT_MAX];
+    TRIB_ASSERT(comm->group_count == 0 && grant->roots == comm->root_count && !trib_comm_is_wide(comm));
     for (uint32_t i = 0; i < grant->roots; i++) {
         config.local = trib_endpoint_local(endpoint, i);
         config.group = trib_address_v4(grant->group, (uint16_t)(grant->group_port + i));
@@ -88,6 +90,7 @@ static uint64_t longest_gap(const struct trib_comm *comm)
  * waits long, but whoever has been named as a root may be nobody who knows of it. */
 static uint64_t next_gap(const struct trib_comm *comm)
 {
+    TRIB_ASSERT(comm->probes > 0);
     uint64_t drawn = trib_mix64(((uint64_t)comm->grant.communicator << 32) + comm->config.rank * 64 + comm->probes);
     uint32_t doubled = comm->probes < 8 ? comm->probes - 1 : 7;
     uint64_t gap_ns = trib_time_earlier(GAP_FIRST_NS << doubled, longest_gap(comm));
@@ -263,6 +266,7 @@ static void fail_for_path(struct trib_comm *comm)
     static const char advice[] = "check the path MTU and the firewall, or set a smaller payload";
     char root[64];
     uint32_t first = (uint32_t)__builtin_ctzll(~comm->paths);
+    TRIB_ASSERT(first < comm->root_count);
     trib_address_format(&comm->roots[first], root);
     if (!comm->where.no_box && comm->has_peers) {
         fail_for_ring(comm, root, advice);

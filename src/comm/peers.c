@@ -12,6 +12,7 @@
 #include "comm/own_root.h"
 #include "comm/send.h"
 #include "comm/worker.h"
+#include "core/assert.h"
 #include "io/draw.h"
 #include "io/explain.h"
 #include "io/log.h"
@@ -107,6 +108,7 @@ enum trib_status trib_comm_take_places(struct trib_comm *comm, const struct trib
 {
     comm->root_count = comm->has_peers ? message->welcome.peer_count : message->welcome.grant.roots;
     comm->seen_as = message->welcome.known_as;
+    TRIB_ASSERT(comm->root_count <= (comm->has_peers ? TRIB_PEERS_MAX : TRIB_ROOTS_MAX));
     for (uint32_t i = 0; i < comm->root_count; i++) {
         struct trib_address before = comm->roots[i];
         comm->roots[i] = place_of(comm, message, i);

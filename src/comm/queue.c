@@ -8,6 +8,7 @@
 
 void trib_requests_append(struct trib_request_list *list, struct trib_request *request)
 {
+    TRIB_ASSERT((list->head == NULL) == (list->tail == NULL));
     request->next = NULL;
     request->previous = list->tail;
     if (list->tail != NULL) {
@@ -20,6 +21,7 @@ void trib_requests_append(struct trib_request_list *list, struct trib_request *r
 
 static void unlink_request(struct trib_request_list *list, struct trib_request *request)
 {
+    TRIB_ASSERT(request->previous != NULL ? request->previous->next == request : list->head == request);
     if (request->previous != NULL) {
         request->previous->next = request->next;
     } else {
@@ -76,7 +78,7 @@ struct trib_request *trib_comm_begin_waiting(struct trib_comm *comm)
 
 void trib_comm_end_operation(struct trib_comm *comm, struct trib_request *request, uint64_t now_ns)
 {
-    TRIB_ASSERT(comm->running.head != NULL);
+    TRIB_ASSERT(comm->running.head != NULL && request->comm == comm);
     comm->stats.operations++;
     comm->idle_since_ns = now_ns;
     trib_requests_end(&comm->running, request, TRIB_OK);

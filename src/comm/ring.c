@@ -13,11 +13,13 @@
 #include "comm/endpoint.h"
 #include "comm/peers.h"
 #include "comm/ring.h"
+#include "core/assert.h"
 #include "io/log.h"
 #include "schemes/schemes.h"
 
 static void become_ring(struct trib_comm *comm, const char *cause)
 {
+    TRIB_ASSERT(comm->node == NULL && comm->root_count == 0);
     memcpy(comm->asked, comm->config.scheme, sizeof comm->asked);
     (void)snprintf(comm->config.scheme, sizeof comm->config.scheme, "%s", TRIB_SCHEME_RING);
     (void)snprintf(comm->ring_cause, sizeof comm->ring_cause, "%s", cause);

@@ -28,6 +28,7 @@ static void name_ports(const struct trib_comm *comm, struct trib_message *messag
             message->join.data_port[count++] = trib_address_port(&local);
         }
     }
+    TRIB_ASSERT(count <= TRIB_ROOTS_MAX);
     message->join.roots = trib_comm_is_wide(comm) ? 0 : count;
     message->join.address_count = (uint8_t)comm->endpoint->nics.count;
     memcpy(message->join.address, comm->endpoint->nics.at, sizeof message->join.address);
@@ -37,6 +38,7 @@ void trib_comm_say_join(struct trib_comm *comm)
 {
     const struct trib_config *config = &comm->config;
     struct trib_message message = {.kind = TRIB_MESSAGE_JOIN};
+    TRIB_ASSERT(comm->state == TRIB_COMM_JOINING);
     message.join.magic = TRIB_SESSION_MAGIC;
     message.join.version = TRIB_SESSION_VERSION;
     message.join.wire_version = TRIB_WIRE_VERSION;
@@ -83,6 +85,7 @@ void trib_comm_tell_mark(struct trib_comm *comm, enum trib_message_kind kind)
 {
     struct trib_message message = {.kind = kind};
     message.mark.mark = comm->transport->mark(comm);
+    TRIB_ASSERT(message.mark.mark >= comm->told_mark); /* a mark never falls */
     comm->told_mark = message.mark.mark;
     trib_session_client_send(&comm->session, &message);
 }

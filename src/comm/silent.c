@@ -11,6 +11,7 @@
 #include "comm/connect.h"
 #include "comm/queue.h"
 #include "comm/silent.h"
+#include "core/assert.h"
 
 /* An idle rank waits for nothing. One that makes another communicator waits with it. */
 static bool waits(const struct trib_comm *comm)
@@ -44,6 +45,7 @@ uint64_t trib_comm_ping_deadline(const struct trib_comm *comm)
 void trib_comm_ping(struct trib_comm *comm, uint64_t now_ns)
 {
     struct trib_message question;
+    TRIB_ASSERT(comm->session.fd >= 0 && !comm->where.no_box);
     trib_ping_ask(&comm->ping, comm->session.fd, now_ns, &question);
     if (!trib_ping_is_silent(&comm->ping, comm->config.switch_timeout_ns)) {
         trib_session_client_send(&comm->session, &question);

@@ -39,5 +39,8 @@ void trib_comm_enter(struct trib_comm *comm, enum trib_comm_state state)
 {
     TRIB_ASSERT((may_follow[comm->state] >> state & 1) != 0);
     TRIB_ASSERT(state != TRIB_COMM_RUNNING || comm->host != NULL || comm->grant.communicator != 0);
+    TRIB_ASSERT(state != TRIB_COMM_MEETING || comm->level0 != NULL);
+    TRIB_ASSERT(state != TRIB_COMM_PROBING || comm->node != NULL);        /* a rank that is led receives no packet */
+    TRIB_ASSERT(state >= TRIB_COMM_RUNNING || !trib_comm_is_local(comm)); /* one host has no session */
     comm->state = state;
 }

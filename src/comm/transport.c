@@ -22,5 +22,7 @@ void trib_comm_take_transport(struct trib_comm *comm, const struct trib_transpor
     TRIB_ASSERT((may_follow[before] >> transport->kind & 1) != 0);
     TRIB_ASSERT(trib_comm_is_idle(comm) && comm->node == NULL);
     TRIB_ASSERT(transport->run != NULL && transport->deadline != NULL && transport->tell != NULL);
+    TRIB_ASSERT(transport->on_timeout != NULL && transport->find_operation != NULL && transport->explain != NULL);
+    TRIB_ASSERT((transport->kind == TRIB_TRANSPORT_LEVEL0) == (comm->level0 != NULL));
     comm->transport = transport;
 }

@@ -23,6 +23,7 @@ static uint32_t choose_window(const struct trib_comm *comm, const struct trib_gr
     uint32_t packet = TRIB_HEADER_SIZE + comm->config.payload;
     uint32_t sockets = trib_comm_is_wide(comm) ? grant->roots : 1;
     const struct trib_channel *channel = trib_comm_is_wide(comm) ? comm->endpoint->wide : &comm->endpoint->shards[0];
+    TRIB_ASSERT(channel != NULL && channel->port != NULL && sockets > 0);
     uint32_t room = trib_port_receive_room(channel->port) / packet / sockets;
     if (room >= grant->window) {
         return grant->window;
@@ -78,7 +79,7 @@ enum trib_status trib_comm_make_node(struct trib_comm *comm, const struct trib_g
     session->lookahead = (grant->slots + 1) / 2 * grant->roots;
     session->cap = trib_scheme_has_caps(scheme) ? trib_share_first(grant->slots) : 0;
     memcpy(session->weight, grant->weight, sizeof grant->weight);
-    TRIB_ASSERT(comm->node == NULL && comm->member < comm->members);
+    TRIB_ASSERT(comm->node == NULL && !comm->is_led && comm->member < comm->members);
     comm->node_size = comm->verbs->size(&config);
     comm->node = trib_memory_map(comm->node_size);
     if (comm->node == NULL) {
