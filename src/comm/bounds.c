@@ -49,7 +49,7 @@ uint64_t trib_comm_hearing_time(const struct trib_comm *comm, uint64_t until_ns)
 bool trib_comm_is_done_ring(const struct trib_comm *comm)
 {
     bool has_switch = !comm->where.no_box && !comm->config.fallback;
-    return has_switch && comm->has_peers && comm->state != TRIB_COMM_RUNNING && comm->node != NULL &&
+    return has_switch && trib_comm_has_peers(comm) && comm->state != TRIB_COMM_RUNNING && comm->node != NULL &&
            comm->verbs->node.communicator_mark(comm->node) >= comm->verbs->mark(comm->node);
 }
 

@@ -46,9 +46,8 @@ static struct trib_comm *make(const struct trib_config *config)
     comm->config = *config;
     comm->member = config->rank;
     comm->members = config->ranks;
-    trib_comm_take_transport(comm, &trib_transport_network);
     comm->verbs = trib_scheme_find(config->scheme)->worker;
-    comm->has_peers = comm->verbs->peers != NULL;
+    trib_comm_take_transport(comm, comm->verbs->peers != NULL ? &trib_transport_ranks : &trib_transport_network);
     comm->deadline_ns = TRIB_NEVER;
     comm->state_deadline_ns = TRIB_NEVER;
     comm->outage_deadline_ns = TRIB_NEVER;
@@ -409,7 +408,7 @@ static void add_root(const struct trib_comm *comm, struct trib_comm_stats *stats
 {
     struct trib_port_stats traffic;
     stats->no_box = comm->where.no_box;
-    stats->roots = comm->has_peers ? 0 : comm->grant.roots;
+    stats->roots = trib_comm_has_peers(comm) ? 0 : comm->grant.roots;
     trib_own_root_traffic(&comm->endpoint->own_root, &traffic);
     stats->root_bytes_sent = traffic.bytes_sent - comm->root_base.bytes_sent;
     stats->root_bytes_received = traffic.bytes_received - comm->root_base.bytes_received;

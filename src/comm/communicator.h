@@ -52,7 +52,6 @@ struct trib_comm {
     struct trib_address seen_as;               /* without a switch: how others know this rank; len 0: it was not said */
     uint32_t root_count;                       /* of `roots` */
     uint16_t peers[TRIB_PEERS_MAX];            /* which rank each peer is */
-    bool has_peers;                            /* the scheme's ranks send to each other, and to no root */
     bool follows_congestion;                   /* its node's windows do */
     char asked[32];                            /* the scheme before the switch made a ring of it; "": it did not */
     uint32_t window;
@@ -147,10 +146,16 @@ struct trib_comm {
     struct trib_config config;
 };
 
+/* Ranks send to each other, and not to roots. */
+static inline bool trib_comm_has_peers(const struct trib_comm *comm)
+{
+    return comm->transport->kind == TRIB_TRANSPORT_RANKS;
+}
+
 /* Its packets go from the wide socket to the places that WELCOME names, not to shards of a switch. */
 static inline bool trib_comm_is_wide(const struct trib_comm *comm)
 {
-    return comm->where.no_box || comm->has_peers;
+    return comm->where.no_box || trib_comm_has_peers(comm);
 }
 
 /* CLOSED or FAILED. */

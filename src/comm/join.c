@@ -31,11 +31,11 @@
 
 /* ---- WELCOME ---- */
 
-/* May a host be a member of the sums, and not each rank? Not where this rank has not offered it. Peers know each other
- * as ranks, and a quorum counts ranks. */
+/* True if a host may be a member of the sums, and not each of its ranks: this rank has offered it. A quorum counts
+ * ranks. */
 static bool may_be_hosts(const struct trib_comm *comm)
 {
-    return comm->config.level0 && !comm->has_peers && !trib_scheme_names_quorum(comm->config.scheme);
+    return comm->config.level0 && !trib_comm_has_peers(comm) && !trib_scheme_names_quorum(comm->config.scheme);
 }
 
 static bool is_sane(const struct trib_comm *comm, const struct trib_message *message)
@@ -93,7 +93,7 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
         trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s granted invalid values", comm->where.title);
         return;
     }
-    if (!comm->has_peers && comm->where.no_box != message->welcome.no_box) {
+    if (!trib_comm_has_peers(comm) && comm->where.no_box != message->welcome.no_box) {
         refuse_place(comm);
         return;
     }

@@ -564,6 +564,7 @@ static void fail(struct trib_comm *comm, enum trib_status status, const char *te
 
 const struct trib_transport trib_transport_level0 = {
     .kind = TRIB_TRANSPORT_LEVEL0,
+    .open = trib_endpoint_be_root,
     .run = run,
     .take_done = take_done,
     .deadline = deadline,

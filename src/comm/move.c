@@ -110,8 +110,7 @@ void trib_comm_move(struct trib_comm *comm, uint64_t now_ns)
     struct trib_where where;
     TRIB_ASSERT(trib_comm_may_move(comm));
     trib_where_init(&where, &comm->meeting, true);
-    enum trib_status status = comm->has_peers ? trib_endpoint_widen(comm->endpoint, &where, config, cause)
-                                              : trib_endpoint_be_root(comm->endpoint, &where, config, cause);
+    enum trib_status status = comm->transport->open(comm->endpoint, &where, config, cause);
     if (status == TRIB_ERR_UNREACHABLE && comm->state == TRIB_COMM_CONNECTING &&
         now_ns < trib_comm_last_outage_time(comm)) {
         comm->state_deadline_ns = comm->outage_deadline_ns = now_ns + NO_WAY_NS;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* network.c: the network as a transport: packets in and out, events of the worker node, marks and memory of an idle one.
+/* network.c: the network as a transport, to roots and between ranks: packets in and out, events of the worker node, marks
+ * and memory of an idle one.
  * Read next: communicator.c (the caller), peers.c (where packets go), schemes/schemes.h (the nodes). */
 #include "comm/network.h"
 
@@ -47,7 +48,7 @@ void trib_comm_receive(struct trib_comm *comm, struct trib_came_from from, const
     }
     TRIB_ASSERT(from.root < comm->root_count);
     struct trib_place place = {.kind = TRIB_PLACE_ROOT, .index = from.root};
-    if (comm->has_peers) {
+    if (trib_comm_has_peers(comm)) {
         place = (struct trib_place){.kind = TRIB_PLACE_PEER, .index = comm->peers[from.root]};
     }
     enum trib_drop drop = comm->verbs->node.receive(comm->node, place, packet, now_ns);
@@ -299,15 +300,13 @@ void trib_network_tell(struct trib_comm *comm, enum trib_status status, const ch
     trib_session_client_send(&comm->session, &message);
 }
 
-const struct trib_transport trib_transport_network = {
-    .kind = TRIB_TRANSPORT_NETWORK,
-    .submit = submit,
-    .run = run,
-    .take_done = take_done,
-    .deadline = trib_network_deadline,
-    .on_timeout = trib_network_on_timeout,
-    .find_operation = find_operation,
-    .explain = explain,
-    .mark = trib_network_mark,
-    .tell = trib_network_tell,
-};
+/* To roots and between ranks all is the same, but for the sockets that are opened where no switch is. */
+#define ROW(of, opens)                                                                                              \
+    {                                                                                                               \
+        .kind = (of), .open = (opens), .submit = submit, .run = run, .take_done = take_done,                        \
+        .deadline = trib_network_deadline, .on_timeout = trib_network_on_timeout, .find_operation = find_operation, \
+        .explain = explain, .mark = trib_network_mark, .tell = trib_network_tell                                    \
+    }
+
+const struct trib_transport trib_transport_network = ROW(TRIB_TRANSPORT_NETWORK, trib_endpoint_be_root);
+const struct trib_transport trib_transport_ranks = ROW(TRIB_TRANSPORT_RANKS, trib_endpoint_widen);

@@ -190,7 +190,8 @@ static void probe_paths(struct trib_comm *comm)
  * proves nothing. Peers and groups have no other incarnation, and a group brings no nonce. */
 static bool is_current(const struct trib_comm *comm, struct trib_came_from from, const struct trib_packet *echo)
 {
-    bool is_new = comm->has_peers || (echo->boot == comm->grant.boot && echo->generation == comm->grant.generation);
+    bool is_new =
+        trib_comm_has_peers(comm) || (echo->boot == comm->grant.boot && echo->generation == comm->grant.generation);
     return from.is_group || (is_new && echo->bitmap == comm->own_nonce[from.root]);
 }
 
@@ -228,7 +229,7 @@ static bool take_nonce(struct trib_comm *comm, struct trib_came_from from, const
 /* A root says besides which of its children this rank is; what goes to its group says that to nobody. */
 static void take_number(struct trib_comm *comm, struct trib_came_from from, const struct trib_packet *echo)
 {
-    bool is_root = !from.is_group && !comm->has_peers && comm->node != NULL;
+    bool is_root = !from.is_group && !trib_comm_has_peers(comm) && comm->node != NULL;
 
     if (is_root && comm->verbs->set_child != NULL && echo->node < TRIB_CHILDREN_MAX) {
         comm->verbs->set_child(comm->node, from.root, echo->node);
@@ -268,7 +269,7 @@ static void fail_for_path(struct trib_comm *comm)
     uint32_t first = (uint32_t)__builtin_ctzll(~comm->paths);
     TRIB_ASSERT(first < comm->root_count);
     trib_address_format(&comm->roots[first], root);
-    if (!comm->where.no_box && comm->has_peers) {
+    if (!comm->where.no_box && trib_comm_has_peers(comm)) {
         fail_for_ring(comm, root, advice);
         return;
     }
@@ -290,7 +291,8 @@ static void fail_for_path(struct trib_comm *comm)
     }
     trib_comm_fail_all(comm, TRIB_ERR_UNREACHABLE,
                        "rank %u: UDP packets of %u bytes payload do not pass between it and the %s at %s: %s",
-                       comm->config.rank, comm->config.payload, comm->has_peers ? "rank" : "root", root, advice);
+                       comm->config.rank, comm->config.payload, trib_comm_has_peers(comm) ? "rank" : "root", root,
+                       advice);
 }
 
 void trib_comm_check_paths(struct trib_comm *comm, uint64_t now_ns)

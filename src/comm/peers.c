@@ -22,18 +22,19 @@ bool trib_comm_is_welcome_of_peers(const struct trib_comm *comm, const struct tr
     struct trib_session_config session;
     trib_comm_describe_session(comm, &session);
     uint16_t peers[TRIB_PEERS_MAX];
-    uint32_t count = comm->has_peers ? comm->verbs->peers(&session, comm->config.rank, peers) : 0;
+    uint32_t count = trib_comm_has_peers(comm) ? comm->verbs->peers(&session, comm->config.rank, peers) : 0;
     bool is_right = message->welcome.peer_count == count;
     for (uint32_t i = 0; i < count && is_right; i++) {
         is_right = message->welcome.peer[i].rank == peers[i];
     }
-    return is_right && (!comm->has_peers || (message->welcome.root_count == 0 && message->welcome.grant.roots == 1));
+    return is_right &&
+           (!trib_comm_has_peers(comm) || (message->welcome.root_count == 0 && message->welcome.grant.roots == 1));
 }
 
 static struct trib_address place_of(const struct trib_comm *comm, const struct trib_message *message, uint32_t index)
 {
     struct trib_address place = comm->where.address;
-    if (comm->has_peers) {
+    if (trib_comm_has_peers(comm)) {
         return message->welcome.peer[index].address;
     }
     if (message->welcome.root_count > 0) {
@@ -88,32 +89,32 @@ static enum trib_status check_ways(const struct trib_comm *comm, const struct tr
  * proved there holds as long as its process and this one live. */
 static void doubt(struct trib_comm *comm, uint32_t index, const struct trib_address *before)
 {
-    if (comm->has_peers && comm->own_nonce[index] != 0 && trib_address_equal(before, &comm->roots[index])) {
+    if (trib_comm_has_peers(comm) && comm->own_nonce[index] != 0 && trib_address_equal(before, &comm->roots[index])) {
         return;
     }
     comm->proved &= ~(UINT64_C(1) << index);
     comm->own_nonce[index] = trib_draw() | 1;
     comm->path_nonce[index] = 0;
-    if (comm->has_peers) {
+    if (trib_comm_has_peers(comm)) {
         comm->headers[index] = 0;
     }
 }
 
 bool trib_comm_knows_peers(const struct trib_comm *comm)
 {
-    return comm->has_peers && comm->proved == (UINT64_C(1) << comm->root_count) - 1;
+    return trib_comm_has_peers(comm) && comm->proved == (UINT64_C(1) << comm->root_count) - 1;
 }
 
 enum trib_status trib_comm_take_places(struct trib_comm *comm, const struct trib_message *message, char *error)
 {
-    comm->root_count = comm->has_peers ? message->welcome.peer_count : message->welcome.grant.roots;
+    comm->root_count = trib_comm_has_peers(comm) ? message->welcome.peer_count : message->welcome.grant.roots;
     comm->seen_as = message->welcome.known_as;
-    TRIB_ASSERT(comm->root_count <= (comm->has_peers ? TRIB_PEERS_MAX : TRIB_ROOTS_MAX));
+    TRIB_ASSERT(comm->root_count <= (trib_comm_has_peers(comm) ? TRIB_PEERS_MAX : TRIB_ROOTS_MAX));
     for (uint32_t i = 0; i < comm->root_count; i++) {
         struct trib_address before = comm->roots[i];
         comm->roots[i] = place_of(comm, message, i);
         doubt(comm, i, &before);
-        if (comm->has_peers) {
+        if (trib_comm_has_peers(comm)) {
             comm->peers[i] = (uint16_t)message->welcome.peer[i].rank;
         }
         if (trib_comm_is_wide(comm)) {
@@ -131,7 +132,7 @@ enum trib_status trib_comm_take_places(struct trib_comm *comm, const struct trib
 void trib_comm_warn_of_cards(const struct trib_comm *comm)
 {
     const struct trib_config *config = &comm->config;
-    if (comm->has_peers && strchr(config->nics, ',') != NULL) {
+    if (trib_comm_has_peers(comm) && strchr(config->nics, ',') != NULL) {
         trib_log(TRIB_LOG_WARN, "job %s rank %u: of the network cards %s scheme %s uses the first alone", config->job,
                  config->rank, config->nics, config->scheme);
     }
@@ -139,13 +140,13 @@ void trib_comm_warn_of_cards(const struct trib_comm *comm)
 
 const char *trib_comm_places(const struct trib_comm *comm)
 {
-    return comm->has_peers ? "peers" : comm->where.no_box ? "roots" : "shards";
+    return trib_comm_has_peers(comm) ? "peers" : comm->where.no_box ? "roots" : "shards";
 }
 
 uint32_t trib_comm_root_at(const struct trib_comm *comm, const struct trib_place *to)
 {
     uint32_t root = 0;
-    if (to->kind == TRIB_PLACE_ROOT && !comm->has_peers) {
+    if (to->kind == TRIB_PLACE_ROOT && !trib_comm_has_peers(comm)) {
         return to->index < comm->root_count ? to->index : comm->root_count;
     }
     while (root < comm->root_count && (to->kind != TRIB_PLACE_PEER || comm->peers[root] != to->index)) {
@@ -174,7 +175,7 @@ static void echo(struct trib_comm *comm, uint32_t root, const struct trib_packet
 
 bool trib_comm_echo_path(struct trib_comm *comm, uint32_t root, const struct trib_packet *packet)
 {
-    if (!comm->has_peers || packet->node == comm->config.rank) {
+    if (!trib_comm_has_peers(comm) || packet->node == comm->config.rank) {
         return false;
     }
     if (packet->generation == comm->grant.generation && packet->node == comm->peers[root] &&

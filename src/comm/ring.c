@@ -13,18 +13,17 @@
 #include "comm/endpoint.h"
 #include "comm/peers.h"
 #include "comm/ring.h"
-#include "core/assert.h"
+#include "comm/transport.h"
 #include "io/log.h"
 #include "schemes/schemes.h"
 
 static void become_ring(struct trib_comm *comm, const char *cause)
 {
-    TRIB_ASSERT(comm->node == NULL && comm->root_count == 0);
     memcpy(comm->asked, comm->config.scheme, sizeof comm->asked);
     (void)snprintf(comm->config.scheme, sizeof comm->config.scheme, "%s", TRIB_SCHEME_RING);
     (void)snprintf(comm->ring_cause, sizeof comm->ring_cause, "%s", cause);
     comm->verbs = trib_scheme_find(TRIB_SCHEME_RING)->worker;
-    comm->has_peers = true;
+    trib_comm_take_transport(comm, &trib_transport_ranks);
 }
 
 /* Told once, of bytes that it has said, and before it was granted anything: else it is out of turn. */
@@ -32,8 +31,8 @@ void trib_comm_take_ring(struct trib_comm *comm, const struct trib_message *mess
 {
     const struct trib_config *config = &comm->config;
     char cause[TRIB_ERROR_TEXT_MAX] = "";
-    bool may_be = comm->grant.communicator == 0 && config->gradient_bytes != 0;
-    if (!may_be || trib_comm_is_wide(comm)) {
+    bool may_be = comm->grant.communicator == 0 && config->gradient_bytes != 0 && !comm->where.no_box;
+    if (!may_be || !trib_comm_may_take(comm, TRIB_TRANSPORT_RANKS)) {
         trib_comm_refuse_turn(comm, message->kind);
         return;
     }

@@ -72,7 +72,7 @@ void trib_comm_say_join(struct trib_comm *comm)
         message.join.root_port = trib_own_root_port(&comm->endpoint->own_root);
         message.join.room = trib_plane_receive_room(comm->endpoint->own_root.plane);
     }
-    if (comm->has_peers) {
+    if (trib_comm_has_peers(comm)) {
         message.join.room = trib_port_receive_room(comm->endpoint->wide->port);
     }
     message.join.maker = comm->made_by;

@@ -10,7 +10,7 @@ void trib_comm_send(struct trib_comm *comm, uint32_t root, const struct trib_pac
     TRIB_ASSERT(root < comm->root_count);
     if (trib_comm_is_wide(comm)) {
         TRIB_ASSERT(comm->endpoint->wide != NULL);
-        uint32_t card = comm->has_peers ? 0 : root % comm->endpoint->wide_count;
+        uint32_t card = trib_comm_has_peers(comm) ? 0 : root % comm->endpoint->wide_count;
         trib_port_send(comm->endpoint->wide[card].port, packet, &comm->roots[root], 1);
     } else {
         trib_port_send(comm->endpoint->shards[root].port, packet, NULL, 1);

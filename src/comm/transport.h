@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* transport.h: how operations of a communicator become sums.
  *
- *   network  a worker node and the endpoint's sockets, to a switch, to roots in the ranks' processes, or to peers: network.c
+ *   network  a worker node and the endpoint's sockets, to roots: shards of a switch, or the ranks' processes: network.c
+ *   ranks    the same node and sockets, from rank to rank (schemes ring and hybrid): network.c, peers.c
  *   host     the memory of one host, which all ranks share: local.c
  *   level 0  both: ranks of a host are summed in its memory, and their leader alone is on the network: level0.c
  *
@@ -18,12 +19,15 @@
 #include <tributary/comm.h>
 
 struct trib_comm;
+struct trib_endpoint;
 struct trib_message;
 struct trib_operation;
+struct trib_where;
 
 enum trib_transport_kind {
     TRIB_TRANSPORT_NONE = 0,
     TRIB_TRANSPORT_NETWORK,
+    TRIB_TRANSPORT_RANKS,
     TRIB_TRANSPORT_HOST,
     TRIB_TRANSPORT_LEVEL0
 };
@@ -31,6 +35,10 @@ enum trib_transport_kind {
 /* NULL stands for: does nothing, or false. */
 struct trib_transport {
     enum trib_transport_kind kind;
+    /* Opens the sockets that packets need where no switch is. Arguments and results of trib_endpoint_widen. NULL: the
+     * transport sends no packets. */
+    enum trib_status (*open)(struct trib_endpoint *endpoint, const struct trib_where *where,
+                             const struct trib_config *own, char *error);
     /* A request has been added to those that wait: takes it at once, if it can. */
     void (*submit)(struct trib_comm *comm, uint64_t now_ns);
     /* Operations, as far as they go without waiting. Not NULL; also called after a failure. */
@@ -64,9 +72,12 @@ struct trib_transport {
     void (*destroy)(struct trib_comm *comm);
 };
 
-extern const struct trib_transport trib_transport_network, trib_transport_host, trib_transport_level0;
+extern const struct trib_transport trib_transport_network, trib_transport_ranks, trib_transport_host,
+    trib_transport_level0;
 
-/* The transport of comm from now on. */
+/* True if comm, which has no node yet, may have the transport from now on. */
+bool trib_comm_may_take(const struct trib_comm *comm, enum trib_transport_kind kind);
+/* The transport of comm from now on. comm may take it. */
 void trib_comm_take_transport(struct trib_comm *comm, const struct trib_transport *transport);
 
 #endif

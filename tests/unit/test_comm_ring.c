@@ -47,7 +47,7 @@ static void run_round(struct rank *rank, struct trib_comm *comm, uint32_t round)
 static void check_ring(struct rank *rank, const struct trib_comm *comm)
 {
     CHECK(rank, strcmp(trib_comm_scheme(comm), "ring") == 0);
-    CHECK(rank, comm->has_peers && !comm->where.no_box && comm->config.progress_thread);
+    CHECK(rank, trib_comm_has_peers(comm) && !comm->where.no_box && comm->config.progress_thread);
     CHECK(rank, comm->endpoint->connected[0].len == 0);
     CHECK(rank, comm->endpoint->wide_count == 1 && !trib_own_root_is_open(&comm->endpoint->own_root));
 }
@@ -56,7 +56,7 @@ static void check_at_switch(struct rank *rank, const struct trib_comm *comm, con
 {
     CHECK(rank, strcmp(trib_comm_scheme(comm), scheme) == 0);
     CHECK(rank, trib_comm_scheme_cause(comm)[0] == '\0');
-    CHECK(rank, !comm->has_peers && comm->endpoint->connected[0].len > 0);
+    CHECK(rank, !trib_comm_has_peers(comm) && comm->endpoint->connected[0].len > 0);
 }
 
 static void ring_body(struct rank *rank)
