@@ -2,7 +2,7 @@
 /* environment.c: see environment.h. A new variable is a row here and a line in tests/unit/test_launcher.c. */
 #include "comm/environment.h"
 
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "core/packet.h"
@@ -28,91 +28,77 @@ static enum trib_status copy_text(const char *text, char *to, size_t size, char 
     return TRIB_OK;
 }
 
-static enum trib_status read_u32(const char *text, uint64_t min, uint64_t max, uint32_t *value, char *error)
+/* ---- readers: field is the variable's in a config ---- */
+
+static enum trib_status read_text(const struct trib_variable *variable, const char *text, void *field, char *error)
+{
+    return copy_text(text, field, variable->size, error);
+}
+
+/* The form of an address, so that a wrong one is refused before ranks are started; its name is looked up later. */
+static enum trib_status read_address(const struct trib_variable *variable, const char *text, void *field, char *error)
+{
+    enum trib_status status = copy_text(text, field, variable->size, error);
+    return status == TRIB_OK ? trib_address_check(text, error) : status;
+}
+
+static enum trib_status read_u32(const struct trib_variable *variable, const char *text, void *field, char *error)
 {
     uint64_t number = 0;
-    enum trib_status status = trib_parse_number(text, min, max, &number, error);
+    enum trib_status status = trib_parse_number(text, variable->min, variable->max, &number, error);
     if (status == TRIB_OK) {
-        *value = (uint32_t)number;
+        *(uint32_t *)field = (uint32_t)number;
     }
     return status;
 }
 
-static enum trib_status read_time(const char *text, uint64_t min, uint64_t *ns, char *error)
+static enum trib_status read_bool(const struct trib_variable *variable, const char *text, void *field, char *error)
+{
+    (void)variable;
+    return trib_parse_bool(text, field, error);
+}
+
+static enum trib_status read_time(const struct trib_variable *variable, const char *text, void *field, char *error)
 {
     uint64_t value = 0;
     enum trib_status status = trib_parse_duration(text, &value, error);
     if (status == TRIB_OK) {
-        status = trib_check_within(text, value, min, TRIB_TIMEOUT_MAX_NS, trib_format_duration, error);
+        status = trib_check_within(text, value, variable->min, variable->max, trib_format_duration, error);
     }
-    *ns = status == TRIB_OK ? value : *ns;
+    if (status == TRIB_OK) {
+        *(uint64_t *)field = value;
+    }
     return status;
 }
 
-/* The form of an address, so that a wrong one is refused before ranks are started; its name is looked up later. */
-static enum trib_status read_address(const char *text, char *to, size_t size, char *error)
+/* A size of 32 bits. */
+static enum trib_status read_size(const struct trib_variable *variable, const char *text, void *field, char *error)
 {
-    enum trib_status status = copy_text(text, to, size, error);
-    return status == TRIB_OK ? trib_address_check(text, error) : status;
+    uint64_t bytes = 0;
+    enum trib_status status = trib_parse_size(text, &bytes, error);
+    if (status == TRIB_OK) {
+        status = trib_check_within(text, bytes, variable->min, variable->max, trib_format_size, error);
+    }
+    if (status == TRIB_OK) {
+        *(uint32_t *)field = (uint32_t)bytes;
+    }
+    return status;
 }
 
-static enum trib_status read_switch(const char *text, struct trib_config *config, char *error)
+static enum trib_status read_size_64(const struct trib_variable *variable, const char *text, void *field, char *error)
 {
-    return read_address(text, config->switch_address, sizeof config->switch_address, error);
+    (void)variable;
+    return trib_parse_size(text, field, error);
 }
 
-static enum trib_status read_rendezvous(const char *text, struct trib_config *config, char *error)
-{
-    return read_address(text, config->rendezvous, sizeof config->rendezvous, error);
-}
-
-static enum trib_status read_host_id(const char *text, struct trib_config *config, char *error)
-{
-    return copy_text(text, config->host_id, sizeof config->host_id, error);
-}
-
-static enum trib_status read_nics(const char *text, struct trib_config *config, char *error)
-{
-    return copy_text(text, config->nics, sizeof config->nics, error);
-}
-
-static enum trib_status read_root_weight(const char *text, struct trib_config *config, char *error)
-{
-    return read_u32(text, 1, UINT8_MAX, &config->root_weight, error);
-}
-
-static enum trib_status read_job(const char *text, struct trib_config *config, char *error)
-{
-    return copy_text(text, config->job, sizeof config->job, error);
-}
-
-static enum trib_status read_run(const char *text, struct trib_config *config, char *error)
-{
-    return copy_text(text, config->run, sizeof config->run, error);
-}
-
-static enum trib_status read_rank(const char *text, struct trib_config *config, char *error)
-{
-    return read_u32(text, 0, TRIB_RANKS_MAX - 1, &config->rank, error);
-}
-
-static enum trib_status read_ranks(const char *text, struct trib_config *config, char *error)
-{
-    return read_u32(text, 1, TRIB_RANKS_MAX, &config->ranks, error);
-}
-
-static enum trib_status read_scheme(const char *text, struct trib_config *config, char *error)
-{
-    return copy_text(text, config->scheme, sizeof config->scheme, error);
-}
-
-static enum trib_status read_wire(const char *text, struct trib_config *config, char *error)
+static enum trib_status read_wire(const struct trib_variable *variable, const char *text, void *field, char *error)
 {
     static const enum trib_wire wires[] = {TRIB_WIRE_FLOAT32, TRIB_WIRE_BFLOAT16, TRIB_WIRE_INT32};
     static const char *const names[] = {"float32", "bfloat16", "int32"};
+    (void)variable;
     for (size_t i = 0; i < sizeof wires / sizeof wires[0]; i++) {
         if (strcmp(text, names[i]) == 0) {
-            config->wire = wires[i];
+            *(enum trib_wire *)field = wires[i];
             return TRIB_OK;
         }
     }
@@ -120,14 +106,14 @@ static enum trib_status read_wire(const char *text, struct trib_config *config, 
     return TRIB_ERR_INVALID;
 }
 
-static enum trib_status read_payload(const char *text, struct trib_config *config, char *error)
+static enum trib_status read_payload(const struct trib_variable *variable, const char *text, void *field, char *error)
 {
     uint64_t bytes = 0;
     enum trib_status status = trib_parse_size_short(text, &bytes, error);
     if (status != TRIB_OK) {
         return status;
     }
-    if (bytes < TRIB_PAYLOAD_ALIGN || bytes > TRIB_PAYLOAD_MAX) {
+    if (bytes < variable->min || bytes > variable->max) {
         trib_explain(error, "%s is not from %d to %d", text, TRIB_PAYLOAD_ALIGN, TRIB_PAYLOAD_MAX);
         return TRIB_ERR_INVALID;
     }
@@ -135,91 +121,8 @@ static enum trib_status read_payload(const char *text, struct trib_config *confi
         trib_explain(error, "%s is not a multiple of %d", text, TRIB_PAYLOAD_ALIGN);
         return TRIB_ERR_INVALID;
     }
-    config->payload = (uint32_t)bytes;
+    *(uint32_t *)field = (uint32_t)bytes;
     return TRIB_OK;
-}
-
-static enum trib_status read_window(const char *text, struct trib_config *config, char *error)
-{
-    uint64_t bytes = 0;
-    enum trib_status status = trib_parse_size(text, &bytes, error);
-    if (status != TRIB_OK) {
-        return status;
-    }
-    status = trib_check_within(text, bytes, 0, TRIB_BUFFER_MAX, trib_format_size, error);
-    config->window = status == TRIB_OK ? (uint32_t)bytes : config->window;
-    return status;
-}
-
-static enum trib_status read_gradient_bytes(const char *text, struct trib_config *config, char *error)
-{
-    return trib_parse_size(text, &config->gradient_bytes, error);
-}
-
-static enum trib_status read_level0(const char *text, struct trib_config *config, char *error)
-{
-    return trib_parse_bool(text, &config->level0, error);
-}
-
-static enum trib_status read_multicast(const char *text, struct trib_config *config, char *error)
-{
-    return trib_parse_bool(text, &config->multicast, error);
-}
-
-static enum trib_status read_progress(const char *text, struct trib_config *config, char *error)
-{
-    return trib_parse_bool(text, &config->progress_thread, error);
-}
-
-static enum trib_status read_trains(const char *text, struct trib_config *config, char *error)
-{
-    return trib_parse_bool(text, &config->trains, error);
-}
-
-static enum trib_status read_spin(const char *text, struct trib_config *config, char *error)
-{
-    return read_u32(text, 0, TRIB_SPIN_US_MAX, &config->spin_us, error);
-}
-
-static enum trib_status read_backlog(const char *text, struct trib_config *config, char *error)
-{
-    uint64_t bytes = 0;
-    enum trib_status status = trib_parse_size(text, &bytes, error);
-    if (status == TRIB_OK) {
-        status = trib_check_within(text, bytes, 0, TRIB_BUFFER_MAX, trib_format_size, error);
-    }
-    config->backlog = status == TRIB_OK ? (uint32_t)bytes : config->backlog;
-    return status;
-}
-
-static enum trib_status read_dscp(const char *text, struct trib_config *config, char *error)
-{
-    return read_u32(text, 0, DSCP_MAX, &config->dscp, error);
-}
-
-static enum trib_status read_join_timeout(const char *text, struct trib_config *config, char *error)
-{
-    return read_time(text, TRIB_TIMEOUT_MIN_NS, &config->join_timeout_ns, error);
-}
-
-static enum trib_status read_switch_timeout(const char *text, struct trib_config *config, char *error)
-{
-    return read_time(text, TRIB_TIMEOUT_MIN_NS, &config->switch_timeout_ns, error);
-}
-
-static enum trib_status read_fallback(const char *text, struct trib_config *config, char *error)
-{
-    return trib_parse_bool(text, &config->fallback, error);
-}
-
-static enum trib_status read_timeout(const char *text, struct trib_config *config, char *error)
-{
-    return read_time(text, TRIB_TIMEOUT_MIN_NS, &config->timeout_ns, error);
-}
-
-static enum trib_status read_linger(const char *text, struct trib_config *config, char *error)
-{
-    return read_time(text, 0, &config->linger_ns, error);
 }
 
 static enum trib_status read_fault(const char *name, const char *value, struct trib_faults *faults, char *error)
@@ -265,60 +168,74 @@ enum trib_status trib_faults_parse(const char *text, struct trib_faults *faults,
     return status;
 }
 
-static enum trib_status read_faults(const char *text, struct trib_config *config, char *error)
+static enum trib_status read_faults(const struct trib_variable *variable, const char *text, void *field, char *error)
 {
-    return trib_faults_parse(text, &config->faults, error);
+    (void)variable;
+    return trib_faults_parse(text, field, error);
 }
+
+/* ---- the table ---- */
+
+#define AT(field) offsetof(struct trib_config, field), sizeof(((struct trib_config *)NULL)->field)
+#define WITHIN_TIME(least) least, TRIB_TIMEOUT_MAX_NS
 
 static const struct trib_variable variables[] = {
     {"TRIB_SWITCH", "10.0.0.1:7470",
      "address of the switch: host, host:port or [v6]:port [none: rendezvous, or all ranks are on one host]",
-     read_switch},
+     read_address, AT(switch_address), 0, 0},
     {"TRIB_RENDEZVOUS", "10.0.0.1:7470",
      "no switch: where rank 0 listens, and the hosts sum themselves [none; torchrun over hosts: MASTER_ADDR]",
-     read_rendezvous},
-    {"TRIB_HOSTID", "rack3-host7", "which host this is, for level 0 and roots [of the kernel]", read_host_id},
+     read_address, AT(rendezvous), 0, 0},
+    {"TRIB_HOSTID", "rack3-host7", "which host this is, for level 0 and roots [of the kernel]", read_text, AT(host_id),
+     0, 0},
     {"TRIB_NICS", "eth0,eth1",
      "network cards, by address or interface, used at once: shard or root t by card t mod n [as the routes lead]",
-     read_nics},
+     read_text, AT(nics), 0, 0},
     {"TRIB_ROOT_WEIGHT", "3", "no switch: this host's part of the tensor, against those of the others, 1 to 255 [1]",
-     read_root_weight},
+     read_u32, AT(root_weight), 1, UINT8_MAX},
     {"TRIB_JOB", "train-17", "ranks with the same job name meet; a shared switch wants one of its own [default]",
-     read_job},
+     read_text, AT(job), 0, 0},
     {"TRIB_RUN", "17.0", "which launch of the job this is: ranks of two launches never meet [the launcher's]",
-     read_run},
-    {"TRIB_RANK", "0", "rank of this process; over the launcher's [0]", read_rank},
-    {"TRIB_RANKS", "4", "number of ranks, 1 to 1024; over the launcher's [1]", read_ranks},
+     read_text, AT(run), 0, 0},
+    {"TRIB_RANK", "0", "rank of this process; over the launcher's [0]", read_u32, AT(rank), 0, TRIB_RANKS_MAX - 1},
+    {"TRIB_RANKS", "4", "number of ranks, 1 to 1024; over the launcher's [1]", read_u32, AT(ranks), 1, TRIB_RANKS_MAX},
     {"TRIB_SCHEME", "switchml", "aggregation scheme: switchml, panama, panama:7/8, ring, hybrid:M [switchml]",
-     read_scheme},
-    {"TRIB_WIRE", "float32", "how float32 tensors travel: float32, bfloat16 or int32 [float32]", read_wire},
+     read_text, AT(scheme), 0, 0},
+    {"TRIB_WIRE", "float32", "how float32 tensors travel: float32, bfloat16 or int32 [float32]", read_wire, AT(wire), 0,
+     0},
     {"TRIB_PAYLOAD", "1408",
-     "payload of a packet, as 8192, 8192B or 8KiB: a multiple of 64, 64 to 8192 [1408, over IPv6 1344]", read_payload},
-    {"TRIB_WINDOW", "256KiB", "bytes that a rank keeps in flight per switch shard [0: the switch chooses]",
-     read_window},
+     "payload of a packet, as 8192, 8192B or 8KiB: a multiple of 64, 64 to 8192 [1408, over IPv6 1344]", read_payload,
+     AT(payload), TRIB_PAYLOAD_ALIGN, TRIB_PAYLOAD_MAX},
+    {"TRIB_WINDOW", "256KiB", "bytes that a rank keeps in flight per switch shard [0: the switch chooses]", read_size,
+     AT(window), 0, TRIB_BUFFER_MAX},
     {"TRIB_GRADIENT_BYTES", "40MB",
      "gradients that the job sums in an iteration; below the switch's --threshold it is a ring [0: not said]",
-     read_gradient_bytes},
+     read_size_64, AT(gradient_bytes), 0, 0},
     {"TRIB_LEVEL0", "0", "ranks of one host are summed in its memory before one of them sends; 0: each sends [1]",
-     read_level0},
-    {"TRIB_MULTICAST", "1", "take results by multicast where every rank receives it [1]", read_multicast},
-    {"TRIB_PROGRESS", "1", "a thread makes progress while no call waits [1]", read_progress},
-    {"TRIB_TRAINS", "1", "many packets per system call; 0 is for comparison [1]", read_trains},
-    {"TRIB_SPIN_US", "50", "longest busy wait before sleeping, microseconds; on one host ten times that [20]",
-     read_spin},
-    {"TRIB_DSCP", "0", "DSCP of data packets, 0 to 63 [0]", read_dscp},
+     read_bool, AT(level0), 0, 0},
+    {"TRIB_MULTICAST", "1", "take results by multicast where every rank receives it [1]", read_bool, AT(multicast), 0,
+     0},
+    {"TRIB_PROGRESS", "1", "a thread makes progress while no call waits [1]", read_bool, AT(progress_thread), 0, 0},
+    {"TRIB_TRAINS", "1", "many packets per system call; 0 is for comparison [1]", read_bool, AT(trains), 0, 0},
+    {"TRIB_SPIN_US", "50", "longest busy wait before sleeping, microseconds; on one host ten times that [20]", read_u32,
+     AT(spin_us), 0, TRIB_SPIN_US_MAX},
+    {"TRIB_DSCP", "0", "DSCP of data packets, 0 to 63 [0]", read_u32, AT(dscp), 0, DSCP_MAX},
     {"TRIB_BACKLOG", "64KiB", "panama: waiting behind so many bytes of its socket is congestion; 0: never [127500]",
-     read_backlog},
-    {"TRIB_JOIN_TIMEOUT", "30s", "how long the switch and all ranks are waited for at the start [30s]",
-     read_join_timeout},
-    {"TRIB_SWITCH_TIMEOUT", "10s", "how long a switch that went away is waited for [10s]", read_switch_timeout},
+     read_size, AT(backlog), 0, TRIB_BUFFER_MAX},
+    {"TRIB_JOIN_TIMEOUT", "30s", "how long the switch and all ranks are waited for at the start [30s]", read_time,
+     AT(join_timeout_ns), WITHIN_TIME(TRIB_TIMEOUT_MIN_NS)},
+    {"TRIB_SWITCH_TIMEOUT", "10s", "how long a switch that went away is waited for [10s]", read_time,
+     AT(switch_timeout_ns), WITHIN_TIME(TRIB_TIMEOUT_MIN_NS)},
     {"TRIB_FALLBACK", "1", "a switch that is gone for longer: the ranks go on without it, and their hosts sum [0]",
-     read_fallback},
-    {"TRIB_TIMEOUT", "30min", "longest time of one operation; it ends the job [30min]", read_timeout},
-    {"TRIB_LINGER", "1s", "longest wait for the other ranks when closing [1s]", read_linger},
+     read_bool, AT(fallback), 0, 0},
+    {"TRIB_TIMEOUT", "30min", "longest time of one operation; it ends the job [30min]", read_time, AT(timeout_ns),
+     WITHIN_TIME(TRIB_TIMEOUT_MIN_NS)},
+    {"TRIB_LINGER", "1s", "longest wait for the other ranks when closing [1s]", read_time, AT(linger_ns),
+     WITHIN_TIME(0)},
     {"TRIB_FAULTS", "loss=1%,seed=7",
-     "faults on purpose, on received packets: loss, duplicate, reorder, corrupt in %, seed [none]", read_faults},
-    {"TRIB_DEBUG", "INFO", "lines on standard error: WARN, INFO or TRACE [WARN]", NULL}};
+     "faults on purpose, on received packets: loss, duplicate, reorder, corrupt in %, seed [none]", read_faults,
+     AT(faults), 0, 0},
+    {"TRIB_DEBUG", "INFO", "lines on standard error: WARN, INFO or TRACE [WARN]", NULL, 0, 0, 0, 0}};
 
 const struct trib_variable *trib_variable_at(unsigned index)
 {

@@ -10,9 +10,19 @@ struct trib_variable {
     const char *name;
     const char *example; /* what a value looks like */
     const char *help;    /* one line, default in brackets */
-    /* Reads text into config; error (may be NULL) takes the cause without the name. NULL: others read this variable. */
-    enum trib_status (*read)(const char *text, struct trib_config *config, char *error);
+    /* Reads text into the variable's field of a config; error (may be NULL) takes the cause without the name. NULL: others
+     * read this variable. */
+    enum trib_status (*read)(const struct trib_variable *variable, const char *text, void *field, char *error);
+    size_t at, size;   /* of the field in struct trib_config */
+    uint64_t min, max; /* of the value in its smallest unit; some readers ignore them */
 };
+
+/* Calls read. */
+static inline enum trib_status trib_variable_read(const struct trib_variable *variable, const char *text,
+                                                  struct trib_config *config, char *error)
+{
+    return variable->read(variable, text, (char *)config + variable->at, error);
+}
 
 /* Set by `tributary run` and `perf --workers` for their ranks, which are on one machine: what is wrong with its
  * environment has been said, and rank 0 speaks for all where nobody is at the switch's address yet. */

@@ -163,7 +163,7 @@ static enum trib_status read_variables(struct trib_config *config, char *error)
     for (unsigned i = 0; (variable = trib_variable_at(i)) != NULL; i++) {
         const char *text = getenv(variable->name);
         char cause[TRIB_ERROR_TEXT_MAX];
-        if (text != NULL && variable->read != NULL && variable->read(text, config, cause) != TRIB_OK) {
+        if (text != NULL && variable->read != NULL && trib_variable_read(variable, text, config, cause) != TRIB_OK) {
             trib_explain(error, "%s: %s", variable->name, cause);
             return TRIB_ERR_INVALID;
         }

@@ -107,7 +107,7 @@ static void try_setting(const char *file, const char *at)
         return;
     }
     trib_config_init(&config);
-    if (variable->read(value, &config, error) != TRIB_OK) {
+    if (trib_variable_read(variable, value, &config, error) != TRIB_OK) {
         fail_msg("%s recommends %s=%s, which is refused: %s", file, name, value, error);
     }
 }
@@ -350,11 +350,11 @@ static void payload__is_read_in_every_form_that_is_shown(void **state)
     struct trib_config config;
     (void)state;
     for (unsigned i = 0; i < sizeof good / sizeof good[0]; i++) {
-        assert_int_equal(variable->read(good[i], &config, error), TRIB_OK);
+        assert_int_equal(trib_variable_read(variable, good[i], &config, error), TRIB_OK);
         assert_int_equal(config.payload, i < 4 ? 8192 : 64);
     }
     for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        assert_int_equal(variable->read(bad[i], &config, error), TRIB_ERR_INVALID);
+        assert_int_equal(trib_variable_read(variable, bad[i], &config, error), TRIB_ERR_INVALID);
     }
 }
 

@@ -374,14 +374,14 @@ static void variables__each_takes_or_refuses_in_one_line(void **state)
         for (unsigned k = 0; variable->read != NULL && k < 10; k++) {
             const char *value = k < 4 ? never[k] : k < 9 ? wrong[k - 4] : longest;
             error[0] = '\0';
-            enum trib_status status = variable->read(value, &config, error);
+            enum trib_status status = trib_variable_read(variable, value, &config, error);
             if (status == TRIB_OK && (k < 4 || k == 9)) {
                 fail_msg("%s=%.40s is taken", variable->name, value);
             }
             if (status != TRIB_OK && (error[0] == '\0' || !trib_is_printable(error))) {
                 fail_msg("%s=%.40s: not one printable line: %s", variable->name, value, error);
             }
-            assert_int_equal(variable->read(value, &config, NULL), status);
+            assert_int_equal(trib_variable_read(variable, value, &config, NULL), status);
             read++;
         }
     }
