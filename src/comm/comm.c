@@ -35,11 +35,12 @@
 
 #define GROUPS_MAX 8 /* communicators made of others, on one endpoint, that listen to multicast */
 
-static struct trib_comm *make(const struct trib_config *config)
+static struct trib_comm *make(const struct trib_config *config, char *error)
 {
     static _Atomic uint64_t made;
     struct trib_comm *comm = calloc(1, sizeof *comm);
     if (comm == NULL) {
+        trib_explain(error, "out of memory for a communicator");
         return NULL;
     }
     comm->serial = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed) + 1;
@@ -258,9 +259,8 @@ enum trib_status trib_comm_create(const struct trib_config *config, struct trib_
     if (status != TRIB_OK) {
         return status;
     }
-    struct trib_comm *made = make(config);
+    struct trib_comm *made = make(config, error);
     if (made == NULL) {
-        trib_explain(error, "out of memory for a communicator");
         return TRIB_ERR_MEMORY;
     }
     if (!made->config.progress_thread && serves_others(made)) {
@@ -312,9 +312,8 @@ enum trib_status trib_comm_create_from(struct trib_comm *maker, const struct tri
     if (status != TRIB_OK) {
         return status;
     }
-    struct trib_comm *made = make(config);
+    struct trib_comm *made = make(config, error);
     if (made == NULL) {
-        trib_explain(error, "out of memory for a communicator");
         return TRIB_ERR_MEMORY;
     }
     made->is_derived = true;

@@ -207,8 +207,7 @@ void trib_comm_lose_silent(struct trib_comm *comm, uint64_t now_ns)
     if (was_registered && trib_comm_may_move(comm)) {
         say_moving(comm);
     }
-    trib_session_client_close(&comm->session);
-    (void)snprintf(comm->session.cause, sizeof comm->session.cause, TRIB_PING_SILENT);
+    trib_session_client_lose(&comm->session, TRIB_PING_SILENT);
     trib_comm_lost(comm, now_ns);
     if (comm->was_running && !trib_comm_has_ended(comm)) { /* the time that it has to come back is over */
         comm->waits_ns = trib_time_earlier(comm->waits_ns, since_ns);
@@ -223,8 +222,7 @@ void trib_comm_connect_again(struct trib_comm *comm, uint64_t now_ns)
         try_connecting(comm, now_ns);
         return;
     }
-    trib_session_client_close(&comm->session);
-    (void)snprintf(comm->session.cause, sizeof comm->session.cause, "no answer");
+    trib_session_client_lose(&comm->session, "no answer");
     trib_comm_lost(comm, now_ns);
 }
 

@@ -274,17 +274,21 @@ static void serve_sessions(const struct trib_endpoint *endpoint, uint64_t now_ns
     }
 }
 
+static void clear_kick(const struct trib_pollset *set)
+{
+    uint64_t count = 0;
+    if (set->fds[0].revents != 0) {
+        ssize_t got = read(set->eventfd, &count, sizeof count);
+        (void)got; /* empty already: also fine */
+    }
+}
+
 /* Marks what is readable; the next round reads it. Sessions are served at once: what they say may open or close
  * sockets, so that comes last. */
 static void take_answers(struct trib_pollset *set, struct trib_endpoint *endpoint, uint64_t now_ns)
 {
-    const struct pollfd *answer = set->fds;
-    if (answer->revents != 0) {
-        uint64_t count = 0;
-        ssize_t got = read(set->eventfd, &count, sizeof count);
-        (void)got; /* empty already: also fine */
-    }
-    answer++;
+    const struct pollfd *answer = set->fds + 1;
+    clear_kick(set);
     bool has_session = (answer++)->revents != 0;
     for (uint32_t i = 0; i < endpoint->shard_count; i++, answer++) {
         endpoint->shards[i].hot |= answer->revents != 0;
@@ -389,10 +393,8 @@ static void sleep_in_poll(struct trib_endpoint *endpoint, struct trib_pollset *s
     endpoint->polled_ns = now;
     if (ready > 0 && generation == endpoint->generation) {
         take_answers(set, endpoint, now);
-    } else if (ready > 0 && set->count > 0 && set->fds[0].revents != 0) {
-        uint64_t count = 0;
-        ssize_t got = read(set->eventfd, &count, sizeof count);
-        (void)got;
+    } else if (ready > 0 && set->count > 0) {
+        clear_kick(set);
     }
     hand_over(endpoint, set);
 }

@@ -26,9 +26,19 @@ static void fail_made(const struct trib_comm *maker)
     }
 }
 
+/* The failure and its text are there: every call on comm ends with them. */
+static void end_calls(struct trib_comm *comm)
+{
+    TRIB_ASSERT(comm->failure != TRIB_OK);
+    atomic_store_explicit(&comm->failed, true, memory_order_release);
+    trib_requests_end_all(&comm->running, comm->failure);
+    trib_requests_end_all(&comm->waiting, comm->failure);
+    atomic_store_explicit(&comm->joined, true, memory_order_release);
+    atomic_store_explicit(&comm->ended, true, memory_order_release);
+}
+
 static void fail(struct trib_comm *comm, enum trib_status status, const char *text)
 {
-    TRIB_ASSERT(status != TRIB_OK);
     if (comm->transport->fail != NULL) {
         comm->transport->fail(comm, status, text);
     }
@@ -40,11 +50,7 @@ static void fail(struct trib_comm *comm, enum trib_status status, const char *te
     if (comm->node != NULL) {
         comm->verbs->suspend(comm->node);
     }
-    atomic_store_explicit(&comm->failed, true, memory_order_release);
-    trib_requests_end_all(&comm->running, status);
-    trib_requests_end_all(&comm->waiting, status);
-    atomic_store_explicit(&comm->joined, true, memory_order_release);
-    atomic_store_explicit(&comm->ended, true, memory_order_release);
+    end_calls(comm);
     trib_session_client_close(&comm->session);
     trib_comm_forget_root(comm);
     trib_comm_make_dirty(comm);
@@ -57,31 +63,35 @@ static void fail(struct trib_comm *comm, enum trib_status status, const char *te
     fail_made(comm);
 }
 
-void trib_comm_fail(struct trib_comm *comm, enum trib_status status, const char *format, ...)
+/* The first failure stays. */
+__attribute__((format(printf, 4, 0))) static void fail_once(struct trib_comm *comm, enum trib_status status, bool tells,
+                                                            const char *format, va_list arguments)
 {
     char text[TRIB_ERROR_TEXT_MAX];
-    va_list arguments;
     if (comm->state == TRIB_COMM_FAILED) {
         return;
     }
-    va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
+    if (tells) {
+        comm->transport->tell(comm, status, text);
+    }
     fail(comm, status, text);
+}
+
+void trib_comm_fail(struct trib_comm *comm, enum trib_status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fail_once(comm, status, false, format, arguments);
+    va_end(arguments);
 }
 
 void trib_comm_fail_all(struct trib_comm *comm, enum trib_status status, const char *format, ...)
 {
-    char text[TRIB_ERROR_TEXT_MAX];
     va_list arguments;
-    if (comm->state == TRIB_COMM_FAILED) {
-        return;
-    }
     va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments);
+    fail_once(comm, status, true, format, arguments);
     va_end(arguments);
-    comm->transport->tell(comm, status, text);
-    fail(comm, status, text);
 }
 
 void trib_comm_abandon(struct trib_comm *comm)
@@ -99,11 +109,7 @@ void trib_comm_abandon(struct trib_comm *comm)
     comm->failure = TRIB_ERR_INVALID;
     (void)snprintf(comm->failure_text, sizeof comm->failure_text,
                    "rank %u: the communicator belongs to the process that this one was forked from", comm->config.rank);
-    atomic_store_explicit(&comm->failed, true, memory_order_release);
-    trib_requests_end_all(&comm->running, comm->failure);
-    trib_requests_end_all(&comm->waiting, comm->failure);
-    atomic_store_explicit(&comm->joined, true, memory_order_release);
-    atomic_store_explicit(&comm->ended, true, memory_order_release);
+    end_calls(comm);
 }
 
 enum trib_status trib_comm_check_open(struct trib_comm *comm)

@@ -232,7 +232,6 @@ static bool begin_batch(struct trib_comm *comm)
     }
     level0->entering = level0->first;
     level0->entering_k = 0;
-    level0->leaving_k = 0;
     comm->is_used = true;
     return true;
 }

@@ -42,7 +42,7 @@ struct trib_level0 {
     /* the batch */
     struct trib_level0_plan *first, *last; /* that have not ended, in order */
     const struct trib_level0_plan *entering;
-    uint64_t entering_k, leaving_k;
+    uint64_t entering_k;
     uint64_t in_count, out_count; /* parts */
     enum trib_level0_step step;   /* that the host's memory is at */
     uint32_t in_step, out_step;   /* of the part that goes in, of that which comes out */

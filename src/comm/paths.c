@@ -3,6 +3,7 @@
  * pass between it and this rank, and does what a root sends to its multicast group come here? Each echoes a PATH packet, a
  * header first. What is found is told in PATHS.
  * Read next: join.c (before and after), docs/PROTOCOL.md (PATH). */
+#include <stdio.h>
 #include <string.h>
 
 #include "comm/bounds.h"
@@ -252,47 +253,40 @@ void trib_comm_path_arrived(struct trib_comm *comm, struct trib_came_from from, 
     comm->deadline_ns = 0; /* look at the time: the last echo ends PROBING */
 }
 
-/* A ring, mostly because a switch has made one of the job, whose ranks reach the switch, but not each other. */
-static void fail_for_ring(struct trib_comm *comm, const char *peer, const char *advice)
+/* Where packets go that do not pass: a rank of a ring, mostly one that the switch has made of the job; a shard elsewhere;
+ * or the ports of the switch. */
+static void name_path(const struct trib_comm *comm, uint32_t first, const char *address, char *text, size_t size)
 {
-    send_paths(comm, false, false);
-    trib_comm_fail(comm, TRIB_ERR_UNREACHABLE,
-                   "UDP packets of %u bytes payload do not pass between here and the rank at %s (a ring%s%.150s): %s",
-                   comm->config.payload, peer, comm->ring_cause[0] != '\0' ? ": " : "", comm->ring_cause, advice);
+    if (trib_comm_has_peers(comm)) {
+        (void)snprintf(text, size, "the rank at %s (a ring%s%.150s)", address, comm->ring_cause[0] != '\0' ? ": " : "",
+                       comm->ring_cause);
+    } else if (!trib_address_same_host(&comm->roots[first], &comm->where.address)) {
+        (void)snprintf(text, size, "%s, shard %u of the switch %s", address, first, comm->where.name);
+    } else {
+        (void)snprintf(text, size, "%s, ports %u to %u", comm->where.name, comm->grant.data_port,
+                       comm->grant.data_port + comm->grant.roots - 1);
+    }
 }
 
-/* The first root that has not echoed, or the ports of the switch. */
+/* Names the first root or rank that has not echoed. */
 static void fail_for_path(struct trib_comm *comm)
 {
     static const char advice[] = "check the path MTU and the firewall, or set a smaller payload";
-    char root[64];
+    char address[64], path[320];
     uint32_t first = (uint32_t)__builtin_ctzll(~comm->paths);
     TRIB_ASSERT(first < comm->root_count);
-    trib_address_format(&comm->roots[first], root);
-    if (!comm->where.no_box && trib_comm_has_peers(comm)) {
-        fail_for_ring(comm, root, advice);
+    trib_address_format(&comm->roots[first], address);
+    if (comm->where.no_box) {
+        trib_comm_fail_all(comm, TRIB_ERR_UNREACHABLE,
+                           "rank %u: UDP packets of %u bytes payload do not pass between it and the %s at %s: %s",
+                           comm->config.rank, comm->config.payload, trib_comm_has_peers(comm) ? "rank" : "root",
+                           address, advice);
         return;
     }
-    if (!comm->where.no_box && !trib_address_same_host(&comm->roots[first], &comm->where.address)) {
-        send_paths(comm, false, false);
-        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE,
-                       "UDP packets of %u bytes payload do not pass between here and %s, shard %u of the switch %s: %s",
-                       comm->config.payload, root, first, comm->where.name, advice);
-        return;
-    }
-    if (!comm->where.no_box) {
-        send_paths(comm, false, false);
-        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE,
-                       "UDP packets of %u bytes payload do not pass between here and %s, ports %u to "
-                       "%u: %s",
-                       comm->config.payload, comm->where.name, comm->grant.data_port,
-                       comm->grant.data_port + comm->grant.roots - 1, advice);
-        return;
-    }
-    trib_comm_fail_all(comm, TRIB_ERR_UNREACHABLE,
-                       "rank %u: UDP packets of %u bytes payload do not pass between it and the %s at %s: %s",
-                       comm->config.rank, comm->config.payload, trib_comm_has_peers(comm) ? "rank" : "root", root,
-                       advice);
+    name_path(comm, first, address, path, sizeof path);
+    send_paths(comm, false, false);
+    trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "UDP packets of %u bytes payload do not pass between here and %s: %s",
+                   comm->config.payload, path, advice);
 }
 
 void trib_comm_check_paths(struct trib_comm *comm, uint64_t now_ns)

@@ -73,38 +73,15 @@ enum trib_status trib_request_run(struct trib_comm *comm, const struct trib_oper
     return status;
 }
 
-/* Locked. It ends by trib_request_wait or _test; somebody must drive until then. */
-static void hand_out(struct trib_comm *comm, struct trib_request *made, struct trib_request **request)
-{
-    trib_endpoint_hold(comm->endpoint);
-    trib_endpoint_attend(comm->endpoint);
-    *request = made;
-}
-
-enum trib_status trib_request_start(struct trib_comm *comm, const struct trib_operation *operation,
-                                    struct trib_request **request)
-{
-    struct trib_request *made = malloc(sizeof *made);
-    if (made == NULL) {
-        return trib_refuse(comm, TRIB_ERR_MEMORY, "no memory for a request");
-    }
-    trib_endpoint_lock(comm->endpoint);
-    enum trib_status status = submit(comm, made, operation);
-    if (status == TRIB_OK) {
-        hand_out(comm, made, request);
-    }
-    trib_endpoint_unlock(comm->endpoint);
-    if (status != TRIB_OK) {
-        free(made);
-    }
-    return status;
-}
-
 /* All under one lock, so that nothing of another thread comes between, and packets of several operations share
  * trains. */
-static void submit_group(struct trib_comm *comm, struct trib_request *group, const struct trib_operation *operations,
-                         uint32_t count)
+static enum trib_status submit_group(struct trib_comm *comm, struct trib_request *group,
+                                     const struct trib_operation *operations, uint32_t count)
 {
+    enum trib_status status = trib_comm_check_open(comm);
+    if (status != TRIB_OK) {
+        return status;
+    }
     begin(comm, group, count);
     group->group = group;
     group->members = count;
@@ -116,26 +93,41 @@ static void submit_group(struct trib_comm *comm, struct trib_request *group, con
         trib_comm_submit(comm, member, trib_clock_ns());
     }
     trib_comm_settle(comm, trib_clock_ns());
+    return TRIB_OK;
 }
 
-enum trib_status trib_request_start_group(struct trib_comm *comm, const struct trib_operation *operations,
-                                          uint32_t count, struct trib_request **request)
+/* Submits `made`, or its group of operations. It ends by trib_request_wait or _test; somebody must drive until then. */
+static enum trib_status start(struct trib_comm *comm, struct trib_request *made, bool is_group,
+                              const struct trib_operation *operations, uint32_t count, struct trib_request **request)
 {
-    struct trib_request *made = calloc(1 + (size_t)count, sizeof *made);
-    if (made == NULL) {
-        return trib_refuse(comm, TRIB_ERR_MEMORY, "no memory for a group of %u operations", count);
-    }
     trib_endpoint_lock(comm->endpoint);
-    enum trib_status status = trib_comm_check_open(comm);
+    enum trib_status status = is_group ? submit_group(comm, made, operations, count) : submit(comm, made, operations);
     if (status == TRIB_OK) {
-        submit_group(comm, made, operations, count);
-        hand_out(comm, made, request);
+        trib_endpoint_hold(comm->endpoint);
+        trib_endpoint_attend(comm->endpoint);
+        *request = made;
     }
     trib_endpoint_unlock(comm->endpoint);
     if (status != TRIB_OK) {
         free(made);
     }
     return status;
+}
+
+enum trib_status trib_request_start(struct trib_comm *comm, const struct trib_operation *operation,
+                                    struct trib_request **request)
+{
+    struct trib_request *made = malloc(sizeof *made);
+    return made != NULL ? start(comm, made, false, operation, 1, request)
+                        : trib_refuse(comm, TRIB_ERR_MEMORY, "no memory for a request");
+}
+
+enum trib_status trib_request_start_group(struct trib_comm *comm, const struct trib_operation *operations,
+                                          uint32_t count, struct trib_request **request)
+{
+    struct trib_request *made = calloc(1 + (size_t)count, sizeof *made);
+    return made != NULL ? start(comm, made, true, operations, count, request)
+                        : trib_refuse(comm, TRIB_ERR_MEMORY, "no memory for a group of %u operations", count);
 }
 
 void trib_request_free_shares(struct trib_operation *operation)
