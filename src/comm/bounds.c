@@ -10,7 +10,7 @@
 #include "io/explain.h"
 #include "io/units.h"
 
-/* A switch that is back may lack other ranks for so long: they are back at once, or have moved. */
+/* Time for which a switch that is back may lack other ranks: they return at once, or have gone on without it. */
 #define TOGETHER_NS (2 * TRIB_SECOND_NS)
 
 bool trib_comm_may_move(const struct trib_comm *comm)
@@ -57,7 +57,7 @@ uint64_t trib_comm_close_time(const struct trib_comm *comm, uint64_t now_ns)
 {
     const struct trib_config *config = &comm->config;
     uint64_t limit_ns = config->linger_ns;
-    if (comm->has_moved && comm->state != TRIB_COMM_RUNNING) { /* who lacks something comes within that time */
+    if (comm->has_moved && comm->state != TRIB_COMM_RUNNING) { /* a rank that lacks a result comes within that time */
         limit_ns = limit_ns > config->switch_timeout_ns ? limit_ns : config->switch_timeout_ns;
     } else if ((trib_comm_is_wide(comm) || config->fallback) && !trib_comm_is_done_ring(comm)) {
         limit_ns = config->timeout_ns;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bounds.h: how long a communicator waits for what, and the texts that say so. Nothing here changes the communicator.
- * Locked.
+/* bounds.h: the times for which a communicator waits, and the texts that name them. Nothing here changes the
+ * communicator. Locked.
  * Read next: connect.c, move.c. */
 #ifndef TRIB_COMM_BOUNDS_H
 #define TRIB_COMM_BOUNDS_H
@@ -11,29 +11,29 @@
 
 /* True if the communicator may go on without its switch. */
 bool trib_comm_may_move(const struct trib_comm *comm);
-/* True if comm is still being made of a communicator that may: that one hears the same of the switch, and takes comm
- * along. */
+/* True if comm is being made of a communicator that may go on without the switch. The maker hears the same of the
+ * switch, and takes comm along. */
 bool trib_comm_is_brought(const struct trib_comm *comm);
-/* When comm goes on without the switch although the switch is back, since other ranks are not. */
+/* Time at which comm goes on without the switch although the switch is back, since other ranks are not. */
 uint64_t trib_comm_move_time(const struct trib_comm *comm, uint64_t now_ns);
-/* Until when other ranks may come back as well. They have as long here as where this rank was before: else the control
- * plane could not name the missing ranks. */
+/* Time until which other ranks may come back as well. It is as long at every place, else the control plane could not
+ * name the missing ranks. */
 uint64_t trib_comm_return_time(const struct trib_comm *comm, uint64_t now_ns);
 /* Until when a switch that was away may go away again, before all ranks are back. */
 uint64_t trib_comm_last_outage_time(const struct trib_comm *comm);
-/* When this rank gives up, if the control plane's own time is up at until_ns. */
+/* Time at which this rank gives up, if the time of the control plane is up at until_ns. */
 uint64_t trib_comm_hearing_time(const struct trib_comm *comm, uint64_t until_ns);
-/* True for a ring whose switch is away, if every rank has all that this rank has finished: it may leave. */
+/* True for a ring if its switch is away and every rank has all results that this rank has: this rank may leave. */
 bool trib_comm_is_done_ring(const struct trib_comm *comm);
 /* Until when trib_comm_close waits for CLOSED. */
 uint64_t trib_comm_close_time(const struct trib_comm *comm, uint64_t now_ns);
 
-/* Why there is no session. */
+/* Cause of the missing session. */
 const char *trib_comm_cause(const struct trib_comm *comm);
 /* "; waited 1.2 s (TRIB_JOIN_TIMEOUT is 1 s)": the time that has passed, and the setting that bounds it. text:
  * TRIB_COMM_WAITED_MAX bytes. Returns text. */
 char *trib_comm_say_waited(const struct trib_comm *comm, uint64_t now_ns, char *text);
-/* Why comm is not in again by now. text: TRIB_ERROR_TEXT_MAX bytes. */
+/* Writes why comm has not returned by now. text: TRIB_ERROR_TEXT_MAX bytes. */
 void trib_comm_explain_absence(const struct trib_comm *comm, uint64_t now_ns, char *text);
 
 #endif

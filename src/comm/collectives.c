@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* collectives.c: the collectives: is the call valid, and which operation is it? Every one of them is a struct
- * trib_call, alone or in a group. Read next: request.c (what becomes of it). */
+/* collectives.c: checks the arguments of a collective and makes its operation. Every collective is a struct trib_call,
+ * alone or in a group.
+ * Read next: request.c (running the operation). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +22,7 @@ static enum trib_status refuse(const struct trib_comm *comm, const struct trib_c
     return trib_refuse(comm, status, "%s: %s", trib_collective_name(call->collective), cause);
 }
 
-/* Of buffers that are no place of each other. */
+/* True if the buffers overlap. */
 static bool overlap(const void *a, uint64_t a_bytes, const void *b, uint64_t b_bytes)
 {
     uintptr_t x = (uintptr_t)a;
@@ -223,7 +224,7 @@ static enum trib_status start(struct trib_comm *comm, const struct trib_call *ca
     return status;
 }
 
-/* Of shares that may differ: a program has nothing else to say how large they are. */
+/* A program gives the size of uneven shares by counts alone. */
 static enum trib_status check_counts(const struct trib_comm *comm, const struct trib_call *call)
 {
     enum trib_status status = check_comm(comm, call);
@@ -247,7 +248,7 @@ static enum trib_status start_uneven(struct trib_comm *comm, const struct trib_c
 
 /* ---- groups ---- */
 
-/* What an operation reads or writes. */
+/* Memory that an operation reads or writes. */
 struct range {
     uintptr_t first, end;
     bool is_written;
@@ -267,7 +268,8 @@ static struct range range_of(const struct trib_comm *comm, const struct trib_cal
     return (struct range){(uintptr_t)buffer, (uintptr_t)buffer + bytes, is_written};
 }
 
-/* Adds what the call reads and writes, in place as one that is written: so no two of one call overlap. */
+/* Adds the memory that the call reads and writes. In place, both are one range that is written, so no two ranges of
+ * one call overlap. */
 static uint32_t add_ranges(struct range *ranges, struct range read, struct range written)
 {
     uint32_t count = 0;
@@ -292,7 +294,7 @@ static int by_place(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Operations of a group run at the same time: what one writes, no other may read or write. */
+/* Operations of a group run at the same time: no operation may read or write memory that another one writes. */
 static enum trib_status check_apart(const struct trib_comm *comm, const struct trib_call *calls,
                                     const struct trib_operation *operations, uint32_t count)
 {

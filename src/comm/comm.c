@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* comm.c: a communicator's beginning and end, and what can be asked about it.
- * Read next: collectives.c (what it is for), communicator.h (what is inside). */
+/* comm.c: a communicator's beginning and end, and its properties for the program.
+ * Read next: collectives.c (the operations), communicator.h (the fields). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,15 +64,15 @@ static struct trib_comm *make(const struct trib_config *config, char *error)
     return comm;
 }
 
-/* Who serves others beside their own contributions, as a root, as a peer or with the control plane, is needed until
- * they have finished: then it is they who bound the time, not what a switch would need to hear of the end. */
+/* True if other ranks may need this process for more than its own contributions: as a root, as a peer, or for its
+ * control plane. Then it is needed until they have finished, between its calls as well. */
 static bool serves_others(const struct trib_comm *comm)
 {
     return comm->config.rendezvous[0] != '\0' || comm->config.fallback ||
            (comm->config.switch_address[0] != '\0' && comm->config.gradient_bytes != 0);
 }
 
-/* No request runs, and nobody comes any more; threads that wait for requests which have ended may not have left yet. */
+/* No request runs, and no call is made any more. Threads that wait for ended requests may not have left yet. */
 static void dissolve(struct trib_comm *comm)
 {
     trib_endpoint_lock(comm->endpoint);
@@ -95,8 +95,8 @@ static void dissolve(struct trib_comm *comm)
     free(comm);
 }
 
-/* Results by multicast need sockets of the communicator's own, so only the first few on an endpoint ask for them; and
- * what did not reach this rank for the maker need not be tried again. */
+/* Results by multicast need sockets of the communicator's own, so only the first few on an endpoint ask for them. A
+ * communicator does not try multicast again if it failed for its maker. */
 static void inherit(struct trib_comm *made)
 {
     uint32_t listening = 0;
@@ -107,9 +107,8 @@ static void inherit(struct trib_comm *made)
     made->config.multicast = made->config.multicast && made->maker->is_multicast && listening < GROUPS_MAX;
 }
 
-/* Neither have all ranks been there, nor has it failed. It has a place to meet, but the session may have been lost
- * since
- * WELCOME: then there will be another one, and a place to meet again. */
+/* True until all ranks have joined once, or the communicator has failed. If the session is lost after WELCOME,
+ * another WELCOME comes, and the ranks of a host meet again. */
 static bool is_being_made(const struct trib_comm *made)
 {
     return made->state != TRIB_COMM_RUNNING && made->state != TRIB_COMM_FAILED && !made->was_running;
@@ -128,7 +127,7 @@ static void meet(struct trib_comm *made)
     trib_comm_settle(made, trib_clock_ns());
 }
 
-/* It is on an endpoint. Returns when all ranks are there; a communicator that fails is gone. */
+/* made is on an endpoint. Returns when all ranks have joined. A communicator that fails is freed. */
 static enum trib_status enter(struct trib_comm *made, char *error)
 {
     trib_endpoint_lock(made->endpoint);
@@ -173,7 +172,8 @@ static enum trib_status acquire(const struct trib_address *address, struct trib_
     return trib_endpoint_acquire(address, made, trib_endpoint_progress, error);
 }
 
-/* All ranks are on this host. maker: NULL, or whose endpoint it shares. A communicator that fails is gone. */
+/* All ranks are on this host. maker: NULL, or the communicator whose endpoint made shares. A communicator that fails
+ * is freed. */
 static enum trib_status enter_host(struct trib_comm *made, struct trib_comm *maker, char *error)
 {
     enum trib_status status = trib_comm_open_host(made, maker, error);
@@ -212,7 +212,7 @@ static enum trib_status bring_control(struct trib_comm *made, const struct trib_
     return trib_embedded_acquire(&made->config, &local, &made->embedded, error);
 }
 
-/* At the switch; without one at rank 0, who brings the control plane along. */
+/* At the switch. Without a switch at rank 0, which starts the control plane. */
 static enum trib_status enter_place(struct trib_comm *made, const struct trib_address *address, char *error)
 {
     enum trib_status status = bring_control(made, address, error);
@@ -282,7 +282,7 @@ enum trib_status trib_comm_create(const struct trib_config *config, struct trib_
     return status;
 }
 
-/* Nothing is begun for what can only fail: no control plane, and no meeting in memory. */
+/* A maker that has failed stops the call before it starts a control plane or meets other ranks in memory. */
 static enum trib_status check_maker(struct trib_comm *maker, char *error)
 {
     trib_endpoint_lock(maker->endpoint);
@@ -294,7 +294,7 @@ static enum trib_status check_maker(struct trib_comm *maker, char *error)
     return status;
 }
 
-/* What the JOINs of a derived communicator say. */
+/* Notes what the JOINs of a derived communicator have to name: its maker. */
 static void name_maker(struct trib_comm *made, const struct trib_comm *maker)
 {
     const char *job = maker->is_derived ? maker->made_by.job : maker->config.job;
@@ -485,12 +485,12 @@ void trib_comm_abort(struct trib_comm *comm)
     trib_endpoint_unlock(comm->endpoint);
 }
 
-/* Answers what other ranks still ask until the control plane says that none can need it. */
+/* Answers other ranks until the control plane says that no rank needs an answer. */
 static void say_goodbye(struct trib_comm *comm)
 {
     uint64_t now = trib_clock_ns();
     if (trib_comm_is_local(comm) || comm->state == TRIB_COMM_CLOSED) {
-        return; /* what others still need of this rank lies in memory that outlives it; or nobody needs anything */
+        return; /* other ranks find all they need in memory that outlives this rank; or no rank needs anything */
     }
     comm->is_closing = true;
     comm->close_deadline_ns = trib_comm_close_time(comm, now);
@@ -499,7 +499,7 @@ static void say_goodbye(struct trib_comm *comm)
     trib_endpoint_wait(comm->endpoint, &comm->ended);
 }
 
-/* One line with what the node has counted, for people who ask why (TRIB_DEBUG=INFO). */
+/* Logs the node's counters in one line (TRIB_DEBUG=INFO). */
 static void log_counters(const struct trib_comm *comm)
 {
     char text[800] = "";

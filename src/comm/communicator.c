@@ -40,7 +40,7 @@ static void time_out(struct trib_comm *comm)
                        operation, limit, cause);
 }
 
-/* By the state alone. A request has its time limit in every state. */
+/* The state alone decides. A request has its time limit in every state. */
 static uint64_t next_deadline(const struct trib_comm *comm)
 {
     const struct trib_request *oldest = trib_comm_oldest(comm);
@@ -79,7 +79,7 @@ static void check_time(struct trib_comm *comm, uint64_t now_ns)
     }
 }
 
-/* The pollers must know when the session's descriptor, or what is wanted of it, has changed. */
+/* Tells the pollers if the session's descriptor or its interest has changed. */
 static void publish_session(struct trib_comm *comm)
 {
     short interest = trib_session_client_interest(&comm->session);

@@ -45,15 +45,15 @@ struct trib_comm {
     struct trib_comm *next_awake;
     struct trib_comm *next_named;              /* in a bucket of the endpoint's table */
     uint32_t group_count;                      /* of `groups` */
-    uint32_t last_root;                        /* without a switch: index of who sent the last packet */
+    uint32_t last_root;                        /* without a switch: index of the last packet's sender */
     struct trib_where where;                   /* its sessions go */
-    struct trib_address roots[TRIB_ROOTS_MAX]; /* where each root is, or each peer */
-    struct trib_address known_as;              /* by which its own root knows this process, where no switch is */
-    struct trib_address seen_as;               /* without a switch: how others know this rank; len 0: it was not said */
-    uint32_t root_count;                       /* of `roots` */
-    uint16_t peers[TRIB_PEERS_MAX];            /* which rank each peer is */
-    bool follows_congestion;                   /* its node's windows do */
-    char asked[32];                            /* the scheme before the switch made a ring of it; "": it did not */
+    struct trib_address roots[TRIB_ROOTS_MAX]; /* address of each root or peer */
+    struct trib_address known_as;              /* address by which its own root knows this process, without a switch */
+    struct trib_address seen_as;    /* without a switch: address by which other ranks know this rank; len 0: not said */
+    uint32_t root_count;            /* of `roots` */
+    uint16_t peers[TRIB_PEERS_MAX]; /* rank of each peer */
+    bool follows_congestion;        /* its node's windows do */
+    char asked[32];                 /* the scheme before the switch made a ring of it; "": it did not */
     uint32_t window;
     const struct trib_transport *transport;
     const struct trib_worker_verbs *verbs;
@@ -62,20 +62,20 @@ struct trib_comm {
     struct trib_host *host;     /* the memory of this host, for the transports that use it */
     struct trib_level0 *level0; /* of the transport level 0; NULL: it is another one */
     uint32_t member, members;   /* of the sums on the network: this rank and all ranks, or their hosts */
-    uint32_t hosts;             /* that are summed in memory first; 0: none are */
+    uint32_t hosts;             /* hosts whose ranks are summed in memory first; 0: none */
     bool is_led;                /* another rank of this host sends for it */
     uint32_t host_first;        /* rank here of rank 0 there */
-    uint64_t deadline_ns;       /* when to settle next although nothing comes */
+    uint64_t deadline_ns;       /* deadline of the next settling if no event comes before, ns */
     enum trib_comm_state state;
-    bool dirty; /* has been given something: settle */
-    bool moved; /* on one host: settling has brought something on */
+    bool dirty; /* has new work: settle */
+    bool moved; /* on one host: settling made progress */
     bool is_awake;
     bool is_busy; /* counted in the endpoint's `busy` */
     bool is_used; /* its node has had an operation since its memory was given back */
     struct trib_channel groups[TRIB_ROOTS_MAX];
     /* every operation */
-    struct trib_request_list running; /* the node has them */
-    struct trib_request_list waiting; /* the node has no room */
+    struct trib_request_list running; /* operations that the node has */
+    struct trib_request_list waiting; /* operations for which the node has no room */
     uint64_t serial;                  /* among all communicators of the process, from 1 on */
     uint64_t idle_since_ns;           /* the last operation ended, or the first of those that run began */
     uint64_t told_mark;               /* by the session */
@@ -84,30 +84,28 @@ struct trib_comm {
     /* the session */
     struct trib_session_client session;
     struct trib_ping ping; /* of the switch, while this rank waits */
-    int polled_fd;         /* what the pollers know of the session */
+    int polled_fd;         /* session descriptor and interest that the pollers have */
     short polled_interest;
     struct trib_grant grant;     /* communicator 0: none yet */
-    struct trib_address meeting; /* where to go on without the switch; len 0: nowhere */
-    struct trib_root root;       /* without a switch: what this process is to the communicator */
-    struct trib_embedded
-        *embedded; /* this rank's share of the control plane in its process; NULL: it is elsewhere, or there is none */
+    struct trib_address meeting; /* meeting place without the switch; len 0: none */
+    struct trib_root root;       /* without a switch: this process's part in the communicator as a root */
+    /* Share of the control plane in this process. NULL: the control plane is elsewhere, or there is none. */
+    struct trib_embedded *embedded;
     uint64_t state_deadline_ns;
     uint64_t retry_ns; /* CONNECTING: next try, or end of this one; PROBING: next probe */
     uint64_t retry_gap_ns;
-    uint64_t
-        outage_deadline_ns; /* how long a switch that is not there is waited for; state_deadline_ns while CONNECTING */
-    uint64_t waits_ns; /* since when it waits to be let in, or again, whatever was lost meanwhile; NEVER: it is in */
-    uint64_t group_deadline_ns; /* PROBING: how long multicast is waited for */
-    uint64_t probes_until_ns;   /* PROBING: how long unicast is */
-    uint64_t boot_hint_ns;      /* last time that a BOOT hint was looked into */
-    uint64_t paths;             /* bitmap of shards that echoed */
-    uint64_t proved;            /* and of those that are where they are said to be: the others get headers alone */
-    /* That each is to send back, drawn for each WELCOME; and that each has sent, to prove this rank's address by. 0:
-     * none
-     * yet */
+    uint64_t outage_deadline_ns; /* end of the wait for an absent switch; state_deadline_ns while CONNECTING */
+    uint64_t waits_ns;           /* start of the wait to be let in, or in again, over all losses meanwhile; NEVER: in */
+    uint64_t group_deadline_ns;  /* PROBING: how long multicast is waited for */
+    uint64_t probes_until_ns;    /* PROBING: how long unicast is */
+    uint64_t boot_hint_ns;       /* last time that a BOOT hint was looked into */
+    uint64_t paths;              /* bitmap of shards that echoed */
+    uint64_t proved;             /* bitmap of shards whose address is proved: the others get headers alone */
+    /* Nonces that each root or peer is to send back, drawn for each WELCOME; and nonces that each has sent, which
+     * prove this rank's address. 0: none yet */
     uint64_t own_nonce[TRIB_ROOTS_MAX], path_nonce[TRIB_ROOTS_MAX];
-    uint32_t headers[TRIB_PEERS_MAX]; /* that have gone to each peer which had not brought its nonce */
-    uint64_t group_paths;             /* and of those heard by multicast */
+    uint32_t headers[TRIB_PEERS_MAX]; /* headers sent to each peer that had not brought its nonce */
+    uint64_t group_paths;             /* bitmap of shards heard by multicast */
     uint32_t stalls_open;             /* reported, and not answered */
     bool was_running;                 /* READY has come at least once */
     atomic_bool joined;
@@ -117,23 +115,23 @@ struct trib_comm {
     bool is_multicast;           /* results come by multicast */
     bool is_over;                /* without a switch: `left` has closed, so no further operation can end */
     bool has_moved;              /* its switch is gone, and it goes on without */
-    bool stall_is_mark;          /* it is M that waits at stall_sequence, and not this rank */
+    bool stall_is_mark;          /* the communicator's mark M waits at stall_sequence, not this rank */
     bool is_derived;             /* made by split or subset: rank 0 of the job is not rank 0 here */
     uint32_t making;             /* communicators that are being made of this one */
-    struct trib_maker made_by;   /* what its JOINs say of its maker; communicator 0: it has none, or is on one host */
+    struct trib_maker made_by;   /* maker, as JOIN names it; communicator 0: none, or on one host */
     struct trib_comm *maker;     /* joining by split or subset of that one, which must not fail before; else NULL */
     struct trib_subset *subsets; /* made of this one so far: split.c */
     size_t subset_count;
     uint64_t close_deadline_ns;
-    char away
-        [TRIB_ERROR_TEXT_MAX]; /* why the switch could not take the last JOIN further up; "": it could, or was not reached */
+    /* Why the switch could not take the last JOIN further up; "": it could, or was not reached. */
+    char away[TRIB_ERROR_TEXT_MAX];
     char left[160];
     char ring_cause[TRIB_ERROR_TEXT_MAX]; /* why it did, says the switch */
     /* the last stall report, for texts */
     uint64_t stall_sequence;
-    char stall_text[320]; /* who is missing, says the control plane; "": it has not said */
-    uint64_t stall_ns;    /* on one host: when to say that somebody is missing */
-    uint64_t stalled_ns;  /* and since when */
+    char stall_text[320]; /* missing ranks, from the control plane; "": not said */
+    uint64_t stall_ns;    /* on one host: time of the next report that a rank is missing */
+    uint64_t stalled_ns;  /* start of that wait */
     /* failure: text is written before `failed` */
     atomic_bool failed;
     enum trib_status failure;

@@ -22,19 +22,22 @@
 
 #define RETRY_FIRST_NS (5 * TRIB_MILLISECOND_NS)
 #define RETRY_LAST_NS (100 * TRIB_MILLISECOND_NS)
-/* Who was there before holds up an operation, so it looks more often: a restart must cost little more than itself. */
+/* A rank that was in before looks more often, since it holds up an operation: a restart must cost little more than
+ * itself. */
 #define RETURN_LAST_NS (10 * TRIB_MILLISECOND_NS)
-/* A switch that is there but takes no JOIN, since one above it is away, is not to be overrun. */
+/* For a switch that is up but takes no JOIN, since a switch above it is away: it is not to be overrun. */
 #define REFUSED_LAST_NS (50 * TRIB_MILLISECOND_NS)
-/* How long a try may go without an answer. A machine that is off answers nothing, and the kernel asks after 1, 3, 7 s
- * ... only. */
+/* Time that a try may go without an answer. A host that is off does not answer, and the kernel asks again after 1,
+ * 3, 7 s ... only. */
 #define TRY_NS (250 * TRIB_MILLISECOND_NS)
 
-/* Who comes from a switch is known to others by the address of this session, and sends from that of the wide socket,
- * which was bound when another communicator of the process moved, elsewhere perhaps. NULL: as the routes choose. */
+/* Other ranks know a rank that has left a switch by its session's address. Its packets leave from the unconnected
+ * socket, which may be bound to another address: another communicator of the process bound it when that one moved.
+ * Returns the socket's address for the session. NULL: as the routes choose. */
 static const struct trib_address *local_of(const struct trib_comm *comm, struct trib_address *local)
 {
-    bool has_said = comm->endpoint->nics.count > 0 && !comm->where.no_box; /* in JOIN: any way leads to the switch */
+    bool has_said = comm->endpoint->nics.count > 0 &&
+                    !comm->where.no_box; /* JOIN names the addresses: the session may take any way to the switch */
     if (!trib_comm_is_wide(comm) || comm->endpoint->where.no_box || has_said) {
         return NULL;
     }
@@ -81,13 +84,14 @@ void trib_comm_connected(struct trib_comm *comm, uint64_t now_ns)
     }
     trib_ping_heard(&comm->ping, now_ns + comm->ping.gap_ns);
     trib_comm_say_join(comm);
-    trib_comm_tell_close(comm); /* its time may be over before READY, and would be taken for its death */
+    trib_comm_tell_close(
+        comm); /* the time to close may be over before READY, and the control plane would take the rank for dead */
 }
 
 static void wait_and_retry(struct trib_comm *comm, uint64_t longest_ns, uint64_t now_ns)
 {
     TRIB_ASSERT(comm->session.fd < 0);
-    comm->session.state = TRIB_SESSION_CLOSED; /* but its cause is kept, for texts */
+    comm->session.state = TRIB_SESSION_CLOSED; /* the cause is kept for texts */
     trib_comm_enter(comm, TRIB_COMM_CONNECTING);
     comm->retry_ns = now_ns + comm->retry_gap_ns;
     comm->retry_gap_ns = trib_time_earlier(2 * comm->retry_gap_ns, longest_ns);
@@ -100,7 +104,7 @@ static void begin_outage(struct trib_comm *comm, uint64_t now_ns)
         trib_time_earlier(trib_time_after(now_ns, comm->config.switch_timeout_ns), trib_comm_last_outage_time(comm));
 }
 
-/* Without a switch the control plane lives and dies with rank 0. What it had let in cannot come back. */
+/* Without a switch the control plane ends with rank 0's process. A communicator that it had let in cannot return. */
 static bool ends_with_session(const struct trib_comm *comm)
 {
     return comm->where.no_box && (comm->state == TRIB_COMM_PROBING || comm->state == TRIB_COMM_REGISTERING ||
@@ -122,7 +126,7 @@ static void fail_for_host(struct trib_comm *comm)
     }
 }
 
-/* Nothing that was sent counts until the control plane has confirmed a boot again. */
+/* No packet that was sent counts until the control plane has confirmed a boot again. */
 static void pause_node(struct trib_comm *comm, uint64_t now_ns)
 {
     if (comm->was_running) {
@@ -136,7 +140,7 @@ static void pause_node(struct trib_comm *comm, uint64_t now_ns)
 void trib_comm_take_recall(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns)
 {
     if (comm->session.state != TRIB_SESSION_OPEN) {
-        return; /* its end came with it, and no answer can leave: trib_comm_lost is next */
+        return; /* the session has ended with RECALL, and no answer can leave: trib_comm_lost is next */
     }
     trib_log(comm->was_running && comm->state != TRIB_COMM_JOINING ? TRIB_LOG_WARN : TRIB_LOG_INFO,
              "job %s rank %u: boot %08x has ended, says %s: %s; joining again", comm->config.job, comm->config.rank,
@@ -161,7 +165,7 @@ void trib_comm_lost(struct trib_comm *comm, uint64_t now_ns)
         return;
     }
     if (comm->state == TRIB_COMM_JOINING) {
-        longest_ns = REFUSED_LAST_NS; /* it is there, and let nobody in */
+        longest_ns = REFUSED_LAST_NS; /* the switch is up, and let no rank in */
     }
     if (comm->state != TRIB_COMM_CONNECTING) {
         trib_log(comm->was_running && comm->state != TRIB_COMM_JOINING ? TRIB_LOG_WARN : TRIB_LOG_INFO,
@@ -190,7 +194,7 @@ void trib_comm_lost(struct trib_comm *comm, uint64_t now_ns)
     wait_and_retry(comm, longest_ns, now_ns);
 }
 
-/* Other ranks may not have asked yet, and the switch may run again: it lets them all go then, so that they follow. */
+/* Other ranks may not have asked yet, and the switch may run again: then it lets all ranks go, so that they follow. */
 static void say_moving(struct trib_comm *comm)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_GONE, .note = {.is_lost = true}};
@@ -209,7 +213,7 @@ void trib_comm_lose_silent(struct trib_comm *comm, uint64_t now_ns)
     }
     trib_session_client_lose(&comm->session, TRIB_PING_SILENT);
     trib_comm_lost(comm, now_ns);
-    if (comm->was_running && !trib_comm_has_ended(comm)) { /* the time that it has to come back is over */
+    if (comm->was_running && !trib_comm_has_ended(comm)) { /* the switch has used up its time to come back */
         comm->waits_ns = trib_time_earlier(comm->waits_ns, since_ns);
         comm->outage_deadline_ns = comm->state_deadline_ns = now_ns;
     }

@@ -9,7 +9,7 @@
 void trib_comm_name_ranks(const struct trib_rank_list *ranks, char *text, size_t size);
 /* "allreduce of 1,024 float32 (sum) as operation 17" into text of size bytes. */
 void trib_comm_describe_operation(uint64_t number, const struct trib_operation *operation, char *text, size_t size);
-/* The same, of the operation that this sequence belongs to. */
+/* The same, of the operation with this sequence. */
 void trib_comm_describe(const struct trib_comm *comm, uint64_t sequence, char *text, size_t size);
 
 #endif

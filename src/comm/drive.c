@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* drive.c: the loop that every waiting thread and the progress thread run: receive, feed nodes, drain them, sleep.
- * The rules of who runs it are in endpoint.h. Read next: communicator.c (what a packet does). */
+ * endpoint.h has the rules which thread runs it.
+ * Read next: communicator.c (a communicator's turn). */
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -24,14 +25,14 @@
 #define BATCH 16
 /* Sessions served at a time; epoll begins with others the next time. */
 #define SESSIONS_AT_ONCE 32
-/* How often sessions are looked at while data never pauses. */
+/* Interval between two looks at the sessions while data never pauses. */
 #define SESSION_NS (2 * TRIB_MILLISECOND_NS)
 /* The progress thread leaves the endpoint alone for so long after a caller drove it... */
 #define QUIET_NS (2 * TRIB_MILLISECOND_NS)
-/* ...and looks again after this while one drives: no later than whoever starts an operation then and leaves it needs
- * it, or every start would have to wake it (trib_endpoint_attend). */
+/* ...and looks again after this time while a caller drives. A thread that starts an operation then and leaves needs
+ * it no earlier; else every start would have to wake the progress thread (trib_endpoint_attend). */
 #define PARK_NS (2 * QUIET_NS)
-/* How long a driver waits for threads that want the lock. */
+/* Time that a driver waits for threads that want the lock. */
 #define ASIDE_NS TRIB_MILLISECOND_NS
 /* Sleep when memory for a larger poll set cannot be had: some descriptors are then looked at late. */
 #define BLIND_NS (10 * TRIB_MILLISECOND_NS)
@@ -47,7 +48,7 @@ static struct trib_comm *find_comm(struct trib_endpoint *endpoint, uint32_t comm
     return comm;
 }
 
-/* Nobody's packet is counted with all: whose it would have been is unknown. */
+/* A packet of an unknown communicator counts as dropped in every communicator. */
 static void count_dropped(struct trib_endpoint *endpoint, enum trib_drop drop)
 {
     for (struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
@@ -55,7 +56,7 @@ static void count_dropped(struct trib_endpoint *endpoint, enum trib_drop drop)
     }
 }
 
-/* A sender that is the same as the last packet's: nearly always, as a buffer is one sender's. */
+/* The sender of the last packet is tried first: all packets of a buffer have one sender. */
 static bool is_known_root(struct trib_comm *comm, const struct trib_address *from)
 {
     for (uint32_t i = 0; i < comm->root_count; i++) {
@@ -69,8 +70,8 @@ static bool is_known_root(struct trib_comm *comm, const struct trib_address *fro
     return false;
 }
 
-/* Else it is from a switch that it has left, from ranks that had left it before, or came to a socket that no root of
- * this communicator sends to: of those that are opened for shards some have nobody to be connected to. */
+/* False: the packet is from a switch that comm has left, or from ranks that left it before, or came to a socket to
+ * which no root of comm sends. Some of the sockets opened for shards are connected to no address. */
 static bool is_of_way(struct trib_comm *comm, const struct trib_channel *channel, const struct trib_address *from)
 {
     if (trib_comm_is_wide(comm) != channel->is_wide) {
@@ -88,7 +89,7 @@ static void take_packet(struct trib_endpoint *endpoint, struct trib_comm *owner,
         count_dropped(endpoint, drop);
         return;
     }
-    /* A group's socket belongs to one communicator; communicator 0 is none. */
+    /* A group's socket belongs to one communicator; no communicator has the id 0. */
     struct trib_comm *comm = owner;
     if (comm == NULL && packet.communicator != 0) {
         comm = find_comm(endpoint, packet.communicator);
@@ -140,7 +141,8 @@ static bool receive_all(struct trib_endpoint *endpoint, uint64_t now_ns)
     return came;
 }
 
-/* Makes every socket be tried, but for those of shards that nobody has asked for yet: where all are rings they stay. */
+/* Has every socket tried, except those of shards that no communicator has asked for yet: they stay open where all
+ * are rings. */
 static void heat(struct trib_endpoint *endpoint)
 {
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
@@ -159,8 +161,8 @@ static bool stays_awake(const struct trib_comm *comm)
     return comm->dirty || comm->deadline_ns != TRIB_NEVER || comm->group_count > 0 || trib_comm_is_busy(comm);
 }
 
-/* One round: whatever has come, then whatever is due; at last what other ranks and this one have sent to the root that
- * is here. True if something came. */
+/* One round: takes packets that have come, then does the work that is due; at last drives the root of this process.
+ * True if a packet came. */
 static bool drive(struct trib_endpoint *endpoint, uint64_t now_ns)
 {
     bool came = receive_all(endpoint, now_ns);
@@ -173,7 +175,7 @@ static bool drive(struct trib_endpoint *endpoint, uint64_t now_ns)
             trib_comm_settle(comm, now_ns); /* may wake others, at the head of the list */
             came |= comm->moved;
         }
-        if (stays_awake(comm) || *at != comm) { /* if others have come before it, the next round takes it out */
+        if (stays_awake(comm) || *at != comm) { /* if communicators were added before it, the next round takes it out */
             at = &comm->next_awake;
         } else {
             *at = comm->next_awake;
@@ -264,7 +266,8 @@ static bool build(struct trib_pollset *set, const struct trib_endpoint *endpoint
     return true;
 }
 
-/* Nothing that a session says frees another communicator: who waits for one to end frees it, with the lock. */
+/* A session's messages free no other communicator: a communicator is freed by the thread that closed it, which takes
+ * the lock. */
 static void serve_sessions(const struct trib_endpoint *endpoint, uint64_t now_ns)
 {
     struct epoll_event events[SESSIONS_AT_ONCE];
@@ -283,8 +286,8 @@ static void clear_kick(const struct trib_pollset *set)
     }
 }
 
-/* Marks what is readable; the next round reads it. Sessions are served at once: what they say may open or close
- * sockets, so that comes last. */
+/* Marks readable sockets; the next round reads them. Sessions are served at once and last: their messages may open
+ * or close sockets. */
 static void take_answers(struct trib_pollset *set, struct trib_endpoint *endpoint, uint64_t now_ns)
 {
     const struct pollfd *answer = set->fds + 1;
@@ -336,8 +339,7 @@ static void disarm_hosts(const struct trib_endpoint *endpoint)
     }
 }
 
-/* Who sleeps in poll is woken by other ranks of this host only if he has asked them to. False: there is something to
- * do. */
+/* Other ranks of this host wake a poller only if it has asked them to. False: there is work to do. */
 static bool arm_hosts(const struct trib_endpoint *endpoint)
 {
     for (struct trib_comm *comm = endpoint->awake; comm != NULL; comm = comm->next_awake) {
@@ -354,8 +356,9 @@ static bool is_late(const struct trib_pollset *set, const struct trib_endpoint *
                              !arm_hosts(endpoint));
 }
 
-/* The poller of `set` is awake. The other may still sleep: what woke this one may have been meant for it, and is gone
- * now. A leader that is awake drives; a progress thread leaves that to the leader, who must know. */
+/* The poller of `set` is awake. The other poller may still sleep, and the wake-up that was read here may have been
+ * meant for it. A leader that is awake drives; a progress thread that is awake leaves the work to the leader, and
+ * kicks it. */
 static void hand_over(const struct trib_endpoint *endpoint, const struct trib_pollset *set)
 {
     bool is_leader = set == &endpoint->leader_set;
@@ -401,7 +404,8 @@ static void sleep_in_poll(struct trib_endpoint *endpoint, struct trib_pollset *s
 
 /* ---- waiting ---- */
 
-/* Lets those in who want the lock, for a bounded time: waking takes them longer than it takes us to lock again. */
+/* Gives the lock to waiting threads, for a bounded time: they take longer to wake than this thread takes to lock
+ * again. */
 static void step_aside(struct trib_endpoint *endpoint)
 {
     if (atomic_load_explicit(&endpoint->wanting, memory_order_relaxed) == 0) {
@@ -425,7 +429,7 @@ static void lead(struct trib_endpoint *endpoint, const atomic_bool *done, uint64
         uint64_t now = trib_clock_ns();
         bool came = drive(endpoint, now);
         endpoint->driven_ns = now;
-        /* From here to the sleep the lock is not released, so whoever sets *done later sees a sleeper to wake. */
+        /* The lock is held from here to the sleep, so a thread that sets *done later sees a sleeper to wake. */
         if (atomic_load_explicit(done, memory_order_acquire) || now >= until_ns) {
             return;
         }
@@ -462,7 +466,7 @@ void trib_endpoint_wait_until(struct trib_endpoint *endpoint, const atomic_bool 
     endpoint->waiters++;
     while (!atomic_load_explicit(done, memory_order_acquire)) {
         if (endpoint->has_leader) {
-            trib_endpoint_attend(endpoint); /* what was begun here is the leader's now */
+            trib_endpoint_attend(endpoint); /* the leader runs the operations that were begun here */
             if (pthread_cond_timedwait(&endpoint->followers, &endpoint->lock, &until) == ETIMEDOUT) {
                 break;
             }
@@ -494,7 +498,7 @@ void trib_endpoint_poke(struct trib_endpoint *endpoint)
     uint64_t now = trib_clock_ns();
     heat(endpoint);
     (void)drive(endpoint, now);
-    /* With a leader in poll its set is its own, and sessions are its business. */
+    /* A leader in poll has its set to itself, and serves the sessions. */
     if (!endpoint->has_leader && now - endpoint->polled_ns > SESSION_NS) {
         glance(endpoint, &endpoint->leader_set, now);
         (void)drive(endpoint, now);
@@ -524,8 +528,9 @@ void trib_endpoint_attend(struct trib_endpoint *endpoint)
     if (is_late(&endpoint->progress_set, endpoint)) {
         trib_endpoint_kick(&endpoint->progress_set);
     }
-    /* Parked for long, because somebody was driving: now nobody is. Idle nodes' timers can wait for the end of the nap;
-     * waking the thread for them at the end of every blocking call would double the cost of a small one. */
+    /* The thread is parked for long, since a caller was driving; now no caller drives. Idle nodes' timers can wait
+     * for the end of the nap: to wake the thread at the end of every blocking call would double the cost of a small
+     * one. */
     if (endpoint->parked_until_ns > endpoint->driven_ns + 2 * QUIET_NS && has_requests(endpoint)) {
         (void)pthread_cond_signal(&endpoint->parked);
     }
@@ -547,7 +552,8 @@ void *trib_endpoint_progress(void *argument)
     trib_endpoint_lock(endpoint);
     for (;;) {
         step_aside(endpoint);
-        if (endpoint->stopping) { /* not to be asked before stepping aside: who stops it wakes only a sleeper */
+        if (endpoint
+                ->stopping) { /* asked after stepping aside: the thread that stops the endpoint wakes only a sleeper */
             break;
         }
         uint64_t now = trib_clock_ns();

@@ -16,25 +16,25 @@
 #include "io/explain.h"
 #include "io/log.h"
 
-/* A control plane looks at its duties at once; and after so long people are told for whom it waits. */
+/* A released control plane reports the ranks that it waits for after so long. */
 #define LOOK_NS TRIB_SECOND_NS
 
 struct trib_embedded {
     struct trib_embedded *next; /* in `all` */
     struct trib_address address;
     struct trib_server *server;
-    char run[TRIB_NAME_MAX + 1]; /* whose ranks come here */
+    char run[TRIB_NAME_MAX + 1]; /* launch whose ranks come here */
     uint32_t shares;
-    uint64_t patience_ns; /* how long communicators of others are waited for */
-    uint64_t linger_ns;   /* and those that only have to close; of the last release */
+    uint64_t patience_ns; /* time for which it waits for communicators of others, ns */
+    uint64_t linger_ns;   /* the same for those that only have to close; of the last release */
     bool is_foreign;      /* the parent process has it */
     bool is_retired;      /* told to end with its last session */
     bool has_ended;       /* its thread will touch nothing any more */
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below, and of every one's fields */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects all below, and the fields of every control plane */
 static pthread_once_t prepared = PTHREAD_ONCE_INIT;
-static pthread_cond_t ended; /* one of them has, or its duties have changed */
+static pthread_cond_t ended; /* a control plane has ended, or its duties have changed */
 static struct trib_embedded *all;
 
 static void serve_on(void);
@@ -92,9 +92,9 @@ static bool is_literal(const char *rendezvous)
     return inet_pton(AF_INET, host, &v4) == 1;
 }
 
-/* Where to listen: at the rendezvous. But a host's file of names may give its own one a loopback address, at which no
- * other host reaches it, and so may a launcher that names rank 0's host "localhost" to rank 0 alone: who gives a name
- * then listens everywhere. */
+/* The address to listen at: the rendezvous. But a file of host names may give a host's own name a loopback address,
+ * which no other host reaches; so may a launcher that names rank 0's host "localhost" to rank 0 alone. A rank that
+ * gives a name therefore listens at every address. */
 static struct trib_address listening_address(const struct trib_config *config, const struct trib_address *address)
 {
     struct trib_address listen = *address;
@@ -134,8 +134,8 @@ static enum trib_status create_server(const struct trib_config *config, const st
     return status;
 }
 
-/* Signals are for the program's own threads. Nobody joins it: it may serve longer than anybody here waits, and says
- * when it has ended. */
+/* Signals are for the program's own threads. The thread is detached: it may serve longer than any caller waits, and
+ * says when it has ended. */
 static int start(struct trib_embedded *embedded)
 {
     sigset_t every;
@@ -194,7 +194,7 @@ static void destroy(struct trib_embedded *embedded)
     free(embedded);
 }
 
-/* Those that have ended by themselves, wherever they listened. Locked. */
+/* Frees control planes that have ended by themselves, at every address. Locked. */
 static void reap(void)
 {
     struct trib_embedded *next;
@@ -206,7 +206,8 @@ static void reap(void)
     }
 }
 
-/* The one at this address that goes on. One that is just ending has to be waited for: it still has the port. Locked. */
+/* Returns the control plane at this address, if it goes on. One that is ending is waited for, since it has the port.
+ * Locked. */
 static struct trib_embedded *find(const struct trib_address *address)
 {
     struct trib_embedded *at = all;
@@ -263,7 +264,7 @@ struct trib_embedded *trib_embedded_share(struct trib_embedded *embedded)
     return embedded;
 }
 
-/* Nobody else destroys it meanwhile but who finds it by its address, and then it is not in the list any more. */
+/* Only a thread that finds embedded by its address destroys it meanwhile, and takes it out of the list. */
 static bool is_listed(const struct trib_embedded *embedded)
 {
     const struct trib_embedded *at = all;
@@ -281,8 +282,9 @@ static void sleep_until(uint64_t when_ns)
     (void)pthread_cond_timedwait(&ended, &lock, &until);
 }
 
-/* Serves on until its thread has ended or the time is up: linger_ns for those who only have to close, patience_ns for
- * those who go on. is_exit: this process will make no other communicator. Locked; it may be gone afterwards. */
+/* Serves on until its thread has ended or the time is up: linger_ns for ranks that only have to close, patience_ns
+ * for ranks that go on. is_exit: this process will make no other communicator. Locked; embedded may be freed
+ * afterwards. */
 static void wait_for_others(struct trib_embedded *embedded, uint64_t linger_ns, uint64_t patience_ns, bool is_exit)
 {
     uint64_t begun_ns = trib_clock_ns();
@@ -335,8 +337,8 @@ void trib_embedded_release(struct trib_embedded *embedded, uint64_t linger_ns, b
     (void)pthread_mutex_unlock(&lock);
 }
 
-/* The process ends. One that has shares belongs to a rank that ends in the middle of its work: others have to hear of
- * that. */
+/* The process ends. A control plane with shares belongs to a rank that ends in the middle of its work: other ranks
+ * have to hear of that. */
 static void serve_on(void)
 {
     (void)pthread_mutex_lock(&lock);
@@ -365,7 +367,7 @@ void trib_embedded_resume(void)
     (void)pthread_mutex_unlock(&lock);
 }
 
-/* Neither the lock nor the condition is as its threads left it: they are not here. */
+/* Lock and condition are made anew: threads of the parent process may have held them. */
 void trib_embedded_abandon(void)
 {
     for (struct trib_embedded *at = all; at != NULL; at = at->next) {

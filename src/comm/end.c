@@ -15,7 +15,7 @@
 #include "io/inherit.h"
 #include "io/log.h"
 
-/* What is just being made of a communicator that ends would wait for ranks that may be gone. */
+/* A communicator that is being made of one that ends would wait for ranks that may be gone: it fails as well. */
 static void fail_made(const struct trib_comm *maker)
 {
     for (struct trib_comm *made = maker->endpoint->comms; made != NULL; made = made->next) {
@@ -45,7 +45,8 @@ static void fail(struct trib_comm *comm, enum trib_status status, const char *te
     bool names_job = !comm->is_derived || strstr(text, comm->config.job) != NULL;
     comm->failure = status;
     (void)snprintf(comm->failure_text, sizeof comm->failure_text, "%.430s%s%s%s", text, names_job ? "" : " (job ",
-                   names_job ? "" : comm->config.job, names_job ? "" : ")"); /* its ranks have other numbers there */
+                   names_job ? "" : comm->config.job,
+                   names_job ? "" : ")"); /* in the job that it is made of its ranks have other numbers */
     trib_comm_enter(comm, TRIB_COMM_FAILED);
     if (comm->node != NULL) {
         comm->verbs->suspend(comm->node);
@@ -55,7 +56,7 @@ static void fail(struct trib_comm *comm, enum trib_status status, const char *te
     trib_comm_forget_root(comm);
     trib_comm_make_dirty(comm);
     if (!comm->is_closing) {
-        /* Not a warning: whoever called gets the text, and says it in his own words. */
+        /* Not a warning: the caller gets the text, and logs it. */
         trib_log(TRIB_LOG_INFO, "job %s rank %u: %s: %s", comm->config.job, comm->config.rank, trib_status_text(status),
                  text);
     }
@@ -114,7 +115,7 @@ void trib_comm_abandon(struct trib_comm *comm)
 
 enum trib_status trib_comm_check_open(struct trib_comm *comm)
 {
-    if (comm->state == TRIB_COMM_CLOSED) { /* only where no switch is; see leave() in join.c */
+    if (comm->state == TRIB_COMM_CLOSED) { /* only without a switch: trib_comm_lost in connect.c */
         trib_comm_fail(comm, TRIB_ERR_PEER, "%s", comm->left);
     }
     return comm->state == TRIB_COMM_FAILED ? comm->failure : TRIB_OK;

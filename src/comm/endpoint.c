@@ -22,10 +22,10 @@
 #include "io/explain.h"
 #include "io/inherit.h"
 
-/* Asked for each socket; the kernel grants what it likes. */
+/* Asked for each socket, bytes; the kernel may grant less. */
 #define SOCKET_BUFFER (8U << 20)
-/* Where all ranks are on one host what is waited for is somebody's next call, and each busy look yields the core to
- * whoever is to make it: so many times as long as where a link is waited for. */
+/* With all ranks on one host the awaited event is the next call of another rank, and each busy look yields the core
+ * to it: the busy wait is so many times as long as for a link. */
 #define LOCAL_SPIN 10
 #define ROOT_TRIES 16 /* to find ports side by side for a root with several sockets */
 
@@ -86,8 +86,8 @@ static enum trib_status open_channel(struct trib_endpoint *endpoint, const struc
     return status;
 }
 
-/* Before the first WELCOME nobody knows how many shards the switch has, but JOIN names the port for each: so all are
- * opened, without memory, and trib_endpoint_connect closes what is too much. Later JOINs say how many are left. */
+/* JOIN names a port for each shard, but the number of shards comes with WELCOME. So all sockets are opened, without
+ * memory, and trib_endpoint_connect closes the rest. Later JOINs name the sockets that are left. */
 static enum trib_status open_sockets(struct trib_endpoint *endpoint, const struct trib_config *own, char *error)
 {
     struct trib_address local = endpoint->where.address;
@@ -116,7 +116,7 @@ void trib_endpoint_find_backlog(struct trib_endpoint *endpoint)
     }
 }
 
-/* Roots of a switch that is gone are dealt to the ranks: one of them may be as many as there were. */
+/* Roots of a switch that is gone are dealt to the ranks: one rank may get all of them. */
 static enum trib_status open_root(struct trib_endpoint *endpoint, const struct trib_config *own,
                                   const struct trib_address *local, char *error)
 {
@@ -148,12 +148,12 @@ enum trib_status trib_endpoint_widen(struct trib_endpoint *endpoint, const struc
         return TRIB_OK;
     }
     uint32_t cards = endpoint->nics.count > 0 ? endpoint->nics.count : 1;
-    /* Other ranks know this one by the address that its session comes from. */
+    /* Other ranks know this rank by its session's address. */
     if (endpoint->nics.count == 0 && !trib_local_towards(&where->address, &local)) {
         trib_explain(error, "no way leads to the %s", where->title);
         return TRIB_ERR_UNREACHABLE;
     }
-    seed += endpoint->shard_count > 0 ? 2 * (uint64_t)TRIB_RANKS_MAX : 0; /* others than those of the shards */
+    seed += endpoint->shard_count > 0 ? 2 * (uint64_t)TRIB_RANKS_MAX : 0; /* other seeds than those of the shards */
     endpoint->wide = &endpoint->shards[endpoint->shard_count];
     enum trib_status status = TRIB_OK;
     for (uint32_t i = 0; i < cards && status == TRIB_OK; i++) {
@@ -221,7 +221,7 @@ void trib_endpoint_drop(struct trib_endpoint *endpoint)
     }
 }
 
-/* The progress thread has ended, and nobody else knows the endpoint, but requests that nobody has collected. */
+/* The progress thread has ended. Only requests that are not collected yet still know the endpoint. */
 static void destroy(struct trib_endpoint *endpoint)
 {
     TRIB_ASSERT(endpoint->comms == NULL && endpoint->awake == NULL && endpoint->waiters == 0);
@@ -412,7 +412,7 @@ bool trib_endpoint_watch(struct trib_comm *comm)
     struct trib_session_client *session = &comm->session;
     struct epoll_event event = {.events = (uint32_t)comm->polled_interest, .data.ptr = comm};
     if (session->fd < 0) {
-        return true; /* who closed it took it out */
+        return true; /* closing has taken it out of the set */
     }
     int how = session->epoll_fd < 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
     session->epoll_fd = comm->endpoint->sessions_fd;
@@ -485,7 +485,7 @@ void trib_endpoint_release(struct trib_endpoint *endpoint, struct trib_comm *com
     (void)pthread_mutex_unlock(&registry_lock);
 }
 
-/* What came before the socket knew its peer may be from anybody. */
+/* Packets that came before the socket was connected may be from any sender. */
 static void discard(struct trib_port *port)
 {
     struct trib_arrival arrival;
@@ -496,7 +496,7 @@ static void discard(struct trib_port *port)
     }
 }
 
-/* How many sockets some communicator is connected by, or has named in a JOIN whose WELCOME has not come. */
+/* Sockets that some communicator is connected by, or has named in a JOIN whose WELCOME has not come. */
 static uint32_t needed_sockets(const struct trib_endpoint *endpoint, const struct trib_comm *settling)
 {
     uint32_t needed = settling->root_count;

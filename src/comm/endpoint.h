@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* endpoint.h: a process's place at one switch: the UDP sockets, one lock, and whoever drives them. All communicators of
- * the process with the same switch and the same socket settings share one endpoint; it ends with the last of them.
- * Those whose ranks are all on this host share one without sockets. Where no switch is named, a process has one data
- * socket for all roots, which are other ranks' processes, and a root of its own that the same loop drives (own_root.h).
+/* endpoint.h: a process's place at one switch: the UDP sockets, one lock, and the threads that drive them.
+ * Communicators of the process with the same switch and the same socket settings share one endpoint, which ends with
+ * the last of them. Communicators with all ranks on this host share one without sockets. Where no switch is named, a
+ * process has one data socket for all roots, which are other ranks' processes, and a root of its own that the same loop
+ * drives (own_root.h).
  *
  * DESIGN NOTES
- * - One mutex protects everything of an endpoint and its communicators; nodes are one-thread objects. It is released
- *   only in poll(2) and while a thread waits for another.
- * - Who waits, drives: the first thread in trib_endpoint_wait becomes the leader, receives and sends for all, and polls;
- *   others sleep on a condition until their flag is set or the leader leaves. Handing packets to a progress thread instead costs two
- *   context switches per operation.
- * - The progress thread drives only while nobody waits and nobody has for QUIET_NS, so back-to-back blocking calls neither
- *   wake it nor are woken by it. Else it is parked.
- * - poll sets are private to the poller and rebuilt when `generation` moves; after a poll whose generation has moved
- *   meanwhile its answers are ignored (descriptors are level-triggered, nothing is lost).
- * - Of hundreds of communicators a few are busy. What is done for every packet, or before every sleep, looks at those alone that have
- *   something to do or a deadline (`awake`), finds a packet's by its id (`table`), and polls all sessions by one epoll
- *   descriptor.
- * - Two eventfds, one per poller, because the other poller would eat a shared one's wake-up. Written only when a poller sleeps and
- *   has to know.
+ * - One mutex protects an endpoint and its communicators; nodes are one-thread objects. The mutex is released only in
+ *   poll(2) and while a thread waits for another.
+ * - The waiting thread runs the loop: the first thread in trib_endpoint_wait becomes the leader, receives and sends for
+ *   all, and polls. Others sleep on a condition until their flag is set or the leader leaves. To hand packets to a
+ *   progress thread instead costs two context switches per operation.
+ * - The progress thread drives only if no thread waits and none has for QUIET_NS, so back-to-back blocking calls
+ *   neither wake it nor are woken by it. Else it is parked.
+ * - A poll set belongs to its poller, and is rebuilt when `generation` changes. If it changes during a poll, the
+ *   answers are ignored: descriptors are level-triggered, so no event is lost.
+ * - Of hundreds of communicators a few are busy. Work for every packet, or before every sleep, visits only
+ *   communicators with work or a deadline (`awake`), finds a packet's communicator by its id (`table`), and polls all
+ *   sessions by one epoll descriptor.
+ * - Each poller has an eventfd: of a shared one the other poller would eat the wake-up. It is written only when a
+ *   poller sleeps and has to know.
  * Communicators whose faults, dscp, backlog, trains, payload, spin or progress settings differ get endpoints of their
  * own, and so do two ranks of one job in one process: the switch tells ranks apart by address.
  *
  * Lock order: the registry's lock, then the endpoint's. "Locked" below: the caller holds the endpoint's lock.
- * Read next: drive.c (the loop), communicator.h (what is driven). */
+ * Read next: drive.c (the loop), communicator.h (the communicators). */
 #ifndef TRIB_COMM_ENDPOINT_H
 #define TRIB_COMM_ENDPOINT_H
 
@@ -41,7 +42,7 @@ struct trib_comm;
 
 #define TRIB_ENDPOINT_BUCKETS 64
 
-/* Where sessions go: a switch, or where ranks meet that have none. */
+/* The place that sessions go to: a switch, or the rendezvous of ranks without one. */
 struct trib_where {
     struct trib_address address;
     char name[64];  /* the same as text */
@@ -56,12 +57,12 @@ struct trib_channel {
     bool is_group; /* results by multicast come here */
     bool is_wide;  /* for all roots that are ranks' processes, which packets name by their address */
     bool hot;      /* may have something to read */
-    /* of the socket's counts: what communicators have been told to be theirs */
+    /* counts of the socket that communicators have taken as theirs */
     uint64_t told_bytes, told_packets, told_dropped;
 };
 
-/* What one poller polls: its eventfd, the sockets of the endpoint, all sessions by one descriptor, and the sockets of
- * those communicators that listen to multicast. */
+/* Descriptors of one poller: its eventfd, the endpoint's sockets, one descriptor for all sessions, and the sockets
+ * of communicators that listen to multicast. */
 struct trib_pollset {
     struct pollfd *fds;
     struct trib_comm **listeners; /* in the order of their sockets in fds */
@@ -83,8 +84,8 @@ struct trib_endpoint {
     struct trib_comm *awake;                        /* of those: they have something to do, or a deadline, or listen */
     struct trib_comm *table[TRIB_ENDPOINT_BUCKETS]; /* those with a grant, by id */
     int sessions_fd;                                /* epoll: the sessions of all */
-    uint32_t
-        window; /* fragments that all communicators together may have in flight to one shard: the largest grant of one */
+    /* Fragments that all communicators together may have in flight to one shard: the largest grant of one. */
+    uint32_t window;
     uint32_t busy;                                  /* communicators with operations */
     struct trib_channel shards[2 * TRIB_ROOTS_MAX]; /* of the switch's shards, the wide ones behind them */
     struct trib_channel *wide;                      /* one, or one for each network card; NULL: there is none */
@@ -95,20 +96,20 @@ struct trib_endpoint {
     bool has_leader;
     bool stopping;
     bool has_progress;
-    struct trib_address
-        connected[TRIB_ROOTS_MAX]; /* the switch's shards, as the sockets are connected; len 0: they are not */
-    uint64_t generation;           /* moves with the set of descriptors and what is wanted of them */
-    uint64_t polled_ns;            /* last time that sessions were looked at */
-    uint64_t driven_ns;            /* last time that a caller drove */
-    uint64_t parked_until_ns;      /* 0: the progress thread is not parked */
+    /* Shards of the switch that the sockets are connected to; len 0: not connected. */
+    struct trib_address connected[TRIB_ROOTS_MAX];
+    uint64_t generation;      /* rises when the set of descriptors or their interest changes */
+    uint64_t polled_ns;       /* last time that sessions were looked at */
+    uint64_t driven_ns;       /* last time that a caller drove */
+    uint64_t parked_until_ns; /* 0: the progress thread is not parked */
     struct trib_pollset leader_set;
     struct trib_pollset progress_set;
     pthread_t progress;
     /* fixed */
     struct trib_where where; /* of its communicators, unless they have moved */
     char nics_named[TRIB_NICS_MAX + 1];
-    struct trib_address_list
-        nics; /* which those are: shard or root t is reached by card t mod n; none: as the routes lead */
+    /* Addresses of the cards: card t mod n reaches shard or root t. None: as the routes lead. */
+    struct trib_address_list nics;
     uint32_t payload, dscp, spin_us, backlog;
     bool flags_backlog;    /* some communicator's windows follow congestion: sockets look at their backlog */
     struct trib_spin spin; /* the leader's */
@@ -126,13 +127,13 @@ struct trib_endpoint {
  * progress thread's, if it has one. error as in comm.h. Returns ERR_SYSTEM, ERR_MEMORY. */
 TRIB_MUST_USE enum trib_status trib_endpoint_acquire(const struct trib_address *address, struct trib_comm *comm,
                                                      void *(*body)(void *), char *error);
-/* Adds comm to an endpoint that has others, and keeps one of them until comm is out again. It goes where maker does,
- * NULL: where the endpoint does. Not locked. */
+/* Adds comm to the endpoint, which then lives at least as long as comm. comm goes to the place of maker; NULL: to that
+ * of the endpoint. Not locked. */
 void trib_endpoint_share(struct trib_endpoint *endpoint, struct trib_comm *comm, const struct trib_comm *maker);
 /* Takes comm out; the endpoint ends with its last communicator. Not locked. */
 void trib_endpoint_release(struct trib_endpoint *endpoint, struct trib_comm *comm);
 
-/* Who drives holds the lock as long as data flows, and mutexes are not fair: it looks at `wanting` and steps aside. */
+/* A driver holds the lock as long as data flows, and mutexes are not fair: it looks at `wanting` and steps aside. */
 static inline void trib_endpoint_lock(struct trib_endpoint *endpoint)
 {
     if (pthread_mutex_trylock(&endpoint->lock) != 0) {
@@ -147,35 +148,34 @@ static inline void trib_endpoint_unlock(struct trib_endpoint *endpoint)
     (void)pthread_mutex_unlock(&endpoint->lock);
 }
 
-/* Whoever collects a request may come after the communicator, and the endpoint with it, is gone: then only the lock is
- * left of it, until the last request is collected. hold: locked; drop: not locked. */
+/* A request may be collected after its communicator and endpoint are gone: then only the lock of the endpoint is
+ * left, until the last request is collected. hold: locked; drop: not locked. */
 void trib_endpoint_hold(struct trib_endpoint *endpoint);
 void trib_endpoint_drop(struct trib_endpoint *endpoint);
 
-/* The wide sockets, if they are not there: at the network cards that were named, else bound to the address that leads
- * to `where`. own: of whose faults they have. error as in comm.h. Locked, or of a new endpoint. Returns
- * ERR_UNREACHABLE, ERR_SYSTEM, ERR_MEMORY. */
+/* Opens the unconnected sockets, if they are not open: at the network cards that were named, else at the address
+ * that leads to `where`. own: the config whose faults they have. error as in comm.h. Locked, or of a new endpoint.
+ * Returns ERR_UNREACHABLE, ERR_SYSTEM, ERR_MEMORY. */
 TRIB_MUST_USE enum trib_status trib_endpoint_widen(struct trib_endpoint *endpoint, const struct trib_where *where,
                                                    const struct trib_config *own, char *error);
-/* And the root of this process, where they are. The same. */
+/* The same, and opens the root of this process. */
 TRIB_MUST_USE enum trib_status trib_endpoint_be_root(struct trib_endpoint *endpoint, const struct trib_where *where,
                                                      const struct trib_config *own, char *error);
 /* The largest window of a communicator has changed. Locked. */
 void trib_endpoint_find_window(struct trib_endpoint *endpoint);
 /* Fills *where. */
 void trib_where_init(struct trib_where *where, const struct trib_address *address, bool no_box);
-/* A communicator whose windows follow congestion has come or is gone: while there is one, what the sockets send says
- * when their queues are long. Locked. */
+/* Sets whether the sockets report long queues: they do while some communicator's windows follow congestion. Locked. */
 void trib_endpoint_find_backlog(struct trib_endpoint *endpoint);
 /* Connects the sockets to the shards of comm's switch (comm->roots), and closes those that no communicator can use.
  * Locked. Returns ERR_SYSTEM, ERR_REFUSED. */
 TRIB_MUST_USE enum trib_status trib_endpoint_connect(struct trib_comm *comm, char *error);
-/* Where the packets to a shard of the switch leave from; port 0. */
+/* Address that packets to a shard of the switch leave from; port 0. */
 struct trib_address trib_endpoint_local(const struct trib_endpoint *endpoint, uint32_t shard);
 
 /* comm has got its grant: packets for it find it. Locked. */
 void trib_endpoint_enter(struct trib_endpoint *endpoint, struct trib_comm *comm);
-/* The descriptor of comm's session, or what is wanted of it, has changed. Locked. False: it cannot be watched. */
+/* Watches the descriptor of comm's session with its new interest. Locked. False: it cannot be watched. */
 TRIB_MUST_USE bool trib_endpoint_watch(struct trib_comm *comm);
 
 /* System calls and injected faults of all its sockets. Locked. */

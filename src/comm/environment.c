@@ -242,8 +242,8 @@ const struct trib_variable *trib_variable_at(unsigned index)
     return index < sizeof variables / sizeof variables[0] ? &variables[index] : NULL;
 }
 
-/* Not in a run's name: TORCHELASTIC_RESTART_COUNT, which the agents of several hosts count apart, and MASTER_ADDR, which
- * each host may write in another way. */
+/* A run's name has no TORCHELASTIC_RESTART_COUNT, which the agents of several hosts count apart, and no MASTER_ADDR,
+ * which each host may write in another way. */
 static const struct trib_launcher launchers[] = {
     {"torchrun", "RANK", "WORLD_SIZE", {"TORCHELASTIC_RUN_ID", "MASTER_PORT"}},
     {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", {"PMIX_NAMESPACE"}},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* environment.h: the one table of environment variables: what they are called, what they do, how they are read.
- * launcher.c fills a config from it, `tributary info` prints it. Read next: launcher.c. */
+/* environment.h: the one table of environment variables: names, help and readers. launcher.c fills a config from it,
+ * `tributary info` prints it.
+ * Read next: launcher.c. */
 #ifndef TRIB_COMM_ENVIRONMENT_H
 #define TRIB_COMM_ENVIRONMENT_H
 
@@ -8,10 +9,10 @@
 
 struct trib_variable {
     const char *name;
-    const char *example; /* what a value looks like */
+    const char *example; /* a valid value */
     const char *help;    /* one line, default in brackets */
-    /* Reads text into the variable's field of a config; error (may be NULL) takes the cause without the name. NULL: others
-     * read this variable. */
+    /* Reads text into the variable's field of a config; error (may be NULL) takes the cause without the name. NULL:
+     * others read this variable. */
     enum trib_status (*read)(const struct trib_variable *variable, const char *text, void *field, char *error);
     size_t at, size;   /* of the field in struct trib_config */
     uint64_t min, max; /* of the value in its smallest unit; some readers ignore them */
@@ -24,17 +25,18 @@ static inline enum trib_status trib_variable_read(const struct trib_variable *va
     return variable->read(variable, text, (char *)config + variable->at, error);
 }
 
-/* Set by `tributary run` and `perf --workers` for their ranks, which are on one machine: what is wrong with its
- * environment has been said, and rank 0 speaks for all where nobody is at the switch's address yet. */
+/* Set by `tributary run` and `perf --workers` for their ranks, which are on one host. It says that errors in their
+ * environment are reported already, and that rank 0 alone reports a switch that is not up yet. */
 #define TRIB_ENVIRONMENT_CHECKED "TRIBUTARY_RUN_CHECKED"
 
 /* The variable at index, NULL behind the last. */
 const struct trib_variable *trib_variable_at(unsigned index);
 
-/* "loss=1%,duplicate=1%,reorder=1%,corrupt=0.1%,seed=7": what TRIB_FAULTS holds. Returns ERR_INVALID with the cause. */
+/* Reads "loss=1%,duplicate=1%,reorder=1%,corrupt=0.1%,seed=7", the form of TRIB_FAULTS. Returns ERR_INVALID with the
+ * cause. */
 TRIB_MUST_USE enum trib_status trib_faults_parse(const char *text, struct trib_faults *faults, char *error);
 
-/* Where rank and size come from when TRIB_RANK and TRIB_RANKS are not set, in this order. */
+/* Variables for rank and size when TRIB_RANK and TRIB_RANKS are not set, in this order. */
 struct trib_launcher {
     const char *name; /* "torchrun" */
     const char *rank;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fork.c: see fork.h. Around the fork all locks are held, so that what the child gets is whole: the registry's and the
- * endpoints', the control planes', then that of shared tensors, which a thread with an endpoint's takes. */
+/* fork.c: see fork.h. All locks are held around the fork, so that the child gets consistent data: the registry's and
+ * the endpoints', the control planes', then that of shared tensors, which a thread may take while it has an
+ * endpoint's. */
 #include "comm/fork.h"
 
 #include <pthread.h>

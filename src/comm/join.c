@@ -69,7 +69,7 @@ static bool is_sane(const struct trib_comm *comm, const struct trib_message *mes
             memcmp(grant->switches, known->switches, sizeof grant->switches) == 0);
 }
 
-/* A rank that looks for a switch has found rank 0, or the other way about. */
+/* The rank looks for a switch and has found rank 0, or the reverse. */
 static void refuse_place(struct trib_comm *comm)
 {
     const char *name = comm->where.name;
@@ -112,7 +112,7 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
         return;
     }
     comm->away[0] = '\0';
-    if (comm->was_running) { /* nobody who was waited for has gone on without this one */
+    if (comm->was_running) { /* no rank can have proceeded without this one */
         comm->state_deadline_ns = trib_comm_hearing_time(comm, trib_comm_return_time(comm, now_ns));
     }
     bool is_new = comm->grant.communicator == 0;
@@ -125,18 +125,20 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
     if (comm->has_moved && comm->node != NULL) {
         trib_comm_shrink_window(comm, &comm->grant);
     }
-    if (comm->was_running && !comm->has_moved && trib_comm_knows_peers(comm)) { /* no way leads over what was away */
+    if (comm->was_running && !comm->has_moved &&
+        trib_comm_knows_peers(comm)) { /* no way leads over the switch that was away */
         trib_comm_register(comm);
     } else if (trib_level0_must_meet(comm)) {
         trib_comm_enter(comm, TRIB_COMM_MEETING);
-        atomic_store_explicit(&comm->joined, true, memory_order_release); /* who creates it does that: comm.c */
+        atomic_store_explicit(&comm->joined, true,
+                              memory_order_release); /* the thread that creates it does that: comm.c */
         trib_endpoint_wake(comm->endpoint);
     } else {
         trib_comm_begin_probing(comm);
     }
 }
 
-/* ---- READY, and what comes while running ---- */
+/* ---- READY, and messages while running ---- */
 
 static void take_ready(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns)
 {
@@ -176,7 +178,7 @@ static void take_ready(struct trib_comm *comm, const struct trib_message *messag
     }
 }
 
-/* The switch lets go what is being made, which its maker will take along when it is told so as well. */
+/* The switch lets go a communicator that is being made. Its maker takes it along when the switch lets the maker go. */
 static void await_maker(struct trib_comm *comm, const char *text, uint64_t now_ns)
 {
     trib_session_client_close(&comm->session);
@@ -189,7 +191,7 @@ static void take_fail(struct trib_comm *comm, const struct trib_message *message
     int32_t status = message->fail.status;
     bool known = status < 0 && status >= TRIB_ERR_CHECK;
     if (status == TRIB_ERR_SWITCH &&
-        trib_comm_may_move(comm)) { /* it, or one above it, shuts down: all ranks are told */
+        trib_comm_may_move(comm)) { /* the switch, or one above it, shuts down: all ranks are told */
         trib_log(TRIB_LOG_WARN, "job %s rank %u: %s", comm->config.job, comm->config.rank, message->fail.text);
         trib_comm_move(comm, now_ns);
         return;
@@ -210,7 +212,7 @@ static void take_closed(struct trib_comm *comm)
     trib_comm_leave(comm);
 }
 
-/* One rank has closed, and nothing that it took part in is unfinished anywhere. */
+/* One rank has closed, and no operation that it took part in is unfinished on any rank. */
 static void take_gone(struct trib_comm *comm, const struct trib_message *message)
 {
     if (!comm->where.no_box) {
@@ -327,7 +329,7 @@ void trib_comm_session_ready(struct trib_comm *comm, short revents, uint64_t now
 
 /* ---- time ---- */
 
-/* Not all ranks came back, to the switch or to where they were to go on without it. */
+/* Not all ranks came back to the switch, or to the place where they were to go on without it. */
 static void give_up_return(struct trib_comm *comm, uint64_t now_ns)
 {
     char text[TRIB_ERROR_TEXT_MAX];
@@ -359,7 +361,7 @@ static void give_up(struct trib_comm *comm, uint64_t now_ns)
     }
 }
 
-/* A try that has its answer at once: on a machine's own addresses, or where there is no way. */
+/* True for a try that has its answer at once: to an address of this host, or without a route. */
 static bool has_answer(const struct trib_comm *comm)
 {
     return comm->state == TRIB_COMM_CONNECTING && comm->session.state != TRIB_SESSION_CLOSED &&

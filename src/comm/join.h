@@ -5,10 +5,10 @@
 
 #include "comm/communicator.h"
 
-/* Takes what poll said of the session. */
+/* Takes poll's answer about the session. */
 void trib_comm_session_ready(struct trib_comm *comm, short revents, uint64_t now_ns);
-/* Takes what has come by now. A rank that was off its core past a deadline may have an answer in its socket, which
- * comes first: else the cause in the error would be wrong. */
+/* Takes messages that have come by now. A rank that was off its core past a deadline may have an answer in its
+ * socket: read first, it gives the error its right cause. */
 void trib_comm_read_session(struct trib_comm *comm, uint64_t now_ns);
 /* Timers of the dialogue. */
 void trib_comm_session_timeout(struct trib_comm *comm, uint64_t now_ns);

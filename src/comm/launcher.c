@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* launcher.c: where a config comes from: defaults, launchers, TRIB_* variables; and whether it makes sense.
- * Read next: environment.c (the variables), comm.c (what is done with a config). */
+/* launcher.c: makes a config from defaults, launchers and TRIB_* variables, and checks it.
+ * Read next: environment.c (the variables), comm.c (the use of a config). */
 #include "comm/launcher.h"
 
 #include <inttypes.h>
@@ -107,8 +107,8 @@ static bool has_own_place(void)
     return getenv("TRIB_RANK") != NULL && getenv("TRIB_RANKS") != NULL;
 }
 
-/* The first launcher both of whose variables are set. Half of one is refused: each of its processes would be rank 0
- * of 1 and return its own tensor as the sum. */
+/* Reads the first launcher of which both variables are set. One variable of two is refused: each of its processes
+ * would be rank 0 of 1 and return its own tensor as the sum. */
 static enum trib_status read_launcher(struct trib_config *config, char *error)
 {
     const struct trib_launcher *launcher = NULL;
@@ -132,8 +132,8 @@ static enum trib_status read_launcher(struct trib_config *config, char *error)
     return TRIB_OK;
 }
 
-/* torchrun says where rank 0 is, and how many ranks are on this host: with others elsewhere, and no switch, they meet
- * there. */
+/* torchrun names rank 0's host, and the number of ranks on this host. If there are ranks elsewhere, and no switch is
+ * named, the ranks meet at rank 0's host. */
 static enum trib_status read_master(struct trib_config *config, char *error)
 {
     const char *address = getenv("MASTER_ADDR");
@@ -204,7 +204,7 @@ static void warn_if_unknown(const char *entry)
     }
 }
 
-/* A misspelt variable does nothing, silently: say so, once in a process however many communicators it makes. */
+/* Warns of a misspelt variable, which has no effect, once in a process however many communicators it makes. */
 static void warn_of_unknown(void)
 {
     static atomic_flag has_warned = ATOMIC_FLAG_INIT;
@@ -234,7 +234,7 @@ enum trib_status trib_config_from_environment(struct trib_config *config, char *
     }
     if (status == TRIB_OK) {
         struct trib_config placed = result;
-        placed.level0 = true; /* whoever asks may still name a place to meet */
+        placed.level0 = true; /* the program may still name a place to meet */
         placed.fallback = false;
         status = trib_config_check(&placed, error);
     }
@@ -260,7 +260,8 @@ static const char *unfit(const struct trib_scheme *scheme, const struct trib_con
 {
     struct trib_session_config session = {
         .ranks = config->ranks,
-        .payload = config->payload != 0 ? config->payload : TRIB_PAYLOAD_MAX, /* it is chosen yet, and not too small */
+        .payload =
+            config->payload != 0 ? config->payload : TRIB_PAYLOAD_MAX, /* it is chosen later, and is not too small */
         .wire = (enum trib_type)config->wire,
     };
     trib_scheme_settle(config->scheme, &session);

@@ -5,7 +5,7 @@
 
 #include <tributary/comm.h>
 
-/* Returns ERR_INVALID with the field, the value and what it may be in error (may be NULL). */
+/* Returns ERR_INVALID; error (may be NULL) names the field, its value and the valid range. */
 TRIB_MUST_USE enum trib_status trib_config_check(const struct trib_config *config, char *error);
 
 #endif

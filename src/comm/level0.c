@@ -27,7 +27,7 @@
 
 /* ---- a dispute ---- */
 
-/* Before WELCOME the control plane has no communicator that the ranks could differ in, and refuses the message. */
+/* Before WELCOME the control plane has no communicator in which ranks could differ, and refuses the message. */
 static bool is_outside(const struct trib_comm *comm)
 {
     return comm->state == TRIB_COMM_CONNECTING || comm->state == TRIB_COMM_JOINING;
@@ -42,7 +42,7 @@ static void say_dispute(struct trib_comm *comm)
     trib_session_client_send(&comm->session, &message);
 }
 
-/* Fails with this after a while, unless the control plane says something before. */
+/* Fails with this text after a while, unless the control plane says something before. */
 static void suspect(struct trib_comm *comm, enum trib_status status, const char *text)
 {
     struct trib_level0 *level0 = comm->level0;
@@ -53,8 +53,8 @@ static void suspect(struct trib_comm *comm, enum trib_status status, const char 
     }
 }
 
-/* Another rank of the host runs another operation. The control plane hears of it, once all ranks are back if a
- * restart of the switch is under way: it asks all sessions. */
+/* Another rank of the host runs another operation. The control plane is told once all ranks are back, if a restart
+ * of the switch is under way: it asks all sessions. */
 static void dispute(struct trib_comm *comm)
 {
     struct trib_operation theirs;
@@ -73,7 +73,7 @@ static void dispute(struct trib_comm *comm)
     }
 }
 
-/* The rank that said so has told the control plane: ending first would look like a death. */
+/* The rank that failed has told the control plane. To end first would look like a death. */
 static void suspect_as_told(struct trib_comm *comm)
 {
     enum trib_status status = TRIB_OK;
@@ -162,7 +162,7 @@ bool trib_level0_must_meet(const struct trib_comm *comm)
     return comm->level0 != NULL && comm->level0->place.count > 1 && comm->host == NULL;
 }
 
-/* What all of this host's ranks know, and nobody else. */
+/* The name comes from secrets that only this host's ranks know. */
 static void name_meeting(const struct trib_comm *comm, struct trib_config *config)
 {
     uint64_t name = trib_mix64(trib_mix64(comm->grant.token) ^ comm->grant.salt);
@@ -276,7 +276,7 @@ static void come_in(struct trib_comm *comm, uint64_t now_ns)
         level0->entering_k = 0;
     }
     if (!trib_level0_leads(&level0->place) || level0->place.hosts == 1) {
-        part->is_done = true; /* it is not this rank's to wait for */
+        part->is_done = true; /* another rank waits for it */
         return;
     }
     struct trib_operation operation;
@@ -420,7 +420,8 @@ static void take_done(struct trib_comm *comm, uint64_t token, uint64_t now_ns)
 
 /* ---- the transport ---- */
 
-/* The network has all parts that are in and not out: what it does may let the memory go on, and the other way about. */
+/* The network has all parts that are in and not out. Progress on the network may let the memory go on, and the
+ * reverse. */
 static void run(struct trib_comm *comm, uint64_t now_ns)
 {
     trib_network_run_node(comm, now_ns);

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* level0.h: a communicator some of whose ranks are on one host: they are summed in its memory, and their leader alone
- * is a worker on the network, for the host. level0_plan.h says of which steps an operation is made; here they are run.
+/* level0.h: a communicator with several ranks on one host: they are summed in its memory, and their leader alone is a
+ * worker on the network, for the host. level0_plan.h has the steps of an operation; level0.c runs them.
  *
  * DESIGN NOTES
- * - A batch is one operation, or a group: what all ranks of a host know to be under way together. Its parts are one after the other, and
- *   so are the batches. All ranks of a host must run its steps in one order, which no timing may change: up to TRIB_LEVEL0_AHEAD parts go
- *   in before the oldest has come out, then each out is followed by one in: in0 in1 in2 out0 in3 out1 ... The network has all
- *   parts that are in and not out, so a host adds up and hands out while packets are under way.
- * - A leader begins an out when the network has ended that part; the others wait for it in the memory. So death, mismatch and time limits
- *   are found where they are found in the memory of a host, and by the sessions, which every rank has.
- * - Marks: the worker node's are the host's. Before each out the leader tells its mark in the memory (trib_host_tell): what another rank
- *   says by its session is that, lower than the truth or equal. The control plane takes a host's mark from its leader (switchd/tree.h).
- * - What this rank sees first, a line that hangs up or another operation, the control plane can say to all hosts in one text: it is given
- *   HEARSAY_NS for that.
- * Locked, all of it, but trib_level0_meet.
+ * - A batch is one operation, or a group: operations that all ranks of a host know to be under way together. Batches
+ *   run one after another, and so do the parts of a batch. All ranks of a host must run its steps in one order, which
+ *   no timing may change: up to TRIB_LEVEL0_AHEAD parts go in before the oldest has come out, then each out is followed
+ *   by one in: in0 in1 in2 out0 in3 out1 ... The network has all parts that are in and not out, so a host adds up and
+ *   hands out while packets are under way.
+ * - A leader begins an out when the network has ended that part; the others wait for it in the memory. So the host's
+ *   memory finds death, mismatch and time limits, as it does without a network, and so do the sessions of all ranks.
+ * - Marks: the worker node's are the host's. Before each out the leader tells its mark in the memory (trib_host_tell).
+ *   Another rank's session says that mark, which is the true one or lower. The control plane takes a host's mark from
+ *   its leader (switchd/tree.h).
+ * - If this rank sees a failure first, a line that hangs up or another operation, the control plane gets HEARSAY_NS to
+ *   tell all hosts one text.
+ * Locked, except trib_level0_meet.
  * Read next: level0.c, local.c (a communicator that is all on one host). */
 #ifndef TRIB_COMM_LEVEL0_H
 #define TRIB_COMM_LEVEL0_H
@@ -26,7 +28,7 @@ struct trib_comm;
 
 enum trib_level0_step { TRIB_LEVEL0_NONE = 0, TRIB_LEVEL0_IN, TRIB_LEVEL0_OUT };
 
-/* One that is in, and not out. */
+/* A part that is in, and not out. */
 struct trib_level0_part {
     const struct trib_level0_plan *plan;
     uint64_t k;
@@ -48,7 +50,7 @@ struct trib_level0 {
     uint32_t in_step, out_step;   /* of the part that goes in, of that which comes out */
     bool has_submitted;           /* the node has been given something: packets are to leave */
     struct trib_level0_part part[TRIB_LEVEL0_AHEAD];
-    /* what was seen here, until somebody says it better */
+    /* a failure that this rank saw, until the control plane says more */
     uint64_t hearsay_ns; /* NEVER: nothing */
     enum trib_status hearsay;
     char hearsay_text[TRIB_ERROR_TEXT_MAX];
@@ -56,8 +58,8 @@ struct trib_level0 {
     uint32_t disputed; /* that rank */
 };
 
-/* A WELCOME has said which ranks lead a host; at a return a dispute is said again. False: out of memory, or, at a return,
- * it says something else than before. */
+/* A WELCOME has said which ranks lead a host; at a return a dispute is said again. False: out of memory, or, at a
+ * return, it says something else than before. */
 TRIB_MUST_USE bool trib_level0_begin(struct trib_comm *comm, const struct trib_message *welcome);
 /* True if this rank has to meet others of its host first. */
 bool trib_level0_must_meet(const struct trib_comm *comm);

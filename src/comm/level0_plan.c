@@ -81,7 +81,7 @@ static unsigned char *elements_of(const struct trib_level0_plan *plan, unsigned 
     return slot + tables + at * trib_type_size(plan->whole.type);
 }
 
-/* plan->counts says what the shares of so many members are. */
+/* plan->counts has the shares of the members. */
 static struct trib_shares *make_shares(const struct trib_level0_plan *plan, unsigned char *memory, uint32_t members)
 {
     struct trib_session_config session = plan->session;
@@ -104,7 +104,7 @@ static struct trib_shares *shares_of_hosts(const struct trib_level0_plan *plan, 
     return shares;
 }
 
-/* What of part k is each rank's of this host. */
+/* The share of each rank of this host in part k. */
 static struct trib_shares *shares_of_ranks(const struct trib_level0_plan *plan, uint64_t k, unsigned char *slot)
 {
     const struct trib_level0_place *place = plan->place;
@@ -333,7 +333,7 @@ bool trib_level0_in(const struct trib_level0_plan *plan, uint64_t k, uint32_t *i
     case TRIB_REDUCE_SCATTER:
         return scatter_in(plan, k, i, slot, operation);
     case TRIB_BROADCAST:
-        if (!is_root_host(plan)) { /* there is nothing to bring, but its leader speaks for all of them */
+        if (!is_root_host(plan)) { /* no data goes in, but the leader speaks for all ranks of its host */
             *operation = begin(plan, TRIB_BARRIER, 0);
             return k == 0;
         }
@@ -390,7 +390,8 @@ void trib_level0_net(const struct trib_level0_plan *plan, uint64_t k, unsigned c
         return;
     }
     operation->root = plan->whole.collective == TRIB_ALLREDUCE ? 0 : plan->root_host;
-    if (plan->whole.collective == TRIB_BROADCAST) { /* of the root's host: its buffer, or what came in from it */
+    if (plan->whole.collective ==
+        TRIB_BROADCAST) { /* on the root's host: the root's buffer, or the data that came in from it */
         operation->send = !is_root_host(plan) ? NULL : plan->whole.root == place->rank ? sent(plan, at) : got(plan, at);
         operation->recv = is_root_host(plan) ? NULL : got(plan, at);
         return;
@@ -422,14 +423,14 @@ void trib_level0_divide(const struct trib_level0_plan *plan, uint64_t k, unsigne
     }
 }
 
-/* Whoever ends the operation knows that its network part is over. */
+/* A rank that has ended the operation knows that its network part is over. */
 static bool end_with_barrier(const struct trib_level0_plan *plan, uint64_t k, struct trib_operation *operation)
 {
     *operation = begin(plan, TRIB_BARRIER, 0);
     return k + 1 == plan->parts;
 }
 
-/* What has come from each of the others. */
+/* Slices that came from each of the other hosts. */
 static bool out_of_gather(const struct trib_level0_plan *plan, uint64_t k, uint32_t *i,
                           struct trib_operation *operation)
 {

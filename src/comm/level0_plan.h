@@ -5,18 +5,22 @@
  * An operation is cut into parts. Each part goes in (an operation of the host's ranks: to its leader), over the network
  * (an operation of the leaders, each for its host), and out (operations of the host's ranks, from its leader). A host
  * of one rank has neither in nor out.
- *   allreduce        parts of the tensor: in: reduce to the leader; network: allreduce; out: broadcast from the leader
- *   reduce           in: as above; network: reduce to the root's host; out, there: broadcast from the leader, of use to the root alone
- *   broadcast        in, at the root's host: broadcast, elsewhere: once a barrier; network: broadcast from that host; out, elsewhere: broadcast from the leader
- *   barrier          barrier, barrier, barrier
- *   allgather        parts of a slice of each host's share: in: allgather of the own host's; network: allgather; out: broadcast of each other's
- *   reduce-scatter   the same parts: in: reduce to the leader, slice by slice; network: reduce-scatter; out: broadcast of the own host's slice
- * Every operation begins with one in, if only a barrier: a leader says on the network what its whole host has called, so
- * the ranks of the host are compared before (I10). It ends with one out: whoever has ended it knows that the network part
- * is over. Where all ranks are on one host, the operation is that of the host, whole. A host's ranks are neighbours, so
- * its shares lie side by side. An average is a sum that is divided once, at the end, by all ranks. Every part carries a
- * digest of the whole (part_of), so that parts of different operations never meet.
- * Read next: level0.h (who runs it). */
+ *   allreduce       parts of the tensor. in: reduce to the leader; network: allreduce; out: broadcast from the leader
+ *   reduce          in: as above; network: reduce to the root's host; out, there: broadcast from the leader, which only
+ *                   the root uses
+ *   broadcast       in: broadcast at the root's host, once a barrier elsewhere; network: broadcast from that host; out,
+ *                   elsewhere: broadcast from the leader
+ *   barrier         barrier, barrier, barrier
+ *   allgather       parts of a slice of each host's share. in: allgather of the own host's; network: allgather; out:
+ *                   broadcast of each other's
+ *   reduce-scatter  the same parts. in: reduce to the leader, slice by slice; network: reduce-scatter; out: broadcast
+ *                   of the own host's slice
+ * Every operation begins with one in, if only a barrier: a leader speaks on the network for its whole host, so the
+ * ranks of the host are compared before (I10). It ends with one out: a rank that has ended it knows that the network
+ * part is over. Where all ranks are on one host, the operation is that of the host, whole. A host's ranks are
+ * neighbours, so its shares lie side by side. An average is a sum that is divided once, at the end, by all ranks. Every
+ * part carries a digest of the whole (part_of), so that parts of different operations never meet.
+ * Read next: level0.h (running the steps). */
 #ifndef TRIB_COMM_LEVEL0_PLAN_H
 #define TRIB_COMM_LEVEL0_PLAN_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* local.c: the memory of one host as a transport: all ranks are there, and no packet is sent. There is no session
- * either: the host's shared memory does what join.c and a worker node do elsewhere. Operations go through it one after
- * another. Read next: memory.h, host/host.h (the memory), communicator.c (requests). */
+/* local.c: the memory of one host as a transport: all ranks are there. It sends no packet and has no session: the
+ * host's shared memory replaces join.c and the worker node. Operations go through it one after another.
+ * Read next: memory.h, host/host.h (the memory), communicator.c (requests). */
 #include "comm/local.h"
 
 #include <stdio.h>

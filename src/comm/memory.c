@@ -33,7 +33,7 @@ void trib_comm_host_tell(struct trib_comm *comm, enum trib_status status, const 
         return;
     }
     if (status == TRIB_ERR_MISMATCH || status == TRIB_ERR_PEER) {
-        trib_host_fail(comm->host, status, text); /* nobody's fault, or another's */
+        trib_host_fail(comm->host, status, text); /* no rank's fault, or another rank's */
         return;
     }
     (void)snprintf(others, sizeof others, "rank %u is gone: it aborted: %.400s", comm->config.rank, text);

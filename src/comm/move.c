@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* move.c: a switch that is gone for good, and ranks that all said they would go on without it (config.fallback). They
- * meet at rank 0, where a control plane has listened from the start, and their processes become the roots, as where no
- * switch was named.
+/* move.c: ranks go on without a switch that is gone for good, if all said so (config.fallback). They meet at rank 0,
+ * where a control plane has listened from the start, and their processes become the roots, as where no switch was
+ * named.
  *
- * It is a restart of the switch, at another place: ranks bring the grant that the switch gave, register with their
- * marks, who has finished a fragment OFFERs it, what nobody has finished is contributed again. So it needs no rule of
- * its own but when to go (docs/DECISIONS.md). Nobody goes back: a switch that returns later finds none of these ranks.
+ * It is a restart of the switch, at another place: ranks bring the switch's grant and register with their marks. A rank
+ * that has finished a fragment OFFERs it; a fragment that no rank has finished is contributed again. So the move has
+ * one rule of its own, its time (docs/DECISIONS.md). No rank goes back: a switch that returns later finds none of them.
  * Read next: join.c (the dialogue, there as here), own_root.h, embedded.h. */
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,7 @@
 #include "io/clock.h"
 #include "io/log.h"
 
-/* A link of this host may be down: it, or the switch, may be found after all. */
+/* A link of this host may be down: a way to rank 0, or to the switch, may be back after this time. */
 #define NO_WAY_NS (100 * TRIB_MILLISECOND_NS)
 
 void trib_comm_learn_meeting(struct trib_comm *comm, const struct trib_address *meeting)
@@ -66,7 +66,7 @@ static void set_out(struct trib_comm *comm, const struct trib_where *where)
     trib_comm_forget_root(comm);
 }
 
-/* It has a grant of the switch, which other ranks have too. */
+/* comm has a grant of the switch, as other ranks have. */
 static void keep_grant(struct trib_comm *comm)
 {
     TRIB_ASSERT(comm->grant.communicator != 0);
@@ -77,13 +77,13 @@ static void keep_grant(struct trib_comm *comm)
     comm->stats.moved++;
     trib_comm_close_groups(comm);
     comm->is_multicast = false;
-    comm->grant.group = 0; /* it was this rank's switch's own */
+    comm->grant.group = 0; /* the group was the switch's own */
     comm->grant.group_port = 0;
-    memset(comm->grant.switches, 0, sizeof comm->grant.switches); /* where its roots were is over */
+    memset(comm->grant.switches, 0, sizeof comm->grant.switches); /* its roots were there */
 }
 
-/* What is being made of this one would look for the switch. Where it meets nobody knows yet but the maker's rank 0. Of
- * those whose WELCOME has come some ranks may have seen a READY, and work: so all of them bring what it granted. */
+/* A communicator that is being made would look for the switch, and only the maker's rank 0 knows its next place.
+ * After WELCOME, some of its ranks may have seen READY, and work: so all of them bring the grant along. */
 static void bring_made(struct trib_comm *maker, uint64_t now_ns)
 {
     for (struct trib_comm *made = maker->endpoint->comms; made != NULL; made = made->next) {
@@ -97,7 +97,7 @@ static void bring_made(struct trib_comm *maker, uint64_t now_ns)
         if (made->embedded == NULL) {
             made->embedded = trib_embedded_share(maker->embedded);
         }
-        if (made->state != TRIB_COMM_NONE) { /* else the thread that makes it begins, there */
+        if (made->state != TRIB_COMM_NONE) { /* else the thread that makes it begins at the new place */
             trib_comm_join(made, now_ns);
         }
     }

@@ -5,9 +5,9 @@
 
 #include "comm/communicator.h"
 
-/* Goes, or fails. */
+/* Goes on without the switch, or fails. */
 void trib_comm_move(struct trib_comm *comm, uint64_t now_ns);
-/* WELCOME has said where that would be. */
+/* Takes the meeting place from WELCOME. */
 void trib_comm_learn_meeting(struct trib_comm *comm, const struct trib_address *meeting);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* network.c: the network as a transport, to roots and between ranks: packets in and out, events of the worker node, marks
- * and memory of an idle one.
+/* network.c: the network as a transport, to roots and between ranks: packets in and out, events of the worker node,
+ * marks and memory of an idle one.
  * Read next: communicator.c (the caller), peers.c (where packets go), schemes/schemes.h (the nodes). */
 #include "comm/network.h"
 
@@ -77,8 +77,8 @@ static void drain_packets(struct trib_comm *comm, uint64_t now_ns)
 
 /* ---- operations ---- */
 
-/* More sequences than any operation of this many elements takes, whatever its type and the payload: the widest elements
- * in the smallest packets, the ends of shares, and what a scheme adds for its own use. */
+/* Upper bound of an operation's sequences, for every type and payload: the widest elements in the smallest packets,
+ * the ends of shares, and sequences that a scheme adds for its own use. */
 static uint64_t sequences_at_most(const struct trib_comm *comm, const struct trib_operation *operation)
 {
     bool is_even = trib_operation_has_shares(operation) && operation->shares == NULL;
@@ -177,9 +177,9 @@ void trib_network_count(struct trib_comm *comm)
     comm->is_busy = is_busy;
 }
 
-/* A switch counts the sockets that send to it, not the communicators (control/jobs/admission.c): so all that are busy
- * here share one window. Each gets an equal part, whatever the others still have in flight of larger parts: what waits
- * for a late rank lies in slots and takes no room of a socket, and may lie there for long. */
+/* A switch counts the sockets that send to it, not the communicators (control/jobs/admission.c): all busy
+ * communicators here share one window. Each gets an equal part, whatever the others still have in flight of larger
+ * parts: packets that wait for a late rank lie in slots, take no room of a socket, and may lie there for long. */
 static void take_part(struct trib_comm *comm)
 {
     const struct trib_endpoint *endpoint = comm->endpoint;
@@ -190,7 +190,7 @@ static void take_part(struct trib_comm *comm)
     }
 }
 
-/* Until the node has nothing more to say. */
+/* Until the node has no packet and no event. */
 static void drain(struct trib_comm *comm, uint64_t now_ns)
 {
     struct trib_event event;
@@ -226,7 +226,7 @@ static void run(struct trib_comm *comm, uint64_t now_ns)
 
 /* ---- time ---- */
 
-/* When an idle communicator has a mark to tell; NEVER: it has not. */
+/* Time at which an idle communicator tells its mark; NEVER: it has no mark to tell. */
 static uint64_t mark_deadline(const struct trib_comm *comm)
 {
     if (comm->state != TRIB_COMM_RUNNING || comm->is_closing || !trib_comm_is_idle(comm) ||

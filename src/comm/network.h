@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* network.h: the transport whose operations a worker node turns into packets. Locked.
- * Read next: network.c, transport.h, peers.h (where packets go). */
+/* network.h: the transports with a worker node, which turns operations into packets. Locked.
+ * Read next: network.c, transport.h, peers.h (places of packets). */
 #ifndef TRIB_COMM_NETWORK_H
 #define TRIB_COMM_NETWORK_H
 
@@ -22,7 +22,7 @@ bool trib_network_is_used_up(const struct trib_comm *comm, const struct trib_ope
 void trib_network_count(struct trib_comm *comm);
 uint64_t trib_network_deadline(const struct trib_comm *comm);
 void trib_network_on_timeout(struct trib_comm *comm, uint64_t now_ns);
-/* When memory that no operation has used for a while is given back: if holds_memory. */
+/* Time at which memory is given back that no operation has used for a while. NEVER unless holds_memory. */
 uint64_t trib_network_memory_deadline(const struct trib_comm *comm, bool holds_memory);
 uint64_t trib_network_mark(const struct trib_comm *comm);
 /* Sends ABORT. */

@@ -16,7 +16,7 @@
 
 /* Contributions of all ranks come to one socket. */
 #define ROOT_BUFFER (32U << 20)
-/* Its faults are others than those of the ranks, from the same seed. */
+/* The root has other faults than the ranks, from the same seed. */
 #define ROOT_SEED UINT64_C(0x726f6f74)
 
 static void tell_mismatch(void *owner, const struct trib_mismatch *mismatch)
@@ -31,7 +31,7 @@ static void tell_mismatch(void *owner, const struct trib_mismatch *mismatch)
         trib_root_mismatch(&comm->root, mismatch->sequence, mismatch->rank, &answer);
         if (answer.kind != TRIB_MESSAGE_NONE) {
             trib_session_client_send(&comm->session, &answer);
-            comm->dirty = true; /* what the kernel did not take is watched for */
+            comm->dirty = true; /* the rest is sent when the kernel has room */
             trib_endpoint_awaken(comm);
         }
     }
@@ -162,7 +162,7 @@ void trib_own_root_traffic(const struct trib_own_root *root, struct trib_port_st
 
 /* ---- the control plane's messages ---- */
 
-/* The verbs wake who sleeps for the shard, as they would its thread; here that is who drives, and he is awake. */
+/* The verbs would wake a shard's thread. Here the driver runs the shard, and is awake. */
 static void calm(struct trib_own_root *own)
 {
     for (uint32_t i = 0; i < own->plane->shards; i++) {
@@ -207,8 +207,8 @@ bool trib_comm_is_root_of(const struct trib_comm *comm, const struct trib_grant 
            (root->of.communicator == grant->communicator && root->of.boot == grant->boot && root->plan == NULL);
 }
 
-/* Who came to the rendezvous by the loopback is known by the address at which another host found it, and its sockets
- * are bound to none: the routes might choose another one. */
+/* Other ranks know a rank that came to the rendezvous by the loopback by an address at which another host found it.
+ * Its sockets are bound to no address: the routes might choose another one. */
 void trib_comm_answer_from(const struct trib_comm *comm, struct trib_address *to)
 {
     struct trib_address bound;

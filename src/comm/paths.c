@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* paths.c: PROBING, between WELCOME and REGISTER: is every root or peer where it is said to be, do packets of full size
- * pass between it and this rank, and does what a root sends to its multicast group come here? Each echoes a PATH packet, a
- * header first. What is found is told in PATHS.
+/* paths.c: PROBING, between WELCOME and REGISTER: tries whether every root or peer is at its address, whether packets
+ * of full size pass, and whether packets to a root's multicast group come here. Each root or peer echoes a PATH packet,
+ * a header first. PATHS tells the result.
  * Read next: join.c (before and after), docs/PROTOCOL.md (PATH). */
 #include <stdio.h>
 #include <string.h>
@@ -87,8 +87,9 @@ static uint64_t longest_gap(const struct trib_comm *comm)
     return share_ns > GAP_LAST_NS ? share_ns : GAP_LAST_NS;
 }
 
-/* Each twice as long as the one before, and a quarter more or less, so that ranks that began together part. Who comes back
- * waits long, but whoever has been named as a root may be nobody who knows of it. */
+/* Gap before the next probe: twice the last, a quarter more or less, so that ranks that began together spread out. A
+ * rank that comes back waits long, and the gaps grow: an address named as a root may belong to a process that knows
+ * nothing of it. */
 static uint64_t next_gap(const struct trib_comm *comm)
 {
     TRIB_ASSERT(comm->probes > 0);
@@ -105,9 +106,8 @@ static uint64_t probe_limit(const struct trib_comm *comm)
     return PROBES_LEAST * longest_gap(comm);
 }
 
-/* An MTU is wrong from the start, and soon said. Where ranks meet that have run before, one whose root does not answer
- * was stopped, perhaps, and all wait for it as long as for one that does not come; but it is named before the control
- * plane's time is up. */
+/* A wrong MTU shows at once. But among ranks that have run before, a silent root may be a stopped process: all wait
+ * for it as long as for a rank that does not come. It is named before the control plane's time is up. */
 static uint64_t probe_time(const struct trib_comm *comm, uint64_t now_ns)
 {
     uint64_t soon_ns = now_ns + probe_limit(comm);
@@ -115,7 +115,7 @@ static uint64_t probe_time(const struct trib_comm *comm, uint64_t now_ns)
     return late_ns > soon_ns ? late_ns : soon_ns;
 }
 
-/* Paths were tried before the switch went away; in its new incarnation this rank's address is to be proved again. */
+/* True if paths were tried before the switch went away; in its new incarnation this rank proves its address again. */
 static bool is_back(const struct trib_comm *comm)
 {
     return comm->was_running && !comm->has_moved;
@@ -126,7 +126,7 @@ void trib_comm_begin_probing(struct trib_comm *comm)
     if (comm->state != TRIB_COMM_MEETING && comm->state != TRIB_COMM_JOINING) {
         return; /* it has failed */
     }
-    if (comm->is_led) { /* it sends and gets no packet: whatever its leader finds */
+    if (comm->is_led) { /* a rank that is led sends and gets no packet: its leader's paths count */
         send_paths(comm, true, is_back(comm) ? comm->is_multicast : comm->config.multicast);
         trib_comm_register(comm);
         return;
@@ -141,11 +141,11 @@ void trib_comm_begin_probing(struct trib_comm *comm)
         comm->group_deadline_ns = 0;
         return;
     }
-    trib_comm_close_groups(comm); /* of a WELCOME whose session was lost */
+    trib_comm_close_groups(comm); /* of a WELCOME before the session was lost */
     if (comm->grant.group != 0 && comm->config.multicast) {
         (void)open_groups(comm, &comm->grant);
     }
-    /* Not before: a kernel in which other networks come and go takes seconds to join a group. */
+    /* Read after the groups are open: a kernel in which other networks come and go takes seconds to join a group. */
     uint64_t now_ns = trib_clock_ns();
     comm->retry_ns = now_ns;
     comm->probes_until_ns = probe_time(comm, now_ns);
@@ -187,8 +187,8 @@ static void probe_paths(struct trib_comm *comm)
     comm->probes++;
 }
 
-/* Of this incarnation, and by whoever gets what this rank sends there: what is late from another one, or a stranger's,
- * proves nothing. Peers and groups have no other incarnation, and a group brings no nonce. */
+/* True for an echo of this incarnation, by the receiver of this rank's probe: a late echo of another incarnation, or
+ * a stranger's, proves nothing. Peers and groups have one incarnation, and a group brings no nonce. */
 static bool is_current(const struct trib_comm *comm, struct trib_came_from from, const struct trib_packet *echo)
 {
     bool is_new =
@@ -196,8 +196,8 @@ static bool is_current(const struct trib_comm *comm, struct trib_came_from from,
     return from.is_group || (is_new && echo->bitmap == comm->own_nonce[from.root]);
 }
 
-/* A root that answers probes of before is behind, as busy as it is: it has its time anew, from the last such answer on. Over
- * a way that is too narrow there comes one, and then none. */
+/* A root that answers earlier probes is late, and busy: its time begins anew with the last such answer. Over a way
+ * that is too narrow one answer comes, and no more. */
 static void give_time(struct trib_comm *comm, uint32_t root)
 {
     uint64_t until_ns = trib_clock_ns() + probe_limit(comm);
@@ -206,8 +206,9 @@ static void give_time(struct trib_comm *comm, uint32_t root)
     }
 }
 
-/* A header brings back this rank's nonce, so that the next probe may be of full size, and the root's, which that takes
- * along: it sends nothing of size to an address that has not brought it back. True: this was one. */
+/* A header brings back this rank's nonce, so that the next probe may be of full size, and the root's nonce, which
+ * that probe takes along: a root sends nothing of full size to an address that has not brought its nonce back. True:
+ * the packet was such a header. */
 static bool take_nonce(struct trib_comm *comm, struct trib_came_from from, const struct trib_packet *echo)
 {
     bool is_nonce = !from.is_group && echo->payload_len == 0;
@@ -227,7 +228,7 @@ static bool take_nonce(struct trib_comm *comm, struct trib_came_from from, const
     return is_nonce;
 }
 
-/* A root says besides which of its children this rank is; what goes to its group says that to nobody. */
+/* A root also tells this rank's child number; a packet to a group has none. */
 static void take_number(struct trib_comm *comm, struct trib_came_from from, const struct trib_packet *echo)
 {
     bool is_root = !from.is_group && !trib_comm_has_peers(comm) && comm->node != NULL;
@@ -253,8 +254,8 @@ void trib_comm_path_arrived(struct trib_comm *comm, struct trib_came_from from, 
     comm->deadline_ns = 0; /* look at the time: the last echo ends PROBING */
 }
 
-/* Where packets go that do not pass: a rank of a ring, mostly one that the switch has made of the job; a shard elsewhere;
- * or the ports of the switch. */
+/* Names the end of a path that does not pass: a rank of a ring, mostly one that the switch has made of the job; a
+ * shard elsewhere; or the ports of the switch. */
 static void name_path(const struct trib_comm *comm, uint32_t first, const char *address, char *text, size_t size)
 {
     if (trib_comm_has_peers(comm)) {

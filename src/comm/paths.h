@@ -11,7 +11,7 @@ void trib_comm_begin_probing(struct trib_comm *comm);
 void trib_comm_path_arrived(struct trib_comm *comm, struct trib_came_from from, const struct trib_packet *echo);
 /* Tries again, or goes on to REGISTERING, or fails for want of a way. */
 void trib_comm_check_paths(struct trib_comm *comm, uint64_t now_ns);
-/* When to do so. */
+/* Time at which to call it. */
 uint64_t trib_comm_paths_deadline(const struct trib_comm *comm);
 void trib_comm_close_groups(struct trib_comm *comm);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* peers.c: communicators whose ranks send to each other (scheme ring): where the packets of a rank go and whose come
- * from where, by what WELCOME says. There is one data socket, and PATH packets go from rank to rank. Read next:
- * join.c. */
+/* peers.c: addresses of a rank's packets, by WELCOME, to roots and to other ranks (schemes ring and hybrid). Ranks that
+ * send to each other have one data socket, and PATH packets go from rank to rank.
+ * Read next: join.c. */
 #include "comm/peers.h"
 
 #include <string.h>
@@ -60,8 +60,8 @@ static void explain_way(bool is_inside, const char *to, const char *from, const 
                  to, from, known, known, from);
 }
 
-/* A switch at several addresses takes packets from the address of the session alone, if JOIN names no others; but the
- * routes may leave by another card for one of those. */
+/* A switch at several addresses takes packets from the session's address alone, if JOIN names no others. But the
+ * routes may leave by another card for one of the addresses. */
 static enum trib_status check_ways(const struct trib_comm *comm, const struct trib_message *message, char *error)
 {
     struct trib_address session = {.len = sizeof session.storage};
@@ -85,8 +85,8 @@ static enum trib_status check_ways(const struct trib_comm *comm, const struct tr
     return TRIB_OK;
 }
 
-/* A root proves itself anew in each incarnation, and a peer where it is at another address than before: what it has
- * proved there holds as long as its process and this one live. */
+/* A root proves its address in each incarnation, and a peer if its address has changed: a peer's proof holds as long
+ * as its process and this one live. */
 static void doubt(struct trib_comm *comm, uint32_t index, const struct trib_address *before)
 {
     if (trib_comm_has_peers(comm) && comm->own_nonce[index] != 0 && trib_address_equal(before, &comm->roots[index])) {
@@ -155,7 +155,8 @@ uint32_t trib_comm_root_at(const struct trib_comm *comm, const struct trib_place
     return root;
 }
 
-/* As a shard does: a header with this rank's nonce until the peer has brought that, and not often; then the whole. */
+/* As a shard does: answers with a header and this rank's nonce until the peer has brought the nonce, and not often;
+ * then with the whole packet. */
 static void echo(struct trib_comm *comm, uint32_t root, const struct trib_packet *packet)
 {
     uint64_t bit = UINT64_C(1) << root;

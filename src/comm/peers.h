@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* peers.h: where a communicator's packets go, by WELCOME. Locked. */
+/* peers.h: addresses of a communicator's packets, by WELCOME. Locked. */
 #ifndef TRIB_COMM_PEERS_H
 #define TRIB_COMM_PEERS_H
 
@@ -11,14 +11,14 @@ bool trib_comm_is_welcome_of_peers(const struct trib_comm *comm, const struct tr
  * ERR_UNREACHABLE with the cause in error. */
 TRIB_MUST_USE enum trib_status trib_comm_take_places(struct trib_comm *comm, const struct trib_message *message,
                                                      char *error);
-/* Their name: "roots". */
+/* Name of the places: "roots". */
 const char *trib_comm_places(const struct trib_comm *comm);
 /* Its index in `roots`; root_count: none. */
 uint32_t trib_comm_root_at(const struct trib_comm *comm, const struct trib_place *to);
 /* True if comm has peers, and all have proved their address. */
 bool trib_comm_knows_peers(const struct trib_comm *comm);
-/* Sends a peer's PATH packet back, at its size if the peer has proved its address. False: the packet is this rank's own,
- * and has come back. */
+/* Sends a peer's PATH packet back, at its size if the peer has proved its address. False: the packet is this rank's
+ * own, and has come back. */
 bool trib_comm_echo_path(struct trib_comm *comm, uint32_t root, const struct trib_packet *packet);
 /* The rank before this one runs another operation: the control plane asks both. */
 void trib_comm_dispute(struct trib_comm *comm, const struct trib_event *event);

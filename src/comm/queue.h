@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* queue.h: requests, and the two queues of a communicator: those that its transport runs, and those that wait for room. Locked.
+/* queue.h: requests, and the two queues of a communicator: those that its transport runs, and those that wait for room.
+ * Locked.
  * Read next: request.c (callers), communicator.c. */
 #ifndef TRIB_COMM_QUEUE_H
 #define TRIB_COMM_QUEUE_H
@@ -26,7 +27,7 @@ struct trib_request {
     uint32_t left;    /* operations that have not ended */
     uint32_t members; /* of a group, which lie behind it */
     enum trib_status status;
-    atomic_bool done; /* set last: whoever sees it may free the request without the lock */
+    atomic_bool done; /* set last: a thread that sees it may free the request without the lock */
 };
 
 /* First in, first out; operations end nearly in order, so the head is the oldest. */

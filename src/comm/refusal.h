@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* refusal.h: why a call was refused, for trib_comm_error: of each thread its last refused call, as errno is of each
- * thread. A refused call has begun nothing, and its communicator goes on.
- * Read next: collectives.c (what is refused). */
+/* refusal.h: the cause of a refused call, for trib_comm_error. Each thread has its last one, as with errno. A refused
+ * call has begun nothing, and its communicator goes on.
+ * Read next: collectives.c (the checks). */
 #ifndef TRIB_COMM_REFUSAL_H
 #define TRIB_COMM_REFUSAL_H
 

@@ -39,8 +39,8 @@ static enum trib_status submit(struct trib_comm *comm, struct trib_request *requ
     return TRIB_OK;
 }
 
-/* Locked. `callers` keeps the communicator alive until everybody who waits on it has left; who closes it sleeps
- * meanwhile. */
+/* Locked. `callers` keeps the communicator alive until every waiting thread has left; the thread that closes it
+ * sleeps meanwhile. */
 static void wait_locked(struct trib_comm *comm, struct trib_request *request, uint64_t until_ns)
 {
     comm->callers++;
@@ -51,7 +51,7 @@ static void wait_locked(struct trib_comm *comm, struct trib_request *request, ui
     }
 }
 
-/* How it has ended. What the communicator refused, and outlives, is this thread's to hear. */
+/* Status of an ended request. The refusal of a request that the communicator outlives is noted for this thread. */
 static enum trib_status status_of(const struct trib_request *request)
 {
     if (request->status == TRIB_ERR_UNSUPPORTED) {
@@ -73,7 +73,7 @@ enum trib_status trib_request_run(struct trib_comm *comm, const struct trib_oper
     return status;
 }
 
-/* All under one lock, so that nothing of another thread comes between, and packets of several operations share
+/* All under one lock, so that no operation of another thread comes between, and packets of several operations share
  * trains. */
 static enum trib_status submit_group(struct trib_comm *comm, struct trib_request *group,
                                      const struct trib_operation *operations, uint32_t count)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ring.c: a switch that wants a job summed by a ring, since its gradients are below what the operator keeps switches
- * for (config.gradient_bytes, control/jobs/threshold.c). It says so before anything was granted, so nothing is there
- * yet that would have to change: this rank opens the socket that ranks of a ring have, beside those for the switch's
- * shards, and comes again. The switch stays where its session goes; all else is as in a ring that was asked for.
- * Read next: peers.c (where packets go then), join.c (the dialogue). */
+/* ring.c: a switch makes a ring of a job with gradients below the operator's threshold for switches
+ * (config.gradient_bytes, control/jobs/threshold.c). RING comes before any grant, so no state has to change: this rank
+ * opens the unconnected socket beside those for the switch's shards, and joins again. Its session stays at the switch.
+ * Read next: peers.c (places of packets), join.c (the dialogue). */
 #include <stdio.h>
 #include <string.h>
 
@@ -26,7 +25,7 @@ static void become_ring(struct trib_comm *comm, const char *cause)
     trib_comm_take_transport(comm, &trib_transport_ranks);
 }
 
-/* Told once, of bytes that it has said, and before it was granted anything: else it is out of turn. */
+/* RING comes once, to a rank that has named its bytes, and before any grant: else it is out of turn. */
 void trib_comm_take_ring(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns)
 {
     const struct trib_config *config = &comm->config;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* silent.c: a switch whose process does not answer, while its machine does: stopped, or hung. A rank that waits asks
- * (control/words/ping.h); a switch that is silent for the switch timeout is gone, as one that does not come back in
- * that time. The process of a rank that has the control plane is not asked: a stopped rank is late, and not gone
- * (stall.c names it).
- * Read next: join.c (the dialogue), move.c (what becomes of it). */
+/* silent.c: a switch whose process does not answer, stopped or hung, on a machine that does. A rank that waits asks
+ * (control/words/ping.h). A switch that is silent for the switch timeout counts as gone, as one that does not come back
+ * in that time. A rank's process with the control plane is not asked: a stopped rank is late, and not gone (stall.c
+ * names it).
+ * Read next: join.c (the dialogue), move.c (going on without the switch). */
 #include <stdio.h>
 
 #include "comm/bounds.h"
@@ -13,7 +13,7 @@
 #include "comm/silent.h"
 #include "core/assert.h"
 
-/* An idle rank waits for nothing. One that makes another communicator waits with it. */
+/* True if comm waits for the switch. An idle rank does not; one that makes another communicator waits with it. */
 static bool waits(const struct trib_comm *comm)
 {
     switch (comm->state) {
@@ -50,7 +50,7 @@ void trib_comm_ping(struct trib_comm *comm, uint64_t now_ns)
     if (!trib_ping_is_silent(&comm->ping, comm->config.switch_timeout_ns)) {
         trib_session_client_send(&comm->session, &question);
     } else if (trib_comm_is_brought(comm)) {
-        trib_ping_heard(&comm->ping, now_ns + comm->ping.gap_ns); /* its maker asks too, and takes it along */
+        trib_ping_heard(&comm->ping, now_ns + comm->ping.gap_ns); /* its maker asks too, and takes comm along */
     } else {
         trib_comm_lose_silent(comm, now_ns);
     }

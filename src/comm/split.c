@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* split.c: communicators made of a part of another one's ranks: who is in it, and under which job name they meet.
- * Joining is as for any other.
+/* split.c: communicators made of some of another one's ranks: their members, and the job name under which they meet.
+ * Joining is as for any other communicator.
  *
- * Ranks meet by name, so two communicators must never have the same by accident. The name holds 64 bits of a digest of
- * the maker's name and id (on one host: its run's number), the members in their order, and what tells this call from
- * others with the same members: for a split a number that rank 0 draws and all get with the colors; for a subset, whose
- * members have nobody to ask, the tag, and how often they have made this one before.
+ * Ranks meet by name, so two communicators must never have the same by accident. The name holds 64 bits of a digest: of
+ * the maker's name and id (on one host: its run's number), of the members in their order, and of a number that tells
+ * this call from others with the same members. For a split, rank 0 draws the number, and all get it with the colors.
+ * The members of a subset cannot ask each other: they take the tag, and how often they have made this subset before.
  * Read next: comm.c (how a communicator begins). */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stall.c: an operation waits, and people are told for whom. What the control plane makes of it is
- * control/jobs/stall.c's.
+/* stall.c: an operation waits, and the log says for which ranks. The control plane's side is control/jobs/stall.c.
  * Read next: join.c (the rest of the dialogue). */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,8 +23,8 @@ static void log_stall(const struct trib_comm *comm, uint64_t sequence, uint64_t 
              who, sequence, duration);
 }
 
-/* Without a switch the control plane is in the process of a rank, which may be stopped, or its host be off, without a
- * word. */
+/* Without a switch the control plane is in a rank's process, which may be stopped, or its host off, and cannot say
+ * so. */
 static void name_silent(struct trib_comm *comm)
 {
     char who[96] = "rank 0";
@@ -36,7 +35,8 @@ static void name_silent(struct trib_comm *comm)
                    "%s, whose process has the control plane, does not answer", who);
 }
 
-/* Only the switches know who is missing: this rank hears of the children of one of them. They answer by MISSING. */
+/* Only the switches know the missing ranks: this rank hears of the children of one switch. The switches answer by
+ * MISSING. */
 void trib_comm_report_stall(struct trib_comm *comm, const struct trib_event *event, uint64_t now_ns)
 {
     uint64_t since = now_ns > event->since_ns ? now_ns - event->since_ns : 0;
@@ -60,7 +60,7 @@ void trib_comm_report_stall(struct trib_comm *comm, const struct trib_event *eve
     }
 }
 
-/* What was waited for: the fragment, or that all others have it. */
+/* True if the awaited fragment has come, or all others have it. */
 static bool has_come(const struct trib_comm *comm)
 {
     uint64_t mark =
@@ -73,7 +73,7 @@ void trib_comm_take_missing(struct trib_comm *comm, const struct trib_message *m
     char who[320] = "no rank is missing, but there is no result";
     comm->stalls_open = 0;
     if (comm->node == NULL || message->stall.sequence != comm->stall_sequence || has_come(comm)) {
-        return; /* it has come meanwhile */
+        return; /* the fragment has come meanwhile */
     }
     if (message->stall.missing.count != 0) {
         trib_comm_name_ranks(&message->stall.missing, who, sizeof who);

@@ -6,9 +6,9 @@
  *   host     the memory of one host, which all ranks share: local.c
  *   level 0  both: ranks of a host are summed in its memory, and their leader alone is on the network: level0.c
  *
- * A communicator has a transport from its beginning; trib_comm_take_transport changes it, and says which may follow which.
- * The session with the control plane is not a part of it (join.h). Everything here is called with the endpoint's lock
- * held. Read next: communicator.c (the caller). */
+ * A communicator has a transport from its beginning; trib_comm_take_transport changes it, and says which may follow
+ * which. The session with the control plane is not a part of it (join.h). Everything here is called with the endpoint's
+ * lock held. Read next: communicator.c (the caller). */
 #ifndef TRIB_COMM_TRANSPORT_H
 #define TRIB_COMM_TRANSPORT_H
 
@@ -50,7 +50,7 @@ struct trib_transport {
     /* The line to a rank in the memory has hung up. */
     void (*take_death)(struct trib_comm *comm, uint32_t dead);
 
-    /* The earliest of its timers, and what is due by now. Not NULL. */
+    /* deadline: the earliest of its timers. on_timeout: does the work that is due. Neither is NULL. */
     uint64_t (*deadline)(const struct trib_comm *comm);
     void (*on_timeout)(struct trib_comm *comm, uint64_t now_ns);
 
@@ -68,7 +68,7 @@ struct trib_transport {
     void (*tell)(struct trib_comm *comm, enum trib_status status, const char *text);
     /* The communicator fails, and the control plane knows. */
     void (*fail)(struct trib_comm *comm, enum trib_status status, const char *text);
-    /* Frees what only it knows. comm has no endpoint any more. */
+    /* Frees its own memory. comm has no endpoint any more. */
     void (*destroy)(struct trib_comm *comm);
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker.c: the worker node of a communicator, made when WELCOME has said what it is. Read next: join.c (who asks),
- * communicator.c (who feeds it). */
+/* worker.c: the worker node of a communicator, made for the grant in WELCOME.
+ * Read next: join.c (the caller), communicator.c (packets and events). */
 #include <string.h>
 
 #include "comm/communicator.h"
@@ -14,10 +14,11 @@
 #include "schemes/schemes.h"
 
 #define STALL_NS TRIB_SECOND_NS
-/* Operations that a node holds at a time; more wait outside. */
+/* Operations that a node holds at a time; more wait in the queue. */
 #define OPERATIONS_MAX 64
 
-/* More in flight than our own socket holds would come back as loss. Without a switch one socket is for all roots. */
+/* More packets in flight than this socket holds would come back as loss. Without a switch one socket serves all
+ * roots. */
 static uint32_t choose_window(const struct trib_comm *comm, const struct trib_grant *grant)
 {
     uint32_t packet = TRIB_HEADER_SIZE + comm->config.payload;
@@ -29,7 +30,7 @@ static uint32_t choose_window(const struct trib_comm *comm, const struct trib_gr
         return grant->window;
     }
     trib_log(TRIB_LOG_WARN,
-             "job %s rank %u: window cut from %u to %u packets, which is what a socket here can hold: raise "
+             "job %s rank %u: window cut from %u to %u packets, the size of a socket's buffer here: raise "
              "net.core.rmem_max (sysctl), or run as root",
              comm->config.job, comm->config.rank, grant->window, room > 0 ? room : 1);
     return room > 0 ? room : 1;
@@ -73,9 +74,9 @@ enum trib_status trib_comm_make_node(struct trib_comm *comm, const struct trib_g
     session->train = grant->train;
     session->slots = grant->slots;
     session->generation = grant->generation;
-    /* An exponent is known when its sequence is done, which is when the window admits the one a window later: of the
-     * window that was granted first, half of the slots. What is granted at another place may be less (and a rank may
-     * never have heard of the first): the digest must not change with it. */
+    /* An exponent is known when its sequence is done, which is when the window admits the sequence a window later:
+     * of the first granted window, half of the slots. A grant at another place may be smaller, and a rank may never
+     * have heard of the first grant: the digest must not change with it. */
     session->lookahead = (grant->slots + 1) / 2 * grant->roots;
     session->cap = trib_scheme_has_caps(scheme) ? trib_share_first(grant->slots) : 0;
     memcpy(session->weight, grant->weight, sizeof grant->weight);

@@ -9,7 +9,7 @@
 void trib_comm_describe_session(const struct trib_comm *comm, struct trib_session_config *session);
 /* Makes the node for the grant of its WELCOME. Returns ERR_MEMORY. */
 TRIB_MUST_USE enum trib_status trib_comm_make_node(struct trib_comm *comm, const struct trib_grant *grant);
-/* Fewer packets may be in flight at another place. */
+/* Shrinks the window to the grant of another place. */
 void trib_comm_shrink_window(struct trib_comm *comm, const struct trib_grant *grant);
 
 #endif
