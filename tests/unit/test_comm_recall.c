@@ -115,24 +115,35 @@ static void running__beside_a_child(void **state)
     }
 }
 
-/* Before WELCOME, after it, after REGISTER: it brings what it has got. */
+/* Starts a rank whose session goes as far as JOIN (0), WELCOME (1), REGISTER (2), READY (3). */
+static int start_up_to(struct script *s, unsigned steps)
+{
+    struct trib_message join;
+    begin(s);
+    start_rank(s);
+    int fd = take_join(s, &join);
+    if (steps > 0) {
+        welcome(s, fd, 5);
+    }
+    if (steps > 1) {
+        echo_path(s);
+        (void)expect(fd, TRIB_MESSAGE_PATHS);
+        (void)expect(fd, TRIB_MESSAGE_REGISTER);
+    }
+    if (steps > 2) {
+        ready(fd, 5);
+    }
+    return fd;
+}
+
+/* Before WELCOME, after WELCOME, after REGISTER: the rank brings the grant that it has. */
 static void starting__brings_what_it_has(void **state)
 {
     (void)state;
     for (unsigned steps = 0; steps < 3; steps++) {
         struct script s;
         struct trib_message join;
-        begin(&s);
-        start_rank(&s);
-        int fd = take_join(&s, &join);
-        if (steps > 0) {
-            welcome(&s, fd, 5);
-        }
-        if (steps > 1) {
-            echo_path(&s);
-            (void)expect(fd, TRIB_MESSAGE_PATHS);
-            (void)expect(fd, TRIB_MESSAGE_REGISTER);
-        }
+        int fd = start_up_to(&s, steps);
         recall(fd, 5);
         join = expect_join(fd);
         assert_int_equal(join.join.known.communicator, steps > 0 ? 7 : 0);
@@ -186,20 +197,7 @@ static void recalled__and_lost_at_once_comes_again(void **state)
     for (unsigned steps = 0; steps < 4; steps++) {
         struct script s;
         struct trib_message join;
-        begin(&s);
-        start_rank(&s);
-        int fd = take_join(&s, &join);
-        if (steps > 0) {
-            welcome(&s, fd, 5);
-        }
-        if (steps > 1) {
-            echo_path(&s);
-            (void)expect(fd, TRIB_MESSAGE_PATHS);
-            (void)expect(fd, TRIB_MESSAGE_REGISTER);
-        }
-        if (steps > 2) {
-            ready(fd, 5);
-        }
+        int fd = start_up_to(&s, steps);
         int one = 1;
         assert_int_equal(setsockopt(fd, IPPROTO_TCP, TCP_CORK, &one, sizeof one), 0);
         recall(fd, 5);
