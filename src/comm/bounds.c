@@ -10,7 +10,8 @@
 #include "io/explain.h"
 #include "io/units.h"
 
-/* Time for which a switch that is back may lack other ranks: they return at once, or have gone on without it. */
+/* Time for which a switch that is back may lack other ranks: they return at once, or have gone on without the
+ * switch. */
 #define TOGETHER_NS (2 * TRIB_SECOND_NS)
 
 bool trib_comm_may_move(const struct trib_comm *comm)

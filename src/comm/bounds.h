@@ -23,14 +23,14 @@ uint64_t trib_comm_return_time(const struct trib_comm *comm, uint64_t now_ns);
 uint64_t trib_comm_last_outage_time(const struct trib_comm *comm);
 /* Time at which this rank gives up, if the time of the control plane is up at until_ns. */
 uint64_t trib_comm_hearing_time(const struct trib_comm *comm, uint64_t until_ns);
-/* True for a ring if its switch is away and every rank has all results that this rank has: this rank may leave. */
+/* True for a ring if its switch is away and every rank has all results of this rank: the rank may leave. */
 bool trib_comm_is_done_ring(const struct trib_comm *comm);
 /* Until when trib_comm_close waits for CLOSED. */
 uint64_t trib_comm_close_time(const struct trib_comm *comm, uint64_t now_ns);
 
 /* Cause of the missing session. */
 const char *trib_comm_cause(const struct trib_comm *comm);
-/* "; waited 1.2 s (TRIB_JOIN_TIMEOUT is 1 s)": the time that has passed, and the setting that bounds it. text:
+/* "; waited 1.2 s (TRIB_JOIN_TIMEOUT is 1 s)": the time passed, and the setting for its limit. text:
  * TRIB_COMM_WAITED_MAX bytes. Returns text. */
 char *trib_comm_say_waited(const struct trib_comm *comm, uint64_t now_ns, char *text);
 /* Writes why comm has not returned by now. text: TRIB_ERROR_TEXT_MAX bytes. */

@@ -11,7 +11,7 @@
 #include "comm/worker.h"
 #include "core/operation.h"
 
-/* A tensor's bytes, so that nothing computed from them overflows. */
+/* Bytes of a tensor: no number computed from them overflows. */
 #define BYTES_MAX (UINT64_C(1) << 46)
 
 /* ---- is it valid? ---- */
@@ -262,7 +262,7 @@ static struct range range_of(const struct trib_comm *comm, const struct trib_cal
     uint64_t elements = is_share ? share_of(call, comm->config.rank) : 0;
 
     if (call->collective != TRIB_BARRIER && !is_share) {
-        (void)count_elements(comm, call, operation, &elements); /* it was valid */
+        (void)count_elements(comm, call, operation, &elements); /* the call was valid */
     }
     uintptr_t bytes = buffer != NULL ? elements * trib_type_size(call->type) : 0;
     return (struct range){(uintptr_t)buffer, (uintptr_t)buffer + bytes, is_written};

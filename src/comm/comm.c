@@ -65,7 +65,7 @@ static struct trib_comm *make(const struct trib_config *config, char *error)
 }
 
 /* True if other ranks may need this process for more than its own contributions: as a root, as a peer, or for its
- * control plane. Then it is needed until they have finished, between its calls as well. */
+ * control plane. Then the process serves them between its calls as well, until they have finished. */
 static bool serves_others(const struct trib_comm *comm)
 {
     return comm->config.rendezvous[0] != '\0' || comm->config.fallback ||
@@ -114,7 +114,7 @@ static bool is_being_made(const struct trib_comm *made)
     return made->state != TRIB_COMM_RUNNING && made->state != TRIB_COMM_FAILED && !made->was_running;
 }
 
-/* WELCOME has come: meets the ranks of this host in its memory, and goes on with the dialogue. */
+/* After WELCOME: meets the ranks of this host in memory, and goes on with the dialogue. */
 static void meet(struct trib_comm *made)
 {
     char cause[TRIB_ERROR_TEXT_MAX] = "";
@@ -227,7 +227,7 @@ static enum trib_status enter_place(struct trib_comm *made, const struct trib_ad
     return enter(made, error);
 }
 
-/* Where config says that the ranks meet. address: len 0: in the memory of this host. */
+/* Reads the meeting place from config. address: len 0: in the memory of this host. */
 static enum trib_status read_place(const struct trib_config *config, struct trib_address *address, char *error)
 {
     const char *place = config->switch_address[0] != '\0' ? config->switch_address : config->rendezvous;
@@ -282,7 +282,7 @@ enum trib_status trib_comm_create(const struct trib_config *config, struct trib_
     return status;
 }
 
-/* A maker that has failed stops the call before it starts a control plane or meets other ranks in memory. */
+/* A maker that has failed stops the call before a control plane starts or ranks meet in memory. */
 static enum trib_status check_maker(struct trib_comm *maker, char *error)
 {
     trib_endpoint_lock(maker->endpoint);
@@ -490,7 +490,7 @@ static void say_goodbye(struct trib_comm *comm)
 {
     uint64_t now = trib_clock_ns();
     if (trib_comm_is_local(comm) || comm->state == TRIB_COMM_CLOSED) {
-        return; /* other ranks find all they need in memory that outlives this rank; or no rank needs anything */
+        return; /* other ranks find all they need in memory, which outlives this rank; or no rank needs anything */
     }
     comm->is_closing = true;
     comm->close_deadline_ns = trib_comm_close_time(comm, now);

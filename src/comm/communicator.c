@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* communicator.c: a communicator's turn in the loop: timers, its transport, its session, its next deadline.
+/* communicator.c: a communicator's turn in the loop: timers, transport, session, next deadline.
  * Read next: transport.h, join.c (the session), drive.c (the caller). */
 #include "comm/communicator.h"
 

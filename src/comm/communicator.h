@@ -46,22 +46,22 @@ struct trib_comm {
     struct trib_comm *next_named;              /* in a bucket of the endpoint's table */
     uint32_t group_count;                      /* of `groups` */
     uint32_t last_root;                        /* without a switch: index of the last packet's sender */
-    struct trib_where where;                   /* its sessions go */
+    struct trib_where where;                   /* place of its sessions */
     struct trib_address roots[TRIB_ROOTS_MAX]; /* address of each root or peer */
     struct trib_address known_as;              /* address by which its own root knows this process, without a switch */
     struct trib_address seen_as;    /* without a switch: address by which other ranks know this rank; len 0: not said */
     uint32_t root_count;            /* of `roots` */
     uint16_t peers[TRIB_PEERS_MAX]; /* rank of each peer */
-    bool follows_congestion;        /* its node's windows do */
-    char asked[32];                 /* the scheme before the switch made a ring of it; "": it did not */
+    bool follows_congestion;        /* windows of its node follow congestion */
+    char asked[32];                 /* scheme before the switch made a ring of the job; "": no ring was made */
     uint32_t window;
     const struct trib_transport *transport;
     const struct trib_worker_verbs *verbs;
     void *node; /* NULL before the first WELCOME, and on one host */
     size_t node_size;
-    struct trib_host *host;     /* the memory of this host, for the transports that use it */
+    struct trib_host *host;     /* memory of this host, for the transports that use memory */
     struct trib_level0 *level0; /* of the transport level 0; NULL: it is another one */
-    uint32_t member, members;   /* of the sums on the network: this rank and all ranks, or their hosts */
+    uint32_t member, members;   /* members of the sums on the network: this rank and all ranks, or their hosts */
     uint32_t hosts;             /* hosts whose ranks are summed in memory first; 0: none */
     bool is_led;                /* another rank of this host sends for it */
     uint32_t host_first;        /* rank here of rank 0 there */
@@ -71,15 +71,15 @@ struct trib_comm {
     bool moved; /* on one host: settling made progress */
     bool is_awake;
     bool is_busy; /* counted in the endpoint's `busy` */
-    bool is_used; /* its node has had an operation since its memory was given back */
+    bool is_used; /* the node has had an operation since its memory was given back */
     struct trib_channel groups[TRIB_ROOTS_MAX];
     /* every operation */
     struct trib_request_list running; /* operations that the node has */
     struct trib_request_list waiting; /* operations for which the node has no room */
     uint64_t serial;                  /* among all communicators of the process, from 1 on */
-    uint64_t idle_since_ns;           /* the last operation ended, or the first of those that run began */
+    uint64_t idle_since_ns;           /* end of the last operation, or begin of the first running one */
     uint64_t told_mark;               /* by the session */
-    uint32_t callers;                 /* threads that wait for one of its requests */
+    uint32_t callers;                 /* threads that wait for a request of comm */
     uint32_t probes;                  /* PROBING: sent so far */
     /* the session */
     struct trib_session_client session;
@@ -101,10 +101,10 @@ struct trib_comm {
     uint64_t boot_hint_ns;       /* last time that a BOOT hint was looked into */
     uint64_t paths;              /* bitmap of shards that echoed */
     uint64_t proved;             /* bitmap of shards whose address is proved: the others get headers alone */
-    /* Nonces that each root or peer is to send back, drawn for each WELCOME; and nonces that each has sent, which
-     * prove this rank's address. 0: none yet */
+    /* Nonces for each root or peer to send back, drawn for each WELCOME; and nonces from each, which prove this
+     * rank's address. 0: none yet */
     uint64_t own_nonce[TRIB_ROOTS_MAX], path_nonce[TRIB_ROOTS_MAX];
-    uint32_t headers[TRIB_PEERS_MAX]; /* headers sent to each peer that had not brought its nonce */
+    uint32_t headers[TRIB_PEERS_MAX]; /* headers sent to each peer before it brought its nonce */
     uint64_t group_paths;             /* bitmap of shards heard by multicast */
     uint32_t stalls_open;             /* reported, and not answered */
     bool was_running;                 /* READY has come at least once */
@@ -114,7 +114,7 @@ struct trib_comm {
     bool is_dissolving;          /* its closer waits for `callers` */
     bool is_multicast;           /* results come by multicast */
     bool is_over;                /* without a switch: `left` has closed, so no further operation can end */
-    bool has_moved;              /* its switch is gone, and it goes on without */
+    bool has_moved;              /* the switch is gone, and comm goes on without */
     bool stall_is_mark;          /* the communicator's mark M waits at stall_sequence, not this rank */
     bool is_derived;             /* made by split or subset: rank 0 of the job is not rank 0 here */
     uint32_t making;             /* communicators that are being made of this one */
@@ -131,7 +131,7 @@ struct trib_comm {
     uint64_t stall_sequence;
     char stall_text[320]; /* missing ranks, from the control plane; "": not said */
     uint64_t stall_ns;    /* on one host: time of the next report that a rank is missing */
-    uint64_t stalled_ns;  /* start of that wait */
+    uint64_t stalled_ns;  /* start of the wait */
     /* failure: text is written before `failed` */
     atomic_bool failed;
     enum trib_status failure;
@@ -150,7 +150,7 @@ static inline bool trib_comm_has_peers(const struct trib_comm *comm)
     return comm->transport->kind == TRIB_TRANSPORT_RANKS;
 }
 
-/* Its packets go from the wide socket to the places that WELCOME names, not to shards of a switch. */
+/* True if packets of comm go from the unconnected socket to the places in WELCOME, not to shards of a switch. */
 static inline bool trib_comm_is_wide(const struct trib_comm *comm)
 {
     return comm->where.no_box || trib_comm_has_peers(comm);
@@ -176,7 +176,7 @@ static inline bool trib_comm_is_busy(const struct trib_comm *comm)
 
 /* Timers, packets out, events, and the next deadline. */
 void trib_comm_settle(struct trib_comm *comm, uint64_t now_ns);
-/* Hands the request to the transport, or queues it; its packets leave when the caller settles. The communicator has not
+/* Hands the request to the transport, or queues it; packets leave when the caller settles. The communicator has not
  * failed. */
 void trib_comm_submit(struct trib_comm *comm, struct trib_request *request, uint64_t now_ns);
 

@@ -25,15 +25,15 @@
 /* A rank that was in before looks more often, since it holds up an operation: a restart must cost little more than
  * itself. */
 #define RETURN_LAST_NS (10 * TRIB_MILLISECOND_NS)
-/* For a switch that is up but takes no JOIN, since a switch above it is away: it is not to be overrun. */
+/* For a switch that is up but takes no JOIN, since a switch above is away: tries must not flood it. */
 #define REFUSED_LAST_NS (50 * TRIB_MILLISECOND_NS)
 /* Time that a try may go without an answer. A host that is off does not answer, and the kernel asks again after 1,
  * 3, 7 s ... only. */
 #define TRY_NS (250 * TRIB_MILLISECOND_NS)
 
-/* Other ranks know a rank that has left a switch by its session's address. Its packets leave from the unconnected
- * socket, which may be bound to another address: another communicator of the process bound it when that one moved.
- * Returns the socket's address for the session. NULL: as the routes choose. */
+/* Other ranks know a rank that has left a switch by the address of its session. Packets leave from the unconnected
+ * socket, which another communicator of the process may have bound to another address when it moved. Returns the
+ * socket's address for the session. NULL: as the routes choose. */
 static const struct trib_address *local_of(const struct trib_comm *comm, struct trib_address *local)
 {
     bool has_said = comm->endpoint->nics.count > 0 &&
@@ -53,7 +53,7 @@ static void try_connecting(struct trib_comm *comm, uint64_t now_ns)
     trib_session_client_open(&comm->session, &comm->where.address, local_of(comm, &local),
                              comm->config.switch_timeout_ns);
     comm->polled_fd = -2;  /* the new descriptor may have the old one's number */
-    comm->deadline_ns = 0; /* it may have its answer already: trib_comm_has_answer */
+    comm->deadline_ns = 0; /* the answer may be there already: has_answer in join.c */
     trib_comm_make_dirty(comm);
 }
 
@@ -104,7 +104,7 @@ static void begin_outage(struct trib_comm *comm, uint64_t now_ns)
         trib_time_earlier(trib_time_after(now_ns, comm->config.switch_timeout_ns), trib_comm_last_outage_time(comm));
 }
 
-/* Without a switch the control plane ends with rank 0's process. A communicator that it had let in cannot return. */
+/* Without a switch the control plane ends with rank 0's process. Communicators that were in cannot return. */
 static bool ends_with_session(const struct trib_comm *comm)
 {
     return comm->where.no_box && (comm->state == TRIB_COMM_PROBING || comm->state == TRIB_COMM_REGISTERING ||
@@ -194,7 +194,7 @@ void trib_comm_lost(struct trib_comm *comm, uint64_t now_ns)
     wait_and_retry(comm, longest_ns, now_ns);
 }
 
-/* Other ranks may not have asked yet, and the switch may run again: then it lets all ranks go, so that they follow. */
+/* Other ranks may not have asked yet, and the switch may run again: with GONE it lets all ranks go, and they follow. */
 static void say_moving(struct trib_comm *comm)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_GONE, .note = {.is_lost = true}};

@@ -5,7 +5,7 @@
 
 #include "comm/communicator.h"
 
-/* As trib_comm_create with the settings of `maker`, on its endpoint; fails if that fails. Not locked. */
+/* As trib_comm_create with the settings of `maker`, on the endpoint of `maker`. Fails if `maker` fails. Not locked. */
 TRIB_MUST_USE enum trib_status trib_comm_create_from(struct trib_comm *maker, const struct trib_config *config,
                                                      struct trib_comm **comm, char *error);
 

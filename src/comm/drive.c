@@ -141,8 +141,8 @@ static bool receive_all(struct trib_endpoint *endpoint, uint64_t now_ns)
     return came;
 }
 
-/* Has every socket tried, except those of shards that no communicator has asked for yet: they stay open where all
- * are rings. */
+/* Has every socket tried, except sockets of shards that no communicator has asked for yet: with rings alone such
+ * sockets stay open. */
 static void heat(struct trib_endpoint *endpoint)
 {
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
@@ -161,8 +161,8 @@ static bool stays_awake(const struct trib_comm *comm)
     return comm->dirty || comm->deadline_ns != TRIB_NEVER || comm->group_count > 0 || trib_comm_is_busy(comm);
 }
 
-/* One round: takes packets that have come, then does the work that is due; at last drives the root of this process.
- * True if a packet came. */
+/* One round: takes all packets, then does all work that is due; at last drives the root of this process. True if a
+ * packet came. */
 static bool drive(struct trib_endpoint *endpoint, uint64_t now_ns)
 {
     bool came = receive_all(endpoint, now_ns);
@@ -266,8 +266,8 @@ static bool build(struct trib_pollset *set, const struct trib_endpoint *endpoint
     return true;
 }
 
-/* A session's messages free no other communicator: a communicator is freed by the thread that closed it, which takes
- * the lock. */
+/* A session's messages free no other communicator: only the thread that closed a communicator frees it, with the
+ * lock. */
 static void serve_sessions(const struct trib_endpoint *endpoint, uint64_t now_ns)
 {
     struct epoll_event events[SESSIONS_AT_ONCE];
@@ -286,8 +286,8 @@ static void clear_kick(const struct trib_pollset *set)
     }
 }
 
-/* Marks readable sockets; the next round reads them. Sessions are served at once and last: their messages may open
- * or close sockets. */
+/* Marks readable sockets; the next round reads them. Sessions are served at once and last: messages may open or
+ * close sockets. */
 static void take_answers(struct trib_pollset *set, struct trib_endpoint *endpoint, uint64_t now_ns)
 {
     const struct pollfd *answer = set->fds + 1;
@@ -339,7 +339,7 @@ static void disarm_hosts(const struct trib_endpoint *endpoint)
     }
 }
 
-/* Other ranks of this host wake a poller only if it has asked them to. False: there is work to do. */
+/* Other ranks of this host wake a poller only at its request. False: there is work to do. */
 static bool arm_hosts(const struct trib_endpoint *endpoint)
 {
     for (struct trib_comm *comm = endpoint->awake; comm != NULL; comm = comm->next_awake) {
@@ -356,9 +356,8 @@ static bool is_late(const struct trib_pollset *set, const struct trib_endpoint *
                              !arm_hosts(endpoint));
 }
 
-/* The poller of `set` is awake. The other poller may still sleep, and the wake-up that was read here may have been
- * meant for it. A leader that is awake drives; a progress thread that is awake leaves the work to the leader, and
- * kicks it. */
+/* The poller of `set` is awake. The other poller may still sleep, and the wake-up read here may have been meant for
+ * it. A leader that is awake drives; a progress thread that is awake kicks the leader, which drives. */
 static void hand_over(const struct trib_endpoint *endpoint, const struct trib_pollset *set)
 {
     bool is_leader = set == &endpoint->leader_set;
@@ -404,7 +403,7 @@ static void sleep_in_poll(struct trib_endpoint *endpoint, struct trib_pollset *s
 
 /* ---- waiting ---- */
 
-/* Gives the lock to waiting threads, for a bounded time: they take longer to wake than this thread takes to lock
+/* Gives the lock to waiting threads, for a bounded time: they take longer to wake than the driver takes to lock
  * again. */
 static void step_aside(struct trib_endpoint *endpoint)
 {

@@ -16,7 +16,7 @@
 #include "io/explain.h"
 #include "io/log.h"
 
-/* A released control plane reports the ranks that it waits for after so long. */
+/* After so long a released control plane reports the ranks that it waits for. */
 #define LOOK_NS TRIB_SECOND_NS
 
 struct trib_embedded {
@@ -26,7 +26,7 @@ struct trib_embedded {
     char run[TRIB_NAME_MAX + 1]; /* launch whose ranks come here */
     uint32_t shares;
     uint64_t patience_ns; /* time for which it waits for communicators of others, ns */
-    uint64_t linger_ns;   /* the same for those that only have to close; of the last release */
+    uint64_t linger_ns;   /* the same for ranks that only have to close; of the last release */
     bool is_foreign;      /* the parent process has it */
     bool is_retired;      /* told to end with its last session */
     bool has_ended;       /* its thread will touch nothing any more */
@@ -54,7 +54,7 @@ static void prepare(void)
     (void)atexit(serve_on);
 }
 
-/* Called by its thread. */
+/* Called by the control plane's thread. */
 static void tell_changed(void *owner)
 {
     (void)owner;
@@ -206,8 +206,8 @@ static void reap(void)
     }
 }
 
-/* Returns the control plane at this address, if it goes on. One that is ending is waited for, since it has the port.
- * Locked. */
+/* Returns the control plane at the address, if it goes on. A control plane that is ending has the port: it is waited
+ * for. Locked. */
 static struct trib_embedded *find(const struct trib_address *address)
 {
     struct trib_embedded *at = all;
@@ -264,7 +264,7 @@ struct trib_embedded *trib_embedded_share(struct trib_embedded *embedded)
     return embedded;
 }
 
-/* Only a thread that finds embedded by its address destroys it meanwhile, and takes it out of the list. */
+/* Another thread can destroy embedded meanwhile, if it finds embedded by address: then the list has it no more. */
 static bool is_listed(const struct trib_embedded *embedded)
 {
     const struct trib_embedded *at = all;
@@ -282,9 +282,9 @@ static void sleep_until(uint64_t when_ns)
     (void)pthread_cond_timedwait(&ended, &lock, &until);
 }
 
-/* Serves on until its thread has ended or the time is up: linger_ns for ranks that only have to close, patience_ns
- * for ranks that go on. is_exit: this process will make no other communicator. Locked; embedded may be freed
- * afterwards. */
+/* Serves on until the control plane has ended or the time is up: linger_ns for ranks that only have to close,
+ * patience_ns for ranks that go on. is_exit: this process will make no other communicator. Locked; embedded may be
+ * freed afterwards. */
 static void wait_for_others(struct trib_embedded *embedded, uint64_t linger_ns, uint64_t patience_ns, bool is_exit)
 {
     uint64_t begun_ns = trib_clock_ns();
@@ -337,8 +337,8 @@ void trib_embedded_release(struct trib_embedded *embedded, uint64_t linger_ns, b
     (void)pthread_mutex_unlock(&lock);
 }
 
-/* The process ends. A control plane with shares belongs to a rank that ends in the middle of its work: other ranks
- * have to hear of that. */
+/* The process ends. A control plane with shares belongs to a rank that ends in the middle of its work, and other
+ * ranks have to hear of the end. */
 static void serve_on(void)
 {
     (void)pthread_mutex_lock(&lock);

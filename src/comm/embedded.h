@@ -31,7 +31,8 @@ struct trib_embedded *trib_embedded_share(struct trib_embedded *embedded);
  * long as the process lives, and ends with the last job. */
 void trib_embedded_release(struct trib_embedded *embedded, uint64_t linger_ns, bool is_patient);
 
-/* For fork.c: takes all locks; gives them back; in the child of the fork: forgets all, and closes their descriptors. */
+/* For fork.c: takes all locks; gives all back; in the child of the fork: forgets all control planes, and closes
+ * their descriptors. */
 void trib_embedded_hold(void);
 void trib_embedded_resume(void);
 void trib_embedded_abandon(void);

@@ -15,7 +15,7 @@
 #include "io/inherit.h"
 #include "io/log.h"
 
-/* A communicator that is being made of one that ends would wait for ranks that may be gone: it fails as well. */
+/* A communicator in the making would wait for ranks that may be gone: if its maker ends, it fails as well. */
 static void fail_made(const struct trib_comm *maker)
 {
     for (struct trib_comm *made = maker->endpoint->comms; made != NULL; made = made->next) {
@@ -26,7 +26,7 @@ static void fail_made(const struct trib_comm *maker)
     }
 }
 
-/* The failure and its text are there: every call on comm ends with them. */
+/* Failure and text are set: every call on comm ends with them. */
 static void end_calls(struct trib_comm *comm)
 {
     TRIB_ASSERT(comm->failure != TRIB_OK);
@@ -45,8 +45,7 @@ static void fail(struct trib_comm *comm, enum trib_status status, const char *te
     bool names_job = !comm->is_derived || strstr(text, comm->config.job) != NULL;
     comm->failure = status;
     (void)snprintf(comm->failure_text, sizeof comm->failure_text, "%.430s%s%s%s", text, names_job ? "" : " (job ",
-                   names_job ? "" : comm->config.job,
-                   names_job ? "" : ")"); /* in the job that it is made of its ranks have other numbers */
+                   names_job ? "" : comm->config.job, names_job ? "" : ")"); /* the maker numbers its ranks otherwise */
     trib_comm_enter(comm, TRIB_COMM_FAILED);
     if (comm->node != NULL) {
         comm->verbs->suspend(comm->node);

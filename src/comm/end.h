@@ -17,7 +17,7 @@ void trib_comm_refuse_turn(struct trib_comm *comm, enum trib_message_kind kind);
 void trib_comm_abandon(struct trib_comm *comm);
 /* Ends the communicator without an error: no other rank needs this one. */
 void trib_comm_leave(struct trib_comm *comm);
-/* For calls that begin something: OK, or the failure that has ended comm. A communicator that another rank has closed
+/* For calls that begin work: OK, or the failure that has ended comm. A communicator that another rank has closed
  * fails now. */
 TRIB_MUST_USE enum trib_status trib_comm_check_open(struct trib_comm *comm);
 

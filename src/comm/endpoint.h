@@ -55,7 +55,7 @@ struct trib_channel {
     struct trib_port *port; /* NULL: none */
     uint32_t shard;
     bool is_group; /* results by multicast come here */
-    bool is_wide;  /* for all roots that are ranks' processes, which packets name by their address */
+    bool is_wide;  /* for all roots that are ranks' processes: each packet has its own address */
     bool hot;      /* may have something to read */
     /* counts of the socket that communicators have taken as theirs */
     uint64_t told_bytes, told_packets, told_dropped;
@@ -81,7 +81,7 @@ struct trib_endpoint {
     pthread_cond_t followers; /* waiting threads that do not lead; closers */
     pthread_cond_t parked;    /* the progress thread while others drive */
     struct trib_comm *comms;
-    struct trib_comm *awake;                        /* of those: they have something to do, or a deadline, or listen */
+    struct trib_comm *awake; /* of these: communicators with work, a deadline, or a multicast group */
     struct trib_comm *table[TRIB_ENDPOINT_BUCKETS]; /* those with a grant, by id */
     int sessions_fd;                                /* epoll: the sessions of all */
     /* Fragments that all communicators together may have in flight to one shard: the largest grant of one. */
@@ -91,7 +91,7 @@ struct trib_endpoint {
     struct trib_channel *wide;                      /* one, or one for each network card; NULL: there is none */
     uint32_t shard_count;                           /* all together */
     uint32_t wide_count;
-    struct trib_own_root own_root; /* not where they are for rings alone: this process is a root as well */
+    struct trib_own_root own_root; /* this process's root; closed where there are rings alone */
     uint32_t waiters;              /* threads inside trib_endpoint_wait */
     bool has_leader;
     bool stopping;
@@ -106,7 +106,7 @@ struct trib_endpoint {
     struct trib_pollset progress_set;
     pthread_t progress;
     /* fixed */
-    struct trib_where where; /* of its communicators, unless they have moved */
+    struct trib_where where; /* place of all communicators that have not moved */
     char nics_named[TRIB_NICS_MAX + 1];
     /* Addresses of the cards: card t mod n reaches shard or root t. None: as the routes lead. */
     struct trib_address_list nics;
@@ -114,7 +114,7 @@ struct trib_endpoint {
     bool flags_backlog;    /* some communicator's windows follow congestion: sockets look at their backlog */
     struct trib_spin spin; /* the leader's */
     bool trains, progress_thread;
-    bool has_hosts; /* some communicator has had ranks of this host meet in its memory */
+    bool has_hosts; /* ranks of this host have met in memory, for some communicator */
     bool is_local;  /* of communicators on one host: no switch, no sockets */
     struct trib_faults faults;
     struct trib_port_stats closed_traffic; /* of sockets that are closed again */
@@ -167,21 +167,21 @@ void trib_endpoint_find_window(struct trib_endpoint *endpoint);
 void trib_where_init(struct trib_where *where, const struct trib_address *address, bool no_box);
 /* Sets whether the sockets report long queues: they do while some communicator's windows follow congestion. Locked. */
 void trib_endpoint_find_backlog(struct trib_endpoint *endpoint);
-/* Connects the sockets to the shards of comm's switch (comm->roots), and closes those that no communicator can use.
- * Locked. Returns ERR_SYSTEM, ERR_REFUSED. */
+/* Connects the sockets to the shards of comm's switch (comm->roots), and closes sockets that no communicator can
+ * use. Locked. Returns ERR_SYSTEM, ERR_REFUSED. */
 TRIB_MUST_USE enum trib_status trib_endpoint_connect(struct trib_comm *comm, char *error);
 /* Address that packets to a shard of the switch leave from; port 0. */
 struct trib_address trib_endpoint_local(const struct trib_endpoint *endpoint, uint32_t shard);
 
-/* comm has got its grant: packets for it find it. Locked. */
+/* comm has a grant: packets find comm by its id. Locked. */
 void trib_endpoint_enter(struct trib_endpoint *endpoint, struct trib_comm *comm);
-/* Watches the descriptor of comm's session with its new interest. Locked. False: it cannot be watched. */
+/* Watches the descriptor of comm's session with the new interest. Locked. False: the descriptor cannot be watched. */
 TRIB_MUST_USE bool trib_endpoint_watch(struct trib_comm *comm);
 
 /* System calls and injected faults of all its sockets. Locked. */
 void trib_endpoint_traffic(const struct trib_endpoint *endpoint, struct trib_port_stats *sum);
 
-/* Closes a socket of the endpoint or of one of its communicators, and keeps its counts. Locked. */
+/* Closes a socket of the endpoint or of a communicator, and keeps the socket's counts. Locked. */
 void trib_endpoint_close_channel(struct trib_endpoint *endpoint, struct trib_channel *channel);
 
 /* For fork.c: takes all locks; gives them back; in the child of the fork: every communicator has failed, and has no

@@ -35,7 +35,7 @@ static enum trib_status read_text(const struct trib_variable *variable, const ch
     return copy_text(text, field, variable->size, error);
 }
 
-/* The form of an address, so that a wrong one is refused before ranks are started; its name is looked up later. */
+/* Checks the form of an address, before ranks are started. Its name is looked up later. */
 static enum trib_status read_address(const struct trib_variable *variable, const char *text, void *field, char *error)
 {
     enum trib_status status = copy_text(text, field, variable->size, error);

@@ -15,7 +15,7 @@ struct trib_variable {
      * others read this variable. */
     enum trib_status (*read)(const struct trib_variable *variable, const char *text, void *field, char *error);
     size_t at, size;   /* of the field in struct trib_config */
-    uint64_t min, max; /* of the value in its smallest unit; some readers ignore them */
+    uint64_t min, max; /* of the value in its smallest unit; some readers ignore both */
 };
 
 /* Calls read. */
@@ -25,8 +25,8 @@ static inline enum trib_status trib_variable_read(const struct trib_variable *va
     return variable->read(variable, text, (char *)config + variable->at, error);
 }
 
-/* Set by `tributary run` and `perf --workers` for their ranks, which are on one host. It says that errors in their
- * environment are reported already, and that rank 0 alone reports a switch that is not up yet. */
+/* Set by `tributary run` and `perf --workers` for their ranks, all on one host: errors in the environment are
+ * reported already, and rank 0 alone reports a switch that is not up yet. */
 #define TRIB_ENVIRONMENT_CHECKED "TRIBUTARY_RUN_CHECKED"
 
 /* The variable at index, NULL behind the last. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fork.h: a process with communicators may fork, and its child may live on without exec, as those of data loaders do.
- * The communicators stay the parent's: in the child they have failed, and none of their sockets is open there, so that
- * the parent's end is seen at once by all others. Read next: fork.c. */
+/* fork.h: a process with communicators may fork, and the child may live on without exec, as a data loader does. The
+ * communicators stay the parent's: the child has them failed, without open sockets, so that all other ranks see the
+ * parent's end at once.
+ * Read next: fork.c. */
 #ifndef TRIB_COMM_FORK_H
 #define TRIB_COMM_FORK_H
 

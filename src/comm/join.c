@@ -31,7 +31,7 @@
 
 /* ---- WELCOME ---- */
 
-/* True if a host may be a member of the sums, and not each of its ranks: this rank has offered it. A quorum counts
+/* True if a host may be a member of the sums, in place of its ranks: this rank has offered it. A quorum counts
  * ranks. */
 static bool may_be_hosts(const struct trib_comm *comm)
 {
@@ -130,8 +130,7 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
         trib_comm_register(comm);
     } else if (trib_level0_must_meet(comm)) {
         trib_comm_enter(comm, TRIB_COMM_MEETING);
-        atomic_store_explicit(&comm->joined, true,
-                              memory_order_release); /* the thread that creates it does that: comm.c */
+        atomic_store_explicit(&comm->joined, true, memory_order_release); /* the creating thread meets them: comm.c */
         trib_endpoint_wake(comm->endpoint);
     } else {
         trib_comm_begin_probing(comm);
@@ -178,7 +177,7 @@ static void take_ready(struct trib_comm *comm, const struct trib_message *messag
     }
 }
 
-/* The switch lets go a communicator that is being made. Its maker takes it along when the switch lets the maker go. */
+/* The switch lets go a communicator in the making. The maker takes it along when the switch lets the maker go. */
 static void await_maker(struct trib_comm *comm, const char *text, uint64_t now_ns)
 {
     trib_session_client_close(&comm->session);
@@ -212,7 +211,7 @@ static void take_closed(struct trib_comm *comm)
     trib_comm_leave(comm);
 }
 
-/* One rank has closed, and no operation that it took part in is unfinished on any rank. */
+/* One rank has closed, and no operation of that rank is unfinished on any other. */
 static void take_gone(struct trib_comm *comm, const struct trib_message *message)
 {
     if (!comm->where.no_box) {
@@ -298,7 +297,7 @@ static void take_message(struct trib_comm *comm, const struct trib_message *mess
     case TRIB_MESSAGE_ROOT_MISSING:
         take_root(comm, message);
         return;
-    default: /* PONG: it was heard */
+    default: /* PONG: heard above */
         return;
     }
 }
@@ -361,7 +360,7 @@ static void give_up(struct trib_comm *comm, uint64_t now_ns)
     }
 }
 
-/* True for a try that has its answer at once: to an address of this host, or without a route. */
+/* True for a try with an answer at once: to an address of this host, or without a route. */
 static bool has_answer(const struct trib_comm *comm)
 {
     return comm->state == TRIB_COMM_CONNECTING && comm->session.state != TRIB_SESSION_CLOSED &&

@@ -7,8 +7,8 @@
 
 /* Takes poll's answer about the session. */
 void trib_comm_session_ready(struct trib_comm *comm, short revents, uint64_t now_ns);
-/* Takes messages that have come by now. A rank that was off its core past a deadline may have an answer in its
- * socket: read first, it gives the error its right cause. */
+/* Takes all messages by now. A rank that was off its core past a deadline may have an answer in its socket, and the
+ * error needs the cause in it. */
 void trib_comm_read_session(struct trib_comm *comm, uint64_t now_ns);
 /* Timers of the dialogue. */
 void trib_comm_session_timeout(struct trib_comm *comm, uint64_t now_ns);

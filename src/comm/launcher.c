@@ -255,7 +255,7 @@ static bool is_text(const char *text, size_t size)
     return len > 0 && len < size;
 }
 
-/* Why the scheme, which is one, cannot run this; NULL: it can. */
+/* Why the scheme cannot run with this config; NULL: the scheme can. */
 static const char *unfit(const struct trib_scheme *scheme, const struct trib_config *config)
 {
     struct trib_session_config session = {

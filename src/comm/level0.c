@@ -162,7 +162,7 @@ bool trib_level0_must_meet(const struct trib_comm *comm)
     return comm->level0 != NULL && comm->level0->place.count > 1 && comm->host == NULL;
 }
 
-/* The name comes from secrets that only this host's ranks know. */
+/* Secrets that only ranks of this host know make the name. */
 static void name_meeting(const struct trib_comm *comm, struct trib_config *config)
 {
     uint64_t name = trib_mix64(trib_mix64(comm->grant.token) ^ comm->grant.salt);
@@ -374,7 +374,7 @@ static void take_verdict(struct trib_comm *comm, enum trib_host_verdict verdict)
     suspect_as_told(comm);
 }
 
-/* False: it waits, others want the lock, or it has failed. */
+/* False: the step waits, other threads want the lock, or comm has failed. */
 static bool advance(struct trib_comm *comm)
 {
     struct trib_level0 *level0 = comm->level0;
@@ -489,14 +489,14 @@ static void take_death(struct trib_comm *comm, uint32_t dead)
     }
     if (trib_host_has_failed(comm->host)) { /* a rank that is gone now may have ended because of another */
         suspect_as_told(comm);
-    } else { /* the control plane sees the end of that rank's session as well, and tells it to all hosts */
+    } else { /* the control plane sees the end of the dead rank's session as well, and tells all hosts */
         (void)snprintf(text, sizeof text, "rank %u is gone: its connection closed", comm->host_first + dead);
         suspect(comm, TRIB_ERR_PEER, text);
     }
     trib_comm_make_dirty(comm);
 }
 
-/* The part with this token; token 0: the part that the memory is at. NULL: none is under way. */
+/* The part with the token; token 0: the part in the memory. NULL: none is under way. */
 static const struct trib_level0_part *part_at(const struct trib_level0 *level0, uint64_t token)
 {
     uint64_t at = level0->step == TRIB_LEVEL0_IN ? level0->in_count : level0->out_count;
@@ -532,7 +532,7 @@ static void explain(struct trib_comm *comm, uint64_t now_ns, char *text, size_t 
     trib_comm_host_explain(comm, text, size);
 }
 
-/* A rank without a node tells the mark that its leader has told it: that is the host's, or lower. */
+/* A rank without a node tells the mark that its leader has told: the host's mark, or a lower one. */
 static uint64_t mark(const struct trib_comm *comm)
 {
     if (comm->node != NULL) {

@@ -34,7 +34,7 @@ struct trib_level0_part {
     uint64_t k;
     bool is_done; /* by the network */
     unsigned char *slot;
-    size_t slot_size; /* bytes that it has */
+    size_t slot_size; /* bytes of slot */
 };
 
 struct trib_level0 {
@@ -47,7 +47,7 @@ struct trib_level0 {
     uint64_t entering_k;
     uint64_t in_count, out_count; /* parts */
     enum trib_level0_step step;   /* that the host's memory is at */
-    uint32_t in_step, out_step;   /* of the part that goes in, of that which comes out */
+    uint32_t in_step, out_step;   /* step of the part that goes in; step of the part that comes out */
     bool has_submitted;           /* the node has been given something: packets are to leave */
     struct trib_level0_part part[TRIB_LEVEL0_AHEAD];
     /* a failure that this rank saw, until the control plane says more */
@@ -61,7 +61,7 @@ struct trib_level0 {
 /* A WELCOME has said which ranks lead a host; at a return a dispute is said again. False: out of memory, or, at a
  * return, it says something else than before. */
 TRIB_MUST_USE bool trib_level0_begin(struct trib_comm *comm, const struct trib_message *welcome);
-/* True if this rank has to meet others of its host first. */
+/* True if this rank has to meet other ranks of its host first. */
 bool trib_level0_must_meet(const struct trib_comm *comm);
 /* Meets them, with the lock released meanwhile. error as in comm.h. */
 TRIB_MUST_USE enum trib_status trib_level0_meet(struct trib_comm *comm, char *error);

@@ -60,7 +60,7 @@ static uint64_t overlap(uint64_t at, uint64_t count, uint64_t from, uint64_t mos
     return low < high ? high - low : 0;
 }
 
-/* Elements of a host's share that part k is for: they begin at k chunks in it. */
+/* Elements of a host's share in part k. They begin at k chunks in the share. */
 static uint64_t slice_of(const struct trib_level0_plan *plan, uint64_t k, uint32_t host)
 {
     uint64_t count = plan->host_at[host + 1] - plan->host_at[host];
@@ -89,7 +89,7 @@ static struct trib_shares *make_shares(const struct trib_level0_plan *plan, unsi
     return trib_shares_init(memory, &session, &plan->whole, plan->counts);
 }
 
-/* The hosts' shares in part k. Tensors have them where they belong, a leader's slot side by side. */
+/* The hosts' shares in part k: in a tensor at their places, in a leader's slot side by side. */
 static struct trib_shares *shares_of_hosts(const struct trib_level0_plan *plan, uint64_t k, unsigned char *slot,
                                            bool is_packed)
 {

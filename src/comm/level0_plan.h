@@ -36,8 +36,8 @@
 struct trib_level0_place {
     uint32_t ranks, rank;
     uint32_t hosts, host; /* of all; the own one, in the order of leaders */
-    uint32_t first;       /* its leader */
-    uint32_t count;       /* of its ranks */
+    uint32_t first;       /* leader of the host */
+    uint32_t count;       /* ranks of the host */
     struct trib_rank_set leaders;
 };
 
@@ -86,7 +86,7 @@ void trib_level0_divide(const struct trib_level0_plan *plan, uint64_t k, unsigne
 /* *i: as above. */
 bool trib_level0_out(const struct trib_level0_plan *plan, uint64_t k, uint32_t *i, unsigned char *slot,
                      struct trib_operation *operation);
-/* When those have ended. */
+/* After all steps out have ended. */
 void trib_level0_take(const struct trib_level0_plan *plan, uint64_t k, unsigned char *slot);
 
 #endif

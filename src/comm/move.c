@@ -82,8 +82,8 @@ static void keep_grant(struct trib_comm *comm)
     memset(comm->grant.switches, 0, sizeof comm->grant.switches); /* its roots were there */
 }
 
-/* A communicator that is being made would look for the switch, and only the maker's rank 0 knows its next place.
- * After WELCOME, some of its ranks may have seen READY, and work: so all of them bring the grant along. */
+/* A communicator in the making would look for the switch, and only the maker's rank 0 knows the next place. After
+ * WELCOME, some ranks may have seen READY, and work: so all ranks bring the grant along. */
 static void bring_made(struct trib_comm *maker, uint64_t now_ns)
 {
     for (struct trib_comm *made = maker->endpoint->comms; made != NULL; made = made->next) {

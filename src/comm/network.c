@@ -226,7 +226,7 @@ static void run(struct trib_comm *comm, uint64_t now_ns)
 
 /* ---- time ---- */
 
-/* Time at which an idle communicator tells its mark; NEVER: it has no mark to tell. */
+/* Time at which an idle communicator tells its mark; NEVER: there is no mark to tell. */
 static uint64_t mark_deadline(const struct trib_comm *comm)
 {
     if (comm->state != TRIB_COMM_RUNNING || comm->is_closing || !trib_comm_is_idle(comm) ||

@@ -219,7 +219,7 @@ void trib_comm_answer_from(const struct trib_comm *comm, struct trib_address *to
     }
 }
 
-/* The first root of comm that is open in this process and, with `port` not 0, has that port; NULL: none. */
+/* The first root of comm that is open in this process, with this port unless it is 0; NULL: none. */
 static const struct trib_address *open_root(const struct trib_comm *comm, uint16_t port)
 {
     for (uint32_t open = comm->root.open; open != 0; open &= open - 1) {

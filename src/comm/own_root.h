@@ -34,8 +34,8 @@ struct trib_own_root {
     struct trib_address known_as, rank_known_as;
 };
 
-/* Opens its sockets, at the endpoint's network cards, else at `local`, any port and those behind it. config: of the
- * endpoint's first communicator. error as in comm.h. ERR_SYSTEM, ERR_MEMORY. */
+/* Opens the root's sockets, at the endpoint's network cards, else at `local`, any port and the ports behind. config:
+ * of the endpoint's first communicator. error as in comm.h. ERR_SYSTEM, ERR_MEMORY. */
 TRIB_MUST_USE enum trib_status trib_own_root_open(struct trib_endpoint *endpoint, const struct trib_config *config,
                                                   const struct trib_address *local, uint32_t shards, char *error);
 void trib_own_root_close(struct trib_own_root *root); /* one that is not open: nothing */
@@ -60,12 +60,12 @@ TRIB_MUST_USE enum trib_status trib_comm_take_root(struct trib_comm *comm, const
                                                    char *error);
 /* True if the opening that came before WELCOME, if any, is of the granted communicator. */
 bool trib_comm_is_root_of(const struct trib_comm *comm, const struct trib_grant *grant);
-/* Joins the sockets of this process's ranks and its root, whose packets then need no kernel, once their addresses in
- * the control plane are known. */
+/* Joins the sockets of this process's ranks and root, once their addresses in the control plane are known. Packets
+ * between joined sockets need no kernel. */
 void trib_comm_join_root(struct trib_comm *comm);
 /* Packets to `to` leave from the address by which others know this process, whatever the routes would choose. */
 void trib_comm_answer_from(const struct trib_comm *comm, struct trib_address *to);
-/* The session has ended: the roots that it had opened here are forgotten. */
+/* The session has ended: roots that it had opened here are forgotten. */
 void trib_comm_forget_root(struct trib_comm *comm);
 /* Number of this host, for JOIN: the same for all ranks here, and of no other host by accident. 0: unknown. */
 uint64_t trib_host_digest(const struct trib_config *config);

@@ -25,7 +25,7 @@
 #define GAP_RANK_NS \
     (TRIB_MILLISECOND_NS / 2) /* all ranks begin at once, and a root is to get no more than 2,000 a second */
 #define PROBES_BRISK 32U /* from then on each gap is one more of the longest than the one before: 56 probes in 30 s */
-#define PROBES_LEAST 20U /* before it is said that none passes: time may go by while this process does not run */
+#define PROBES_LEAST 20U /* before a path counts as failed: this process may not have run for a while */
 #define NAMED_NS (500 * TRIB_MILLISECOND_NS) /* before the control plane's time is up */
 #define GROUP_LIMIT_NS (150 * TRIB_MILLISECOND_NS)
 #define GROUP_BUFFER (8U << 20)
@@ -124,9 +124,9 @@ static bool is_back(const struct trib_comm *comm)
 void trib_comm_begin_probing(struct trib_comm *comm)
 {
     if (comm->state != TRIB_COMM_MEETING && comm->state != TRIB_COMM_JOINING) {
-        return; /* it has failed */
+        return; /* comm has failed */
     }
-    if (comm->is_led) { /* a rank that is led sends and gets no packet: its leader's paths count */
+    if (comm->is_led) { /* a rank that is led sends and gets no packet: the leader's paths count */
         send_paths(comm, true, is_back(comm) ? comm->is_multicast : comm->config.multicast);
         trib_comm_register(comm);
         return;
@@ -135,7 +135,7 @@ void trib_comm_begin_probing(struct trib_comm *comm)
     comm->paths = 0;
     comm->group_paths = 0;
     comm->probes = 0;
-    if (is_back(comm)) { /* its groups, if it has any, are known to be heard */
+    if (is_back(comm)) { /* groups, if any, are known to be heard */
         comm->retry_ns = trib_clock_ns();
         comm->probes_until_ns = TRIB_NEVER;
         comm->group_deadline_ns = 0;
@@ -157,7 +157,7 @@ static uint64_t all_roots(const struct trib_comm *comm)
     return (UINT64_C(1) << comm->root_count) - 1;
 }
 
-/* A header, until the root has proved that it is where it is said to be. */
+/* Sends a header; a packet of full size once the root has proved its address. */
 static void probe_path(struct trib_comm *comm, uint32_t root)
 {
     static const uint8_t zeros[TRIB_PAYLOAD_MAX];
@@ -196,8 +196,8 @@ static bool is_current(const struct trib_comm *comm, struct trib_came_from from,
     return from.is_group || (is_new && echo->bitmap == comm->own_nonce[from.root]);
 }
 
-/* A root that answers earlier probes is late, and busy: its time begins anew with the last such answer. Over a way
- * that is too narrow one answer comes, and no more. */
+/* A root that answers earlier probes is late, and busy: its time begins anew with the last answer. Over a narrow
+ * path one answer comes, and no more. */
 static void give_time(struct trib_comm *comm, uint32_t root)
 {
     uint64_t until_ns = trib_clock_ns() + probe_limit(comm);
@@ -206,9 +206,9 @@ static void give_time(struct trib_comm *comm, uint32_t root)
     }
 }
 
-/* A header brings back this rank's nonce, so that the next probe may be of full size, and the root's nonce, which
- * that probe takes along: a root sends nothing of full size to an address that has not brought its nonce back. True:
- * the packet was such a header. */
+/* A header brings back this rank's nonce, so that the next probe may be of full size, and a nonce of the root, which
+ * the probe takes along: a root sends no full size to an address that has not returned the root's nonce. True: the
+ * packet was such a header. */
 static bool take_nonce(struct trib_comm *comm, struct trib_came_from from, const struct trib_packet *echo)
 {
     bool is_nonce = !from.is_group && echo->payload_len == 0;

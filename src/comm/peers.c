@@ -85,8 +85,8 @@ static enum trib_status check_ways(const struct trib_comm *comm, const struct tr
     return TRIB_OK;
 }
 
-/* A root proves its address in each incarnation, and a peer if its address has changed: a peer's proof holds as long
- * as its process and this one live. */
+/* A root proves its address in each incarnation, a peer at each change of address: a peer's proof holds for the life
+ * of both processes. */
 static void doubt(struct trib_comm *comm, uint32_t index, const struct trib_address *before)
 {
     if (trib_comm_has_peers(comm) && comm->own_nonce[index] != 0 && trib_address_equal(before, &comm->roots[index])) {

@@ -17,8 +17,8 @@ const char *trib_comm_places(const struct trib_comm *comm);
 uint32_t trib_comm_root_at(const struct trib_comm *comm, const struct trib_place *to);
 /* True if comm has peers, and all have proved their address. */
 bool trib_comm_knows_peers(const struct trib_comm *comm);
-/* Sends a peer's PATH packet back, at its size if the peer has proved its address. False: the packet is this rank's
- * own, and has come back. */
+/* Sends a peer's PATH packet back, at full size if the peer has proved its address. False: the packet is this rank's
+ * own, on its return. */
 bool trib_comm_echo_path(struct trib_comm *comm, uint32_t root, const struct trib_packet *packet);
 /* The rank before this one runs another operation: the control plane asks both. */
 void trib_comm_dispute(struct trib_comm *comm, const struct trib_event *event);

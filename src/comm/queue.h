@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* queue.h: requests, and the two queues of a communicator: those that its transport runs, and those that wait for room.
- * Locked.
+/* queue.h: requests, and the two queues of a communicator: requests that the transport runs, and requests that wait for
+ * room. Locked.
  * Read next: request.c (callers), communicator.c. */
 #ifndef TRIB_COMM_QUEUE_H
 #define TRIB_COMM_QUEUE_H
@@ -21,13 +21,13 @@ struct trib_request {
     uint64_t serial;                /* of comm */
     struct trib_request *next;
     struct trib_request *previous;
-    struct trib_request *group; /* that this is one operation of, or itself; NULL: no group */
+    struct trib_request *group; /* of this operation, or itself; NULL: no group */
     struct trib_operation operation;
     uint64_t deadline_ns;
     uint32_t left;    /* operations that have not ended */
     uint32_t members; /* of a group, which lie behind it */
     enum trib_status status;
-    atomic_bool done; /* set last: a thread that sees it may free the request without the lock */
+    atomic_bool done; /* set last: a thread that reads true may free the request without the lock */
 };
 
 /* First in, first out; operations end nearly in order, so the head is the oldest. */
@@ -37,7 +37,7 @@ struct trib_request_list {
 };
 
 void trib_requests_append(struct trib_request_list *list, struct trib_request *request);
-/* Takes the request out of the list; its waiter sees it done with this status. */
+/* Takes the request out of the list; the waiting thread sees it done with the status. */
 void trib_requests_end(struct trib_request_list *list, struct trib_request *request, enum trib_status status);
 void trib_requests_end_all(struct trib_request_list *list, enum trib_status status);
 

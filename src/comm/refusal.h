@@ -7,7 +7,7 @@
 
 #include <tributary/comm.h>
 
-/* Keeps the text for this thread, and logs it. comm: NULL: the call named none. Returns status. */
+/* Keeps the text for the calling thread, and logs it. comm: NULL: the call named none. Returns status. */
 __attribute__((format(printf, 3, 4))) enum trib_status trib_refuse(const struct trib_comm *comm,
                                                                    enum trib_status status, const char *format, ...);
 /* The same for a communicator that may be gone, without the log. */

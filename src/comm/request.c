@@ -96,7 +96,7 @@ static enum trib_status submit_group(struct trib_comm *comm, struct trib_request
     return TRIB_OK;
 }
 
-/* Submits `made`, or its group of operations. It ends by trib_request_wait or _test; somebody must drive until then. */
+/* Submits `made`, or its group of operations. trib_request_wait or _test ends it; a thread must drive until then. */
 static enum trib_status start(struct trib_comm *comm, struct trib_request *made, bool is_group,
                               const struct trib_operation *operations, uint32_t count, struct trib_request **request)
 {
@@ -152,7 +152,8 @@ static void wait_until(struct trib_request *request, uint64_t until_ns)
 {
     struct trib_endpoint *endpoint = request->endpoint;
     trib_endpoint_lock(endpoint);
-    /* Close ends requests before it frees: while one is not done, and the lock is held, its communicator is there. */
+    /* Close ends requests before the communicator is freed: while a request is not done, and the lock is held, the
+     * communicator exists. */
     if (!is_done(request)) {
         wait_locked(request->comm, request, until_ns);
     }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* request.h: an operation between its start and its end. Blocking collectives keep theirs on the stack.
+/* request.h: an operation between start and end. A blocking collective has its request on the stack.
  * Read next: request.c, collectives.c. */
 #ifndef TRIB_COMM_REQUEST_H
 #define TRIB_COMM_REQUEST_H
 
 #include "comm/communicator.h"
 
-/* Starts the operation and waits for it. Returns how it ended, or the failure that had ended the communicator. */
+/* Starts the operation and waits. Returns the operation's status, or the failure that had ended the communicator. */
 TRIB_MUST_USE enum trib_status trib_request_run(struct trib_comm *comm, const struct trib_operation *operation);
 /* Starts the operation. Returns ERR_MEMORY, or the failure that had ended the communicator. The shares of a started
  * operation are the request's, which frees them. */

@@ -25,7 +25,7 @@ static void become_ring(struct trib_comm *comm, const char *cause)
     trib_comm_take_transport(comm, &trib_transport_ranks);
 }
 
-/* RING comes once, to a rank that has named its bytes, and before any grant: else it is out of turn. */
+/* RING comes once, before any grant, to a rank that has named its bytes: else RING is out of turn. */
 void trib_comm_take_ring(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns)
 {
     const struct trib_config *config = &comm->config;

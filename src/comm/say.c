@@ -46,7 +46,7 @@ void trib_comm_say_join(struct trib_comm *comm)
     (void)snprintf(message.join.run, sizeof message.join.run, "%s", config->run);
     message.join.rank = config->rank;
     name_ports(comm, &message);
-    /* After a restart the switch goes on by multicast only if it did before; a rank that saw no READY tries it as
+    /* After a restart the switch goes on by multicast only if it did before; a rank without READY tries multicast as
      * the first time. */
     message.join.multicast = comm->was_running ? comm->is_multicast : config->multicast;
     (void)snprintf(message.join.settings.scheme, sizeof message.join.settings.scheme, "%s",
@@ -113,7 +113,8 @@ void trib_comm_say_operation(struct trib_comm *comm, uint64_t sequence)
     trib_session_client_send(&comm->session, &message);
 }
 
-/* The session decides about boots, but a machine that lost its power resets no connection until a packet reaches it. */
+/* The session decides about boots, but a machine without power resets no connection until a packet reaches the
+ * machine. */
 void trib_comm_hint_boot(struct trib_comm *comm, uint64_t now_ns)
 {
     if (comm->state == TRIB_COMM_RUNNING && !comm->is_closing && now_ns >= comm->boot_hint_ns + HINT_GAP_NS) {

@@ -17,7 +17,7 @@ void trib_comm_send(struct trib_comm *comm, uint32_t root, const struct trib_pac
     }
 }
 
-/* All since the last flush was this communicator's: the lock is not released between its first packet and the flush. */
+/* All packets since the last flush were comm's: the lock is held from the first packet to the flush. */
 static void count_sent(struct trib_comm_stats *stats, struct trib_channel *channel)
 {
     const struct trib_port_stats *all = trib_port_stats(channel->port);

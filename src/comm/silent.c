@@ -13,7 +13,7 @@
 #include "comm/silent.h"
 #include "core/assert.h"
 
-/* True if comm waits for the switch. An idle rank does not; one that makes another communicator waits with it. */
+/* True if comm waits for the switch. An idle rank does not, unless it makes another communicator. */
 static bool waits(const struct trib_comm *comm)
 {
     switch (comm->state) {

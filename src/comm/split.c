@@ -75,7 +75,7 @@ static enum trib_status make(struct trib_comm *comm, uint32_t rank, uint32_t ran
     (void)snprintf(config.job, sizeof config.job, "%s", job);
     config.rank = rank;
     config.ranks = ranks;
-    config.gradient_bytes = 0; /* whether it is a ring is settled: it goes as comm does */
+    config.gradient_bytes = 0; /* ring or not is settled: as for comm */
     return trib_comm_create_from(comm, &config, made, error);
 }
 
@@ -219,7 +219,8 @@ static enum trib_status check_list(const struct trib_comm *comm, const uint32_t 
     return TRIB_OK;
 }
 
-/* How often these members have made one of this tag before; all of them have as often. UINT64_MAX: out of memory. */
+/* How often the members have made a subset with this tag before, which is the same on all of them. UINT64_MAX: out
+ * of memory. */
 static uint64_t count_subset(struct trib_comm *comm, uint64_t digest)
 {
     uint64_t before = UINT64_MAX;

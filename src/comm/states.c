@@ -20,7 +20,7 @@
 #include "core/assert.h"
 
 #define BIT(state) (1U << TRIB_COMM_##state)
-/* Of a session that stands: it is lost, or ends. */
+/* A session that stands is lost, or ends. */
 #define OUT (BIT(CONNECTING) | BIT(CLOSED) | BIT(FAILED))
 
 static const unsigned may_follow[] = {

@@ -39,27 +39,27 @@ struct trib_transport {
      * transport sends no packets. */
     enum trib_status (*open)(struct trib_endpoint *endpoint, const struct trib_where *where,
                              const struct trib_config *own, char *error);
-    /* A request has been added to those that wait: takes it at once, if it can. */
+    /* A request waits: takes the request at once, if possible. */
     void (*submit)(struct trib_comm *comm, uint64_t now_ns);
     /* Operations, as far as they go without waiting. Not NULL; also called after a failure. */
     void (*run)(struct trib_comm *comm, uint64_t now_ns);
-    /* True if the loop must run it in every round, and ask the memory for a wake-up before it sleeps. */
+    /* True if the loop must run the transport in every round, and ask the memory for a wake-up before a sleep. */
     bool (*is_busy)(const struct trib_comm *comm);
     /* An operation that the worker node was given has ended. */
     void (*take_done)(struct trib_comm *comm, uint64_t token, uint64_t now_ns);
     /* The line to a rank in the memory has hung up. */
     void (*take_death)(struct trib_comm *comm, uint32_t dead);
 
-    /* deadline: the earliest of its timers. on_timeout: does the work that is due. Neither is NULL. */
+    /* deadline: the earliest timer. on_timeout: does all work that is due. Neither is NULL. */
     uint64_t (*deadline)(const struct trib_comm *comm);
     void (*on_timeout)(struct trib_comm *comm, uint64_t now_ns);
 
-    /* The operation that the sequence belongs to, or the one under way; its number. False: none. Not NULL. */
+    /* The operation with the sequence, or the one under way; and its number. False: none. Not NULL. */
     bool (*find_operation)(const struct trib_comm *comm, uint64_t sequence, struct trib_operation *operation,
                            uint64_t *number);
     /* ": rank 2 is missing", or "": why the oldest operation has not ended. Not NULL. */
     void (*explain)(struct trib_comm *comm, uint64_t now_ns, char *text, size_t size);
-    /* The mark of this rank, for its session. */
+    /* This rank's mark, for the session. */
     uint64_t (*mark)(const struct trib_comm *comm);
     /* Fills the fields of a JOIN elsewhere that say which ranks are summed on one host. NULL: no ranks are. */
     void (*keep_hosts)(const struct trib_comm *comm, struct trib_message *join);

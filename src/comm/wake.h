@@ -8,7 +8,7 @@
 
 /* Wakes the poller of this set. */
 void trib_endpoint_kick(const struct trib_pollset *set);
-/* Wakes the waiting threads: flags that they wait for were set. */
+/* Wakes the waiting threads, after their flags were set. */
 void trib_endpoint_wake(struct trib_endpoint *endpoint);
 /* Data sockets have come or gone: pollers rebuild their sets. */
 void trib_endpoint_changed(struct trib_endpoint *endpoint);
