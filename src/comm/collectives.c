@@ -11,7 +11,7 @@
 #include "comm/worker.h"
 #include "core/operation.h"
 
-/* Bytes of a tensor: no number computed from them overflows. */
+/* Most bytes of a tensor: no number computed from them overflows. */
 #define BYTES_MAX (UINT64_C(1) << 46)
 
 /* ---- is it valid? ---- */
