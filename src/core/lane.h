@@ -6,7 +6,7 @@
  * contribution changes the sum except by a 2^-64 chance: odd is invertible, and the keys are known to the ranks, never
  * to the switch. It says which contributions are in, not that the arithmetic is right. Not a MAC: who knows the salt
  * can forge it.
- * Read next: slot.h (where lanes are added), protocol/worker.c (where they are checked). */
+ * Read next: slot.h (where lanes are added), protocol/worker_deliver.c (where they are checked). */
 #ifndef TRIB_CORE_LANE_H
 #define TRIB_CORE_LANE_H
 

@@ -3,15 +3,17 @@
  * one of these workers and one of these switches, and what a job may ask of it.
  *
  * The life of a fragment, in reading order:
- *   worker.c                       a worker: memory, submit, registration, marks
+ *   worker.c, worker_state.c       a worker: memory, submit, registration; marks and events
  *   worker_send.c                  what leaves: offers, resends, probes, then new payload
  *   switch.c                       a switch: contributions become sums
- *   switch_answer.c                a switch: probes, gaps, answers
- *   switch_parent.c                a switch that is a child of a switch
- *   worker_receive.c               what comes back: results, asks, held
+ *   switch_result.c                a switch: results that come whole, slots that are freed
+ *   switch_ask.c, switch_answer.c  a switch: gaps, questions, answers to probes
+ *   switch_up.c, switch_parent.c   a switch that is a child of a switch
+ *   worker_receive.c               packets that come back: results, asks, held
+ *   worker_deliver.c               a result goes into its tensor
  *   worker_recover.c               lost packets: which rank probes when
  *   worker_pace.c, switch_pace.c   windows that follow the network, and caps
- *   worker_quorum.c, switch_quorum.c   sums that may lack ranks
+ *   worker_quorum.c, worker_late.c, switch_quorum.c   sums that may lack ranks
  * The window that all of these count in is core/window.h. */
 #ifndef TRIB_PROTOCOL_H
 #define TRIB_PROTOCOL_H

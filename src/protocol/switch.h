@@ -218,6 +218,16 @@ static inline uint8_t switch_take_due(struct switch_node *n, struct slot_queue *
     return 0;
 }
 
+/* True if the child's bit was not set; sets it. */
+static inline bool switch_first_time(uint64_t *answered, uint32_t child)
+{
+    uint64_t bit = UINT64_C(1) << child;
+    bool first = (*answered & bit) == 0;
+
+    *answered |= bit;
+    return first;
+}
+
 /* switch.c */
 size_t trib__switch_size(const struct trib_switch_config *config);
 void trib__switch_init(void *node, const struct trib_switch_config *config);
@@ -237,25 +247,34 @@ uint64_t trib__switch_missing(const void *node, uint64_t *sequence);
 uint64_t trib__switch_missing_on(const void *node, uint64_t sequence);
 uint32_t trib__switch_idle(const void *node, struct trib_range ranges[TRIB_IDLE_RANGES]);
 const struct trib_counters *trib__switch_counters(const void *node);
-enum trib_drop trib__switch_take_result(struct switch_node *n, uint32_t from, const struct trib_packet *packet);
+
+/* switch_result.c */
 void trib__switch_raise_mark(struct switch_node *n, uint64_t mark);
+void trib__switch_result_due(struct switch_node *n, uint32_t index);
+enum trib_drop trib__switch_take_result(struct switch_node *n, uint32_t from, const struct trib_packet *packet);
+
+/* switch_ask.c */
+enum trib_drop trib__switch_queue_answer(struct switch_node *n, const struct answer *answer);
+enum trib_drop trib__switch_queue(struct switch_node *n, enum trib_kind kind, uint32_t child, uint64_t sequence,
+                                  uint64_t bitmap);
+void trib__switch_pay_owed(struct switch_node *n);
+struct slot_repeats *trib__switch_repeats(struct switch_node *n, uint64_t sequence, uint64_t now_ns);
+bool trib__switch_once(struct slot_repeats *r, enum slot_once what);
+void trib__switch_boot_hint(struct switch_node *n, uint32_t child, uint64_t now_ns);
+enum trib_drop trib__switch_say_held(struct switch_node *n, uint32_t child, uint64_t sequence, uint16_t flags,
+                                     struct slot_repeats *r);
+uint64_t trib__switch_finished(const struct switch_node *n, uint64_t sequence);
+uint64_t trib__switch_given_again(const struct switch_node *n, const struct trib_slot *slot);
+void trib__switch_ask_finished(struct switch_node *n, uint64_t sequence, uint64_t finished, struct slot_repeats *r);
+void trib__switch_seek_rest(struct switch_node *n, const struct trib_slot *slot, uint32_t child, uint64_t now_ns);
+uint64_t trib__switch_lacking(const struct switch_node *n, uint32_t child, uint64_t dense, uint64_t sent);
+void trib__switch_find_gap(struct switch_node *n, uint32_t child, uint64_t dense);
 
 /* switch_answer.c */
 enum trib_drop trib__switch_probe(struct switch_node *n, uint32_t child, const struct trib_packet *packet,
                                   uint64_t now_ns);
-void trib__switch_find_gap(struct switch_node *n, uint32_t child, uint64_t dense);
-void trib__switch_seek_rest(struct switch_node *n, const struct trib_slot *slot, uint32_t child, uint64_t now_ns);
-void trib__switch_pay_owed(struct switch_node *n);
-void trib__switch_boot_hint(struct switch_node *n, uint32_t child, uint64_t now_ns);
 bool trib__switch_next_answer(struct switch_node *n, struct trib_packet *packet, struct trib_place *to);
 void trib__switch_build_result(const struct switch_node *n, uint32_t index, bool payload, struct trib_packet *packet);
-enum trib_drop trib__switch_queue_answer(struct switch_node *n, const struct answer *answer);
-enum trib_drop trib__switch_say_held(struct switch_node *n, uint32_t child, uint64_t sequence, uint16_t flags,
-                                     struct slot_repeats *r);
-struct slot_repeats *trib__switch_repeats(struct switch_node *n, uint64_t sequence, uint64_t now_ns);
-uint64_t trib__switch_finished(const struct switch_node *n, uint64_t sequence);
-void trib__switch_ask_finished(struct switch_node *n, uint64_t sequence, uint64_t finished, struct slot_repeats *r);
-bool trib__switch_once(struct slot_repeats *r, enum slot_once what);
 
 /* switch_pace.c */
 void trib__switch_pace(struct switch_node *n);
@@ -282,11 +301,13 @@ bool trib__switch_is_late(const struct switch_node *n, uint32_t index, uint32_t 
 enum trib_drop trib__switch_late(struct switch_node *n, uint32_t child, const struct trib_packet *packet,
                                  uint64_t now_ns);
 
-/* switch_parent.c */
-enum trib_drop trib__switch_from_parent(struct switch_node *n, const struct trib_packet *packet, uint64_t now_ns);
+/* switch_up.c */
 bool trib__switch_next_up(struct switch_node *n, struct trib_packet *packet, struct trib_place *to);
 void trib__switch_probe_up(struct switch_node *n, uint64_t sequence, struct slot_repeats *r, uint64_t now_ns);
 void trib__switch_probe_mark(struct switch_node *n, uint64_t sequence, uint64_t now_ns);
 bool trib__switch_build_probe(struct switch_node *n, const struct answer *answer, struct trib_packet *packet);
+
+/* switch_parent.c */
+enum trib_drop trib__switch_from_parent(struct switch_node *n, const struct trib_packet *packet, uint64_t now_ns);
 
 #endif

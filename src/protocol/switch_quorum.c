@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* switch_quorum.c: sums that may lack ranks (core/quorum.h; schemes/panama). A slot is latched once, when
  * enough of the ranks that are children here and all switches below are in: from then on what it holds is what it will
- * ever hold, its list of ranks is closed, and nobody is waited for. Whoever comes later has no part in it, and takes the
- * result as everybody does; it is told that the result was sent, in case it could not take it when it came.
+ * ever hold, its list of ranks is closed, and nobody is waited for. Whoever comes later has no part in it, and takes
+ * the result as everybody does; it is told that the result was sent, in case it could not take it when it came.
  *
  * A result that lacks ranks is not the only one that could have been, so it must be the only one that is. In one boot
  * the slot is: it stays until M is past it. Of an earlier boot some rank may hold a result already; there only that may
- * be given, or the sum of all, which cannot be as long as somebody has finished. An earlier boot took no sequence beyond
- * its M and a window, and M never falls: so what lies within a window of the marks at the start of a boot is summed with
- * all ranks (full_below), and from where it begins latches again.
+ * be given, or the sum of all, which cannot be as long as somebody has finished. An earlier boot took no sequence
+ * beyond its M and a window, and M never falls: so what lies within a window of the marks at the start of a boot is
+ * summed with all ranks (full_below), and from where it begins latches again.
  * Read next: worker_quorum.c. */
 #include "protocol/switch.h"
 

@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker.c: a worker's memory and its control verbs: submit, registration, marks, events. No packet is built
- * or read here. Read next: worker_send.c. */
+/* worker.c: a worker's memory and its control verbs: submit, registration, marks. No packet is built or read here.
+ * Read next: worker_send.c. */
 #include <string.h>
 
 #include "core/assert.h"
 #include "core/lane.h"
 #include "protocol/worker.h"
-
-#define EVENT_REPORTS 8 /* reports that wait at most; more of them are lost */
-
-/* For the DONE of every operation, and one FAILED. */
-static uint32_t event_room(const struct trib_worker_config *config)
-{
-    return EVENT_REPORTS + config->operations + 1;
-}
 
 /* Lays the arrays out behind the struct; returns the size of it all. */
 static size_t lay_out(struct worker *w, const struct trib_worker_config *config)
@@ -27,7 +19,7 @@ static size_t lay_out(struct worker *w, const struct trib_worker_config *config)
     w->operations_at = trib_node_place(&at, config->operations * sizeof(struct worker_operation));
     w->flights_at = trib_node_place(&at, flights * sizeof(struct flight));
     w->queue_at = trib_node_place(&at, flights * sizeof(uint32_t));
-    w->events_at = trib_node_place(&at, event_room(config) * sizeof(struct trib_event));
+    w->events_at = trib_node_place(&at, worker_event_room(config) * sizeof(struct trib_event));
     w->exponents_at = trib_node_place(&at, w->exponents * sizeof(int16_t));
     w->wire_at = trib_node_place(&at, flights * s->payload);
     w->aside_at = trib_node_place(&at, sizeof(struct worker_aside));
@@ -151,16 +143,6 @@ uint64_t trib__worker_mark(const void *node)
     return ((const struct worker *)node)->mark;
 }
 
-uint64_t trib__worker_lowest_mark(const struct worker *w)
-{
-    uint64_t lowest = w->roots[0].communicator_mark;
-
-    for (uint32_t root = 1; root < w->window.roots; root++) {
-        lowest = w->roots[root].communicator_mark < lowest ? w->roots[root].communicator_mark : lowest;
-    }
-    return lowest;
-}
-
 uint64_t trib__worker_communicator_mark(const void *node)
 {
     return trib__worker_lowest_mark(node);
@@ -220,33 +202,4 @@ uint32_t trib__worker_in_flight(const void *node, uint32_t root)
 const struct trib_counters *trib__worker_counters(const void *node)
 {
     return &worker_aside(node)->counters;
-}
-
-void trib__worker_event(struct worker *w, const struct trib_event *event)
-{
-    struct trib_event *ring = worker_at(w, w->events_at);
-    uint32_t room = event_room(&w->config);
-    bool report = event->kind == TRIB_EVENT_STALL || event->kind == TRIB_EVENT_BOOT;
-
-    /* Reports may be lost, completions and the one failure never: their room is kept free. */
-    if ((report && w->events_count >= EVENT_REPORTS) || (event->kind == TRIB_EVENT_FAILED && w->failed)) {
-        return;
-    }
-    TRIB_ASSERT(w->events_count < room);
-    w->failed |= event->kind == TRIB_EVENT_FAILED;
-    ring[(w->events_head + w->events_count++) % room] = *event;
-}
-
-bool trib__worker_next_event(void *node, struct trib_event *event)
-{
-    struct worker *w = node;
-    const struct trib_event *ring = worker_at(w, w->events_at);
-
-    if (w->events_count == 0) {
-        return false;
-    }
-    *event = ring[w->events_head];
-    w->events_head = (w->events_head + 1) % event_room(&w->config);
-    w->events_count--;
-    return true;
 }

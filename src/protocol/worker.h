@@ -37,6 +37,7 @@ enum flight_pending {
 };
 
 #define NO_FLIGHT UINT32_MAX
+#define WORKER_REPORTS 8 /* reports in the queue of events at most; more are lost */
 
 /* Where a retained copy lies. */
 enum flight_copy {
@@ -189,6 +190,12 @@ static inline struct worker_aside *worker_aside(const struct worker *w)
     return worker_at(w, w->aside_at);
 }
 
+/* Room for the DONE of every operation, and one FAILED. */
+static inline uint32_t worker_event_room(const struct trib_worker_config *config)
+{
+    return WORKER_REPORTS + config->operations + 1;
+}
+
 /* The flight of a sequence, whatever it holds now. */
 static inline uint32_t worker_flight_index(const struct worker *w, uint64_t sequence)
 {
@@ -261,9 +268,12 @@ uint32_t trib__worker_idle(const void *node, struct trib_range ranges[TRIB_IDLE_
 void trib__worker_limit(void *node, uint32_t root, uint32_t fragments);
 uint32_t trib__worker_in_flight(const void *node, uint32_t root);
 const struct trib_counters *trib__worker_counters(const void *node);
-bool trib__worker_next_event(void *node, struct trib_event *event);
+
+/* worker_state.c */
 uint64_t trib__worker_lowest_mark(const struct worker *w);
+void trib__worker_learn_mark(struct worker *w, uint32_t root, uint64_t mark, uint64_t now_ns);
 void trib__worker_event(struct worker *w, const struct trib_event *event);
+bool trib__worker_next_event(void *node, struct trib_event *event);
 
 /* worker_send.c */
 void trib__worker_form(const struct worker *w, const struct worker_operation *o, uint64_t sequence,
@@ -282,13 +292,13 @@ bool trib__worker_next_packet(void *node, uint64_t now_ns, struct trib_packet *p
 enum trib_drop trib__worker_receive(void *node, struct trib_place from, const struct trib_packet *packet,
                                     uint64_t now_ns);
 void trib__worker_soon(const void *node, struct trib_place from, const struct trib_packet *packet);
-void trib__worker_learn_mark(struct worker *w, uint32_t root, uint64_t mark, uint64_t now_ns);
+void trib__worker_strike(struct worker *w, uint32_t index);
 
+/* worker_deliver.c */
 enum trib_drop trib__worker_check_result(const struct worker *w, uint32_t index, const struct trib_packet *packet,
                                          struct worker_form *form);
 enum trib_drop trib__worker_check_sum(const struct worker *w, const struct worker_operation *o,
                                       const struct trib_packet *packet, struct worker_form *form);
-void trib__worker_strike(struct worker *w, uint32_t index);
 void trib__worker_accept(struct worker *w, uint32_t index, const struct trib_packet *packet,
                          const struct worker_form *form);
 void trib__worker_finish(struct worker *w, uint32_t index, struct worker_operation *o);
@@ -297,10 +307,12 @@ void trib__worker_finish(struct worker *w, uint32_t index, struct worker_operati
 bool trib__worker_has_quorum(const struct worker *w, const struct trib_packet *packet, const struct worker_form *form);
 void trib__worker_count_lacking(struct worker *w, const struct trib_packet *packet);
 uint64_t trib__worker_listed_keys(const struct worker *w, const uint8_t *list);
+void trib__worker_skip_taken(struct worker *w, uint32_t root);
+
+/* worker_late.c */
 void trib__worker_unlisted(struct worker *w, uint32_t index, const struct trib_packet *result, uint64_t now_ns);
 void trib__worker_late_mark(struct worker *w, uint32_t root);
 enum trib_drop trib__worker_take_unsent(struct worker *w, const struct trib_packet *packet, uint64_t now_ns);
-void trib__worker_skip_taken(struct worker *w, uint32_t root);
 
 /* worker_pace.c */
 void trib__worker_pace(struct worker *w);

@@ -93,8 +93,8 @@ static uint32_t most_ahead(const struct worker *w)
     return AHEAD_ROUNDS * w->config.session.ranks;
 }
 
-/* Whoever's part was last, another sum is done. Where the marks of all are its own, they keep a window small, and nobody
- * counts. */
+/* Whoever's part was last, another sum is done. Where the marks of all are its own, they keep a window small, and
+ * nobody counts. */
 static void count_ahead(const struct worker *w, struct worker_root *r, const struct trib_packet *result)
 {
     bool is_counted = r->child != 0 && result->last_rank != w->config.rank;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* worker_recover.c: lost packets, seen from the worker. It never resends on its own: it PROBEs, and what the
  * switch lacks it ASKs for. Four reasons to probe a fragment:
- *   - it is the oldest of a root that has brought no result for a round trip (one probe, later ever more rarely); if that
- *     brings a result, some more;
- *   - it has waited longer than fragments usually do (RTO, doubling, to 1 s), a few of the oldest at a time. Late ranks are
- *     no reason for a storm, so this RTO is made of whole waits, not of round trips: probes that come before the answer
- *     was due bring repeats, repeats fill queues, and full queues bring probes;
+ *   - it is the oldest of a root that has brought no result for a round trip (one probe, later ever more rarely); if
+ *     that brings a result, some more;
+ *   - it has waited longer than fragments usually do (RTO, doubling, to 1 s), a few of the oldest at a time. Late ranks
+ *     are no reason for a storm, so this RTO is made of whole waits, not of round trips: probes that come before the
+ *     answer was due bring repeats, repeats fill queues, and full queues bring probes;
  *   - results of fragments sent TRIB_PROTOCOL_FAST_DISTANCE transmissions later have come: something of it was lost;
  *   - the switch has booted anew.
  * Silence says nothing of who lost what: the switch answers HELD, with RESEND if it has sent the result. Where that
@@ -22,9 +22,9 @@
 #define OVERDUE_PROBES 16 /* per root and timeout */
 #define FIRST_DOUBLINGS 2 /* of the RTO of what was sent once */
 #define MORE_PROBES 4     /* after a repeat that was needed */
-/* Timeouts of one length at a silent root, before they double. Where each packet is lost with 30 %, a PROBE, the ASK, the
- * part and the result come through together once in four times: were each wait longer by more than 1/0.76, the mean of
- * their sum would have no bound. */
+/* Timeouts of one length at a silent root, before they double. Where each packet is lost with 30 %, a PROBE, the ASK,
+ * the part and the result come through together once in four times: were each wait longer by more than 1/0.76, the mean
+ * of their sum would have no bound. */
 #define EQUAL_TIMEOUTS 3
 
 static void unlink_flight(struct worker *w, uint32_t index)

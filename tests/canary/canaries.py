@@ -45,6 +45,11 @@ WORKER_RECEIVE = "src/protocol/worker_receive.c"
 WORKER_RECOVER = "src/protocol/worker_recover.c"
 WORKER_QUORUM = "src/protocol/worker_quorum.c"
 WORKER_PACE = "src/protocol/worker_pace.c"
+WORKER_DELIVER = "src/protocol/worker_deliver.c"
+SWITCH_RESULT = "src/protocol/switch_result.c"
+SWITCH_UP = "src/protocol/switch_up.c"
+SWITCH_ASK = "src/protocol/switch_ask.c"
+WORKER_LATE = "src/protocol/worker_late.c"
 JOB = "src/control/jobs/job.c"
 JOBS = "src/control/jobs/jobs.c"
 MARKS = "src/control/jobs/marks.c"
@@ -117,7 +122,7 @@ CANARIES = [
 
     Canary(
         "result-for-another", "I1", "a worker takes the result of any fragment that had the same slot",
-        edits=((WORKER_RECEIVE, "    if (f->state != FLIGHT_SENT || f->sequence != packet->sequence) {\n        return worker_was_sent",
+        edits=((WORKER_DELIVER, "    if (f->state != FLIGHT_SENT || f->sequence != packet->sequence) {\n        return worker_was_sent",
                 "    if (f->state != FLIGHT_SENT) {\n        return worker_was_sent"),),
         world=("oracle", "buffer"), search=("oracle", "buffer"), first="roots"),
 
@@ -179,7 +184,7 @@ CANARIES = [
         world=LANE + ("assert",), search=LANE + ("assert",)),  # an assertion of the slot comes before the lane
     Canary(
         "repeats-without-limit", "I4", "a switch answers every PROBE, however soon it comes again",
-        edits=((ANSWER, "    bool first = (*answered & bit) == 0;", "    bool first = true;"),),
+        edits=((SWITCH_H, "    bool first = (*answered & bit) == 0;", "    bool first = true;"),),
         world=("storm", "path"), search=("repeat",)),
     Canary(
         "resends-without-limit", "I4", "a worker sends again at every ASK, however soon it comes again",
@@ -189,7 +194,7 @@ CANARIES = [
 
     Canary(
         "every-result-to-all", "I4", "a switch below the root hands a result down to all each time that it comes",
-        edits=((SWITCH, """    if (slot->has_result) {
+        edits=((SWITCH_RESULT, """    if (slot->has_result) {
         return TRIB_DROP_DUPLICATE;
     }
 """, ""),),
@@ -217,13 +222,13 @@ CANARIES = [
     }
     if (packet->sequence == w->mark) {
         w->held_sequence = packet->sequence;"""),
-               (ANSWER, "    bool first = (*answered & bit) == 0;", "    bool first = true;")),
+               (SWITCH_H, "    bool first = (*answered & bit) == 0;", "    bool first = true;")),
         world=("storm", "noise", "misuse"), search=("storm", "repeat")),
 
     # ---- I6: memory cannot leak ----
     Canary(
         "slot-kept", "I6", "the last slot below M is not freed (a known bug: the leak)",
-        edits=((SWITCH, "if (!trib_slot_is_empty(slot) && slot->sequence < mark) {",
+        edits=((SWITCH_RESULT, "if (!trib_slot_is_empty(slot) && slot->sequence < mark) {",
                 "if (!trib_slot_is_empty(slot) && slot->sequence + 1 < mark) {"),),
         world=("leak", "assert"), search=("leak", "assert")),
     Canary(
@@ -240,7 +245,7 @@ CANARIES = [
 
     Canary(
         "marks-stay-below", "I6", "a switch below the root tells its parent M instead of the marks that it hears",
-        edits=((PARENT, "        .mark = n->lowest < most ? n->lowest : most,",
+        edits=((SWITCH_UP, "        .mark = n->lowest < most ? n->lowest : most,",
                 "        .mark = n->communicator_mark < most ? n->communicator_mark : most,"),),
         world=("hang", "leak", "mark"), search=("hang", "leak", "mark"), first="tree"),
 
@@ -283,16 +288,16 @@ CANARIES = [
         world=HANG, search=HANG, first="restart"),
     Canary(
         "header-kept", "I8", "a rank that got a header only keeps nothing but that: after a restart nobody has what the root of a reduce lacks",
-        edits=((WORKER_RECEIVE, "        f->is_own = form->parts > 1;\n",
+        edits=((WORKER_DELIVER, "        f->is_own = form->parts > 1;\n",
                 "        f->payload_len = form->parts > 1 ? 0 : f->payload_len;\n"),),
         world=("hang", "retained"), search=("shape", "hang"), first="reduce"),
     Canary(
         "own-part-offered", "I2", "a rank that got a header only OFFERs its own part as if it were the result",
-        edits=((WORKER_RECEIVE, "        f->is_own = form->parts > 1;\n", ""),),
+        edits=((WORKER_DELIVER, "        f->is_own = form->parts > 1;\n", ""),),
         world=ORACLE, search=("oracle", "buffer"), first="reduce"),
     Canary(
         "part-given-from-buffer", "I11", "what a rank with a header only gives again is in its caller's buffer, which is his again",
-        edits=((WORKER_RECEIVE, "if (f->sequence == sequence && f->copy != COPY_IN_WIRE) {",
+        edits=((WORKER_DELIVER, "if (f->sequence == sequence && f->copy != COPY_IN_WIRE) {",
                 "if (f->sequence == sequence && f->copy == COPY_IN_RECV) {"),),
         world=("buffer", "retained", "oracle", "crash"), search=("buffer", "retained", "oracle", "crash", "assert"), first="reduce"),
     Canary(
@@ -309,7 +314,7 @@ CANARIES = [
         world=HANG, search=HANG, first="tree"),
     Canary(
         "gaps-unasked", "I8", "a gap in a rank's stream is not asked for, and waits for a timeout",
-        edits=((ANSWER, "    (void)queue_answer(n, TRIB_ASK, child, trib_window_sequence(&n->window, n->config.root, at), bitmap);\n", ""),),
+        edits=((SWITCH_ASK, "    (void)trib__switch_queue(n, TRIB_ASK, child, trib_window_sequence(&n->window, n->config.root, at), bitmap);\n", ""),),
         world=Never("the RTO finds every loss as well, within the bound"), search=NO_CLOCK, test="unit/test_switchml_switch_recover"),
     Canary(
         "old-boot-heard", "I8", "a worker obeys what a switch sent before it booted anew",
@@ -373,11 +378,11 @@ CANARIES = [
     # ---- I11: the caller's buffers are the caller's ----
     Canary(
         "copy-after-done", "I11", "what a rank keeps of a result stays in the caller's buffer, which is his again",
-        edits=((WORKER_RECEIVE, "        retain_rest(w, o);\n", ""),),
+        edits=((WORKER_DELIVER, "        retain_rest(w, o);\n", ""),),
         world=("buffer", "oracle", "crash"), search=("buffer", "oracle", "crash"), first="restart"),
     Canary(
         "late-result-delivered", "I11", "a worker delivers every result of a fragment that it knows, the second one as well",
-        edits=((WORKER_RECEIVE, "    if (f->state != FLIGHT_SENT || f->sequence != packet->sequence) {\n        return worker_was_sent",
+        edits=((WORKER_DELIVER, "    if (f->state != FLIGHT_SENT || f->sequence != packet->sequence) {\n        return worker_was_sent",
                 "    if (f->state == FLIGHT_FREE || f->sequence != packet->sequence) {\n        return worker_was_sent"),),
         world=("buffer", "oracle", "assert", "crash"), search=("buffer", "oracle", "assert", "crash")),
     Canary(
@@ -443,12 +448,12 @@ CANARIES = [
         world=ORACLE, search=ORACLE, first="quorum-three", test="unit/test_quorum_rules", scheme="panama:1/2"),
     Canary(
         "quorum-list-unchecked", "I12", "a worker does not look whether the lane is that of the ranks that are listed",
-        edits=((WORKER_RECEIVE, "    uint64_t keys = list != NULL ?", "    if (list != NULL) {\n        return true;\n    }\n    uint64_t keys = list != NULL ?"),),
+        edits=((WORKER_DELIVER, "    uint64_t keys = list != NULL ?", "    if (list != NULL) {\n        return true;\n    }\n    uint64_t keys = list != NULL ?"),),
         world=("oracle", "list", "buffer"), search=Never("its switches are right, so it has no wrong list to check"),
         test="unit/test_quorum_rules", scheme="panama:1/2"),
     Canary(
         "quorum-unsent-from-anywhere", "I3", "a rank takes a result that no switch can have had room for",
-        edits=((WORKER_QUORUM, "        return TRIB_DROP_WINDOW; /* no switch that takes parts for it says so */\n", ""),),
+        edits=((WORKER_LATE, "        return TRIB_DROP_WINDOW; /* no switch that takes parts for it says so */\n", ""),),
         world=Never("no switch says so, and who lies has to guess the digest"),
         search=Never("its switches are right, and admit what they sum"), test="unit/test_quorum_rules", scheme="panama:1/2"),
 
@@ -469,7 +474,7 @@ CANARIES = [
         world=MARKS_NOT_KEPT, search=("bitmap",), first="marks", test="unit/test_panama", scheme="panama"),
     Canary(
         "mark-above-not-named", "I2", "what is on the way between a switch and its parent is of nobody below it",
-        edits=((SWITCH, "    bool is_of_all = packet->kind == TRIB_RESULT && trib_result_is_marked(packet, n->child);", "    bool is_of_all = false;"),),
+        edits=((SWITCH_RESULT, "    bool is_of_all = packet->kind == TRIB_RESULT && trib_result_is_marked(packet, n->child);", "    bool is_of_all = false;"),),
         world=MARKS_NOT_KEPT, search=("bitmap",), first="marks-tree", test="unit/test_panama", scheme="panama"),
     Canary(
         "mark-of-any-child", "I1", "a rank takes the marks of all for its own, though it knows its number",
@@ -487,7 +492,7 @@ CANARIES = [
         world=LANE, search=LANE, first="restart"),
     Canary(
         "lane-unchecked", "I12", "a worker takes every lane",
-        edits=((WORKER_RECEIVE, "    return lane_holds(w, packet) ? TRIB_DROP_NONE : TRIB_DROP_LANE;",
+        edits=((WORKER_DELIVER, "    return lane_holds(w, packet) ? TRIB_DROP_NONE : TRIB_DROP_LANE;",
                 "    (void)lane_holds;\n    return TRIB_DROP_NONE;"),),
         world=("path", "oracle"), search=Never("its switches are right, so it has no wrong lane to check"),
         test="unit/test_switchml_worker"),
