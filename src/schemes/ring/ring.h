@@ -40,7 +40,8 @@
  * wire int32 is a switch's need: here such tensors travel as float32. Read in this order:
  *   ring_worker.h           the memory, and the states of a fragment
  *   ring_worker_route.c     which way a fragment goes, and whose parts are in it where
- *   ring_worker.c           control verbs: submit, marks, events
+ *   ring_worker.c           control verbs: submit, marks
+ *   ring_worker_state.c     the operation of a sequence, events
  *   ring_worker_sum.c       what is done to numbers, and what is finished
  *   ring_worker_receive.c   what comes
  *   ring_worker_send.c      what leaves, and timers */

@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ring_worker.c: a rank's memory and its control verbs: submit, registration, marks, events. Read next:
- * ring_worker_sum.c. */
+/* ring_worker.c: a rank's memory and its control verbs: submit, registration, marks. Read next: ring_worker_sum.c. */
 #include "schemes/ring/ring_worker.h"
 
 #include <string.h>
 
 #include "core/assert.h"
 #include "core/lane.h"
-
-#define EVENT_REPORTS 8 /* stalls that wait at most; more of them are lost */
-
-/* For the DONE of every operation, one MISMATCH and one FAILED. */
-static uint32_t event_room(const struct trib_worker_config *config)
-{
-    return EVENT_REPORTS + config->operations + 2;
-}
 
 /* On each way at most two packets of a slot are younger than the oldest that is not acknowledged. All ranks know this
  * number, so what one may send the next can take. */
@@ -61,7 +52,7 @@ static size_t lay_out(struct ring_worker *w, const struct trib_worker_config *co
     w->place_keys_at = trib_node_place(&at, (s->ranks + s->group) * sizeof(uint64_t));
     w->operations_at = trib_node_place(&at, config->operations * sizeof(struct ring_operation));
     w->slots_at = trib_node_place(&at, s->slots * sizeof(struct ring_slot));
-    w->events_at = trib_node_place(&at, event_room(config) * sizeof(struct trib_event));
+    w->events_at = trib_node_place(&at, ring_event_room(config) * sizeof(struct trib_event));
     w->flows_at = at;
     for (uint32_t way = 0; way < RING_WAYS; way++) {
         if (ring_has(w, way)) {
@@ -167,17 +158,6 @@ static void ring_init(void *node, const struct trib_worker_config *config)
 static size_t ring_state_size(const void *node)
 {
     return ((const struct ring_worker *)node)->aside_at;
-}
-
-struct ring_operation *trib__ring_operation(const struct ring_worker *w, uint64_t sequence)
-{
-    for (uint64_t at = w->oldest_operation; at != w->newest_operation; at++) {
-        struct ring_operation *o = ring_operation_at(w, at);
-        if (o->left != 0 && sequence >= o->first && sequence - o->first < o->layout.sequences) {
-            return o;
-        }
-    }
-    return NULL;
 }
 
 static bool ring_submit(void *node, const struct trib_operation *operation, uint64_t now_ns)
@@ -336,51 +316,12 @@ static uint32_t ring_peers(const struct trib_session_config *session, uint32_t r
     return trib__ring_peers(&one, rank, peers);
 }
 
-/* ---- events ---- */
-
-void trib__ring_event(struct ring_worker *w, const struct trib_event *event)
-{
-    struct trib_event *ring = ring_at(w, w->events_at);
-    uint32_t room = event_room(&w->config);
-
-    /* Stalls may be lost, completions and what is said once never: their room is kept free. */
-    if (event->kind == TRIB_EVENT_STALL && w->events_count >= EVENT_REPORTS) {
-        return;
-    }
-    TRIB_ASSERT(w->events_count < room);
-    w->done += event->kind == TRIB_EVENT_DONE;
-    ring[(w->events_head + w->events_count++) % room] = *event;
-}
-
-void trib__ring_fail(struct ring_worker *w, uint64_t sequence)
-{
-    if (!w->failed) {
-        w->failed = 1;
-        trib__ring_event(w, &(struct trib_event){.kind = TRIB_EVENT_FAILED, .sequence = sequence});
-    }
-}
-
-static bool ring_next_event(void *node, struct trib_event *event)
-{
-    struct ring_worker *w = node;
-    const struct trib_event *ring = ring_at(w, w->events_at);
-
-    if (w->events_count == 0) {
-        return false;
-    }
-    *event = ring[w->events_head];
-    w->done -= event->kind == TRIB_EVENT_DONE;
-    w->events_head = (w->events_head + 1) % event_room(&w->config);
-    w->events_count--;
-    return true;
-}
-
 /* What does not depend on groups; those are in the node. */
 #define VERBS_OF_BOTH                                                                                             \
     .node = {.state_size = ring_state_size,                                                                       \
              .receive = trib__ring_receive,                                                                       \
              .next_packet = trib__ring_next_packet,                                                               \
-             .next_event = ring_next_event,                                                                       \
+             .next_event = trib__ring_next_event,                                                                 \
              .next_timeout = trib__ring_next_timeout,                                                             \
              .on_timeout = trib__ring_on_timeout,                                                                 \
              .communicator_mark = ring_communicator_mark,                                                         \

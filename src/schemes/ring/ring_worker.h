@@ -30,6 +30,7 @@
 #include "schemes/ring/ring.h"
 
 #define TRIB_RING_STRIKES 3 /* wrong packets in a row, of one fragment and way, with which the communicator fails */
+#define RING_REPORTS 8      /* stalls in the queue of events at most; more are lost */
 
 enum ring_state { RING_EMPTY = 0, RING_HELD, RING_SUMMED, RING_FINISHED };
 
@@ -184,6 +185,12 @@ static inline uint64_t ring_limit(const struct ring_worker *w)
     return trib_ring_label(w->freed + w->config.session.slots, TRIB_RING_SUMMING);
 }
 
+/* Room for the DONE of every operation, one MISMATCH and one FAILED. */
+static inline uint32_t ring_event_room(const struct trib_worker_config *config)
+{
+    return RING_REPORTS + config->operations + 2;
+}
+
 /* ring_worker_route.c */
 void trib__ring_circles(struct ring_worker *w);
 void trib__ring_keys(struct ring_worker *w); /* once all is laid out */
@@ -198,10 +205,11 @@ uint32_t trib__ring_expects(const struct ring_worker *w, enum ring_way way, enum
                             uint64_t *keys);
 uint32_t trib__ring_peers(const struct trib_session_config *session, uint32_t rank, uint16_t peers[TRIB_PEERS_MAX]);
 
-/* ring_worker.c */
+/* ring_worker_state.c */
 struct ring_operation *trib__ring_operation(const struct ring_worker *w, uint64_t sequence); /* NULL: none under way */
 void trib__ring_event(struct ring_worker *w, const struct trib_event *event);
 void trib__ring_fail(struct ring_worker *w, uint64_t sequence);
+bool trib__ring_next_event(void *node, struct trib_event *event);
 
 /* ring_worker_sum.c */
 uint64_t trib__ring_odd(const struct ring_worker *w, uint64_t sequence, uint32_t digest);
