@@ -20,7 +20,6 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CIRCLES = {
     "host": [7, 2],
     "sim": [4, 4, 2],
-    "cli": [3, 3, 2],
 }
 
 # C-20: messages and time in, messages out. These files may call nothing else, nor may addresses, which they hold.

@@ -50,6 +50,7 @@ INNER = {
         "jobs": {"network", "traffic", "jobs"},
         "results": {"network", "traffic", "jobs", "run.h", "results"},
         "scenario": {"network", "traffic", "jobs", "run.h", "results", "scenario"},
+        "sweep": {"scenario", "results", "sweep"},
     },
 }
 PURE = ("core", "protocol", "schemes", "published")

@@ -2,7 +2,6 @@
 /* command_doctor.c: `tributary doctor`: can this machine and its way to the switch carry a job, and what would make it
  * better?
  * Read next: doctor.h. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +10,6 @@
 #include "cli/commands.h"
 #include "cli/doctor.h"
 #include "cli/options.h"
-#include "core/assert.h"
 #include "io/clock.h"
 #include "report/json.h"
 
@@ -43,29 +41,6 @@ const struct option_command options_of_doctor = {
 };
 
 static const char *const level_names[DOCTOR_LEVELS] = {"ok", "note", "FAIL"};
-
-struct doctor_finding *doctor_add(struct doctor *doctor, enum doctor_level level, const char *check, const char *format,
-                                  ...)
-{
-    va_list arguments;
-
-    TRIB_ASSERT(doctor->count < DOCTOR_FINDINGS_MAX);
-    struct doctor_finding *finding = &doctor->findings[doctor->count++];
-    *finding = (struct doctor_finding){.level = level, .check = check};
-    va_start(arguments, format);
-    (void)vsnprintf(finding->text, sizeof finding->text, format, arguments);
-    va_end(arguments);
-    return finding;
-}
-
-void doctor_advise(struct doctor_finding *finding, const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    (void)vsnprintf(finding->advice, sizeof finding->advice, format, arguments);
-    va_end(arguments);
-}
 
 static uint32_t count_of(const struct doctor *doctor, enum doctor_level level)
 {

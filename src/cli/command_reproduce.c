@@ -12,6 +12,7 @@
 #include "cli/interrupt.h"
 #include "cli/measure.h"
 #include "cli/options.h"
+#include "cli/sim_single.h"
 #include "cli/sim_sweep.h"
 #include "io/clock.h"
 #include "io/file.h"

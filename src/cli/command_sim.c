@@ -1,42 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* command_sim.c: `tributary sim`: runs a scenario in the simulator, with progress, and writes its results; also when it
- * is interrupted.
- * Read next: sim/run.h, sim/scenario/scenario.h, sim_bench.h. */
-#include <errno.h>
+/* command_sim.c: `tributary sim`: a scenario, a sweep, or the lists of keys and models.
+ * Read next: sim_single.h, sim_sweep.h. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/sim_bench.h"
-#include "cli/sim_progress.h"
+#include "cli/sim_single.h"
 #include "cli/sim_sweep.h"
-#include "io/clock.h"
-#include "io/file.h"
 #include "io/units.h"
-#include "sim/results/ideal.h"
 #include "sim/scenario/scenario.h"
 
-#define HOPS_EACH UINT64_C(200000) /* between two looks at the clock: some ten milliseconds */
-#define STALL_PS UINT64_C(5000000000000)
-#define PATH_MAX_LEN 4096
 #define LEVERS_MAX 6U
 #define WORDS_MAX 2U
 
 struct sim_options {
-    const char *out;
-    const char *html;
+    struct sim_single single;
     uint64_t seed;
-    bool json;
-    bool quiet;
     bool keys;
     bool models;
-    bool check;
-    bool quick;  /* of bench */
-    bool silent; /* no summary */
+    bool quick; /* of bench */
     bool ideal;
     const char *shard;
     const char *scale;
@@ -49,9 +34,9 @@ struct sim_options {
 static const struct option_row rows[] = {
     {"out", 'o', "DIR",
      "write results.json, flows.csv, links.csv, figures.csv, and of jobs jobs.csv and iterations.csv there",
-     OPTION_TEXT, offsetof(struct sim_options, out)},
+     OPTION_TEXT, offsetof(struct sim_options, single.out)},
     {"html", 0, "FILE", "results as a page with plots, which needs nothing else", OPTION_TEXT,
-     offsetof(struct sim_options, html)},
+     offsetof(struct sim_options, single.html)},
     {"seed", 0, "N", "instead of the scenario's", OPTION_NUMBER(0, UINT64_MAX - 1), offsetof(struct sim_options, seed)},
     {"scale", 0, "1/N", "jobs sum, compute and follow each other N times less", OPTION_TEXT,
      offsetof(struct sim_options, scale)},
@@ -62,10 +47,10 @@ static const struct option_row rows[] = {
     {"ideal", 0, NULL, "flows alone and jobs alone as well, for comparison", OPTION_ON,
      offsetof(struct sim_options, ideal)},
     {"json", 0, NULL, "results as one JSON object instead of a summary; of bench: a list", OPTION_ON,
-     offsetof(struct sim_options, json)},
-    {"quiet", 'q', NULL, "no progress", OPTION_ON, offsetof(struct sim_options, quiet)},
+     offsetof(struct sim_options, single.json)},
+    {"quiet", 'q', NULL, "no progress", OPTION_ON, offsetof(struct sim_options, single.quiet)},
     {"check", 0, NULL, "read the scenario, say what is wrong with it, and stop", OPTION_ON,
-     offsetof(struct sim_options, check)},
+     offsetof(struct sim_options, single.check)},
     {"models", 0, NULL, "the models that jobs may name, and where their times are from", OPTION_ON,
      offsetof(struct sim_options, models)},
     {"keys", 0, NULL, "what may stand in a scenario", OPTION_ON, offsetof(struct sim_options, keys)},
@@ -91,227 +76,6 @@ const struct option_command options_of_sim = {
                 "  tributary sim --keys\n"
                 "  tributary sim bench",
 };
-
-/* ---- results ---- */
-
-struct everything {
-    struct sim_scenario scenario;
-    struct sim_run run;
-    struct sim_results results;
-    struct sim_story story;
-    struct sim_ideal ideal;
-};
-
-static FILE *open_in(const char *folder, const char *name)
-{
-    char path[PATH_MAX_LEN];
-    int len = snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = len > 0 && (size_t)len < sizeof path ? fopen(path, "w") : NULL;
-
-    if (file == NULL) {
-        complain("%s/%s: %s", folder, name, strerror(errno));
-    }
-    return file;
-}
-
-static bool close_written(FILE *file, const char *name)
-{
-    bool is_good = ferror(file) == 0;
-
-    is_good = fclose(file) == 0 && is_good;
-    if (!is_good) {
-        complain("%s could not be written: %s", name, strerror(errno));
-    }
-    return is_good;
-}
-
-static bool write_tables(const struct everything *e, const char *folder)
-{
-    FILE *file = NULL;
-
-    if (e->run.jobs.count == 0) {
-        return true;
-    }
-    if ((file = open_in(folder, "jobs.csv")) == NULL) {
-        return false;
-    }
-    sim_results_jobs(file, &e->run, &e->story);
-    if (!close_written(file, "jobs.csv") || (file = open_in(folder, "iterations.csv")) == NULL) {
-        return false;
-    }
-    sim_results_iterations(file, &e->run, &e->story);
-    return close_written(file, "iterations.csv");
-}
-
-static bool write_results(const struct everything *e, const char *folder)
-{
-    FILE *file = open_in(folder, "results.json");
-
-    if (file == NULL) {
-        return false;
-    }
-    sim_results_json(file, &e->run, &e->results, &e->story);
-    if (!close_written(file, "results.json") || (file = open_in(folder, "flows.csv")) == NULL) {
-        return false;
-    }
-    sim_results_flows(file, &e->run, &e->story);
-    if (!close_written(file, "flows.csv") || (file = open_in(folder, "links.csv")) == NULL) {
-        return false;
-    }
-    sim_results_links(file, &e->run, &e->results, &e->story);
-    if (!close_written(file, "links.csv") || (file = open_in(folder, "figures.csv")) == NULL) {
-        return false;
-    }
-    sim_results_figures(file, &e->run, &e->results, &e->story);
-    return close_written(file, "figures.csv") && write_tables(e, folder);
-}
-
-static bool write_page(const struct everything *e, const char *path)
-{
-    FILE *file = fopen(path, "w");
-
-    if (file == NULL) {
-        complain("%s: %s", path, strerror(errno));
-        return false;
-    }
-    sim_results_html(file, &e->run, &e->results, &e->story);
-    return close_written(file, path);
-}
-
-static void simulate(struct everything *e, bool is_quiet)
-{
-    struct sim_progress progress = sim_progress_begin("", is_quiet);
-    double begin = trib_cpu_s();
-
-    /* A run that is given up takes no further step: its report is of the state in which it stood still. */
-    while (!e->story.was_stalled && sim_run_advance(&e->run, HOPS_EACH) && !interrupt_came()) {
-        e->story.was_stalled = sim_run_stalled(&e->run, STALL_PS) != 0;
-        sim_progress_show(&progress, &e->run);
-    }
-    sim_progress_end(&progress);
-    e->story.cpu_s = trib_cpu_s() - begin;
-    e->story.was_interrupted = interrupt_came() && !e->run.is_over;
-}
-
-static struct sim_progress ideal_progress;
-
-static bool go_on(const struct sim_run *alone)
-{
-    sim_progress_show(&ideal_progress, alone);
-    return !interrupt_came() && sim_run_stalled(alone, STALL_PS) == 0;
-}
-
-/* Each kind of traffic alone. False: something is wrong; an interrupt is not. */
-static bool simulate_ideal(struct everything *e, bool is_quiet)
-{
-    char error[TRIB_ERROR_TEXT_MAX] = "";
-
-    if (!e->scenario.is_ideal || e->story.was_interrupted || e->story.was_stalled) {
-        return true;
-    }
-    ideal_progress = sim_progress_begin("alone: ", is_quiet);
-    bool is_good = sim_ideal_make(&e->ideal, &e->run, go_on, HOPS_EACH, error);
-    sim_progress_end(&ideal_progress);
-    e->story.ideal = is_good ? &e->ideal : NULL;
-    e->story.was_interrupted = interrupt_came();
-    return is_good || interrupt_came() || complain("%s", error) == 0;
-}
-
-static int tell(struct everything *e, const struct sim_options *options)
-{
-    const char *fault = sim_run_check(&e->run);
-
-    if (!sim_results_make(&e->results, &e->run)) {
-        return complain("out of memory");
-    }
-    if (options->silent) {
-        /* the files say it */
-    } else if (options->json) {
-        sim_results_json(stdout, &e->run, &e->results, &e->story);
-    } else {
-        sim_results_summary(stdout, &e->run, &e->results, &e->story);
-    }
-    if (options->out != NULL && !write_results(e, options->out)) {
-        return 1;
-    }
-    if (options->html != NULL && !write_page(e, options->html)) {
-        return 1;
-    }
-    if (e->run.refusal[0] != '\0') {
-        return complain("a job that had waited for hosts cannot be: %s", e->run.refusal);
-    }
-    uint32_t jobs = 0;
-    uint64_t not_done = sim_results_not_done(&e->run, &jobs);
-    if (not_done != 0 && !options->silent) {
-        complain("%" PRIu64 " iteration%s of %u job%s not done when the run was over: means are of the others",
-                 not_done, not_done == 1 ? "" : "s", jobs,
-                 not_done == 1 ? " was"
-                 : jobs == 1   ? " were"
-                               : "s were");
-    }
-    if (fault != NULL) {
-        return complain("the simulator is wrong: %s; please report this with the scenario", fault);
-    }
-    if (e->run.deadlock.count != 0) {
-        char circle[PATH_MAX_LEN] = "";
-        sim__deadlock_text(&e->run, circle, sizeof circle);
-        complain("deadlock since %.3f us: %u ports are stopped for ever; in a circle each waits for the next: %s",
-                 (double)e->run.deadlock.since_ps / 1e6, e->run.deadlock.stopped, circle);
-        return SIM_EXIT_DEADLOCK;
-    }
-    if (e->story.was_stalled) {
-        uint64_t left = sim_run_stalled(&e->run, STALL_PS);
-        complain("given up: nothing has arrived for 5 s of simulated time, and %" PRIu64 "%s not ended", left,
-                 left == 1 ? " flow or job has" : " flows and jobs have");
-        return SIM_EXIT_STALLED;
-    }
-    if (e->story.was_interrupted && !options->silent) { /* whose run it is says what becomes of it */
-        complain("interrupted: these are the results until then");
-    }
-    return e->story.was_interrupted ? SIM_EXIT_INTERRUPTED : 0;
-}
-
-static int run_scenario(const char *path, const struct sim_overrides *overrides, const struct sim_options *options)
-{
-    struct everything *e = calloc(1, sizeof *e);
-    char error[TRIB_ERROR_TEXT_MAX] = "";
-    int status = 1;
-
-    if (e == NULL) {
-        return complain("out of memory");
-    }
-    e->story.version = TRIB_VERSION;
-    if ((options->out != NULL && !trib_file_make_folder(options->out, error)) ||
-        (options->html != NULL && !trib_file_may_write(options->html, error))) {
-        complain("%s", error);
-    } else if (!sim_scenario_read(&e->scenario, path, overrides, error)) {
-        complain("%s", error);
-        status = EXIT_USAGE;
-    } else {
-        interrupt_catch();
-        if (!sim_scenario_run(&e->run, &e->scenario, error)) {
-            complain("%s", error);
-            status = e->run.unfit != SIM_FITS ? EXIT_USAGE : 1;
-        } else if (options->check) {
-            status = 0;
-        } else {
-            simulate(e, options->quiet);
-            status = simulate_ideal(e, options->quiet) ? tell(e, options) : 1;
-        }
-        sim_run_deinit(&e->run);
-    }
-    sim_scenario_free(&e->scenario);
-    sim_ideal_free(&e->ideal);
-    free(e);
-    return status;
-}
-
-int sim_run_cell(const char *path, const struct sim_overrides *overrides, const char *folder)
-{
-    struct sim_options options = {.out = folder, .seed = UINT64_MAX, .quiet = true, .silent = true};
-
-    return run_scenario(path, overrides, &options);
-}
 
 static void print_key(const char *table, const char *key, const char *help)
 {
@@ -427,13 +191,13 @@ int command_sim(int argc, char **argv)
     }
     if (is_sweep) {
         struct sim_sweep sweep = {
-            .grid = words.list[1], .out = options.out, .shard = options.shard, .cores = options.cores};
+            .grid = words.list[1], .out = options.single.out, .shard = options.shard, .cores = options.cores};
         return sim_sweep(&sweep);
     }
     if (is_bench) {
-        return sim_bench(words.list[1], options.quick, options.json);
+        return sim_bench(words.list[1], options.quick, options.single.json);
     }
     struct sim_override levers[LEVERS_MAX];
     struct sim_overrides overrides = {levers, list_levers(&options, levers)};
-    return run_scenario(words.list[0], &overrides, &options);
+    return sim_single(words.list[0], &overrides, &options.single);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jobs_print.c: jobs as tables for people: a line for each communicator, or one job with a line for each rank. Read next:
- * control/server/http.c, which wrote what is read here. */
+/* jobs_print.c: jobs as tables for people: a line for each communicator, or one job with a line for each rank. Read
+ * next: control/server/http.c, which wrote what is read here. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -132,7 +132,8 @@ static void print_line(const struct jobs_view *view, const json_t *job, const ch
            waits);
 }
 
-/* A job that has no more than its first communicator is one line. Names of others begin with that of the job, as a rule. */
+/* A job that has no more than its first communicator is one line. Names of others begin with that of the job, as a
+ * rule. */
 static void print_job(const struct jobs_view *view, const json_t *owner)
 {
     const json_t *communicators = json_object_get(owner, "communicators");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* perf.h: what the files of `tributary perf` share. One measurement = one size: every rank times every call; the
  * slowest rank counts; every element of a result is checked, before and after the timed calls.
- * Read next: command_perf.c (options, processes), perf_measure.c, perf_values.c, perf_quorum.c,
- * perf_print.c. */
+ * Read next: command_perf.c (options, processes), perf_measure.c, perf_numbers.c, perf_values.c,
+ * perf_quorum.c, perf_print.c. */
 #ifndef TRIB_CLI_PERF_H
 #define TRIB_CLI_PERF_H
 
@@ -98,8 +98,14 @@ struct perf_totals {
     int64_t late[TRIB_RANKS_MAX];
 };
 
-/* perf_values.c: period of the pattern, in elements. */
+/* perf_numbers.c: period of the pattern, in elements. */
 #define PERF_PERIOD 16
+/* A rank's number, the number as an element in memory, and its value after it has travelled. */
+double perf_value(const struct perf_options *options, uint64_t i, uint32_t rank, uint32_t round);
+void perf_store(enum trib_type type, void *element, double v);
+double perf_stored(enum trib_type type, double v);
+
+/* perf_values.c */
 /* The rank's share of a tensor of so many elements; all of it, where the collective has no shares. */
 struct perf_span perf_share(const struct perf_options *options, uint64_t count, uint32_t ranks, uint32_t rank);
 /* Fills a part of the tensor with this rank's values for the round. */
@@ -107,10 +113,6 @@ void perf_fill(const struct perf_options *options, void *part, struct perf_span 
 /* Elements of a part that are not what the collective must give. owner: whose share it is, if it is one's. */
 int64_t perf_wrong(const struct perf_options *options, const void *part, struct perf_span span, uint32_t owner,
                    uint32_t round);
-/* A rank's number, and how one is in memory: as an element, and what it is after travelling. */
-double perf_value(const struct perf_options *options, uint64_t i, uint32_t rank, uint32_t round);
-void perf_store(enum trib_type type, void *element, double v);
-double perf_stored(enum trib_type type, double v);
 
 /* perf_quorum.c: allreduces whose sums may lack ranks: then numbers name the ranks that are in. */
 bool perf_may_lack(const struct perf_options *options);

@@ -8,9 +8,8 @@
 
 #define SIM_CORES_MAX 4096U /* runs at a time */
 
+#include <stdbool.h>
 #include <stdint.h>
-
-#include "sim/scenario/scenario.h"
 
 struct sim_sweep {
     const char *grid;  /* file */
@@ -22,12 +21,5 @@ struct sim_sweep {
 
 /* Returns the exit status. */
 int sim_sweep(const struct sim_sweep *sweep);
-
-#define SIM_EXIT_DEADLOCK 3 /* a run that has ended with ports that are stopped for ever: that is a result */
-#define SIM_EXIT_STALLED 4  /* one that was given up, as nothing has arrived for long: so is that */
-#define SIM_EXIT_INTERRUPTED 130
-
-/* Of command_sim.c: runs a scenario, and writes its results into the folder. Returns the exit status. */
-int sim_run_cell(const char *path, const struct sim_overrides *overrides, const char *folder);
 
 #endif

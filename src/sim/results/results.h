@@ -80,6 +80,13 @@ void sim_results_summary(FILE *out, const struct sim_run *run, const struct sim_
 void sim_results_html(FILE *out, const struct sim_run *run, const struct sim_results *results,
                       const struct sim_story *story);
 
+/* Writes results.json, flows.csv, links.csv, figures.csv, and of jobs jobs.csv and iterations.csv, into the folder; or
+ * the page. False: error names the file. */
+bool sim_results_write(const char *folder, const struct sim_run *run, const struct sim_results *results,
+                       const struct sim_story *story, char *error);
+bool sim_results_write_page(const char *path, const struct sim_run *run, const struct sim_results *results,
+                            const struct sim_story *story, char *error);
+
 /* Tables as CSV. Each begins with what says where it is from, in lines that begin with #: version, seed, trace, and the
  * scenario, as a file that is the same run again; then the names of its columns. */
 /* A line per flow that has ended, in the order of their ends; columns as in HPCC's fct.txt. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sim_sweep_page.c: what came out of a sweep: figures.csv, a line per cell with its keys and figures, and sweep.html,
+/* page.c: the results of a sweep: figures.csv, a line per cell with its keys and figures, and sweep.html,
  * which plots every figure over the first key that varies. The second key's values are the lines of a plot; each
  * combination of the others has plots of its own. Seeds are not a key for that: their mean is shown. Like a run's page
  * it needs nothing else.
- * Read next: report/plot.h, sim_grid.h. */
+ * Read next: report/plot.h, grid.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -12,14 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/commands.h"
-#include "cli/options.h"
-#include "cli/sim_grid.h"
+#include "io/explain.h"
 #include "io/file.h"
 #include "io/units.h"
 #include "report/html.h"
 #include "report/plot.h"
 #include "sim/results/results.h"
+#include "sim/sweep/grid.h"
 
 #define FIGURES_MAX 24U
 #define NAME_LEN 64U
@@ -81,7 +80,8 @@ static uint32_t find_known(const struct table *t, const char *name)
     return figure < t->count ? figure : FIGURES_MAX;
 }
 
-/* Lines of figures are a name in quotes, a comma and a number, or nothing where there is none; others say where they are from, and the columns. */
+/* Lines of figures are a name in quotes, a comma and a number, or nothing where there is none; others say where they
+ * are from, and the columns. */
 static void read_cell(struct table *t, uint64_t cell, char *text)
 {
     char *rest = NULL;
@@ -97,11 +97,11 @@ static void read_cell(struct table *t, uint64_t cell, char *text)
     }
 }
 
-static bool read_cells(struct table *t, const char *folder)
+static bool read_cells(struct table *t, const char *folder, char *error)
 {
     t->values = malloc(t->grid->cells * FIGURES_MAX * sizeof *t->values);
     if (t->values == NULL) {
-        complain("out of memory");
+        trib_explain(error, "out of memory");
         return false;
     }
     for (uint64_t i = 0; i < t->grid->cells * FIGURES_MAX; i++) {
@@ -109,12 +109,10 @@ static bool read_cells(struct table *t, const char *folder)
     }
     for (uint64_t cell = 0; cell < t->grid->cells; cell++) {
         char path[SIM_PATH_LEN];
-        char error[TRIB_ERROR_TEXT_MAX] = "";
         size_t len = 0;
         (void)snprintf(path, sizeof path, "%s/%04" PRIu64 "/figures.csv", folder, cell);
         char *text = trib_file_read(path, &len, error);
         if (text == NULL) {
-            complain("%s", error);
             return false;
         }
         read_cell(t, cell, text);
@@ -433,7 +431,7 @@ static void write_page(FILE *out, const struct table *t)
 
 /* Parts of a sweep may end at the same time: each writes a file of its own, and gives it its name when it is whole. */
 static bool write_file(const struct table *t, const char *folder, const char *name,
-                       void (*fill)(FILE *, const struct table *))
+                       void (*fill)(FILE *, const struct table *), char *error)
 {
     char part[SIM_PATH_LEN];
     char path[SIM_PATH_LEN];
@@ -448,31 +446,27 @@ static bool write_file(const struct table *t, const char *folder, const char *na
         is_good = fclose(file) == 0 && is_good && rename(part, path) == 0;
     }
     if (!is_good) {
-        complain("%s: %s", path, strerror(errno));
+        trib_explain(error, "%s: %s", path, strerror(errno));
     }
     return is_good;
 }
 
-bool sim_sweep_page(const struct sim_grid *g, const char *folder)
+bool sim_grid_page(const struct sim_grid *g, const char *folder, uint64_t *partial, char *error)
 {
     struct table *t = calloc(1, sizeof *t);
 
     if (t == NULL) {
-        complain("out of memory");
+        trib_explain(error, "out of memory");
         return false;
     }
     t->grid = g;
     t->axis = varied(g, 0) != SIM_VARY_MAX ? varied(g, 0) : 0;
     t->line = varied(g, 1);
-    bool is_good = read_cells(t, folder);
+    bool is_good = read_cells(t, folder, error);
     t->not_done = is_good ? find_known(t, SIM_FIGURE_NOT_DONE) : FIGURES_MAX;
-    is_good = is_good && write_file(t, folder, "figures.csv", write_csv) &&
-              (g->vary_count == 0 || write_file(t, folder, "sweep.html", write_page));
-    if (is_good && count_partial(t) != 0) {
-        complain("%" PRIu64 " of %" PRIu64
-                 " runs have iterations of jobs that were not done: means are of the others; %s/sweep.html marks them",
-                 count_partial(t), g->cells, folder);
-    }
+    is_good = is_good && write_file(t, folder, "figures.csv", write_csv, error) &&
+              (g->vary_count == 0 || write_file(t, folder, "sweep.html", write_page, error));
+    *partial = is_good ? count_partial(t) : 0;
     free(t->values);
     free(t);
     return is_good;

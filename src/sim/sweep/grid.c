@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* grid.c: see grid.h. A grid is a TOML file: `scenario` names a file beside it, and each [[vary]] has a `key` of it,
+ * such as "traffic.load", and `values` with commas between them. The first key varies slowest.
+ * Read next: page.c. */
+#include "sim/sweep/grid.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/explain.h"
+#include "io/file.h"
+
+static const struct trib_toml_value *find(const struct sim_grid *g, uint32_t table, const char *key)
+{
+    for (uint32_t i = 0; i < g->toml.value_count; i++) {
+        const struct trib_toml_value *value = &g->toml.values[i];
+        if (value->table == table && strcmp(value->key, key) == 0 && value->kind == TRIB_TOML_STRING) {
+            return value;
+        }
+    }
+    return NULL;
+}
+
+/* "20%, 40%" into its parts. False: there are none, or too many. */
+static bool split(struct sim_vary *v, const char *text)
+{
+    v->texts = strdup(text);
+    v->count = 0;
+    if (v->texts == NULL) {
+        return false;
+    }
+    char *rest = NULL;
+    for (char *word = strtok_r(v->texts, ",", &rest); word != NULL; word = strtok_r(NULL, ",", &rest)) {
+        word += strspn(word, " ");
+        size_t len = strlen(word);
+        while (len > 0 && word[len - 1] == ' ') {
+            word[--len] = '\0';
+        }
+        if (len == 0 || v->count == SIM_VALUES_MAX) {
+            return false;
+        }
+        v->values[v->count++] = word;
+    }
+    return v->count != 0;
+}
+
+static bool take_vary(struct sim_grid *g, const char *path, uint32_t table, char *error)
+{
+    const struct trib_toml_value *key = find(g, table, "key");
+    const struct trib_toml_value *values = find(g, table, "values");
+    struct trib_file_place place = g->toml.tables[table].place;
+    struct sim_vary *v = &g->vary[g->vary_count];
+
+    if (strcmp(g->toml.tables[table].name, "vary") != 0 || key == NULL || values == NULL ||
+        g->vary_count == SIM_VARY_MAX) {
+        return trib_file_refuse(error, path, place,
+                                "expected [[vary]] with key = \"traffic.load\" and values = \"20%%, 40%%\"");
+    }
+    for (uint32_t i = 0; i < g->vary_count; i++) {
+        if (strcmp(g->vary[i].key, key->text) == 0) {
+            return trib_file_refuse(error, path, key->place, "%s varies already", key->text);
+        }
+    }
+    g->vary_count++;
+    v->key = key->text;
+    if (!split(v, values->text)) {
+        return trib_file_refuse(error, path, values->place, "no value, an empty one, or more than %u", SIM_VALUES_MAX);
+    }
+    g->cells *= v->count;
+    if (g->cells > SIM_CELLS_MAX) {
+        return trib_file_refuse(error, path, values->place, "more than %" PRIu64 " runs", SIM_CELLS_MAX);
+    }
+    return true;
+}
+
+static bool take_grid(struct sim_grid *g, const char *path, char *error)
+{
+    const struct trib_toml_value *scenario = find(g, 0, "scenario");
+    const char *slash = strrchr(path, '/');
+
+    if (scenario == NULL) {
+        return trib_file_refuse(error, path, (struct trib_file_place){1, 1}, "scenario = \"FILE\" is missing");
+    }
+    int folder = slash != NULL && scenario->text[0] != '/' ? (int)(slash + 1 - path) : 0;
+    if (snprintf(g->scenario, sizeof g->scenario, "%.*s%s", folder, path, scenario->text) >= (int)sizeof g->scenario) {
+        trib_explain(error, "%s: too long a path", path);
+        return false;
+    }
+    g->cells = 1;
+    for (uint32_t table = 1; table < g->toml.table_count; table++) {
+        if (!take_vary(g, path, table, error)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_grid(struct sim_grid *g, const char *path, char *error)
+{
+    char fault[TRIB_ERROR_TEXT_MAX] = "";
+    size_t len = 0;
+    char *text = trib_file_read(path, &len, error);
+    bool is_good = text != NULL && trib_toml_read(&g->toml, text, len, fault);
+
+    if (text != NULL && !is_good) {
+        (void)trib_file_refuse(error, path, g->toml.place, "%s", fault);
+    }
+    free(text);
+    return is_good && take_grid(g, path, error);
+}
+
+void sim_grid_free(struct sim_grid *g)
+{
+    for (uint32_t i = 0; i < g->vary_count; i++) {
+        free(g->vary[i].texts);
+    }
+    trib_toml_free(&g->toml);
+}
+
+void sim_grid_choose(const struct sim_grid *g, uint64_t cell, struct sim_override list[SIM_VARY_MAX])
+{
+    for (uint32_t i = g->vary_count; i-- > 0;) {
+        list[i] = (struct sim_override){.key = g->vary[i].key, .text = g->vary[i].values[cell % g->vary[i].count]};
+        cell /= g->vary[i].count;
+    }
+}
+
+/* Every combination must be a scenario before the first is run. */
+static bool check_cells(const struct sim_grid *g, char *error)
+{
+    static struct sim_scenario scenario;
+    struct sim_override list[SIM_VARY_MAX];
+    bool is_good = true;
+
+    for (uint64_t cell = 0; is_good && cell < g->cells; cell++) {
+        sim_grid_choose(g, cell, list);
+        is_good = sim_scenario_read(&scenario, g->scenario, &(struct sim_overrides){list, g->vary_count}, error);
+        sim_scenario_free(&scenario);
+    }
+    return is_good;
+}
+
+bool sim_grid_read(struct sim_grid *g, const char *path, char *error)
+{
+    memset(g, 0, sizeof *g);
+    return read_grid(g, path, error) && check_cells(g, error);
+}
+
+bool sim_grid_index(const struct sim_grid *g, const char *folder, char *error)
+{
+    char path[SIM_PATH_LEN];
+    char *made = NULL;
+    size_t len = 0;
+    FILE *text = open_memstream(&made, &len);
+    struct sim_override list[SIM_VARY_MAX];
+    char fault[TRIB_ERROR_TEXT_MAX] = "";
+    size_t old_len = 0;
+
+    if (text == NULL) {
+        trib_explain(error, "out of memory");
+        return false;
+    }
+    (void)fprintf(text, "cell");
+    for (uint32_t i = 0; i < g->vary_count; i++) {
+        (void)fprintf(text, ",%s", g->vary[i].key);
+    }
+    for (uint64_t cell = 0; cell < g->cells; cell++) {
+        sim_grid_choose(g, cell, list);
+        (void)fprintf(text, "\n%04" PRIu64, cell);
+        for (uint32_t i = 0; i < g->vary_count; i++) {
+            (void)fprintf(text, ",%s", list[i].text);
+        }
+    }
+    (void)fprintf(text, "\n");
+    (void)fclose(text);
+    (void)snprintf(path, sizeof path, "%s/cells.csv", folder);
+    char *old = trib_file_read(path, &old_len, fault);
+    bool is_good = old == NULL || (old_len == len && memcmp(old, made, len) == 0);
+    if (!is_good) {
+        trib_explain(error, "%s holds the results of another grid", folder);
+    } else if (old == NULL) {
+        FILE *file = fopen(path, "w");
+        is_good = file != NULL && fwrite(made, 1, len, file) == len;
+        is_good = file != NULL && fclose(file) == 0 && is_good;
+        if (!is_good) {
+            trib_explain(error, "%s: %s", path, strerror(errno));
+        }
+    }
+    free(old);
+    free(made);
+    return is_good;
+}
