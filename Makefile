@@ -45,7 +45,7 @@ bench-sim:  ## the simulator: packet-hops a second, memory, set-up; and beside n
 	@tools/deps.sh build
 	@cmake -S . -B build --log-level=NOTICE >/dev/null
 	@cmake --build build -j $(JOBS)
-	@build/bin/tributary sim bench
+	@build/bin/bench-sim
 	@python3 tests/ns3/compare.py --bench || test $$? = 77
 
 lint:       ## formatting, static analysis, and the rules of this tree

@@ -7,7 +7,6 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "cli/sim_bench.h"
 #include "cli/sim_single.h"
 #include "cli/sim_sweep.h"
 #include "io/units.h"
@@ -21,7 +20,6 @@ struct sim_options {
     uint64_t seed;
     bool keys;
     bool models;
-    bool quick; /* of bench */
     bool ideal;
     const char *shard;
     const char *scale;
@@ -46,7 +44,7 @@ static const struct option_row rows[] = {
      offsetof(struct sim_options, mtu)},
     {"ideal", 0, NULL, "flows alone and jobs alone as well, for comparison", OPTION_ON,
      offsetof(struct sim_options, ideal)},
-    {"json", 0, NULL, "results as one JSON object instead of a summary; of bench: a list", OPTION_ON,
+    {"json", 0, NULL, "results as one JSON object instead of a summary", OPTION_ON,
      offsetof(struct sim_options, single.json)},
     {"quiet", 'q', NULL, "no progress", OPTION_ON, offsetof(struct sim_options, single.quiet)},
     {"check", 0, NULL, "read the scenario, say what is wrong with it, and stop", OPTION_ON,
@@ -58,13 +56,11 @@ static const struct option_row rows[] = {
      offsetof(struct sim_options, cores)},
     {"shard", 0, "I/N", "sweep: the I-th of N parts, from 0 on, such as $SLURM_PROCID/$SLURM_NTASKS [0/1]", OPTION_TEXT,
      offsetof(struct sim_options, shard)},
-    {"quick", 0, NULL, "bench: a twentieth of the time", OPTION_ON, offsetof(struct sim_options, quick)},
     {NULL, 0, NULL, NULL, NULL, 0},
 };
 
 const struct option_command options_of_sim = {
-    .usage = "tributary sim SCENARIO [options]\n       tributary sim sweep GRID --out DIR [options]\n       tributary "
-             "sim bench [ROW] [options]",
+    .usage = "tributary sim SCENARIO [options]\n       tributary sim sweep GRID --out DIR [options]",
     .summary = "Simulates a data centre, packet by packet: the network and the traffic that a file describes\n"
                "(docs/SIMULATOR.md). The same seed gives the same run. An interrupt ends it with the results so far.\n"
                "Exit status: 0 it has run to its end, 1 an error, 2 a mistake in what was asked, 3 a deadlock of ports "
@@ -73,8 +69,7 @@ const struct option_command options_of_sim = {
     .rows = rows,
     .examples = "  tributary sim examples/sim/websearch.toml --out results\n"
                 "  tributary sim sweep examples/sim/grid/loads.toml --out sweep\n"
-                "  tributary sim --keys\n"
-                "  tributary sim bench",
+                "  tributary sim --keys",
 };
 
 static void print_key(const char *table, const char *key, const char *help)
@@ -180,9 +175,8 @@ int command_sim(int argc, char **argv)
         complain("no scenario named; see `tributary sim --help`");
         return EXIT_USAGE;
     }
-    bool is_bench = strcmp(words.list[0], "bench") == 0;
     bool is_sweep = strcmp(words.list[0], "sweep") == 0;
-    if (words.unexpected == NULL && words.count == 2 && !is_bench && !is_sweep) {
+    if (words.unexpected == NULL && words.count == 2 && !is_sweep) {
         words.unexpected = words.list[1];
     }
     if (words.unexpected != NULL) {
@@ -193,9 +187,6 @@ int command_sim(int argc, char **argv)
         struct sim_sweep sweep = {
             .grid = words.list[1], .out = options.single.out, .shard = options.shard, .cores = options.cores};
         return sim_sweep(&sweep);
-    }
-    if (is_bench) {
-        return sim_bench(words.list[1], options.quick, options.single.json);
     }
     struct sim_override levers[LEVERS_MAX];
     struct sim_overrides overrides = {levers, list_levers(&options, levers)};

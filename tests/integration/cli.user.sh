@@ -89,8 +89,6 @@ expect_line 2 '-n: 0 is not from 1 to 1024$' "$T" run -n 0 -- true
 expect_line 2 '-n: 1025 is not from 1 to 1024$' "$T" run -n 1025 -- true
 expect_line 2 '--threads: 17 is not from 1 to 16$' "$T" run -n 2 --threads 17 -- true
 expect_line 2 '--ready-fd: 77 is not an open, writable descriptor' "$T" switch --listen 127.0.0.1:0 --ready-fd 77
-expect_line 2 'there is no row "jobs-1023"; did you mean jobs-1024\?' "$T" sim bench jobs-1023
-expect_line 2 'there is no row "x"; `tributary sim bench` measures all' "$T" sim bench x
 
 say "the environment is checked in the same way"
 expect_line 2 'rank: 5 is not below the number of ranks, 2' env TRIB_RANK=5 TRIB_RANKS=2 "$T" perf

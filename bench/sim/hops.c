@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sim_bench.c: see sim_bench.h. A packet-hop is one packet that leaves one directed link. Time is the CPU time of the
- * one thread, from the first event on; set-up is told apart. Memory is the most that the process ever had resident, in
- * millions of bytes. */
-#include "cli/sim_bench.h"
-
+/* hops.c: the program bench-sim: packet-hops that the simulator moves in a second of CPU time, its memory and set-up. A
+ * packet-hop is one packet that leaves one directed link. Time is the CPU time of the one thread, from the first event
+ * on; set-up is a column of its own. Memory is the largest resident size of the process, in millions of bytes.
+ * Read next: sim/run.h. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/commands.h"
-#include "cli/options.h"
 #include "io/clock.h"
 #include "io/nearest.h"
 #include "sim/network/gates.h"
@@ -22,6 +20,30 @@
 #define HOPS_EACH UINT64_C(1000000)
 #define MS_PS UINT64_C(1000000000)
 #define QUICK 20 /* times shorter */
+#define EXIT_USAGE 2
+
+struct row {
+    const char *name;
+    const char *text;
+    double goal;    /* packet-hops per second of CPU time; 0: none is set */
+    uint32_t hosts; /* 128, 1,024 or 8,192 */
+    void (*make)(struct sim_scenario *scenario);
+};
+
+/* Returns 1. */
+static int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static int complain(const char *format, ...)
+{
+    va_list arguments;
+
+    (void)fputs("bench-sim: ", stderr);
+    va_start(arguments, format);
+    (void)vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    (void)fputc('\n', stderr);
+    return 1;
+}
 
 /* 10 Gbps, 1 us a link, packets of 1500 B, each acknowledged, marks from 65 packets on, ports of 200 packets. */
 static void fat_tree(struct sim_scenario *s, uint32_t k)
@@ -120,7 +142,7 @@ static void jobs_1024(struct sim_scenario *s)
     }
 }
 
-static const struct sim_bench_row rows[] = {
+static const struct row rows[] = {
     {"permutation-128", "DCTCP permutation, fat tree k=8", 0, 128, permutation_128},
     {"permutation-1024", "DCTCP permutation, fat tree k=16", 12e6, 1024, permutation_1024},
     {"permutation-8192", "DCTCP permutation, fat tree k=32", 0, 8192, permutation_8192},
@@ -131,12 +153,7 @@ static const struct sim_bench_row rows[] = {
 
 #define ROWS (sizeof rows / sizeof rows[0])
 
-const struct sim_bench_row *sim_bench_row(unsigned index)
-{
-    return index < ROWS ? &rows[index] : NULL;
-}
-
-/* What a row's process tells. */
+/* Results of a row, from its process. */
 struct outcome {
     uint64_t hops;
     uint64_t events;
@@ -158,7 +175,7 @@ static bool was_stopped(const struct sim_network *n)
     return stops != 0;
 }
 
-static struct outcome measure(const struct sim_bench_row *row, bool is_quick)
+static struct outcome measure(const struct row *row, bool is_quick)
 {
     static struct sim_scenario scenario;
     static struct sim_run run;
@@ -199,7 +216,7 @@ static struct outcome measure(const struct sim_bench_row *row, bool is_quick)
     return outcome;
 }
 
-static bool measure_apart(const struct sim_bench_row *row, bool is_quick, struct outcome *outcome)
+static bool measure_apart(const struct row *row, bool is_quick, struct outcome *outcome)
 {
     int ends[2];
 
@@ -220,15 +237,14 @@ static bool measure_apart(const struct sim_bench_row *row, bool is_quick, struct
     return child > 0 && waitpid(child, &status, 0) == child && status == 0 && is_good;
 }
 
-/* What rows say together: the largest memory and longest set-up of a size of network, and how much more a hop costs in
- * a large one. */
+/* Over all rows: the largest memory and longest set-up of a size of network, and the cost of a hop. */
 struct summary {
     double memory_mb[2]; /* at 1,024 and 8,192 hosts */
     double start_s;      /* at 1,024 */
     double hop_s[2];     /* at 128 and 8,192, of permutations */
 };
 
-static void add_to_summary(struct summary *s, const struct sim_bench_row *row, const struct outcome *o)
+static void add_to_summary(struct summary *s, const struct row *row, const struct outcome *o)
 {
     double mb = (double)o->rss_kb * 1024 / 1e6;
 
@@ -260,7 +276,7 @@ static void print_summary(const struct summary *s, bool is_json)
     print_figure("a hop at 8,192, of 128", s->hop_s[1] / s->hop_s[0], 2, "x", is_json);
 }
 
-static void print_row(const struct sim_bench_row *row, const struct outcome *o, bool is_json, bool is_first)
+static void print_row(const struct row *row, const struct outcome *o, bool is_json, bool is_first)
 {
     double rate = (double)o->hops / o->cpu_s;
 
@@ -279,10 +295,10 @@ static void print_row(const struct sim_bench_row *row, const struct outcome *o, 
     }
     printf("%-18s %8.2f %6s %9.1f %6.2f %8.3f %7.1f %7.2f  %s\n", row->name, rate / 1e6, goal, (double)o->hops / 1e6,
            (double)o->events / (double)o->hops, o->start_s, (double)o->rss_kb * 1024 / 1e6, o->goodput_bps / 1e9,
-           row->what);
+           row->text);
 }
 
-/* The row that is asked for, if one is: is it there? Else what is nearest to it is said. */
+/* True if no row or a known row is named. Else suggests the nearest name. */
 static bool is_known(const char *only)
 {
     struct trib_nearest nearest = {.word = only, .len = only == NULL ? 0 : strlen(only)};
@@ -290,7 +306,7 @@ static bool is_known(const char *only)
     if (only == NULL) {
         return true;
     }
-    for (unsigned i = 0; sim_bench_row(i) != NULL; i++) {
+    for (unsigned i = 0; i < ROWS; i++) {
         if (strcmp(only, rows[i].name) == 0) {
             return true;
         }
@@ -298,11 +314,11 @@ static bool is_known(const char *only)
     }
     complain("there is no row \"%s\"%s%s%s", only, nearest.best != NULL ? "; did you mean " : "",
              nearest.best != NULL ? nearest.best : "",
-             nearest.best != NULL ? "?" : "; `tributary sim bench` measures all");
+             nearest.best != NULL ? "?" : "; bench-sim without a name measures all");
     return false;
 }
 
-int sim_bench(const char *only, bool is_quick, bool is_json)
+static int bench(const char *only, bool is_quick, bool is_json)
 {
     struct summary summary = {0};
     int count = 0;
@@ -317,7 +333,7 @@ int sim_bench(const char *only, bool is_quick, bool is_json)
     } else {
         printf("[");
     }
-    for (unsigned i = 0; sim_bench_row(i) != NULL; i++) {
+    for (unsigned i = 0; i < ROWS; i++) {
         struct outcome outcome = {0};
         if (only != NULL && strcmp(only, rows[i].name) != 0) {
             continue;
@@ -337,4 +353,35 @@ int sim_bench(const char *only, bool is_quick, bool is_json)
         printf("]\n");
     }
     return status;
+}
+
+static int usage(FILE *out, int status)
+{
+    (void)fputs("usage: bench-sim [ROW] [--quick] [--json]\n"
+                "  --quick  a twentieth of the simulated time\n"
+                "  --json   a list of JSON objects\n",
+                out);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    const char *only = NULL;
+    bool is_quick = false;
+    bool is_json = false;
+
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--quick") == 0) {
+            is_quick = true;
+        } else if (strcmp(argv[i], "--json") == 0) {
+            is_json = true;
+        } else if (strcmp(argv[i], "--help") == 0) {
+            return usage(stdout, 0);
+        } else if (argv[i][0] != '-' && only == NULL) {
+            only = argv[i];
+        } else {
+            return usage(stderr, EXIT_USAGE);
+        }
+    }
+    return bench(only, is_quick, is_json);
 }
