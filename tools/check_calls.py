@@ -18,7 +18,6 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Files of each circle, the largest first. A new circle is refused; one that has become smaller is to be written down.
 CIRCLES = {
-    "host": [7, 2],
     "sim": [4, 4, 2],
 }
 

@@ -5,7 +5,7 @@
  * more; who publishes a count looks for sleepers afterwards. All four are sequentially consistent, so one of the two
  * sees the other. Whoever wakes takes the mark away first: a sleeper is sent one byte, however many ranks it would have
  * to thank.
- * Read next: host.h, engine.c. */
+ * Read next: counts.c, shared.c (notes in the inbox). */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,7 +44,15 @@ void trib_host_wake_waiting(struct trib_host *host)
     }
 }
 
-/* Also those who wait for nothing: they sleep without a mark. */
+/* Sequentially consistent, like the sleeper's mark and its second look: either it sees the count, or we see its
+ * mark. */
+void trib_host_publish(struct trib_host *host, bool summed, uint32_t count)
+{
+    atomic_store(trib_host_count_of(host, host->rank, summed), count);
+    trib_host_wake_waiting(host);
+}
+
+/* Also ranks that wait for nothing: they sleep without a mark. */
 void trib_host_wake_all(struct trib_host *host)
 {
     for (uint32_t rank = 0; rank < host->ranks; rank++) {
@@ -92,20 +100,6 @@ void trib_host_fds(const struct trib_host *host, struct pollfd *fds)
     for (uint32_t rank = 0; rank < host->ranks; rank++) {
         if (host->lines[rank] >= 0) {
             fds[count++] = (struct pollfd){.fd = host->lines[rank], .events = 0};
-        }
-    }
-}
-
-void trib_host_empty_inbox(struct trib_host *host)
-{
-    struct trib_host_note note;
-    struct trib_passing message = {.data = &note, .bytes = sizeof note};
-    ssize_t got = 0;
-    while ((got = trib_take_some(host->inbox, &message)) > 0) {
-        if ((size_t)got == sizeof note && message.fd_count <= 1) {
-            trib_host_take_note(host, &note, message.fd_count == 1 ? message.fds[0] : -1);
-        } else {
-            trib_passing_close(&message);
         }
     }
 }

@@ -15,16 +15,19 @@
  * kind are used in turn, by the step's parity.
  *
  *   small (up to TRIB_HOST_SMALL bytes; of an allgather, in the largest share), one step:
- *     write what others need of the tensor into the own small area, staged; when all have staged: everybody adds up or takes what he
- *     wants, summed.
+ *     write what others need of the tensor into the own small area, staged; when all have staged: everybody adds up or
+ *     takes what he wants, summed.
  *   large allreduce or reduce, a step for each chunk, three chunks under way:
  *     OUT(k-2): when all have summed k-2: who wants it copies the result area to the caller.
  *     IN(k):    copy the chunk into the own staging area, but for the own share, which nobody else reads; staged.
- *     SUM(k-1): when all have staged k-1: add up the own share of that chunk of all ranks, into the result area; summed.
- *   large reduce-scatter, a step for a slice of each share: IN copies the slices of all others' shares; SUM adds up that of the own
+ *     SUM(k-1): when all have staged k-1: add up the own share of that chunk of all ranks, into the result area;
+ *     summed.
+ *   large reduce-scatter, a step for a slice of each share: IN copies the slices of all others' shares; SUM adds up
+ *   that of the own
  *     share, to the caller at once: there is no OUT.
  *   large allgather, the same: IN copies the slice of the own share, SUM takes those of all others.
- *   large broadcast: the root does IN, up to 8 chunks ahead of who is last, in the staging areas of all ranks in turn; the others copy it
+ *   large broadcast: the root does IN, up to 8 chunks ahead of who is last, in the staging areas of all ranks in turn;
+ *   the others copy it
  *     out, summed.
  *   barrier, and count 0: a step without bytes.
  *
@@ -48,29 +51,35 @@
  * callers.
  *
  * ATTACKS: what if a rank ...
- *   dies before it has joined     its connection closes: rank 0 tells the others and gives up; if it is rank 0, each sees that itself.
- *   dies at any later point       its line hangs up at every other rank, without anybody's help; each fails, naming it. Counts that it had
+ *   dies before it has joined     its connection closes: rank 0 tells the others and gives up; if it is rank 0, each
+ *   sees that itself. dies at any later point       its line hangs up at every other rank, without anybody's help; each
+ *   fails, naming it. Counts that it had
  *                                 published stand for bytes that are there: nothing half-written is ever counted.
- *   dies while it says why it failed   the record stays "being written": no sum is copied out any more, and its line has hung up.
- *   is stopped while it says so   the same, and the others end with their time limits.
- *   dies while it sleeps          `sleepers` stays too high: others look for sleepers in vain, and its line has hung up.
- *   is the last that is left      its inbox hangs up for good: it is closed, so that who is idle sleeps.
- *   dies between clearing a sleeper's mark and waking it   that sleeper sees the line hang up.
- *   is stopped                    all wait, say whom they miss, and end with their time limit; the first tells the others by the record. Woken, the
- *                                 stopped rank finds the record, or its own limit. What it still reads and writes are its own buffers and the segment.
- *   is late                       all wait: a count is the number of a step, which never comes again within 2^31 of them.
- *   calls something else          the seats differ: all ranks fail naming both operations. Steps are counted alike up to there, since all
+ *   dies while it says why it failed   the record stays "being written": no sum is copied out any more, and its line
+ *   has hung up. is stopped while it says so   the same, and the others end with their time limits. dies while it
+ *   sleeps          `sleepers` stays too high: others look for sleepers in vain, and its line has hung up. is the last
+ *   that is left      its inbox hangs up for good: it is closed, so that who is idle sleeps. dies between clearing a
+ *   sleeper's mark and waking it   that sleeper sees the line hang up. is stopped                    all wait, say whom
+ *   they miss, and end with their time limit; the first tells the others by the record. Woken, the
+ *                                 stopped rank finds the record, or its own limit. What it still reads and writes are
+ *                                 its own buffers and the segment.
+ *   is late                       all wait: a count is the number of a step, which never comes again within 2^31 of
+ *   them. calls something else          the seats differ: all ranks fail naming both operations. Steps are counted
+ *   alike up to there, since all
  *                                 operations before were equal.
  *   calls with other sizes        the same. It may have staged two chunks, in its own areas; nobody has read them.
- *   closes too early              its seat says so before its line hangs up: who needs it for a step fails, naming it; who has all it
+ *   closes too early              its seat says so before its line hangs up: who needs it for a step fails, naming it;
+ *   who has all it
  *                                 needs goes on: the memory outlives the rank.
- *   fails while others go on      one record, first come: who looks at it before the next step fails too, all are woken. Who had ended the operation has
+ *   fails while others go on      one record, first come: who looks at it before the next step fails too, all are
+ *   woken. Who had ended the operation has
  *                                 a correct result.
- *   forks                         descriptors are closed on exec, and in a child that never execs by the fork (comm/fork.c).
- *   truncates or grows the file   sealed: it cannot.
- *   is of another user            refused by the peer's credentials, in both directions.
- *   writes nonsense into the segment   not defended: ranks of one job and user trust each other's memory.
- * Read next: segment.h, engine.c, rendezvous.c (how ranks find each other), bells.c (sleeping, waking, dying). */
+ *   forks                         descriptors are closed on exec, and in a child that never execs by the fork
+ *   (comm/fork.c). truncates or grows the file   sealed: it cannot. is of another user            refused by the peer's
+ *   credentials, in both directions. writes nonsense into the segment   not defended: ranks of one job and user trust
+ *   each other's memory.
+ * Read next: segment.h, engine.c, counts.c, rendezvous.c (how ranks find each other), bells.c (sleeping, waking,
+ * dying). */
 #ifndef TRIB_HOST_HOST_H
 #define TRIB_HOST_HOST_H
 

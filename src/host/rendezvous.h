@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rendezvous.h: what the ranks of a host say to each other until they share memory. For the files of src/host alone.
  *
- *   rank 0 listens at an abstract name made of user and job: it vanishes with the process, and is one per network namespace.
- *   rank r connects, and says HELLO: who it is, its settings, and the line to its inbox.
- *   rank 0, when all have said so, stops listening, makes the memory file, and answers each: WELCOME with the file, then LINES with
- *   those of all other ranks. REFUSED instead, with a text, ends it.
- *   All map the file, and pass a barrier in it; then the connections are closed: rank 0 is a rank like any other.
+ *   rank 0 listens at an abstract name made of user and job: it vanishes with the process, and is one per network
+ *   namespace. rank r connects, and says HELLO: who it is, its settings, and the line to its inbox. rank 0, when all
+ *   have said so, stops listening, makes the memory file, and answers each: WELCOME with the file, then LINES with
+ *   those of all other ranks. REFUSED instead, with a text, ends it. All map the file, and pass a barrier in it; then
+ *   the connections are closed: rank 0 is a rank like any other.
  * Two that say they are one rank end it for all: they are of two runs of one name, and nothing tells them apart.
- * A rank of another run, as the launchers name them, is sent away (OTHER_RUN), and comes again: two such runs meet one after the other.
- * A rank that leaves before its WELCOME frees its place; a rank whose rank 0 leaves before that looks for another one.
- * Read next: gather.c (rank 0), rendezvous.c (the others, and the end of both). */
+ * A rank of another run, as the launchers name them, is sent away (OTHER_RUN), and comes again: two such runs meet one
+ * after the other. A rank that leaves before its WELCOME frees its place; a rank whose rank 0 leaves before that looks
+ * for another one.
+ * Read next: hello.c, gather.c (rank 0), rendezvous.c (the others, and the end of both). */
 #ifndef TRIB_HOST_RENDEZVOUS_H
 #define TRIB_HOST_RENDEZVOUS_H
 
@@ -61,6 +62,9 @@ static inline bool trib_meeting_is_doomed(const struct trib_rendezvous *meeting)
 void trib_hello_fill(const struct trib_config *config, struct trib_hello *hello);
 /* The name that rank 0 listens at; the length for bind and connect. */
 socklen_t trib_rendezvous_name(const struct trib_config *config, struct sockaddr_un *name);
+/* A descriptor, or -1: no rank 0 is there yet, or *status and error say why none can be. */
+int trib_rendezvous_connect(const struct trib_rendezvous *meeting, enum trib_status *status);
+bool trib_rendezvous_say_hello(const struct trib_rendezvous *meeting, int fd, uint64_t deadline_ns);
 /* A rank 0 of another run was met under this name: text says which. */
 void trib_rendezvous_note_run(struct trib_rendezvous *meeting, const char *text);
 /* The name is another rank 0's: tells it that there are two. True: that one is of another run, or is leaving: the name

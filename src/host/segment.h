@@ -212,21 +212,37 @@ void trib_host_copy_out(const struct trib_host *host, void *dst, const void *src
  * copied. */
 bool trib_host_copy_foreign(const struct trib_host *host, void *dst, const unsigned char *src, size_t bytes);
 
-/* ---- engine.c ---- */
+/* ---- counts.c ---- */
 
-/* Whether what the operation waits for has come, or something has happened that ends the wait. */
+static inline _Atomic uint32_t *trib_host_count_of(const struct trib_host *host, uint32_t rank, bool summed)
+{
+    struct trib_host_seat *seat = &host->segment->seats[rank];
+    return summed ? &seat->summed : &seat->staged;
+}
+
+static inline uint32_t trib_host_record_of(const struct trib_host *host)
+{
+    return atomic_load_explicit(&host->segment->record, memory_order_acquire);
+}
+
+/* True if the awaited count has come, or if something has happened that ends the wait. */
 bool trib_host_is_due(const struct trib_host *host);
 bool trib_host_has_closed(const struct trib_host *host, uint32_t rank);
-/* Has any rank begun to say that it has failed? */
+/* True if the awaited rank has closed, and its count will never come. */
+bool trib_host_has_left(const struct trib_host *host);
+/* True if a rank has begun to record its failure. */
 bool trib_host_has_record(const struct trib_host *host);
-/* Then: the verdict. */
+/* The verdict in that case. */
 enum trib_host_verdict trib_host_wait_for_record(const struct trib_host *host);
-/* Counts this rank's steps so far, and wakes who waits for them. */
-void trib_host_publish(struct trib_host *host, bool summed, uint32_t count);
-/* Whether all ranks, or one, have counted so many; if not, that is what the operation waits for. */
+/* True if all ranks, or one, have reached the count. If not, the operation waits for that count. */
 bool trib_host_all_have(struct trib_host *host, bool summed, uint32_t target);
 bool trib_host_one_has(struct trib_host *host, uint32_t rank, bool summed, uint32_t target);
-/* All have staged the first step, so all show what they run. True: the same. */
+
+/* ---- operation.c ---- */
+
+/* Shows the operation in the own seat. */
+void trib_host_show_operation(const struct trib_host *host);
+/* All ranks have staged the first step, so all show their operation. True: the same. */
 bool trib_host_all_agree(struct trib_host *host);
 enum trib_host_verdict trib_host_finish(struct trib_host *host);
 
@@ -247,15 +263,14 @@ enum trib_host_verdict trib_host_advance_large(struct trib_host *host);
 bool trib_host_offer_tensor(struct trib_host *host);
 /* Finds out where all others have theirs. False: that of *rank cannot be mapped. */
 bool trib_host_find_tensors(struct trib_host *host, uint32_t *rank);
-/* A note has come; fd: what came with it, or -1. */
-void trib_host_take_note(struct trib_host *host, const struct trib_host_note *note, int fd);
+/* Reads all notes of other ranks, and all bells. */
+void trib_host_empty_inbox(struct trib_host *host);
 void trib_host_forget_mappings(struct trib_host *host);
 
 /* ---- bells.c ---- */
 
-void trib_host_empty_inbox(struct trib_host *host);
-
-/* A count of this rank has grown. */
+/* Counts the steps of this rank, and wakes the ranks that wait for them. */
+void trib_host_publish(struct trib_host *host, bool summed, uint32_t count);
 void trib_host_wake_waiting(struct trib_host *host);
 void trib_host_wake_all(struct trib_host *host);
 

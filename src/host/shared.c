@@ -8,7 +8,7 @@
  * nobody ends that operation before all have read; whoever fails records it before its caller can change what others
  * may still be reading (host.h). Freed memory goes back to the kernel at once; others let go of their mappings when the
  * next operation tells them.
- * Read next: engine.c. */
+ * Read next: bells.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -248,7 +248,7 @@ static void map_of_other(struct trib_host *host, const struct trib_host_note *no
     host->mappings = made;
 }
 
-void trib_host_take_note(struct trib_host *host, const struct trib_host_note *note, int fd)
+static void take_note(struct trib_host *host, const struct trib_host_note *note, int fd)
 {
     struct trib_host_mapping *known = find_mapping(host, note->rank, note->allocation);
     if (fd >= 0 && known == NULL && note->bytes > 0) {
@@ -258,6 +258,20 @@ void trib_host_take_note(struct trib_host *host, const struct trib_host_note *no
     }
     if (fd >= 0) {
         (void)close(fd);
+    }
+}
+
+void trib_host_empty_inbox(struct trib_host *host)
+{
+    struct trib_host_note note;
+    struct trib_passing message = {.data = &note, .bytes = sizeof note};
+    ssize_t got = 0;
+    while ((got = trib_take_some(host->inbox, &message)) > 0) {
+        if ((size_t)got == sizeof note && message.fd_count <= 1) {
+            take_note(host, &note, message.fd_count == 1 ? message.fds[0] : -1);
+        } else {
+            trib_passing_close(&message);
+        }
     }
 }
 

@@ -66,6 +66,8 @@ LARGE = "src/host/large.c"
 SEGMENT = "src/host/segment.c"
 BELLS = "src/host/bells.c"
 COPY = "src/host/copy.c"
+HOST_COUNTS = "src/host/counts.c"
+HOST_OPERATION = "src/host/operation.c"
 RING_SUM = "src/schemes/ring/ring_worker_sum.c"
 RING_RECEIVE = "src/schemes/ring/ring_worker_receive.c"
 
@@ -526,7 +528,7 @@ CANARIES = [
         world=NO_HOST, search=NO_HOST, test="unit/test_host_steps"),
     Canary(
         "host-one-is-missing", "I2", "nobody waits for the last rank",
-        edits=((ENGINE, "    while (host->cursor < host->ranks) {\n        if (!has_reached",
+        edits=((HOST_COUNTS, "    while (host->cursor < host->ranks) {\n        if (!has_reached",
                 "    while (host->cursor + 1 < host->ranks) {\n        if (!has_reached"),),
         world=NO_HOST, search=NO_HOST, test="unit/test_host_steps"),
     Canary(
@@ -567,11 +569,11 @@ CANARIES = [
         world=NO_HOST, search=NO_HOST, test="unit/test_host_steps"),
     Canary(
         "host-operations-uncompared", "I10", "a rank adds up whatever the others have staged",
-        edits=((ENGINE, "            host->other = rank;\n            return false;", "            host->other = rank;"),),
+        edits=((HOST_OPERATION, "            host->other = rank;\n            return false;", "            host->other = rank;"),),
         world=NO_HOST, search=NO_HOST, test="unit/test_host_steps"),
     Canary(
         "host-shares-uncompared", "I10", "shares that differ in the same total are taken for equal",
-        edits=((ENGINE, "&own, sizeof own) != 0 ||\n            !has_own_shares(host, rank)) {",
+        edits=((HOST_OPERATION, "&own, sizeof own) != 0 ||\n            !has_own_shares(host, rank)) {",
                 "&own, sizeof own) != 0 ||\n            (false && !has_own_shares(host, rank))) {"),),
         world=NO_HOST, search=NO_HOST, test="unit/test_host_steps"),
     Canary(
@@ -590,7 +592,7 @@ CANARIES = [
         world=NO_HOST, search=NO_HOST, test="unit/test_host_steps"),
     Canary(
         "host-left-unnoticed", "I8", "who has closed is waited for",
-        edits=((ENGINE, "    if (verdict != TRIB_HOST_WAITS || !has_left(host)) {", "    if (verdict != TRIB_HOST_WAITS || (!has_left(host) || true)) {"),),
+        edits=((ENGINE, "    if (verdict != TRIB_HOST_WAITS || !trib_host_has_left(host)) {", "    if (verdict != TRIB_HOST_WAITS || (!trib_host_has_left(host) || true)) {"),),
         world=NO_HOST, search=NO_HOST, test="unit/test_host_steps"),
 
     # ---- C-1 to C-22: control planes (tests/world/check_control.c) ----
