@@ -32,9 +32,10 @@ static const struct option_row rows[] = {
 
 const struct option_command options_of_doctor = {
     .usage = "tributary doctor [options]",
-    .summary = "Checks what a job needs: trains (GSO/GRO), socket buffers, clock; and the way to the switch: TCP, UDP "
-               "on every\n"
-               "shard, path MTU, round trip, ECN. Says what to change. Exit status 1 when jobs can not run.",
+    .summary =
+        "Checks the needs of a job: trains (GSO/GRO), socket buffers, clock; and the way to the switch: TCP, UDP "
+        "on every\n"
+        "shard, path MTU, round trip, ECN. Names remedies. Exit status 1 when jobs can not run.",
     .rows = rows,
     .examples = "  tributary doctor --switch 10.0.0.1\n"
                 "  tributary doctor --offline --json",

@@ -37,15 +37,15 @@ struct reproduce_options {
 
 static const struct option_row rows[] = {
     {"all", 0, NULL, "every experiment", OPTION_ON, offsetof(struct reproduce_options, all)},
-    {"list", 0, NULL, "the experiments that there are", OPTION_ON, offsetof(struct reproduce_options, list)},
-    {"quick", 0, NULL, "simulations that take seconds instead of minutes: shorter, and fewer of them", OPTION_ON,
+    {"list", 0, NULL, "all experiments", OPTION_ON, offsetof(struct reproduce_options, list)},
+    {"quick", 0, NULL, "simulations of seconds instead of minutes: shorter, and fewer", OPTION_ON,
      offsetof(struct reproduce_options, quick)},
     {"out", 'o', "DIR", "write NAME.csv, all points, and NAME.html, a page with plots that needs nothing else, there",
      OPTION_TEXT, offsetof(struct reproduce_options, out)},
     {"sweep", 0, "DIR",
      "at the paper's size, in runs of `tributary sim sweep` there: the same command goes on where it was interrupted",
      OPTION_TEXT, offsetof(struct reproduce_options, sweep)},
-    {"cores", 0, "N", "of a sweep, runs at a time [all that there are]", OPTION_COUNT(1, SIM_CORES_MAX),
+    {"cores", 0, "N", "of a sweep, runs at a time [all]", OPTION_COUNT(1, SIM_CORES_MAX),
      offsetof(struct reproduce_options, cores)},
     {"json", 0, NULL, "a list of JSON objects instead of text", OPTION_ON, offsetof(struct reproduce_options, json)},
     {"markdown", 0, NULL,
@@ -61,7 +61,7 @@ const struct option_command options_of_reproduce = {
                "machine,\n"
                "and says of each number that a paper prints what comes out here, whether it is the same, and if not, "
                "why; and what the paper left open.\n"
-               "Exit status: 0 all has been computed, whatever came out, 1 an error, 2 a mistake in what was asked,\n"
+               "Exit status: 0 all has been computed, whatever came out, 1 an error, 2 a mistake in the command,\n"
                "130 interrupted; then with the experiments that had ended.",
     .rows = rows,
     .examples =

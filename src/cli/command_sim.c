@@ -38,8 +38,9 @@ static const struct option_row rows[] = {
     {"seed", 0, "N", "instead of the scenario's", OPTION_NUMBER(0, UINT64_MAX - 1), offsetof(struct sim_options, seed)},
     {"scale", 0, "1/N", "jobs sum, compute and follow each other N times less", OPTION_TEXT,
      offsetof(struct sim_options, scale)},
-    {"warmup", 0, "TIME", "what begins earlier does not count", OPTION_TEXT, offsetof(struct sim_options, warmup)},
-    {"window", 0, "TIME", "nor what begins so long after that", OPTION_TEXT, offsetof(struct sim_options, window)},
+    {"warmup", 0, "TIME", "earlier flows and jobs do not count", OPTION_TEXT, offsetof(struct sim_options, warmup)},
+    {"window", 0, "TIME", "nor later ones, so long after the warmup", OPTION_TEXT,
+     offsetof(struct sim_options, window)},
     {"mtu", 0, "BYTES", "of packets, such as 9000B, where flows and jobs say nothing else", OPTION_TEXT,
      offsetof(struct sim_options, mtu)},
     {"ideal", 0, NULL, "flows alone and jobs alone as well, for comparison", OPTION_ON,
@@ -47,11 +48,11 @@ static const struct option_row rows[] = {
     {"json", 0, NULL, "results as one JSON object instead of a summary", OPTION_ON,
      offsetof(struct sim_options, single.json)},
     {"quiet", 'q', NULL, "no progress", OPTION_ON, offsetof(struct sim_options, single.quiet)},
-    {"check", 0, NULL, "read the scenario, say what is wrong with it, and stop", OPTION_ON,
+    {"check", 0, NULL, "read the scenario, name mistakes, and stop", OPTION_ON,
      offsetof(struct sim_options, single.check)},
-    {"models", 0, NULL, "the models that jobs may name, and where their times are from", OPTION_ON,
+    {"models", 0, NULL, "the models for jobs, with the source of each time", OPTION_ON,
      offsetof(struct sim_options, models)},
-    {"keys", 0, NULL, "what may stand in a scenario", OPTION_ON, offsetof(struct sim_options, keys)},
+    {"keys", 0, NULL, "all keys of a scenario", OPTION_ON, offsetof(struct sim_options, keys)},
     {"cores", 'j', "N", "sweep: runs at a time [all]", OPTION_COUNT(1, SIM_CORES_MAX),
      offsetof(struct sim_options, cores)},
     {"shard", 0, "I/N", "sweep: the I-th of N parts, from 0 on, such as $SLURM_PROCID/$SLURM_NTASKS [0/1]", OPTION_TEXT,
@@ -61,11 +62,12 @@ static const struct option_row rows[] = {
 
 const struct option_command options_of_sim = {
     .usage = "tributary sim SCENARIO [options]\n       tributary sim sweep GRID --out DIR [options]",
-    .summary = "Simulates a data centre, packet by packet: the network and the traffic that a file describes\n"
-               "(docs/SIMULATOR.md). The same seed gives the same run. An interrupt ends it with the results so far.\n"
-               "Exit status: 0 it has run to its end, 1 an error, 2 a mistake in what was asked, 3 a deadlock of ports "
-               "that PFC\n"
-               "has stopped, 4 given up as nothing arrives any more, 130 interrupted; 3, 4 and 130 with results.",
+    .summary =
+        "Simulates a data centre, packet by packet: the network and the traffic of a file\n"
+        "(docs/SIMULATOR.md). The same seed gives the same run. An interrupt ends the run with the results so far.\n"
+        "Exit status: 0 the run has ended, 1 an error, 2 a mistake in the command, 3 a deadlock of ports "
+        "that PFC\n"
+        "has stopped, 4 given up as nothing arrives any more, 130 interrupted; 3, 4 and 130 with results.",
     .rows = rows,
     .examples = "  tributary sim examples/sim/websearch.toml --out results\n"
                 "  tributary sim sweep examples/sim/grid/loads.toml --out sweep\n"

@@ -8,7 +8,7 @@ static const struct command commands[] = {
     {"switch", "run a software switch with its control plane", command_switch, false, &options_of_switch},
     {"run", "run a program as several ranks on this machine", command_run, false, &options_of_run},
     {"perf", "measure a collective, check every value", command_perf, true, &options_of_perf},
-    {"jobs", "what the jobs of a switch do, once or --watch", command_jobs, true, &options_of_jobs},
+    {"jobs", "states of the jobs of a switch, once or --watch", command_jobs, true, &options_of_jobs},
     {"doctor", "check this machine and the way to the switch", command_doctor, true, &options_of_doctor},
     {"demo", "a wrong sum and how it is caught, step by step", command_demo, true, &options_of_demo},
     {"sim", "simulate a data centre, packet by packet", command_sim, true, &options_of_sim},
