@@ -18,7 +18,6 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Files of each circle, the largest first. A new circle is refused; one that has become smaller is to be written down.
 CIRCLES = {
-    "sim": [4, 4, 2],
 }
 
 # C-20: messages and time in, messages out. These files may call nothing else, nor may addresses, which they hold.

@@ -256,34 +256,6 @@ static void send_packet(struct sim_jobs *j, uint32_t endpoint, const struct trib
 
 /* ---- iterations ---- */
 
-uint64_t sim__jobs_bucket_end(const struct sim_job *job, uint32_t bucket)
-{
-    return job->fragments * (bucket + 1) / job->config.buckets;
-}
-
-static uint64_t fragments_of(const struct sim_job *job, uint32_t operation)
-{
-    uint32_t bucket = operation / job->parts;
-    uint64_t before =
-        (bucket != 0 ? sim__jobs_bucket_end(job, bucket - 1) : 0) + (uint64_t)(operation % job->parts) * SIM_FRAGMENTS;
-
-    return operation % job->parts + 1 != job->parts ? SIM_FRAGMENTS : sim__jobs_bucket_end(job, bucket) - before;
-}
-
-/* Buckets differ by one fragment, which then is in the last operation. */
-void sim__jobs_deal(struct sim_job *job)
-{
-    uint64_t least = job->fragments / job->config.buckets;
-
-    job->parts = least <= SIM_FRAGMENTS ? 1 : (uint32_t)((least + SIM_FRAGMENTS - 1) / SIM_FRAGMENTS);
-    job->operations = job->config.buckets * job->parts;
-    job->largest = job->parts > 1 ? SIM_FRAGMENTS : 0;
-    for (uint32_t bucket = 0; bucket < job->config.buckets; bucket++) {
-        uint32_t last = (uint32_t)fragments_of(job, (bucket + 1) * job->parts - 1);
-        job->largest = last > job->largest ? last : job->largest;
-    }
-}
-
 static void submit(struct sim_jobs *j, struct sim_endpoint *e, uint64_t now_ns)
 {
     struct sim_job *job = &j->jobs[e->job];
@@ -297,7 +269,7 @@ static void submit(struct sim_jobs *j, struct sim_endpoint *e, uint64_t now_ns)
         struct trib_operation operation = {
             .send = turn->send,
             .recv = turn->recv,
-            .count = fragments_of(job, number) * SIM_JOB_ELEMENTS,
+            .count = sim__jobs_fragments(job, number) * SIM_JOB_ELEMENTS,
             .token = e->iteration,
             .collective = TRIB_ALLREDUCE,
             .type = trib_session_has_quorum(&job->session) ? TRIB_FLOAT32 : TRIB_INT32,
@@ -310,96 +282,7 @@ static void submit(struct sim_jobs *j, struct sim_endpoint *e, uint64_t now_ns)
     }
 }
 
-/* Sessions tell idle ranks' marks: all have ended this iteration, so M is theirs. */
-static void tell_marks(struct sim_jobs *j, const struct sim_job *job, uint64_t now_ns)
-{
-    uint64_t lowest = UINT64_MAX;
-
-    for (uint32_t rank = 0; rank < job->config.workers; rank++) {
-        uint64_t mark = job->scheme->worker->mark(j->endpoints[job->first + rank].node);
-        lowest = mark < lowest ? mark : lowest;
-    }
-    for (uint32_t i = job->first; i < job->first + job->config.workers; i++) {
-        job->scheme->worker->learn_mark(j->endpoints[i].node, lowest, now_ns);
-    }
-    for (uint32_t i = sim_job_switches(job); i < job->first + job->count; i++) {
-        const struct sim_endpoint *e = &j->endpoints[i];
-        for (uint32_t child = 0; child < e->children; child++) {
-            job->scheme->switch_node->join(e->node, child, lowest);
-        }
-        job->scheme->switch_node->learn_mark(e->node, lowest);
-        if (j->memories != NULL) {
-            sim__shares_count(j, i);
-        }
-    }
-}
-
 static void drain(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns);
-
-/* How long a rank computes in an iteration: drawn of the job, the rank and the iteration, so that nothing else moves
- * it. */
-static uint64_t compute_of_rank(const struct sim_job *job, uint32_t rank, uint32_t iteration)
-{
-    const struct sim_job_config *c = &job->config;
-    bool is_straggler = rank + c->stragglers >= c->workers * c->ranks;
-
-    if (c->jitter == 0 && !is_straggler) {
-        return c->compute_ps;
-    }
-    uint64_t draw = trib_mix64(job->session.salt ^ trib_mix64((uint64_t)rank << 32 | iteration));
-    double share = (double)(draw >> 11) / 0x1p53;
-    double time_ps = (double)c->compute_ps * (1 + c->jitter * (2 * share - 1));
-    return (uint64_t)(is_straggler ? time_ps * (1 + c->slower) : time_ps);
-}
-
-/* A host waits for the slowest of its ranks. */
-static uint64_t compute_of(const struct sim_job *job, const struct sim_endpoint *e)
-{
-    uint64_t most_ps = 0;
-
-    for (uint32_t i = 0; i < job->config.ranks; i++) {
-        uint64_t time_ps = compute_of_rank(job, e->rank * job->config.ranks + i, e->iteration);
-        most_ps = time_ps > most_ps ? time_ps : most_ps;
-    }
-    return most_ps;
-}
-
-/* When so many buckets are ready, from the iteration's beginning on. */
-static uint64_t ready_after(const struct sim_job *job, const struct sim_endpoint *e, uint32_t buckets)
-{
-    uint64_t compute_ps = compute_of(job, e);
-    double left = job->config.backward * (job->config.buckets - buckets) / job->config.buckets;
-
-    return buckets == job->config.buckets ? compute_ps : (uint64_t)((double)compute_ps * (1 - left));
-}
-
-static void wait_for_bucket(struct sim_jobs *j, uint32_t endpoint)
-{
-    const struct sim_endpoint *e = &j->endpoints[endpoint];
-    const struct sim_job *job = &j->jobs[e->job];
-    uint64_t before_ps = e->ready != 0 ? ready_after(job, e, e->ready) : 0;
-    uint64_t now_ps = sim_network_now(j->network);
-    uint64_t from_ps = now_ps > job->config.start_ps ? now_ps : job->config.start_ps;
-
-    sim_timer_set(&j->network->events, j->first_timer + 2 * endpoint + 1,
-                  from_ps + ready_after(job, e, e->ready + 1U) - before_ps);
-}
-
-void sim__jobs_begin(struct sim_jobs *j, uint32_t endpoint)
-{
-    struct sim_endpoint *e = &j->endpoints[endpoint];
-    const struct sim_job *job = &j->jobs[e->job];
-
-    /* By a published rule ranks may be further apart than any window; numbers are kept for so many turns. */
-    e->is_held = e->iteration + 1 - job->iterations > job->turn_count;
-    if (e->iteration == job->config.iterations || e->is_held) {
-        return;
-    }
-    struct sim_iteration *log = &job->log[e->iteration++];
-    log->begun_ps = log->begun_ps == 0 ? sim_network_now(j->network) : log->begun_ps;
-    e->ready = 0;
-    wait_for_bucket(j, endpoint);
-}
 
 /* One more bucket is ready; the first begins the iteration's sum, with the last computing has ended. */
 static void take_bucket(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)
@@ -414,7 +297,7 @@ static void take_bucket(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)
         e->left = e->unsent = job->operations;
     }
     if (e->ready != job->config.buckets) {
-        wait_for_bucket(j, endpoint);
+        sim__jobs_wait_for_bucket(j, endpoint);
     } else if (++sim_job_turn(job, e->iteration)->computed == job->config.workers) {
         job->log[e->iteration - 1].computed_ps = sim_network_now(j->network);
     }
@@ -424,39 +307,6 @@ static void take_bucket(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)
     }
     submit(j, e, now_ns);
     drain(j, endpoint, now_ns);
-}
-
-/* It is closed when what happens now is over: its nodes are still being driven. */
-static void end_job(struct sim_jobs *j, struct sim_job *job)
-{
-    j->done_jobs++;
-    job->next_ended = j->ended;
-    j->ended = (uint32_t)(job - j->jobs);
-    sim_timer_set(&j->network->events, j->ended_timer, sim_network_now(j->network));
-}
-
-void sim__jobs_ended(struct sim_jobs *j, uint32_t endpoint)
-{
-    const struct sim_endpoint *e = &j->endpoints[endpoint];
-    struct sim_job *job = &j->jobs[e->job];
-
-    if (++sim_job_turn(job, e->iteration)->ended == job->config.workers) {
-        struct sim_iteration *log = &job->log[job->iterations++];
-        job->end_ps = log->ended_ps = sim_network_now(j->network);
-        job->summing_ps += (double)(log->ended_ps - log->computed_ps);
-        if (job->iterations == job->config.iterations) {
-            end_job(j, job);
-        }
-        if (job->steps == NULL) {
-            sim__numbers_compare(job, e->iteration);
-            tell_marks(j, job, job->end_ps / NS_PS);
-        }
-    }
-    for (uint32_t i = job->first; i < job->first + job->config.workers; i++) {
-        if (i == endpoint || j->endpoints[i].is_held) {
-            sim__jobs_begin(j, i);
-        }
-    }
 }
 
 static void end_operation(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)

@@ -338,22 +338,36 @@ static inline uint32_t sim_job_data(const struct sim_job_config *config)
 /* NULL, or what is wrong: a sum, a lane, a failure. */
 const char *sim_jobs_check(const struct sim_jobs *j);
 
-/* Of open.c: memory of a job's until it is closed; NULL: out of memory. */
-void *sim__jobs_take(struct sim_jobs *j, struct sim_job *job, size_t size);
+/* Memory of a job's until it is closed; NULL: out of memory. */
+static inline void *sim__jobs_take(struct sim_jobs *j, struct sim_job *job, size_t size)
+{
+    return sim_pieces_take(&j->pieces, &job->pieces, size);
+}
 
-/* Of jobs.c, for open.c: hands out what an endpoint has to send; deals an iteration's fragments to operations; a worker
- * begins its next iteration. */
+/* Of jobs.c, for open.c: hands out the packets of an endpoint. */
 void sim__jobs_drain(struct sim_jobs *j, uint32_t endpoint);
-void sim__jobs_deal(struct sim_job *job);
+/* Of iterations.c: a worker begins its next iteration; its next bucket will be ready; it has all sums of its iteration.
+ */
 void sim__jobs_begin(struct sim_jobs *j, uint32_t endpoint);
-/* Of jobs.c, for steps.c: this worker has all sums of its iteration. */
+void sim__jobs_wait_for_bucket(struct sim_jobs *j, uint32_t endpoint);
 void sim__jobs_ended(struct sim_jobs *j, uint32_t endpoint);
 static inline uint64_t sim__jobs_elements(const struct sim_job *job)
 {
     return job->largest * SIM_JOB_ELEMENTS;
 }
 /* Of a bucket's operations all have SIM_FRAGMENTS but the last. */
-uint64_t sim__jobs_bucket_end(const struct sim_job *job, uint32_t bucket);
+static inline uint64_t sim__jobs_bucket_end(const struct sim_job *job, uint32_t bucket)
+{
+    return job->fragments * (bucket + 1) / job->config.buckets;
+}
+static inline uint64_t sim__jobs_fragments(const struct sim_job *job, uint32_t operation)
+{
+    uint32_t bucket = operation / job->parts;
+    uint64_t before =
+        (bucket != 0 ? sim__jobs_bucket_end(job, bucket - 1) : 0) + (uint64_t)(operation % job->parts) * SIM_FRAGMENTS;
+
+    return operation % job->parts + 1 != job->parts ? SIM_FRAGMENTS : sim__jobs_bucket_end(job, bucket) - before;
+}
 
 /* Of numbers.c: room for an iteration's numbers and for what sums say, when the session is settled; an iteration's
  * numbers; are its sums right, and is this one that a worker has taken? */

@@ -2,10 +2,10 @@
 /* numbers.c: the numbers that jobs sum, and what the sums must be: see jobs.h. All workers of a job send the same
  * numbers from one buffer, and receive into one. Of a ring in steps there are no numbers.
  *
- * Where sums may lack ranks, numbers are float32 and small enough that the sum of any ranks is exact. Every sum that any
- * worker takes is compared as it comes: it is the number as often as ranks are listed (who they are says the lane, which
- * the worker has checked), and every worker that takes it sees the same list. Workers may be several iterations apart
- * there, as far as the window reaches: so many turns there are.
+ * Where sums may lack ranks, numbers are float32 and small enough that the sum of any ranks is exact. Every sum that
+ * any worker takes is compared as it comes: it is the number as often as ranks are listed (who they are says the lane,
+ * which the worker has checked), and every worker that takes it sees the same list. Workers may be several iterations
+ * apart there, as far as the window reaches: so many turns there are.
  * Read next: jobs.c. */
 #include <string.h>
 

@@ -77,7 +77,8 @@ static uint64_t mark_below(const struct sim_jobs *j, const struct sim_job *job, 
     return lowest;
 }
 
-/* It, and the workers below it, learn their numbers at the switch above, so that each takes its own marks for its own. */
+/* It, and the workers below it, learn their numbers at the switch above, so that each takes its own marks for its own.
+ * */
 static void tell_numbers(struct sim_jobs *j, const struct sim_job *job, const struct sim_endpoint *e)
 {
     const struct trib_scheme *scheme = job->scheme;
@@ -169,11 +170,6 @@ static bool open_job(struct sim_jobs *j, struct sim_job *job)
     return true;
 }
 
-void *sim__jobs_take(struct sim_jobs *j, struct sim_job *job, size_t size)
-{
-    return sim_pieces_take(&j->pieces, &job->pieces, size);
-}
-
 uint64_t sim_job_endpoints(const struct sim_job_config *config)
 {
     uint32_t trees = config->trees != 0 ? config->trees : 1;
@@ -190,6 +186,20 @@ bool sim_jobs_reserve(struct sim_jobs *j, uint32_t jobs, uint64_t endpoints)
     j->endpoints = sim_memory_map(j->endpoint_room * sizeof *j->endpoints);
     j->messages = sim_memory_map(SIM_MESSAGES_MAX * sizeof *j->messages);
     return j->jobs != NULL && j->endpoints != NULL && j->messages != NULL;
+}
+
+/* Buckets differ by one fragment, which then is in the last operation. */
+static void deal(struct sim_job *job)
+{
+    uint64_t least = job->fragments / job->config.buckets;
+
+    job->parts = least <= SIM_FRAGMENTS ? 1 : (uint32_t)((least + SIM_FRAGMENTS - 1) / SIM_FRAGMENTS);
+    job->operations = job->config.buckets * job->parts;
+    job->largest = job->parts > 1 ? SIM_FRAGMENTS : 0;
+    for (uint32_t bucket = 0; bucket < job->config.buckets; bucket++) {
+        uint32_t last = (uint32_t)sim__jobs_fragments(job, (bucket + 1) * job->parts - 1);
+        job->largest = last > job->largest ? last : job->largest;
+    }
 }
 
 bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, uint64_t seed, char *error)
@@ -229,7 +239,7 @@ bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, uint6
         trib_explain(error, "%u buckets of only %" PRIu64 " fragments", job->config.buckets, job->fragments);
         return false;
     }
-    sim__jobs_deal(job);
+    deal(job);
     return true;
 }
 

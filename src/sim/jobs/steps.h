@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* steps.h: `scheme = "ring-steps"`: a ring as libraries for training have it (Horovod's; Patarasuk and Yuan, JPDC 2009):
- * 2 (N - 1) steps, in each of which every worker sends an N-th of a bucket of gradients to the next one, over one
- * connection with the transport that all flows have, whose window stays what it was from step to step. A worker's next
- * step begins when what it sent and what it got in the step before are both there.
+/* steps.h: `scheme = "ring-steps"`: a ring as libraries for training have it (Horovod's; Patarasuk and Yuan, JPDC
+ * 2009): 2 (N - 1) steps, in each of which every worker sends an N-th of a bucket of gradients to the next one, over
+ * one connection with the transport that all flows have, whose window stays what it was from step to step. A worker's
+ * next step begins when what it sent and what it got in the step before are both there.
  *
  * Our own scheme `ring` is another thing: fragments go round one by one, each as soon as it can. And there are no nodes
  * here, only the bytes that such a ring moves, and when: sums and lanes are not simulated.

@@ -177,17 +177,6 @@ struct sim_route sim_route_tree(uint32_t first, uint32_t count, uint32_t each, u
 
 /* ---- a packet's way ---- */
 
-void sim_network_drop(struct sim_network *n, uint32_t link, uint32_t packet)
-{
-    n->links[link].dropped++;
-    n->dropped++;
-    n->cut_off += sim_link_is_cut(n, link);
-    if (n->receiver.dropped != NULL) {
-        n->receiver.dropped(n->receiver.user, packet);
-    }
-    sim_packet_free(n, packet);
-}
-
 static inline void enqueue(struct sim_network *n, uint32_t number, uint32_t packet)
 {
     struct sim_link *link = &n->links[number];

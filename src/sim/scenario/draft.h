@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* draft.h: a scenario while it is read: what scenario.c (keys, tables), values.c (single values), fit.c, fit_jobs.c and
  * queues.c (what fits together) share.
- * Read next: scenario.c. */
+ * Read next: draft.c, scenario.c. */
 #ifndef TRIB_SIM_SCENARIO_DRAFT_H
 #define TRIB_SIM_SCENARIO_DRAFT_H
 
@@ -60,10 +60,11 @@ bool sim__at_most(struct draft *d, uint32_t table, const char *key, uint32_t val
 /* Goes to the next of words between blanks and commas; returns its length, 0 behind the last. */
 size_t sim__next_word(const char **text);
 
+/* True if a result names the children whose parts were marked, so that marks_of_all means something. */
+bool sim__names_marks(const struct sim_job_config *job);
+
 /* Of fit_jobs.c: the jobs, when the network is known. */
 bool sim__fit_jobs(struct draft *d);
-/* Does a result name whose way was marked, so that marks_of_all means something? */
-bool sim__names_marks(const struct sim_job_config *job);
 /* Of queues.c: what [queues] says, when packets' sizes are known; and whether a switch's memory is enough, when all
  * is. */
 bool sim__settle_queues(struct draft *d);

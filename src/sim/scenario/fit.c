@@ -16,11 +16,6 @@
 #define NS_PS UINT64_C(1000)
 #define TIMEOUT_MIN_PS (1000 * NS_PS)
 
-bool sim__at_most(struct draft *d, uint32_t table, const char *key, uint32_t value, uint32_t most)
-{
-    return value <= most || sim__refuse(d, sim__place(d, table, key), "%s is %u; the limit is %u", key, value, most);
-}
-
 /* A file that the scenario names lies beside it. NULL: out of memory. */
 static char *path_of(const struct draft *d, const char *name)
 {
@@ -227,12 +222,6 @@ static bool fit_switches(struct draft *d)
         }
     }
     return true;
-}
-
-size_t sim__next_word(const char **text)
-{
-    *text += strspn(*text, " ,\t");
-    return strcspn(*text, " ,\t");
 }
 
 /* The tier or node of this name. */

@@ -107,13 +107,6 @@ static bool finish_model(struct draft *d, struct sim_job_config *job, uint32_t t
     return true;
 }
 
-bool sim__names_marks(const struct sim_job_config *job)
-{
-    const struct trib_scheme *scheme = trib_published_find(job->scheme); /* NULL: in steps */
-
-    return scheme != NULL && scheme->worker->set_child != NULL;
-}
-
 /* Keys that mean nothing beside others, or without them. */
 static bool fit_job_keys(struct draft *d, uint32_t number)
 {

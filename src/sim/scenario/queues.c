@@ -9,30 +9,6 @@
 #include "sim/network/gates.h"
 #include "sim/scenario/draft.h"
 
-#define ALPHA_MAX 128U
-
-/* 1/8, or 2. */
-bool sim__read_alpha(struct draft *d, const struct trib_toml_value *value, void *field)
-{
-    const char *slash = strchr(value->text, '/');
-    size_t len = slash != NULL ? (size_t)(slash - value->text) : strlen(value->text);
-    char of[TRIB_UNITS_TEXT_MAX] = "";
-    char cause[TRIB_ERROR_TEXT_MAX] = "";
-    uint64_t numbers[2] = {0, 1};
-
-    if (len < sizeof of) {
-        memcpy(of, value->text, len);
-    }
-    if (value->kind != TRIB_TOML_STRING || trib_parse_number(of, 1, ALPHA_MAX, &numbers[0], cause) != TRIB_OK ||
-        (slash != NULL && trib_parse_number(slash + 1, 1, ALPHA_MAX, &numbers[1], cause) != TRIB_OK)) {
-        return sim__refuse(d, value->place, "%s is a text from \"1/%u\" to \"%u\", such as \"1/8\", not %s", value->key,
-                           ALPHA_MAX, ALPHA_MAX, value->text);
-    }
-    ((uint32_t *)field)[0] = (uint32_t)numbers[0];
-    ((uint32_t *)field)[1] = (uint32_t)numbers[1];
-    return true;
-}
-
 /* The value of this key of [queues]; NULL: it does not stand there. */
 static const struct trib_toml_value *find(const struct draft *d, const char *key)
 {

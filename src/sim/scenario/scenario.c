@@ -344,35 +344,6 @@ static const char *kind_name(const struct draft *d, uint32_t table)
                                 : sim_topology_name((enum sim_topology_kind)kind);
 }
 
-uint32_t sim__table(const struct draft *d, const char *name)
-{
-    for (uint32_t i = 0; i < d->toml->table_count; i++) {
-        if (strcmp(d->toml->tables[i].name, name) == 0) {
-            return i;
-        }
-    }
-    return SIM_NONE;
-}
-
-const struct trib_toml_value *sim__find(const struct draft *d, uint32_t table, const char *key)
-{
-    for (uint32_t i = 0; i < d->toml->value_count; i++) {
-        if (d->toml->values[i].table == table && strcmp(d->toml->values[i].key, key) == 0) {
-            return &d->toml->values[i];
-        }
-    }
-    return NULL;
-}
-
-struct trib_file_place sim__place(const struct draft *d, uint32_t table, const char *key)
-{
-    const struct trib_toml_value *value = sim__find(d, table, key);
-
-    return value != NULL       ? value->place
-           : table != SIM_NONE ? d->toml->tables[table].place
-                               : (struct trib_file_place){1, 1};
-}
-
 /* All that must stand there does, and nothing that means nothing. */
 static bool check_keys(struct draft *d, uint32_t table)
 {

@@ -15,16 +15,7 @@
 #define RATE_MIN UINT64_C(1000000)
 #define RATE_MAX UINT64_C(3200000000000)
 #define PACKET_MAX 65535U
-
-bool sim__refuse(struct draft *d, struct trib_file_place place, const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    (void)trib_file_refuse_list(d->error, d->path, place, format, arguments);
-    va_end(arguments);
-    return false;
-}
+#define ALPHA_MAX 128U
 
 /* ---- readers: one value into one field ---- */
 
@@ -474,4 +465,26 @@ bool sim__read_placement(struct draft *d, const struct trib_toml_value *value, v
 
     *(enum sim_placement *)field = (enum sim_placement)(index + 1);
     return is_good;
+}
+
+/* 1/8, or 2. */
+bool sim__read_alpha(struct draft *d, const struct trib_toml_value *value, void *field)
+{
+    const char *slash = strchr(value->text, '/');
+    size_t len = slash != NULL ? (size_t)(slash - value->text) : strlen(value->text);
+    char of[TRIB_UNITS_TEXT_MAX] = "";
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+    uint64_t numbers[2] = {0, 1};
+
+    if (len < sizeof of) {
+        memcpy(of, value->text, len);
+    }
+    if (value->kind != TRIB_TOML_STRING || trib_parse_number(of, 1, ALPHA_MAX, &numbers[0], cause) != TRIB_OK ||
+        (slash != NULL && trib_parse_number(slash + 1, 1, ALPHA_MAX, &numbers[1], cause) != TRIB_OK)) {
+        return sim__refuse(d, value->place, "%s is a text from \"1/%u\" to \"%u\", such as \"1/8\", not %s", value->key,
+                           ALPHA_MAX, ALPHA_MAX, value->text);
+    }
+    ((uint32_t *)field)[0] = (uint32_t)numbers[0];
+    ((uint32_t *)field)[1] = (uint32_t)numbers[1];
+    return true;
 }
