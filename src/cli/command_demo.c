@@ -174,44 +174,74 @@ static void print_runs(const struct demo_options *options, const struct demo_see
 
 /* ---- as JSON ---- */
 
-static void print_json_runs(const struct demo_runs *runs, bool restart, bool first)
+static void print_json_runs(struct report_json *json, const struct demo_runs *runs, bool restart)
 {
-    printf("%s{\"scheme\":\"%s\",\"restart\":%s,\"runs\":%u,\"wrong\":%u,\"caught\":%u,\"delivered\":%u,\"errors\":%u,"
-           "\"hung\":%u,\"right\":%u,\"packets\":%" PRIu64 "}",
-           first ? "" : ",", runs->scheme->name, restart ? "true" : "false", runs->runs, runs->wrong, runs->caught,
-           runs->delivered, runs->failed, runs->hung, runs->right, runs->packets);
+    report_json_open(json, NULL, '{');
+    report_json_say(json, "scheme", runs->scheme->name);
+    report_json_flag(json, "restart", restart);
+    report_json_put(json, "runs", "%u", runs->runs);
+    report_json_put(json, "wrong", "%u", runs->wrong);
+    report_json_put(json, "caught", "%u", runs->caught);
+    report_json_put(json, "delivered", "%u", runs->delivered);
+    report_json_put(json, "errors", "%u", runs->failed);
+    report_json_put(json, "hung", "%u", runs->hung);
+    report_json_put(json, "right", "%u", runs->right);
+    report_json_put(json, "packets", "%" PRIu64, runs->packets);
+    report_json_close(json, '}');
+}
+
+static void print_json_story(struct report_json *json, const struct demo_seen *seen)
+{
+    const struct demo_story *story = &seen->story;
+
+    report_json_open(json, "story", '{');
+    report_json_say(json, "scheme", story->scheme->name);
+    report_json_put(json, "expected", "%d", story->expected);
+    report_json_put(json, "got", "%d", story->got);
+    report_json_put(json, "caught", "%u", story->caught);
+    report_json_put(json, "taken", "%u", story->taken);
+    report_json_flag(json, "holds", story_holds(seen));
+    report_json_open(json, "steps", '[');
+    for (uint32_t i = 0; i < story->count; i++) {
+        const struct demo_step *step = &story->steps[i];
+        report_json_open(json, NULL, '{');
+        report_json_put(json, "time_ns", "%" PRIu64, step->time_ns);
+        report_json_say(json, "text", step->text);
+        if (step->kind != NULL) {
+            report_json_say(json, "from", step->from);
+            report_json_say(json, "to", step->to);
+            report_json_say(json, "kind", step->kind);
+            report_json_put(json, "fragment", "%" PRIu64, step->fragment);
+        }
+        if (step->has_value) {
+            report_json_put(json, "value", "%d", step->value);
+        }
+        report_json_close(json, '}');
+    }
+    report_json_close(json, ']');
+    report_json_close(json, '}');
 }
 
 static void print_json(const struct demo_options *options, const struct demo_seen *seen)
 {
-    const struct demo_story *story = &seen->story;
+    struct report_json json = {.out = stdout};
 
-    printf("{\"seed\":%" PRIu64 ",\"loss\":%g,\"late\":%g,\"late_ns\":%" PRIu64 ",\"workers\":%d,\"fragments\":%d,",
-           options->seed, options->faults.loss, options->faults.late, options->faults.late_ns, DEMO_RUN_WORKERS,
-           DEMO_RUN_FRAGMENTS);
-    printf(
-        "\"story\":{\"scheme\":\"%s\",\"expected\":%d,\"got\":%d,\"caught\":%u,\"taken\":%u,\"holds\":%s,\"steps\":[",
-        story->scheme->name, story->expected, story->got, story->caught, story->taken,
-        story_holds(seen) ? "true" : "false");
-    for (uint32_t i = 0; i < story->count; i++) {
-        const struct demo_step *step = &story->steps[i];
-        printf("%s{\"time_ns\":%" PRIu64 ",\"text\":", i > 0 ? "," : "", step->time_ns);
-        report_json_text(stdout, step->text);
-        if (step->kind != NULL) {
-            printf(",\"from\":\"%s\",\"to\":\"%s\",\"kind\":\"%s\",\"fragment\":%" PRIu64, step->from, step->to,
-                   step->kind, step->fragment);
-        }
-        if (step->has_value) {
-            printf(",\"value\":%d", step->value);
-        }
-        printf("}");
+    report_json_open(&json, NULL, '{');
+    report_json_put(&json, "seed", "%" PRIu64, options->seed);
+    report_json_put(&json, "loss", "%g", options->faults.loss);
+    report_json_put(&json, "late", "%g", options->faults.late);
+    report_json_put(&json, "late_ns", "%" PRIu64, options->faults.late_ns);
+    report_json_put(&json, "workers", "%d", DEMO_RUN_WORKERS);
+    report_json_put(&json, "fragments", "%d", DEMO_RUN_FRAGMENTS);
+    print_json_story(&json, seen);
+    report_json_open(&json, "runs", '[');
+    for (uint32_t i = 0; i < 4; i++) {
+        print_json_runs(&json, i < 2 ? &seen->plain[i] : &seen->restart[i - 2], i >= 2);
     }
-    printf("]},\"runs\":[");
-    print_json_runs(&seen->plain[0], false, true);
-    print_json_runs(&seen->plain[1], false, false);
-    print_json_runs(&seen->restart[0], true, false);
-    print_json_runs(&seen->restart[1], true, false);
-    printf("],\"holds\":%s}\n", all_holds(seen) ? "true" : "false");
+    report_json_close(&json, ']');
+    report_json_flag(&json, "holds", all_holds(seen));
+    report_json_close(&json, '}');
+    printf("\n");
 }
 
 /* ---- the command ---- */

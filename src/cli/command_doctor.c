@@ -70,17 +70,23 @@ static void print_text(const struct doctor *doctor)
 
 static void print_json(const struct doctor *doctor)
 {
-    printf("{\"ok\":%s,\"findings\":[", count_of(doctor, DOCTOR_FAIL) == 0 ? "true" : "false");
+    struct report_json json = {.out = stdout};
+
+    report_json_open(&json, NULL, '{');
+    report_json_flag(&json, "ok", count_of(doctor, DOCTOR_FAIL) == 0);
+    report_json_open(&json, "findings", '[');
     for (uint32_t i = 0; i < doctor->count; i++) {
         const struct doctor_finding *finding = &doctor->findings[i];
-        printf("%s{\"level\":\"%s\",\"check\":\"%s\",\"text\":", i > 0 ? "," : "", level_names[finding->level],
-               finding->check);
-        report_json_text(stdout, finding->text);
-        printf(",\"advice\":");
-        report_json_text(stdout, finding->advice);
-        putchar('}');
+        report_json_open(&json, NULL, '{');
+        report_json_say(&json, "level", level_names[finding->level]);
+        report_json_say(&json, "check", finding->check);
+        report_json_say(&json, "text", finding->text);
+        report_json_say(&json, "advice", finding->advice);
+        report_json_close(&json, '}');
     }
-    printf("]}\n");
+    report_json_close(&json, ']');
+    report_json_close(&json, '}');
+    printf("\n");
 }
 
 /* True of every machine: no check can make it better. */

@@ -86,26 +86,37 @@ static void print_text(struct sockets sockets)
 
 static void print_json(struct sockets sockets)
 {
-    printf(
-        "{\"version\":\"%s\",\"wire_version\":%d,\"session_version\":%d,\"value_kernels\":\"%s\",\"checksum\":\"%s\",",
-        trib_version(), TRIB_WIRE_VERSION, TRIB_SESSION_VERSION, trib_value_kernels()->name, trib_crc32c_name());
-    printf("\"trains\":%s,\"receive_room\":%u,\"http\":%s,\"ranks_max\":%d,\"shards_max\":%d,\"payload_max\":%d,"
-           "\"schemes\":[",
-           sockets.trains ? "true" : "false", sockets.room, trib_server_has_http() ? "true" : "false", TRIB_RANKS_MAX,
-           TRIB_ROOTS_MAX, TRIB_PAYLOAD_MAX);
+    struct report_json json = {.out = stdout};
+
+    report_json_open(&json, NULL, '{');
+    report_json_say(&json, "version", trib_version());
+    report_json_put(&json, "wire_version", "%d", TRIB_WIRE_VERSION);
+    report_json_put(&json, "session_version", "%d", TRIB_SESSION_VERSION);
+    report_json_say(&json, "value_kernels", trib_value_kernels()->name);
+    report_json_say(&json, "checksum", trib_crc32c_name());
+    report_json_flag(&json, "trains", sockets.trains);
+    report_json_put(&json, "receive_room", "%u", sockets.room);
+    report_json_flag(&json, "http", trib_server_has_http());
+    report_json_put(&json, "ranks_max", "%d", TRIB_RANKS_MAX);
+    report_json_put(&json, "shards_max", "%d", TRIB_ROOTS_MAX);
+    report_json_put(&json, "payload_max", "%d", TRIB_PAYLOAD_MAX);
+    report_json_open(&json, "schemes", '[');
     for (unsigned i = 0; trib_scheme_at(i) != NULL; i++) {
-        printf("%s\"%s\"", i > 0 ? "," : "", trib_scheme_at(i)->name);
+        report_json_say(&json, NULL, trib_scheme_at(i)->name);
     }
-    printf("],\"environment\":[");
+    report_json_close(&json, ']');
+    report_json_open(&json, "environment", '[');
     for (unsigned i = 0; trib_variable_at(i) != NULL; i++) {
         const struct trib_variable *v = trib_variable_at(i);
-        printf("%s{\"name\":\"%s\",\"example\":", i > 0 ? "," : "", v->name);
-        report_json_text(stdout, v->example);
-        printf(",\"help\":");
-        report_json_text(stdout, v->help);
-        putchar('}');
+        report_json_open(&json, NULL, '{');
+        report_json_say(&json, "name", v->name);
+        report_json_say(&json, "example", v->example);
+        report_json_say(&json, "help", v->help);
+        report_json_close(&json, '}');
     }
-    printf("]}\n");
+    report_json_close(&json, ']');
+    report_json_close(&json, '}');
+    printf("\n");
 }
 
 int command_info(int argc, char **argv)

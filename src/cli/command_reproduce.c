@@ -243,21 +243,24 @@ static bool run_one(struct reproduce_run *run, const struct reproduce_options *o
 
 static void tell(const struct reproduce_run *runs, uint32_t count, const struct reproduce_options *options)
 {
+    struct report_json json = {.out = stdout};
+
     if (options->markdown) {
         reproduce_write_markdown(stdout, runs, count);
         return;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        if (options->json) {
-            printf("%s", i == 0 ? "[" : ",\n");
-            reproduce_write_json(stdout, &runs[i]);
-        } else {
-            printf("%s", i == 0 ? "" : "\n");
-            reproduce_write_text(stdout, &runs[i]);
-        }
-    }
     if (options->json) {
-        printf("%s]\n", count == 0 ? "[" : "");
+        report_json_open(&json, NULL, '[');
+        for (uint32_t i = 0; i < count; i++) {
+            reproduce_write_json(&json, &runs[i]);
+        }
+        report_json_close(&json, ']');
+        printf("\n");
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        printf("%s", i == 0 ? "" : "\n");
+        reproduce_write_text(stdout, &runs[i]);
     }
 }
 

@@ -2,11 +2,13 @@
 /* perf_print.c: the table that readers of nccl-tests know, with bytes on the interface and CPU behind it; or JSON.
  * algbw = bytes / time; busbw = algbw x 2(n-1)/n for an allreduce, x (n-1)/n for an allgather or reduce-scatter, whose
  * size is that of all shares: what a ring would have to move for the same time. */
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "cli/options.h"
 #include "cli/perf.h"
 #include "core/value.h"
+#include "report/json.h"
 
 static const char *const columns[PERF_COLUMNS] = {
     "cpu_ns",       "bytes_sent",      "bytes_received", "packets_sent", "packets_received", "nic_bytes_out",
@@ -44,6 +46,41 @@ static double busbw(const struct perf_options *options, const struct perf_row *r
     return algbw(row) * factor;
 }
 
+/* Of the whole output, over all rows. */
+static struct report_json json;
+
+static void print_json_begin(const struct perf_options *options, const char *scheme,
+                             const struct trib_comm_stats *stats)
+{
+    const struct trib_config *c = &options->comm;
+
+    json = (struct report_json){.out = stdout};
+    report_json_open(&json, NULL, '{');
+    report_json_say(&json, "version", trib_version());
+    report_json_say(&json, "collective", trib_collective_name(options->collective));
+    report_json_put(&json, "ranks", "%u", c->ranks);
+    report_json_say(&json, "scheme", scheme);
+    report_json_say(&json, "scheme_asked", c->scheme);
+    report_json_say(&json, "wire", wire_name(c->wire));
+    report_json_put(&json, "payload", "%u", stats->payload);
+    report_json_say(&json, "type", trib_type_name(options->type));
+    report_json_say(&json, "redop", trib_reduction_name(options->reduction));
+    report_json_flag(&json, "multicast", stats->multicast);
+    report_json_flag(&json, "trains", c->trains);
+    report_json_say(&json, "switch", c->switch_address);
+    report_json_flag(&json, "level0", stats->level0);
+    report_json_put(&json, "hosts", "%u", stats->hosts);
+    report_json_flag(&json, "no_box", stats->no_box);
+    report_json_say(&json, "rendezvous", c->rendezvous);
+    report_json_put(&json, "roots", "%u", stats->roots);
+    report_json_say(&json, "nics", c->nics);
+    report_json_put(&json, "iterations", "%u", options->iterations);
+    report_json_put(&json, "warmups", "%u", options->warmups);
+    report_json_flag(&json, "in_place", options->in_place);
+    report_json_say(&json, "kernels", trib_value_kernels()->name);
+    report_json_open(&json, "rows", '[');
+}
+
 void perf_print_begin(const struct perf_options *options, const struct trib_comm *comm)
 {
     const struct trib_config *c = &options->comm;
@@ -53,20 +90,7 @@ void perf_print_begin(const struct perf_options *options, const struct trib_comm
 
     trib_comm_stats((struct trib_comm *)(uintptr_t)comm, &stats);
     if (options->json) {
-        printf(
-            "{\"version\":\"%s\",\"collective\":\"%s\",\"ranks\":%u,\"scheme\":\"%s\",\"scheme_asked\":\"%s\",\"wire\":"
-            "\"%s\",\"payload\":%u,"
-            "\"type\":\"%s\",\"redop\":\"%s\",\"multicast\":%s,\"trains\":%s,\"switch\":\"%s\",\"level0\":%s,\"hosts\":"
-            "%u,"
-            "\"no_box\":%s,\"rendezvous\":\"%s\",\"roots\":%u,\"nics\":\"%s\","
-            "\"iterations\":%u,"
-            "\"warmups\":%u,\"in_place\":%s,\"kernels\":\"%s\",\"rows\":[",
-            trib_version(), trib_collective_name(options->collective), c->ranks, scheme, c->scheme, wire_name(c->wire),
-            stats.payload, trib_type_name(options->type), trib_reduction_name(options->reduction),
-            stats.multicast ? "true" : "false", c->trains ? "true" : "false", c->switch_address,
-            stats.level0 ? "true" : "false", stats.hosts, stats.no_box ? "true" : "false", c->rendezvous, stats.roots,
-            c->nics, options->iterations, options->warmups, options->in_place ? "true" : "false",
-            trib_value_kernels()->name);
+        print_json_begin(options, scheme, &stats);
         return;
     }
     if (stats.no_box) {
@@ -110,22 +134,28 @@ static double per_byte(const struct perf_options *options, const struct perf_row
 
 static void print_json_row(const struct perf_options *options, const struct perf_row *row)
 {
-    static bool first = true;
-
-    printf("%s{\"size\":%llu,\"count\":%llu,\"time_us\":%.3f,\"min_us\":%.3f,\"mean_us\":%.3f,\"p99_us\":%.3f,"
-           "\"algbw_gb_s\":%.6f,\"busbw_gb_s\":%.6f,\"wrong\":%lld,\"switch_cpu_ns\":%lld,\"nic\":\"%s\",\"workers\":[",
-           first ? "" : ",", (unsigned long long)row->bytes, (unsigned long long)row->count, row->median_us,
-           row->min_us, row->mean_us, row->p99_us, algbw(row), busbw(options, row), (long long)total(row, PERF_WRONG),
-           (long long)row->switch_cpu_ns, row->nic);
-    first = false;
+    report_json_open(&json, NULL, '{');
+    report_json_put(&json, "size", "%" PRIu64, row->bytes);
+    report_json_put(&json, "count", "%" PRIu64, row->count);
+    report_json_put(&json, "time_us", "%.3f", row->median_us);
+    report_json_put(&json, "min_us", "%.3f", row->min_us);
+    report_json_put(&json, "mean_us", "%.3f", row->mean_us);
+    report_json_put(&json, "p99_us", "%.3f", row->p99_us);
+    report_json_put(&json, "algbw_gb_s", "%.6f", algbw(row));
+    report_json_put(&json, "busbw_gb_s", "%.6f", busbw(options, row));
+    report_json_put(&json, "wrong", "%" PRId64, total(row, PERF_WRONG));
+    report_json_put(&json, "switch_cpu_ns", "%" PRId64, row->switch_cpu_ns);
+    report_json_say(&json, "nic", row->nic);
+    report_json_open(&json, "workers", '[');
     for (uint32_t rank = 0; rank < row->ranks; rank++) {
-        printf("%s{", rank > 0 ? "," : "");
+        report_json_open(&json, NULL, '{');
         for (int i = 0; i < PERF_COLUMNS; i++) {
-            printf("%s\"%s\":%lld", i > 0 ? "," : "", columns[i], (long long)row->columns[rank][i]);
+            report_json_put(&json, columns[i], "%" PRId64, row->columns[rank][i]);
         }
-        printf("}");
+        report_json_close(&json, '}');
     }
-    printf("]}");
+    report_json_close(&json, ']');
+    report_json_close(&json, '}');
 }
 
 /* Six columns wide. */
@@ -178,9 +208,13 @@ void perf_print_end(const struct perf_options *options, struct trib_comm *comm, 
 
     trib_comm_stats(comm, &stats);
     if (options->json) {
-        printf("],\"moved\":%llu,\"results\":%lld,\"results_lacking\":%lld,\"wrong\":%lld}\n",
-               (unsigned long long)stats.moved, (long long)totals->results, (long long)totals->lacking,
-               (long long)wrong);
+        report_json_close(&json, ']');
+        report_json_put(&json, "moved", "%" PRIu64, stats.moved);
+        report_json_put(&json, "results", "%" PRId64, totals->results);
+        report_json_put(&json, "results_lacking", "%" PRId64, totals->lacking);
+        report_json_put(&json, "wrong", "%" PRId64, wrong);
+        report_json_close(&json, '}');
+        printf("\n");
     } else {
         if (stats.moved != 0) {
             printf("# the switch was gone for good: went on without it, over %u %s\n", stats.roots,

@@ -3,6 +3,8 @@
 #include "report/json.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stddef.h>
 
 void report_json_text(FILE *out, const char *text)
 {
@@ -28,9 +30,54 @@ void report_json_number(FILE *out, double number)
     }
 }
 
-void report_json_member(FILE *out, const char *name, const char *text)
+static void begin_member(struct report_json *json, const char *name)
 {
-    (void)fprintf(out, "\"%s\":", name);
-    report_json_text(out, text);
-    (void)fputc(',', out);
+    if (json->has_member) {
+        (void)fputc(',', json->out);
+    }
+    json->has_member = true;
+    if (name != NULL) {
+        report_json_text(json->out, name);
+        (void)fputc(':', json->out);
+    }
+}
+
+void report_json_open(struct report_json *json, const char *name, char bracket)
+{
+    begin_member(json, name);
+    (void)fputc(bracket, json->out);
+    json->has_member = false;
+}
+
+void report_json_close(struct report_json *json, char bracket)
+{
+    (void)fputc(bracket, json->out);
+    json->has_member = true;
+}
+
+void report_json_say(struct report_json *json, const char *name, const char *text)
+{
+    begin_member(json, name);
+    report_json_text(json->out, text);
+}
+
+void report_json_flag(struct report_json *json, const char *name, bool value)
+{
+    report_json_put(json, name, "%s", value ? "true" : "false");
+}
+
+void report_json_real(struct report_json *json, const char *name, double number)
+{
+    begin_member(json, name);
+    report_json_number(json->out, number);
+}
+
+void report_json_put(struct report_json *json, const char *name, const char *format, ...)
+{
+    va_list arguments;
+
+    begin_member(json, name);
+    va_start(arguments, format);
+    (void)vfprintf(json->out, format, arguments);
+    va_end(arguments);
 }

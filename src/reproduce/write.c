@@ -3,20 +3,19 @@
 #include "reproduce/write.h"
 
 #include "report/html.h"
-#include "report/json.h"
 #include "reproduce/texts.h"
 
-/* Calls with every claim of the experiment that has a value. */
-static void each_claim(FILE *out, const struct reproduce_run *run,
-                       void (*write)(FILE *out, const struct reproduce_claim *claim, double ours))
+/* The experiment's next claim that has a value, from the *at-th on; NULL: no more. */
+static const struct reproduce_claim *next_claim(const struct reproduce_run *run, uint32_t *at, double *ours)
 {
-    double ours = 0;
+    const struct reproduce_claim *claim;
 
-    for (uint32_t i = 0; reproduce_claim_at(i) != NULL; i++) {
-        if (reproduce_claim_value(run, reproduce_claim_at(i), &ours)) {
-            write(out, reproduce_claim_at(i), ours);
+    while ((claim = reproduce_claim_at((*at)++)) != NULL) {
+        if (reproduce_claim_value(run, claim, ours)) {
+            return claim;
         }
     }
+    return NULL;
 }
 
 /* ---- text ---- */
@@ -37,10 +36,14 @@ static void text_claim(FILE *out, const struct reproduce_claim *claim, double ou
 void reproduce_write_text(FILE *out, const struct reproduce_run *run)
 {
     const struct reproduce_experiment *e = run->experiment;
+    const struct reproduce_claim *claim;
+    double ours = 0;
 
     (void)fprintf(out, "%s: %s (%s)%s\n", e->name, e->title, e->paper,
                   e->is_simulated && run->is_quick ? ", small simulations" : "");
-    each_claim(out, run, text_claim);
+    for (uint32_t at = 0; (claim = next_claim(run, &at, &ours)) != NULL;) {
+        text_claim(out, claim, ours);
+    }
     (void)fprintf(out, "  Left open by the paper, and read so here:\n");
     for (uint32_t i = 0; e->assumptions[i] != NULL; i++) {
         (void)fprintf(out, "    - %s\n", e->assumptions[i]);
@@ -49,82 +52,83 @@ void reproduce_write_text(FILE *out, const struct reproduce_run *run)
 
 /* ---- JSON ---- */
 
-static void json_claim(FILE *out, const struct reproduce_claim *claim, double ours)
+static void json_claim(struct report_json *json, const struct reproduce_claim *claim, double ours)
 {
-    (void)fputc('{', out);
-    report_json_member(out, "claim", claim->name);
-    report_json_member(out, "where", claim->where);
-    report_json_member(out, "statement", claim->statement);
-    report_json_member(out, "unit", claim->unit);
-    report_json_member(out, "verdict", reproduce_text_verdict(claim, ours));
-    report_json_member(out, "reason", claim->reason != NULL ? claim->reason : "");
-    (void)fputs("\"paper\":", out);
-    report_json_number(out, claim->paper);
-    (void)fputs(",\"least\":", out);
-    report_json_number(out, reproduce_claim_least(claim));
-    (void)fputs(",\"most\":", out);
-    report_json_number(out, reproduce_claim_most(claim));
-    (void)fputs(",\"ours\":", out);
-    report_json_number(out, ours);
-    (void)fputc('}', out);
+    report_json_open(json, NULL, '{');
+    report_json_say(json, "claim", claim->name);
+    report_json_say(json, "where", claim->where);
+    report_json_say(json, "statement", claim->statement);
+    report_json_say(json, "unit", claim->unit);
+    report_json_say(json, "verdict", reproduce_text_verdict(claim, ours));
+    report_json_say(json, "reason", claim->reason != NULL ? claim->reason : "");
+    report_json_real(json, "paper", claim->paper);
+    report_json_real(json, "least", reproduce_claim_least(claim));
+    report_json_real(json, "most", reproduce_claim_most(claim));
+    report_json_real(json, "ours", ours);
+    report_json_close(json, '}');
 }
 
-static void json_panel(FILE *out, const struct reproduce_panel *panel)
+static void json_series(struct report_json *json, const struct reproduce_panel *panel,
+                        const struct reproduce_series *series)
 {
-    (void)fputc('{', out);
-    report_json_member(out, "title", panel->title);
-    report_json_member(out, "x", panel->x_label);
-    report_json_member(out, "y", panel->y_label);
-    (void)fputs("\"series\":[", out);
-    for (uint32_t s = 0; s < panel->count; s++) {
-        (void)fputs(s != 0 ? ",{" : "{", out);
-        report_json_member(out, "name", panel->series[s].name);
-        (void)fputs("\"points\":[", out);
-        for (uint32_t i = 0; i < panel->series[s].count; i++) {
-            (void)fputs(i != 0 ? ",[" : "[", out);
-            if (panel->ticks != NULL) {
-                report_json_text(out, panel->ticks[(uint32_t)panel->series[s].x[i]]);
-            } else {
-                report_json_number(out, panel->series[s].x[i]);
-            }
-            (void)fputc(',', out);
-            report_json_number(out, panel->series[s].y[i]);
-            (void)fputc(']', out);
+    report_json_open(json, NULL, '{');
+    report_json_say(json, "name", series->name);
+    report_json_open(json, "points", '[');
+    for (uint32_t i = 0; i < series->count; i++) {
+        report_json_open(json, NULL, '[');
+        if (panel->ticks != NULL) {
+            report_json_say(json, NULL, panel->ticks[(uint32_t)series->x[i]]);
+        } else {
+            report_json_real(json, NULL, series->x[i]);
         }
-        (void)fputs("]}", out);
+        report_json_real(json, NULL, series->y[i]);
+        report_json_close(json, ']');
     }
-    (void)fputs("]}", out);
+    report_json_close(json, ']');
+    report_json_close(json, '}');
 }
 
-void reproduce_write_json(FILE *out, const struct reproduce_run *run)
+static void json_panel(struct report_json *json, const struct reproduce_panel *panel)
+{
+    report_json_open(json, NULL, '{');
+    report_json_say(json, "title", panel->title);
+    report_json_say(json, "x", panel->x_label);
+    report_json_say(json, "y", panel->y_label);
+    report_json_open(json, "series", '[');
+    for (uint32_t i = 0; i < panel->count; i++) {
+        json_series(json, panel, &panel->series[i]);
+    }
+    report_json_close(json, ']');
+    report_json_close(json, '}');
+}
+
+void reproduce_write_json(struct report_json *json, const struct reproduce_run *run)
 {
     const struct reproduce_experiment *e = run->experiment;
+    const struct reproduce_claim *claim;
     double ours = 0;
-    bool is_first = true;
 
-    (void)fputc('{', out);
-    report_json_member(out, "experiment", e->name);
-    report_json_member(out, "paper", e->paper);
-    report_json_member(out, "title", e->title);
-    (void)fprintf(out, "\"quick\":%s,\"assumptions\":[", run->is_quick ? "true" : "false");
+    report_json_open(json, NULL, '{');
+    report_json_say(json, "experiment", e->name);
+    report_json_say(json, "paper", e->paper);
+    report_json_say(json, "title", e->title);
+    report_json_flag(json, "quick", run->is_quick);
+    report_json_open(json, "assumptions", '[');
     for (uint32_t i = 0; e->assumptions[i] != NULL; i++) {
-        (void)fputs(i != 0 ? "," : "", out);
-        report_json_text(out, e->assumptions[i]);
+        report_json_say(json, NULL, e->assumptions[i]);
     }
-    (void)fputs("],\"claims\":[", out);
-    for (uint32_t i = 0; reproduce_claim_at(i) != NULL; i++) {
-        if (reproduce_claim_value(run, reproduce_claim_at(i), &ours)) {
-            (void)fputs(is_first ? "" : ",", out);
-            json_claim(out, reproduce_claim_at(i), ours);
-            is_first = false;
-        }
+    report_json_close(json, ']');
+    report_json_open(json, "claims", '[');
+    for (uint32_t at = 0; (claim = next_claim(run, &at, &ours)) != NULL;) {
+        json_claim(json, claim, ours);
     }
-    (void)fputs("],\"panels\":[", out);
+    report_json_close(json, ']');
+    report_json_open(json, "panels", '[');
     for (uint32_t p = 0; p < run->panel_count; p++) {
-        (void)fputs(p != 0 ? "," : "", out);
-        json_panel(out, &run->panels[p]);
+        json_panel(json, &run->panels[p]);
     }
-    (void)fputs("]}", out);
+    report_json_close(json, ']');
+    report_json_close(json, '}');
 }
 
 /* ---- CSV ---- */
@@ -188,6 +192,8 @@ static void html_panel(FILE *out, const struct reproduce_panel *panel)
 void reproduce_write_html(FILE *out, const struct reproduce_run *run)
 {
     const struct reproduce_experiment *e = run->experiment;
+    const struct reproduce_claim *claim;
+    double ours = 0;
 
     report_html_begin(out, e->name);
     (void)fputs("<p>", out);
@@ -197,7 +203,9 @@ void reproduce_write_html(FILE *out, const struct reproduce_run *run)
     (void)fputs(
         "</p>\n<table>\n<tr><th>where</th><th>the paper</th><th></th><th>ours</th><th>verdict</th><th></th></tr>\n",
         out);
-    each_claim(out, run, html_claim);
+    for (uint32_t at = 0; (claim = next_claim(run, &at, &ours)) != NULL;) {
+        html_claim(out, claim, ours);
+    }
     (void)fputs("</table>\n", out);
     for (uint32_t p = 0; p < run->panel_count; p++) {
         html_panel(out, &run->panels[p]);

@@ -5,12 +5,13 @@
 
 #include <stdio.h>
 
+#include "report/json.h"
 #include "reproduce/reproduce.h"
 
 /* For a terminal. */
 void reproduce_write_text(FILE *out, const struct reproduce_run *run);
-/* One object, without a line's end. */
-void reproduce_write_json(FILE *out, const struct reproduce_run *run);
+/* One object. */
+void reproduce_write_json(struct report_json *json, const struct reproduce_run *run);
 /* Every point that is drawn: panel, series, x, y. */
 void reproduce_write_csv(FILE *out, const struct reproduce_run *run);
 /* A page with its plots, which needs nothing else. */

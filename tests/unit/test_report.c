@@ -30,9 +30,9 @@ static void json_texts_are_escaped(void **state)
     FILE *out = open_memstream(&written, &length);
 
     (void)state;
-    report_json_member(out, "name", "a \"b\" \\ c\n\x1f");
+    report_json_text(out, "a \"b\" \\ c\n\x1f");
     report_json_text(out, "");
-    expect(out, "\"name\":\"a \\\"b\\\" \\\\ c\\u000a\\u001f\",\"\"");
+    expect(out, "\"a \\\"b\\\" \\\\ c\\u000a\\u001f\"\"\"");
 }
 
 static void json_has_no_infinity(void **state)
@@ -46,6 +46,32 @@ static void json_has_no_infinity(void **state)
         (void)fputc(' ', out);
     }
     expect(out, "0 0.1 1e+300 -12345678.5 null null null ");
+}
+
+static void json_has_commas_between_members(void **state)
+{
+    FILE *out = open_memstream(&written, &length);
+    struct report_json json = {.out = out};
+
+    (void)state;
+    report_json_open(&json, NULL, '{');
+    report_json_open(&json, "none", '[');
+    report_json_close(&json, ']');
+    report_json_open(&json, "rows", '[');
+    for (int i = 0; i < 2; i++) {
+        report_json_open(&json, NULL, '{');
+        report_json_put(&json, "n", "%d", i);
+        report_json_say(&json, "of \"it\"", "x\ny");
+        report_json_close(&json, '}');
+    }
+    report_json_put(&json, NULL, "%.1f", 2.5);
+    report_json_close(&json, ']');
+    report_json_flag(&json, "yes", true);
+    report_json_real(&json, "inf", HUGE_VAL);
+    report_json_close(&json, '}');
+    expect(out, "{\"none\":[],\"rows\":[{\"n\":0,\"of \\\"it\\\"\":\"x\\u000ay\"},{\"n\":1,\"of "
+                "\\\"it\\\"\":\"x\\u000ay\"},2.5],"
+                "\"yes\":true,\"inf\":null}");
 }
 
 static void pages_show_texts_as_they_are(void **state)
@@ -62,6 +88,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_texts_are_escaped),
         cmocka_unit_test(json_has_no_infinity),
+        cmocka_unit_test(json_has_commas_between_members),
         cmocka_unit_test(pages_show_texts_as_they_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
