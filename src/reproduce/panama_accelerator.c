@@ -146,7 +146,7 @@ bool panama_table2(struct reproduce_run *run)
     double flip_flops = panama_flip_flops(PROTOTYPE_BUS, PROTOTYPE_PORTS);
 
     static const char *const parts[] = {"parsers", "buffers", "adders", "control"};
-    struct reproduce_panel *panel = reproduce_panel(run, "Logic of the prototype, 4 ports", "", "cells");
+    struct report_plot *panel = reproduce_panel(run, "Logic of the prototype, 4 ports", "", "cells");
     panel->ticks = parts;
     panel->tick_count = COUNT(parts);
     double adders = panama_adders(PROTOTYPE_BUS, PROTOTYPE_PORTS);

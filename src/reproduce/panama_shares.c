@@ -69,7 +69,7 @@ static double compute_s(uint32_t model)
     return p100[model].batch / p100[model].images_per_s;
 }
 
-static void set_ticks(struct reproduce_panel *panel)
+static void set_ticks(struct report_plot *panel)
 {
     panel->ticks = model_names;
     panel->tick_count = MODELS;

@@ -19,8 +19,8 @@ void reproduce_deinit(struct reproduce_run *run)
 {
     for (uint32_t p = 0; p < run->panel_count; p++) {
         for (uint32_t s = 0; s < run->panels[p].count; s++) {
-            free(run->panels[p].series[s].x);
-            free(run->panels[p].series[s].y);
+            free(run->series[p][s].x);
+            free(run->series[p][s].y);
         }
     }
     run->panel_count = 0;
@@ -68,26 +68,29 @@ void reproduce_got(struct reproduce_run *run, const char *claim, double ours)
     run->values[run->value_count++] = (struct reproduce_value){claim, ours};
 }
 
-struct reproduce_panel *reproduce_panel(struct reproduce_run *run, const char *title, const char *x_label,
-                                        const char *y_label)
+struct report_plot *reproduce_panel(struct reproduce_run *run, const char *title, const char *x_label,
+                                    const char *y_label)
 {
     TRIB_ASSERT(run->panel_count < REPRODUCE_PANELS_MAX);
-    run->panels[run->panel_count] = (struct reproduce_panel){.title = title, .x_label = x_label, .y_label = y_label};
+    run->panels[run->panel_count] =
+        (struct report_plot){.title = title, .x_label = x_label, .y_label = y_label, .has_dots = true};
     return &run->panels[run->panel_count++];
 }
 
-static struct reproduce_series *find_series(struct reproduce_panel *panel, const char *name)
+/* The number of the panel's line of a name, old or new. */
+static uint32_t find_line(struct report_plot *panel, struct reproduce_series *all, const char *name)
 {
     for (uint32_t i = 0; i < panel->count; i++) {
-        if (strcmp(panel->series[i].name, name) == 0) {
-            return &panel->series[i];
+        if (strcmp(panel->lines[i].name, name) == 0) {
+            return i;
         }
     }
     TRIB_ASSERT(panel->count < REPORT_PLOT_LINES_MAX);
-    struct reproduce_series *series = &panel->series[panel->count++];
-    *series = (struct reproduce_series){.count = 0};
+    struct reproduce_series *series = &all[panel->count];
+    *series = (struct reproduce_series){.room = 0};
     (void)snprintf(series->name, sizeof series->name, "%s", name);
-    return series;
+    panel->lines[panel->count] = (struct report_line){.name = series->name};
+    return panel->count++;
 }
 
 static bool grow(struct reproduce_series *series)
@@ -110,14 +113,20 @@ static bool grow(struct reproduce_series *series)
 
 void reproduce_point(struct reproduce_run *run, const char *name, double x, double y)
 {
-    struct reproduce_series *series = find_series(&run->panels[run->panel_count - 1], name);
+    struct report_plot *panel = &run->panels[run->panel_count - 1];
+    struct reproduce_series *all = run->series[run->panel_count - 1];
+    uint32_t number = find_line(panel, all, name);
+    struct reproduce_series *series = &all[number];
+    struct report_line *line = &panel->lines[number];
 
-    if (series->count == series->room && !grow(series)) {
+    if (line->count == series->room && !grow(series)) {
         run->is_out_of_memory = true;
         return;
     }
-    series->x[series->count] = x;
-    series->y[series->count++] = y;
+    series->x[line->count] = x;
+    series->y[line->count++] = y;
+    line->x = series->x;
+    line->y = series->y;
 }
 
 bool reproduce_goes_on(struct reproduce_run *run, const char *what, double share)

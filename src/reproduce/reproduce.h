@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reproduce.h: what papers say, beside what comes out here. An experiment computes one figure or table of a paper,
- * by its formulas or in the simulator, or measures it, and draws it; a claim is one number of the paper, with what the experiment
- * got for it.
+/* reproduce.h: numbers of papers beside ours. An experiment computes one figure or table of a paper, by the paper's
+ * formulas or in the simulator, or measures it, and draws it. A claim is one number of the paper, with the experiment's
+ * result.
  *
- * A printed number stands for all that are printed so, rounded or cut: 5.94 for 5.935 to just below 5.95. Ours is
- * one of these, or it differs, and then the claim says why. No constant is chosen so that a number comes out. What a
- * paper left open is an assumption of its experiment, which is said with the result.
+ * A printed number stands for every number that is printed alike, rounded or cut: 5.94 for 5.935 to just below 5.95. If
+ * ours is outside this range, the claim says why. No constant is chosen to reach a number. A choice that the paper left
+ * open is an assumption of the experiment, and is printed with the result.
  *
  * Use: reproduce_init, the experiment's run, then any of the writers; reproduce_deinit.
  * Read next: claims.c (all claims), experiments.c (all experiments), write.h. */
@@ -66,24 +66,12 @@ struct reproduce_experiment {
     const struct reproduce_sweep *sweep; /* NULL: run is all that there is */
 };
 
+/* Owns the points of a plot's line. */
 struct reproduce_series {
     char name[REPRODUCE_NAME_MAX];
     double *x;
     double *y;
-    uint32_t count;
     uint32_t room;
-};
-
-/* One plot. Texts live as long as the program. */
-struct reproduce_panel {
-    const char *title;
-    const char *x_label;
-    const char *y_label;
-    const char *const *ticks; /* names for x = 0, 1 ...; NULL: x is a number */
-    uint32_t tick_count;
-    bool is_log; /* the x axis */
-    struct reproduce_series series[REPORT_PLOT_LINES_MAX];
-    uint32_t count;
 };
 
 struct reproduce_value {
@@ -98,7 +86,8 @@ struct reproduce_run {
     bool (*go_on)(void *user, const char *what, double share);
     void *user;
     char error[TRIB_ERROR_TEXT_MAX]; /* "": none */
-    struct reproduce_panel panels[REPRODUCE_PANELS_MAX];
+    struct report_plot panels[REPRODUCE_PANELS_MAX];
+    struct reproduce_series series[REPRODUCE_PANELS_MAX][REPORT_PLOT_LINES_MAX];
     uint32_t panel_count;
     struct reproduce_value values[REPRODUCE_VALUES_MAX];
     uint32_t value_count;
@@ -130,8 +119,8 @@ void reproduce_deinit(struct reproduce_run *run);
 /* For experiments: what they got. Each claim of an experiment gets one value. */
 void reproduce_got(struct reproduce_run *run, const char *claim, double ours);
 /* The panel that is drawn from now on; texts live as long as the program. */
-struct reproduce_panel *reproduce_panel(struct reproduce_run *run, const char *title, const char *x_label,
-                                        const char *y_label);
+struct report_plot *reproduce_panel(struct reproduce_run *run, const char *title, const char *x_label,
+                                    const char *y_label);
 /* A point of the current panel's line of this name, which begins with its first point. */
 void reproduce_point(struct reproduce_run *run, const char *series, double x, double y);
 /* Is it to go on? To be asked a few times a second. */

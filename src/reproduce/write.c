@@ -68,8 +68,7 @@ static void json_claim(struct report_json *json, const struct reproduce_claim *c
     report_json_close(json, '}');
 }
 
-static void json_series(struct report_json *json, const struct reproduce_panel *panel,
-                        const struct reproduce_series *series)
+static void json_series(struct report_json *json, const struct report_plot *panel, const struct report_line *series)
 {
     report_json_open(json, NULL, '{');
     report_json_say(json, "name", series->name);
@@ -88,7 +87,7 @@ static void json_series(struct report_json *json, const struct reproduce_panel *
     report_json_close(json, '}');
 }
 
-static void json_panel(struct report_json *json, const struct reproduce_panel *panel)
+static void json_panel(struct report_json *json, const struct report_plot *panel)
 {
     report_json_open(json, NULL, '{');
     report_json_say(json, "title", panel->title);
@@ -96,7 +95,7 @@ static void json_panel(struct report_json *json, const struct reproduce_panel *p
     report_json_say(json, "y", panel->y_label);
     report_json_open(json, "series", '[');
     for (uint32_t i = 0; i < panel->count; i++) {
-        json_series(json, panel, &panel->series[i]);
+        json_series(json, panel, &panel->lines[i]);
     }
     report_json_close(json, ']');
     report_json_close(json, '}');
@@ -138,9 +137,9 @@ void reproduce_write_csv(FILE *out, const struct reproduce_run *run)
 {
     (void)fputs("panel,series,x,y\n", out);
     for (uint32_t p = 0; p < run->panel_count; p++) {
-        const struct reproduce_panel *panel = &run->panels[p];
+        const struct report_plot *panel = &run->panels[p];
         for (uint32_t s = 0; s < panel->count; s++) {
-            const struct reproduce_series *series = &panel->series[s];
+            const struct report_line *series = &panel->lines[s];
             for (uint32_t i = 0; i < series->count; i++) {
                 (void)fprintf(out, "\"%s\",\"%s\",", panel->title, series->name);
                 if (panel->ticks != NULL) {
@@ -169,26 +168,6 @@ static void html_claim(FILE *out, const struct reproduce_claim *claim, double ou
     (void)fputs("</tr>\n", out);
 }
 
-static void html_panel(FILE *out, const struct reproduce_panel *panel)
-{
-    struct report_plot plot = {
-        .title = panel->title,
-        .x_label = panel->x_label,
-        .y_label = panel->y_label,
-        .ticks = panel->ticks,
-        .tick_count = panel->tick_count,
-        .is_log = panel->is_log,
-        .has_dots = true,
-        .count = panel->count,
-    };
-
-    for (uint32_t i = 0; i < panel->count; i++) {
-        const struct reproduce_series *s = &panel->series[i];
-        plot.lines[i] = (struct report_line){.name = s->name, .x = s->x, .y = s->y, .count = s->count};
-    }
-    report_plot_draw(out, &plot);
-}
-
 void reproduce_write_html(FILE *out, const struct reproduce_run *run)
 {
     const struct reproduce_experiment *e = run->experiment;
@@ -208,7 +187,7 @@ void reproduce_write_html(FILE *out, const struct reproduce_run *run)
     }
     (void)fputs("</table>\n", out);
     for (uint32_t p = 0; p < run->panel_count; p++) {
-        html_panel(out, &run->panels[p]);
+        report_plot_draw(out, &run->panels[p]);
     }
     (void)fputs("<h2>Left open by the paper, and read so here</h2>\n<ul>\n", out);
     for (uint32_t i = 0; e->assumptions[i] != NULL; i++) {

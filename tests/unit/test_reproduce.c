@@ -297,16 +297,15 @@ static void partial_sums__are_ahead_without_bound(void **state)
     assert_true(run.experiment->run(&run));
     assert_int_equal(run.panels[0].count, 3);
     for (uint32_t i = 0; i < 2; i++) {
-        const struct reproduce_series *lead = &run.panels[0].series[i < 1 ? 0 : 1];
+        const struct report_line *lead = &run.panels[0].lines[i < 1 ? 0 : 1];
         assert_int_equal(lead->count, 4);
         for (uint32_t p = 0; p < 3; p++) { /* the longest has longer than flows need to begin in earnest */
             assert_near(lead->y[p], lead->x[p] / 2, 2);
         }
         assert_true(lead->y[3] > 1.5 * lead->y[2] && lead->y[3] > 1024);
-        assert_near(run.panels[1].series[i].y[15], 100, 1e-9);
+        assert_near(run.panels[1].lines[i].y[15], 100, 1e-9);
     }
-    const struct reproduce_series *with_ours =
-        &run.panels[1].series[2]; /* leaves it out too, behind the first window */
+    const struct report_line *with_ours = &run.panels[1].lines[2]; /* leaves it out too, behind the first window */
     assert_int_equal(with_ours->count, 16);
     for (uint32_t rank = 0; rank < 15; rank++) {
         assert_true(with_ours->y[rank] < 1);
