@@ -208,6 +208,14 @@ DRIVERS = [
         edits=((JOB_JOIN, "    trib_process_enter(jobs, job, message->join.rank);\n", ""),),
         world=("assert",), search=NO_DRIVER, test="unit/test_trees"),
     Canary(
+        "control-served-of-before", "C-8", "an agent has a communicator in its list whose slots are closed",
+        edits=((PLACEMENTS, "    trib_job_leave_agents(job);\n", ""),),
+        world=("assert",), search=NO_DRIVER, test="unit/test_switches"),
+    Canary(
+        "control-wait-unlisted", "C-22", "an agent that is back does not start the jobs that wait for it",
+        edits=((SWITCHES, "        trib_job_wait(jobs, job);\n", ""),),
+        world=("assert",), search=NO_DRIVER, test="unit/test_switches"),
+    Canary(
         "control-job-of-any-token", "I7", "a stranger who knows the name of a derived communicator takes a place in it",
         edits=((OWNER, "    return !is_derived || trib_join_job_token(join) == job->owner->token;",
                 "    return !is_derived || true;"),),
@@ -239,8 +247,7 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_placements"),
     Canary(
         "control-lost-for-one", "C-8", "the loss of an agent ends one of the incarnations that have roots there",
-        edits=((SWITCHES, "job = jobs->count == count ? job->next : jobs->first;\n            continue;",
-                "break;"),),
+        edits=((SWITCHES, "    while (*served) {\n", "    if (*served) {\n"),),
         world=("assert",), search=NO_DRIVER, test="unit/test_switches"),
     Canary(
         "control-agent-names-death", "C-7", "an agent that refuses a job can say that a rank is dead",

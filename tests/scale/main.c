@@ -10,7 +10,6 @@
 #include "unit/patience.h"
 
 #define BOUND_NS TRIB_MILLISECOND_NS /* of 99 in 100 decisions of each kind */
-#define LOSS_NS (4 * BOUND_NS)       /* and of the loss and return of an agent, which look at each job */
 /* A sanitizer takes ten times as long and more: its builds look for defects, and the plain ones measure. */
 #if defined __SANITIZE_THREAD__ || defined __SANITIZE_ADDRESS__
 #define IS_MEASURED false
@@ -86,9 +85,8 @@ static bool print_times(const struct world *w)
             printf("%-18s %10llu %10.1f %10.1f %10.1f\n", names[i], (unsigned long long)t->count,
                    (double)times_part(t, 0.5) / 1e3, (double)p99_ns / 1e3, (double)t->max_ns / 1e3);
         }
-        uint64_t bound_ns = i == DECISION_LOST || i == DECISION_HELLO ? LOSS_NS : BOUND_NS;
-        if (IS_MEASURED && t->count >= 100 && p99_ns > bound_ns * patience()) {
-            printf("^ more than %.0f ms\n", (double)bound_ns / 1e6);
+        if (IS_MEASURED && t->count >= 100 && p99_ns > BOUND_NS * patience()) {
+            printf("^ more than %.0f ms\n", (double)BOUND_NS / 1e6);
             is_good = false;
         }
     }

@@ -244,6 +244,28 @@ static uint32_t check_owners(const struct trib_jobs *jobs)
     return count;
 }
 
+/* The lists of agents have each open placement at another switch once. Each job that waits for an agent is in the list
+ * of waiting jobs. */
+static void check_lists(const struct trib_jobs *jobs)
+{
+    uint32_t served = 0;
+    for (uint32_t i = 0; i < jobs->config->lenders.count; i++) {
+        for (const struct trib_placement *placement = jobs->served[i]; placement; placement = placement->next) {
+            TRIB_ASSERT(placement->job->is_open && placement->remote == &jobs->remote[i]); /* C-8 */
+            served++;
+        }
+    }
+    for (const struct trib_job *job = jobs->first; job; job = job->next) {
+        bool waits = job->state == TRIB_JOB_JOINING && !job->has_peers && job->has_trees && trib_job_is_complete(job);
+        for (uint32_t i = 0; job->is_open && i < job->placements; i++) {
+            TRIB_ASSERT((job->placement[i].back != NULL) == (job->placement[i].remote != NULL));
+            served -= job->placement[i].remote != NULL;
+        }
+        TRIB_ASSERT(job->waiting_back || !waits); /* C-22 */
+    }
+    TRIB_ASSERT(served == 0);
+}
+
 void trib_jobs_check(const struct trib_jobs *jobs)
 {
     uint32_t count = 0;
@@ -252,6 +274,7 @@ void trib_jobs_check(const struct trib_jobs *jobs)
     check_agent(jobs);
     trib_loads_check(jobs);
     trib_processes_check(jobs);
+    check_lists(jobs);
     for (const struct trib_job *job = jobs->first; job; job = job->next) {
         trib_job_check(jobs, job);
         TRIB_ASSERT(trib_jobs_find_communicator(jobs, job->grant.communicator) && *job->back == job);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* find.c: which job, and when: two hash tables, by communicator and by name, and a heap by time (CONTROLLER C-22). The
- * time of a job in the heap is never later than trib_job_timeout; a job at the top moves back first. So only an earlier
- * time has to be told (trib_job_queue). Read next: jobs.c (the events that are due). */
+/* find.c: which job, and when (CONTROLLER C-22): two hash tables, by communicator and by name; for each agent elsewhere
+ * a list of its placements, and one list of the jobs that wait for agents; and a heap by time. The time of a job in the
+ * heap is never later than trib_job_timeout; a job at the top moves back first. So only an earlier time has to be told
+ * (trib_job_queue). Read next: jobs.c (the events that are due). */
 #include <string.h>
 
 #include "control/jobs/jobs.h"
@@ -56,6 +57,64 @@ void trib_job_take_grant(struct trib_jobs *jobs, struct trib_job *job, const str
     leave_communicator(jobs, job);
     job->grant = *grant;
     enter_communicator(jobs, job);
+}
+
+/* ---- by agent ---- */
+
+void trib_job_wait(struct trib_jobs *jobs, struct trib_job *job)
+{
+    if (job->waiting_back) {
+        return;
+    }
+    job->next_waiting = jobs->waiting;
+    job->waiting_back = &jobs->waiting;
+    if (job->next_waiting) {
+        job->next_waiting->waiting_back = &job->next_waiting;
+    }
+    jobs->waiting = job;
+}
+
+void trib_job_stop_waiting(struct trib_job *job)
+{
+    if (job->waiting_back) {
+        *job->waiting_back = job->next_waiting;
+        if (job->next_waiting) {
+            job->next_waiting->waiting_back = job->waiting_back;
+        }
+        job->waiting_back = NULL;
+    }
+}
+
+void trib_job_enter_agents(struct trib_jobs *jobs, struct trib_job *job)
+{
+    for (uint32_t i = 0; i < job->placements; i++) {
+        struct trib_placement *placement = &job->placement[i];
+        if (placement->remote) {
+            struct trib_placement **first = &jobs->served[placement->remote - jobs->remote];
+            TRIB_ASSERT(!placement->back);
+            placement->job = job;
+            placement->next = *first;
+            placement->back = first;
+            if (placement->next) {
+                placement->next->back = &placement->next;
+            }
+            *first = placement;
+        }
+    }
+}
+
+void trib_job_leave_agents(struct trib_job *job)
+{
+    for (uint32_t i = 0; i < job->placements; i++) {
+        struct trib_placement *placement = &job->placement[i];
+        if (placement->back) {
+            *placement->back = placement->next;
+            if (placement->next) {
+                placement->next->back = placement->back;
+            }
+            placement->back = NULL;
+        }
+    }
 }
 
 /* ---- by time ---- */
@@ -141,6 +200,7 @@ void trib_jobs_remove(struct trib_jobs *jobs, struct trib_job *job)
     if (last != job) {
         sift(jobs, last, job->queue_at);
     }
+    trib_job_stop_waiting(job);
     *job->back = job->next;
     if (job->next) {
         job->next->back = job->back;

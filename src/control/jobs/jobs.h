@@ -113,6 +113,10 @@ struct trib_placement {
     bool is_asked;
     uint8_t opened; /* of its roots: so many ROOT_OPENED have come */
     bool is_ready;  /* ROOT_READY has come */
+    /* CARRIER_REMOTE, while the job's slots are open: the list of this agent, jobs->served. */
+    struct trib_job *job;
+    struct trib_placement *next;
+    struct trib_placement **back; /* NULL: in no list */
 };
 
 struct trib_root_place {
@@ -183,7 +187,9 @@ struct trib_job {
     bool has_trees;     /* of several: grant.switches is right, and others follow it */
     uint64_t unlent_ns; /* since when an agent that it has chosen does not answer; 0: all do, or none is asked */
     uint64_t heard;     /* jobs->event that it was last told of */
-    struct trib_address meeting; /* where ranks meet if the switch is gone for good; len 0: nowhere */
+    struct trib_job *next_waiting;  /* of jobs that wait for an agent */
+    struct trib_job **waiting_back; /* points to this job in jobs->waiting; NULL: not in that list */
+    struct trib_address meeting;    /* where ranks meet if the switch is gone for good; len 0: nowhere */
     /* on a relay */
     uint32_t expected;                          /* ranks that come over this switch */
     uint32_t links;                             /* of them here */
@@ -235,11 +241,14 @@ struct trib_jobs {
     const struct trib_dealer *no_dealer;
     struct trib_masters masters; /* controllers elsewhere that have roots here */
     uint64_t event;              /* free-running: what has happened to agents elsewhere (roots/switches.c) */
-    uint64_t life;               /* random, of this process */
-    uint32_t room_changes;       /* of the agent, when masters were told of their room */
-    uint64_t room_ns;            /* and when that was */
-    uint64_t turn;               /* so often switches have been chosen: of equal ones another is the first each time */
-    struct trib_loads *loads;    /* of links, by all trees; NULL: no choice has been made */
+    /* Each job that has all its ranks and waits for an agent elsewhere; also jobs that have ceased to wait, until their
+     * start or end. */
+    struct trib_job *waiting;
+    uint64_t life;            /* random, of this process */
+    uint32_t room_changes;    /* of the agent, when masters were told of their room */
+    uint64_t room_ns;         /* and when that was */
+    uint64_t turn;            /* so often switches have been chosen: of equal ones another is the first each time */
+    struct trib_loads *loads; /* of links, by all trees; NULL: no choice has been made */
     struct trib_process **processes; /* by hash (roots/processes.h); NULL: likewise */
     uint32_t processes_known;        /* so many are in that table */
     uint64_t search;                 /* free-running: searches for jobs by processes */
@@ -249,9 +258,10 @@ struct trib_jobs {
     struct trib_jobs_stats stats;
     struct trib_job *by_communicator[TRIB_TABLE_SIZE]; /* find.c */
     struct trib_job *by_name[TRIB_TABLE_SIZE];
-    uint64_t looks;                        /* free-running: times that it was looked what is due */
-    uint32_t queued;                       /* jobs in the queue: all */
-    struct trib_job *queue[TRIB_JOBS_MAX]; /* a heap: the one that is due first is first */
+    struct trib_placement *served[TRIB_LENDERS_MAX]; /* by agent elsewhere: its placements, the youngest first */
+    uint64_t looks;                                  /* free-running: times that it was looked what is due */
+    uint32_t queued;                                 /* jobs in the queue: all */
+    struct trib_job *queue[TRIB_JOBS_MAX];           /* a heap: the one that is due first is first */
     /* Agents elsewhere, as config->lenders names them. Last, since the memory of the others is never touched. */
     struct trib_remote remote[TRIB_LENDERS_MAX];
 };
@@ -321,6 +331,13 @@ uint64_t trib_job_timeout(const struct trib_job *job);
 void trib_job_queue(struct trib_jobs *jobs, struct trib_job *job);
 /* The job with the earliest time; NULL: there is none. */
 struct trib_job *trib_jobs_next_due(struct trib_jobs *jobs);
+/* The job waits for an agent: puts it into jobs->waiting, if it is not there. */
+void trib_job_wait(struct trib_jobs *jobs, struct trib_job *job);
+/* Takes the job out of jobs->waiting, if it is there. */
+void trib_job_stop_waiting(struct trib_job *job);
+/* The job's slots are open, or are about to close: its placements elsewhere enter or leave the lists of their agents. */
+void trib_job_enter_agents(struct trib_jobs *jobs, struct trib_job *job);
+void trib_job_leave_agents(struct trib_job *job);
 /* Into the list of all jobs, where it is first, and out of it. */
 void trib_jobs_add(struct trib_jobs *jobs, struct trib_job *job);
 void trib_jobs_remove(struct trib_jobs *jobs, struct trib_job *job);

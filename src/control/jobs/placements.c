@@ -269,6 +269,9 @@ enum trib_status trib_placements_open(struct trib_jobs *jobs, struct trib_job *j
             ask_to_open(jobs, job, opening, t);
         }
     }
+    if (status == TRIB_OK) {
+        trib_job_enter_agents(jobs, job);
+    }
     return status;
 }
 
@@ -276,6 +279,7 @@ void trib_placements_shut(struct trib_jobs *jobs, struct trib_job *job)
 {
     const struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_SHUT, .of = of(job)};
     trib_agent_shut(&jobs->agent, &job->here);
+    trib_job_leave_agents(job);
     for (uint32_t i = 0; i < job->placements; i++) {
         if (job->placement[i].carrier == TRIB_CARRIER_REMOTE) {
             say(jobs, job, &job->placement[i], &message);

@@ -223,6 +223,7 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
     if (dealer->choose && !dealer->choose(jobs, job, now_ns)) {
         return;
     }
+    trib_job_stop_waiting(job);
     trib_job_choose_hosts(job);
     trib_job_choose_meeting(jobs, job);
     trib_job_group(job);
@@ -256,6 +257,7 @@ void trib_job_unplace(struct trib_jobs *jobs, struct trib_job *job)
     TRIB_ASSERT(job->state == TRIB_JOB_PLACING);
     trib_job_close_plane(jobs, job);
     trib_job_enter(job, TRIB_JOB_JOINING);
+    trib_job_wait(jobs, job);
     job->children = 0;
     if (!job->is_return) {
         grant.communicator = 0; /* it is drawn anew */

@@ -34,7 +34,7 @@ static bool has_all(const struct trib_jobs *jobs, const struct trib_job *job)
     return all;
 }
 
-/* It has chosen its switches, all its ranks are there, and some agent is not. */
+/* The job has chosen its switches, and all its ranks are there. In jobs->waiting: some agent is not there. */
 static bool waits(const struct trib_job *job)
 {
     return job->state == TRIB_JOB_JOINING && !job->has_peers && job->has_trees && trib_job_is_complete(job);
@@ -45,18 +45,17 @@ static bool has_roots_at(struct trib_job *job, const struct trib_remote *remote)
     return job->is_open && trib_placement_of_remote(job, remote) != NULL;
 }
 
-/* From this job on, each one once for each event: one of them may end others. remote NULL: those that can start now. */
-static struct trib_job *next_job(const struct trib_jobs *jobs, struct trib_job *job, const struct trib_remote *remote)
+/* A waiting job that has not heard of the latest event: one with a tree at this agent. remote NULL: a job that can start
+ * now. The caller begins from the front each time, as the start of a job may end others. */
+static struct trib_job *next_waiting(const struct trib_jobs *jobs, const struct trib_remote *remote)
 {
-    while (job) {
-        bool is_meant = remote ? has_roots_at(job, remote) ||
-                                     (waits(job) && trib_trees_have(jobs, job, number_of(jobs, remote) + 1))
-                               : waits(job) && has_all(jobs, job);
-        if (is_meant && job->heard != jobs->event) {
+    for (struct trib_job *job = jobs->waiting; job; job = job->next_waiting) {
+        bool is_meant = job->heard != jobs->event &&
+                        (remote ? trib_trees_have(jobs, job, number_of(jobs, remote) + 1) : has_all(jobs, job));
+        if (is_meant && waits(job)) {
             job->heard = jobs->event;
             return job;
         }
-        job = job->next;
     }
     return NULL;
 }
@@ -65,7 +64,7 @@ static void start_all(struct trib_jobs *jobs, uint64_t now_ns)
 {
     struct trib_job *job;
     jobs->event++;
-    while ((job = next_job(jobs, jobs->first, NULL)) != NULL) {
+    while ((job = next_waiting(jobs, NULL)) != NULL) {
         trib_job_start(jobs, job, now_ns);
     }
 }
@@ -125,35 +124,40 @@ static enum trib_status status_of(int32_t said)
     return is_known ? (enum trib_status)said : TRIB_ERR_REFUSED;
 }
 
-/* status: what jobs end with that wait for it; OK: they wait on. */
+/* The agent had roots of this job. Before WELCOME no rank has been told anything, and the job waits. */
+static void end_incarnation(struct trib_jobs *jobs, struct trib_job *job, const char *text, uint64_t now_ns)
+{
+    if (job->state == TRIB_JOB_PLACING) {
+        trib_job_unplace(jobs, job);
+    } else {
+        trib_job_recall(jobs, job, text, now_ns);
+    }
+}
+
+/* status: the end of jobs that wait for the agent; OK: these jobs wait on. */
 static void lose(struct trib_jobs *jobs, struct trib_remote *remote, enum trib_status status, const char *text,
                  uint64_t now_ns)
 {
-    struct trib_job *job = jobs->first;
+    struct trib_placement *const *served = &jobs->served[number_of(jobs, remote)];
+    struct trib_job *job;
     TRIB_ASSERT(status != TRIB_ERR_PEER); /* C-7 */
     if (trib_remote_is_usable(remote)) {
         trib_jobs_say(jobs, TRIB_LOG_WARN, "%s", text);
     }
     trib_remote_end(remote, &jobs->remotes, status == TRIB_OK, now_ns);
+    while (*served) {
+        end_incarnation(jobs, (*served)->job, text, now_ns);
+    }
     jobs->event++;
-    while ((job = next_job(jobs, job, remote)) != NULL) {
-        uint32_t count = jobs->count;
-        if (job->state == TRIB_JOB_PLACING) { /* no rank has been told anything */
-            trib_job_unplace(jobs, job);
-        }
-        if (job->is_open) {
-            trib_job_recall(jobs, job, text, now_ns);
-            job = jobs->count == count ? job->next : jobs->first;
+    while ((job = next_waiting(jobs, remote)) != NULL) {
+        if (does_without(jobs, job, remote, text, now_ns)) {
             continue;
         }
-        if (!does_without(jobs, job, remote, text, now_ns)) {
-            if (status == TRIB_OK) {
-                wait_on(jobs, job, remote, text, now_ns);
-            } else {
-                trib_job_fail(jobs, job, status, text);
-            }
+        if (status == TRIB_OK) {
+            wait_on(jobs, job, remote, text, now_ns);
+        } else {
+            trib_job_fail(jobs, job, status, text);
         }
-        job = jobs->first;
     }
     start_all(jobs, now_ns); /* those that are dealt anew with one that does without it */
 }
@@ -350,7 +354,11 @@ static bool choose(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns
             trib_remote_hurry(&jobs->remote[i], now_ns);
         }
     }
-    return has_all(jobs, job);
+    if (!has_all(jobs, job)) {
+        trib_job_wait(jobs, job);
+        return false;
+    }
+    return true;
 }
 
 /* Of each switch as many shards as the one with the fewest has, so that each carries what its weight says. Root t is at
