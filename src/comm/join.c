@@ -360,11 +360,14 @@ static void give_up(struct trib_comm *comm, uint64_t now_ns)
     }
 }
 
-/* True for a try with an answer at once: to an address of this host, or without a route. */
+/* True if the session has news that no event of its descriptor brings. A connection attempt may have its answer at once:
+ * on a machine's own addresses, or without a route. A send that finds the outbox full ends a session in any state. */
 static bool has_answer(const struct trib_comm *comm)
 {
-    return comm->state == TRIB_COMM_CONNECTING && comm->session.state != TRIB_SESSION_CLOSED &&
-           comm->session.state != TRIB_SESSION_CONNECTING;
+    enum trib_session_state session = comm->session.state;
+    return (comm->state == TRIB_COMM_CONNECTING && session != TRIB_SESSION_CLOSED &&
+            session != TRIB_SESSION_CONNECTING) ||
+           (session == TRIB_SESSION_LOST && !trib_comm_has_ended(comm));
 }
 
 void trib_comm_read_session(struct trib_comm *comm, uint64_t now_ns)

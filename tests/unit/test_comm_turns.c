@@ -3,6 +3,9 @@
  * has one place, every root must answer, and without a session the node is silent. */
 #include "session_script.h"
 
+#include "comm/communicator.h"
+#include "comm/endpoint.h"
+#include "comm/wake.h"
 #include "core/packet.h"
 #include "schemes/schemes.h"
 
@@ -193,6 +196,48 @@ static void lost__the_node_is_silent(void **state)
     close(fd);
 }
 
+static void *be_idle(void *argument)
+{
+    struct script *s = argument;
+    s->status = trib_comm_create(&s->config, &s->comm, s->error);
+    atomic_store(&s->over, true);
+    return NULL;
+}
+
+/* A message that finds the outbox full ends the session outside of trib_comm_session_ready. An idle rank comes again as
+ * well, though nothing else wakes its loop. */
+static void lost__by_a_full_outbox_an_idle_rank_comes_again(void **state)
+{
+    (void)state;
+    const struct trib_message mark = {.kind = TRIB_MESSAGE_MARK};
+    const struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL, .fail = {TRIB_ERR_PEER, "so far"}};
+    struct script s;
+    struct trib_message join;
+    begin(&s);
+    struct pollfd listener = {.fd = s.listener, .events = POLLIN};
+    assert_int_equal(pthread_create(&s.thread, NULL, be_idle, &s), 0);
+    int fd = run(&s);
+    assert_int_equal(pthread_join(s.thread, NULL), 0);
+    assert_int_equal(s.status, TRIB_OK);
+    atomic_store(&s.over, false);
+    trib_endpoint_lock(s.comm->endpoint);
+    s.comm->session.out.max = 0; /* as when the socket and the outbox are full */
+    trib_session_client_send(&s.comm->session, &mark);
+    assert_int_equal(s.comm->session.state, TRIB_SESSION_LOST);
+    trib_comm_make_dirty(s.comm);
+    trib_endpoint_kick(&s.comm->endpoint->progress_set);
+    trib_endpoint_unlock(s.comm->endpoint);
+    assert_int_equal(poll(&listener, 1, 3000 * (int)patience()), 1);
+    int second = take_join(&s, &join);
+    assert_true(join.join.was_ready);
+    send_message(second, &fail);
+    (void)trib_comm_close(s.comm);
+    close(second);
+    close(fd);
+    close(s.listener);
+    close(s.udp);
+}
+
 /* ---- ranks of one host, which meet when WELCOME has come ---- */
 
 static void begin_host(struct script s[2])
@@ -291,6 +336,7 @@ int main(void)
         cmocka_unit_test(ready__has_one_place),
         cmocka_unit_test(paths__wait_for_every_root),
         cmocka_unit_test(lost__the_node_is_silent),
+        cmocka_unit_test(lost__by_a_full_outbox_an_idle_rank_comes_again),
         cmocka_unit_test(welcome__lost_at_once_is_met_later),
         cmocka_unit_test(welcome__lost_while_meeting_has_to_come_again),
     };
