@@ -145,6 +145,17 @@ static void hello__of_itself_is_refused(void **state)
     expect_fail(fd, TRIB_ERR_INVALID, "a switch cannot be its own parent");
 }
 
+/* Identity 0 stands for no relay: a rank that came over such a switch would count as a direct one. */
+static void hello__without_identity_is_refused(void **state)
+{
+    struct control *c = *state;
+    control_start(c);
+    const struct trib_message hello = leaf_hello(0, 1, 1);
+    int fd = connect_to(c->port);
+    send_message(fd, &hello);
+    expect_fail(fd, TRIB_ERR_INVALID, "identity: 0 is no switch's: see --identity");
+}
+
 /* The same process has lost its connection without a word: its next one takes the place, an earlier one does not. */
 static void hello__a_later_try_displaces(void **state)
 {
@@ -516,6 +527,7 @@ int main(void)
         TEST(hello__nothing_has_a_place_before_the_proof),
         TEST(hello__another_version_is_told),
         TEST(hello__of_itself_is_refused),
+        TEST(hello__without_identity_is_refused),
         TEST(hello__a_later_try_displaces),
         TEST(hello__another_life_displaces_a_silent_one),
         TEST(hello__another_life_is_refused_by_a_living_one),

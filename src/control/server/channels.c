@@ -176,6 +176,10 @@ static void ask(struct trib_connections *connections, struct trib_connection *co
 static bool take_hello(struct trib_connections *connections, struct trib_connection *connection,
                        const struct trib_message *message)
 {
+    if (message->hello.identity == 0) { /* ranks with it would count as direct ones (struct trib_rank, via) */
+        trib_connection_fail(connections, connection, TRIB_ERR_INVALID, "identity: 0 is no switch's: see --identity");
+        return true;
+    }
     if (message->hello.identity == connections->jobs->config->identity) {
         trib_connection_fail(connections, connection, TRIB_ERR_INVALID,
                              "a switch cannot be its own parent, nor can two have one identity: see --identity");
