@@ -489,6 +489,78 @@ static void flow__bad_frames_end_the_connection(void **state)
     expect_fail(fd, TRIB_ERR_INVALID, "message JOIN has no place here");
 }
 
+#define STREAMS 500U
+#define PINGS 1000U
+
+/* The stream of one channel, as far as its last message is cut off. */
+struct stream {
+    uint8_t bytes[TRIB_CHANNEL_BYTES + TRIB_MESSAGE_MAX];
+    size_t len;
+    bool has_fail;
+};
+
+/* More answers than the socket holds can wait: PONG for each PING of each channel. */
+static void say_pings(int fd, uint32_t number)
+{
+    const struct trib_message ping = {.kind = TRIB_MESSAGE_PING};
+    uint8_t bytes[TRIB_CHANNEL_BYTES];
+    uint32_t said = 0;
+    while (said < PINGS) {
+        size_t len = 0;
+        while (said < PINGS && len + 64 < sizeof bytes) {
+            len += trib_message_encode(&ping, bytes + len);
+            said++;
+        }
+        const struct trib_message carrier = leaf_bytes(number, bytes, len);
+        send_message(fd, &carrier);
+    }
+}
+
+static void take_stream(struct stream *stream, const struct trib_message *carrier)
+{
+    struct trib_message message;
+    size_t used = 1;
+    size_t at = 0;
+    memcpy(stream->bytes + stream->len, carrier->bytes.bytes, carrier->bytes.count);
+    stream->len += carrier->bytes.count;
+    while (used > 0) {
+        assert_int_equal(trib_message_decode(stream->bytes + at, stream->len - at, &message, &used), TRIB_OK);
+        at += used;
+        stream->has_fail = stream->has_fail || (used > 0 && message.kind == TRIB_MESSAGE_FAIL);
+    }
+    stream->len -= at;
+    memmove(stream->bytes, stream->bytes + at, stream->len);
+}
+
+/* A stopped switch below, and a full socket: the last words of each channel wait, and come before END. */
+static void farewell__waits_for_a_switch_that_does_not_read(void **state)
+{
+    static struct stream streams[STREAMS];
+    struct control *c = *state;
+    uint32_t ended = 0;
+    c->config.join_timeout_ns = 2 * TRIB_SECOND_NS * patience();
+    control_start(c);
+    int fd = leaf(c);
+    for (uint32_t i = 0; i < STREAMS; i++) {
+        struct trib_message join = relayed(i, STREAMS + 1);
+        begin(fd, i + 1);
+        carry(fd, i + 1, &join);
+        say_pings(fd, i + 1);
+    }
+    usleep(4000000 * patience());
+    while (ended < STREAMS) {
+        struct trib_message message = answer_message(fd);
+        if (message.kind == TRIB_MESSAGE_BYTES) {
+            take_stream(&streams[message.bytes.number - 1], &message);
+        } else {
+            assert_int_equal(message.kind, TRIB_MESSAGE_END);
+            assert_true(streams[message.end.number - 1].has_fail);
+            ended++;
+        }
+    }
+    close(fd);
+}
+
 /* However many there are: the connection ends behind the last words of all channels, and not before. */
 static void farewell__reaches_all_channels(void **state)
 {
@@ -543,6 +615,7 @@ int main(void)
         TEST(flow__a_reader_of_many_channels_keeps_the_others),
         TEST(flow__a_flood_of_channels_ends_the_connection),
         TEST(flow__bad_frames_end_the_connection),
+        TEST(farewell__waits_for_a_switch_that_does_not_read),
         TEST(farewell__reaches_all_channels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

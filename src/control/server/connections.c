@@ -173,9 +173,9 @@ static uint64_t connection_timeout(const struct trib_connection *connection)
         }
         return trib_time_earlier(connection->half_ns ? connection->half_ns + TRIB_HALF_WAIT_NS : TRIB_NEVER,
                                  connection->ping.next_ns);
-    case CONNECTION_ENDING:
+    case CONNECTION_ENDING: /* the ranks of a switch that does not read are not at fault, and END comes behind words */
     case CONNECTION_DRAINING:
-        return connection->since_ns + TRIB_DRAIN_WAIT_NS;
+        return connection->since_ns + (connection->over ? SILENCE_NS : TRIB_DRAIN_WAIT_NS);
     case CONNECTION_BROKEN:
         return 0;
     case CONNECTION_NONE:
