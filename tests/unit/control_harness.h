@@ -271,7 +271,7 @@ static inline void control_init(struct control *c)
     c->config.memory_quota = UINT64_C(1) << 40;
     c->config.job_quota = UINT64_C(1) << 40;
     c->config.receive_room = 64U << 20;
-    c->config.join_timeout_ns = 5 * TRIB_SECOND_NS;
+    c->config.join_timeout_ns = 20 * TRIB_SECOND_NS * patience();
     c->config.plane = recorder_verbs(&c->recorder);
 }
 

@@ -477,7 +477,7 @@ static void small_with_fallback(struct trib_config *config)
 {
     small(config);
     config->fallback = true;
-    config->switch_timeout_ns = 500 * TRIB_MILLISECOND_NS;
+    config->switch_timeout_ns = 500 * TRIB_MILLISECOND_NS * patience();
     config->linger_ns = TRIB_SECOND_NS * patience();
 }
 
