@@ -421,6 +421,16 @@ static inline struct trib_message expect(int fd, enum trib_message_kind kind)
     return message;
 }
 
+/* What was sent before, on this session and on others, has been read: the server takes all that has come in one turn. */
+static inline void expect_read(int fd)
+{
+    const struct trib_message question = {.kind = TRIB_MESSAGE_PING};
+    for (unsigned i = 0; i < 2; i++) { /* it may have been at the end of a turn */
+        send_message(fd, &question);
+        (void)expect(fd, TRIB_MESSAGE_PONG);
+    }
+}
+
 /* FAIL with this status, whose text contains `part`; then the connection ends. */
 static inline void expect_fail(int fd, enum trib_status status, const char *part)
 {

@@ -204,10 +204,14 @@ static void join__who_left_before_the_start_may_come_again(void **state)
     message.join.data_port[0] = 0; /* refused: but rank 1's place stays free */
     expect_fail(join_with(c, &message), TRIB_ERR_INVALID, "UDP port");
     close(a);
-    usleep(50000 * patience()); /* for its end to be seen */
+    message = join_message(0, 2);
+    strcpy(message.join.job, "other");
+    int other = join_with(c, &message);
+    expect_read(other); /* its end has been seen */
     int fds[2];
     (void)run_job(c, 2, fds);
     close_all(fds, 2);
+    close(other);
 }
 
 static void join__running_job_refuses(void **state)
@@ -685,7 +689,7 @@ static void stop__tells_every_session(void **state)
     int fds[3];
     (void)run_job(c, 2, fds);
     fds[2] = connect_to(c->port);
-    usleep(20000 * patience()); /* let it be accepted */
+    expect_read(fds[0]); /* it has been accepted */
     trib_server_stop(c->server);
     char want[64];
     snprintf(want, sizeof want, "the switch 127.0.0.1:%u is shutting down", c->port);

@@ -559,7 +559,8 @@ static void dispute__before_the_start_is_out_of_turn(void **state)
     int relayed = come_with(c, &early);
     struct trib_message first = join_message(0, 2);
     int fds[2] = {come_with(c, &first), -1};
-    usleep(50000 * patience()); /* both have joined */
+    expect_read(relayed);
+    expect_read(fds[0]);
     const struct trib_message dispute = {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {.sequence = 17, .rank = {0, 1}}};
     send_message(relayed, &dispute);
     expect_fail(relayed, TRIB_ERR_INVALID, "message DISPUTE has no place here");
