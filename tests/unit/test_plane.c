@@ -239,7 +239,8 @@ static void path__few_headers_go_to_an_address_that_is_not_proved(void **state)
         proof.bitmap = packet.lane;
         trib_port_send(victim, &proof, NULL, 1);
         trib_port_flush(victim);
-        assert_true(receive_path(victim, &packet));
+        assert_true(receive_packet(victim, &packet));
+        assert_int_equal(packet.kind, TRIB_PATH);
         assert_int_equal(packet.lane, 0);
         close_world(&world);
     }

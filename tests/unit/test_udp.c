@@ -15,6 +15,7 @@
 #include "io/clock.h"
 #include "net/port.h"
 #include "net/resolve.h"
+#include "patience.h"
 
 #define PAYLOAD_MAX 8192
 #define PACKETS_MAX 600
@@ -73,11 +74,11 @@ static struct trib_packet packet_number(uint64_t number, uint16_t len)
     return packet;
 }
 
-/* Waits until something can be read; false after 200 ms. */
+/* Waits until something can be read; false after 200 ms, or more (patience.h). */
 static bool wait_for(const struct trib_port *udp)
 {
     struct pollfd readable = {.fd = trib_port_fd(udp), .events = POLLIN};
-    return poll(&readable, 1, 200) == 1;
+    return poll(&readable, 1, 200 * (int)patience()) == 1;
 }
 
 /* Reads all that comes, up to count packets, into numbers[], and checks every byte. Returns how many came. */

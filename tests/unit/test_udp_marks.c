@@ -16,6 +16,7 @@
 #include "io/clock.h"
 #include "net/port.h"
 #include "net/resolve.h"
+#include "patience.h"
 
 #define PACKETS 40
 #define LEN 1344
@@ -178,7 +179,7 @@ static int class_of_next(int fd, int family)
     struct iovec piece = {data, sizeof data};
     struct msghdr message = {
         .msg_iov = &piece, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
-    assert_int_equal(poll(&readable, 1, 2000), 1);
+    assert_int_equal(poll(&readable, 1, 2000 * (int)patience()), 1);
     assert_true(recvmsg(fd, &message, 0) > 0);
     for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c != NULL; c = CMSG_NXTHDR(&message, c)) {
         int value = 0;
@@ -253,7 +254,7 @@ static struct heard send_behind(struct trib_port *sender, struct trib_port *rece
     trib_port_send(sender, &packet, to, count); /* of the same train: it has looked already */
     trib_port_flush(sender);
     struct pollfd readable = {.fd = trib_port_fd(receiver), .events = POLLIN};
-    while (heard.packets < 2 * count && poll(&readable, 1, 500) == 1) {
+    while (heard.packets < 2 * count && poll(&readable, 1, 500 * (int)patience()) == 1) {
         while (trib_port_receive(receiver, 0)) {
             while (trib_port_next(receiver, &arrival)) {
                 struct trib_packet heard_packet;
