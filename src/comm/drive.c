@@ -17,6 +17,7 @@
 #include "comm/memory.h"
 #include "comm/network.h"
 #include "comm/own_root.h"
+#include "comm/queue.h"
 #include "comm/wake.h"
 #include "core/assert.h"
 #include "io/clock.h"
@@ -509,7 +510,7 @@ void trib_endpoint_poke(struct trib_endpoint *endpoint)
 static bool has_requests(const struct trib_endpoint *endpoint)
 {
     for (const struct trib_comm *comm = endpoint->awake; comm != NULL; comm = comm->next_awake) {
-        if (comm->running.head != NULL || comm->waiting.head != NULL) {
+        if (!trib_comm_is_idle(comm)) {
             return true;
         }
     }

@@ -322,8 +322,7 @@ void trib_comm_session_ready(struct trib_comm *comm, short revents, uint64_t now
         comm->state != TRIB_COMM_CLOSED) {
         trib_comm_lost(comm, now_ns);
     }
-    comm->dirty = true;
-    trib_endpoint_awaken(comm);
+    trib_comm_make_dirty(comm);
 }
 
 /* ---- time ---- */

@@ -322,9 +322,7 @@ static void come_out(struct trib_comm *comm, const struct trib_level0_part *part
         return;
     }
     free_plan(level0);
-    comm->moved = true;
-    comm->stall_text[0] = '\0';
-    trib_comm_end_operation(comm, request, now_ns);
+    trib_comm_host_end_operation(comm, request, now_ns);
 }
 
 /* False: the network has not ended that part. */

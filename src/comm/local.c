@@ -79,9 +79,7 @@ static bool take_verdict(struct trib_comm *comm, enum trib_host_verdict verdict,
         return false;
     }
     TRIB_ASSERT(verdict == TRIB_HOST_DONE);
-    comm->moved = true;
-    comm->stall_text[0] = '\0';
-    trib_comm_end_operation(comm, comm->running.head, now_ns);
+    trib_comm_host_end_operation(comm, comm->running.head, now_ns);
     return true;
 }
 

@@ -8,6 +8,7 @@
 #include "comm/communicator.h"
 #include "comm/describe.h"
 #include "comm/end.h"
+#include "comm/queue.h"
 #include "comm/wake.h"
 #include "core/assert.h"
 #include "io/clock.h"
@@ -22,6 +23,13 @@ void trib_comm_host_start(struct trib_comm *comm, const struct trib_operation *o
     comm->stalled_ns = now_ns;
     comm->stall_ns = trib_time_after(now_ns, STALL_NS);
     trib_host_start(comm->host, operation);
+}
+
+void trib_comm_host_end_operation(struct trib_comm *comm, struct trib_request *request, uint64_t now_ns)
+{
+    comm->moved = true;
+    comm->stall_text[0] = '\0';
+    trib_comm_end_operation(comm, request, now_ns);
 }
 
 /* ---- words ---- */

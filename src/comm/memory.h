@@ -11,6 +11,8 @@
 
 /* An operation begins in the memory: from now on its lateness counts. */
 void trib_comm_host_start(struct trib_comm *comm, const struct trib_operation *operation, uint64_t now_ns);
+/* A request has ended: names no late rank any more. */
+void trib_comm_host_end_operation(struct trib_comm *comm, struct trib_request *request, uint64_t now_ns);
 /* Takes the verdicts that are the same for both transports: fails, or waits. True: it was one of these. */
 bool trib_comm_host_take_verdict(struct trib_comm *comm, enum trib_host_verdict verdict);
 /* Names the ranks that the operation waits for, in stall_text and the log. leader: the text if the first of them is

@@ -31,8 +31,7 @@ static void tell_mismatch(void *owner, const struct trib_mismatch *mismatch)
         trib_root_mismatch(&comm->root, mismatch->sequence, mismatch->rank, &answer);
         if (answer.kind != TRIB_MESSAGE_NONE) {
             trib_session_client_send(&comm->session, &answer);
-            comm->dirty = true; /* the rest is sent when the kernel has room */
-            trib_endpoint_awaken(comm);
+            trib_comm_make_dirty(comm); /* the rest is sent when the kernel has room */
         }
     }
 }

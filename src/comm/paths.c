@@ -249,8 +249,7 @@ void trib_comm_path_arrived(struct trib_comm *comm, struct trib_came_from from, 
     }
     uint64_t *paths = from.is_group ? &comm->group_paths : &comm->paths;
     *paths |= UINT64_C(1) << from.root;
-    comm->dirty = true;
-    trib_endpoint_awaken(comm);
+    trib_comm_make_dirty(comm);
     comm->deadline_ns = 0; /* look at the time: the last echo ends PROBING */
 }
 
