@@ -359,8 +359,8 @@ static void give_up(struct trib_comm *comm, uint64_t now_ns)
     }
 }
 
-/* True if the session has news that no event of its descriptor brings. A connection attempt may have its answer at once:
- * on a machine's own addresses, or without a route. A send that finds the outbox full ends a session in any state. */
+/* True if the session has news without an event of its descriptor: a try with an answer at once, to an address of this
+ * host or without a route; or, in any state, a send that found the outbox full. */
 static bool has_answer(const struct trib_comm *comm)
 {
     enum trib_session_state session = comm->session.state;
