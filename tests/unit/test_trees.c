@@ -213,7 +213,7 @@ static void window__of_a_job_that_is_elsewhere(void **state)
     s->h.config.trees = 1;
     s->h.config.receive_room = 1U << 16;
     s->lender[1].config.receive_room = 1U << 18;
-    s->h.jobs.masters.lendings = &promised;
+    s->h.jobs.masters.lendings = s->h.jobs.masters.by_communicator[0] = &promised;
     s->h.jobs.turn = 2;
     join_two(s, "one", 0, 0);
     assert_trees(s, 0, "C");
@@ -222,7 +222,7 @@ static void window__of_a_job_that_is_elsewhere(void **state)
     join_two(s, "two", 2, 2);
     assert_trees(s, 2, "A");
     assert_int_equal(s->h.process[2].welcome.welcome.grant.window, (1U << 16) / 4 / packet / 2);
-    s->h.jobs.masters.lendings = NULL;
+    s->h.jobs.masters.lendings = s->h.jobs.masters.by_communicator[0] = NULL;
 }
 
 /* A train of what fits a call is for each link a part, of two and not of four. */

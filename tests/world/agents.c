@@ -97,6 +97,7 @@ void agents_forget(struct world_plane *plane)
         free(lending->root.plan);
         free(lending);
     }
+    memset(masters->by_communicator, 0, sizeof masters->by_communicator);
     while (masters->first != NULL) {
         struct trib_master *master = masters->first;
         masters->first = master->next;

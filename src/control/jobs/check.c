@@ -183,6 +183,7 @@ static void check_masters(const struct trib_jobs *jobs)
     }
     for (const struct trib_lending *lending = jobs->masters.lendings; lending; lending = lending->next) {
         TRIB_ASSERT(trib_root_is_open(&lending->root) == lending->root.opening.is_open);
+        TRIB_ASSERT(trib_masters_find(&jobs->masters, lending->communicator) == lending); /* C-22 */
     }
 }
 

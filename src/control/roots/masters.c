@@ -115,14 +115,25 @@ void trib_masters_tell_room(struct trib_masters *masters, struct trib_master *ma
     }
 }
 
+static struct trib_lending **bucket_of(struct trib_masters *masters, uint32_t communicator)
+{
+    return &masters->by_communicator[communicator % TRIB_LENDINGS_TABLE];
+}
+
 static void shut(struct trib_masters *masters, struct trib_lending *lending)
 {
     struct trib_lending **at = &masters->lendings;
+    struct trib_lending **found = bucket_of(masters, lending->communicator);
     while (*at != lending) {
         TRIB_ASSERT(*at);
         at = &(*at)->next;
     }
+    while (*found != lending) {
+        TRIB_ASSERT(*found);
+        found = &(*found)->next_found;
+    }
     *at = lending->next;
+    *found = lending->next_found;
     lending->master->lendings--;
     if (lending->master->half == lending) {
         lending->master->half = NULL;
@@ -159,9 +170,9 @@ void trib_masters_remove(struct trib_masters *masters, struct trib_master *maste
 
 struct trib_lending *trib_masters_find(const struct trib_masters *masters, uint32_t communicator)
 {
-    struct trib_lending *lending = masters->lendings;
-    while (lending && lending->root.of.communicator != communicator) {
-        lending = lending->next;
+    struct trib_lending *lending = masters->by_communicator[communicator % TRIB_LENDINGS_TABLE];
+    while (lending && lending->communicator != communicator) {
+        lending = lending->next_found;
     }
     return lending;
 }
@@ -258,8 +269,12 @@ static struct trib_lending *begin(struct trib_masters *masters, struct trib_mast
     lending->root.opening.job_id = message->root_open.job_id;
     lending->root.opening.master = &master->peer;
     lending->root.opening.master_name = master->name;
+    lending->communicator = message->of.communicator;
     lending->next = masters->lendings;
     masters->lendings = lending;
+    struct trib_lending **found = bucket_of(masters, lending->communicator);
+    lending->next_found = *found;
+    *found = lending;
     trib_output_say(masters->output, TRIB_LOG_INFO, "lends %u shards to job %s of switch %s", masters->config->shards,
                     lending->job, master->name);
     return lending;

@@ -12,11 +12,15 @@
 #include "control/agents/root.h"
 #include "control/server.h"
 
+#define TRIB_LENDINGS_TABLE 256U
+
 struct trib_master;
 
 /* A communicator of a controller elsewhere that has roots here. */
 struct trib_lending {
     struct trib_lending *next;
+    struct trib_lending *next_found; /* of those whose communicators have one hash */
+    uint32_t communicator;
     struct trib_master *master;
     struct trib_root root;
     char job[TRIB_NAME_MAX + 1]; /* for people */
@@ -42,8 +46,9 @@ struct trib_masters {
     const struct trib_server_config *config;
     const struct trib_jobs_output *output;
     struct trib_master *first;
-    struct trib_lending *lendings; /* of all of them */
-    uint64_t count;                /* of all that ever came */
+    struct trib_lending *lendings;                             /* of all of them */
+    struct trib_lending *by_communicator[TRIB_LENDINGS_TABLE]; /* hash table of the same */
+    uint64_t count;                                            /* of all that ever came */
 };
 
 /* All are borrowed, and outlive the object. */
