@@ -25,6 +25,7 @@ CEILINGS = {
     "src/comm": (0.8, 0.1, 54.3, 0, None),
     "src/control": (5.3, 6.9, 79.3, 2, None),
     "src/core": (4.4, 9.5, 55.7, 16, None),
+    "src/demo": (0.0, 0.0, 41.4, 1, None),
     "src/fabric": (3.3, 5.7, 61.7, 3, None),
     "src/host": (9.7, 13.6, 76.1, 18, None),
     "src/io": (0.7, 9.1, 43.1, 3, None),

@@ -35,7 +35,8 @@ LAYERS = {
     "report": {"report"},
     "sim": {"core", "schemes/schemes.h", "published/published.h", "io", "fabric", "report", "sim"},
     "reproduce": {"core", "schemes", "published", "io", "sim", "report", "reproduce"},
-    "cli": {"core", "schemes/schemes.h", "published/published.h", "io", "fabric", "control", "comm", "switchd", "report", "sim", "reproduce",
+    "demo": {"core", "schemes/schemes.h", "demo"},
+    "cli": {"core", "schemes/schemes.h", "published/published.h", "io", "fabric", "control", "comm", "switchd", "report", "sim", "reproduce", "demo",
             "cli", "net/socket.h"} | NET,  # doctor reads raw packets
 }
 # What a folder inside one of these may include of its own layer, by folders and files.

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
-#include "cli/demo.h"
 #include "cli/options.h"
+#include "demo/demo.h"
 #include "published/published.h"
 #include "report/json.h"
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "cli/demo.h"
+#include "demo/demo.h"
 #include "published/published.h"
 
 static struct demo_story story;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* demo_runs.c: whole runs with random faults: links keep the order, but some packets are lost and a few come late. One
- * seed is one run.
- * Read next: command_demo.c. */
+/* runs.c: whole runs with random faults: links keep the order, but some packets are lost and a few are late. One seed
+ * is one run.
+ * Read next: cli/command_demo.c. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/demo.h"
+#include "demo/demo.h"
 
 #define HUNG_NS (3000 * DEMO_MS)
 #define RESTART_NS (200 * DEMO_US) /* the switch restarts within the first */
@@ -132,7 +132,7 @@ static void arrive(struct network *net, struct flying *packet)
     struct demo_stage *stage = &net->stage;
 
     if (packet->to == SWITCH && net->return_ns != TRIB_NEVER) {
-        return; /* nobody is there */
+        return; /* no worker is there */
     }
     if (packet->to == SWITCH) {
         (void)demo_switch_takes(stage, packet->from, &packet->parcel);
@@ -142,7 +142,8 @@ static void arrive(struct network *net, struct flying *packet)
     bool wrong = demo_is_wrong(stage, &packet->parcel);
     enum trib_drop drop = demo_worker_takes(stage, packet->to, &packet->parcel);
     bool is_result = packet->parcel.packet.kind == TRIB_RESULT;
-    net->wrong = net->wrong || (wrong && (drop == TRIB_DROP_NONE || drop == TRIB_DROP_LANE)); /* it was waited for */
+    net->wrong =
+        net->wrong || (wrong && (drop == TRIB_DROP_NONE || drop == TRIB_DROP_LANE)); /* the worker waited for it */
     net->delivered = net->delivered || (wrong && drop == TRIB_DROP_NONE);
     if (is_result && drop == TRIB_DROP_NONE) {
         net->moved_ns = stage->now_ns;
@@ -152,7 +153,7 @@ static void arrive(struct network *net, struct flying *packet)
 
 /* ---- a run ---- */
 
-/* The next moment at which something happens: a packet, or a worker's timer (*rank; SWITCH: none). */
+/* The time of the next event: a packet, or a worker's timer (*rank; SWITCH: none). */
 static uint64_t next_moment(const struct network *net, uint32_t *rank)
 {
     uint64_t moment = net->count > 0 ? net->heap[0].time_ns : TRIB_NEVER;
@@ -188,7 +189,7 @@ static void change(struct network *net)
     }
 }
 
-/* What happens next; false: nothing more does, or nothing that helps. */
+/* Runs the next event; false: no more, or none can help. */
 static bool step(struct network *net)
 {
     struct demo_stage *stage = &net->stage;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* demo_stage.c: the nodes of one communicator in plain memory. Carries nothing by itself. Read next: demo_story.c. */
+/* stage.c: the nodes of one communicator in plain memory. Carries nothing by itself. Read next: story.c. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/demo.h"
 #include "core/lane.h"
+#include "demo/demo.h"
 
 static int32_t own_value(const struct demo_stage *stage, uint32_t rank, uint64_t fragment)
 {
@@ -80,7 +80,7 @@ static void init_switch(struct demo_stage *stage)
                                         .children = stage->session.ranks,
                                         .boot = stage->boot};
 
-    config.session.salt = 0; /* the switch must not know it */
+    config.session.salt = 0; /* unknown to the switch */
     if (stage->switch_node == NULL) {
         stage->switch_node = node_memory(stage->scheme->switch_node->size(&config));
     }
@@ -168,8 +168,7 @@ void demo_restart(struct demo_stage *stage)
     }
 }
 
-/* What the control plane does when all sessions stand: every worker registers with its mark, then all hear the boot
- * id. */
+/* As the control plane when all sessions stand: every worker registers with its mark, then all hear the boot id. */
 void demo_return(struct demo_stage *stage)
 {
     const struct trib_worker_verbs *worker = stage->scheme->worker;

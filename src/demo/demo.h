@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* demo.h: the parts of `tributary demo`: a stage of real nodes whose packets are carried by hand, a story told on it
- * step by step, and many random runs. No sockets, no clock: whoever carries the packets decides what is late and what
- * is lost. Files in reading order: demo_stage.c, demo_story.c, demo_runs.c, command_demo.c. */
-#ifndef TRIB_CLI_DEMO_H
-#define TRIB_CLI_DEMO_H
+/* demo.h: the parts of `tributary demo`: a stage of real nodes with packets carried by hand, a story told on this
+ * stage step by step, and many random runs. No sockets, no clock: the caller carries the packets, and decides which are
+ * late and which are lost. Files in reading order: stage.c, story.c, runs.c, cli/command_demo.c. */
+#ifndef TRIB_DEMO_H
+#define TRIB_DEMO_H
 
 #include "core/prng.h"
 #include "schemes/schemes.h"
@@ -14,7 +14,7 @@
 #define DEMO_US UINT64_C(1000)
 #define DEMO_MS UINT64_C(1000000)
 
-/* ---- demo_stage.c ---- */
+/* ---- stage.c ---- */
 
 struct demo_parcel {
     struct trib_packet packet;
@@ -24,7 +24,7 @@ struct demo_parcel {
 /* Workers that sum one tensor of int32 over a switch. */
 struct demo_stage {
     const struct trib_scheme *scheme;
-    uint64_t salt; /* of the values; 0: worker r gives (fragment + 1) x 10^r, so that a sum shows who is in it */
+    uint64_t salt; /* of the values; 0: worker r gives (fragment + 1) x 10^r, so that a sum shows its ranks */
     uint64_t now_ns;
     struct trib_session_config session;
     uint32_t fragments;
@@ -52,24 +52,24 @@ enum trib_drop demo_switch_takes(struct demo_stage *stage, uint32_t rank, struct
 enum trib_drop demo_worker_takes(struct demo_stage *stage, uint32_t rank, struct demo_parcel *parcel);
 uint64_t demo_next_timeout(const struct demo_stage *stage, uint32_t rank);
 void demo_timer(struct demo_stage *stage, uint32_t rank);
-/* The switch loses its memory; then, when all workers' sessions have found it again, they go on. */
+/* The switch loses its memory; then all workers' sessions are back, and the workers go on. */
 void demo_restart(struct demo_stage *stage);
 void demo_return(struct demo_stage *stage);
 int32_t demo_right(const struct demo_stage *stage, uint64_t fragment);
 int32_t demo_value(const struct demo_parcel *parcel); /* the first element */
-/* Is the payload of this RESULT something else than the sum of all? */
+/* True if the payload of a RESULT is not the sum of all. */
 bool demo_is_wrong(const struct demo_stage *stage, const struct demo_parcel *parcel);
-/* Fragments that a worker was given a wrong sum of. */
+/* Wrong sums that a worker has taken. */
 uint32_t demo_delivered_wrong(const struct demo_stage *stage, uint32_t rank);
 
-/* ---- demo_story.c ---- */
+/* ---- story.c ---- */
 
 #define DEMO_STEPS_MAX 80
 #define DEMO_TEXT_MAX 160
 
 enum demo_tone { DEMO_PLAIN, DEMO_FAULT, DEMO_GOOD, DEMO_BAD, DEMO_NOTE };
 
-/* One line: a packet and what became of it; or a note, without a packet. */
+/* One line: a packet and its fate; or a note, without a packet. */
 struct demo_step {
     uint64_t time_ns;
     uint64_t fragment;
@@ -86,13 +86,13 @@ struct demo_story {
     struct demo_step steps[DEMO_STEPS_MAX];
     uint32_t count;
     int32_t expected, got; /* of the last fragment */
-    uint32_t caught;       /* workers whose lane check refused it */
-    uint32_t taken;        /* workers that took it */
+    uint32_t caught;       /* workers that refused the sum by its lane */
+    uint32_t taken;        /* workers that took the sum */
 };
 
 bool demo_story_tell(struct demo_story *story, const struct trib_scheme *scheme);
 
-/* ---- demo_runs.c ---- */
+/* ---- runs.c ---- */
 
 struct demo_faults {
     double loss, late; /* of packets */
@@ -105,7 +105,7 @@ struct demo_runs {
     uint32_t runs;
     uint32_t right;     /* every worker got every sum */
     uint32_t wrong;     /* the switch sent out a sum that was wrong */
-    uint32_t caught;    /* of these: every worker that it reached refused it */
+    uint32_t caught;    /* of these: refused by every worker */
     uint32_t delivered; /* a worker took a wrong sum */
     uint32_t failed;    /* ended with an error */
     uint32_t hung;      /* nothing moved for three seconds of simulated time */

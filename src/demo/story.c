@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* demo_story.c: three workers sum three fragments, and the network does two things to them: a packet of fragment 0
- * comes late, when its worker has gone on to fragment 1, and a packet of fragment 1 is lost. Nothing happens to
- * fragment 2, whose sum the published rule gets wrong. The same packets under either rule; what comes late is worker
- * 0's part of fragment 0 once more: under the published rule its own timer sends that, under ours, which resends
- * nothing that is not asked for, the network has doubled it. Records steps; command_demo.c prints them. Read next:
- * demo_runs.c. */
+/* story.c: three workers sum three fragments, and the network does two things to them. A packet of fragment 0 is late:
+ * it arrives when its worker works on fragment 1. A packet of fragment 1 is lost. Nothing happens to fragment 2, but its
+ * sum the published rule gets wrong. Both rules see the same packets. The late packet is worker 0's part of fragment 0
+ * once more: under the published rule the worker's timer sends it; under ours, where only asked parts are sent again,
+ * the network has doubled it. Records steps; cli/command_demo.c prints them. Read next: runs.c. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/demo.h"
+#include "demo/demo.h"
 
 #define WORKERS 3
 #define HOP_NS (10 * DEMO_US)
@@ -168,7 +167,7 @@ static bool timer_ends(struct teller *t, uint32_t rank, struct demo_parcel *parc
 
 /* ---- the story ---- */
 
-/* Fragment 0: worker 0's timer ends while the others are still on their way. *late is what will come late. */
+/* Fragment 0: worker 0's timer ends while the others are still on their way. *late: the late packet. */
 static bool tell_fragment_0(struct teller *t, struct demo_parcel *late)
 {
     struct demo_parcel parcels[WORKERS];
@@ -223,7 +222,7 @@ static bool tell_fragment_1(struct teller *t, struct demo_parcel *late)
     return t->story->got == t->story->expected && t->story->taken == WORKERS;
 }
 
-/* Who gets a wrong sum asks again, and gets the same. */
+/* A worker with a wrong sum asks again, and gets the same sum. */
 static void tell_the_end(struct teller *t)
 {
     struct demo_stage *stage = &t->stage;
