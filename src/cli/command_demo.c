@@ -49,7 +49,7 @@ const struct option_command options_of_demo = {
         "  tributary demo --runs 5000 --loss 1% --late 0.01%",
 };
 
-/* What was seen: index 0 the published rule, 1 ours. */
+/* Results: index 0 the published rule, 1 ours. */
 struct demo_seen {
     struct demo_story story;
     struct demo_runs plain[2], restart[2];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* command_doctor.c: `tributary doctor`: can this machine and its way to the switch carry a job, and what would make it
- * better?
+/* command_doctor.c: `tributary doctor`: checks if this machine and its path to the switch can carry a job, and names
+ * remedies.
  * Read next: doctor.h. */
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* command_info.c: `tributary info`: what this build is, what this machine gives it, and every environment variable. */
+/* command_info.c: `tributary info`: the build, the limits of this machine, and every environment variable. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -31,7 +31,7 @@ const struct option_command options_of_info = {
     .rows = rows,
 };
 
-/* What the machine gives a socket. */
+/* Limits of a socket on this machine. */
 struct sockets {
     bool trains;
     uint32_t room;

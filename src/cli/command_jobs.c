@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* command_jobs.c: `tributary jobs`: asks a switch over HTTP what its jobs do, once or again and again. Read next:
+/* command_jobs.c: `tributary jobs`: asks a switch over HTTP for its jobs, once or repeatedly. Read next:
  * jobs_print.c. */
 #include <errno.h>
 #include <signal.h>
@@ -86,7 +86,7 @@ static bool make_url(const char *http, const struct trib_config *config, char *u
     return true;
 }
 
-/* What the switch lends to others: beside its jobs, at the same place. NULL: it does not say. */
+/* Slots that the switch lends to others: beside its jobs, at the same place. NULL: it does not say. */
 static json_t *ask_lends(const char *jobs_url)
 {
     char url[256];

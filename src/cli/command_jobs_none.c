@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* command_jobs_none.c: `tributary jobs` in a build without libcurl or jansson: says what is missing. */
+/* command_jobs_none.c: `tributary jobs` in a build without libcurl or jansson: names the missing libraries. */
 #include <stddef.h>
 
 #include "cli/commands.h"

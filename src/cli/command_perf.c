@@ -315,7 +315,7 @@ static bool start_switch(struct perf_options *options, struct spawn_switch *own)
     return true;
 }
 
-/* What all ranks of this process are for is the network, and they come as if each were on a host of its own: unless the
+/* The ranks of this process measure the network, and come as if each were on a host of its own: unless the
  * environment, or the number of hosts, says that they are to be summed here first. */
 static void choose_hosts(struct perf_options *options, uint32_t rank)
 {

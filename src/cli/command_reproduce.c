@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* command_reproduce.c: `tributary reproduce`: figures and tables of papers, computed or simulated, beside what the
- * papers say of them.
+/* command_reproduce.c: `tributary reproduce`: figures and tables of papers, computed or simulated, beside the numbers
+ * of the papers.
  * Read next: reproduce/reproduce.h, reproduce/write.h. */
 #include <errno.h>
 #include <stdio.h>
@@ -190,7 +190,7 @@ static bool write_file(const struct reproduce_run *run, const char *folder, cons
 
 /* ---- running ---- */
 
-/* Simulates what is not there yet. False: interrupted, or an error, which has been said. */
+/* Simulates the missing cells. False: interrupted, or an error, which has been said. */
 static bool sweep_all(struct reproduce_run *run, const struct reproduce_options *options)
 {
     static char grid[REPRODUCE_PATH_MAX];

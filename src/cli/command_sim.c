@@ -100,7 +100,7 @@ static void print_models(void)
     }
 }
 
-/* What options say instead of the scenario. */
+/* Options in place of keys of the scenario. */
 static uint32_t list_levers(const struct sim_options *o, struct sim_override levers[LEVERS_MAX])
 {
     static char seed[TRIB_UNITS_TEXT_MAX];

@@ -152,8 +152,8 @@ static void on_signal(int number)
     trib_switchd_stop();
 }
 
-/* The first is where the switch is, for all who name it; the others are there as well. An address that is not of this
- * machine is said before anything is bound, with those that are. */
+/* The first is the address of the switch, for ranks and children; the others are there as well. An address that is not
+ * of this machine is said before anything is bound, with those that are. */
 static bool resolve_listen(const char *text, struct trib_switchd_config *config)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doctor.h: what the parts of `tributary doctor` share: findings, each with what to do about it. A finding is looked
+/* doctor.h: shared by the parts of `tributary doctor`: findings, each with a remedy. A finding is looked
  * up, never guessed: a check that could not be made says so.
  * Read next: command_doctor.c, doctor_findings.c, doctor_machine.c (this machine), doctor_path.c (the way to the
  * switch). */

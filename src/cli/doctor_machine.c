@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doctor_machine.c: what this machine gives a worker or a switch. Nothing here leaves the machine.
+/* doctor_machine.c: limits of this machine for a worker or a switch. Nothing here leaves the machine.
  * Read next: doctor_path.c. */
 #include <stdio.h>
 #include <string.h>
@@ -69,7 +69,7 @@ static void check_buffers(struct doctor *doctor, const struct trib_port *port)
                   BUFFER_WANTED, BUFFER_WANTED);
 }
 
-/* What reading the clock takes, the least of several batches: others may have run in the rest. */
+/* Time to read the clock, the least of several batches: others may have run in the rest. */
 static uint64_t clock_cost_ns(void)
 {
     uint64_t least_ns = UINT64_MAX;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_get.h: asks a switch's HTTP interface, with libcurl. Read next: command_jobs.c (who asks). */
+/* http_get.h: asks a switch's HTTP interface, with libcurl. Read next: command_jobs.c. */
 #ifndef TRIB_CLI_HTTP_GET_H
 #define TRIB_CLI_HTTP_GET_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* interrupt.h: long work that Ctrl-C, or SIGTERM, ends at its next step, with what it has so far.
- * Read next: command_sim.c, command_reproduce.c (who look between two steps). */
+/* interrupt.h: long work that Ctrl-C, or SIGTERM, ends at the next step, with the results so far.
+ * Read next: sim_single.c, command_reproduce.c (their loops ask between two steps). */
 #ifndef TRIB_CLI_INTERRUPT_H
 #define TRIB_CLI_INTERRUPT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jobs.h: what a switch says of its jobs, as `tributary jobs` shows it. Read next: command_jobs.c (asking),
+/* jobs.h: the jobs of a switch, as `tributary jobs` shows them. Read next: command_jobs.c (asking),
  * jobs_print.c (showing). */
 #ifndef TRIB_CLI_JOBS_H
 #define TRIB_CLI_JOBS_H

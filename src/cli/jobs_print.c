@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* jobs_print.c: jobs as tables for people: a line for each communicator, or one job with a line for each rank. Read
- * next: control/server/http.c, which wrote what is read here. */
+ * next: control/server/http.c, which wrote the text. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -92,7 +92,7 @@ static void format_ranks(const json_t *ranks, char *out)
     }
 }
 
-/* Whom the job waits for: ranks that have not come, or that are missing on a fragment for a time worth telling. */
+/* The ranks that the job waits for: not there yet, or missing on a fragment for a time worth telling. */
 static void format_waits(const json_t *job, char *out)
 {
     const json_t *missing = json_object_get(job, "missing");

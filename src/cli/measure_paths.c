@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* measure_paths.c: PANAMA's Fig. 7 with our switch: what it carries when it only passes packets on, when it adds one
- * input, and when it adds all. Four processes send to a switch of their own on the loopback and get as much back; each
- * way has the same packets in and out, so what differs is what the switch does with them. Ways take turns, and are
+/* measure_paths.c: PANAMA's Fig. 7 with our switch: its throughput when it only passes packets on, adds one input, or
+ * adds all. Four processes send to a switch of their own on the loopback and get as much back; each
+ * way has the same packets in and out, so the work of the switch alone differs. Ways take turns, and are
  * compared round by round, as a machine's load comes and goes. Read next: measure.h, schemes/forward/forward.h. */
 #include <errno.h>
 #include <math.h>
@@ -28,7 +28,7 @@
 #define WAIT_MS 60000
 #define PACKET_HEADERS (28U + TRIB_HEADER_SIZE) /* IPv4, UDP, ours */
 
-/* As the prototype's paths: FPGA-noagg, FPGA-agg, and what the paper has not measured. */
+/* As the prototype's paths: FPGA-noagg, FPGA-agg, and one that the paper has not measured. */
 static const struct way {
     const char *name;
     const char *scheme;
@@ -46,7 +46,7 @@ static const uint32_t payloads[] = {384, 896, 1408};
 
 #define PAYLOADS (sizeof payloads / sizeof payloads[0])
 
-/* What a process says three times: that it is ready, that its timed calls have ended, that their result is right. */
+/* A process sends three notes: that it is ready, that its timed calls have ended, that their result is right. */
 struct note {
     char error[200]; /* "": none */
     uint64_t packets;
@@ -73,7 +73,7 @@ struct measurement {
 static void say(const struct measurement *m, const struct note *note)
 {
     if (write(m->notes[1], note, sizeof *note) != (ssize_t)sizeof *note) {
-        _exit(1); /* whoever measured has given up */
+        _exit(1); /* the measuring process has given up */
     }
 }
 
@@ -232,7 +232,7 @@ static bool measure(struct reproduce_run *run, struct measurement *m, struct sam
     (void)close(m->go[0]);
     (void)close(m->notes[1]);
     bool is_good = time_it(run, m, sample);
-    (void)close(m->go[1]); /* whoever still waits, or has something to say, ends */
+    (void)close(m->go[1]); /* a process that still waits or writes ends */
     (void)close(m->notes[0]);
     (void)spawn_wait(&inputs, true);
     interrupt_catch(); /* spawn_wait has its own */
@@ -260,7 +260,7 @@ struct table {
     uint32_t rounds;
 };
 
-/* The median of what the way has, of what `of` has in the same round; of itself: its own median. */
+/* The median of the way's numbers, each divided by that of `of` in the same round; of itself: its own median. */
 static double compare(const struct table *t, uint32_t payload, uint32_t way, const uint32_t *of, bool is_cpu)
 {
     double values[ROUNDS_MAX];

@@ -201,7 +201,7 @@ static char *unquote(char *text, const char **cause)
     return trim(text);
 }
 
-/* Fields keep pointers to texts, so what a file says lives as long as the program, or until options_forget. */
+/* Fields keep pointers to texts, so the text of a file lives as long as the program, or until options_forget. */
 struct kept {
     struct kept *next;
     char text[];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perf.h: what the files of `tributary perf` share. One measurement = one size: every rank times every call; the
+/* perf.h: shared by the files of `tributary perf`. One measurement = one size: every rank times every call; the
  * slowest rank counts; every element of a result is checked, before and after the timed calls.
  * Read next: command_perf.c (options, processes), perf_measure.c, perf_numbers.c, perf_values.c,
  * perf_quorum.c, perf_print.c. */
@@ -39,7 +39,7 @@ struct perf_options {
     char (*refusals)[TRIB_ERROR_TEXT_MAX]; /* with workers: why a rank could not join, by rank; shared by all */
 };
 
-/* What one rank adds to a row: a vector of int64, summed over the ranks by the collective under test. */
+/* The numbers of one rank in a row: a vector of int64, summed over the ranks by the collective under test. */
 enum perf_column {
     PERF_CPU_NS, /* of this process, over the timed calls */
     PERF_SENT,   /* UDP payload bytes */
@@ -54,7 +54,7 @@ enum perf_column {
     PERF_REPEATED,
     PERF_MARKED,  /* times told that the way is congested */
     PERF_RESULTS, /* fragments finished */
-    PERF_LACKING, /* results whose sums lacked ranks, as a quorum may */
+    PERF_LACKING, /* results that lacked ranks, as a quorum may */
     PERF_LATE,    /* of these: that lacked this rank */
     PERF_SETS,    /* a hash of which ranks are in which fragment of all checked results, the same on every rank */
     PERF_DROPPED,
@@ -80,7 +80,7 @@ struct perf_span {
     uint64_t first, count;
 };
 
-/* What results that may lack ranks say of who is in them (perf_quorum.c). */
+/* Ranks of results that may lack some (perf_quorum.c). */
 struct perf_sets {
     uint32_t fragment; /* elements of one */
     uint32_t unused;
@@ -110,14 +110,14 @@ double perf_stored(enum trib_type type, double v);
 struct perf_span perf_share(const struct perf_options *options, uint64_t count, uint32_t ranks, uint32_t rank);
 /* Fills a part of the tensor with this rank's values for the round. */
 void perf_fill(const struct perf_options *options, void *part, struct perf_span span, uint32_t rank, uint32_t round);
-/* Elements of a part that are not what the collective must give. owner: whose share it is, if it is one's. */
+/* Wrong elements of a part. owner: the rank of the share, if the part is a share. */
 int64_t perf_wrong(const struct perf_options *options, const void *part, struct perf_span span, uint32_t owner,
                    uint32_t round);
 
-/* perf_quorum.c: allreduces whose sums may lack ranks: then numbers name the ranks that are in. */
+/* perf_quorum.c: allreduces with sums that may lack ranks: numbers name the ranks of a sum. */
 bool perf_may_lack(const struct perf_options *options);
 void perf_quorum_fill(const struct perf_options *options, void *tensor, uint64_t count, uint32_t rank, uint32_t round);
-/* sets: adds what the result says. */
+/* sets: adds the result's ranks. */
 int64_t perf_quorum_wrong(const struct perf_options *options, const void *tensor, uint64_t count, uint32_t round,
                           struct perf_sets *sets);
 

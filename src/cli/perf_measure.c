@@ -49,7 +49,7 @@ static bool has_address(const struct ifaddrs *interface, const struct trib_addre
     return trib_address_same_host(&own, address);
 }
 
-/* The interface whose address this host uses towards the switch, or rank 0; "" when it cannot be told. */
+/* The interface towards the switch, or rank 0; "" when it cannot be told. */
 static void find_nic(const struct perf_options *options, char *name)
 {
     struct trib_address peer;
@@ -186,7 +186,7 @@ static int64_t wrong_elements(const struct perf_options *options, const struct v
     return wrong;
 }
 
-/* Is what the numbers say of who is in them what the results' lists have said? */
+/* True if the numbers name the same ranks as the results' lists. */
 static bool is_as_listed(const struct perf_sets *sets, const struct trib_comm_stats *before,
                          const struct trib_comm_stats *after)
 {
@@ -310,7 +310,7 @@ static enum trib_status warm_up(const struct perf_options *options, struct trib_
     return status == TRIB_OK ? trib_barrier(comm) : status;
 }
 
-/* The timed part, with what it cost this rank. */
+/* The timed part, with its cost for this rank. */
 static enum trib_status run_timed(const struct perf_options *options, struct trib_comm *comm, const struct buffers *b,
                                   struct perf_row *row)
 {
@@ -363,7 +363,7 @@ static enum trib_status measure(const struct perf_options *options, struct trib_
     return trib_allreduce(comm, b->shared, b->shared, b->shared_count, TRIB_INT64, TRIB_SUM);
 }
 
-/* Elements of a fragment whose sum may lack ranks. */
+/* Elements of a fragment with a sum that may lack ranks. */
 static uint32_t fragment_of(const struct perf_options *options, struct trib_comm *comm)
 {
     bool is_narrow = options->type == TRIB_FLOAT32 && options->comm.wire == TRIB_WIRE_BFLOAT16;

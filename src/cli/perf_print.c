@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* perf_print.c: the table that readers of nccl-tests know, with bytes on the interface and CPU behind it; or JSON.
- * algbw = bytes / time; busbw = algbw x 2(n-1)/n for an allreduce, x (n-1)/n for an allgather or reduce-scatter, whose
- * size is that of all shares: what a ring would have to move for the same time. */
+ * algbw = bytes / time; busbw = algbw x 2(n-1)/n for an allreduce, x (n-1)/n for an allgather or reduce-scatter, with
+ * the size of all shares: the bytes that a ring would have to move in the same time. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perf_quorum.c: what `tributary perf` sums where sums may lack ranks (core/quorum.h): numbers that say who is in them.
+/* perf_quorum.c: the numbers of `tributary perf` if sums may lack ranks (core/quorum.h): they name the ranks of a sum.
  *
  * Elements at even places are fields of bits, in turn as many as name all ranks: a rank adds its bit. A sum of them is
  * exact, and so is the list that it stands for; an average is tried with every count of ranks that may be. Elements at
- * odd places are those of perf_values.c, whose sums over just these ranks are known. All of a fragment must say the
- * same; that it is what the result's list has said, perf_measure.c finds by the counts. */
+ * odd places are those of perf_values.c: their sum over these ranks is known. All of a fragment must say the
+ * same; perf_measure.c compares the counts with those of the results' lists. */
 #include <math.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@
 #include "core/quorum.h"
 #include "schemes/schemes.h"
 
-/* Who is in a fragment. */
+/* The ranks of a fragment. */
 struct set {
     uint8_t list[TRIB_QUORUM_LIST];
     uint32_t count;
@@ -141,7 +141,7 @@ static bool read_set(const struct perf_options *options, const uint8_t *at, stru
     return trib_quorum_lists(set->list, set->count, options->comm.ranks);
 }
 
-/* Who is in the fragment; *divisor: of an average by how many. False: nobody can tell, or too few. */
+/* Finds the ranks of the fragment; *divisor: of an average by how many. False: nobody can tell, or too few. */
 static bool find_set(const struct perf_options *options, const uint8_t *at, struct perf_span span, uint32_t least,
                      uint32_t *divisor, struct set *set)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perf_values.c: tensors whose reductions are known. Values are small whole numbers, so that every number mode gives
- * one exact answer, computed here without the code under test (but for rounding to 16 bits, whose scalar reference the
- * unit tests pin). */
+/* perf_values.c: tensors with known reductions. Values are small whole numbers, so that every number mode gives
+ * one exact answer, computed here without the code under test (but for rounding to 16 bits: unit tests pin its scalar
+ * reference). */
 #include <string.h>
 
 #include "cli/perf.h"

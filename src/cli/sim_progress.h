@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sim_progress.h: how far a run is, on standard error: on a terminal one line that is written anew four times a second,
  * elsewhere a line every ten seconds. A run of less than a second shows nothing.
- * Read next: sim_progress.c, command_sim.c (who shows it). */
+ * Read next: sim_progress.c, sim_single.c. */
 #ifndef TRIB_CLI_SIM_PROGRESS_H
 #define TRIB_CLI_SIM_PROGRESS_H
 
@@ -21,9 +21,9 @@ struct sim_progress {
 struct sim_progress sim_progress_begin(const char *what, bool is_quiet);
 /* If it is time. */
 void sim_progress_show(struct sim_progress *p, const struct sim_run *run);
-/* What was shown on a terminal is gone. */
+/* Clears the line on a terminal. */
 void sim_progress_end(const struct sim_progress *p);
-/* What is shown of a run that has taken so long: simulated time, packet-hops and how many a second, flows and jobs that
+/* The text for a run that has taken so long: simulated time, packet-hops and how many a second, flows and jobs that
  * have ended, and how long it will take if it goes on as it did. */
 void sim_progress_text(const struct sim_run *run, uint64_t elapsed_ns, char text[SIM_PROGRESS_TEXT_MAX]);
 

@@ -112,7 +112,7 @@ static int tell(struct everything *e, const struct sim_single *options)
                  left == 1 ? " flow or job has" : " flows and jobs have");
         return SIM_EXIT_STALLED;
     }
-    if (e->story.was_interrupted && !options->silent) { /* whose run it is says what becomes of it */
+    if (e->story.was_interrupted && !options->silent) { /* else the sweep reports the interrupt */
         complain("interrupted: these are the results until then");
     }
     return e->story.was_interrupted ? SIM_EXIT_INTERRUPTED : 0;

@@ -190,7 +190,7 @@ static void report(int rank, int status, bool quiet)
     }
 }
 
-/* What becomes due: first SIGTERM, then SIGKILL. */
+/* Due work: first SIGTERM, then SIGKILL. */
 static uint64_t press(const struct spawn_ranks *ranks, uint64_t due, bool *termed)
 {
     if (trib_clock_ns() < due) {

@@ -40,7 +40,7 @@ int spawn_wait(struct spawn_ranks *ranks, bool quiet);
 void spawn_job_name(char *name, size_t size);
 /* TRIB_RANK and TRIB_RANKS of this process and its children. */
 void spawn_set_place(uint32_t rank, uint32_t ranks);
-/* What every rank would refuse with the same words, before any is started: addresses, network cards, settings. False:
+/* Refuses, before a rank is started, a mistake that every rank would refuse: addresses, network cards, settings. False:
  * the cause was printed. */
 bool spawn_check(const struct trib_config *config, bool starts_switch);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switch_names.h: what a topology file may call the switches: as --listen and --with of `tributary switch` do, or by
+/* switch_names.h: the names of switches in a topology file: as --listen and --with of `tributary switch` do, or by
  * their addresses. Read next: fabric/topology.h. */
 #ifndef TRIB_CLI_SWITCH_NAMES_H
 #define TRIB_CLI_SWITCH_NAMES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* assert.h: TRIB_ASSERT, for programmer errors only, kept in release builds: a sum made after a broken invariant is
- * worth less than none. Never for what comes from a network or a user: that is a counted drop or a status. The hook is
- * defined by whoever links core (src/io/assert.c for programs), so that core needs no stdio and no abort. */
+ * worth less than none. Never for input from a network or a user: that is a counted drop or a status. The hook is
+ * defined by the program that links core (src/io/assert.c for programs), so that core needs no stdio and no abort. */
 #ifndef TRIB_CORE_ASSERT_H
 #define TRIB_CORE_ASSERT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* congestion.c: the window that follows the network; see congestion.h. What differs between AIMD and DCTCP is one line:
+/* congestion.c: the window that follows the network; see congestion.h. AIMD and DCTCP differ in one line:
  * by how much a mark cuts. Losses cut by half in both (RFC 8257, section 3.5). PANAMA's counts results instead of
  * sequences. Read next: flow.c. */
 #include "core/congestion.h"
@@ -51,8 +51,8 @@ static void cut(struct trib_congestion_window *c, uint32_t window, uint64_t next
     c->is_reduced = 1;
 }
 
-/* Less half of alpha's share, in whole fragments, rounded down, as in Linux. A share of a fragment would cost a whole one,
- * as fragments under way are whole, and would cost flows with small windows as much as those with large ones. */
+/* Less half of alpha's share, in whole fragments, rounded down, as in Linux. A share of a fragment would cost a whole
+ * one, as fragments under way are whole, and would cost flows with small windows as much as those with large ones. */
 static uint32_t trimmed(uint32_t window, uint32_t alpha)
 {
     uint32_t fragments = window / TRIB_CONGESTION_ONE;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* congestion.h: how many fragments are kept in flight towards one root, or one peer. Told facts ("sent", "result",
  * "acknowledged, so many of them marked", "lost", "timed out"), asked one question. Three parts:
- *   trib_congestion          SwitchML's: a fixed window (NSDI'21, section 3.4: the pool is the window, it clocks itself)
- *   trib_congestion_window   a window that follows the network: AIMD (RFC 5681; RFC 3168 for marks) or DCTCP (Alizadeh et al.,
+ *   trib_congestion          SwitchML's: a fixed window (NSDI'21, section 3.4: the pool is the window, it clocks
+ *   itself) trib_congestion_window   a window that follows the network: AIMD (RFC 5681; RFC 3168 for marks) or DCTCP
+ *   (Alizadeh et al.,
  *                            SIGCOMM'10; RFC 8257, gain 1/16), for flows between peers. As in Linux (tcp_dctcp.c, and
  *                            tcp_input.c's state CWR) marks take whole fragments off, and until what was under way then
  *                            is acknowledged the window neither falls again nor grows
  *   trib_congestion_tree     PANAMA's (Gebara et al., MLSys'21, figure 5): one for each tree, whose results are its
  *                            acknowledgements
  * Sequences are those of a flow. Fixed point, no floats: it is part of nodes, whose states are compared as bytes.
- * Read next: flow.h (who tells it). */
+ * Read next: flow.h (its caller). */
 #ifndef TRIB_CORE_CONGESTION_H
 #define TRIB_CORE_CONGESTION_H
 
@@ -93,16 +94,19 @@ static inline uint32_t trib_congestion_fragments(const struct trib_congestion_wi
 
 /* PANAMA's rule, which is DCTCP's with results in the place of acknowledgements: results without marks let the window
  * grow, by one fragment each below the threshold, by one for a whole window above it; marks cut it by half of their
- * smoothed share (alpha, an epoch being as many results as the window held when it began), and the threshold is where
- * it came to lie. Repaired, where the paper's text freezes, bursts, reacts late or not at all:
- *   - an epoch ends when it has *at least* so many results: the paper's == never holds again once the window has a fraction, or the cap has
- *     fallen below what was counted. A window that falls shortens the epoch as well, or the rest of it would take many round trips;
+ * smoothed share (alpha, an epoch being as many results as the window held at the beginning), and the threshold is the
+ * new window. Repaired, where the paper's text freezes, bursts, reacts late or not at all:
+ *   - an epoch ends when it has *at least* so many results: the paper's == never holds again once the window has a
+ *     fraction, or
+ * the cap has fallen below the count. A window that falls shortens the epoch as well, or the rest of it would take many
+ * round trips;
  *   - the first mark cuts; what was in flight with it neither cuts again (RFC 8257) nor lets the window grow, as with
- *     flows. At the end of epochs, as the text has it, the marks of one round trip cut twice, and a flow of DCTCP beside
- *     it gets four times as much (docs/DECISIONS.md);
+ *     flows. At the end of epochs, as the text has it, the marks of one round trip cut twice, and a flow of DCTCP
+ *     beside it gets four times as much (docs/DECISIONS.md);
  *   - the window is at least one fragment, the threshold at least two;
- *   - it grows only if it was what held fragments back, and others wait for its rank at times: else it would be large, and wrong, when what
- *     holds them back, or who is slower, goes away;
+ *   - the window grows only if it held fragments back, and others wait for the rank at times: else it would be large,
+ *     and wrong, when
+ * the other limit, or the slower rank, goes away;
  *   - a loss halves it, as in TCP: marks may be few or none, and their share then tells nothing of drops. But not below
  *     TRIB_TREE_LOST_LEAST, and to one that is no larger a loss is nothing: what is lost in a window so small that no
  *     later results show it waits for a timer, which is a hundred round trips and not twice as long. Where packets are
@@ -122,9 +126,9 @@ struct trib_congestion_tree {
 /* Contents of a result. */
 struct trib_congestion_sign {
     uint32_t in_flight; /* with this one */
-    uint32_t allowed;   /* fragments: the least of this window and of what else holds fragments back */
+    uint32_t allowed;   /* fragments: the least of this window and of other limits */
     bool is_marked;     /* the way of this rank was, as far as it can tell (trib_result_is_marked) */
-    bool is_full; /* this window is what holds fragments back, when any could last be sent, and others wait for them */
+    bool is_full;       /* this window held fragments back when any could last be sent, and others wait for them */
 };
 
 /* most: fragments that the window never exceeds, 1 to 65535. */
@@ -135,7 +139,7 @@ void trib_congestion_tree_lost(struct trib_congestion_tree *c, uint32_t in_fligh
 /* The switches of the tree have room for so many, at least 1. The window falls to it at once, and grows again as it
  * does. */
 void trib_congestion_tree_cap(struct trib_congestion_tree *c, uint32_t fragments);
-/* Nothing was sent for long: what the network bears now is not known. */
+/* Nothing was sent for long: the network's capacity is not known. */
 void trib_congestion_tree_rested(struct trib_congestion_tree *c);
 
 static inline uint32_t trib_congestion_tree_fragments(const struct trib_congestion_tree *c)

@@ -8,7 +8,7 @@
 
 #include "core/packet.h"
 
-/* name, help. A worker counts what it does, a switch what it does, the last three only one with a parent; the rest
+/* name, help. A worker counts its own events, a switch its own, the last three only one with a parent; the rest
  * stays 0. */
 #define TRIB_COUNTER_MAP(X)                                                                            \
     X(contributions, "contributions sent (worker) or added (switch)")                                  \

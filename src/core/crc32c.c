@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* crc32c.c: the table-driven reference of CRC32C (eight bytes a step), and which implementation this CPU gets.
- * Read next: crc32c_fold.h (what the fast ones do). */
+ * Read next: crc32c_fold.h (the fast ones). */
 #include "core/crc32c.h"
 
 #include <stdbool.h>
 
 #include "core/crc32c_fold.h"
 
-/* x^n mod P for n = 32 to 95, reflected. Row k, from left to right: x^(39-b+8k) for b = 0 to 7, which is what bit b of
- * a byte becomes when it is followed by 4 + k bytes. A table entry is the sum (xor) of its byte's bits. */
+/* x^n mod P for n = 32 to 95, reflected. Row k, from left to right: x^(39-b+8k) for b = 0 to 7, the value of bit b of
+ * a byte that 4 + k bytes follow. A table entry is the sum (xor) of its byte's bits. */
 #define BASIS(X)                                                                                      \
     X(0xf26b8303, 0xe13b70f7, 0xc79a971f, 0x8ad958cf, 0x105ec76f, 0x20bd8ede, 0x417b1dbc, 0x82f63b78) \
     X(0x13a29877, 0x274530ee, 0x4e8a61dc, 0x9d14c3b8, 0x3fc5f181, 0x7f8be302, 0xff17c604, 0xfbc3faf9) \
@@ -54,7 +54,8 @@ uint32_t trib_crc32c_table(uint32_t crc, const void *data, size_t len)
 
 #if defined(__x86_64__)
 
-/* Each of these reads what the compiler's run-time support found out before main: no state here, a few loads a call. */
+/* Each of these reads the findings of the compiler's run-time support from before main: no state here, a few loads a
+ * call. */
 static bool cpu_has_vpclmul(void)
 {
     return __builtin_cpu_supports("vpclmulqdq") && __builtin_cpu_supports("avx512bw") &&

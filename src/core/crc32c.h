@@ -9,9 +9,9 @@
 
 /* crc(a then b) == trib_crc32c(trib_crc32c(0, a), b). */
 uint32_t trib_crc32c(uint32_t crc, const void *data, size_t len);
-/* The reference: the oracle of the tests, and what a CPU without carry-less multiplication uses. */
+/* The reference: the oracle of the tests, and the choice of a CPU without carry-less multiplication. */
 uint32_t trib_crc32c_table(uint32_t crc, const void *data, size_t len);
-/* "vpclmul", "clmul", "table": what trib_crc32c uses here. */
+/* "vpclmul", "clmul", "table": the choice of trib_crc32c here. */
 const char *trib_crc32c_name(void);
 
 #endif

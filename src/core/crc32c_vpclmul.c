@@ -17,7 +17,7 @@ static inline __m512i constant(const uint64_t constants[2])
     return _mm512_broadcast_i32x4(trib_fold_load(constants));
 }
 
-/* Each lane times its K, plus what stands there. */
+/* Each lane times its K, plus the value there. */
 static inline __m512i move(__m512i r, __m512i k, __m512i there)
 {
     return _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(r, k, 0x00), _mm512_clmulepi64_epi128(r, k, 0x11), there,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* crc32c_x86.h: the 128-bit steps that crc32c_clmul.c and crc32c_vpclmul.c share. Only for files compiled with -mpclmul
- * -msse4.2. Read first: crc32c_fold.h (the constants and what folding is). */
+ * -msse4.2. Read first: crc32c_fold.h (the constants, and folding). */
 #ifndef TRIB_CORE_CRC32C_X86_H
 #define TRIB_CORE_CRC32C_X86_H
 

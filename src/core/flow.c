@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flow.c: the two halves of a flow; see flow.h for the rules. What a FLOW carries, and what becomes of it, is its
- * user's business.
+/* flow.c: the two halves of a flow; see flow.h for the rules. The payload of a FLOW is its user's business.
  *
  * What an ACK may do to a sender, by the state of an entry:
  *
@@ -9,7 +8,7 @@
  *   LOST    | ACKED                | -                                       | LOST    | sent again -> SENT
  *   ACKED   | -                    | - (an old ACK)                          | -       | -
  *
- * The lowest moves over ACKED entries; what is below it is free for another sequence.
+ * The lowest moves over ACKED entries; an entry below it is free for another sequence.
  * Read next: schemes/ring/ring.h, a user. */
 #include "core/flow.h"
 
@@ -155,7 +154,7 @@ void trib_flow_settle(struct trib_flow_sender *s, uint64_t sequence, uint64_t no
     }
 }
 
-/* What one ACK brings. */
+/* Effects of one ACK. */
 struct news {
     uint64_t now_ns;
     uint64_t sample; /* the highest sequence that makes one, + 1; 0: none */
@@ -176,7 +175,7 @@ static void acknowledge(struct trib_flow_sender *s, uint64_t sequence, struct ne
         news->sample = sequence + 1; /* it was sent once */
     }
     s->highest = sequence >= s->highest ? sequence + 1 : s->highest;
-    TRIB_ASSERT(s->highest <= s->next); /* an ACK of what was not sent is no sound one */
+    TRIB_ASSERT(s->highest <= s->next); /* an ACK of an unsent packet is not sound */
     news->acked++;
     settle(s, fragment);
     if (news->tell != NULL) {
@@ -184,7 +183,7 @@ static void acknowledge(struct trib_flow_sender *s, uint64_t sequence, struct ne
     }
 }
 
-/* Does this ACK name only what was sent, and does it agree with itself? */
+/* True if the ACK names only sent packets, and agrees with itself. */
 static bool is_sound(const struct trib_flow_sender *s, const struct trib_packet *packet)
 {
     uint64_t base = packet->sequence;
@@ -409,7 +408,7 @@ void trib_flow_on_timeout(struct trib_flow_sender *s, uint64_t now_ns)
         return;
     }
     aside->counters.timeouts++;
-    /* But what was sent a moment ago, by order or after the last timeout: its answer may be on its way (I4). */
+    /* Except packets sent a moment ago, by order or after the last timeout: its answer may be on its way (I4). */
     uint64_t half = trib_loss_timeout(&aside->loss, 0) / 2;
     for (uint64_t sequence = s->lowest; sequence < s->next; sequence++) {
         uint8_t *fragment = fragment_of(s, sequence);
@@ -493,7 +492,7 @@ enum trib_drop trib_flow_receiver_receive(struct trib_flow_receiver *r, const st
 void trib_flow_take(struct trib_flow_receiver *r, uint64_t sequence, struct trib_flow_counters *counters)
 {
     TRIB_ASSERT(sequence >= r->mark && sequence - r->mark < r->window);
-    TRIB_ASSERT((*word_of(r, sequence) >> sequence % WORD & 1) == 0); /* receive() has dropped what was taken before */
+    TRIB_ASSERT((*word_of(r, sequence) >> sequence % WORD & 1) == 0); /* receive() has dropped duplicates */
     *word_of(r, sequence) |= UINT64_C(1) << sequence % WORD;
     counters->taken++;
     r->is_due = 1;

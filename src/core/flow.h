@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* flow.h: one flow of fragments between two peers: each arrives exactly once, in any order. Two halves, a sender here
- * and a receiver there, with the verbs of node.h; a node that talks to peers holds halves inside itself (schemes/ring),
- * and hands their packets out as its own.
+ * and a receiver there, with the verbs of node.h; a node that talks to peers has halves inside (schemes/ring), and
+ * hands out the packets of both.
  *
  * A fragment has a *label*, which is its user's (the ring: which fragment, on which leg), and a sequence, which is the
- * flow's: its place in the order of first transmissions, never reused. The payload stays with the user: the sender asks
- * for it again by label when it must be sent again, and says when a label is acknowledged, until when it is borrowed
+ * flow's: its place in the order of first transmissions, never reused. The payload stays with the user: the sender
+ * asks for payload by label to send again, and says when a label is acknowledged: until then the payload is borrowed
  * (I11). So a flow without memory, of counts only, is the same code.
  *
- * Why any order: what fragments are for is known by label, so that order would only make those wait that are there. Who
- * wants a stream of bytes (the simulator) counts what has come.
+ * Why any order: a fragment's label says its use, so that order would only delay fragments that are there. A user that
+ * wants a stream of bytes (the simulator) counts arrivals.
  *
  * The rules:
- *   - A FLOW_ACK names one aligned word of 64 sequences: what of it has come, the *mark* (lowest sequence that has not), the *limit* (labels
- *     below it may be sent: the receiver's memory), and how many FLOWs came marked by congestion. It says what lacks as
- *     clearly as what is there: only what it names as lacking is ever taken for lost by order.
- *   - A fragment that lacks when one sent TRIB_FLOW_REORDER later has come is sent again, once. Then only a timeout sends it again,
- *     which takes all that is under way for lost, but what was sent less than half a timeout ago.
- *   - Who has nothing under way and is held back by the limit sends a FLOW without payload (UNWANTED), which is no fragment whatever its
- *     sequence, and is answered with what the receiver knows. Also one that has never sent: its limit moves by what others do.
+ *   - A FLOW_ACK names one aligned word of 64 sequences: what of it has come, the *mark* (lowest sequence that has
+ *     not), the *limit* (labels below it may be sent: the receiver's memory), and how many FLOWs came marked by
+ *     congestion. It names missing
+ * packets as clearly as arrived ones: only a packet that it names as missing is ever taken for lost by order.
+ *   - A fragment that lacks when one sent TRIB_FLOW_REORDER later has come is sent again, once. Then only a timeout
+ *     sends it again, which takes all that is under way for lost, but packets sent less than half a timeout ago.
+ *   - A sender that has nothing under way and is held back by the limit sends a FLOW without payload (UNWANTED), which
+ *     is no fragment whatever its sequence, and is answered with the receiver's state. Also one that has never sent:
+ *     its limit moves by the work of others.
  *   - Nothing else answers an ACK, and one drain answers all that came before it with few ACKs (I4, I5).
  *
- * Plain data, indexes, no clock, no malloc: a copy of the bytes is a snapshot. What times decide lies aside, where the
- * user puts it.
- * Read next: congestion.h, loss.h (what it is told), flow.c. */
+ * Plain data, indexes, no clock, no malloc: a copy of the bytes is a snapshot. State that depends on times lies aside,
+ * where the user puts it.
+ * Read next: congestion.h, loss.h (their input), flow.c. */
 #ifndef TRIB_CORE_FLOW_H
 #define TRIB_CORE_FLOW_H
 
@@ -34,7 +36,7 @@
 #define TRIB_FLOW_REORDER 3 /* RFC 5681 and RFC 9002: later ones that have come before a fragment counts as lost */
 #define TRIB_FLOW_WINDOW_MAX 4032U /* fragments under way: a receiver's words, one spare, are bits of one number */
 
-/* What all packets of a flow carry. */
+/* Fields of all packets of a flow. */
 struct trib_flow_id {
     uint32_t communicator;
     uint32_t boot; /* for people: a peer that starts anew is another generation */
@@ -132,25 +134,25 @@ _Static_assert(sizeof(struct trib_flow_sender) == 128, "two cache lines: a simul
 size_t trib_flow_sender_size(uint32_t window);
 size_t trib_flow_plain_size(uint32_t window); /* of one that is plain */
 size_t trib_flow_aside_size(uint32_t window);
-/* Clears and fills both pieces of memory, 8-byte aligned, whose distance must not change. */
+/* Clears and fills both pieces of memory, 8-byte aligned, at a distance that must not change. */
 void trib_flow_sender_init(struct trib_flow_sender *s, void *aside, const struct trib_flow_config *config);
 static inline struct trib_flow_aside *trib_flow_sender_aside(const struct trib_flow_sender *s)
 {
     return (struct trib_flow_aside *)(void *)((char *)(uintptr_t)s + s->aside_at);
 }
-/* Takes a FLOW_ACK; calls acked(user, label), if it is not NULL, for each label that it is the first to acknowledge. */
+/* Takes a FLOW_ACK; calls acked(user, label), unless NULL, for each label acknowledged for the first time. */
 enum trib_drop trib_flow_sender_receive(struct trib_flow_sender *s, const struct trib_packet *packet, uint64_t now_ns,
                                         void (*acked)(void *user, uint64_t label), void *user);
 /* The user knows that the fragment with this sequence has arrived: its payload is not borrowed any more. */
 void trib_flow_settle(struct trib_flow_sender *s, uint64_t sequence, uint64_t now_ns);
-/* What must be sent again, or a probe: all but payload, whose label is in packet->bitmap; false: nothing. */
+/* The next retransmission, or a probe: all but payload; its label is in packet->bitmap; false: nothing. */
 bool trib_flow_sender_next(struct trib_flow_sender *s, uint64_t now_ns, struct trib_packet *packet);
 /* May a fragment with this label be sent for the first time? A label at or above the limit is remembered: see the
  * rules. */
 bool trib_flow_admits(struct trib_flow_sender *s, uint64_t label, uint64_t now_ns);
 /* Sends it: fills in the packet, all but the payload. Returns its sequence. */
 uint64_t trib_flow_send(struct trib_flow_sender *s, uint64_t label, uint64_t now_ns, struct trib_packet *packet);
-/* At most so many under way from now on, within the window; 0 is taken as 1. What is under way stays there. */
+/* At most so many under way from now on, within the window; 0 is taken as 1. Packets under way stay there. */
 void trib_flow_limit(struct trib_flow_sender *s, uint32_t fragments);
 uint64_t trib_flow_next_timeout(const struct trib_flow_sender *s);
 void trib_flow_on_timeout(struct trib_flow_sender *s, uint64_t now_ns);

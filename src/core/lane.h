@@ -4,8 +4,8 @@
  * Rank r puts key(r) x odd into its contribution; every node adds lanes mod 2^64; a result must carry keysum x odd,
  * with odd = an odd hash of (salt, communicator, generation, sequence, attempt, digest). A missing, doubled or foreign
  * contribution changes the sum except by a 2^-64 chance: odd is invertible, and the keys are known to the ranks, never
- * to the switch. It says which contributions are in, not that the arithmetic is right. Not a MAC: who knows the salt
- * can forge it.
+ * to the switch. It says which contributions are in, not that the arithmetic is right. Not a MAC: a sender that knows
+ * the salt can forge it.
  * Read next: slot.h (where lanes are added), protocol/worker_deliver.c (where they are checked). */
 #ifndef TRIB_CORE_LANE_H
 #define TRIB_CORE_LANE_H

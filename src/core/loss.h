@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* loss.h: how long to wait for an answer. Round-trip samples in, a retransmission timeout (RTO) out, as RFC 6298
- * smooths them. It is told facts and gives a number; who resends what is the scheme's business
- * (worker_recover.c). Units: nanoseconds. */
+ * smooths them. It is told facts and gives a number; retransmission is the scheme's business (worker_recover.c). Units:
+ * nanoseconds. */
 #ifndef TRIB_CORE_LOSS_H
 #define TRIB_CORE_LOSS_H
 

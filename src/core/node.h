@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node.h: the contract between a node (a state machine of one scheme) and its driver (what owns sockets and clocks).
+/* node.h: the contract between a node (a state machine of one scheme) and its driver (the owner of sockets and clocks).
  *
  * Use, the same for io, simulator and tests:
- *   1. size(config) bytes, 64-byte aligned, from the driver; init(node, config), which touches little of memory that the driver says is
+ *   1. size(config) bytes, 64-byte aligned, from the driver; init(node, config), which touches little of memory that
+ *   the driver says is
  *      zeroed. Nothing to free: the memory is the driver's.
  *   2. receive() for everything that has arrived, then next_packet() until false, then next_event() until false.
  *   3. Wake at next_timeout(), call on_timeout(), then drain as in 2. After a control verb drain as well.
- *   4. After a while without packets: what idle() names may be given back, and be zeros from then on.
+ *   4. After a while without packets: memory that idle() names may be given back, and be zeros from then on.
  * A node is plain data with indexes, no pointers but those to the caller's tensors and to the constant kernel table: a
  * copy of its bytes is a snapshot. The first state_size(node) bytes are its state; counters, times and RTT estimates
- * lie behind. Time is an argument, nanoseconds of any steady clock. One thread at a time per node. What the network
- * marked on the way comes with TRIB_FLAG_ECN in the packet's flags: the driver sets it before receive(), where the
- * datagram says so, and where what this packet makes it send will wait in a queue of its own that is longer than it
- * should be. Packets given to receive() are borrowed for the call. Payloads handed out by next_packet() stay valid
- * until the next verb other than next_packet(). A driver that cannot send a packet drops it: recovery is the node's
- * business.
+ * lie behind. Time is an argument, nanoseconds of any steady clock. One thread at a time per node. A mark of the
+ * network comes as TRIB_FLAG_ECN in the packet's flags: the driver sets it before receive(), where the
+ * datagram says so, and where the packet's answers will wait in an own queue that is too long. Packets given to
+ * receive() are borrowed for the call. Payloads handed out by next_packet() stay valid until the next verb other than
+ * next_packet(). A driver that cannot send a packet drops it: recovery is the node's business.
  * Read next: schemes/schemes.h (the table), protocol/protocol.h (worker and switch). */
 #ifndef TRIB_CORE_NODE_H
 #define TRIB_CORE_NODE_H
@@ -90,7 +90,7 @@ struct trib_operation {
     uint32_t root;
 };
 
-/* What every node of a communicator agrees on; given out by the control plane. */
+/* Settings that all nodes of a communicator share; given out by the control plane. */
 struct trib_session_config {
     uint64_t salt;  /* keys of the lanes; 0 for a switch, which must not know it */
     uint64_t first; /* the first sequence, 0 but in tests */
@@ -151,9 +151,9 @@ struct trib_switch_config {
     uint32_t answers;  /* room for so many between two drains; 0: as many as trains of packets may ask for */
     bool has_parent;   /* an inner node: its sum goes to its parent, the result and M come from there */
     bool is_zeroed;    /* the node's memory holds zeros already */
-    bool is_narrow;    /* rows are as long as payloads: what has a wider sum, of types of 16 bits, is dropped */
+    bool is_narrow;    /* rows are as long as payloads: a packet with a wider sum, of types of 16 bits, is dropped */
     uint8_t unused;
-    uint32_t spare; /* where sums may lack ranks (quorum.h): what the ranks that are its children bring */
+    uint32_t spare; /* where sums may lack ranks (quorum.h): the sum over the ranks among its children */
 };
 
 /* Room for the answers of a switch that is drained after every packet: a packet asks for 65 sequences at most, each of
@@ -208,12 +208,12 @@ struct trib_range {
 
 struct trib_flow_counters; /* flow.h */
 
-/* What a driver asks of every node. */
+/* Verbs of every node, for its driver. */
 struct trib_node_verbs {
     size_t (*state_size)(const void *node);
     /* Takes one packet that came from `from`. TRIB_DROP_NONE: it was used. */
     enum trib_drop (*receive)(void *node, struct trib_place from, const struct trib_packet *packet, uint64_t now_ns);
-    /* This packet will be received before long: brings what that needs into the cache, and does nothing else. May be
+    /* This packet will be received before long: brings the memory for it into the cache, and does nothing else. May be
      * NULL. */
     void (*soon)(const void *node, struct trib_place from, const struct trib_packet *packet);
     bool (*next_packet)(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to);
@@ -233,7 +233,7 @@ struct trib_worker_verbs {
     struct trib_node_verbs node;
     size_t (*size)(const struct trib_worker_config *config);
     void (*init)(void *node, const struct trib_worker_config *config);
-    /* The ranks that this one sends to or hears from, each once, in no order: whose addresses the driver must know for
+    /* The ranks that this one sends to or hears from, each once, in no order: the driver must know their addresses for
      * TRIB_PLACE_PEER. Returns how many; 0, or no verb, where there are none. */
     uint32_t (*peers)(const struct trib_session_config *session, uint32_t rank, uint16_t peers[TRIB_PEERS_MAX]);
     /* False when `operations` are under way: submit again after a DONE. */
@@ -249,10 +249,10 @@ struct trib_worker_verbs {
     /* Describes the operation that `sequence` belongs to; false when it is not one under way here: not submitted, or
      * ended. */
     bool (*describe)(const void *node, uint64_t sequence, struct trib_operation *operation, uint64_t *number);
-    /* Fragments in flight to this root from now on, within the node's own window; 0 is taken as 1. What is in flight
-     * stays there. */
+    /* Fragments in flight to this root from now on, within the node's own window; 0 is taken as 1. Fragments in flight
+     * stay there. */
     void (*limit)(void *node, uint32_t root, uint32_t fragments);
-    /* The root's switch has this rank as that child, by which its results name whose parts were marked. Until then, and
+    /* The root's switch has this rank as that child, as its results name the marked parts. Until then, and
      * where it is not known, the marks of all are its own. NULL: no window follows marks. */
     void (*set_child)(void *node, uint32_t root, uint32_t child);
     uint32_t (*in_flight)(const void *node, uint32_t root);
@@ -273,15 +273,15 @@ struct trib_switch_verbs {
     uint32_t (*slots_held)(const void *node);
     uint64_t (*missing)(const void *node,
                         uint64_t *sequence); /* children missing on the oldest open slot, 0 if none is open */
-    /* Children whose part of this sequence is not here; 0 also when it is complete, below M, beyond the window or
+    /* Children without a part of this sequence here; 0 also when it is complete, below M, beyond the window or
      * another root's. */
     uint64_t (*missing_on)(const void *node, uint64_t sequence);
     /* These three where windows have caps, else NULL; core/share.h divides a driver's memory by them. From now on
-     * packets down say that each rank may have so many fragments in flight at this root; what is not 1 to P / 2 is
-     * taken as the nearest. */
+     * packets down say that each rank may have so many fragments in flight at this root; another value than 1 to P / 2
+     * is taken as the nearest. */
     void (*set_cap)(void *node, uint32_t fragments, uint64_t now_ns);
     /* Fragments that may lie here at once, whatever comes: twice the cap, and more as long as ranks may still go by an
-     * older one. What would be beyond is dropped. */
+     * older one. A packet beyond is dropped. */
     uint32_t (*room)(const void *node);
     /* Does it take part when memory is divided? From its first contribution until it has held nothing for a second. */
     bool (*is_active)(const void *node, uint64_t now_ns);

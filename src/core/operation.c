@@ -7,7 +7,7 @@
 #include "core/lane.h"
 #include "core/quorum.h"
 
-/* ---- who ---- */
+/* ---- ranks ---- */
 
 bool trib_operation_contributes(const struct trib_operation *operation, uint32_t owner, uint32_t rank)
 {
@@ -87,8 +87,8 @@ static enum trib_type wire_type(const struct trib_session_config *session, const
     if (!trib_operation_reduces(operation)) {
         return TRIB_BYTES;
     }
-    /* Block floating point is for what is added: a product would need an exponent of its own, and a minimum is to be
-     * one of the ranks' values, not one that was rounded to what the largest of all left room for. */
+    /* Block floating point is for sums: a product would need an exponent of its own, and a minimum is one of the
+     * ranks' values, unrounded. */
     if (session->wire == TRIB_INT32 && operation->reduction != TRIB_SUM && operation->reduction != TRIB_AVERAGE) {
         return operation->type;
     }
@@ -156,8 +156,7 @@ static void sort(const struct trib_shares *shares)
     }
 }
 
-/* From the smallest share up: each size that no share before had adds a step for those that are larger than the one
- * before. */
+/* From the smallest share up: each new size adds a step for the shares above the size before. */
 static void build_steps(struct trib_shares *shares)
 {
     uint64_t block = 0;
@@ -200,7 +199,7 @@ struct trib_shares *trib_shares_init(void *memory, const struct trib_session_con
 
 /* ---- layout ---- */
 
-/* The settings that say how a tensor becomes payloads are in it too: ranks that were given others would add what does
+/* The settings that say how a tensor becomes payloads are in it too: ranks with other shares would add parts that do
  * not belong together, under sequences and lengths that agree. */
 static uint32_t digest(const struct trib_layout *layout, const struct trib_session_config *session,
                        const struct trib_operation *operation, uint64_t number)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* operation.h: how a collective becomes fragments, whose payload each of them takes up and to whom it goes, and the
- * digest of I10 that keeps different collectives apart.
+/* operation.h: how a collective becomes fragments, the contributors and receivers of each, and the digest of I10 that
+ * keeps different collectives apart.
  *
  * An operation takes a run of sequences, at least one. Sequence i of it (i from 0) carries block i of the tensor. On
  * wire int32 a float32 tensor needs an exponent per block before the block can be quantised, so exponents travel
  * `lookahead` sequences ahead: sequence i carries the exponent of block i and the payload of block i - lookahead
  * (SwitchML, NSDI'21, section 3.7).
  *
- * Every block has an owner: the root of a reduce or broadcast; of an allgather or reduce-scatter the rank whose share
- * it belongs to. Blocks of such shares are interleaved, a chunk of each owner in turn, so that every rank's link up and
+ * Every block has an owner: the root of a reduce or broadcast; of an allgather or reduce-scatter the rank of the
+ * share. Blocks of such shares are interleaved, a chunk of each owner in turn, so that every rank's link up and
  * link down is busy all the time; one share after another would take N / (N - 1) of the time. Where shares differ, the
- * owners stand in order of size, and those that have no more blocks drop out: a staircase, whose steps are all even.
+ * owners stand in order of size, and those that have no more blocks drop out: a staircase with even steps.
  * Pure arithmetic: no state, no time. Read next: protocol/worker_send.c. */
 #ifndef TRIB_CORE_OPERATION_H
 #define TRIB_CORE_OPERATION_H
@@ -50,7 +50,7 @@ struct trib_layout {
     enum trib_type wire;   /* type of the payload; blocks with exponent RAW travel as TRIB_FLOAT32 instead */
 };
 
-/* Where a block lies, and whose it is. */
+/* The place of a block, and its owner. */
 struct trib_piece {
     uint64_t elements; /* 0: behind the last block */
     uint64_t whole_at; /* its first element in the tensor of all shares */
@@ -74,7 +74,7 @@ static inline bool trib_operation_reduces(const struct trib_operation *operation
 /* May its sums lack ranks, where the session says so? What is counted, compared or copied is needed of all. */
 bool trib_operation_may_lack(const struct trib_session_config *session, const struct trib_operation *operation);
 
-/* Whose payload a block is made of, and who has use for the result. */
+/* Contributors and receivers of a block. */
 bool trib_operation_contributes(const struct trib_operation *operation, uint32_t owner, uint32_t rank);
 bool trib_operation_wants(const struct trib_operation *operation, uint32_t owner, uint32_t rank);
 /* How many ranks contribute payload to a block. */

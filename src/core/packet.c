@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* packet.c: encodes and decodes the 64-byte header. It knows fields and their ranges; what a packet means is the nodes'
- * business. Read next: docs/PROTOCOL.md, "Packet header"; node.h. */
+/* packet.c: encodes and decodes the 64-byte header. It knows fields and their ranges; the meaning of a packet is the
+ * nodes' business. Read next: docs/PROTOCOL.md, "Packet header"; node.h. */
 #include "core/packet.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ _Static_assert(TRIB_AT_LANE + 8 == TRIB_HEADER_SIZE, "the lane ends the header")
 _Static_assert(TRIB_AT_CRC + 4 == TRIB_AT_LANE, "no gap before the lane");
 
 /* The header as eight numbers. DESIGN NOTE: the fields are put together in registers and cross memory as whole words,
- * which is what the checksum reads. Field by field, its wider reads would have to wait until all stores before them
+ * as the checksum reads them. Field by field, its wider reads would have to wait until all stores before them
  * have reached the cache, among them a result's into a cold tensor: 15 % of a worker's time. */
 #define WORDS (TRIB_HEADER_SIZE / 8)
 #define CRC_WORD (TRIB_AT_CRC / 8)
@@ -47,7 +47,7 @@ static bool kind_has_payload(uint8_t kind)
 }
 
 /* The same for both directions, so that nothing can be sent that every receiver drops. A negative mark has wrapped to a
- * huge one. attempt and tree are reserved: a sender that sets them means more than this receiver would do. */
+ * huge one. attempt and tree are reserved: a sender that sets one means more than the receiver would do. */
 static bool has_valid_fields(const struct trib_packet *packet)
 {
     return packet->kind > TRIB_KIND_NONE && packet->kind < TRIB_KIND_COUNT && packet->type < TRIB_TYPE_COUNT &&
@@ -57,7 +57,7 @@ static bool has_valid_fields(const struct trib_packet *packet)
            (packet->payload_len == 0 || kind_has_payload(packet->kind));
 }
 
-/* The checksum of header and payload, for words whose checksum field is zero. */
+/* The checksum of header and payload, for words with checksum 0. */
 static uint32_t checksum(const uint64_t *words, const void *payload, size_t payload_len)
 {
     uint64_t raw[WORDS];

@@ -2,7 +2,7 @@
 /* packet.h: the wire format, and nothing else: one 64-byte header in network byte order, then the payload. Encoding and
  * decoding copy; packet memory is never cast. docs/PROTOCOL.md says the same byte by byte, tests/vectors pins it. A
  * change here also changes: docs/PROTOCOL.md, tests/vectors, TRIB_WIRE_VERSION, CHANGELOG.md.
- * Read next: node.h (who takes and gives packets). */
+ * Read next: node.h (the verbs that take and give packets). */
 #ifndef TRIB_CORE_PACKET_H
 #define TRIB_CORE_PACKET_H
 
@@ -20,14 +20,14 @@
 enum trib_kind {
     TRIB_KIND_NONE = 0,
     TRIB_CONTRIBUTION = 1, /* up: a rank's part of one fragment */
-    TRIB_RESULT = 2,       /* down: the sum of one fragment; bitmap: children whose way was congested */
+    TRIB_RESULT = 2,       /* down: the sum of one fragment; bitmap: children with a congested way */
     TRIB_PROBE = 3, /* up, no payload: "I have no result for this sequence"; bitmap: which of the 64 behind were sent */
     TRIB_ASK = 4,   /* down, no payload: "send your part of this sequence", and of those in bitmap */
-    TRIB_HELD = 5,  /* down, no payload: "waiting for others"; bitmap says who is there */
+    TRIB_HELD = 5,  /* down, no payload: "waiting for others"; bitmap names the ranks that are there */
     TRIB_OFFER = 6, /* up: a finished result, from a rank's retained copy */
     TRIB_BOOT = 7,  /* down, no payload: "my boot id is this"; a hint */
     TRIB_PATH = 8,  /* both ways: path probe while joining, of full size in the end; never reaches a node */
-    TRIB_FLOW = 9,  /* between peers: a fragment of a flow, whose label is in bitmap */
+    TRIB_FLOW = 9,  /* between peers: a fragment of a flow, its label is in bitmap */
     TRIB_FLOW_ACK =
         10, /* between peers, no payload: what of one word of sequences has come, in bitmap; lane: the limit */
     TRIB_KIND_COUNT
@@ -133,7 +133,7 @@ const char *trib_drop_name(enum trib_drop drop); /* "CRC" */
 const char *trib_drop_text(enum trib_drop drop);
 const char *trib_kind_name(enum trib_kind kind); /* "RESULT" */
 
-/* Can the packet be encoded? What a node hands out always can; a switch checks all the same, since one slip with
+/* Can the packet be encoded? A packet from a node always can; a switch checks all the same, since one slip with
  * numbers that a stranger chose must cost a packet, not every job's switch. */
 bool trib_packet_can_encode(const struct trib_packet *packet);
 

@@ -4,11 +4,11 @@
  * protocol/switch_quorum.c's business.
  *
  * The part of all ranks that may be left out, rounded down, is dealt by rank number: every so many ranks one brings its
- * switch a spare. A switch may leave out as many of the ranks that are its own children as these brought, whichever
- * they are, but not all of its children; of the switches below it none. So no more than that part of all ranks is ever
- * left out, and no switch has to ask another. A sum that lacks ranks carries behind its payload the list of the ranks
- * that are in it, 64 bytes: bit r % 8 of byte r / 8 is rank r. Who is not listed is not in the lane either, so a list
- * that lies is a wrong lane (core/lane.h). */
+ * switch a spare. A switch may leave out as many of its own ranks as the ranks brought, but not all of its children; of
+ * the switches below it none. So no more than that part of all ranks is ever left out, and no switch has to ask
+ * another. A sum that lacks ranks carries behind its payload the list of the ranks that are in it, 64 bytes: bit r % 8
+ * of byte r / 8 is rank r. A rank that is not listed is not in the lane either, so a list that lies is a wrong lane
+ * (core/lane.h). */
 #ifndef TRIB_CORE_QUORUM_H
 #define TRIB_CORE_QUORUM_H
 
@@ -40,7 +40,8 @@ static inline uint32_t trib_quorum_spare(const struct trib_session_config *sessi
                : 0;
 }
 
-/* Does this rank bring its switch a spare? 1 or 0: the sum over a switch's own ranks is its trib_switch_config.spare. */
+/* Does this rank bring its switch a spare? 1 or 0: the sum over a switch's own ranks is its trib_switch_config.spare.
+ * */
 static inline uint32_t trib_quorum_brings(const struct trib_session_config *session, uint32_t rank)
 {
     return trib_quorum_spare(session, rank + 1) - trib_quorum_spare(session, rank);

@@ -9,7 +9,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* What it gets of equal shares of so many. */
+/* Its part of equal shares of so many. */
 static uint32_t part_of(const struct trib_share *share, uint32_t equal)
 {
     uint32_t part = !share->is_active || equal < share->first ? share->first : equal;
@@ -27,7 +27,7 @@ static uint64_t sum_of(const struct trib_share *shares, uint32_t count, uint32_t
     return sum;
 }
 
-/* The largest equal share for which there is memory: what one has no use for goes to the others. */
+/* The largest equal share for which there is memory: a part without use goes to the others. */
 static uint32_t equal_share(uint32_t memory, const struct trib_share *shares, uint32_t count)
 {
     uint32_t equal = 0;

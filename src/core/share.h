@@ -5,13 +5,13 @@
  *
  * Fragments of a node lie in it from the mark on, and no rank sends beyond the mark plus twice its cap: so a cap of c
  * takes room for 2c. The caps of active nodes are equal shares. A share that shrinks is told at once, but ranks go by
- * the old one until they have heard: so what grows gets only room that no rank can claim any more (node->room), and
- * waits for the rest. That is what keeps the memory from running over while a job joins.
+ * the old one until they have heard: so a share that grows gets only room that no rank can claim any more (node->room),
+ * and waits for the rest. So the memory does not run over while a job joins.
  *
  * `first` is a cap that each node has in any case, also while idle: ranks begin with it (trib_session_config.cap).
- * Whoever admits jobs keeps the sum of 2 x first within the memory, and refuses a job that gets none. What is free may
- * be given to others before a job is admitted: so it stands in the list, idle, before its ranks may send, and they may
- * when the sum of rooms is within the memory again.
+ * Admission keeps the sum of 2 x first within the memory, and refuses a job that gets none. Free memory may be given
+ * to others before a job is admitted: so it stands in the list, idle, before its ranks may send: the sum of rooms must
+ * be within the memory again.
  * Read next: node.h (set_cap, room, is_active), schemes/panama/panama.h. */
 #ifndef TRIB_CORE_SHARE_H
 #define TRIB_CORE_SHARE_H

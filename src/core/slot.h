@@ -4,14 +4,14 @@
  *
  * A slot is empty while nobody is present, complete when the bitmap holds the required set, and nothing else says so
  * (I2). At the top of a tree of switches the complete sum is the result. Below it the complete slot is a partial sum,
- * which goes up, until the result comes down (or a finished rank OFFERs it) and takes the slot. Where sums may lack ranks
- * a slot is latched once by its node (protocol/switch_quorum.c): the bitmap is then made the required
- * set, and `loaded` says who is in.
+ * which goes up, until the result comes down (or a finished rank OFFERs it) and takes the slot. Where sums may lack
+ * ranks a slot is latched once by its node (protocol/switch_quorum.c): the bitmap is then made the required set, and
+ * `loaded` has the ranks of the sum.
  *
  * The reproducible sum (I9). Children are the leaves of a fixed binary tree in the order of their numbers. A pair of
- * leaves shares a row; whoever of the pair comes second is added to it; a subtree that is whole is merged into its left
- * neighbour as soon as that is whole too. Absent children (header only) are skipped. The tree decides every operand of
- * every addition, and addition is commutative with NaN made canonical, so the bits depend on who contributed, never on
+ * leaves shares a row; the second of the pair is added to it; a whole subtree is merged into its left neighbour as
+ * soon as both are whole. Absent children (header only) are skipped. The tree decides every operand of
+ * every addition, and addition is commutative with NaN made canonical, so the bits depend on the contributors, never on
  * the order of arrival, although adding starts with the first pair. A subtree's sum lies in the row of its first child
  * with payload.
  * Read next: protocol/switch.c. */
@@ -35,17 +35,17 @@ struct trib_slot {
     uint16_t flags; /* TRIB_FLAG_ECN: some part came marked; TRIB_FLAG_QUORUM: all have it */
     uint16_t last;  /* rank that completed it, for round trips; TRIB_LAST_NONE where that would tell of none */
     int16_t exponent;
-    uint16_t parts; /* ranks whose payload is in it */
+    uint16_t parts; /* ranks with payload in it */
     uint16_t cap;   /* the least window cap that was said; 0: none was */
     uint8_t attempt;
     uint8_t type;
     uint8_t reduction;
     uint8_t first;      /* the first child that came, to name in a mismatch */
     uint8_t has_result; /* the row holds the result of the whole tree */
-    uint8_t due;        /* the node's: what it has still to hand out of this slot */
+    uint8_t due;        /* the node's: parts of this slot still to be handed out */
     uint8_t queued;     /* the node's: the queues that the slot stands in; outlives what the slot holds */
     uint8_t
-        is_latched; /* complete without all: `loaded` says who is in, and `present` is all, as nobody is waited for */
+        is_latched; /* complete without all: `loaded` has the ranks of the sum, and `present` is all, as no rank is waited for */
 };
 
 _Static_assert(sizeof(struct trib_slot) == 64, "one cache line, no holes: states are compared as bytes");
@@ -172,8 +172,8 @@ static inline void trib_slot_note(struct trib_slot *slot, const struct trib_pack
 }
 
 /* May this finished result, from an OFFER or from the parent, take the slot? It has no result yet. A header alone will
- * do where nobody wants the payload. One that lacks ranks may hold fewer than have come: after a restart those that had
- * not finished it may all give their parts again, in vain. */
+ * do where nobody wants the payload. One that lacks ranks may hold fewer than have come: after a restart the
+ * unfinished ranks may all give their parts again, in vain. */
 static inline enum trib_drop trib_slot_check_result(const struct trib_slot *slot, const struct trib_packet *packet,
                                                     bool header_will_do)
 {
@@ -197,7 +197,7 @@ static inline enum trib_drop trib_slot_check_result(const struct trib_slot *slot
     return trib_slot_differs(slot, packet) ? TRIB_DROP_SHAPE : TRIB_DROP_NONE;
 }
 
-/* The result takes the slot, in place of what was summed up: everything but the payload, which goes to row 0, as if
+/* The result takes the slot, in place of the sum so far: everything but the payload, which goes to row 0, as if
  * child 0 alone had brought it. `from` is the child that it came from, where no part had come before. */
 static inline void trib_slot_take_result(struct trib_slot *slot, const struct trib_packet *packet, uint64_t required,
                                          uint32_t from)
@@ -261,8 +261,8 @@ static inline bool trib_slot_climb(const struct trib_slot *slot, uint64_t requir
 }
 
 /* At the latch, before `present` is made all: of level 1 to 5, is the merge of the subtree at child `at` (a multiple of
- * 2^(level + 1)) with its right neighbour still to be done? What was whole was merged when it became so. Lower levels
- * come first. So the bits are those of a tree whose leaves are the children that are in. */
+ * 2^(level + 1)) with its right neighbour still to be done? Whole subtrees were merged when they became whole. Lower
+ * levels come first. So the bits are those of a tree with the children of the sum as leaves. */
 static inline bool trib_slot_is_apart(const struct trib_slot *slot, uint64_t required, uint32_t level, uint32_t at,
                                       struct trib_merge *merge)
 {

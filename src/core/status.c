@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* status.c: names and texts of enum trib_status, generated from the one list in status.h. It decides nothing.
- * Read next: <tributary/comm.h> (who returns which). */
+ * Read next: <tributary/comm.h> (the functions that return them). */
 #include <tributary/status.h>
 
 const char *trib_status_name(enum trib_status status)

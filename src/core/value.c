@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* value.c: which kernels this CPU runs, and what rows, blocks and tensors are made of in terms of kernels. No
+/* value.c: which kernels this CPU runs, and rows, blocks and tensors in terms of kernels. No
  * arithmetic of its own but the division of integers.
  *
  * Bits must not depend on the process that the library was loaded into: a module built with -ffast-math turns

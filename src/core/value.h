@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* value.h: everything that is done to numbers: what a switch does to rows, what a worker does between tensor and
+/* value.h: everything that is done to numbers: rows of a switch, and conversions of a worker between tensor and
  * payload.
  *
  * Payload elements are little-endian. Kernels exist three times: scalar (the reference and the oracle of the tests),
  * AVX2 and AVX-512; all give the same bits. trib_value_kernels() chooses once by the CPU; a node keeps the pointer to
  * the constant table. Any pointer may have any alignment. dst may equal a source, partial overlap is not allowed. NaN:
- * a reduction, narrowing or division whose result is NaN gives the canonical quiet NaN (0x7fc00000, 0x7fc0, 0x7e00,
+ * a reduction, narrowing or division with the result NaN gives the canonical quiet NaN (0x7fc00000, 0x7fc0, 0x7e00,
  * 0x7ff8000000000000), so that bits never depend on operand order or CPU. Subnormals are kept. Rows and tensors are
  * right whatever floating point mode the calling thread is in; kernels called directly expect the default one. Null
  * pointers: for rows and tensors of length 0.
@@ -48,7 +48,7 @@ const struct trib_value_kernels *trib_value_kernels(void);
 /* One table by name, NULL where the CPU or the build lacks it. */
 const struct trib_value_kernels *trib_value_kernels_named(const char *name);
 
-/* ---- what a switch does: rows ----
+/* ---- a switch: rows ----
  * A row is a fragment's contributions reduced so far, in the accumulator's type: float32 for the 16-bit floats (twice
  * the payload's bytes), the type itself otherwise. len is always the payload's length in bytes, a multiple of the
  * type's size. */
@@ -71,7 +71,7 @@ void trib_row_merge(const struct trib_value_kernels *k, enum trib_type type, enu
 /* Turns the row, in place, into the result's payload of len bytes at the row's start. */
 void trib_row_finish(const struct trib_value_kernels *k, enum trib_type type, void *row, size_t len);
 
-/* ---- what a worker does: tensors ---- */
+/* ---- a worker: tensors ---- */
 
 /* Block exponent: every element of a block is below 2^exponent in magnitude. */
 #define TRIB_EXPONENT_ZERO ((int16_t)-1000) /* all elements are zero */

@@ -29,7 +29,7 @@
 #define TRIB_INFINITY_F32 UINT32_C(0x7f800000)
 
 /* ---- the reductions of a file ----
- * Kernels are called sum_f32, minimum_u8 ... after the payload; what they do to one element or vector of a row:
+ * Kernels are called sum_f32, minimum_u8 ... after the payload; the operation on one element or vector of a row:
  * f32_sum(). */
 
 /* Those of a file with vectors, made of its load_f32(), load_bf16() ..., f32_sum() ... and store_f32(). What is left

@@ -44,7 +44,7 @@ static inline double nan_f64(void)
     return trib_double_from_bits(TRIB_NAN_F64);
 }
 
-/* An arithmetic result, whose NaN may be any on this CPU and in this operand order. */
+/* An arithmetic result: a NaN may be any on this CPU and in this operand order. */
 static inline float canonical_f32(float value)
 {
     return value == value ? value : nan_f32();
@@ -114,8 +114,8 @@ static inline double double_power(int exponent)
     return trib_double_from_bits((uint64_t)(exponent + 1023) << 52);
 }
 
-/* In double the product is exact. Adding 1.5 x 2^52 rounds it to an integer, to nearest even. What does not fit, or is
- * NaN, becomes INT32_MIN, as the conversion instructions do; callers keep it from happening. */
+/* In double the product is exact. Adding 1.5 x 2^52 rounds it to an integer, to nearest even. A value that does not
+ * fit, or is NaN, becomes INT32_MIN, as the conversion instructions do; callers keep it from happening. */
 static inline int32_t quantised(float value, double scale)
 {
     double product = (double)value * scale;
@@ -129,7 +129,7 @@ static inline int32_t quantised(float value, double scale)
 /* ---- reductions of two elements ---- */
 
 /* Of equal operands only zeros may differ in their bits: a set sign makes the minimum -0, a clear one the maximum +0.
- * What is neither less, greater nor equal is NaN. */
+ * A value that is neither less, greater nor equal is NaN. */
 #define FLOAT_REDUCTIONS(name, element, bits_of, from_bits)                                        \
     static inline element name##_sum(element a, element b)                                         \
     {                                                                                              \
@@ -151,7 +151,7 @@ static inline int32_t quantised(float value, double scale)
 FLOAT_REDUCTIONS(f32, float, trib_float_bits, trib_float_from_bits)
 FLOAT_REDUCTIONS(f64, double, trib_double_bits, trib_double_from_bits)
 
-/* In 64 bits without a sign, of which the lower ones are what wraps. */
+/* In 64 bits without a sign, with the wrapped sum in the lower ones. */
 #define INTEGER_REDUCTIONS(name, element)                      \
     static inline element name##_sum(element a, element b)     \
     {                                                          \

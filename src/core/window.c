@@ -91,6 +91,6 @@ uint64_t trib_window_span(const struct trib_session_config *session)
         uint32_t weight = weight_of(session, root) / factor;
         least = weight < least ? weight : least;
     }
-    TRIB_ASSERT(least > 0); /* a factor is not larger than what it divides */
+    TRIB_ASSERT(least > 0); /* a factor is not larger than its multiple */
     return ((session->slots + least - 1) / least + 2 * (uint64_t)session->train) * turns;
 }

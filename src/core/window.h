@@ -8,7 +8,7 @@
  * evenly over the round. Train k of those w (k from 0) of root r stands at (2Rk + 2r + 1) / w; where two stand at one
  * place, the lower root comes first. So equal weights are the plain case, which needs no table. The dense index numbers
  * the sequences of one root without gaps; the slot is the dense index mod P. One root is the usual case and worth a
- * branch: divisions are what a fragment costs here.
+ * branch: divisions are the cost of a fragment here.
  * Read next: window.c (the table), slot.h. */
 #ifndef TRIB_CORE_WINDOW_H
 #define TRIB_CORE_WINDOW_H

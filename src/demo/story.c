@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* story.c: three workers sum three fragments, and the network does two things to them. A packet of fragment 0 is late:
- * it arrives when its worker works on fragment 1. A packet of fragment 1 is lost. Nothing happens to fragment 2, but its
- * sum the published rule gets wrong. Both rules see the same packets. The late packet is worker 0's part of fragment 0
- * once more: under the published rule the worker's timer sends it; under ours, where only asked parts are sent again,
- * the network has doubled it. Records steps; cli/command_demo.c prints them. Read next: runs.c. */
+ * it arrives when its worker works on fragment 1. A packet of fragment 1 is lost. Nothing happens to fragment 2, but
+ * the published rule gets its sum wrong. Both rules see the same packets. The late packet is worker 0's part of
+ * fragment 0 once more: under the published rule the worker's timer sends it; under ours, where only asked parts are
+ * sent again, the network has doubled it. Records steps; cli/command_demo.c prints them. Read next: runs.c. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

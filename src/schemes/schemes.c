@@ -42,7 +42,7 @@ static uint16_t read_number(const char **at)
     return number <= TRIB_SESSION_RANKS_MAX ? (uint16_t)number : 0;
 }
 
-/* Reads what stands behind the colon, "4" or "7/8". False: it is neither, or a part that is not at least a half and
+/* Reads the text behind the colon, "4" or "7/8". False: it is neither, or a part that is not at least a half and
  * less than all. */
 static bool read_behind(const char *text, uint16_t *number, uint16_t *of)
 {

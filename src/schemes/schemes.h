@@ -19,7 +19,8 @@ struct trib_scheme {
     bool follows_congestion;
     bool has_groups; /* its ranks stand in groups, of as many ranks as the name says behind a colon: "hybrid:4" */
     bool has_quorum; /* its sums may lack ranks, where the name says so behind a colon: "panama:7/8" */
-    /* Where its sums may lack ranks: which this result has, bit r for rank r. NULL: its list says so (core/quorum.h). */
+    /* Where its sums may lack ranks: which this result has, bit r for rank r. NULL: its list says so (core/quorum.h).
+     * */
     uint64_t (*listed)(const struct trib_packet *result);
     const struct trib_worker_verbs *worker;
     const struct trib_switch_verbs *switch_node; /* NULL: its ranks need no switch */
@@ -32,10 +33,10 @@ static inline bool trib_scheme_has_caps(const struct trib_scheme *scheme)
     return scheme != NULL && trib_switch_has_caps(scheme->switch_node);
 }
 
-/* The one whose ranks send to each other, and which a switch may want of a job in place of its own. */
+/* The scheme of ranks that send to each other, which a switch may want of a job in place of its own. */
 #define TRIB_SCHEME_RING "ring"
 
-/* What may stand behind a colon, for whoever explains it. */
+/* Texts that may stand behind a colon, for help. */
 #define TRIB_SCHEME_QUORUM_RULE "a quorum is M/N, at least 1/2 and less than 1, N at most 255"
 #define TRIB_SCHEME_GROUPS_RULE "a group is as many ranks as a number says, from 1 to 1024"
 
@@ -43,11 +44,11 @@ static inline bool trib_scheme_has_caps(const struct trib_scheme *scheme)
 const struct trib_scheme *trib_scheme_find(const char *name);
 /* The same of another table; NULL is behind its last row. */
 const struct trib_scheme *trib_scheme_find_in(const struct trib_scheme *const *table, const char *name);
-/* Where that found none, although a scheme is called what stands before the colon: what is wrong with the rest, in one
- * sentence that is the same wherever the name came from. NULL: there is no such scheme, or nothing is wrong. */
+/* If none was found, although a scheme has the name before the colon: the fault of the rest, in one sentence, the same
+ * for any source of the name. NULL: there is no such scheme, or nothing is wrong. */
 const char *trib_scheme_explain(const char *name);
 const char *trib_scheme_explain_in(const struct trib_scheme *const *table, const char *name);
-/* What the name that a job gave says behind its colon goes into the session: how many ranks are a group, the 4 of
+/* The part behind the colon of a job's name goes into the session: how many ranks are a group, the 4 of
  * "hybrid:4", or which part of the ranks makes a sum, the 7/8 of "panama:7/8"; 0 where it says nothing. */
 void trib_scheme_settle(const char *name, struct trib_session_config *session);
 /* Does it say that sums may lack ranks? */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* forward_switch.c: a queue of packets in front of a switch node of switchml: contributions that this would add, or
  * call right, wait in it until they leave as results; everything else is for the node. Payloads wait in the rows of the
- * slots that they would have had, which nothing else uses; where one is written over, its first fragment is below M, and
- * a copy of its result is of no use to the rank. Read next: protocol/switch.h. */
+ * slots that they would have had, which nothing else uses; where one is written over, its first fragment is below M,
+ * and a copy of its result is of no use to the rank. Read next: protocol/switch.h. */
 #include "schemes/forward/forward.h"
 
 #include <string.h>
@@ -83,7 +83,7 @@ static enum trib_drop forward_receive(void *node, struct trib_place from, const 
 
     bool is_mine = is_plain(n, from, packet);
     if (is_mine) {
-        trib__switch_join(n, 0, packet->mark); /* M, which says what may be here */
+        trib__switch_join(n, 0, packet->mark); /* M: the window begins there */
     }
     if (!is_mine || packet->sequence < n->communicator_mark || !switch_admits(n, packet->sequence)) {
         return trib__switch_receive(n, from, packet, now_ns);
@@ -108,7 +108,7 @@ static void forward_soon(const void *node, struct trib_place from, const struct 
     trib__switch_soon(inner_of(node), from, packet);
 }
 
-/* The next that was taken; what M has passed since, its rank has. */
+/* The next that was taken; a fragment below M is at its rank. */
 static bool take_kept(struct forward *f, struct trib_packet *packet)
 {
     while (f->count > 0) {

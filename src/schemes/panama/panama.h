@@ -4,13 +4,13 @@
  * tree sends as its own window allows.
  *
  * What is the paper's: the tree's window follows the marks of results (core/congestion.h), a result is the
- * acknowledgement, the switches say how many fragments they have room for. What is not: a result says whose parts were
- * marked, and each rank heeds the marks of its own way, where the paper ORs them for all (which is what who does not
- * know its number at the switch still does); slots are owned by the exact sequence, and what is lost is asked for, as in
+ * acknowledgement, the switches say how many fragments they have room for. What is not: a result names the marked
+ * parts, and each rank heeds the marks of its own way, where the paper ORs the marks for all (as a rank without a
+ * number at the switch still does); slots are owned by the exact sequence, and lost packets are asked for, as in
  * switchml (docs/ARCHITECTURE.md, "The window"), so packets may overtake each other and there is no FIN; where the
  * paper's rules freeze or grow without end they are repaired.
  *
- * Worker and switch are the paced ones of protocol/protocol.h. What is repaired, and why: core/congestion.h,
+ * Worker and switch are the paced ones of protocol/protocol.h. Repairs, and reasons: core/congestion.h,
  * docs/DECISIONS.md. Read next: protocol/worker_pace.c, protocol/switch_pace.c. */
 #ifndef TRIB_PANAMA_H
 #define TRIB_PANAMA_H

@@ -1,33 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ring.h: two schemes without a switch, on flows between ranks (core/flow.h): what the schemes with switches are
- * measured against.
+/* ring.h: two schemes without a switch, on flows between ranks (core/flow.h): the measure for schemes with switches.
  *
  * `ring`: as Gloo, NCCL and MPI do it. Rank r sends to rank r + 1 and to nobody else. Every fragment has an *owner*:
- * the root, the rank whose share it is, or, of an allreduce, rank i mod N for fragment i. The sum begins behind the
+ * the root, the rank of the share, or, of an allreduce, rank i mod N for fragment i. The sum begins behind the
  * owner and goes round, each rank adding its part (*summing leg*); at the owner, after N - 1 hops, it is whole. Of an
- * allreduce it goes round again (*spreading leg*), to the rank before the owner. What one rank gives to all goes round
- * from its owner (*carrying leg*). Fragments do not wait for each other: there are no steps. So each rank sends and
- * receives 2 (N - 1) / N of an allreduce's tensor, (N - 1) / N of an allgather's or reduce-scatter's, which no way
+ * allreduce it goes round again (*spreading leg*), to the rank before the owner. A block from one rank to all goes
+ * round from its owner (*carrying leg*). Fragments do not wait for each other: there are no steps. So each rank sends
+ * and receives 2 (N - 1) / N of an allreduce's tensor, (N - 1) / N of an allgather's or reduce-scatter's, which no way
  * without help in the network can do with less (Patarasuk and Yuan, JPDC 2009).
  *
  * `hybrid` (H-AR: Jia et al., 2018; what Rina compares with): N = R x m ranks, R groups of m consecutive ranks, such as
  * those of a rack or host. Each rank is on two rings, *inside* its group and *across* the groups, with the ranks that
- * have its place there. Of a fragment whose owner has place p in group g, the sum begins in every group behind place p
- * and goes inside to that place; the sums of the groups go across, from group g + 1 on, to the owner. Result and
+ * have its place there. For an owner at place p in group g, a fragment's sum begins in every group behind place p and
+ * goes inside to p; the sums of the groups go across, from group g + 1 on, to the owner. Result and
  * carried payload go the same ways back: across from the owner, and inside from place p in each group. So the longest
  * chain is 2 (m - 1) + 2 (R - 1) hops instead of 2 (N - 1), a rank sends 2 (m - 1) / m of the tensor inside, and the m
  * ranks of a group together 2 (R - 1) / R across, each as much as the others. A ring is one group: it is the same code,
  * and all that is said of groups holds with m = N, R = 1.
  *
- * Every hop adds its key's term to the lane, and every receiver knows what the lane must be: the keys of exactly the
- * ranks on the way (I12). A sum is (what came across + what came inside) + the own part, in whatever order they came,
- * so bits depend on the number of ranks, the size of groups and the fragment alone (I9).
+ * Every hop adds its key's term to the lane, and every receiver knows the right lane: the keys of exactly the
+ * ranks on the way (I12). A sum is (the part from across + the part from inside) + the own part, in any order of
+ * arrival, so bits depend on the number of ranks, the size of groups and the fragment alone (I9).
  *
  * Memory: P slots, fragment mod P, each with one wire buffer. A slot is free again when its fragment's result is here
  * and has been passed on; the lowest that is not, plus P, is the limit of both flows to this rank. It always gets on:
  * let F be the lowest fragment that some rank has not finished. All below F are finished everywhere, so they have all
  * been received where they were sent to, and are acknowledged sooner or later: each rank frees their slots, and each
- * limit is above F. Each flow hands out the lowest first, what is under way on it is below its limit, so its receiver
+ * limit is above F. Each flow hands out the lowest first, its packets under way are below its limit, so its receiver
  * has a slot for it, takes it, and acknowledges it without waiting for anything: so F's parts leave, arrive, and finish
  * it. Two flows into a rank, and out of it, wait for nothing but slots, and those are F's by number. No credit by count
  * has that. A part that comes before this rank has submitted its operation, or before the one that it is to be added
@@ -39,12 +38,12 @@
  *
  * wire int32 is a switch's need: here such tensors travel as float32. Read in this order:
  *   ring_worker.h           the memory, and the states of a fragment
- *   ring_worker_route.c     which way a fragment goes, and whose parts are in it where
+ *   ring_worker_route.c     the ways of a fragment, and the parts in it at each hop
  *   ring_worker.c           control verbs: submit, marks
  *   ring_worker_state.c     the operation of a sequence, events
- *   ring_worker_sum.c       what is done to numbers, and what is finished
- *   ring_worker_receive.c   what comes
- *   ring_worker_send.c      what leaves, and timers */
+ *   ring_worker_sum.c       numbers at a hop, finished fragments
+ *   ring_worker_receive.c   packets that come
+ *   ring_worker_send.c      packets that leave, and timers */
 #ifndef TRIB_RING_H
 #define TRIB_RING_H
 

@@ -8,13 +8,14 @@
 #include "core/lane.h"
 
 /* On each way at most two packets of a slot are younger than the oldest that is not acknowledged. All ranks know this
- * number, so what one may send the next can take. */
+ * number, so the next can take all that one may send. */
 static uint32_t flow_room(const struct trib_session_config *s)
 {
     return s->slots > TRIB_FLOW_WINDOW_MAX / 2 ? TRIB_FLOW_WINDOW_MAX : 2 * s->slots;
 }
 
-/* Of what the driver allows to be under way: two flows leave a rank, and two come into another one's socket. */
+/* A share of the packets that the driver allows under way: two flows leave a rank, and two come into another one's
+ * socket. */
 static uint32_t flow_share(const struct ring_worker *w, uint32_t fragments)
 {
     uint32_t share = ring_has(w, RING_INSIDE) && ring_has(w, RING_ACROSS) ? fragments / 2 : fragments;
@@ -173,8 +174,8 @@ static bool ring_submit(void *node, const struct trib_operation *operation, uint
     }
     *o = (struct ring_operation){.operation = *operation, .number = w->number, .first = w->end};
     trib_layout_init(&o->layout, &w->config.session, operation, w->number);
-    /* Each rank concludes from the number of ranks that a sum is whole, and from the size of groups whose parts are in
-     * it, so who has other ones runs another operation (I10). */
+    /* Each rank concludes from the number of ranks that a sum is whole, and from the size of groups that the
+     * right groups' parts are in it, so a rank with other numbers runs another operation (I10). */
     const struct trib_session_config *session = &w->config.session;
     o->layout.digest =
         (uint32_t)trib_mix64((uint64_t)o->layout.digest << 32 | (uint64_t)session->group << 16 | session->ranks);
@@ -191,7 +192,7 @@ static bool ring_submit(void *node, const struct trib_operation *operation, uint
     return true;
 }
 
-/* All ranks have finished what is below M, so that nothing of it need be sent. M is a minimum that this rank's mark is
+/* All ranks have finished every fragment below M, so none of them need be sent. M is a minimum that this rank's mark is
  * part of: one above it is nonsense. */
 static void ring_learn_mark(void *node, uint64_t mark, uint64_t now_ns)
 {
@@ -316,7 +317,7 @@ static uint32_t ring_peers(const struct trib_session_config *session, uint32_t r
     return trib__ring_peers(&one, rank, peers);
 }
 
-/* What does not depend on groups; those are in the node. */
+/* Verbs that do not depend on groups; those are in the node. */
 #define VERBS_OF_BOTH                                                                                             \
     .node = {.state_size = ring_state_size,                                                                       \
              .receive = trib__ring_receive,                                                                       \

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ring_worker.h: what the files of the ring's worker share: its memory. Private to them.
+/* ring_worker.h: shared by the files of the ring's worker: its memory. Private to them.
  *
- * The states of a fragment at a rank, by event. What a rank *needs* is the parts that come to it on their way to the
- * owner, or the payload that is carried from there: none where the fragment begins, two where a group's sum meets that
- * of other groups, else one.
+ * The states of a fragment at a rank, by event. A rank *needs* the parts that come to it on their way to the owner, or
+ * the payload that is carried from there: none where the fragment begins, two where a group's sum meets that of other
+ * groups, else one.
  *
- *   state    | its turn, and none is needed  | a part, or payload that is carried   | the result              | the next have what is out
+ *   state    | its turn, and none is needed  | a part, or payload that is carried   | the result              | the next have the output
  *   EMPTY    | own part alone -> SUMMED, to  | -> HELD; when all that is needed is  | lie                     | -
  *            |   be sent; of one rank:       |   here and the operation is known:   |                         |
  *            |   -> FINISHED                 |   own part added -> SUMMED, to be    |                         |
@@ -17,10 +17,11 @@
  *            |                               |                                      |   spread further        |   come: -> FINISHED
  *   FINISHED | -                             | lie                                  | lie                     | slot free
  *
- * HELD is looked at again when the operation is submitted. What is a lie is dropped: the flow lets nothing through
- * twice. No result comes to who gave its part to a reduce or reduce-scatter of another owner, nor to the owner of what
- * is carried: they are done when the next ranks have it. A result that comes says that the next rank had the part (I11:
- * the tensor that a first part is read from is not read again), so that is settled without its acknowledgement. */
+ * HELD is looked at again when the operation is submitted. A lie is dropped: the flow lets nothing through
+ * twice. No result comes to a rank that gave its part to a reduce or reduce-scatter of another owner, nor to the owner
+ * of carried payload: they are done when the next ranks have it. A result that comes says that the next rank had the
+ * part (I11: the tensor that a first part is read from is not read again), so that is settled without its
+ * acknowledgement. */
 #ifndef TRIB_RING_WORKER_H
 #define TRIB_RING_WORKER_H
 
@@ -39,7 +40,7 @@ enum ring_out { RING_NOTHING = 0, RING_PENDING, RING_UNDER_WAY };
 /* The rings that a rank is on. */
 enum ring_way { RING_INSIDE = 0, RING_ACROSS, RING_WAYS };
 
-/* What of a fragment goes out on one of them. */
+/* Output of a fragment on one of them. */
 struct ring_sending {
     uint64_t flow; /* the flow's sequence while UNDER_WAY */
     uint8_t out;
@@ -49,11 +50,11 @@ struct ring_sending {
 
 struct ring_slot {
     uint64_t sequence;
-    uint64_t lane; /* of what there is to send */
+    uint64_t lane; /* of the payload to send */
     struct ring_sending sending[RING_WAYS];
     uint32_t digest;
     uint16_t len;
-    uint16_t parts; /* ranks whose payload is in it */
+    uint16_t parts; /* ranks with payload in it */
     uint16_t owner;
     uint8_t type;
     uint8_t reduction;
@@ -95,7 +96,7 @@ struct ring_worker {
     uint64_t end;                                /* behind the last submitted sequence */
     uint64_t next;                               /* all below have had their turn to begin here */
     uint64_t mark;                               /* own mark: lowest unfinished */
-    uint64_t freed;                              /* lowest sequence whose slot is not free */
+    uint64_t freed;                              /* lowest sequence without a free slot */
     uint64_t communicator_mark;                  /* M, by the session */
     uint64_t oldest_operation, newest_operation; /* positions, free-running */
     uint32_t boot;                               /* registered with; 0: not */
@@ -114,7 +115,7 @@ struct ring_aside {
     uint64_t reported_ns; /* last stall report, or since when there is something to wait for */
 };
 
-/* What one sequence of an operation is. */
+/* Form of one sequence of an operation. */
 struct ring_form {
     struct trib_piece piece; /* its owner is where the sum is made, or the payload comes from */
     uint16_t len;
@@ -179,7 +180,7 @@ static inline bool ring_is_sent(const struct ring_slot *slot)
     return slot->sending[RING_INSIDE].out == RING_NOTHING && slot->sending[RING_ACROSS].out == RING_NOTHING;
 }
 
-/* The limit for what comes: labels of fragments that there is a slot for. */
+/* The limit for the rank before: labels of fragments that there is a slot for. */
 static inline uint64_t ring_limit(const struct ring_worker *w)
 {
     return trib_ring_label(w->freed + w->config.session.slots, TRIB_RING_SUMMING);
@@ -198,9 +199,9 @@ void trib__ring_keys(struct ring_worker *w); /* once all is laid out */
 uint32_t trib__ring_needs(const struct ring_worker *w, uint32_t owner, bool is_carried);
 /* The way that a sum goes on which is not whole yet. */
 enum ring_way trib__ring_sum_way(const struct ring_worker *w, uint32_t owner);
-/* Bitmap of the ways that a result, or what is carried, goes on. */
+/* Bitmap of the ways that a result, or carried payload, goes on. */
 uint32_t trib__ring_spread_ways(const struct ring_worker *w, uint32_t owner);
-/* How many ranks' keys must be in what comes by this way on that leg, and their sum; 0: nothing may come so. */
+/* The number of ranks' keys in a packet by this way on that leg, and their sum; 0: nothing may come so. */
 uint32_t trib__ring_expects(const struct ring_worker *w, enum ring_way way, enum trib_ring_leg leg, uint32_t owner,
                             uint64_t *keys);
 uint32_t trib__ring_peers(const struct trib_session_config *session, uint32_t rank, uint16_t peers[TRIB_PEERS_MAX]);
@@ -216,18 +217,18 @@ uint64_t trib__ring_odd(const struct ring_worker *w, uint64_t sequence, uint32_t
 void trib__ring_form(const struct ring_worker *w, const struct ring_operation *o, uint64_t sequence,
                      struct ring_form *form);
 const void *trib__ring_tensor(const struct ring_operation *o, const struct ring_form *form); /* the own part */
-/* Is what the slot, or a packet, says of a fragment what this rank would say of it? */
+/* True if the slot, or a packet, describes a fragment as this rank would. */
 bool trib__ring_agrees(const struct ring_worker *w, const struct ring_operation *o, const struct ring_slot *slot);
 /* The wire buffer is reduced with this payload. */
 void trib__ring_reduce(const struct ring_worker *w, const struct ring_slot *slot, const void *payload);
 void trib__ring_take_parts(struct ring_worker *w, struct ring_operation *o, struct ring_slot *slot, uint64_t now_ns);
 void trib__ring_take_result(struct ring_worker *w, struct ring_operation *o, struct ring_slot *slot, uint64_t now_ns);
 void trib__ring_acked(struct ring_worker *w, enum ring_way way, uint64_t label, uint64_t now_ns);
-/* What it sends has no use any more. */
+/* Its packets have no use any more. */
 void trib__ring_drop_out(struct ring_worker *w, struct ring_slot *slot, uint64_t now_ns);
-/* What was pending has left. */
+/* Pending payload has left. */
 void trib__ring_sent(struct ring_worker *w, struct ring_slot *slot, enum ring_way way, uint64_t flow);
-/* Frees slots, and begins what has its turn. */
+/* Frees slots, and begins fragments at their turn. */
 void trib__ring_advance(struct ring_worker *w, uint64_t now_ns);
 
 /* ring_worker_receive.c */

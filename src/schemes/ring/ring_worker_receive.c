@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ring_worker_receive.c: what comes: fragments from the rank before, acknowledgements from the next. Every check comes
- * before the first effect; what fails one is not acknowledged, so that it comes again. Read next:
+/* ring_worker_receive.c: packets that come: fragments from the rank before, acknowledgements from the next. Every check
+ * comes before the first effect; a packet that fails a check is not acknowledged, so it comes again. Read next:
  * ring_worker_send.c. */
 #include <string.h>
 
@@ -32,7 +32,7 @@ static uint32_t parts_of(const struct trib_packet *packet, uint32_t ranks)
     return packet->type == TRIB_BYTES ? 1 : ranks; /* bytes are not summed */
 }
 
-/* What can be known of a fragment before its operation is. Its lane must be that of exactly the ranks on its way
+/* Checks of a fragment before its operation is known. Its lane must be that of exactly the ranks on its way
  * here. */
 static enum trib_drop check(const struct ring_worker *w, enum ring_way way, const struct trib_packet *packet)
 {
@@ -132,7 +132,7 @@ static enum trib_drop take_part(struct ring_worker *w, enum ring_way way, const 
         return TRIB_DROP_UNASKED;
     }
     if (slot->digest != described->digest) {
-        return TRIB_DROP_DIGEST; /* whose it is, is to be seen when the operation is known here */
+        return TRIB_DROP_DIGEST; /* the owner is checked when the operation is known here */
     }
     if (!is_alike(slot, described)) {
         return strike(w, way, slot->sequence, TRIB_DROP_SHAPE);
@@ -187,8 +187,8 @@ static enum trib_drop take_fragment(struct ring_worker *w, enum ring_way way, co
     return drop;
 }
 
-/* The operation that what waits belongs to is known now. It was acknowledged, so it does not come again: what is wrong
- * with it is final. */
+/* The operation of a held fragment is known now. The fragment was acknowledged, so it does not come again: a wrong
+ * fragment is final. */
 void trib__ring_take_held(struct ring_worker *w, struct ring_operation *o, uint64_t now_ns)
 {
     uint64_t last = w->freed + w->config.session.slots;

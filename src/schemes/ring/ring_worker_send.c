@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ring_worker_send.c: what a rank hands out on each of its rings, in this order: acknowledgements to the rank before;
- * to the next what was lost, then the lowest fragment that is ready. The lowest first is what keeps a ring of full
- * slots moving: it is the one that others' slots wait for.
+/* ring_worker_send.c: packets of a rank on each of its rings, in this order: acknowledgements to the rank before;
+ * to the next lost packets, then the lowest fragment that is ready. The lowest first keeps a ring of full slots
+ * moving: it is the one that others' slots wait for.
  * Read next: core/flow.h. */
 #include "core/assert.h"
 #include "schemes/ring/ring_worker.h"
 
-/* What the fragment says besides what the flow says. */
+/* The fragment's fields beside those of the flow. */
 static void fill(const struct ring_worker *w, enum ring_way way, uint64_t label, struct trib_packet *packet)
 {
     struct ring_slot *slot = ring_slot(w, trib_ring_sequence(label));

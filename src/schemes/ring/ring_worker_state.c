@@ -20,7 +20,7 @@ void trib__ring_event(struct ring_worker *w, const struct trib_event *event)
     struct trib_event *ring = ring_at(w, w->events_at);
     uint32_t room = ring_event_room(&w->config);
 
-    /* Stalls may be lost, completions and what is said once never: their room is kept free. */
+    /* Stalls may be lost, completions and single reports never: their room is kept free. */
     if (event->kind == TRIB_EVENT_STALL && w->events_count >= RING_REPORTS) {
         return;
     }

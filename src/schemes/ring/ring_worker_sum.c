@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ring_worker_sum.c: what is done to numbers at a hop, what is finished by it, and what may begin then. No packet is
- * built or read here.
+/* ring_worker_sum.c: the numbers of a fragment at a hop, its end there, and the fragments that may begin then. No
+ * packet is built or read here.
  *
  * 16-bit floats, and float32 that travels as bfloat16, are widened, reduced, and rounded at every hop, as any ring does
  * that keeps its bytes few. Read next: ring_worker_receive.c. */
@@ -107,7 +107,7 @@ static void load_own(const struct ring_worker *w, const struct ring_operation *o
     }
 }
 
-/* Writes what the wire buffer holds where the caller wants it. */
+/* Writes the wire buffer into the caller's tensor. */
 static void deliver(const struct ring_worker *w, const struct ring_operation *o, const struct ring_slot *slot,
                     const struct ring_form *form)
 {
@@ -137,7 +137,7 @@ static void deliver_own(const struct ring_operation *o, const struct ring_slot *
     }
 }
 
-/* ---- what is finished ---- */
+/* ---- the end ---- */
 
 static void finish(struct ring_worker *w, struct ring_operation *o, struct ring_slot *slot, uint64_t now_ns)
 {
@@ -204,7 +204,7 @@ void trib__ring_sent(struct ring_worker *w, struct ring_slot *slot, enum ring_wa
     slot->sending[way].flow = flow;
 }
 
-/* What is carried is here. */
+/* Carried payload is here. */
 static void take_carried(struct ring_worker *w, struct ring_operation *o, struct ring_slot *slot,
                          const struct ring_form *form, uint64_t now_ns)
 {
@@ -231,7 +231,7 @@ static void take_sum(struct ring_worker *w, struct ring_operation *o, struct rin
     finish(w, o, slot, now_ns);
 }
 
-/* The wire buffer holds all that this rank needs: the parts of all before it, or what is carried. */
+/* The wire buffer holds all that this rank needs: the parts of all before it, or carried payload. */
 void trib__ring_take_parts(struct ring_worker *w, struct ring_operation *o, struct ring_slot *slot, uint64_t now_ns)
 {
     struct ring_form form;
@@ -272,7 +272,7 @@ void trib__ring_acked(struct ring_worker *w, enum ring_way way, uint64_t label, 
     }
 }
 
-/* ---- what begins ---- */
+/* ---- the beginning ---- */
 
 static void begin_carrying(struct ring_worker *w, struct ring_operation *o, struct ring_slot *slot,
                            const struct ring_form *form, uint64_t now_ns)
@@ -318,7 +318,7 @@ static void give_turn(struct ring_worker *w, uint64_t sequence, uint64_t now_ns)
     if (trib__ring_needs(w, form.piece.owner, form.is_carried) != 0) {
         return; /* it begins elsewhere */
     }
-    if (slot->state != RING_EMPTY) { /* what began elsewhere: the ranks do not agree who begins */
+    if (slot->state != RING_EMPTY) { /* a fragment that began elsewhere: the ranks disagree on the first rank */
         if (!w->disputed) {          /* else all are about to hear of both operations */
             trib__ring_fail(w, sequence);
         }
