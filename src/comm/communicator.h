@@ -52,7 +52,6 @@ struct trib_comm {
     struct trib_address seen_as;    /* without a switch: address by which other ranks know this rank; len 0: not said */
     uint32_t root_count;            /* of `roots` */
     uint16_t peers[TRIB_PEERS_MAX]; /* rank of each peer */
-    bool follows_congestion;        /* windows of its node follow congestion */
     char asked[32];                 /* scheme before the switch made a ring of the job; "": no ring was made */
     uint32_t window;
     const struct trib_transport *transport;
@@ -70,8 +69,9 @@ struct trib_comm {
     bool dirty; /* has new work: settle */
     bool moved; /* on one host: settling made progress */
     bool is_awake;
-    bool is_busy; /* counted in the endpoint's `busy` */
-    bool is_used; /* the node has had an operation since its memory was given back */
+    bool is_busy;            /* counted in the endpoint's `busy` */
+    bool follows_congestion; /* windows of its node follow congestion */
+    bool is_used;            /* the node has had an operation since its memory was given back */
     struct trib_channel groups[TRIB_ROOTS_MAX];
     /* every operation */
     struct trib_request_list running; /* operations that the node has */
