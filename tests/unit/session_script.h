@@ -148,7 +148,7 @@ static inline void drain(const struct script *s)
 /* A WELCOME to a switch of one shard, at s->udp. No probe of it has been sent yet: what lies in the socket is old. */
 static inline struct trib_message script_welcome(const struct script *s, uint32_t boot)
 {
-    struct sockaddr_in at;
+    struct sockaddr_in at = {0};
     socklen_t len = sizeof at;
     drain(s);
     assert_int_equal(getsockname(s->udp, (struct sockaddr *)&at, &len), 0);

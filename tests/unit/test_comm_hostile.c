@@ -39,7 +39,7 @@ static uint64_t odd_value(struct hostile *h)
 /* Mostly that of the socket which echoes. */
 static struct trib_address odd_address(struct hostile *h)
 {
-    struct sockaddr_in at;
+    struct sockaddr_in at = {0};
     socklen_t len = sizeof at;
     assert_int_equal(getsockname(h->script.udp, (struct sockaddr *)&at, &len), 0);
     uint32_t host = draw(h, 12) == 0 ? (uint32_t)odd_value(h) : INADDR_LOOPBACK;

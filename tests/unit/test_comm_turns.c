@@ -287,7 +287,7 @@ static void welcome__lost_at_once_is_met_later(void **state)
 {
     (void)state;
     struct script s[2];
-    int fd[2];
+    int fd[2] = {-1, -1};
     begin_host(s);
     for (uint32_t boot = 5; boot < 7; boot++) {
         const struct trib_message message = host_welcome(&s[0], boot);
@@ -308,7 +308,7 @@ static void welcome__lost_while_meeting_has_to_come_again(void **state)
     (void)state;
     struct script s[2];
     struct trib_message join;
-    int fd[2];
+    int fd[2] = {-1, -1};
     begin_host(s);
     take_joins(&s[0], fd);
     const struct trib_message message = host_welcome(&s[0], 5);
