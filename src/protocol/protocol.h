@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* protocol.h: the worker and the switch that schemes share. A scheme is a row of policy (schemes/schemes.h): it names
- * one of these workers and one of these switches, and what a job may ask of it.
+/* protocol.h: the worker and the switch that schemes share. A scheme is a row of policy (schemes/schemes.h): a worker
+ * and a switch of this folder, and the options of a job.
  *
  * The life of a fragment, in reading order:
  *   worker.c, worker_state.c       a worker: memory, submit, registration; marks and events
- *   worker_send.c                  what leaves: offers, resends, probes, then new payload
+ *   worker_send.c                  packets that leave: offers, resends, probes, then new payload
  *   switch.c                       a switch: contributions become sums
  *   switch_result.c                a switch: results that come whole, slots that are freed
  *   switch_ask.c, switch_answer.c  a switch: gaps, questions, answers to probes

@@ -123,7 +123,7 @@ void trib__switch_join(void *node, uint32_t child, uint64_t mark)
     }
 }
 
-/* The parent is told the minimum of the marks heard here, so M is never above it; whoever says so is wrong. */
+/* The parent is told the minimum of the marks heard here, so M is never above it; a higher M is wrong. */
 void trib__switch_learn_mark(void *node, uint64_t mark)
 {
     struct switch_node *n = node;
@@ -293,7 +293,7 @@ static enum trib_drop contribution(struct switch_node *n, uint32_t child, const 
     return TRIB_DROP_NONE;
 }
 
-/* The same, of one whose sum may lack ranks. */
+/* The same, of a part for a sum that may lack ranks. */
 static enum trib_drop contribution_of_quorum(struct switch_node *n, uint32_t child, const struct trib_packet *packet,
                                              uint64_t now_ns)
 {
@@ -307,8 +307,8 @@ static enum trib_drop contribution_of_quorum(struct switch_node *n, uint32_t chi
     return contribution(n, child, &bare, list, now_ns);
 }
 
-/* What a finished rank below kept is news above as well: the ranks that have finished it will never let this slot's sum
- * be complete. Where sums may lack ranks, somebody who was late may have given his part of another operation first. */
+/* The kept result of a finished rank below is news above as well: the ranks that have finished it will never let this
+ * slot's sum be complete. If sums may lack ranks, a late rank may have given a part of another operation first. */
 static enum trib_drop offer(struct switch_node *n, uint32_t child, const struct trib_packet *packet)
 {
     enum trib_drop drop = trib__switch_take_result(n, child, packet);
@@ -324,7 +324,7 @@ static enum trib_drop offer(struct switch_node *n, uint32_t child, const struct 
 
 /* ---- parts that cannot meet ---- */
 
-/* A child beside the one that sent: of a slot with payload one whose part made its shape, else the first that came;
+/* A child beside the one that sent: of a slot with payload the child that made the shape, else the first child;
  * where neither is known, any. */
 static uint16_t other_side(const struct switch_node *n, const struct trib_slot *slot, uint32_t child)
 {
@@ -356,8 +356,8 @@ static void dispute(struct switch_node *n, const struct trib_slot *slot, uint32_
     }
 }
 
-/* A part, or an OFFER, was dropped for its digest or its form. What could not have been of use, as this child's part or
- * the result is here, is no reason to end anything. */
+/* A part, or an OFFER, was dropped for its digest or its form. A useless packet, as this child's part or the result is
+ * here, ends nothing. */
 static void take_misfit(struct switch_node *n, uint32_t child, const struct trib_packet *packet, enum trib_drop drop)
 {
     const struct trib_slot *slot = switch_slot(n, trib_window_slot(&n->window, packet->sequence));
@@ -483,7 +483,7 @@ void trib__switch_soon(const void *node, struct trib_place from, const struct tr
     }
 }
 
-/* ---- what leaves ---- */
+/* ---- packets that leave ---- */
 
 static uint8_t take_payload(struct switch_node *n, uint32_t *index)
 {
@@ -515,7 +515,7 @@ static uint8_t take_result(struct switch_node *n, uint32_t *index)
     return take_payload(n, index);
 }
 
-/* Payload to all who want it, headers to those who do not. */
+/* Payload to the children that want payload, headers to the others. */
 static bool next_result(struct switch_node *n, struct trib_packet *packet, struct trib_place *to)
 {
     uint32_t index;
@@ -556,7 +556,7 @@ bool trib__switch_next_event(void *node, struct trib_event *event)
     return true;
 }
 
-/* A switch waits for nobody: whoever misses something probes, and only the workers have clocks. */
+/* A switch waits for nobody: a rank that misses a packet probes, and only the workers have clocks. */
 uint64_t trib__switch_next_timeout(const void *node)
 {
     (void)node;

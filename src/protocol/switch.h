@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switch.h: what the files of the switch node share: its memory. Private to them, and to
- * schemes/panama, whose node is this one, paced.
+/* switch.h: shared by the files of the switch node: its memory. Private to the folder, and to schemes/panama, which
+ * has this node, paced.
  *
  * One node is one communicator on one shard. Its slots are its own, claimed when it opens and gone when it closes, so
  * nothing of another communicator can be in them. A node with a parent is an inner one of a tree: the same, but that a
@@ -31,10 +31,10 @@ struct answer {
     uint8_t unused[3];
 };
 
-/* What is still to be handed out of a slot. */
+/* Parts of a slot still to be handed out. */
 enum slot_due {
-    DUE_RESULT = 1 << 0,  /* down, to all who want it */
-    DUE_HEADER = 1 << 1,  /* down, header only to those who do not */
+    DUE_RESULT = 1 << 0,  /* down, to the children that want payload */
+    DUE_HEADER = 1 << 1,  /* down, header only to the others */
     DUE_PARTIAL = 1 << 2, /* up */
     DUE_AGAIN = 1 << 3,   /* the partial sum was asked for */
     DUE_OFFER = 1 << 4    /* up */
@@ -47,15 +47,15 @@ struct slot_queue {
     uint8_t mine; /* the bit of slot.queued */
 };
 
-/* What a slot did since a moment, as bits. */
+/* Acts of a slot since a moment, as bits. */
 enum slot_once {
-    ONCE_OFFERING = 1 << 0, /* asked a child for its OFFER, whoever probed */
+    ONCE_OFFERING = 1 << 0, /* asked a child for its OFFER, for any prober */
     ONCE_PROBED = 1 << 1,   /* probed the parent */
     ONCE_RESENT = 1 << 2,   /* sent its partial sum, or its OFFER, because the parent asked */
     ONCE_AGAIN = 1 << 3     /* asked all that lack, since parts are given again */
 };
 
-/* Behind the hashed state: when a slot last answered whom. */
+/* Behind the hashed state: the last answers of a slot, by child. */
 struct slot_repeats {
     uint64_t sequence;
     uint64_t since_ns;
@@ -95,9 +95,9 @@ struct switch_node {
     uint64_t opened;     /* dense indexes below it were opened */
     uint64_t cap_latch;  /* when M has passed this dense index all have heard */
     uint64_t cap_reach;  /* ranks that went by an older cap sent no further */
-    /* Of one whose session has a quorum; switch_quorum.c. */
+    /* With a quorum; switch_quorum.c. */
     uint64_t full_below; /* dense indexes below it are summed with all ranks */
-    /* What every packet needs stands before these. */
+    /* Fields that every packet needs stand before these. */
     uint64_t marks[TRIB_CHILDREN_MAX];
     uint64_t expected[TRIB_CHILDREN_MAX]; /* next dense index of each child's stream */
     uint64_t owed_sequence[TRIB_CHILDREN_MAX];
@@ -128,13 +128,13 @@ static inline void *switch_row(const struct switch_node *n, uint32_t index, uint
     return (char *)switch_at(n, n->rows_at) + (index * rows + row) * n->row_size;
 }
 
-/* Which ranks are in: of a slot whose sum may lack some. */
+/* Which ranks are in: of a slot with a sum that may lack some. */
 static inline uint8_t *switch_list(const struct switch_node *n, uint32_t index)
 {
     return (uint8_t *)switch_at(n, n->lists_at) + (size_t)index * TRIB_QUORUM_LIST;
 }
 
-/* The children whose part came marked: of a slot that has TRIB_FLAG_ECN. */
+/* The children with marked parts: of a slot that has TRIB_FLAG_ECN. */
 static inline uint64_t *switch_marked(const struct switch_node *n, uint32_t index)
 {
     return (uint64_t *)switch_at(n, n->marked_at) + index;
@@ -169,7 +169,7 @@ static inline bool switch_admits(const struct switch_node *n, uint64_t sequence)
     return trib_window_dense(&n->window, sequence) < n->mark_dense + n->room;
 }
 
-/* What is before this of the child's stream is not looked for again. */
+/* Earlier parts of the child's stream are not looked for again. */
 static inline void switch_heard(struct switch_node *n, uint32_t child, uint64_t dense)
 {
     if (dense >= n->expected[child]) {
@@ -194,7 +194,7 @@ static inline void switch_due(struct switch_node *n, uint32_t index, uint8_t due
     }
 }
 
-/* Takes the first of what is due off the next slot of the queue; 0 when nothing is. */
+/* Takes the first due part off the next slot of the queue; 0 when nothing is. */
 static inline uint8_t switch_take_due(struct switch_node *n, struct slot_queue *queue, uint8_t mask, uint32_t *index)
 {
     const uint32_t *ring = switch_at(n, queue->at);

@@ -96,7 +96,7 @@ bool trib__switch_next_answer(struct switch_node *n, struct trib_packet *packet,
 
 /* ---- probes ---- */
 
-/* The child's part was lost on the way up: ASK for it, and for what else lacks of that which the child says it has
+/* The child's part was lost on the way up: ASK for the part, and for other missing parts that the child says to have
  * sent. */
 static enum trib_drop ask_prober(struct switch_node *n, uint32_t child, const struct trib_packet *probe)
 {

@@ -26,7 +26,7 @@ enum trib_drop trib__switch_queue(struct switch_node *n, enum trib_kind kind, ui
     return trib__switch_queue_answer(n, &answer);
 }
 
-/* M has moved: whoever was told to wait for that hears it, once. */
+/* M has moved: the children that were told to wait hear M, once. */
 void trib__switch_pay_owed(struct switch_node *n)
 {
     for (uint64_t bits = n->owed; bits != 0; bits &= bits - 1) {
@@ -38,7 +38,7 @@ void trib__switch_pay_owed(struct switch_node *n)
 
 /* ---- limits ---- */
 
-/* The slot's memory of whom it answered, for this sequence and this moment. */
+/* The slot's memory of answered children, for this sequence and this moment. */
 struct slot_repeats *trib__switch_repeats(struct switch_node *n, uint64_t sequence, uint64_t now_ns)
 {
     struct slot_repeats *r = switch_repeats(n, trib_window_slot(&n->window, sequence));
@@ -133,7 +133,7 @@ static void ask_all(struct switch_node *n, uint64_t sequence, uint64_t children)
     }
 }
 
-/* `finished` lack, and can only give what they kept: one has the result, it is thought; but once one has given its part
+/* `finished` lack, and can only give kept copies: one probably has the result; but once a child has given a part
  * again, every part may be needed. */
 void trib__switch_ask_finished(struct switch_node *n, uint64_t sequence, uint64_t finished, struct slot_repeats *r)
 {
@@ -149,10 +149,10 @@ void trib__switch_ask_finished(struct switch_node *n, uint64_t sequence, uint64_
 }
 
 /* The child's contribution came, and others lack. The first that is given again says that the result may be nowhere:
- * all that lack are ASKed, also the ranks that have not finished, which were told to wait when they PROBEd. Or whoever
- * still lacks has finished the sequence: this sum will never be complete by itself. A rank PROBEs what it has sent when
- * it is back, so a finished rank of this switch was ASKed then; but a switch below hands up sums, and without this each
- * would wait for a timer of a rank. */
+ * all that lack are ASKed, also the ranks that have not finished, which were told to wait when they PROBEd. Or all
+ * children that still lack have finished the sequence: this sum will never be complete by itself. A rank that is back
+ * PROBEs all that is sent, so a finished rank of this switch was ASKed then; but a switch below hands up sums, and
+ * without this each would wait for a timer of a rank. */
 void trib__switch_seek_rest(struct switch_node *n, const struct trib_slot *slot, uint32_t child, uint64_t now_ns)
 {
     uint64_t lack = n->required & ~slot->present;
@@ -196,8 +196,8 @@ uint64_t trib__switch_lacking(const struct switch_node *n, uint32_t child, uint6
     return bitmap;
 }
 
-/* The rank's stream reached `dense`. What it skipped was probably lost: ASK for the lowest and up to 64 behind it in
- * one packet. `expected` moves past what was asked for, so that each gap is asked for once; a second loss is found by
+/* The rank's stream reached `dense`. Skipped parts were probably lost: ASK for the lowest and up to 64 behind it in
+ * one packet. `expected` moves past the asked parts, so each gap is asked for once; a second loss is found by
  * the child's PROBE. */
 void trib__switch_find_gap(struct switch_node *n, uint32_t child, uint64_t dense)
 {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switch_pace.c: whose parts came over a congested way, and how far ranks may send beyond the mark: where a
- * node is paced (schemes/panama), as far as its driver has memory. What is told is a cap on fragments in flight; a rank
+/* switch_pace.c: the children with a congested way, and the room of ranks beyond the mark: where a
+ * node is paced (schemes/panama), as far as its driver has memory. Packets tell a cap on fragments in flight; a rank
  * sends no further than twice that beyond M, as marks are a round trip old.
  *
  * Ranks go by the cap of the last result that they took, so a cap that falls holds only once all have heard of it. A
  * result that was sent before may still be taken, but only one of a sequence that was opened before (`latch`), since
  * those behind it carry the new cap and a rank does not take an older sequence's cap for news. So when M has passed the
  * latch, all have heard. By then they may have sent so far as the old cap let them, seen from an M not above this one
- * (`reach`); that runs out as M rises. What comes from beyond the room is dropped, whoever sends it: the memory does
- * not run over whatever ranks do. After a restart the room is that of the first cap; what ranks had in flight beyond it
- * waits for M, as everything beyond a window does.
+ * (`reach`); that runs out as M rises. A part from beyond the room is dropped, from any rank: the memory does
+ * not run over whatever ranks do. After a restart the room is that of the first cap; fragments in flight beyond the
+ * room wait for M, as all beyond a window do.
  *
- * A result names the children whose parts were marked, and each takes its own mark for its own: a window follows the
+ * A result names the children with marked parts, and each child takes its own mark alone: a window follows the
  * way up and down of one rank, as a flow's does. The paper ORs the marks, so that each rank hears of every link, and
  * with many ranks nearly every result is marked (docs/DECISIONS.md). The way between a switch and its parent is one of
- * all below it. Who does not know its number at the switch above has the paper's rule: it hears of all, and hands up
- * what it has heard.
+ * all below it. A node without a number at the switch above has the paper's rule: it takes all marks, and hands them
+ * up.
  * Read next: core/share.h. */
 #include "protocol/switch.h"
 
@@ -86,7 +86,7 @@ uint32_t trib__switch_room(const void *node)
     return ((const struct switch_node *)node)->room;
 }
 
-/* The cap that a packet tells, of a slot whose contributors or parent said `said`. */
+/* The cap for a packet, of a slot with `said` from contributors or parent. */
 uint16_t trib__switch_cap(const struct switch_node *n, uint16_t said)
 {
     return n->is_paced ? trib_least_cap((uint16_t)n->cap, said) : 0;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* switch_quorum.c: sums that may lack ranks (core/quorum.h; schemes/panama). A slot is latched once, when
- * enough of the ranks that are children here and all switches below are in: from then on what it holds is what it will
- * ever hold, its list of ranks is closed, and nobody is waited for. Whoever comes later has no part in it, and takes
- * the result as everybody does; it is told that the result was sent, in case it could not take it when it came.
+ * enough of the ranks that are children here and all switches below are in: from then on its sum is final, its list of
+ * ranks is closed, and no rank is waited for. A later rank has no part in the sum, and takes the result as all ranks
+ * do; the switch tells the rank that the result was sent, in case it was lost.
  *
  * A result that lacks ranks is not the only one that could have been, so it must be the only one that is. In one boot
  * the slot is: it stays until M is past it. Of an earlier boot some rank may hold a result already; there only that may
  * be given, or the sum of all, which cannot be as long as somebody has finished. An earlier boot took no sequence
- * beyond its M and a window, and M never falls: so what lies within a window of the marks at the start of a boot is
- * summed with all ranks (full_below), and from where it begins latches again.
+ * beyond its M and a window, and M never falls: so fragments within a window of the marks at the start of a boot are
+ * summed with all ranks (full_below), and later ones latch again.
  * Read next: worker_quorum.c. */
 #include "protocol/switch.h"
 
@@ -20,8 +20,8 @@ void trib__switch_set_quorum(struct switch_node *n)
     n->full_below = trib_window_dense_below(&n->window, n->config.root, n->lowest) + n->window.slots;
 }
 
-/* Of a part whose sum may lack ranks: does it say which it holds? A switch with a list; a rank is what it says it is,
- * and if it lies the lane is wrong. */
+/* True if a part, for a sum that may lack ranks, names its ranks. A switch has a list; a rank names itself, and a lie
+ * makes the lane wrong. */
 bool trib__switch_is_listable(const struct switch_node *n, const struct trib_packet *packet, const uint8_t *list)
 {
     const struct trib_session_config *s = &n->config.session;
@@ -33,7 +33,7 @@ bool trib__switch_is_listable(const struct switch_node *n, const struct trib_pac
     return list != NULL ? trib_quorum_lists(list, packet->contributors, s->ranks) : packet->node < s->ranks;
 }
 
-/* Is somebody in it who is in already? */
+/* True if the lists intersect. */
 bool trib__switch_overlaps(const struct switch_node *n, uint32_t index, const struct trib_packet *packet,
                            const uint8_t *list)
 {
@@ -42,7 +42,7 @@ bool trib__switch_overlaps(const struct switch_node *n, uint32_t index, const st
     return list != NULL ? trib_quorum_overlap(ranks, list) : trib_quorum_has(ranks, packet->node);
 }
 
-/* The part is added: whose is it? */
+/* Lists the ranks of an added part. */
 void trib__switch_list(struct switch_node *n, uint32_t index, const struct trib_packet *packet, const uint8_t *list)
 {
     uint8_t *ranks = switch_list(n, index);
@@ -54,7 +54,7 @@ void trib__switch_list(struct switch_node *n, uint32_t index, const struct trib_
     }
 }
 
-/* Of a slot whose sum may lack ranks, and to which a part was added: some do lack; are the others enough? So a sum is
+/* Of a slot with a sum that may lack ranks, after a part was added: some do lack; are the others enough? So a sum is
  * never of nobody, however many spares this switch's ranks brought. */
 bool trib__switch_is_enough(const struct switch_node *n, const struct trib_slot *slot)
 {
@@ -95,7 +95,7 @@ void trib__switch_attach_list(struct switch_node *n, uint32_t index)
     memcpy(row + slot->payload_len, ranks, TRIB_QUORUM_LIST);
 }
 
-/* Children that have not finished a sequence whose result is here: M waits for them. */
+/* Children that have not finished a sequence, of which the result is here: M waits for them. */
 uint64_t trib__switch_behind(const struct switch_node *n, uint64_t sequence)
 {
     uint64_t behind = 0;
@@ -106,7 +106,7 @@ uint64_t trib__switch_behind(const struct switch_node *n, uint64_t sequence)
     return behind;
 }
 
-/* Is the rank's part left out of what the slot holds, for good? What comes from a switch is never late. */
+/* True if the slot has left out the rank's part, for good. A part from a switch is never late. */
 bool trib__switch_is_late(const struct switch_node *n, uint32_t index, uint32_t child, const struct trib_packet *packet)
 {
     bool is_rank = (n->config.branches >> child & 1) == 0 && packet->node < n->config.session.ranks;

@@ -8,7 +8,7 @@
 
 #include "core/assert.h"
 
-/* M has grown: what lies below it is finished everywhere, so its slots are free (I6). */
+/* M has grown: all below M is finished everywhere, so its slots are free (I6). */
 static void free_below(struct switch_node *n, uint64_t mark)
 {
     uint64_t below = trib_window_dense_below(&n->window, n->config.root, mark);
@@ -47,7 +47,7 @@ void trib__switch_result_due(struct switch_node *n, uint32_t index)
     switch_aside(n)->counters.results_lacking += (slot->flags & TRIB_FLAG_QUORUM) != 0;
 }
 
-/* A finished result, from a child's OFFER or from the parent, replaces what was summed up; it goes down to all. One
+/* A finished result, from a child's OFFER or from the parent, replaces the sum, and goes down to all. One
  * that lacks ranks comes with its list, which is kept behind the payload. */
 static enum trib_drop replace(struct switch_node *n, uint32_t from, const struct trib_packet *packet,
                               const uint8_t *list)

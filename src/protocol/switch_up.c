@@ -8,7 +8,7 @@
 
 static void build(struct switch_node *n, enum trib_kind kind, uint64_t sequence, struct trib_packet *packet)
 {
-    /* Not above a sequence that is still worked on here, and within what a header can say; only lies make these
+    /* Not above an unfinished sequence here, and within the range of a header; only lies make these
      * bind. */
     uint64_t most = kind == TRIB_OFFER ? sequence + INT32_MAX : sequence;
 
@@ -128,8 +128,8 @@ bool trib__switch_build_probe(struct switch_node *n, const struct answer *answer
     return true;
 }
 
-/* A child waits for M. The parent can only have news if M is below the mark of this subtree; what it was told is
- * repeated once in a while. */
+/* A child waits for M. The parent can only have news if M is below the mark of this subtree; a told mark is repeated
+ * once in a while. */
 void trib__switch_probe_mark(struct switch_node *n, uint64_t sequence, uint64_t now_ns)
 {
     struct switch_aside *aside = switch_aside(n);
@@ -150,8 +150,9 @@ void trib__switch_probe_mark(struct switch_node *n, uint64_t sequence, uint64_t 
     }
 }
 
-/* A child probes what this node may wait for itself: then its PROBE goes up, one in a while, whoever probes. If it does
- * not, the parent hears the mark at least: this child may be the only one that still says anything. */
+/* A child probes a fragment that this node may wait for as well: then the node's PROBE goes up, one in a while, for any
+ * prober. If it does not, the parent hears the mark at least: this child may be the only one that still says anything.
+ * */
 void trib__switch_probe_up(struct switch_node *n, uint64_t sequence, struct slot_repeats *r, uint64_t now_ns)
 {
     const struct trib_slot *slot = switch_slot(n, trib_window_slot(&n->window, sequence));

@@ -124,7 +124,7 @@ void trib__worker_registered(void *node, uint32_t boot, uint64_t mark, uint64_t 
         trib__worker_pace(w);
     }
     learn(w, mark, now_ns);
-    /* What was in flight was lost with the old boot, or will be found here. */
+    /* Fragments in flight were lost with the old boot, or will be found here. */
     trib__worker_probe_all(w, now_ns);
 }
 
@@ -153,7 +153,7 @@ uint64_t trib__worker_end(const void *node)
     return ((const struct worker *)node)->end;
 }
 
-/* What has ended is the caller's again, and may be freed, while an older operation is still under way. */
+/* An ended operation is the caller's again, and may be freed, while an older one is still under way. */
 bool trib__worker_describe(const void *node, uint64_t sequence, struct trib_operation *operation, uint64_t *number)
 {
     const struct worker *w = node;
@@ -169,7 +169,7 @@ bool trib__worker_describe(const void *node, uint64_t sequence, struct trib_oper
     return false;
 }
 
-/* At M = own mark = end nobody lacks anything of what was: no flight, operation or exponent is looked at again, and no
+/* At M = own mark = end no rank lacks an old fragment: no flight, operation or exponent is looked at again, and no
  * retained copy asked for, also after a restart of the switch, which begins at the marks. */
 uint32_t trib__worker_idle(const void *node, struct trib_range ranges[TRIB_IDLE_RANGES])
 {

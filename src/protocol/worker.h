@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker.h: what the files of the worker share: its memory. Private to them, to schemes/panama, whose
- * worker is this one, paced, and to the worker of a published rule, which differs in when it sends and what it resends,
- * and in nothing else.
+/* worker.h: shared by the files of the worker: its memory. Private to the folder, to schemes/panama, which has this
+ * worker, paced, and to the worker of a published rule, which differs only in the time and the choice of packets to
+ * send.
  *
  * One flight per slot of the window: root x P + dense index mod P. A rank sends s only while s < M + P per root, so the
  * flight's former sequence is below M, finished everywhere, and its memory is free. A flight's wire buffer holds the
  * contribution in wire form where that is not the tensor itself, and later the retained copy: of the result, which an
  * OFFER is made of; or, at a rank that got a header only and so has no result, of its contribution, which it makes
- * again. While the operation runs, its tensors are as good as a copy; when it ends, what some rank may still lack is
- * copied, before the DONE event gives the buffers back to the caller (I11). */
+ * again. While the operation runs, its tensors are as good as a copy; at the end, fragments that a rank may still lack
+ * are copied, before the DONE event gives the buffers back to the caller (I11). */
 #ifndef TRIB_PROTOCOL_WORKER_H
 #define TRIB_PROTOCOL_WORKER_H
 
@@ -21,7 +21,7 @@
 
 #define TRIB_PROTOCOL_FAST_DISTANCE 16 /* later transmissions answered before a fragment is probed early */
 #define TRIB_PROTOCOL_STRIKES 3        /* wrong results of one fragment before the communicator fails */
-/* A root rests: less than what switches wait before they give a cap away (TRIB_PROTOCOL_IDLE_NS). */
+/* A root rests: less than the wait of switches before they give a cap away (TRIB_PROTOCOL_IDLE_NS). */
 #define TRIB_PROTOCOL_REST_NS UINT64_C(500000000)
 
 enum flight_state {
@@ -54,16 +54,16 @@ struct flight {
     uint32_t digest;
     uint16_t payload_len;
     uint16_t flags;
-    uint16_t parts; /* ranks whose payload is in the result */
+    uint16_t parts; /* ranks with payload in the result */
     int16_t exponent;
     uint8_t type;
     uint8_t reduction;
     uint8_t state;
-    uint8_t pending; /* what is queued to be sent */
+    uint8_t pending; /* queued packets */
     uint8_t strikes;
     uint8_t encoded : 1; /* the wire buffer holds the contribution */
     uint8_t is_lost : 1; /* the result was sent, it seems, and did not come: a probe says so */
-    uint8_t is_old : 1;  /* sent to an earlier boot: what was lost went with that */
+    uint8_t is_old : 1;  /* sent to an earlier boot: a loss went with that boot */
     uint8_t copy;        /* enum flight_copy */
     uint8_t is_own;      /* it is the contribution: this rank got no payload */
 };
@@ -75,7 +75,7 @@ struct flight_times {
     uint64_t resent_ns;   /* last resend, 0: none */
     uint64_t order;       /* of the last transmission */
     uint32_t backoff;
-    bool repeated; /* payload was sent more than once, or probed: its result is no sign of what was lost */
+    bool repeated; /* payload was sent more than once, or probed: its result is no sign of a loss */
 };
 
 struct worker_operation {
@@ -86,8 +86,8 @@ struct worker_operation {
     uint64_t left;  /* sequences not finished */
 };
 
-/* Per root. Each shard of a switch knows the marks that it has heard, so M differs between them for a moment: what a
- * root admits is decided by the M that this root has told, or that the session says of all. */
+/* Per root. Each shard of a switch knows the marks that it has heard, so M differs between them for a moment: a root
+ * admits by the M that this root has told, or that the session tells of all roots. */
 struct worker_root {
     struct trib_congestion congestion;
     struct trib_congestion_tree tree; /* of a worker that is paced */
@@ -135,9 +135,9 @@ struct worker {
 
 /* Of one root. */
 struct worker_root_times {
-    struct trib_loss completion; /* from a fragment's first transmission to its result, whoever was late */
+    struct trib_loss completion; /* from a fragment's first transmission to its result, late ranks included */
     struct trib_loss trip;       /* the same where this rank was the last to contribute: the network alone */
-    uint64_t active_ns;          /* when a result last came, or what it waits for last went */
+    uint64_t active_ns;          /* time of the last result, or of the last transmission of the awaited fragment */
     uint64_t overdue_ns;         /* when overdue fragments were last probed */
     uint64_t order;              /* transmissions so far */
     uint64_t answered;           /* largest order that a result answered */
@@ -202,7 +202,7 @@ static inline uint32_t worker_flight_index(const struct worker *w, uint64_t sequ
     return trib_window_root(&w->window, sequence) * w->window.slots + trib_window_slot(&w->window, sequence);
 }
 
-/* Was it sent, by this rank, or need not be any more? Not of what is so old that another sequence has its flight. */
+/* Was it sent, by this rank, or need not be any more? Not of a sequence so old that another one has its flight. */
 static inline bool worker_was_sent(const struct worker *w, uint64_t sequence)
 {
     return sequence < w->next[trib_window_root(&w->window, sequence)];
@@ -214,7 +214,7 @@ static inline const struct flight *worker_at_mark(const struct worker *w)
     return worker_was_sent(w, w->mark) ? worker_flight(w, worker_flight_index(w, w->mark)) : NULL;
 }
 
-/* The agreed exponent of the block whose exponent travelled with this sequence. Sequences that can still be asked about
+/* The agreed exponent that travelled with this sequence. Sequences that can still be asked about
  * lie within a window of a root, and lookahead, of each other. */
 static inline int16_t *worker_exponent(const struct worker *w, uint64_t sequence)
 {

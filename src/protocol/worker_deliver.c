@@ -133,7 +133,7 @@ static void deliver_own(const struct worker_operation *o, const struct worker_fo
     }
 }
 
-/* Is the result's wire form what the caller gets? Not where a list is behind it. */
+/* True if the caller gets the result's wire form. Not where a list is behind it. */
 static bool is_as_delivered(const struct worker *w, const struct worker_operation *o, const struct trib_packet *packet,
                             const struct worker_form *form)
 {
@@ -141,7 +141,7 @@ static bool is_as_delivered(const struct worker *w, const struct worker_operatio
            o->operation.collective != TRIB_REDUCE_SCATTER && (packet->flags & TRIB_FLAG_QUORUM) == 0;
 }
 
-/* Keeps what this rank can give after a restart of the switch: the result in wire form. With a header only it has that
+/* Keeps a copy for a restart of the switch: the result in wire form. With a header only it has that
  * where its own part is all of it; else it keeps that part. Both are still its to read now. */
 static void retain(const struct worker *w, struct flight *f, const struct worker_operation *o,
                    const struct trib_packet *packet, const struct worker_form *form)
@@ -172,8 +172,8 @@ void trib__worker_accept(struct worker *w, uint32_t index, const struct trib_pac
     const struct worker_operation *o = worker_operation_at(w, f->operation);
 
     retain(w, f, o, packet, form);
-    /* Who wants none gets the payload as well when another rank's OFFER completed it. Who reduces and scatters alone
-     * gets none. */
+    /* A rank that wants no payload gets the payload as well when another rank's OFFER completed the sum. A rank that
+     * reduces and scatters alone gets none. */
     if (form->wants && form->piece.elements != 0 && o->operation.recv != NULL) {
         deliver(w, o, packet, form);
     } else if (o->operation.collective == TRIB_ALLGATHER && form->piece.elements != 0) {
@@ -189,7 +189,7 @@ void trib__worker_accept(struct worker *w, uint32_t index, const struct trib_pac
     }
 }
 
-/* The operation ends: what lies in its tensors, and some rank may still lack, is copied while they are not the
+/* The operation ends: fragments in its tensors that a rank may still lack are copied before the tensors are the
  * caller's. */
 static void retain_rest(const struct worker *w, const struct worker_operation *o)
 {

@@ -6,7 +6,7 @@
 #include "core/assert.h"
 #include "protocol/worker.h"
 
-/* An operation that was submitted, whose fragment is not finished; its position in the ring. */
+/* A submitted operation with this fragment, unfinished; its position in the ring. */
 static uint64_t find_operation(const struct worker *w, uint64_t sequence)
 {
     uint64_t at = w->oldest_operation;
@@ -38,9 +38,8 @@ static void tell_mark(struct worker *w, uint32_t root)
 }
 
 /* The result of a part that was sent, and is not in it: of the way there and back it says nothing but that it was
- * marked. One that was asked for lets the window grow as ever: else who has much to catch up with would do so with the
- * window that it happens to have. What was sent may still be on its way; that is not in flight any more, as nothing
- * will ever answer it. */
+ * marked. One that was asked for lets the window grow as ever: else a rank far behind would catch up with its window
+ * of the moment. The part may still be on its way; it does not count as in flight, as nothing will ever answer it. */
 void trib__worker_unlisted(struct worker *w, uint32_t index, const struct trib_packet *result, uint64_t now_ns)
 {
     uint32_t root = trib_window_root(&w->window, result->sequence);
@@ -73,8 +72,8 @@ void trib__worker_late_mark(struct worker *w, uint32_t root)
     trib__worker_set_window(w, root);
 }
 
-/* A sequence that this rank has not sent. What had its flight before is below the M that this packet tells, since the
- * switch has admitted it. */
+/* A sequence that this rank has not sent. The flight's former sequence is below the packet's M, since the switch has
+ * admitted this one. */
 enum trib_drop trib__worker_take_unsent(struct worker *w, const struct trib_packet *packet, uint64_t now_ns)
 {
     uint32_t root = trib_window_root(&w->window, packet->sequence);
@@ -95,7 +94,7 @@ enum trib_drop trib__worker_take_unsent(struct worker *w, const struct trib_pack
         return drop;
     }
     if (trib_quorum_has(trib_quorum_list(packet), w->config.rank)) {
-        return TRIB_DROP_LANE; /* it holds what was never given */
+        return TRIB_DROP_LANE; /* the sum holds a part that was never given */
     }
     uint64_t known = w->roots[root].communicator_mark;
     if (!trib_window_admits(&w->window, packet->mark > known ? packet->mark : known, packet->sequence)) {

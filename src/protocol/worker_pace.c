@@ -39,8 +39,7 @@ void trib__worker_pace(struct worker *w)
     }
 }
 
-/* Something is to be sent to the root. Where nothing was for long, what the switches said before may have been given to
- * others since. */
+/* Something is to be sent to the root. After a long rest, the switches may have given the cap to others. */
 void trib__worker_rested(struct worker *w, uint32_t root, uint64_t now_ns)
 {
     struct worker_root *r = &w->roots[root];
@@ -66,7 +65,7 @@ void trib__worker_lost(struct worker *w, uint32_t index)
 }
 
 /* The cap of a result is news unless a later fragment's has overtaken it. Repeated results are as good as others in
- * that: a switch says what is true when it sends. */
+ * that: a switch tells the cap of the moment. */
 void trib__worker_told_cap(struct worker *w, const struct trib_packet *result)
 {
     uint32_t root = trib_window_root(&w->window, result->sequence);
@@ -93,8 +92,8 @@ static uint32_t most_ahead(const struct worker *w)
     return AHEAD_ROUNDS * w->config.session.ranks;
 }
 
-/* Whoever's part was last, another sum is done. Where the marks of all are its own, they keep a window small, and
- * nobody counts. */
+/* Another sum is done, for any last rank. If the marks of all count as own, they keep a window small, and no count is
+ * needed. */
 static void count_ahead(const struct worker *w, struct worker_root *r, const struct trib_packet *result)
 {
     bool is_counted = r->child != 0 && result->last_rank != w->config.rank;
@@ -102,8 +101,8 @@ static void count_ahead(const struct worker *w, struct worker_root *r, const str
     r->ahead = is_counted ? lesser(r->ahead + 1, most_ahead(w)) : 0;
 }
 
-/* Is this rank one of those that the others wait for? Of N equal ranks each is the last of a sum once in N of them. Who
- * is never the last could send more, but only a window would come of it that is wrong when its own way is the narrow
+/* Is this rank one of those that the others wait for? Of N equal ranks each is the last of a sum once in N of them. A
+ * rank that is never the last could send more, but the window would be wrong when the rank's own way is the narrow
  * one. */
 static bool is_waited_for(const struct worker *w, const struct worker_root *r)
 {

@@ -21,7 +21,7 @@ void trib__worker_strike(struct worker *w, uint32_t index)
     trib__worker_event(w, &event);
 }
 
-/* What the result says of the way there and back. */
+/* Signs of a result for the way there and back. */
 static void answered(struct worker *w, uint32_t index, const struct trib_packet *packet, uint64_t now_ns)
 {
     if (packet->flags & TRIB_FLAG_RESEND) {
@@ -181,7 +181,7 @@ static enum trib_drop take(struct worker *w, struct trib_place from, const struc
     }
 }
 
-/* Two cache lines: what lies there, and what is next in order. */
+/* Two cache lines: the one at the address, and the next. */
 static void fetch(const void *at)
 {
     __builtin_prefetch(at, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker_recover.c: lost packets, seen from the worker. It never resends on its own: it PROBEs, and what the
- * switch lacks it ASKs for. Four reasons to probe a fragment:
+/* worker_recover.c: lost packets, seen from the worker. It never resends on its own: it PROBEs, and the switch ASKs
+ * for missing parts. Four reasons to probe a fragment:
  *   - it is the oldest of a root that has brought no result for a round trip (one probe, later ever more rarely); if
  *     that brings a result, some more;
  *   - it has waited longer than fragments usually do (RTO, doubling, to 1 s), a few of the oldest at a time. Late ranks
@@ -8,19 +8,19 @@
  *     answer was due bring repeats, repeats fill queues, and full queues bring probes;
  *   - results of fragments sent TRIB_PROTOCOL_FAST_DISTANCE transmissions later have come: something of it was lost;
  *   - the switch has booted anew.
- * Silence says nothing of who lost what: the switch answers HELD, with RESEND if it has sent the result. Where that
+ * Silence does not tell the lost packet: the switch answers HELD, with RESEND if it has sent the result. Where that
  * comes without the result, or later results have come, the probe says RESEND, and the switch sends it again. And one
- * without a fragment: nothing is outstanding at a root whose M is behind the own mark. Marks and M travel only on
+ * without a fragment: nothing is outstanding at a root with an M behind the own mark. Marks and M travel only on
  * packets, so a root that hears nothing more from this rank would keep the others waiting, and this rank's window
  * closed. Sent flights of a root form a list by last transmission, so that the one to suspect is always its head.
  *
- * Rejected: scanning the window at each result (cost), and a timer per fragment (a heap for what one cached minimum
- * does).
+ * Rejected: scanning the window at each result (cost), and a timer per fragment (a heap in place of one cached
+ * minimum).
  * Read next: worker_send.c (how a probe leaves), switch_answer.c (how it is answered). */
 #include "protocol/worker.h"
 
 #define OVERDUE_PROBES 16 /* per root and timeout */
-#define FIRST_DOUBLINGS 2 /* of the RTO of what was sent once */
+#define FIRST_DOUBLINGS 2 /* of the RTO of a fragment that was sent once */
 #define MORE_PROBES 4     /* after a repeat that was needed */
 /* Timeouts of one length at a silent root, before they double. Where each packet is lost with 30 %, a PROBE, the ASK,
  * the part and the result come through together once in four times: were each wait longer by more than 1/0.76, the mean
@@ -59,9 +59,9 @@ static void append_flight(struct worker *w, uint32_t index)
     root->newest = index;
 }
 
-/* How long a fragment may wait for its result before it is suspicious: four times what is usual, since silence and
- * later results tell of most losses sooner, and who waits that long mostly waits for a rank or a switch that was off
- * its core; what such a probe brings is a result that is on its way. Of one that was sent or probed again, neither
+/* How long a fragment may wait for its result before it is suspicious: four times the usual wait, since silence and
+ * later results tell of most losses sooner. Such a long wait mostly means a rank or a switch that was off its core,
+ * and a probe brings a result that is on its way. Of one that was sent or probed again, neither
  * tells anything: twice. */
 static uint64_t overdue_after(const struct worker *w, const struct flight *f, const struct flight_times *times)
 {
@@ -122,7 +122,7 @@ void trib__worker_probe_lost(struct worker *w, uint32_t index)
     trib__worker_queue(w, index, PENDING_PROBE);
 }
 
-/* Something sent later is answered: probe what is older by the distance, once per transmission. */
+/* Something sent later is answered: probe fragments older by the distance, once per transmission. */
 static void suspect(struct worker *w, uint32_t root)
 {
     struct worker_aside *aside = worker_aside(w);
@@ -142,8 +142,7 @@ static void suspect(struct worker *w, uint32_t root)
     }
 }
 
-/* A probed result was really missing, so what is older may be missing as well: probe a few. Each that helps brings the
- * next. */
+/* A probed result was really missing, so older ones may be missing as well: probe a few. Each success probes more. */
 void trib__worker_probe_more(struct worker *w, uint32_t index)
 {
     uint32_t root = trib_window_root(&w->window, worker_flight(w, index)->sequence);
@@ -212,8 +211,7 @@ static bool is_quiet(const struct worker *w, uint32_t root)
 }
 
 /* The root's window holds new payload back: if it has not heard that more of its own is finished, tell it at once.
- * Where other roots move the mark, it need not hear of what is theirs, and of its own once for each M that comes
- * back. */
+ * A mark that other roots move is no news for this root; its own is told once for each M that comes back. */
 void trib__worker_blocked(struct worker *w, uint32_t root)
 {
     struct worker_root *r = &w->roots[root];
@@ -242,8 +240,8 @@ static uint64_t quiet_deadline(const struct worker *w, uint32_t root)
     return aside->roots[root].quiet_ns + silence(w, root, aside->roots[root].quiet_backoff);
 }
 
-/* Something is outstanding at the root, and for a round trip no result has come, nothing new has gone, and what is
- * awaited longest has not gone again. Other probes and their answers, of which many may be lost, do not count: they
+/* Something is outstanding at the root, and for a round trip no result has come, nothing new has gone, and the longest
+ * awaited fragment has not gone again. Other probes and their answers, of which many may be lost, do not count: they
  * would put off the one that all wait for. */
 static uint64_t tail_deadline(const struct worker *w, uint32_t root)
 {
@@ -274,7 +272,7 @@ uint64_t trib__worker_next_timeout(const void *node)
     return earliest;
 }
 
-/* Where sums may lack ranks, what is waited for may be one that has all results to come, and takes none: nothing is
+/* If sums may lack ranks, the awaited rank may have all results to come, and take none: nothing is
  * outstanding here, and M stands. Of which sequence, and since when? False: nothing is the matter. */
 static bool is_held_back(const struct worker *w, uint64_t *sequence, uint64_t *since_ns)
 {
@@ -316,7 +314,7 @@ void trib__worker_report_stall(struct worker *w, uint64_t now_ns)
     trib__worker_event(w, &event);
 }
 
-/* Probes the oldest of what is overdue, puts the rest off; returns the earliest deadline. */
+/* Probes the oldest overdue fragments, puts the rest off; returns the earliest deadline. */
 static uint64_t probe_overdue(struct worker *w, uint32_t root, uint64_t now_ns)
 {
     uint64_t *last_ns = &worker_aside(w)->roots[root].overdue_ns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker_send.c: what a worker hands out, in this order: what it was asked for (offers, resends), probes, then
+/* worker_send.c: packets of a worker, in this order: asked ones (offers, resends), probes, then
  * new payload within the window: to each root in order, and to one that has room whatever others wait for. When to
  * probe is decided in worker_recover.c.
  * Read next: switch.c, where it arrives. */
@@ -56,7 +56,7 @@ static void begin(const struct worker *w, enum trib_kind kind, uint64_t sequence
 static bool address(struct worker *w, const struct trib_packet *packet, struct trib_place *to)
 {
     *to = (struct trib_place){.kind = TRIB_PLACE_ROOT, .index = trib_window_root(&w->window, packet->sequence)};
-    /* Who contributes again to what it has finished says no more than it must. */
+    /* A second contribution to a finished fragment tells a lower mark. */
     if (packet->mark > w->roots[to->index].told) {
         w->roots[to->index].told = packet->mark;
     }
@@ -137,9 +137,8 @@ const void *trib__worker_retained(const struct worker *w, uint32_t index)
     return f->copy == COPY_IN_SEND ? worker_send_at(o, &piece) : worker_recv_at(o, &piece);
 }
 
-/* What this rank keeps of a fragment that it has finished: the result, as an OFFER. A rank that got a header only never
- * had that: it gives its part again, as when the fragment was new; whoever has the result will never contribute, and
- * the rest can. */
+/* The kept copy of a finished fragment: the result, as an OFFER. A rank that got a header only never had the result:
+ * it gives its part again, as for a new fragment; ranks with the result never contribute, and the rest can. */
 static void build_kept(const struct worker *w, uint32_t index, struct trib_packet *packet)
 {
     const struct flight *f = worker_flight(w, index);
@@ -161,7 +160,7 @@ static void build_kept(const struct worker *w, uint32_t index, struct trib_packe
     }
     if (f->is_own) {
         packet->flags = TRIB_FLAG_UNWANTED | TRIB_FLAG_RESEND;
-        packet->mark = w->mark < f->sequence ? w->mark : f->sequence; /* never above what is contributed to */
+        packet->mark = w->mark < f->sequence ? w->mark : f->sequence; /* never above the sequence */
         packet->contributors = f->payload_len != 0;
         packet->lane = w->key * lane_odd(w, f->sequence, f->digest);
     }
@@ -177,7 +176,7 @@ static void build_probe(const struct worker *w, uint64_t sequence, struct trib_p
     packet->bitmap = behind >= 64 ? UINT64_MAX : (UINT64_C(1) << behind) - 1;
 }
 
-/* Hands out what is queued for one flight; false if it has lost its reason since. */
+/* Hands out the queued packet of one flight; false if it has lost its reason since. */
 static bool answer(struct worker *w, uint32_t index, uint64_t now_ns, struct trib_packet *packet)
 {
     struct flight *f = worker_flight(w, index);
@@ -240,7 +239,7 @@ bool trib__worker_exponent_agreed(const struct worker *w, const struct worker_op
     return before < w->mark || (f->sequence == before && f->state == FLIGHT_FINISHED);
 }
 
-/* Of the roots that are not in `held`, the one whose next sequence is the lowest; TRIB_ROOTS_MAX: nothing is left to be
+/* Of the roots that are not in `held`, the one with the lowest next sequence; TRIB_ROOTS_MAX: nothing is left to be
  * sent to them. */
 uint32_t trib__worker_next_root(const struct worker *w, uint32_t held)
 {
