@@ -6,15 +6,15 @@
  *   worker.c, worker_state.c       a worker: memory, submit, registration; marks and events
  *   worker_send.c                  packets that leave: offers, resends, probes, then new payload
  *   switch.c                       a switch: contributions become sums
- *   switch_result.c                a switch: results that come whole, slots that are freed
+ *   switch_result.c                a switch: whole results, freed slots
  *   switch_ask.c, switch_answer.c  a switch: gaps, questions, answers to probes
- *   switch_up.c, switch_parent.c   a switch that is a child of a switch
- *   worker_receive.c               packets that come back: results, asks, held
+ *   switch_up.c, switch_parent.c   a child of a switch
+ *   worker_receive.c               packets from the switch: results, asks, held
  *   worker_deliver.c               a result goes into its tensor
  *   worker_recover.c               lost packets: which rank probes when
- *   worker_pace.c, switch_pace.c   windows that follow the network, and caps
+ *   worker_pace.c, switch_pace.c   windows by the network's signs, and caps
  *   worker_quorum.c, worker_late.c, switch_quorum.c   sums that may lack ranks
- * The window that all of these count in is core/window.h. */
+ * All count in the window of core/window.h. */
 #ifndef TRIB_PROTOCOL_H
 #define TRIB_PROTOCOL_H
 

@@ -181,7 +181,7 @@ static void complete(struct switch_node *n, uint32_t index)
     }
 }
 
-/* Only numbers can be reduced, and only if it is said how, in rows that hold their sum; opaque bytes come from one root
+/* Only numbers with a reduction can be reduced, in rows wide enough for the sum; opaque bytes come from one root
  * alone. */
 static bool can_add(const struct switch_node *n, const struct trib_slot *slot, const struct trib_packet *packet)
 {
@@ -197,8 +197,8 @@ static bool can_add(const struct switch_node *n, const struct trib_slot *slot, c
            trib_row_size((enum trib_type)packet->type, packet->payload_len) <= n->row_size;
 }
 
-/* How many ranks' payloads a contribution says it holds. A rank has one, whatever it says; a switch counts those below
- * it, which can not be more than there are. */
+/* How many ranks' payloads a contribution says it holds. A rank has one, whatever it says; a switch counts the ranks
+ * below, at most all ranks. */
 static bool count_parts(const struct switch_node *n, const struct trib_slot *slot, uint32_t child,
                         const struct trib_packet *packet, uint16_t *parts)
 {
@@ -307,8 +307,8 @@ static enum trib_drop contribution_of_quorum(struct switch_node *n, uint32_t chi
     return contribution(n, child, &bare, list, now_ns);
 }
 
-/* The kept result of a finished rank below is news above as well: the ranks that have finished it will never let this
- * slot's sum be complete. If sums may lack ranks, a late rank may have given a part of another operation first. */
+/* The kept result of a finished rank below is news above as well: finished ranks will never let the slot's sum be
+ * complete. If sums may lack ranks, a late rank may have given a part of another operation first. */
 static enum trib_drop offer(struct switch_node *n, uint32_t child, const struct trib_packet *packet)
 {
     enum trib_drop drop = trib__switch_take_result(n, child, packet);
@@ -407,7 +407,7 @@ static enum trib_drop check(struct switch_node *n, uint32_t child, const struct 
     if (packet->sequence > n->communicator_mark + INT32_MAX) {
         return TRIB_DROP_WINDOW; /* no answer could name M from there */
     }
-    /* A sender's mark is its lowest unfinished sequence: not above one that it still works on. */
+    /* A sender's mark is its lowest unfinished sequence: not above an unfinished one. */
     if (packet->kind != TRIB_OFFER && packet->mark > packet->sequence) {
         return TRIB_DROP_MARK;
     }
@@ -467,7 +467,7 @@ enum trib_drop trib__switch_receive(void *node, struct trib_place from, const st
     return drop;
 }
 
-/* The packet's slot and row, the slot that is freed when M moves, and where it is noted that something is due. */
+/* The packet's slot and row, the slot that is freed when M moves, and the queue of due results. */
 void trib__switch_soon(const void *node, struct trib_place from, const struct trib_packet *packet)
 {
     const struct switch_node *n = node;
@@ -534,8 +534,7 @@ static bool next_result(struct switch_node *n, struct trib_packet *packet, struc
     return true;
 }
 
-/* Results and sums first, each as trains of their own; a PROBE to the parent comes behind the sums that it says were
- * sent. */
+/* Results and sums first, each as trains of their own; a PROBE to the parent comes behind the sums in its bitmap. */
 bool trib__switch_next_packet(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to)
 {
     struct switch_node *n = node;

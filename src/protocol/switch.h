@@ -2,10 +2,10 @@
 /* switch.h: shared by the files of the switch node: its memory. Private to the folder, and to schemes/panama, which
  * has this node, paced.
  *
- * One node is one communicator on one shard. Its slots are its own, claimed when it opens and gone when it closes, so
- * nothing of another communicator can be in them. A node with a parent is an inner one of a tree: the same, but that a
- * complete sum goes up, and that result and M come from above. A node that is paced (schemes/panama) takes fragments
- * only as far beyond M as it has room; where its session has a quorum, sums may lack ranks. */
+ * One node is one communicator on one shard. The node owns its slots from opening to closing, so no part of another
+ * communicator can be in a slot. A node with a parent is an inner one of a tree: the same, but a complete sum goes up,
+ * and result and M come from above. A paced node (schemes/panama) takes fragments only within its room beyond M; where
+ * its session has a quorum, sums may lack ranks. */
 #ifndef TRIB_PROTOCOL_SWITCH_H
 #define TRIB_PROTOCOL_SWITCH_H
 
@@ -40,7 +40,7 @@ enum slot_due {
     DUE_OFFER = 1 << 4    /* up */
 };
 
-/* A ring of slots with something due. A slot stands in it once, so it never overflows. */
+/* A ring of slots with something due. Each slot is in the ring once at most, so the ring never overflows. */
 struct slot_queue {
     size_t at;
     uint32_t head, count;
@@ -62,7 +62,7 @@ struct slot_repeats {
     uint64_t results; /* children that got a repeat since then */
     uint64_t held;
     uint64_t asks;
-    uint64_t offerers; /* children that were asked for an OFFER, in this round of them */
+    uint64_t offerers; /* children asked for an OFFER, in the present round */
     uint64_t once;
 };
 
@@ -75,14 +75,14 @@ struct switch_node {
         communicator_mark; /* M: the minimum over the marks once all have joined; below a parent, as heard from there */
     uint64_t mark_dense;   /* sequences of this root below M */
     uint64_t lowest;       /* the minimum over the marks once all have joined: an inner node's own mark */
-    uint64_t owed;         /* children that wait for M to move (they got HELD for it) */
+    uint64_t owed;         /* children that wait for M to move, after HELD */
     size_t table_at, row_size, slots_at, rows_at, lists_at, marked_at, answers_at, aside_at, repeats_at;
     uint32_t held;             /* slots that are not empty */
     uint32_t room;             /* fragments beyond M that are taken; P, but for a node that is paced */
     struct slot_queue down;    /* results to send */
     struct slot_queue headers; /* and those to send without payload: some at a time, so that trains are of one size */
     struct slot_queue up;      /* partial sums and offers to send */
-    uint32_t headers_owed;     /* of results that have left before their headers */
+    uint32_t headers_owed;     /* of results sent before the headers */
     uint32_t ahead;            /* results since the first of these */
     uint32_t headers_left;     /* that come next */
     uint32_t answers_head, answers_count, answers_room;
@@ -156,8 +156,8 @@ static inline struct slot_repeats *switch_repeats(const struct switch_node *n, u
     return (struct slot_repeats *)switch_at(n, n->repeats_at) + index;
 }
 
-/* Is it a sum that has gone up and waits for the result? Never at a node without a parent, where a complete sum is the
- * result. */
+/* True for a sum that has gone up and waits for the result. Never at a node without a parent, where a complete sum is
+ * the result. */
 static inline bool switch_is_handed_up(const struct switch_node *n, const struct trib_slot *slot)
 {
     return trib_slot_is_complete(slot, n->required) && !slot->has_result && (slot->due & DUE_PARTIAL) == 0;

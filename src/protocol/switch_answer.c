@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switch_answer.c: the switch's part in recovery. A PROBE gets exactly one answer: RESULT if the sum is there
- * and the child has reason to think that it was lost, HELD with RESEND if it has none, ASK if this child's part is
- * missing, HELD if others are waited for; then children that have finished the fragment long ago (the switch booted
- * since) are ASKed too, and OFFER it; and if an inner switch waits for its parent, the parent is PROBEd.
+/* switch_answer.c: the switch's part in recovery. A PROBE gets exactly one answer: RESULT if the sum is there and the
+ * child has a sign of loss, HELD with RESEND without a sign, ASK if the child's part is missing, HELD if others are
+ * waited for; then children with an old result (the switch booted since) are ASKed too, and OFFER the result; and if an
+ * inner switch waits for its parent, the parent is PROBEd.
  * Read next: switch_up.c. */
 #include "protocol/switch.h"
 
@@ -106,8 +106,8 @@ static enum trib_drop ask_prober(struct switch_node *n, uint32_t child, const st
                               trib__switch_lacking(n, child, dense, probe->bitmap));
 }
 
-/* Others are waited for on the probed sequence. But if this child is itself waited for on one behind it, it hears that
- * instead: it may have nothing else to probe for a long time. */
+/* Others are waited for on the probed sequence. But if the child is itself waited for on a later one, the answer is
+ * ASK: the child may have no other probe for a long time. */
 static enum trib_drop hold_prober(struct switch_node *n, uint32_t child, const struct trib_packet *probe,
                                   uint64_t present)
 {
@@ -122,8 +122,8 @@ static enum trib_drop hold_prober(struct switch_node *n, uint32_t child, const s
     return trib__switch_queue(n, TRIB_ASK, child, sequence, lack >> first >> 1);
 }
 
-/* A PROBE that only M helps: it gets M as it is, and again when it moves. An inner node's M may lag behind its
- * parent's, and the parent may lack this subtree's mark; a switch that probes does so for children of its own. */
+/* A PROBE that only M helps: the child gets M now, and again when M moves. An inner node's M may lag behind the
+ * parent's, and the parent may lack the subtree's mark; a switch probes for its own children. */
 static enum trib_drop wait_for_mark(struct switch_node *n, uint32_t child, uint64_t sequence, uint64_t now_ns)
 {
     const struct trib_slot *slot = switch_slot(n, trib_window_slot(&n->window, sequence));
@@ -138,8 +138,9 @@ static enum trib_drop wait_for_mark(struct switch_node *n, uint32_t child, uint6
     return trib__switch_queue(n, TRIB_HELD, child, sequence, trib_slot_holds(slot, sequence) ? slot->present : 0);
 }
 
-/* The sum is there, and was sent before this answer. A child that asks because it was quiet for long has most likely
- * only not read it yet: it gets a header behind the result, HELD with RESEND, and asks again if that comes first. So no
+/* The sum is there, and was sent before this answer. A child that asks after a long silence has most likely not read
+ * the result yet: the child gets a header behind the result, HELD with RESEND, and asks again if the header comes
+ * first. So no
  * payload is sent twice that was not lost. */
 static enum trib_drop repeat(struct switch_node *n, uint32_t child, const struct trib_packet *probe,
                              struct slot_repeats *r)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switch_ask.c: the queue of answers, and the questions of a switch. Children that have finished a fragment long ago
- * (the switch booted since) are ASKed, and OFFER it. A gap in a rank's stream is ASKed once, when it is first seen.
+/* switch_ask.c: the queue of answers, and the questions of a switch. Children with an old result (the switch booted
+ * since) are ASKed, and OFFER the result. A gap in a rank's stream is ASKed once, when it is first seen.
  * Nothing here repeats by itself: every answer has a question (I5).
  * Read next: switch_answer.c. */
 #include "protocol/switch.h"
@@ -38,7 +38,7 @@ void trib__switch_pay_owed(struct switch_node *n)
 
 /* ---- limits ---- */
 
-/* The slot's memory of answered children, for this sequence and this moment. */
+/* The slot's memory of answered children, for the sequence and the moment. */
 struct slot_repeats *trib__switch_repeats(struct switch_node *n, uint64_t sequence, uint64_t now_ns)
 {
     struct slot_repeats *r = switch_repeats(n, trib_window_slot(&n->window, sequence));
@@ -51,7 +51,7 @@ struct slot_repeats *trib__switch_repeats(struct switch_node *n, uint64_t sequen
     return r;
 }
 
-/* True if the slot has not done this since the moment that `r` tells of, for any child; notes that it does now. */
+/* True if the slot has not done so since the moment of `r`, for any child; notes the act. */
 bool trib__switch_once(struct slot_repeats *r, enum slot_once what)
 {
     bool first = (r->once & what) == 0;
@@ -85,7 +85,7 @@ enum trib_drop trib__switch_say_held(struct switch_node *n, uint32_t child, uint
 
 /* ---- ranks that have finished ---- */
 
-/* Children that lack in the slot although they have finished its sequence: the switch booted since, and only an OFFER
+/* Finished children that lack in the slot: the switch booted since, and only an OFFER
  * can help. One is enough, so one is ASKed; the next PROBE ASKs the next, should it be lost. */
 uint64_t trib__switch_finished(const struct switch_node *n, uint64_t sequence)
 {
@@ -100,8 +100,8 @@ uint64_t trib__switch_finished(const struct switch_node *n, uint64_t sequence)
     return finished;
 }
 
-/* Children that have finished the sequence and are in all the same. No result is here, so they gave their parts again,
- * in this boot of the switch: they got headers only and have no result to OFFER. */
+/* Children that have finished the sequence and are in all the same. No result is here, so the children gave parts
+ * again, in this boot of the switch: with headers only, and no result to OFFER. */
 uint64_t trib__switch_given_again(const struct switch_node *n, const struct trib_slot *slot)
 {
     uint64_t again = 0;
@@ -148,10 +148,10 @@ void trib__switch_ask_finished(struct switch_node *n, uint64_t sequence, uint64_
     }
 }
 
-/* The child's contribution came, and others lack. The first that is given again says that the result may be nowhere:
- * all that lack are ASKed, also the ranks that have not finished, which were told to wait when they PROBEd. Or all
+/* The child's contribution came, and others lack. The first repeated part means: the result may be nowhere:
+ * all lacking children are ASKed, also unfinished ranks, which were told to wait after a PROBE. Or all
  * children that still lack have finished the sequence: this sum will never be complete by itself. A rank that is back
- * PROBEs all that is sent, so a finished rank of this switch was ASKed then; but a switch below hands up sums, and
+ * PROBEs all sent fragments, so a finished rank of the switch was ASKed then; but a switch below hands up sums, and
  * without this each would wait for a timer of a rank. */
 void trib__switch_seek_rest(struct switch_node *n, const struct trib_slot *slot, uint32_t child, uint64_t now_ns)
 {

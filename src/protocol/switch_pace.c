@@ -3,19 +3,18 @@
  * node is paced (schemes/panama), as far as its driver has memory. Packets tell a cap on fragments in flight; a rank
  * sends no further than twice that beyond M, as marks are a round trip old.
  *
- * Ranks go by the cap of the last result that they took, so a cap that falls holds only once all have heard of it. A
- * result that was sent before may still be taken, but only one of a sequence that was opened before (`latch`), since
- * those behind it carry the new cap and a rank does not take an older sequence's cap for news. So when M has passed the
- * latch, all have heard. By then they may have sent so far as the old cap let them, seen from an M not above this one
- * (`reach`); that runs out as M rises. A part from beyond the room is dropped, from any rank: the memory does
+ * A rank obeys the cap of its last result, so a lower cap holds only once all ranks have heard of the cap. An earlier
+ * result may still be taken, but only of a sequence opened before (`latch`), since later ones carry the new cap, and a
+ * rank ignores an older sequence's cap. So when M has passed the
+ * latch, all have heard. By then ranks may have sent as far as the old cap allowed, from an M not above the present
+ * one (`reach`); the reach runs out as M rises. A part from beyond the room is dropped, from any rank: the memory does
  * not run over whatever ranks do. After a restart the room is that of the first cap; fragments in flight beyond the
  * room wait for M, as all beyond a window do.
  *
  * A result names the children with marked parts, and each child takes its own mark alone: a window follows the
  * way up and down of one rank, as a flow's does. The paper ORs the marks, so that each rank hears of every link, and
  * with many ranks nearly every result is marked (docs/DECISIONS.md). The way between a switch and its parent is one of
- * all below it. A node without a number at the switch above has the paper's rule: it takes all marks, and hands them
- * up.
+ * all below it. A node without a number at the switch above has the paper's rule: all marks count, and go up.
  * Read next: core/share.h. */
 #include "protocol/switch.h"
 
@@ -94,7 +93,7 @@ uint16_t trib__switch_cap(const struct switch_node *n, uint16_t said)
 
 /* ---- marks of congestion ---- */
 
-/* The parts of these children came marked, or the result of all of them did. */
+/* Parts of `children` came marked, or the result of all. */
 void trib__switch_mark(struct switch_node *n, uint32_t index, uint64_t children)
 {
     struct trib_slot *slot = switch_slot(n, index);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* switch_parent.c: the parent's packets at an inner switch. RESULT and M come down. An ASK of the parent gets the
  * answer that a worker gives: the sum again, or an OFFER if the result is here. The node has no clock: a worker below
- * misses the packet that was lost on this hop, and its PROBE is passed on.
+ * misses a packet lost on the hop, and the worker's PROBE is passed on.
  * Read next: switch_up.c (how packets leave for the parent), worker_receive.c. */
 #include "protocol/switch.h"
 
-/* One sequence that the parent lacks this node's part of. */
+/* The parent lacks the node's part of the sequence. */
 static void asked_for(struct switch_node *n, uint64_t sequence, uint64_t now_ns)
 {
     uint32_t index = trib_window_slot(&n->window, sequence);
@@ -24,7 +24,8 @@ static void asked_for(struct switch_node *n, uint64_t sequence, uint64_t now_ns)
         }
         return;
     }
-    /* Not complete: it will be sent when it is; unless a child has finished it, which never contributes to it again. */
+    /* Not complete: the sum is sent when complete; unless a child has finished the sequence, and never contributes
+     * again. */
     uint64_t finished = trib__switch_finished(n, sequence);
     if (finished != 0) {
         trib__switch_ask_finished(n, sequence, finished, r);

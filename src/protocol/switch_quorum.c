@@ -4,9 +4,9 @@
  * ranks is closed, and no rank is waited for. A later rank has no part in the sum, and takes the result as all ranks
  * do; the switch tells the rank that the result was sent, in case it was lost.
  *
- * A result that lacks ranks is not the only one that could have been, so it must be the only one that is. In one boot
- * the slot is: it stays until M is past it. Of an earlier boot some rank may hold a result already; there only that may
- * be given, or the sum of all, which cannot be as long as somebody has finished. An earlier boot took no sequence
+ * A result that lacks ranks is one of several possible ones, so no second one may exist. In one boot
+ * the slot is: the slot stays until M is past. Of an earlier boot some rank may hold a result already; there only that
+ * may be given, or the sum of all, which cannot be as long as somebody has finished. An earlier boot took no sequence
  * beyond its M and a window, and M never falls: so fragments within a window of the marks at the start of a boot are
  * summed with all ranks (full_below), and later ones latch again.
  * Read next: worker_quorum.c. */
@@ -81,7 +81,7 @@ void trib__switch_latch(struct switch_node *n, uint32_t index)
     slot->is_latched = 1;
 }
 
-/* The slot is complete: behind its payload goes the list, but for a result that lacks nobody after all. */
+/* The slot is complete: behind its payload goes the list, except for a result of all ranks. */
 void trib__switch_attach_list(struct switch_node *n, uint32_t index)
 {
     struct trib_slot *slot = switch_slot(n, index);
@@ -114,7 +114,7 @@ bool trib__switch_is_late(const struct switch_node *n, uint32_t index, uint32_t 
     return is_rank && !trib_quorum_has(switch_list(n, index), packet->node);
 }
 
-/* A late part, of the same operation. If the result has left, it was before this answer; and if the part's way was
+/* A late part, of the same operation. If the result has left, then before the answer; and if the part's way was
  * congested, nothing else will tell. */
 enum trib_drop trib__switch_late(struct switch_node *n, uint32_t child, const struct trib_packet *packet,
                                  uint64_t now_ns)

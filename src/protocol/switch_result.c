@@ -54,7 +54,7 @@ static enum trib_drop replace(struct switch_node *n, uint32_t from, const struct
 {
     uint32_t index = trib_window_slot(&n->window, packet->sequence);
     struct trib_slot *slot = switch_slot(n, index);
-    /* The parent leaves the payload out where all below have said that they do not want it. */
+    /* The parent leaves the payload out if no rank below wants payload. */
     bool header_will_do = packet->kind == TRIB_RESULT && slot->unwanted == n->required;
 
     if (packet->payload_len > n->config.session.payload ||

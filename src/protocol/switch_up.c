@@ -85,8 +85,8 @@ bool trib__switch_next_up(struct switch_node *n, struct trib_packet *packet, str
 
 /* ---- probes ---- */
 
-/* Which of the 64 sequences behind were handed up, as sum or as offer: all that are complete, as those leave before any
- * PROBE. So an ASK names nothing that is not here or only on its way. */
+/* Which of the 64 sequences behind were handed up, as sum or as offer: all complete ones, as sums leave before any
+ * PROBE. So an ASK names no sequence that is not here or only under way. */
 static uint64_t handed_up_behind(const struct switch_node *n, uint64_t sequence)
 {
     uint64_t dense = trib_window_dense(&n->window, sequence) + 1;
@@ -151,7 +151,7 @@ void trib__switch_probe_mark(struct switch_node *n, uint64_t sequence, uint64_t 
 }
 
 /* A child probes a fragment that this node may wait for as well: then the node's PROBE goes up, one in a while, for any
- * prober. If it does not, the parent hears the mark at least: this child may be the only one that still says anything.
+ * prober. If it does not, the parent hears the mark at least: the child may be the only one that still sends.
  * */
 void trib__switch_probe_up(struct switch_node *n, uint64_t sequence, struct slot_repeats *r, uint64_t now_ns)
 {

@@ -104,8 +104,8 @@ bool trib__worker_submit(void *node, const struct trib_operation *operation, uin
     return true;
 }
 
-/* M from the session, which every root knows. It is a minimum over marks that this rank has told, so one above the own
- * mark is no news but nonsense. */
+/* M from the session, which every root knows. M is a minimum over told marks, the own mark among them, so an M above
+ * the own mark is nonsense. */
 static void learn(struct worker *w, uint64_t mark, uint64_t now_ns)
 {
     for (uint32_t root = 0; root < w->window.roots && mark <= w->mark; root++) {

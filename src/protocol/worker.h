@@ -6,9 +6,9 @@
  * One flight per slot of the window: root x P + dense index mod P. A rank sends s only while s < M + P per root, so the
  * flight's former sequence is below M, finished everywhere, and its memory is free. A flight's wire buffer holds the
  * contribution in wire form where that is not the tensor itself, and later the retained copy: of the result, which an
- * OFFER is made of; or, at a rank that got a header only and so has no result, of its contribution, which it makes
- * again. While the operation runs, its tensors are as good as a copy; at the end, fragments that a rank may still lack
- * are copied, before the DONE event gives the buffers back to the caller (I11). */
+ * OFFER is made of; or, at a rank with a header only and so without a result, of its contribution. While the operation
+ * runs, its tensors are as good as a copy; at the end, fragments that a rank may still lack are copied, before the DONE
+ * event gives the buffers back to the caller (I11). */
 #ifndef TRIB_PROTOCOL_WORKER_H
 #define TRIB_PROTOCOL_WORKER_H
 
@@ -86,15 +86,15 @@ struct worker_operation {
     uint64_t left;  /* sequences not finished */
 };
 
-/* Per root. Each shard of a switch knows the marks that it has heard, so M differs between them for a moment: a root
- * admits by the M that this root has told, or that the session tells of all roots. */
+/* Per root. Each shard of a switch knows other marks, so M differs between shards for a moment: a root admits by its
+ * own M, or by the session's. */
 struct worker_root {
     struct trib_congestion congestion;
     struct trib_congestion_tree tree; /* of a worker that is paced */
-    uint64_t communicator_mark;       /* M as this root knows it */
+    uint64_t communicator_mark;       /* M of the root */
     uint64_t told;                    /* own mark in the last packet to it */
     uint64_t sending;                 /* an operation, not behind the one that the root's next sequence belongs to */
-    uint64_t cap_from;                /* the cap is that of this sequence's result */
+    uint64_t cap_from;                /* sequence of the result with the cap */
     uint64_t asked;                   /* M there when the root was last asked for it, since the window was closed */
     uint32_t limit;                   /* the driver's */
     uint32_t cap;                     /* the switches' */
@@ -124,7 +124,7 @@ struct worker {
     uint32_t events_head, events_count;
     uint64_t held_sequence, held_bitmap; /* the last HELD answer */
     uint64_t failed;                     /* 1: FAILED was reported */
-    uint64_t least;                      /* ranks that a sum must have where it may lack some */
+    uint64_t least;                      /* fewest ranks of a sum that may lack some */
     uint64_t is_paced; /* 1: windows follow the network and the switches' memory, as PANAMA's; 0: they are fixed */
     /* offsets of the arrays behind this struct; before the roots, of which most workers have few */
     size_t table_at, operations_at, flights_at, queue_at, events_at, exponents_at, wire_at, aside_at, times_at,
@@ -202,7 +202,7 @@ static inline uint32_t worker_flight_index(const struct worker *w, uint64_t sequ
     return trib_window_root(&w->window, sequence) * w->window.slots + trib_window_slot(&w->window, sequence);
 }
 
-/* Was it sent, by this rank, or need not be any more? Not of a sequence so old that another one has its flight. */
+/* True if the rank has sent the sequence, or need not any more. Not for a sequence with a reused flight. */
 static inline bool worker_was_sent(const struct worker *w, uint64_t sequence)
 {
     return sequence < w->next[trib_window_root(&w->window, sequence)];

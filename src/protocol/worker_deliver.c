@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker_deliver.c: a result goes into its tensor: the checks before that, the copy that is retained, the end of the
- * fragment and of its operation. Every check comes before the first effect. Read next: worker_receive.c. */
+/* worker_deliver.c: a result goes into its tensor: checks, the retained copy, the end of fragment and operation. Every
+ * check comes before the first effect. Read next: worker_receive.c. */
 #include <string.h>
 
 #include "core/lane.h"
@@ -12,7 +12,7 @@ static bool is_exponent(int16_t exponent)
     return exponent == TRIB_EXPONENT_ZERO || exponent == TRIB_EXPONENT_RAW || (exponent >= -149 && exponent <= 128);
 }
 
-/* Does the result have the shape that this rank's own part says it must have? As for contributors: a silent absence
+/* True if the result has the shape of the rank's own part. As for contributors: a silent absence
  * would be a wrong sum with a right lane. */
 static bool has_shape(const struct worker *w, const struct worker_operation *o, const struct trib_packet *packet,
                       const struct worker_form *form)
@@ -57,7 +57,7 @@ enum trib_drop trib__worker_check_sum(const struct worker *w, const struct worke
     return lane_holds(w, packet) ? TRIB_DROP_NONE : TRIB_DROP_LANE;
 }
 
-/* Is this the result that the flight waits for? */
+/* Checks a result against its flight. */
 enum trib_drop trib__worker_check_result(const struct worker *w, uint32_t index, const struct trib_packet *packet,
                                          struct worker_form *form)
 {
@@ -141,8 +141,8 @@ static bool is_as_delivered(const struct worker *w, const struct worker_operatio
            o->operation.collective != TRIB_REDUCE_SCATTER && (packet->flags & TRIB_FLAG_QUORUM) == 0;
 }
 
-/* Keeps a copy for a restart of the switch: the result in wire form. With a header only it has that
- * where its own part is all of it; else it keeps that part. Both are still its to read now. */
+/* Keeps a copy for a restart of the switch: the result in wire form. With a header only the rank has the result if its
+ * own part is all; else the rank keeps its part. Both are still its to read now. */
 static void retain(const struct worker *w, struct flight *f, const struct worker_operation *o,
                    const struct trib_packet *packet, const struct worker_form *form)
 {
@@ -189,8 +189,7 @@ void trib__worker_accept(struct worker *w, uint32_t index, const struct trib_pac
     }
 }
 
-/* The operation ends: fragments in its tensors that a rank may still lack are copied before the tensors are the
- * caller's. */
+/* The operation ends: fragments that a rank may still lack are copied before the tensors are the caller's. */
 static void retain_rest(const struct worker *w, const struct worker_operation *o)
 {
     uint64_t end = o->first + o->layout.sequences;

@@ -25,7 +25,7 @@ static bool has_news(const struct worker *w, uint32_t root, uint64_t by)
     return trib_window_dense_below(&w->window, root, w->mark) > told + by;
 }
 
-/* Nothing may go to a root that would tell it the mark, which others wait for. */
+/* The root may get no packet with the mark, and others wait for the mark. */
 static void tell_mark(struct worker *w, uint32_t root)
 {
     if (w->mark < w->end) {
@@ -37,9 +37,9 @@ static void tell_mark(struct worker *w, uint32_t root)
     }
 }
 
-/* The result of a part that was sent, and is not in it: of the way there and back it says nothing but that it was
- * marked. One that was asked for lets the window grow as ever: else a rank far behind would catch up with its window
- * of the moment. The part may still be on its way; it does not count as in flight, as nothing will ever answer it. */
+/* The result lacks the sent part: of the way there and back it tells a mark at most. One that was asked for lets the
+ * window grow as ever: else a rank far behind would catch up with its window of the moment. The part may still be on
+ * its way; but does not count as in flight, as no packet will ever answer. */
 void trib__worker_unlisted(struct worker *w, uint32_t index, const struct trib_packet *result, uint64_t now_ns)
 {
     uint32_t root = trib_window_root(&w->window, result->sequence);
@@ -98,7 +98,7 @@ enum trib_drop trib__worker_take_unsent(struct worker *w, const struct trib_pack
     }
     uint64_t known = w->roots[root].communicator_mark;
     if (!trib_window_admits(&w->window, packet->mark > known ? packet->mark : known, packet->sequence)) {
-        return TRIB_DROP_WINDOW; /* no switch that takes parts for it says so */
+        return TRIB_DROP_WINDOW; /* impossible from a switch that takes its parts */
     }
     trib__worker_learn_mark(w, root, packet->mark, now_ns);
     TRIB_ASSERT(f->state != FLIGHT_SENT && (f->state == FLIGHT_FREE || f->sequence < w->roots[root].communicator_mark));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker_pace.c: how many fragments are in flight at a root. Of SwitchML as many as the driver grants. A
- * worker that is paced (schemes/panama) has a window for each root that follows the results: the marks of its own way
- * there and back, and the cap that the switches of the tree tell.
+/* worker_pace.c: how many fragments are in flight at a root. Of SwitchML as many as the driver grants. A paced worker
+ * (schemes/panama) has a window for each root, by the results: the marks of the own way there and back, and the cap
+ * from the switches of the tree.
  * Read next: core/congestion.h, schemes/panama/panama.h. */
 #include "core/assert.h"
 #include "protocol/worker.h"
@@ -101,7 +101,7 @@ static void count_ahead(const struct worker *w, struct worker_root *r, const str
     r->ahead = is_counted ? lesser(r->ahead + 1, most_ahead(w)) : 0;
 }
 
-/* Is this rank one of those that the others wait for? Of N equal ranks each is the last of a sum once in N of them. A
+/* True if the others wait for the rank at times. Of N equal ranks each is the last of a sum once in N of them. A
  * rank that is never the last could send more, but the window would be wrong when the rank's own way is the narrow
  * one. */
 static bool is_waited_for(const struct worker *w, const struct worker_root *r)

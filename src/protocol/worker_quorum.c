@@ -14,7 +14,7 @@ bool trib__worker_has_quorum(const struct worker *w, const struct trib_packet *p
            trib_quorum_lists(list, packet->contributors, w->config.session.ranks);
 }
 
-/* The sum of the keys of those that are listed; few are not. */
+/* The sum of the keys of listed ranks; few are not. */
 uint64_t trib__worker_listed_keys(const struct worker *w, const uint8_t *list)
 {
     uint64_t keys = w->keys;

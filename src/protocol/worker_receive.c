@@ -33,7 +33,7 @@ static void answered(struct worker *w, uint32_t index, const struct trib_packet 
     trib__worker_answered(w, index, packet->last_rank == w->config.rank, now_ns);
 }
 
-/* One sequence that the switch lacks this rank's part of. */
+/* The switch lacks the rank's part of the sequence. */
 static void asked_for(struct worker *w, uint64_t sequence, uint64_t now_ns)
 {
     uint32_t index = worker_flight_index(w, sequence);
@@ -62,7 +62,7 @@ static enum trib_drop take_result(struct worker *w, const struct trib_packet *pa
     if (drop == TRIB_DROP_LANE || drop == TRIB_DROP_SHAPE) {
         trib__worker_strike(w, index);
     }
-    /* The others have done without this rank: the switch must see that it runs another operation. */
+    /* The others have done without this rank: the switch must see the rank's other operation. */
     if (drop == TRIB_DROP_DIGEST && (packet->flags & TRIB_FLAG_QUORUM) != 0) {
         asked_for(w, packet->sequence, now_ns);
     }
@@ -97,8 +97,7 @@ static enum trib_drop take_ask(struct worker *w, const struct trib_packet *packe
     return TRIB_DROP_NONE;
 }
 
-/* With RESEND: the result left before this, and this came first. The root has answered, so that the next wait for it is
- * a first one. */
+/* With RESEND: the result left earlier, and HELD came first. The root has answered, so the next wait is a first one. */
 static enum trib_drop take_held(struct worker *w, const struct trib_packet *packet)
 {
     uint32_t index = worker_flight_index(w, packet->sequence);
@@ -150,7 +149,7 @@ static enum trib_drop check(const struct worker *w, struct trib_place from, cons
     if (w->boot == 0 || packet->boot != w->boot) {
         return TRIB_DROP_BOOT;
     }
-    /* M is a minimum that this rank's own mark is part of. */
+    /* M is a minimum over marks, the own mark among them. */
     return packet->mark <= w->mark ? TRIB_DROP_NONE : TRIB_DROP_MARK;
 }
 
@@ -188,7 +187,7 @@ static void fetch(const void *at)
     __builtin_prefetch((const char *)at + 64, 1);
 }
 
-/* The flight that it answers, and the one that may be sent then. */
+/* The answered flight, and the next one to send. */
 void trib__worker_soon(const void *node, struct trib_place from, const struct trib_packet *packet)
 {
     const struct worker *w = node;

@@ -8,11 +8,11 @@
  *     answer was due bring repeats, repeats fill queues, and full queues bring probes;
  *   - results of fragments sent TRIB_PROTOCOL_FAST_DISTANCE transmissions later have come: something of it was lost;
  *   - the switch has booted anew.
- * Silence does not tell the lost packet: the switch answers HELD, with RESEND if it has sent the result. Where that
- * comes without the result, or later results have come, the probe says RESEND, and the switch sends it again. And one
+ * Silence does not tell the lost packet: the switch answers HELD, with RESEND if it has sent the result. If HELD comes
+ * without the result, or later results have come, the probe says RESEND, and the switch sends the result again. And one
  * without a fragment: nothing is outstanding at a root with an M behind the own mark. Marks and M travel only on
- * packets, so a root that hears nothing more from this rank would keep the others waiting, and this rank's window
- * closed. Sent flights of a root form a list by last transmission, so that the one to suspect is always its head.
+ * packets, so a silent rank would keep the others waiting at the root, and its own window closed. Sent flights of a
+ * root form a list by last transmission: the head is the one to suspect.
  *
  * Rejected: scanning the window at each result (cost), and a timer per fragment (a heap in place of one cached
  * minimum).
@@ -59,9 +59,9 @@ static void append_flight(struct worker *w, uint32_t index)
     root->newest = index;
 }
 
-/* How long a fragment may wait for its result before it is suspicious: four times the usual wait, since silence and
- * later results tell of most losses sooner. Such a long wait mostly means a rank or a switch that was off its core,
- * and a probe brings a result that is on its way. Of one that was sent or probed again, neither
+/* The wait for a result before a fragment is suspicious: four times the usual wait, since silence and
+ * later results tell of most losses sooner. Such a long wait mostly means a rank or a switch off its core, and a probe
+ * brings a result already on the way. Of one that was sent or probed again, neither
  * tells anything: twice. */
 static uint64_t overdue_after(const struct worker *w, const struct flight *f, const struct flight_times *times)
 {
@@ -70,7 +70,7 @@ static uint64_t overdue_after(const struct worker *w, const struct flight *f, co
 }
 
 /* The fragment to probe after silence. M cannot rise above this rank's mark, so all ranks wait for the fragment there:
- * that one, if it is outstanding at this root; else the root's oldest. */
+ * the fragment at the mark, if outstanding at the root; else the root's oldest. */
 static uint32_t longest_awaited(const struct worker *w, uint32_t root)
 {
     const struct flight *f = worker_at_mark(w);
@@ -178,8 +178,8 @@ void trib__worker_answered(struct worker *w, uint32_t index, bool was_last, uint
         trib_loss_sampled(&aside->roots[root].trip, now_ns - times->sent_ns);
     }
     trib__worker_let_go(w, index, now_ns);
-    /* Only a contribution that was sent once says something of those before it: the answer to a probe waits for nobody,
-     * so it overtakes results that are merely on their way, and taking it as a sign makes probes breed probes. */
+    /* Only a contribution sent once is a sign for earlier ones: the answer to a probe waits for no rank, so it
+     * overtakes results on the way, and as a sign it would make probes breed probes. */
     if (!times->repeated && times->order > aside->roots[root].answered) {
         aside->roots[root].answered = times->order;
         suspect(w, root);
@@ -204,14 +204,14 @@ void trib__worker_probe_all(struct worker *w, uint64_t now_ns)
     }
 }
 
-/* Nothing is outstanding there, so no result will bring its M, and it may lack this rank's mark. */
+/* Nothing is outstanding at the root, so no result will bring M, and the root may lack the rank's mark. */
 static bool is_quiet(const struct worker *w, uint32_t root)
 {
     return w->roots[root].oldest == NO_FLIGHT && w->roots[root].communicator_mark < w->mark;
 }
 
-/* The root's window holds new payload back: if it has not heard that more of its own is finished, tell it at once.
- * A mark that other roots move is no news for this root; its own is told once for each M that comes back. */
+/* The root's window holds new payload back: if more of the root's fragments are finished than told, tell the mark at
+ * once. Fragments of other roots are no news for the root; the mark is told once for each M that comes back. */
 void trib__worker_blocked(struct worker *w, uint32_t root)
 {
     struct worker_root *r = &w->roots[root];
@@ -241,8 +241,8 @@ static uint64_t quiet_deadline(const struct worker *w, uint32_t root)
 }
 
 /* Something is outstanding at the root, and for a round trip no result has come, nothing new has gone, and the longest
- * awaited fragment has not gone again. Other probes and their answers, of which many may be lost, do not count: they
- * would put off the one that all wait for. */
+ * awaited fragment has not gone again. Other probes and their answers, of which many may be lost, do not count: or the
+ * probe that all wait for would be put off. */
 static uint64_t tail_deadline(const struct worker *w, uint32_t root)
 {
     const struct worker_aside *aside = worker_aside(w);

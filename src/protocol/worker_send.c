@@ -63,7 +63,7 @@ static bool address(struct worker *w, const struct trib_packet *packet, struct t
     return true;
 }
 
-/* The exponent that travels with this sequence: that of the block `lookahead` ahead of its payload. */
+/* The exponent with the sequence: of the block `lookahead` ahead of the payload. */
 static int16_t exponent_ahead(const struct worker *w, const struct worker_operation *o, uint64_t sequence)
 {
     struct trib_piece piece;
@@ -138,7 +138,7 @@ const void *trib__worker_retained(const struct worker *w, uint32_t index)
 }
 
 /* The kept copy of a finished fragment: the result, as an OFFER. A rank that got a header only never had the result:
- * it gives its part again, as for a new fragment; ranks with the result never contribute, and the rest can. */
+ * the rank gives its part again, as for a new fragment; ranks with the result never contribute, and the rest can. */
 static void build_kept(const struct worker *w, uint32_t index, struct trib_packet *packet)
 {
     const struct flight *f = worker_flight(w, index);
@@ -166,7 +166,7 @@ static void build_kept(const struct worker *w, uint32_t index, struct trib_packe
     }
 }
 
-/* The bitmap says which of the 64 behind it were sent as well, so that an ASK names nothing that is only on its way. */
+/* The bitmap has the sent ones of the next 64, so an ASK names no sequence that is only on the way. */
 static void build_probe(const struct worker *w, uint64_t sequence, struct trib_packet *packet)
 {
     uint32_t root = trib_window_root(&w->window, sequence);
@@ -185,7 +185,7 @@ static bool answer(struct worker *w, uint32_t index, uint64_t now_ns, struct tri
 
     f->pending = 0;
     if (f->state == FLIGHT_FINISHED) {
-        /* Below M everybody has it, and its copy may be gone (I3). */
+        /* Below M all ranks have the result, and the copy may be gone (I3). */
         if ((pending & PENDING_OFFER) == 0 ||
             f->sequence < w->roots[trib_window_root(&w->window, f->sequence)].communicator_mark) {
             return false;
@@ -339,7 +339,7 @@ static bool next_contribution(struct worker *w, uint64_t now_ns, struct trib_pac
 }
 
 /* A probe that tells the own mark and asks for M alone: of a sequence that was not sent. The flag keeps the switch from
- * asking for that: by the time the ASK came it might be on its way. */
+ * asking for that: the part might be on the way when the ASK comes. */
 static bool next_mark_probe(struct worker *w, uint64_t now_ns, struct trib_packet *packet)
 {
     for (uint32_t root = 0; root < w->window.roots; root++) {

@@ -455,7 +455,7 @@ CANARIES = [
         test="unit/test_quorum_rules", scheme="panama:1/2"),
     Canary(
         "quorum-unsent-from-anywhere", "I3", "a rank takes a result that no switch can have had room for",
-        edits=((WORKER_LATE, "        return TRIB_DROP_WINDOW; /* no switch that takes parts for it says so */\n", ""),),
+        edits=((WORKER_LATE, "        return TRIB_DROP_WINDOW; /* impossible from a switch that takes its parts */\n", ""),),
         world=Never("no switch says so, and who lies has to guess the digest"),
         search=Never("its switches are right, and admit what they sum"), test="unit/test_quorum_rules", scheme="panama:1/2"),
 
