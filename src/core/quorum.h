@@ -40,8 +40,7 @@ static inline uint32_t trib_quorum_spare(const struct trib_session_config *sessi
                : 0;
 }
 
-/* Does this rank bring its switch a spare? 1 or 0: the sum over a switch's own ranks is its trib_switch_config.spare.
- * */
+/* 1 if the rank brings its switch a spare, else 0. The sum over a switch's own ranks is trib_switch_config.spare. */
 static inline uint32_t trib_quorum_brings(const struct trib_session_config *session, uint32_t rank)
 {
     return trib_quorum_spare(session, rank + 1) - trib_quorum_spare(session, rank);

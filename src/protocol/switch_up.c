@@ -151,8 +151,7 @@ void trib__switch_probe_mark(struct switch_node *n, uint64_t sequence, uint64_t 
 }
 
 /* A child probes a fragment that this node may wait for as well: then the node's PROBE goes up, one in a while, for any
- * prober. If it does not, the parent hears the mark at least: the child may be the only one that still sends.
- * */
+ * prober. Else the parent hears the mark: no other child may send any more. */
 void trib__switch_probe_up(struct switch_node *n, uint64_t sequence, struct slot_repeats *r, uint64_t now_ns)
 {
     const struct trib_slot *slot = switch_slot(n, trib_window_slot(&n->window, sequence));

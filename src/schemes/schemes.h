@@ -12,7 +12,7 @@ struct trib_scheme {
     /* Of a published rule (published/published.h): why no job may run it. NULL in every row of this table. */
     const char *refusal;
     bool can_be_simulated; /* a published rule that the simulator may run, to show its effects */
-    /* Why it cannot run a communicator with these settings, or NULL: for the error that a job gets. NULL: it can run
+    /* The reason against a communicator with the settings, or NULL: for the error that a job gets. NULL: it can run
      * all. */
     const char *(*unfit)(const struct trib_session_config *session);
     /* Its windows do: drivers have sockets say when their queues are long (trib_port_set_backlog). */
@@ -26,8 +26,7 @@ struct trib_scheme {
     const struct trib_switch_verbs *switch_node; /* NULL: its ranks need no switch */
 };
 
-/* Its switches tell ranks how much they may have in flight, so nothing has to be promised to a job for as long as it
- * lives. */
+/* Switches tell ranks a cap on fragments in flight, so a job needs no promise for its lifetime. */
 static inline bool trib_scheme_has_caps(const struct trib_scheme *scheme)
 {
     return scheme != NULL && trib_switch_has_caps(scheme->switch_node);
@@ -51,7 +50,7 @@ const char *trib_scheme_explain_in(const struct trib_scheme *const *table, const
 /* The part behind the colon of a job's name goes into the session: how many ranks are a group, the 4 of
  * "hybrid:4", or which part of the ranks makes a sum, the 7/8 of "panama:7/8"; 0 where it says nothing. */
 void trib_scheme_settle(const char *name, struct trib_session_config *session);
-/* Does it say that sums may lack ranks? */
+/* True if sums may lack ranks. */
 bool trib_scheme_names_quorum(const char *name);
 /* The row at index, NULL behind the last. */
 const struct trib_scheme *trib_scheme_at(unsigned index);

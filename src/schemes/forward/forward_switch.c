@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* forward_switch.c: a queue of packets in front of a switch node of switchml: contributions that this would add, or
- * call right, wait in it until they leave as results; everything else is for the node. Payloads wait in the rows of the
- * slots that they would have had, which nothing else uses; where one is written over, its first fragment is below M,
- * and a copy of its result is of no use to the rank. Read next: protocol/switch.h. */
+/* forward_switch.c: a queue of packets in front of a switch node of switchml: contributions that the switch would add,
+ * or call right, wait here until they leave as results; everything else is for the node. Payloads wait in the rows of
+ * slots, unused otherwise; when a row is written over, the first fragment is below M, and the rank needs no copy of
+ * the result. Read next: protocol/switch.h. */
 #include "schemes/forward/forward.h"
 
 #include <string.h>
@@ -62,7 +62,7 @@ static size_t forward_state_size(const void *node)
     return f->inner_at + trib__switch_state_size(inner_of(f));
 }
 
-/* Is it a whole contribution of the one rank to this communicator as it stands? */
+/* True for a whole contribution of the one rank to the communicator in its present state. */
 static bool is_plain(const struct switch_node *n, struct trib_place from, const struct trib_packet *packet)
 {
     const struct trib_session_config *s = &n->config.session;

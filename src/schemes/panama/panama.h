@@ -3,10 +3,10 @@
  * each tree. A tree is a root of the table of roots: fragments are dealt over them in turn, or by weights, and each
  * tree sends as its own window allows.
  *
- * What is the paper's: the tree's window follows the marks of results (core/congestion.h), a result is the
- * acknowledgement, the switches say how many fragments they have room for. What is not: a result names the marked
- * parts, and each rank heeds the marks of its own way, where the paper ORs the marks for all (as a rank without a
- * number at the switch still does); slots are owned by the exact sequence, and lost packets are asked for, as in
+ * From the paper: the tree's window follows the marks of results (core/congestion.h), a result is the
+ * acknowledgement, the switches say how many fragments they have room for. Not from the paper: a result names the
+ * marked parts, and each rank heeds the marks of its own way, where the paper ORs the marks for all (as a rank without
+ * a number at the switch still does); slots are owned by the exact sequence, and lost packets are asked for, as in
  * switchml (docs/ARCHITECTURE.md, "The window"), so packets may overtake each other and there is no FIN; where the
  * paper's rules freeze or grow without end they are repaired.
  *

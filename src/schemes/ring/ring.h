@@ -9,14 +9,14 @@
  * and receives 2 (N - 1) / N of an allreduce's tensor, (N - 1) / N of an allgather's or reduce-scatter's, which no way
  * without help in the network can do with less (Patarasuk and Yuan, JPDC 2009).
  *
- * `hybrid` (H-AR: Jia et al., 2018; what Rina compares with): N = R x m ranks, R groups of m consecutive ranks, such as
- * those of a rack or host. Each rank is on two rings, *inside* its group and *across* the groups, with the ranks that
- * have its place there. For an owner at place p in group g, a fragment's sum begins in every group behind place p and
+ * `hybrid` (H-AR: Jia et al., 2018; Rina's baseline): N = R x m ranks, R groups of m consecutive ranks, such as
+ * those of a rack or host. Each rank is on two rings, *inside* its group and *across* the groups, with the ranks at
+ * the same place. For an owner at place p in group g, a fragment's sum begins in every group behind place p and
  * goes inside to p; the sums of the groups go across, from group g + 1 on, to the owner. Result and
  * carried payload go the same ways back: across from the owner, and inside from place p in each group. So the longest
  * chain is 2 (m - 1) + 2 (R - 1) hops instead of 2 (N - 1), a rank sends 2 (m - 1) / m of the tensor inside, and the m
- * ranks of a group together 2 (R - 1) / R across, each as much as the others. A ring is one group: it is the same code,
- * and all that is said of groups holds with m = N, R = 1.
+ * ranks of a group together 2 (R - 1) / R across, each as much as the others. A ring is one group: the code is the
+ * same, with m = N, R = 1.
  *
  * Every hop adds its key's term to the lane, and every receiver knows the right lane: the keys of exactly the
  * ranks on the way (I12). A sum is (the part from across + the part from inside) + the own part, in any order of
@@ -24,13 +24,12 @@
  *
  * Memory: P slots, fragment mod P, each with one wire buffer. A slot is free again when its fragment's result is here
  * and has been passed on; the lowest that is not, plus P, is the limit of both flows to this rank. It always gets on:
- * let F be the lowest fragment that some rank has not finished. All below F are finished everywhere, so they have all
- * been received where they were sent to, and are acknowledged sooner or later: each rank frees their slots, and each
- * limit is above F. Each flow hands out the lowest first, its packets under way are below its limit, so its receiver
- * has a slot for it, takes it, and acknowledges it without waiting for anything: so F's parts leave, arrive, and finish
- * it. Two flows into a rank, and out of it, wait for nothing but slots, and those are F's by number. No credit by count
- * has that. A part that comes before this rank has submitted its operation, or before the one that it is to be added
- * to, waits in its slot.
+ * let F be the lowest fragment that some rank has not finished. All below F are finished everywhere, so all have been
+ * received, and are acknowledged sooner or later: each rank frees their slots, and each
+ * limit is above F. Each flow hands out the lowest first, packets under way are below the limit, so the receiver has a
+ * slot, takes the packet, and acknowledges without waiting: so F's parts leave, arrive, and finish
+ * it. Two flows into a rank, and out of it, wait for nothing but slots, and F owns its slots by number. No credit by
+ * count has that. A part that comes before the operation is submitted, or before the part to add to, waits in its slot.
  *
  * There is no switch, and no restart of one: nodes go on where they were when sessions return. A rank that dies ends
  * the communicator. (When a switch dies for good, a communicator may one day go on over its ring with the fragments

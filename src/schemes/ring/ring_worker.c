@@ -7,8 +7,8 @@
 #include "core/assert.h"
 #include "core/lane.h"
 
-/* On each way at most two packets of a slot are younger than the oldest that is not acknowledged. All ranks know this
- * number, so the next can take all that one may send. */
+/* On each way at most two packets of a slot are younger than the oldest that is not acknowledged. All ranks know the
+ * number, so the next rank has room for all. */
 static uint32_t flow_room(const struct trib_session_config *s)
 {
     return s->slots > TRIB_FLOW_WINDOW_MAX / 2 ? TRIB_FLOW_WINDOW_MAX : 2 * s->slots;
@@ -174,8 +174,8 @@ static bool ring_submit(void *node, const struct trib_operation *operation, uint
     }
     *o = (struct ring_operation){.operation = *operation, .number = w->number, .first = w->end};
     trib_layout_init(&o->layout, &w->config.session, operation, w->number);
-    /* Each rank concludes from the number of ranks that a sum is whole, and from the size of groups that the
-     * right groups' parts are in it, so a rank with other numbers runs another operation (I10). */
+    /* Each rank concludes from the number of ranks that a sum is whole, and from the size of groups the parts of the
+     * sum, so a rank with other numbers runs another operation (I10). */
     const struct trib_session_config *session = &w->config.session;
     o->layout.digest =
         (uint32_t)trib_mix64((uint64_t)o->layout.digest << 32 | (uint64_t)session->group << 16 | session->ranks);
@@ -192,8 +192,8 @@ static bool ring_submit(void *node, const struct trib_operation *operation, uint
     return true;
 }
 
-/* All ranks have finished every fragment below M, so none of them need be sent. M is a minimum that this rank's mark is
- * part of: one above it is nonsense. */
+/* All ranks have finished every fragment below M, so none of them need be sent. M is a minimum over marks, the own
+ * mark among them: one above it is nonsense. */
 static void ring_learn_mark(void *node, uint64_t mark, uint64_t now_ns)
 {
     struct ring_worker *w = node;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ring_worker.h: shared by the files of the ring's worker: its memory. Private to them.
  *
- * The states of a fragment at a rank, by event. A rank *needs* the parts that come to it on their way to the owner, or
- * the payload that is carried from there: none where the fragment begins, two where a group's sum meets that of other
+ * The states of a fragment at a rank, by event. A rank *needs* the parts on the way through it to the owner, or the
+ * payload carried from the owner: none where the fragment begins, two where a group's sum meets that of other
  * groups, else one.
  *
  *   state    | its turn, and none is needed  | a part, or payload that is carried   | the result              | the next have the output
@@ -19,9 +19,8 @@
  *
  * HELD is looked at again when the operation is submitted. A lie is dropped: the flow lets nothing through
  * twice. No result comes to a rank that gave its part to a reduce or reduce-scatter of another owner, nor to the owner
- * of carried payload: they are done when the next ranks have it. A result that comes says that the next rank had the
- * part (I11: the tensor that a first part is read from is not read again), so that is settled without its
- * acknowledgement. */
+ * of carried payload: such a rank is done when the next ranks have the payload. A result means: the next rank had the
+ * part (I11: the tensor of a first part is not read again), so the part is settled without an acknowledgement. */
 #ifndef TRIB_RING_WORKER_H
 #define TRIB_RING_WORKER_H
 
@@ -80,7 +79,7 @@ struct ring_operation {
 
 /* One of the rings; of one rank: there is nobody else on it, and no memory. */
 struct ring_circle {
-    uint32_t ranks, at; /* how many are on it, and which of them this one is */
+    uint32_t ranks, at; /* ranks on the ring, and the own place */
     uint32_t previous, next;
     uint32_t pending; /* slots with something to be sent for the first time */
     uint32_t unused;
@@ -195,13 +194,13 @@ static inline uint32_t ring_event_room(const struct trib_worker_config *config)
 /* ring_worker_route.c */
 void trib__ring_circles(struct ring_worker *w);
 void trib__ring_keys(struct ring_worker *w); /* once all is laid out */
-/* Bitmap of the ways that parts come by which this rank needs of a fragment with this owner; none: it begins here. */
+/* Bitmap of the ways by which needed parts of the owner's fragment come; none: it begins here. */
 uint32_t trib__ring_needs(const struct ring_worker *w, uint32_t owner, bool is_carried);
 /* The way that a sum goes on which is not whole yet. */
 enum ring_way trib__ring_sum_way(const struct ring_worker *w, uint32_t owner);
 /* Bitmap of the ways that a result, or carried payload, goes on. */
 uint32_t trib__ring_spread_ways(const struct ring_worker *w, uint32_t owner);
-/* The number of ranks' keys in a packet by this way on that leg, and their sum; 0: nothing may come so. */
+/* The number of ranks' keys in a packet by the way on the leg, and the sum of the keys; 0: nothing may come so. */
 uint32_t trib__ring_expects(const struct ring_worker *w, enum ring_way way, enum trib_ring_leg leg, uint32_t owner,
                             uint64_t *keys);
 uint32_t trib__ring_peers(const struct trib_session_config *session, uint32_t rank, uint16_t peers[TRIB_PEERS_MAX]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ring_worker_receive.c: packets that come: fragments from the rank before, acknowledgements from the next. Every check
- * comes before the first effect; a packet that fails a check is not acknowledged, so it comes again. Read next:
+ * comes before the first effect; a packet that fails a check is not acknowledged, and comes again. Read next:
  * ring_worker_send.c. */
 #include <string.h>
 
@@ -32,8 +32,7 @@ static uint32_t parts_of(const struct trib_packet *packet, uint32_t ranks)
     return packet->type == TRIB_BYTES ? 1 : ranks; /* bytes are not summed */
 }
 
-/* Checks of a fragment before its operation is known. Its lane must be that of exactly the ranks on its way
- * here. */
+/* Checks of a fragment before its operation is known. The lane must be the one of exactly the ranks on the way. */
 static enum trib_drop check(const struct ring_worker *w, enum ring_way way, const struct trib_packet *packet)
 {
     uint64_t sequence = trib_ring_sequence(packet->bitmap);
@@ -115,7 +114,7 @@ static bool is_alike(const struct ring_slot *a, const struct ring_slot *b)
            a->reduction == b->reduction && a->len == b->len;
 }
 
-/* The first part that comes, or the second, to be added to it. */
+/* The first part, or the second, to be added to the first. */
 static enum trib_drop take_part(struct ring_worker *w, enum ring_way way, const struct trib_packet *packet,
                                 const struct ring_slot *described)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ring_worker_route.c: which way a fragment goes, and whose parts are in it where: all of it follows from its owner,
- * the number of ranks and the size of groups. No packet, no number of a tensor. p and g are the owner's place and
+/* ring_worker_route.c: the ways of a fragment, and the parts in it at each hop: all follows from the owner, the
+ * number of ranks and the size of groups. No packet, no number of a tensor. p and g are the owner's place and
  * group.
  * Read next: ring_worker_sum.c. */
 #include "core/lane.h"
@@ -58,13 +58,14 @@ static uint32_t group_of(const struct ring_worker *w, uint32_t rank)
     return rank / w->config.session.group;
 }
 
-/* Has this rank the owner's place in its group? There a group's sum ends, and from there the result is spread in it. */
+/* True if the rank has the owner's place in its group. There a group's sum ends, and from there the result is spread in
+ * it. */
 static bool has_place(const struct ring_worker *w, uint32_t owner)
 {
     return w->circle[RING_INSIDE].at == place_of(w, owner);
 }
 
-/* How far this rank is behind that place of the ring. */
+/* Distance of the rank behind the place on the ring. */
 static uint32_t behind(const struct ring_worker *w, enum ring_way way, uint32_t at)
 {
     const struct ring_circle *c = &w->circle[way];
@@ -130,7 +131,7 @@ static uint64_t keys_between(const uint64_t *below, uint32_t ranks, uint32_t beg
     return end <= ranks ? below[end] - below[begun] : below[ranks] - below[begun] + below[end - ranks] - below[0];
 }
 
-/* How many stand behind that place of the ring and before this rank. */
+/* Ranks behind the place on the ring and before the own rank. */
 static uint32_t between(const struct ring_worker *w, enum ring_way way, uint32_t at)
 {
     const struct ring_circle *c = &w->circle[way];
@@ -138,7 +139,7 @@ static uint32_t between(const struct ring_worker *w, enum ring_way way, uint32_t
     return (c->at + 2 * c->ranks - at - 1) % c->ranks;
 }
 
-/* Of this rank's group, from behind the owner's place to before this rank's. */
+/* Of the own group, from behind the owner's place to before the own. */
 static uint32_t expects_inside(const struct ring_worker *w, uint32_t owner, uint64_t *keys)
 {
     const struct ring_circle *c = &w->circle[RING_INSIDE];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ring_worker_send.c: packets of a rank on each of its rings, in this order: acknowledgements to the rank before;
  * to the next lost packets, then the lowest fragment that is ready. The lowest first keeps a ring of full slots
- * moving: it is the one that others' slots wait for.
+ * moving: others' slots wait for the lowest.
  * Read next: core/flow.h. */
 #include "core/assert.h"
 #include "schemes/ring/ring_worker.h"
@@ -32,8 +32,8 @@ static void fill(const struct ring_worker *w, enum ring_way way, uint64_t label,
     }
 }
 
-/* The lowest fragment with something to be sent this way for the first time; there is one. Slots in the order of their
- * fragments begin at that of the lowest that is not free. */
+/* The lowest fragment with something to be sent this way for the first time; there is one. In the order of fragments,
+ * slots begin at the lowest that is not free. */
 static struct ring_slot *lowest_pending(const struct ring_worker *w, enum ring_way way)
 {
     const uint64_t *words = ring_at(w, w->circle[way].pending_at);

@@ -2,8 +2,8 @@
 /* ring_worker_sum.c: the numbers of a fragment at a hop, its end there, and the fragments that may begin then. No
  * packet is built or read here.
  *
- * 16-bit floats, and float32 that travels as bfloat16, are widened, reduced, and rounded at every hop, as any ring does
- * that keeps its bytes few. Read next: ring_worker_receive.c. */
+ * 16-bit floats, and float32 that travels as bfloat16, are widened, reduced, and rounded at every hop, as on any ring
+ * with few bytes. Read next: ring_worker_receive.c. */
 #include <string.h>
 
 #include "core/assert.h"
@@ -213,7 +213,7 @@ static void take_carried(struct ring_worker *w, struct ring_operation *o, struct
     finish(w, o, slot, now_ns);
 }
 
-/* The slot holds the parts of all that come before this rank on the way, and its own. */
+/* The slot holds the parts of all earlier ranks on the way, and the own. */
 static void take_sum(struct ring_worker *w, struct ring_operation *o, struct ring_slot *slot,
                      const struct ring_form *form, uint64_t now_ns)
 {
