@@ -16,9 +16,8 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# Files of each circle, the largest first. A new circle is refused; one that has become smaller is to be written down.
-CIRCLES = {
-}
+# Files of each circle that a folder may have, the largest first: none has one.
+CIRCLES = {}
 
 # C-20: messages and time in, messages out. These files may call nothing else, nor may addresses, which they hold.
 PURE = re.compile(r"control/(jobs|agents|roots|relay)/|net/address\.c")
