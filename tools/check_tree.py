@@ -62,7 +62,7 @@ FORBIDDEN_CALLS = re.compile(
     r"send|sendto|sendm?msg|recv|recvfrom|recvm?msg|bind|connect|poll|epoll_\w+|clock_gettime|gettimeofday|time|sleep|usleep|nanosleep|getenv|rand|"
     r"random|pthread_\w+|mtx_\w+|thrd_\w+|abort|exit|syslog)\s*\(")
 # What decides in the control plane says, draws and tells the time through its driver (struct trib_jobs_output).
-DECIDES = ("src/fabric/", "src/control/agents/", "src/control/jobs/", "src/control/relay/", "src/control/roots/")
+DECIDES = ("src/fabric/", "src/control/agents/", "src/control/jobs/", "src/control/roots/")
 DRIVER_CALLS = re.compile(r"\b(trib_log|trib_draw|trib_draw_id|trib_clock_ns|clock_gettime|getenv)\s*\(")
 # A port hides the carriers of its packets, also if a declaration is copied.
 CARRIER_NAMES = re.compile(r"\btrib_udp_\w+")

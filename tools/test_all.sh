@@ -76,10 +76,10 @@ run_asan_all() {
 }
 
 # ThreadSanitizer where there are threads; of the scripts those in which the daemon's threads, or a rank's, meet what unit tests do not have:
-# HTTP, and processes that are killed. What the relays' tests of faults have is one thread, with a clock of its own.
+# HTTP, and processes that are killed. What the tests of trees of switches have is one thread, with a clock of its own.
 run_tsan() {
     step build-tsan preset tsan &&
-        TRIB_PATIENCE=4 tests tsan build-tsan -L '^(io|port|comm|control|switchd|cli)$' -E '^unit/test_relay_faults$' &&
+        TRIB_PATIENCE=4 tests tsan build-tsan -L '^(io|port|comm|control|switchd|cli)$' -E '^unit/test_leaves_faults$' &&
         TRIB_PATIENCE=4 tests tsan-scripts build-tsan -R '^integration/(http|events|switches)\.user$'
 }
 
@@ -100,14 +100,14 @@ slow() { # name seed ctest-arguments...
 
 # Those that wait for minutes then are left to nightly.
 run_slow() {
-    release && slow slow 1 -E '^(unit/test_(relay_faults|leaving|move)|api)$'
+    release && slow slow 1 -E '^(unit/test_(leaves_faults|leaving|move)|api)$'
 }
 
 run_slow_all() {
     local seed
     release || return
     for seed in 2 3 4 5 6 7 8 9; do
-        slow "slow-$seed" "$seed" -E '^unit/test_relay_faults$'
+        slow "slow-$seed" "$seed" -E '^unit/test_leaves_faults$'
     done
 }
 

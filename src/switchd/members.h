@@ -105,7 +105,7 @@ static inline bool trib_member_node_is_edge(const struct trib_member_node *node)
 
 /* Tells the nodes what the tree knows of this rank's child: that it has joined, or its mark. */
 void trib_member_join(struct trib_member *member, uint32_t rank);
-/* M from the parent's session, or from the top node: tells every node that has a parent. */
+/* M from the controller, or from the top node: tells every node that has a parent. */
 void trib_member_learn_mark(struct trib_member *member, uint64_t mark);
 /* M as the top node knows it. */
 uint64_t trib_member_mark(const struct trib_member *member);

@@ -599,11 +599,11 @@ CANARIES = [
     Canary(
         "control-slots-stay", "C-2", "a communicator ends at the control plane, and its slots stay open",
         edits=((AGENT, "    agent->plane->close(agent->plane->plane, opening->communicator);\n", ""),),
-        world=("control",), search=NO_CONTROL, test="unit/test_relay_faults"),
+        world=("control",), search=NO_CONTROL, test="unit/test_leaves_faults"),
     Canary(
         "control-ready-early", "C-3", "READY comes when one rank has registered",
         edits=((START, "        if (!job->ranks[i].is_registered) {\n            return;", "        if (!job->ranks[0].is_registered) {\n            return;"),),
-        world=("control", "assert"), search=NO_CONTROL, test="unit/test_relay_faults"),
+        world=("control", "assert"), search=NO_CONTROL, test="unit/test_server"),
     Canary(
         "control-other-train", "C-4", "the slots are opened with another train than WELCOME says",
         edits=((OPENING, "        .train = job->grant.train,", "        .train = job->grant.train + 1,"),),
@@ -615,28 +615,29 @@ CANARIES = [
         world=("control",), search=NO_CONTROL, test="unit/test_roots"),
     Canary(
         "control-children-backwards", "C-5", "children are numbered from the last rank to the first",
-        edits=((OPENING, "    job->children = 0;\n    for (uint32_t i = 0; i < job->settings.ranks; i++) {",
-                "    job->children = 0;\n    for (uint32_t i = job->settings.ranks; i-- > 0;) {"),),
-        world=("control", "assert"), search=NO_CONTROL, test="unit/test_relay"),
+        edits=((OPENING, "    for (uint32_t i = 0; i < job->settings.ranks; i++) {\n        branch[i] = UINT16_MAX;",
+                "    for (uint32_t i = job->settings.ranks; i-- > 0;) {\n        branch[i] = UINT16_MAX;"),),
+        world=("control", "assert"), search=NO_CONTROL, test="unit/test_leaves"),
     Canary(
         "control-child-no-switch", "C-5", "a switch below is opened as if it was a rank",
-        edits=((OPENING, "        branch->is_switch = first->via != 0;", "        branch->is_switch = false;"),),
-        world=("control",), search=NO_CONTROL, test="unit/test_relay"),
+        edits=((OPENING, "        branch->is_switch = key > TRIB_RANKS_MAX;", "        branch->is_switch = false;"),),
+        world=("control",), search=NO_CONTROL, test="unit/test_leaves"),
     Canary(
         "control-same-boot", "C-6", "every incarnation has the same boot",
         edits=((START, "    bool fresh = boot != 0 && boot != job->grant.boot;", "    bool fresh = true;"),
                (START, "    for (uint32_t i = 0; fresh && i < job->settings.ranks; i++) {\n        fresh = job->ranks[i].known_boot != boot;\n    }\n", ""),
                (START, "jobs->incarnation++;\n    } while", "jobs->incarnation;\n    } while")),
-        world=("control", "assert"), search=NO_CONTROL, test="unit/test_relay_faults"),
+        world=("control", "assert"), search=NO_CONTROL, test="unit/test_leaves_faults"),
     Canary(
         "control-switch-taken-for-rank", "C-7", "when a switch below is lost, a rank behind it is called dead",
         edits=((JOBS, "    if (rank->via == 0 || job->state == TRIB_JOB_JOINING) {\n        trib_jobs_expel",
                 "    if (rank->via == 0 || true) {\n        trib_jobs_expel"),),
-        world=("control",), search=NO_CONTROL, test="unit/test_relay_faults"),
+        world=("control",), search=NO_CONTROL, test="unit/test_leaves_faults"),
     Canary(
         "control-mark-believed", "C-11", "a rank that tells its mark hears it again as M",
-        edits=((MARKS, "    send_mark(jobs, rank, trib_job_places(jobs, job)->mark(jobs, job));", "    send_mark(jobs, rank, mark);"),),
-        world=("control",), search=NO_CONTROL, test="unit/test_server"),
+        edits=((MARKS, "    mark = trib_job_places(jobs, job)->mark(jobs, job);\n    trib_placements_tell_mark(jobs, job, mark, false);",
+                "    trib_placements_tell_mark(jobs, job, trib_job_places(jobs, job)->mark(jobs, job), false);"),),
+        world=("control", "assert"), search=NO_CONTROL, test="unit/test_server"),
     Canary(
         "control-closed-early", "C-12", "a rank that closes is let go although others lack what it has",
         edits=((MARKS, "        if (rank->session && rank->is_closing && mark >= rank->mark) {", "        if (rank->session && rank->is_closing) {"),),
@@ -644,7 +645,7 @@ CANARIES = [
     Canary(
         "control-waits-for-ever", "C-13", "no time limits how long ranks are waited for after a recall",
         edits=((RECALL, "    job->deadline_ns = now_ns + time_to_return(jobs, job);", "    (void)time_to_return(jobs, job);\n    job->deadline_ns = UINT64_MAX;"),),
-        world=("assert",), search=NO_CONTROL, test="unit/test_relay_faults"),
+        world=("assert",), search=NO_CONTROL, test="unit/test_leaves_faults"),
     Canary(
         "control-crossed-register", "C-3", "REGISTER that had crossed a RECALL counts for the next boot",
         edits=((RECALL, "message->kind == TRIB_MESSAGE_ABORT;", "message->kind == TRIB_MESSAGE_ABORT ||\n                    message->kind == TRIB_MESSAGE_REGISTER;"),),
@@ -653,6 +654,18 @@ CANARIES = [
         "control-recalled-counts", "C-6", "a rank that was recalled is let in before it has said JOIN",
         edits=((JOB, "        all = all && job->ranks[i].session && !job->ranks[i].is_recalled;", "        all = all && job->ranks[i].session;"),),
         world=("assert",), search=NO_CONTROL, test="unit/test_recall"),
+    Canary(
+        "control-below-not-awaited", "C-3", "READY does not wait for the switches below",
+        edits=((PLACEMENTS, "(!placement->remote || (placement->is_ready && stands));", "(!placement->remote || stands);"),),
+        world=("control",), search=NO_CONTROL, test="unit/test_leaves"),
+    Canary(
+        "control-below-not-registered", "C-3", "a switch below another one alone hears that its ranks have registered",
+        edits=((PLACEMENTS, "at != 0; at = job->below[at - 1].parent) {", "at != 0; at = 0) {"),),
+        world=("error", "hang", "control"), search=NO_CONTROL, test="unit/test_leaves"),
+    Canary(
+        "control-below-skips-parent", "C-5", "a switch below another one is to send its sums to the root",
+        edits=((PLACEMENTS, "    if (inner->parent != 0) {", "    if (false) {"),),
+        world=("control",), search=NO_CONTROL, test="unit/test_leaves"),
     Canary(
         "control-grant-drawn-again", "C-15", "ranks that come back get another train",
         edits=((START, "        job->grant.boot = next_boot(jobs, job);", "        job->grant.boot = next_boot(jobs, job);\n        job->grant.train += job->is_return;"),),
@@ -672,7 +685,7 @@ CANARIES = [
         "control-reads-clock", "C-20", "a communicator takes the time from the clock instead of from its caller",
         edits=((RECALL, "    job->deadline_ns = now_ns + time_to_return(jobs, job);",
                 "    job->deadline_ns = trib_clock_ns() + time_to_return(jobs, job);"),),
-        world=("control", "hang", "error", "repeat"), search=NO_CONTROL, test="unit/test_relay_faults"),
+        world=("assert", "control", "hang", "error", "repeat"), search=NO_CONTROL, test="unit/test_leaves_faults"),
     Canary(
         "control-remembers", "C-21", "boots depend on the control planes that this process has had before",
         edits=((START, "    uint32_t boot;\n    do {",

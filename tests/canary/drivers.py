@@ -26,6 +26,7 @@ JOB_JOIN = "src/control/jobs/join.c"
 JOB_START = "src/control/jobs/start.c"
 LOADS = "src/control/roots/loads.c"
 OWNER = "src/control/jobs/owner.c"
+MISSING = "src/control/jobs/missing.c"
 PLACEMENTS = "src/control/jobs/placements.c"
 ANSWERS = "src/control/jobs/answers.c"
 CONNECTIONS = "src/control/server/connections.c"
@@ -175,7 +176,7 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server"),
     Canary(
         "control-mark-before-register", "I3", "a mark is taken of a rank that has not registered",
-        edits=((WORDS, "{AFTER_REGISTER | RECALLED, AFTER_REGISTER, NO,", "{AFTER_WELCOME | RECALLED, AFTER_REGISTER, NO,"),),
+        edits=((WORDS, "{AFTER_REGISTER | RECALLED, NO, AFTER_REGISTER}", "{AFTER_WELCOME | RECALLED, NO, AFTER_REGISTER}"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server_rules"),
     Canary(
         "control-memory-kept", "C-14", "what a job had is not given back when it ends",
@@ -209,7 +210,7 @@ DRIVERS = [
         world=("assert",), search=NO_DRIVER, test="unit/test_trees"),
     Canary(
         "control-served-of-before", "C-8", "an agent has a communicator in its list whose slots are closed",
-        edits=((PLACEMENTS, "    trib_job_leave_agents(job);\n", ""),),
+        edits=((PLACEMENTS, "    leave_agents(job);\n", ""),),
         world=("assert",), search=NO_DRIVER, test="unit/test_switches"),
     Canary(
         "control-wait-unlisted", "C-22", "an agent that is back does not start the jobs that wait for it",
@@ -239,7 +240,7 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_placements"),
     Canary(
         "control-asked-at-once", "I8", "an agent is asked again before it has answered, and its answers are out of turn",
-        edits=((PLACEMENTS, "    if (!placement->is_asked) {\n", "    if (true) {\n"),),
+        edits=((MISSING, "    if (!placement->is_asked) {\n", "    if (true) {\n"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_placements"),
     Canary(
         "control-all-lenders-one", "I8", "packets to one lender take the room in the socket of another",
@@ -251,7 +252,7 @@ DRIVERS = [
         world=("assert",), search=NO_DRIVER, test="unit/test_switches"),
     Canary(
         "control-agent-names-death", "C-7", "an agent that refuses a job can say that a rank is dead",
-        edits=((SWITCHES, " && said != TRIB_ERR_PEER", ""),),
+        edits=((PLACEMENTS, " && said != TRIB_ERR_PEER", ""),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_switches"),
     Canary(
         "control-late-word", "C-6", "what an agent says of an incarnation that is over is taken for the present one",
@@ -259,7 +260,7 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_switches"),
     Canary(
         "control-not-shut", "C-2", "an agent elsewhere is not told that an incarnation is over",
-        edits=((PLACEMENTS, "        if (job->placement[i].carrier == TRIB_CARRIER_REMOTE) {\n",
+        edits=((PLACEMENTS, "        if (number(job, i)->carrier == TRIB_CARRIER_REMOTE) {\n",
                 "        if (false) {\n"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_switches"),
     Canary(
@@ -276,14 +277,14 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_masters"),
     Canary(
         "control-never-shut", "C-2", "an agent elsewhere does not hear that an incarnation is over",
-        edits=((PLACEMENTS, "        if (job->placement[i].carrier == TRIB_CARRIER_REMOTE) {\n            say(",
-                "        if (job->placement[i].carrier == TRIB_CARRIER_RANK) {\n            say("),),
+        edits=((PLACEMENTS, "        if (number(job, i)->carrier == TRIB_CARRIER_REMOTE) {\n            trib_placement_tell(",
+                "        if (number(job, i)->carrier == TRIB_CARRIER_RANK) {\n            trib_placement_tell("),),
         world=("leak", "control"), search=NO_DRIVER, test="unit/test_switches"),
     Canary(
         "control-left-open", "C-2", "what was opened on a session outlives it",
         edits=((MASTERS, "    while ((lending = find_of(masters, master)) != NULL) {",
                 "    while (false && (lending = find_of(masters, master)) != NULL) {"),),
-        world=("control",), search=NO_DRIVER, test="unit/test_masters"),
+        world=("control", "error"), search=NO_DRIVER, test="unit/test_masters"),
     Canary(
         "control-nonsense-ends-others", "C-18", "nonsense about one communicator has no end there",
         edits=((MASTERS, "        give_up(masters, lending, message, status, answer.fail.text);\n", "        ;\n"),),
@@ -355,8 +356,8 @@ DRIVERS = [
         edits=((CONNECTIONS, "        connections->epoll_fd = -1;\n", ""),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server"),
     Canary(
-        "control-way-in-a-circle", "C-16", "a session may pass one switch twice",
-        edits=((CHANNELS, "path->identity[i] == connection->below->identity) {", "false) {"),),
+        "control-way-in-a-circle", "C-16", "a switch may be below itself",
+        edits=((CHANNELS, "is_twice || at->below->identity == message->hello.identity;", "is_twice || false;"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_channels"),
     Canary(
         "control-end-taken-for-loss", "C-7", "a rank behind a switch that has died counts as one whose way is lost",
@@ -399,8 +400,8 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_comm_session"),
     Canary(
         "comm-ready-any-time", "I3", "READY is taken whatever the session's state",
-        edits=((WORDS, "{\"READY\", ready, {NO, NO, NO, REGISTERED,",
-                "{\"READY\", ready, {NO, NO, NO, AFTER_JOIN,"),),
+        edits=((WORDS, "{\"READY\", ready, {NO, NO, REGISTERED}",
+                "{\"READY\", ready, {NO, NO, AFTER_JOIN}"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_comm_turns"),
     Canary(
         "comm-group-too-early", "I11", "a group is done when its first operation is",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* accounts.h: a data plane that adds nothing up but keeps accounts: what the control plane opens, closes and says of it
- * must fit. It is one thread's. Used by fuzz_jobs.c, fuzz_relay.c and fuzz_server.c. */
+ * must fit. It is one thread's. Used by fuzz_jobs.c, fuzz_leaf.c and fuzz_server.c. */
 #ifndef TRIB_TESTS_FUZZ_ACCOUNTS_H
 #define TRIB_TESTS_FUZZ_ACCOUNTS_H
 
@@ -71,7 +71,7 @@ static inline enum trib_status plane_open(void *plane, const struct trib_opening
         must(i == 0 || branch->ranks[0] > opening->branches[i - 1].ranks[0], "plane: branches out of order");
         seen += branch->count;
     }
-    must(opening->parent != NULL ? seen <= opening->session.ranks : seen == opening->session.ranks,
+    must(opening->parent != NULL ? seen <= opening->ranks : seen == opening->session.ranks,
          "plane: ranks that are behind no branch, or two");
     roots |= open != NULL ? open->roots : 0;
     open = open != NULL ? open : accounts_find(accounts, 0);

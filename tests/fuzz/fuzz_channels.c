@@ -42,16 +42,27 @@ static struct trib_message hear(void)
     return message;
 }
 
+static struct trib_message make_hello(uint64_t identity)
+{
+    struct trib_message hello = {.kind = TRIB_MESSAGE_HELLO,
+                                 .hello = {.magic = TRIB_SESSION_MAGIC,
+                                           .version = TRIB_SESSION_VERSION,
+                                           .wire_version = TRIB_WIRE_VERSION,
+                                           .identity = identity,
+                                           .life = 1,
+                                           .attempt = ++attempts,
+                                           .room = 1U << 20,
+                                           .weight = 1,
+                                           .shards = 2}};
+    hello.hello.at[0] = trib_address_v4(0, (uint16_t)(7471 + identity % 16 * 16));
+    hello.hello.at[1] = trib_address_v4(0, (uint16_t)(7472 + identity % 16 * 16));
+    return hello;
+}
+
 /* Of the same process each time: so the one before it is displaced. */
 static void connect_up(void)
 {
-    const struct trib_message hello = {.kind = TRIB_MESSAGE_HELLO,
-                                       .hello = {.magic = TRIB_SESSION_MAGIC,
-                                                 .version = TRIB_SESSION_VERSION,
-                                                 .wire_version = TRIB_WIRE_VERSION,
-                                                 .identity = IDENTITY,
-                                                 .life = 1,
-                                                 .attempt = ++attempts}};
+    const struct trib_message hello = make_hello(IDENTITY);
     struct trib_message proof = {.kind = TRIB_MESSAGE_PROOF};
     if (line >= 0) {
         (void)close(line);
@@ -108,6 +119,31 @@ static void speak(uint32_t number, uint32_t what)
     carry_message(number, &message);
 }
 
+static void nest(uint32_t number, uint32_t how)
+{
+    const struct trib_message hello = make_hello(IDENTITY + 1 + (how & 3));
+    const struct trib_message proof = {.kind = TRIB_MESSAGE_PROOF, .proof = {how}};
+    struct trib_message channel = {.kind = TRIB_MESSAGE_CHANNEL, .channel = {.number = 1}};
+    channel.channel.peer = trib_address_v4(0x0a000002, 20000);
+    carry_message(number, &hello);
+    if ((how & 4) != 0) {
+        carry_message(number, &proof);
+    }
+    if ((how & 8) != 0) {
+        carry_message(number, &channel);
+    }
+}
+
+static void answer(uint32_t how)
+{
+    static const uint8_t kinds[8] = {TRIB_MESSAGE_PING,         TRIB_MESSAGE_ROOT_OPENED,  TRIB_MESSAGE_ROOT_READY,
+                                     TRIB_MESSAGE_ROOT_MISSING, TRIB_MESSAGE_ROOT_REFUSED, TRIB_MESSAGE_DISPUTE,
+                                     TRIB_MESSAGE_BYE,          TRIB_MESSAGE_PONG};
+    struct trib_message message = {.kind = (enum trib_message_kind)kinds[how & 7]};
+    message.of = (struct trib_opening_id){how >> 3, how >> 5};
+    say(&message);
+}
+
 static void take_event(void)
 {
     uint32_t what = next_byte();
@@ -115,12 +151,8 @@ static void take_event(void)
     struct trib_message message = {.kind = TRIB_MESSAGE_CHANNEL, .channel = {.number = number}};
     size_t len = 0;
     switch (what & 7) {
-    case 0: /* a byte: the path */
+    case 0:
         message.channel.peer = trib_address_v4(0x0a000001, 20000);
-        message.channel.path.count = (uint8_t)(next_byte() % (TRIB_HOPS_MAX + 1));
-        for (uint32_t i = 0; i < message.channel.path.count; i++) {
-            message.channel.path.identity[i] = i + 1;
-        }
         say(&message);
         return;
     case 1: /* a length, and so many bytes */
@@ -132,8 +164,13 @@ static void take_event(void)
         message = (struct trib_message){.kind = TRIB_MESSAGE_END, .end = {number, next_byte() % 2 != 0}};
         say(&message);
         return;
-    case 3: /* a byte: which */
-        join(number, next_byte());
+    case 3: /* a byte: which; or a switch below this one, which proves itself or not, and has a channel */
+        len = next_byte();
+        if (len < 192) {
+            join(number, (uint32_t)len);
+        } else {
+            nest(number, (uint32_t)len);
+        }
         return;
     case 4: /* a length, and so many bytes, that no channel carries */
         len = next_byte() / 4;
@@ -146,9 +183,8 @@ static void take_event(void)
     case 6:
         connect_up();
         return;
-    default:
-        message = (struct trib_message){.kind = TRIB_MESSAGE_PING};
-        say(&message);
+    default: /* a byte: what it says of openings; the communicator is as good as never right (fuzz_jobs.c) */
+        answer(next_byte());
         return;
     }
     bytes += len;

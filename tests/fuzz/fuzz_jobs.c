@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_jobs.c: bytes become what a control plane sees: messages of up to 12 sessions at once, of ranks and of relays,
- * right ones and any that the codec takes; sessions that end; time; slots that saw two operations; a data plane that
- * refuses, and whose marks run ahead; where it has lenders, what they say, and how their sessions end; some sessions are
- * those of another controller. A rank that is recalled may say what it likes, and JOIN again. The jobs
+/* fuzz_jobs.c: bytes become what a control plane sees: messages of up to 12 sessions of ranks at once, right ones and
+ * any that the codec takes; sessions that end; time; slots that saw two operations; a data plane that refuses, and whose
+ * marks run ahead; where it has lenders, what they say, and how their sessions end; some sessions are those of another
+ * controller; some come over switches below, which say anything about their openings, and are lost. A rank that is recalled may say what it likes, and JOIN again. The jobs
  * (control/jobs/jobs.h) are the real ones. The data plane only keeps accounts (accounts.h), the sessions only keep order.
  *
  * What must hold: the data plane is asked for nothing that is not open, every session is in one place of one job or in
@@ -10,6 +10,7 @@
  * the past, each agent elsewhere has one session, and when all sessions are gone and time has passed, no job, no
  * communicator, no root of another controller and no memory is left. Read next: control/jobs/jobs.h. */
 #include "control/jobs/placements.h"
+#include "control/roots/leaves.h"
 #include "control/roots/switches.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/sessions.h"
@@ -144,6 +145,133 @@ static void line_happen(struct line *line, uint32_t what)
     }
 }
 
+/* ---- switches below ---- */
+
+/* What it was asked last. The second may be below the first. */
+static struct trib_opening_id asked_below[LEAVES];
+
+static void tell_below(void *owner, struct trib_remote *remote, const struct trib_message *message)
+{
+    uint32_t index = remote == script.leaf[1];
+    struct trib_message again;
+    uint8_t bytes[TRIB_MESSAGE_MAX];
+    size_t used;
+
+    (void)owner;
+    must(remote == script.leaf[index] && trib_remote_is_usable(remote), "below: told a switch that is lost");
+    must(trib_message_is_of(message->kind, TRIB_SENDER_UPPER), "below: that is not for a switch below");
+    size_t len = trib_message_encode(message, bytes);
+    must(trib_message_decode(bytes, len, &again, &used) == TRIB_OK && used == len, "below: told what is no message");
+    asked_below[index] = message->kind == TRIB_MESSAGE_ROOT_OPEN ? message->of : asked_below[index];
+}
+
+static void ping_below(void *owner, struct trib_remote *remote)
+{
+    (void)owner;
+    must(trib_remote_is_usable(remote), "below: a switch that is lost is asked");
+}
+
+static void add_below(uint32_t index, uint32_t how)
+{
+    struct trib_message hello = {.kind = TRIB_MESSAGE_HELLO,
+                                 .hello = {.identity = 77 + index,
+                                           .life = how,
+                                           .room = 1U << (10 + (how & 15)),
+                                           .weight = 1,
+                                           .shards = (uint8_t)(1 + (how >> 4 & 3))}};
+    const struct trib_session session = {.peer = trib_address_v4(0x0a000051 + index, 51000),
+                                         .local = script.config.listen,
+                                         .leaf = index == 1 && how >= 128 ? script.leaf[0] : NULL};
+
+    for (uint32_t i = 0; i < hello.hello.shards; i++) {
+        hello.hello.at[i] = trib_address_v4((how & 64) != 0 ? 0x0a000061 + index : 0, (uint16_t)(7470 + i));
+    }
+    must(trib_leaves_explain_unfit(&script.jobs, &hello) == NULL, "below: a switch that is right is unfit");
+    script.leaf[index] = trib_leaves_add(&script.jobs, &hello, &session, &asked_below[index]);
+}
+
+/* As channels.c: first it is unusable with all that it carries, then the sessions go, then it does. */
+static void lose_below(uint32_t index)
+{
+    struct trib_remote *remote = script.leaf[index];
+
+    if (remote == NULL) {
+        return;
+    }
+    bool carries = index == 0 && script.leaf[1] != NULL && script.leaf[1]->above == remote;
+    trib_leaves_lose(remote);
+    if (carries) {
+        trib_leaves_lose(script.leaf[1]);
+        lose_below(1);
+    }
+    for (uint32_t i = AT_LEAVES; i < SESSIONS; i++) {
+        if (script.peers[i].session.leaf == remote) {
+            peer_go(&script.peers[i]);
+            script.peers[i].session.leaf = NULL;
+        }
+    }
+    script.leaf[index] = NULL;
+    trib_leaves_remove(&script.jobs, remote, "its session closed", script.now_ns);
+}
+
+/* What it says of an opening, or nearly. */
+static void make_word_of_below(uint32_t index, uint32_t how, struct trib_message *message)
+{
+    *message = (struct trib_message){.of = asked_below[index]};
+    message->of.communicator += how == 255;
+    message->of.boot += how == 254;
+    if (how < 90) {
+        message->kind = TRIB_MESSAGE_ROOT_OPENED;
+        message->root_opened.group = how & 1;
+    } else if (how < 150) {
+        message->kind = TRIB_MESSAGE_ROOT_READY;
+    } else if (how < 200) {
+        message->kind = TRIB_MESSAGE_ROOT_MISSING;
+        message->root_missing.sequence = next_number();
+        message->root_missing.missing.count = (uint16_t)(how & 3);
+        for (uint32_t i = 0; i < message->root_missing.missing.count; i++) {
+            message->root_missing.missing.rank[i] = (uint16_t)next_byte();
+        }
+    } else if (how < 215) {
+        message->kind = TRIB_MESSAGE_DISPUTE;
+        message->dispute.sequence = next_number();
+        message->dispute.rank[0] = next_byte() % 8;
+        message->dispute.rank[1] = next_byte() % 8;
+    } else if (how < 225) {
+        message->kind = TRIB_MESSAGE_ROOT_REFUSED;
+        message->root_refused.status = -(int32_t)(how & 15);
+        strcpy(message->root_refused.text, "it cannot");
+    } else if (how < 230) {
+        message->kind = TRIB_MESSAGE_BYE;
+        make_text(message->fail.text, sizeof message->fail.text);
+    } else {
+        make_message(how, message);
+    }
+}
+
+static void below_happen(uint32_t index, uint32_t what)
+{
+    struct trib_message message;
+    struct trib_message taken;
+    uint8_t bytes[TRIB_MESSAGE_MAX];
+    size_t used;
+
+    if (script.leaf[index] == NULL) {
+        add_below(index, next_byte());
+        return;
+    }
+    if (what == 0) {
+        lose_below(index);
+        return;
+    }
+    make_word_of_below(index, next_byte(), &message);
+    size_t len = trib_message_encode(&message, bytes);
+    if (trib_message_decode(bytes, len, &taken, &used) == TRIB_OK &&
+        !trib_leaves_answer(&script.jobs, script.leaf[index], &taken, script.now_ns)) {
+        lose_below(index); /* its connection must end */
+    }
+}
+
 /* ---- the script ---- */
 
 static void pass_time(uint32_t how)
@@ -177,6 +305,7 @@ static void begin(void)
     trib_jobs_init(&script.jobs, &script.config, &output);
     script.jobs.remotes =
         (struct trib_remote_output){.open = line_open, .send = line_send, .end = line_end, .ping = line_ping};
+    script.jobs.below = (struct trib_remote_output){.send = tell_below, .ping = ping_below};
     trib_jobs_on_timeout(&script.jobs, script.now_ns); /* agents are dialled at once */
 }
 
@@ -187,6 +316,8 @@ static void restart(bool in_peace)
     if (in_peace) {
         trib_jobs_deinit(&script.jobs, TRIB_ERR_SWITCH, "the switch is shutting down");
         must(script.jobs.count == 0, "jobs: left behind by deinit");
+        lose_below(0);
+        lose_below(1);
         script.config.boot += 0x1000; /* none that was given out before */
         script.config.shards = 1 + next_byte() % 4;
         begin();
@@ -236,6 +367,9 @@ static void happen(uint32_t byte, struct peer *peer)
             return;
         }
         break;
+    case 14:
+        below_happen(byte >> 3 & 1, byte & 7);
+        return;
     case 15:
         if (script.config.lenders.count > 0) {
             line_happen(&lines[next_byte() % LENDERS], byte & 15);
@@ -279,6 +413,9 @@ static void check_places(void)
 
 static void check_end(void)
 {
+    if (next_byte() % 2 != 0) {
+        lose_below(0);
+    }
     for (uint32_t i = 0; i < SESSIONS; i++) {
         peer_go(&script.peers[i]);
     }
@@ -288,6 +425,9 @@ static void check_end(void)
     }
     must(script.jobs.first == NULL && script.jobs.owners == NULL && script.jobs.count == 0,
          "end: a job without sessions does not end");
+    lose_below(0);
+    lose_below(1);
+    must(script.jobs.leaves == NULL, "end: a switch below is left");
     must(script.jobs.masters.first == NULL && script.jobs.masters.lendings == NULL,
          "end: another controller has roots");
     must(script.jobs.agent.memory_used == 0, "end: memory that nobody has");
@@ -300,6 +440,7 @@ static void set_up(const uint8_t *data, size_t size)
 {
     memset(&script, 0, sizeof script);
     memset(lines, 0, sizeof lines);
+    memset(asked_below, 0, sizeof asked_below);
     script.bytes = data;
     script.left = size;
     script.now_ns = TRIB_SECOND_NS;

@@ -185,11 +185,6 @@ static void make_root_join(const struct peer *peer, struct trib_message *message
     if ((how & 0x60) == 0x60) { /* ranks that send to each other */
         strcpy(message->join.settings.scheme, "ring");
     }
-    if ((how & 16) == 0) { /* relays are refused; some may try */
-        message->join.via = 0;
-        message->join.hops = 0;
-        message->join.roots = 0;
-    }
 }
 
 /* What a root says, or nearly. */

@@ -23,6 +23,7 @@
 static struct accounts accounts;
 static struct trib_server *server;
 static pthread_t thread;
+static struct trib_address parent; /* len 0: it has none */
 
 static inline void *serve(void *argument)
 {
@@ -57,6 +58,8 @@ static inline void start(void)
         .job_quota = 48U << 20,
         .receive_room = 4U << 20,
         .join_timeout_ns = TRIB_SECOND_NS,
+        .parent = parent,
+        .identity = 7,
         .plane = accounts_plane(&accounts),
     };
 

@@ -2,7 +2,7 @@
 /* sessions.h: bytes that become the sessions of a control plane: whom they are of, when they come and go, and what they
  * say, right messages and any that the codec takes. The jobs (control/jobs/jobs.h) are the real ones; the sessions only
  * keep order: nothing is sent to one behind its last words, every message can be encoded, and nobody is told of a group
- * that it did not hear. Used by fuzz_jobs.c (a root) and fuzz_relay.c. */
+ * that it did not hear. Used by fuzz_jobs.c and fuzz_roots.c. */
 #ifndef TRIB_TESTS_FUZZ_SESSIONS_H
 #define TRIB_TESTS_FUZZ_SESSIONS_H
 
@@ -14,11 +14,12 @@
 #include "control/jobs/jobs.h"
 #include "fuzz/accounts.h"
 #include "io/clock.h"
-#include "unit/channel.h"
 #include "unit/draw.h"
 
 #define SESSIONS 12
 #define JOB_NAMES 3
+#define LEAVES 2
+#define AT_LEAVES 8 /* sessions from this one on come to switches below, where there are any */
 #define BOOT 0xb0070000U
 
 /* A connection, as connections.c keeps it. */
@@ -40,6 +41,7 @@ static struct script {
     struct trib_server_config config;
     struct trib_jobs jobs;
     struct peer peers[SESSIONS];
+    struct trib_remote *leaf[LEAVES]; /* switches below; NULL: it is not there */
     struct accounts accounts;
     const uint8_t *bytes;
     size_t left;
@@ -89,7 +91,6 @@ static inline void peer_send(void *owner, struct trib_session *session, const st
          "session: results by a group that the rank did not hear");
     must(!peer->is_recalled || message->kind == TRIB_MESSAGE_FAIL || message->kind == TRIB_MESSAGE_PONG,
          "session: told of an incarnation before it has come back for it");
-    must(message->kind != TRIB_MESSAGE_RECALL || peer->session.link == NULL, "session: a relay's is recalled");
     peer->is_recalled = peer->is_recalled || message->kind == TRIB_MESSAGE_RECALL;
     if (message->kind == TRIB_MESSAGE_WELCOME) {
         peer->before = peer->grant;
@@ -127,6 +128,7 @@ static inline void peer_connect(struct peer *peer)
     peer->is_there = true;
     memcpy(&peer->session.peer.storage, &from, sizeof from);
     peer->session.peer.len = sizeof from;
+    peer->session.leaf = index >= AT_LEAVES ? script.leaf[index % LEAVES] : NULL;
 }
 
 /* As connections.c: what ended, or broke, is told and forgotten. */
@@ -153,7 +155,6 @@ static inline void peer_say(struct peer *peer, const struct trib_message *messag
     if (peer->has_ended || trib_message_decode(bytes, len, &taken, &used) != TRIB_OK) {
         return;
     }
-    channel_carry(message, &taken);
     if (taken.kind == TRIB_MESSAGE_JOIN && (!peer->has_joined || peer->is_recalled)) {
         peer->has_joined = true;
         peer->is_recalled = false;
@@ -208,14 +209,6 @@ static inline void make_join(const struct peer *peer, struct trib_message *messa
         message->join.maker.job_token = peer->grant.job_token ^ (how >> 7);
         strcpy(message->join.maker.job, names[0]);
     }
-    if ((how >> 5 & 1) != 0) { /* by a relay */
-        message->join.via = 77 + (how >> 6 & 1);
-        message->join.data_port[0] = 7470; /* of its machine; another one there has taken its place */
-        message->join.hops = (uint8_t)(1 + (who & 7));
-        message->join.roots = 1 + (who >> 3 & 3);
-        message->join.room = 1U << (10 + (who & 15));
-        strcpy(message->join.origin, "10.1.1.1:999");
-    }
 }
 
 /* The JOIN that answers RECALL, nearly always as it should be. */
@@ -240,7 +233,7 @@ static inline void make_text(char *text, size_t size)
     }
 }
 
-/* What a rank or relay says behind its JOIN. */
+/* What a rank says behind its JOIN, and what none does. */
 static inline void make_message(uint32_t choice, struct trib_message *message)
 {
     static const uint8_t kinds[16] = {

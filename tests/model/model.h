@@ -204,7 +204,7 @@ enum session_phase {
     SESSION_CUT,         /* lost, and the rank has not noticed */
     SESSION_OUT,         /* it has, and waits for the others to return */
     SESSION_REGISTERING, /* `hop` switches have heard of it */
-    SESSION_READYING,    /* READY is on its way; `hop` relays are still to pass */
+    SESSION_READYING,    /* READY is on its way; `hop` switches are still to pass */
     SESSION_CLOSED,      /* the rank has left in peace */
     SESSION_FAILED,      /* it was told an error */
     SESSION_DEAD,

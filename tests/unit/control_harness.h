@@ -35,7 +35,8 @@
 /* One communicator at a time. All fields are under lock: the server's thread writes, the test's reads. */
 struct recorder {
     pthread_mutex_t lock;
-    unsigned opens, closes, probes, multicasts;
+    unsigned opens, closes, probes, multicasts; /* opens: of communicators, not of roots */
+    uint32_t open_now;                          /* the communicator opened last, until it is closed */
     uint32_t communicator;
     struct trib_session_config session;
     uint32_t ranks;                                   /* of the whole communicator */
@@ -64,7 +65,8 @@ static inline enum trib_status recorder_open(void *plane, const struct trib_open
     pthread_mutex_lock(&r->lock);
     enum trib_status status = r->refuse_memory ? TRIB_ERR_MEMORY : TRIB_OK;
     if (status == TRIB_OK && strcmp(opening->scheme, "switchml") == 0) {
-        r->opens++;
+        r->opens += !opening->is_one || r->open_now != opening->session.communicator;
+        r->open_now = opening->session.communicator;
         r->session = opening->session;
         r->ranks = opening->ranks;
         r->communicator = opening->session.communicator;
@@ -73,8 +75,10 @@ static inline enum trib_status recorder_open(void *plane, const struct trib_open
         r->children = opening->count;
         r->has_parent = opening->parent != NULL;
         r->learned = 0;
-        if (r->has_parent) {
-            memcpy(r->parent, opening->parent, opening->session.roots * sizeof r->parent[0]);
+        uint32_t first = opening->is_one ? opening->root : 0;
+        uint32_t end = opening->is_one ? opening->root + 1 : opening->session.roots;
+        for (uint32_t t = first; t < end && r->has_parent; t++) {
+            r->parent[t] = opening->parent[t];
         }
         memset(r->marks, 0xff, sizeof r->marks);
         for (uint32_t i = 0; i < opening->count; i++) {
@@ -84,7 +88,9 @@ static inline enum trib_status recorder_open(void *plane, const struct trib_open
                 r->marks[rank] = 0;
                 r->behind[rank] = branch->count;
                 r->is_switch[rank] = branch->is_switch;
-                memcpy(r->addresses[rank], branch->address, sizeof r->addresses[rank]);
+                for (uint32_t t = first; t < end && t < 2; t++) {
+                    r->addresses[rank][t] = branch->address[t];
+                }
             }
         }
     }
@@ -95,8 +101,8 @@ static inline enum trib_status recorder_open(void *plane, const struct trib_open
 static inline void recorder_close(void *plane, uint32_t communicator)
 {
     struct recorder *r = plane;
-    (void)communicator;
     pthread_mutex_lock(&r->lock);
+    r->open_now = r->open_now == communicator ? 0 : r->open_now;
     r->closes++;
     pthread_mutex_unlock(&r->lock);
 }

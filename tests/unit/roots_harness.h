@@ -20,7 +20,6 @@
 #include "control/roots/roots.h"
 #include "io/clock.h"
 #include "net/resolve.h"
-#include "unit/channel.h"
 #include "unit/draw.h"
 
 #define RANKS_MAX 20
@@ -32,7 +31,7 @@
 struct fake_plane {
     unsigned opens, closes, joins;
     bool refuses;
-    bool has_relays; /* children may be switches */
+    bool has_belows; /* children may be switches */
     bool has_many;   /* communicators; the last one opened is recorded */
     struct trib_session_config session;
     uint32_t root[2], shard[2], boot, count;
@@ -60,9 +59,9 @@ static inline enum trib_status fake_open(void *owner, const struct trib_opening 
     plane->boot = opening->boot;
     plane->count = opening->count;
     for (uint32_t b = 0; b < opening->count; b++) {
-        assert_true(opening->branches[b].count == 1 || (opening->branches[b].is_switch && plane->has_relays));
+        assert_true(opening->branches[b].count == 1 || (opening->branches[b].is_switch && plane->has_belows));
         assert_int_equal(opening->branches[b].ranks[0], b);
-        assert_true(!opening->branches[b].is_switch || plane->has_relays);
+        assert_true(!opening->branches[b].is_switch || plane->has_belows);
         plane->from[b] = opening->branches[b].address[opening->root];
     }
     return TRIB_OK;
@@ -133,7 +132,6 @@ static inline struct trib_message through_bytes(const struct trib_message *messa
     size_t len = trib_message_encode(message, bytes);
     assert_int_equal(trib_message_decode(bytes, len, &taken, &used), TRIB_OK);
     assert_int_equal(used, len);
-    channel_carry(message, &taken);
     return taken;
 }
 

@@ -40,7 +40,7 @@ struct golden {
 
 static const struct golden goldens[] = {
     {"join",
-     "000000ae 01 54524942 000d 0001 0006 646967697473 000a 736c75726d2034323a30 00000003 4e204e21 "
+     "000000ae 01 54524942 000e 0001 0006 646967697473 000a 736c75726d2034323a30 00000003 4e204e21 "
      "00000000000000000000000000000000000000000000000000000000 01 0008 7377697463686d6c 00000004 "
      "00000580 00010000 04 01 00000000 00400000 01 b1b2b3b4b5b6b7b8 01 00400000 1d30 00000004 "
      "c1c2c3c4c5c6c7c8 03 8002 000f 02 04 0000 0a000003 04 0000 0a010003 8003 0003 1d2f 05 "
@@ -72,7 +72,7 @@ static const struct golden goldens[] = {
                .room = 4194304,
                .maker = {0x21222324, 0x292a2b2c2d2e2f30, "all"}}}},
     {"join, a return",
-     "000000c7 01 54524942 000d 0001 0001 6a 0000 00000000 ffff0000 "
+     "000000c7 01 54524942 000e 0001 0001 6a 0000 00000000 ffff0000 "
      "00000000000000000000000000000000000000000000000000000000 00 0000 00000001 00000040 00000000 "
      "01 00 0000000000000000 00 0000000000000000 00 00000000 0000 00000000 "
      "0000000000000000 01 8001 005b " GRANT_HEX " 01",
@@ -86,19 +86,19 @@ static const struct golden goldens[] = {
                .known = GRANT,
                .was_ready = true}}},
     {"welcome",
-     "00000073 02 " GRANT_HEX " 00000004 00000002 00 00 00 00 00 0000" NO_ITEMS_HEX,
-     {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4, .behind = 2}}},
+     "0000006f 02 " GRANT_HEX " 00000004 00 00 00 00 00 0000" NO_ITEMS_HEX,
+     {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4}}},
     {"welcome, of hosts",
-     "00000075 02 " GRANT_HEX " 0000000c 00000001 00 00 00 00 00 0003 11 08" NO_ITEMS_HEX,
+     "00000071 02 " GRANT_HEX " 0000000c 00 00 00 00 00 0003 11 08" NO_ITEMS_HEX,
      {.kind = TRIB_MESSAGE_WELCOME,
-      .welcome = {.grant = GRANT, .generation_ranks = 12, .behind = 1, .hosts = 3, .leaders = {{0x811}}}}},
+      .welcome = {.grant = GRANT, .generation_ranks = 12, .hosts = 3, .leaders = {{0x811}}}}},
     {"welcome, without a switch",
-     "0000009e 02 " GRANT_HEX " 00000004 00000001 02 01 01 04 1d2f 0a000001 06 1d30 20010db8000000000000000000000002 "
+     "0000009a 02 " GRANT_HEX " 00000004 02 01 01 04 1d2f 0a000001 06 1d30 20010db8000000000000000000000002 "
      "00000003 04 4e20 0a000003 00 04 0000 0a000002 0000" NO_ITEMS_HEX,
-     {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4, .behind = 1}}},
+     {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4}}},
     {"welcome, with a place to meet",
-     "00000079 02 " GRANT_HEX " 00000004 00000001 00 00 00 04 1d30 0a000001 00 0000" NO_ITEMS_HEX,
-     {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4, .behind = 1}}},
+     "00000075 02 " GRANT_HEX " 00000004 00 00 00 04 1d30 0a000001 00 0000" NO_ITEMS_HEX,
+     {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4}}},
     {"paths", "00000003 03 01 00", {.kind = TRIB_MESSAGE_PATHS, .paths = {true, false}}},
     {"register", "00000009 04 0000a1a2a3a4a5a6", {.kind = TRIB_MESSAGE_REGISTER, .mark = {0xa1a2a3a4a5a6}}},
     {"ready",
@@ -128,12 +128,13 @@ static const struct golden goldens[] = {
      "00000019 11 21222324 31323334 0000000000000011 00000003 00000005",
      {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {OF, 17, {3, 5}}}},
     {"root_open",
-     "0000006b 12 21222324 31323334 00000001 00000002 00000006 0008 7377697463686d6c 0003 6a6f62 0000000000000007 04 "
+     "0000007e 12 21222324 31323334 00000001 00000002 00000006 0008 7377697463686d6c 0003 6a6f62 0000000000000007 04 "
      "1d31 0a000002 "
      "c1c2c3c4c5c6c7c8 00000004 "
      "00000002 0000002c "
      "00000580 "
-     "00000580 0001 04 03010000 00000000 00000000 00000000" NO_ITEMS_HEX,
+     "00000580 0001 04 03010000 00000000 00000000 00000000 "
+     "00000003 04 1d30 0a000001 01 01 efc07401 1d3e" NO_ITEMS_HEX,
      {.kind = TRIB_MESSAGE_ROOT_OPEN,
       .root_open = {.of = OF,
                     .index = 1,
@@ -143,6 +144,11 @@ static const struct golden goldens[] = {
                     .job = "job",
                     .job_id = 7,
                     .key = 0xc1c2c3c4c5c6c7c8,
+                    .behind = 3,
+                    .is_return = true,
+                    .wants_group = true,
+                    .group = 0xefc07401,
+                    .group_port = 7486,
                     .session = {.communicator = 0x21222324,
                                 .ranks = 4,
                                 .roots = 2,
@@ -153,8 +159,8 @@ static const struct golden goldens[] = {
                                 .wire = TRIB_INT32,
                                 .weight = {3, 1}}}}},
     {"root_child",
-     "00000019 13 21222324 31323334 00000003 00000002 01 04 4e21 0a000003",
-     {.kind = TRIB_MESSAGE_ROOT_CHILD, .root_child = {OF, 3, 2, true, {.len = 0}}}},
+     "00000020 13 21222324 31323334 00000003 00000002 01 04 4e21 0a000003 04 1d2e 0a000002",
+     {.kind = TRIB_MESSAGE_ROOT_CHILD, .root_child = {.of = OF, .rank = 3, .branch = 2, .is_switch = true}}},
     {"root_join",
      "00000015 14 21222324 31323334 00000003 0000000000000012",
      {.kind = TRIB_MESSAGE_ROOT_JOIN, .root_join = {OF, 3, 18}}},
@@ -163,13 +169,13 @@ static const struct golden goldens[] = {
      "00000017 16 21222324 31323334 0000000000000731 0002 0002 0003",
      {.kind = TRIB_MESSAGE_ROOT_MISSING, .root_missing = {.of = OF, .sequence = 1841, .missing = {2, {2, 3}}}}},
     {"control",
-     "00000024 17 54524942 000d 0001 1d2e 0102030405060708 1112131415161718" NO_ITEMS_HEX,
+     "00000024 17 54524942 000e 0001 1d2e 0102030405060708 1112131415161718" NO_ITEMS_HEX,
      {.kind = TRIB_MESSAGE_CONTROL,
       .control = {TRIB_SESSION_MAGIC, TRIB_SESSION_VERSION, TRIB_WIRE_VERSION, 7470, 0x0102030405060708,
                   0x1112131415161718}}},
     {"hello",
-     "00000042 18 54524942 000d 0001 3132333435363738 2122232425262728 00000009 1112131415161718 00200000 03 02 04 "
-     "1d2e 0a000002 04 1d2f 00000000" NO_ITEMS_HEX,
+     "0000004b 18 54524942 000e 0001 3132333435363738 2122232425262728 00000009 1112131415161718 00200000 03 02 04 "
+     "1d2e 0a000002 04 1d2f 00000000 01 4142434445464748" NO_ITEMS_HEX,
      {.kind = TRIB_MESSAGE_HELLO,
       .hello = {.magic = TRIB_SESSION_MAGIC,
                 .version = TRIB_SESSION_VERSION,
@@ -180,12 +186,13 @@ static const struct golden goldens[] = {
                 .nonce = 0x1112131415161718,
                 .room = 1U << 21,
                 .weight = 3,
-                .shards = 2}}},
+                .shards = 2,
+                .path = {1, {0x4142434445464748}}}}},
     {"challenge", "00000009 20 1112131415161718", {.kind = TRIB_MESSAGE_CHALLENGE, .proof = {0x1112131415161718}}},
     {"proof", "00000009 21 1112131415161718", {.kind = TRIB_MESSAGE_PROOF, .proof = {0x1112131415161718}}},
     {"channel",
-     "0000001c 22 00000005 04 4e21 0a000003 04 1d2e 0a000002 01 3132333435363738",
-     {.kind = TRIB_MESSAGE_CHANNEL, .channel = {.number = 5, .path = {1, {0x3132333435363738}}}}},
+     "00000013 22 00000005 04 4e21 0a000003 04 1d2e 0a000002",
+     {.kind = TRIB_MESSAGE_CHANNEL, .channel = {.number = 5}}},
     {"bytes",
      "00000010 23 00000005 0009 00000005 1c00200000",
      {.kind = TRIB_MESSAGE_BYTES, .bytes = {5, 9, {0, 0, 0, 5, 0x1c, 0, 0x20, 0, 0}}}},
@@ -193,7 +200,14 @@ static const struct golden goldens[] = {
     {"room", "00000005 1c 00200000", {.kind = TRIB_MESSAGE_ROOM, .room = {1U << 21}}},
     {"root_shut", "00000009 1d 21222324 31323334", {.kind = TRIB_MESSAGE_ROOT_SHUT, .of = OF}},
     {"recall", "0000000c 25 31323334 0005 6c6f737421", {.kind = TRIB_MESSAGE_RECALL, .recall = {0x31323334, "lost!"}}},
-    {"root_opened", "00000009 1f 21222324 31323334", {.kind = TRIB_MESSAGE_ROOT_OPENED, .of = OF}},
+    {"root_opened",
+     "0000000f 1f 21222324 31323334 efc07401 1d3e",
+     {.kind = TRIB_MESSAGE_ROOT_OPENED, .root_opened = {OF, 0xefc07401, 7486}}},
+    {"root_mark",
+     "00000012 26 21222324 31323334 0000000000000012 01",
+     {.kind = TRIB_MESSAGE_ROOT_MARK, .root_mark = {OF, 18, true}}},
+    {"root_probe", "00000009 27 21222324 31323334", {.kind = TRIB_MESSAGE_ROOT_PROBE, .of = OF}},
+    {"bye", "0000000a 28 fffffff4 0003 627965", {.kind = TRIB_MESSAGE_BYE, .fail = {-12, "bye"}}},
     {"root_refused",
      "00000011 1e 21222324 31323334 fffffff9 0002 6e6f",
      {.kind = TRIB_MESSAGE_ROOT_REFUSED, .root_refused = {.of = OF, .status = -7, .text = "no"}}},

@@ -7,7 +7,9 @@
 
 #include "roots_harness.h"
 
+#include "control/roots/leaves.h"
 #include "control/roots/switches.h"
+#include "unit/leaf_agent.h"
 
 #ifndef LENDERS
 #define LENDERS 2
@@ -35,12 +37,24 @@ struct link {
     uint32_t pings; /* so often it was to be asked whether it reads */
 };
 
+/* A switch below, at 10.0.9.`shards`, with both ends of its connection. */
+struct below {
+    struct leaf_agent agent;
+    struct trib_server_config config;
+    struct trib_remote *remote; /* NULL: it is not there */
+    struct trib_message up[INBOX_MAX], down[INBOX_MAX];
+    uint32_t up_len, up_read, down_len, down_read;
+};
+
+#define BELOWS 4 /* by their shards, from 1 on */
+
 struct switches {
     struct hosts h; /* first: ranks, and the first switch's jobs; the roots in their processes are not used */
     struct fake_plane fake;
     struct plane lender[LENDERS];
     struct link link[LINKS_MAX];
     uint32_t links;
+    struct below below[BELOWS + 1];
 };
 
 static inline size_t fake_bytes(void *owner, const struct trib_opening *opening)
@@ -163,6 +177,137 @@ static inline bool step(struct switches *s, struct link *link)
     return false;
 }
 
+/* ---- switches below ---- */
+
+static inline enum trib_status below_open(void *owner, const struct trib_opening *opening)
+{
+    (void)owner;
+    assert_true(opening->is_one && opening->parent && opening->session.salt == 0);
+    return TRIB_OK;
+}
+
+static inline void below_close(void *owner, uint32_t communicator)
+{
+    (void)owner;
+    (void)communicator;
+}
+
+static inline void below_join(void *owner, uint32_t communicator, uint32_t rank, uint64_t mark)
+{
+    (void)owner;
+    (void)communicator;
+    (void)rank;
+    (void)mark;
+}
+
+static inline void below_learn(void *owner, uint32_t communicator, uint64_t mark)
+{
+    (void)owner;
+    (void)communicator;
+    (void)mark;
+}
+
+static inline bool below_answered(void *owner, uint32_t communicator)
+{
+    (void)owner;
+    (void)communicator;
+    return true;
+}
+
+static inline void below_multicast(void *owner, uint32_t communicator, uint32_t group, uint16_t port)
+{
+    (void)owner;
+    (void)communicator;
+    (void)group;
+    (void)port;
+}
+
+static inline uint32_t below_missing(void *owner, uint32_t communicator, uint64_t sequence, uint16_t *ranks,
+                                     uint32_t max)
+{
+    (void)owner;
+    (void)communicator;
+    (void)sequence;
+    (void)ranks;
+    (void)max;
+    return 0;
+}
+
+static inline void below_say(void *owner, const struct trib_message *message)
+{
+    struct below *below = owner;
+    assert_true(below->up_len < INBOX_MAX);
+    below->up[below->up_len++] = through_bytes(message);
+}
+
+static inline void tell_below(void *owner, struct trib_remote *remote, const struct trib_message *message)
+{
+    struct below *below = remote->line;
+    (void)owner;
+    assert_true(below->down_len < INBOX_MAX);
+    below->down[below->down_len++] = through_bytes(message);
+}
+
+static inline struct trib_remote *below_of(struct switches *s, uint32_t shards)
+{
+    struct below *below = &s->below[shards];
+    const struct trib_address peer = trib_address_v4(0x0a000900 + shards, 51000);
+    if (below->remote) {
+        return below->remote;
+    }
+    below->config = (struct trib_server_config){.listen = trib_address_v4(0x0a000900 + shards, 7470),
+                                                .parent = s->h.config.listen,
+                                                .identity = 4 + shards,
+                                                .shards = shards,
+                                                .memory_quota = UINT64_MAX,
+                                                .job_quota = UINT64_MAX,
+                                                .receive_room = ROOM};
+    below->config.plane = (struct trib_data_plane){.plane = below,
+                                                   .open = below_open,
+                                                   .close = below_close,
+                                                   .join = below_join,
+                                                   .learn_mark = below_learn,
+                                                   .probe_parent = below_close,
+                                                   .parent_answered = below_answered,
+                                                   .multicast = below_multicast,
+                                                   .probe_multicast = below_multicast,
+                                                   .slot_bytes = fake_bytes,
+                                                   .missing = below_missing};
+    leaf_agent_init(&below->agent, &below->config, below, below_say);
+    const struct trib_message hello = leaf_agent_hello(&below->config, 1, 1);
+    const struct trib_session session = {.peer = peer, .local = s->h.config.listen};
+    below->remote = trib_leaves_add(&s->h.jobs, &hello, &session, below);
+    assert_non_null(below->remote);
+    return below->remote;
+}
+
+static inline bool step_below(struct switches *s, struct below *below)
+{
+    if (!below->remote) {
+        return false;
+    }
+    trib_masters_on_timeout(&below->agent.masters, s->h.now_ns);
+    if (below->down_read < below->down_len) {
+        leaf_agent_hear(&below->agent, &below->down[below->down_read++]);
+        return true;
+    }
+    if (below->up_read < below->up_len) {
+        assert_true(trib_leaves_answer(&s->h.jobs, below->remote, &below->up[below->up_read++], s->h.now_ns));
+        return true;
+    }
+    below->down_read = below->down_len = below->up_read = below->up_len = 0;
+    return trib_masters_next_timeout(&below->agent.masters) <= s->h.now_ns;
+}
+
+static inline void end_below(struct switches *s, struct below *below)
+{
+    leaf_agent_deinit(&below->agent);
+    assert_int_equal(below->agent.agent.memory_used, 0);
+    trib_leaves_lose(below->remote);
+    trib_leaves_remove(&s->h.jobs, below->remote, "the end", s->h.now_ns);
+    below->remote = NULL;
+}
+
 static inline void run_links(struct switches *s)
 {
     bool again = true;
@@ -172,6 +317,9 @@ static inline void run_links(struct switches *s)
         pump(&s->h);
         for (uint32_t i = 0; i < s->links; i++) {
             again = step(s, &s->link[i]) || again;
+        }
+        for (uint32_t i = 0; i <= BELOWS; i++) {
+            again = step_below(s, &s->below[i]) || again;
         }
     }
 }
@@ -210,6 +358,7 @@ static inline int start(void **state)
     s->h.now_ns = TRIB_SECOND_NS;
     trib_jobs_init(&s->h.jobs, config, &output);
     s->h.jobs.remotes = (struct trib_remote_output){s, link_open, link_send, link_end, link_ping};
+    s->h.jobs.below = (struct trib_remote_output){.owner = s, .send = tell_below};
     for (uint32_t i = 0; i < RANKS_MAX; i++) {
         s->h.process[i].session.peer = trib_address_v4(0x0a000201 + i, (uint16_t)(50000 + i));
         s->h.process[i].session.local = config->listen;
@@ -226,6 +375,11 @@ static inline int stop(void **state)
     run_links(s);
     assert_int_equal(s->h.jobs.count, 0);
     assert_int_equal(s->h.jobs.agent.memory_used, 0);
+    for (uint32_t i = 0; i <= BELOWS; i++) {
+        if (s->below[i].remote) {
+            end_below(s, &s->below[i]);
+        }
+    }
     assert_int_equal(s->fake.closes > 0, s->fake.opens > 0);
     for (uint32_t i = 0; i < LENDERS; i++) {
         struct plane *lender = &s->lender[i];
@@ -297,23 +451,17 @@ static inline void return_ranks(struct switches *s, uint32_t ranks)
     run_links(s);
 }
 
-/* The same rank, as it comes over a relay with so many shards. */
-static inline struct trib_message relayed(struct trib_message join, uint32_t roots)
+/* The session comes to a switch below with so many shards. */
+static inline void come_below(struct switches *s, uint32_t session, uint32_t shards)
 {
-    join.join.via = 5;
-    join.join.hops = 1;
-    join.join.roots = (uint8_t)roots;
-    strcpy(join.join.origin, "10.0.9.9:50000");
-    return join;
+    s->h.process[session].session.leaf = below_of(s, shards);
+    s->h.process[session].session.local = s->below[shards].config.listen;
 }
 
-static inline void join_one_relayed(struct switches *s)
+static inline void join_one_below(struct switches *s)
 {
-    for (uint32_t i = 0; i < 2; i++) {
-        const struct trib_message join = i == 0 ? join_of(i, 2) : relayed(join_of(i, 2), 1);
-        assert_true(say(&s->h, i, &join));
-    }
-    run_links(s);
+    come_below(s, 1, 1);
+    join_ranks(s, 2);
 }
 
 static inline void tick(struct switches *s, uint64_t ns)

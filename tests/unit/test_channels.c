@@ -12,16 +12,6 @@ static int leaf(const struct control *c)
     return leaf_connect(c->port, SWITCH, 1, 1);
 }
 
-static struct trib_message relayed(uint32_t rank, uint32_t ranks)
-{
-    struct trib_message message = join_message(rank, ranks);
-    message.join.roots = 2;
-    message.join.room = 64U << 20;
-    message.join.data_port[0] = 7471;
-    message.join.data_port[1] = 7472;
-    return message;
-}
-
 /* So many messages take seconds on a busy machine, and the ranks that they are about must stay. */
 #define PATIENT_NS (300 * TRIB_SECOND_NS)
 
@@ -41,7 +31,7 @@ static void carry(int fd, uint32_t number, const struct trib_message *message)
 static struct trib_message heard(int fd, uint32_t *number)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_NONE};
-    struct trib_message carrier = next_message(fd);
+    struct trib_message carrier = leaf_next(fd);
     size_t used = 0;
     *number = carrier.kind == TRIB_MESSAGE_BYTES ? carrier.bytes.number : carrier.end.number;
     if (carrier.kind == TRIB_MESSAGE_BYTES) {
@@ -74,8 +64,20 @@ static void expect_refused(int fd, uint32_t number, const char *part)
 
 static void expect_over(int fd)
 {
-    assert_int_equal(next_message(fd).kind, TRIB_MESSAGE_NONE);
+    assert_int_equal(leaf_next(fd).kind, TRIB_MESSAGE_NONE);
     close(fd);
+}
+
+/* FAIL, and the end of the connection, behind what its agent is asked. */
+static void expect_told(int fd, const char *part)
+{
+    const struct trib_message message = leaf_next(fd);
+    assert_int_equal(message.kind, TRIB_MESSAGE_FAIL);
+    assert_int_equal(message.fail.status, TRIB_ERR_INVALID);
+    if (!strstr(message.fail.text, part)) {
+        fail_msg("\"%s\" is not in \"%s\"", part, message.fail.text);
+    }
+    expect_over(fd);
 }
 
 /* It still answers. */
@@ -83,14 +85,14 @@ static void expect_alive(int fd)
 {
     const struct trib_message ping = {.kind = TRIB_MESSAGE_PING, .ping = {.number = 5}};
     send_message(fd, &ping);
-    assert_int_equal(expect(fd, TRIB_MESSAGE_PONG).ping.number, 5);
+    assert_int_equal(leaf_next(fd).ping.number, 5);
 }
 
 /* Both ranks of a job, on channels 1 and 2. */
 static void run_both(int fd)
 {
     for (uint32_t i = 0; i < 2; i++) {
-        const struct trib_message join = relayed(i, 2);
+        const struct trib_message join = join_message(i, 2);
         begin(fd, i + 1);
         carry(fd, i + 1, &join);
     }
@@ -131,7 +133,7 @@ static void hello__another_version_is_told(void **state)
     int fd = connect_to(c->port);
     hello.hello.version--;
     send_message(fd, &hello);
-    expect_fail(fd, TRIB_ERR_VERSION, "versions differ: the sender speaks session 12");
+    expect_fail(fd, TRIB_ERR_VERSION, "versions differ: the sender speaks session 13");
 }
 
 static void hello__of_itself_is_refused(void **state)
@@ -145,7 +147,7 @@ static void hello__of_itself_is_refused(void **state)
     expect_fail(fd, TRIB_ERR_INVALID, "a switch cannot be its own parent");
 }
 
-/* Identity 0 stands for no relay: a rank that came over such a switch would count as a direct one. */
+/* Identity 0 stands for no switch: a rank that came to such a switch would count as a direct one. */
 static void hello__without_identity_is_refused(void **state)
 {
     struct control *c = *state;
@@ -187,6 +189,7 @@ static void hello__another_life_displaces_a_silent_one(void **state)
     proof.proof.nonce = expect(fd, TRIB_MESSAGE_CHALLENGE).proof.nonce;
     assert_true(trib_clock_ns() - since_ns >= TRIB_SECOND_NS);
     send_message(fd, &proof);
+    leaf_attend(fd, c->port, SWITCH, LEAF_PORT);
     run_both(fd);
     close(fd);
     close(old);
@@ -201,7 +204,7 @@ static void hello__another_life_is_refused_by_a_living_one(void **state)
     run_both(old);
     int fd = connect_to(c->port);
     send_message(fd, &hello);
-    assert_int_equal(answer_message(old).kind, TRIB_MESSAGE_PING);
+    assert_int_equal(leaf_answer(old).kind, TRIB_MESSAGE_PING);
     expect_fail(fd, TRIB_ERR_INVALID, "say that they are one: give them different --identity");
     expect_alive(old);
     close(old);
@@ -221,6 +224,7 @@ static void hello__the_slower_of_two_lives_displaces_nobody(void **state)
         proof[i].proof.nonce = expect(fd[i], TRIB_MESSAGE_CHALLENGE).proof.nonce;
     }
     send_message(fd[0], &proof[0]);
+    leaf_attend(fd[0], c->port, SWITCH, LEAF_PORT);
     run_both(fd[0]);
     send_message(fd[1], &proof[1]);
     expect_over(fd[1]);
@@ -234,7 +238,7 @@ static void channel__nonsense_ends_it_alone(void **state)
 {
     struct control *c = *state;
     static const uint8_t nonsense[] = "GET / HTTP/1.0\r\n\r\n";
-    const struct trib_message hello = leaf_hello(SWITCH, 1, 1);
+    const struct trib_message proof = {.kind = TRIB_MESSAGE_PROOF};
     const struct trib_message mark = {.kind = TRIB_MESSAGE_MARK};
     control_start(c);
     int fd = leaf(c);
@@ -243,8 +247,8 @@ static void channel__nonsense_ends_it_alone(void **state)
     const struct trib_message carrier = leaf_bytes(3, nonsense, sizeof nonsense);
     send_message(fd, &carrier);
     expect_on(fd, 3, TRIB_MESSAGE_NONE, NULL);
-    begin(fd, 4); /* switches below do not nest in channels */
-    carry(fd, 4, &hello);
+    begin(fd, 4);
+    carry(fd, 4, &proof);
     expect_refused(fd, 4, "no place here");
     begin(fd, 5);
     const struct trib_message inner = leaf_channel(1, "10.0.0.1:20000");
@@ -265,7 +269,7 @@ static void channel__nonsense_ends_it_alone(void **state)
 static void channel__unknown_numbers_have_no_effect(void **state)
 {
     struct control *c = *state;
-    const struct trib_message join = relayed(0, 2);
+    const struct trib_message join = join_message(0, 2);
     const struct trib_message end = leaf_end(9, false);
     control_start(c);
     int fd = leaf(c);
@@ -287,7 +291,7 @@ static void channel__carries_a_stream(void **state)
     control_start(c);
     int fd = leaf(c);
     for (uint32_t i = 0; i < 2; i++) {
-        const struct trib_message join = relayed(i, 2);
+        const struct trib_message join = join_message(i, 2);
         size_t len = trib_message_encode(&join, bytes);
         begin(fd, i + 1);
         for (size_t at = 0; at < len; at += 7) {
@@ -321,7 +325,7 @@ static void end__of_a_channel_is_a_death(void **state)
     int fd = leaf(c);
     run_both(fd);
     send_message(fd, &end);
-    expect_refused(fd, 1, "rank 1 (10.0.0.1:20000) is gone: its session closed");
+    expect_refused(fd, 1, "rank 1 (10.0.0.1:20001) is gone: its session closed");
     expect_alive(fd);
     close(fd);
 }
@@ -334,30 +338,195 @@ static void end__that_is_lost_recalls(void **state)
     int fd = leaf(c);
     run_both(fd);
     send_message(fd, &end);
-    expect_on(fd, 1, TRIB_MESSAGE_NONE, NULL); /* without a word */
+    expect_on(fd, 1, TRIB_MESSAGE_RECALL, NULL);
     expect_alive(fd);
     close(fd);
 }
 
-static void way__that_comes_back_is_a_loop(void **state)
+/* ---- a switch below a switch ---- */
+
+#define FAR UINT64_C(0xb1b2b3b4b5b6b7b8)
+
+/* HELLO of a switch whose parent is SWITCH, as that passes it on. */
+static struct trib_message far_hello(uint64_t identity, uint64_t life, uint32_t attempt)
+{
+    struct trib_message hello = leaf_hello_at(identity, life, attempt, LEAF_PORT + 10);
+    hello.hello.path = (struct trib_path){1, {SWITCH}};
+    return hello;
+}
+
+static void prove_on(int fd, uint32_t number, const struct trib_message *hello)
+{
+    uint32_t got = 0;
+    begin(fd, number);
+    carry(fd, number, hello);
+    const struct trib_message challenge = heard(fd, &got);
+    assert_int_equal(got, number);
+    assert_int_equal(challenge.kind, TRIB_MESSAGE_CHALLENGE);
+    const struct trib_message proof = {.kind = TRIB_MESSAGE_PROOF, .proof = challenge.proof};
+    carry(fd, number, &proof);
+}
+
+/* Carries a message on channel `inner` of the switch on channel `outer`. */
+static void carry_far(int fd, uint32_t outer, uint32_t inner, const struct trib_message *message)
+{
+    const struct trib_message carrier = leaf_carry(inner, message);
+    carry(fd, outer, &carrier);
+}
+
+/* Its connection is a channel of its parent's, and has channels itself. */
+static void nest__ranks_of_a_switch_below_a_switch(void **state)
+{
+    struct control *c = *state;
+    const struct trib_message hello = far_hello(FAR, 1, 1);
+    const struct trib_message channel = leaf_channel(1, "10.0.0.9:20001");
+    const struct trib_message join = join_message(0, 2);
+    const struct trib_message end = leaf_end(1, false);
+    uint32_t got = 0;
+    struct trib_message other = join_message(0, 2);
+    control_start(c);
+    int fd = leaf(c);
+    prove_on(fd, 1, &hello);
+    carry(fd, 1, &channel);
+    carry_far(fd, 1, 1, &join);
+    carry_far(fd, 1, 1, &other); /* a second JOIN on one session */
+    const struct trib_message carrier = heard(fd, &got);
+    assert_int_equal(carrier.kind, TRIB_MESSAGE_BYTES);
+    assert_int_equal(carrier.bytes.number, 1);
+    struct trib_message fail;
+    size_t used = 0;
+    assert_int_equal(trib_message_decode(carrier.bytes.bytes, carrier.bytes.count, &fail, &used), TRIB_OK);
+    assert_int_equal(fail.kind, TRIB_MESSAGE_FAIL);
+    assert_non_null(strstr(fail.fail.text, "no place here"));
+    const struct trib_message inner_end = heard(fd, &got);
+    assert_int_equal(got, 1);
+    assert_int_equal(inner_end.kind, TRIB_MESSAGE_END);
+    carry(fd, 1, &end); /* it crosses the other */
+    expect_alive(fd);
+    close(fd);
+}
+
+/* The end of the upper one is the end of both. */
+static void nest__a_lost_parent_takes_it_along(void **state)
+{
+    struct control *c = *state;
+    const struct trib_message hello = far_hello(FAR, 1, 1);
+    control_start(c);
+    for (uint32_t i = 0; i < 3; i++) {
+        int fd = leaf_connect(c->port, SWITCH, 1, i + 1);
+        prove_on(fd, 1, &hello);
+        close(fd);
+    }
+    int fd = leaf_connect(c->port, SWITCH, 1, 9);
+    run_both(fd);
+    close(fd);
+}
+
+static void nest__a_way_that_comes_back_is_a_loop(void **state)
 {
     struct control *c = *state;
     c->config.identity = 77;
     control_start(c);
     int fd = leaf(c);
-    for (uint32_t i = 0; i < 3; i++) {
-        struct trib_message channel = leaf_channel(i + 1, "10.0.0.1:20000");
-        struct trib_path *path = &channel.channel.path;
-        path->count = i < 2 ? 2 : TRIB_HOPS_MAX;
-        for (uint32_t k = 0; k < path->count; k++) {
-            path->identity[k] = 100 + k;
-        }
-        path->identity[1] = i == 0 ? 77 : i == 1 ? SWITCH : 101;
-        send_message(fd, &channel);
-        expect_refused(fd, i + 1, "is one of them its own parent?");
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct trib_message hello = far_hello(i == 0 ? SWITCH : 77, 1, 1);
+        begin(fd, i + 1);
+        carry(fd, i + 1, &hello);
+        expect_refused(fd, i + 1, i == 0 ? "is one of them its own parent?" : "a switch cannot be its own parent");
     }
     expect_alive(fd);
     close(fd);
+}
+
+/* On channel 1 of channel 1 and so on. */
+static void carry_deep(int fd, uint32_t depth, const struct trib_message *message)
+{
+    struct trib_message carrier = *message;
+    for (uint32_t i = 0; i < depth; i++) {
+        const struct trib_message inner = carrier;
+        carrier = leaf_carry(1, &inner);
+    }
+    send_message(fd, &carrier);
+}
+
+static struct trib_message heard_deep(int fd, uint32_t depth)
+{
+    struct trib_message message = leaf_next(fd);
+    for (uint32_t i = 0; i < depth; i++) {
+        const struct trib_message carrier = message;
+        size_t used = 0;
+        assert_int_equal(carrier.kind, TRIB_MESSAGE_BYTES);
+        assert_int_equal(trib_message_decode(carrier.bytes.bytes, carrier.bytes.count, &message, &used), TRIB_OK);
+    }
+    return message;
+}
+
+static void nest__too_many_switches_on_a_way_are_a_loop(void **state)
+{
+    struct control *c = *state;
+    const struct trib_message channel = leaf_channel(1, "10.0.0.1:20000");
+    struct trib_message answer = {.kind = TRIB_MESSAGE_CHALLENGE};
+    uint32_t depth = 0;
+    control_start(c);
+    int fd = leaf(c);
+    while (answer.kind == TRIB_MESSAGE_CHALLENGE) {
+        const struct trib_message hello = leaf_hello(100 + depth, 1, 1);
+        carry_deep(fd, depth++, &channel);
+        carry_deep(fd, depth, &hello);
+        answer = heard_deep(fd, depth);
+        const struct trib_message proof = {.kind = TRIB_MESSAGE_PROOF, .proof = answer.proof};
+        if (answer.kind == TRIB_MESSAGE_CHALLENGE) {
+            carry_deep(fd, depth, &proof);
+        }
+    }
+    assert_int_equal(depth, TRIB_HOPS_MAX); /* with the first */
+    assert_int_equal(answer.kind, TRIB_MESSAGE_FAIL);
+    assert_non_null(strstr(answer.fail.text, "is one of them its own parent?"));
+    assert_int_equal(heard_deep(fd, depth - 1).kind, TRIB_MESSAGE_END);
+    expect_alive(fd);
+    close(fd);
+}
+
+/* Two that live, and look alike: one address, and one port of their first shards. They are named, not their ranks. */
+static void hello__of_two_at_one_address_is_refused(void **state)
+{
+    struct control *c = *state;
+    const struct trib_message hello = leaf_hello(FAR, 2, 1);
+    control_start(c);
+    int old = leaf(c);
+    run_both(old);
+    int fd = connect_to(c->port);
+    send_message(fd, &hello);
+    assert_int_equal(leaf_answer(old).kind, TRIB_MESSAGE_PING);
+    expect_fail(fd, TRIB_ERR_INVALID, "the switches at 127.0.0.1:");
+    expect_alive(old);
+    close(old);
+    const struct trib_message far = far_hello(FAR, 2, 1); /* at another port, and behind none */
+    struct trib_message alone = far;
+    alone.hello.path.count = 0;
+    fd = leaf_connect_as(c->port, &alone);
+    expect_alive(fd);
+    close(fd);
+}
+
+/* What it says of itself must be enough to send there. */
+static void hello__without_a_place_is_refused(void **state)
+{
+    struct control *c = *state;
+    control_start(c);
+    for (uint32_t i = 0; i < 4; i++) {
+        struct trib_message hello = leaf_hello(SWITCH, 1, 1);
+        hello.hello.shards = i == 0 ? 0 : hello.hello.shards;
+        hello.hello.room = i == 1 ? 0 : hello.hello.room;
+        if (i == 2) {
+            trib_address_set_port(&hello.hello.at[1], 0);
+        } else if (i == 3) {
+            hello.hello.at[0] = trib_address_v4(0xefc07401U, 7470);
+        }
+        int fd = connect_to(c->port);
+        send_message(fd, &hello);
+        expect_fail(fd, TRIB_ERR_REFUSED, "a switch below names its room, and for each shard an address with a port");
+    }
 }
 
 /* ---- bounds ---- */
@@ -374,7 +543,7 @@ static void flow__a_flood_ends_its_channel_alone(void **state)
     control_start(c);
     int fd = leaf(c);
     run_both(fd);
-    struct trib_message join = relayed(0, 2);
+    struct trib_message join = join_message(0, 2);
     strcpy(join.join.job, "other");
     begin(fd, 3);
     carry(fd, 3, &join);
@@ -423,7 +592,7 @@ static void flow__a_reader_of_many_channels_keeps_the_others(void **state)
 {
     struct control *c = *state;
     const struct trib_message ping = {.kind = TRIB_MESSAGE_PING};
-    const struct trib_message join = relayed(0, 2);
+    const struct trib_message join = join_message(0, 2);
     struct trib_message message = {.kind = TRIB_MESSAGE_NONE};
     uint32_t away = 0;
     uint32_t number = 0;
@@ -478,12 +647,12 @@ static void flow__bad_frames_end_the_connection(void **state)
 {
     struct control *c = *state;
     static const uint8_t cut[] = {0, 0, 0, 7, TRIB_MESSAGE_BYTES, 0, 0, 0, 1, 0, 9};
-    const struct trib_message join = relayed(0, 2);
+    const struct trib_message join = join_message(0, 2);
     control_start(c);
     int fd = leaf(c);
     run_both(fd);
     send_bytes(fd, cut, sizeof cut);
-    expect_fail(fd, TRIB_ERR_INVALID, "a malformed message BYTES: its field \"bytes\"");
+    expect_told(fd, "a malformed message BYTES: its field \"bytes\"");
     fd = leaf_connect(c->port, SWITCH, 1, 2);
     send_message(fd, &join);
     expect_fail(fd, TRIB_ERR_INVALID, "message JOIN has no place here");
@@ -491,8 +660,6 @@ static void flow__bad_frames_end_the_connection(void **state)
 
 #define STREAMS 500U
 #define PINGS 1000U
-
-/* The stream of one channel, as far as its last message is cut off. */
 struct stream {
     uint8_t bytes[TRIB_CHANNEL_BYTES + TRIB_MESSAGE_MAX];
     size_t len;
@@ -542,12 +709,12 @@ static void farewell__waits_for_a_switch_that_does_not_read(void **state)
     control_start(c);
     int fd = leaf(c);
     for (uint32_t i = 0; i < STREAMS; i++) {
-        struct trib_message join = relayed(i, STREAMS + 1);
+        struct trib_message join = join_message(i, STREAMS + 1);
         begin(fd, i + 1);
         carry(fd, i + 1, &join);
         say_pings(fd, i + 1);
     }
-    usleep(4000000 * patience());
+    usleep(1500000 * patience());
     while (ended < STREAMS) {
         struct trib_message message = answer_message(fd);
         if (message.kind == TRIB_MESSAGE_BYTES) {
@@ -572,7 +739,7 @@ static void farewell__reaches_all_channels(void **state)
     int fd = leaf(c);
     assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small), 0);
     for (uint32_t i = 0; i < FAREWELLS; i++) {
-        struct trib_message join = relayed(i % 1000, 1024);
+        struct trib_message join = join_message(i % 1000, 1024);
         (void)snprintf(join.join.job, sizeof join.join.job, "job %u", i / 1000);
         begin(fd, i + 1);
         carry(fd, i + 1, &join);
@@ -591,7 +758,13 @@ static void farewell__reaches_all_channels(void **state)
     close(fd);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, control_set_up, control_tear_down)
+static int tear_down(void **state)
+{
+    leaf_forget_all();
+    return control_tear_down(state);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, control_set_up, tear_down)
 
 int main(void)
 {
@@ -609,7 +782,12 @@ int main(void)
         TEST(channel__carries_a_stream),
         TEST(end__of_a_channel_is_a_death),
         TEST(end__that_is_lost_recalls),
-        TEST(way__that_comes_back_is_a_loop),
+        TEST(nest__ranks_of_a_switch_below_a_switch),
+        TEST(nest__a_lost_parent_takes_it_along),
+        TEST(nest__a_way_that_comes_back_is_a_loop),
+        TEST(nest__too_many_switches_on_a_way_are_a_loop),
+        TEST(hello__of_two_at_one_address_is_refused),
+        TEST(hello__without_a_place_is_refused),
         TEST(flow__a_flood_ends_its_channel_alone),
         TEST(flow__many_channels_may_come_at_once),
         TEST(flow__a_reader_of_many_channels_keeps_the_others),

@@ -375,7 +375,7 @@ static void ring__whose_other_rank_does_not_answer(void **state)
     close(fd);
     fd = take_join(&s, &join);
     assert_int_equal(getsockname(s.udp, (struct sockaddr *)&at, &len), 0);
-    struct trib_message message = {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.generation_ranks = 2, .behind = 1}};
+    struct trib_message message = {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.generation_ranks = 2}};
     message.welcome.grant = (struct trib_grant){.salt = 1,
                                                 .token = 2,
                                                 .job_token = 4,
@@ -509,7 +509,7 @@ static struct trib_address local_of(int fd)
 
 static struct trib_message welcome_message(const int *udp, uint32_t roots, uint16_t data_port)
 {
-    struct trib_message message = {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.generation_ranks = 2, .behind = 1}};
+    struct trib_message message = {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.generation_ranks = 2}};
     message.welcome.grant = (struct trib_grant){.salt = 1,
                                                 .token = 2,
                                                 .job_token = 4,
@@ -541,7 +541,7 @@ static void open_root_at(int fd, uint32_t communicator, uint32_t boot, const str
                          struct trib_address at, uint16_t child_port)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_OPEN,
-                                   .root_open = {.of = {communicator, boot}, .ranks = 2}};
+                                   .root_open = {.of = {communicator, boot}, .ranks = 2, .behind = 2}};
     uint8_t bytes[3 * TRIB_MESSAGE_MAX];
     size_t len = 0;
     message.root_open.session = (struct trib_session_config){.communicator = communicator,

@@ -20,15 +20,6 @@ static struct trib_message join_as(uint32_t rank, uint32_t ranks, const struct r
     struct trib_message message = join_message(rank, ranks);
     message.join.host = plan->host;
     message.join.level0 = !plan->is_alone;
-    if (plan->via != 0) {
-        message.join.via = plan->via;
-        message.join.hops = 1;
-        message.join.roots = 2;
-        message.join.room = 64U << 20;
-        message.join.data_port[0] = 7471;
-        message.join.data_port[1] = 7472;
-        snprintf(message.join.origin, sizeof message.join.origin, "10.0.0.%u:2%04u", rank + 1, rank);
-    }
     return message;
 }
 
@@ -39,7 +30,9 @@ static void join_all(struct control *c, uint32_t ranks, const struct rank_plan *
         if (plans[i].via != 0 && leaf.fd == 0) {
             leaf_start(&leaf, c->port, VIA);
         }
-        fds[i] = plans[i].via != 0 ? leaf_join(&leaf, &message) : join_with(c, &message);
+        char peer[32];
+        (void)snprintf(peer, sizeof peer, "10.0.0.%u:2%04u", i + 1, i);
+        fds[i] = plans[i].via != 0 ? leaf_join(&leaf, &message, peer) : join_with(c, &message);
     }
 }
 
@@ -124,8 +117,8 @@ static void join__all_on_one_host_are_one_member(void **state)
     close_all(fds, 2);
 }
 
-/* At the root a relay is one child, whoever is behind it; a host comes by one way only. */
-static void join__hosts_behind_a_relay(void **state)
+/* At the root a switch below is one child, whoever is behind it; there its hosts are children. */
+static void join__hosts_at_a_switch_below(void **state)
 {
     struct control *c = *state;
     const struct rank_plan plans[5] = {
@@ -137,13 +130,19 @@ static void join__hosts_behind_a_relay(void **state)
         struct trib_message welcome = expect(fds[i], TRIB_MESSAGE_WELCOME);
         assert_int_equal(welcome.welcome.hosts, 3);
         assert_int_equal(welcome.welcome.leaders.word[0], 0x15);
-        assert_int_equal(welcome.welcome.behind, i < 2 ? 1 : 3);
     }
     assert_int_equal(c->recorder.session.ranks, 3);
     assert_int_equal(c->recorder.children, 2);
     for (uint32_t i = 0; i < 5; i++) {
         assert_int_equal(c->recorder.behind[i], i < 2 ? 2 : 3);
         assert_int_equal(c->recorder.is_switch[i], i >= 2);
+    }
+    const struct recorder *below = &leaf.made.recorder;
+    assert_int_equal(below->session.ranks, 3);
+    assert_int_equal(below->children, 2);
+    for (uint32_t i = 2; i < 5; i++) {
+        assert_int_equal(below->behind[i], i < 4 ? 2 : 1);
+        assert_false(below->is_switch[i]);
     }
     close_all(fds, 5);
     leaf_stop(&leaf);
@@ -228,7 +227,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(join__ranks_of_a_host_are_one_member, control_set_up, control_tear_down),
         cmocka_unit_test_setup_teardown(join__else_every_rank_is_a_member, control_set_up, control_tear_down),
         cmocka_unit_test_setup_teardown(join__all_on_one_host_are_one_member, control_set_up, control_tear_down),
-        cmocka_unit_test_setup_teardown(join__hosts_behind_a_relay, control_set_up, control_tear_down),
+        cmocka_unit_test_setup_teardown(join__hosts_at_a_switch_below, control_set_up, control_tear_down),
         cmocka_unit_test_setup_teardown(stall__of_a_host_whose_leader_waits_too, control_set_up, control_tear_down),
         cmocka_unit_test_setup_teardown(dispute__of_ranks_of_one_host, control_set_up, control_tear_down),
         cmocka_unit_test(welcome__says_what_hosts_can_be),

@@ -257,8 +257,9 @@ static void switch__numbers(void **state)
     json_decref(root);
     /* Another controller opens roots. */
     struct trib_message control = {.kind = TRIB_MESSAGE_CONTROL, .control = {.port = 7470}};
-    struct trib_message open = {.kind = TRIB_MESSAGE_ROOT_OPEN,
-                                .root_open = {.of = {1, 2}, .ranks = 1, .scheme = "switchml", .job = "asked"}};
+    struct trib_message open = {
+        .kind = TRIB_MESSAGE_ROOT_OPEN,
+        .root_open = {.of = {1, 2}, .ranks = 1, .behind = 1, .scheme = "switchml", .job = "asked"}};
     open.root_open.session = (struct trib_session_config){
         .ranks = 1, .roots = 1, .train = 4, .slots = 8, .payload = 1408, .generation = 1, .wire = TRIB_FLOAT32};
     const struct trib_message child = {.kind = TRIB_MESSAGE_ROOT_CHILD,

@@ -16,7 +16,8 @@ static struct trib_message open_of(uint32_t communicator, uint32_t boot, uint64_
 {
     struct trib_message open = {
         .kind = TRIB_MESSAGE_ROOT_OPEN,
-        .root_open = {.of = {communicator, boot}, .ranks = 1, .scheme = "switchml", .job = "odd\n", .key = key}};
+        .root_open = {
+            .of = {communicator, boot}, .ranks = 1, .behind = 1, .scheme = "switchml", .job = "odd\n", .key = key}};
     open.root_open.session = (struct trib_session_config){.communicator = communicator,
                                                           .ranks = 1,
                                                           .roots = 1,
@@ -227,7 +228,7 @@ static void opening__one_root_at_a_time(void **state)
     s->lender[0].fake.has_many = true;
     for (uint32_t i = 0; i < 3; i++) {
         struct trib_message open = open_of(70 + i, 6, 1);
-        open.root_open.ranks = open.root_open.session.ranks = 2;
+        open.root_open.ranks = open.root_open.behind = open.root_open.session.ranks = 2;
         const struct trib_message child = child_of(70 + i, 6);
         tell(link, &open);
         tell(link, &child);

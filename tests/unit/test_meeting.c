@@ -8,8 +8,8 @@
 
 /* Rank 0, and another one that has reached the control plane at 10.0.0.1. */
 struct place {
-    const char *why, *address, *origin; /* origin: behind a relay at `address` */
-    const char *other, *meeting;        /* meeting NULL: there is none */
+    const char *why, *address, *leaf; /* leaf: the switch below that it has come to */
+    const char *other, *meeting;      /* meeting NULL: there is none */
     bool wants, listens;
 };
 
@@ -18,12 +18,9 @@ static const struct place places[] = {
     {"over IPv6", "[2001:db8::5]:41000", NULL, "[2001:db8::6]:41000", "[2001:db8::5]:7000", true, true},
     {"on the switch's machine", "127.0.0.1:41000", NULL, "10.0.0.6:41000", "10.0.0.1:7000", true, true},
     {"all on one machine", "127.0.0.1:41000", NULL, "127.0.0.1:41001", "127.0.0.1:7000", true, true},
-    {"behind a relay", "10.0.0.9:41000", "10.1.0.5:20000", "10.0.0.6:41000", "10.1.0.5:7000", true, true},
-    {"on a relay's machine", "10.0.0.9:41000", "127.0.0.1:20000", "10.0.0.6:41000", "10.0.0.9:7000", true, true},
-    {"on that of a relay and of the root", "127.0.0.1:41000", "127.0.0.1:20000", "10.0.0.6:41000", "10.0.0.1:7000",
-     true, true},
-    {"behind a relay that says nonsense", "10.0.0.9:41000", "example.org:1", "10.0.0.6:41000", NULL, true, true},
-    {"behind one that says nothing", "10.0.0.9:41000", "", "10.0.0.6:41000", NULL, true, true},
+    {"at a switch below", "10.1.0.5:20000", "10.0.0.9:41000", "10.0.0.6:41000", "10.1.0.5:7000", true, true},
+    {"on its machine", "127.0.0.1:20000", "10.0.0.9:41000", "10.0.0.6:41000", "10.0.0.9:7000", true, true},
+    {"on that of both switches", "127.0.0.1:20000", "127.0.0.1:41000", "10.0.0.6:41000", "10.0.0.1:7000", true, true},
     {"known on one link only", "[fe80::5%1]:41000", NULL, "[fe80::6%1]:41000", NULL, true, true},
     {"that does not want it", "10.0.0.5:41000", NULL, "10.0.0.6:41000", NULL, false, true},
     {"that does not listen", "10.0.0.5:41000", NULL, "10.0.0.6:41000", NULL, true, false},
@@ -48,8 +45,11 @@ static void choose__by_what_is_known_of_rank_0(void **state)
         job->ranks[1].session = &sessions[1];
         sessions[1].local = trib_address_v4(0x0a000001, 7470);
         job->ranks[0].meet_port = place->listens ? 7000 : 0;
-        job->ranks[0].via = place->origin != NULL;
-        snprintf(job->ranks[0].name, sizeof job->ranks[0].name, "%s", place->origin ? place->origin : "rank 0");
+        struct trib_remote leaf = {.is_below = true};
+        if (place->leaf) {
+            assert_int_equal(trib_address_parse(place->leaf, 0, &leaf.peer, NULL), TRIB_OK);
+            sessions[0].leaf = &leaf;
+        }
         trib_job_choose_meeting(&jobs, job);
         print_message("%s\n", place->why);
         if (place->meeting) {

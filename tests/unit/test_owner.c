@@ -2,7 +2,7 @@
 /* test_owner.c: jobs and their communicators: which job a JOIN is of, and the quota that a job has for all of them.
  * Mirrors src/control/jobs/owner.c. No sockets: sessions take what they are told, and all is checked after each event. */
 #include "control/jobs/owner.h"
-#include "relay_harness.h"
+#include "leaves_harness.h"
 
 #define SEATS 16
 
@@ -347,16 +347,16 @@ static void restart__after_a_lost_welcome(void **state)
     assert_int_equal(s->jobs.owners->token, old_grant().job_token);
 }
 
-/* ---- relays ---- */
+/* ---- switches below ---- */
 
-/* A relay has the token from above, and the same rule. */
-static void relay__has_one_quota_for_all_of_a_job(void **state)
+/* A switch below knows a job by its id, and has the same rule. */
+static void below__has_one_quota_for_all_of_a_job(void **state)
 {
     struct world world;
     (void)state;
     world_init(&world, 1);
     struct node *root = node_add(&world, NULL);
-    struct node *relay = node_add(&world, root);
+    struct node *below = node_add(&world, root);
     ranks_make(&world, 4);
     static const char *const names[] = {"train", "train/0", "train/1", "other"};
     for (uint32_t i = 0; i < 4; i++) {
@@ -370,17 +370,16 @@ static void relay__has_one_quota_for_all_of_a_job(void **state)
             join->join.maker.job_token = world.rank[0].join.join.known.job_token;
             strcpy(join->join.maker.job, "train");
         }
-        rank->home = relay;
+        rank->home = below;
         rank_connect(&world, rank);
         tick(&world, TRIB_SECOND_NS);
         assert_true(rank->is_running == (i != 2));
-        relay->jobs.agent.job_quota = 5 * relay->jobs.first->here.bytes / 2;
+        below->leaf.agent.job_quota = 5 * below->leaf.masters.lendings->root.opening.bytes / 2;
     }
     assert_int_equal(world.rank[2].failure, TRIB_ERR_REFUSED);
     assert_non_null(strstr(world.rank[2].text, "switch 10.0.0.2:7470: job train/1 needs "));
     assert_non_null(strstr(world.rank[2].text, " beside 2 other groups of the same job "));
     trib_jobs_check(&root->jobs);
-    trib_jobs_check(&relay->jobs);
     world_end(&world);
 }
 
@@ -414,7 +413,7 @@ int main(void)
         AT_SWITCH(job__lasts_until_its_last_communicator),
         AT_SWITCH(restart__ranks_bring_the_job_again),
         AT_SWITCH(restart__after_a_lost_welcome),
-        cmocka_unit_test(relay__has_one_quota_for_all_of_a_job),
+        cmocka_unit_test(below__has_one_quota_for_all_of_a_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

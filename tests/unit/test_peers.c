@@ -145,17 +145,16 @@ static void join__loopback_is_mended(void **state)
     assert_peer(&h->process[1].welcome, 0, 0, "10.0.0.1:20000");
 }
 
-static void join__over_a_relay_is_refused(void **state)
+static void join__at_a_switch_below_is_refused(void **state)
 {
     struct hosts *h = *state;
     struct trib_message join = ring_join(0, 2);
-    join.join.via = 77;
-    join.join.hops = 1;
-    join.join.roots = 2;
-    strcpy(join.join.origin, "10.1.1.1:999");
+    struct trib_remote leaf = {.is_below = true, .identity = 77, .shards = 2, .room = ROOM};
+    h->process[0].session.leaf = &leaf;
     assert_true(say(h, 0, &join));
     pump(h);
     expect_failed(h, 0, TRIB_ERR_REFUSED, "scheme ring: its ranks send to each other");
+    h->process[0].session.leaf = NULL;
 }
 
 static void join_groups(struct hosts *h, const char *scheme, uint32_t ranks)
@@ -477,7 +476,7 @@ int main(void)
         TEST(join__window),
         TEST(join__address_of_another_rank_is_refused),
         TEST(join__loopback_is_mended),
-        AT_A_SWITCH(join__over_a_relay_is_refused),
+        AT_A_SWITCH(join__at_a_switch_below_is_refused),
         TEST(join__of_groups_that_do_not_fit_is_refused),
         TEST(join__of_groups),
         TEST(marks__are_those_that_ranks_tell),

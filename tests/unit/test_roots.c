@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_roots.c: ranks that are the roots, as all goes well: who becomes one, what it is asked, and what the ranks are
  * told. Mirrors src/control/roots/roots.c and root.c; what goes wrong is test_roots_faults.c's. */
+#include "control/jobs/places.h"
 #include "net/resolve.h"
 #include "roots_harness.h"
 
@@ -21,7 +22,6 @@ static void join__every_host_is_a_root(void **state)
         assert_int_equal(p->welcomes, 1);
         assert_int_equal(p->welcome.welcome.grant.roots, 4);
         assert_int_equal(p->welcome.welcome.root_count, 4);
-        assert_int_equal(p->welcome.welcome.behind, 1);
         assert_int_equal(p->welcome.welcome.grant.data_port, 30000);
         for (uint32_t t = 0; t < 4; t++) {
             (void)snprintf(want, sizeof want, "10.0.0.%u:%u", 1 + t, 30000 + t);
@@ -471,38 +471,43 @@ static void keep_missing(void *owner, struct trib_session *session, const struct
     *(struct trib_message *)owner = *message;
 }
 
-/* All ranks lack, says a root, and it names the first 128. But ranks 1 to 99 are behind one relay, which lacks rank 7
+/* All ranks lack, says a root, and it names the first 128. But ranks 1 to 99 are at one switch below, which lacks rank 7
  * alone: the answer names no rank twice, and none that nobody has named. */
 static void stall__of_many_ranks_names_those_that_are_known(void **state)
 {
     struct trib_message last = {0};
     struct trib_server_config config = {.join_timeout_ns = TRIB_SECOND_NS};
     const struct trib_jobs_output output = {.owner = &last, .send = keep_missing};
-    struct trib_jobs jobs = {.config = &config, .output = output};
+    struct trib_jobs jobs = {.config = &config, .output = output, .agents = &trib_places_agents};
     struct trib_session session = {0};
-    struct trib_rank_list lacking = {0};
+    struct trib_remote remote[2] = {{.shards = 1}, {.shards = 1, .is_below = true}};
     struct trib_job *job = calloc(1, sizeof *job + MANY * sizeof job->ranks[0]);
+    struct trib_inner below = {.placement = {.carrier = TRIB_CARRIER_REMOTE, .remote = &remote[1]}};
     (void)state;
     assert_non_null(job);
     job->settings.ranks = MANY;
+    job->settings.payload = 64;
+    job->settings.wire = TRIB_WIRE_FLOAT32;
+    strcpy(job->settings.scheme, "switchml");
+    job->grant = (struct trib_grant){.roots = 1, .train = 1, .slots = 8, .window = 2, .generation = 1};
+    job->is_open = true;
+    job->placements = job->belows = 1;
+    job->placement[0] = (struct trib_placement){.carrier = TRIB_CARRIER_REMOTE, .remote = &remote[0]};
+    job->below = &below;
     for (uint16_t i = 0; i < MANY; i++) {
-        job->ranks[i].via = i >= 1 && i < 100 ? 5 : 0;
-        job->ranks[i].branch = i < 100 ? i > 0 : i - 98U;
-        trib_rank_list_add(&lacking, i);
+        job->ranks[i].below = i >= 1 && i < 100;
+        trib_rank_list_add(&job->placement[0].lacks, i);
     }
-    job->ranks[1].session = job->ranks[0].session = &session;
-    job->ranks[1].stall = (struct trib_stall){.sequence = 5, .at_ns = 1, .named = {1, {7}}};
+    trib_rank_list_add(&below.placement.lacks, 7);
+    below.placement.answered = job->placement[0].answered = 5;
+    below.placement.answered_ns = job->placement[0].answered_ns = 1;
+    job->ranks[0].session = &session;
     job->ranks[0].stall = (struct trib_stall){.sequence = 5, .at_ns = 1, .is_open = true};
-    assert_true(trib_job_missing(&jobs, job, 5, &lacking, 2));
+    assert_true(trib_job_missing(&jobs, job, 5, 2));
     assert_int_equal(last.stall.missing.count, 2 + 28);
     for (uint32_t i = 0; i < 2 + 28; i++) {
         assert_int_equal(last.stall.missing.rank[i], i == 0 ? 0 : i == 1 ? 7 : 98 + i);
     }
-    job->ranks[1].stall.at_ns = 0; /* the relay has said nothing: the root's list stands */
-    job->ranks[0].stall.is_open = true;
-    assert_true(trib_job_missing(&jobs, job, 5, &lacking, 2));
-    assert_int_equal(last.stall.missing.count, MANY);
-    assert_int_equal(last.stall.missing.rank[TRIB_RANKS_LISTED - 1], TRIB_RANKS_LISTED - 1);
     free(job);
 }
 

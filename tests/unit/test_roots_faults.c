@@ -2,6 +2,7 @@
 /* test_roots_faults.c: ranks that are the roots, as things go wrong: roots that die, cannot open or say nothing, joins
  * that do not belong there, and messages that are out of turn, foreign or nonsense, on both sides. Mirrors
  * src/control/roots/roots.c and root.c. */
+#include "control/roots/leaves.h"
 #include "roots_harness.h"
 
 /* ---- ends ---- */
@@ -236,17 +237,14 @@ static void join__nobody_is_a_root(void **state)
     expect_failed(h, 1, TRIB_ERR_REFUSED, "TRIB_RENDEZVOUS");
 }
 
+/* A control plane in a rank's process is no parent. */
 static void join__over_a_switch_is_refused(void **state)
 {
     struct hosts *h = *state;
-    struct trib_message join = root_join(0, 2);
-    join.join.via = 77;
-    join.join.hops = 1;
-    join.join.roots = 2;
-    strcpy(join.join.origin, "10.1.1.1:999");
-    assert_true(say(h, 0, &join));
-    pump(h);
-    expect_failed(h, 0, TRIB_ERR_REFUSED, "a switch has this as its parent, but it is none");
+    struct trib_message hello = {.kind = TRIB_MESSAGE_HELLO, .hello = {.identity = 77, .room = ROOM, .shards = 1}};
+    hello.hello.at[0] = trib_address_v4(0x0a000009, 7470);
+    assert_non_null(
+        strstr(trib_leaves_explain_unfit(&h->jobs, &hello), "a switch has this as its parent, but it is none"));
 }
 
 static void join__settings_differ(void **state)
@@ -439,7 +437,7 @@ static struct trib_message open_message(void)
     struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_OPEN};
     message.root_open.index = 1;
     message.of = (struct trib_opening_id){7, BOOT};
-    message.root_open.ranks = 2;
+    message.root_open.ranks = message.root_open.behind = 2;
     strcpy(message.root_open.scheme, "switchml");
     message.root_open.session = (struct trib_session_config){.communicator = 7,
                                                              .ranks = 2,

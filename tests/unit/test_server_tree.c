@@ -1,23 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_server_tree.c: the control plane of a root with relays below it, seen from their connections: real TCP, a data
- * plane that only records (control_harness.h). test_relay.c has the other side. */
+/* test_server_tree.c: a control plane with switches below it, seen from the sessions of ranks: real TCP, data planes
+ * that only record (leaf.h). test_leaves.c has the same without sockets. */
 #include "leaf.h"
 
 #define VIA UINT64_C(0xa1a2a3a4a5a6a7a8)
 
-static struct leaf leaves[2]; /* VIA, VIA + 1; fd 0: it is not there */
+/* VIA, VIA + 1; fd 0: it is not there. A test may change its config before the first rank comes. */
+static struct leaf leaves[2];
 
-/* On its own connection, or over the switch that it names. */
+/* Ranks 0 and 3 come themselves, 1 and 2 to one switch below. */
+static const uint64_t vias[4] = {0, VIA, VIA, 0};
+
+static struct leaf *leaf_of(const struct control *c, uint64_t via)
+{
+    struct leaf *leaf = &leaves[via - VIA];
+    if (leaf->fd == 0) {
+        leaf_begin(leaf, c->port);
+    }
+    return leaf;
+}
+
+/* To the control plane itself, or to that switch. */
+static int come_over(struct control *c, const struct trib_message *message, uint64_t via)
+{
+    char peer[64];
+    (void)snprintf(peer, sizeof peer, "10.0.0.%u:3%04u", message->join.rank + 1, message->join.rank);
+    return via == 0 ? join_with(c, message) : leaf_join(leaf_of(c, via), message, peer);
+}
+
 static int come_with(struct control *c, const struct trib_message *message)
 {
-    if (message->join.via == 0) {
-        return join_with(c, message);
-    }
-    struct leaf *leaf = &leaves[message->join.via - VIA];
-    if (leaf->fd == 0) {
-        leaf_start(leaf, c->port, message->join.via);
-    }
-    return leaf_join(leaf, message);
+    return come_over(c, message, vias[message->join.rank]);
+}
+
+static int tree_set_up(void **state)
+{
+    leaf_init(&leaves[0], VIA, LEAF_PORT);
+    leaf_init(&leaves[1], VIA + 1, LEAF_PORT + 10);
+    return control_set_up(state);
 }
 
 static int tree_tear_down(void **state)
@@ -31,43 +51,26 @@ static int tree_tear_down(void **state)
     return control_tear_down(state);
 }
 
-/* What a relay makes of a rank's JOIN. */
-static struct trib_message relayed_join(uint32_t rank, uint32_t ranks, uint64_t via)
-{
-    struct trib_message message = join_message(rank, ranks);
-    message.join.via = via;
-    message.join.hops = 1;
-    message.join.roots = 2;
-    message.join.room = 64U << 20;
-    message.join.data_port[0] = 7471;
-    message.join.data_port[1] = 7472;
-    snprintf(message.join.origin, sizeof message.join.origin, "10.0.0.%u:2%04u", rank + 1, rank);
-    return message;
-}
-
-/* Ranks 0 and 3 come themselves, 1 and 2 over one relay. */
-static const uint64_t vias[4] = {0, VIA, VIA, 0};
-
 static struct trib_message join_of(uint32_t rank)
 {
-    return vias[rank] ? relayed_join(rank, 4, vias[rank]) : join_message(rank, 4);
+    return join_message(rank, 4);
 }
 
-/* Brings the four to READY, known: with this grant. */
-static struct trib_grant run_tree(struct control *c, int *fds, const struct trib_grant *known)
+static int come_back(struct control *c, uint32_t rank, const struct trib_grant *known)
+{
+    struct trib_message message = join_of(rank);
+    message.join.known = known ? *known : (struct trib_grant){0};
+    message.join.was_ready = known != NULL;
+    return come_with(c, &message);
+}
+
+/* All four have come. */
+static struct trib_grant bring_to_ready(const int *fds, bool is_return)
 {
     struct trib_grant grant = {0};
     for (uint32_t i = 0; i < 4; i++) {
-        struct trib_message message = join_of(i);
-        message.join.known = known ? *known : grant;
-        message.join.was_ready = known != NULL;
-        fds[i] = come_with(c, &message);
-    }
-    for (uint32_t i = 0; i < 4; i++) {
-        struct trib_message welcome = expect(fds[i], TRIB_MESSAGE_WELCOME);
-        assert_int_equal(welcome.welcome.behind, vias[i] ? 2 : 1);
-        grant = welcome.welcome.grant;
-        if (!known) {
+        grant = expect(fds[i], TRIB_MESSAGE_WELCOME).welcome.grant;
+        if (!is_return) {
             send_paths(fds[i], true, false);
         }
         send_mark(fds[i], TRIB_MESSAGE_REGISTER, 0);
@@ -78,6 +81,15 @@ static struct trib_grant run_tree(struct control *c, int *fds, const struct trib
     return grant;
 }
 
+/* Brings the four to READY, known: with this grant. */
+static struct trib_grant run_tree(struct control *c, int *fds, const struct trib_grant *known)
+{
+    for (uint32_t i = 0; i < 4; i++) {
+        fds[i] = come_back(c, i, known);
+    }
+    return bring_to_ready(fds, known != NULL);
+}
+
 /* The connection ends, and nothing was said. */
 static void expect_silence(int fd)
 {
@@ -85,18 +97,14 @@ static void expect_silence(int fd)
     close(fd);
 }
 
-/* The session of one that comes over a relay ends without a word; another one is told on it to come again. */
-static void expect_recall(int fd, uint32_t rank)
+/* It is told on its session to come again. */
+static void expect_recall(int fd)
 {
-    if (vias[rank] != 0) {
-        expect_silence(fd);
-        return;
-    }
     assert_string_not_equal(expect(fd, TRIB_MESSAGE_RECALL).recall.text, "");
     close(fd);
 }
 
-static void join__ranks_of_one_relay_are_one_child(void **state)
+static void join__ranks_at_a_switch_below_are_one_child(void **state)
 {
     struct control *c = *state;
     control_start(c);
@@ -112,6 +120,17 @@ static void join__ranks_of_one_relay_are_one_child(void **state)
         assert_int_equal(trib_address_port(&r->addresses[i][1]), vias[i] ? 7472 : 21000 + i);
     }
     pthread_mutex_unlock(&c->recorder.lock);
+    pthread_mutex_lock(&leaves[0].lock);
+    r = &leaves[0].made.recorder;
+    assert_int_equal(r->children, 2);
+    assert_int_equal(r->opens, 1);
+    assert_int_equal(r->boot, grant.boot);
+    assert_true(r->has_parent);
+    assert_int_equal(trib_address_port(&r->parent[1]), c->port + 1);
+    assert_int_equal(trib_address_port(&r->addresses[2][1]), 21002);
+    assert_int_equal(r->marks[1], 0);
+    assert_int_equal(r->marks[0], UINT64_MAX);
+    pthread_mutex_unlock(&leaves[0].lock);
     close_all(fds, 4);
 }
 
@@ -120,11 +139,11 @@ static void join__roots_and_window_are_the_least_of_all(void **state)
     struct control *c = *state;
     control_start(c);
     int fds[2];
+    leaves[0].made.config.receive_room = 1472 * 30; /* of two ranks, and of the results */
     for (uint32_t i = 0; i < 2; i++) {
-        struct trib_message message = relayed_join(i, 2, VIA);
+        struct trib_message message = join_message(i, 2);
         message.join.roots = i == 0 ? 1 : 2;
-        message.join.room = 1472 * 30; /* of two ranks, and of the results */
-        fds[i] = come_with(c, &message);
+        fds[i] = come_over(c, &message, VIA);
     }
     for (uint32_t i = 0; i < 2; i++) {
         struct trib_grant grant = expect(fds[i], TRIB_MESSAGE_WELCOME).welcome.grant;
@@ -135,110 +154,104 @@ static void join__roots_and_window_are_the_least_of_all(void **state)
     close_all(fds, 2);
 }
 
-/* Only one process sends from a port: another id from there says that the switch has started anew, and its sessions are
- * dead. */
-static void join__a_relay_that_has_started_anew(void **state)
+/* It is the same rank whose session is over, if it comes to the same switch from the same place; else it was started
+ * twice. */
+static void join__a_rank_comes_again(void **state)
 {
     struct control *c = *state;
     control_start(c);
     int fds[4];
-    struct trib_message first = relayed_join(1, 4, VIA);
-    fds[1] = come_with(c, &first);
-    struct trib_message second = relayed_join(2, 4, VIA);
-    fds[2] = come_with(c, &second);
-    struct trib_message late = relayed_join(1, 4, VIA);
-    int again = come_with(c, &late); /* the same process, whose session of before is over */
+    struct trib_message message = join_of(1);
+    fds[1] = come_with(c, &message);
+    message = join_of(2);
+    fds[2] = come_with(c, &message);
+    message = join_of(1);
+    int again = come_with(c, &message);
     expect_silence(fds[1]);
     fds[1] = again;
-    late.join.origin[1] = '9'; /* one that was started twice */
-    expect_fail(come_with(c, &late), TRIB_ERR_REFUSED, "rank 1 of job digits is already taken by 127.0.0.1:");
-    late.join.via = VIA + 1;
-    late.join.data_port[0]++;
-    expect_fail(come_with(c, &late), TRIB_ERR_REFUSED, "rank 1 of job digits is already taken by 127.0.0.1:");
-    late.join.via = 0;
-    expect_fail(come_with(c, &late), TRIB_ERR_REFUSED, "rank 1 of job digits is already taken by 127.0.0.1:");
-    const int old[2] = {fds[1], fds[2]};
-    for (uint32_t i = 0; i < 4; i++) {
-        struct trib_message message = vias[i] ? relayed_join(i, 4, VIA + 1) : join_message(i, 4);
+    expect_fail(come_over(c, &message, VIA + 1), TRIB_ERR_REFUSED, "rank 1 of job digits is already taken by ");
+    expect_fail(come_over(c, &message, 0), TRIB_ERR_REFUSED, "rank 1 of job digits is already taken by ");
+    message.join.data_port[0]++;
+    expect_fail(come_with(c, &message), TRIB_ERR_REFUSED, "rank 1 of job digits is already taken by ");
+    for (uint32_t i = 0; i < 4; i += 3) {
+        message = join_of(i);
         fds[i] = come_with(c, &message);
-        if (i == 1) {
-            expect_silence(old[0]);
-            expect_silence(old[1]); /* its rank has not come back yet */
-        }
     }
     for (uint32_t i = 0; i < 4; i++) {
-        assert_int_equal(expect(fds[i], TRIB_MESSAGE_WELCOME).welcome.behind, vias[i] ? 2 : 1);
+        (void)expect(fds[i], TRIB_MESSAGE_WELCOME);
     }
     close_all(fds, 4);
 }
 
-/* The same identity, and both live: one sends from another address than its ranks' data would. */
-static void join__two_relays_with_one_identity_are_told(void **state)
+/* A switch that is lost before all have come: the places of its ranks are free. */
+static void join__a_switch_that_has_started_anew(void **state)
 {
     struct control *c = *state;
     control_start(c);
-    struct trib_message message = relayed_join(0, 2, VIA);
-    int a = come_with(c, &message);
-    const struct trib_message hello = leaf_hello(VIA, 77, 1);
-    int b = connect_to(c->port);
-    send_message(b, &hello);
-    expect_fail(b, TRIB_ERR_INVALID, "say that they are one: give them different --identity");
-    message.join.rank = 1;
-    int fds[2] = {a, come_with(c, &message)}; /* nothing has happened to it */
-    (void)expect(fds[0], TRIB_MESSAGE_WELCOME);
-    (void)expect(fds[1], TRIB_MESSAGE_WELCOME);
-    close_all(fds, 2);
+    int fds[4];
+    int old[2];
+    for (uint32_t i = 1; i < 3; i++) {
+        const struct trib_message message = join_of(i);
+        old[i - 1] = come_with(c, &message);
+    }
+    const struct trib_message waits = join_of(0);
+    fds[0] = come_with(c, &waits);
+    leaf_stop(&leaves[0]);
+    leaf_init(&leaves[0], VIA, LEAF_PORT);
+    for (uint32_t i = 1; i < 4; i++) {
+        const struct trib_message message = join_of(i);
+        fds[i] = come_with(c, &message);
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        (void)expect(fds[i], TRIB_MESSAGE_WELCOME);
+    }
+    close_all(old, 2);
+    close_all(fds, 4);
 }
 
+/* A rank that sends from where a switch below does: two children of one address. */
 static void join__one_data_address_of_two_children_is_refused(void **state)
 {
     struct control *c = *state;
     control_start(c);
     int fds[3];
     for (uint32_t i = 0; i < 3; i++) {
-        struct trib_message message = relayed_join(i, 3, VIA + i / 2);
-        message.join.data_port[0] = (uint16_t)(7471 + i / 2 * 10);
-        fds[i] = come_with(c, &message);
+        struct trib_message message = join_message(i, 3);
+        message.join.data_port[0] = i == 2 ? LEAF_PORT : message.join.data_port[0];
+        fds[i] = come_over(c, &message, i == 2 ? 0 : VIA);
     }
     for (uint32_t i = 0; i < 3; i++) {
-        expect_fail(fds[i], TRIB_ERR_INVALID, "ranks 0 and 2 both claim to send from 127.0.0.1:7472, UDP");
+        expect_fail(fds[i], TRIB_ERR_INVALID, "ranks 0 and 2 both claim to send from 127.0.0.1:7471, UDP");
     }
 }
 
-static void join__too_many_relays_are_a_loop(void **state)
-{
-    struct control *c = *state;
-    control_start(c);
-    struct trib_message message = relayed_join(0, 2, VIA);
-    message.join.hops = TRIB_HOPS_MAX + 1; /* with its own: one more than may be */
-    expect_fail(come_with(c, &message), TRIB_ERR_INVALID, "is one of them its own parent?");
-}
-
-static void gone__is_the_death_of_a_rank_with_its_own_address(void **state)
+/* Its switch says END of a rank whose connection has ended. */
+static void death__of_a_rank_is_told_with_its_own_address(void **state)
 {
     struct control *c = *state;
     control_start(c);
     int fds[4];
     (void)run_tree(c, fds, NULL);
-    struct trib_message gone = {.kind = TRIB_MESSAGE_GONE, .note = {.text = "its session closed"}};
-    send_message(fds[2], &gone);
+    const struct trib_message end = leaf_end(2, false);
+    pthread_mutex_lock(&leaves[0].lock);
+    leaf_say(&leaves[0], &end);
+    pthread_mutex_unlock(&leaves[0].lock);
     for (uint32_t i = 0; i < 4; i++) {
-        if (i == 2) {
-            expect_silence(fds[i]);
-        } else {
+        if (i != 2) {
             expect_fail(fds[i], TRIB_ERR_PEER, "rank 2 (10.0.0.3:20002) is gone: its session closed");
         }
     }
+    close(fds[2]);
     wait_until(c, &c->recorder.closes, 1);
 }
 
-static void gone__is_for_relays_only(void **state)
+static void gone__is_of_no_rank_at_a_switch(void **state)
 {
     struct control *c = *state;
     control_start(c);
     int fds[4];
     (void)run_tree(c, fds, NULL);
-    struct trib_message gone = {.kind = TRIB_MESSAGE_GONE, .note = {.text = "no relay"}};
+    struct trib_message gone = {.kind = TRIB_MESSAGE_GONE, .note = {.text = "nobody"}};
     send_message(fds[0], &gone);
     expect_fail(fds[0], TRIB_ERR_INVALID, "no place here");
     expect_fail(fds[1], TRIB_ERR_PEER, "rank 0 (127.0.0.1:");
@@ -246,23 +259,19 @@ static void gone__is_for_relays_only(void **state)
     close(fds[3]);
 }
 
-static void gone__before_the_start_gives_the_place_up(void **state)
+static void lost__before_the_start_gives_the_place_up(void **state)
 {
     struct control *c = *state;
     control_start(c);
     struct trib_message message = join_of(1);
-    struct trib_message gone = {.kind = TRIB_MESSAGE_GONE, .note = {.text = "its session closed"}};
     int fd = come_with(c, &message);
-    send_message(fd, &gone);
-    expect_silence(fd);
-    fd = come_with(c, &message);
-    close(fd); /* a relay that is lost: the same */
+    close(fd); /* END, and its way is lost */
     int fds[4];
     (void)run_tree(c, fds, NULL);
     close_all(fds, 4);
 }
 
-static void out_of_turn__behind_a_relay_is_a_death_too(void **state)
+static void out_of_turn__at_a_switch_below_is_a_death_too(void **state)
 {
     struct control *c = *state;
     control_start(c);
@@ -284,9 +293,9 @@ static void lost__all_come_back_under_the_next_boot(void **state)
     for (uint32_t round = 1; round < 4; round++) {
         struct trib_grant known = grant;
         close(fds[1]);
-        expect_recall(fds[0], 0);
-        expect_recall(fds[2], 2);
-        expect_recall(fds[3], 3);
+        expect_recall(fds[0]);
+        expect_recall(fds[2]);
+        expect_recall(fds[3]);
         assert_int_equal(recorder_get(c, &c->recorder.closes), round);
         grant = run_tree(c, fds, &known);
         assert_int_equal(grant.boot, c->config.boot + round);
@@ -295,7 +304,7 @@ static void lost__all_come_back_under_the_next_boot(void **state)
         assert_int_equal(grant.generation, known.generation);
         assert_int_equal(grant.slots, known.slots);
     }
-    close(fds[3]); /* no relay: a death */
+    close(fds[3]); /* it came here: a death */
     expect_fail(fds[1], TRIB_ERR_PEER, "rank 3 (127.0.0.1:");
     struct trib_message message = join_of(0);
     message.join.known = grant;
@@ -315,7 +324,7 @@ static void lost__strangers_are_kept_out(void **state)
     close(fds[1]);
     for (uint32_t i = 0; i < 4; i++) {
         if (i != 1) {
-            expect_recall(fds[i], i);
+            expect_recall(fds[i]);
         }
     }
     struct trib_message message = join_of(3);
@@ -337,8 +346,8 @@ static void lost__late_ranks_and_the_switch_are_named(void **state)
     struct trib_grant grant = run_tree(c, fds, NULL);
     close(fds[1]);
     close(fds[2]);
-    expect_recall(fds[0], 0);
-    expect_recall(fds[3], 3);
+    expect_recall(fds[0]);
+    expect_recall(fds[3]);
     struct trib_message message = join_of(0);
     message.join.known = grant;
     message.join.was_ready = true;
@@ -347,7 +356,7 @@ static void lost__late_ranks_and_the_switch_are_named(void **state)
                 " for ranks 1, 2, 3 of job digits to come back");
 }
 
-/* Its relay's host has lost its power: nobody has told the root when the rank is back over another way. */
+/* The host of its switch has lost its power: nobody has told the root when the rank is back over another one. */
 static void lost__a_return_tells_of_it(void **state)
 {
     struct control *c = *state;
@@ -358,13 +367,21 @@ static void lost__a_return_tells_of_it(void **state)
     struct trib_message message = join_of(2);
     message.join.known = grant;
     message.join.was_ready = true;
-    message.join.via = VIA + 1;
-    int back = come_with(c, &message);
+    int back = come_over(c, &message, VIA + 1);
     for (uint32_t i = 0; i < 4; i++) {
-        expect_recall(old[i], i);
+        if (i == 2) {
+            close(old[i]); /* its place is taken */
+        } else {
+            expect_recall(old[i]);
+        }
     }
-    (void)run_tree(c, fds, &grant); /* rank 2 comes once more, and its place is still its own */
-    expect_silence(back);
+    for (uint32_t i = 0; i < 4; i++) {
+        fds[i] = come_back(c, i, &grant);
+        if (i == 2) {
+            expect_silence(back); /* rank 2 has come once more, and its place is still its own */
+        }
+    }
+    (void)bring_to_ready(fds, true);
     close_all(fds, 4);
 }
 
@@ -384,8 +401,8 @@ static void lost__while_starting(void **state)
     }
     close(fds[1]);
     close(fds[2]);
-    expect_recall(fds[0], 0);
-    expect_recall(fds[3], 3);
+    expect_recall(fds[0]);
+    expect_recall(fds[3]);
     for (uint32_t i = 0; i < 4; i++) {
         struct trib_message message = join_of(i);
         message.join.known = i < 2 ? grant : (struct trib_grant){0};
@@ -419,25 +436,6 @@ static void lost__who_has_closed_is_no_loss(void **state)
     close(fds[0]);
 }
 
-static void lost__a_switch_further_down_is_named(void **state)
-{
-    struct control *c = *state;
-    c->config.join_timeout_ns = 200 * TRIB_MILLISECOND_NS * patience();
-    control_start(c);
-    int fds[4];
-    struct trib_grant grant = run_tree(c, fds, NULL);
-    struct trib_message gone = {.kind = TRIB_MESSAGE_GONE,
-                                .note = {.text = "switch 10.0.0.9:7470 is lost (its session closed)", true}};
-    send_message(fds[1], &gone);
-    for (uint32_t i = 0; i < 4; i++) {
-        expect_recall(fds[i], i);
-    }
-    struct trib_message message = join_of(0);
-    message.join.known = grant;
-    message.join.was_ready = true;
-    expect_fail(come_with(c, &message), TRIB_ERR_TIMEOUT, "switch 10.0.0.9:7470 is lost (its session closed): waited");
-}
-
 /* It was under way while its rank had long come back by another connection. */
 static void lost__late_join_of_a_dead_connection(void **state)
 {
@@ -446,7 +444,7 @@ static void lost__late_join_of_a_dead_connection(void **state)
     int fds[4];
     struct trib_grant old = run_tree(c, fds, NULL);
     close(fds[1]);
-    expect_recall(fds[0], 0);
+    expect_recall(fds[0]);
     close_all(fds + 2, 2);
     (void)run_tree(c, fds, &old);
     struct trib_message message = join_of(1);
@@ -471,7 +469,7 @@ static void lost__after_one_has_closed(void **state)
     (void)expect(fds[3], TRIB_MESSAGE_CLOSED);
     close(fds[3]);
     close(fds[1]);
-    expect_recall(fds[0], 0);
+    expect_recall(fds[0]);
     struct trib_message message = join_of(0);
     message.join.known = grant;
     message.join.was_ready = true;
@@ -495,7 +493,7 @@ static void lost__with_a_dispute(void **state)
     close(fds[3]);
 }
 
-/* The same, seen from a rank that comes back over another relay before the loss of its own is seen. */
+/* The same, seen from a rank that comes back over another switch before the loss of its own is seen. */
 static void lost__with_a_dispute_by_a_return(void **state)
 {
     struct control *c = *state;
@@ -504,41 +502,61 @@ static void lost__with_a_dispute_by_a_return(void **state)
     struct trib_grant grant = run_tree(c, fds, NULL);
     trib_server_mismatch(c->server, grant.communicator, 17, 0, 3);
     (void)expect(fds[0], TRIB_MESSAGE_DESCRIBE);
-    struct trib_message again = relayed_join(1, 4, VIA + 1);
+    struct trib_message again = join_of(1);
     again.join.known = grant;
-    expect_fail(come_with(c, &again), TRIB_ERR_PEER, "which ended the communicator");
+    expect_fail(come_over(c, &again, VIA + 1), TRIB_ERR_PEER, "which ended the communicator");
     expect_fail(fds[0], TRIB_ERR_MISMATCH, "operations differ on sequence 17");
     close_all(fds + 1, 3);
 }
 
-static void refusal__of_a_relay_is_told_to_all(void **state)
+/* What the switch below says of this communicator. */
+static void leaf_tell(const struct trib_message *message)
+{
+    pthread_mutex_lock(&leaves[0].lock);
+    leaf_say(&leaves[0], message);
+    pthread_mutex_unlock(&leaves[0].lock);
+}
+
+static void refusal__of_a_switch_below_is_told_to_all(void **state)
 {
     struct control *c = *state;
     control_start(c);
     int fds[4];
-    (void)run_tree(c, fds, NULL);
-    struct trib_message refusal = {.kind = TRIB_MESSAGE_FAIL,
-                                   .fail = {TRIB_ERR_MEMORY, "switch 10.0.0.9: no memory\a"}};
-    send_message(fds[2], &refusal);
+    struct trib_grant grant = run_tree(c, fds, NULL);
+    struct trib_message refusal = {
+        .kind = TRIB_MESSAGE_ROOT_REFUSED,
+        .root_refused = {.of = {grant.communicator, grant.boot}, .status = TRIB_ERR_MEMORY, .text = "no memory\a"}};
+    leaf_tell(&refusal);
     for (uint32_t i = 0; i < 4; i++) {
-        expect_fail(fds[i], TRIB_ERR_MEMORY, "switch 10.0.0.9: no memory\\x07");
+        expect_fail(fds[i], TRIB_ERR_MEMORY, "switch 127.0.0.1:7471: no memory\\x07");
     }
-    (void)run_tree(c, fds, NULL);
-    refusal.fail.status = -4711;
-    send_message(fds[2], &refusal);
+    grant = run_tree(c, fds, NULL);
+    refusal.of = (struct trib_opening_id){grant.communicator, grant.boot};
+    refusal.root_refused.status = -4711;
+    leaf_tell(&refusal);
     expect_fail(fds[0], TRIB_ERR_REFUSED, "no memory\\x07");
-    send_message(fds[1], &refusal); /* too late: nothing happens */
+    leaf_tell(&refusal); /* too late: nothing happens */
+    close_all(fds + 1, 3);
+    grant = run_tree(c, fds, NULL);
+    refusal.of = (struct trib_opening_id){grant.communicator, grant.boot};
+    refusal.root_refused.status = TRIB_ERR_PEER; /* a switch cannot say that a rank is dead */
+    leaf_tell(&refusal);
+    expect_fail(fds[0], TRIB_ERR_REFUSED, "no memory");
     close_all(fds + 1, 3);
 }
 
-static void dispute__of_a_relay_is_taken_up(void **state)
+static void dispute__of_a_switch_below_is_taken_up(void **state)
 {
     struct control *c = *state;
     control_start(c);
     int fds[4];
-    (void)run_tree(c, fds, NULL);
-    struct trib_message dispute = {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {.sequence = 17, .rank = {2, 1}}};
-    send_message(fds[1], &dispute);
+    struct trib_grant grant = run_tree(c, fds, NULL);
+    const struct trib_message dispute = {.kind = TRIB_MESSAGE_DISPUTE,
+                                         .dispute = {{grant.communicator, grant.boot}, 17, {2, 1}}};
+    struct trib_message old = dispute;
+    old.of.boot--;
+    leaf_tell(&old); /* of an incarnation that is over */
+    leaf_tell(&dispute);
     for (uint32_t i = 1; i < 3; i++) {
         struct trib_message answer = {.kind = TRIB_MESSAGE_OPERATION};
         answer.operation.sequence = expect(fds[i], TRIB_MESSAGE_DESCRIBE).describe.sequence;
@@ -549,21 +567,49 @@ static void dispute__of_a_relay_is_taken_up(void **state)
     close_all(fds, 3);
 }
 
+/* What it answers without having been asked has no place there. */
+static void answers__that_were_not_asked_for_end_the_job(void **state)
+{
+    struct control *c = *state;
+    control_start(c);
+    for (uint32_t i = 0; i < 3; i++) {
+        int fds[4];
+        struct trib_grant grant = run_tree(c, fds, NULL);
+        struct trib_message message = {.kind = i == 0   ? TRIB_MESSAGE_ROOT_OPENED
+                                               : i == 1 ? TRIB_MESSAGE_ROOT_MISSING
+                                                        : TRIB_MESSAGE_DISPUTE};
+        message.of = (struct trib_opening_id){grant.communicator, grant.boot};
+        message.dispute.rank[0] = i == 2 ? 4 : 0; /* there is none */
+        leaf_tell(&message);
+        char want[64];
+        (void)snprintf(want, sizeof want, "switch 127.0.0.1:7471 sent a message %s that has no place",
+                       trib_message_name(message.kind));
+        if (i < 2) {
+            expect_fail(fds[0], TRIB_ERR_REFUSED, want);
+            close_all(fds + 1, 3);
+        } else {
+            send_mark(fds[0], TRIB_MESSAGE_MARK, 0);
+            (void)next_message(fds[0]);
+            close_all(fds, 4);
+        }
+    }
+}
+
 /* A job that has no communicator yet must not be taken for another one that has none. */
 static void dispute__before_the_start_is_out_of_turn(void **state)
 {
     struct control *c = *state;
     control_start(c);
-    struct trib_message early = relayed_join(0, 2, VIA);
+    struct trib_message early = join_message(0, 2);
     snprintf(early.join.job, sizeof early.join.job, "early");
-    int relayed = come_with(c, &early);
+    int far = come_over(c, &early, VIA);
     struct trib_message first = join_message(0, 2);
     int fds[2] = {come_with(c, &first), -1};
-    expect_read(relayed);
+    expect_read(far);
     expect_read(fds[0]);
     const struct trib_message dispute = {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {.sequence = 17, .rank = {0, 1}}};
-    send_message(relayed, &dispute);
-    expect_fail(relayed, TRIB_ERR_INVALID, "message DISPUTE has no place here");
+    send_message(far, &dispute);
+    expect_fail(far, TRIB_ERR_INVALID, "message DISPUTE has no place here");
     usleep(2200000); /* a dispute is settled after 2 s */
     struct trib_message second = join_message(1, 2);
     fds[1] = come_with(c, &second);
@@ -572,48 +618,52 @@ static void dispute__before_the_start_is_out_of_turn(void **state)
     close_all(fds, 2);
 }
 
-static void stall(int fd, uint64_t sequence, const struct trib_rank_list *named, struct trib_rank_list *missing)
+static struct trib_message stall(int fd, uint64_t sequence, struct trib_rank_list *missing)
 {
-    struct trib_message message = {.kind = TRIB_MESSAGE_STALL, .stall = {.sequence = sequence, .since_ms = 1200}};
-    if (named) {
-        message.stall.missing = *named;
-    }
+    const struct trib_message message = {.kind = TRIB_MESSAGE_STALL, .stall = {.sequence = sequence, .since_ms = 1200}};
     send_message(fd, &message);
-    struct trib_message answer = expect(fd, TRIB_MESSAGE_MISSING);
+    const struct trib_message answer = expect(fd, TRIB_MESSAGE_MISSING);
     assert_int_equal(answer.stall.sequence, sequence);
     assert_int_equal(answer.stall.since_ms, 1200);
     *missing = answer.stall.missing;
+    return answer;
 }
 
-static void stall__names_ranks_behind_relays(void **state)
+/* At the switch below. */
+static void lack_below(uint32_t count, const uint16_t *ranks)
+{
+    struct recorder *r = &leaves[0].made.recorder;
+    pthread_mutex_lock(&r->lock);
+    r->missing_count = count;
+    memcpy(r->missing, ranks, count * sizeof *ranks);
+    pthread_mutex_unlock(&r->lock);
+}
+
+static void stall__names_ranks_at_switches_below(void **state)
 {
     struct control *c = *state;
     control_start(c);
     int fds[4];
     (void)run_tree(c, fds, NULL);
     struct trib_rank_list missing;
-    stall(fds[0], 5, NULL, &missing);
+    (void)stall(fds[0], 5, &missing);
     assert_int_equal(missing.count, 0);
     recorder_lack(c, 3, (const uint16_t[]){1, 2, 3}); /* its nodes know children only */
-    stall(fds[0], 5, NULL, &missing);
-    assert_int_equal(missing.count, 3); /* nobody knows better */
-    const struct trib_rank_list named = {1, {2}};
-    stall(fds[1], 5, &named, &missing);
-    assert_int_equal(missing.count, 2);
-    assert_int_equal(missing.rank[0], 2);
-    assert_int_equal(missing.rank[1], 3);
-    stall(fds[0], 5, NULL, &missing); /* now it is known */
-    assert_int_equal(missing.count, 2);
-    assert_int_equal(missing.rank[0], 2);
-    stall(fds[0], 6, NULL, &missing); /* not of this sequence: rank 1 has not said that it has come so far */
-    assert_int_equal(missing.count, 3);
-    stall(fds[1], 6, NULL, &missing); /* the relay lacks nobody there: its sum is on its way */
+    lack_below(1, (const uint16_t[]){2});
+    for (uint32_t i = 0; i < 2; i++) { /* whoever asks */
+        (void)stall(fds[i], 5, &missing);
+        assert_int_equal(missing.count, 2);
+        assert_int_equal(missing.rank[0], 2);
+        assert_int_equal(missing.rank[1], 3);
+    }
+    lack_below(0, NULL); /* its sum of a later one is on its way */
+    (void)stall(fds[1], 6, &missing);
     assert_int_equal(missing.count, 1);
     assert_int_equal(missing.rank[0], 3);
     close_all(fds, 4);
 }
 
-/* Rank 1 is behind the relay of ranks 1 and 2, rank 3 behind none; both wait. */
+/* Rank 1 is at the switch of ranks 1 and 2, rank 3 at none; both wait. */
 static void stall__names_ranks_that_wait_too(void **state)
 {
     struct control *c = *state;
@@ -621,11 +671,11 @@ static void stall__names_ranks_that_wait_too(void **state)
     int fds[4];
     (void)run_tree(c, fds, NULL);
     recorder_lack(c, 3, (const uint16_t[]){1, 2, 3});
-    const struct trib_rank_list named = {1, {1}};
+    lack_below(1, (const uint16_t[]){1});
     struct trib_rank_list missing;
-    stall(fds[3], 7, NULL, &missing);
+    (void)stall(fds[3], 7, &missing);
     for (uint32_t i = 0; i < 4; i++) { /* rank 1 itself, then rank 0, and again */
-        stall(fds[1 - i % 2], 5, i % 2 == 0 ? &named : NULL, &missing);
+        (void)stall(fds[1 - i % 2], 5, &missing);
         assert_int_equal(missing.count, 2);
         assert_int_equal(missing.rank[0], 1);
         assert_int_equal(missing.rank[1], 3);
@@ -642,15 +692,31 @@ static void stall__names_the_switch_if_nobody_lacks(void **state)
     (void)run_tree(c, fds, NULL);
     recorder_lack(c, 2, (const uint16_t[]){1, 2});
     struct trib_rank_list missing;
-    stall(fds[1], 5, NULL, &missing);
-    stall(fds[2], 5, NULL, &missing);
-    assert_int_equal(missing.count, 0);
-    struct trib_message message = {.kind = TRIB_MESSAGE_STALL, .stall = {.sequence = 5, .since_ms = 1200}};
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct trib_message answer = stall(fds[i], 5, &missing);
+        assert_int_equal(missing.count, 0);
+        assert_string_equal(answer.stall.where, "switch 127.0.0.1:7471");
+    }
+    close_all(fds, 4);
+}
+
+/* A switch that does not answer for a second is named itself. */
+static void stall__names_a_switch_that_says_nothing(void **state)
+{
+    struct control *c = *state;
+    const struct trib_message message = {.kind = TRIB_MESSAGE_STALL, .stall = {.sequence = 5, .since_ms = 1200}};
+    control_start(c);
+    int fds[4];
+    (void)run_tree(c, fds, NULL);
+    recorder_lack(c, 2, (const uint16_t[]){1, 2});
+    pthread_mutex_lock(&leaves[0].lock); /* its thread stands still */
     send_message(fds[0], &message);
-    assert_string_equal(expect(fds[0], TRIB_MESSAGE_MISSING).stall.where, "switch 127.0.0.1:7471");
-    strcpy(message.stall.where, "switch 10.0.0.9:7\r"); /* a relay below knows it better */
-    send_message(fds[1], &message);
-    assert_string_equal(expect(fds[1], TRIB_MESSAGE_MISSING).stall.where, "switch 10.0.0.9:7\\x0d");
+    usleep(50000 * patience());
+    send_message(fds[0], &message);
+    const struct trib_message answer = expect(fds[0], TRIB_MESSAGE_MISSING);
+    pthread_mutex_unlock(&leaves[0].lock);
+    assert_int_equal(answer.stall.missing.count, 0);
+    assert_string_equal(answer.stall.where, "switch 127.0.0.1:7471");
     close_all(fds, 4);
 }
 
@@ -658,16 +724,15 @@ static void stall__names_the_switch_if_nobody_lacks(void **state)
 static void stall__hostile_names(void **state)
 {
     struct control *c = *state;
+    const struct trib_message stalls = {.kind = TRIB_MESSAGE_STALL, .stall = {.sequence = 5, .since_ms = 1200}};
     control_start(c);
     int fds[4];
     (void)run_tree(c, fds, NULL);
     recorder_lack(c, 2, (const uint16_t[]){1, 2});
-    struct trib_rank_list missing;
-    struct trib_rank_list named = {.count = UINT16_MAX};
-    memset(named.rank, 0xff, sizeof named.rank);
-    stall(fds[1], 5, &named, &missing);
-    assert_int_equal(missing.count, 0);
-    close_all(fds, 4);
+    lack_below(2, (const uint16_t[]){2, 60000}); /* one that there is not */
+    send_message(fds[0], &stalls);
+    expect_fail(fds[0], TRIB_ERR_REFUSED, "switch 127.0.0.1:7471 sent a message ROOT_MISSING that has no place");
+    close_all(fds + 1, 3);
 }
 
 /* The switch restarted, rank 0 came back, closed and left before it could offer 99, which rank 1 lacks. */
@@ -692,40 +757,40 @@ static void stall__on_a_rank_that_has_left_ends(void **state)
     expect_fail(fds[1], TRIB_ERR_PEER, "rank 1 waits on sequence 99, but rank 0");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, control_set_up, tree_tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, tree_set_up, tree_tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(join__ranks_of_one_relay_are_one_child),
+        TEST(join__ranks_at_a_switch_below_are_one_child),
         TEST(join__roots_and_window_are_the_least_of_all),
-        TEST(join__a_relay_that_has_started_anew),
-        TEST(join__two_relays_with_one_identity_are_told),
+        TEST(join__a_rank_comes_again),
+        TEST(join__a_switch_that_has_started_anew),
         TEST(join__one_data_address_of_two_children_is_refused),
-        TEST(join__too_many_relays_are_a_loop),
-        TEST(gone__is_the_death_of_a_rank_with_its_own_address),
-        TEST(gone__is_for_relays_only),
-        TEST(gone__before_the_start_gives_the_place_up),
-        TEST(out_of_turn__behind_a_relay_is_a_death_too),
+        TEST(death__of_a_rank_is_told_with_its_own_address),
+        TEST(gone__is_of_no_rank_at_a_switch),
+        TEST(lost__before_the_start_gives_the_place_up),
+        TEST(out_of_turn__at_a_switch_below_is_a_death_too),
         TEST(lost__all_come_back_under_the_next_boot),
         TEST(lost__strangers_are_kept_out),
         TEST(lost__late_ranks_and_the_switch_are_named),
         TEST(lost__a_return_tells_of_it),
         TEST(lost__while_starting),
         TEST(lost__who_has_closed_is_no_loss),
-        TEST(refusal__of_a_relay_is_told_to_all),
-        TEST(dispute__of_a_relay_is_taken_up),
-        TEST(dispute__before_the_start_is_out_of_turn),
-        TEST(stall__names_ranks_behind_relays),
-        TEST(stall__names_ranks_that_wait_too),
-        TEST(stall__names_the_switch_if_nobody_lacks),
-        TEST(stall__hostile_names),
-        TEST(stall__on_a_rank_that_has_left_ends),
-        TEST(lost__a_switch_further_down_is_named),
         TEST(lost__late_join_of_a_dead_connection),
         TEST(lost__after_one_has_closed),
         TEST(lost__with_a_dispute),
         TEST(lost__with_a_dispute_by_a_return),
+        TEST(refusal__of_a_switch_below_is_told_to_all),
+        TEST(dispute__of_a_switch_below_is_taken_up),
+        TEST(answers__that_were_not_asked_for_end_the_job),
+        TEST(dispute__before_the_start_is_out_of_turn),
+        TEST(stall__names_ranks_at_switches_below),
+        TEST(stall__names_ranks_that_wait_too),
+        TEST(stall__names_the_switch_if_nobody_lacks),
+        TEST(stall__names_a_switch_that_says_nothing),
+        TEST(stall__hostile_names),
+        TEST(stall__on_a_rank_that_has_left_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,8 +38,10 @@ static struct trib_message golden_message(size_t i)
         message.join.address[1] = trib_address_v4(0x0a010003, 0);
     } else if (message.kind == TRIB_MESSAGE_ROOT_OPEN) {
         message.root_open.at = trib_address_v4(0x0a000002, 7473);
+        message.root_open.parent = trib_address_v4(0x0a000001, 7472);
     } else if (message.kind == TRIB_MESSAGE_ROOT_CHILD) {
         message.root_child.from = trib_address_v4(0x0a000003, 20001);
+        message.root_child.to = trib_address_v4(0x0a000002, 7470);
     } else if (message.kind == TRIB_MESSAGE_HELLO) {
         message.hello.at[0] = trib_address_v4(0x0a000002, 7470);
         message.hello.at[1] = trib_address_v4(0, 7471);
@@ -287,16 +289,17 @@ static void decode__bad_bytes(void **state)
         {"length above the limit, before the rest is there", "000007fd"},
         {"length 2^32 - 1", "ffffffff"},
         {"kind 0", "0000000900"},
-        {"kind behind the last, before the rest is there", "0000000926"},
-        {"more roots than there can be", "0000005d02" GRANT_HEX "000000040000000211 00"},
-        {"a place to meet of no family", "0000006602" GRANT_HEX "00000004000000010000 05 1d30 0a000001 0000"},
-        {"more peers than it carries", "0000005d02" GRANT_HEX "000000040000000200 05"},
+        {"kind behind the last, before the rest is there", "0000000929"},
+        {"more roots than there can be", "0000005902" GRANT_HEX "0000000411 00"},
+        {"a place to meet of no family", "0000006202" GRANT_HEX "000000040000 00 05 1d30 0a000001 00 0000"},
+        {"more peers than it carries", "0000005902" GRANT_HEX "00000004 00 00 05"},
         {"an address of no family", "0000001913 21222324 31323334 00000003 00000002 00 05 4e21 0a000003"},
         {"a child that is a switch or not", "0000001913 21222324 31323334 00000003 00000002 02 04 4e21 0a000003"},
         {"more shards than there can be",
-         "0000002b18 54524942 000d 0001 3132333435363738 2122232425262728 00000009 1112131415161718 00200000 01 11"},
+         "0000002b18 54524942 000e 0001 3132333435363738 2122232425262728 00000009 1112131415161718 00200000 01 11"},
         {"more bytes than a channel carries at a time", "0000000723 00000005 07d1"},
-        {"more switches on the way than there may be", "0000000e22 00000005 04 4e21 0a000003 00 11"},
+        {"more switches on the way than there may be",
+         "0000002c18 54524942 000e 0001 3132333435363738 2122232425262728 00000009 1112131415161718 00200000 01 00 11"},
         {"fewer ranks than its list names", "000000130d0000000000000731000004b0000200020000"},
         {"more ranks than its list names", "000000150d0000000000000731000004b00001000200030000"},
         {"a bool of 2", "00000003030200"},

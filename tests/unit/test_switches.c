@@ -724,12 +724,12 @@ static void window__of_a_job_that_returns(void **state)
     assert_int_equal(s->h.process[0].welcome.welcome.grant.window, window);
 }
 
-/* A relay of one shard carries one root: the lenders have none, and the job does not hang on them. */
-static void relay__of_one_shard(void **state)
+/* A switch below of one shard carries one root: the lenders have none, and the job does not hang on them. */
+static void below__of_one_shard(void **state)
 {
     struct switches *s = *state;
-    s->fake.has_relays = true;
-    join_one_relayed(s);
+    s->fake.has_belows = true;
+    join_one_below(s);
     assert_int_equal(s->h.process[0].welcome.welcome.root_count, 1);
     assert_null(s->lender[0].jobs.masters.lendings);
     assert_null(s->lender[1].jobs.masters.lendings);
@@ -778,7 +778,7 @@ int main(void)
         TEST(lost__ends_each_incarnation_that_has_roots_there),
         TEST(window__of_a_second_job),
         TEST(window__of_a_job_that_returns),
-        TEST(relay__of_one_shard),
+        TEST(below__of_one_shard),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -233,19 +233,13 @@ static void settings__differ(void **state)
     }
 }
 
-static struct trib_message small_relayed(struct trib_message join)
-{
-    join.join.room = ROOM;
-    return relayed(join, 2);
-}
-
-static void stays__behind_a_relay(void **state)
+static void stays__at_a_switch_below(void **state)
 {
     struct switches *s = *state;
-    s->fake.has_relays = s->lender[0].fake.has_relays = s->lender[1].fake.has_relays = true;
+    s->fake.has_belows = s->lender[0].fake.has_belows = s->lender[1].fake.has_belows = true;
+    come_below(s, 2, 2);
     for (uint32_t i = 0; i < RANKS; i++) {
-        struct trib_message join = join_with(i, SMALL);
-        join = i == 2 ? small_relayed(join) : join;
+        const struct trib_message join = join_with(i, SMALL);
         come(s, i, &join);
     }
     for (uint32_t i = 0; i < RANKS; i++) {
@@ -257,13 +251,14 @@ static void stays__behind_a_relay(void **state)
 }
 
 /* The others are a ring already when one is started anew behind a switch below: all hear why that cannot be. */
-static void told__and_then_behind_a_relay(void **state)
+static void told__and_then_at_a_switch_below(void **state)
 {
     struct switches *s = *state;
-    s->fake.has_relays = s->lender[0].fake.has_relays = s->lender[1].fake.has_relays = true;
+    s->fake.has_belows = s->lender[0].fake.has_belows = s->lender[1].fake.has_belows = true;
     come_all(s, SMALL);
+    come_below(s, 2, 2);
     for (uint32_t i = 0; i < RANKS; i++) {
-        struct trib_message join = i == 2 ? small_relayed(join_with(i, SMALL)) : ring_join(i);
+        const struct trib_message join = i == 2 ? join_with(i, SMALL) : ring_join(i);
         come(s, i, &join);
     }
     for (uint32_t i = 0; i < RANKS; i++) {
@@ -496,7 +491,8 @@ static void refused__of_who_cannot_have_been_told(void **state)
     strcpy(join.join.settings.scheme, "hybrid:3");
     come(s, 1, &join);
     expect_failed(&s->h, 1, TRIB_ERR_INVALID, "rank 1 comes as one of a ring, as no switch has told it to");
-    join = small_relayed(ring_join(2));
+    join = ring_join(2);
+    come_below(s, 2, 2);
     come(s, 2, &join);
     expect_failed(&s->h, 2, TRIB_ERR_REFUSED, "scheme ring: its ranks send to each other");
 }
@@ -518,8 +514,8 @@ int main(void)
         TEST(below__of_one_host),
         TEST(below__beside_a_job_at_the_switch),
         TEST(settings__differ),
-        TEST(stays__behind_a_relay),
-        TEST(told__and_then_behind_a_relay),
+        TEST(stays__at_a_switch_below),
+        TEST(told__and_then_at_a_switch_below),
         TEST(stays__of_two_families),
         TEST(below__loopback_is_mended),
         TEST(told__one_comes_as_it_was),

@@ -57,11 +57,12 @@ static void load__of_the_jobs_that_are_there(void **state)
 static void load__is_that_of_a_recount(void **state)
 {
     struct switches *s = *state;
-    s->fake.has_relays = s->lender[0].fake.has_relays = true;
+    s->fake.has_belows = s->lender[0].fake.has_belows = true;
     for (uint32_t i = 0; i < 2; i++) { /* one child, until it is recalled */
-        struct trib_message join = relayed(join_of(i, 2), 4);
+        struct trib_message join = join_of(i, 2);
         strcpy(join.join.job, "behind");
         s->h.process[10 + i].session.peer = trib_address_v4(0x0a000301, (uint16_t)(50000 + i));
+        come_below(s, 10 + i, 4);
         assert_true(say(&s->h, 10 + i, &join));
     }
     run_links(s);
@@ -129,17 +130,17 @@ static void weight__is_the_part_of_the_tensor(void **state)
     assert_trees(s, 2, "BC"); /* B has three quarters of the first, and three times the rate */
 }
 
-/* Ranks of a host, and ranks behind a relay, are one stream. */
+/* Ranks of a host, and ranks at a switch below, are one stream. */
 static void members__are_counted_once(void **state)
 {
     struct switches *s = *state;
     s->h.config.trees = 1;
-    s->fake.has_relays = true;
+    s->fake.has_belows = true;
     for (uint32_t i = 0; i < 4; i++) {
-        struct trib_message join = relayed(join_of(i, 4), 2);
-        strcpy(join.join.job, "relayed");
-        join.join.data_port[0] = 7470;
+        struct trib_message join = join_of(i, 4);
+        strcpy(join.join.job, "below");
         s->h.process[i].session.peer = trib_address_v4(0x0a000301, (uint16_t)(50000 + i));
+        come_below(s, i, 2);
         assert_true(say(&s->h, i, &join));
     }
     s->h.jobs.turn = 1;
@@ -233,19 +234,18 @@ static void train__is_divided_by_the_trees(void **state)
     assert_int_equal(s->h.process[0].welcome.welcome.grant.train, (65507 / (1408 + TRIB_HEADER_SIZE) + 1) / 2);
 }
 
-/* A relay carries one root: the second tree is given up. */
-static void relay__of_one_shard(void **state)
+/* A switch below of one shard carries one root: the second tree is given up. */
+static void below__of_one_shard(void **state)
 {
     struct switches *s = *state;
-    s->fake.has_relays = s->lender[2].fake.has_relays = true;
+    s->fake.has_belows = s->lender[2].fake.has_belows = true;
     s->h.jobs.turn = 3;
-    join_one_relayed(s);
+    join_one_below(s);
     assert_int_equal(s->h.process[0].welcome.welcome.root_count, 1);
     assert_trees(s, 0, "DA");
     assert_non_null(s->lender[2].jobs.masters.lendings);
     char list[256];
-    const struct trib_job *job = s->h.process[0].session.job;
-    assert_string_equal(trib_trees_list(&s->h.jobs, job, list, sizeof list), "10.0.0.103:7480");
+    assert_string_equal(trib_trees_list(&s->h.jobs, s->h.process[0].session.job, list, sizeof list), "10.0.0.103:7480");
     register_ranks(s, 2, 0);
     assert_int_equal(s->h.process[0].readies, 1);
     assert_int_equal(s->fake.opens, 0);
@@ -613,7 +613,7 @@ static void process__of_two_jobs_that_differ(void **state)
     assert_trees(s, 4, "CD");
 }
 
-/* Another process of the same machine, or the same port elsewhere, is another one; and so is a relay. */
+/* Another process of the same machine, or the same port elsewhere, is another one; and so is a switch below. */
 static void process__is_address_and_port(void **state)
 {
     struct switches *s = *state;
@@ -640,40 +640,40 @@ static void process__is_address_and_port(void **state)
     assert_trees(s, 4, "CD");
 }
 
-static void join_relayed(struct switches *s, const char *name, uint32_t session)
+static void join_below(struct switches *s, const char *name, uint32_t session)
 {
     for (uint32_t i = 0; i < 2; i++) {
-        struct trib_message join = relayed(join_of(i, 2), 4);
+        struct trib_message join = join_of(i, 2);
         strcpy(join.join.job, name);
-        join.join.data_port[0] = 7470;
         s->h.process[session + i].session.peer = trib_address_v4(0x0a000301, (uint16_t)(50000 + session));
+        come_below(s, session + i, 4);
         assert_true(say(&s->h, session + i, &join));
     }
     run_links(s);
 }
 
-/* Jobs over one relay: each rank's sockets are the relay's business. */
-static void process__behind_a_relay_is_free(void **state)
+/* Jobs at one switch below: a rank's sockets are no part of the loads here. */
+static void process__at_a_switch_below_is_free(void **state)
 {
     struct switches *s = *state;
-    s->fake.has_relays = true;
+    s->fake.has_belows = true;
     for (uint32_t i = 0; i < LENDERS; i++) {
-        s->lender[i].fake.has_relays = true;
+        s->lender[i].fake.has_belows = true;
     }
-    join_relayed(s, "one", 0);
-    join_relayed(s, "two", 2);
+    join_below(s, "one", 0);
+    join_below(s, "two", 2);
     assert_trees(s, 0, "AB");
     assert_trees(s, 2, "CD");
-    for (uint32_t i = 0; i < 2; i++) { /* even if it comes from where a relay did */
+    for (uint32_t i = 0; i < 2; i++) { /* even if it comes from where that one is */
         struct trib_message join = join_of(i, 2);
         strcpy(join.join.job, "direct");
         join.join.data_port[0] = (uint16_t)(7470 + i);
-        s->h.process[4 + i].session.peer = trib_address_v4(0x0a000301, 50010);
+        s->h.process[4 + i].session.peer = trib_address_v4(0x0a000904, 50010);
         assert_true(say(&s->h, 4 + i, &join));
     }
     run_links(s);
     assert_trees(s, 4, "CD");
-    join_relayed(s, "three", 6);
+    join_below(s, "three", 6);
     assert_trees(s, 6, "AB");
 }
 
@@ -769,7 +769,7 @@ int main(void)
         TEST(window__beside_jobs_of_the_same_switch_only),
         TEST(window__of_a_job_that_is_elsewhere),
         TEST(train__is_divided_by_the_trees),
-        TEST(relay__of_one_shard),
+        TEST(below__of_one_shard),
         TEST(name__of_this_one),
         TEST(more_than_there_are__is_all),
         TEST(topology__those_that_all_can_reach),
@@ -790,7 +790,7 @@ int main(void)
         TEST(process__has_the_same_for_all_its_jobs),
         TEST(process__of_two_jobs_that_differ),
         TEST(process__is_address_and_port),
-        TEST(process__behind_a_relay_is_free),
+        TEST(process__at_a_switch_below_is_free),
         TEST(process__of_a_job_that_is_recalled),
         TEST(process__of_a_job_from_before),
         TEST(process__is_another_one_after_a_return),

@@ -407,17 +407,20 @@ static void placing__a_rank_that_has_closed_leaves(void **state)
 /* ---- switches below that have changed ---- */
 
 /* Its WELCOME was lost; it comes again by a switch with fewer shards than the grant has roots. */
-static void relay__of_fewer_shards_than_before(void **state)
+static void below__of_fewer_shards_than_before(void **state)
 {
     struct switches *s = *state;
-    s->fake.has_relays = true;
+    s->fake.has_belows = true;
     for (uint32_t i = 0; i < LENDERS; i++) {
-        s->lender[i].fake.has_relays = true;
+        s->lender[i].fake.has_belows = true;
     }
     for (uint32_t again = 0; again < 2; again++) {
         for (uint32_t i = 0; i < 2; i++) {
             struct process *p = &s->h.process[i];
-            const struct trib_message join = i == 0 ? join_of(0, 2) : relayed(join_of(1, 2), again == 0 ? 4 : 1);
+            const struct trib_message join = join_of(i, 2);
+            if (i == 1) {
+                come_below(s, 1, again == 0 ? 4 : 1);
+            }
             if (p->has_ended) { /* else it was told RECALL, and says it again there */
                 p->has_ended = false;
                 p->session.job = NULL;
@@ -428,7 +431,7 @@ static void relay__of_fewer_shards_than_before(void **state)
         run_links(s);
         trib_jobs_check(&s->h.jobs);
         if (again == 0) {
-            assert_int_equal(s->h.process[1].welcome.welcome.root_count, 4);
+            assert_int_equal(s->h.process[1].welcome.welcome.grant.roots, 4);
             s->lender[0].is_away = true;
             run_links(s);
             s->lender[0].is_away = false;
@@ -443,10 +446,11 @@ static void relay__of_fewer_shards_than_before(void **state)
 }
 
 /* Its WELCOME came, those of the others were lost, and one of them has come again by a switch with fewer shards. */
-static void relay__of_fewer_shards_than_a_grant(void **state)
+static void below__of_fewer_shards_than_a_grant(void **state)
 {
     struct switches *s = *state;
-    struct trib_message join = relayed(join_of(1, 2), 1);
+    struct trib_message join = join_of(1, 2);
+    come_below(s, 1, 1);
     assert_true(say(&s->h, 1, &join));
     join = return_of(s, 0, "\1\2");
     assert_int_equal(join.join.known.roots, 4);
@@ -480,8 +484,8 @@ int main(void)
         TEST(refuses__until_it_has_opened_roots),
         TEST(tentative__binds_none_that_has_begun),
         TEST(placing__a_rank_that_has_closed_leaves),
-        TEST(relay__of_fewer_shards_than_before),
-        TEST(relay__of_fewer_shards_than_a_grant),
+        TEST(below__of_fewer_shards_than_before),
+        TEST(below__of_fewer_shards_than_a_grant),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_turns.c: who may say which message when (docs/PROTOCOL.md, "Sessions"): every kind, of every sender, at every
  * stage, against the rules written down once more here; and a control plane that is told each kind where it has no
- * place. What ranks do of it: test_comm_turns.c; relays: test_relay.c; lenders: test_masters.c. Mirrors the table of
+ * place. What ranks do of it: test_comm_turns.c; lenders: test_masters.c; switches below: test_channels.c, test_uplinks.c. Mirrors the table of
  * src/control/words/words.c and src/control/jobs/turn.c. */
 #include "unit/roots_harness.h"
 
 #define BIT(sender) (1U << TRIB_SENDER_##sender)
-#define UP (BIT(RANK) | BIT(BELOW))
-#define DOWN (BIT(CONTROL) | BIT(PARENT))
+#define UP BIT(RANK)
+#define DOWN BIT(CONTROL)
 
 /* The senders that may say it from the first stage to the last. */
 struct rule {
@@ -41,10 +41,9 @@ static const struct rule RULES[] = {
     AT(JOINING, HELLO, BIT(AGENT)),
     FROM(JOINING, AWAY, BIT(AGENT)),
     FROM(JOINING, ABORT, UP),
-    FROM(JOINING, FAIL, BIT(BELOW) | DOWN | BIT(AGENT)),
-    FROM(JOINING, GONE, BIT(BELOW)),
+    FROM(JOINING, FAIL, DOWN | BIT(AGENT)),
     FROM(JOINING, CLOSED, DOWN),
-    FROM(JOINING, PING, UP | BIT(MASTER) | BIT(PARENT) | BIT(AGENT)),
+    FROM(JOINING, PING, UP | BIT(MASTER) | BIT(AGENT)),
     FROM(JOINING, PONG, UP | BIT(MASTER) | DOWN | BIT(AGENT)),
     TO(WELCOMED, PATHS, UP, PROVED),
     TO(PROVED, REGISTER, UP, RUNNING),
@@ -62,7 +61,6 @@ static const struct rule RULES[] = {
     FROM(WELCOMED, MISSING, DOWN),
     FROM(REGISTERED, MARK, UP | DOWN),
     AT(REGISTERED, READY, BIT(CONTROL)),
-    FROM(REGISTERED, READY, BIT(PARENT)),
     FROM(REGISTERED, ROOT_READY, BIT(AGENT)),
     FROM(REGISTERED, ROOT_MISSING, BIT(AGENT)),
     FROM(REGISTERED, DISPUTE, BIT(AGENT)),
@@ -82,6 +80,18 @@ static const struct rule RULES[] = {
     FROM(JOINING, AWAY, BIT(UPPER)),
     FROM(JOINING, PING, BIT(LEAF) | BIT(UPPER)),
     FROM(JOINING, PONG, BIT(LEAF) | BIT(UPPER)),
+    FROM(WELCOMED, ROOT_OPEN, BIT(UPPER)),
+    FROM(WELCOMED, ROOT_CHILD, BIT(UPPER)),
+    FROM(WELCOMED, ROOT_JOIN, BIT(UPPER)),
+    FROM(WELCOMED, ROOT_MARK, BIT(UPPER)),
+    FROM(WELCOMED, ROOT_PROBE, BIT(UPPER)),
+    FROM(WELCOMED, ROOT_SHUT, BIT(UPPER)),
+    FROM(WELCOMED, ROOT_MISSING, BIT(UPPER) | BIT(LEAF)),
+    FROM(WELCOMED, ROOT_OPENED, BIT(LEAF)),
+    FROM(WELCOMED, ROOT_READY, BIT(LEAF)),
+    FROM(WELCOMED, ROOT_REFUSED, BIT(LEAF)),
+    FROM(WELCOMED, DISPUTE, BIT(LEAF)),
+    FROM(WELCOMED, BYE, BIT(LEAF)),
     FROM(JOINING, RECALL, BIT(CONTROL)),
     /* Whatever it may have said before it heard of that. */
     AT(RECALLED, PATHS, BIT(RANK)),

@@ -1,67 +1,67 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_uplinks.c: the connection of a relay to its parent, and the channels on it, on real sockets and with a clock that
- * the test sets. What passes on them: test_relay.c; their other end: test_channels.c. Mirrors
- * src/control/server/uplinks.c. */
+/* test_uplinks.c: the connection of a switch to its parent, and the channels on it, on real sockets and with a clock
+ * that the test sets. Sessions pass unread, and a controller above opens roots here. What it decides: test_leaves.c; the
+ * other end of the connection: test_channels.c. Mirrors src/control/server/uplinks.c. */
 #include "control_harness.h"
 
+#include "control/server/channels.h"
+#include "control/server/connections.h"
 #include "control/server/uplinks.h"
 #include "unit/draw.h"
+
+#define SELF 7
+#define ROUNDS 12 /* of all descriptors, until nothing moves any more */
 
 struct world {
     struct trib_server_config config;
     struct recorder recorder;
     struct trib_jobs jobs;
-    struct trib_relay relay;
+    struct trib_connections connections;
     struct trib_uplinks uplinks;
-    struct below {
-        struct trib_session session; /* first */
-        enum trib_message_kind last; /* that it was sent */
-        char text[TRIB_ERROR_TEXT_MAX];
-        bool has_ended;
-    } below[3];
-    int listener;
-    int line; /* the parent's end; -1: none */
+    uint16_t port; /* where ranks come */
+    int listener;  /* the parent's */
+    int line;      /* the parent's end; -1: none */
+    uint64_t now_ns;
 };
 
-static void take(void *owner, struct trib_session *session, const struct trib_message *message)
+static int bind_port(uint16_t *port)
 {
-    struct below *below = (struct below *)(void *)session;
-    (void)owner;
-    below->last = message->kind;
-    memcpy(below->text, message->kind == TRIB_MESSAGE_FAIL ? message->fail.text : message->note.text,
-           sizeof below->text);
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof at;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, len), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+    *port = ntohs(at.sin_port);
+    return fd;
 }
 
-static void take_end(void *owner, struct trib_session *session)
-{
-    (void)owner;
-    ((struct below *)(void *)session)->has_ended = true;
-}
-
-/* A relay whose parent has a port where nobody listens yet. */
+/* A switch whose parent has a port where nobody listens yet. */
 static int start(void **state)
 {
     struct world *w = calloc(1, sizeof *w);
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t len = sizeof at;
-    w->listener = socket(AF_INET, SOCK_STREAM, 0);
+    char error[TRIB_ERROR_TEXT_MAX];
+    uint16_t parent;
+    w->listener = bind_port(&parent);
     w->line = -1;
-    assert_int_equal(bind(w->listener, (struct sockaddr *)&at, len), 0);
-    assert_int_equal(getsockname(w->listener, (struct sockaddr *)&at, &len), 0);
-    w->config.identity = 7;
-    w->config.parent = trib_address_v4(INADDR_LOOPBACK, ntohs(at.sin_port));
+    w->now_ns = TRIB_SECOND_NS;
+    w->config.identity = SELF;
+    w->config.parent = trib_address_v4(INADDR_LOOPBACK, parent);
     w->config.listen = trib_address_v4(INADDR_ANY, 7470);
-    w->config.shards = 1;
+    w->config.shards = 2;
     w->config.receive_room = 1U << 20;
+    w->config.memory_quota = w->config.job_quota = UINT64_MAX;
     w->config.plane = recorder_verbs(&w->recorder);
+    w->recorder.parent_answers = true;
     pthread_mutex_init(&w->recorder.lock, NULL);
-    const struct trib_jobs_output output = {w, take, take_end, NULL, test_draw, NULL};
-    const struct trib_relay_output above = {&w->uplinks, trib_uplinks_open, trib_uplinks_send, trib_uplinks_end,
-                                            trib_uplinks_ping};
+    const struct trib_jobs_output output = {
+        &w->connections, trib_connections_send, trib_connections_end, trib_connections_ping, test_draw, NULL};
     trib_jobs_init(&w->jobs, &w->config, &output);
-    trib_uplinks_init(&w->uplinks, &w->jobs, &w->config);
-    trib_relay_init(&w->relay, &w->config, 7, &above);
-    w->jobs.relay = &w->relay;
+    int below = bind_port(&w->port);
+    assert_int_equal(listen(below, 200), 0);
+    assert_int_equal(trib_connections_init(&w->connections, below, &w->jobs, &trib_channels, error), TRIB_OK);
+    trib_uplinks_init(&w->uplinks, &w->jobs, &w->connections, &w->config);
+    w->jobs.masters.above = (struct trib_masters_above){&w->uplinks, trib_uplinks_tell_above};
+    w->connections.above = &w->uplinks.verbs;
     *state = w;
     return 0;
 }
@@ -69,9 +69,13 @@ static int start(void **state)
 static int stop(void **state)
 {
     struct world *w = *state;
-    trib_jobs_deinit(&w->jobs, TRIB_ERR_SWITCH, "over");
+    trib_connections_deinit(&w->connections, TRIB_ERR_SWITCH, "over");
     trib_uplinks_deinit(&w->uplinks);
+    trib_jobs_deinit(&w->jobs, TRIB_ERR_SWITCH, "over");
     assert_int_equal(w->uplinks.count, 0);
+    assert_null(w->jobs.masters.first);
+    assert_int_equal(w->jobs.agent.memory_used, 0);
+    assert_int_equal(w->recorder.opens, w->recorder.closes);
     close(w->listener);
     if (w->line >= 0) {
         close(w->line);
@@ -80,66 +84,90 @@ static int stop(void **state)
     return 0;
 }
 
-/* No descriptor tells of a connection that was refused on the spot: time must. */
-static void lost__is_due_at_once(void **state)
+static void round_of(struct world *w)
 {
-    struct world *w = *state;
-    const struct trib_message join = join_message(0, 1);
-    w->uplinks.now_ns = TRIB_SECOND_NS;
-    assert_true(trib_jobs_receive(&w->jobs, &w->below[0].session, &join, TRIB_SECOND_NS));
-    assert_int_equal(w->uplinks.count, 1);
-    struct pollfd fds[TRIB_UPLINKS_MAX];
-    while (trib_uplinks_poll(&w->uplinks, fds) == 1 && fds[0].fd >= 0) { /* a kernel may take a moment */
-        (void)poll(fds, 1, 1000);
-        trib_uplinks_ready(&w->uplinks, fds, 1, TRIB_SECOND_NS);
-    }
-    assert_false(w->below[0].has_ended);
-    assert_int_equal(trib_uplinks_next_timeout(&w->uplinks), 0);
-    trib_uplinks_on_timeout(&w->uplinks, TRIB_SECOND_NS);
-    trib_uplinks_sweep(&w->uplinks, TRIB_SECOND_NS);
-    assert_true(w->below[0].has_ended);
-    assert_int_equal(w->below[0].last, TRIB_MESSAGE_AWAY);
-    char want[160];
-    char parent[64];
-    trib_address_format(&w->config.parent, parent);
-    snprintf(want, sizeof want, "switch %s, the parent of switch 127.0.0.1:7470, does not answer: connection refused",
-             parent);
-    assert_string_equal(w->below[0].text,
-                        want); /* it listens at every address: it is named by the one that leads there */
-    assert_int_equal(w->uplinks.count, 0);
-    assert_int_equal(trib_uplinks_next_timeout(&w->uplinks), TRIB_NEVER);
+    struct pollfd fds[TRIB_CONNECTIONS_POLLED + TRIB_UPLINKS_MAX];
+    uint32_t count = trib_connections_poll(&w->connections, fds, w->now_ns);
+    uint32_t up = trib_uplinks_poll(&w->uplinks, fds + count);
+    (void)poll(fds, count + up, 1);
+    w->uplinks.now_ns = w->now_ns;
+    trib_connections_ready(&w->connections, fds, count, w->now_ns);
+    trib_uplinks_ready(&w->uplinks, fds + count, up, w->now_ns);
+    trib_jobs_on_timeout(&w->jobs, w->now_ns);
+    trib_connections_on_timeout(&w->connections, w->now_ns);
+    trib_uplinks_on_timeout(&w->uplinks, w->now_ns);
+    trib_connections_sweep(&w->connections, w->now_ns);
+    trib_uplinks_sweep(&w->uplinks, w->now_ns);
+    trib_connections_sweep(&w->connections, w->now_ns);
+    trib_jobs_check(&w->jobs);
 }
 
 static void pump(struct world *w)
 {
-    struct pollfd fds[TRIB_UPLINKS_MAX];
-    for (int i = 0; i < 10; i++) {
-        uint32_t count = trib_uplinks_poll(&w->uplinks, fds);
-        (void)poll(fds, count, 1);
-        trib_uplinks_ready(&w->uplinks, fds, count, TRIB_SECOND_NS);
-        trib_uplinks_sweep(&w->uplinks, TRIB_SECOND_NS);
+    for (int i = 0; i < ROUNDS; i++) {
+        round_of(w);
     }
 }
 
-static void join_below(struct world *w, uint32_t rank)
+/* Until this end can read. */
+static void await(struct world *w, int fd)
+{
+    struct pollfd own = {.fd = fd, .events = POLLIN};
+    for (uint32_t i = 0; i < 2000 * patience() && poll(&own, 1, 0) == 0; i++) {
+        round_of(w);
+    }
+}
+
+static struct trib_message heard(struct world *w, int fd)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_PING};
+    while (message.kind == TRIB_MESSAGE_PING) {
+        await(w, fd);
+        message = answer_message(fd);
+    }
+    return message;
+}
+
+static struct trib_message hears(struct world *w, int fd, enum trib_message_kind kind)
+{
+    const struct trib_message message = heard(w, fd);
+    if (message.kind != kind) {
+        fail_msg("got %s, not %s", trib_message_name(message.kind), trib_message_name(kind));
+    }
+    return message;
+}
+
+static void hears_end(struct world *w, int fd)
+{
+    assert_int_equal(heard(w, fd).kind, TRIB_MESSAGE_NONE);
+    close(fd);
+}
+
+static bool is_quiet(struct world *w, int fd)
+{
+    struct pollfd own = {.fd = fd, .events = POLLIN};
+    pump(w);
+    return poll(&own, 1, 0) == 0;
+}
+
+static int come(struct world *w, uint32_t rank)
 {
     const struct trib_message join = join_message(rank, 3);
-    w->uplinks.now_ns = TRIB_SECOND_NS;
-    w->below[rank].session.peer = trib_address_v4(0x0a000001 + rank, 50000);
-    assert_true(trib_jobs_receive(&w->jobs, &w->below[rank].session, &join, TRIB_SECOND_NS));
+    int fd = connect_to(w->port);
+    send_message(fd, &join);
     pump(w);
+    return fd;
 }
 
 /* The parent takes the connection, and hears HELLO. */
 static struct trib_message hello_of(struct world *w)
 {
     struct timeval longest = {.tv_sec = 4 * (time_t)patience()};
-    pump(w);
+    await(w, w->listener);
     w->line = accept(w->listener, NULL, NULL);
     assert_true(w->line >= 0);
     assert_int_equal(setsockopt(w->line, SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof longest), 0);
-    pump(w);
-    return expect(w->line, TRIB_MESSAGE_HELLO);
+    return hears(w, w->line, TRIB_MESSAGE_HELLO);
 }
 
 static struct trib_message greet(struct world *w)
@@ -147,129 +175,91 @@ static struct trib_message greet(struct world *w)
     const struct trib_message challenge = {.kind = TRIB_MESSAGE_CHALLENGE, .proof = {4711}};
     const struct trib_message hello = hello_of(w);
     send_message(w->line, &challenge);
-    pump(w);
-    assert_int_equal(expect(w->line, TRIB_MESSAGE_PROOF).proof.nonce, 4711);
+    assert_int_equal(hears(w, w->line, TRIB_MESSAGE_PROOF).proof.nonce, 4711);
     return hello;
 }
 
-static uint32_t expect_join(struct world *w, uint32_t rank)
+/* CHANNEL, and the first message on it. */
+static struct trib_message hears_channel(struct world *w, uint32_t *number)
 {
-    struct trib_message join;
+    struct trib_message first;
     size_t used = 0;
-    const struct trib_message channel = expect(w->line, TRIB_MESSAGE_CHANNEL);
-    const struct trib_message carrier = expect(w->line, TRIB_MESSAGE_BYTES);
-    const struct trib_address origin = trib_address_v4(0x0a000001 + rank, (uint16_t)(20000 + rank));
+    const struct trib_message channel = hears(w, w->line, TRIB_MESSAGE_CHANNEL);
+    const struct trib_message carrier = hears(w, w->line, TRIB_MESSAGE_BYTES);
     assert_int_equal(carrier.bytes.number, channel.channel.number);
-    assert_int_equal(channel.channel.path.count, 0);
-    assert_true(trib_address_equal(&channel.channel.peer, &origin)); /* where its packets come from */
-    assert_int_equal(trib_message_decode(carrier.bytes.bytes, carrier.bytes.count, &join, &used), TRIB_OK);
-    assert_int_equal(join.kind, TRIB_MESSAGE_JOIN);
-    assert_int_equal(join.join.rank, rank);
-    return channel.channel.number;
+    assert_true(trib_address_is_loopback(&channel.channel.peer)); /* as it is seen here */
+    assert_int_equal(trib_address_port(&channel.channel.local), w->port);
+    assert_int_equal(trib_message_decode(carrier.bytes.bytes, carrier.bytes.count, &first, &used), TRIB_OK);
+    assert_int_equal(used, carrier.bytes.count);
+    *number = channel.channel.number;
+    return first;
 }
 
-static void run_two(struct world *w, uint32_t *number)
+static void run_two(struct world *w, int *fd, uint32_t *number)
 {
     assert_int_equal(listen(w->listener, 5), 0);
-    join_below(w, 0);
-    join_below(w, 1);
+    fd[0] = come(w, 0);
+    fd[1] = come(w, 1);
     (void)greet(w);
     for (uint32_t i = 0; i < 2; i++) {
-        number[i] = expect_join(w, i);
+        const struct trib_message join = hears_channel(w, &number[i]);
+        assert_int_equal(join.kind, TRIB_MESSAGE_JOIN);
+        assert_int_equal(join.join.rank, i);
     }
 }
 
-static void say_end(struct world *w, uint32_t number)
+static void say_bytes(const struct world *w, uint32_t number, const void *bytes, size_t count)
+{
+    struct trib_message carrier = {.kind = TRIB_MESSAGE_BYTES, .bytes = {.number = number, .count = (uint16_t)count}};
+    memcpy(carrier.bytes.bytes, bytes, count);
+    send_message(w->line, &carrier);
+}
+
+static void say_end(const struct world *w, uint32_t number)
 {
     const struct trib_message end = {.kind = TRIB_MESSAGE_END, .end = {.number = number}};
     send_message(w->line, &end);
-    pump(w);
 }
 
-static void join__all_come_over_one_connection(void **state)
-{
-    struct world *w = *state;
-    uint32_t number[3];
-    run_two(w, number);
-    assert_int_equal(w->uplinks.count, 1);
-    join_below(w, 2); /* one that comes later */
-    number[2] = expect_join(w, 2);
-    assert_true(number[0] < number[1] && number[1] < number[2]);
-    assert_int_equal(w->uplinks.count, 1);
-}
+/* ---- a parent that is away ---- */
 
-/* Ranks that the first ones are told of would do the same. */
-static void end__of_one_channel_is_no_others(void **state)
+/* No descriptor tells of a connection that was refused on the spot: time must. */
+static void lost__is_due_at_once(void **state)
 {
     struct world *w = *state;
-    uint32_t number[2];
-    run_two(w, number);
-    say_end(w, number[1]);
-    assert_true(w->below[1].has_ended);
-    assert_int_equal(w->below[1].last, TRIB_MESSAGE_AWAY);
-    assert_non_null(strstr(w->below[1].text, "is lost: connection closed"));
-    assert_false(w->below[0].has_ended);
-    say_end(w, number[1]); /* again, and of one that never was */
-    say_end(w, 99);
-    assert_false(w->below[0].has_ended);
-}
-
-static void end__of_the_connection_is_the_end_of_all(void **state)
-{
-    struct world *w = *state;
-    uint32_t number[3];
-    run_two(w, number);
-    close(w->line);
-    w->line = -1;
-    pump(w);
-    assert_true(w->below[0].has_ended && w->below[1].has_ended);
+    char parent[64];
+    char want[160];
+    int fd = come(w, 0);
+    const struct trib_message away = hears(w, fd, TRIB_MESSAGE_AWAY);
+    trib_address_format(&w->config.parent, parent);
+    (void)snprintf(want, sizeof want,
+                   "switch %s, the parent of switch 127.0.0.1:7470, does not answer: connection refused", parent);
+    assert_string_equal(away.note.text,
+                        want); /* it listens at every address: it is named by the one that leads there */
+    hears_end(w, fd);
     assert_int_equal(w->uplinks.count, 0);
-    assert_int_equal(w->uplinks.channels, 0);
-    memset(w->below, 0, sizeof w->below);
-    join_below(w, 2);
-    const struct trib_message hello = greet(w);
-    assert_int_equal(hello.hello.identity, 7);
-    assert_int_equal(hello.hello.attempt, 2);
-    number[2] = expect_join(w, 2);
-    assert_true(number[2] > number[1]); /* no number comes twice */
+    assert_int_equal(trib_uplinks_next_timeout(&w->uplinks), TRIB_NEVER);
 }
 
-/* A rank that leaves is the end of its channel, which says so; words of it come before. */
-static void end__of_a_rank_is_said(void **state)
+/* However many ranks come, a parent that does not answer is not asked more often than it takes to notice that it is
+ * back. */
+static void away__is_no_storm(void **state)
 {
     struct world *w = *state;
-    uint32_t number[2];
-    size_t used = 0;
-    struct trib_message gone;
-    run_two(w, number);
-    trib_jobs_gone(&w->jobs, &w->below[0].session, "its session closed", TRIB_SECOND_NS);
-    pump(w);
-    const struct trib_message carrier = expect(w->line, TRIB_MESSAGE_BYTES);
-    assert_int_equal(trib_message_decode(carrier.bytes.bytes, carrier.bytes.count, &gone, &used), TRIB_OK);
-    assert_int_equal(gone.kind, TRIB_MESSAGE_GONE);
-    const struct trib_message end = expect(w->line, TRIB_MESSAGE_END);
-    assert_int_equal(end.end.number, number[0]);
-    assert_false(end.end.is_lost);
-    assert_int_equal(w->uplinks.channels, 1);
-}
-
-static void hello__refused_is_told_to_each_rank(void **state)
-{
-    struct world *w = *state;
-    const struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL,
-                                      .fail = {TRIB_ERR_INVALID, "give them different names"}};
-    assert_int_equal(listen(w->listener, 5), 0);
-    join_below(w, 0);
-    join_below(w, 1);
-    (void)hello_of(w);
-    send_message(w->line, &fail);
-    pump(w);
-    for (uint32_t i = 0; i < 2; i++) {
-        assert_true(w->below[i].has_ended);
-        assert_int_equal(w->below[i].last, TRIB_MESSAGE_FAIL);
-        assert_string_equal(w->below[i].text, "give them different names");
+    for (uint32_t i = 0; i < 10; i++) {
+        int fd = come(w, i % 3);
+        (void)hears(w, fd, TRIB_MESSAGE_AWAY);
+        hears_end(w, fd);
     }
-    assert_int_equal(w->uplinks.count, 0);
+    assert_int_equal(w->uplinks.number, 1); /* the first one has asked */
+    w->now_ns += 30 * TRIB_MILLISECOND_NS;
+    assert_int_equal(listen(w->listener, 5), 0);
+    int fd = come(w, 0);
+    uint32_t number;
+    (void)greet(w);
+    (void)hears_channel(w, &number);
+    assert_int_equal(number, 2);
+    close(fd);
 }
 
 /* It listens, and its process does nothing. */
@@ -277,70 +267,446 @@ static void hello__without_an_answer_is_given_up(void **state)
 {
     struct world *w = *state;
     assert_int_equal(listen(w->listener, 5), 0);
-    join_below(w, 0);
+    int fd = come(w, 0);
     (void)hello_of(w);
-    uint64_t due_ns = trib_uplinks_next_timeout(&w->uplinks);
-    assert_int_equal(due_ns, 11 * TRIB_SECOND_NS);
-    trib_uplinks_on_timeout(&w->uplinks, due_ns);
-    trib_uplinks_sweep(&w->uplinks, due_ns);
-    assert_true(w->below[0].has_ended);
-    assert_non_null(strstr(w->below[0].text, "does not answer: its process does not answer: is it stopped?"));
+    assert_int_equal(trib_uplinks_next_timeout(&w->uplinks), 11 * TRIB_SECOND_NS);
+    w->now_ns = 11 * TRIB_SECOND_NS;
+    const struct trib_message away = hears(w, fd, TRIB_MESSAGE_AWAY);
+    assert_non_null(strstr(away.note.text, "does not answer: its process does not answer: is it stopped?"));
+    hears_end(w, fd);
 }
 
-static void nonsense__in_a_channel_ends_it_alone(void **state)
+/* ---- HELLO ---- */
+
+static void hello__says_what_there_is(void **state)
+{
+    struct world *w = *state;
+    char text[64];
+    assert_int_equal(listen(w->listener, 5), 0);
+    int fd = come(w, 0);
+    const struct trib_message hello = greet(w);
+    assert_int_equal(hello.hello.identity, SELF);
+    assert_int_equal(hello.hello.attempt, 1);
+    assert_int_equal(hello.hello.room, 1U << 20);
+    assert_int_equal(hello.hello.shards, 2);
+    assert_int_equal(hello.hello.path.count, 0);
+    trib_address_format(&hello.hello.at[1], text); /* where the connection comes from */
+    assert_string_equal(text, "0.0.0.0:7471");
+    close(fd);
+}
+
+/* Its children find it there, and its parent as well. */
+static void hello__names_the_addresses_of_a_list(void **state)
+{
+    struct world *w = *state;
+    char text[64];
+    w->config.listen = trib_address_v4(0x0a000007, 7470);
+    w->config.also.count = 1;
+    w->config.also.at[0] = trib_address_v4(0x0a630007, 7470);
+    assert_int_equal(listen(w->listener, 5), 0);
+    int fd = come(w, 0);
+    const struct trib_message hello = greet(w);
+    trib_address_format(&hello.hello.at[0], text);
+    assert_string_equal(text, "10.0.0.7:7470");
+    trib_address_format(&hello.hello.at[1], text);
+    assert_string_equal(text, "10.99.0.7:7471");
+    close(fd);
+}
+
+static void hello__refused_is_told_to_each_rank(void **state)
+{
+    struct world *w = *state;
+    const struct trib_message words[] = {
+        {.kind = TRIB_MESSAGE_FAIL, .fail = {TRIB_ERR_INVALID, "give them different names"}},
+        {.kind = TRIB_MESSAGE_FAIL, .fail = {TRIB_ERR_VERSION, "versions differ: the sender speaks session 10"}},
+        {.kind = TRIB_MESSAGE_AWAY, .note = {.text = "no room for a session"}},
+    };
+    assert_int_equal(listen(w->listener, 5), 0);
+    for (uint32_t k = 0; k < 3; k++) {
+        int fd[2] = {come(w, 0), come(w, 1)};
+        (void)hello_of(w);
+        send_message(w->line, &words[k]);
+        for (uint32_t i = 0; i < 2; i++) {
+            const struct trib_message told = hears(w, fd[i], words[k].kind);
+            const char *text = k < 2 ? told.fail.text : told.note.text;
+            if (k == 1) { /* the rank has named neither the parent nor that pair */
+                assert_int_equal(told.fail.status, TRIB_ERR_VERSION);
+                assert_non_null(
+                    strstr(text, ", the parent of switch 127.0.0.1:7470: versions differ: the sender speaks"));
+            } else {
+                assert_string_equal(text, k == 0 ? words[0].fail.text : words[2].note.text);
+            }
+            hears_end(w, fd[i]);
+        }
+        pump(w);
+        assert_int_equal(w->uplinks.count, 0);
+        close(w->line);
+        w->line = -1;
+        w->now_ns += TRIB_SECOND_NS;
+    }
+}
+
+/* Of a switch below this one: passed on, with this one's identity. */
+static int come_as_switch(struct world *w, uint64_t identity, const struct trib_path *path)
+{
+    struct trib_message hello = {.kind = TRIB_MESSAGE_HELLO,
+                                 .hello = {.magic = TRIB_SESSION_MAGIC,
+                                           .version = TRIB_SESSION_VERSION,
+                                           .wire_version = TRIB_WIRE_VERSION,
+                                           .identity = identity,
+                                           .life = 1,
+                                           .room = 1000,
+                                           .shards = 1,
+                                           .path = *path}};
+    int fd = connect_to(w->port);
+    hello.hello.at[0] = trib_address_v4(0, 7470);
+    send_message(fd, &hello);
+    pump(w);
+    return fd;
+}
+
+static void hello__of_a_switch_below_is_passed_on(void **state)
+{
+    struct world *w = *state;
+    const struct trib_path path = {1, {9}};
+    uint32_t number;
+    assert_int_equal(listen(w->listener, 5), 0);
+    int fd = come_as_switch(w, 8, &path);
+    (void)greet(w);
+    const struct trib_message hello = hears_channel(w, &number);
+    assert_int_equal(hello.kind, TRIB_MESSAGE_HELLO);
+    assert_int_equal(hello.hello.identity, 8);
+    assert_int_equal(hello.hello.path.count, 2);
+    assert_int_equal(hello.hello.path.identity[0], 9);
+    assert_int_equal(hello.hello.path.identity[1], SELF);
+    close(fd);
+}
+
+static void hello__that_comes_back_is_a_loop(void **state)
+{
+    struct world *w = *state;
+    struct trib_path path[3] = {{.count = 0}, {2, {9, SELF}}, {.count = TRIB_HOPS_MAX}};
+    for (uint32_t i = 0; i < TRIB_HOPS_MAX; i++) {
+        path[2].identity[i] = 100 + i;
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        int fd = come_as_switch(w, i == 0 ? SELF : 8, &path[i]);
+        const struct trib_message fail = hears(w, fd, TRIB_MESSAGE_FAIL);
+        assert_int_equal(fail.fail.status, TRIB_ERR_INVALID);
+        assert_non_null(strstr(fail.fail.text, "is one of them its own parent?"));
+        hears_end(w, fd);
+    }
+    assert_int_equal(w->uplinks.count, 0); /* nobody was asked */
+}
+
+static void version__of_a_rank_is_answered_here(void **state)
+{
+    struct world *w = *state;
+    struct trib_message join = join_message(0, 3);
+    int fd = connect_to(w->port);
+    join.join.version--;
+    send_message(fd, &join);
+    const struct trib_message fail = hears(w, fd, TRIB_MESSAGE_FAIL);
+    assert_int_equal(fail.fail.status, TRIB_ERR_VERSION);
+    hears_end(w, fd);
+    assert_int_equal(w->uplinks.count, 0);
+}
+
+/* ---- channels ---- */
+
+static void join__all_come_over_one_connection(void **state)
+{
+    struct world *w = *state;
+    uint32_t number[3];
+    int fd[3];
+    run_two(w, fd, number);
+    assert_int_equal(w->uplinks.count, 1);
+    fd[2] = come(w, 2); /* one that comes later */
+    assert_int_equal(hears_channel(w, &number[2]).join.rank, 2);
+    assert_true(number[0] < number[1] && number[1] < number[2]);
+    assert_int_equal(w->uplinks.count, 1);
+    close_all(fd, 3);
+}
+
+/* Whatever they are. */
+static void bytes__pass_unread_both_ways(void **state)
+{
+    static const char nonsense[] = "\xff\xff\xff\xff nothing that this switch reads";
+    struct world *w = *state;
+    uint32_t number[2];
+    int fd[2];
+    char got[64];
+    run_two(w, fd, number);
+    send_bytes(fd[1], nonsense, sizeof nonsense);
+    const struct trib_message carrier = hears(w, w->line, TRIB_MESSAGE_BYTES);
+    assert_int_equal(carrier.bytes.number, number[1]);
+    assert_int_equal(carrier.bytes.count, sizeof nonsense);
+    assert_memory_equal(carrier.bytes.bytes, nonsense, sizeof nonsense);
+    say_bytes(w, number[0], nonsense, sizeof nonsense);
+    await(w, fd[0]);
+    assert_true(read_exactly(fd[0], (uint8_t *)got, sizeof nonsense));
+    assert_memory_equal(got, nonsense, sizeof nonsense);
+    assert_true(is_quiet(w, fd[1]));
+    close_all(fd, 2);
+}
+
+/* All of a large amount, in order, and each channel in turn. */
+static void bytes__of_two_channels_take_turns(void **state)
+{
+    enum { CHUNK = 20000 };
+    struct world *w = *state;
+    static uint8_t bytes[CHUNK];
+    size_t seen[2] = {0, 0};
+    uint32_t number[2];
+    uint32_t turns = 0;
+    int fd[2];
+    for (size_t i = 0; i < CHUNK; i++) {
+        bytes[i] = (uint8_t)(i / 7);
+    }
+    run_two(w, fd, number);
+    send_bytes(fd[0], bytes, CHUNK);
+    send_bytes(fd[1], bytes, CHUNK);
+    uint32_t last = 0;
+    while (seen[0] < CHUNK || seen[1] < CHUNK) {
+        const struct trib_message carrier = hears(w, w->line, TRIB_MESSAGE_BYTES);
+        uint32_t i = carrier.bytes.number == number[1];
+        assert_memory_equal(carrier.bytes.bytes, bytes + seen[i], carrier.bytes.count);
+        seen[i] += carrier.bytes.count;
+        turns += carrier.bytes.number != last;
+        last = carrier.bytes.number;
+    }
+    assert_int_equal(seen[0] + seen[1], 2 * CHUNK);
+    assert_true(turns > 4);
+    close_all(fd, 2);
+}
+
+static void end__of_one_channel_is_no_others(void **state)
 {
     struct world *w = *state;
     uint32_t number[2];
-    run_two(w, number);
-    const struct trib_message carrier = {.kind = TRIB_MESSAGE_BYTES,
-                                         .bytes = {.number = number[0], .count = 8, .bytes = "nonsense"}};
-    send_message(w->line, &carrier);
-    pump(w);
-    assert_true(w->below[0].has_ended);
-    assert_int_equal(w->below[0].last, TRIB_MESSAGE_FAIL);
-    assert_false(w->below[1].has_ended);
-    const struct trib_message end = expect(w->line, TRIB_MESSAGE_END);
-    assert_int_equal(end.end.number, number[0]);
+    int fd[2];
+    run_two(w, fd, number);
+    say_end(w, number[1]);
+    hears_end(w, fd[1]);
+    say_end(w, number[1]); /* again, and of one that never was */
+    say_end(w, 99);
+    say_bytes(w, number[1], "late", 4);
+    assert_true(is_quiet(w, fd[0]));
+    close(fd[0]);
 }
+
+/* Who has heard nothing from above is told why; to the others nothing more is said. */
+static void end__of_the_connection_is_the_end_of_all(void **state)
+{
+    struct world *w = *state;
+    const struct trib_message mark = {.kind = TRIB_MESSAGE_MARK};
+    uint8_t bytes[TRIB_MESSAGE_MAX];
+    uint32_t number[3];
+    int fd[2];
+    run_two(w, fd, number);
+    say_bytes(w, number[0], bytes, trib_message_encode(&mark, bytes));
+    (void)hears(w, fd[0], TRIB_MESSAGE_MARK);
+    close(w->line);
+    w->line = -1;
+    hears_end(w, fd[0]);
+    const struct trib_message away = hears(w, fd[1], TRIB_MESSAGE_AWAY);
+    assert_non_null(strstr(away.note.text, ", the parent of switch 127.0.0.1:7470, is lost: connection "));
+    hears_end(w, fd[1]);
+    pump(w);
+    assert_int_equal(w->uplinks.count, 0);
+    assert_int_equal(w->uplinks.channels, 0);
+    int late = come(w, 2);
+    assert_int_equal(greet(w).hello.attempt, 2);
+    (void)hears_channel(w, &number[2]);
+    assert_true(number[2] > number[1]); /* no number comes twice */
+    close(late);
+}
+
+/* A rank that leaves is the end of its channel, which says so; words of it come before. */
+static void end__of_a_rank_is_said(void **state)
+{
+    struct world *w = *state;
+    const struct trib_message mark = {.kind = TRIB_MESSAGE_CLOSE, .mark = {5}};
+    uint32_t number[2];
+    int fd[2];
+    run_two(w, fd, number);
+    send_message(fd[0], &mark);
+    close(fd[0]);
+    const struct trib_message carrier = hears(w, w->line, TRIB_MESSAGE_BYTES);
+    assert_int_equal(carrier.bytes.number, number[0]);
+    const struct trib_message end = hears(w, w->line, TRIB_MESSAGE_END);
+    assert_int_equal(end.end.number, number[0]);
+    assert_false(end.end.is_lost);
+    assert_int_equal(w->uplinks.channels, 1);
+    close(fd[1]);
+}
+
+/* ---- what may not be ---- */
 
 static void nonsense__on_the_connection_ends_all(void **state)
 {
+    static const enum trib_message_kind kinds[] = {TRIB_MESSAGE_CLOSED, TRIB_MESSAGE_READY, TRIB_MESSAGE_JOIN,
+                                                   TRIB_MESSAGE_CHALLENGE, TRIB_MESSAGE_CHANNEL};
     struct world *w = *state;
-    const struct trib_message early = {.kind = TRIB_MESSAGE_CLOSED};
-    uint32_t number[2];
-    run_two(w, number);
-    send_message(w->line, &early);
-    pump(w);
-    for (uint32_t i = 0; i < 2; i++) {
-        assert_true(w->below[i].has_ended);
-        assert_int_equal(w->below[i].last, TRIB_MESSAGE_FAIL);
-        assert_non_null(strstr(w->below[i].text, "unexpected message CLOSED: not a Tributary switch"));
+    assert_int_equal(listen(w->listener, 5), 0);
+    for (uint32_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+        struct trib_message early =
+            kinds[k] == TRIB_MESSAGE_JOIN ? join_message(0, 2) : (struct trib_message){.kind = kinds[k]};
+        char want[96];
+        uint32_t number[2];
+        int fd[2];
+        if (kinds[k] == TRIB_MESSAGE_CHANNEL) {
+            early.channel.peer = trib_address_v4(1, 1);
+        }
+        run_two(w, fd, number);
+        send_message(w->line, &early);
+        (void)snprintf(want, sizeof want, "cannot be used: unexpected message %s: not a Tributary switch",
+                       trib_message_name(kinds[k]));
+        for (uint32_t i = 0; i < 2; i++) {
+            const struct trib_message fail = hears(w, fd[i], TRIB_MESSAGE_FAIL);
+            assert_int_equal(fail.fail.status, TRIB_ERR_UNREACHABLE);
+            assert_non_null(strstr(fail.fail.text, want));
+            hears_end(w, fd[i]);
+        }
+        close(w->line);
+        w->line = -1;
     }
 }
 
 /* The parent takes nothing: what waits for a channel ends it when it is too much, and no other. */
 static void flow__unread_words_end_their_channel_alone(void **state)
 {
+    static uint8_t flood[8192];
     struct world *w = *state;
-    struct trib_message stall = {.kind = TRIB_MESSAGE_STALL, .stall = {.sequence = 5}};
     uint32_t number[2];
-    memset(stall.stall.where, 'x', sizeof stall.stall.where - 1);
-    stall.stall.missing.count = TRIB_RANKS_LISTED;
-    run_two(w, number);
     int size = 1; /* or the kernel's buffer grows, for so long on a busy machine that TCP_USER_TIMEOUT comes first */
     struct pollfd fds[TRIB_UPLINKS_MAX];
+    bool is_over = false;
+    int fd[2];
+    run_two(w, fd, number);
     assert_int_equal(trib_uplinks_poll(&w->uplinks, fds), 1);
     assert_int_equal(setsockopt(fds[0].fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size), 0);
-    struct trib_link *first = w->below[0].session.link;
-    for (uint32_t i = 0; i < 20000 && !w->below[0].has_ended; i++) {
-        trib_uplinks_send(&w->uplinks, first, &stall);
-        if (i % 64 == 0) {
-            trib_uplinks_sweep(&w->uplinks, TRIB_SECOND_NS);
-        }
+    for (uint32_t i = 0; i < 20000 && !is_over; i++) {
+        is_over = send(fd[0], flood, sizeof flood, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno != EAGAIN;
+        round_of(w);
+        is_over = is_over || w->connections.count == 1;
     }
-    assert_true(w->below[0].has_ended);
-    assert_non_null(strstr(w->below[0].text, "the control plane does not read its session"));
-    assert_false(w->below[1].has_ended);
+    assert_true(is_over);
+    assert_true(is_quiet(w, fd[1]));
+    assert_int_equal(w->uplinks.count, 1);
+    close_all(fd, 2);
+}
+
+/* The controller's process stands still, and a rank has said something that it should answer. */
+static void silent__parent_is_lost(void **state)
+{
+    struct world *w = *state;
+    const struct trib_message mark = {.kind = TRIB_MESSAGE_MARK};
+    uint32_t number[2];
+    int fd[2];
+    run_two(w, fd, number);
+    pump(w);
+    send_message(fd[0], &mark);
+    for (uint32_t i = 0; i < 100 && w->uplinks.count > 0; i++) {
+        w->now_ns += TRIB_SECOND_NS;
+        pump(w);
+    }
+    assert_int_equal(w->uplinks.count, 0);
+    assert_non_null(strstr(hears(w, fd[1], TRIB_MESSAGE_AWAY).note.text, "is lost: its process does not answer"));
+    close_all(fd, 2);
+}
+
+/* ---- the agent ---- */
+
+static void ask_to_open_of(const struct world *w, uint32_t root, uint32_t first)
+{
+    struct trib_message open = {.kind = TRIB_MESSAGE_ROOT_OPEN,
+                                .root_open = {.of = {7, 9}, .index = root, .shard = root, .ranks = 3, .behind = 2}};
+    open.root_open.session = (struct trib_session_config){.communicator = 7,
+                                                          .ranks = 3,
+                                                          .roots = 2,
+                                                          .train = 4,
+                                                          .slots = 32,
+                                                          .payload = 1408,
+                                                          .generation = 1,
+                                                          .wire = TRIB_FLOAT32};
+    strcpy(open.root_open.scheme, "switchml");
+    open.root_open.parent = trib_address_v4(0, (uint16_t)(8000 + root));
+    send_message(w->line, &open);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct trib_message child = {
+            .kind = TRIB_MESSAGE_ROOT_CHILD,
+            .root_child = {
+                .of = {7, 9}, .rank = first + i, .branch = i, .from = trib_address_v4(0x0a000001 + i, 20000)}};
+        send_message(w->line, &child);
+    }
+}
+
+static void ask_to_open(const struct world *w, uint32_t root)
+{
+    ask_to_open_of(w, root, 0);
+}
+
+/* All roots of a communicator here have the same ranks behind them. */
+static void agent__refuses_roots_of_different_ranks(void **state)
+{
+    struct world *w = *state;
+    uint32_t number[2];
+    int fd[2];
+    run_two(w, fd, number);
+    ask_to_open_of(w, 0, 0);
+    (void)hears(w, w->line, TRIB_MESSAGE_ROOT_OPENED);
+    ask_to_open_of(w, 1, 1);
+    const struct trib_message refused = hears(w, w->line, TRIB_MESSAGE_ROOT_REFUSED);
+    assert_non_null(strstr(refused.root_refused.text, "it names a child that cannot be"));
+    assert_null(w->jobs.masters.lendings);
+    close_all(fd, 2);
+}
+
+static void agent__opens_what_its_controller_asks_for(void **state)
+{
+    struct world *w = *state;
+    uint32_t number[2];
+    int fd[2];
+    run_two(w, fd, number);
+    for (uint32_t t = 0; t < 2; t++) {
+        ask_to_open(w, t);
+        assert_int_equal(hears(w, w->line, TRIB_MESSAGE_ROOT_OPENED).of.communicator, 7);
+    }
+    char text[64];
+    char want[64];
+    trib_address_format(&w->recorder.parent[1], text); /* at any address: where it has connected to */
+    (void)snprintf(want, sizeof want, "127.0.0.1:%u", 8001);
+    assert_string_equal(text, want);
+    const struct trib_message probe = {.kind = TRIB_MESSAGE_ROOT_PROBE, .of = {7, 9}};
+    send_message(w->line, &probe);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct trib_message join = {.kind = TRIB_MESSAGE_ROOT_JOIN, .root_join = {.of = {7, 9}, .rank = i}};
+        send_message(w->line, &join);
+    }
+    w->now_ns += TRIB_SECOND_NS;
+    (void)hears(w, w->line, TRIB_MESSAGE_ROOT_READY);
+    assert_true(w->recorder.parent_probes > 0);
+    close(w->line); /* A7: nothing of a lost controller stays open */
+    w->line = -1;
+    pump(w);
+    assert_int_equal(w->recorder.closes, 1);
+    assert_null(w->jobs.masters.lendings);
+    close_all(fd, 2);
+}
+
+static void bye__is_said_to_the_controller(void **state)
+{
+    struct world *w = *state;
+    uint32_t number[2];
+    int fd[2];
+    trib_uplinks_say_bye(&w->uplinks, TRIB_ERR_SWITCH, "nobody is there yet");
+    run_two(w, fd, number);
+    trib_uplinks_say_bye(&w->uplinks, TRIB_ERR_SWITCH, "the switch is shutting down");
+    const struct trib_message bye = hears(w, w->line, TRIB_MESSAGE_BYE);
+    assert_int_equal(bye.fail.status, TRIB_ERR_SWITCH);
+    assert_string_equal(bye.fail.text, "the switch is shutting down");
+    close_all(fd, 2);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
@@ -349,15 +715,26 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(lost__is_due_at_once),
+        TEST(away__is_no_storm),
+        TEST(hello__without_an_answer_is_given_up),
+        TEST(hello__says_what_there_is),
+        TEST(hello__names_the_addresses_of_a_list),
+        TEST(hello__refused_is_told_to_each_rank),
+        TEST(hello__of_a_switch_below_is_passed_on),
+        TEST(hello__that_comes_back_is_a_loop),
+        TEST(version__of_a_rank_is_answered_here),
         TEST(join__all_come_over_one_connection),
+        TEST(bytes__pass_unread_both_ways),
+        TEST(bytes__of_two_channels_take_turns),
         TEST(end__of_one_channel_is_no_others),
         TEST(end__of_the_connection_is_the_end_of_all),
         TEST(end__of_a_rank_is_said),
-        TEST(hello__refused_is_told_to_each_rank),
-        TEST(hello__without_an_answer_is_given_up),
-        TEST(nonsense__in_a_channel_ends_it_alone),
         TEST(nonsense__on_the_connection_ends_all),
         TEST(flow__unread_words_end_their_channel_alone),
+        TEST(silent__parent_is_lost),
+        TEST(agent__opens_what_its_controller_asks_for),
+        TEST(agent__refuses_roots_of_different_ranks),
+        TEST(bye__is_said_to_the_controller),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agents.c: several switches at once: the controller of the root has agents elsewhere (src/control/roots/switches.c),
  * which are switches of their own and serve no ranks' sessions. An agent has the children of the root, and the roots
- * that the real controller asks for on the real session between them. Here is that session's lower end, and what must
- * be true between the two. Read next: control.c (the connection), plane.c (the roots). */
+ * that the real controller asks for on the real session between them. Here is that session's lower end. Here is as well
+ * what must be true between the controller and each switch that has roots for it: an agent, or a switch below
+ * (trunk.c). Read next: control.c (the connection), plane.c (the roots). */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,9 @@
 
 static uint32_t switch_of(const struct world *world, const struct trib_remote *remote)
 {
+    if (remote->is_below) {
+        return ((const struct world_wire *)remote->line)->below;
+    }
     return world->tree_count + (uint32_t)(remote - world->planes[0].jobs.remote);
 }
 
@@ -26,7 +30,8 @@ static struct world_wire *wire_of(const struct trib_remote *remote)
 static bool dial(void *owner, struct trib_remote *remote)
 {
     const struct world_plane *plane = owner;
-    struct world_wire *wire = wire_create(plane->world, 0, (uint16_t)switch_of(plane->world, remote), false);
+    uint16_t at = (uint16_t)switch_of(plane->world, remote);
+    struct world_wire *wire = wire_create(plane->world, 0, at, at);
 
     wire->remote = remote;
     remote->line = wire;
@@ -129,7 +134,8 @@ bool agents_wait(const struct world *world)
 
     for (uint32_t i = 0; i < world->wire_count; i++) {
         const struct world_wire *wire = world->wires[i];
-        waits = waits || (wire != NULL && wire->remote != NULL && wire->stream[CONTROL_UP].first != NULL);
+        uint32_t way = wire != NULL && wire->remote != NULL ? CONTROL_UP : CONTROL_DOWN;
+        waits = waits || (wire != NULL && !wire->is_of_rank && wire->stream[way].first != NULL);
     }
     return waits;
 }
@@ -165,25 +171,35 @@ const struct world_comm *agents_starting(const struct world_plane *plane)
     return job == NULL ? NULL : plane->world->comms[strtoul(job->name + sizeof CONTROL_JOB - 1, NULL, 10)];
 }
 
-/* WELCOME says where ranks, and relays, find each root. */
-void agents_welcome(struct world_comm *comm, const struct trib_message *message)
+/* Does WELCOME name this switch for that root? One that has no addresses of its own is where the session is. */
+static bool names(const struct world *world, const struct trib_message *welcome, uint32_t root, uint32_t at,
+                  uint32_t shard)
 {
-    struct world *world = comm->world;
+    const struct trib_address *listen = &world->planes[at].config.listen;
+    const struct trib_address *named = &welcome->welcome.root[root];
+
+    if (welcome->welcome.root_count == 0) {
+        return welcome->welcome.grant.data_port == trib_address_port(listen);
+    }
+    return trib_address_same_host(named, listen) && trib_address_port(named) == trib_address_port(listen) + shard;
+}
+
+/* Where each root is summed, and whether WELCOME sends the rank there, or to the switch below that it has come to. */
+void agents_welcome(const struct world_wire *wire, const struct trib_message *message)
+{
+    struct world *world = wire->world;
+    struct world_comm *comm = wire->comm;
+    const struct trib_job *job = wire->session.job;
+    uint32_t home = comm->ranks[wire->rank].home;
 
     memset(comm->top, 0, sizeof comm->top);
     memcpy(comm->switches, message->welcome.grant.switches, sizeof comm->switches);
     world->report->chosen += comm->switches[0] != 0;
-    for (uint32_t root = 0; root < message->welcome.root_count && world_has_agents(world) && !world->is_moved; root++) {
-        const struct trib_address *at = &message->welcome.root[root];
-        while (comm->top[root] < world->switch_count &&
-               (world_seat(world, comm->top[root]) != 0 ||
-                !trib_address_same_host(at, &world->planes[comm->top[root]].config.listen))) {
-            comm->top[root]++;
-        }
-        comm->shard[root] = (uint8_t)(trib_address_port(at) -
-                                      trib_address_port(&world->planes[0].config.listen)); /* all have one port */
-        if (comm->top[root] == world->switch_count || comm->shard[root] >= WORLD_ROOTS_MAX) {
-            comm->top[root] = 0;
+    for (uint32_t root = 0; root < job->grant.roots && job->placements > 0 && !world->is_moved; root++) {
+        const struct trib_remote *remote = job->placement[job->root[root].placement].remote;
+        comm->top[root] = (uint16_t)(remote == NULL ? 0 : switch_of(world, remote));
+        comm->shard[root] = job->root[root].shard;
+        if (!names(world, message, root, home != 0 ? home : comm->top[root], home != 0 ? root : comm->shard[root])) {
             world_fail(world, WORLD_CHECK_CONTROL, "WELCOME of communicator %u has root %u where no switch is",
                        comm->index, root);
         }
@@ -192,7 +208,7 @@ void agents_welcome(struct world_comm *comm, const struct trib_message *message)
 
 /* ---- checks ---- */
 
-/* What an agent has open is what it has been asked for. */
+/* What an agent, or a switch below, has open is what it has been asked for. */
 void check_lent(const struct world_plane *plane)
 {
     struct world *world = plane->world;
@@ -214,54 +230,111 @@ void check_lent(const struct world_plane *plane)
         }
         has_promise = has_promise && (comm_has_promise(comm) || lending == NULL);
         if (comm_has_promise(comm) && (is_its ? lending->root.open : 0) != open) {
-            world_fail(world, WORLD_CHECK_CONTROL, "C-2: communicator %u has roots %x open at agent %u, asked for: %x",
+            world_fail(world, WORLD_CHECK_CONTROL, "C-2: communicator %u has roots %x open at switch %u, asked for: %x",
                        comm->index, open, plane->at, is_its ? lending->root.open : 0);
         }
     }
     if (has_promise && bytes != plane->jobs.agent.memory_used) {
-        world_fail(world, WORLD_CHECK_CONTROL, "C-14: agent %u has %" PRIu64 " bytes reserved, and %" PRIu64 " open",
+        world_fail(world, WORLD_CHECK_CONTROL, "C-14: switch %u has %" PRIu64 " bytes reserved, and %" PRIu64 " open",
                    plane->at, plane->jobs.agent.memory_used, bytes);
     }
 }
 
-/* Each root elsewhere is open, or its controller will hear that its agent is lost. */
-void check_lent_ready(const struct world_comm *comm, uint32_t boot)
+/* Each root there is open, or its controller will hear that the switch is lost. */
+static void check_lent_open(const struct world_comm *comm, const struct trib_remote *remote, uint32_t root,
+                            uint32_t boot)
 {
-    struct world *world = comm->world;
-    const struct trib_job *job = control_job(comm, 0);
+    uint32_t at = remote == NULL ? 0 : switch_of(comm->world, remote);
+    bool is_open = unit_of_switch(comm, at, root)->is_open && comm->members[at].boot == boot;
+    uint32_t way = remote != NULL && remote->is_below ? CONTROL_UP : CONTROL_DOWN;
 
-    for (uint32_t root = 0; root < comm->set.session.roots && job != NULL && !world->is_moved; root++) {
-        const struct trib_remote *remote = job->placement[job->root[root].placement].remote;
-        uint32_t at = remote == NULL ? 0 : switch_of(world, remote);
-        bool is_open = unit_of_switch(comm, at, root)->is_open && comm->members[at].boot == boot;
-        if (at != comm->top[root] || (!is_open && (at == 0 || !wire_of(remote)->stream[CONTROL_DOWN].has_ended))) {
-            world_fail(world, WORLD_CHECK_CONTROL,
-                       "C-2: READY of communicator %u, and root %u is not open at switch %u", comm->index, root, at);
+    if (!is_open && (at == 0 || (!wire_of(remote)->stream[way].has_ended && !wire_of(remote)->is_cut))) {
+        world_fail(comm->world, WORLD_CHECK_CONTROL,
+                   "C-2: READY of communicator %u, and root %u is not open at switch %u", comm->index, root, at);
+    }
+}
+
+/* And at a switch below all ranks behind it have joined, and its sums go to its parent: to the place of that root, or to
+ * the same shard of another switch below. */
+static void check_below_ready(const struct world_comm *comm, const struct trib_remote *remote, uint32_t root)
+{
+    uint32_t at = switch_of(comm->world, remote);
+    const struct comm_member *member = &comm->members[at];
+    uint32_t parent = comm->world->switches[at].parent;
+    uint32_t shard = parent != 0 ? root : comm->shard[root];
+
+    if (!unit_of_switch(comm, at, root)->is_open) {
+        return; /* it is lost, and its controller will hear that */
+    }
+    if (member->parents[root] != comm_top(comm, parent, root) || member->shards[root] != shard) {
+        world_fail(comm->world, WORLD_CHECK_CONTROL,
+                   "C-5: root %u of communicator %u at switch %u is a child of shard %u of switch %u", root,
+                   comm->index, at, member->shards[root], member->parents[root]);
+    }
+    for (uint32_t rank = rank_set_next(&comm->shapes[at].ranks, 0); rank != WORLD_NONE;
+         rank = rank_set_next(&comm->shapes[at].ranks, rank + 1)) {
+        if (!rank_set_has(&member->registered[root], rank)) {
+            world_fail(comm->world, WORLD_CHECK_CONTROL,
+                       "C-3: READY of communicator %u, and rank %u has not joined at switch %u", comm->index, rank, at);
         }
     }
 }
 
-/* All sessions have drained: each agent has the roots that the controller knows there, and no others. */
+void check_lent_ready(const struct world_comm *comm, uint32_t boot)
+{
+    const struct world *world = comm->world;
+    const struct trib_job *job = control_job(comm, 0);
+
+    for (uint32_t root = 0; root < comm->set.session.roots && job != NULL && !world->is_moved; root++) {
+        const struct trib_remote *remote = job->placement[job->root[root].placement].remote;
+        check_lent_open(comm, remote, root, boot);
+        if (comm->top[root] != (remote == NULL ? 0 : switch_of(world, remote))) {
+            world_fail(comm->world, WORLD_CHECK_CONTROL,
+                       "READY of communicator %u, and root %u is not where WELCOME was", comm->index, root);
+        }
+        for (uint32_t b = 0; b < job->belows; b++) {
+            if (job->below[b].placement.remote != NULL) { /* else it is lost, and its ranks need nothing any more */
+                check_lent_open(comm, job->below[b].placement.remote, root, boot);
+                check_below_ready(comm, job->below[b].placement.remote, root);
+            }
+        }
+    }
+}
+
+/* The roots that the controller knows at each switch. */
+static void count_lent(const struct world *world, const struct trib_job *job, uint32_t *wanted)
+{
+    for (uint32_t root = 0; root < job->grant.roots && job->placements > 0; root++) {
+        const struct trib_remote *remote = job->placement[job->root[root].placement].remote;
+        if (remote != NULL) {
+            wanted[switch_of(world, remote)] |= 1U << root;
+        }
+    }
+    for (uint32_t b = 0; b < job->belows; b++) {
+        if (job->below[b].placement.remote != NULL) {
+            wanted[switch_of(world, job->below[b].placement.remote)] = (1U << job->grant.roots) - 1;
+        }
+    }
+}
+
+/* All sessions have drained: each switch has the roots that the controller knows there, and no others. */
 void check_lent_end(const struct world_comm *comm)
 {
     struct world *world = comm->world;
     const struct trib_job *job = control_job(comm, 0);
     uint32_t wanted[WORLD_SWITCHES_MAX] = {0};
 
-    for (uint32_t root = 0; job != NULL && job->is_open && root < job->grant.roots && job->placements > 0; root++) {
-        const struct trib_remote *remote = job->placement[job->root[root].placement].remote;
-        if (remote != NULL) {
-            wanted[switch_of(world, remote)] |= 1U << root;
-        }
+    if (job != NULL && job->is_open) {
+        count_lent(world, job, wanted);
     }
-    for (uint32_t at = world->tree_count; at < world->switch_count; at++) {
+    for (uint32_t at = 1; at < world->switch_count; at++) {
         uint32_t open = 0;
-        for (uint32_t root = 0; root < comm->set.session.roots; root++) {
+        for (uint32_t root = 0; root < comm->set.session.roots && comm->members[at].units != NULL; root++) {
             open |= unit_of_switch(comm, at, root)->is_open ? 1U << root : 0;
         }
         if (open != wanted[at] || (open != 0 && comm->members[at].boot != job->grant.boot)) {
             world_fail(world, WORLD_CHECK_CONTROL,
-                       "C-2: at the end agent %u has roots %x of communicator %u, and its controller %x", at, open,
+                       "C-2: at the end switch %u has roots %x of communicator %u, and its controller %x", at, open,
                        comm->index, wanted[at]);
         }
     }

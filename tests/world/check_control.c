@@ -31,6 +31,21 @@ static bool is_session(const struct world_comm *comm, const struct trib_session_
            session->quorum_of == s->quorum_of && memcmp(session->weight, s->weight, sizeof s->weight) == 0;
 }
 
+/* A switch sends from its shards. */
+static bool is_its_place(const struct world *world, uint32_t at, const struct trib_opening *opening,
+                         const struct trib_branch *branch)
+{
+    const struct trib_address *listen = &world->planes[at].config.listen;
+    uint32_t end = opening->is_one ? opening->root + 1 : opening->session.roots;
+    bool is = true;
+
+    for (uint32_t root = opening->is_one ? opening->root : 0; root < end; root++) {
+        is = is && trib_address_same_host(&branch->address[root], listen) &&
+             trib_address_port(&branch->address[root]) == trib_address_port(listen) + root;
+    }
+    return is;
+}
+
 static bool is_branch(const struct shape_child *child, const struct trib_branch *branch)
 {
     uint32_t at = 0;
@@ -45,7 +60,8 @@ static bool is_branch(const struct shape_child *child, const struct trib_branch 
 }
 
 /* Inner nodes of one switch are over consecutive branches, so the edges come in the order of the branches. */
-static bool has_branches(const struct shape_switch *shape, const struct trib_opening *opening)
+static bool has_branches(const struct world *world, const struct shape_switch *shape,
+                         const struct trib_opening *opening)
 {
     uint32_t count = 0;
 
@@ -53,9 +69,12 @@ static bool has_branches(const struct shape_switch *shape, const struct trib_ope
         for (uint32_t i = 0; i < shape->nodes[node].child_count; i++) {
             const struct shape_child *child = &shape->nodes[node].children[i];
             if (child->kind != SHAPE_NODE &&
-                (count == opening->count || !is_branch(child, &opening->branches[count++]))) {
+                (count == opening->count || !is_branch(child, &opening->branches[count]) ||
+                 (child->kind == SHAPE_SWITCH &&
+                  !is_its_place(world, child->index, opening, &opening->branches[count])))) {
                 return false;
             }
+            count += child->kind != SHAPE_NODE;
         }
     }
     return count == opening->count;
@@ -75,7 +94,7 @@ void check_opening(struct world_comm *comm, uint32_t at, const struct trib_openi
                opening->ranks != comm->set.session.ranks || (opening->parent != NULL) != (world_seat(world, at) != 0)) {
         world_fail(world, WORLD_CHECK_CONTROL, "C-4: switch %u opens communicator %u otherwise than it is", at,
                    comm->index);
-    } else if (!has_branches(&comm->shapes[at], opening)) {
+    } else if (!has_branches(world, &comm->shapes[at], opening)) {
         world_fail(world, WORLD_CHECK_CONTROL, "C-5: switch %u opens communicator %u over other children", at,
                    comm->index);
     }
@@ -281,7 +300,7 @@ void check_plane(const struct world_plane *plane)
     if (plane->at == 0 && world->is_moved) {
         return; /* ranks' processes have the nodes */
     }
-    if (plane->at >= world->tree_count) {
+    if (plane->at != 0) {
         check_lent(plane);
         return;
     }

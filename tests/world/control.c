@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* control.c: drives the real control planes of a world's switches: that of the root decides, those of the others are
- * relays. Messages go over connections as bytes; ends of connections travel in order with them. A switch that dies
+/* control.c: drives the real control planes of a world's switches: that of the root decides, and has the others for
+ * agents. Messages go over connections as bytes; ends of connections travel in order with them. A switch that dies
  * forgets everything, and all its connections end. After each event the control plane's data are checked.
- * Read next: plane.c (their data planes), check_control.c. */
+ * Read next: trunk.c (switches below), plane.c (their data planes), check_control.c. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "control/jobs/owner.h"
+#include "control/jobs/start.h"
 #include "control/roots/loads.h"
 #include "control/roots/processes.h"
 #include "core/lane.h"
@@ -25,26 +26,6 @@
 static struct world_wire *wire_of_session(struct trib_session *session)
 {
     return (struct world_wire *)(void *)session;
-}
-
-static struct world_wire *wire_of_link(struct trib_link *link)
-{
-    return (struct world_wire *)(void *)((char *)(void *)link - offsetof(struct world_wire, link));
-}
-
-/* Whose messages it carries. NULL: of many. */
-static struct world_comm *comm_of(const struct world_wire *wire)
-{
-    if (wire->is_of_rank || wire->remote != NULL) {
-        return wire->comm;
-    }
-    const char *number = wire->link.join.join.job + sizeof CONTROL_JOB - 1;
-    return wire->world->comms[strtoul(number, NULL, 10)];
-}
-
-static uint32_t rank_of(const struct world_wire *wire)
-{
-    return wire->is_of_rank ? wire->rank : wire->link.join.join.rank;
 }
 
 /* On a sequence that rank had a part in, which it takes with it. */
@@ -83,10 +64,10 @@ static void session_send(void *owner, struct trib_session *session, const struct
 
     if (plane->at == 0 && !plane->is_over) {
         if (message->kind == TRIB_MESSAGE_WELCOME) {
-            agents_welcome(comm_of(wire), message);
+            agents_welcome(wire, message);
         }
-        check_told(comm_of(wire), rank_of(wire), message);
-        note_end(comm_of(wire), message);
+        check_told(wire->comm, wire->rank, message);
+        note_end(wire->comm, message);
     }
     wire_post(wire, CONTROL_DOWN, message, 0);
 }
@@ -137,41 +118,12 @@ static void say(void *owner, enum trib_log_level level, const char *line)
     printf("%12" PRIu64 " switch %u: %s\n", plane->world->now_ns, plane->at, line);
 }
 
-static struct trib_link *link_open(void *owner)
-{
-    const struct world_plane *plane = owner;
-    struct world *world = plane->world;
-    uint16_t parent = (uint16_t)world->switches[plane->at].parent;
-    struct world_wire *wire = wire_create(world, (uint16_t)plane->at, parent, false);
-
-    wire_dial(wire);
-    return &wire->link;
-}
-
-static void link_send(void *owner, struct trib_link *link, const struct trib_message *message)
-{
-    (void)owner;
-    wire_post(wire_of_link(link), CONTROL_UP, message, 0);
-}
-
-static void link_end(void *owner, struct trib_link *link)
-{
-    (void)owner;
-    wire_close(wire_of_link(link), CONTROL_UP, 0);
-}
-
-static void link_ping(void *owner, struct trib_link *link)
-{
-    (void)owner;
-    (void)link;
-}
-
 bool control_has_wires(const struct world_comm *comm)
 {
     const struct world *world = comm->world;
 
     for (uint32_t i = 0; i < world->wire_count; i++) {
-        if (world->wires[i] != NULL && comm_of(world->wires[i]) == comm) {
+        if (world->wires[i] != NULL && world->wires[i]->comm == comm) {
             return true;
         }
     }
@@ -186,7 +138,6 @@ static void plane_start(struct world_plane *plane)
     const struct world_switch *s = &world->switches[plane->at];
     const struct trib_jobs_output output = {plane,        session_send, session_end,
                                             session_ping, draw,         world->trace ? say : NULL};
-    const struct trib_relay_output above = {plane, link_open, link_send, link_end, link_ping};
 
     plane->config.boot = s->boot != 0 ? s->boot : 1;
     plane->timer_ns = TRIB_NEVER;
@@ -195,10 +146,10 @@ static void plane_start(struct world_plane *plane)
     trib_jobs_init(&plane->jobs, &plane->config, &output);
     if (s->parent != WORLD_NONE) {
         plane->config.parent = world->planes[s->parent].config.listen;
-        trib_relay_init(&plane->relay, &plane->config, s->boot + (UINT64_C(1) << 32), &above);
-        plane->jobs.relay = &plane->relay;
+        plane->jobs.masters.here = plane->config.listen;
     }
     agents_begin(plane);
+    trunk_begin(plane);
 }
 
 static void set_timer(struct world_plane *plane)
@@ -222,6 +173,7 @@ void control_begin(struct world *world)
         struct world_plane *plane = &world->planes[at];
         plane->world = world;
         plane->at = at;
+        plane->config.identity = at + 1;
         plane->config.listen = trib_address_v4(HOST_SWITCH + at, PORT);
         plane->config.shards = WORLD_ROOTS_MAX;
         plane->config.receive_room = UINT32_MAX;
@@ -246,7 +198,7 @@ void control_begin(struct world *world)
 
 const struct trib_job *control_job(const struct world_comm *comm, uint32_t at)
 {
-    const struct trib_job *job = comm->world->planes[at].jobs.first;
+    const struct trib_job *job = comm->world->planes[at].jobs.first; /* switches below have none */
 
     while (job != NULL && strcmp(job->name, comm->name) != 0) {
         job = job->next;
@@ -367,7 +319,7 @@ static struct trib_address address_of(const struct world_comm *comm, uint32_t ra
 void control_connect(struct world_comm *comm, uint32_t rank)
 {
     struct world *world = comm->world;
-    struct world_wire *wire = wire_create(world, UINT16_MAX, (uint16_t)comm->ranks[rank].home, true);
+    struct world_wire *wire = wire_create(world, UINT16_MAX, (uint16_t)comm->ranks[rank].home, 0);
 
     wire->comm = comm;
     wire->rank = rank;
@@ -388,14 +340,15 @@ static uint64_t below_stopped_ns(const struct world_wire *wire)
 static void lose(struct world_wire *wire, const char *cause)
 {
     struct world_plane *plane = &wire->world->planes[wire->below];
-    uint64_t now_ns = CONTROL_TIME + wire->world->now_ns;
+    struct trib_message away = {.kind = TRIB_MESSAGE_AWAY};
 
-    if (wire->remote != NULL) {
-        wire->world->report->agent_losses += trib_remote_is_usable(wire->remote);
-        trib_switches_lost(&plane->jobs, wire->remote, cause, false, now_ns);
-    } else {
-        trib_relay_lost(&plane->jobs, &wire->link, cause, false, now_ns);
+    if (wire->remote == NULL) {
+        (void)snprintf(away.note.text, sizeof away.note.text, "the parent is away: %s", cause);
+        trunk_lose_below(wire, &away);
+        return;
     }
+    wire->world->report->agent_losses += trib_remote_is_usable(wire->remote);
+    trib_switches_lost(&plane->jobs, wire->remote, cause, false, CONTROL_TIME + wire->world->now_ns);
     control_settle(plane);
 }
 
@@ -416,6 +369,10 @@ static void stand(struct world_wire *wire)
     struct world *world = wire->world;
 
     wire->is_connected = true;
+    if (wire->remote == NULL && wire->at != 0) {
+        trunk_take(wire);
+        wire->session.local = world->planes[wire->at].config.listen;
+    }
     if (wire->is_of_rank) {
         wire->session.peer = address_of(wire->comm, wire->rank);
         session_connected(wire->comm, wire->rank);
@@ -423,11 +380,11 @@ static void stand(struct world_wire *wire)
     }
     wire->session.peer = world->planes[wire->below].config.listen;
     trib_address_set_port(&wire->session.peer, (uint16_t)(30000 + wire->index % 10000));
+    wire->session.local = world->planes[wire->at].config.listen;
     if (wire->remote != NULL) {
-        wire->session.local = world->planes[wire->above].config.listen;
         trib_switches_connected(&world->planes[wire->below].jobs, wire->remote);
     } else {
-        trib_relay_connected(&world->planes[wire->below].jobs, &wire->link, &wire->session.peer);
+        trunk_stand(wire);
     }
     control_settle(&world->planes[wire->below]);
 }
@@ -436,13 +393,13 @@ static void stand(struct world_wire *wire)
 static void connect_wire(struct world_wire *wire)
 {
     struct world *world = wire->world;
-    bool is_moved = wire->is_of_rank && wire->above != wire->comm->ranks[wire->rank].home;
+    bool is_moved = wire->is_of_rank && wire->at != wire->comm->ranks[wire->rank].home;
 
     if (wire->stream[CONTROL_DOWN].is_deaf) { /* who wanted it has gone */
         wire->stream[CONTROL_UP].is_deaf = true;
     } else if (below_stopped_ns(wire) > world->now_ns) {
         wire_schedule(wire, WORLD_CONNECT, CONTROL_UP, below_stopped_ns(wire));
-    } else if (world->now_ns < world->switches[wire->above].down_until_ns || is_moved) {
+    } else if (world->now_ns < world->switches[wire->at].down_until_ns || is_moved) {
         refuse(wire);
     } else {
         stand(wire);
@@ -453,36 +410,57 @@ static void connect_wire(struct world_wire *wire)
 
 static void trace(const struct world_wire *wire, uint32_t way, const struct trib_message *message)
 {
-    if (wire->world->trace && wire->remote != NULL) {
-        printf("%12" PRIu64 " - agent     %-12s %s switch %u\n", wire->world->now_ns,
-               message == NULL ? "(end)" : trib_message_name(message->kind), way == CONTROL_UP ? "to" : "from",
-               wire->above);
+    if (wire->world->trace && !wire->is_of_rank) {
+        printf("%12" PRIu64 " - agent     %-12s from switch %u to %u\n", wire->world->now_ns,
+               message == NULL ? "(end)" : trib_message_name(message->kind),
+               way == CONTROL_UP ? wire->below : wire->above, way == CONTROL_UP ? wire->above : wire->below);
     } else if (wire->world->trace) {
         printf("%12" PRIu64 " %u session   r%u %-8s %s switch %u, mark %" PRIu64 "\n", wire->world->now_ns,
-               comm_of(wire)->index, rank_of(wire), message == NULL ? "(end)" : trib_message_name(message->kind),
-               way == CONTROL_UP ? "to" : "from", wire->above,
+               wire->comm->index, wire->rank, message == NULL ? "(end)" : trib_message_name(message->kind),
+               way == CONTROL_UP ? "to" : "from", wire->at,
                message != NULL && message->kind == TRIB_MESSAGE_READY ? message->ready.mark
                : message != NULL                                      ? message->mark.mark
                                                                       : 0);
     }
 }
 
+/* A session that came over a trunk, which stands, has ended at the other end: its rank has said so, in words. */
+static void end_above(struct world_wire *wire)
+{
+    struct trib_jobs *jobs = &wire->world->planes[wire->above].jobs;
+    uint64_t now_ns = CONTROL_TIME + wire->world->now_ns;
+
+    if (wire_is_trunk(wire)) {
+        trunk_lose_above(wire, "its session closed");
+        return;
+    }
+    if (wire->session.leaf != NULL) {
+        trib_jobs_expel(jobs, &wire->session, "its session closed", now_ns);
+    } else {
+        trib_jobs_gone(jobs, &wire->session, "its session closed", now_ns);
+    }
+    wire_close(wire, CONTROL_DOWN, 0);
+}
+
 /* At the upper end. NULL: the end. */
 static void arrive_above(struct world_wire *wire, const struct trib_message *message)
 {
-    struct world *world = wire->world;
-    struct world_plane *plane = &world->planes[wire->above];
-    uint64_t now_ns = CONTROL_TIME + world->now_ns;
+    struct world_plane *plane = &wire->world->planes[wire->above];
 
-    plane->served = comm_of(wire);
+    plane->served = wire->comm;
     plane->drawing = NULL;
+    if (!wire->is_begun) {
+        wire->is_begun = true;
+        wire->session.leaf = wire->over != NULL ? wire->over->leaf : NULL;
+    }
     if (message == NULL) {
-        trib_jobs_gone(&plane->jobs, &wire->session, "its session closed", now_ns);
-        wire_close(wire, CONTROL_DOWN, 0);
-    } else if (!trib_jobs_receive(&plane->jobs, &wire->session, message, now_ns)) {
-        world_fail(world, WORLD_CHECK_CONTROL, "switch %u: %s of rank %u of communicator %s is out of turn",
-                   wire->above, trib_message_name(message->kind), wire->remote != NULL ? WORLD_NONE : rank_of(wire),
-                   wire->remote != NULL ? "any" : comm_of(wire)->name);
+        end_above(wire);
+    } else if (!(wire_is_trunk(wire)
+                     ? trunk_arrive_above(wire, message)
+                     : trib_jobs_receive(&plane->jobs, &wire->session, message, CONTROL_TIME + wire->world->now_ns))) {
+        world_fail(wire->world, WORLD_CHECK_CONTROL, "switch %u: %s of rank %u of communicator %s is out of turn",
+                   wire->above, trib_message_name(message->kind), wire->is_of_rank ? wire->rank : WORLD_NONE,
+                   wire->is_of_rank ? wire->comm->name : "any");
     }
     control_settle(plane);
 }
@@ -498,18 +476,16 @@ static void arrive_below(struct world_wire *wire, const struct trib_message *mes
         session_take(wire->comm, wire->rank, message);
     } else {
         struct world_plane *plane = &world->planes[wire->below];
-        plane->served = comm_of(wire);
+        plane->served = NULL;
         plane->drawing = NULL;
         if (message == NULL) {
             lose(wire, "connection closed");
-            return;
-        }
-        if (wire->remote != NULL) {
+        } else if (wire->remote != NULL) {
             trib_switches_answer(&plane->jobs, wire->remote, message, CONTROL_TIME + world->now_ns);
+            control_settle(plane);
         } else {
-            trib_relay_answer(&plane->jobs, &wire->link, message, CONTROL_TIME + world->now_ns);
+            trunk_arrive_below(wire, message);
         }
-        control_settle(plane);
     }
 }
 
@@ -525,16 +501,6 @@ static void note_letter(struct world *world, const struct world_letter *letter)
     }
     world->report->trace = trace + letter->len;
     world->report->messages++;
-}
-
-/* What the channel of this link has said when it began. */
-static void take_way(struct world_wire *wire)
-{
-    struct trib_path *path = &wire->session.path;
-
-    *path = wire->link.place.path;
-    path->identity[path->count++] = wire->world->planes[wire->below].relay.via;
-    wire->session.origin = wire->link.place.origin;
 }
 
 static void deliver(struct world_wire *wire, uint32_t way)
@@ -553,9 +519,6 @@ static void deliver(struct world_wire *wire, uint32_t way)
             (trib_message_decode(letter->bytes, letter->len, &message, &used) != TRIB_OK || used != letter->len)) {
             world_fail(world, WORLD_CHECK_CONTROL, "a message that cannot be decoded");
         } else {
-            if (way == CONTROL_UP && !wire->is_of_rank && wire->remote == NULL) {
-                take_way(wire);
-            }
             trace(wire, way, is_end ? NULL : &message);
             (way == CONTROL_UP ? arrive_above : arrive_below)(wire, is_end ? NULL : &message);
         }
@@ -563,23 +526,41 @@ static void deliver(struct world_wire *wire, uint32_t way)
     free(letter);
 }
 
-/* Until when something for this end is held: if it stands still for longer than was known, all that waits is held again
- * together, so that it stays in order. */
+/* The n-th switch that something on its way to this end comes to; WORLD_NONE: no more. What is cut off comes from the
+ * switch that has taken the connection. */
+static uint32_t switch_on_way(const struct world_wire *wire, uint32_t way, uint32_t n)
+{
+    uint32_t on_way[WORLD_HOPS_MAX + 2];
+    uint32_t count = 0;
+
+    for (const struct world_wire *over = wire->over; over != NULL; over = wire->is_cut ? NULL : over->over) {
+        on_way[count++] = over->below;
+    }
+    if (n < count) {
+        return way == CONTROL_UP ? on_way[n] : on_way[count - 1 - n];
+    }
+    uint32_t end = way == CONTROL_UP ? wire->above : wire->is_of_rank ? WORLD_NONE : wire->below;
+    return n == count ? end : WORLD_NONE;
+}
+
+/* Until when something for this end is held: if a switch stands still for longer than was known, all that waits there is
+ * held again together, so that it stays in order. */
 static uint64_t held_ns(const struct world_wire *wire, uint32_t way)
 {
     struct world *world = wire->world;
-    bool is_rank = way == CONTROL_DOWN && wire->is_of_rank;
-    uint64_t stopped_ns = way == CONTROL_UP ? world->switches[wire->above].away_until_ns : below_stopped_ns(wire);
+    uint32_t at;
 
-    if (way == CONTROL_UP && wire->late_ns > world->now_ns && stopped_ns <= world->now_ns) {
+    for (uint32_t n = 0; (at = switch_on_way(wire, way, n)) != WORLD_NONE; n++) {
+        struct world_plane *plane = &world->planes[at];
+        if (world->switches[at].away_until_ns > world->now_ns) {
+            plane->held_ns = plane->held_ns > world->now_ns ? plane->held_ns : world->switches[at].away_until_ns;
+            return plane->held_ns;
+        }
+    }
+    if (way == CONTROL_UP) {
         return wire->late_ns;
     }
-    if (is_rank || stopped_ns <= world->now_ns) {
-        return stopped_ns;
-    }
-    struct world_plane *plane = &world->planes[way == CONTROL_UP ? wire->above : wire->below];
-    plane->held_ns = plane->held_ns > world->now_ns ? plane->held_ns : stopped_ns;
-    return plane->held_ns;
+    return wire->is_of_rank ? below_stopped_ns(wire) : 0;
 }
 
 void control_arrive(struct world *world, const struct world_event *event)
@@ -592,6 +573,8 @@ void control_arrive(struct world *world, const struct world_event *event)
         connect_wire(wire);
     } else if (stopped_ns > world->now_ns && !wire->stream[event->b].is_deaf) { /* nobody reads it before */
         wire_schedule(wire, WORLD_MESSAGE, event->b, stopped_ns);
+    } else if (event->b == CONTROL_UP && trunk_waits(wire)) {
+        wire->waiting++;
     } else {
         deliver(wire, event->b);
     }
@@ -601,22 +584,40 @@ void control_arrive(struct world *world, const struct world_event *event)
 
 /* ---- switches that die ---- */
 
+/* This switch has died: its own end of a connection, or the way of that. */
+static void cut_at(struct world_wire *wire, uint32_t at)
+{
+    struct world *world = wire->world;
+    bool is_trunk = wire_is_trunk(wire);
+
+    if (!wire->is_of_rank && wire->below == at) {
+        wire->late_ns = is_trunk ? 0 : world->now_ns + world_below(world, NOTICE_NS);
+        if (is_trunk) {
+            trunk_cut(wire);
+        }
+        wire_close(wire, CONTROL_UP, world_below(world, NOTICE_NS));
+    } else if (!wire->is_connected) {
+        return; /* it finds nobody, or who comes back */
+    } else if (wire->at == at && wire->above == at) {
+        if (is_trunk) {
+            trunk_cut(wire);
+        }
+        wire_close(wire, CONTROL_DOWN, world_below(world, NOTICE_NS));
+    } else if (wire->at == at) {
+        wire_end_down(wire, NULL, world_below(world, NOTICE_NS));
+    } else if (wire->above == at && wire->is_begun) {
+        wire->stream[CONTROL_UP].is_deaf = true;
+        wire_free_if_over(wire);
+    }
+}
+
 /* As kill -9 does: its connections end, and nothing was said. */
 static void cut_wires(struct world *world, uint32_t at)
 {
     for (uint32_t i = 0; i < world->wire_count; i++) {
-        struct world_wire *wire = world->wires[i];
-        if (wire == NULL || (wire->above != at && (wire->is_of_rank || wire->below != at))) {
-            continue;
+        if (world->wires[i] != NULL) {
+            cut_at(world->wires[i], at);
         }
-        bool is_above = wire->above == at;
-        if (is_above && !wire->is_connected) {
-            continue; /* it finds nobody, or who comes back */
-        }
-        if (!is_above && wire->remote != NULL) {
-            wire->late_ns = world->now_ns + world_below(world, NOTICE_NS);
-        }
-        wire_close(wire, is_above ? CONTROL_DOWN : CONTROL_UP, world_below(world, NOTICE_NS));
     }
 }
 
@@ -628,8 +629,8 @@ uint32_t control_cut(struct world *world)
 
     for (uint32_t i = 0; i < world->wire_count; i++) {
         struct world_wire *wire = world->wires[i];
-        bool stands = wire != NULL && !wire->is_of_rank && wire->is_connected && !wire->stream[CONTROL_UP].has_ended &&
-                      !wire->stream[CONTROL_DOWN].has_ended;
+        bool stands = wire != NULL && !wire->is_of_rank && wire->is_connected && !wire->is_cut &&
+                      !wire->stream[CONTROL_UP].has_ended && !wire->stream[CONTROL_DOWN].has_ended;
         if (stands && world_below(world, ++count) == 0) {
             chosen = wire;
         }
@@ -639,6 +640,9 @@ uint32_t control_cut(struct world *world)
     }
     wire_post(chosen, CONTROL_UP, NULL, world_below(world, NOTICE_NS));
     wire_post(chosen, CONTROL_DOWN, NULL, world_below(world, NOTICE_NS));
+    if (wire_is_trunk(chosen)) {
+        trunk_cut(chosen);
+    }
     return chosen->below;
 }
 
@@ -647,9 +651,11 @@ static void forget(struct world_plane *plane)
     struct trib_job *next;
 
     agents_forget(plane);
+    trunk_forget(plane);
     for (struct trib_job *job = plane->jobs.first; job != NULL; job = next) {
         next = job->next;
         trib_loads_leave(&plane->jobs, job);
+        trib_job_ungroup(job);
         free(job);
     }
     for (struct trib_owner *owner = plane->jobs.owners, *after; owner != NULL; owner = after) {
@@ -660,7 +666,6 @@ static void forget(struct world_plane *plane)
     plane->jobs.owners = NULL;
     trib_loads_deinit(&plane->jobs);
     trib_processes_deinit(&plane->jobs);
-    plane->relay.first = NULL;
 }
 
 void control_restart(struct world *world, uint32_t at)
@@ -715,6 +720,9 @@ void control_shut(struct world *world)
         struct world_plane *plane = &world->planes[at];
         plane->is_over = true;
         trib_jobs_deinit(&plane->jobs, TRIB_ERR_SWITCH, "the switch is shutting down");
+        if (at == 0) {
+            trunk_shut(world);
+        }
         trib_jobs_check(&plane->jobs);
         if (plane->jobs.count != 0 || plane->jobs.agent.memory_used != 0) {
             world_fail(world, WORLD_CHECK_CONTROL,
@@ -731,6 +739,7 @@ void control_end(struct world *world)
     }
     for (uint32_t i = 0; i < world->wire_count; i++) {
         if (world->wires[i] != NULL) {
+            world->wires[i]->over = NULL;
             wire_free(world->wires[i]);
         }
     }

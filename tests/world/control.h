@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* control.h: the real control planes of a world's switches (src/control), and the connections to them. A connection is
- * two streams of encoded messages, ordered and reliable, each message with a delay. Its upper end is a session of a
- * control plane; its lower end is a rank (session.c) or a link of the relay below. Read next: control.c, plane.c. */
+ * two streams of encoded messages, ordered and reliable, each message with a delay. Its upper end is at the controller
+ * of the root, or at an agent beside it. Its lower end is a rank (session.c), a switch below (trunk.c), or the
+ * controller. What comes to a switch below goes over its trunk, unread. Read next: control.c, trunk.c, plane.c. */
 #ifndef TRIB_TESTS_WORLD_CONTROL_H
 #define TRIB_TESTS_WORLD_CONTROL_H
 
-#include "control/relay/relay.h"
+#include "control/roots/leaves.h"
 #include "control/roots/switches.h"
 #include "control/words/ping.h"
 
@@ -38,16 +39,40 @@ struct world_wire {
     struct world_comm *comm; /* of a rank */
     uint32_t rank;
     uint32_t index;
-    uint32_t events; /* that name it */
-    uint16_t above, below;
+    uint32_t events;       /* that name it */
+    uint32_t riders;       /* connections over it */
+    uint16_t above, below; /* the switch at that end; below UINT16_MAX: a rank */
+    uint16_t at;           /* the switch that takes the connection */
     bool is_of_rank;
     bool is_connected;
+    bool is_begun;              /* something has come to its upper end */
+    bool has_spoken;            /* and something has been said there */
+    bool is_cut;                /* a trunk on its way has ended: nothing passes any more */
+    uint32_t waiting;           /* letters that wait for a trunk to be proved */
+    struct world_wire *over;    /* the trunk that carries it; NULL: none */
     uint64_t late_ns;           /* until then nothing more comes up: what a dead process has said last is late */
     bool is_pinged;             /* the agent has been asked whether it reads */
-    struct trib_remote *remote; /* of a controller to its agent; NULL: of a rank or a relay */
+    struct trib_remote *remote; /* of a controller to its agent; NULL: of a rank, or a trunk */
     struct world_stream stream[2];
-    struct trib_link link; /* last: a rank's wire has none */
+    /* Of a trunk. Last: others have none. */
+    struct trib_remote *leaf; /* the switch, once it has proved itself */
+    uint64_t nonce;
+    struct trib_message hello;
 };
+
+static inline bool wire_is_trunk(const struct world_wire *wire)
+{
+    return !wire->is_of_rank && wire->remote == NULL;
+}
+
+/* Does that trunk carry it, over others perhaps? */
+static inline bool wire_is_over(const struct world_wire *wire, const struct world_wire *trunk)
+{
+    do {
+        wire = wire->over;
+    } while (wire != NULL && wire != trunk);
+    return wire != NULL;
+}
 
 /* What a switch's control plane is, and its data plane as that sees it. */
 struct world_plane {
@@ -55,7 +80,8 @@ struct world_plane {
     uint32_t at;
     struct trib_server_config config;
     struct trib_jobs jobs;
-    struct trib_relay relay;
+    struct world_wire *trunk; /* its connection to its parent; NULL: none */
+    uint32_t attempts;
     uint64_t timer_ns;                /* the TIMER that counts */
     uint64_t sent_ns;                 /* when the latest message to its parent arrives, */
     uint64_t before_ns;               /* and of the process before it */
@@ -68,7 +94,7 @@ struct world_plane {
 };
 
 /* wire.c */
-struct world_wire *wire_create(struct world *world, uint16_t below, uint16_t above, bool is_of_rank);
+struct world_wire *wire_create(struct world *world, uint16_t below, uint16_t at, uint16_t above);
 void wire_free(struct world_wire *wire);
 void wire_free_if_over(struct world_wire *wire);
 void wire_schedule(struct world_wire *wire, uint32_t kind, uint32_t way, uint64_t time_ns);
@@ -76,6 +102,8 @@ void wire_dial(struct world_wire *wire); /* it will be connected, or refused */
 uint64_t wire_travel_ns(struct world *world);
 void wire_post(struct world_wire *wire, uint32_t way, const struct trib_message *message, uint64_t extra_ns);
 void wire_close(struct world_wire *wire, uint32_t way, uint64_t extra_ns);
+/* The switch that has taken it ends it, after `word` unless that is NULL or something has been said above. */
+void wire_end_down(struct world_wire *wire, const struct trib_message *word, uint64_t extra_ns);
 
 /* control.c */
 void control_settle(struct world_plane *plane); /* after each event of it */
@@ -98,7 +126,7 @@ const struct trib_job *control_job(const struct world_comm *comm, uint32_t at); 
 void agents_begin(struct world_plane *plane); /* its control plane has just been made */
 void agents_forget(struct world_plane *plane);
 void agents_silent(struct world *world, const struct world_event *event);
-void agents_welcome(struct world_comm *comm, const struct trib_message *message);
+void agents_welcome(const struct world_wire *wire, const struct trib_message *message);
 const struct world_comm *agents_starting(const struct world_plane *plane); /* whose roots have just been dealt */
 struct world_comm *agents_comm(const struct world *world, const struct trib_opening *opening);
 bool agents_wait(const struct world *world);
@@ -106,6 +134,19 @@ void agents_inherit(struct world_comm *comm);
 void check_lent(const struct world_plane *plane);
 void check_lent_ready(const struct world_comm *comm, uint32_t boot);
 void check_lent_end(const struct world_comm *comm);
+
+/* trunk.c: switches below, and what goes over them */
+void trunk_begin(struct world_plane *plane); /* its control plane has just been made */
+void trunk_take(struct world_wire *wire);    /* a connection stands at a switch below: that has a trunk then */
+void trunk_stand(struct world_wire *trunk);
+bool trunk_waits(const struct world_wire *wire); /* what goes up cannot pass yet */
+bool trunk_arrive_above(struct world_wire *trunk, const struct trib_message *message);
+void trunk_arrive_below(struct world_wire *trunk, const struct trib_message *message);
+void trunk_cut(const struct world_wire *trunk); /* nothing passes it any more, whatever its ends know */
+void trunk_lose_above(struct world_wire *trunk, const char *cause);
+void trunk_lose_below(struct world_wire *trunk, const struct trib_message *word);
+void trunk_forget(struct world_plane *plane);
+void trunk_shut(struct world *world); /* as the root shuts down */
 
 /* own_root.c: roots in ranks' processes */
 void own_root_take(struct world_comm *comm, uint32_t rank, const struct trib_message *message,

@@ -262,8 +262,8 @@ void fault_at_return(struct world_comm *comm, uint32_t rank)
     }
 }
 
-/* While roots are opened, and the ranks are about to hear of them: the agent dies, or its controller, its session is
- * cut, it stands still, or a rank dies; or two of these. */
+/* While roots are opened, and the ranks are about to hear of them: the agent, or the switch below, dies, or its
+ * controller, its session is cut, it stands still, or a rank dies; or two of these. */
 void fault_at_opening(struct world *world, uint32_t at)
 {
     static const enum world_fault faults[] = {FAULT_RESTART, FAULT_RESTART, FAULT_STOP_SWITCH, FAULT_AWAY,

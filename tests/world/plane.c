@@ -19,10 +19,11 @@ static struct world_comm *find_comm(const struct world_plane *plane, uint32_t co
 
 /* ---- opening and closing ---- */
 
-/* Whose it is: that of the message at hand, or, where agents are told, the one that has this id now. */
+/* Whose it is: that of the message at hand, or, where agents and switches below are told, the one that has this id
+ * now. */
 static struct world_comm *opened(const struct world_plane *plane, const struct trib_opening *opening)
 {
-    return world_has_agents(plane->world) ? agents_comm(plane->world, opening) : plane->served;
+    return plane->at != 0 || world_has_agents(plane->world) ? agents_comm(plane->world, opening) : plane->served;
 }
 
 static size_t slot_bytes(void *owner, const struct trib_opening *opening)
@@ -50,6 +51,29 @@ void plane_forget_marks(struct world_comm *comm, uint32_t at, uint32_t root)
     memset(member->marks + root * ranks, 0, ranks * sizeof *member->marks);
 }
 
+/* The switch that has this address, with a port of its shards; WORLD_NONE: there is none. */
+static uint32_t switch_at(const struct world *world, const struct trib_address *address)
+{
+    for (uint32_t at = 0; at < world->switch_count; at++) {
+        const struct trib_address *listen = &world->planes[at].config.listen;
+        uint32_t shard = (uint32_t)trib_address_port(address) - trib_address_port(listen);
+        if (trib_address_same_host(address, listen) && shard < WORLD_ROOTS_MAX) {
+            return at;
+        }
+    }
+    return WORLD_NONE;
+}
+
+/* Where its sums go, as the control plane has it. */
+static void note_parent(const struct world_plane *plane, struct comm_member *member, const struct trib_opening *opening)
+{
+    const struct trib_address *parent = &opening->parent[opening->root];
+
+    member->parents[opening->root] = (uint16_t)switch_at(plane->world, parent);
+    member->shards[opening->root] =
+        (uint8_t)(trib_address_port(parent) - trib_address_port(&plane->config.listen)); /* all have one port */
+}
+
 static enum trib_status open_units(void *owner, const struct trib_opening *opening)
 {
     const struct world_plane *plane = owner;
@@ -61,11 +85,14 @@ static enum trib_status open_units(void *owner, const struct trib_opening *openi
     if (comm->world->failed != WORLD_CHECK_NONE) {
         return TRIB_ERR_MEMORY;
     }
+    if (opening->parent != NULL) {
+        note_parent(plane, member, opening);
+    }
     member->boot = opening->boot;
     member->answer_ns = 0;
     for (uint32_t root = opening->is_one ? opening->root : 0; root < end; root++) {
-        if (plane->at >= comm->world->tree_count) {
-            comm->world->report->lent_roots++;
+        if (plane->at != 0) {
+            comm->world->report->lent_roots += plane->at >= comm->world->tree_count;
             fault_at_opening(comm->world, plane->at);
         }
         plane_forget_marks(comm, plane->at, root);
@@ -223,8 +250,8 @@ static uint32_t missing(void *owner, uint32_t communicator, uint64_t sequence, u
     return comm == NULL ? 0 : plane_missing(comm, plane->at, sequence, ranks, max);
 }
 
-/* Does the part of `rank` lack where `waiting` waits? Its own relays know for those below them; beyond, what comes from
- * a switch lacks as a whole. */
+/* Does the part of `rank` lack where `waiting` waits? The switches on its way know for those below them; beyond, what
+ * comes from a switch lacks as a whole. */
 bool plane_is_missing(const struct world_comm *comm, uint32_t waiting, uint32_t rank, uint64_t sequence)
 {
     for (uint32_t place = 1; place <= session_places(comm, waiting); place++) {
@@ -239,8 +266,8 @@ bool plane_is_missing(const struct world_comm *comm, uint32_t waiting, uint32_t 
 /* ---- paths ---- */
 
 /* PATH packets of one probe, to the parent and back, on every shard: as lossy as links are. A parent that stands still
- * for two seconds at that moment ends a job (relay_job.c); worlds, where each error must have a rank as its cause, do not
- * show that. */
+ * for two seconds at that moment ends a job (agents/root.c); worlds, where each error must have a rank as its cause, do
+ * not show that. */
 static void probe_parent(void *owner, uint32_t communicator)
 {
     const struct world_plane *plane = owner;

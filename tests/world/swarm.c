@@ -154,6 +154,7 @@ void world_draw(struct world *world)
     }
     struct trib_prng own = {.state = world->seed}; /* all else stays as the seed had it */
     world->set.cuts = world->switch_count > 1 ? some(&own, world_has_agents(world) ? 2 : 3, 3) : 0;
+    world->set.ambushes = world->tree_count > 1 ? some(&own, 2, 6) : world->set.ambushes;
     if (swarm_one_in(&prng, 10)) {
         draw_clean(&world->set);
     }

@@ -4,16 +4,15 @@
  * faults. The same seed gives the same packets, so that a failure is one line to replay. Nothing here knows a scheme by
  * name; nodes are driven through the table of schemes, as comm and switchd drive them.
  *
- * What is real: the nodes, packets and their encoding, the control planes of all switches (src/control/jobs, relay) and
+ * What is real: the nodes, packets and their encoding, the control planes of all switches (src/control/jobs, roots) and
  * their messages. What is modelled: links (link.c), connections (control.c), the data plane as control planes see it
  * (plane.c), and the rank's side of its session (session.c), with the rules of docs/PROTOCOL.md.
  *
  * Files, in reading order: swarm.c and swarm_comm.c (what a seed means), shape.c (who is whose child), engine.c (the
- * clock), comm.c (a communicator's life), unit.c (how nodes are driven), caps.c (memory of switches), link.c (faults on
- * packets), fault.c (faults of machines and processes), session.c, wire.c, control.c, plane.c, own_root.c, agents.c
- * (several switches at once), work.c (operations),
- * oracle.c (what results must be), hostile.c (forged packets), check_*.c (check_quorum.c: sums that may lack ranks;
- * check_control.c: control planes), report.c, main.c. */
+ * clock), comm.c (a communicator's life), unit.c (how nodes are driven), caps.c (memory of switches), link.c (faults
+ * on packets), fault.c (faults of machines and processes), session.c, wire.c, control.c, trunk.c, plane.c, own_root.c,
+ * agents.c (several switches at once), work.c (operations), oracle.c (what results must be), hostile.c (forged
+ * packets), check_*.c, report.c, main.c. */
 #ifndef TRIB_TESTS_WORLD_H
 #define TRIB_TESTS_WORLD_H
 
@@ -48,14 +47,11 @@
  * moving all fragments through the window takes, on each level, and for recovery so many times the longest timeout: as
  * many on three levels as on one, since only ranks have clocks, and one PROBE of theirs goes as far up as it must. */
 #define WORLD_BOUND_RTOS 2
-/* From the death of a rank until nothing of its communicator is held anywhere and every other rank has an error that
- * names it (I6, I8). */
+/* From the death of a rank until nothing of its communicator is held, and each other rank has an error (I6, I8). */
 #define WORLD_GONE_NS WORLD_S
-/* How long the control plane waits for ranks that do not come (back); everything that waits for it ends then, with an
- * error. */
+/* How long the control plane waits for ranks that do not come (back). All that waits for them ends then (error). */
 #define WORLD_JOIN_NS (30 * WORLD_S)
-/* After the last DONE nothing may move any more (I5). */
-#define WORLD_QUIET_NS (10 * WORLD_S)
+#define WORLD_QUIET_NS (10 * WORLD_S) /* after the last DONE nothing may move any more (I5) */
 /* How long communicators without a promise (lied to, or with settings that differ) are watched after the faults. */
 #define WORLD_WATCH_NS (2 * WORLD_S)
 /* Who has waited so long for the part of a rank that has closed and left gets an error that names it. */
@@ -386,7 +382,9 @@ struct comm_rank {
 struct comm_member {
     bool is_open;
     uint32_t boot;
-    uint64_t answer_ns; /* the parent's answer to a probe of the path comes; 0: none is under way */
+    uint16_t parents[WORLD_ROOTS_MAX]; /* below the root: where that root sends its sums, */
+    uint8_t shards[WORLD_ROOTS_MAX];   /* and to which shard */
+    uint64_t answer_ns;                /* the parent's answer to a probe of the path comes; 0: none is under way */
     struct rank_set registered[WORLD_ROOTS_MAX]; /* as far as that root of the data plane knows */
     uint64_t *marks;                             /* of each rank, root by root */
     uint32_t *units;                             /* one per root */
@@ -504,6 +502,9 @@ struct world_comm {
     X(ambushes, "faults while roots are opened")           \
     X(agent_losses, "agents lost by their controller")     \
     X(agent_silences, "agents given up as silent")         \
+    X(leaves, "switches below known to the root")          \
+    X(leaf_losses, "of them: lost again")                  \
+    X(displaced, "of them: by a later connection")         \
     X(closed, "communicators closed")                      \
     X(forsaken, "waited for a rank that has left")         \
     X(early, "ranks that closed early")                    \

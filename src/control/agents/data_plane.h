@@ -57,7 +57,7 @@ struct trib_data_plane {
     /* Registration of a rank that is behind this switch, or its mark from the session. A child joins with the last of
      * its ranks, and its mark is the smallest of theirs. */
     void (*join)(void *plane, uint32_t communicator, uint32_t rank, uint64_t mark);
-    /* With a parent: M came by the session. */
+    /* With a parent: M came from the controller. */
     void (*learn_mark)(void *plane, uint32_t communicator, uint64_t mark);
     /* With a parent: one TRIB_PATH packet to it, from every shard, of full size when it has proved its address; and has
      * it sent one of full size back to every shard yet? */

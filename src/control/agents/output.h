@@ -14,7 +14,7 @@ struct trib_jobs_output {
     void (*send)(void *owner, struct trib_session *session, const struct trib_message *message);
     /* Nothing more will be sent to it: end the connection when what was sent has left. */
     void (*end)(void *owner, struct trib_session *session);
-    /* Ask the relay at the other end whether it still reads (ping.h); if it does not, the session is gone. */
+    /* Ask whether the other end still reads (ping.h); if not, the session is gone. */
     void (*ping)(void *owner, struct trib_session *session);
     /* Any 64-bit number that nobody can foresee: ids and secrets. */
     uint64_t (*draw)(void *owner);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* remote.h: an agent elsewhere, as the controller of this process sees it: another switch, which the configuration
- * names. The controller has one session with it, for all its communicators, and keeps it for as long as it runs: dials,
- * says CONTROL, is usable once HELLO has come with its nonce, and dials again when the session has ended. What a loss
- * means for communicators is the business of jobs (roots/switches.h).
+/* remote.h: an agent elsewhere, as the controller of this process sees it. There are two kinds.
+ * - Another switch, which the configuration names. The controller has one session with it, for all communicators, for
+ *   as long as the controller runs: it dials, says CONTROL, may use the switch once HELLO has come with the nonce, and
+ *   dials again when the session has ended.
+ * - A switch below (roots/leaves.h), which has connected to its parent, until that connection ends.
+ * The effect of a loss on communicators is decided elsewhere (roots/switches.h, roots/leaves.h).
  * No sockets, no clock, no threads. Read next: remote.c, masters.h (the other side). */
 #ifndef TRIB_CONTROL_REMOTE_H
 #define TRIB_CONTROL_REMOTE_H
@@ -15,6 +17,8 @@ enum trib_remote_state {
     TRIB_REMOTE_ASKED, /* CONTROL was said */
     TRIB_REMOTE_USABLE /* HELLO has come */
 };
+
+struct trib_placement; /* jobs.h */
 
 struct trib_remote {
     struct trib_address address; /* where its control plane listens */
@@ -31,7 +35,16 @@ struct trib_remote {
     uint32_t room;
     uint32_t shards;
     uint8_t weight;
-    struct trib_address at[TRIB_ROOTS_MAX]; /* where shards are, with their ports */
+    struct trib_address at[TRIB_ROOTS_MAX]; /* where shards are, with their ports; of a switch below: for its parent */
+    struct trib_placement *served;          /* its open placements, the youngest first */
+    /* Of a switch below. */
+    bool is_below;
+    bool is_named;             /* HELLO names addresses, where children find the switch */
+    uint64_t identity;         /* the same after a restart */
+    struct trib_remote *above; /* the next switch on the way to this controller; NULL: none is between */
+    struct trib_remote *next;
+    struct trib_address peer;  /* its end of the connection, as its parent sees it */
+    struct trib_address local; /* and the parent's end; len 0: unknown */
 };
 
 /* What a controller asks of its driver. None calls back. */

@@ -8,13 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/clock.h"
 #include "io/explain.h"
 #include "schemes/schemes.h"
 
+#define PATH_GAP_FIRST_NS (2 * TRIB_MILLISECOND_NS)
+#define PATH_GAP_MAX_NS (200 * TRIB_MILLISECOND_NS)
+#define PATH_LIMIT_NS (2 * TRIB_SECOND_NS)
+#define PATH_TRIES_LEAST 12U /* before it is said that none passes: time may go by while this process does not run */
+
 struct trib_root_plan {
     struct trib_opening opening;
+    struct trib_address parent[TRIB_ROOTS_MAX];
+    uint32_t next; /* no lower rank may follow */
     char scheme[32];
-    uint32_t named; /* ranks, from 0 on */
+    uint32_t named; /* ranks */
+    uint16_t rank[TRIB_RANKS_MAX];
     uint16_t branch_of[TRIB_RANKS_MAX];
     uint16_t ranks[TRIB_RANKS_MAX]; /* branch by branch */
     struct trib_branch branches[];  /* room for as many as there are ranks */
@@ -25,12 +34,14 @@ void trib_root_init(struct trib_root *root, struct trib_agent *agent)
     memset(root, 0, sizeof *root);
     root->agent = agent;
     root->opening.job = "";
+    root->probe_ns = TRIB_NEVER;
 }
 
 void trib_root_deinit(struct trib_root *root)
 {
     trib_agent_shut(root->agent, &root->opening);
     root->open = 0;
+    root->probe_ns = TRIB_NEVER;
     free(root->plan);
     root->plan = NULL;
 }
@@ -63,6 +74,8 @@ static bool is_sane(const struct trib_message *message)
     return scheme && scheme->switch_node && (!scheme->unfit || !scheme->unfit(&settled)) &&
            message->of.communicator != 0 && message->of.boot != 0 && session->ranks >= 1 &&
            session->ranks <= message->root_open.ranks && message->root_open.ranks <= TRIB_RANKS_MAX &&
+           message->root_open.behind >= 1 && message->root_open.behind <= message->root_open.ranks &&
+           (message->root_open.parent.len > 0 || message->root_open.behind == message->root_open.ranks) &&
            session->roots >= 1 && session->roots <= TRIB_ROOTS_MAX && session->train >= 1 &&
            session->train <= TRIB_TRAIN_PACKETS_MAX && session->slots >= 1 && session->slots <= TRIB_SLOTS_MAX &&
            session->payload >= TRIB_PAYLOAD_ALIGN && session->payload <= TRIB_PAYLOAD_MAX &&
@@ -74,6 +87,7 @@ static bool is_sane(const struct trib_message *message)
 static bool is_another(const struct trib_root *root, const struct trib_message *message)
 {
     return trib_root_is_of(root, message) && root->ranks == message->root_open.ranks && root->registered == 0 &&
+           root->behind == message->root_open.behind && root->has_parent == (message->root_open.parent.len > 0) &&
            (root->open >> message->root_open.index & 1) == 0;
 }
 
@@ -121,9 +135,16 @@ static enum trib_status take_open(struct trib_root *root, const struct trib_mess
         .root = message->root_open.index,
         .shard = message->root_open.shard,
     };
+    root->has_parent = message->root_open.parent.len > 0;
+    if (root->has_parent) {
+        plan->parent[message->root_open.index] = message->root_open.parent;
+        plan->opening.parent = plan->parent;
+    }
     root->plan = plan;
     root->of = message->of;
     root->ranks = message->root_open.ranks;
+    root->behind = message->root_open.behind;
+    root->is_return = message->root_open.is_return;
     return TRIB_OK;
 }
 
@@ -134,23 +155,24 @@ static void lay_out(struct trib_root_plan *plan)
     for (uint32_t b = 0; b < plan->opening.count; b++) {
         struct trib_branch *branch = &plan->branches[b];
         branch->ranks = at;
-        for (uint32_t rank = 0; rank < plan->named; rank++) {
-            if (plan->branch_of[rank] == b) {
-                at[branch->count++] = (uint16_t)rank;
+        for (uint32_t i = 0; i < plan->named; i++) {
+            if (plan->branch_of[i] == b) {
+                at[branch->count++] = plan->rank[i];
             }
         }
         at += branch->count;
     }
 }
 
-/* Each member is one, or is behind one that is a switch. */
+/* Each member is a child, or is behind a child that is a switch, or has another way to the parent. */
 static bool has_its_children(const struct trib_opening *opening)
 {
     uint32_t switches = 0;
     for (uint32_t b = 0; b < opening->count; b++) {
         switches += opening->branches[b].is_switch;
     }
-    return switches > 0 ? opening->count <= opening->session.ranks : opening->count == opening->session.ranks;
+    return switches > 0 || opening->parent ? opening->count <= opening->session.ranks
+                                           : opening->count == opening->session.ranks;
 }
 
 static enum trib_status open_plan(struct trib_root *root, struct trib_message *answer)
@@ -183,9 +205,11 @@ static enum trib_status take_child(struct trib_root *root, const struct trib_mes
     struct trib_root_plan *plan = root->plan;
     uint32_t branch = message->root_child.branch;
     const struct trib_address *from = &message->root_child.from;
-    if (!plan || !trib_root_is_of(root, message) || message->root_child.rank != plan->named ||
-        branch > plan->opening.count || trib_address_port(from) == 0 || trib_address_is_any(from) ||
-        trib_address_is_group(from) || trib_address_is_mapped(from)) {
+    bool is_place = trib_address_port(from) != 0 && !trib_address_is_any(from) && !trib_address_is_group(from) &&
+                    !trib_address_is_mapped(from);
+    bool is_another = root->open != 0 && !trib_rank_set_has(&root->named, message->root_child.rank);
+    if (!plan || !trib_root_is_of(root, message) || message->root_child.rank < plan->next ||
+        message->root_child.rank >= root->ranks || branch > plan->opening.count || !is_place || is_another) {
         return refuse(root, message, "it names a child that cannot be", answer);
     }
     struct trib_address *address = &plan->branches[branch].address[plan->opening.root];
@@ -196,16 +220,86 @@ static enum trib_status take_child(struct trib_root *root, const struct trib_mes
     } else if (!trib_address_equal(address, from)) {
         return refuse(root, message, "it names two addresses of one child", answer);
     }
+    plan->rank[plan->named] = (uint16_t)message->root_child.rank;
     plan->branch_of[plan->named++] = (uint16_t)branch;
-    if (plan->named < root->ranks) {
+    plan->next = message->root_child.rank + 1;
+    trib_rank_set_add(&root->named, message->root_child.rank);
+    if (plan->named < root->behind) {
         return TRIB_OK;
     }
     enum trib_status status = open_plan(root, answer);
     if (status == TRIB_OK) {
         answer->kind = TRIB_MESSAGE_ROOT_OPENED;
-        answer->of = root->of;
+        answer->root_opened.of = root->of;
+        answer->root_opened.group = root->group;
+        answer->root_opened.group_port = root->group_port;
     }
     return status;
+}
+
+/* ROOT_READY, once: all ranks behind it have registered, and a switch below has a path to its parent. */
+static void look_if_ready(struct trib_root *root, struct trib_message *answer)
+{
+    const struct trib_data_plane *plane = root->agent->plane;
+    if (root->has_parent && !root->has_path && root->path_limit_ns != 0 &&
+        plane->parent_answered(plane->plane, root->of.communicator)) {
+        root->has_path = true;
+        root->probe_ns = TRIB_NEVER;
+    }
+    if (root->registered == root->behind && (!root->has_parent || root->has_path) && !root->is_ready) {
+        root->is_ready = true;
+        answer->kind = TRIB_MESSAGE_ROOT_READY;
+        answer->of = root->of;
+    }
+}
+
+/* The first ROOT_PROBE begins to try the path. */
+static void take_probe(struct trib_root *root)
+{
+    const struct trib_data_plane *plane = root->agent->plane;
+    if (!root->has_path && root->path_limit_ns == 0) {
+        root->probe_ns = 0;
+    }
+    if (root->group != 0) {
+        plane->probe_multicast(plane->plane, root->of.communicator, root->group, root->group_port);
+    }
+}
+
+enum trib_status trib_root_on_timeout(struct trib_root *root, uint64_t now_ns, struct trib_message *answer)
+{
+    const struct trib_data_plane *plane = root->agent->plane;
+    memset(answer, 0, sizeof *answer);
+    if (now_ns < root->probe_ns) {
+        return TRIB_OK;
+    }
+    look_if_ready(root, answer);
+    if (root->has_path) {
+        return TRIB_OK;
+    }
+    if (root->path_limit_ns == 0) {
+        root->path_limit_ns = now_ns + PATH_LIMIT_NS;
+        root->probe_gap_ns = PATH_GAP_FIRST_NS;
+    }
+    if (now_ns >= root->path_limit_ns && root->path_tries >= PATH_TRIES_LEAST && !root->is_return) {
+        root->probe_ns = TRIB_NEVER;
+        return TRIB_ERR_UNREACHABLE;
+    }
+    plane->probe_parent(plane->plane, root->of.communicator);
+    root->path_tries++;
+    root->probe_ns = now_ns + root->probe_gap_ns;
+    root->probe_gap_ns = 2 * root->probe_gap_ns < PATH_GAP_MAX_NS ? 2 * root->probe_gap_ns : PATH_GAP_MAX_NS;
+    return TRIB_OK;
+}
+
+/* ROOT_MARK: M, and multicast or not from here on. */
+static enum trib_status take_mark(struct trib_root *root, const struct trib_message *message)
+{
+    const struct trib_data_plane *plane = root->agent->plane;
+    bool is_multicast = message->root_mark.multicast && root->group != 0;
+    plane->learn_mark(plane->plane, root->of.communicator, message->root_mark.mark);
+    plane->multicast(plane->plane, root->of.communicator, is_multicast ? root->group : 0,
+                     is_multicast ? root->group_port : 0);
+    return TRIB_OK;
 }
 
 static bool is_open_here(const struct trib_root *root, const struct trib_message *message)
@@ -218,7 +312,8 @@ static enum trib_status take_join(struct trib_root *root, const struct trib_mess
 {
     const struct trib_data_plane *plane = root->agent->plane;
     uint32_t rank = message->root_join.rank;
-    if (!is_open_here(root, message) || rank >= root->ranks || message->root_join.mark > TRIB_SEQUENCE_MAX) {
+    if (!is_open_here(root, message) || rank >= root->ranks || !trib_rank_set_has(&root->named, rank) ||
+        message->root_join.mark > TRIB_SEQUENCE_MAX) {
         return refuse(root, message, "it registers a rank that there is not", answer);
     }
     plane->join(plane->plane, root->of.communicator, rank, message->root_join.mark);
@@ -226,11 +321,7 @@ static enum trib_status take_join(struct trib_root *root, const struct trib_mess
         trib_rank_set_add(&root->joined, rank);
         root->registered++;
     }
-    if (root->registered == root->ranks && !root->is_ready) {
-        root->is_ready = true;
-        answer->kind = TRIB_MESSAGE_ROOT_READY;
-        answer->of = root->of;
-    }
+    look_if_ready(root, answer);
     return TRIB_OK;
 }
 
@@ -271,6 +362,16 @@ enum trib_status trib_root_receive(struct trib_root *root, const struct trib_mes
     }
     if (message->kind == TRIB_MESSAGE_ROOT_MISSING) {
         return take_missing(root, message, answer);
+    }
+    if (message->kind == TRIB_MESSAGE_ROOT_PROBE || message->kind == TRIB_MESSAGE_ROOT_MARK) {
+        if (!is_open_here(root, message) || !root->has_parent) {
+            return refuse(root, message, "it is not for a root", answer);
+        }
+        if (message->kind == TRIB_MESSAGE_ROOT_MARK) {
+            return take_mark(root, message);
+        }
+        take_probe(root);
+        return TRIB_OK;
     }
     return refuse(root, message, "it answers where it should ask", answer);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* root.h: the doing side where no switch is: the process of a rank is a root of its communicator. Takes the ROOT_*
- * messages of that rank's session, has the process's data plane open the root, and says what to send back. No sockets,
- * no threads, no clock. Whom it obeys is its control plane (I7); what cannot be is refused all the same.
+/* root.h: an agent's side of one communicator of a controller elsewhere: in the process of a rank, in another switch,
+ * or in a switch below, whose sums go to its parent. Takes the ROOT_* messages of the controller, has the data plane
+ * open the roots, and returns the answer. No sockets, no threads, no clock. Requests that cannot be are refused (I7).
  *
  * Use: one object per communicator. trib_root_init; trib_root_receive for each ROOT_* message, and trib_root_mismatch
  * for each TRIB_EVENT_MISMATCH of the communicator; what they write to *answer goes to the session, unless its kind is
@@ -22,8 +22,20 @@ struct trib_root {
     struct trib_opening_id of;   /* communicator 0: nothing was asked yet */
     uint32_t ranks;
     uint32_t open;       /* roots that are open, as a bitmap of their indexes */
-    uint32_t registered; /* ranks */
+    uint32_t behind;     /* ranks that are summed here; without a parent: all */
+    uint32_t registered; /* of them */
+    struct trib_rank_set named;
     struct trib_rank_set joined;
+    /* Of a switch below. */
+    bool has_parent;
+    bool has_path;  /* full size passes to the parent and back, on every root */
+    bool is_return; /* ranks had a READY before: the path is tried for as long as the opening lasts */
+    uint32_t group; /* for results; 0: none */
+    uint16_t group_port;
+    uint64_t probe_ns; /* when the parent is probed next; TRIB_NEVER: not */
+    uint64_t probe_gap_ns;
+    uint64_t path_limit_ns; /* 0: not probed yet */
+    uint32_t path_tries;
     bool is_ready;    /* ROOT_READY was said */
     bool is_disputed; /* DISPUTE was said */
     bool has_failed;  /* ABORT was said: nothing is taken any more */
@@ -35,6 +47,14 @@ void trib_root_init(struct trib_root *root, struct trib_agent *agent);
  * cause, for its session and for its own rank. */
 TRIB_MUST_USE enum trib_status trib_root_receive(struct trib_root *root, const struct trib_message *message,
                                                  struct trib_message *answer);
+/* Time of the next probe of the parent; TRIB_NEVER: none. */
+static inline uint64_t trib_root_timeout(const struct trib_root *root)
+{
+    return root->probe_ns;
+}
+/* Sends that probe. ERR_UNREACHABLE: the parent has not answered for too long; else as trib_root_receive. */
+TRIB_MUST_USE enum trib_status trib_root_on_timeout(struct trib_root *root, uint64_t now_ns,
+                                                    struct trib_message *answer);
 /* Slots of this root have seen two operations: the first time that is told. */
 void trib_root_mismatch(struct trib_root *root, uint64_t sequence, const uint32_t rank[2], struct trib_message *answer);
 /* Closes what is open. The object may be used again after init. */

@@ -95,15 +95,17 @@ static struct sender *take(struct senders *senders, const struct trib_job *job, 
     return sender;
 }
 
-/* Bytes that the children of one open job add to those of `senders`. */
-static uint64_t add_job(const struct trib_job *job, struct senders *senders)
+/* Bytes that one open job adds to `senders`: of its children at one place (0: of the roots), and at a switch below of
+ * the parent, which sends results there. */
+static uint64_t add_job(const struct trib_job *job, uint32_t below, struct senders *senders)
 {
     uint64_t each = bytes_of(job);
-    uint64_t bytes = 0;
+    uint64_t bytes = below != 0 ? each : 0;
+    uint32_t children = below != 0 ? job->below[below - 1].children : job->children;
     uint32_t direct = 0;
     for (uint32_t i = 0; i < job->settings.ranks && has_place(senders); i++) {
         const struct trib_rank *rank = &job->ranks[i];
-        if (rank->via != 0 || !rank->session || !trib_job_leads(job, i)) {
+        if (rank->below != below || !rank->session || !trib_job_leads(job, i)) {
             continue;
         }
         struct sender *sender = take(senders, job, i);
@@ -113,7 +115,7 @@ static uint64_t add_job(const struct trib_job *job, struct senders *senders)
             sender->bytes = each;
         }
     }
-    return bytes + (job->children - direct) * each; /* relays, which speak for others, and ranks that have left */
+    return bytes + (children - direct) * each; /* switches below, and ranks that have left */
 }
 
 /* Its switches divide what their sockets hold among such jobs while they run. */
@@ -149,13 +151,13 @@ static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_jo
     struct senders senders = {.list = NULL};
     uint64_t bytes = but && !trib_placements_are_here(but) ? 0 : flight_lent(jobs, master);
     for (uint32_t i = 0; but && i < but->settings.ranks && has_place(&senders); i++) {
-        if (but->ranks[i].via == 0 && but->ranks[i].session && trib_job_leads(but, i)) {
+        if (but->ranks[i].below == 0 && but->ranks[i].session && trib_job_leads(but, i)) {
             take(&senders, but, i)->bytes = UINT64_MAX;
         }
     }
     for (const struct trib_job *job = jobs->first; job && bytes < most; job = job->next) {
         if (counts(job, but)) {
-            bytes += add_job(job, &senders);
+            bytes += add_job(job, 0, &senders);
         }
     }
     free(senders.list);
@@ -180,29 +182,38 @@ uint32_t trib_admission_room(const struct trib_jobs *jobs, const struct trib_mas
     return room > 0 ? room : 1;
 }
 
-/* Who sends to the relay that this rank comes over. */
-static uint32_t members_behind(const struct trib_job *job, uint32_t rank)
+/* Bytes that this job may have on its way to one shard of a switch below, beside other jobs there. */
+static uint32_t room_below(const struct trib_jobs *jobs, const struct trib_job *but, uint32_t below)
 {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        count += job->ranks[i].branch == job->ranks[rank].branch && trib_job_leads(job, i);
+    const struct trib_remote *remote = but->below[below - 1].placement.remote;
+    struct senders senders = {.list = NULL};
+    uint64_t most = remote->room - remote->room / LEAST_SHARE;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < but->settings.ranks && has_place(&senders); i++) {
+        if (but->ranks[i].below == below && but->ranks[i].session && trib_job_leads(but, i)) {
+            take(&senders, but, i)->bytes = UINT64_MAX;
+        }
     }
-    return count;
+    for (const struct trib_job *job = jobs->first; job && bytes < most; job = job->next) {
+        for (uint32_t b = 1; b <= job->belows && job != but && job->is_open && !has_caps(job); b++) {
+            bytes += job->below[b - 1].placement.remote == remote ? add_job(job, b, &senders) : 0;
+        }
+    }
+    free(senders.list);
+    return remote->room - (uint32_t)(bytes < most ? bytes : most);
 }
 
-/* The largest window that fits here, and at every relay: there come the packets of the ranks behind it, and results
- * from above. */
+/* The largest window that fits here and at every switch below. A switch below gets packets of its children, and results
+ * of its parent. */
 static uint32_t largest_window(const struct trib_jobs *jobs, const struct trib_job *job)
 {
     uint32_t packet = TRIB_HEADER_SIZE + job->settings.payload;
     uint32_t senders = job->has_peers ? TRIB_PEERS_MAX : job->children; /* to one socket */
     TRIB_ASSERT(senders > 0);
     uint32_t window = room_for(jobs, job, NULL) / packet / senders;
-    for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        if (job->ranks[i].via != 0 && job->ranks[i].room != 0) {
-            uint32_t most = job->ranks[i].room / packet / (members_behind(job, i) + 1);
-            window = most < window ? most : window;
-        }
+    for (uint32_t b = 1; b <= job->belows; b++) {
+        uint32_t most = room_below(jobs, job, b) / packet / (job->below[b - 1].children + 1);
+        window = most < window ? most : window;
     }
     return window;
 }

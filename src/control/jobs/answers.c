@@ -13,9 +13,28 @@
 
 /* ---- texts ---- */
 
+/* Of a switch below, for a rank that has come to it. A rank that returns keeps its group, until READY says more. */
+static void name_below(const struct trib_job *job, uint32_t index, struct trib_message *welcome)
+{
+    const struct trib_rank *rank = &job->ranks[index];
+    const struct trib_inner *inner = &job->below[rank->below - 1];
+    const struct trib_remote *remote = inner->placement.remote;
+    welcome->welcome.grant.data_port = trib_address_port(&remote->at[0]);
+    welcome->welcome.grant.group = rank->is_new ? inner->group : rank->known_group;
+    welcome->welcome.grant.group_port = rank->is_new ? inner->group_port : rank->known_group_port;
+    for (uint32_t t = 0; t < job->grant.roots && remote->is_named; t++) {
+        welcome->welcome.root_count = (uint8_t)job->grant.roots;
+        welcome->welcome.root[t] = remote->at[t];
+    }
+}
+
 /* One switch, all of whose shards have an address, says nothing: they are where the session is. */
 static void name(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank, struct trib_message *welcome)
 {
+    if (job->ranks[rank].below != 0) {
+        name_below(job, rank, welcome);
+        return;
+    }
     if (trib_roots_are_ranks(jobs->config)) {
         welcome->welcome.no_box = true;
         welcome->welcome.known_as = trib_peers_known_as(&job->ranks[rank]);
@@ -24,13 +43,19 @@ static void name(const struct trib_jobs *jobs, const struct trib_job *job, uint3
     }
     welcome->welcome.root_count = (uint8_t)job->grant.roots;
     for (uint32_t t = 0; t < job->grant.roots; t++) {
-        welcome->welcome.root[t] = trib_root_towards(jobs, job, t, job->ranks[rank].session);
+        const struct trib_session *session = job->ranks[rank].session;
+        welcome->welcome.root[t] = trib_root_towards(jobs, job, t, &session->peer, &session->local);
     }
 }
 
-static void explain_way(const struct trib_jobs *jobs, const struct trib_job *job, char *text)
+static void explain_way(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank, char *text)
 {
-    if (jobs->dealer->way) {
+    const struct trib_remote *remote =
+        job->ranks[rank].below != 0 ? job->below[job->ranks[rank].below - 1].placement.remote : NULL;
+    if (remote) {
+        (void)snprintf(text, 128, "%.64s, UDP ports %u to %u", remote->name, trib_address_port(&remote->at[0]),
+                       trib_address_port(&remote->at[0]) + job->grant.roots - 1);
+    } else if (jobs->dealer->way) {
         (void)snprintf(text, 128, "%s", jobs->dealer->way);
     } else {
         (void)snprintf(text, 128, "the switch's UDP ports %u to %u", job->grant.data_port,
@@ -46,7 +71,7 @@ static void name_agent(const struct trib_job *job, const struct trib_placement *
     } else if (placement->remote) {
         (void)snprintf(name, sizeof name, "%s", placement->remote->name);
     }
-    (void)snprintf(text, 128, "%s, its root", name);
+    (void)snprintf(text, 128, "%s%s", name, trib_placement_below(job, placement) != 0 ? "" : ", its root");
 }
 
 /* Roots that are not open yet: of all ranks, or of the first switch. */
@@ -54,8 +79,9 @@ static bool explain_late(const struct trib_jobs *jobs, const struct trib_job *jo
 {
     struct trib_rank_list late = {0};
     char ranks[192];
-    for (uint32_t i = 0; i < job->placements; i++) {
-        const struct trib_placement *placement = &job->placement[i];
+    for (uint32_t i = 0; i < trib_placements_count(job); i++) {
+        const struct trib_placement *placement =
+            i < job->placements ? &job->placement[i] : &job->below[i - job->placements].placement;
         bool is_late = job->state == TRIB_JOB_PLACING ? !trib_placement_is_open(job, placement) : !placement->is_ready;
         if (placement->remote && is_late) {
             trib_explain(text, "%s to open its roots of job %s", placement->remote->name, job->name);
@@ -95,10 +121,16 @@ static const char *needs(const struct trib_jobs *jobs, const struct trib_job *jo
 /* ---- what they say ---- */
 
 /* One of its roots: it opens them in the order in which it was asked. */
-static bool take_opened(struct trib_jobs *jobs, struct trib_job *job, struct trib_placement *from, uint64_t now_ns)
+static bool take_opened(struct trib_jobs *jobs, struct trib_job *job, struct trib_placement *from,
+                        const struct trib_message *message, uint64_t now_ns)
 {
+    uint32_t below = trib_placement_below(job, from);
     if (trib_placement_is_open(job, from)) {
         return false;
+    }
+    if (below != 0) {
+        job->below[below - 1].group = message->root_opened.group;
+        job->below[below - 1].group_port = message->root_opened.group_port;
     }
     from->opened++;
     if (trib_placements_are_open(job)) {
@@ -130,9 +162,11 @@ static bool is_list(const struct trib_job *job, const struct trib_rank_list *lis
 /* A question of another rank that has waited for this answer. */
 static void ask_next(struct trib_jobs *jobs, struct trib_job *job, struct trib_placement *placement)
 {
+    bool has_root = trib_placement_below(job, placement) == 0;
     for (uint32_t i = 0; i < job->settings.ranks && !placement->is_asked; i++) {
         const struct trib_rank *rank = &job->ranks[i];
-        if (rank->session && rank->stall.is_open && trib_placement_at(job, rank->stall.sequence) == placement) {
+        bool is_its = rank->session && rank->stall.is_open && rank->stall.sequence != placement->answered;
+        if (is_its && (!has_root || trib_placement_at(job, rank->stall.sequence) == placement)) {
             trib_placement_ask(jobs, job, placement, rank->stall.sequence);
         }
     }
@@ -145,8 +179,8 @@ static bool take_missing(struct trib_jobs *jobs, struct trib_job *job, struct tr
     if (!from->is_asked || from->asked != sequence || !is_list(job, &message->root_missing.missing)) {
         return false;
     }
-    from->is_asked = false;
-    if (trib_job_missing(jobs, job, sequence, &message->root_missing.missing, now_ns)) {
+    trib_placement_heard(from, sequence, &message->root_missing.missing, now_ns);
+    if (trib_job_missing(jobs, job, sequence, now_ns)) {
         ask_next(jobs, job, from);
     }
     return true;
@@ -163,7 +197,7 @@ bool trib_placement_answer(struct trib_jobs *jobs, struct trib_job *job, struct 
         return false;
     }
     if (is_opened) {
-        return take_opened(jobs, job, from, now_ns);
+        return take_opened(jobs, job, from, message, now_ns);
     }
     if (message->kind == TRIB_MESSAGE_ROOT_READY) {
         return take_ready(jobs, job, from, now_ns);
@@ -182,14 +216,9 @@ static bool receive(struct trib_jobs *jobs, struct trib_session *session, const 
     return trib_placement_answer(jobs, job, trib_placement_of_rank(job, session->rank), message, now_ns);
 }
 
-static uint32_t missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence, uint16_t *ranks, uint32_t max)
-{
-    return trib_placements_missing(jobs, job, sequence, ranks, max);
-}
-
 static void name_root(struct trib_job *job, uint64_t sequence, char *text)
 {
-    name_agent(job, trib_placement_at(job, sequence), text);
+    name_agent(job, trib_placement_asked(job, sequence), text);
 }
 
 const struct trib_places trib_places_agents = {
@@ -198,7 +227,7 @@ const struct trib_places trib_places_agents = {
     .explain_way = explain_way,
     .explain_late = explain_late,
     .mark = mark,
-    .missing = missing,
+    .missing = trib_placements_missing,
     .name_root = name_root,
     .needs = needs,
     .receive = receive,

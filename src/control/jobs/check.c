@@ -4,32 +4,24 @@
  * it runs, and when it is recalled. Tests check all data after each event. Read next: jobs.h (the fields). */
 #include "control/jobs/owner.h"
 #include "control/jobs/placements.h"
-#include "control/relay/relay.h"
+#include "control/jobs/start.h"
 #include "control/roots/loads.h"
 #include "control/roots/processes.h"
 #include "core/assert.h"
 #include "io/clock.h"
 
-/* Both ends know each other. On a relay a rank's place is in its link, whose session may be gone. */
-static void check_session(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t index)
+/* Both ends know each other. */
+static void check_session(const struct trib_job *job, uint32_t index)
 {
     const struct trib_session *session = job->ranks[index].session;
-    const struct trib_link *link = session->link;
-    TRIB_ASSERT((link != NULL) == (jobs->relay != NULL));
-    TRIB_ASSERT(!session->master);
-    if (link) {
-        TRIB_ASSERT(session == &link->place && link->job == job && link->join.join.rank == index);
-        TRIB_ASSERT(!link->down || link->down->link == link);
-    } else {
-        TRIB_ASSERT(session->job == job && session->rank == index);
-    }
+    TRIB_ASSERT(!session->master && session->job == job && session->rank == index);
 }
 
-static void check_rank(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t index)
+static void check_rank(const struct trib_job *job, uint32_t index)
 {
     const struct trib_rank *rank = &job->ranks[index];
     if (rank->session) {
-        check_session(jobs, job, index);
+        check_session(job, index);
         TRIB_ASSERT(rank->name[0] != '\0' && rank->address.len > 0);
         TRIB_ASSERT(!rank->has_left);
     }
@@ -41,21 +33,18 @@ static void check_rank(const struct trib_jobs *jobs, const struct trib_job *job,
     TRIB_ASSERT(!rank->was_ready || !rank->is_new);
     TRIB_ASSERT(!rank->has_multicast || rank->wants_multicast);
     TRIB_ASSERT(!rank->stall.is_open || rank->stall.at_ns != 0);
-    TRIB_ASSERT(!job->is_open || jobs->relay || rank->known_boot != job->grant.boot); /* C-6 */
+    TRIB_ASSERT(!job->is_open || rank->known_boot != job->grant.boot); /* C-6 */
+    TRIB_ASSERT(rank->below <= job->belows && (rank->below == 0 || job->is_open));
 }
 
-/* C-5: the children part the ranks, in the order of their lowest. On a relay the other ranks have no child. */
-static void check_children(const struct trib_jobs *jobs, const struct trib_job *job)
+/* C-5: the children part the ranks, in the order of their lowest. */
+static void check_children(const struct trib_job *job)
 {
     uint32_t children = 0;
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         const struct trib_rank *rank = &job->ranks[i];
-        if (rank->branch == UINT32_MAX) {
-            TRIB_ASSERT(jobs->relay && !rank->session);
-        } else {
-            TRIB_ASSERT(rank->branch <= children);
-            children += rank->branch == children;
-        }
+        TRIB_ASSERT(rank->branch <= children);
+        children += rank->branch == children;
     }
     TRIB_ASSERT(children == job->children);
 }
@@ -110,7 +99,21 @@ static void check_placements(const struct trib_job *job)
     }
 }
 
-/* Who waits for what has a time at which it is looked at (C-13). A relay's jobs have their times at the root. */
+/* Each switch below has ranks behind it, and a parent that comes before it. */
+static void check_below(const struct trib_job *job)
+{
+    TRIB_ASSERT(job->is_open || job->belows == 0);
+    for (uint32_t b = 0; b < job->belows; b++) {
+        const struct trib_inner *inner = &job->below[b];
+        const struct trib_remote *remote = inner->placement.remote;
+        TRIB_ASSERT(inner->parent <= b && inner->behind >= 1 && inner->children >= 1);
+        TRIB_ASSERT(trib_job_is_behind(job, inner->first, b + 1));
+        TRIB_ASSERT(!remote || (remote->is_below && trib_remote_is_usable(remote))); /* C-8 */
+        TRIB_ASSERT(job->state != TRIB_JOB_RUNNING || !remote || inner->placement.is_ready);
+    }
+}
+
+/* Who waits for what has a time at which it is looked at (C-13). */
 static void check_times(const struct trib_job *job)
 {
     bool waits = false;
@@ -125,21 +128,6 @@ static void check_times(const struct trib_job *job)
     TRIB_ASSERT(job->state == TRIB_JOB_RUNNING || job->marks_ns == TRIB_NEVER);
 }
 
-static void check_links(const struct trib_relay *relay, const struct trib_job *job)
-{
-    uint32_t links = 0;
-    uint32_t there = 0;
-    for (const struct trib_link *link = relay->first; link; link = link->next) {
-        links += link->job == job;
-        TRIB_ASSERT(link->job != job || job->ranks[link->join.join.rank].session == &link->place);
-    }
-    for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        there += job->ranks[i].session != NULL;
-    }
-    TRIB_ASSERT(links == job->links && links == there && links >= 1);
-    TRIB_ASSERT(links <= job->expected && job->closed <= job->expected);
-}
-
 void trib_job_check(const struct trib_jobs *jobs, const struct trib_job *job)
 {
     TRIB_ASSERT(job->state > TRIB_JOB_NONE && job->state <= TRIB_JOB_RUNNING);
@@ -148,7 +136,6 @@ void trib_job_check(const struct trib_jobs *jobs, const struct trib_job *job)
     TRIB_ASSERT(!job->is_recalled || job->is_return);
     TRIB_ASSERT(!job->is_return || job->grant.communicator != 0);
     TRIB_ASSERT(!job->is_ring || job->has_peers);
-    TRIB_ASSERT(!job->has_peers || !jobs->relay);
     TRIB_ASSERT(job->is_open || !job->here.is_open);
     TRIB_ASSERT(!job->here.is_open || job->here.communicator == job->grant.communicator);     /* C-2 */
     TRIB_ASSERT(job->owner && job->here.job_id == job->owner->id);                            /* C-1 */
@@ -157,29 +144,26 @@ void trib_job_check(const struct trib_jobs *jobs, const struct trib_job *job)
         TRIB_ASSERT(job->dispute.rank[0] <= job->dispute.rank[1] && job->dispute.rank[1] < job->settings.ranks);
     }
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        check_rank(jobs, job, i);
+        check_rank(job, i);
     }
     check_hosts(job);
     check_placements(job);
-    for (uint32_t i = 0; job->is_open && !jobs->relay && i < job->settings.ranks; i++) {
+    check_below(job);
+    for (uint32_t i = 0; job->is_open && i < job->settings.ranks; i++) {
         TRIB_ASSERT(job->ranks[i].roots == 0 || job->grant.roots <= job->ranks[i].roots); /* its switch has them */
     }
     if (job->is_open) {
         check_grant(job);
-        check_children(jobs, job);
+        check_children(job);
     }
-    if (jobs->relay) {
-        check_links(jobs->relay, job);
-    } else {
-        check_times(job);
-    }
+    check_times(job);
 }
 
 /* Each has a session of its own, and what it has opened is there. */
 static void check_masters(const struct trib_jobs *jobs)
 {
     for (const struct trib_master *master = jobs->masters.first; master; master = master->next) {
-        TRIB_ASSERT(master->session->master == master && !master->session->job);
+        TRIB_ASSERT(!master->session || (master->session->master == master && !master->session->job));
     }
     for (const struct trib_lending *lending = jobs->masters.lendings; lending; lending = lending->next) {
         TRIB_ASSERT(trib_root_is_open(&lending->root) == lending->root.opening.is_open);
@@ -204,10 +188,14 @@ static void check_remotes(const struct trib_jobs *jobs)
 static bool has_owner(const struct trib_jobs *jobs, const struct trib_agent_opening *opening)
 {
     const struct trib_owner *owner = jobs->owners;
-    while (owner && !opening->master && owner->id != opening->job_id) {
+    const struct trib_lending *lending = jobs->masters.lendings;
+    while (owner && owner->id != opening->job_id) {
         owner = owner->next;
     }
-    return owner || opening->master;
+    while (lending && &lending->root.opening != opening) {
+        lending = lending->next;
+    }
+    return owner || lending;
 }
 
 /* The agent counts the bytes of its openings, and a communicator has one opening at most. */
@@ -245,22 +233,33 @@ static uint32_t check_owners(const struct trib_jobs *jobs)
     return count;
 }
 
+static uint32_t count_served(const struct trib_remote *remote)
+{
+    uint32_t served = 0;
+    for (const struct trib_placement *placement = remote->served; placement; placement = placement->next) {
+        TRIB_ASSERT(placement->job->is_open && placement->remote == remote); /* C-8 */
+        served++;
+    }
+    return served;
+}
+
 /* The lists of agents have each open placement at another switch once. Each job that waits for an agent is in the list
  * of waiting jobs. */
 static void check_lists(const struct trib_jobs *jobs)
 {
     uint32_t served = 0;
     for (uint32_t i = 0; i < jobs->config->lenders.count; i++) {
-        for (const struct trib_placement *placement = jobs->served[i]; placement; placement = placement->next) {
-            TRIB_ASSERT(placement->job->is_open && placement->remote == &jobs->remote[i]); /* C-8 */
-            served++;
-        }
+        served += count_served(&jobs->remote[i]);
     }
-    for (const struct trib_job *job = jobs->first; job; job = job->next) {
+    for (const struct trib_remote *remote = jobs->leaves; remote; remote = remote->next) {
+        served += count_served(remote);
+    }
+    for (struct trib_job *job = jobs->first; job; job = job->next) {
         bool waits = job->state == TRIB_JOB_JOINING && !job->has_peers && job->has_trees && trib_job_is_complete(job);
-        for (uint32_t i = 0; job->is_open && i < job->placements; i++) {
-            TRIB_ASSERT((job->placement[i].back != NULL) == (job->placement[i].remote != NULL));
-            served -= job->placement[i].remote != NULL;
+        for (uint32_t i = 0; job->is_open && i < trib_placements_count(job); i++) {
+            const struct trib_placement *placement = trib_placement_number(job, i);
+            TRIB_ASSERT((placement->back != NULL) == (placement->remote != NULL));
+            served -= placement->remote != NULL;
         }
         TRIB_ASSERT(job->waiting_back || !waits); /* C-22 */
     }
@@ -285,11 +284,4 @@ void trib_jobs_check(const struct trib_jobs *jobs)
         count++;
     }
     TRIB_ASSERT(count == jobs->count && count <= TRIB_JOBS_MAX && check_owners(jobs) == count); /* C-1 */
-    if (jobs->relay && jobs->relay->scout) {
-        const struct trib_link *link = jobs->relay->first;
-        while (link && link != jobs->relay->scout) {
-            link = link->next;
-        }
-        TRIB_ASSERT(link != NULL);
-    }
 }

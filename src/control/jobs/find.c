@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* find.c: which job, and when (CONTROLLER C-22): two hash tables, by communicator and by name; for each agent elsewhere
- * a list of its placements, and one list of the jobs that wait for agents; and a heap by time. The time of a job in the
- * heap is never later than trib_job_timeout; a job at the top moves back first. So only an earlier time has to be told
- * (trib_job_queue). Read next: jobs.c (the events that are due). */
+/* find.c: which job, and when (CONTROLLER C-22): two hash tables, by communicator and by name; one list of the jobs that
+ * wait for agents; and a heap by time. The time of a job in the heap is never later than trib_job_timeout; a job at the
+ * top moves back first. So only an earlier time has to be told (trib_job_queue). Read next: jobs.c (the events that are
+ * due). */
 #include <string.h>
 
 #include "control/jobs/jobs.h"
@@ -82,38 +82,6 @@ void trib_job_stop_waiting(struct trib_job *job)
             job->next_waiting->waiting_back = job->waiting_back;
         }
         job->waiting_back = NULL;
-    }
-}
-
-void trib_job_enter_agents(struct trib_jobs *jobs, struct trib_job *job)
-{
-    for (uint32_t i = 0; i < job->placements; i++) {
-        struct trib_placement *placement = &job->placement[i];
-        if (placement->remote) {
-            struct trib_placement **first = &jobs->served[placement->remote - jobs->remote];
-            TRIB_ASSERT(!placement->back);
-            placement->job = job;
-            placement->next = *first;
-            placement->back = first;
-            if (placement->next) {
-                placement->next->back = &placement->next;
-            }
-            *first = placement;
-        }
-    }
-}
-
-void trib_job_leave_agents(struct trib_job *job)
-{
-    for (uint32_t i = 0; i < job->placements; i++) {
-        struct trib_placement *placement = &job->placement[i];
-        if (placement->back) {
-            *placement->back = placement->next;
-            if (placement->next) {
-                placement->next->back = placement->back;
-            }
-            placement->back = NULL;
-        }
     }
 }
 

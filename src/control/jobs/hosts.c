@@ -55,8 +55,7 @@ void trib_job_choose_hosts(struct trib_job *job)
     }
 }
 
-/* The rank that sends for this one. */
-static uint32_t leader_of(const struct trib_job *job, uint32_t rank)
+uint32_t trib_job_leader(const struct trib_job *job, uint32_t rank)
 {
     while (!trib_job_leads(job, rank)) { /* rank 0 does */
         rank--;
@@ -66,9 +65,9 @@ static uint32_t leader_of(const struct trib_job *job, uint32_t rank)
 
 bool trib_job_share_host(const struct trib_job *job, uint32_t rank, const uint32_t two[2])
 {
-    uint32_t leader = leader_of(job, rank);
+    uint32_t leader = trib_job_leader(job, rank);
     return job->hosts != 0 && two[0] != two[1] && two[0] < job->settings.ranks && two[1] < job->settings.ranks &&
-           leader_of(job, two[0]) == leader && leader_of(job, two[1]) == leader;
+           trib_job_leader(job, two[0]) == leader && trib_job_leader(job, two[1]) == leader;
 }
 
 bool trib_hosts_are_sane(const struct trib_message *message)

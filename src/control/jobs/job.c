@@ -19,16 +19,6 @@ char *trib_job_name_rank(const struct trib_job *job, uint32_t rank, char *text)
     return text;
 }
 
-char *trib_job_name_relay(const struct trib_rank *rank, char *text)
-{
-    struct trib_address relay = rank->address;
-    char name[64];
-    trib_address_set_port(&relay, rank->data_port[0]); /* a control plane has the port number of its first shard */
-    trib_address_format(&relay, name);
-    (void)snprintf(text, 96, "switch %s", name);
-    return text;
-}
-
 void trib_rank_let_go(struct trib_jobs *jobs, struct trib_rank *rank)
 {
     if (rank->session) {
@@ -61,7 +51,7 @@ void trib_job_enter(struct trib_job *job, enum trib_job_state state)
 {
     static const bool follows[TRIB_JOB_RUNNING + 1][TRIB_JOB_RUNNING + 1] = {
         [TRIB_JOB_NONE] = {[TRIB_JOB_JOINING] = true},
-        [TRIB_JOB_JOINING] = {[TRIB_JOB_PLACING] = true, [TRIB_JOB_STARTING] = true}, /* STARTING: on a relay */
+        [TRIB_JOB_JOINING] = {[TRIB_JOB_PLACING] = true},
         [TRIB_JOB_PLACING] = {[TRIB_JOB_STARTING] = true, [TRIB_JOB_JOINING] = true},
         [TRIB_JOB_STARTING] = {[TRIB_JOB_RUNNING] = true, [TRIB_JOB_JOINING] = true},
         [TRIB_JOB_RUNNING] = {[TRIB_JOB_JOINING] = true},
@@ -101,6 +91,7 @@ void trib_job_free(struct trib_jobs *jobs, struct trib_job *job)
     trib_processes_leave(jobs, job);
     trib_jobs_remove(jobs, job);
     trib_owner_leave(jobs, job);
+    free(job->below);
     free(job);
 }
 

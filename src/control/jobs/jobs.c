@@ -10,7 +10,7 @@
 
 #include "control/jobs/places.h"
 #include "control/jobs/start.h"
-#include "control/relay/relay.h"
+#include "control/roots/leaves.h"
 #include "control/roots/loads.h"
 #include "control/roots/processes.h"
 #include "control/roots/roots.h"
@@ -57,7 +57,8 @@ static void end_master(struct trib_jobs *jobs, struct trib_session *session)
 static void end_session_before(struct trib_jobs *jobs, const struct trib_master *now)
 {
     const struct trib_master *master = jobs->masters.first;
-    while (master && (master == now || master->id != now->id || !trib_address_same_host(&master->peer, &now->peer))) {
+    while (master && (master == now || !master->session || master->id != now->id ||
+                      !trib_address_same_host(&master->peer, &now->peer))) {
         master = master->next;
     }
     if (master) {
@@ -105,18 +106,18 @@ static void tell_room(struct trib_jobs *jobs, uint64_t now_ns)
 
 void trib_jobs_deinit(struct trib_jobs *jobs, enum trib_status status, const char *text)
 {
-    if (jobs->relay) {
-        trib_relay_deinit(jobs, status, text);
-        return;
-    }
     while (jobs->first) {
         trib_job_fail(jobs, jobs->first, status, text);
     }
     trib_switches_end(jobs);
     trib_loads_deinit(jobs);
     trib_processes_deinit(jobs);
-    while (jobs->masters.first) {
-        end_master(jobs, jobs->masters.first->session); /* its driver tells it why */
+    while (jobs->masters.first) { /* its driver tells it why */
+        if (jobs->masters.first->session) {
+            end_master(jobs, jobs->masters.first->session);
+        } else {
+            trib_masters_remove(&jobs->masters, jobs->masters.first);
+        }
     }
 }
 
@@ -196,7 +197,7 @@ static bool take_close(struct trib_jobs *jobs, struct trib_job *job, uint32_t in
     return true;
 }
 
-/* The rank ends, and says so itself or by its relay: ABORT, GONE. */
+/* The rank ends, and says so: ABORT, GONE. */
 static void take_end(struct trib_jobs *jobs, struct trib_session *session, const char *cause, uint64_t now_ns)
 {
     struct trib_job *job = session->job;
@@ -219,32 +220,16 @@ static bool take_gone(struct trib_jobs *jobs, struct trib_session *session, cons
 {
     char text[TRIB_ERROR_TEXT_MAX];
     struct trib_job *job = session->job;
-    if (job->ranks[session->rank].via == 0 && (!message->note.is_lost || job->meeting.len == 0)) {
+    if (!message->note.is_lost || job->meeting.len == 0) {
         return false;
     }
     trib_explain(text, "%.400s", message->note.text);
-    if (message->note.is_lost && job->state != TRIB_JOB_JOINING) {
+    if (job->state != TRIB_JOB_JOINING) {
         trib_job_recall(jobs, job, text, now_ns);
     } else {
         take_end(jobs, session, text, now_ns);
     }
     return true;
-}
-
-/* A relay cannot, or will not, carry this communicator. */
-static void take_refusal(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
-                         uint64_t now_ns)
-{
-    struct trib_job *job = session->job;
-    char text[TRIB_ERROR_TEXT_MAX];
-    int32_t status = message->fail.status;
-    bool is_known = status < 0 && status >= TRIB_ERR_CHECK;
-    trib_explain(text, "%.400s", message->fail.text);
-    if (job->state == TRIB_JOB_JOINING) {
-        take_end(jobs, session, text, now_ns);
-    } else {
-        trib_job_fail(jobs, job, is_known ? (enum trib_status)status : TRIB_ERR_REFUSED, text);
-    }
 }
 
 /* A message that only a rank sends whose process is a root, or part of a ring. */
@@ -254,12 +239,12 @@ static bool receive_of_place(struct trib_jobs *jobs, struct trib_session *sessio
     return trib_job_places(jobs, session->job)->receive(jobs, session, message, now_ns);
 }
 
-/* Only who has slots sees what other ranks run: a place that sums, the leader of a host, or a switch below. */
+/* Only who has slots sees what other ranks run: a place that sums, or the leader of a host. */
 static bool take_dispute(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                          uint64_t now_ns)
 {
     struct trib_job *job = session->job;
-    if (!trib_job_share_host(job, session->rank, message->dispute.rank) && job->ranks[session->rank].via == 0) {
+    if (!trib_job_share_host(job, session->rank, message->dispute.rank)) {
         return receive_of_place(jobs, session, message, now_ns);
     }
     trib_job_dispute(jobs, job, message->dispute.sequence, message->dispute.rank, now_ns);
@@ -270,9 +255,7 @@ void trib_jobs_mismatch(struct trib_jobs *jobs, uint32_t communicator, uint64_t 
                         uint64_t now_ns)
 {
     struct trib_job *job = trib_jobs_find_communicator(jobs, communicator);
-    if (jobs->relay) {
-        trib_relay_mismatch(jobs, communicator, sequence, rank);
-    } else if (job) {
+    if (job) {
         trib_job_dispute(jobs, job, sequence, rank, now_ns);
     } else {
         trib_masters_mismatch(&jobs->masters, communicator, sequence, rank);
@@ -326,34 +309,14 @@ static bool receive_of_rank(struct trib_jobs *jobs, struct trib_session *session
         return true;
     case TRIB_MESSAGE_GONE:
         return take_gone(jobs, session, message, now_ns);
-    case TRIB_MESSAGE_FAIL:
-        take_refusal(jobs, session, message, now_ns);
-        return true;
     case TRIB_MESSAGE_DISPUTE:
         return take_dispute(jobs, session, message, now_ns);
     case TRIB_MESSAGE_ROOT_OPENED:
     case TRIB_MESSAGE_ROOT_READY:
     case TRIB_MESSAGE_ROOT_MISSING:
         return receive_of_place(jobs, session, message, now_ns);
-    default: /* of no rank, and of no switch below */
+    default: /* of no rank */
         return false;
-    }
-}
-
-/* Fields of a JOIN that CHANNEL has brought, from the switches on the way. */
-static void take_join(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
-                      uint64_t now_ns)
-{
-    struct trib_message join = *message;
-    if (session->path.count > 0) {
-        join.join.via = session->path.identity[session->path.count - 1];
-        join.join.hops = session->path.count;
-        trib_address_format(&session->origin, join.join.origin);
-    }
-    if (jobs->relay) {
-        (void)trib_relay_receive(jobs, session, &join, now_ns);
-    } else {
-        trib_job_join(jobs, session, &join, now_ns);
     }
 }
 
@@ -372,15 +335,12 @@ bool trib_jobs_receive(struct trib_jobs *jobs, struct trib_session *session, con
         return true;
     }
     if (message->kind == TRIB_MESSAGE_JOIN) {
-        take_join(jobs, session, message, now_ns);
+        trib_job_join(jobs, session, message, now_ns);
         return true;
     }
     if (session->master) {
         trib_masters_receive(&jobs->masters, session->master, message);
         return true;
-    }
-    if (jobs->relay) {
-        return trib_relay_receive(jobs, session, message, now_ns);
     }
     return receive_of_rank(jobs, session, message, now_ns);
 }
@@ -390,8 +350,6 @@ void trib_jobs_expel(struct trib_jobs *jobs, struct trib_session *session, const
     struct trib_job *job = session->job;
     if (session->master) {
         end_master(jobs, session);
-    } else if (jobs->relay) {
-        trib_relay_expel(jobs, session, cause);
     }
     if (!job) {
         return;
@@ -405,8 +363,6 @@ void trib_jobs_gone(struct trib_jobs *jobs, struct trib_session *session, const 
     struct trib_job *job = session->job;
     if (session->master) {
         end_master(jobs, session);
-    } else if (jobs->relay) {
-        trib_relay_gone(jobs, session, cause);
     }
     if (!job) {
         return;
@@ -416,14 +372,13 @@ void trib_jobs_gone(struct trib_jobs *jobs, struct trib_session *session, const 
         trib_jobs_expel(jobs, session, cause, now_ns);
         return;
     }
-    char name[96];
     char lost[sizeof job->lost];
-    rank->session = NULL; /* of the rank's own end the relay would have told */
+    rank->session = NULL; /* of the rank's own end the switch below would have told */
     session->job = NULL;
     if (rank->is_closing && rank->is_registered) {
         return; /* it may come back to hear CLOSED; the others may never need it, nor its switch */
     }
-    (void)snprintf(lost, sizeof lost, "%s is lost (%.64s)", trib_job_name_relay(rank, name), cause);
+    (void)snprintf(lost, sizeof lost, "%s is lost (%.64s)", trib_leaves_lost_on_way(session->leaf)->name, cause);
     trib_job_recall(jobs, job, lost, now_ns);
 }
 
@@ -490,6 +445,7 @@ static void expire(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns
 uint64_t trib_jobs_next_timeout(struct trib_jobs *jobs)
 {
     uint64_t when = trib_time_earlier(trib_switches_next_timeout(jobs), room_timeout(jobs));
+    when = trib_time_earlier(when, trib_masters_next_timeout(&jobs->masters));
     const struct trib_job *job = trib_jobs_next_due(jobs);
     return job ? trib_time_earlier(when, trib_job_timeout(job)) : when;
 }
@@ -520,6 +476,7 @@ void trib_jobs_on_timeout(struct trib_jobs *jobs, uint64_t now_ns)
         tell_room(jobs, now_ns);
     }
     trib_switches_on_timeout(jobs, now_ns);
+    trib_masters_on_timeout(&jobs->masters, now_ns);
     jobs->looks++; /* each job once */
     while ((job = trib_jobs_next_due(jobs)) != NULL && now_ns >= trib_job_timeout(job) && job->looked != jobs->looks) {
         if (!has_parted && trib_job_is_to_part(job, now_ns)) {
@@ -528,10 +485,6 @@ void trib_jobs_on_timeout(struct trib_jobs *jobs, uint64_t now_ns)
             continue; /* it may be gone */
         }
         job->looked = jobs->looks;
-        if (jobs->relay) {
-            trib_relay_job_on_timeout(jobs, job, now_ns);
-        } else {
-            job_on_timeout(jobs, job, now_ns);
-        }
+        job_on_timeout(jobs, job, now_ns);
     }
 }

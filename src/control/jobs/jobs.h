@@ -27,23 +27,18 @@
 #define TRIB_GATHERING_MAX (UINT64_C(64) << 20)
 #define TRIB_LENDERS_MAX TRIB_OTHERS_MAX
 #define TRIB_TABLE_SIZE 256 /* of hash tables */
-#define TRIB_BURIALS_MAX 4  /* in a row: more relays do not die within one start */
 
 struct trib_job;
 
-/* A session as the jobs see it: of a rank, of a rank behind a relay, or of a controller elsewhere. It lies in its
- * connection. job is NULL before JOIN, and again when it has been let go. */
+/* A session as the jobs see it: of a rank, or of a controller elsewhere. Part of its connection. job is NULL before
+ * JOIN, and again when the session has been let go. */
 struct trib_session {
     struct trib_job *job;
-    struct trib_link
-        *link; /* on a relay: its way up, NULL before JOIN and when it has been let go; job is not used there */
     struct trib_master *master; /* NULL: it has not said CONTROL */
+    struct trib_remote *leaf;   /* the switch below that the session came to; NULL: here */
     uint32_t rank;
-    struct trib_address peer;
-    struct trib_address local; /* where it reached this control plane; len 0: unknown */
-    /* Of one that has come over switches: the rank's own address, as the first of them sees it, and they. */
-    struct trib_address origin;
-    struct trib_path path;
+    struct trib_address peer;  /* as the switch sees it that the session came to */
+    struct trib_address local; /* where it reached that switch; len 0: unknown */
 };
 
 /* The latest STALL of a rank. */
@@ -51,27 +46,29 @@ struct trib_stall {
     uint64_t sequence;
     uint64_t at_ns; /* 0: none */
     uint32_t since_ms;
-    bool is_open;                  /* not answered yet: a root is being asked */
-    struct trib_rank_list named;   /* missing, say the relays on its way here, of those behind them */
+    bool is_open;                  /* not answered yet: an agent is being asked */
     struct trib_rank_list missing; /* as far as it is known here */
     char where[128];               /* nobody is missing behind that switch, yet nothing comes from it; "": none such */
 };
 
 struct trib_rank {
     struct trib_session *session; /* NULL: not there, or left */
-    struct trib_address address;  /* of its session: its own, or the relay's */
-    char name[64];                /* its own address as text, also behind a relay; "": it was never there */
-    uint64_t via;                 /* id of the relay; 0: none */
+    struct trib_address address;  /* of its session */
+    struct trib_address seat;     /* of the switch below through which the sums come here; len 0: none */
+    char name[64];                /* the same as text; "": it was never there */
+    uint64_t via;                 /* identity of the switch below that the rank has come to; 0: here */
+    uint32_t below;               /* 1 + place of the switch in job->below, while it has one; 0: none */
     uint32_t known_boot;          /* of the grant that it brought along */
-    uint32_t branch;              /* which child it is, or is behind */
-    uint32_t roots;               /* that the relays have at least; 0: no relay */
-    uint32_t room;                /* bytes in one of their sockets, or in its root's; 0: neither */
-    uint16_t root_port;           /* where its process can be a root; 0: it cannot */
-    uint16_t meet_port;           /* of rank 0: where ranks meet if the switch is gone for good; 0: nowhere */
-    uint8_t weight;               /* that it wishes for as a root */
-    uint64_t host;                /* 0: unknown */
+    uint32_t known_group;         /* likewise, of a rank at a switch below */
+    uint16_t known_group_port;
+    uint32_t branch;    /* which child it is, or is behind */
+    uint32_t roots;     /* the least of the rank and of switches on its way; 0: no limit */
+    uint32_t room;      /* bytes in one socket of its root; 0: it has none */
+    uint16_t root_port; /* where its process can be a root; 0: it cannot */
+    uint16_t meet_port; /* of rank 0: where ranks meet if the switch is gone for good; 0: nowhere */
+    uint8_t weight;     /* that it wishes for as a root */
+    uint64_t host;      /* 0: unknown */
     bool wants_level0;
-    uint32_t burials; /* its JOIN said that a relay is dead, whose JOINs had said the same of another one, and so on */
     struct trib_stall stall;
     uint64_t mark; /* the highest it has told us */
     uint64_t told; /* the highest M that we have told it */
@@ -113,10 +110,27 @@ struct trib_placement {
     bool is_asked;
     uint8_t opened; /* of its roots: so many ROOT_OPENED have come */
     bool is_ready;  /* ROOT_READY has come */
-    /* CARRIER_REMOTE, while the job's slots are open: the list of this agent, jobs->served. */
+    /* The latest answer on missing ranks, but of an agent in this process. */
+    uint64_t answered_ns; /* 0: none */
+    uint64_t answered;    /* sequence */
+    struct trib_rank_list lacks;
+    /* CARRIER_REMOTE, while the job's slots are open: the list of this agent, remote->served. */
     struct trib_job *job;
     struct trib_placement *next;
     struct trib_placement **back; /* NULL: in no list */
+};
+
+/* A switch below that sums for some ranks of a communicator, all roots, and sends to its parent. */
+struct trib_inner {
+    struct trib_placement placement; /* remote NULL: lost, and its ranks need nothing any more */
+    uint32_t parent;                 /* 1 + place of its parent in job->below; 0: the places of the roots */
+    uint32_t first;                  /* lowest rank behind it */
+    uint32_t behind;                 /* ranks behind it */
+    uint32_t children;
+    uint64_t told;  /* M of the latest ROOT_MARK */
+    uint32_t group; /* for results to ranks that are children here; 0: none */
+    uint16_t group_port;
+    bool multicast;
 };
 
 struct trib_root_place {
@@ -132,7 +146,7 @@ struct trib_link_load; /* choose.h */
 struct trib_process {
     struct trib_process *next;
     struct trib_job *job; /* NULL: it is in no list */
-    uint32_t hash;        /* 0: unknown, or the rank is behind a relay */
+    uint32_t hash;        /* 0: unknown, or the rank is behind a switch below */
 };
 
 struct trib_job {
@@ -178,7 +192,7 @@ struct trib_job {
     uint64_t marks_ns; /* when to look for a risen M next */
     uint64_t marks_gap_ns;
     uint64_t stall_logged_ns;
-    uint64_t pinged_ns; /* last time that its relays and lenders were asked whether they read */
+    uint64_t pinged_ns; /* last PING to agents elsewhere that sum for the job */
     struct trib_dispute dispute;
     struct trib_placement placement[TRIB_ROOTS_MAX];
     uint32_t placements;                         /* from `deal` until the slots are shut; 0: ranks send to each other */
@@ -190,17 +204,9 @@ struct trib_job {
     struct trib_job *next_waiting;  /* of jobs that wait for an agent */
     struct trib_job **waiting_back; /* points to this job in jobs->waiting; NULL: not in that list */
     struct trib_address meeting;    /* where ranks meet if the switch is gone for good; len 0: nowhere */
-    /* on a relay */
-    uint32_t expected;                          /* ranks that come over this switch */
-    uint32_t links;                             /* of them here */
-    struct trib_address parent[TRIB_ROOTS_MAX]; /* by shard */
-    bool has_path;                              /* full-size packets pass to the parent and back, on every root */
-    bool is_disputed;                           /* the root has been told */
-    uint64_t path_limit_ns;                     /* until when that is tried */
-    uint32_t path_tries;                        /* so often it has been */
-    uint32_t closed;                            /* of its ranks have CLOSED, or left after CLOSE */
-    struct trib_message end;                    /* FAIL, once it has come */
-    struct trib_link_load *loads;               /* put by its trees (roots/loads.h); NULL: none */
+    struct trib_inner *below;       /* `belows` of them; each parent comes before its children */
+    uint32_t belows;
+    struct trib_link_load *loads; /* put by its trees (roots/loads.h); NULL: none */
     uint32_t load_count;
     struct trib_job *next_stale;    /* of those whose loads may have changed */
     struct trib_job **stale_back;   /* points to this job in that list; NULL: it is not there */
@@ -221,7 +227,6 @@ struct trib_jobs_stats {
 };
 
 struct trib_owner;
-struct trib_relay;
 struct trib_places; /* places.h */
 struct trib_dealer;
 struct trib_loads;
@@ -230,7 +235,7 @@ struct trib_jobs {
     struct trib_job *first;
     struct trib_owner *owners; /* each has a communicator in the list before */
     uint32_t owners_begun;
-    struct trib_relay *relay; /* NULL: this is a root */
+    struct trib_remote *leaves; /* usable switches below, and those that are being lost */
     uint32_t count;
     struct trib_agent agent; /* of this process: the shards of this switch, if it is one */
     uint32_t incarnation;    /* so many boot ids were given out, from config->boot on */
@@ -255,13 +260,13 @@ struct trib_jobs {
     uint64_t unlent_logged_ns;       /* of the last line about a lender that cannot be reached */
     struct trib_jobs_output output;
     struct trib_remote_output remotes;
+    struct trib_remote_output below; /* of switches below; open and end are not used */
     struct trib_jobs_stats stats;
     struct trib_job *by_communicator[TRIB_TABLE_SIZE]; /* find.c */
     struct trib_job *by_name[TRIB_TABLE_SIZE];
-    struct trib_placement *served[TRIB_LENDERS_MAX]; /* by agent elsewhere: its placements, the youngest first */
-    uint64_t looks;                                  /* free-running: times that it was looked what is due */
-    uint32_t queued;                                 /* jobs in the queue: all */
-    struct trib_job *queue[TRIB_JOBS_MAX];           /* a heap: the one that is due first is first */
+    uint64_t looks;                        /* free-running: times that it was looked what is due */
+    uint32_t queued;                       /* jobs in the queue: all */
+    struct trib_job *queue[TRIB_JOBS_MAX]; /* a heap: the one that is due first is first */
     /* Agents elsewhere, as config->lenders names them. Last, since the memory of the others is never touched. */
     struct trib_remote remote[TRIB_LENDERS_MAX];
 };
@@ -271,7 +276,7 @@ void trib_jobs_init(struct trib_jobs *jobs, const struct trib_server_config *con
 /* Whether it has taken a JOIN and not let it go, or a CONTROL. */
 static inline bool trib_session_is_joined(const struct trib_session *session)
 {
-    return session->job || session->link || session->master;
+    return session->job || session->master;
 }
 
 /* turn.c: may this be said there now? */
@@ -335,9 +340,6 @@ struct trib_job *trib_jobs_next_due(struct trib_jobs *jobs);
 void trib_job_wait(struct trib_jobs *jobs, struct trib_job *job);
 /* Takes the job out of jobs->waiting, if it is there. */
 void trib_job_stop_waiting(struct trib_job *job);
-/* The job's slots are open, or are about to close: its placements elsewhere enter or leave the lists of their agents. */
-void trib_job_enter_agents(struct trib_jobs *jobs, struct trib_job *job);
-void trib_job_leave_agents(struct trib_job *job);
 /* Into the list of all jobs, where it is first, and out of it. */
 void trib_jobs_add(struct trib_jobs *jobs, struct trib_job *job);
 void trib_jobs_remove(struct trib_jobs *jobs, struct trib_job *job);
@@ -346,8 +348,6 @@ void trib_jobs_remove(struct trib_jobs *jobs, struct trib_job *job);
 
 /* "rank 2 (10.0.0.3:41234)". text: 96 bytes. */
 char *trib_job_name_rank(const struct trib_job *job, uint32_t rank, char *text);
-/* "switch 10.0.0.2:7470": the relay that this rank comes over. text: 96 bytes. */
-char *trib_job_name_relay(const struct trib_rank *rank, char *text);
 /* JOINING, and it has lost all that had joined: nobody is expected any more. */
 bool trib_job_is_empty(const struct trib_job *job);
 /* True if all ranks of the job are there, and have said JOIN. */
@@ -374,9 +374,8 @@ void trib_job_check(const struct trib_jobs *jobs, const struct trib_job *job);
 /* The same for all jobs, and what they share: for tests, as it takes a look at every rank. */
 void trib_jobs_check(const struct trib_jobs *jobs);
 /* recall.c */
-/* Ends this incarnation of a communicator with a grant, because of `lost`, and expects all ranks back. Ranks get
- * RECALL, or, behind a relay, the end of their session. If a dispute is not settled, the job ends instead, and may be
- * gone. */
+/* Ends this incarnation of a communicator with a grant, because of `lost`, and expects all ranks back, which get
+ * RECALL. If a dispute is not settled, the job ends instead, and may be gone. */
 void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *lost, uint64_t now_ns);
 /* True if the message has crossed a RECALL, and so has no effect. JOIN, which answers RECALL, has an effect, and so has
  * ABORT, as no JOIN follows. */
@@ -398,44 +397,23 @@ void trib_job_update_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_
 void trib_job_look_at_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
 /* Have all ranks sent CLOSE? Then nobody can need anything any more: ends the job well. */
 bool trib_job_close_if_all(struct trib_jobs *jobs, struct trib_job *job);
-/* Rank `index`, which has sent CLOSE, is back from behind a lost relay: this session waits for CLOSED, in the place of
+/* Rank `index`, which has sent CLOSE, is back from behind a lost switch: this session waits for CLOSED, in the place of
  * its old one. */
 void trib_job_await_closed(struct trib_jobs *jobs, struct trib_job *job, struct trib_session *session, uint32_t index,
                            uint64_t now_ns);
 
 /* join.c: who may come. */
 
-/* Can anybody join like this? ERR_INVALID. */
-enum trib_status trib_join_check(const struct trib_message *join, char *error);
-/* Can a rank of this session send from where it says? Packets go to the addresses that a rank names, so they must not
- * be anybody else's (I7), as far as that can be told here: who names a stranger's gets nothing there but what packets
- * from there set off. */
-bool trib_join_names_places(const struct trib_server_config *config, const struct trib_session *session,
-                            const struct trib_message *join, char *error);
 /* Do the ranks of this scheme send to each other, and to no switch? */
 bool trib_join_has_peers(const char *scheme);
 /* And does this JOIN, of such a scheme, or of a rank that has been told to be one of a ring? */
 bool trib_join_is_of_peers(const struct trib_message *join);
-/* Why such a scheme cannot go over a relay. */
-void trib_join_explain_peers(const struct trib_message *join, char *error);
-/* Only one process at a time sends from a port: a relay that comes from where one with another id (via, its first port,
- * its address) came from has taken its place. That one is dead, whatever its sessions look like. */
-bool trib_join_buries(const struct trib_message *join, const struct trib_address *from, uint64_t via, uint16_t port,
-                      const struct trib_address *address);
-/* An empty communicator as this JOIN has it, of the job with this token (owner.h). NULL: out of memory. */
-struct trib_job *trib_job_create(struct trib_jobs *jobs, const struct trib_message *join, uint64_t job_token,
-                                 uint64_t now_ns);
-void trib_job_place_rank(struct trib_job *job, struct trib_session *session, const struct trib_message *join);
 /* stall.c: STALL of rank `index`. The job may be gone afterwards. */
 void trib_job_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const struct trib_message *message,
                     uint64_t now_ns);
-/* Takes the STALL down, with who is missing there: the data plane knows the children, relays have said who it is behind
- * them. */
-void trib_job_note_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index,
-                         const struct trib_message *message, uint64_t now_ns);
-/* A root has answered: who is missing on this sequence, to all that wait to know it. False: the job has ended. */
-bool trib_job_missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence,
-                      const struct trib_rank_list *missing, uint64_t now_ns);
+/* An agent has answered who is missing on this sequence: tells all ranks that wait to know it, if no other agent is
+ * still asked. False: the job has ended. */
+bool trib_job_missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence, uint64_t now_ns);
 /* dispute.c: OPERATION of rank `index`, and the end of waiting for it. The job may be gone afterwards. */
 void trib_job_operation(struct trib_jobs *jobs, struct trib_job *job, uint32_t index,
                         const struct trib_message *message);
@@ -475,7 +453,7 @@ TRIB_MUST_USE bool trib_job_settles_ring(struct trib_jobs *jobs, struct trib_job
  * the same. */
 bool trib_admission_has_room(const struct trib_jobs *jobs, const struct trib_job *job, char *error);
 /* Chooses window, train and slots of a new communicator, so that what the children of all jobs have on their way fits
- * receive_room, and the room that relays have. True: the window was cut by that. */
+ * receive_room, and the room of switches below. True: the window was cut by that. */
 bool trib_admission_window(const struct trib_jobs *jobs, struct trib_job *job);
 /* Do both send from the same port of the same address to root 0, so that one process does? */
 bool trib_rank_is_same_process(const struct trib_rank *a, const struct trib_rank *b);
@@ -499,6 +477,9 @@ static inline bool trib_job_leads(const struct trib_job *job, uint32_t rank)
 
 /* Are these two summed on the host of this rank? */
 bool trib_job_share_host(const struct trib_job *job, uint32_t rank, const uint32_t two[2]);
+
+/* The rank that sends for this one: the first of its host. */
+uint32_t trib_job_leader(const struct trib_job *job, uint32_t rank);
 
 /* Ranks or hosts. */
 static inline uint32_t trib_job_members(const struct trib_job *job)

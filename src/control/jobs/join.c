@@ -30,7 +30,7 @@ bool trib_join_is_of_peers(const struct trib_message *join)
     return join->join.is_ring || trib_join_has_peers(join->join.settings.scheme);
 }
 
-void trib_join_explain_peers(const struct trib_message *join, char *error)
+static void explain_peers(const struct trib_message *join, char *error)
 {
     trib_explain(error,
                  "scheme %s: its ranks send to each other, and a switch that has a parent cannot tell where they are: "
@@ -64,7 +64,7 @@ static const char *unfit(const struct trib_settings *settings)
     return scheme->unfit ? scheme->unfit(&session) : NULL;
 }
 
-/* The rank's own UDP ports, and what relays say. False: the cause is in error. */
+/* The rank's own UDP ports. False: the cause is in error. */
 static bool has_way(const struct trib_message *message, char *error)
 {
     uint32_t rank = message->join.rank;
@@ -72,10 +72,7 @@ static bool has_way(const struct trib_message *message, char *error)
     for (uint32_t i = 1; i < TRIB_ROOTS_MAX; i++) {
         has_gap = has_gap || (message->join.data_port[i - 1] == 0 && message->join.data_port[i] != 0);
     }
-    if (message->join.hops > TRIB_HOPS_MAX) {
-        trib_explain(error, "hops %u: rank %u comes over more than %d switches: is one of them its own parent?",
-                     message->join.hops, rank, TRIB_HOPS_MAX);
-    } else if (message->join.roots > TRIB_ROOTS_MAX) {
+    if (message->join.roots > TRIB_ROOTS_MAX) {
         trib_explain(error, "roots %u: rank %u can send to %d at most", message->join.roots, rank, TRIB_ROOTS_MAX);
     } else if (message->join.data_port[0] == 0) {
         trib_explain(error, "data ports: rank %u names no UDP port to send from", rank);
@@ -87,7 +84,7 @@ static bool has_way(const struct trib_message *message, char *error)
     return false;
 }
 
-enum trib_status trib_join_check(const struct trib_message *message, char *error)
+static enum trib_status check_fields(const struct trib_message *message, char *error)
 {
     const struct trib_settings *settings = &message->join.settings;
     if (!trib_name_is_good(message->join.job)) {
@@ -166,10 +163,18 @@ static struct trib_job *find_job(const struct trib_jobs *jobs, const struct trib
     return other;
 }
 
-/* The rank had sent CLOSE in this incarnation, and its relay or its session was lost: it needs nothing but CLOSED, and
- * no other rank needs it. Each result that it has came from here, and lies here as long as a rank may lack it. But a
- * relay that was lost before its rank had registered has to come back, with all. WELCOME may have been lost as well. */
-static bool is_leaving(const struct trib_job *job, const struct trib_message *message)
+/* Does the rank come to a switch below, now as before, or here, now as before? */
+static bool is_same_way(const struct trib_rank *rank, const struct trib_session *session)
+{
+    return (rank->via != 0) == (session->leaf != NULL);
+}
+
+/* The rank had sent CLOSE in this incarnation, and its session was lost, perhaps with a switch below: it needs nothing
+ * but CLOSED, and no other rank needs it. Each result that it has came from here, and lies here as long as a rank may
+ * lack it. But a switch below that was lost before its rank had registered has to come back, with all. WELCOME may have
+ * been lost as well. */
+static bool is_leaving(const struct trib_job *job, const struct trib_session *session,
+                       const struct trib_message *message)
 {
     const struct trib_grant *known = &message->join.known;
     if (!job || job->state == TRIB_JOB_JOINING || !same_grant(&job->grant, known) ||
@@ -178,7 +183,7 @@ static bool is_leaving(const struct trib_job *job, const struct trib_message *me
     }
     const struct trib_rank *rank = &job->ranks[message->join.rank];
     bool is_of_boot = known->boot == job->grant.boot || known->boot == rank->known_boot;
-    return is_of_boot && rank->is_closing && !job->has_peers && (rank->via != 0) == (message->join.via != 0) &&
+    return is_of_boot && rank->is_closing && !job->has_peers && is_same_way(rank, session) &&
            (rank->is_registered || rank->via == 0);
 }
 
@@ -190,9 +195,10 @@ static void recall_for_way(struct trib_jobs *jobs, struct trib_job *job, uint32_
 }
 
 /* The communicator's ranks are to come back, and the JOIN is of one of them. A rank that knows the grant may come while
- * its old session still stands. The rank has lost that session, directly or with its relay, and no end of the session
+ * its old session still stands. The rank has lost that session, alone or with a switch, and no end of the session
  * was seen here: then all ranks come back. But a JOIN of an earlier incarnation was only under way for long. */
-static bool is_expected(struct trib_jobs *jobs, const struct trib_message *message, uint64_t now_ns)
+static bool is_expected(struct trib_jobs *jobs, const struct trib_session *session, const struct trib_message *message,
+                        uint64_t now_ns)
 {
     struct trib_job *job = find_job(jobs, message);
     if (!job || !same_grant(&job->grant, &message->join.known) || message->join.rank >= job->settings.ranks) {
@@ -200,8 +206,7 @@ static bool is_expected(struct trib_jobs *jobs, const struct trib_message *messa
     }
     const struct trib_rank *rank = &job->ranks[message->join.rank];
     bool is_stale = job->state == TRIB_JOB_RUNNING && message->join.known.boot != job->grant.boot;
-    bool is_lost = (rank->via != 0) == (message->join.via != 0);
-    if (job->state != TRIB_JOB_JOINING && !is_stale && rank->session && is_lost) {
+    if (job->state != TRIB_JOB_JOINING && !is_stale && rank->session && is_same_way(rank, session)) {
         recall_for_way(jobs, job, message->join.rank, now_ns);
         job = find_job(jobs, message); /* a dispute would have ended it */
     }
@@ -226,18 +231,28 @@ static void explain_shards(const char *job, uint32_t dealt, uint32_t roots, char
     trib_explain(error, "job %s was dealt over %u shards, the switch came back with %u", job, dealt, roots);
 }
 
+/* Sockets of the rank, or shards of a switch below on its way if that has fewer; 0: no limit. */
+static uint32_t roots_of(const struct trib_session *session, const struct trib_message *message)
+{
+    uint32_t roots = message->join.roots;
+    for (const struct trib_remote *leaf = session->leaf; leaf; leaf = leaf->above) {
+        roots = trib_least(leaf->shards, roots);
+    }
+    return roots;
+}
+
 /* Could this server have given out what the rank brings along? */
-static enum trib_status check_known(struct trib_jobs *jobs, const struct trib_message *message, uint64_t now_ns,
-                                    char *error)
+static enum trib_status check_known(struct trib_jobs *jobs, const struct trib_session *session,
+                                    const struct trib_message *message, uint64_t now_ns, char *error)
 {
     const struct trib_grant *known = &message->join.known;
     bool is_elsewhere = trib_roots_are_ranks(jobs->config) || jobs->config->lenders.count > 0;
     uint32_t shards = is_elsewhere ? TRIB_ROOTS_MAX : jobs->config->shards;
-    uint32_t roots = trib_least(shards, message->join.roots);
+    uint32_t roots = trib_least(shards, roots_of(session, message));
     if (known->communicator == 0) {
         return TRIB_OK;
     }
-    if (known->boot - jobs->config->boot <= jobs->incarnation && !is_expected(jobs, message, now_ns)) {
+    if (known->boot - jobs->config->boot <= jobs->incarnation && !is_expected(jobs, session, message, now_ns)) {
         trib_explain(error,
                      "the session of rank %u of job %s was lost, which ended the communicator: %s was never away",
                      message->join.rank, message->join.job,
@@ -302,35 +317,6 @@ static void send_away(struct trib_jobs *jobs, struct trib_session *session, cons
     jobs->output.end(jobs->output.owner, session);
 }
 
-bool trib_join_buries(const struct trib_message *join, const struct trib_address *from, uint64_t via, uint16_t port,
-                      const struct trib_address *address)
-{
-    return via != 0 && join->join.via != 0 && via != join->join.via && port == join->join.data_port[0] &&
-           trib_address_same_host(address, from);
-}
-
-/* The data of all ranks behind one relay must come from one address: it is one child. */
-static bool comes_two_ways(const struct trib_job *job, const struct trib_message *message,
-                           const struct trib_address *peer, char *error)
-{
-    for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        const struct trib_rank *rank = &job->ranks[i];
-        if (rank->session && message->join.via != 0 && rank->via == message->join.via &&
-            !trib_address_same_host(&rank->address, peer)) {
-            char a[64];
-            char b[64];
-            trib_address_format(&rank->address, a);
-            trib_address_format(peer, b);
-            trib_explain(error,
-                         "ranks %u and %u of job %s come over one switch, from two addresses, %s and %s: let it listen "
-                         "at one",
-                         i, message->join.rank, job->name, a, b);
-            return true;
-        }
-    }
-    return false;
-}
-
 static void explain_return(const struct trib_job *job, char *error)
 {
     trib_explain(error, "job %s is coming back after a restart of the switch: choose another job name, or wait",
@@ -355,11 +341,12 @@ static bool is_out_of_time(const struct trib_job *job, const struct trib_message
 
 /* The job has more roots than some switch between its ranks and this one can carry: the one that this rank comes by, or
  * that of another rank, which is there without the grant that this one brings. */
-static bool has_few_shards(const struct trib_job *job, const struct trib_message *message, char *error)
+static bool has_few_shards(const struct trib_job *job, const struct trib_session *session,
+                           const struct trib_message *message, char *error)
 {
     const struct trib_grant *known = &message->join.known;
     uint32_t dealt = job->is_return ? job->grant.roots : known->communicator != 0 ? known->roots : 0;
-    uint32_t least = trib_least(dealt, message->join.roots);
+    uint32_t least = trib_least(dealt, roots_of(session, message));
     for (uint32_t i = 0; i < job->settings.ranks && !job->is_return; i++) {
         least = job->ranks[i].session ? trib_least(least, job->ranks[i].roots) : least;
     }
@@ -369,16 +356,29 @@ static bool has_few_shards(const struct trib_job *job, const struct trib_message
     return least < dealt;
 }
 
-/* The same process came before, over the same relay: no other sends from that port. The end of its session is under
- * way, on a connection of its own. */
-static bool is_again(const struct trib_rank *rank, const struct trib_message *message)
+/* Where the rank is, for people. A rank behind a switch keeps that name when it comes again. */
+static void name_rank(const struct trib_session *session, const struct trib_message *message, char *name)
 {
-    return rank->via != 0 && rank->via == message->join.via && strcmp(rank->name, message->join.origin) == 0;
+    struct trib_address at = session->peer;
+    if (session->leaf) {
+        trib_address_set_port(&at, message->join.data_port[0]);
+    }
+    trib_address_format(&at, name);
+}
+
+/* The same process came before, to the same switch below: no other sends from that port. The end of its session is
+ * under way. */
+static bool is_again(const struct trib_rank *rank, const struct trib_session *session,
+                     const struct trib_message *message)
+{
+    char name[64];
+    name_rank(session, message, name);
+    return session->leaf && rank->via == session->leaf->identity && strcmp(rank->name, name) == 0;
 }
 
 /* May this rank take its place in a job that exists? */
-static enum trib_status check_place(const struct trib_job *job, const struct trib_message *message,
-                                    const struct trib_address *from, uint64_t now_ns, char *error)
+static enum trib_status check_place(const struct trib_job *job, const struct trib_session *session,
+                                    const struct trib_message *message, uint64_t now_ns, char *error)
 {
     uint32_t rank = message->join.rank;
     bool is_return = message->join.known.communicator != 0;
@@ -390,12 +390,10 @@ static enum trib_status check_place(const struct trib_job *job, const struct tri
                      (unsigned long long)((now_ns - job->started_ns) / TRIB_SECOND_NS));
     } else if (strcmp(job->run, message->join.run) != 0) {
         trib_explain_runs(error, job->name, job->run, trib_job_first_rank(job), message->join.run, rank);
-    } else if (is_out_of_time(job, message, error) || has_few_shards(job, message, error)) {
+    } else if (is_out_of_time(job, message, error) || has_few_shards(job, session, message, error)) {
         return TRIB_ERR_REFUSED;
-    } else if (comes_two_ways(job, message, from, error)) {
-        return TRIB_ERR_UNREACHABLE;
     } else if (rank < job->settings.ranks && !is_return && job->ranks[rank].session &&
-               !is_again(&job->ranks[rank], message)) {
+               !is_again(&job->ranks[rank], session, message)) {
         trib_address_format(&job->ranks[rank].session->peer, peer);
         trib_explain(error, "rank %u of job %s is already taken by %s", rank, job->name, peer);
     } else {
@@ -409,8 +407,8 @@ static size_t job_size(uint32_t ranks)
     return sizeof(struct trib_job) + ranks * (sizeof(struct trib_rank) + sizeof(struct trib_process));
 }
 
-struct trib_job *trib_job_create(struct trib_jobs *jobs, const struct trib_message *join, uint64_t job_token,
-                                 uint64_t now_ns)
+static struct trib_job *create_job(struct trib_jobs *jobs, const struct trib_message *join, uint64_t job_token,
+                                   uint64_t now_ns)
 {
     struct trib_job *job = calloc(1, job_size(join->join.settings.ranks));
     if (!job || !trib_owner_adopt(jobs, job, join, job_token)) {
@@ -498,7 +496,7 @@ static struct trib_job *create(struct trib_jobs *jobs, const struct trib_message
         trib_explain(error, "this control plane has %d jobs, and takes no more", TRIB_JOBS_MAX);
         return NULL;
     }
-    struct trib_job *job = trib_job_create(jobs, message, trib_join_job_token(message), now_ns);
+    struct trib_job *job = create_job(jobs, message, trib_join_job_token(message), now_ns);
     if (!job) {
         trib_explain(error, "the control plane is out of memory");
         return NULL;
@@ -507,29 +505,25 @@ static struct trib_job *create(struct trib_jobs *jobs, const struct trib_message
     return job;
 }
 
-/* Where the rank itself is, for people. */
-static void name_rank(struct trib_rank *rank, const struct trib_message *message)
-{
-    trib_address_format(&rank->address, rank->name);
-    if (message->join.via != 0) {
-        memcpy(rank->name, message->join.origin, sizeof rank->name);
-        trib_make_printable(rank->name, sizeof rank->name);
-    }
-}
-
-void trib_job_place_rank(struct trib_job *job, struct trib_session *session, const struct trib_message *message)
+static void place_rank(struct trib_job *job, struct trib_session *session, const struct trib_message *message)
 {
     struct trib_rank *rank = &job->ranks[message->join.rank];
     memset(rank, 0, sizeof *rank);
     rank->session = session;
     rank->address = session->peer;
-    rank->via = message->join.via;
-    rank->roots = message->join.roots;
+    rank->via = session->leaf ? session->leaf->identity : 0;
+    for (const struct trib_remote *leaf = session->leaf; leaf; leaf = leaf->above) {
+        rank->seat = leaf->at[0];
+    }
+    rank->roots = roots_of(session, message);
     rank->room = message->join.room;
     rank->root_port = rank->room != 0 ? message->join.root_port : 0;
     rank->weight = message->join.weight;
     rank->meet_port = message->join.meet_port;
     rank->host = message->join.host;
+    if (session->leaf && rank->host != 0) { /* ranks of one host that come to two switches are no one child of either */
+        rank->host = trib_mix64(rank->host + session->leaf->identity) | 1;
+    }
     rank->wants_level0 = message->join.level0;
     rank->is_new = message->join.known.communicator == 0;
     rank->is_ring = message->join.is_ring;
@@ -542,44 +536,8 @@ void trib_job_place_rank(struct trib_job *job, struct trib_session *session, con
     for (uint32_t i = 0; i < rank->places.count; i++) { /* as the session's own */
         memcpy(rank->places.at[i].source, session->peer.source, sizeof session->peer.source);
     }
-    name_rank(rank, message);
+    name_rank(session, message, rank->name);
     job->processes[message->join.rank].hash = rank->via == 0 ? trib_rank_process(rank) : 0;
-}
-
-static bool is_buried(const struct trib_rank *rank, const struct trib_session *session,
-                      const struct trib_message *message)
-{
-    return rank->session && trib_join_buries(message, &session->peer, rank->via, rank->data_port[0], &rank->address);
-}
-
-/* What came over a relay that is dead, says this JOIN, has left the job, which may be gone afterwards. Returns how
- * often that was said in a row; those who say it too often of each other both live, and are told so when all are
- * there. */
-static uint32_t bury_sessions(struct trib_jobs *jobs, struct trib_job *job, const struct trib_session *session,
-                              const struct trib_message *message)
-{
-    uint32_t burials = 0;
-    for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        const struct trib_rank *rank = &job->ranks[i];
-        if (is_buried(rank, session, message) && rank->burials >= burials) {
-            burials = rank->burials + 1;
-        }
-    }
-    if (burials == 0 || burials > TRIB_BURIALS_MAX) {
-        return burials;
-    }
-    for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        struct trib_rank *rank = &job->ranks[i];
-        if (is_buried(rank, session, message)) {
-            trib_rank_let_go(jobs, rank);
-            trib_jobs_say(jobs, TRIB_LOG_INFO, "job %s: rank %u (%s) has left: its switch has started anew", job->name,
-                          i, rank->name);
-        }
-    }
-    if (trib_job_is_empty(job)) {
-        trib_job_free(jobs, job);
-    }
-    return burials;
 }
 
 /* A rank that returns knows its communicator's secret: the session that it had before is dead, whether it looks so or
@@ -596,7 +554,7 @@ static void take_place(struct trib_jobs *jobs, struct trib_job *job, struct trib
     }
     trib_rank_let_go(jobs, rank);
     trib_process_leave(jobs, job, message->join.rank);
-    trib_job_place_rank(job, session, message);
+    place_rank(job, session, message);
     trib_process_enter(jobs, job, message->join.rank);
     job->has_trees = false; /* its processes are others */
     trib_loads_change(jobs, job);
@@ -633,10 +591,10 @@ static bool names_itself(const struct trib_server_config *config, const struct t
     return false;
 }
 
-bool trib_join_names_places(const struct trib_server_config *config, const struct trib_session *session,
-                            const struct trib_message *message, char *error)
+static bool names_places(const struct trib_server_config *config, const struct trib_session *session,
+                         const struct trib_message *message, char *error)
 {
-    if (names_itself(config, session, message, error)) {
+    if (!session->leaf && names_itself(config, session, message, error)) {
         return false;
     }
     for (uint32_t i = 0; i < message->join.address_count; i++) {
@@ -657,7 +615,8 @@ bool trib_join_names_places(const struct trib_server_config *config, const struc
 
 /* Is this the place for such a job? A control plane in the process of rank 0 is for its run alone. Under the name that
  * ranks have who were given none, the ranks of two users would meet. */
-static enum trib_status check_host(const struct trib_jobs *jobs, const struct trib_message *message, char *error)
+static enum trib_status check_host(const struct trib_jobs *jobs, const struct trib_session *session,
+                                   const struct trib_message *message, char *error)
 {
     const struct trib_server_config *config = jobs->config;
     if (config->run != NULL && strcmp(config->run, message->join.run) != 0) {
@@ -667,17 +626,14 @@ static enum trib_status check_host(const struct trib_jobs *jobs, const struct tr
                      "rank %u gives its job no name, and this switch is shared: choose one that no other job has, and "
                      "give it to all ranks (TRIB_JOB, now \"" TRIB_JOB_DEFAULT "\")",
                      message->join.rank);
-    } else if (message->join.via != 0 && trib_roots_are_ranks(config)) {
-        trib_explain(error,
-                     "a switch has this as its parent, but it is none: here ranks meet that do without a switch");
     } else if (trib_roots_are_ranks(config) && trib_scheme_names_quorum(message->join.settings.scheme)) {
         trib_explain(
             error,
             "scheme %s: a rank that is done may leave before a late rank has its results, and without a switch the "
             "results leave with it: name a switch",
             message->join.settings.scheme);
-    } else if (message->join.via != 0 && trib_join_is_of_peers(message)) {
-        trib_join_explain_peers(message, error);
+    } else if (session->leaf && trib_join_is_of_peers(message)) {
+        explain_peers(message, error);
     } else {
         return TRIB_OK;
     }
@@ -700,8 +656,7 @@ static void dismiss_new(struct trib_jobs *jobs, struct trib_job *job)
 }
 
 /* The WELCOMEs are under way, and a rank comes with what it had before, though its session stands: its own is lost, and
- * all ranks come back. One that brings no grant is the same rank only if it comes over the same relay, or over
- * the one that has taken the place of that. */
+ * all ranks come back. One that brings no grant is the same rank only if it comes to the same switch below. */
 static bool has_lost_welcome(const struct trib_job *job, const struct trib_session *session,
                              const struct trib_message *message)
 {
@@ -713,28 +668,38 @@ static bool has_lost_welcome(const struct trib_job *job, const struct trib_sessi
     }
     const struct trib_rank *rank = &job->ranks[message->join.rank];
     if (known->communicator == 0) {
-        return rank->is_new && !job->was_running && (is_again(rank, message) || is_buried(rank, session, message));
+        return rank->is_new && !job->was_running && is_again(rank, session, message);
     }
-    return same_grant(&job->grant, known) && known->boot == rank->known_boot &&
-           (rank->via != 0) == (message->join.via != 0);
+    return same_grant(&job->grant, known) && known->boot == rank->known_boot && is_same_way(rank, session);
 }
 
-void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
+/* Each switch below has groups of its own, which are no part of the grant that all ranks have in common. */
+static void take_known_group(struct trib_job *job, uint32_t index, const struct trib_message *said)
+{
+    job->ranks[index].known_group = said->join.known.group;
+    job->ranks[index].known_group_port = said->join.known.group_port;
+}
+
+void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *said,
                    uint64_t now_ns)
 {
+    struct trib_message join = *said;
+    const struct trib_message *message = &join;
+    join.join.known.group = session->leaf ? 0 : said->join.known.group;
+    join.join.known.group_port = session->leaf ? 0 : said->join.known.group_port;
     char error[TRIB_ERROR_TEXT_MAX] = "";
     if (session->job) { /* a recalled session */
         trib_job_leave_place(session);
     }
-    enum trib_status status = trib_join_check(message, error);
+    enum trib_status status = check_fields(message, error);
     struct trib_job *job = status == TRIB_OK ? find_job(jobs, message) : NULL;
     if (status == TRIB_OK) {
-        status = check_host(jobs, message, error);
+        status = check_host(jobs, session, message, error);
     }
-    if (status == TRIB_OK && !trib_join_names_places(jobs->config, session, message, error)) {
+    if (status == TRIB_OK && !names_places(jobs->config, session, message, error)) {
         status = TRIB_ERR_INVALID;
     }
-    if (status == TRIB_OK && is_leaving(job, message)) {
+    if (status == TRIB_OK && is_leaving(job, session, message)) {
         const struct trib_rank *rank = &job->ranks[message->join.rank];
         trib_job_await_closed(jobs, job, session, message->join.rank, now_ns);
         if (!rank->is_registered) { /* the others do not wait for that any more */
@@ -743,23 +708,18 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
         return;
     }
     if (status == TRIB_OK) {
-        status = check_known(jobs, message, now_ns, error);
+        status = check_known(jobs, session, message, now_ns, error);
     }
-    uint32_t burials = 0;
     job = status == TRIB_OK ? find_job(jobs, message) : NULL; /* it may have ended */
     if (job && has_lost_welcome(job, session, message)) {
         recall_for_way(jobs, job, message->join.rank, now_ns);
-        job = find_job(jobs, message);
-    }
-    if (job && job->state == TRIB_JOB_JOINING) {
-        burials = bury_sessions(jobs, job, session, message);
         job = find_job(jobs, message);
     }
     if (job && message->join.was_ready && message->join.known.communicator == job->grant.communicator) {
         dismiss_new(jobs, job);
     }
     if (job) {
-        status = check_place(job, message, &session->peer, now_ns, error);
+        status = check_place(job, session, message, now_ns, error);
     } else if (status == TRIB_OK && !may_begin(jobs, &session->peer, message->join.settings.ranks, error)) {
         send_away(jobs, session, error);
         return;
@@ -780,7 +740,7 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
         return;
     }
     take_place(jobs, job, session, message);
-    job->ranks[message->join.rank].burials = burials;
+    take_known_group(job, message->join.rank, said);
     trib_job_note_siblings(jobs, job, now_ns);
     if (trib_job_is_complete(job)) {
         trib_job_prevail(jobs, job);

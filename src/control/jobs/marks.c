@@ -75,6 +75,7 @@ void trib_job_update_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_
     }
     uint64_t mark = trib_job_places(jobs, job)->mark(jobs, job);
     job->mark = mark;
+    trib_placements_tell_mark(jobs, job, mark, false);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         struct trib_rank *rank = &job->ranks[i];
         if (rank->session && rank->is_registered && rank->mark > rank->told && mark > rank->told) {
@@ -139,7 +140,9 @@ bool trib_job_take_mark(struct trib_jobs *jobs, struct trib_job *job, uint32_t i
     }
     rank->mark = mark > rank->mark ? mark : rank->mark;
     trib_job_tell_places(jobs, job, index);
-    send_mark(jobs, rank, trib_job_places(jobs, job)->mark(jobs, job));
+    mark = trib_job_places(jobs, job)->mark(jobs, job);
+    trib_placements_tell_mark(jobs, job, mark, false);
+    send_mark(jobs, rank, mark);
     job->marks_gap_ns = MARKS_GAP_FIRST_NS;
     return true;
 }

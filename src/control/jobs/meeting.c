@@ -23,11 +23,8 @@ static bool find_rank_0(const struct trib_job *job, struct trib_address *address
 {
     const struct trib_rank *rank = &job->ranks[0];
     *address = rank->address;
-    if (rank->via != 0 && !trib_address_read(rank->name, address)) {
-        return false;
-    }
-    if (trib_address_is_loopback(address)) {
-        *address = rank->address;
+    if (trib_address_is_loopback(address) && rank->session->leaf) { /* beside the switch that it came to */
+        *address = rank->session->leaf->peer;
     }
     const struct trib_address *outside = address_outside(job);
     if (trib_address_is_loopback(address) && outside) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opening.c: a communicator as the data plane is to open it (struct trib_opening, server.h): who sends to this switch
- * as one child, and from where. Read next: start.c (who asks). */
+/* opening.c: a communicator as data planes are to open it (struct trib_opening, server.h): which switches below sum for
+ * which ranks, what the children of each agent are, and from where they send. Read next: start.c (who asks). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,51 +50,110 @@ static void spread(const struct trib_rank *rank, uint32_t roots, struct trib_add
     }
 }
 
-/* It is summed with the rank before it. */
-static bool is_led(const struct trib_job *job, uint32_t rank)
+/* ---- which switches below sum, and for which ranks ---- */
+
+/* 1 + place of this switch in job->below. Switches on its way here come before it. 0: out of memory. */
+static uint32_t find_inner(struct trib_job *job, struct trib_remote *remote)
 {
-    return !trib_job_leads(job, rank) && rank > 0 && job->ranks[rank].via == 0 && job->ranks[rank - 1].session &&
-           job->ranks[rank - 1].via == 0;
+    uint32_t parent = 0;
+    for (uint32_t i = 0; i < job->belows; i++) {
+        if (job->below[i].placement.remote == remote) {
+            return i + 1;
+        }
+    }
+    if (remote->above && (parent = find_inner(job, remote->above)) == 0) {
+        return 0;
+    }
+    struct trib_inner *made = realloc(job->below, (job->belows + 1) * sizeof *made);
+    if (!made) {
+        return 0;
+    }
+    job->below = made;
+    made[job->belows] = (struct trib_inner){
+        .placement = {.carrier = TRIB_CARRIER_REMOTE, .remote = remote}, .parent = parent, .first = UINT32_MAX};
+    return ++job->belows;
 }
 
-/* Numbered in order of their lowest ranks: I9 asks for that. Those without a session are not there, or are behind
- * another switch. */
-void trib_job_group(struct trib_job *job)
+bool trib_job_is_behind(const struct trib_job *job, uint32_t rank, uint32_t below)
 {
-    uint16_t lowest[TRIB_RANKS_MAX];
-    job->children = 0;
+    uint32_t at = job->ranks[rank].below;
+    while (at != 0 && at != below) {
+        at = job->below[at - 1].parent;
+    }
+    return at == below;
+}
+
+/* A key of the child of `below` that this rank is, or is behind: the same for all ranks of the child. */
+static uint32_t key_of_child(const struct trib_job *job, uint32_t rank, uint32_t below)
+{
+    uint32_t at = job->ranks[rank].below;
+    if (at == below) {
+        return trib_job_leader(job, rank);
+    }
+    while (job->below[at - 1].parent != below) {
+        at = job->below[at - 1].parent;
+    }
+    return TRIB_RANKS_MAX + at;
+}
+
+uint32_t trib_job_children(const struct trib_job *job, uint32_t below, uint16_t *branch)
+{
+    uint16_t number[2 * TRIB_RANKS_MAX + 1]; /* by key, 1 + the child */
+    uint32_t children = 0;
+    memset(number, 0, sizeof number);
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        branch[i] = UINT16_MAX;
+        if (trib_job_is_behind(job, i, below)) {
+            uint16_t *child = &number[key_of_child(job, i, below)];
+            *child = *child == 0 ? (uint16_t)++children : *child;
+            branch[i] = (uint16_t)(*child - 1);
+        }
+    }
+    return children;
+}
+
+static void count_behind(struct trib_job *job)
+{
+    uint16_t branch[TRIB_RANKS_MAX];
+    for (uint32_t b = 1; b <= job->belows; b++) {
+        struct trib_inner *inner = &job->below[b - 1];
+        inner->children = trib_job_children(job, b, branch);
+        for (uint32_t i = 0; i < job->settings.ranks; i++) {
+            inner->behind += branch[i] != UINT16_MAX;
+            inner->first = branch[i] != UINT16_MAX && i < inner->first ? i : inner->first;
+        }
+    }
+    job->children = trib_job_children(job, 0, branch);
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        job->ranks[i].branch = branch[i];
+    }
+}
+
+void trib_job_ungroup(struct trib_job *job)
+{
+    free(job->below);
+    job->below = NULL;
+    job->belows = 0;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        job->ranks[i].below = 0;
+    }
+}
+
+bool trib_job_group(struct trib_job *job)
+{
+    trib_job_ungroup(job);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         struct trib_rank *rank = &job->ranks[i];
-        uint32_t branch = 0;
-        if (!rank->session) {
-            rank->branch = UINT32_MAX;
-            continue;
+        if (rank->session && rank->session->leaf && (rank->below = find_inner(job, rank->session->leaf)) == 0) {
+            return false;
         }
-        if (is_led(job, i)) {
-            rank->branch = job->ranks[i - 1].branch;
-            continue;
-        }
-        while (branch < job->children && (rank->via == 0 || rank->via != job->ranks[lowest[branch]].via)) {
-            branch++;
-        }
-        if (branch == job->children) {
-            lowest[job->children++] = (uint16_t)i;
-        }
-        rank->branch = branch;
     }
+    TRIB_ASSERT(job->belows <= TRIB_RANKS_MAX);
+    count_behind(job);
+    return true;
 }
 
-uint32_t trib_job_behind(const struct trib_job *job, uint32_t rank)
-{
-    uint32_t count = 0;
-    if (job->ranks[rank].via == 0) {
-        return 1;
-    }
-    for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        count += job->ranks[i].branch == job->ranks[rank].branch;
-    }
-    return count;
-}
+/* ---- as the data plane is to open it ---- */
 
 void trib_job_session(const struct trib_job *job, struct trib_session_config *session)
 {
@@ -112,38 +171,51 @@ void trib_job_session(const struct trib_job *job, struct trib_session_config *se
     trib_scheme_settle(trib_job_scheme(job), session);
 }
 
-struct trib_opening *trib_opening_create(const struct trib_job *job, const struct trib_address *parent)
+/* Shard t of a switch below sends from there. */
+static void spread_switch(const struct trib_remote *remote, uint32_t roots, struct trib_address *row)
+{
+    for (uint32_t t = 0; t < roots; t++) {
+        row[t] = remote->at[t];
+    }
+}
+
+struct trib_opening *trib_opening_create(const struct trib_job *job, uint32_t below)
 {
     uint32_t ranks_max = job->settings.ranks;
+    uint16_t child[TRIB_RANKS_MAX];
+    uint32_t children = trib_job_children(job, below, child);
     struct whole *whole =
-        calloc(1, sizeof *whole + job->children * sizeof whole->branches[0] + ranks_max * sizeof(uint16_t));
+        calloc(1, sizeof *whole + children * sizeof whole->branches[0] + ranks_max * sizeof(uint16_t));
     if (!whole) {
         return NULL;
     }
-    uint16_t *at = (uint16_t *)(void *)&whole->branches[job->children];
-    for (uint32_t b = 0; b < job->children; b++) {
+    uint16_t *at = (uint16_t *)(void *)&whole->branches[children];
+    for (uint32_t b = 0; b < children; b++) {
         struct trib_branch *branch = &whole->branches[b];
         branch->ranks = at;
         for (uint32_t i = 0; i < ranks_max; i++) {
-            if (job->ranks[i].branch == b) {
+            if (child[i] == b) {
                 at[branch->count++] = (uint16_t)i;
             }
         }
         TRIB_ASSERT(branch->count > 0); /* C-5 */
-        const struct trib_rank *first = &job->ranks[at[0]];
-        branch->is_switch = first->via != 0;
-        spread(first, job->grant.roots, branch->address);
+        uint32_t key = key_of_child(job, at[0], below);
+        branch->is_switch = key > TRIB_RANKS_MAX;
+        if (branch->is_switch) {
+            spread_switch(job->below[key - TRIB_RANKS_MAX - 1].placement.remote, job->grant.roots, branch->address);
+        } else {
+            spread(&job->ranks[at[0]], job->grant.roots, branch->address);
+        }
         at += branch->count;
     }
-    TRIB_ASSERT(job->children > 0 && job->grant.roots >= 1 && job->grant.roots <= TRIB_ROOTS_MAX);
+    TRIB_ASSERT(children > 0 && job->grant.roots >= 1 && job->grant.roots <= TRIB_ROOTS_MAX);
     struct trib_opening *opening = &whole->opening;
     trib_job_session(job, &opening->session);
     opening->ranks = job->settings.ranks;
     opening->scheme = trib_job_scheme(job);
     opening->boot = job->grant.boot;
-    opening->parent = parent;
     opening->branches = whole->branches;
-    opening->count = job->children;
+    opening->count = children;
     return opening;
 }
 

@@ -119,9 +119,10 @@ static enum trib_status deal(struct trib_jobs *jobs, struct trib_job *job, char 
     return trib_peers_address(job, error);
 }
 
-static void explain_way(const struct trib_jobs *jobs, const struct trib_job *job, char *text)
+static void explain_way(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank, char *text)
 {
     (void)jobs;
+    (void)rank;
     (void)snprintf(text, 128, "a rank that it sends to or hears from%s",
                    job->is_ring ? ", as a job below a switch's --threshold does" : "");
 }
@@ -140,13 +141,15 @@ uint64_t trib_peers_mark(const struct trib_jobs *jobs, const struct trib_job *jo
 
 /* Nobody holds parts in one place. Whoever lacks shows by not waiting himself, once all that wait have had the time to
  * say so (stall.c). */
-static uint32_t missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence, uint16_t *ranks, uint32_t max)
+static uint32_t missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence, uint64_t now_ns,
+                        uint16_t *ranks, const char **silent)
 {
     (void)jobs;
     (void)job;
     (void)sequence;
+    (void)now_ns;
     (void)ranks;
-    (void)max;
+    (void)silent;
     return TRIB_MISSING_LATER;
 }
 

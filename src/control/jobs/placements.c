@@ -2,13 +2,16 @@
 /* placements.c: see placements.h. */
 #include "control/jobs/placements.h"
 
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "control/jobs/owner.h"
+#include "control/jobs/places.h"
 #include "control/jobs/start.h"
 #include "core/assert.h"
 #include "core/window.h"
+#include "io/clock.h"
 #include "io/explain.h"
 
 /* ---- agents and their roots ---- */
@@ -61,14 +64,57 @@ struct trib_placement *trib_placement_of_rank(struct trib_job *job, uint32_t ran
     return NULL;
 }
 
+uint32_t trib_placements_count(const struct trib_job *job)
+{
+    return job->placements + job->belows;
+}
+
+struct trib_placement *trib_placement_number(struct trib_job *job, uint32_t index)
+{
+    return index < job->placements ? &job->placement[index] : &job->below[index - job->placements].placement;
+}
+
+static const struct trib_placement *number(const struct trib_job *job, uint32_t index)
+{
+    return index < job->placements ? &job->placement[index] : &job->below[index - job->placements].placement;
+}
+
 struct trib_placement *trib_placement_of_remote(struct trib_job *job, const struct trib_remote *remote)
 {
-    for (uint32_t i = 0; i < job->placements; i++) {
-        if (job->placement[i].remote == remote) {
-            return &job->placement[i];
+    for (uint32_t i = 0; i < trib_placements_count(job); i++) {
+        struct trib_placement *placement = trib_placement_number(job, i);
+        if (placement->remote == remote) {
+            return placement;
         }
     }
     return NULL;
+}
+
+uint32_t trib_placement_below(const struct trib_job *job, const struct trib_placement *placement)
+{
+    for (uint32_t b = 1; b <= job->belows; b++) {
+        if (&job->below[b - 1].placement == placement) {
+            return b;
+        }
+    }
+    return 0;
+}
+
+bool trib_placement_is_over(const struct trib_job *job, const struct trib_placement *placement)
+{
+    uint32_t below = trib_placement_below(job, placement);
+    bool is_over = below != 0;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        const struct trib_rank *rank = &job->ranks[i];
+        is_over = is_over && (!trib_job_is_behind(job, i, below) || (rank->is_closing && rank->is_registered));
+    }
+    return is_over;
+}
+
+enum trib_status trib_placement_status(int32_t said)
+{
+    bool is_known = said < 0 && said >= TRIB_ERR_CHECK && said != TRIB_ERR_PEER;
+    return is_known ? (enum trib_status)said : TRIB_ERR_REFUSED;
 }
 
 static const struct trib_placement *placement_of(const struct trib_job *job, uint32_t root)
@@ -76,28 +122,32 @@ static const struct trib_placement *placement_of(const struct trib_job *job, uin
     return &job->placement[job->root[root].placement];
 }
 
-static bool is_here(const struct trib_placement *placement)
-{
-    return placement->carrier == TRIB_CARRIER_CALL;
-}
-
 bool trib_placements_are_here(const struct trib_job *job)
 {
     bool has = false;
     for (uint32_t i = 0; i < job->placements; i++) {
-        has = has || is_here(&job->placement[i]);
+        has = has || trib_placement_is_here(&job->placement[i]);
     }
     return has;
 }
 
 /* ---- where they are ---- */
 
-/* The other end of the session knows this process by an address of its own. */
-static struct trib_address as_seen_by(const struct trib_address *place, const struct trib_session *session)
+static struct trib_address any_of(const struct trib_address *like)
 {
-    struct trib_address seen = session->local;
-    trib_address_set_port(&seen, trib_address_port(place));
-    return seen;
+    struct trib_address any = *like;
+    memset(&any, 0, sizeof any);
+    any.storage.ss_family = like->storage.ss_family;
+    any.len = like->len;
+    return any;
+}
+
+/* At this address, with the port of that place. */
+static struct trib_address at_address(const struct trib_address *address, const struct trib_address *place)
+{
+    struct trib_address at = *address;
+    trib_address_set_port(&at, trib_address_port(place));
+    return at;
 }
 
 static struct trib_address rank_root(const struct trib_job *job, uint32_t root)
@@ -111,7 +161,7 @@ static struct trib_address rank_root(const struct trib_job *job, uint32_t root)
 /* A loopback address of another switch means: beside this switch. A wildcard address of this switch means: where the
  * session has found it. */
 struct trib_address trib_root_towards(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t root,
-                                      const struct trib_session *session)
+                                      const struct trib_address *peer, const struct trib_address *local)
 {
     const struct trib_placement *placement = placement_of(job, root);
     uint32_t shard = job->root[root].shard;
@@ -122,18 +172,34 @@ struct trib_address trib_root_towards(const struct trib_jobs *jobs, const struct
     }
     if (placement->carrier == TRIB_CARRIER_REMOTE) {
         place = placement->remote->at[shard];
-        is_elsewhere = trib_address_is_loopback(&place) && !trib_address_is_loopback(&session->peer);
+        is_elsewhere = trib_address_is_loopback(&place) && !trib_address_is_loopback(peer);
     } else {
         place = trib_server_shard(jobs->config, shard);
         is_elsewhere = trib_address_is_any(&place);
     }
-    return is_elsewhere && session->local.len > 0 ? as_seen_by(&place, session) : place;
+    return is_elsewhere && local->len > 0 ? at_address(local, &place) : place;
+}
+
+/* The parent of a switch below. If the parent is the one switch with all roots, or a switch below, and has named no
+ * address: any address, which stands for the one that the child has connected to. */
+static struct trib_address parent_of(const struct trib_jobs *jobs, const struct trib_job *job,
+                                     const struct trib_inner *inner, uint32_t root)
+{
+    const struct trib_remote *remote = inner->placement.remote;
+    struct trib_address any = any_of(&remote->peer);
+    if (inner->parent != 0) {
+        const struct trib_remote *parent = job->below[inner->parent - 1].placement.remote;
+        return parent->is_named ? parent->at[root] : at_address(&any, &parent->at[root]);
+    }
+    struct trib_address place = trib_root_towards(jobs, job, root, &remote->peer, &remote->local);
+    bool is_at_end = trib_job_dealer(jobs, job)->is_one_switch && jobs->config->also.count == 0;
+    return is_at_end ? at_address(&any, &place) : place;
 }
 
 static uint32_t room_of(const struct trib_jobs *jobs, const struct trib_job *job,
                         const struct trib_placement *placement)
 {
-    if (is_here(placement)) {
+    if (trib_placement_is_here(placement)) {
         return jobs->config->receive_room;
     }
     return placement->remote ? placement->remote->room : job->ranks[placement->rank].room;
@@ -175,6 +241,44 @@ bool trib_placements_meet(const struct trib_job *a, const struct trib_job *b)
     return meet;
 }
 
+/* ---- lists of agents: what each serves ---- */
+
+static void enter_agents(struct trib_job *job)
+{
+    for (uint32_t i = 0; i < trib_placements_count(job); i++) {
+        struct trib_placement *placement = trib_placement_number(job, i);
+        if (placement->remote) {
+            struct trib_placement **first = &placement->remote->served;
+            TRIB_ASSERT(!placement->back);
+            placement->job = job;
+            placement->next = *first;
+            placement->back = first;
+            if (placement->next) {
+                placement->next->back = &placement->next;
+            }
+            *first = placement;
+        }
+    }
+}
+
+void trib_placement_leave_agent(struct trib_placement *placement)
+{
+    if (placement->back) {
+        *placement->back = placement->next;
+        if (placement->next) {
+            placement->next->back = placement->back;
+        }
+        placement->back = NULL;
+    }
+}
+
+static void leave_agents(struct trib_job *job)
+{
+    for (uint32_t i = 0; i < trib_placements_count(job); i++) {
+        trib_placement_leave_agent(trib_placement_number(job, i));
+    }
+}
+
 /* ---- what is asked of them ---- */
 
 static struct trib_opening_id of(const struct trib_job *job)
@@ -183,12 +287,13 @@ static struct trib_opening_id of(const struct trib_job *job)
 }
 
 /* If the agent is gone, the message is dropped. */
-static void say(const struct trib_jobs *jobs, const struct trib_job *job, const struct trib_placement *placement,
-                const struct trib_message *message)
+void trib_placement_tell(const struct trib_jobs *jobs, const struct trib_job *job,
+                         const struct trib_placement *placement, const struct trib_message *message)
 {
     struct trib_session *session = job->ranks[placement->rank].session;
     if (placement->remote && trib_remote_is_usable(placement->remote)) {
-        jobs->remotes.send(jobs->remotes.owner, placement->remote, message);
+        const struct trib_remote_output *output = placement->remote->is_below ? &jobs->below : &jobs->remotes;
+        output->send(output->owner, placement->remote, message);
     } else if (placement->carrier == TRIB_CARRIER_RANK && session) {
         jobs->output.send(jobs->output.owner, session, message);
     }
@@ -203,6 +308,7 @@ static void ask_to_open(const struct trib_jobs *jobs, const struct trib_job *job
                                                  .index = root,
                                                  .shard = job->root[root].shard,
                                                  .ranks = opening->ranks,
+                                                 .behind = opening->ranks,
                                                  .session = opening->session}};
     (void)snprintf(message.root_open.scheme, sizeof message.root_open.scheme, "%s", opening->scheme);
     memcpy(message.root_open.job, job->name, sizeof message.root_open.job);
@@ -212,7 +318,7 @@ static void ask_to_open(const struct trib_jobs *jobs, const struct trib_job *job
     } else {
         message.root_open.at = rank_root(job, root);
     }
-    say(jobs, job, placement, &message);
+    trib_placement_tell(jobs, job, placement, &message);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         uint32_t branch = job->ranks[i].branch;
         message = (struct trib_message){.kind = TRIB_MESSAGE_ROOT_CHILD,
@@ -221,8 +327,89 @@ static void ask_to_open(const struct trib_jobs *jobs, const struct trib_job *job
                                                        .branch = branch,
                                                        .is_switch = opening->branches[branch].is_switch,
                                                        .from = opening->branches[branch].address[root]}};
-        say(jobs, job, placement, &message);
+        trib_placement_tell(jobs, job, placement, &message);
     }
+}
+
+/* Wishes for a multicast group for results if all ranks behind this switch are its children and want one: a new group,
+ * or the one that the ranks had. */
+static void wish_group(const struct trib_job *job, uint32_t below, struct trib_message *open)
+{
+    bool wants = job->settings.ranks >= 2;
+    bool all_new = true;
+    bool all_same = true;
+    const struct trib_rank *first = &job->ranks[job->below[below - 1].first];
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        const struct trib_rank *rank = &job->ranks[i];
+        if (trib_job_is_behind(job, i, below)) {
+            wants =
+                wants && rank->below == below && rank->wants_multicast && rank->address.storage.ss_family == AF_INET;
+            all_new = all_new && rank->is_new;
+            all_same = all_same && !rank->is_new && rank->known_group == first->known_group &&
+                       rank->known_group_port == first->known_group_port;
+        }
+    }
+    open->root_open.wants_group = wants && all_new;
+    if (all_same) {
+        open->root_open.group = first->known_group;
+        open->root_open.group_port = first->known_group_port;
+    }
+}
+
+/* All roots at one switch below, each with the ranks behind that. */
+static void ask_below(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t below,
+                      const struct trib_opening *opening)
+{
+    const struct trib_inner *inner = &job->below[below - 1];
+    uint16_t child[TRIB_RANKS_MAX];
+    (void)trib_job_children(job, below, child);
+    for (uint32_t t = 0; t < job->grant.roots; t++) {
+        struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_OPEN,
+                                       .root_open = {.of = of(job),
+                                                     .index = t,
+                                                     .shard = t,
+                                                     .ranks = opening->ranks,
+                                                     .behind = inner->behind,
+                                                     .key = job->grant.key,
+                                                     .job_id = job->owner->id,
+                                                     .is_return = job->was_running,
+                                                     .parent = parent_of(jobs, job, inner, t),
+                                                     .session = opening->session}};
+        (void)snprintf(message.root_open.scheme, sizeof message.root_open.scheme, "%s", opening->scheme);
+        memcpy(message.root_open.job, job->name, sizeof message.root_open.job);
+        wish_group(job, below, &message);
+        trib_placement_tell(jobs, job, &inner->placement, &message);
+        for (uint32_t i = 0; i < job->settings.ranks; i++) {
+            const struct trib_branch *branch = &opening->branches[child[i] % opening->count];
+            if (child[i] == UINT16_MAX) {
+                continue;
+            }
+            message = (struct trib_message){.kind = TRIB_MESSAGE_ROOT_CHILD,
+                                            .root_child = {.of = of(job),
+                                                           .rank = i,
+                                                           .branch = child[i],
+                                                           .is_switch = branch->is_switch,
+                                                           .from = branch->address[t]}};
+            if (!branch->is_switch && job->ranks[i].session) {
+                message.root_child.to = job->ranks[i].session->local;
+            }
+            trib_placement_tell(jobs, job, &inner->placement, &message);
+        }
+    }
+}
+
+static enum trib_status open_below(const struct trib_jobs *jobs, const struct trib_job *job, char *error)
+{
+    for (uint32_t b = 1; b <= job->belows; b++) {
+        struct trib_opening *opening = trib_opening_create(job, b);
+        if (!opening) {
+            trib_explain(error, "the control plane is out of memory");
+            return TRIB_ERR_MEMORY;
+        }
+        ask_below(jobs, job, b, opening);
+        trib_opening_destroy(opening);
+    }
+    return TRIB_OK;
 }
 
 /* A switch that sums all roots on as many shards opens them at once. */
@@ -233,7 +420,7 @@ static enum trib_status open_here(struct trib_jobs *jobs, struct trib_job *job, 
     struct trib_root_at here[TRIB_ROOTS_MAX];
     uint32_t count = 0;
     for (uint32_t t = 0; t < job->grant.roots; t++) {
-        if (is_here(placement_of(job, t))) {
+        if (trib_placement_is_here(placement_of(job, t))) {
             here[count++] = (struct trib_root_at){t, job->root[t].shard};
         }
     }
@@ -265,12 +452,17 @@ enum trib_status trib_placements_open(struct trib_jobs *jobs, struct trib_job *j
     TRIB_ASSERT(agrees(&job->grant, opening)); /* C-4: every agent opens the grant of WELCOME */
     enum trib_status status = job->placements > 0 ? open_here(jobs, job, opening, error) : TRIB_OK;
     for (uint32_t t = 0; t < job->grant.roots && job->placements > 0 && status == TRIB_OK; t++) {
-        if (!is_here(placement_of(job, t))) {
+        if (!trib_placement_is_here(placement_of(job, t))) {
             ask_to_open(jobs, job, opening, t);
         }
     }
     if (status == TRIB_OK) {
-        trib_job_enter_agents(jobs, job);
+        status = open_below(jobs, job, error);
+    }
+    if (status == TRIB_OK) {
+        enter_agents(job);
+    } else {
+        trib_placements_shut(jobs, job);
     }
     return status;
 }
@@ -279,13 +471,14 @@ void trib_placements_shut(struct trib_jobs *jobs, struct trib_job *job)
 {
     const struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_SHUT, .of = of(job)};
     trib_agent_shut(&jobs->agent, &job->here);
-    trib_job_leave_agents(job);
-    for (uint32_t i = 0; i < job->placements; i++) {
-        if (job->placement[i].carrier == TRIB_CARRIER_REMOTE) {
-            say(jobs, job, &job->placement[i], &message);
+    leave_agents(job);
+    for (uint32_t i = 0; i < trib_placements_count(job); i++) {
+        if (number(job, i)->carrier == TRIB_CARRIER_REMOTE) {
+            trib_placement_tell(jobs, job, number(job, i), &message);
         }
     }
     job->placements = 0;
+    trib_job_ungroup(job);
 }
 
 void trib_placements_join(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank, uint64_t mark)
@@ -295,29 +488,53 @@ void trib_placements_join(const struct trib_jobs *jobs, const struct trib_job *j
     const struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_JOIN,
                                          .root_join = {.of = of(job), .rank = rank, .mark = mark}};
     for (uint32_t i = 0; i < job->placements; i++) {
-        if (is_here(&job->placement[i])) {
+        if (trib_placement_is_here(&job->placement[i])) {
             plane->join(plane->plane, communicator, rank, mark);
         } else {
-            say(jobs, job, &job->placement[i], &message);
+            trib_placement_tell(jobs, job, &job->placement[i], &message);
         }
+    }
+    for (uint32_t at = job->ranks[rank].below; at != 0; at = job->below[at - 1].parent) {
+        trib_placement_tell(jobs, job, &job->below[at - 1].placement, &message);
+    }
+}
+
+void trib_placements_tell_mark(const struct trib_jobs *jobs, struct trib_job *job, uint64_t mark, bool is_first)
+{
+    for (uint32_t b = 0; b < job->belows; b++) {
+        struct trib_inner *inner = &job->below[b];
+        const struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_MARK,
+                                             .root_mark = {.of = of(job), .mark = mark, .multicast = inner->multicast}};
+        if (is_first || mark > inner->told) {
+            inner->told = mark;
+            trib_placement_tell(jobs, job, &inner->placement, &message);
+        }
+    }
+}
+
+void trib_placements_probe(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    const struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_PROBE, .of = of(job)};
+    for (uint32_t b = 0; b < job->belows; b++) {
+        trib_placement_tell(jobs, job, &job->below[b].placement, &message);
     }
 }
 
 bool trib_placement_is_open(const struct trib_job *job, const struct trib_placement *placement)
 {
-    uint32_t roots = 0;
-    for (uint32_t t = 0; t < job->grant.roots; t++) {
+    uint32_t roots = trib_placement_below(job, placement) != 0 ? job->grant.roots : 0;
+    for (uint32_t t = 0; t < job->grant.roots && roots < job->grant.roots; t++) {
         roots += placement_of(job, t) == placement;
     }
     TRIB_ASSERT(placement->opened <= roots);
-    return is_here(placement) || placement->opened == roots;
+    return trib_placement_is_here(placement) || placement->opened == roots;
 }
 
 bool trib_placements_are_open(const struct trib_job *job)
 {
     bool all = true;
-    for (uint32_t i = 0; i < job->placements; i++) {
-        all = all && trib_placement_is_open(job, &job->placement[i]);
+    for (uint32_t i = 0; i < trib_placements_count(job); i++) {
+        all = all && trib_placement_is_open(job, number(job, i));
     }
     return all;
 }
@@ -326,7 +543,12 @@ bool trib_placements_are_ready(const struct trib_job *job)
 {
     bool all = true;
     for (uint32_t i = 0; i < job->placements; i++) {
-        all = all && (is_here(&job->placement[i]) || job->placement[i].is_ready);
+        all = all && (trib_placement_is_here(&job->placement[i]) || job->placement[i].is_ready);
+    }
+    for (uint32_t b = 0; b < job->belows; b++) { /* NULL: the ranks of a lost one need nothing any more */
+        const struct trib_placement *placement = &job->below[b].placement;
+        bool stands = placement->remote && trib_remote_is_usable(placement->remote); /* else what it means comes next */
+        all = all && (!placement->remote || (placement->is_ready && stands));
     }
     return all;
 }
@@ -347,30 +569,6 @@ struct trib_placement *trib_placement_at(struct trib_job *job, uint64_t sequence
 {
     TRIB_ASSERT(job->placements > 0);
     return &job->placement[job->root[trib_placements_root(job, sequence)].placement];
-}
-
-void trib_placement_ask(const struct trib_jobs *jobs, const struct trib_job *job, struct trib_placement *placement,
-                        uint64_t sequence)
-{
-    const struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_MISSING,
-                                         .root_missing = {.of = of(job), .sequence = sequence}};
-    if (!placement->is_asked) {
-        placement->is_asked = true;
-        placement->asked = sequence;
-        say(jobs, job, placement, &message);
-    }
-}
-
-uint32_t trib_placements_missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence, uint16_t *ranks,
-                                 uint32_t max)
-{
-    const struct trib_data_plane *plane = jobs->agent.plane;
-    struct trib_placement *placement = trib_placement_at(job, sequence);
-    if (is_here(placement)) {
-        return plane->missing(plane->plane, job->grant.communicator, sequence, ranks, max);
-    }
-    trib_placement_ask(jobs, job, placement, sequence);
-    return TRIB_MISSING_LATER;
 }
 
 bool trib_placements_report(const struct trib_jobs *jobs, const struct trib_job *job, struct trib_plane_report *report)

@@ -38,7 +38,7 @@ struct trib_places {
     /* Writes into the WELCOME of this rank where it sends to. */
     void (*name)(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank, struct trib_message *welcome);
     /* "the switch's UDP ports 7470 to 7473": what packets of a rank could not reach. text: 128 bytes. */
-    void (*explain_way)(const struct trib_jobs *jobs, const struct trib_job *job, char *text);
+    void (*explain_way)(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank, char *text);
     /* All ranks have registered. False: the job cannot go on, and has ended. NULL: it can. */
     bool (*may_run)(struct trib_jobs *jobs, struct trib_job *job);
     /* "rank 2 (10.0.0.3:41234) of job train to open its root": an agent that is waited for. False: none is. NULL: none
@@ -46,8 +46,9 @@ struct trib_places {
     bool (*explain_late)(const struct trib_jobs *jobs, const struct trib_job *job, char *text);
     /* The smallest M that holds for every root. */
     uint64_t (*mark)(const struct trib_jobs *jobs, const struct trib_job *job);
-    /* As in struct trib_data_plane. */
-    uint32_t (*missing)(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence, uint16_t *ranks, uint32_t max);
+    /* As trib_placements_missing. */
+    uint32_t (*missing)(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence, uint64_t now_ns,
+                        uint16_t *ranks, const char **silent);
     /* "switch 10.0.0.2:7470, its root": the agent that has not said which ranks are missing. NULL: no agent is asked.
      * text: 128 bytes. */
     void (*name_root)(struct trib_job *job, uint64_t sequence, char *text);

@@ -39,36 +39,27 @@ static uint64_t time_to_return(const struct trib_jobs *jobs, struct trib_job *jo
     return has_left && LEFT_NS < jobs->config->join_timeout_ns ? LEFT_NS : jobs->config->join_timeout_ns;
 }
 
-/* True if the session of this rank goes on in the next incarnation. A session over a relay does not, since relays tell
- * incarnations apart by their sessions. */
-static bool outlives(const struct trib_rank *rank)
-{
-    return rank->session && rank->via == 0;
-}
-
-/* Keeps the name of the rank and its session, if one is left. Without a relay, keeps the address of its process as
- * well, which may be in other jobs. */
+/* Keeps the name of the rank and its session, if one is left, and the address of its process, which may be in other
+ * jobs. */
 static void forget(struct trib_rank *rank)
 {
     const struct trib_rank was = *rank;
     memset(rank, 0, sizeof *rank);
     rank->session = was.session;
     memcpy(rank->name, was.name, sizeof rank->name);
-    if (was.via == 0) {
-        rank->address = trib_rank_place(&was, 0);
-        rank->data_port[0] = was.data_port[0];
-    }
+    rank->via = was.via;
+    rank->seat = was.seat;
+    rank->address = trib_rank_place(&was, 0);
+    rank->data_port[0] = was.data_port[0];
 }
 
 static void call_back(struct trib_jobs *jobs, const struct trib_job *job, struct trib_rank *rank)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_RECALL, .recall = {.boot = job->grant.boot}};
-    bool stands = outlives(rank);
+    bool stands = rank->session != NULL;
     if (stands) {
         trib_explain(message.recall.text, "%s", job->lost);
         jobs->output.send(jobs->output.owner, rank->session, &message);
-    } else {
-        trib_rank_let_go(jobs, rank);
     }
     forget(rank);
     rank->is_recalled = stands;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stall.c: who is waited for. A rank says on which sequence it waits (STALL); the data plane knows which children lack
- * there; relays on the way have said which ranks lack behind them. Together they name ranks, for people. A rank whose
- * part is not there is named even if it waits itself: its packets may not arrive. Read next: jobs.c (who calls). */
+/* stall.c: which ranks are missing, for people. A rank says on which sequence it waits (STALL). missing.c asks agents
+ * which ranks lack there. A rank whose part is not there is named even if the rank waits: its packets may not
+ * arrive. Read next: missing.c, jobs.c (calls this). */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,39 +14,6 @@
     (5 * TRIB_SECOND_NS / 2) /* a waiting rank reports once a second: older than two reports is of the past */
 
 #define LEFT_MS 3000 /* many PROBEs of a waiting rank, each ASKing another one that has finished */
-
-/* What relays have said of the ranks behind child `branch` on this sequence: those of `rank`, if it is behind it, else
- * the latest of any other. NULL: nothing. */
-static const struct trib_rank_list *find_named(const struct trib_job *job, uint32_t branch, uint32_t rank,
-                                               uint64_t now_ns)
-{
-    uint64_t sequence = job->ranks[rank].stall.sequence;
-    const struct trib_stall *latest = NULL;
-    if (job->ranks[rank].branch == branch) {
-        return &job->ranks[rank].stall.named;
-    }
-    for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        const struct trib_stall *stall = &job->ranks[i].stall;
-        if (job->ranks[i].session && job->ranks[i].branch == branch && stall->at_ns != 0 &&
-            stall->sequence == sequence && now_ns - stall->at_ns <= FRESH_NS &&
-            (!latest || stall->at_ns > latest->at_ns)) {
-            latest = stall;
-        }
-    }
-    return latest ? &latest->named : NULL;
-}
-
-/* Named, or behind the end of what the list carries. */
-static bool is_named(const struct trib_rank_list *list, uint32_t rank)
-{
-    uint32_t carried = trib_rank_list_carried(list);
-    for (uint32_t i = 0; i < carried; i++) {
-        if (list->rank[i] == rank) {
-            return true;
-        }
-    }
-    return list->count > carried && rank > list->rank[carried - 1];
-}
 
 /* A mark above the sequence of the STALL says that this wait is over. */
 static bool waits_too(const struct trib_rank *rank, uint64_t now_ns)
@@ -82,46 +49,35 @@ static void ask_next(struct trib_jobs *jobs, struct trib_job *job, uint32_t inde
     }
 }
 
-static void find_missing(struct trib_job *job, uint32_t index, const uint16_t *lacking, uint32_t count, uint64_t now_ns)
-{
-    struct trib_stall *stall = &job->ranks[index].stall;
-    const struct trib_rank_list *named = NULL;
-    const struct trib_rank *relay = NULL; /* one behind a switch whose part lacks */
-    uint32_t branch = UINT32_MAX;         /* that `named` is of */
-    memset(&stall->missing, 0, sizeof stall->missing);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct trib_rank *rank = &job->ranks[lacking[i]];
-        if (rank->via != 0 && rank->branch != branch) {
-            relay = rank;
-            branch = rank->branch;
-            named = find_named(job, branch, index, now_ns);
-        }
-        if (rank->via == 0 || !named || is_named(named, lacking[i])) {
-            trib_rank_list_add(&stall->missing, lacking[i]);
-        }
-    }
-    if (stall->missing.count == 0 && stall->where[0] == '\0' && relay) {
-        (void)trib_job_name_relay(relay, stall->where);
-    }
-}
-
-void trib_job_note_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index,
-                         const struct trib_message *message, uint64_t now_ns)
+/* Who is missing where this rank waits, unless an agent has to be asked first. */
+static void find_missing(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t now_ns)
 {
     struct trib_stall *stall = &job->ranks[index].stall;
     uint16_t lacking[TRIB_RANKS_MAX];
+    const char *silent = NULL;
     uint32_t count = 0;
-    stall->sequence = message->stall.sequence;
-    stall->named = message->stall.missing;
-    stall->since_ms = message->stall.since_ms;
-    stall->at_ns = now_ns;
-    (void)snprintf(stall->where, sizeof stall->where, "%s", message->stall.where);
-    trib_make_printable(stall->where, sizeof stall->where);
+    memset(&stall->missing, 0, sizeof stall->missing);
+    stall->where[0] = '\0';
     if (job->is_open) {
-        count = trib_job_places(jobs, job)->missing(jobs, job, stall->sequence, lacking, TRIB_RANKS_MAX);
+        count = trib_job_places(jobs, job)->missing(jobs, job, stall->sequence, now_ns, lacking, &silent);
     }
     stall->is_open = count == TRIB_MISSING_LATER;
-    find_missing(job, index, lacking, stall->is_open ? 0 : count, now_ns);
+    for (uint32_t i = 0; i < count && !stall->is_open; i++) {
+        trib_rank_list_add(&stall->missing, lacking[i]);
+    }
+    if (count == 0 && silent) {
+        (void)snprintf(stall->where, sizeof stall->where, "%s", silent);
+    }
+}
+
+static void note_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const struct trib_message *message,
+                       uint64_t now_ns)
+{
+    struct trib_stall *stall = &job->ranks[index].stall;
+    stall->sequence = message->stall.sequence;
+    stall->since_ms = message->stall.since_ms;
+    stall->at_ns = now_ns;
+    find_missing(jobs, job, index, now_ns);
 }
 
 /* A rank that has closed will never contribute again: who waits for it on a later sequence waits for nothing. */
@@ -202,7 +158,7 @@ void trib_job_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index
     uint32_t closed;
     struct trib_stall *stall = &job->ranks[index].stall;
     bool was_open = stall->is_open && stall->sequence == message->stall.sequence;
-    trib_job_note_stall(jobs, job, index, message, now_ns);
+    note_stall(jobs, job, index, message, now_ns);
     if (waits_for_closed(job, stall->sequence, &closed) || waits_for_left(jobs, job, stall, &closed)) {
         fail_for_closed(jobs, job, index, closed);
         return;
@@ -222,22 +178,17 @@ void trib_job_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index
     answer_stall(jobs, job, index, now_ns);
 }
 
-bool trib_job_missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence,
-                      const struct trib_rank_list *missing, uint64_t now_ns)
+bool trib_job_missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence, uint64_t now_ns)
 {
-    uint32_t carried = trib_rank_list_carried(missing);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         uint32_t left;
         struct trib_stall *stall = &job->ranks[i].stall;
         if (!stall->is_open || stall->sequence != sequence || !job->ranks[i].session) {
             continue;
         }
-        stall->is_open = false;
-        stall->where[0] = '\0';
-        find_missing(job, i, missing->rank, carried, now_ns);
-        if (stall->missing.count ==
-            carried) { /* else there would be no names for those that the answer does not carry */
-            stall->missing.count = missing->count;
+        find_missing(jobs, job, i, now_ns);
+        if (stall->is_open) { /* another agent is asked */
+            continue;
         }
         if (waits_for_left(jobs, job, stall, &left)) {
             fail_for_closed(jobs, job, i, left);

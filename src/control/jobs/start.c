@@ -89,7 +89,7 @@ static uint32_t draw_group(const struct trib_jobs *jobs)
     return 0;
 }
 
-void trib_job_draw_group(const struct trib_jobs *jobs, struct trib_job *job)
+static void draw_job_group(const struct trib_jobs *jobs, struct trib_job *job)
 {
     job->grant.group = wants_group(jobs, job) ? draw_group(jobs) : 0;
     job->grant.group_port = job->grant.group ? group_port(jobs) : 0;
@@ -112,24 +112,24 @@ static void draw_grant(struct trib_jobs *jobs, struct trib_job *job)
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         job->grant.roots = trib_least(job->grant.roots, job->ranks[i].roots);
     }
-    trib_job_draw_group(jobs, job);
+    draw_job_group(jobs, job);
     if (trib_admission_window(jobs, job)) {
         const struct trib_dealer *dealer = trib_job_dealer(jobs, job);
         trib_jobs_say(
             jobs, TRIB_LOG_WARN,
             "job %s: window cut to %u packets per rank: %u children, beside those of other jobs, share the %u bytes "
-            "that a socket of %s can hold, or those behind a relay its socket: raise net.core.rmem_max "
+            "that a socket of %s can hold, or one of a switch below: raise net.core.rmem_max "
             "(sysctl), or run %s as root",
             job->name, job->grant.window, job->children, trib_admission_socket(jobs, job), dealer->sockets,
             dealer->owner);
     }
 }
 
-enum trib_status trib_job_open(struct trib_jobs *jobs, struct trib_job *job, const struct trib_address *parent,
-                               char *error)
+/* Opens the slots within the quotas, or asks for them. The caller tells ranks of an error. */
+static enum trib_status open_job(struct trib_jobs *jobs, struct trib_job *job, char *error)
 {
     const struct trib_dealer *dealer = trib_job_dealer(jobs, job);
-    struct trib_opening *opening = trib_opening_create(job, parent);
+    struct trib_opening *opening = trib_opening_create(job, 0);
     if (!opening) {
         trib_explain(error, "the control plane is out of memory");
         return TRIB_ERR_MEMORY;
@@ -146,22 +146,14 @@ enum trib_status trib_job_open(struct trib_jobs *jobs, struct trib_job *job, con
     return status;
 }
 
-void trib_job_name_shards(const struct trib_jobs *jobs, const struct trib_job *job, struct trib_message *message)
-{
-    message->welcome.root_count = (uint8_t)job->grant.roots;
-    for (uint32_t t = 0; t < job->grant.roots; t++) {
-        message->welcome.root[t] = trib_server_shard(jobs->config, t);
-    }
-}
-
 void trib_job_welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
-    struct trib_message message = {.kind = TRIB_MESSAGE_WELCOME,
-                                   .welcome = {.grant = job->grant,
-                                               .generation_ranks = job->settings.ranks,
-                                               .hosts = (uint16_t)job->hosts,
-                                               .leaders = job->leaders,
-                                               .meeting = job->meeting}};
+    const struct trib_message message = {.kind = TRIB_MESSAGE_WELCOME,
+                                         .welcome = {.grant = job->grant,
+                                                     .generation_ranks = job->settings.ranks,
+                                                     .hosts = (uint16_t)job->hosts,
+                                                     .leaders = job->leaders,
+                                                     .meeting = job->meeting}};
     char memory[TRIB_UNITS_TEXT_MAX];
     trib_format_size(job->here.bytes, memory);
     trib_job_enter(job, TRIB_JOB_STARTING);
@@ -169,7 +161,8 @@ void trib_job_welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now
     job->deadline_ns = now_ns + jobs->config->join_timeout_ns;
     bool has_group = job->grant.group != 0 && trib_job_group_is_ours(jobs, job);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        if (has_group && !job->ranks[i].was_ready) { /* somebody listens to whether the group can be heard */
+        bool may_hear = job->ranks[i].below != 0 ? job->below[job->ranks[i].below - 1].group != 0 : has_group;
+        if (may_hear && !job->ranks[i].was_ready) { /* somebody listens to whether the group can be heard */
             job->probe_ns = now_ns + PROBE_FIRST_NS;
             job->probe_gap_ns = PROBE_GAP_FIRST_NS;
         }
@@ -179,10 +172,11 @@ void trib_job_welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now
         if (!job->ranks[i].session || job->ranks[i].is_outside) { /* it had closed, and has left meanwhile */
             continue;
         }
-        message.welcome.behind = trib_job_behind(job, i);
-        trib_job_places(jobs, job)->name(jobs, job, i, &message);
-        jobs->output.send(jobs->output.owner, job->ranks[i].session, &message);
+        struct trib_message named = message;
+        trib_job_places(jobs, job)->name(jobs, job, i, &named);
+        jobs->output.send(jobs->output.owner, job->ranks[i].session, &named);
     }
+    trib_placements_probe(jobs, job);
     trib_job_queue(jobs, job);
     trib_job_check(jobs, job);
     trib_jobs_say(jobs, TRIB_LOG_INFO,
@@ -226,7 +220,10 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
     trib_job_stop_waiting(job);
     trib_job_choose_hosts(job);
     trib_job_choose_meeting(jobs, job);
-    trib_job_group(job);
+    if (!trib_job_group(job)) {
+        trib_job_fail(jobs, job, TRIB_ERR_MEMORY, "the control plane is out of memory");
+        return;
+    }
     trib_loads_change(jobs, job); /* by its children, and by what it is dealt */
     job->grant.data_port = trib_address_port(&jobs->config->listen);
     enum trib_status status = dealer->deal(jobs, job, error);
@@ -237,7 +234,7 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
         }
         trib_placements_trim(job);
         job->grant.boot = next_boot(jobs, job);
-        status = status == TRIB_OK ? trib_job_open(jobs, job, NULL, error) : status;
+        status = status == TRIB_OK ? open_job(jobs, job, error) : status;
     }
     if (status != TRIB_OK) {
         trib_job_fail(jobs, job, status, error);
@@ -268,18 +265,21 @@ void trib_job_unplace(struct trib_jobs *jobs, struct trib_job *job)
 
 void trib_job_probe(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
-    const struct trib_data_plane *plane = jobs->agent.plane; /* there is a time for it only where the group is ours */
-    plane->probe_multicast(plane->plane, job->grant.communicator, job->grant.group, job->grant.group_port);
+    const struct trib_data_plane *plane = jobs->agent.plane;
+    if (job->here.is_open && job->grant.group != 0 && trib_job_group_is_ours(jobs, job)) {
+        plane->probe_multicast(plane->plane, job->grant.communicator, job->grant.group, job->grant.group_port);
+    }
+    trib_placements_probe(jobs, job);
     job->probe_ns = now_ns + job->probe_gap_ns;
     job->probe_gap_ns = 2 * job->probe_gap_ns < PROBE_GAP_MAX_NS ? 2 * job->probe_gap_ns : PROBE_GAP_MAX_NS;
 }
 
-void trib_job_explain_path(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank, char *error)
+static void explain_path(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank, char *error)
 {
     uint32_t packet =
         trib_address_ip_size(&job->ranks[rank].address) + UDP_HEADER_SIZE + TRIB_HEADER_SIZE + job->settings.payload;
     char way[128];
-    trib_job_places(jobs, job)->explain_way(jobs, job, way);
+    trib_job_places(jobs, job)->explain_way(jobs, job, rank, way);
     trib_explain(error,
                  "packets of %u bytes payload (%u with IP) do not pass between rank %u (%s) and %s: check the path MTU "
                  "and the firewall, or set a smaller payload",
@@ -291,7 +291,7 @@ void trib_job_paths(struct trib_jobs *jobs, struct trib_job *job, uint32_t index
     struct trib_rank *rank = &job->ranks[index];
     if (!message->paths.unicast) {
         char error[TRIB_ERROR_TEXT_MAX];
-        trib_job_explain_path(jobs, job, index, error);
+        explain_path(jobs, job, index, error);
         trib_job_fail(jobs, job, TRIB_ERR_UNREACHABLE, error);
         return;
     }
@@ -309,12 +309,26 @@ static void send_ready(struct trib_jobs *jobs, const struct trib_job *job, struc
     struct trib_message message = {.kind = TRIB_MESSAGE_READY};
     message.ready.boot = job->grant.boot;
     message.ready.mark = trib_job_places(jobs, job)->mark(jobs, job);
-    message.ready.multicast = job->multicast;
+    message.ready.multicast = rank->below != 0 ? job->below[rank->below - 1].multicast : job->multicast;
     rank->told = message.ready.mark;
     trib_rank_tell(jobs, rank, &message);
 }
 
-void trib_job_choose_multicast(const struct trib_jobs *jobs, struct trib_job *job)
+/* At a switch below, all ranks that are its children hear the group. */
+static void choose_multicast_below(struct trib_job *job)
+{
+    for (uint32_t b = 1; b <= job->belows; b++) {
+        struct trib_inner *inner = &job->below[b - 1];
+        inner->multicast = inner->group != 0;
+        for (uint32_t i = 0; i < job->settings.ranks; i++) {
+            const struct trib_rank *rank = &job->ranks[i];
+            inner->multicast = inner->multicast && (rank->below != b || !rank->session || rank->has_multicast);
+        }
+    }
+}
+
+/* Tells the data plane how results travel, before any rank may send. */
+static void choose_multicast(const struct trib_jobs *jobs, struct trib_job *job)
 {
     const struct trib_data_plane *plane = jobs->agent.plane;
     job->multicast = trib_job_group_is_ours(jobs, job);
@@ -329,7 +343,8 @@ void trib_job_choose_multicast(const struct trib_jobs *jobs, struct trib_job *jo
 
 static void run(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
-    trib_job_choose_multicast(jobs, job);
+    choose_multicast(jobs, job);
+    choose_multicast_below(job);
     trib_job_enter(job, TRIB_JOB_RUNNING);
     job->was_running = true;
     job->deadline_ns = TRIB_NEVER;
@@ -337,6 +352,7 @@ static void run(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
     job->marks_ns = now_ns;
     jobs->stats.started++;
     jobs->stats.returned += job->is_return;
+    trib_placements_tell_mark(jobs, job, trib_job_places(jobs, job)->mark(jobs, job), true);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         send_ready(jobs, job, &job->ranks[i]);
     }

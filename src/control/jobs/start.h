@@ -18,29 +18,23 @@ void trib_job_run_if_ready(struct trib_jobs *jobs, struct trib_job *job, uint64_
 /* Sends the path packets to the group once more, and sets the time of the next. */
 void trib_job_probe(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
 
-/* Opens the data plane for a job that is grouped, within the quotas; the caller tells ranks of an error. parent as
- * above. */
-TRIB_MUST_USE enum trib_status trib_job_open(struct trib_jobs *jobs, struct trib_job *job,
-                                             const struct trib_address *parent, char *error);
-/* A group for results of a new job, if all its ranks here can and want it; else none. */
-void trib_job_draw_group(const struct trib_jobs *jobs, struct trib_job *job);
 /* Is the job's group one that this switch gives out, and its alone? A returning rank names its group itself: packets
  * must not go wherever a stranger says (I7). If it is not, results go by unicast. */
 bool trib_job_group_is_ours(const struct trib_jobs *jobs, const struct trib_job *job);
-/* Tells the data plane how results travel, before any rank may send. */
-void trib_job_choose_multicast(const struct trib_jobs *jobs, struct trib_job *job);
-/* Full-size packets do not pass between this rank and us. error: TRIB_ERROR_TEXT_MAX bytes. */
-void trib_job_explain_path(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank, char *error);
-/* Says in WELCOME at which of this switch's addresses each shard is. */
-void trib_job_name_shards(const struct trib_jobs *jobs, const struct trib_job *job, struct trib_message *welcome);
-/* opening.c: all ranks are there: which of them are behind one child? Sets job->children and the branch of each
- * rank. */
-void trib_job_group(struct trib_job *job);
-/* Ranks that come over the same relay as this one; 1: it comes by itself. */
-uint32_t trib_job_behind(const struct trib_job *job, uint32_t rank);
-/* The job, grouped, as the data plane is to open it; the caller destroys it. parent: by shard, borrowed for as long;
- * NULL: none. NULL: out of memory. */
-struct trib_opening *trib_opening_create(const struct trib_job *job, const struct trib_address *parent);
+/* opening.c. `below`: 1 + the place of a switch in job->below; 0: the places of the roots. */
+
+/* All ranks are there: which switches below sum, and which ranks are behind one child of the roots? Sets job->below,
+ * job->children, and `below` and `branch` of each rank. False: out of memory. */
+TRIB_MUST_USE bool trib_job_group(struct trib_job *job);
+/* Forgets them. */
+void trib_job_ungroup(struct trib_job *job);
+/* Is this rank at that switch, or at one below it? At the places of the roots all are. */
+bool trib_job_is_behind(const struct trib_job *job, uint32_t rank, uint32_t below);
+/* Writes which child of that place each rank is or is behind, in order of their lowest ranks (I9); UINT16_MAX: the rank
+ * is not behind it. Returns how many children there are. branch: as many as ranks. */
+uint32_t trib_job_children(const struct trib_job *job, uint32_t below, uint16_t *branch);
+/* The job, grouped, as that place is to open it, but for its parent; the caller destroys it. NULL: out of memory. */
+struct trib_opening *trib_opening_create(const struct trib_job *job, uint32_t below);
 void trib_opening_destroy(struct trib_opening *opening); /* NULL is allowed */
 
 #endif

@@ -32,10 +32,9 @@ static bool is_known(const struct trib_job *job, char *error)
 {
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         char rank[96];
-        char relay[96];
-        if (job->ranks[i].via != 0) {
+        if (job->ranks[i].session && job->ranks[i].session->leaf) {
             trib_explain(error, "%s comes over %s, and what is below that is not known to the others",
-                         trib_job_name_rank(job, i, rank), trib_job_name_relay(&job->ranks[i], relay));
+                         trib_job_name_rank(job, i, rank), job->ranks[i].session->leaf->name);
             return false;
         }
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* turn.c: how far a session has come here, and so which messages are in turn (the table of words.c). Read next: jobs.c
  * (effects of the messages). */
-#include "control/relay/relay.h"
+#include "control/jobs/jobs.h"
 
 enum trib_stage trib_rank_stage(const struct trib_job *job, uint32_t index)
 {
@@ -30,16 +30,12 @@ static bool begins_in_turn(const struct trib_message *message)
 
 bool trib_session_is_in_turn(const struct trib_session *session, const struct trib_message *message)
 {
-    const struct trib_link *link = session->link;
-    const struct trib_job *job = link ? link->job : session->job;
+    const struct trib_job *job = session->job;
     if (!trib_session_is_joined(session)) {
         return begins_in_turn(message);
     }
     if (session->master) {
         return trib_message_is_in_turn(message->kind, TRIB_SENDER_MASTER, TRIB_STAGE_WELCOMED);
     }
-    uint32_t index = link ? link->join.join.rank : session->rank;
-    bool is_below = (link ? link->join.join.via : job->ranks[index].via) != 0;
-    return trib_message_is_in_turn(message->kind, is_below ? TRIB_SENDER_BELOW : TRIB_SENDER_RANK,
-                                   job ? trib_rank_stage(job, index) : TRIB_STAGE_JOINING);
+    return trib_message_is_in_turn(message->kind, TRIB_SENDER_RANK, trib_rank_stage(job, session->rank));
 }

@@ -37,6 +37,11 @@ struct trib_rank *trib_members_next(struct trib_members *m)
     return NULL;
 }
 
+struct trib_address trib_loads_seat(const struct trib_rank *rank, uint32_t card)
+{
+    return rank->seat.len > 0 ? rank->seat : trib_rank_place(rank, card);
+}
+
 /* Looked up once, as the topology is always the same. */
 uint32_t trib_loads_place(const struct trib_jobs *jobs, struct trib_rank *rank, uint32_t card)
 {
@@ -45,7 +50,7 @@ uint32_t trib_loads_place(const struct trib_jobs *jobs, struct trib_rank *rank, 
         return TRIB_NO_PLACE;
     }
     if (rank->subnet[card] == 0) {
-        struct trib_address at = trib_rank_place(rank, card);
+        struct trib_address at = trib_loads_seat(rank, card);
         uint32_t place = trib_topology_find(topology, &at);
         rank->subnet[card] = (uint16_t)(place == TRIB_NO_PLACE ? UINT16_MAX : place + 1);
     }

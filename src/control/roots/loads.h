@@ -22,6 +22,8 @@ struct trib_members {
 
 /* NULL: there are no more. */
 struct trib_rank *trib_members_next(struct trib_members *members);
+/* The address of one of the rank's NICs, or of the switch below through which its sums come. */
+struct trib_address trib_loads_seat(const struct trib_rank *rank, uint32_t card);
 /* The place of one of the rank's NICs in the topology; TRIB_NO_PLACE: it is unknown. */
 uint32_t trib_loads_place(const struct trib_jobs *jobs, struct trib_rank *rank, uint32_t card);
 /* Adds the members of the k-th of `count` trees of the job, which carries `amount`, to the tree at hand. Its root t, of

@@ -7,17 +7,37 @@
 #include <string.h>
 
 #include "core/assert.h"
+#include "io/clock.h"
 #include "io/explain.h"
 #include "schemes/schemes.h"
 
 #define ROOM_CHANGE 4       /* a controller is told of a change by this part */
 #define MASTERS_NEAR_MAX 32 /* sessions of controllers at one address */
-#define LENDINGS_MAX 1024   /* of one controller: it has no more communicators (TRIB_JOBS_MAX) */
+#define GROUPS_MAX 256
+#define LENDINGS_MAX 1024 /* of one controller: it has no more communicators (TRIB_JOBS_MAX) */
 
 void trib_masters_init(struct trib_masters *masters, struct trib_agent *agent, const struct trib_server_config *config,
                        const struct trib_jobs_output *output)
 {
     *masters = (struct trib_masters){.agent = agent, .config = config, .output = output};
+}
+
+static void tell(const struct trib_masters *masters, const struct trib_master *master,
+                 const struct trib_message *message)
+{
+    if (master->session) {
+        masters->output->send(masters->output->owner, master->session, message);
+    } else {
+        masters->above.send(masters->above.owner, message);
+    }
+}
+
+char *trib_masters_name_here(const struct trib_masters *masters, char *text)
+{
+    char name[64];
+    trib_address_format(masters->here.len > 0 ? &masters->here : &masters->config->listen, name);
+    (void)snprintf(text, 96, "switch %s", name);
+    return text;
 }
 
 /* ---- they come and go ---- */
@@ -82,6 +102,18 @@ enum trib_status trib_masters_add(struct trib_masters *masters, struct trib_sess
     return TRIB_OK;
 }
 
+struct trib_master *trib_masters_add_above(struct trib_masters *masters)
+{
+    struct trib_master *master = calloc(1, sizeof *master);
+    if (master) {
+        *master = (struct trib_master){.next = masters->first, .peer = masters->config->parent};
+        master->number = masters->count++;
+        trib_address_format(&masters->config->parent, master->name);
+        masters->first = master;
+    }
+    return master;
+}
+
 void trib_masters_greet(struct trib_masters *masters, struct trib_master *master, const struct trib_message *message,
                         uint64_t life, uint32_t room)
 {
@@ -109,9 +141,9 @@ void trib_masters_tell_room(struct trib_masters *masters, struct trib_master *ma
 {
     const struct trib_message message = {.kind = TRIB_MESSAGE_ROOM, .room = {.room = room}};
     uint32_t change = room > master->room ? room - master->room : master->room - room;
-    if (change > master->room / ROOM_CHANGE) {
+    if (master->session && change > master->room / ROOM_CHANGE) { /* the controller above counts itself */
         master->room = room;
-        masters->output->send(masters->output->owner, master->session, &message);
+        tell(masters, master, &message);
     }
 }
 
@@ -138,8 +170,12 @@ static void shut(struct trib_masters *masters, struct trib_lending *lending)
     if (lending->master->half == lending) {
         lending->master->half = NULL;
     }
-    trib_output_say(masters->output, TRIB_LOG_INFO, "job %s of switch %s has ended its loan", lending->job,
-                    lending->master->name);
+    if (lending->master->session) {
+        trib_output_say(masters->output, TRIB_LOG_INFO, "job %s of switch %s has ended its loan", lending->job,
+                        lending->master->name);
+    } else {
+        trib_output_say(masters->output, TRIB_LOG_INFO, "job %s has ended here", lending->job);
+    }
     trib_root_deinit(&lending->root);
     free(lending);
 }
@@ -187,7 +223,7 @@ static void refuse(struct trib_masters *masters, struct trib_master *master, con
     answer.root_refused.status = status;
     trib_explain(answer.root_refused.text, "%s", text);
     trib_output_say(masters->output, TRIB_LOG_WARN, "job %s of switch %s: %s", job, master->name, text);
-    masters->output->send(masters->output->owner, master->session, &answer);
+    tell(masters, master, &answer);
 }
 
 static void give_up(struct trib_masters *masters, struct trib_lending *lending, const struct trib_message *message,
@@ -244,6 +280,41 @@ static uint64_t flight_of(const struct trib_message *open)
     return has_caps ? 0 : session->ranks * window * (TRIB_HEADER_SIZE + session->payload);
 }
 
+/* Multicast groups, as a controller gives them out (jobs/start.c). */
+static uint16_t group_port(const struct trib_masters *masters)
+{
+    return (uint16_t)(trib_address_port(&masters->config->listen) + TRIB_ROOTS_MAX);
+}
+
+static bool group_is_free(const struct trib_masters *masters, uint32_t group)
+{
+    const struct trib_lending *lending = masters->lendings;
+    while (lending && lending->root.group != group) {
+        lending = lending->next;
+    }
+    return !lending;
+}
+
+/* The group that the ranks had before, if it is given out here, or a new one. */
+static void choose_group(const struct trib_masters *masters, struct trib_lending *lending,
+                         const struct trib_message *open)
+{
+    uint32_t first = masters->config->group;
+    uint32_t known = open->root_open.group;
+    bool has_ports = trib_address_port(&masters->config->listen) + 2U * TRIB_ROOTS_MAX <= UINT16_MAX;
+    if (first == 0 || !has_ports) {
+        return;
+    }
+    bool is_ours = known >= first && known - first < GROUPS_MAX && open->root_open.group_port == group_port(masters);
+    if (is_ours && group_is_free(masters, known)) {
+        lending->root.group = known;
+    }
+    for (uint32_t i = 0; i < GROUPS_MAX && open->root_open.wants_group && lending->root.group == 0; i++) {
+        lending->root.group = group_is_free(masters, first + i) ? first + i : 0;
+    }
+    lending->root.group_port = lending->root.group != 0 ? group_port(masters) : 0;
+}
+
 /* The first ROOT_OPEN of an incarnation. NULL: it was refused. */
 static struct trib_lending *begin(struct trib_masters *masters, struct trib_master *master,
                                   const struct trib_message *message)
@@ -264,28 +335,38 @@ static struct trib_lending *begin(struct trib_masters *masters, struct trib_mast
     memcpy(lending->job, message->root_open.job, sizeof lending->job);
     trib_make_printable(lending->job, sizeof lending->job);
     lending->flight_bytes = flight_of(message);
+    lending->payload = message->root_open.session.payload;
+    lending->roots = message->root_open.session.roots;
     trib_root_init(&lending->root, masters->agent);
     lending->root.opening.job = lending->job;
     lending->root.opening.job_id = message->root_open.job_id;
-    lending->root.opening.master = &master->peer;
-    lending->root.opening.master_name = master->name;
+    if (master->session) {
+        lending->root.opening.master = &master->peer;
+        lending->root.opening.master_name = master->name;
+        trib_output_say(masters->output, TRIB_LOG_INFO, "lends %u shards to job %s of switch %s",
+                        masters->config->shards, lending->job, master->name);
+    } else { /* of a controller above: the quotas are those of jobs here */
+        choose_group(masters, lending, message);
+        trib_output_say(masters->output, TRIB_LOG_INFO,
+                        "job %s relayed: communicator %08x boot %08x, %u of %u ranks here, parent %s", lending->job,
+                        message->of.communicator, message->of.boot, message->root_open.behind, message->root_open.ranks,
+                        master->name);
+    }
     lending->communicator = message->of.communicator;
     lending->next = masters->lendings;
     masters->lendings = lending;
     struct trib_lending **found = bucket_of(masters, lending->communicator);
     lending->next_found = *found;
     *found = lending;
-    trib_output_say(masters->output, TRIB_LOG_INFO, "lends %u shards to job %s of switch %s", masters->config->shards,
-                    lending->job, master->name);
     return lending;
 }
 
 /* Where there are several addresses here, answers leave from the one that the controller has named, whatever the routes
  * choose: the ranks find the shards there. A loopback address is another one for ranks elsewhere. */
 static void choose_source(const struct trib_masters *masters, const struct trib_master *master,
-                          struct trib_address *from)
+                          const struct trib_address *to, struct trib_address *from)
 {
-    const struct trib_address *local = &master->local;
+    const struct trib_address *local = to->len > 0 ? to : &master->local;
     if (trib_address_is_any(&masters->config->listen) && local->len > 0 &&
         trib_address_is_loopback(local) == trib_address_is_loopback(from)) {
         trib_address_set_source(from, local);
@@ -297,7 +378,7 @@ static bool is_place(const struct trib_masters *masters, const struct trib_maste
                      const struct trib_address *from, char *error)
 {
     char at[64];
-    bool is_near = trib_address_is_loopback(&master->peer);
+    bool is_near = !master->session || trib_address_is_loopback(&master->peer); /* this switch has seen its own ranks */
     bool is_own = trib_server_is_own_place(masters->config, &master->local, from);
     if (!is_own && !trib_address_is_link_local(from) && (is_near || !trib_address_is_loopback(from))) {
         return true;
@@ -325,6 +406,16 @@ static void end_half(struct trib_masters *masters, struct trib_lending *half)
     give_up(masters, half, &message, TRIB_ERR_REFUSED, "another root was asked for before this one had its children");
 }
 
+/* The parent as this switch knows it, unless it is at another address. */
+static void name_parent(const struct trib_masters *masters, struct trib_address *parent)
+{
+    uint16_t port = trib_address_port(parent);
+    if (trib_address_is_any(parent)) {
+        *parent = masters->config->parent;
+        trib_address_set_port(parent, port);
+    }
+}
+
 static void take_root_message(struct trib_masters *masters, struct trib_lending *lending,
                               const struct trib_message *message)
 {
@@ -336,14 +427,16 @@ static void take_root_message(struct trib_masters *masters, struct trib_lending 
             give_up(masters, lending, message, TRIB_ERR_REFUSED, error);
             return;
         }
-        choose_source(masters, lending->master, &asked.root_child.from);
+        choose_source(masters, lending->master, &message->root_child.to, &asked.root_child.from);
+    } else if (message->kind == TRIB_MESSAGE_ROOT_OPEN && message->root_open.parent.len > 0) {
+        name_parent(masters, &asked.root_open.parent);
     }
     enum trib_status status = trib_root_receive(&lending->root, &asked, &answer);
     note_half(lending);
     if (status != TRIB_OK) {
         give_up(masters, lending, message, status, answer.fail.text);
     } else if (answer.kind != TRIB_MESSAGE_NONE) {
-        masters->output->send(masters->output->owner, lending->master->session, &answer);
+        tell(masters, lending->master, &answer);
     }
 }
 
@@ -368,6 +461,46 @@ void trib_masters_receive(struct trib_masters *masters, struct trib_master *mast
     }
 }
 
+uint64_t trib_masters_next_timeout(const struct trib_masters *masters)
+{
+    uint64_t when = TRIB_NEVER;
+    for (const struct trib_lending *lending = masters->lendings; lending; lending = lending->next) {
+        when = trib_time_earlier(when, trib_root_timeout(&lending->root));
+    }
+    return when;
+}
+
+static void fail_path(struct trib_masters *masters, struct trib_lending *lending)
+{
+    char text[TRIB_ERROR_TEXT_MAX];
+    char here[96];
+    const struct trib_message message = {.of = lending->root.of};
+    uint32_t port = trib_address_port(&masters->config->listen);
+    trib_explain(text,
+                 "packets of %u bytes payload do not pass between %s, UDP ports %u to %u, and its parent %s: check the "
+                 "path MTU and the firewall, or set a smaller payload",
+                 lending->payload, trib_masters_name_here(masters, here), port, port + lending->roots - 1,
+                 lending->master->name);
+    give_up(masters, lending, &message, TRIB_ERR_UNREACHABLE, text);
+}
+
+void trib_masters_on_timeout(struct trib_masters *masters, uint64_t now_ns)
+{
+    struct trib_message answer;
+    struct trib_lending *next;
+    for (struct trib_lending *lending = masters->lendings; lending; lending = next) {
+        next = lending->next;
+        if (now_ns < trib_root_timeout(&lending->root)) {
+            continue;
+        }
+        if (trib_root_on_timeout(&lending->root, now_ns, &answer) != TRIB_OK) {
+            fail_path(masters, lending);
+        } else if (answer.kind != TRIB_MESSAGE_NONE) {
+            tell(masters, lending->master, &answer);
+        }
+    }
+}
+
 void trib_masters_mismatch(struct trib_masters *masters, uint32_t communicator, uint64_t sequence,
                            const uint32_t rank[2])
 {
@@ -377,6 +510,6 @@ void trib_masters_mismatch(struct trib_masters *masters, uint32_t communicator, 
         trib_root_mismatch(&lending->root, sequence, rank, &dispute);
     }
     if (dispute.kind != TRIB_MESSAGE_NONE) {
-        masters->output->send(masters->output->owner, lending->master->session, &dispute);
+        tell(masters, lending->master, &dispute);
     }
 }

@@ -2,7 +2,9 @@
 /* masters.h: controllers elsewhere that open slots at the agent of this process. Each has one session (CONTROL, HELLO),
  * on which it opens, feeds and shuts the roots of many communicators, within the quotas that are here for all jobs. The
  * end of that session shuts all that was opened on it (CONTROLLER A7). The controller of this process has jobs of its
- * own beside that. Every message names the incarnation that it is about; one that is not here has no effect, as it may
+ * own beside that. A switch with a parent has no jobs and one master: the controller at the root, on the connection to
+ * the parent.
+ * Every message names the incarnation that it is about; one that is not here has no effect, as it may
  * have crossed the end of that incarnation.
  * No sockets, no clock, no threads. Read next: masters.c, root.h (one communicator), remote.h (the other side). */
 #ifndef TRIB_CONTROL_MASTERS_H
@@ -26,11 +28,13 @@ struct trib_lending {
     char job[TRIB_NAME_MAX + 1]; /* for people */
     uint64_t key;                /* of ROOT_OPEN: whose it is, in this incarnation and the next */
     uint64_t flight_bytes;       /* that may be on their way to one shard here */
+    uint32_t payload;
+    uint32_t roots; /* of the communicator */
 };
 
 struct trib_master {
     struct trib_master *next;
-    struct trib_session *session; /* at which it answers */
+    struct trib_session *session; /* NULL: the controller above, by the connection to the parent */
     struct trib_address peer;     /* of that session */
     struct trib_address local;    /* where it came to; len 0: unknown */
     char name[64];                /* "10.0.0.1:7470" */
@@ -41,7 +45,15 @@ struct trib_master {
     struct trib_lending *half;    /* the one with a root that still lacks children; NULL: none */
 };
 
+/* The connection of this switch to its parent. */
+struct trib_masters_above {
+    void *owner;
+    void (*send)(void *owner, const struct trib_message *message);
+};
+
 struct trib_masters {
+    struct trib_masters_above above;
+    struct trib_address here; /* of this switch on the way to its parent, for texts; len 0: unknown */
     struct trib_agent *agent;
     const struct trib_server_config *config;
     const struct trib_jobs_output *output;
@@ -59,6 +71,13 @@ void trib_masters_init(struct trib_masters *masters, struct trib_agent *agent, c
 TRIB_MUST_USE enum trib_status trib_masters_add(struct trib_masters *masters, struct trib_session *session,
                                                 const struct trib_address *peer, const struct trib_address *local,
                                                 const struct trib_message *message, char *error);
+/* The parent takes this switch for an agent: the master, or NULL: out of memory. */
+struct trib_master *trib_masters_add_above(struct trib_masters *masters);
+/* When some path to the parent is to be probed, and what is due then. */
+uint64_t trib_masters_next_timeout(const struct trib_masters *masters);
+void trib_masters_on_timeout(struct trib_masters *masters, uint64_t now_ns);
+/* "switch 10.0.0.2:7470": this switch. text: 96 bytes. */
+char *trib_masters_name_here(const struct trib_masters *masters, char *text);
 /* HELLO, the answer. room: bytes that one shard's socket has for it. */
 void trib_masters_greet(struct trib_masters *masters, struct trib_master *master, const struct trib_message *message,
                         uint64_t life, uint32_t room);

@@ -117,13 +117,6 @@ static bool does_without(struct trib_jobs *jobs, struct trib_job *job, const str
     return true;
 }
 
-/* What jobs end with. An agent cannot say that a rank is dead. */
-static enum trib_status status_of(int32_t said)
-{
-    bool is_known = said < 0 && said >= TRIB_ERR_CHECK && said != TRIB_ERR_PEER;
-    return is_known ? (enum trib_status)said : TRIB_ERR_REFUSED;
-}
-
 /* The agent had roots of this job. Before WELCOME no rank has been told anything, and the job waits. */
 static void end_incarnation(struct trib_jobs *jobs, struct trib_job *job, const char *text, uint64_t now_ns)
 {
@@ -138,7 +131,7 @@ static void end_incarnation(struct trib_jobs *jobs, struct trib_job *job, const 
 static void lose(struct trib_jobs *jobs, struct trib_remote *remote, enum trib_status status, const char *text,
                  uint64_t now_ns)
 {
-    struct trib_placement *const *served = &jobs->served[number_of(jobs, remote)];
+    struct trib_placement *const *served = &remote->served;
     struct trib_job *job;
     TRIB_ASSERT(status != TRIB_ERR_PEER); /* C-7 */
     if (trib_remote_is_usable(remote)) {
@@ -181,7 +174,7 @@ static void take_refusal(struct trib_jobs *jobs, struct trib_remote *remote, int
         return;
     }
     trib_explain(text, "%s, which this one has its jobs use as well (--with): %.300s", remote->name, said);
-    lose(jobs, remote, status_of(status), text, now_ns);
+    lose(jobs, remote, trib_placement_status(status), text, now_ns);
 }
 
 /* ---- what agents say ---- */
@@ -236,7 +229,7 @@ static void take_of_opening(struct trib_jobs *jobs, struct trib_remote *remote, 
         if (does_without(jobs, job, remote, text, now_ns)) {
             return;
         }
-        trib_job_fail(jobs, job, status_of(message->root_refused.status), text);
+        trib_job_fail(jobs, job, trib_placement_status(message->root_refused.status), text);
         return;
     }
     if (message->kind == TRIB_MESSAGE_ROOT_READY) {
@@ -396,7 +389,7 @@ static enum trib_status deal(struct trib_jobs *jobs, struct trib_job *job, char 
     return TRIB_OK;
 }
 
-/* Relays on the way may carry fewer roots than were dealt: the log has which switches a new job is left with. */
+/* Switches below may carry fewer roots than were dealt: the log names the switches that a new job is left with. */
 static void say_dealt(struct trib_jobs *jobs, struct trib_job *job)
 {
     if (!job->is_return && job->grant.switches[0] != 0) {

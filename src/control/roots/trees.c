@@ -223,7 +223,7 @@ static void warn_of_strays(const struct trib_jobs *jobs, struct trib_job *job)
     while ((rank = trib_members_next(&members)) != NULL) {
         for (uint32_t card = 0; card < trib_rank_places(rank); card++) {
             if (trib_loads_place(jobs, rank, card) == TRIB_NO_PLACE && strays++ == 0) {
-                struct trib_address at = trib_rank_place(rank, card);
+                struct trib_address at = trib_loads_seat(rank, card);
                 trib_address_format(&at, host);
                 *strrchr(host, ':') = '\0';
             }
@@ -299,8 +299,12 @@ static enum trib_status choose_anew(struct trib_jobs *jobs, struct trib_job *job
         return TRIB_ERR_MEMORY;
     }
     trib_job_choose_hosts(job); /* who its members are */
-    trib_job_group(job);
+    if (!trib_job_group(job)) {
+        trib_explain(error, "the control plane is out of memory");
+        return TRIB_ERR_MEMORY;
+    }
     choose_trees(jobs, job, choose, now_ns);
+    trib_job_ungroup(job); /* it may have to wait */
     jobs->turn++;
     if (topology) {
         warn_of_strays(jobs, job);

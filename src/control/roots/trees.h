@@ -26,7 +26,7 @@ static inline uint32_t trib_trees_at(const struct trib_job *job, uint32_t k)
     return job->grant.switches[0] != 0 ? job->grant.switches[k] - 1U : k;
 }
 
-/* How many have a root of it: not all where relays on the way carry fewer; all before it has any. */
+/* How many have a root of it: not all where switches below carry fewer; all before the job has any. */
 uint32_t trib_trees_rooted(const struct trib_jobs *jobs, const struct trib_job *job);
 bool trib_trees_have(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t which);
 /* "10.0.0.1:7470": the switch 0, "this switch" if it is at all addresses, or lender which - 1. text: 64 bytes. */

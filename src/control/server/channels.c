@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/roots/leaves.h"
 #include "io/clock.h"
 #include "io/draw.h"
 #include "io/explain.h"
@@ -16,6 +17,8 @@
 /* All ranks of a switch come at once; then many jobs a second are plenty. */
 #define CHANNEL_GAP_NS TRIB_MILLISECOND_NS
 #define CHANNELS_AT_ONCE TRIB_CONNECTIONS_MAX
+/* A switch below hears of each rank of many communicators at once, for each root. */
+#define TELL_MAX ((size_t)8192 * TRIB_MESSAGE_MAX)
 
 enum below_state {
     BELOW_WAITS = 0,  /* an older connection of another life is being asked */
@@ -24,6 +27,8 @@ enum below_state {
 };
 
 struct trib_below {
+    struct trib_message hello;
+    struct trib_remote *remote; /* PROVED: the switch as an agent */
     uint64_t identity;
     uint64_t life;
     uint32_t attempt;
@@ -65,12 +70,21 @@ static struct trib_connection *find(const struct trib_below *below, uint32_t num
     return is_open && !channel->end_is_known ? channel : NULL;
 }
 
+/* True if both have one identity, or one place to send from, which only one process at a time has. */
+static bool is_same_switch(const struct trib_connection *one, const struct trib_connection *two)
+{
+    return one->below->identity == two->below->identity ||
+           (one->over == two->over && trib_address_same_host(&one->session.peer, &two->session.peer) &&
+            trib_address_port(&one->below->hello.hello.at[0]) == trib_address_port(&two->below->hello.hello.at[0]));
+}
+
 /* The usable connection of this switch. */
-static struct trib_connection *find_proved(const struct trib_connections *connections, uint64_t identity)
+static struct trib_connection *find_proved(const struct trib_connections *connections,
+                                           const struct trib_connection *connection)
 {
     for (uint32_t i = 0; i < connections->count; i++) {
         struct trib_connection *other = connections->all[i];
-        if (other->below && other->below->state == BELOW_PROVED && other->below->identity == identity &&
+        if (other->below && other->below->state == BELOW_PROVED && is_same_switch(other, connection) &&
             other->state == CONNECTION_OPEN) {
             return other;
         }
@@ -124,11 +138,14 @@ static void fill(struct trib_connections *connections, struct trib_connection *c
     while (below->first_queued && connection->out.len < FILLED_MAX) {
         struct trib_connection *channel = take_queued(below);
         struct trib_message message;
+        if (channel->below) {
+            fill(connections, channel);
+        }
         if (channel->out.len > 0) {
             trib_outbox_carry(&channel->out, channel->number, &message);
             say(connections, connection, &message);
         }
-        if (channel->out.len > 0) {
+        if (channel->out.len > 0 || (channel->below && channel->below->first_queued)) {
             channel->is_queued = true; /* behind the others */
             channel->next_queued = NULL;
             *below->last_queued = channel;
@@ -173,16 +190,50 @@ static void ask(struct trib_connections *connections, struct trib_connection *co
     trib_connection_watch(connections, connection);
 }
 
+/* False: the way of this switch's connection is a loop, or too long. */
+static bool is_way(const struct trib_connections *connections, const struct trib_connection *connection,
+                   const struct trib_message *message, char *text)
+{
+    uint32_t count = 1;
+    char from[64];
+    bool is_twice = message->hello.identity == connections->jobs->config->identity;
+    if (is_twice) {
+        trib_explain(text, "a switch cannot be its own parent, nor can two have one identity: see --identity");
+        return false;
+    }
+    for (const struct trib_connection *at = connection->over; at; at = at->over) {
+        is_twice = is_twice || at->below->identity == message->hello.identity;
+        count++;
+    }
+    if (is_twice) {
+        trib_address_format(&connection->session.peer, from);
+        trib_explain(text, "the switch at %s is below itself, over %u switches: is one of them its own parent?", from,
+                     count);
+        return false;
+    }
+    if (count > TRIB_HOPS_MAX) {
+        trib_explain(text, "hops %u: a switch comes over more than %d switches: is one of them its own parent?", count,
+                     TRIB_HOPS_MAX);
+        return false;
+    }
+    return true;
+}
+
 static bool take_hello(struct trib_connections *connections, struct trib_connection *connection,
                        const struct trib_message *message)
 {
+    char text[TRIB_ERROR_TEXT_MAX];
     if (message->hello.identity == 0) { /* ranks with it would count as direct ones (struct trib_rank, via) */
         trib_connection_fail(connections, connection, TRIB_ERR_INVALID, "identity: 0 is no switch's: see --identity");
         return true;
     }
-    if (message->hello.identity == connections->jobs->config->identity) {
-        trib_connection_fail(connections, connection, TRIB_ERR_INVALID,
-                             "a switch cannot be its own parent, nor can two have one identity: see --identity");
+    const char *unfit = trib_leaves_explain_unfit(connections->jobs, message);
+    if (unfit) {
+        trib_connection_fail(connections, connection, TRIB_ERR_REFUSED, unfit);
+        return true;
+    }
+    if (!is_way(connections, connection, message, text)) {
+        trib_connection_fail(connections, connection, TRIB_ERR_INVALID, text);
         return true;
     }
     struct trib_below *below = calloc(1, sizeof *below);
@@ -190,12 +241,13 @@ static bool take_hello(struct trib_connections *connections, struct trib_connect
         trib_connection_fail(connections, connection, TRIB_ERR_MEMORY, "the control plane is out of memory");
         return true;
     }
+    below->hello = *message;
     below->identity = message->hello.identity;
     below->life = message->hello.life;
     below->attempt = message->hello.attempt;
     below->last_queued = &below->first_queued;
     connection->below = below;
-    struct trib_connection *other = find_proved(connections, below->identity);
+    struct trib_connection *other = find_proved(connections, connection);
     if (!other || other->below->life == below->life) {
         challenge(connections, connection);
     } else {
@@ -204,16 +256,45 @@ static bool take_hello(struct trib_connections *connections, struct trib_connect
     return true;
 }
 
-static void lose(struct trib_connections *connections, struct trib_connection *connection, const char *cause)
+/* Nothing is sent any more, to a switch or a channel. */
+static void mark_lost(struct trib_connections *connections, struct trib_connection *connection, const char *cause)
 {
     const struct trib_below *below = connection->below;
+    if (below->remote) {
+        trib_leaves_lose(below->remote);
+    }
     for (uint32_t i = 0; i < below->count; i++) {
-        below->channel[i]->end_is_known = true; /* nothing is sent on the channel any more */
+        below->channel[i]->end_is_known = true;
         trib_connection_break(connections, below->channel[i], cause);
+        if (below->channel[i]->below) {
+            mark_lost(connections, below->channel[i], cause);
+        }
+    }
+}
+
+static void tell_lost(struct trib_connections *connections, const struct trib_connection *connection, const char *cause)
+{
+    struct trib_below *below = connection->below;
+    for (uint32_t i = 0; i < below->count; i++) {
+        if (below->channel[i]->below) {
+            tell_lost(connections, below->channel[i], cause);
+        } else {
+            trib_jobs_gone(connections->jobs, &below->channel[i]->session, cause, connections->now_ns);
+        }
+    }
+    if (below->remote) {
+        trib_leaves_remove(connections->jobs, below->remote, cause, connections->now_ns);
+        below->remote = NULL;
     }
     for (uint32_t i = 0; i < below->count; i++) {
-        trib_jobs_gone(connections->jobs, &below->channel[i]->session, cause, connections->now_ns);
+        below->channel[i]->session.leaf = NULL;
     }
+}
+
+static void lose(struct trib_connections *connections, struct trib_connection *connection, const char *cause)
+{
+    mark_lost(connections, connection, cause);
+    tell_lost(connections, connection, cause);
 }
 
 /* Of the same process the later one does; of another process only what was asked, and is silent. */
@@ -227,7 +308,7 @@ static bool may_displace(const struct trib_below *below, const struct trib_below
 static bool take_proof(struct trib_connections *connections, struct trib_connection *connection, uint64_t nonce)
 {
     struct trib_below *below = connection->below;
-    struct trib_connection *other = find_proved(connections, below->identity);
+    struct trib_connection *other = find_proved(connections, connection);
     if (nonce != below->nonce) {
         return false;
     }
@@ -240,8 +321,14 @@ static bool take_proof(struct trib_connections *connections, struct trib_connect
         lose(connections, other, "its switch has connected anew");
         trib_connection_break(connections, other, "its switch has connected anew");
     }
+    below->remote = trib_leaves_add(connections->jobs, &below->hello, &connection->session, connection);
+    if (!below->remote) {
+        trib_connection_fail(connections, connection, TRIB_ERR_MEMORY, "the control plane is out of memory");
+        return true;
+    }
     below->state = BELOW_PROVED;
     connection->is_proved = true;
+    connection->out.max = TELL_MAX;
     connection->paid_ns = 0; /* HELLO was paid as a word of a rank, which saves less */
     return true;
 }
@@ -257,7 +344,7 @@ static void refuse_others(struct trib_connections *connections, struct trib_conn
     for (uint32_t i = 0; i < connections->count; i++) {
         struct trib_connection *other = connections->all[i];
         if (other->below && other->state == CONNECTION_OPEN && other->below->state == BELOW_WAITS &&
-            other->below->identity == connection->below->identity) {
+            is_same_switch(other, connection)) {
             trib_address_format(&other->session.peer, b);
             trib_explain(text, "the switches at %s and %s say that they are one: give them different --identity", b, a);
             trib_connection_fail(connections, other, TRIB_ERR_INVALID, text);
@@ -288,31 +375,6 @@ static void turn_channel_away(struct trib_connections *connections, struct trib_
     trib_connection_flush(connections, connection);
 }
 
-/* False: the path of the session is a loop, or too long. */
-static bool is_way(const struct trib_connections *connections, const struct trib_connection *connection,
-                   const struct trib_message *message, char *text)
-{
-    const struct trib_path *path = &message->channel.path;
-    char from[64];
-    for (uint32_t i = 0; i < path->count; i++) {
-        if (path->identity[i] == connections->jobs->config->identity ||
-            path->identity[i] == connection->below->identity) {
-            trib_address_format(&connection->session.peer, from);
-            trib_explain(text,
-                         "a rank's session that passed here, or at %s, has come again, over %u switches: is one of "
-                         "them its own parent?",
-                         from, path->count + 1U);
-            return false;
-        }
-    }
-    if (path->count >= TRIB_HOPS_MAX) {
-        trib_explain(text, "hops %u: a rank comes over more than %d switches: is one of them its own parent?",
-                     path->count + 1U, TRIB_HOPS_MAX);
-        return false;
-    }
-    return true;
-}
-
 static bool make_place(struct trib_below *below)
 {
     if (below->count < below->size) {
@@ -339,11 +401,9 @@ static bool begin(struct trib_connections *connections, struct trib_connection *
     }
     channel->over = connection;
     channel->number = message->channel.number;
-    channel->session.peer = connection->session.peer; /* data comes from the switch below */
-    channel->session.local = connection->session.local;
-    channel->session.origin = message->channel.peer;
-    channel->session.path = message->channel.path;
-    channel->session.path.identity[channel->session.path.count++] = below->identity;
+    channel->session.peer = message->channel.peer;
+    channel->session.local = message->channel.local;
+    channel->session.leaf = below->remote;
     below->channel[below->count++] = channel;
     return true;
 }
@@ -362,7 +422,6 @@ static void take_channel(struct trib_connections *connections, struct trib_conne
     struct trib_below *below = connection->below;
     uint32_t number = message->channel.number;
     bool is_share = false;
-    char text[TRIB_ERROR_TEXT_MAX];
     struct trib_message word = {.kind = TRIB_MESSAGE_AWAY};
     if (number <= below->number) { /* an error of an open channel, or late */
         struct trib_connection *channel = find(below, number);
@@ -372,11 +431,7 @@ static void take_channel(struct trib_connections *connections, struct trib_conne
         return;
     }
     below->number = number;
-    if (!is_way(connections, connection, message, text)) {
-        word = (struct trib_message){.kind = TRIB_MESSAGE_FAIL, .fail = {.status = TRIB_ERR_INVALID}};
-        trib_explain(word.fail.text, "%s", text);
-        turn_channel_away(connections, connection, number, &word);
-    } else if (!pay_channel(connections, connection)) { /* as ranks do that are turned away, and come again */
+    if (!pay_channel(connections, connection)) { /* as ranks do that are turned away, and come again */
         trib_explain(word.note.text, "more than 1000 sessions a second come over one switch: come again later");
         turn_channel_away(connections, connection, number, &word);
     } else if (trib_connections_lack_room(connections, &connection->session.peer, &is_share) ||
@@ -390,7 +445,9 @@ static void take_end(struct trib_connections *connections, struct trib_connectio
 {
     channel->end_is_known = true;
     trib_connection_break(connections, channel, "its session closed");
-    if (is_lost) {
+    if (channel->below) {
+        lose(connections, channel, "its session closed");
+    } else if (is_lost) {
         trib_jobs_gone(connections->jobs, &channel->session, "its session closed", connections->now_ns);
     } else {
         trib_jobs_expel(connections->jobs, &channel->session, "its session closed", connections->now_ns);
@@ -457,6 +514,13 @@ static bool receive(struct trib_connections *connections, struct trib_connection
         return true;
     case TRIB_MESSAGE_PONG:
         return true;
+    case TRIB_MESSAGE_ROOT_OPENED:
+    case TRIB_MESSAGE_ROOT_READY:
+    case TRIB_MESSAGE_ROOT_MISSING:
+    case TRIB_MESSAGE_ROOT_REFUSED:
+    case TRIB_MESSAGE_DISPUTE:
+    case TRIB_MESSAGE_BYE:
+        return trib_leaves_answer(connections->jobs, below->remote, message, connections->now_ns);
     default:
         take_of_channel(connections, connection, message);
         return true;
@@ -516,6 +580,20 @@ static void forget(struct trib_connections *connections, struct trib_connection 
         free(connection->below->channel);
         free(connection->below);
     }
+}
+
+/* ---- struct trib_remote_output of switches below ---- */
+
+void trib_channels_tell(void *connections, struct trib_remote *remote, const struct trib_message *message)
+{
+    say(connections, remote->line, message);
+    trib_connection_flush(connections, remote->line);
+}
+
+void trib_channels_ping(void *connections, struct trib_remote *remote)
+{
+    struct trib_connection *connection = remote->line;
+    trib_connections_ping(connections, &connection->session);
 }
 
 const struct trib_channel_verbs trib_channels = {

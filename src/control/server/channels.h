@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* channels.h: the sessions behind a switch below, as numbered channels on the one connection of that switch. The
- * connection begins with HELLO, and is usable once PROOF has repeated the nonce of CHALLENGE. So a dead switch never
- * displaces a live one, and a switch that was restarted displaces its own dead connection. END ends one channel. The
- * end of the connection, without a word, ends all its channels. A malformed message, or one out of turn, ends the
- * connection if it came on the connection itself, and else its channel alone.
+/* channels.h: the upper end of a switch's connection to its parent, at the controller of the root. The connection
+ * carries each session that came to the switch below as a numbered channel. The connection of a switch below that
+ * switch is a channel as well. A connection begins with HELLO, and is usable once PROOF has repeated the nonce of
+ * CHALLENGE. So a dead switch never displaces a live one, and a restarted switch displaces its own dead connection. END
+ * ends one channel. The end of the connection, without a word, ends all its channels. A malformed message, or one out
+ * of turn, ends the connection if it came on the connection itself, and else its channel alone.
  *
  * Each channel keeps the bytes that wait for it (64 KiB at most). Channels take turns on the connection, so a channel
  * that nobody reads holds up no other. connections.c calls the table, in its thread. uplinks.c is the other end. */
@@ -13,5 +14,9 @@
 #include "control/server/connection.h"
 
 extern const struct trib_channel_verbs trib_channels;
+
+/* struct trib_remote_output of switches below; owner: the connections. */
+void trib_channels_tell(void *connections, struct trib_remote *remote, const struct trib_message *message);
+void trib_channels_ping(void *connections, struct trib_remote *remote);
 
 #endif

@@ -8,6 +8,8 @@
 #include "control/words/outbox.h"
 #include "control/words/ping.h"
 
+#define TRIB_SILENCE_NS (UINT64_C(30) * 1000000000) /* of a host that died without a word */
+
 enum trib_connection_state {
     CONNECTION_NONE = 0,
     CONNECTION_OPEN,
@@ -17,6 +19,7 @@ enum trib_connection_state {
 };
 
 struct trib_below; /* channels.c */
+struct trib_pass;  /* uplinks.c */
 
 struct trib_connection {
     struct trib_session session; /* first: a cast leads from the session to the connection */
@@ -24,6 +27,7 @@ struct trib_connection {
     enum trib_connection_state state;
     struct trib_below *below;     /* set: a switch below is the peer, with the sessions of its ranks as channels */
     bool is_proved;               /* PROOF of that switch has repeated the nonce */
+    struct trib_pass *pass;       /* set: its bytes go to the parent of this switch, and come from there, unread */
     uint64_t asked_ns;            /* end of waiting for an older connection's answer; TRIB_NEVER: none */
     struct trib_connection *over; /* set: the connection that carries this channel */
     uint32_t number;              /* of the channel */
@@ -45,6 +49,18 @@ static inline struct trib_connection *trib_connection_of(struct trib_session *se
 {
     return (struct trib_connection *)(void *)session;
 }
+
+/* The connection to the parent of this switch, for connections.c, which knows this table alone. */
+struct trib_pass_verbs {
+    void *owner;
+    /* Takes this first message of a connection, JOIN or HELLO. NULL: it was answered, or there is no memory, and the
+     * connection is to end. */
+    struct trib_pass *(*begin)(void *owner, struct trib_connection *connection, const struct trib_message *message);
+    /* Later bytes of that connection. */
+    void (*take)(void *owner, struct trib_pass *pass, const uint8_t *bytes, size_t count);
+    /* That connection has ended. */
+    void (*end)(void *owner, struct trib_pass *pass);
+};
 
 /* channels.c, for connections.c, which knows this table alone. */
 struct trib_channel_verbs {
@@ -70,19 +86,25 @@ struct trib_channel_verbs {
 
 /* connections.c, for channels.c. */
 
-/* True for the session of a job or a controller, and the usable connection of a switch below. */
+/* True for the session of a job or a controller, the usable connection of a switch below, and one that is passed on. */
 static inline bool trib_connection_is_joined(const struct trib_connection *connection)
 {
-    return trib_session_is_joined(&connection->session) || connection->is_proved;
+    return trib_session_is_joined(&connection->session) || connection->is_proved || connection->pass;
 }
 
 /* A new connection to this peer; fd -1: a channel. NULL: out of memory. */
 struct trib_connection *trib_connection_add(struct trib_connections *connections, int fd,
                                             const struct trib_address *peer);
+/* accept.c: how many sessions the limit of open files leaves room for; may_raise: it is raised first, as far as it may
+ * be. */
+uint32_t trib_connections_limit(bool may_raise);
 /* True if there is no room for another session of this peer. is_share: the peer has used up its share. */
 bool trib_connections_lack_room(struct trib_connections *connections, const struct trib_address *peer, bool *is_share);
 void trib_connections_explain_room(const struct trib_connections *connections, const struct trib_address *local,
                                    bool is_share, char *text);
+/* Bytes for the peer, unread. */
+void trib_connection_write(struct trib_connections *connections, struct trib_connection *connection,
+                           const uint8_t *bytes, size_t count);
 /* To be freed at the next sweep. */
 void trib_connection_break(struct trib_connections *connections, struct trib_connection *connection, const char *cause);
 /* As trib_connection_break, counted and logged: the peer is at fault. */

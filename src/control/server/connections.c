@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "control/server/connection.h"
@@ -23,42 +22,19 @@
 #include "io/inherit.h"
 #include "io/log.h"
 
-#define DESCRIPTORS_RESERVED 192 /* 64 for HTTP, 2 for each shard, and plenty */
-#define STRANGERS_MAX 256        /* in a process that is somebody else's */
-#define SHARE_OTHERS 4           /* of the sessions this part is not for one address alone */
-#define SHARE_SILENT 8           /* and one address has no more than this part for sessions without a JOIN... */
-#define SILENT_LEAST 128         /* ...but so many */
 #define ACCEPTS_AT_ONCE 64
-#define LAST_READS_MAX 4096
 #define LAST_WORDS_MAX 4 /* reads from a peer that is turned away */
 #define ACCEPT_PAUSE_NS (100 * TRIB_MILLISECOND_NS)
 #define WARN_GAP_NS (10 * TRIB_SECOND_NS) /* between lines about one lasting lack */
+#define LAST_READS_MAX 4096
 #define GOODBYE_NS (250 * TRIB_MILLISECOND_NS)
 /* A root hears of each of its communicator's ranks at once, and again when they register: 2 x 1024 messages of 32
  * bytes. */
 #define OUT_MAX ((size_t)32 * TRIB_MESSAGE_MAX)
-/* A rank says some dozen messages a second at most, and they come at once after a silence of SILENCE_NS. One that says
+/* A rank says some dozen messages a second at most, and they come at once after a silence of 30 s. One that says
  * many more is broken: it would take everybody's time, and what waited in its socket would hide its end. */
 #define MESSAGE_GAP_NS (5 * TRIB_MILLISECOND_NS)
 #define MESSAGES_AT_ONCE 1024
-#define SILENCE_NS (30 * TRIB_SECOND_NS) /* of a host that died without a word */
-
-/* How many sessions the limit of open files leaves room for, which may first be raised as far as it may be. The reserve
- * is for shards, HTTP and what the process has open anyway: strangers who only connect must not take that. */
-static uint32_t room_for_sessions(bool may_raise)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
-        return TRIB_CONNECTIONS_MAX;
-    }
-    struct rlimit raised = {.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
-    if (may_raise && limit.rlim_cur < limit.rlim_max && setrlimit(RLIMIT_NOFILE, &raised) == 0) {
-        limit = raised;
-    }
-    uint64_t room =
-        limit.rlim_cur > 2 * DESCRIPTORS_RESERVED ? limit.rlim_cur - DESCRIPTORS_RESERVED : limit.rlim_cur / 2;
-    return room < TRIB_CONNECTIONS_MAX ? (uint32_t)room : TRIB_CONNECTIONS_MAX;
-}
 
 enum trib_status trib_connections_init(struct trib_connections *connections, int listen_fd, struct trib_jobs *jobs,
                                        const struct trib_channel_verbs *channels, char *error)
@@ -69,7 +45,7 @@ enum trib_status trib_connections_init(struct trib_connections *connections, int
         trib_explain(error, "cannot make an epoll descriptor: %s", strerror(errno));
         return TRIB_ERR_SYSTEM;
     }
-    connections->limit = room_for_sessions(!jobs->config->is_guest);
+    connections->limit = trib_connections_limit(!jobs->config->is_guest);
     connections->jobs = jobs;
     connections->channels = channels;
     connections->due_ns = TRIB_NEVER;
@@ -92,7 +68,6 @@ void trib_connection_break(struct trib_connections *connections, struct trib_con
     }
 }
 
-/* Counts a peer that is turned away. One line a second is enough to see that somebody knocks. */
 static void log_reject(struct trib_connections *connections, const struct trib_address *peer, const char *why)
 {
     if (connections->logged_ns != 0 && connections->now_ns - connections->logged_ns < TRIB_SECOND_NS) {
@@ -175,7 +150,7 @@ static uint64_t connection_timeout(const struct trib_connection *connection)
                                  connection->ping.next_ns);
     case CONNECTION_ENDING: /* the ranks of a switch that does not read are not at fault, and END comes behind words */
     case CONNECTION_DRAINING:
-        return connection->since_ns + (connection->over ? SILENCE_NS : TRIB_DRAIN_WAIT_NS);
+        return connection->since_ns + (connection->over ? TRIB_SILENCE_NS : TRIB_DRAIN_WAIT_NS);
     case CONNECTION_BROKEN:
         return 0;
     case CONNECTION_NONE:
@@ -203,6 +178,19 @@ void trib_connections_send(void *connections, struct trib_session *session, cons
     trib_connection_flush(all, connection);
 }
 
+void trib_connection_write(struct trib_connections *connections, struct trib_connection *connection,
+                           const uint8_t *bytes, size_t count)
+{
+    if (connection->state != CONNECTION_OPEN) {
+        return;
+    }
+    if (!trib_outbox_add_bytes(&connection->out, bytes, count)) {
+        trib_connection_reject(connections, connection, &connections->stats.rejected_unread, "answers pile up unread");
+        return;
+    }
+    trib_connection_flush(connections, connection);
+}
+
 void trib_connections_end(void *connections, struct trib_session *session)
 {
     struct trib_connections *all = connections;
@@ -219,7 +207,6 @@ void trib_connections_ping(void *connections, struct trib_session *session)
 {
     struct trib_connections *all = connections;
     struct trib_connection *connection = trib_connection_of(session);
-    connection = connection->over ? connection->over : connection;
     trib_ping_begin(&connection->ping, all->now_ns);
     trib_connection_watch(all, connection);
 }
@@ -361,7 +348,15 @@ static bool begins(const struct trib_message *message)
 static bool hand_over(struct trib_connections *connections, struct trib_connection *connection,
                       const struct trib_message *message)
 {
-    bool is_hello = message->kind == TRIB_MESSAGE_HELLO && !connection->over;
+    bool is_passed = message->kind == TRIB_MESSAGE_JOIN || message->kind == TRIB_MESSAGE_HELLO;
+    if (connections->above && is_passed && !trib_connection_is_joined(connection)) {
+        connection->pass = connections->above->begin(connections->above->owner, connection, message);
+        if (!connection->pass) {
+            trib_connections_end(connections, &connection->session);
+        }
+        return true;
+    }
+    bool is_hello = message->kind == TRIB_MESSAGE_HELLO;
     if (connection->below || (is_hello && !trib_connection_is_joined(connection))) {
         return connections->channels->receive(connections, connection, message);
     }
@@ -375,7 +370,7 @@ static void take_messages(struct trib_connections *connections, struct trib_conn
     char cause[TRIB_ERROR_TEXT_MAX];
     size_t at = 0;
     size_t used = 1;
-    while (connection->state == CONNECTION_OPEN && used > 0) {
+    while (connection->state == CONNECTION_OPEN && used > 0 && !connection->pass) {
         enum trib_status status = trib_message_decode(connection->in + at, connection->in_len - at, &message, &used);
         if (status == TRIB_ERR_VERSION) {
             refuse_version(connections, connection, &message);
@@ -395,6 +390,13 @@ static void take_messages(struct trib_connections *connections, struct trib_conn
         }
     }
     connection->in_len -= at;
+    if (connection->pass) {
+        if (connection->in_len > 0) {
+            connections->above->take(connections->above->owner, connection->pass, connection->in + at,
+                                     connection->in_len);
+        }
+        connection->in_len = 0;
+    }
     memmove(connection->in, connection->in + at, connection->in_len);
     connection->half_ns = connection->in_len == 0              ? 0
                           : at > 0 || connection->half_ns == 0 ? connections->now_ns
@@ -416,6 +418,14 @@ void trib_connection_feed(struct trib_connections *connections, struct trib_conn
     }
 }
 
+static void end_pass(const struct trib_connections *connections, struct trib_connection *connection)
+{
+    if (connection->pass) {
+        connections->above->end(connections->above->owner, connection->pass);
+        connection->pass = NULL;
+    }
+}
+
 /* One read per wake: nobody can keep the others waiting. False: nothing has come. */
 static bool take_bytes(struct trib_connections *connections, struct trib_connection *connection)
 {
@@ -432,6 +442,7 @@ static bool take_bytes(struct trib_connections *connections, struct trib_connect
         char cause[128];
         (void)snprintf(cause, sizeof cause, got < 0 ? "its session broke: %s" : "its session closed", strerror(errno));
         trib_connection_break(connections, connection, cause);
+        end_pass(connections, connection);
         trib_jobs_gone(connections->jobs, &connection->session, cause, connections->now_ns);
         if (connection->below) {
             connections->channels->lose(connections, connection, cause);
@@ -443,83 +454,6 @@ static bool take_bytes(struct trib_connections *connections, struct trib_connect
         take_messages(connections, connection);
     }
     return true;
-}
-
-/* Programs may count on their descriptors being few (select). Who has not joined takes no more than a guest may have
- * for that. */
-static bool has_room_as_guest(struct trib_connections *connections)
-{
-    uint32_t strangers = 0;
-    for (uint32_t i = 0; i < connections->count; i++) {
-        strangers += !trib_session_is_joined(&connections->all[i]->session);
-    }
-    if (strangers >= STRANGERS_MAX || strangers >= connections->limit / 2) {
-        return false;
-    }
-    if (connections->count >= connections->limit) {
-        connections->limit = room_for_sessions(true);
-    }
-    return true;
-}
-
-void trib_connections_explain_room(const struct trib_connections *connections, const struct trib_address *local,
-                                   bool is_share, char *text)
-{
-    char here[64] = "?";
-    if (local->len > 0) {
-        trib_address_format(local, here);
-    }
-    trib_explain(
-        text,
-        is_share ? "%s %s has no room for another session of this address, with %u of all: end some, or raise "
-                   "its limit of open files (ulimit -n)"
-                 : "%s %s has no room for another session, with %u: come again later, or raise its limit of open files "
-                   "(ulimit -n)",
-        connections->jobs->config->shards > 0 ? "switch" : "rank 0's process at", here, connections->count);
-}
-
-/* A peer for which there is no room is told so, and comes again: without a word it would report that no switch is
- * there. Whatever it has said is read first, since unread bytes make the close a reset. */
-static void turn_away(struct trib_connections *connections, int fd, const struct trib_address *peer, bool is_share)
-{
-    struct trib_message message = {.kind = TRIB_MESSAGE_AWAY};
-    struct trib_address here = {.len = sizeof here.storage};
-    uint8_t bytes[TRIB_MESSAGE_MAX];
-    if (getsockname(fd, (struct sockaddr *)(void *)&here.storage, &here.len) != 0) {
-        here.len = 0;
-    }
-    trib_connections_explain_room(connections, &here, is_share, message.note.text);
-    (void)send(fd, bytes, trib_message_encode(&message, bytes), MSG_NOSIGNAL | MSG_DONTWAIT);
-    for (int i = 0; i < LAST_WORDS_MAX && recv(fd, bytes, sizeof bytes, MSG_DONTWAIT) > 0; i++) {
-    }
-    *(is_share ? &connections->stats.rejected_address : &connections->stats.rejected_full) += 1;
-    log_reject(connections, peer, is_share ? "too many from one address" : "too many connections");
-    (void)close(fd);
-}
-
-/* Nobody takes all there is: a quarter is for others, and who has not joined yet has an eighth. */
-static bool has_its_share(const struct trib_connections *connections, const struct trib_address *peer)
-{
-    uint32_t all = 0;
-    uint32_t strangers = 0;
-    uint64_t near = trib_address_near(peer);
-    for (uint32_t i = 0; i < connections->count; i++) {
-        if (connections->near[i] == near) {
-            all++;
-            strangers += !trib_session_is_joined(&connections->all[i]->session);
-        }
-    }
-    uint32_t most = connections->limit - connections->limit / SHARE_OTHERS;
-    uint32_t silent = connections->limit / SHARE_SILENT;
-    return all >= most || strangers >= (silent > SILENT_LEAST ? silent : SILENT_LEAST);
-}
-
-bool trib_connections_lack_room(struct trib_connections *connections, const struct trib_address *peer, bool *is_share)
-{
-    bool has_room = !connections->jobs->config->is_guest || has_room_as_guest(connections);
-    has_room = has_room && connections->count < connections->limit;
-    *is_share = has_room && has_its_share(connections, peer);
-    return !has_room || *is_share;
 }
 
 struct trib_connection *trib_connection_add(struct trib_connections *connections, int fd,
@@ -545,6 +479,25 @@ struct trib_connection *trib_connection_add(struct trib_connections *connections
     return connection;
 }
 
+/* A peer for which there is no room is told so, and comes again: without a word it would report that no switch is
+ * there. Whatever it has said is read first, since unread bytes make the close a reset. */
+static void turn_away(struct trib_connections *connections, int fd, const struct trib_address *peer, bool is_share)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_AWAY};
+    struct trib_address here = {.len = sizeof here.storage};
+    uint8_t bytes[TRIB_MESSAGE_MAX];
+    if (getsockname(fd, (struct sockaddr *)(void *)&here.storage, &here.len) != 0) {
+        here.len = 0;
+    }
+    trib_connections_explain_room(connections, &here, is_share, message.note.text);
+    (void)send(fd, bytes, trib_message_encode(&message, bytes), MSG_NOSIGNAL | MSG_DONTWAIT);
+    for (int i = 0; i < LAST_WORDS_MAX && recv(fd, bytes, sizeof bytes, MSG_DONTWAIT) > 0; i++) {
+    }
+    *(is_share ? &connections->stats.rejected_address : &connections->stats.rejected_full) += 1;
+    log_reject(connections, peer, is_share ? "too many from one address" : "too many connections");
+    (void)close(fd);
+}
+
 static void add(struct trib_connections *connections, int fd, const struct trib_address *peer)
 {
     bool is_share = false;
@@ -554,7 +507,7 @@ static void add(struct trib_connections *connections, int fd, const struct trib_
         turn_away(connections, fd, peer, is_share);
         return;
     }
-    trib_session_bound_silence(fd, SILENCE_NS);
+    trib_session_bound_silence(fd, TRIB_SILENCE_NS);
     connection->session.local.len = sizeof connection->session.local.storage;
     if (getsockname(fd, (struct sockaddr *)(void *)&connection->session.local.storage,
                     &connection->session.local.len) != 0) {
@@ -671,7 +624,11 @@ uint64_t trib_connections_next_timeout(const struct trib_connections *connection
 static void ask(struct trib_connections *connections, struct trib_connection *connection)
 {
     struct trib_message question;
-    trib_ping_ask(&connection->ping, connection->fd, connections->now_ns, &question);
+    const struct trib_connection *carrier = connection;
+    while (carrier->over) {
+        carrier = carrier->over;
+    }
+    trib_ping_ask(&connection->ping, carrier->fd, connections->now_ns, &question);
     if (trib_ping_is_silent(&connection->ping, TRIB_PING_LIMIT * connection->ping.gap_ns)) {
         trib_connection_break(connections, connection, TRIB_PING_SILENT);
     } else {
@@ -715,6 +672,7 @@ static void remove_at(struct trib_connections *connections, uint32_t at)
 {
     struct trib_connection *connection = connections->all[at];
     uint32_t last = --connections->count;
+    end_pass(connections, connection);
     connections->channels->forget(connections, connection);
     if (connection->fd >= 0) {
         (void)epoll_ctl(connections->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);
@@ -754,13 +712,21 @@ void trib_connections_abandon(const struct trib_connections *connections)
     trib_inherit_drop(connections->epoll_fd);
 }
 
-static void say_farewell(struct trib_connections *connections, struct trib_connection *connection, bool to_channels,
+/* Connections that carry this channel. */
+static uint32_t depth_of(const struct trib_connection *connection)
+{
+    uint32_t depth = 0;
+    while (connection->over) {
+        connection = connection->over;
+        depth++;
+    }
+    return depth;
+}
+
+static void say_farewell(struct trib_connections *connections, struct trib_connection *connection,
                          enum trib_status status, const char *text)
 {
-    if (to_channels != (connection->over != NULL)) {
-        return;
-    }
-    if (status != TRIB_OK && connection->is_proved) { /* channels may have words that wait */
+    if (status != TRIB_OK && (connection->is_proved || connection->pass)) { /* channels may have words that wait */
         trib_connections_end(connections, &connection->session);
     } else if (status != TRIB_OK) {
         trib_connection_fail(connections, connection, status, text);
@@ -775,11 +741,12 @@ void trib_connections_deinit(struct trib_connections *connections, enum trib_sta
     while (connections->listen_count > 0) {
         (void)close(connections->listen_fd[--connections->listen_count]);
     }
-    for (uint32_t i = 0; i < connections->count; i++) { /* channels first: what carries them ends behind them */
-        say_farewell(connections, connections->all[i], true, status, text);
-    }
-    for (uint32_t i = 0; i < connections->count; i++) {
-        say_farewell(connections, connections->all[i], false, status, text);
+    for (uint32_t depth = TRIB_HOPS_MAX + 2; depth-- > 0;) { /* channels first: what carries them ends behind them */
+        for (uint32_t i = 0; i < connections->count; i++) {
+            if (depth_of(connections->all[i]) == depth) {
+                say_farewell(connections, connections->all[i], status, text);
+            }
+        }
     }
     trib_connections_sweep(connections, trib_clock_ns());
     struct pollfd fds[TRIB_CONNECTIONS_POLLED];

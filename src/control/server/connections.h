@@ -43,6 +43,7 @@ struct trib_connections_stats {
 
 struct trib_connection;
 struct trib_channel_verbs; /* connection.h */
+struct trib_pass_verbs;
 
 struct trib_connections {
     uint32_t listen_count;
@@ -53,12 +54,13 @@ struct trib_connections {
     uint32_t broken; /* of count: to be freed */
     struct trib_jobs *jobs;
     const struct trib_channel_verbs *channels;
-    uint64_t now_ns;    /* of the call under way */
-    uint64_t due_ns;    /* no session's time is up before */
-    uint64_t accept_ns; /* no accept before: the process was out of descriptors */
-    uint64_t warned_ns; /* of the last line about that */
-    uint64_t logged_ns; /* of the last line about a rejected peer */
-    uint64_t unlogged;  /* rejected since */
+    const struct trib_pass_verbs *above; /* NULL: this switch has no parent */
+    uint64_t now_ns;                     /* of the call under way */
+    uint64_t due_ns;                     /* no session's time is up before */
+    uint64_t accept_ns;                  /* no accept before: the process was out of descriptors */
+    uint64_t warned_ns;                  /* of the last line about that */
+    uint64_t logged_ns;                  /* of the last line about a rejected peer */
+    uint64_t unlogged;                   /* rejected since */
     struct trib_connections_stats stats;
     /* From here on memory that is touched as far as there are sessions. */
     struct trib_connection *all[TRIB_CONNECTIONS_MAX];

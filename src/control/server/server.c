@@ -43,7 +43,6 @@ struct trib_server {
     struct trib_server_config config;
     struct trib_jobs jobs;
     struct trib_connections connections;
-    struct trib_relay relay; /* with a parent */
     struct trib_uplinks uplinks;
     struct trib_report report;
     struct trib_http *http;
@@ -89,16 +88,16 @@ static void say(void *owner, enum trib_log_level level, const char *line)
     trib_log(level, "%s", line);
 }
 
-static void open_relay(struct trib_server *server)
+static void open_uplinks(struct trib_server *server)
 {
-    const struct trib_relay_output output = {&server->uplinks, trib_uplinks_open, trib_uplinks_send, trib_uplinks_end,
-                                             trib_uplinks_ping};
     server->jobs.remotes = (struct trib_remote_output){&server->uplinks, trib_uplinks_dial, trib_uplinks_tell,
                                                        trib_uplinks_hang_up, trib_uplinks_ping_remote};
-    trib_uplinks_init(&server->uplinks, &server->jobs, &server->config);
+    server->jobs.below = (struct trib_remote_output){
+        .owner = &server->connections, .send = trib_channels_tell, .ping = trib_channels_ping};
+    trib_uplinks_init(&server->uplinks, &server->jobs, &server->connections, &server->config);
     if (server->config.parent.len > 0) {
-        trib_relay_init(&server->relay, &server->config, server->config.identity, &output);
-        server->jobs.relay = &server->relay;
+        server->jobs.masters.above = (struct trib_masters_above){&server->uplinks, trib_uplinks_tell_above};
+        server->connections.above = &server->uplinks.verbs;
     }
 }
 
@@ -165,11 +164,11 @@ enum trib_status trib_server_create(const struct trib_server_config *config, str
                                             .draw = draw,
                                             .say = say};
     trib_jobs_init(&made->jobs, &made->config, &output);
-    open_relay(made);
     status = trib_connections_init(&made->connections, listen_fd, &made->jobs, &trib_channels, error);
     if (status != TRIB_OK) {
         goto close_wake;
     }
+    open_uplinks(made);
     made->report = (struct trib_report){&made->config, &made->jobs, &made->connections, trib_clock_ns()};
     (void)pthread_mutex_init(&made->lock, NULL);
     (void)pthread_mutex_init(&made->working, NULL);
@@ -182,7 +181,7 @@ enum trib_status trib_server_create(const struct trib_server_config *config, str
     }
     trib_address_format(&made->config.listen, text);
     trib_log(TRIB_LOG_INFO, "sessions on tcp %s, boot %08x%s%s", text, config->boot,
-             made->jobs.relay ? ", relayed to " : "", made->jobs.relay ? made->relay.parent : "");
+             made->config.parent.len > 0 ? ", relayed to " : "", made->config.parent.len > 0 ? made->uplinks.name : "");
     *server = made;
     return TRIB_OK;
 
@@ -355,9 +354,10 @@ static void name_self(const struct trib_server *server, char *text, size_t size)
         const struct trib_session *session = trib_connections_at(&server->connections, i);
         self = session->local.len > 0 ? &session->local : self;
     }
+    self = server->jobs.masters.here.len > 0 ? &server->jobs.masters.here : self;
     trib_address_format(self, name);
     (void)snprintf(text, size, "%s %s", trib_roots_are_ranks(&server->config) ? "the control plane at" : "the switch",
-                   server->jobs.relay ? server->relay.name : name);
+                   name);
 }
 
 void trib_server_run(struct trib_server *server)
@@ -374,6 +374,7 @@ void trib_server_run(struct trib_server *server)
     (void)pthread_mutex_lock(&server->working);
     name_self(server, self, sizeof self);
     (void)snprintf(farewell, sizeof farewell, "%s is shutting down", self);
+    trib_uplinks_say_bye(&server->uplinks, TRIB_ERR_SWITCH, farewell);
     trib_jobs_deinit(&server->jobs, TRIB_ERR_SWITCH, farewell);
     trib_uplinks_deinit(&server->uplinks);
     /* Who has just connected, to join the next one, comes again. */

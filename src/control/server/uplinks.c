@@ -13,6 +13,7 @@
 #include "control/words/ping.h"
 #include "control/words/session_client.h"
 #include "io/clock.h"
+#include "io/explain.h"
 
 #define TRY_NS (250 * TRIB_MILLISECOND_NS) /* a try to connect may go without an answer; the rank tries again */
 #define SILENCE_NS \
@@ -22,9 +23,10 @@
 /* An agent hears of each rank of many communicators at once, for each of its roots. */
 #define TELL_MAX ((size_t)8192 * TRIB_MESSAGE_MAX)
 
-#define CHANNEL_MAX ((size_t)32 * TRIB_MESSAGE_MAX) /* waits for a channel; the most */
+#define CHANNEL_MAX ((size_t)32 * TRIB_MESSAGE_MAX) /* waits for the channel of a rank; the most */
 #define FILLED_MAX ((size_t)8 * TRIB_MESSAGE_MAX)   /* of channels lies on the trunk at a time */
-#define TRUNK_MAX ((size_t)64 * TRIB_MESSAGE_MAX)
+/* A parent that did not answer is not asked again for so long: all ranks come at once, and come often. */
+#define AWAY_NS (25 * TRIB_MILLISECOND_NS)
 
 struct trib_uplink {
     struct trib_remote *remote; /* NULL: the trunk, or an earlier one */
@@ -32,34 +34,27 @@ struct trib_uplink {
     struct trib_ping ping;
     uint64_t deadline_ns; /* of connecting, of the answer to HELLO, or of ending */
     bool is_greeted;      /* HELLO was said */
-    bool is_told;         /* the remote, or relay, knows that the connection stands */
-    bool is_ending;       /* the remote, or relay, has let go of the connection */
+    bool is_told;         /* the remote knows that the connection stands; of the trunk: CHALLENGE has come */
+    bool is_ending;       /* the connection is of no more use */
 };
 
-/* A link on the trunk. */
-struct trib_channel {
-    struct trib_link link; /* first: a cast leads from the link to the channel */
+/* A connection here, as a channel on the trunk. */
+struct trib_pass {
+    struct trib_connection *down; /* NULL: it has ended */
     uint32_t number;
-    bool is_told;   /* the relay knows that the channel stands */
-    bool is_begun;  /* CHANNEL was said */
-    bool is_ending; /* the relay has let go of the link */
-    bool is_over;   /* the channel has ended; the relay may not know yet */
-    bool is_foreign;
+    bool is_begun;     /* CHANNEL was said */
+    bool has_spoken;   /* bytes have come from above */
+    bool is_lost;      /* on the way, and not by the peer */
     bool end_is_known; /* by the parent */
     bool is_queued;    /* bytes, or END, wait for a turn */
-    struct trib_channel *next_queued;
-    size_t in_len;
+    struct trib_pass *next_queued;
+    struct trib_address peer;
+    struct trib_address local;
+    struct trib_path below; /* of a switch below: the path of its HELLO, and its identity */
     struct trib_outbox out;
-    char cause[128];
-    uint8_t in[TRIB_MESSAGE_MAX + TRIB_CHANNEL_BYTES];
 };
 
-static struct trib_channel *channel_of(struct trib_link *link)
-{
-    return (struct trib_channel *)(void *)link;
-}
-
-/* Data and sessions of a relay must come from one address, by which the parent knows one switch. */
+/* Data and sessions of a switch below must come from one address, by which the parent knows it. */
 static void choose_local(struct trib_address *local, const struct trib_address *listen)
 {
     *local = *listen;
@@ -67,25 +62,33 @@ static void choose_local(struct trib_address *local, const struct trib_address *
     trib_address_set_port(local, 0);
 }
 
-void trib_uplinks_init(struct trib_uplinks *uplinks, struct trib_jobs *jobs, const struct trib_server_config *config)
+static struct trib_pass *pass_begin(void *owner, struct trib_connection *connection,
+                                    const struct trib_message *message);
+static void pass_take(void *owner, struct trib_pass *pass, const uint8_t *bytes, size_t count);
+static void pass_end(void *owner, struct trib_pass *pass);
+
+void trib_uplinks_init(struct trib_uplinks *uplinks, struct trib_jobs *jobs, struct trib_connections *connections,
+                       const struct trib_server_config *config)
 {
     memset(uplinks, 0, sizeof *uplinks);
     uplinks->jobs = jobs;
+    uplinks->connections = connections;
+    uplinks->verbs = (struct trib_pass_verbs){uplinks, pass_begin, pass_take, pass_end};
     uplinks->last_queued = &uplinks->first_queued;
     uplinks->parent = config->parent;
+    trib_address_format(&config->parent, uplinks->name);
     choose_local(&uplinks->local, &config->listen);
-    uplinks->is_located = uplinks->local.len > 0;
+    if (uplinks->local.len > 0) {
+        jobs->masters.here = config->listen;
+    }
 }
 
-/* Texts name this switch before its first connection stands. Without a way to the parent there is no address; then the
- * next try may find one. */
-static void locate(struct trib_uplinks *uplinks)
+/* This switch is named by its address on the way to its parent. Without a way there is none; then the next try may find
+ * one. */
+static void locate(struct trib_uplinks *uplinks, const struct trib_address *local)
 {
-    struct trib_address local;
-    if (trib_nics_source(&uplinks->parent, &local)) {
-        trib_relay_locate(uplinks->jobs, &local);
-        uplinks->is_located = true;
-    }
+    uplinks->jobs->masters.here = *local;
+    trib_address_set_port(&uplinks->jobs->masters.here, trib_address_port(&uplinks->jobs->config->listen));
 }
 
 static struct trib_uplink *add(struct trib_uplinks *uplinks, const struct trib_address *to,
@@ -112,12 +115,13 @@ static bool trunk_stands(const struct trib_uplinks *uplinks)
 
 static void begin_trunk(struct trib_uplinks *uplinks)
 {
-    if (!uplinks->is_located) {
-        locate(uplinks);
+    struct trib_address local;
+    if (uplinks->jobs->masters.here.len == 0 && trib_nics_source(&uplinks->parent, &local)) {
+        locate(uplinks, &local);
     }
     uplinks->trunk = add(uplinks, &uplinks->parent, uplinks->local.len > 0 ? &uplinks->local : NULL);
     if (uplinks->trunk) {
-        uplinks->trunk->client.out.max = TRUNK_MAX;
+        uplinks->trunk->client.out.max = TELL_MAX;
     }
 }
 
@@ -127,8 +131,8 @@ static bool make_place(struct trib_uplinks *uplinks)
         return true;
     }
     uint32_t size = uplinks->size > 0 ? 2 * uplinks->size : 16;
-    struct trib_channel **made =
-        size <= TRIB_CONNECTIONS_MAX ? realloc(uplinks->channel, size * sizeof(struct trib_channel *)) : NULL;
+    struct trib_pass **made =
+        size <= TRIB_CONNECTIONS_MAX ? realloc(uplinks->channel, size * sizeof(struct trib_pass *)) : NULL;
     if (!made) {
         return false;
     }
@@ -137,109 +141,189 @@ static bool make_place(struct trib_uplinks *uplinks)
     return true;
 }
 
-struct trib_link *trib_uplinks_open(void *uplinks)
-{
-    struct trib_uplinks *all = uplinks;
-    if (!all->trunk) {
-        begin_trunk(all);
-    }
-    bool has_place = all->trunk && all->number < UINT32_MAX && make_place(all);
-    struct trib_channel *channel = has_place ? calloc(1, sizeof *channel) : NULL;
-    if (!channel) {
-        return NULL;
-    }
-    channel->number = ++all->number;
-    channel->out.max = CHANNEL_MAX;
-    all->channel[all->channels++] = channel;
-    return &channel->link;
-}
-
 /* ---- the way out ---- */
 
-static void begin_channel(struct trib_uplinks *uplinks, struct trib_channel *channel)
+static void begin_channel(struct trib_uplinks *uplinks, struct trib_pass *pass)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_CHANNEL};
-    const struct trib_session *place = &channel->link.place;
-    message.channel.number = channel->number;
-    message.channel.peer = place->origin;
-    message.channel.local = place->local;
-    message.channel.path = place->path;
-    channel->is_begun = true;
+    message.channel.number = pass->number;
+    message.channel.peer = pass->peer;
+    message.channel.local = pass->local;
+    pass->is_begun = true;
     trib_session_client_send(&uplinks->trunk->client, &message);
 }
 
-static void queue_behind(struct trib_uplinks *uplinks, struct trib_channel *channel)
+static void queue_behind(struct trib_uplinks *uplinks, struct trib_pass *pass)
 {
-    channel->is_queued = true;
-    channel->next_queued = NULL;
-    *uplinks->last_queued = channel;
-    uplinks->last_queued = &channel->next_queued;
+    pass->is_queued = true;
+    pass->next_queued = NULL;
+    *uplinks->last_queued = pass;
+    uplinks->last_queued = &pass->next_queued;
 }
 
 /* Moves waiting bytes of channels onto the trunk, each channel in turn, up to FILLED_MAX. */
 static void fill(struct trib_uplinks *uplinks)
 {
     while (uplinks->first_queued && trunk_stands(uplinks) && uplinks->trunk->client.out.len < FILLED_MAX) {
-        struct trib_channel *channel = uplinks->first_queued;
+        struct trib_pass *pass = uplinks->first_queued;
         struct trib_message message;
-        uplinks->first_queued = channel->next_queued;
+        uplinks->first_queued = pass->next_queued;
         uplinks->last_queued = uplinks->first_queued ? uplinks->last_queued : &uplinks->first_queued;
-        channel->is_queued = false;
-        if (!channel->is_begun) {
-            begin_channel(uplinks, channel);
+        pass->is_queued = false;
+        if (!pass->is_begun) {
+            begin_channel(uplinks, pass);
         }
-        if (channel->out.len > 0) {
-            trib_outbox_carry(&channel->out, channel->number, &message);
+        if (pass->out.len > 0) {
+            trib_outbox_carry(&pass->out, pass->number, &message);
             trib_session_client_send(&uplinks->trunk->client, &message);
+            trib_ping_begin(&uplinks->trunk->ping, uplinks->now_ns); /* its controller has something to answer */
         }
-        if (channel->out.len > 0) {
-            queue_behind(uplinks, channel);
-        } else if (channel->is_ending) {
+        if (pass->out.len > 0) {
+            queue_behind(uplinks, pass);
+        } else if (!pass->down) {
             message = (struct trib_message){.kind = TRIB_MESSAGE_END,
-                                            .end = {.number = channel->number, .is_lost = !channel->link.is_ending}};
+                                            .end = {.number = pass->number, .is_lost = pass->is_lost}};
             trib_session_client_send(&uplinks->trunk->client, &message);
-            channel->end_is_known = true;
+            pass->end_is_known = true;
         }
     }
 }
 
-static void queue(struct trib_uplinks *uplinks, struct trib_channel *channel)
+static void queue(struct trib_uplinks *uplinks, struct trib_pass *pass)
 {
-    if (!channel->is_queued && !channel->end_is_known) {
-        queue_behind(uplinks, channel);
+    if (!pass->is_queued && !pass->end_is_known) {
+        queue_behind(uplinks, pass);
     }
     fill(uplinks);
 }
 
-static void lose_channel(struct trib_channel *channel, bool is_foreign, const char *cause)
+/* ---- struct trib_pass_verbs ---- */
+
+static struct trib_message away_message(const char *text)
 {
-    if (!channel->is_over) {
-        channel->is_over = true;
-        channel->is_foreign = is_foreign;
-        (void)snprintf(channel->cause, sizeof channel->cause, "%s", cause);
+    struct trib_message message = {.kind = TRIB_MESSAGE_AWAY};
+    trib_explain(message.note.text, "%s", text);
+    return message;
+}
+
+static void answer(const struct trib_uplinks *uplinks, struct trib_connection *connection,
+                   const struct trib_message *message)
+{
+    trib_connections_send(uplinks->connections, &connection->session, message);
+}
+
+/* A switch passes HELLO on with its own identity, and so finds loops. NULL: there is none. */
+static const char *pass_hello(const struct trib_uplinks *uplinks, struct trib_message *hello)
+{
+    struct trib_path *path = &hello->hello.path;
+    uint64_t own = uplinks->jobs->config->identity;
+    bool is_loop = hello->hello.identity == own;
+    for (uint32_t i = 0; i < path->count; i++) {
+        is_loop = is_loop || path->identity[i] == own;
+    }
+    if (is_loop || path->count == TRIB_HOPS_MAX) {
+        return is_loop ? "the way to the parent comes back to this switch: is one of them its own parent?"
+                       : "more than 16 switches are between a switch and the root: is one of them its own parent?";
+    }
+    path->identity[path->count++] = own;
+    return NULL;
+}
+
+static struct trib_path path_of(const struct trib_message *hello)
+{
+    struct trib_path path = hello->hello.path;
+    if (path.count < TRIB_HOPS_MAX) {
+        path.identity[path.count++] = hello->hello.identity;
+    }
+    return path;
+}
+
+static struct trib_pass *pass_begin(void *owner, struct trib_connection *connection, const struct trib_message *message)
+{
+    struct trib_uplinks *uplinks = owner;
+    struct trib_message first = *message;
+    bool is_switch = message->kind == TRIB_MESSAGE_HELLO;
+    const char *loop = is_switch ? pass_hello(uplinks, &first) : NULL;
+    if (loop) {
+        struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL, .fail = {.status = TRIB_ERR_INVALID}};
+        trib_explain(fail.fail.text, "%s", loop);
+        answer(uplinks, connection, &fail);
+        return NULL;
+    }
+    if (!uplinks->trunk && uplinks->now_ns < uplinks->away_ns) {
+        const struct trib_message away = away_message(uplinks->away);
+        answer(uplinks, connection, &away);
+        return NULL;
+    }
+    if (!uplinks->trunk) {
+        begin_trunk(uplinks);
+    }
+    bool has_place = uplinks->trunk && uplinks->number < UINT32_MAX && make_place(uplinks);
+    struct trib_pass *pass = has_place ? calloc(1, sizeof *pass) : NULL;
+    if (!pass) {
+        const struct trib_message away = away_message("the control plane is out of memory");
+        answer(uplinks, connection, &away);
+        return NULL;
+    }
+    pass->down = connection;
+    pass->number = ++uplinks->number;
+    pass->peer = connection->session.peer;
+    pass->local = connection->session.local;
+    pass->below = is_switch ? path_of(message) : (struct trib_path){0};
+    pass->out.max = is_switch ? TELL_MAX : CHANNEL_MAX;
+    connection->out.max = is_switch ? TELL_MAX : connection->out.max;
+    uplinks->channel[uplinks->channels++] = pass;
+    (void)trib_outbox_add(&pass->out, &first);
+    queue(uplinks, pass);
+    return pass;
+}
+
+static void pass_take(void *owner, struct trib_pass *pass, const uint8_t *bytes, size_t count)
+{
+    struct trib_uplinks *uplinks = owner;
+    if (trib_outbox_add_bytes(&pass->out, bytes, count)) {
+        queue(uplinks, pass);
+    } else {
+        pass->is_lost = true;
+        trib_connection_break(uplinks->connections, pass->down, "its controller does not read its session");
     }
 }
 
-void trib_uplinks_send(void *uplinks, struct trib_link *link, const struct trib_message *message)
+static void pass_end(void *owner, struct trib_pass *pass)
 {
-    struct trib_channel *channel = channel_of(link);
-    if (channel->is_ending || channel->is_over) {
-        return;
-    }
-    if (!trib_outbox_add(&channel->out, message)) {
-        lose_channel(channel, false, "the control plane does not read its session");
-        return;
-    }
-    queue(uplinks, channel);
+    struct trib_uplinks *uplinks = owner;
+    pass->down = NULL;
+    queue(uplinks, pass);
 }
 
-void trib_uplinks_end(void *uplinks, struct trib_link *link)
+/* The connection of this channel ends, after `word` unless that is NULL or something has come from above. */
+static void end_down(const struct trib_uplinks *uplinks, struct trib_pass *pass, const struct trib_message *word)
 {
-    struct trib_channel *channel = channel_of(link);
-    channel->is_ending = true;
-    if (channel->is_told) {
-        queue(uplinks, channel);
+    struct trib_connection *down = pass->down;
+    pass->end_is_known = true;
+    if (down) {
+        down->pass = NULL;
+        pass->down = NULL;
+        if (word && !pass->has_spoken) {
+            answer(uplinks, down, word);
+        }
+        trib_connections_end(uplinks->connections, &down->session);
     }
+}
+
+void trib_uplinks_tell_above(void *uplinks, const struct trib_message *message)
+{
+    struct trib_uplinks *all = uplinks;
+    if (trunk_stands(all)) {
+        trib_session_client_send(&all->trunk->client, message);
+    }
+}
+
+void trib_uplinks_say_bye(struct trib_uplinks *uplinks, enum trib_status status, const char *text)
+{
+    struct trib_message bye = {.kind = TRIB_MESSAGE_BYE, .fail = {.status = status}};
+    trib_explain(bye.fail.text, "%s", text);
+    trib_uplinks_tell_above(uplinks, &bye);
 }
 
 /* ---- agents ---- */
@@ -261,15 +345,6 @@ void trib_uplinks_tell(void *uplinks, struct trib_remote *remote, const struct t
     struct trib_uplink *uplink = remote->line;
     (void)uplinks;
     trib_session_client_send(&uplink->client, message);
-}
-
-void trib_uplinks_ping(void *uplinks, struct trib_link *link)
-{
-    struct trib_uplinks *all = uplinks;
-    (void)link; /* all are on one connection */
-    if (trunk_stands(all)) {
-        trib_ping_begin(&all->trunk->ping, all->now_ns);
-    }
 }
 
 void trib_uplinks_ping_remote(void *uplinks, struct trib_remote *remote)
@@ -303,47 +378,81 @@ uint32_t trib_uplinks_poll(const struct trib_uplinks *uplinks, struct pollfd *fd
 
 /* ---- the way in: the trunk ---- */
 
+/* The first switch that waits here for the trunk, with switches that wait for that one. If this switch waits for one of
+ * them, the HELLO shows the loop there. */
+static struct trib_path first_waiting(const struct trib_uplinks *uplinks)
+{
+    uint32_t at = 0;
+    while (at < uplinks->channels && uplinks->channel[at]->below.count == 0) {
+        at++;
+    }
+    return at < uplinks->channels ? uplinks->channel[at]->below : (struct trib_path){0};
+}
+
 static void greet(struct trib_uplinks *uplinks, struct trib_uplink *trunk)
 {
     const struct trib_jobs *jobs = uplinks->jobs;
-    const struct trib_message hello = {.kind = TRIB_MESSAGE_HELLO,
-                                       .hello = {.magic = TRIB_SESSION_MAGIC,
-                                                 .version = TRIB_SESSION_VERSION,
-                                                 .wire_version = TRIB_WIRE_VERSION,
-                                                 .identity = jobs->config->identity,
-                                                 .life = jobs->life,
-                                                 .attempt = ++uplinks->attempts}};
+    const struct trib_server_config *config = jobs->config;
+    struct trib_message hello = {.kind = TRIB_MESSAGE_HELLO,
+                                 .hello = {.magic = TRIB_SESSION_MAGIC,
+                                           .version = TRIB_SESSION_VERSION,
+                                           .wire_version = TRIB_WIRE_VERSION,
+                                           .identity = config->identity,
+                                           .life = jobs->life,
+                                           .attempt = ++uplinks->attempts,
+                                           .room = config->receive_room,
+                                           .weight = config->weight > 0 ? config->weight : 1,
+                                           .shards = (uint8_t)config->shards}};
+    for (uint32_t i = 0; i < config->shards; i++) {
+        struct trib_address *at = &hello.hello.at[i];
+        *at = trib_server_shard(config, i);
+        if (config->also.count == 0) { /* where the connection comes from */
+            uint16_t port = trib_address_port(at);
+            memset(&at->storage, 0, sizeof at->storage);
+            at->storage.ss_family = config->parent.storage.ss_family;
+            trib_address_set_port(at, port);
+        }
+    }
+    hello.hello.path = first_waiting(uplinks);
     trunk->is_greeted = true;
     trunk->deadline_ns = uplinks->now_ns + TRIB_PING_LIMIT * trunk->ping.gap_ns;
     trib_session_client_send(&trunk->client, &hello);
 }
 
-/* All links that wait for the trunk to stand. */
-static void tell_connected(struct trib_uplinks *uplinks)
+/* The parent takes this switch for an agent. */
+static void take_challenge(struct trib_uplinks *uplinks, struct trib_uplink *trunk, uint64_t nonce)
 {
+    const struct trib_message proof = {.kind = TRIB_MESSAGE_PROOF, .proof = {.nonce = nonce}};
     struct trib_address local = {.len = sizeof local.storage};
-    for (uint32_t i = 0; i < uplinks->channels; i++) {
-        struct trib_channel *channel = uplinks->channel[i];
-        if (!channel->is_told && !channel->is_ending && trunk_stands(uplinks)) {
-            channel->is_told = true;
-            (void)getsockname(uplinks->trunk->client.fd, (struct sockaddr *)(void *)&local.storage, &local.len);
-            trib_relay_connected(uplinks->jobs, &channel->link, &local);
-        }
+    if (getsockname(trunk->client.fd, (struct sockaddr *)(void *)&local.storage, &local.len) == 0) {
+        locate(uplinks, &local);
     }
+    if (!trib_masters_add_above(&uplinks->jobs->masters)) {
+        trib_session_client_lose(&trunk->client, "the control plane is out of memory");
+        return;
+    }
+    trib_session_client_send(&trunk->client, &proof);
+    trunk->is_told = true;
+    uplinks->away[0] = '\0';
+    uplinks->away_ns = 0;
 }
 
-/* The parent turns this switch away, and so each of its links. */
+/* The parent turns this switch away, and so each connection that waits for it. */
 static void take_refusal(struct trib_uplinks *uplinks, struct trib_uplink *trunk, const struct trib_message *message)
 {
+    struct trib_message word = *message;
+    char here[96];
+    if (message->kind == TRIB_MESSAGE_FAIL && message->fail.status == TRIB_ERR_VERSION) {
+        trib_explain(word.fail.text, "switch %s, the parent of %s: %.300s", uplinks->name,
+                     trib_masters_name_here(&uplinks->jobs->masters, here), message->fail.text);
+    }
     for (uint32_t i = 0; i < uplinks->channels && !trunk->is_told; i++) {
-        if (!uplinks->channel[i]->is_ending) {
-            trib_relay_answer(uplinks->jobs, &uplinks->channel[i]->link, message, uplinks->now_ns);
-        }
+        end_down(uplinks, uplinks->channel[i], &word);
     }
     trib_session_client_lose(&trunk->client, "connection closed");
 }
 
-static struct trib_channel *find(const struct trib_uplinks *uplinks, uint32_t number)
+static struct trib_pass *find(const struct trib_uplinks *uplinks, uint32_t number)
 {
     uint32_t low = 0;
     uint32_t high = uplinks->channels;
@@ -355,82 +464,76 @@ static struct trib_channel *find(const struct trib_uplinks *uplinks, uint32_t nu
             high = middle;
         }
     }
-    struct trib_channel *channel = low < uplinks->channels ? uplinks->channel[low] : NULL;
-    bool is_open = channel && channel->number == number && channel->is_begun;
-    return is_open && !channel->is_ending && !channel->is_over ? channel : NULL;
+    struct trib_pass *pass = low < uplinks->channels ? uplinks->channel[low] : NULL;
+    bool is_open = pass && pass->number == number && pass->is_begun;
+    return is_open && pass->down && !pass->end_is_known ? pass : NULL;
 }
 
-/* Hands over each whole message of a channel, until one ends the link. */
-static void take_bytes(struct trib_uplinks *uplinks, struct trib_channel *channel, const struct trib_message *carrier)
+static struct trib_master *master_above(const struct trib_uplinks *uplinks)
 {
-    struct trib_message message;
-    size_t used = 1;
-    size_t at = 0;
-    memcpy(channel->in + channel->in_len, carrier->bytes.bytes, carrier->bytes.count);
-    channel->in_len += carrier->bytes.count;
-    while (!channel->is_ending && !channel->is_over && used > 0) {
-        if (trib_message_decode(channel->in + at, channel->in_len - at, &message, &used) != TRIB_OK) {
-            lose_channel(channel, true, "what answers there is no tributary switch of this version");
-        } else if (used > 0) {
-            at += used;
-            trib_relay_answer(uplinks->jobs, &channel->link, &message, uplinks->now_ns);
-        }
+    struct trib_master *master = uplinks->jobs->masters.first;
+    while (master && master->session) {
+        master = master->next;
     }
-    channel->in_len = used == 0 ? channel->in_len - at : 0;
-    memmove(channel->in, channel->in + at, channel->in_len);
+    return master;
 }
 
-static void take_of_trunk(struct trib_uplinks *uplinks, struct trib_uplink *trunk, const struct trib_message *message)
+/* False: a message that has no place there. */
+static bool take_of_trunk(struct trib_uplinks *uplinks, struct trib_uplink *trunk, const struct trib_message *message)
 {
     enum trib_stage stage = trunk->is_told ? TRIB_STAGE_WELCOMED : TRIB_STAGE_JOINING;
-    bool is_in_turn = trib_message_is_in_turn(message->kind, TRIB_SENDER_UPPER, stage);
-    struct trib_message proof = {.kind = TRIB_MESSAGE_PROOF, .proof = message->proof};
-    struct trib_channel *channel = NULL;
-    char cause[128];
-    switch (is_in_turn ? (int)message->kind : TRIB_MESSAGE_NONE) {
+    struct trib_pass *pass = NULL;
+    struct trib_master *master = NULL;
+    if (!trib_message_is_in_turn(message->kind, TRIB_SENDER_UPPER, stage)) {
+        return false;
+    }
+    switch ((int)message->kind) {
     case TRIB_MESSAGE_CHALLENGE:
-        trib_session_client_send(&trunk->client, &proof);
-        trunk->is_told = true;
-        return;
+        take_challenge(uplinks, trunk, message->proof.nonce);
+        return true;
     case TRIB_MESSAGE_FAIL:
     case TRIB_MESSAGE_AWAY:
         take_refusal(uplinks, trunk, message);
-        return;
+        return true;
     case TRIB_MESSAGE_BYTES:
-        channel = find(uplinks, message->bytes.number);
-        if (channel) {
-            take_bytes(uplinks, channel, message);
+        pass = find(uplinks, message->bytes.number);
+        if (pass) {
+            pass->has_spoken = true;
+            trib_connection_write(uplinks->connections, pass->down, message->bytes.bytes, message->bytes.count);
         }
-        return;
+        return true;
     case TRIB_MESSAGE_END:
-        channel = find(uplinks, message->end.number);
-        if (channel) {
-            channel->end_is_known = true;
-            lose_channel(channel, false, "connection closed");
+        pass = find(uplinks, message->end.number);
+        if (pass) {
+            end_down(uplinks, pass, NULL);
         }
-        return;
+        return true;
     default:
-        (void)snprintf(cause, sizeof cause,
-                       "unexpected message %s: not a Tributary switch, or one of another version or state",
-                       trib_message_name(message->kind));
-        trib_session_client_lose(&trunk->client, cause);
-        trunk->client.state = TRIB_SESSION_FOREIGN;
-        return;
+        master = master_above(uplinks);
+        if (master) {
+            trib_masters_receive(&uplinks->jobs->masters, master, message);
+        }
+        return true;
     }
 }
 
+static void take_nonsense(struct trib_uplink *trunk, enum trib_message_kind kind)
+{
+    char cause[128];
+    (void)snprintf(cause, sizeof cause,
+                   "unexpected message %s: not a Tributary switch, or one of another version or state",
+                   trib_message_name(kind));
+    trib_session_client_lose(&trunk->client, cause);
+    trunk->client.state = TRIB_SESSION_FOREIGN;
+}
+
 /* PING and PONG. False: another message. */
-static bool take_ping(struct trib_uplinks *uplinks, struct trib_uplink *uplink, const struct trib_message *message)
+static bool take_ping(struct trib_uplink *uplink, const struct trib_message *message)
 {
     trib_ping_heard(&uplink->ping, TRIB_NEVER);
     if (message->kind == TRIB_MESSAGE_PING) {
         const struct trib_message answer = {.kind = TRIB_MESSAGE_PONG, .ping = message->ping};
         trib_session_client_send(&uplink->client, &answer);
-        for (uint32_t i = 0; !uplink->remote && i < uplinks->channels; i++) {
-            if (!uplinks->channel[i]->is_ending) {
-                trib_relay_pinged_from_above(uplinks->jobs, &uplinks->channel[i]->link);
-            }
-        }
     }
     return message->kind == TRIB_MESSAGE_PING || message->kind == TRIB_MESSAGE_PONG;
 }
@@ -454,13 +557,13 @@ static void take_messages(struct trib_uplinks *uplinks, struct trib_uplink *upli
     }
     while (!uplink->is_ending && (uplink->is_told || uplink->is_greeted) &&
            trib_session_client_next(&uplink->client, &message)) {
-        if (take_ping(uplinks, uplink, &message)) {
+        if (take_ping(uplink, &message)) {
             continue;
         }
         if (uplink->remote) {
             trib_switches_answer(uplinks->jobs, uplink->remote, &message, uplinks->now_ns);
-        } else {
-            take_of_trunk(uplinks, uplink, &message);
+        } else if (!take_of_trunk(uplinks, uplink, &message)) {
+            take_nonsense(uplink, message.kind);
         }
     }
 }
@@ -524,41 +627,62 @@ void trib_uplinks_on_timeout(struct trib_uplinks *uplinks, uint64_t now_ns)
     }
 }
 
+/* What ranks hear of a parent that is gone before it has said anything to them. */
+static struct trib_message word_of_loss(struct trib_uplinks *uplinks, const struct trib_uplink *trunk)
+{
+    char here[96];
+    (void)trib_masters_name_here(&uplinks->jobs->masters, here);
+    if (trunk->client.state == TRIB_SESSION_FOREIGN) {
+        struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL, .fail = {.status = TRIB_ERR_UNREACHABLE}};
+        trib_explain(fail.fail.text, "%s, which %s has as its parent, cannot be used: %s", uplinks->name, here,
+                     trunk->client.cause);
+        return fail;
+    }
+    trib_explain(uplinks->away, "switch %s, the parent of %s, %s: %s", uplinks->name, here,
+                 trunk->is_told ? "is lost" : "does not answer", trunk->client.cause);
+    uplinks->away_ns = trunk->is_told ? 0 : uplinks->now_ns + AWAY_NS;
+    return away_message(uplinks->away);
+}
+
+static void lose_trunk(struct trib_uplinks *uplinks, struct trib_uplink *trunk)
+{
+    const struct trib_message word = word_of_loss(uplinks, trunk);
+    struct trib_master *master = master_above(uplinks);
+    trunk->is_ending = true;
+    uplinks->trunk = NULL;
+    uplinks->first_queued = NULL;
+    uplinks->last_queued = &uplinks->first_queued;
+    if (master) {
+        trib_masters_remove(&uplinks->jobs->masters, master);
+    }
+    for (uint32_t i = 0; i < uplinks->channels; i++) {
+        uplinks->channel[i]->is_queued = false;
+        end_down(uplinks, uplinks->channel[i], &word);
+    }
+}
+
 static void tell_lost(struct trib_uplinks *uplinks, struct trib_uplink *uplink)
 {
     bool is_foreign = uplink->client.state == TRIB_SESSION_FOREIGN;
     if (uplink->remote) {
         trib_switches_lost(uplinks->jobs, uplink->remote, uplink->client.cause, is_foreign, uplinks->now_ns);
-        return;
-    }
-    uplink->is_ending = true;
-    uplinks->trunk = NULL;
-    uplinks->first_queued = NULL;
-    uplinks->last_queued = &uplinks->first_queued;
-    for (uint32_t i = 0; i < uplinks->channels; i++) {
-        uplinks->channel[i]->end_is_known = true; /* no END can be sent any more */
-        uplinks->channel[i]->is_queued = false;
-        lose_channel(uplinks->channel[i], is_foreign, uplink->client.cause);
+    } else {
+        lose_trunk(uplinks, uplink);
     }
 }
 
-/* Tells the relay of ended channels, and frees those that the relay has let go, once END was sent or is needless. */
+/* Frees channels whose connection has ended, once END was sent or is needless. */
 static void sweep_channels(struct trib_uplinks *uplinks)
 {
-    for (uint32_t i = 0; i < uplinks->channels; i++) {
-        struct trib_channel *channel = uplinks->channel[i];
-        if (channel->is_over && !channel->is_ending) {
-            trib_relay_lost(uplinks->jobs, &channel->link, channel->cause, channel->is_foreign, uplinks->now_ns);
-        }
-    }
     uint32_t kept = 0;
     for (uint32_t i = 0; i < uplinks->channels; i++) {
-        struct trib_channel *channel = uplinks->channel[i];
-        if (channel->is_ending && !channel->is_queued && (channel->end_is_known || !channel->is_begun)) {
-            trib_outbox_drop(&channel->out);
-            free(channel);
+        struct trib_pass *pass = uplinks->channel[i];
+        bool is_over = !pass->down && !pass->is_queued && (pass->end_is_known || !uplinks->trunk);
+        if (is_over) {
+            trib_outbox_drop(&pass->out);
+            free(pass);
         } else {
-            uplinks->channel[kept++] = channel;
+            uplinks->channel[kept++] = pass;
         }
     }
     uplinks->channels = kept;
@@ -575,7 +699,7 @@ void trib_uplinks_sweep(struct trib_uplinks *uplinks, uint64_t now_ns)
             tell_lost(uplinks, uplink);
         }
     }
-    tell_connected(uplinks);
+    fill(uplinks);
     sweep_channels(uplinks);
     for (uint32_t i = 0; i < uplinks->count; i++) { /* the end of one may have ended others, before it as well */
         struct trib_uplink *uplink = uplinks->all[i];
@@ -604,6 +728,7 @@ void trib_uplinks_deinit(struct trib_uplinks *uplinks)
     }
     free(fds);
     for (uint32_t i = 0; i < uplinks->channels; i++) {
+        end_down(uplinks, uplinks->channel[i], NULL);
         trib_outbox_drop(&uplinks->channel[i]->out);
         free(uplinks->channel[i]);
     }

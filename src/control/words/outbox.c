@@ -7,10 +7,14 @@
 #include <string.h>
 #include <sys/socket.h>
 
-bool trib_outbox_add(struct trib_outbox *box, const struct trib_message *message)
+/* False: there is no room for so many bytes more. */
+static bool make_room(struct trib_outbox *box, size_t count)
 {
-    if (box->size - box->len < TRIB_MESSAGE_MAX) {
-        size_t size = box->size > 0 ? 2 * box->size : TRIB_MESSAGE_MAX;
+    size_t size = box->size > 0 ? box->size : TRIB_MESSAGE_MAX;
+    while (size - box->len < count) {
+        size *= 2;
+    }
+    if (size > box->size) {
         uint8_t *bytes = size <= box->max ? realloc(box->bytes, size) : NULL;
         if (!bytes) {
             return false;
@@ -18,7 +22,25 @@ bool trib_outbox_add(struct trib_outbox *box, const struct trib_message *message
         box->bytes = bytes;
         box->size = size;
     }
+    return true;
+}
+
+bool trib_outbox_add(struct trib_outbox *box, const struct trib_message *message)
+{
+    if (!make_room(box, TRIB_MESSAGE_MAX)) {
+        return false;
+    }
     box->len += trib_message_encode(message, box->bytes + box->len);
+    return true;
+}
+
+bool trib_outbox_add_bytes(struct trib_outbox *box, const uint8_t *bytes, size_t count)
+{
+    if (!make_room(box, count)) {
+        return false;
+    }
+    memcpy(box->bytes + box->len, bytes, count);
+    box->len += count;
     return true;
 }
 

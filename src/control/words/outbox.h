@@ -15,6 +15,8 @@ struct trib_outbox {
 
 /* False: the message would exceed max, or there is no memory. */
 bool trib_outbox_add(struct trib_outbox *box, const struct trib_message *message);
+/* Likewise of bytes that are messages, or parts of them. */
+bool trib_outbox_add_bytes(struct trib_outbox *box, const uint8_t *bytes, size_t count);
 /* Sends as much as the kernel takes now. False: the connection has ended, errno says how, and the bytes are kept. */
 bool trib_outbox_send(struct trib_outbox *box, int fd);
 /* Moves up to TRIB_CHANNEL_BYTES into a BYTES of channel `number`. */

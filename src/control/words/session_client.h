@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* session_client.h: the lower end of a session, a rank's or a relay's: one non-blocking TCP connection with framing, no
- * dialogue (comm/join.c and relay.c have that). Nothing here waits: the owner polls fd for `interest` and calls ready.
- * One thread at a time per object.
- * Read next: comm/join.c. */
+/* session_client.h: the lower end of a connection to a control plane: non-blocking TCP with framing, for a rank or a
+ * control plane. The dialogue is elsewhere (comm/join.c, server/uplinks.c). Nothing here waits: the owner polls fd for
+ * `interest` and calls ready. One thread at a time per object. Read next: comm/join.c. */
 #ifndef TRIB_CONTROL_SESSION_CLIENT_H
 #define TRIB_CONTROL_SESSION_CLIENT_H
 

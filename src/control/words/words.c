@@ -170,7 +170,6 @@ static bool welcome(struct trib_fields *f, struct trib_message *message)
 {
     grant(f, &message->welcome.grant);
     trib_field_u32(f, "ranks", &message->welcome.generation_ranks);
-    trib_field_u32(f, "behind", &message->welcome.behind);
     trib_field_count(f, "root count", &message->welcome.root_count, TRIB_ROOTS_MAX);
     trib_field_bool(f, "no box", &message->welcome.no_box);
     trib_field_count(f, "peer count", &message->welcome.peer_count, TRIB_PEERS_MAX);
@@ -322,7 +321,29 @@ static bool root_open(struct trib_fields *f, struct trib_message *message)
         session->communicator = message->of.communicator;
     }
     trib_field_bytes(f, "weights", session->weight, sizeof session->weight);
+    trib_field_u32(f, "behind", &message->root_open.behind);
+    trib_field_address_or_none(f, "parent", &message->root_open.parent);
+    trib_field_bool(f, "is return", &message->root_open.is_return);
+    trib_field_bool(f, "wants group", &message->root_open.wants_group);
+    trib_field_u32(f, "group", &message->root_open.group);
+    trib_field_u16(f, "group port", &message->root_open.group_port);
     items(f, message, NULL, 0);
+    return true;
+}
+
+static bool root_opened(struct trib_fields *f, struct trib_message *message)
+{
+    opening_id(f, message);
+    trib_field_u32(f, "group", &message->root_opened.group);
+    trib_field_u16(f, "group port", &message->root_opened.group_port);
+    return true;
+}
+
+static bool root_mark(struct trib_fields *f, struct trib_message *message)
+{
+    opening_id(f, message);
+    trib_field_u64(f, "mark", &message->root_mark.mark);
+    trib_field_bool(f, "multicast", &message->root_mark.multicast);
     return true;
 }
 
@@ -333,6 +354,7 @@ static bool root_child(struct trib_fields *f, struct trib_message *message)
     trib_field_u32(f, "branch", &message->root_child.branch);
     trib_field_bool(f, "is switch", &message->root_child.is_switch);
     trib_field_address(f, "from", &message->root_child.from);
+    trib_field_address_or_none(f, "to", &message->root_child.to);
     return true;
 }
 
@@ -384,6 +406,10 @@ static bool hello(struct trib_fields *f, struct trib_message *message)
     trib_field_u8(f, "weight", &message->hello.weight);
     trib_field_count(f, "shards", &message->hello.shards, TRIB_ROOTS_MAX);
     trib_field_addresses(f, "shards", message->hello.at, message->hello.shards);
+    trib_field_count(f, "path", &message->hello.path.count, TRIB_HOPS_MAX);
+    for (uint32_t i = 0; i < message->hello.path.count && !trib_fields_are_bad(f); i++) {
+        trib_field_u64(f, "path", &message->hello.path.identity[i]);
+    }
     items(f, message, NULL, 0);
     return true;
 }
@@ -408,14 +434,9 @@ static bool proof(struct trib_fields *f, struct trib_message *message)
 
 static bool channel(struct trib_fields *f, struct trib_message *message)
 {
-    struct trib_path *path = &message->channel.path;
     trib_field_u32(f, "number", &message->channel.number);
     trib_field_address(f, "peer", &message->channel.peer);
     trib_field_address_or_none(f, "local", &message->channel.local);
-    trib_field_count(f, "path", &path->count, TRIB_HOPS_MAX);
-    for (uint32_t i = 0; i < path->count && !trib_fields_are_bad(f); i++) {
-        trib_field_u64(f, "path", &path->identity[i]);
-    }
     return true;
 }
 
@@ -457,66 +478,64 @@ struct kind {
     const char *name;
     /* Passes over the fields. False: versions differ, and only they were read. */
     bool (*fields)(struct trib_fields *f, struct trib_message *message);
-    /* Stages at which the kind may come: from a rank, a switch below, a controller elsewhere; to a rank, to a switch
-     * below, from an agent elsewhere; on the connection of a switch with its parent, up and down. The receiver knows
-     * further bounds. GONE of a rank is about a lost switch. CLOSE before WELCOME is of a rank that returns. GONE to a
-     * rank is said without a switch. DISPUTE and ROOT_ kinds are of ranks that are roots, DISPUTE also of a host.
-     * RECALLED: all kinds that a rank may have sent before it read RECALL. */
+    /* Stages at which the kind may come: from a rank, a controller elsewhere; to a rank, from an agent elsewhere; from
+     * a switch with a parent to its controller, and back. The receiver knows further bounds. GONE of a rank is about a
+     * lost switch. CLOSE before WELCOME is of a rank that returns. GONE to a rank is said without a switch. DISPUTE and
+     * ROOT_ kinds are of ranks that are roots, DISPUTE also of a host. RECALLED: all kinds that a rank may have sent
+     * before it read RECALL. */
     uint8_t stages[TRIB_SENDER_COUNT];
 };
 
 static const struct kind KINDS[TRIB_MESSAGE_KIND_COUNT] = {
-    [TRIB_MESSAGE_JOIN] = {"JOIN", join, {FIRST | RECALLED, FIRST, NO, NO, NO, NO}},
-    [TRIB_MESSAGE_WELCOME] = {"WELCOME", welcome, {NO, NO, NO, JOINING, JOINING, NO}},
-    [TRIB_MESSAGE_PATHS] = {"PATHS", paths, {TRYING | RECALLED, TRYING, NO, NO, NO, NO}},
-    [TRIB_MESSAGE_REGISTER] = {"REGISTER", mark, {PROVEN | RECALLED, PROVEN, NO, NO, NO, NO}},
-    [TRIB_MESSAGE_READY] = {"READY", ready, {NO, NO, NO, REGISTERED, AFTER_REGISTER, NO}},
-    [TRIB_MESSAGE_MARK] = {"MARK",
-                           mark,
-                           {AFTER_REGISTER | RECALLED, AFTER_REGISTER, NO, AFTER_REGISTER, AFTER_REGISTER, NO}},
-    [TRIB_MESSAGE_DESCRIBE] = {"DESCRIBE", describe, {NO, NO, NO, AFTER_WELCOME, AFTER_WELCOME, NO}},
-    [TRIB_MESSAGE_OPERATION] = {"OPERATION", operation, {AFTER_WELCOME | RECALLED, AFTER_WELCOME, NO, NO, NO, NO}},
-    [TRIB_MESSAGE_CLOSE] = {"CLOSE", mark, {AFTER_JOIN | RECALLED, AFTER_JOIN, NO, NO, NO, NO}},
-    [TRIB_MESSAGE_CLOSED] = {"CLOSED", nothing, {NO, NO, NO, AFTER_JOIN, AFTER_JOIN, NO}},
-    [TRIB_MESSAGE_ABORT] = {"ABORT", failure, {AFTER_JOIN | RECALLED, AFTER_JOIN, NO, NO, NO, NO}},
-    [TRIB_MESSAGE_FAIL] = {"FAIL", failure, {NO, AFTER_JOIN, NO, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, NO, AFTER_JOIN}},
-    [TRIB_MESSAGE_STALL] = {"STALL", stall, {AFTER_WELCOME | RECALLED, AFTER_WELCOME, NO, NO, NO, NO}},
-    [TRIB_MESSAGE_GONE] = {"GONE", gone, {AFTER_WELCOME | RECALLED, AFTER_JOIN, NO, AFTER_READY, NO, NO}},
-    [TRIB_MESSAGE_AWAY] = {"AWAY", note, {NO, NO, NO, JOINING, JOINING, AFTER_JOIN, NO, AFTER_JOIN}},
-    [TRIB_MESSAGE_MISSING] = {"MISSING", stall, {NO, NO, NO, AFTER_WELCOME, AFTER_WELCOME, NO}},
-    [TRIB_MESSAGE_DISPUTE] = {"DISPUTE",
-                              dispute,
-                              {AFTER_WELCOME | RECALLED, AFTER_WELCOME, NO, NO, NO, AFTER_REGISTER}},
-    [TRIB_MESSAGE_ROOT_OPEN] = {"ROOT_OPEN", root_open, {NO, NO, AFTER_WELCOME, JOINING, NO, NO}},
-    [TRIB_MESSAGE_ROOT_CHILD] = {"ROOT_CHILD", root_child, {NO, NO, AFTER_WELCOME, JOINING, NO, NO}},
-    [TRIB_MESSAGE_ROOT_JOIN] = {"ROOT_JOIN", root_join, {NO, NO, AFTER_WELCOME, AFTER_WELCOME, NO, NO}},
+    [TRIB_MESSAGE_JOIN] = {"JOIN", join, {FIRST | RECALLED}},
+    [TRIB_MESSAGE_WELCOME] = {"WELCOME", welcome, {NO, NO, JOINING}},
+    [TRIB_MESSAGE_PATHS] = {"PATHS", paths, {TRYING | RECALLED}},
+    [TRIB_MESSAGE_REGISTER] = {"REGISTER", mark, {PROVEN | RECALLED}},
+    [TRIB_MESSAGE_READY] = {"READY", ready, {NO, NO, REGISTERED}},
+    [TRIB_MESSAGE_MARK] = {"MARK", mark, {AFTER_REGISTER | RECALLED, NO, AFTER_REGISTER}},
+    [TRIB_MESSAGE_DESCRIBE] = {"DESCRIBE", describe, {NO, NO, AFTER_WELCOME}},
+    [TRIB_MESSAGE_OPERATION] = {"OPERATION", operation, {AFTER_WELCOME | RECALLED}},
+    [TRIB_MESSAGE_CLOSE] = {"CLOSE", mark, {AFTER_JOIN | RECALLED}},
+    [TRIB_MESSAGE_CLOSED] = {"CLOSED", nothing, {NO, NO, AFTER_JOIN}},
+    [TRIB_MESSAGE_ABORT] = {"ABORT", failure, {AFTER_JOIN | RECALLED}},
+    [TRIB_MESSAGE_FAIL] = {"FAIL", failure, {NO, NO, AFTER_JOIN, AFTER_JOIN, NO, AFTER_JOIN}},
+    [TRIB_MESSAGE_STALL] = {"STALL", stall, {AFTER_WELCOME | RECALLED}},
+    [TRIB_MESSAGE_GONE] = {"GONE", gone, {AFTER_WELCOME | RECALLED, NO, AFTER_READY}},
+    [TRIB_MESSAGE_AWAY] = {"AWAY", note, {NO, NO, JOINING, AFTER_JOIN, NO, AFTER_JOIN}},
+    [TRIB_MESSAGE_MISSING] = {"MISSING", stall, {NO, NO, AFTER_WELCOME}},
+    [TRIB_MESSAGE_DISPUTE] = {"DISPUTE", dispute, {AFTER_WELCOME | RECALLED, NO, NO, AFTER_REGISTER, AFTER_WELCOME}},
+    [TRIB_MESSAGE_ROOT_OPEN] = {"ROOT_OPEN", root_open, {NO, AFTER_WELCOME, JOINING, NO, NO, AFTER_WELCOME}},
+    [TRIB_MESSAGE_ROOT_CHILD] = {"ROOT_CHILD", root_child, {NO, AFTER_WELCOME, JOINING, NO, NO, AFTER_WELCOME}},
+    [TRIB_MESSAGE_ROOT_JOIN] = {"ROOT_JOIN", root_join, {NO, AFTER_WELCOME, AFTER_WELCOME, NO, NO, AFTER_WELCOME}},
     [TRIB_MESSAGE_ROOT_READY] = {"ROOT_READY",
                                  opening_alone,
-                                 {AFTER_WELCOME | RECALLED, NO, NO, NO, NO, AFTER_REGISTER}},
+                                 {AFTER_WELCOME | RECALLED, NO, NO, AFTER_REGISTER, AFTER_WELCOME}},
     [TRIB_MESSAGE_ROOT_MISSING] = {"ROOT_MISSING",
                                    root_missing,
-                                   {AFTER_WELCOME | RECALLED, NO, AFTER_WELCOME, AFTER_WELCOME, NO, AFTER_REGISTER}},
-    [TRIB_MESSAGE_CONTROL] = {"CONTROL", control, {NO, NO, FIRST, NO, NO, NO}},
-    [TRIB_MESSAGE_HELLO] = {"HELLO", hello, {NO, NO, NO, NO, NO, JOINING, FIRST, NO}},
-    [TRIB_MESSAGE_RING] = {"RING", note, {NO, NO, NO, JOINING, NO, NO}},
-    [TRIB_MESSAGE_PING] = {"PING",
-                           ping,
-                           {AFTER_JOIN | RECALLED, AFTER_JOIN, AFTER_JOIN, NO, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN,
-                            AFTER_JOIN}},
+                                   {AFTER_WELCOME | RECALLED, AFTER_WELCOME, AFTER_WELCOME, AFTER_REGISTER,
+                                    AFTER_WELCOME, AFTER_WELCOME}},
+    [TRIB_MESSAGE_CONTROL] = {"CONTROL", control, {NO, FIRST}},
+    [TRIB_MESSAGE_HELLO] = {"HELLO", hello, {NO, NO, NO, JOINING, FIRST}},
+    [TRIB_MESSAGE_RING] = {"RING", note, {NO, NO, JOINING}},
+    [TRIB_MESSAGE_PING] = {"PING", ping, {AFTER_JOIN | RECALLED, AFTER_JOIN, NO, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN}},
     [TRIB_MESSAGE_PONG] = {"PONG",
                            ping,
-                           {AFTER_JOIN | RECALLED, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN,
-                            AFTER_JOIN, AFTER_JOIN}},
-    [TRIB_MESSAGE_ROOM] = {"ROOM", room, {NO, NO, NO, NO, NO, AFTER_WELCOME}},
-    [TRIB_MESSAGE_ROOT_SHUT] = {"ROOT_SHUT", opening_alone, {NO, NO, AFTER_WELCOME, NO, NO, NO}},
-    [TRIB_MESSAGE_ROOT_OPENED] = {"ROOT_OPENED", opening_alone, {JOINING | RECALLED, NO, NO, NO, NO, AFTER_REGISTER}},
-    [TRIB_MESSAGE_RECALL] = {"RECALL", recall, {NO, NO, NO, AFTER_JOIN, NO, NO}},
-    [TRIB_MESSAGE_ROOT_REFUSED] = {"ROOT_REFUSED", root_refused, {NO, NO, NO, NO, NO, AFTER_REGISTER}},
-    [TRIB_MESSAGE_CHALLENGE] = {"CHALLENGE", proof, {NO, NO, NO, NO, NO, NO, NO, JOINING}},
-    [TRIB_MESSAGE_PROOF] = {"PROOF", proof, {NO, NO, NO, NO, NO, NO, JOINING, NO}},
-    [TRIB_MESSAGE_CHANNEL] = {"CHANNEL", channel, {NO, NO, NO, NO, NO, NO, AFTER_WELCOME, NO}},
-    [TRIB_MESSAGE_BYTES] = {"BYTES", bytes, {NO, NO, NO, NO, NO, NO, AFTER_WELCOME, AFTER_WELCOME}},
-    [TRIB_MESSAGE_END] = {"END", end, {NO, NO, NO, NO, NO, NO, AFTER_WELCOME, AFTER_WELCOME}},
+                           {AFTER_JOIN | RECALLED, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN}},
+    [TRIB_MESSAGE_ROOM] = {"ROOM", room, {NO, NO, NO, AFTER_WELCOME}},
+    [TRIB_MESSAGE_ROOT_SHUT] = {"ROOT_SHUT", opening_alone, {NO, AFTER_WELCOME, NO, NO, NO, AFTER_WELCOME}},
+    [TRIB_MESSAGE_ROOT_OPENED] = {"ROOT_OPENED",
+                                  root_opened,
+                                  {JOINING | RECALLED, NO, NO, AFTER_REGISTER, AFTER_WELCOME}},
+    [TRIB_MESSAGE_RECALL] = {"RECALL", recall, {NO, NO, AFTER_JOIN}},
+    [TRIB_MESSAGE_ROOT_REFUSED] = {"ROOT_REFUSED", root_refused, {NO, NO, NO, AFTER_REGISTER, AFTER_WELCOME}},
+    [TRIB_MESSAGE_CHALLENGE] = {"CHALLENGE", proof, {NO, NO, NO, NO, NO, JOINING}},
+    [TRIB_MESSAGE_PROOF] = {"PROOF", proof, {NO, NO, NO, NO, JOINING}},
+    [TRIB_MESSAGE_CHANNEL] = {"CHANNEL", channel, {NO, NO, NO, NO, AFTER_WELCOME}},
+    [TRIB_MESSAGE_BYTES] = {"BYTES", bytes, {NO, NO, NO, NO, AFTER_WELCOME, AFTER_WELCOME}},
+    [TRIB_MESSAGE_END] = {"END", end, {NO, NO, NO, NO, AFTER_WELCOME, AFTER_WELCOME}},
+    [TRIB_MESSAGE_ROOT_MARK] = {"ROOT_MARK", root_mark, {NO, NO, NO, NO, NO, AFTER_WELCOME}},
+    [TRIB_MESSAGE_ROOT_PROBE] = {"ROOT_PROBE", opening_alone, {NO, NO, NO, NO, NO, AFTER_WELCOME}},
+    [TRIB_MESSAGE_BYE] = {"BYE", failure, {NO, NO, NO, NO, AFTER_WELCOME}},
 };
 
 const char *trib_message_name(enum trib_message_kind kind)

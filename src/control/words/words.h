@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* words.h: the messages between a rank and the control plane, on one TCP connection per rank and communicator (same
  * port number as shard 0 of the data). Only the format: a codec without sockets; docs/PROTOCOL.md has the same byte by
- * byte. A relay passes a rank's session on to the control plane above, on a channel (CHANNEL, BYTES, END) of the
- * relay's own connection. Each kind below says which fields a relay changes, and which messages a relay adds and
- * answers.
+ * byte. A switch with a parent passes the sessions of its ranks on unread, to the controller at the root.
  *
  * Framing: 4 bytes length of the rest, 1 byte kind, fields in network byte order, strings as 2 bytes length and
  * bytes. The dialogue:
@@ -19,16 +17,14 @@
  *   CLOSE (mark)           -> <- MARK (M) ... CLOSED when all marks have passed, or a peer is gone
  *   ABORT (text)           -> <- FAIL (status, text) to all the others; then the connection ends
  *   STALL (sequence)       -> <- MISSING (ranks)     who is waited for
- *   PING                   -> <- PONG                each hop for itself, either way
+ *   PING                   -> <- PONG                does the controller still read?
  *                          <- RECALL (boot, text)  a switch is lost: the incarnation is over. The rank answers
  *   JOIN (settings, known) ->                      on the same session; its earlier messages have no effect
  * A closed or reset connection without CLOSE is the death of that rank: the others get FAIL(ERR_PEER, "rank 2 ...").
- * Before WELCOME the rank only gives up its place. After FAIL or CLOSED the control plane ends the connection. A relay
- * says GONE of a dead rank. If the relay's own connection ends without a word, the relay is lost, or a switch above.
- * Then all ranks of the communicator return: after RECALL on the same session. Behind a relay the old session ends
- * without a word, and the rank opens a new one. A relay that cannot, or will not, carry a communicator says FAIL
- * upward: all ranks get the status and text. Where no switch is, ranks meet at a control plane in the process of one of
- * them, and the processes are the roots: control/roots/roots.h.
+ * Before WELCOME the rank only gives up its place. After FAIL or CLOSED the control plane ends the connection. If a
+ * switch on the way of a rank is lost, all ranks of the communicator return. A rank whose session stands hears RECALL,
+ * and returns on that session. Another rank opens a new one. Where no switch is, ranks meet at a control plane in the
+ * process of one of them, and the processes are the roots: control/roots/roots.h.
  *   rank that is a root           control plane
  *                          <- ROOT_OPEN, ROOT_CHILD of each rank, before WELCOME; again for each root that it is to be
  *                          <- ROOT_JOIN (rank, mark)   for each REGISTER and MARK
@@ -36,7 +32,7 @@
  *   ROOT_READY             ->                      before READY
  *                          <- ROOT_MISSING (sequence)  somebody has said STALL
  *   ROOT_MISSING (ranks)   ->
- *   DISPUTE                ->                      as a relay does
+ *   DISPUTE                ->                      a slot there has seen two operations
  *                          <- GONE   to all: a rank has left, and has left nothing unfinished
  * The end of the session is the end of the root. One that cannot open says ABORT. A switch whose controller lets others
  * take part in its jobs (agents/remote.h) has one session with each of them, for all communicators:
@@ -48,10 +44,21 @@
  *                          <- ROOT_REFUSED (why)   the agent cannot open, or cannot go on: it has shut
  *   ROOT_SHUT              ->                      the incarnation is over; no answer
  * Each of these names communicator and boot (struct trib_opening_id). One of an incarnation that is over has no effect.
- * The end of that session shuts all that was opened on it.
+ * The end of that session shuts all that was opened on it. A switch with a parent is an agent as well. It begins the
+ * connection itself, and the same connection carries its sessions:
+ *   controller                    switch below
+ *                          <- HELLO (identity, shards, path)   or, to a switch between, on a channel of that switch
+ *   CHALLENGE (nonce)      -> <- PROOF (nonce)         or FAIL
+ *                          <- CHANNEL (number)         a session, or the connection of a switch below that one
+ *   BYTES, END             -> <- BYTES, END            of the channel
+ *   ROOT_OPEN (parent) ... ->                      as to other agents; ROOT_OPENED names a multicast group
+ *   ROOT_PROBE             ->                      behind WELCOME: try the path to the parent, and multicast
+ *                          <- ROOT_READY               all ranks have registered, and that path is proved
+ *   ROOT_MARK (M)          ->                      before READY, and when M has risen
+ *                          <- BYE (text)               the switch shuts down
  * A return sends the grant of WELCOME as known; if it has seen a READY, it has multicast only if READY said so, and may
  * leave out PATHS. A rank that had sent CLOSE before the switch went away registers and sends CLOSE again; from behind
- * a lost relay it may get CLOSED at once.
+ * a lost switch below the rank may get CLOSED at once.
  * A communicator that was made of another one says in each JOIN which job it is of, by a secret of that (maker).
  * Who may say which kind when is a table of words.c, which each receiver asks before it does anything
  * (trib_message_is_in_turn). Read next: server.h (the control plane's side), control/words/session_client.h (the
@@ -69,14 +76,14 @@
 #include "net/address.h"
 
 #define TRIB_SESSION_MAGIC 0x54524942U /* "TRIB" */
-#define TRIB_SESSION_VERSION 13
+#define TRIB_SESSION_VERSION 14
 #define TRIB_SLOTS_MAX (1U << 20)   /* that a grant may name, per root: sizes never overflow */
 #define TRIB_MESSAGE_MAX 2048       /* bytes of a whole message, framing included */
 #define TRIB_RANKS_LISTED 128       /* ranks that a message names, of any number */
 #define TRIB_NO_SEQUENCE UINT64_MAX /* of a DISPUTE and DESCRIBE: no packet has shown it, but the memory of a host */
 #define TRIB_NO_OPERATION "nothing that is under way" /* in OPERATION: of a rank that has none there */
 #define TRIB_SWITCHES_MAX 8                           /* for the roots of one job: at least two roots each */
-#define TRIB_HOPS_MAX 16                              /* relays between a rank and the root: more are a loop */
+#define TRIB_HOPS_MAX 16                              /* switches between a rank and the root: more are a loop */
 #define TRIB_CHANNEL_BYTES 2000                       /* in one BYTES: with its frame within TRIB_MESSAGE_MAX */
 
 enum trib_message_kind {
@@ -93,13 +100,12 @@ enum trib_message_kind {
     TRIB_MESSAGE_CLOSED = 10,
     TRIB_MESSAGE_ABORT = 11,
     TRIB_MESSAGE_FAIL = 12,
-    TRIB_MESSAGE_STALL = 13, /* rank -> control: waits on a sequence; relays add those who are missing there */
-    TRIB_MESSAGE_GONE =
-        14, /* relay -> control: this rank's session has ended without CLOSE: its death, or a lost switch */
+    TRIB_MESSAGE_STALL = 13,   /* rank -> control: waits on a sequence */
+    TRIB_MESSAGE_GONE = 14,    /* rank -> control: it leaves a silent switch. To all others: it has left */
     TRIB_MESSAGE_AWAY = 15,    /* the switch above cannot be reached, or there is no room for a session; come again */
     TRIB_MESSAGE_MISSING = 16, /* control -> rank: who is missing, the answer to STALL; for people */
-    TRIB_MESSAGE_DISPUTE = 17, /* relay or root -> control: a slot there has seen two operations */
-    /* Without a switch, to a rank whose process is a root, and back. All name the communicator. */
+    TRIB_MESSAGE_DISPUTE = 17, /* root -> control: a slot there has seen two operations */
+    /* To an agent, and back. All name the communicator. */
     TRIB_MESSAGE_ROOT_OPEN = 18,    /* control -> root: open a communicator, once all its ranks have been named */
     TRIB_MESSAGE_ROOT_CHILD = 19,   /* control -> root: the next rank of it: whose child it is, where that sends from */
     TRIB_MESSAGE_ROOT_JOIN = 20,    /* control -> root: a rank has registered, or its mark has come */
@@ -114,25 +120,26 @@ enum trib_message_kind {
     TRIB_MESSAGE_ROOT_SHUT = 29,    /* controller -> agent: close what this incarnation has there */
     TRIB_MESSAGE_ROOT_REFUSED = 30, /* agent -> controller: it cannot, and has closed it */
     TRIB_MESSAGE_ROOT_OPENED = 31,  /* root -> control: the root that was asked for last is open */
-    TRIB_MESSAGE_CHALLENGE = 32,    /* control -> switch below: answers HELLO with a nonce to repeat */
-    TRIB_MESSAGE_PROOF = 33,        /* switch -> control above: the nonce; only a live process can answer */
-    TRIB_MESSAGE_CHANNEL = 34,      /* switch -> control above: a session of its own begins on this connection */
+    TRIB_MESSAGE_CHALLENGE = 32,    /* controller -> switch below: answers HELLO with a nonce to repeat */
+    TRIB_MESSAGE_PROOF = 33,        /* switch -> controller: the nonce; only a live process can answer */
+    TRIB_MESSAGE_CHANNEL = 34,      /* switch -> controller: a session or connection here begins */
     TRIB_MESSAGE_BYTES = 35,        /* either way: bytes of messages on a channel */
     TRIB_MESSAGE_END = 36,          /* either way: the channel has ended */
     TRIB_MESSAGE_RECALL = 37,       /* control -> rank: the incarnation is over; say JOIN again, on the same session */
+    TRIB_MESSAGE_ROOT_MARK = 38,    /* controller -> switch below: M, and how results travel */
+    TRIB_MESSAGE_ROOT_PROBE = 39,   /* controller -> switch below: try the path to the parent, and multicast */
+    TRIB_MESSAGE_BYE = 40,          /* switch -> controller: it shuts down */
     TRIB_MESSAGE_KIND_COUNT
 };
 
 /* Both ends of a session, by the one that sends. */
 enum trib_sender {
     TRIB_SENDER_RANK = 0, /* to a control plane */
-    TRIB_SENDER_BELOW,    /* a switch, for a rank behind it, to the control plane of its parent */
     TRIB_SENDER_MASTER,   /* a controller to an agent elsewhere */
     TRIB_SENDER_CONTROL,  /* a control plane to a rank */
-    TRIB_SENDER_PARENT,   /* a control plane to a switch below it, for a rank behind that */
     TRIB_SENDER_AGENT,    /* an agent to a controller elsewhere */
-    TRIB_SENDER_LEAF,     /* a switch to its parent, on the connection that carries the sessions of its ranks */
-    TRIB_SENDER_UPPER,    /* a control plane to a switch below, on the same connection */
+    TRIB_SENDER_LEAF,     /* a switch with a parent to its controller, on the connection that carries its sessions */
+    TRIB_SENDER_UPPER,    /* a controller to a switch with a parent, on the same connection */
     TRIB_SENDER_COUNT
 };
 
@@ -222,7 +229,7 @@ static inline uint32_t trib_rank_list_carried(const struct trib_rank_list *list)
     return list->count < TRIB_RANKS_LISTED ? list->count : TRIB_RANKS_LISTED;
 }
 
-/* The switches that a session has passed, from the rank on, by their identities. */
+/* Switches that a HELLO has passed, by their identities. */
 struct trib_path {
     uint8_t count;
     uint64_t identity[TRIB_HOPS_MAX];
@@ -272,25 +279,18 @@ struct trib_message {
             bool was_ready;          /* with that grant it has seen a READY */
             bool is_ring;            /* it has been told to be a rank of a ring (RING), whatever scheme it asked for */
             uint64_t host;           /* the same for all ranks of one host; 0: unknown */
-            /* Bytes that one socket of this rank's root holds. From a relay: that this job may have on the way to one
-             * shard of each relay so far. 0: there is neither. */
-            uint32_t room;
+            uint32_t room;           /* bytes that one socket of this rank's root holds; 0: it has none */
             /* Its process can be a root: root k of it here + k, UDP, at address k mod n; as many roots as it has
              * addresses. 0: it cannot. */
             uint16_t root_port;
             uint8_t weight; /* that it wishes for as a root: 1 to 255; 0 is taken as 1 */
             bool level0;    /* it would be summed with the other ranks of its host, and not come by itself */
             struct trib_maker maker;
-            uint32_t roots; /* sockets of the rank, then the fewest shards of the relays; 0: no limit */
-            /* Not in the message: set by the receiver from CHANNEL. 0, "": the JOIN came on no channel. */
-            uint64_t via;    /* identity of the last relay on the way */
-            uint8_t hops;    /* relays so far */
-            char origin[64]; /* the rank's own address, as text */
+            uint32_t roots; /* sockets of the rank; 0: no limit */
         } join;
         struct {
             struct trib_grant grant;
             uint32_t generation_ranks; /* = ranks; for a check */
-            uint32_t behind;           /* ranks that came over the same relay as this one; 1 for a rank */
             /* Where the roots are, grant.roots of them. 0: shards of one switch, at the session's address, data_port +
              * t. */
             uint8_t root_count;
@@ -341,7 +341,7 @@ struct trib_message {
         } stall;       /* STALL, MISSING */
         struct {
             char text[TRIB_ERROR_TEXT_MAX];
-            bool is_lost; /* GONE: not the rank has ended, but a switch between it and the relay that says so */
+            bool is_lost; /* GONE: a switch is lost, and the rank lives */
         } note;           /* GONE, AWAY, RING */
         struct {
             uint32_t boot; /* of the incarnation that is over; 0: ranks know none */
@@ -363,13 +363,32 @@ struct trib_message {
             struct trib_address at;      /* where the ranks find it; len 0: it is not said */
             uint64_t key; /* to an agent elsewhere: that of the grant, the same in every incarnation; else 0 */
             struct trib_session_config session; /* salt 0: a root never learns it; first and lookahead 0 */
+            uint32_t behind; /* ranks that the agent sums for, and that ROOT_CHILD names; at a root: all */
+            /* Of a switch below: where the sums of this root go. At any address (0.0.0.0): at the parent that it has
+             * connected to. len 0: it is the root. */
+            struct trib_address parent;
+            bool is_return;   /* ranks had a READY before, and so paths were tried */
+            bool wants_group; /* a switch below is to give its ranks a multicast group for results, if it can */
+            uint32_t group;   /* the group that they had before; 0: none */
+            uint16_t group_port;
         } root_open;
         struct {
             struct trib_opening_id of;
-            uint32_t rank;   /* from 0, one after the other */
+            uint32_t group; /* of a switch below, for its ranks; 0: none */
+            uint16_t group_port;
+        } root_opened;
+        struct {
+            struct trib_opening_id of;
+            uint64_t mark; /* M */
+            bool multicast;
+        } root_mark;
+        struct {
+            struct trib_opening_id of;
+            uint32_t rank;   /* ascending */
             uint32_t branch; /* which child it is, or is behind: from 0, in order of their lowest ranks */
             bool is_switch;  /* that child is a switch, and sends for the ranks behind it */
             struct trib_address from;
+            struct trib_address to; /* where that child finds the switch below; len 0: it is not said */
         } root_child;
         struct {
             struct trib_opening_id of;
@@ -407,6 +426,8 @@ struct trib_message {
             uint8_t shards;
             /* Of each shard, with its port; at any address (0.0.0.0): where CONTROL came to. */
             struct trib_address at[TRIB_ROOTS_MAX];
+            /* Of a switch below: some that wait for it, and those that have passed HELLO on. */
+            struct trib_path path;
         } hello;
         struct {
             /* Bytes of packets that one shard's socket holds, beside what others than this controller were given. */
@@ -417,10 +438,9 @@ struct trib_message {
         } proof; /* CHALLENGE, PROOF */
         struct {
             uint32_t number; /* ascending on a connection, and in all of a process; 0 is none */
-            /* As the first switch on the way sees the rank's session; peer with the rank's first data port. */
+            /* The connection, as the switch sees it that has accepted it. */
             struct trib_address peer;
             struct trib_address local; /* len 0: unknown */
-            struct trib_path path;     /* the switches between the rank and the sender of CHANNEL */
         } channel;
         struct {
             uint32_t number;

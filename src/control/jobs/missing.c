@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* missing.c: ranks whose part of a sequence is not there, as agents know. The place of the root knows which children
+ * lack. If a child is a switch, the switch knows which ranks behind it lack. An agent elsewhere is asked by
+ * ROOT_MISSING, and the answer is kept for a moment. Read next: stall.c (asks), answers.c (where answers come). */
+#include <string.h>
+
+#include "control/jobs/placements.h"
+#include "control/jobs/start.h"
+#include "io/clock.h"
+
+/* Age up to which an answer counts for a rank that asks now. The rank asks again after a second. */
+#define ANSWER_FRESH_NS (TRIB_SECOND_NS / 2)
+
+/* The question of a rank, and the answer as far as it is known. */
+struct question {
+    const struct trib_jobs *jobs;
+    struct trib_job *job;
+    uint64_t sequence;
+    uint64_t now_ns;
+    struct trib_rank_set lacking;
+    const char *silent; /* a switch below that lacks no rank, yet no sum comes from there; NULL: none */
+};
+
+void trib_placement_ask(const struct trib_jobs *jobs, const struct trib_job *job, struct trib_placement *placement,
+                        uint64_t sequence)
+{
+    const struct trib_message message = {
+        .kind = TRIB_MESSAGE_ROOT_MISSING,
+        .root_missing = {.of = {job->grant.communicator, job->grant.boot}, .sequence = sequence}};
+    if (!placement->is_asked) {
+        placement->is_asked = true;
+        placement->asked = sequence;
+        trib_placement_tell(jobs, job, placement, &message);
+    }
+}
+
+void trib_placement_heard(struct trib_placement *placement, uint64_t sequence, const struct trib_rank_list *lacks,
+                          uint64_t now_ns)
+{
+    placement->is_asked = false;
+    placement->answered = sequence;
+    placement->answered_ns = now_ns;
+    placement->lacks = *lacks;
+}
+
+/* A list that is cut at its end may go on: with ranks behind switches, which are asked next. */
+static void add_list(const struct trib_job *job, const struct trib_placement *placement, struct trib_rank_set *set)
+{
+    const struct trib_rank_list *list = &placement->lacks;
+    uint32_t below = trib_placement_below(job, placement);
+    uint32_t carried = trib_rank_list_carried(list);
+    for (uint32_t i = 0; i < carried; i++) {
+        trib_rank_set_add(set, list->rank[i]);
+    }
+    for (uint32_t rank = 0; list->count > carried && rank < job->settings.ranks; rank++) {
+        if (rank > list->rank[carried - 1] && job->ranks[rank].below != below) {
+            trib_rank_set_add(set, rank);
+        }
+    }
+}
+
+/* Ranks behind the children of this place whose part is not there. False: its agent is being asked. */
+static bool find_lacking(const struct question *q, struct trib_placement *placement, struct trib_rank_set *lacking)
+{
+    const struct trib_data_plane *plane = q->jobs->agent.plane;
+    uint16_t ranks[TRIB_RANKS_MAX];
+    if (trib_placement_is_here(placement)) {
+        uint32_t count = plane->missing(plane->plane, q->job->grant.communicator, q->sequence, ranks, TRIB_RANKS_MAX);
+        for (uint32_t i = 0; i < count; i++) {
+            trib_rank_set_add(lacking, ranks[i]);
+        }
+        return true;
+    }
+    if (placement->answered_ns == 0 || placement->answered != q->sequence ||
+        q->now_ns - placement->answered_ns > ANSWER_FRESH_NS) {
+        trib_placement_ask(q->jobs, q->job, placement, q->sequence);
+        return false;
+    }
+    add_list(q->job, placement, lacking);
+    return true;
+}
+
+/* Of the ranks behind this switch, keeps the ranks that the switch lacks. False: the switch is being asked. */
+static bool narrow(struct question *q, uint32_t below)
+{
+    struct trib_placement *placement = &q->job->below[below - 1].placement;
+    struct trib_rank_set known = {0};
+    uint32_t meant = 0;
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < q->job->settings.ranks; i++) {
+        meant += trib_rank_set_has(&q->lacking, i) && trib_job_is_behind(q->job, i, below);
+    }
+    if (meant == 0 || !placement->remote) {
+        return true;
+    }
+    if (!find_lacking(q, placement, &known)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < q->job->settings.ranks; i++) {
+        if (trib_rank_set_has(&q->lacking, i) && trib_job_is_behind(q->job, i, below)) {
+            bool lacks = trib_rank_set_has(&known, i);
+            left += lacks;
+            q->lacking.word[i / 64] &= lacks ? UINT64_MAX : ~(UINT64_C(1) << i % 64);
+        }
+    }
+    q->silent = left > 0 ? q->silent : placement->remote->name;
+    return true;
+}
+
+uint32_t trib_placements_missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence, uint64_t now_ns,
+                                 uint16_t *ranks, const char **silent)
+{
+    struct question q = {.jobs = jobs, .job = job, .sequence = sequence, .now_ns = now_ns};
+    bool is_known = find_lacking(&q, trib_placement_at(job, sequence), &q.lacking);
+    uint32_t count = 0;
+    for (uint32_t b = 1; b <= job->belows && is_known; b++) { /* parents come before their children */
+        is_known = narrow(&q, b);
+    }
+    for (uint32_t i = 0; i < job->settings.ranks && is_known; i++) {
+        if (trib_rank_set_has(&q.lacking, i)) {
+            ranks[count++] = (uint16_t)i;
+        }
+    }
+    *silent = q.silent;
+    return is_known ? count : TRIB_MISSING_LATER;
+}
+
+struct trib_placement *trib_placement_asked(struct trib_job *job, uint64_t sequence)
+{
+    for (uint32_t i = 0; i < trib_placements_count(job); i++) {
+        struct trib_placement *placement = trib_placement_number(job, i);
+        if (placement->is_asked && placement->asked == sequence) {
+            return placement;
+        }
+    }
+    return trib_placement_at(job, sequence);
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leaves.c: see leaves.h. */
+#include "control/roots/leaves.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/jobs/placements.h"
+#include "control/jobs/places.h"
+#include "control/jobs/start.h"
+#include "core/assert.h"
+#include "io/explain.h"
+
+const char *trib_leaves_explain_unfit(const struct trib_jobs *jobs, const struct trib_message *hello)
+{
+    bool has_ports = hello->hello.shards > 0 && hello->hello.room > 0;
+    for (uint32_t i = 0; i < hello->hello.shards; i++) {
+        has_ports =
+            has_ports && trib_address_port(&hello->hello.at[i]) != 0 && !trib_address_is_group(&hello->hello.at[i]);
+    }
+    return jobs->config->shards == 0
+               ? "a switch has this as its parent, but it is none: here ranks meet that do without "
+                 "a switch"
+           : !has_ports ? "a switch below names its room, and for each shard an address with a port"
+                        : NULL;
+}
+
+struct trib_remote *trib_leaves_add(struct trib_jobs *jobs, const struct trib_message *hello,
+                                    const struct trib_session *session, void *line)
+{
+    char text[64];
+    const struct trib_address *peer = &session->peer;
+    struct trib_remote *remote = calloc(1, sizeof *remote);
+    if (!remote) {
+        return NULL;
+    }
+    TRIB_ASSERT(!trib_leaves_explain_unfit(jobs, hello));
+    *remote = (struct trib_remote){.state = TRIB_REMOTE_USABLE,
+                                   .line = line,
+                                   .life = hello->hello.life,
+                                   .identity = hello->hello.identity,
+                                   .room = hello->hello.room,
+                                   .weight = hello->hello.weight,
+                                   .shards = hello->hello.shards,
+                                   .is_below = true,
+                                   .above = session->leaf,
+                                   .peer = *peer,
+                                   .local = session->local,
+                                   .next = jobs->leaves};
+    for (uint32_t i = 0; i < remote->shards; i++) {
+        remote->at[i] = hello->hello.at[i];
+        remote->is_named = remote->is_named || !trib_address_is_any(&remote->at[i]);
+        if (trib_address_is_any(&remote->at[i])) {
+            remote->at[i] = *peer;
+            trib_address_set_port(&remote->at[i], trib_address_port(&hello->hello.at[i]));
+        } else if (!session->leaf) {
+            memcpy(remote->at[i].source, peer->source, sizeof peer->source);
+        }
+    }
+    trib_address_format(&remote->at[0], text);
+    (void)snprintf(remote->name, sizeof remote->name, "switch %s", text);
+    jobs->leaves = remote;
+    return remote;
+}
+
+const struct trib_remote *trib_leaves_lost_on_way(const struct trib_remote *leaf)
+{
+    const struct trib_remote *lost = leaf;
+    for (const struct trib_remote *at = leaf; at; at = at->above) {
+        lost = trib_remote_is_usable(at) ? lost : at;
+    }
+    return lost;
+}
+
+/* ---- what they say ---- */
+
+static bool is_on_way(const struct trib_remote *leaf, const struct trib_remote *remote)
+{
+    while (leaf && leaf != remote) {
+        leaf = leaf->above;
+    }
+    return leaf != NULL;
+}
+
+/* BYE: no open communicator over this switch goes on. Ranks of a gathering one leave it. */
+static void take_bye(struct trib_jobs *jobs, struct trib_remote *remote, const struct trib_message *bye)
+{
+    struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL, .fail = {.status = TRIB_ERR_SWITCH}};
+    struct trib_job *next;
+    trib_explain(fail.fail.text, "%.400s", bye->fail.text);
+    for (struct trib_job *job = jobs->first; job; job = next) {
+        uint32_t over = 0;
+        next = job->next;
+        for (uint32_t i = 0; i < job->settings.ranks; i++) {
+            struct trib_session *session = job->ranks[i].session;
+            over += session && is_on_way(session->leaf, remote);
+        }
+        if (over > 0 && (job->is_open || job->is_recalled)) {
+            trib_job_fail(jobs, job, TRIB_ERR_SWITCH, fail.fail.text);
+            next = jobs->first; /* one of them may end others; those that have ended are not met again */
+            continue;
+        }
+        for (uint32_t i = 0; i < job->settings.ranks && over > 0; i++) {
+            struct trib_rank *rank = &job->ranks[i];
+            if (rank->session && is_on_way(rank->session->leaf, remote)) {
+                jobs->output.send(jobs->output.owner, rank->session, &fail);
+                trib_rank_let_go(jobs, rank);
+            }
+        }
+        if (over > 0 && trib_job_is_empty(job)) {
+            trib_job_free(jobs, job);
+        }
+    }
+}
+
+static void take_of_opening(struct trib_jobs *jobs, struct trib_remote *remote, const struct trib_message *message,
+                            uint64_t now_ns)
+{
+    struct trib_job *job = trib_jobs_find_communicator(jobs, message->of.communicator);
+    char text[TRIB_ERROR_TEXT_MAX];
+    struct trib_placement *placement = job && job->is_open ? trib_placement_of_remote(job, remote) : NULL;
+    if (!placement || job->grant.boot != message->of.boot) {
+        return; /* of an incarnation that is over */
+    }
+    if (message->kind == TRIB_MESSAGE_ROOT_REFUSED) {
+        bool names_itself = message->root_refused.status == TRIB_ERR_UNREACHABLE;
+        trib_explain(text, "%s%s%.430s", names_itself ? "" : remote->name, names_itself ? "" : ": ",
+                     message->root_refused.text);
+        trib_job_fail(jobs, job, trib_placement_status(message->root_refused.status), text);
+    } else if (!trib_placement_answer(jobs, job, placement, message, now_ns)) {
+        trib_explain(text, "%s sent a message %s that has no place", remote->name, trib_message_name(message->kind));
+        trib_job_fail(jobs, job, TRIB_ERR_REFUSED, text);
+    }
+}
+
+bool trib_leaves_answer(struct trib_jobs *jobs, struct trib_remote *remote, const struct trib_message *message,
+                        uint64_t now_ns)
+{
+    switch ((int)message->kind) {
+    case TRIB_MESSAGE_BYE:
+        take_bye(jobs, remote, message);
+        return true;
+    case TRIB_MESSAGE_ROOT_OPENED:
+    case TRIB_MESSAGE_ROOT_READY:
+    case TRIB_MESSAGE_ROOT_MISSING:
+    case TRIB_MESSAGE_ROOT_REFUSED:
+    case TRIB_MESSAGE_DISPUTE:
+        take_of_opening(jobs, remote, message, now_ns);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* ---- the end ---- */
+
+void trib_leaves_lose(struct trib_remote *remote)
+{
+    remote->state = TRIB_REMOTE_AWAY;
+}
+
+void trib_leaves_remove(struct trib_jobs *jobs, struct trib_remote *remote, const char *cause, uint64_t now_ns)
+{
+    struct trib_remote **at = &jobs->leaves;
+    char lost[256];
+    (void)snprintf(lost, sizeof lost, "%s is lost (%.64s)", trib_leaves_lost_on_way(remote)->name, cause);
+    TRIB_ASSERT(!trib_remote_is_usable(remote));
+    while (remote->served) {
+        struct trib_placement *placement = remote->served;
+        struct trib_job *job = placement->job;
+        if (trib_placement_is_over(job, placement)) {
+            trib_placement_leave_agent(placement);
+            placement->remote = NULL;
+            if (job->state == TRIB_JOB_STARTING) { /* READY may have waited for it alone */
+                trib_job_run_if_ready(jobs, job, now_ns);
+            }
+        } else {
+            trib_job_recall(jobs, job, lost, now_ns);
+        }
+    }
+    while (*at != remote) {
+        TRIB_ASSERT(*at);
+        at = &(*at)->next;
+    }
+    *at = remote->next;
+    free(remote);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* accept.c: how many connections there may be: the limit of open files, and the shares of one address, so that no peer
+ * keeps all others out. Read next: connections.c (their life). */
+#include <sys/resource.h>
+
+#include "control/server/connection.h"
+#include "io/explain.h"
+
+#define DESCRIPTORS_RESERVED 192 /* 64 for HTTP, 2 for each shard, and plenty */
+#define STRANGERS_MAX 256        /* in a process that is somebody else's */
+#define SHARE_OTHERS 4           /* of the sessions this part is not for one address alone */
+#define SHARE_SILENT 8           /* and one address has no more than this part for sessions without a JOIN... */
+#define SILENT_LEAST 128         /* ...but so many */
+
+/* How many sessions the limit of open files leaves room for, which may first be raised as far as it may be. The reserve
+ * is for shards, HTTP and what the process has open anyway: strangers who only connect must not take that. */
+uint32_t trib_connections_limit(bool may_raise)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
+        return TRIB_CONNECTIONS_MAX;
+    }
+    struct rlimit raised = {.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
+    if (may_raise && limit.rlim_cur < limit.rlim_max && setrlimit(RLIMIT_NOFILE, &raised) == 0) {
+        limit = raised;
+    }
+    uint64_t room =
+        limit.rlim_cur > 2 * DESCRIPTORS_RESERVED ? limit.rlim_cur - DESCRIPTORS_RESERVED : limit.rlim_cur / 2;
+    return room < TRIB_CONNECTIONS_MAX ? (uint32_t)room : TRIB_CONNECTIONS_MAX;
+}
+
+/* Programs may count on their descriptors being few (select). Who has not joined takes no more than a guest may have
+ * for that. */
+static bool has_room_as_guest(struct trib_connections *connections)
+{
+    uint32_t strangers = 0;
+    for (uint32_t i = 0; i < connections->count; i++) {
+        strangers += !trib_connection_is_joined(connections->all[i]);
+    }
+    if (strangers >= STRANGERS_MAX || strangers >= connections->limit / 2) {
+        return false;
+    }
+    if (connections->count >= connections->limit) {
+        connections->limit = trib_connections_limit(true);
+    }
+    return true;
+}
+
+void trib_connections_explain_room(const struct trib_connections *connections, const struct trib_address *local,
+                                   bool is_share, char *text)
+{
+    char here[64] = "?";
+    if (local->len > 0) {
+        trib_address_format(local, here);
+    }
+    trib_explain(
+        text,
+        is_share ? "%s %s has no room for another session of this address, with %u of all: end some, or raise "
+                   "its limit of open files (ulimit -n)"
+                 : "%s %s has no room for another session, with %u: come again later, or raise its limit of open files "
+                   "(ulimit -n)",
+        connections->jobs->config->shards > 0 ? "switch" : "rank 0's process at", here, connections->count);
+}
+
+/* Nobody takes all there is: a quarter is for others, and who has not joined yet has an eighth. */
+static bool has_its_share(const struct trib_connections *connections, const struct trib_address *peer)
+{
+    uint32_t all = 0;
+    uint32_t strangers = 0;
+    uint64_t near = trib_address_near(peer);
+    for (uint32_t i = 0; i < connections->count; i++) {
+        if (connections->near[i] == near) {
+            all++;
+            strangers += !trib_connection_is_joined(connections->all[i]);
+        }
+    }
+    uint32_t most = connections->limit - connections->limit / SHARE_OTHERS;
+    uint32_t silent = connections->limit / SHARE_SILENT;
+    return all >= most || strangers >= (silent > SILENT_LEAST ? silent : SILENT_LEAST);
+}
+
+bool trib_connections_lack_room(struct trib_connections *connections, const struct trib_address *peer, bool *is_share)
+{
+    bool has_room = !connections->jobs->config->is_guest || has_room_as_guest(connections);
+    has_room = has_room && connections->count < connections->limit;
+    *is_share = has_room && has_its_share(connections, peer);
+    return !has_room || *is_share;
+}
