@@ -15,12 +15,12 @@ struct trib_server;
 struct trib_http_verbs;
 struct trib_topology;
 
-/* What is left to do for a control plane that is to retire. */
+/* Work left for a control plane that is to retire. */
 struct trib_server_duties {
     uint32_t jobs;    /* communicators, and those that are still being joined */
     uint32_t needed;  /* of them: operations may still run, or its ranks have made it of another one and are about to */
     uint32_t awaited; /* of the others: being joined, and rank 0 is not there */
-    char who[192];    /* "ranks 1, 2 of job train": of one that is needed */
+    char who[192];    /* "ranks 1, 2 of job train": of a job that needs this control plane */
 };
 
 struct trib_server_config {
@@ -74,14 +74,14 @@ void trib_server_stop(struct trib_server *server);
 /* Wanted: trib_server_run returns also when no job is left, nor a late rank that is to hear why, and ends sessions that
  * have joined none without a word; else not any more. False: it has begun to return. Any thread. */
 bool trib_server_retire(struct trib_server *server, bool wanted);
-/* What still keeps it from that. False: it has not looked yet since it was told to retire. Any thread. */
+/* The work that keeps it from retiring. False: it has not looked since it was told to retire. Any thread. */
 bool trib_server_duties(struct trib_server *server, struct trib_server_duties *duties);
 /* Around a fork: its thread stands still in between, where nothing is half done. */
 void trib_server_hold(struct trib_server *server);
 void trib_server_resume(struct trib_server *server);
 /* In the child of the fork, which has no such thread: gives up its descriptors, and nothing else. */
 void trib_server_abandon(struct trib_server *server);
-/* After trib_server_run has returned, or was never called. Closes what is still open. */
+/* After trib_server_run has returned, or was never called. Closes all that is still open. */
 void trib_server_destroy(struct trib_server *server);
 /* A slot saw two operations under one sequence (I10): asks both ranks what they run, waits 500 ms at most, then fails
  * the communicator with both texts. Returns at once. Any thread; repeats are harmless. */

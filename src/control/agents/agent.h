@@ -2,7 +2,7 @@
 /* agent.h: an agent is a place that can sum: the shards of a switch, or the process of a rank. This is the agent as its
  * own process sees it: a data plane, the memory that its slots may take, and the communicators that have slots there.
  * A controller in the same process opens slots by these calls. A controller elsewhere does it by messages (root.h,
- * masters.h), which end in the same calls. So each quota is checked in one place, whoever asks.
+ * masters.h), which end in the same calls. So each quota is checked in one place.
  * No sockets, no clock, no threads. Read next: agent.c, data_plane.h. */
 #ifndef TRIB_CONTROL_AGENT_H
 #define TRIB_CONTROL_AGENT_H
@@ -57,7 +57,7 @@ TRIB_MUST_USE enum trib_status trib_agent_open(struct trib_agent *agent, struct 
                                                uint32_t count, char *error);
 /* Bytes of all openings of the job that this one is of, without this one. */
 uint64_t trib_agent_others_of_job(const struct trib_agent *agent, const struct trib_agent_opening *opening);
-/* Who has slots for this communicator. NULL: nobody. */
+/* The opening of this communicator. NULL: none. */
 const struct trib_agent_opening *trib_agent_find(const struct trib_agent *agent, uint32_t communicator);
 /* Closes all its roots and gives the memory back. Not open: nothing happens. */
 void trib_agent_shut(struct trib_agent *agent, struct trib_agent_opening *opening);

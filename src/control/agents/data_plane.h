@@ -32,7 +32,7 @@ struct trib_opening {
     uint32_t shard;
 };
 
-/* What a communicator's nodes say; for metrics and `jobs`. */
+/* Counters of a communicator's nodes, for metrics and `jobs`. */
 struct trib_plane_report {
     struct trib_counters counters; /* all shards together */
     uint64_t memory_held;          /* bytes that are really there, of those that the slots may take */
@@ -63,7 +63,7 @@ struct trib_data_plane {
      * it sent one of full size back to every shard yet? */
     void (*probe_parent)(void *plane, uint32_t communicator);
     bool (*parent_answered)(void *plane, uint32_t communicator);
-    /* The smallest M of its shards: what holds for every root (docs/DECISIONS.md). */
+    /* The smallest M of its shards, valid for every root (docs/DECISIONS.md). */
     uint64_t (*communicator_mark)(void *plane, uint32_t communicator);
     /* Results by multicast to this group from now on (0: unicast). */
     void (*multicast)(void *plane, uint32_t communicator, uint32_t group, uint16_t port);

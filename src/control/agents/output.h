@@ -12,7 +12,7 @@ struct trib_session;
 struct trib_jobs_output {
     void *owner;
     void (*send)(void *owner, struct trib_session *session, const struct trib_message *message);
-    /* Nothing more will be sent to it: end the connection when what was sent has left. */
+    /* No more messages: end the connection when all sent messages have left. */
     void (*end)(void *owner, struct trib_session *session);
     /* Ask whether the other end still reads (ping.h); if not, the session is gone. */
     void (*ping)(void *owner, struct trib_session *session);

@@ -93,7 +93,7 @@ void trib_remote_end(struct trib_remote *remote, const struct trib_remote_output
 void trib_remote_hurry(struct trib_remote *remote, uint64_t now_ns)
 {
     uint64_t next_ns = remote->tried_ns + HURRY_NS;
-    uint64_t soon_ns = now_ns + TRIB_MILLISECOND_NS; /* it is called in the middle of what is due now */
+    uint64_t soon_ns = now_ns + TRIB_MILLISECOND_NS; /* the caller is handling a timeout */
     if (remote->state == TRIB_REMOTE_AWAY) {
         remote->dial_ns = trib_time_earlier(remote->dial_ns, next_ns > soon_ns ? next_ns : soon_ns);
     }

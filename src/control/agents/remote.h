@@ -47,14 +47,14 @@ struct trib_remote {
     struct trib_address local; /* and the parent's end; len 0: unknown */
 };
 
-/* What a controller asks of its driver. None calls back. */
+/* Requests of a controller to its driver. None calls back. */
 struct trib_remote_output {
     void *owner;
     /* Begins to connect, and sets remote->line. What becomes of it is told by trib_remote_connected or
      * trib_switches_lost. False: out of memory. */
     bool (*open)(void *owner, struct trib_remote *remote);
     void (*send)(void *owner, struct trib_remote *remote, const struct trib_message *message);
-    /* Nothing more will be sent or told: end the connection when what was sent has left, and forget the remote. */
+    /* No more messages: end the connection when all sent messages have left, and forget the remote. */
     void (*end)(void *owner, struct trib_remote *remote);
     /* Ask whether its process still reads (words/ping.h); if it does not, it is lost. */
     void (*ping)(void *owner, struct trib_remote *remote);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* root.c: see root.h. An opening comes in parts, ROOT_OPEN and one ROOT_CHILD per rank, in order; when it is whole the
  * data plane is asked for it, and from then on each verb is one message. Read next: agent.c (quotas),
- * roots.c (who asks). */
+ * roots.c (the controller's side). */
 #include "control/agents/root.h"
 
 #include <stdio.h>
@@ -46,7 +46,7 @@ void trib_root_deinit(struct trib_root *root)
     root->plan = NULL;
 }
 
-/* What is open now stays so until deinit: the rank is about to end. */
+/* Open roots stay open until deinit: the rank is about to end. */
 static enum trib_status give_up(struct trib_root *root, enum trib_status status, const char *cause,
                                 struct trib_message *answer)
 {

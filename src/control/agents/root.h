@@ -57,7 +57,7 @@ TRIB_MUST_USE enum trib_status trib_root_on_timeout(struct trib_root *root, uint
                                                     struct trib_message *answer);
 /* Slots of this root have seen two operations: the first time that is told. */
 void trib_root_mismatch(struct trib_root *root, uint64_t sequence, const uint32_t rank[2], struct trib_message *answer);
-/* Closes what is open. The object may be used again after init. */
+/* Closes the open root. The object may be used again after init. */
 void trib_root_deinit(struct trib_root *root);
 /* Is that message, of kind ROOT_*, about the incarnation that this root is of? */
 static inline bool trib_root_is_of(const struct trib_root *root, const struct trib_message *message)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* admission.c: how much a communicator gets: packets in a train, fragments in flight, slots, and whether its memory
- * fits the quotas. No state but the jobs'. Read next: start.c (who asks). */
+ * fits the quotas. No state but the jobs'. Read next: start.c (the caller). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@
 #define TRAIN_LEAST 4    /* shorter ones cost more system calls than they spread */
 #define LEAST_SHARE 4 /* a late job gets this part of what it would get alone, even if the socket is full of promises */
 
-/* Packets of one train for this payload: what one UDP_SEGMENT call takes. */
+/* Packets of one train for this payload: as many as one UDP_SEGMENT call takes. */
 static uint32_t train_packets(uint32_t payload)
 {
     uint32_t packets = TRIB_TRAIN_BYTES_MAX / (TRIB_HEADER_SIZE + payload);
@@ -118,7 +118,7 @@ static uint64_t add_job(const struct trib_job *job, uint32_t below, struct sende
     return bytes + (children - direct) * each; /* switches below, and ranks that have left */
 }
 
-/* Its switches divide what their sockets hold among such jobs while they run. */
+/* The switches of such jobs divide the room of their sockets while the jobs run. */
 static bool has_caps(const struct trib_job *job)
 {
     return trib_scheme_has_caps(trib_scheme_find(trib_job_scheme(job)));
@@ -140,11 +140,9 @@ static uint64_t flight_lent(const struct trib_jobs *jobs, const struct trib_mast
     return bytes;
 }
 
-/* Bytes, up to `most`, that may be on their way to one shard, but from the ranks of `but` (NULL: from all), and from
- * what
- * `master` has here (NULL: no such): a process keeps what all its communicators have in flight within the largest
- * window
- * that it was granted for one (comm/communicator.c). */
+/* Bytes, up to `most`, that may be on their way to one shard. Ranks of `but` (NULL: of no job) and the communicators of
+ * `master` (NULL: of no controller) do not count. All communicators of a process together have no more in flight than
+ * the largest window of one of them (comm/communicator.c). */
 static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_job *but,
                               const struct trib_master *master, uint64_t most)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answers.c: a job that agents sum, in the table of places (places.h): what agents answer, and what people are told of
- * them. Read next: placements.c (what agents are asked), stall.c (where the answer on a missing rank goes). */
+/* answers.c: a job that agents sum, in the table of places (places.h): the answers of agents, and the texts about them.
+ * Read next: placements.c (the requests to agents), stall.c (where the answer on a missing rank goes). */
 #include <stdio.h>
 
 #include "control/jobs/peers.h"
@@ -100,7 +100,7 @@ static bool explain_late(const struct trib_jobs *jobs, const struct trib_job *jo
 
 /* ---- marks ---- */
 
-/* Slots here know M by packets; of others it is known what ranks have told. */
+/* Slots here know M by packets. M of slots elsewhere follows from the marks of ranks. */
 static uint64_t mark(const struct trib_jobs *jobs, const struct trib_job *job)
 {
     const struct trib_data_plane *plane = jobs->agent.plane;
@@ -118,7 +118,7 @@ static const char *needs(const struct trib_jobs *jobs, const struct trib_job *jo
     return is_root && job->is_open && !job->ranks[rank].has_left ? "a root" : NULL;
 }
 
-/* ---- what they say ---- */
+/* ---- answers ---- */
 
 /* One of its roots: it opens them in the order in which it was asked. */
 static bool take_opened(struct trib_jobs *jobs, struct trib_job *job, struct trib_placement *from,

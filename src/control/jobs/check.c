@@ -62,7 +62,7 @@ static void check_hosts(const struct trib_job *job)
     TRIB_ASSERT(job->hosts == 0 || trib_rank_set_has(&job->leaders, 0));
 }
 
-/* What WELCOME says, from then on. */
+/* The grant, from WELCOME on. */
 static void check_grant(const struct trib_job *job)
 {
     const struct trib_grant *grant = &job->grant;
@@ -75,7 +75,7 @@ static void check_grant(const struct trib_job *job)
     TRIB_ASSERT(grant->job_token != 0 && grant->job_token == job->owner->token); /* C-1 */
 }
 
-/* Each agent has a root, each root an agent; what is told of an agent is right as long as it is there. */
+/* Each agent has a root, and each root an agent. Agents of open placements are usable. */
 static void check_placements(const struct trib_job *job)
 {
     uint32_t rooted = 0;
@@ -159,7 +159,7 @@ void trib_job_check(const struct trib_jobs *jobs, const struct trib_job *job)
     check_times(job);
 }
 
-/* Each has a session of its own, and what it has opened is there. */
+/* Each has a session of its own, and its openings are there. */
 static void check_masters(const struct trib_jobs *jobs)
 {
     for (const struct trib_master *master = jobs->masters.first; master; master = master->next) {

@@ -64,7 +64,7 @@ static bool explain_difference(const struct trib_settings *a, uint32_t rank, con
     return false;
 }
 
-/* The lower rank is named first, whoever came first. */
+/* The text names the lower rank first. */
 bool trib_job_differs(const struct trib_job *job, const struct trib_message *join, char *error)
 {
     uint32_t first = trib_job_first_rank(job);
@@ -122,7 +122,7 @@ static bool is_apart(const struct trib_job *job, const struct trib_rank_set *pre
     return !trib_job_is_complete(job);
 }
 
-/* Keeps for both what is different, and between whom: the lower rank is named first. */
+/* Keeps the difference for both, with the two ranks: the text names the lower rank first. */
 static void note(struct trib_job *a, struct trib_job *b)
 {
     char cause[TRIB_ERROR_TEXT_MAX];

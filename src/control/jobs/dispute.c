@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dispute.c: a slot saw two operations under one sequence (I10): both ranks are asked what they run, and then all ranks
- * are told both answers. Read next: jobs.c (who calls). */
+/* dispute.c: a slot saw two operations under one sequence (I10): both ranks name their operations, and then all ranks
+ * get both names. Read next: jobs.c (the caller). */
 #include <stdio.h>
 #include <string.h>
 

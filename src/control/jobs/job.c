@@ -22,7 +22,7 @@ char *trib_job_name_rank(const struct trib_job *job, uint32_t rank, char *text)
 void trib_rank_let_go(struct trib_jobs *jobs, struct trib_rank *rank)
 {
     if (rank->session) {
-        TRIB_ASSERT(rank->session->job != NULL); /* C-1: who has a place is of its job */
+        TRIB_ASSERT(rank->session->job != NULL); /* C-1: a rank with a session is of its job */
         rank->session->job = NULL;
         jobs->output.end(jobs->output.owner, rank->session);
         rank->session = NULL;
@@ -98,7 +98,7 @@ void trib_job_free(struct trib_jobs *jobs, struct trib_job *job)
 void trib_job_fail(struct trib_jobs *jobs, struct trib_job *job, enum trib_status status, const char *text)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_FAIL, .fail = {.status = status}};
-    bool goes_on = status == TRIB_ERR_SWITCH && job->meeting.len > 0; /* those who do need who has closed */
+    bool goes_on = status == TRIB_ERR_SWITCH && job->meeting.len > 0; /* the others then need closed ranks as well */
     TRIB_ASSERT(status < TRIB_OK && status >= TRIB_ERR_CHECK);
     trib_explain(message.fail.text, "%s", text);
     trib_jobs_say(jobs, TRIB_LOG_WARN, "job %s ended: %s", job->name, text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* jobs.c: see jobs.h: messages of running communicators, marks, stalls, disputes, and every way to end.
- * Read next: join.c and start.c (the way in), connections.c (who calls). */
+ * Read next: join.c and start.c (the way in), connections.c (the caller). */
 #include "control/jobs/jobs.h"
 
 #include <stddef.h>
@@ -88,7 +88,7 @@ static void take_control(struct trib_jobs *jobs, struct trib_session *session, c
     jobs->room_ns = now_ns;
 }
 
-/* What opens and shuts here changes how much others have. */
+/* Openings here change the room that other controllers have. */
 static uint64_t room_timeout(const struct trib_jobs *jobs)
 {
     bool has_changed = jobs->masters.first && jobs->room_changes != jobs->agent.changes;
@@ -121,7 +121,7 @@ void trib_jobs_deinit(struct trib_jobs *jobs, enum trib_status status, const cha
     }
 }
 
-/* Rank `index`, whose session is no longer there, will not go on. The job may be gone afterwards. */
+/* Rank `index` has no session any more, and does not go on. The job may be gone afterwards. */
 static void end_rank(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const char *cause)
 {
     char name[96];
@@ -402,7 +402,7 @@ void trib_jobs_duties(const struct trib_jobs *jobs, struct trib_server_duties *d
         duties->jobs++;
         if (job->state == TRIB_JOB_JOINING && job->maker == 0) {
             duties->awaited += !job->ranks[0].session;
-        } else if (!job->is_over) { /* who is in it has made it together, and waits for nobody else */
+        } else if (!job->is_over) { /* all its ranks are there, and wait for no other rank */
             name_needy(job, duties);
             duties->needed++;
         }

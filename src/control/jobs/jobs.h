@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jobs.h: what the control plane decides: who may join, what a communicator gets, when it starts and how it ends. No
- * sockets, no clock, no threads: messages come in by trib_jobs_receive, go out by the two calls of struct
- * trib_jobs_output, and time is an argument. admission.c holds the arithmetic of windows, slots and quotas.
+/* jobs.h: the decisions of the control plane: which ranks join, and the grant, the start and the end of each
+ * communicator. No sockets, no clock, no threads: messages come in by trib_jobs_receive, go out by the two calls of
+ * struct trib_jobs_output, and time is an argument. admission.c holds the arithmetic of windows, slots and quotas.
  *
  * A communicator is a struct trib_job; the job that owns it, with others, is a struct trib_owner (owner.h). A
  * communicator's states: JOINING (ranks come, or come back after a restart of the switch) -> PLACING (all are there;
@@ -10,7 +10,7 @@
  * the same cause. Nothing of it stays behind. The loss of a switch below, or of an agent, ends an incarnation and not
  * the communicator (trib_job_recall). All ranks then come back to JOINING, on their old sessions where these stand.
  * Each incarnation has a boot id of its own. Read next: jobs.c, then connections.h (the sessions that members are),
- * server.c (who owns both). */
+ * server.c (the owner of both). */
 #ifndef TRIB_CONTROL_JOBS_H
 #define TRIB_CONTROL_JOBS_H
 
@@ -82,23 +82,23 @@ struct trib_rank {
     bool has_multicast; /* as it reported */
     bool is_registered;
     bool is_closing;  /* CLOSE has come */
-    bool is_ring;     /* it has come to be a rank of a ring, as it was told */
-    bool has_left;    /* and CLOSED was sent, or it is known to be gone: it does not come back */
-    bool is_outside;  /* it has come back to hear CLOSED: it has no WELCOME, and is told nothing else */
+    bool is_ring;     /* it joined as a rank of a ring, after RING */
+    bool has_left;    /* CLOSED was sent, or the rank is gone: it does not come back */
+    bool is_outside;  /* back for CLOSED alone: without WELCOME, and no other message goes there */
     bool is_recalled; /* it was told to come back (RECALL), and has not: its session keeps the place */
 };
 
 /* Two ranks of one slot said to run different operations (I10), until both have named theirs. */
 struct trib_dispute {
-    bool is_question; /* nobody has said so, but all ranks wait: it may end in nothing */
+    bool is_question; /* no rank has reported a dispute, but all ranks wait: the dispute may be none */
     uint64_t sequence;
     uint64_t deadline_ns; /* 0: no dispute */
     uint32_t rank[2];
     char text[2][256];
 };
 
-/* How an agent hears its controller: by calls in this process, by messages on its own session, or on the session of the
- * rank in whose process it is. */
+/* How an agent hears its controller: by calls in this process, by messages on its own session, or by messages on the
+ * session of its rank. */
 enum trib_carrier { TRIB_CARRIER_CALL = 0, TRIB_CARRIER_REMOTE, TRIB_CARRIER_RANK };
 
 /* An agent that has roots of a communicator (placements.h). */
@@ -151,9 +151,9 @@ struct trib_process {
 
 struct trib_job {
     struct trib_job *next;
-    struct trib_job **back;      /* what points to it in this list */
-    struct trib_job *next_named; /* of those whose names have one hash */
-    struct trib_job *next_found; /* of those whose communicators have one hash */
+    struct trib_job **back;      /* points to this job in that list */
+    struct trib_job *next_named; /* of jobs with the same hash of the name */
+    struct trib_job *next_found; /* of jobs with the same hash of the communicator */
     uint32_t queue_at;           /* its place in jobs->queue */
     uint64_t queue_ns;           /* its time there: not later than trib_job_timeout */
     uint64_t looked;             /* jobs->looks when it was due last */
@@ -163,18 +163,18 @@ struct trib_job {
     char name[TRIB_NAME_MAX + 1];
     char run[TRIB_NAME_MAX + 1]; /* which launch of that name; "": unknown */
     enum trib_job_state state;
-    bool is_return;   /* re-created from what its ranks bring along */
-    bool is_recalled; /* the ranks were told to come back; the job stayed here */
-    bool was_running; /* some rank has, or may have, seen a READY: so all had got their WELCOME */
-    bool is_open;     /* where it is summed it is known */
-    bool has_peers;   /* its ranks send to each other (places.h) */
-    bool is_ring;     /* whatever scheme its ranks asked for: a switch has told them so (threshold.c) */
-    bool stays;       /* below the threshold, and no ring: it has been said why */
-    bool multicast;   /* results go by multicast */
-    bool is_over;     /* where no switch is: a rank has left, and nothing that it took part in is unfinished */
-    char lost[256];   /* is_recalled: whom it has lost */
+    bool is_return;                    /* re-created from the grants of its ranks */
+    bool is_recalled;                  /* the ranks were told to come back; the job stayed here */
+    bool was_running;                  /* some rank has, or may have, seen a READY: so all had got their WELCOME */
+    bool is_open;                      /* its slots are open, or asked for */
+    bool has_peers;                    /* its ranks send to each other (places.h) */
+    bool is_ring;                      /* a switch made the ranks a ring, whatever their scheme is (threshold.c) */
+    bool stays;                        /* below the threshold, and no ring: the log has the reason */
+    bool multicast;                    /* results go by multicast */
+    bool is_over;                      /* without a switch: a rank has left, and each of its operations has ended */
+    char lost[256];                    /* is_recalled: the lost switch or agent */
     char differs[TRIB_ERROR_TEXT_MAX]; /* the latest difference between it and a sibling (differ.c); "": none */
-    bool is_doomed;                    /* it ends for what differs, as soon as all that do are known */
+    bool is_doomed;                    /* ends for `differs`, once all siblings are known */
     struct trib_address founder;       /* where the first of its ranks came from; len 0: a switch above knows */
     struct trib_settings settings;
     struct trib_grant grant;
@@ -185,7 +185,7 @@ struct trib_job {
     uint64_t started_ns;            /* when the first rank came */
     uint64_t deadline_ns;           /* of this state; TRIB_NEVER: none */
     uint64_t apart_ns;              /* its ranks are told then that the others have come to siblings; 0: never */
-    uint64_t waits_ns;              /* since when its ranks, or its lenders, are waited for until then */
+    uint64_t waits_ns;              /* since when its ranks or agents are waited for, until deadline_ns */
     uint64_t probe_ns;              /* when to try the multicast path next */
     uint64_t probe_gap_ns;
     uint64_t mark;     /* M when all ranks that waited for it were told */
@@ -208,7 +208,7 @@ struct trib_job {
     uint32_t belows;
     struct trib_link_load *loads; /* put by its trees (roots/loads.h); NULL: none */
     uint32_t load_count;
-    struct trib_job *next_stale;    /* of those whose loads may have changed */
+    struct trib_job *next_stale;    /* of jobs whose loads may have changed */
     struct trib_job **stale_back;   /* points to this job in that list; NULL: it is not there */
     uint64_t found;                 /* jobs->search that has found it last */
     struct trib_process *processes; /* by rank */
@@ -245,7 +245,7 @@ struct trib_jobs {
     const struct trib_places *peers; /* of jobs whose ranks send to each other */
     const struct trib_dealer *no_dealer;
     struct trib_masters masters; /* controllers elsewhere that have roots here */
-    uint64_t event;              /* free-running: what has happened to agents elsewhere (roots/switches.c) */
+    uint64_t event;              /* free-running: events of agents elsewhere (roots/switches.c) */
     /* Each job that has all its ranks and waits for an agent elsewhere; also jobs that have ceased to wait, until their
      * start or end. */
     struct trib_job *waiting;
@@ -317,7 +317,7 @@ static inline uint32_t trib_least(uint32_t value, uint32_t limit)
     return limit != 0 && limit < value ? limit : value;
 }
 
-/* What it is summed by. */
+/* The scheme that sums it. */
 static inline const char *trib_job_scheme(const struct trib_job *job)
 {
     return job->is_ring ? TRIB_SCHEME_RING : job->settings.scheme;
@@ -356,7 +356,7 @@ bool trib_job_is_complete(const struct trib_job *job);
 uint32_t trib_job_first_rank(const struct trib_job *job);
 /* To the next state, of those that may follow. */
 void trib_job_enter(struct trib_job *job, enum trib_job_state state);
-/* Ends a session, after what was sent to it. */
+/* Ends a session, behind all messages to it. */
 void trib_rank_let_go(struct trib_jobs *jobs, struct trib_rank *rank);
 /* Of a job that runs, or is about to: to a rank that takes part, and so neither is gone nor waits outside. */
 void trib_rank_tell(const struct trib_jobs *jobs, const struct trib_rank *rank, const struct trib_message *message);
@@ -371,7 +371,7 @@ void trib_job_free(struct trib_jobs *jobs, struct trib_job *job);
 /* check.c: ends the program where the data of this job contradict themselves or those of others. Between events, and at
  * the end of a transition. */
 void trib_job_check(const struct trib_jobs *jobs, const struct trib_job *job);
-/* The same for all jobs, and what they share: for tests, as it takes a look at every rank. */
+/* The same for all jobs and their common data. It visits every rank, so it is for tests. */
 void trib_jobs_check(const struct trib_jobs *jobs);
 /* recall.c */
 /* Ends this incarnation of a communicator with a grant, because of `lost`, and expects all ranks back, which get
@@ -383,7 +383,7 @@ bool trib_job_drops(struct trib_jobs *jobs, const struct trib_session *session, 
 /* Frees the place of a recalled session, which then joins like a new one. */
 void trib_job_leave_place(struct trib_session *session);
 
-/* marks.c: what ranks no longer need. */
+/* marks.c: the marks of ranks, and M. */
 
 /* The mark of rank `index` goes to where the job is summed. */
 void trib_job_tell_places(struct trib_jobs *jobs, struct trib_job *job, uint32_t index);
@@ -402,7 +402,7 @@ bool trib_job_close_if_all(struct trib_jobs *jobs, struct trib_job *job);
 void trib_job_await_closed(struct trib_jobs *jobs, struct trib_job *job, struct trib_session *session, uint32_t index,
                            uint64_t now_ns);
 
-/* join.c: who may come. */
+/* join.c: the rules of JOIN. */
 
 /* Do the ranks of this scheme send to each other, and to no switch? */
 bool trib_join_has_peers(const char *scheme);
@@ -434,13 +434,13 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
 /* differ.c: ranks with different settings. Writes in which settings this JOIN and the job's ranks differ. The job has
  * ranks. False: in none. */
 bool trib_job_differs(const struct trib_job *job, const struct trib_message *join, char *error);
-/* A rank has come: notes what is different between the job and its siblings, if it has any. */
+/* A rank has come: notes the differences between the job and its siblings, if it has any. */
 void trib_job_note_siblings(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
 /* The job has all its ranks: its siblings end. */
 void trib_job_prevail(struct trib_jobs *jobs, const struct trib_job *job);
-/* Is it one whose siblings may have to end with it now? */
+/* True if the siblings of the job may have to end with it now. */
 bool trib_job_is_to_part(const struct trib_job *job, uint64_t now_ns);
-/* Ends those whose time is up. */
+/* Ends the jobs that are due to part. */
 void trib_jobs_part(struct trib_jobs *jobs, uint64_t now_ns);
 
 /* threshold.c: all ranks are there. False: those who are to be a ring, and have not come as ranks of it, were told to;
@@ -465,7 +465,7 @@ uint32_t trib_admission_socket(const struct trib_jobs *jobs, const struct trib_j
 /* Bytes that one more job may have on its way to a shard here, or all jobs of `master` (NULL: one of this controller);
  * not 0. */
 uint32_t trib_admission_room(const struct trib_jobs *jobs, const struct trib_master *master);
-/* hosts.c: ranks that are summed on their host, whose leader alone sends. */
+/* hosts.c: ranks that are summed on their host. Only the leader of a host sends. */
 
 /* All ranks are there: are hosts to be the members? Only if all ranks want it, and each host's are a run of ranks. */
 void trib_job_choose_hosts(struct trib_job *job);

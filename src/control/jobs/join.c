@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* join.c: what happens to a JOIN: is it valid, is it welcome, does it agree with the ranks that came before? A new
+/* join.c: decides on a JOIN: is it valid, is it welcome, does it agree with the ranks that came before? A new
  * communicator and one that comes back after a restart of the switch (its ranks bring their grants along) take the same
  * path.
  * Read next: differ.c (ranks that do not agree), start.c (when all are there). */
@@ -155,7 +155,7 @@ static struct trib_job *find_job(const struct trib_jobs *jobs, const struct trib
         if (known->communicator == 0 && is_gathering && !(job->is_return && job->was_running)) {
             return job;
         }
-        /* The WELCOME of those who are there may be lost. */
+        /* the WELCOME of the ranks that are there may be lost */
         if (known->communicator == 0 || (is_gathering && !job->is_return && !message->join.was_ready)) {
             other = job;
         }
@@ -547,7 +547,7 @@ static void take_place(struct trib_jobs *jobs, struct trib_job *job, struct trib
 {
     struct trib_rank *rank = &job->ranks[message->join.rank];
     if (message->join.known.communicator != 0 && !job->is_return) {
-        job->is_return = true; /* its WELCOME has come, and that of those who were here before has not */
+        job->is_return = true; /* its WELCOME has come, and the WELCOME of earlier ranks has not */
         trib_job_take_grant(jobs, job, &message->join.known);
     } else if (message->join.known.communicator != 0) {
         job->grant.window = trib_least(job->grant.window, message->join.known.window);
@@ -568,7 +568,7 @@ static void take_place(struct trib_jobs *jobs, struct trib_job *job, struct trib
                   rank->is_new ? "joined" : "is back", rank->name);
 }
 
-/* What the switch would send to itself. */
+/* True if the switch would send packets to itself. */
 static bool names_itself(const struct trib_server_config *config, const struct trib_session *session,
                          const struct trib_message *message, char *error)
 {
@@ -640,7 +640,7 @@ static enum trib_status check_host(const struct trib_jobs *jobs, const struct tr
     return TRIB_ERR_REFUSED;
 }
 
-/* A rank has seen a READY: then all had got their WELCOME, and who is here without it has come since. */
+/* A rank has seen a READY, so all ranks had got their WELCOME: a rank without a grant has come since. */
 static void dismiss_new(struct trib_jobs *jobs, struct trib_job *job)
 {
     for (uint32_t i = 0; i < job->settings.ranks && job->state == TRIB_JOB_JOINING; i++) {
@@ -731,7 +731,7 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
         refuse(jobs, session, status, error);
         return;
     }
-    if (trib_job_differs(job, message, error)) { /* from those who have run together: the newcomer is the stranger */
+    if (trib_job_differs(job, message, error)) { /* the ranks before have run together: the newcomer is refused */
         refuse(jobs, session, TRIB_ERR_SETTINGS, error);
         return;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* marks.c: what ranks no longer need. Their marks go to the data plane, M comes back, and a rank that has sent CLOSE
- * leaves when M has reached its own. Read next: jobs.c (who calls). */
+/* marks.c: the marks of ranks go to the data plane, M comes back, and a rank that has sent CLOSE
+ * leaves when M has reached its own. Read next: jobs.c (the caller). */
 #include <string.h>
 
 #include "control/jobs/placements.h"
@@ -70,7 +70,7 @@ static void wait_longer(struct trib_jobs *jobs, struct trib_job *job, uint64_t n
 void trib_job_update_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     bool waiting = false;
-    if (job->state != TRIB_JOB_RUNNING) { /* READY says M, and waits for who leaves: for its REGISTER, or its root */
+    if (job->state != TRIB_JOB_RUNNING) { /* READY says M, and waits for the REGISTER or the root of a leaving rank */
         return;
     }
     uint64_t mark = trib_job_places(jobs, job)->mark(jobs, job);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* meeting.c: where the ranks of a job meet if the switch is gone for good (settings.fallback): at rank 0, whose process
  * listens from the start, at a port that its JOIN has named. All hear of it in WELCOME, while there is a switch to ask.
- * Read next: roots.c (what the control plane there does). */
+ * Read next: roots.c (the roots there). */
 #include "control/jobs/jobs.h"
 #include "control/roots/roots.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* owner.h: a job, the owner of communicators. The communicator that a launch begins with is the first of its job. Those
- * that are made of it, and of those again (trib_comm_split, trib_comm_subset), are of the same job. A job has one quota
- * at each agent, for all its communicators together (agents/agent.h).
+/* owner.h: a job, the owner of communicators. The first communicator of a launch begins the job. Communicators derived
+ * from a communicator of the job (trib_comm_split, trib_comm_subset) are of the same job. A job has one quota at each
+ * agent, for all its communicators together (agents/agent.h).
  *
  * The job's token is a secret of its ranks, which get it in the grant. The JOIN of a derived communicator brings it. A
- * JOIN without it is of a job of its own: so no rank can charge a job that it does not belong to (I7). After a restart
+ * JOIN without the token begins another job: so no rank can charge a job of others (I7). After a restart
  * of the switch the ranks bring the token again, in any order, and the job is there again with the first of them. The
  * job ends with its last communicator, whichever that is.
  * Read next: join.c (JOIN), owner.c. */
@@ -29,7 +29,7 @@ bool trib_name_is_good(const char *name);
 /* The token in this JOIN: from the known grant of a rank that returns, or of the communicator that made this one. 0:
  * none. */
 uint64_t trib_join_job_token(const struct trib_message *join);
-/* False, with the cause in error: what the JOIN says of its maker cannot be. error: TRIB_ERROR_TEXT_MAX bytes. */
+/* False, with the cause in error: the maker in the JOIN is impossible. error: TRIB_ERROR_TEXT_MAX bytes. */
 bool trib_maker_check(const struct trib_message *join, char *error);
 /* False: this communicator, or the one that the JOIN is for, is derived, and the two are of different jobs. A stranger
  * that knows only the name of a derived communicator cannot join. */
@@ -41,8 +41,8 @@ static inline bool trib_owner_may_be_same(const struct trib_job *a, const struct
 }
 
 /* Moves the communicator to the job with this token, and out of its old job. If there is no such job, a new job begins
- * with the communicator, named by the JOIN. token 0: a new job, whose token is drawn later. False: out of memory; the
- * communicator stays unchanged. */
+ * with the communicator, named by the JOIN. token 0: a new job without a token, which draw_grant sets later. False: out
+ * of memory; the communicator stays unchanged. */
 TRIB_MUST_USE bool trib_owner_adopt(struct trib_jobs *jobs, struct trib_job *job, const struct trib_message *join,
                                     uint64_t token);
 uint32_t trib_owners_count(const struct trib_jobs *jobs);

@@ -180,7 +180,7 @@ static bool may_run(struct trib_jobs *jobs, struct trib_job *job)
     return true;
 }
 
-/* Each sees what others run. */
+/* Each rank sees the operations of others. */
 static bool receive(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                     uint64_t now_ns)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* peers.h: communicators without any slot, whose ranks send to each other (schemes without a switch node, such as
- * ring): what the control plane does for them instead of asking a data plane. It checks that ranks can be told of each
+ * ring): the part of the control plane in place of a data plane. It checks that ranks can be told of each
  * other, and tells each in WELCOME where those are that it sends to or hears from. The same addresses serve where ranks
  * are roots (roots.h).
  * Read next: peers.c, roots.h. */

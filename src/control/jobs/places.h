@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* places.h: where a communicator is summed. Two tables say what differs:
+/* places.h: where a communicator is summed. Two tables have the differences:
  * - struct trib_places: agents sum it (answers.c), or its ranks send to each other (peers.c). The scheme decides.
  * - struct trib_dealer: over which agents its roots are dealt: the shards of this switch (here.c), those of several
  *   switches (roots/switches.c), or the ranks' own processes (roots/roots.c). The configuration of the control plane
@@ -14,9 +14,9 @@
 #include "control/jobs/jobs.h"
 
 struct trib_dealer {
-    const char *sockets; /* whose hold the packets that are on their way: "this switch" */
-    const char *owner;   /* in whose hands it is that they hold more: "the switch" */
-    const char *way; /* "a root of the job": what packets of a rank could not reach; NULL: the ports of this switch */
+    const char *sockets; /* the owner of the sockets that receive packets: "this switch" */
+    const char *owner;   /* the process to start with larger sockets: "the switch" */
+    const char *way;     /* "a root of the job": the far end of a bad path; NULL: the ports of this switch */
     /* All roots of each job are shards of this switch. So its data plane knows M, and results may go by multicast. */
     bool is_one_switch;
     /* All ranks are there. Chooses agents, and asks whether the agents are there. False: an agent is waited for, or the
@@ -52,7 +52,7 @@ struct trib_places {
     /* "switch 10.0.0.2:7470, its root": the agent that has not said which ranks are missing. NULL: no agent is asked.
      * text: 128 bytes. */
     void (*name_root)(struct trib_job *job, uint64_t sequence, char *text);
-    /* As what the others need a rank that has closed, until they have heard CLOSED: "a root". NULL: they do not. */
+    /* "a root": the part of a closed rank that the others need until they have heard CLOSED. NULL: none. */
     const char *(*needs)(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank);
     /* ROOT_READY, ROOT_MISSING or DISPUTE from a rank. False: it may not say so. The job may be gone afterwards. */
     bool (*receive)(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,

@@ -18,7 +18,7 @@
 #define GROUPS_MAX 256
 #define PROBE_FIRST_NS (5 * TRIB_MILLISECOND_NS)
 #define PROBE_GAP_FIRST_NS (15 * TRIB_MILLISECOND_NS)
-#define PROBE_GAP_MAX_NS (50 * TRIB_MILLISECOND_NS) /* who has joined late waits for three of them (comm/paths.c) */
+#define PROBE_GAP_MAX_NS (50 * TRIB_MILLISECOND_NS) /* a late rank waits for three (comm/paths.c) */
 #define UDP_HEADER_SIZE 8
 
 static uint64_t draw(const struct trib_jobs *jobs)
@@ -78,7 +78,7 @@ bool trib_job_group_is_ours(const struct trib_jobs *jobs, const struct trib_job 
            group_is_free(jobs, group, job);
 }
 
-/* A group of its own keeps what other communicators get off this one's links. 0: all are taken. */
+/* With a group of its own a communicator's links carry no results of others. 0: all groups are taken. */
 static uint32_t draw_group(const struct trib_jobs *jobs)
 {
     for (uint32_t i = 0; i < GROUPS_MAX; i++) {

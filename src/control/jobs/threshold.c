@@ -6,8 +6,8 @@
  * is (peers.h).
  *
  * It is said in one direction only: who has been told stays a ring, whatever the threshold of a switch that is started
- * meanwhile, and makes the others of his job one. So nobody is told twice. Read next: start.c (who asks), comm/ring.c
- * (who is told). */
+ * meanwhile, and makes the others of his job one. So nobody is told twice. Read next: start.c (the caller),
+ * comm/ring.c (the rank). */
 #include "control/jobs/peers.h"
 #include "io/explain.h"
 #include "io/units.h"

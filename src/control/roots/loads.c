@@ -63,7 +63,7 @@ void trib_loads_add_tree(const struct trib_jobs *jobs, struct trib_choose *choos
     struct trib_members members = {.job = job};
     uint32_t shards = job->grant.roots > 0 && count > 0 ? (job->grant.roots + count - 1) / count : TRIB_ROOTS_MAX;
     struct trib_rank *rank;
-    if (!jobs->config->topology) { /* all places are unknown; of a job whose ranks are coming back all will be there */
+    if (!jobs->config->topology) { /* all places are unknown; a job that comes back counts with all ranks */
         trib_choose_add(choose, TRIB_NO_PLACE, (job->children > 0 ? job->children : job->settings.ranks) * amount);
         return;
     }
@@ -81,7 +81,7 @@ void trib_loads_add_tree(const struct trib_jobs *jobs, struct trib_choose *choos
 
 /* ---- one job's list ---- */
 
-/* What its k-th tree has of a job's tensors. */
+/* Share of the job's tensors that its k-th tree carries, of TRIB_STREAM. */
 static uint64_t amount_of(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t k)
 {
     uint32_t count = trib_trees_count(jobs, job);
@@ -95,7 +95,7 @@ static uint64_t amount_of(const struct trib_jobs *jobs, const struct trib_job *j
     return TRIB_STREAM * own / all;
 }
 
-/* Writes what all its trees put on links to loads->list. Returns how many entries that are. */
+/* Writes the loads of all trees of the job to loads->list. Returns the number of entries. */
 static uint32_t list_job(const struct trib_jobs *jobs, struct trib_job *job)
 {
     struct trib_loads *loads = jobs->loads;

@@ -44,7 +44,7 @@ struct trib_choose *trib_loads_get(struct trib_jobs *jobs);
  * trib_loads_end_try, which takes all trees of the choice away, until the list of the job is made. */
 void trib_loads_try(struct trib_jobs *jobs, uint32_t root);
 void trib_loads_end_try(struct trib_jobs *jobs);
-/* What the job puts on links may be different from now on. */
+/* The loads of the job may have changed. */
 void trib_loads_change(struct trib_jobs *jobs, struct trib_job *job);
 /* The job ends. */
 void trib_loads_leave(struct trib_jobs *jobs, struct trib_job *job);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* masters.c: see masters.h. Read next: root.c (what is done for a controller), remote.c (who asks). */
+/* masters.c: see masters.h. Read next: root.c (one opening), remote.c (the controller's side). */
 #include "control/roots/masters.h"
 
 #include <stdio.h>
@@ -213,7 +213,7 @@ struct trib_lending *trib_masters_find(const struct trib_masters *masters, uint3
     return lending;
 }
 
-/* ---- what is asked ---- */
+/* ---- requests ---- */
 
 /* The end of this incarnation here: the controller tells its ranks why. */
 static void refuse(struct trib_masters *masters, struct trib_master *master, const struct trib_message *message,

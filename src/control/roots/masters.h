@@ -21,12 +21,12 @@ struct trib_master;
 /* A communicator of a controller elsewhere that has roots here. */
 struct trib_lending {
     struct trib_lending *next;
-    struct trib_lending *next_found; /* of those whose communicators have one hash */
+    struct trib_lending *next_found; /* of lendings with the same hash */
     uint32_t communicator;
     struct trib_master *master;
     struct trib_root root;
     char job[TRIB_NAME_MAX + 1]; /* for people */
-    uint64_t key;                /* of ROOT_OPEN: whose it is, in this incarnation and the next */
+    uint64_t key;                /* of ROOT_OPEN: the same in each incarnation of the communicator */
     uint64_t flight_bytes;       /* that may be on their way to one shard here */
     uint32_t payload;
     uint32_t roots; /* of the communicator */
@@ -83,9 +83,9 @@ void trib_masters_greet(struct trib_masters *masters, struct trib_master *master
                         uint64_t life, uint32_t room);
 /* ROOM, if it is another by a quarter than the one told last. */
 void trib_masters_tell_room(struct trib_masters *masters, struct trib_master *master, uint32_t room);
-/* What comes after CONTROL, of a kind that is in turn. */
+/* A message after CONTROL, of a kind that is in turn. */
 void trib_masters_receive(struct trib_masters *masters, struct trib_master *master, const struct trib_message *message);
-/* The session has ended, or is to: shuts what is open for it, and frees it. */
+/* The session has ended, or is about to: shuts its openings, and frees the master. */
 void trib_masters_remove(struct trib_masters *masters, struct trib_master *master);
 /* A slot saw two operations. Nothing, where no such communicator is here. */
 void trib_masters_mismatch(struct trib_masters *masters, uint32_t communicator, uint64_t sequence,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* roots.c: see roots.h. Read next: placements.c (what they are asked). */
+/* roots.c: see roots.h. Read next: placements.c (the requests to roots). */
 #include "control/roots/roots.h"
 
 #include <string.h>
@@ -21,8 +21,8 @@ static bool has_root_before(const struct trib_job *job, uint32_t index)
     return false;
 }
 
-/* Who offers roots, in order of ranks, and how many: one for each network card, so that all carry their part; fewer
- * where that would be too many. */
+/* Ranks that offer roots, in order, and the number of their roots: one for each network card, so that all cards carry
+ * their part, or fewer if the roots would be more than TRIB_ROOTS_MAX. */
 struct offers {
     uint32_t count;
     uint16_t rank[TRIB_ROOTS_MAX];

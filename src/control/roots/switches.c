@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switches.c: see switches.h. Read next: start.c (who asks for its agents), placements.c (what they are asked). */
+/* switches.c: see switches.h. Read next: start.c (the caller), placements.c (the requests to agents). */
 #include "control/roots/switches.h"
 
 #include <stdio.h>
@@ -45,8 +45,8 @@ static bool has_roots_at(struct trib_job *job, const struct trib_remote *remote)
     return job->is_open && trib_placement_of_remote(job, remote) != NULL;
 }
 
-/* A waiting job that has not heard of the latest event: one with a tree at this agent. remote NULL: a job that can start
- * now. The caller begins from the front each time, as the start of a job may end others. */
+/* A waiting job that has not heard of the latest event: one with a tree at this agent. remote NULL: a job that can
+ * start now. The caller begins from the front each time, as the start of a job may end others. */
 static struct trib_job *next_waiting(const struct trib_jobs *jobs, const struct trib_remote *remote)
 {
     for (struct trib_job *job = jobs->waiting; job; job = job->next_waiting) {
@@ -177,7 +177,7 @@ static void take_refusal(struct trib_jobs *jobs, struct trib_remote *remote, int
     lose(jobs, remote, trib_placement_status(status), text, now_ns);
 }
 
-/* ---- what agents say ---- */
+/* ---- messages of agents ---- */
 
 void trib_switches_connected(struct trib_jobs *jobs, struct trib_remote *remote)
 {
@@ -211,7 +211,7 @@ static void take_hello(struct trib_jobs *jobs, struct trib_remote *remote, uint6
     start_all(jobs, now_ns);
 }
 
-/* Of an incarnation that has roots there. Others are over: what the agent says of them has crossed that. */
+/* About an incarnation with roots at the agent. A message about another one has crossed its end. */
 static void take_of_opening(struct trib_jobs *jobs, struct trib_remote *remote, const struct trib_message *message,
                             uint64_t now_ns)
 {

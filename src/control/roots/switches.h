@@ -18,7 +18,7 @@ void trib_switches_connected(struct trib_jobs *jobs, struct trib_remote *remote)
 /* Jobs may be gone afterwards. */
 void trib_switches_answer(struct trib_jobs *jobs, struct trib_remote *remote, const struct trib_message *message,
                           uint64_t now_ns);
-/* It never stood, or has ended. is_foreign: who answers there is no switch. Jobs may be gone afterwards. */
+/* The connection never stood, or has ended. is_foreign: no switch answers there. Jobs may be gone afterwards. */
 void trib_switches_lost(struct trib_jobs *jobs, struct trib_remote *remote, const char *cause, bool is_foreign,
                         uint64_t now_ns);
 /* Ends all sessions with them. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trees.c: see trees.h. Read next: choose.c (which link has how much to do), switches.c (who asks, and deals). */
+/* trees.c: see trees.h. Read next: choose.c (the loads of links), switches.c (the caller, which deals roots). */
 #include "control/roots/trees.h"
 
 #include <stdio.h>
@@ -101,7 +101,7 @@ enum trib_status trib_trees_check(const struct trib_jobs *jobs, const struct tri
     return TRIB_OK;
 }
 
-/* ---- whom it follows ---- */
+/* ---- jobs that share processes ---- */
 
 /* It has chosen them, and has not begun: they may change. */
 static bool is_tentative(const struct trib_job *job)
@@ -157,7 +157,7 @@ static enum trib_status refuse_first(const struct trib_jobs *jobs, const struct 
     return refuse(jobs, job, bound, other, error);
 }
 
-/* The job whose switches this one must have: itself, if it is settled. NULL: no such. */
+/* The job that binds this one to its switches: itself, if it is settled. NULL: none. */
 static enum trib_status find_bound(struct trib_jobs *jobs, struct trib_job *job, const struct trib_job **bound,
                                    char *error)
 {
@@ -354,7 +354,7 @@ static bool change(struct trib_jobs *jobs, struct trib_job *const *group, uint32
     struct trib_job *job = group[0];
     const struct trib_grant before = job->grant;
     for (uint32_t i = 0; i < count; i++) {
-        group[i]->has_trees = false; /* what they had is no load */
+        group[i]->has_trees = false; /* their former trees are no load */
         trib_loads_change(jobs, group[i]);
     }
     bool is_new = choose_anew(jobs, job, now_ns, error) == TRIB_OK;

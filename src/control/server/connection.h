@@ -113,7 +113,7 @@ void trib_connection_reject(struct trib_connections *connections, struct trib_co
 /* FAIL, and the end of the session. */
 void trib_connection_fail(struct trib_connections *connections, struct trib_connection *connection,
                           enum trib_status status, const char *text);
-/* Writes what the kernel takes now. */
+/* Writes as much as the kernel takes now. */
 void trib_connection_flush(struct trib_connections *connections, struct trib_connection *connection);
 /* Reads the bytes that have arrived already. */
 void trib_connection_read_last(struct trib_connections *connections, struct trib_connection *connection);

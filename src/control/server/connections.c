@@ -104,7 +104,7 @@ static void set_interest(const struct trib_connections *connections, struct trib
     }
 }
 
-/* Writes what the kernel takes now. */
+/* Writes as much as the kernel takes now. */
 static void write_some(struct trib_connections *connections, struct trib_connection *connection)
 {
     do {
@@ -220,7 +220,7 @@ void trib_connection_fail(struct trib_connections *connections, struct trib_conn
     trib_connections_end(connections, &connection->session);
 }
 
-/* It asks for what only a later version can do. */
+/* The message needs a feature of a later version. */
 static void refuse_item(struct trib_connections *connections, struct trib_connection *connection,
                         const struct trib_message *message)
 {
@@ -583,7 +583,7 @@ static void take_sessions(struct trib_connections *connections)
 {
     const uint32_t ended = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
     int moved = epoll_wait(connections->epoll_fd, connections->events, TRIB_CONNECTIONS_MAX, 0);
-    /* Who ends comes first: a rank that comes back at once must find its place, and its job's name, free. */
+    /* Ended sessions come first: a rank that comes back at once must find its place, and its job's name, free. */
     for (int i = 0; i < moved; i++) {
         if (connections->events[i].events & ended) {
             trib_connection_read_last(connections, connections->events[i].data.ptr);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* connections.h: the TCP side of sessions: accept, framing, and the limits that keep a hostile or broken peer harmless.
- * Nothing here blocks, and nothing knows what a message means: whole messages go to trib_jobs_receive.
+ * Nothing here blocks or reads the fields of messages: whole messages go to trib_jobs_receive.
  *
  * Use: trib_connections_init; then poll(2) what trib_connections_poll wrote, trib_connections_ready with the answers,
  * trib_connections_on_timeout at trib_connections_next_timeout, each followed by trib_connections_sweep. A session that
@@ -82,7 +82,8 @@ void trib_connections_deinit(struct trib_connections *connections, enum trib_sta
 /* The process is out of descriptors, so nothing is accepted: nor should others poll what they could only accept
  * from. */
 bool trib_connections_is_paused(const struct trib_connections *connections, uint64_t now_ns);
-/* Writes what to poll for; fds has room for TRIB_CONNECTIONS_POLLED. Returns how many; the order holds until _ready. */
+/* Writes the descriptors to poll; fds has room for TRIB_CONNECTIONS_POLLED. Returns how many; the order holds until
+ * _ready. */
 uint32_t trib_connections_poll(const struct trib_connections *connections, struct pollfd *fds, uint64_t now_ns);
 void trib_connections_ready(struct trib_connections *connections, const struct pollfd *fds, uint32_t count,
                             uint64_t now_ns);

@@ -2,7 +2,7 @@
 /* http.h: HTTP for people and dashboards, read only: /, /healthz, /v1/jobs, /v1/switch, /metrics. No thread of its own:
  * its owner polls trib_http_fd and calls trib_http_run. Two files implement it: http.c (libmicrohttpd and jansson),
  * http_none.c (the build without them).
- * Read next: report.h (what there is to see). */
+ * Read next: report.h (the facts). */
 #ifndef TRIB_CONTROL_HTTP_H
 #define TRIB_CONTROL_HTTP_H
 
@@ -15,15 +15,15 @@ struct trib_http;
 TRIB_MUST_USE enum trib_status trib_http_create(const struct trib_address *address, const struct trib_report *report,
                                                 struct trib_http **http, char *error);
 void trib_http_destroy(struct trib_http *http);
-/* What to poll for input; -1 without HTTP. */
+/* Descriptor to poll for input; -1 without HTTP. */
 int trib_http_fd(const struct trib_http *http);
 /* The port that it listens on; 0 without HTTP. */
 uint16_t trib_http_port(const struct trib_http *http);
 uint64_t trib_http_next_timeout(const struct trib_http *http, uint64_t now_ns);
-/* Serves what has come; never blocks. */
+/* Serves requests that have come; never blocks. */
 void trib_http_run(struct trib_http *http);
 
-/* The same as a table: the control plane reaches it by that, so that who embeds one needs no library for HTTP. */
+/* The same as a table: an embedded control plane without the table needs no HTTP library. */
 struct trib_http_verbs {
     enum trib_status (*create)(const struct trib_address *address, const struct trib_report *report,
                                struct trib_http **http, char *error);

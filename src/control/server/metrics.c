@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* metrics.c: /metrics, Prometheus text format 0.0.4, in base units. Labels are bounded: the jobs that exist now, and
- * lists from the sources (drop reasons, statuses). A job's series end with it. Read next: http.c (who serves it). */
+ * lists from the sources (drop reasons, statuses). A job's series end with it. Read next: http.c (the server). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static const struct job_counter job_counters[] = {
 
 #define JOB_COUNTER_COUNT (sizeof job_counters / sizeof job_counters[0])
 
-/* A job and what its slots said, asked once. */
+/* A job and the counters of its slots, read once. */
 struct row {
     const struct trib_job *job;
     struct trib_job_report report;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.h: what people may see of a switch: the same facts as Prometheus text (metrics.c) and as JSON (http.c). Read
+/* report.h: the public facts of a switch, as Prometheus text (metrics.c) and as JSON (http.c). Read
  * only.
  * Read next: http.h. */
 #ifndef TRIB_CONTROL_REPORT_H
@@ -15,7 +15,7 @@ struct trib_report {
     uint64_t started_ns;
 };
 
-/* What one job's slots say; all zero when the data plane does not know. */
+/* Counters of one job's slots; all zero if the data plane does not know the job. */
 struct trib_job_report {
     struct trib_plane_report plane;
     uint64_t communicator_mark;
@@ -24,7 +24,7 @@ struct trib_job_report {
 
 void trib_job_report(const struct trib_report *report, const struct trib_job *job, uint64_t now_ns,
                      struct trib_job_report *out);
-/* What went over all sockets, and what was dropped before a job was found for it; drops has TRIB_DROP_COUNT entries. */
+/* Packets of all sockets, and packets that were dropped without a job; drops has TRIB_DROP_COUNT entries. */
 void trib_report_traffic(const struct trib_report *report, struct trib_port_stats *sum, uint64_t *dropped);
 /* "joining", "starting", "running". */
 const char *trib_job_state_name(enum trib_job_state state);

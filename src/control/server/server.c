@@ -49,10 +49,10 @@ struct trib_server {
     int wake_fd;
     atomic_bool stopping;
     pthread_mutex_t working; /* held by its thread but while it sleeps */
-    pthread_mutex_t lock;    /* of what is below */
+    pthread_mutex_t lock;    /* of the fields below */
     bool is_retiring;        /* to end when nobody needs it... */
     bool has_retired;        /* ...and does */
-    bool has_looked;         /* for what is left to do, since it is to retire */
+    bool has_looked;         /* for work left, since it is to retire */
     struct trib_server_duties duties;
     uint32_t mismatch_count;
     struct mismatch mismatches[MISMATCHES_MAX];

@@ -48,7 +48,7 @@ void trib_field_bytes(struct trib_fields *f, const char *name, uint8_t *bytes, s
 /* capacity counts the final zero. Writing, a text without one is cut. Reading, a text that does not fit or holds a zero
  * is bad. */
 void trib_field_text(struct trib_fields *f, const char *name, char *text, size_t capacity);
-/* Family (4, 6), port, address. What a scope is only one machine knows: it does not travel. */
+/* Family (4, 6), port, address. The IPv6 scope id is local to a host and is not sent. */
 void trib_field_address(struct trib_fields *f, const char *name, struct trib_address *address);
 /* One that there need not be: family 0, len 0. */
 void trib_field_address_or_none(struct trib_fields *f, const char *name, struct trib_address *address);

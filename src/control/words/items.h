@@ -14,13 +14,13 @@
 
 #define TRIB_ITEMS_MAX 16
 #define TRIB_ITEMS_BYTES 1024 /* of all items, with their types and lengths */
-#define TRIB_ITEM_MUST 0x8000 /* in a type: who does not know it cannot take the message */
+#define TRIB_ITEM_MUST 0x8000 /* in a type: a receiver that does not know it refuses the message */
 
 enum trib_item_type {
     /* JOIN; 0x8004 was of a switch below, before channels */
     TRIB_ITEM_GRANT = 0x8001,     /* a return: the grant, and whether the rank has seen a READY with it */
     TRIB_ITEM_ADDRESSES = 0x8002, /* of a rank with several network cards */
-    TRIB_ITEM_ROOT = 0x8003,      /* without a switch: what the rank's process offers */
+    TRIB_ITEM_ROOT = 0x8003,      /* without a switch: the root that the rank's process offers */
     TRIB_ITEM_MAKER = 0x8005,     /* of a communicator that was made of another one: which job it is of */
     /* Reserved; nothing sends them yet. What would make a sum wrong, or a packet unreadable, where it is not known, has
      * TRIB_ITEM_MUST. */

@@ -7,7 +7,7 @@
 
 #include "io/clock.h"
 
-/* A root without a switch answers the second STALL only, and what is slow for a moment is not stopped. */
+/* A root without a switch answers the second STALL only, and a process may be slow for a moment. */
 #define LEAST_SILENT 3
 
 void trib_ping_init(struct trib_ping *ping, uint64_t gap_ns)

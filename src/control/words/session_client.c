@@ -129,7 +129,7 @@ static bool is_standing(const struct trib_session_client *client)
 static void write_out(struct trib_session_client *client)
 {
     if (is_standing(client) && !trib_outbox_send(&client->out, client->fd)) {
-        /* What the other side said before it went (FAIL, perhaps) may still be unread: reading finds the end. */
+        /* Last messages of the other side, such as FAIL, may be unread: reading finds the end behind them. */
         trib_outbox_drop(&client->out);
         return;
     }
@@ -152,8 +152,7 @@ void trib_session_client_end(struct trib_session_client *client)
     }
 }
 
-/* What is thrown away fills nothing: a peer that never ends to talk is not listened to for longer than that at a
- * time. */
+/* Bytes that are thrown away fill no buffer, so READS_MAX bounds the reads from a peer that sends without end. */
 static void read_in(struct trib_session_client *client)
 {
     for (unsigned reads = 0; reads < READS_MAX && is_standing(client) && client->in_len < sizeof client->in; reads++) {

@@ -12,9 +12,9 @@ enum trib_session_state {
     TRIB_SESSION_CLOSED = 0,
     TRIB_SESSION_CONNECTING,
     TRIB_SESSION_OPEN,
-    TRIB_SESSION_ENDING, /* what was sent is on its way; then LOST */
+    TRIB_SESSION_ENDING, /* sent messages are on their way; then LOST */
     TRIB_SESSION_LOST,   /* refused, reset, ended by the other side: see cause */
-    TRIB_SESSION_FOREIGN /* who answers there is no switch: trying again is no use */
+    TRIB_SESSION_FOREIGN /* no switch answers there: another attempt is no use */
 };
 
 struct trib_session_client {
@@ -43,11 +43,11 @@ void trib_session_client_lose(struct trib_session_client *client, const char *ca
 void trib_session_client_close(struct trib_session_client *client);
 /* poll(2) events that matter now. */
 short trib_session_client_interest(const struct trib_session_client *client);
-/* Takes what poll said: finishes connecting, reads, writes. */
+/* Takes the events of poll: finishes connecting, reads, writes. */
 void trib_session_client_ready(struct trib_session_client *client, short revents);
 /* Sends as much as fits, and keeps the rest. LOST when the rest exceeds the max of `out`, or memory runs out. */
 void trib_session_client_send(struct trib_session_client *client, const struct trib_message *message);
-/* The next whole message; false: none now. What came before a loss is still handed out. */
+/* The next whole message; false: none now. Messages from before a loss are still handed out. */
 bool trib_session_client_next(struct trib_session_client *client, struct trib_message *message);
 
 #endif

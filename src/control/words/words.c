@@ -571,7 +571,7 @@ size_t trib_message_encode(const struct trib_message *message, uint8_t *buffer)
     return len;
 }
 
-/* A frame whose kind is known, whole. Its fields, and nothing else. */
+/* A whole frame of a known kind: its fields, and no other bytes. */
 static enum trib_status decode_fields(const uint8_t *from, const uint8_t *end, struct trib_message *message)
 {
     struct trib_fields f = {.from = from, .end = end};

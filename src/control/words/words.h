@@ -107,17 +107,17 @@ enum trib_message_kind {
     TRIB_MESSAGE_DISPUTE = 17, /* root -> control: a slot there has seen two operations */
     /* To an agent, and back. All name the communicator. */
     TRIB_MESSAGE_ROOT_OPEN = 18,    /* control -> root: open a communicator, once all its ranks have been named */
-    TRIB_MESSAGE_ROOT_CHILD = 19,   /* control -> root: the next rank of it: whose child it is, where that sends from */
+    TRIB_MESSAGE_ROOT_CHILD = 19,   /* control -> root: its next rank: the child, and the child's address */
     TRIB_MESSAGE_ROOT_JOIN = 20,    /* control -> root: a rank has registered, or its mark has come */
     TRIB_MESSAGE_ROOT_READY = 21,   /* root -> control: it is open, and all ranks have registered there */
-    TRIB_MESSAGE_ROOT_MISSING = 22, /* control -> root: who lacks on a sequence? And the answer */
-    TRIB_MESSAGE_CONTROL = 23,      /* controller -> agent: who it is, and that it will open roots there */
-    TRIB_MESSAGE_HELLO = 24,        /* and the answer: what there is */
+    TRIB_MESSAGE_ROOT_MISSING = 22, /* control -> root: the missing ranks of a sequence? And the answer */
+    TRIB_MESSAGE_CONTROL = 23,      /* controller -> agent: its id; it will open roots there */
+    TRIB_MESSAGE_HELLO = 24,        /* and the answer: shards, room, weight */
     TRIB_MESSAGE_RING = 25,         /* control -> rank: the job is to be summed by a ring; come again as one of it */
     TRIB_MESSAGE_PING = 26,         /* does the process at the other end of the connection read? (ping.h) */
     TRIB_MESSAGE_PONG = 27,         /* it does */
-    TRIB_MESSAGE_ROOM = 28,         /* agent -> controller: what its sockets can hold now */
-    TRIB_MESSAGE_ROOT_SHUT = 29,    /* controller -> agent: close what this incarnation has there */
+    TRIB_MESSAGE_ROOM = 28,         /* agent -> controller: the room of its sockets now */
+    TRIB_MESSAGE_ROOT_SHUT = 29,    /* controller -> agent: close all of this incarnation there */
     TRIB_MESSAGE_ROOT_REFUSED = 30, /* agent -> controller: it cannot, and has closed it */
     TRIB_MESSAGE_ROOT_OPENED = 31,  /* root -> control: the root that was asked for last is open */
     TRIB_MESSAGE_CHALLENGE = 32,    /* controller -> switch below: answers HELLO with a nonce to repeat */
@@ -157,7 +157,7 @@ enum trib_stage {
     TRIB_STAGE_COUNT
 };
 
-/* What all ranks must agree on. */
+/* Settings that all ranks must agree on. */
 struct trib_settings {
     char scheme[32];
     uint32_t ranks;
@@ -174,10 +174,10 @@ static inline bool trib_settings_is_wire(uint8_t wire)
     return wire == TRIB_WIRE_FLOAT32 || wire == TRIB_WIRE_BFLOAT16 || wire == TRIB_WIRE_INT32;
 }
 
-/* What an admitted communicator is; a rank that comes back after a restart of the switch brings it along. */
+/* The values of an admitted communicator. A rank that comes back after a restart of the switch brings them. */
 struct trib_grant {
     uint64_t salt;
-    uint64_t token;     /* secret of the communicator: who returns must know it */
+    uint64_t token;     /* secret of the communicator: a returning rank must know it */
     uint64_t key;       /* secret of its controller and its agents elsewhere; says nothing of the token */
     uint64_t job_token; /* secret of the job: the JOINs of communicators that are made of this one bring it */
     uint32_t communicator;
@@ -197,7 +197,7 @@ struct trib_grant {
     uint8_t switches[TRIB_SWITCHES_MAX];
 };
 
-/* What each JOIN of a derived communicator says of the one that it was made of. */
+/* The origin of a derived communicator, in each JOIN of it. */
 struct trib_maker {
     uint32_t communicator;       /* 0: it was made of none */
     uint64_t job_token;          /* as in the grant of that */
@@ -295,7 +295,7 @@ struct trib_message {
              * t. */
             uint8_t root_count;
             bool no_box;        /* they are ranks' processes, not shards of a switch that has several addresses */
-            uint8_t peer_count; /* of a scheme whose workers talk to each other: those that this one does */
+            uint8_t peer_count; /* if workers send to each other: the peers of this one */
             /* Level 0: so many hosts are the members of the communicator's sums, each a run of ranks that begins with
              * its leader, who alone sends. 0: every rank is a member. */
             uint16_t hosts;
@@ -465,7 +465,7 @@ size_t trib_message_encode(const struct trib_message *message, uint8_t *buffer);
 TRIB_MUST_USE enum trib_status trib_message_decode(const uint8_t *buffer, size_t len, struct trib_message *message,
                                                    size_t *used);
 
-/* As docs/PROTOCOL.md has it: "JOIN". A literal; "?" for what is no kind. */
+/* The name in docs/PROTOCOL.md: "JOIN". A literal; "?": no kind. */
 const char *trib_message_name(enum trib_message_kind kind);
 
 /* True if the kind is in turn from this sender, at this stage of the receiver's end. A message out of turn has no
@@ -474,7 +474,7 @@ bool trib_message_is_in_turn(enum trib_message_kind kind, enum trib_sender sende
 /* At any time? */
 bool trib_message_is_of(enum trib_message_kind kind, enum trib_sender sender);
 
-/* hosts.c: what a WELCOME says of hosts could be. */
+/* hosts.c: the hosts in a WELCOME are possible. */
 bool trib_hosts_are_sane(const struct trib_message *welcome);
 
 #endif
