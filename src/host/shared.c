@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/assert.h"
 #include "host/passing.h"
 #include "host/segment.h"
 
@@ -223,6 +224,7 @@ static void unmap(struct trib_host *host, struct trib_host_mapping *mapping)
 {
     struct trib_host_mapping **at = &host->mappings;
     while (*at != mapping) {
+        TRIB_ASSERT(*at != NULL); /* a member of the list */
         at = &(*at)->next;
     }
     *at = mapping->next;

@@ -32,6 +32,29 @@ static uint64_t elements_of(const struct trib_layout *layout, const struct trib_
     return piece.elements;
 }
 
+/* As many ranks give a part of a share as there are parts, and a share is for one rank, for all, or for all others. A
+ * barrier, and an operation that is none, has no parts, and each rank waits for its end. */
+static void ranks__give_as_many_parts_as_there_are(void **state)
+{
+    (void)state;
+    for (uint32_t collective = TRIB_COLLECTIVE_NONE; collective <= TRIB_COLLECTIVE_COUNT; collective++) {
+        const struct trib_operation operation = {.collective = (enum trib_collective)collective};
+        for (uint32_t ranks = 1; ranks <= 5; ranks++) {
+            for (uint32_t owner = 0; owner < ranks; owner++) {
+                uint32_t parts = 0;
+                uint32_t wanted = 0;
+                for (uint32_t rank = 0; rank < ranks; rank++) {
+                    parts += trib_operation_contributes(&operation, owner, rank);
+                    wanted += trib_operation_wants(&operation, owner, rank);
+                }
+                assert_int_equal(parts, trib_operation_parts(&operation, ranks));
+                assert_true(wanted == ranks || wanted == ranks - 1 || wanted == 1);
+                assert_true(parts > 0 || ranks == 1 || wanted == ranks);
+            }
+        }
+    }
+}
+
 static void layout__cuts_a_tensor_into_blocks(void **state)
 {
     static const struct {
@@ -364,6 +387,7 @@ static void digest__is_the_same_on_all_ranks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranks__give_as_many_parts_as_there_are),
         cmocka_unit_test(layout__cuts_a_tensor_into_blocks),
         cmocka_unit_test(layout__quantises_only_what_is_added),
         cmocka_unit_test(layout__takes_one_sequence_for_nothing),
