@@ -159,7 +159,7 @@ static void print_job(const struct jobs_view *view, const json_t *owner)
     }
 }
 
-/* A lender has the slots of others' jobs as well. */
+/* Slots of jobs under another switch: of a lender, or of a switch with a parent. */
 static void print_lends(const json_t *lends)
 {
     size_t i;
@@ -169,7 +169,9 @@ static void print_lends(const json_t *lends)
     {
         char memory[TRIB_UNITS_TEXT_MAX];
         trib_format_size(number(lending, "slot_bytes"), memory);
-        printf("lends shards to job %s of switch %s: %s\n", text(lending, "job"), text(lending, "switch"), memory);
+        bool is_parent = json_is_true(json_object_get(lending, "is_parent"));
+        printf("%s job %s of switch %s: %s\n", is_parent ? "sums for ranks here:" : "lends shards to",
+               text(lending, "job"), text(lending, "switch"), memory);
     }
 }
 

@@ -186,7 +186,7 @@ static void add_below(uint32_t index, uint32_t how)
     for (uint32_t i = 0; i < hello.hello.shards; i++) {
         hello.hello.at[i] = trib_address_v4((how & 64) != 0 ? 0x0a000061 + index : 0, (uint16_t)(7470 + i));
     }
-    must(trib_leaves_explain_unfit(&script.jobs, &hello) == NULL, "below: a switch that is right is unfit");
+    must(trib_leaves_explain_unfit(&script.jobs, &hello, &session) == NULL, "below: a switch that is right is unfit");
     script.leaf[index] = trib_leaves_add(&script.jobs, &hello, &session, &asked_below[index]);
 }
 

@@ -514,18 +514,19 @@ static void hello__without_a_place_is_refused(void **state)
 {
     struct control *c = *state;
     control_start(c);
-    for (uint32_t i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < 6; i++) {
         struct trib_message hello = leaf_hello(SWITCH, 1, 1);
+        struct trib_address *at = hello.hello.at;
         hello.hello.shards = i == 0 ? 0 : hello.hello.shards;
         hello.hello.room = i == 1 ? 0 : hello.hello.room;
-        if (i == 2) {
-            trib_address_set_port(&hello.hello.at[1], 0);
-        } else if (i == 3) {
-            hello.hello.at[0] = trib_address_v4(0xefc07401U, 7470);
-        }
+        at[1] = i == 2 ? trib_address_v4(0, 0) : at[1];
+        at[0] = i == 3   ? trib_address_v4(0xefc07401U, 7470)        /* a group */
+                : i == 4 ? trib_address_v4(0x0a000009U, 7470)        /* another machine */
+                : i == 5 ? trib_address_v4(INADDR_LOOPBACK, c->port) /* the parent itself */
+                         : at[0];
         int fd = connect_to(c->port);
         send_message(fd, &hello);
-        expect_fail(fd, TRIB_ERR_REFUSED, "a switch below names its room, and for each shard an address with a port");
+        expect_fail(fd, TRIB_ERR_REFUSED, "for each shard an address and a port to send from");
     }
 }
 
@@ -666,13 +667,12 @@ struct stream {
     bool has_fail;
 };
 
-/* More answers than the socket holds can wait: PONG for each PING of each channel. */
+/* More answers than the socket holds: PONG for each PING. */
 static void say_pings(int fd, uint32_t number)
 {
     const struct trib_message ping = {.kind = TRIB_MESSAGE_PING};
     uint8_t bytes[TRIB_CHANNEL_BYTES];
-    uint32_t said = 0;
-    while (said < PINGS) {
+    for (uint32_t said = 0; said < PINGS;) {
         size_t len = 0;
         while (said < PINGS && len + 64 < sizeof bytes) {
             len += trib_message_encode(&ping, bytes + len);

@@ -243,8 +243,9 @@ static void join__over_a_switch_is_refused(void **state)
     struct hosts *h = *state;
     struct trib_message hello = {.kind = TRIB_MESSAGE_HELLO, .hello = {.identity = 77, .room = ROOM, .shards = 1}};
     hello.hello.at[0] = trib_address_v4(0x0a000009, 7470);
-    assert_non_null(
-        strstr(trib_leaves_explain_unfit(&h->jobs, &hello), "a switch has this as its parent, but it is none"));
+    const struct trib_session session = {.peer = hello.hello.at[0]};
+    assert_non_null(strstr(trib_leaves_explain_unfit(&h->jobs, &hello, &session),
+                           "a switch has this as its parent, but it is none"));
 }
 
 static void join__settings_differ(void **state)

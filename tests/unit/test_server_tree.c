@@ -635,7 +635,9 @@ static void lack_below(uint32_t count, const uint16_t *ranks)
     struct recorder *r = &leaves[0].made.recorder;
     pthread_mutex_lock(&r->lock);
     r->missing_count = count;
-    memcpy(r->missing, ranks, count * sizeof *ranks);
+    for (uint32_t i = 0; i < count; i++) {
+        r->missing[i] = ranks[i];
+    }
     pthread_mutex_unlock(&r->lock);
 }
 

@@ -167,6 +167,8 @@ static struct trib_message hello_of(struct world *w)
     w->line = accept(w->listener, NULL, NULL);
     assert_true(w->line >= 0);
     assert_int_equal(setsockopt(w->line, SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof longest), 0);
+    assert_int_equal(setsockopt(w->line, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int)),
+                     0); /* each arrives at once */
     return hears(w, w->line, TRIB_MESSAGE_HELLO);
 }
 
@@ -428,14 +430,28 @@ static void join__all_come_over_one_connection(void **state)
     close_all(fd, 3);
 }
 
+/* Messages of `size` bytes, of no kind that there is. */
+static void make_nonsense(uint8_t *bytes, size_t count, size_t size)
+{
+    for (size_t i = 0; i < count; i++) {
+        bytes[i] = (uint8_t)(i / 7 | 0x80);
+    }
+    for (size_t i = 0; i < count; i += size) {
+        const size_t body = size - 4;
+        const uint8_t head[] = {0, 0, (uint8_t)(body >> 8), (uint8_t)body};
+        memcpy(bytes + i, head, sizeof head);
+    }
+}
+
 /* Whatever they are. */
 static void bytes__pass_unread_both_ways(void **state)
 {
-    static const char nonsense[] = "\xff\xff\xff\xff nothing that this switch reads";
+    uint8_t nonsense[40];
     struct world *w = *state;
     uint32_t number[2];
     int fd[2];
-    char got[64];
+    uint8_t got[64];
+    make_nonsense(nonsense, sizeof nonsense, sizeof nonsense);
     run_two(w, fd, number);
     send_bytes(fd[1], nonsense, sizeof nonsense);
     const struct trib_message carrier = hears(w, w->line, TRIB_MESSAGE_BYTES);
@@ -444,9 +460,51 @@ static void bytes__pass_unread_both_ways(void **state)
     assert_memory_equal(carrier.bytes.bytes, nonsense, sizeof nonsense);
     say_bytes(w, number[0], nonsense, sizeof nonsense);
     await(w, fd[0]);
-    assert_true(read_exactly(fd[0], (uint8_t *)got, sizeof nonsense));
+    assert_true(read_exactly(fd[0], got, sizeof nonsense));
     assert_memory_equal(got, nonsense, sizeof nonsense);
     assert_true(is_quiet(w, fd[1]));
+    close_all(fd, 2);
+}
+
+/* No message begins so: that session ends alone. */
+static void bytes__that_are_no_message_end_their_session(void **state)
+{
+    static const uint8_t none[] = {0xff, 0xff, 0xff, 0xff, 1};
+    struct world *w = *state;
+    uint32_t number[2];
+    int fd[2];
+    run_two(w, fd, number);
+    send_bytes(fd[1], none, sizeof none);
+    const struct trib_message end = hears(w, w->line, TRIB_MESSAGE_END);
+    assert_int_equal(end.end.number, number[1]);
+    assert_false(end.end.is_lost);
+    assert_true(is_quiet(w, fd[0]));
+    close_all(fd, 2);
+}
+
+/* PING is answered here, though the parent says nothing, and never in the middle of a message from above. */
+static void ping__is_answered_between_two_messages(void **state)
+{
+    struct world *w = *state;
+    const struct trib_message ping = {.kind = TRIB_MESSAGE_PING, .ping = {77}};
+    const struct trib_message mark = {.kind = TRIB_MESSAGE_MARK, .mark = {.mark = 5}};
+    uint8_t bytes[TRIB_MESSAGE_MAX];
+    size_t len = trib_message_encode(&mark, bytes);
+    uint32_t number[2];
+    int fd[2];
+    run_two(w, fd, number);
+    send_message(fd[0], &ping);
+    assert_int_equal(hears(w, fd[0], TRIB_MESSAGE_PONG).ping.number, 77);
+    for (size_t cut = 1; cut < len; cut++) {
+        say_bytes(w, number[0], bytes, cut);
+        pump(w);
+        send_message(fd[0], &ping);
+        pump(w);
+        say_bytes(w, number[0], bytes + cut, len - cut);
+        pump(w);
+        assert_int_equal(hears(w, fd[0], TRIB_MESSAGE_MARK).mark.mark, 5);
+        assert_int_equal(hears(w, fd[0], TRIB_MESSAGE_PONG).ping.number, 77);
+    }
     close_all(fd, 2);
 }
 
@@ -460,9 +518,7 @@ static void bytes__of_two_channels_take_turns(void **state)
     uint32_t number[2];
     uint32_t turns = 0;
     int fd[2];
-    for (size_t i = 0; i < CHUNK; i++) {
-        bytes[i] = (uint8_t)(i / 7);
-    }
+    make_nonsense(bytes, CHUNK, 1000);
     run_two(w, fd, number);
     send_bytes(fd[0], bytes, CHUNK);
     send_bytes(fd[1], bytes, CHUNK);
@@ -583,6 +639,7 @@ static void flow__unread_words_end_their_channel_alone(void **state)
     struct pollfd fds[TRIB_UPLINKS_MAX];
     bool is_over = false;
     int fd[2];
+    make_nonsense(flood, sizeof flood, TRIB_MESSAGE_MAX);
     run_two(w, fd, number);
     assert_int_equal(trib_uplinks_poll(&w->uplinks, fds), 1);
     assert_int_equal(setsockopt(fds[0].fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size), 0);
@@ -597,16 +654,16 @@ static void flow__unread_words_end_their_channel_alone(void **state)
     close_all(fd, 2);
 }
 
-/* The controller's process stands still, and a rank has said something that it should answer. */
+/* The controller's process stands still, and a rank asks whether it is heard. */
 static void silent__parent_is_lost(void **state)
 {
     struct world *w = *state;
-    const struct trib_message mark = {.kind = TRIB_MESSAGE_MARK};
+    const struct trib_message ping = {.kind = TRIB_MESSAGE_PING};
     uint32_t number[2];
     int fd[2];
     run_two(w, fd, number);
     pump(w);
-    send_message(fd[0], &mark);
+    send_message(fd[0], &ping);
     for (uint32_t i = 0; i < 100 && w->uplinks.count > 0; i++) {
         w->now_ns += TRIB_SECOND_NS;
         pump(w);
@@ -684,6 +741,7 @@ static void agent__opens_what_its_controller_asks_for(void **state)
         const struct trib_message join = {.kind = TRIB_MESSAGE_ROOT_JOIN, .root_join = {.of = {7, 9}, .rank = i}};
         send_message(w->line, &join);
     }
+    pump(w);
     w->now_ns += TRIB_SECOND_NS;
     (void)hears(w, w->line, TRIB_MESSAGE_ROOT_READY);
     assert_true(w->recorder.parent_probes > 0);
@@ -726,6 +784,8 @@ int main(void)
         TEST(join__all_come_over_one_connection),
         TEST(bytes__pass_unread_both_ways),
         TEST(bytes__of_two_channels_take_turns),
+        TEST(bytes__that_are_no_message_end_their_session),
+        TEST(ping__is_answered_between_two_messages),
         TEST(end__of_one_channel_is_no_others),
         TEST(end__of_the_connection_is_the_end_of_all),
         TEST(end__of_a_rank_is_said),

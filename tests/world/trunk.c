@@ -103,7 +103,9 @@ static void release(const struct world_wire *trunk)
 static void challenge(struct world_wire *trunk, const struct trib_message *hello)
 {
     const struct world_plane *plane = &trunk->world->planes[0];
-    const char *unfit = trib_leaves_explain_unfit(&plane->jobs, hello);
+    struct trib_session session = trunk->session;
+    session.leaf = trunk->over != NULL ? trunk->over->leaf : NULL;
+    const char *unfit = trib_leaves_explain_unfit(&plane->jobs, hello, &session);
 
     if (unfit != NULL) {
         world_fail(trunk->world, WORLD_CHECK_CONTROL, "switch %u cannot be below the root: %s", trunk->below, unfit);

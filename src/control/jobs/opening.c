@@ -120,7 +120,7 @@ static void count_behind(struct trib_job *job)
         inner->children = trib_job_children(job, b, branch);
         for (uint32_t i = 0; i < job->settings.ranks; i++) {
             inner->behind += branch[i] != UINT16_MAX;
-            inner->first = branch[i] != UINT16_MAX && i < inner->first ? i : inner->first;
+            inner->first = i < inner->first && branch[i] != UINT16_MAX ? i : inner->first;
         }
     }
     job->children = trib_job_children(job, 0, branch);

@@ -12,30 +12,53 @@
 #include "core/assert.h"
 #include "io/explain.h"
 
-const char *trib_leaves_explain_unfit(const struct trib_jobs *jobs, const struct trib_message *hello)
+/* The place of a shard, as the parent knows the switch. */
+static struct trib_address place_of(const struct trib_session *session, const struct trib_address *at)
 {
-    bool has_ports = hello->hello.shards > 0 && hello->hello.room > 0;
-    for (uint32_t i = 0; i < hello->hello.shards; i++) {
-        has_ports =
-            has_ports && trib_address_port(&hello->hello.at[i]) != 0 && !trib_address_is_group(&hello->hello.at[i]);
+    struct trib_address place = *at;
+    if (trib_address_is_any(at)) {
+        place = session->peer;
+        trib_address_set_port(&place, trib_address_port(at));
+    } else if (!session->leaf) {
+        memcpy(place.source, session->peer.source, sizeof place.source);
     }
-    return jobs->config->shards == 0
-               ? "a switch has this as its parent, but it is none: here ranks meet that do without "
-                 "a switch"
-           : !has_ports ? "a switch below names its room, and for each shard an address with a port"
-                        : NULL;
+    return place;
+}
+
+/* Packets go to the named places, so a stranger's address is refused (I7) as far as possible, as in a JOIN (join.c). */
+static bool is_place(const struct trib_jobs *jobs, const struct trib_session *session, const struct trib_address *at)
+{
+    const struct trib_address place = place_of(session, at);
+    bool is_own = !session->leaf && trib_server_is_own_place(jobs->config, &session->local, &place);
+    bool is_like_peer = place.storage.ss_family == session->peer.storage.ss_family &&
+                        trib_address_is_loopback(&place) == trib_address_is_loopback(&session->peer);
+    bool is_one_machine = !trib_address_is_group(&place) && !trib_address_is_mapped(&place) &&
+                          (trib_address_is_any(at) || !trib_address_is_link_local(&place));
+    return trib_address_port(&place) != 0 && !is_own && is_like_peer && is_one_machine;
+}
+
+const char *trib_leaves_explain_unfit(const struct trib_jobs *jobs, const struct trib_message *hello,
+                                      const struct trib_session *session)
+{
+    bool has_places = hello->hello.shards > 0 && hello->hello.room > 0;
+    if (jobs->config->shards == 0) {
+        return "a switch has this as its parent, but it is none: here ranks meet that do without a switch";
+    }
+    for (uint32_t i = 0; i < hello->hello.shards; i++) {
+        has_places = has_places && is_place(jobs, session, &hello->hello.at[i]);
+    }
+    return has_places ? NULL : "a switch below names a room, and for each shard an address and a port to send from";
 }
 
 struct trib_remote *trib_leaves_add(struct trib_jobs *jobs, const struct trib_message *hello,
                                     const struct trib_session *session, void *line)
 {
     char text[64];
-    const struct trib_address *peer = &session->peer;
     struct trib_remote *remote = calloc(1, sizeof *remote);
     if (!remote) {
         return NULL;
     }
-    TRIB_ASSERT(!trib_leaves_explain_unfit(jobs, hello));
+    TRIB_ASSERT(!trib_leaves_explain_unfit(jobs, hello, session));
     *remote = (struct trib_remote){.state = TRIB_REMOTE_USABLE,
                                    .line = line,
                                    .life = hello->hello.life,
@@ -45,18 +68,12 @@ struct trib_remote *trib_leaves_add(struct trib_jobs *jobs, const struct trib_me
                                    .shards = hello->hello.shards,
                                    .is_below = true,
                                    .above = session->leaf,
-                                   .peer = *peer,
+                                   .peer = session->peer,
                                    .local = session->local,
                                    .next = jobs->leaves};
     for (uint32_t i = 0; i < remote->shards; i++) {
-        remote->at[i] = hello->hello.at[i];
-        remote->is_named = remote->is_named || !trib_address_is_any(&remote->at[i]);
-        if (trib_address_is_any(&remote->at[i])) {
-            remote->at[i] = *peer;
-            trib_address_set_port(&remote->at[i], trib_address_port(&hello->hello.at[i]));
-        } else if (!session->leaf) {
-            memcpy(remote->at[i].source, peer->source, sizeof peer->source);
-        }
+        remote->at[i] = place_of(session, &hello->hello.at[i]);
+        remote->is_named = remote->is_named || !trib_address_is_any(&hello->hello.at[i]);
     }
     trib_address_format(&remote->at[0], text);
     (void)snprintf(remote->name, sizeof remote->name, "switch %s", text);

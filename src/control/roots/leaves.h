@@ -15,7 +15,8 @@
 struct trib_remote *trib_leaves_add(struct trib_jobs *jobs, const struct trib_message *hello,
                                     const struct trib_session *session, void *line);
 /* The cause why this HELLO is refused; NULL: a switch can be below by it. */
-const char *trib_leaves_explain_unfit(const struct trib_jobs *jobs, const struct trib_message *hello);
+const char *trib_leaves_explain_unfit(const struct trib_jobs *jobs, const struct trib_message *hello,
+                                      const struct trib_session *session);
 /* A message about an opening, or BYE. False: another message, and the connection must end. */
 bool trib_leaves_answer(struct trib_jobs *jobs, struct trib_remote *remote, const struct trib_message *message,
                         uint64_t now_ns);

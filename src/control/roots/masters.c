@@ -380,7 +380,8 @@ static bool is_place(const struct trib_masters *masters, const struct trib_maste
     char at[64];
     bool is_near = !master->session || trib_address_is_loopback(&master->peer); /* this switch has seen its own ranks */
     bool is_own = trib_server_is_own_place(masters->config, &master->local, from);
-    if (!is_own && !trib_address_is_link_local(from) && (is_near || !trib_address_is_loopback(from))) {
+    bool is_one = !master->session || !trib_address_is_link_local(from); /* with the scope that it has here */
+    if (!is_own && is_one && (is_near || !trib_address_is_loopback(from))) {
         return true;
     }
     trib_address_format(from, at);

@@ -227,7 +227,7 @@ static bool take_hello(struct trib_connections *connections, struct trib_connect
         trib_connection_fail(connections, connection, TRIB_ERR_INVALID, "identity: 0 is no switch's: see --identity");
         return true;
     }
-    const char *unfit = trib_leaves_explain_unfit(connections->jobs, message);
+    const char *unfit = trib_leaves_explain_unfit(connections->jobs, message, &connection->session);
     if (unfit) {
         trib_connection_fail(connections, connection, TRIB_ERR_REFUSED, unfit);
         return true;

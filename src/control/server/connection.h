@@ -56,8 +56,8 @@ struct trib_pass_verbs {
     /* Takes this first message of a connection, JOIN or HELLO. NULL: it was answered, or there is no memory, and the
      * connection is to end. */
     struct trib_pass *(*begin)(void *owner, struct trib_connection *connection, const struct trib_message *message);
-    /* Later bytes of that connection. */
-    void (*take)(void *owner, struct trib_pass *pass, const uint8_t *bytes, size_t count);
+    /* The next message of that connection, as bytes. False: it was PING, and is answered here. */
+    bool (*take)(void *owner, struct trib_pass *pass, const uint8_t *bytes, size_t count);
     /* That connection has ended. */
     void (*end)(void *owner, struct trib_pass *pass);
 };

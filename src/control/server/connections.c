@@ -363,6 +363,27 @@ static bool hand_over(struct trib_connections *connections, struct trib_connecti
     return trib_jobs_receive(connections->jobs, &connection->session, message, connections->now_ns);
 }
 
+/* Passes the message at this place on, unread. Returns the length; 0: a part is missing. */
+static size_t pass_one(struct trib_connections *connections, struct trib_connection *connection, size_t at)
+{
+    size_t left = connection->in_len - at;
+    size_t size = left >= 4 ? trib_message_size(connection->in + at) : SIZE_MAX;
+    if (size == 0) {
+        trib_connection_reject(connections, connection, &connections->stats.rejected_malformed,
+                               "bytes that are no message");
+        return 0;
+    }
+    if (left < size) {
+        return 0;
+    }
+    if (!connections->above->take(connections->above->owner, connection->pass, connection->in + at, size) &&
+        !trib_connection_pay(connections, connection, MESSAGE_GAP_NS, MESSAGES_AT_ONCE * MESSAGE_GAP_NS)) {
+        trib_connection_reject(connections, connection, &connections->stats.rejected_flood,
+                               "more than 200 messages a second");
+    }
+    return size;
+}
+
 /* Hands whole messages over until one ends the session. */
 static void take_messages(struct trib_connections *connections, struct trib_connection *connection)
 {
@@ -370,7 +391,12 @@ static void take_messages(struct trib_connections *connections, struct trib_conn
     char cause[TRIB_ERROR_TEXT_MAX];
     size_t at = 0;
     size_t used = 1;
-    while (connection->state == CONNECTION_OPEN && used > 0 && !connection->pass) {
+    while (connection->state == CONNECTION_OPEN && used > 0) {
+        if (connection->pass) {
+            used = pass_one(connections, connection, at);
+            at += used;
+            continue;
+        }
         enum trib_status status = trib_message_decode(connection->in + at, connection->in_len - at, &message, &used);
         if (status == TRIB_ERR_VERSION) {
             refuse_version(connections, connection, &message);
@@ -390,13 +416,6 @@ static void take_messages(struct trib_connections *connections, struct trib_conn
         }
     }
     connection->in_len -= at;
-    if (connection->pass) {
-        if (connection->in_len > 0) {
-            connections->above->take(connections->above->owner, connection->pass, connection->in + at,
-                                     connection->in_len);
-        }
-        connection->in_len = 0;
-    }
     memmove(connection->in, connection->in + at, connection->in_len);
     connection->half_ns = connection->in_len == 0              ? 0
                           : at > 0 || connection->half_ns == 0 ? connections->now_ns

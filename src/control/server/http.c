@@ -245,6 +245,7 @@ static json_t *show_lendings(const struct trib_jobs *jobs)
         json_t *object = json_object();
         set(object, "job", json_string(lending->job));
         set(object, "switch", json_string(lending->master->name));
+        set(object, "is_parent", json_boolean(!lending->master->session));
         set(object, "communicator", json_u64(lending->root.of.communicator));
         set(object, "slot_bytes", json_u64(lending->root.opening.bytes));
         (void)json_array_append_new(list, object);

@@ -42,9 +42,15 @@ struct trib_uplink {
 struct trib_pass {
     struct trib_connection *down; /* NULL: it has ended */
     uint32_t number;
-    bool is_begun;     /* CHANNEL was said */
-    bool has_spoken;   /* bytes have come from above */
-    bool is_lost;      /* on the way, and not by the peer */
+    bool is_begun;   /* CHANNEL was said */
+    bool has_spoken; /* bytes have come from above */
+    bool is_lost;    /* on the way, and not by the peer */
+    bool owes_pong;  /* PING has come from below */
+    uint64_t ping;   /* its number */
+    /* Of the message from above whose bytes are coming. */
+    uint32_t left; /* behind its length */
+    uint32_t head_len;
+    uint8_t head[4];   /* its length */
     bool end_is_known; /* by the parent */
     bool is_queued;    /* bytes, or END, wait for a turn */
     struct trib_pass *next_queued;
@@ -64,7 +70,7 @@ static void choose_local(struct trib_address *local, const struct trib_address *
 
 static struct trib_pass *pass_begin(void *owner, struct trib_connection *connection,
                                     const struct trib_message *message);
-static void pass_take(void *owner, struct trib_pass *pass, const uint8_t *bytes, size_t count);
+static bool pass_take(void *owner, struct trib_pass *pass, const uint8_t *bytes, size_t count);
 static void pass_end(void *owner, struct trib_pass *pass);
 
 void trib_uplinks_init(struct trib_uplinks *uplinks, struct trib_jobs *jobs, struct trib_connections *connections,
@@ -170,13 +176,15 @@ static void fill(struct trib_uplinks *uplinks)
         uplinks->first_queued = pass->next_queued;
         uplinks->last_queued = uplinks->first_queued ? uplinks->last_queued : &uplinks->first_queued;
         pass->is_queued = false;
+        if (pass->end_is_known) { /* END has come from above meanwhile */
+            continue;
+        }
         if (!pass->is_begun) {
             begin_channel(uplinks, pass);
         }
         if (pass->out.len > 0) {
             trib_outbox_carry(&pass->out, pass->number, &message);
             trib_session_client_send(&uplinks->trunk->client, &message);
-            trib_ping_begin(&uplinks->trunk->ping, uplinks->now_ns); /* its controller has something to answer */
         }
         if (pass->out.len > 0) {
             queue_behind(uplinks, pass);
@@ -278,15 +286,38 @@ static struct trib_pass *pass_begin(void *owner, struct trib_connection *connect
     return pass;
 }
 
-static void pass_take(void *owner, struct trib_pass *pass, const uint8_t *bytes, size_t count)
+/* Each hop answers, and asks the next one: so a silent parent is not taken for a silent switch here. PONG goes between
+ * two messages from above. */
+static void answer_ping(const struct trib_uplinks *uplinks, struct trib_pass *pass)
+{
+    const struct trib_message pong = {.kind = TRIB_MESSAGE_PONG, .ping = {.number = pass->ping}};
+    if (pass->owes_pong && pass->left == 0 && pass->head_len == 0) {
+        pass->owes_pong = false;
+        answer(uplinks, pass->down, &pong);
+    }
+}
+
+static bool pass_take(void *owner, struct trib_pass *pass, const uint8_t *bytes, size_t count)
 {
     struct trib_uplinks *uplinks = owner;
+    struct trib_message message;
+    size_t used = 0;
+    if (bytes[4] == TRIB_MESSAGE_PING && trib_message_decode(bytes, count, &message, &used) == TRIB_OK) {
+        pass->owes_pong = true;
+        pass->ping = message.ping.number;
+        answer_ping(uplinks, pass);
+        if (trunk_stands(uplinks)) {
+            trib_ping_begin(&uplinks->trunk->ping, uplinks->now_ns);
+        }
+        return false;
+    }
     if (trib_outbox_add_bytes(&pass->out, bytes, count)) {
         queue(uplinks, pass);
     } else {
         pass->is_lost = true;
         trib_connection_break(uplinks->connections, pass->down, "its controller does not read its session");
     }
+    return true;
 }
 
 static void pass_end(void *owner, struct trib_pass *pass)
@@ -478,6 +509,26 @@ static struct trib_master *master_above(const struct trib_uplinks *uplinks)
     return master;
 }
 
+/* Where messages from above end. */
+static void follow(struct trib_pass *pass, const uint8_t *bytes, uint32_t count)
+{
+    while (count > 0) {
+        uint32_t skipped = pass->left < count ? pass->left : count;
+        pass->left -= skipped;
+        bytes += skipped;
+        count -= skipped;
+        if (count > 0) {
+            pass->head[pass->head_len++] = *bytes++;
+            count--;
+        }
+        if (pass->head_len == sizeof pass->head) {
+            pass->head_len = 0;
+            pass->left = (uint32_t)pass->head[0] << 24 | (uint32_t)pass->head[1] << 16 | (uint32_t)pass->head[2] << 8 |
+                         pass->head[3];
+        }
+    }
+}
+
 /* False: a message that has no place there. */
 static bool take_of_trunk(struct trib_uplinks *uplinks, struct trib_uplink *trunk, const struct trib_message *message)
 {
@@ -499,7 +550,9 @@ static bool take_of_trunk(struct trib_uplinks *uplinks, struct trib_uplink *trun
         pass = find(uplinks, message->bytes.number);
         if (pass) {
             pass->has_spoken = true;
+            follow(pass, message->bytes.bytes, message->bytes.count);
             trib_connection_write(uplinks->connections, pass->down, message->bytes.bytes, message->bytes.count);
+            answer_ping(uplinks, pass);
         }
         return true;
     case TRIB_MESSAGE_END:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "control/words/fields.h"
 
+#include <netinet/in.h>
 #include <string.h>
 
 #define FAMILY_NONE 0
@@ -152,6 +153,20 @@ void trib_field_address(struct trib_fields *f, const char *name, struct trib_add
         read_address(f, name, address, number(f, name, 0, 1));
     } else {
         write_address(f, name, address);
+    }
+}
+
+void trib_field_scope(struct trib_fields *f, const char *name, struct trib_address *address)
+{
+    struct sockaddr_in6 six = {.sin6_scope_id = 0};
+    bool is_six = address->storage.ss_family == AF_INET6;
+    if (is_six) {
+        memcpy(&six, &address->storage, sizeof six);
+    }
+    trib_field_u32(f, name, &six.sin6_scope_id);
+    trib_fields_check(f, name, is_six || six.sin6_scope_id == 0);
+    if (trib_fields_read(f) && is_six) {
+        memcpy(&address->storage, &six, sizeof six);
     }
 }
 

@@ -50,6 +50,8 @@ void trib_field_bytes(struct trib_fields *f, const char *name, uint8_t *bytes, s
 void trib_field_text(struct trib_fields *f, const char *name, char *text, size_t capacity);
 /* Family (4, 6), port, address. The IPv6 scope id is local to a host and is not sent. */
 void trib_field_address(struct trib_fields *f, const char *name, struct trib_address *address);
+/* The scope of an IPv6 address, for a peer that only hands the address back. 0: none. */
+void trib_field_scope(struct trib_fields *f, const char *name, struct trib_address *address);
 /* One that there need not be: family 0, len 0. */
 void trib_field_address_or_none(struct trib_fields *f, const char *name, struct trib_address *address);
 void trib_field_addresses(struct trib_fields *f, const char *name, struct trib_address *addresses, size_t count);

@@ -354,6 +354,7 @@ static bool root_child(struct trib_fields *f, struct trib_message *message)
     trib_field_u32(f, "branch", &message->root_child.branch);
     trib_field_bool(f, "is switch", &message->root_child.is_switch);
     trib_field_address(f, "from", &message->root_child.from);
+    trib_field_scope(f, "scope", &message->root_child.from);
     trib_field_address_or_none(f, "to", &message->root_child.to);
     return true;
 }
@@ -436,6 +437,7 @@ static bool channel(struct trib_fields *f, struct trib_message *message)
 {
     trib_field_u32(f, "number", &message->channel.number);
     trib_field_address(f, "peer", &message->channel.peer);
+    trib_field_scope(f, "scope", &message->channel.peer);
     trib_field_address_or_none(f, "local", &message->channel.local);
     return true;
 }
@@ -586,6 +588,14 @@ static enum trib_status decode_fields(const uint8_t *from, const uint8_t *end, s
     return is_ours && message->unknown_item == 0 ? TRIB_OK : TRIB_ERR_VERSION;
 }
 
+size_t trib_message_size(const uint8_t *buffer)
+{
+    struct trib_fields frame = {.from = buffer, .end = buffer + LENGTH_SIZE};
+    uint32_t body = 0;
+    trib_field_u32(&frame, "length", &body);
+    return body >= 1 && body <= TRIB_MESSAGE_MAX - LENGTH_SIZE ? LENGTH_SIZE + body : 0;
+}
+
 enum trib_status trib_message_decode(const uint8_t *buffer, size_t len, struct trib_message *message, size_t *used)
 {
     struct trib_fields frame = {.from = buffer, .end = buffer + len};
@@ -598,7 +608,7 @@ enum trib_status trib_message_decode(const uint8_t *buffer, size_t len, struct t
         return TRIB_OK;
     }
     trib_field_u32(&frame, "length", &body);
-    if (body < 1 || body > TRIB_MESSAGE_MAX - LENGTH_SIZE) {
+    if (trib_message_size(buffer) == 0) {
         return TRIB_ERR_INVALID;
     }
     if (len < FRAME_SIZE) {

@@ -465,6 +465,9 @@ size_t trib_message_encode(const struct trib_message *message, uint8_t *buffer);
 TRIB_MUST_USE enum trib_status trib_message_decode(const uint8_t *buffer, size_t len, struct trib_message *message,
                                                    size_t *used);
 
+/* Bytes of the framed message that begins with these four, framing included. 0: no message begins so. */
+size_t trib_message_size(const uint8_t *buffer);
+
 /* The name in docs/PROTOCOL.md: "JOIN". A literal; "?": no kind. */
 const char *trib_message_name(enum trib_message_kind kind);
 
