@@ -150,7 +150,7 @@ void trib_comm_take_recall(struct trib_comm *comm, const struct trib_message *me
     trib_comm_connected(comm, now_ns);
 }
 
-void trib_comm_lost(struct trib_comm *comm, uint64_t now_ns)
+static void retry_session(struct trib_comm *comm, uint64_t now_ns)
 {
     uint64_t longest_ns = comm->was_running ? RETURN_LAST_NS : RETRY_LAST_NS;
     TRIB_ASSERT(!trib_comm_has_ended(comm));
@@ -177,7 +177,6 @@ void trib_comm_lost(struct trib_comm *comm, uint64_t now_ns)
         pause_node(comm, now_ns);
         comm->state_deadline_ns = comm->outage_deadline_ns;
     }
-    comm->away[0] = '\0';
     trib_comm_forget_root(comm);
     if (comm->is_closing && trib_comm_is_done_ring(comm)) {
         comm->close_deadline_ns = trib_time_earlier(trib_comm_close_time(comm, now_ns), comm->close_deadline_ns);
@@ -192,6 +191,12 @@ void trib_comm_lost(struct trib_comm *comm, uint64_t now_ns)
                  comm->session.cause, limit);
     }
     wait_and_retry(comm, longest_ns, now_ns);
+}
+
+void trib_comm_lost(struct trib_comm *comm, uint64_t now_ns)
+{
+    comm->away[0] = '\0';
+    retry_session(comm, now_ns);
 }
 
 /* Other ranks may not have asked yet, and the switch may run again: with GONE it lets all ranks go, and they follow. */
@@ -227,7 +232,7 @@ void trib_comm_connect_again(struct trib_comm *comm, uint64_t now_ns)
         return;
     }
     trib_session_client_lose(&comm->session, "no answer");
-    trib_comm_lost(comm, now_ns);
+    retry_session(comm, now_ns); /* what a switch said of the one above it stands: this try heard nothing else */
 }
 
 void trib_comm_take_away(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns)

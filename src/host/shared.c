@@ -211,23 +211,20 @@ bool trib_host_offer_tensor(struct trib_host *host)
 
 /* ---- memory of others ---- */
 
-static struct trib_host_mapping *find_mapping(const struct trib_host *host, uint32_t rank, uint64_t allocation)
+/* The link of the list to this mapping; to NULL, its end: there is none. */
+static struct trib_host_mapping **find_mapping(struct trib_host *host, uint32_t rank, uint64_t allocation)
 {
-    struct trib_host_mapping *mapping = host->mappings;
-    while (mapping != NULL && (mapping->rank != rank || mapping->allocation != allocation)) {
-        mapping = mapping->next;
+    struct trib_host_mapping **link = &host->mappings;
+    while (*link != NULL && ((*link)->rank != rank || (*link)->allocation != allocation)) {
+        link = &(*link)->next;
     }
-    return mapping;
+    return link;
 }
 
-static void unmap(struct trib_host *host, struct trib_host_mapping *mapping)
+static void unmap(struct trib_host_mapping **link)
 {
-    struct trib_host_mapping **at = &host->mappings;
-    while (*at != mapping) {
-        TRIB_ASSERT(*at != NULL); /* a member of the list */
-        at = &(*at)->next;
-    }
-    *at = mapping->next;
+    struct trib_host_mapping *mapping = *link;
+    *link = mapping->next;
     (void)munmap((void *)(uintptr_t)mapping->at, mapping->bytes);
     free(mapping);
 }
@@ -252,11 +249,11 @@ static void map_of_other(struct trib_host *host, const struct trib_host_note *no
 
 static void take_note(struct trib_host *host, const struct trib_host_note *note, int fd)
 {
-    struct trib_host_mapping *known = find_mapping(host, note->rank, note->allocation);
-    if (fd >= 0 && known == NULL && note->bytes > 0) {
+    struct trib_host_mapping **known = find_mapping(host, note->rank, note->allocation);
+    if (fd >= 0 && *known == NULL && note->bytes > 0) {
         map_of_other(host, note, fd);
-    } else if (fd < 0 && known != NULL) {
-        unmap(host, known);
+    } else if (fd < 0 && *known != NULL) {
+        unmap(known);
     }
     if (fd >= 0) {
         (void)close(fd);
@@ -280,7 +277,7 @@ void trib_host_empty_inbox(struct trib_host *host)
 void trib_host_forget_mappings(struct trib_host *host)
 {
     while (host->mappings != NULL) {
-        unmap(host, host->mappings);
+        unmap(&host->mappings);
     }
 }
 
@@ -292,10 +289,10 @@ static bool find_tensor(struct trib_host *host, uint32_t rank)
     if (rank == host->rank || offer.allocation == 0) {
         return true;
     }
-    const struct trib_host_mapping *mapping = find_mapping(host, rank, offer.allocation);
+    const struct trib_host_mapping *mapping = *find_mapping(host, rank, offer.allocation);
     if (mapping == NULL) {
         trib_host_empty_inbox(host);
-        mapping = find_mapping(host, rank, offer.allocation);
+        mapping = *find_mapping(host, rank, offer.allocation);
     }
     if (mapping == NULL || offer.offset > mapping->bytes || bytes > mapping->bytes - offer.offset) {
         return false;

@@ -92,6 +92,18 @@ static inline void end(struct script *s, enum trib_status status, const char *pa
     close(s->udp);
 }
 
+/* From then on this listener answers no connection. */
+static inline int fill_queue(const struct script *s)
+{
+    struct sockaddr_in to;
+    socklen_t size = sizeof to;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_return_code(listen(s->listener, 0), errno);
+    assert_return_code(getsockname(s->listener, (struct sockaddr *)&to, &size), errno);
+    assert_return_code(connect(fd, (struct sockaddr *)&to, sizeof to), errno);
+    return fd;
+}
+
 /* The next connection; -1: the rank has ended. */
 static inline int take_connection(struct script *s)
 {

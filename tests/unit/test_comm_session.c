@@ -56,6 +56,22 @@ static void away__of_a_running_rank_ends_in_time(void **state)
     assert_true(says_tired(&s, AWAY_TEXT "; ", 400, "TRIB_SWITCH_TIMEOUT", s.config.switch_timeout_ns));
 }
 
+/* What was said of the switch above stands, if the switch itself does not answer from then on. */
+static void away__then_nothing_names_the_cause(void **state)
+{
+    (void)state;
+    struct script s;
+    struct trib_message join;
+    begin(&s);
+    hurry(&s);
+    start_rank(&s);
+    int fd = take_join(&s, &join);
+    int full = fill_queue(&s);
+    say_away(fd);
+    end(&s, TRIB_ERR_UNREACHABLE, AWAY_TEXT, 1500);
+    close(full);
+}
+
 static void away__and_back(void **state)
 {
     (void)state;
@@ -753,6 +769,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(away__before_the_start_ends_in_time),
         cmocka_unit_test(away__of_a_running_rank_ends_in_time),
+        cmocka_unit_test(away__then_nothing_names_the_cause),
         cmocka_unit_test(away__and_back),
         cmocka_unit_test(away__is_the_cause_when_time_is_up),
         cmocka_unit_test(cut__again_and_again_ends_in_time),
