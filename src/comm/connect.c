@@ -232,7 +232,7 @@ void trib_comm_connect_again(struct trib_comm *comm, uint64_t now_ns)
         return;
     }
     trib_session_client_lose(&comm->session, "no answer");
-    retry_session(comm, now_ns); /* what a switch said of the one above it stands: this try heard nothing else */
+    retry_session(comm, now_ns); /* the cause from AWAY stays in the error until another answer comes from the switch */
 }
 
 void trib_comm_take_away(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns)

@@ -211,7 +211,7 @@ bool trib_host_offer_tensor(struct trib_host *host)
 
 /* ---- memory of others ---- */
 
-/* The link of the list to this mapping; to NULL, its end: there is none. */
+/* The link to the mapping in the list; the end link if the list has no such mapping. */
 static struct trib_host_mapping **find_mapping(struct trib_host *host, uint32_t rank, uint64_t allocation)
 {
     struct trib_host_mapping **link = &host->mappings;
