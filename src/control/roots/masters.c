@@ -348,9 +348,9 @@ static struct trib_lending *begin(struct trib_masters *masters, struct trib_mast
     } else { /* of a controller above: the quotas are those of jobs here */
         choose_group(masters, lending, message);
         trib_output_say(masters->output, TRIB_LOG_INFO,
-                        "job %s relayed: communicator %08x boot %08x, %u of %u ranks here, parent %s", lending->job,
-                        message->of.communicator, message->of.boot, message->root_open.behind, message->root_open.ranks,
-                        master->name);
+                        "job %s of the parent: communicator %08x boot %08x, %u of %u ranks here, parent %s",
+                        lending->job, message->of.communicator, message->of.boot, message->root_open.behind,
+                        message->root_open.ranks, master->name);
     }
     lending->communicator = message->of.communicator;
     lending->next = masters->lendings;

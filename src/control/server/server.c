@@ -181,7 +181,7 @@ enum trib_status trib_server_create(const struct trib_server_config *config, str
     }
     trib_address_format(&made->config.listen, text);
     trib_log(TRIB_LOG_INFO, "sessions on tcp %s, boot %08x%s%s", text, config->boot,
-             made->config.parent.len > 0 ? ", relayed to " : "", made->config.parent.len > 0 ? made->uplinks.name : "");
+             made->config.parent.len > 0 ? ", parent " : "", made->config.parent.len > 0 ? made->uplinks.name : "");
     *server = made;
     return TRIB_OK;
 

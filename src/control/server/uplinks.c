@@ -16,8 +16,7 @@
 #include "io/explain.h"
 
 #define TRY_NS (250 * TRIB_MILLISECOND_NS) /* a try to connect may go without an answer; the rank tries again */
-#define SILENCE_NS \
-    (10 * TRIB_SECOND_NS) /* after which a dead machine of the parent is noticed, well before ranks give up */
+#define SILENCE_NS (10 * TRIB_SECOND_NS)   /* then a dead machine of the parent is noticed, before ranks give up */
 #define GOODBYE_NS (250 * TRIB_MILLISECOND_NS)
 
 /* An agent hears of each rank of many communicators at once, for each of its roots. */
@@ -694,6 +693,9 @@ static struct trib_message word_of_loss(struct trib_uplinks *uplinks, const stru
     trib_explain(uplinks->away, "switch %s, the parent of %s, %s: %s", uplinks->name, here,
                  trunk->is_told ? "is lost" : "does not answer", trunk->client.cause);
     uplinks->away_ns = trunk->is_told ? 0 : uplinks->now_ns + AWAY_NS;
+    if (trunk->is_told) {
+        trib_jobs_say(uplinks->jobs, TRIB_LOG_WARN, "%s", uplinks->away);
+    }
     return away_message(uplinks->away);
 }
 
