@@ -2,11 +2,11 @@
 /* congestion.h: how many fragments are kept in flight towards one root, or one peer. Told facts ("sent", "result",
  * "acknowledged, so many of them marked", "lost", "timed out"), asked one question. Three parts:
  *   trib_congestion          SwitchML's: a fixed window (NSDI'21, section 3.4: the pool is the window, it clocks
- *   itself) trib_congestion_window   a window that follows the network: AIMD (RFC 5681; RFC 3168 for marks) or DCTCP
- *   (Alizadeh et al.,
- *                            SIGCOMM'10; RFC 8257, gain 1/16), for flows between peers. As in Linux (tcp_dctcp.c, and
- *                            tcp_input.c's state CWR) marks take whole fragments off, and until what was under way then
- *                            is acknowledged the window neither falls again nor grows
+ *                            itself)
+ *   trib_congestion_window   a window that follows the network: AIMD (RFC 5681; RFC 3168 for marks) or DCTCP (Alizadeh
+ *                            et al., SIGCOMM'10; RFC 8257, gain 1/16), for flows between peers. As in Linux
+ *                            (tcp_dctcp.c, and tcp_input.c's state CWR) marks take whole fragments off. Until all
+ *                            fragments under way then are acknowledged, the window neither falls again nor grows
  *   trib_congestion_tree     PANAMA's (Gebara et al., MLSys'21, figure 5): one for each tree, whose results are its
  *                            acknowledgements
  * Sequences are those of a flow. Fixed point, no floats: it is part of nodes, whose states are compared as bytes.
@@ -97,16 +97,14 @@ static inline uint32_t trib_congestion_fragments(const struct trib_congestion_wi
  * smoothed share (alpha, an epoch being as many results as the window held at the beginning), and the threshold is the
  * new window. Repaired, where the paper's text freezes, bursts, reacts late or not at all:
  *   - an epoch ends when it has *at least* so many results: the paper's == never holds again once the window has a
- *     fraction, or
- * the cap has fallen below the count. A window that falls shortens the epoch as well, or the rest of it would take many
- * round trips;
+ *     fraction, or the cap has fallen below the count. A window that falls shortens the epoch as well, or the rest of
+ *     the epoch would take many round trips;
  *   - the first mark cuts; what was in flight with it neither cuts again (RFC 8257) nor lets the window grow, as with
  *     flows. At the end of epochs, as the text has it, the marks of one round trip cut twice, and a flow of DCTCP
  *     beside it gets four times as much (docs/DECISIONS.md);
  *   - the window is at least one fragment, the threshold at least two;
  *   - the window grows only if it held fragments back, and others wait for the rank at times: else it would be large,
- *     and wrong, when
- * the other limit, or the slower rank, goes away;
+ *     and wrong, when the other limit, or the slower rank, goes away;
  *   - a loss halves it, as in TCP: marks may be few or none, and their share then tells nothing of drops. But not below
  *     TRIB_TREE_LOST_LEAST, and to one that is no larger a loss is nothing: what is lost in a window so small that no
  *     later results show it waits for a timer, which is a hundred round trips and not twice as long. Where packets are

@@ -14,8 +14,8 @@
  * The rules:
  *   - A FLOW_ACK names one aligned word of 64 sequences: what of it has come, the *mark* (lowest sequence that has
  *     not), the *limit* (labels below it may be sent: the receiver's memory), and how many FLOWs came marked by
- *     congestion. It names missing
- * packets as clearly as arrived ones: only a packet that it names as missing is ever taken for lost by order.
+ *     congestion. It names missing packets as clearly as arrived ones: only a packet that it names as missing is ever
+ *     taken for lost by order.
  *   - A fragment that lacks when one sent TRIB_FLOW_REORDER later has come is sent again, once. Then only a timeout
  *     sends it again, which takes all that is under way for lost, but packets sent less than half a timeout ago.
  *   - A sender that has nothing under way and is held back by the limit sends a FLOW without payload (UNWANTED), which

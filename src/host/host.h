@@ -51,33 +51,31 @@
  * callers.
  *
  * ATTACKS: what if a rank ...
- *   dies before it has joined     its connection closes: rank 0 tells the others and gives up; if it is rank 0, each
- *   sees that itself. dies at any later point       its line hangs up at every other rank, without anybody's help; each
- *   fails, naming it. Counts that it had
- *                                 published stand for bytes that are there: nothing half-written is ever counted.
- *   dies while it says why it failed   the record stays "being written": no sum is copied out any more, and its line
- *   has hung up. is stopped while it says so   the same, and the others end with their time limits. dies while it
- *   sleeps          `sleepers` stays too high: others look for sleepers in vain, and its line has hung up. is the last
- *   that is left      its inbox hangs up for good: it is closed, so that who is idle sleeps. dies between clearing a
- *   sleeper's mark and waking it   that sleeper sees the line hang up. is stopped                    all wait, say whom
- *   they miss, and end with their time limit; the first tells the others by the record. Woken, the
- *                                 stopped rank finds the record, or its own limit. What it still reads and writes are
- *                                 its own buffers and the segment.
- *   is late                       all wait: a count is the number of a step, which never comes again within 2^31 of
- *   them. calls something else          the seats differ: all ranks fail naming both operations. Steps are counted
- *   alike up to there, since all
- *                                 operations before were equal.
- *   calls with other sizes        the same. It may have staged two chunks, in its own areas; nobody has read them.
- *   closes too early              its seat says so before its line hangs up: who needs it for a step fails, naming it;
- *   who has all it
- *                                 needs goes on: the memory outlives the rank.
- *   fails while others go on      one record, first come: who looks at it before the next step fails too, all are
- *   woken. Who had ended the operation has
- *                                 a correct result.
- *   forks                         descriptors are closed on exec, and in a child that never execs by the fork
- *   (comm/fork.c). truncates or grows the file   sealed: it cannot. is of another user            refused by the peer's
- *   credentials, in both directions. writes nonsense into the segment   not defended: ranks of one job and user trust
- *   each other's memory.
+ *   - dies before it has joined: its connection closes: rank 0 tells the others and gives up; if it is rank 0, each
+ *     sees that itself.
+ *   - dies at any later point: its line hangs up at every other rank, without anybody's help; each fails, naming it.
+ *     Counts that it had published stand for bytes that are there: nothing half-written is ever counted.
+ *   - dies while it says why it failed: the record stays "being written": no sum is copied out any more, and its line
+ *     has hung up.
+ *   - is stopped while it says so: the same, and the others end with their time limits.
+ *   - dies while it sleeps: `sleepers` stays too high: others look for sleepers in vain, and its line has hung up.
+ *   - is the last that is left: its inbox hangs up for good: it is closed, so that an idle rank sleeps.
+ *   - dies between clearing a sleeper's mark and waking it: that sleeper sees the line hang up.
+ *   - is stopped: all wait, name the missing rank, and end with their time limit; the first tells the others by the
+ *     record. Woken, the stopped rank finds the record, or its own limit. It still reads and writes its own buffers and
+ *     the segment, and nothing else.
+ *   - is late: all wait: a count is the number of a step, which never comes again within 2^31 of them.
+ *   - calls something else: the seats differ: all ranks fail naming both operations. Steps are counted alike up to
+ *     there, since all operations before were equal.
+ *   - calls with other sizes: the same. It may have staged two chunks, in its own areas; nobody has read them.
+ *   - closes too early: its seat says so before its line hangs up. A rank that needs it for a step fails, naming it. A
+ *     rank that has all parts goes on: the memory outlives the rank.
+ *   - fails while others go on: one record, the first. A rank that looks at the record before the next step fails too;
+ *     all are woken. A rank that had ended the operation has a correct result.
+ *   - forks: descriptors are closed on exec, and in a child that never execs by the fork (comm/fork.c).
+ *   - truncates or grows the file: sealed: it cannot.
+ *   - is of another user: refused by the peer's credentials, in both directions.
+ *   - writes nonsense into the segment: not defended: ranks of one job and user trust each other's memory.
  * Read next: segment.h, engine.c, counts.c, rendezvous.c (how ranks find each other), bells.c (sleeping, waking,
  * dying). */
 #ifndef TRIB_HOST_HOST_H
