@@ -522,8 +522,8 @@ static void follow(struct trib_pass *pass, const uint8_t *bytes, uint32_t count)
         }
         if (pass->head_len == sizeof pass->head) {
             pass->head_len = 0;
-            pass->left = (uint32_t)pass->head[0] << 24 | (uint32_t)pass->head[1] << 16 | (uint32_t)pass->head[2] << 8 |
-                         pass->head[3];
+            size_t size = trib_message_size(pass->head); /* 0: the receiver ends its session there */
+            pass->left = size > sizeof pass->head ? (uint32_t)(size - sizeof pass->head) : 0;
         }
     }
 }
