@@ -48,8 +48,8 @@ struct trib_carrier_operations {
     bool (*receive)(struct trib_carrier *carrier, uint64_t now_ns, struct trib_delivery *delivery);
     /* When receive is to be called although nothing came to the descriptor; 0: now. NULL: never, nor below. */
     uint64_t (*deadline)(const struct trib_carrier *carrier);
-    /* Bytes that wait in this machine's queues, of all that was sent, on the way to these `count` destinations. */
-    uint32_t (*backlog)(const struct trib_carrier *carrier, const struct trib_address *to, uint32_t count);
+    /* Bytes in the queues of this machine, on the way to these destinations; to and bits as of trib_port_send. */
+    uint32_t (*backlog)(const struct trib_carrier *carrier, const struct trib_address *to, uint64_t bits);
     /* Carrier `gone` is about to be removed: forgets all that is left of its train. NULL: keeps none from below. */
     void (*forget)(struct trib_carrier *carrier, const struct trib_carrier *gone);
     /* The rest is of the last alone. As trib_port_connect; `local` follows. */

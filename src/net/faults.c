@@ -53,9 +53,9 @@ static void send_train(struct trib_carrier *carrier, struct trib_train *train, c
     carrier->below->operations->send(carrier->below, train, to);
 }
 
-static uint32_t find_backlog(const struct trib_carrier *carrier, const struct trib_address *to, uint32_t count)
+static uint32_t find_backlog(const struct trib_carrier *carrier, const struct trib_address *to, uint64_t bits)
 {
-    return carrier->below->operations->backlog(carrier->below, to, count);
+    return carrier->below->operations->backlog(carrier->below, to, bits);
 }
 
 static void count_injected(struct faults *faults)

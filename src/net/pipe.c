@@ -104,12 +104,13 @@ static uint64_t find_deadline(const struct trib_carrier *carrier)
 }
 
 /* What a neighbour gets waits nowhere. */
-static uint32_t find_backlog(const struct trib_carrier *carrier, const struct trib_address *to, uint32_t count)
+static uint32_t find_backlog(const struct trib_carrier *carrier, const struct trib_address *to, uint64_t bits)
 {
-    if (to != NULL && count == 1 && trib_address_equal(to, &const_pipe_of(carrier)->peer)) {
+    bool is_one = (bits & (bits - 1)) == 0;
+    if (to != NULL && is_one && trib_address_equal(&to[__builtin_ctzll(bits)], &const_pipe_of(carrier)->peer)) {
         return 0;
     }
-    return carrier->below->operations->backlog(carrier->below, to, count);
+    return carrier->below->operations->backlog(carrier->below, to, bits);
 }
 
 /* Both ends close: trains that an end has not read are lost. */

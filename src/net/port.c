@@ -228,25 +228,31 @@ uint64_t trib_port_deadline(const struct trib_port *port)
 static void send_train(struct trib_port *port, uint32_t index)
 {
     struct trib_train *train = &port->train[index];
-    for (uint32_t i = 0; train->packets > 0 && i < train->to_count; i++) {
-        const struct trib_address *to = train->to == NULL ? NULL : &train->to[i];
+    for (uint64_t rest = train->packets > 0 ? train->to_bits : 0; rest != 0; rest &= rest - 1) {
+        const struct trib_address *to = train->to == NULL ? NULL : &train->to[__builtin_ctzll(rest)];
         port->top->operations->send(port->top, train, to);
     }
     trib_train_empty(train);
 }
 
-/* The train for these destinations, else an empty one. */
-static uint32_t find_train(struct trib_port *port, const struct trib_address *to, uint32_t count)
+/* The train for this set of destinations, else an empty one. Trains of other sets that share a destination leave first:
+ * a packet that overtakes many others looks like their loss. */
+static uint32_t find_train(struct trib_port *port, const struct trib_address *to, uint64_t bits)
 {
+    uint32_t found = TRAINS;
     for (uint32_t rest = port->loaded; rest != 0; rest &= rest - 1) {
         uint32_t index = (uint32_t)__builtin_ctz(rest);
-        if (port->train[index].to == to && port->train[index].to_count == count) {
-            return index;
+        const struct trib_train *train = &port->train[index];
+        if (train->to == to && train->to_bits == bits) {
+            found = index;
+        } else if (train->to == to && (train->to_bits & bits) != 0) {
+            send_train(port, index);
+            port->loaded ^= UINT32_C(1) << index;
         }
     }
     uint32_t empty = ~port->loaded & ((UINT32_C(1) << TRAINS) - 1);
-    if (empty != 0) {
-        return (uint32_t)__builtin_ctz(empty);
+    if (found != TRAINS || empty != 0) {
+        return found != TRAINS ? found : (uint32_t)__builtin_ctz(empty);
     }
     uint32_t oldest = port->next_train;
     port->next_train = (oldest + 1) % TRAINS;
@@ -270,25 +276,26 @@ uint32_t trib_port_backlog(const struct trib_port *port)
 
 /* The switch sends the same to all children, behind different ports as a rule, but all by one socket: what that holds
  * is divided by their number. */
-static bool is_backlogged(const struct trib_port *port, const struct trib_address *to, uint32_t count)
+static bool is_backlogged(const struct trib_port *port, const struct trib_address *to, uint64_t bits)
 {
+    uint32_t count = (uint32_t)__builtin_popcountll(bits);
     return port->top->operations->backlog(port->top, to, count) / count > port->backlog;
 }
 
 void trib_port_send(struct trib_port *port, const struct trib_packet *packet, const struct trib_address *to,
-                    uint32_t count)
+                    uint64_t bits)
 {
     size_t len = TRIB_HEADER_SIZE + (size_t)packet->payload_len;
-    uint32_t index = find_train(port, to, count);
+    uint32_t index = find_train(port, to, bits);
     struct trib_train *train = &port->train[index];
-    if (!trib_train_fits(train, len, to, count)) {
+    if (!trib_train_fits(train, len, to, bits)) {
         send_train(port, index);
     }
     if (train->packets == 0 && port->backlog > 0) {
-        train->is_flagged = is_backlogged(port, to, count);
+        train->is_flagged = is_backlogged(port, to, bits);
     }
-    trib_train_add(train, packet, to, count);
-    port->stats.flagged_sent += train->is_flagged ? count : 0;
+    trib_train_add(train, packet, to, bits);
+    port->stats.flagged_sent += train->is_flagged ? (uint64_t)__builtin_popcountll(bits) : 0;
     port->loaded |= UINT32_C(1) << index;
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* port.h: packets between addresses, in trains: packets for one destination, handed over one after another, leave in one
- * call and arrive as one buffer. A port knows packets and addresses, no nodes. One thread at a time per port.
+/* port.h: packets between addresses, in trains: packets for one destination, sent one after another, leave in one call
+ * and arrive as one buffer. A port knows packets and addresses, no nodes. One thread at a time per port.
  * The carrier below a port moves its trains (carrier.h): UDP, if the configuration names no other.
  *
  * Use:
  *   trib_port_open; then again and again
  *     while (trib_port_receive(port, now)) while (trib_port_next(port, &arrival)) ... decode, feed, ...
- *     trib_port_send(port, &packet, to, count) for each packet, trib_port_flush(port) at the end of a drain;
+ *     trib_port_send(port, &packet, to, bits) for each packet, trib_port_flush(port) at the end of a drain;
  *   and trib_port_close. Waiting is the caller's: poll(2) trib_port_fd() until trib_port_deadline().
  * Faults (faults.c) are applied to all packets that a port receives.
  * Read next: carrier.h (what moves trains), udp.c (the one with sockets). */
@@ -67,7 +67,7 @@ struct trib_arrival {
 TRIB_MUST_USE enum trib_status trib_port_open(const struct trib_port_config *config, struct trib_port **port,
                                               char *error);
 void trib_port_close(struct trib_port *port);
-/* Takes the memory of a socket's buffer from the system now, not with the first packets. Only a spare one needs that. */
+/* Takes the memory of a socket's buffer from the system now, not with the first packets. Only a spare one needs it. */
 void trib_port_use(struct trib_port *port);
 int trib_port_fd(const struct trib_port *port);
 /* The local address, with the port that was really bound. */
@@ -92,13 +92,13 @@ enum trib_drop trib_port_decode(const struct trib_arrival *arrival, struct trib_
  * neighbour has handed over some (0: now). UINT64_MAX: never. */
 uint64_t trib_port_deadline(const struct trib_port *port);
 
-/* Adds a packet to the train for these destinations (the same train goes to each of them, encoded once; connected:
- * to is NULL, count 1). A train is sent when the packet does not fit: larger than its first one, behind a shorter
- * one (which ends a train), 64 packets, 65,507 bytes; or when more than 16 destinations take turns. Packets to one
- * destination leave in order. The payload must stay valid until the next flush. The `to` array is compared by
- * pointer and count, so keep it stable. */
+/* Adds a packet to the train for a set of destinations: to[i] for each bit i of `bits`, not 0 (connected: to is NULL,
+ * bits 1). The same train goes to each destination, encoded once. It is sent when the next packet does not fit (larger
+ * than the first one, behind a shorter one, which ends a train, 64 packets, 65,507 bytes), before a packet for another
+ * set that shares a destination, and when more than 16 sets take turns. So packets from one array to one destination
+ * leave in order. Payload and array must stay valid until the next flush: arrays are compared by pointer. */
 void trib_port_send(struct trib_port *port, const struct trib_packet *packet, const struct trib_address *to,
-                    uint32_t count);
+                    uint64_t bits);
 void trib_port_flush(struct trib_port *port);
 /* Whether nothing has been sent since. */
 bool trib_port_is_flushed(const struct trib_port *port);

@@ -4,24 +4,24 @@
 
 #include <string.h>
 
-bool trib_train_fits(const struct trib_train *train, size_t len, const struct trib_address *to, uint32_t count)
+bool trib_train_fits(const struct trib_train *train, size_t len, const struct trib_address *to, uint64_t bits)
 {
     if (train->packets == 0) {
         return true;
     }
     bool ended = train->bytes < train->packets * train->segment; /* its last packet was shorter */
-    return train->to == to && train->to_count == count && !ended && len <= train->segment &&
+    return train->to == to && train->to_bits == bits && !ended && len <= train->segment &&
            train->packets < TRIB_TRAIN_PACKETS_MAX && train->bytes + len <= TRIB_TRAIN_BYTES_MAX;
 }
 
 void trib_train_add(struct trib_train *train, const struct trib_packet *packet, const struct trib_address *to,
-                    uint32_t count)
+                    uint64_t bits)
 {
     size_t len = TRIB_HEADER_SIZE + (size_t)packet->payload_len;
     uint8_t *header = train->header[train->packets];
     if (train->packets == 0) {
         train->to = to;
-        train->to_count = count;
+        train->to_bits = bits;
         train->segment = len;
     }
     if (train->is_flagged) {

@@ -12,7 +12,7 @@
  * header alone, else two. */
 struct trib_train {
     const struct trib_address *to; /* NULL: connected */
-    uint32_t to_count;
+    uint64_t to_bits;              /* which of the array */
     uint32_t packets;
     uint32_t pieces;
     size_t segment;
@@ -23,9 +23,9 @@ struct trib_train {
 };
 
 /* Can a packet of len bytes for these destinations join the train? An empty train takes any. */
-bool trib_train_fits(const struct trib_train *train, size_t len, const struct trib_address *to, uint32_t count);
+bool trib_train_fits(const struct trib_train *train, size_t len, const struct trib_address *to, uint64_t bits);
 void trib_train_add(struct trib_train *train, const struct trib_packet *packet, const struct trib_address *to,
-                    uint32_t count);
+                    uint64_t bits);
 void trib_train_empty(struct trib_train *train);
 
 #endif

@@ -92,10 +92,10 @@ static void find_limits(const struct trib_carrier *carrier, struct trib_port_lim
     limits->has_trains = udp->receives_trains && udp->sends_trains;
 }
 
-static uint32_t find_backlog(const struct trib_carrier *carrier, const struct trib_address *to, uint32_t count)
+static uint32_t find_backlog(const struct trib_carrier *carrier, const struct trib_address *to, uint64_t bits)
 {
     (void)to;
-    (void)count;
+    (void)bits;
     return trib_socket_backlog(carrier->fd);
 }
 

@@ -61,8 +61,7 @@ size_t trib_member_size(const struct trib_switch_verbs *verbs, const struct trib
 static void init_nodes(struct trib_member *member, const struct trib_opening *opening, uint32_t root)
 {
     struct trib_address *addresses = (struct trib_address *)(member->node + member->nodes);
-    struct trib_address *subsets = addresses + opening->count;
-    uint64_t *nonces = (uint64_t *)(void *)(subsets + opening->count);
+    uint64_t *nonces = (uint64_t *)(void *)(addresses + opening->count);
     uint32_t *headers = (uint32_t *)(nonces + opening->count);
     size_t at = 0;
     uint32_t branch = 0;
@@ -82,7 +81,6 @@ static void init_nodes(struct trib_member *member, const struct trib_opening *op
         at += padded_size(member->verbs, &config);
         if (i > 0 || member->nodes == 1) {
             node->child = addresses + branch;
-            node->subset = subsets + branch;
             node->nonce = nonces + branch;
             node->headers = headers + branch;
             branch += config.children;
@@ -100,7 +98,7 @@ struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, co
     uint32_t nodes = trib_tree_nodes(opening->count);
     struct trib_member *member =
         calloc(1, sizeof *member + nodes * sizeof(struct trib_member_node) +
-                      opening->count * (2 * sizeof(struct trib_address) + sizeof(uint64_t) + sizeof(uint32_t)));
+                      opening->count * (sizeof(struct trib_address) + sizeof(uint64_t) + sizeof(uint32_t)));
     if (member == NULL) {
         return NULL;
     }

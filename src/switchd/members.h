@@ -11,18 +11,15 @@
 
 struct trib_member;
 
-/* A node, and what its places mean. */
+/* A node, and the meaning of its places. */
 struct trib_member_node {
     struct trib_member *member;
     void *node;
     const struct trib_address *child; /* of each child; NULL: the children are the member's other nodes */
-    struct trib_address *subset;      /* of the children in subset_bits, in order */
-    uint64_t subset_bits;
-    uint64_t
-        *nonce; /* of each child, drawn: a PATH that brings it proves that what is sent to its address comes there */
-    uint32_t *headers; /* that have gone to each child which had not brought its nonce */
-    uint64_t proved;   /* children that have brought theirs: to the others go answers to PATHs alone */
-    uint64_t lent;     /* the shard's count of flushes when a payload of this node last joined a train */
+    uint64_t *nonce;                  /* of each child, drawn: a PATH that brings it proves the address */
+    uint32_t *headers;                /* that have gone to each child which had not brought its nonce */
+    uint64_t proved;                  /* children that have brought theirs: to the others go answers to PATHs alone */
+    uint64_t lent;                    /* the shard's count of flushes when a payload of this node last joined a train */
     uint32_t children;
     uint32_t number; /* in its member; 0: the top node */
     bool has_more;   /* a verb was called since its packets were last taken */

@@ -292,9 +292,9 @@ static void flush(struct trib_shard *shard)
 }
 
 static void send_packet(struct trib_shard *shard, struct trib_member_node *node, const struct trib_packet *packet,
-                        const struct trib_address *to, uint32_t count)
+                        const struct trib_address *to, uint64_t bits)
 {
-    trib_port_send(shard->port, packet, to, count);
+    trib_port_send(shard->port, packet, to, bits);
     if (packet->payload_len != 0) {
         node->lent = shard->flushes;
     }
@@ -322,8 +322,7 @@ static void send_to_parent(struct trib_shard *shard, struct trib_member_node *no
     }
 }
 
-/* Sends to those children in bits that have proved their addresses: the whole set and single children have their
- * lasting arrays, other sets share one, which a train under way may still refer to. */
+/* Sends to those children in bits that have proved their addresses. */
 static void send_by_socket(struct trib_shard *shard, struct trib_member_node *node, const struct trib_packet *packet,
                            uint64_t bits)
 {
@@ -334,26 +333,9 @@ static void send_by_socket(struct trib_shard *shard, struct trib_member_node *no
         return;
     }
     bits &= node->proved;
-    uint32_t count = (uint32_t)__builtin_popcountll(bits);
-    if (count <= 1) {
-        if (count == 1) {
-            send_packet(shard, node, packet, &node->child[__builtin_ctzll(bits)], 1);
-        }
-        return;
+    if (bits != 0) {
+        send_packet(shard, node, packet, node->child, bits);
     }
-    if (count == node->children) {
-        send_packet(shard, node, packet, node->child, count);
-        return;
-    }
-    if (bits != node->subset_bits) {
-        uint32_t at = 0;
-        flush(shard);
-        node->subset_bits = bits;
-        for (uint64_t rest = bits; rest != 0; rest &= rest - 1) {
-            node->subset[at++] = node->child[__builtin_ctzll(rest)];
-        }
-    }
-    send_packet(shard, node, packet, node->subset, count);
 }
 
 static void send_to_children(struct trib_shard *shard, struct trib_member_node *node, const struct trib_packet *packet,

@@ -260,7 +260,7 @@ static void send__one_train_to_many_destinations(void **state)
     set_lens(512);
     for (uint32_t i = 0; i < 30; i++) {
         struct trib_packet packet = packet_number(i, len_of[i]);
-        trib_port_send(sender, &packet, to, 3);
+        trib_port_send(sender, &packet, to, 7);
     }
     trib_port_flush(sender);
     for (int i = 0; i < 3; i++) {
@@ -636,7 +636,7 @@ static void send_numbers(struct trib_port *udp, const struct trib_address *to, u
 {
     for (uint32_t i = 0; i < count; i++) {
         struct trib_packet packet = packet_number(i, len_of[i]);
-        trib_port_send(udp, &packet, to, to_count);
+        trib_port_send(udp, &packet, to, (UINT64_C(1) << to_count) - 1);
     }
     trib_port_flush(udp);
 }

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "core/node.h"
 #include "io/clock.h"
 #include "net/port.h"
 #include "net/resolve.h"
@@ -75,7 +76,7 @@ static void send_numbers(struct trib_port *udp, const struct trib_address *to, u
                                            .reduction = TRIB_SUM,
                                            .payload_len = LEN,
                                            .payload = payload};
-        trib_port_send(udp, &packet, to, count);
+        trib_port_send(udp, &packet, to, trib_all_children(count));
     }
     trib_port_flush(udp);
 }
@@ -247,11 +248,11 @@ static struct heard send_behind(struct trib_port *sender, struct trib_port *rece
     if (held > 0) {
         cork(sender, to, held);
     }
-    trib_port_send(sender, &packet, to, count);
+    trib_port_send(sender, &packet, to, trib_all_children(count));
     if (held > 0) {
         uncork(sender);
     }
-    trib_port_send(sender, &packet, to, count); /* of the same train: it has looked already */
+    trib_port_send(sender, &packet, to, trib_all_children(count)); /* of the same train: it has looked already */
     trib_port_flush(sender);
     struct pollfd readable = {.fd = trib_port_fd(receiver), .events = POLLIN};
     while (heard.packets < 2 * count && poll(&readable, 1, 500 * (int)patience()) == 1) {
