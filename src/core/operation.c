@@ -225,11 +225,12 @@ static uint32_t digest(const struct trib_layout *layout, const struct trib_sessi
     return (uint32_t)(h >> 32);
 }
 
-/* Long enough for trains of equal packets, short enough that the window holds some of every owner. */
+/* Long enough for trains of equal packets, short enough that the window holds some of every owner twice: while one
+ * chunk is under way, the next one of the same owner may leave. */
 static uint32_t chunk(const struct trib_session_config *session)
 {
-    uint32_t quarter = session->lookahead / (4 * session->ranks);
-    uint32_t most = quarter < session->train ? quarter : session->train;
+    uint32_t half = session->lookahead / (2 * session->ranks);
+    uint32_t most = half < session->train ? half : session->train;
 
     return most == 0 ? 1 : most;
 }

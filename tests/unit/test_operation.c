@@ -298,7 +298,7 @@ static void shares__of_all_owners_are_in_a_window(void **state)
                 before = piece.owner;
             }
             assert_int_equal(owners, trib_all_children(ranks));
-            assert_in_range(changes, 1, ranks <= 2 ? 10 : ranks <= 8 ? 5 * ranks : 352);
+            assert_in_range(changes, 1, ranks <= 2 ? 9 : ranks <= 8 ? 2 * ranks + 1 : 352);
         }
     }
 }
