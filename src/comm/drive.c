@@ -35,6 +35,8 @@
 #define PARK_NS (2 * QUIET_NS)
 /* Time that a driver waits for threads that want the lock. */
 #define ASIDE_NS TRIB_MILLISECOND_NS
+/* The first descriptors of a poll set, kicks and sessions, end a nap too. */
+#define NAP_FDS 2
 /* Sleep when memory for a larger poll set cannot be had: some descriptors are then looked at late. */
 #define BLIND_NS (10 * TRIB_MILLISECOND_NS)
 
@@ -370,6 +372,28 @@ static void hand_over(const struct trib_endpoint *endpoint, const struct trib_po
     }
 }
 
+/* How long packets may gather; 0: the first one ends the sleep. */
+static uint64_t find_nap(struct trib_endpoint *endpoint, uint64_t now_ns)
+{
+    uint64_t packets = 0;
+    uint64_t awaited = 0;
+    for (const struct trib_comm *comm = endpoint->awake; comm != NULL; comm = comm->next_awake) {
+        if (trib_comm_is_busy(comm)) {
+            return 0; /* other ranks of this host may wait for a sum in memory */
+        }
+        for (uint32_t root = 0; comm->node != NULL && root < comm->grant.roots; root++) {
+            awaited += comm->verbs->in_flight(comm->node, root);
+        }
+        for (uint32_t i = 0; i < comm->group_count; i++) {
+            packets += trib_port_stats(comm->groups[i].port)->packets_received;
+        }
+    }
+    for (uint32_t i = 0; i < endpoint->shard_count; i++) {
+        packets += trib_port_stats(endpoint->shards[i].port)->packets_received;
+    }
+    return trib_nap_begin(&endpoint->nap, packets, awaited, now_ns);
+}
+
 /* Unlocks, sleeps until something is readable, due, or a caller has news; until_ns at the latest. */
 static void sleep_in_poll(struct trib_endpoint *endpoint, struct trib_pollset *set, uint64_t until_ns)
 {
@@ -385,16 +409,25 @@ static void sleep_in_poll(struct trib_endpoint *endpoint, struct trib_pollset *s
     if (!arm_hosts(endpoint)) {
         return;
     }
+    uint64_t nap_ns = find_nap(endpoint, now);
+    bool naps = nap_ns != 0 && now + nap_ns < set->deadline_ns && set->count >= NAP_FDS;
+    set->deadline_ns = naps ? now + nap_ns : set->deadline_ns;
     struct timespec timeout = timeout_until(set->deadline_ns, now);
     uint64_t generation = set->generation;
     set->sleeping = true;
     trib_endpoint_unlock(endpoint);
-    int ready = ppoll(set->fds, set->count, &timeout, NULL);
+    int ready = ppoll(set->fds, naps ? NAP_FDS : set->count, &timeout, NULL);
     trib_endpoint_lock(endpoint);
     set->sleeping = false;
     now = trib_clock_ns();
     endpoint->polled_ns = now;
-    if (ready > 0 && generation == endpoint->generation) {
+    if (naps) {
+        heat(endpoint);
+        clear_kick(set);
+        if (ready > 0 && set->fds[1].revents != 0) {
+            serve_sessions(endpoint, now);
+        }
+    } else if (ready > 0 && generation == endpoint->generation) {
         take_answers(set, endpoint, now);
     } else if (ready > 0 && set->count > 0) {
         clear_kick(set);

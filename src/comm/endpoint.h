@@ -34,6 +34,7 @@
 
 #include "comm/own_root.h"
 #include "control/words/words.h"
+#include "io/nap.h"
 #include "io/spin.h"
 #include "net/nics.h"
 #include "net/port.h"
@@ -113,6 +114,7 @@ struct trib_endpoint {
     uint32_t payload, dscp, spin_us, backlog;
     bool flags_backlog;    /* some communicator's windows follow congestion: sockets look at their backlog */
     struct trib_spin spin; /* the leader's */
+    struct trib_nap nap;   /* the same for naps */
     bool trains, progress_thread;
     bool has_hosts; /* ranks of this host have met in memory, for some communicator */
     bool is_local;  /* of communicators on one host: no switch, no sockets */

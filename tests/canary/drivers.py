@@ -9,6 +9,7 @@ UDP = "src/net/udp.c"
 UDP_SEND = "src/net/udp_send.c"
 TRAIN = "src/net/train.c"
 INJECT = "src/net/inject.c"
+NAP = "src/io/nap.h"
 MEMBERS = "src/switchd/members.c"
 SHARD = "src/switchd/shard.c"
 PLANE = "src/switchd/plane.c"
@@ -70,6 +71,11 @@ DRIVERS = [
         edits=((PORT, "train->to == to && (train->to_bits & bits) != 0",
                 "train->to == to && (train->to_bits & bits) == 0"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_port"),
+    Canary(
+        "io-nap-for-the-last", "I8", "a rank sleeps on although the last packet that it waits for has come",
+        edits=((NAP, "if (awaited < TRIB_NAP_PART) {",
+                "if (awaited == 0) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_nap"),
     Canary(
         "io-injected-from-another", "I7", "a packet that the injector held comes out as another sender's",
         edits=((FAULTS, "faults->sender_index | (faults->below.is_marked ? TAG_MARKED : 0)",
