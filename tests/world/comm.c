@@ -132,10 +132,26 @@ void comm_start(struct world_comm *comm)
     }
     work_schedule(comm);
     hostile_schedule(comm);
-    if (comm->world->is_healed && !comm_has_promise(comm)) {
-        world_schedule(comm->world, comm->world->now_ns + WORLD_WATCH_NS,
-                       (struct world_event){.kind = WORLD_END, .a = comm->index});
+    if (comm->world->is_healed) {
+        comm_watch(comm);
     }
+}
+
+/* No fault begins any more, but a switch may still be down for one that has. */
+void comm_watch(struct world_comm *comm)
+{
+    struct world *world = comm->world;
+    uint64_t since_ns = world->now_ns;
+
+    if (comm_has_promise(comm)) {
+        return;
+    }
+    for (uint32_t at = 0; at < world->switch_count; at++) {
+        const struct world_switch *s = &world->switches[at];
+        since_ns = s->down_until_ns > since_ns ? s->down_until_ns : since_ns;
+        since_ns = s->away_until_ns > since_ns ? s->away_until_ns : since_ns;
+    }
+    world_schedule(world, since_ns + WORLD_WATCH_NS, (struct world_event){.kind = WORLD_END, .a = comm->index});
 }
 
 /* ---- ending ---- */

@@ -126,9 +126,7 @@ static void heal(struct world *world)
     for (uint32_t i = 0; i < world->comm_count; i++) {
         struct world_comm *comm = world->comms[i];
         comm_disturbed(comm, world->now_ns);
-        if (!comm_has_promise(comm)) {
-            world_schedule(world, world->now_ns + WORLD_WATCH_NS, (struct world_event){.kind = WORLD_END, .a = i});
-        }
+        comm_watch(comm);
     }
     world_forget(world);
 }
