@@ -131,11 +131,13 @@ static inline uint64_t recorder_communicator_mark(void *plane, uint32_t communic
     return mark;
 }
 
+/* As a node does, it takes no M above the marks that it knows. */
 static inline void recorder_learn_mark(void *plane, uint32_t communicator, uint64_t mark)
 {
     struct recorder *r = plane;
+    uint64_t known = recorder_communicator_mark(plane, communicator);
     pthread_mutex_lock(&r->lock);
-    if (communicator == r->communicator && r->has_parent) {
+    if (communicator == r->communicator && r->has_parent && mark <= known) {
         r->learned = mark > r->learned ? mark : r->learned;
     }
     pthread_mutex_unlock(&r->lock);

@@ -537,6 +537,30 @@ static void mark__is_known_on_its_way(void **state)
     }
 }
 
+/* The controller has heard by a packet that all ranks are at 100, before the switch below has their marks. */
+static void mark__is_taken_when_the_ranks_have_caught_up(void **state)
+{
+    (void)state;
+    struct world world;
+    tree_make(&world, 1, 8);
+    tree_run(&world);
+    struct node *node = &world.node[3];
+    assert_non_null(node->leaf.masters.lendings);
+    const struct trib_opening_id of = node->leaf.masters.lendings->root.of;
+    const struct trib_message mark = {.kind = TRIB_MESSAGE_ROOT_MARK, .root_mark = {.of = of, .mark = 100}};
+    leaf_agent_hear(&node->leaf, &mark);
+    for (uint16_t rank = 0; rank < 8; rank++) {
+        const struct trib_message join = {.kind = TRIB_MESSAGE_ROOT_JOIN,
+                                          .root_join = {.of = of, .rank = rank, .mark = 100}};
+        if (node->recorder.marks[rank] != UINT64_MAX) {
+            assert_int_equal(node->recorder.learned, 0);
+            leaf_agent_hear(&node->leaf, &join);
+        }
+    }
+    assert_int_equal(node->recorder.learned, 100);
+    world_end(&world);
+}
+
 static void assert_all_closed(const struct world *world)
 {
     assert_null(world->node[0].jobs.first);
@@ -753,6 +777,7 @@ int main(void)
         cmocka_unit_test(multicast__is_each_switch_own_affair),
         cmocka_unit_test(multicast__to_no_group_of_a_stranger),
         cmocka_unit_test(mark__is_known_on_its_way),
+        cmocka_unit_test(mark__is_taken_when_the_ranks_have_caught_up),
         cmocka_unit_test(close__through_levels),
         cmocka_unit_test(close__after_one_has_left),
         cmocka_unit_test(dispute__through_levels),

@@ -296,7 +296,8 @@ static enum trib_status take_mark(struct trib_root *root, const struct trib_mess
 {
     const struct trib_data_plane *plane = root->agent->plane;
     bool is_multicast = message->root_mark.multicast && root->group != 0;
-    plane->learn_mark(plane->plane, root->of.communicator, message->root_mark.mark);
+    root->mark = message->root_mark.mark;
+    plane->learn_mark(plane->plane, root->of.communicator, root->mark);
     plane->multicast(plane->plane, root->of.communicator, is_multicast ? root->group : 0,
                      is_multicast ? root->group_port : 0);
     return TRIB_OK;
@@ -317,6 +318,11 @@ static enum trib_status take_join(struct trib_root *root, const struct trib_mess
         return refuse(root, message, "it registers a rank that there is not", answer);
     }
     plane->join(plane->plane, root->of.communicator, rank, message->root_join.mark);
+    /* A node takes no M above the marks that it knows. The controller may know M from a packet that came another way:
+     * with this rank's mark the node may know enough. */
+    if (root->is_ready && root->mark != 0 && message->root_join.mark >= root->mark) {
+        plane->learn_mark(plane->plane, root->of.communicator, root->mark);
+    }
     if (!trib_rank_set_has(&root->joined, rank)) {
         trib_rank_set_add(&root->joined, rank);
         root->registered++;

@@ -36,6 +36,7 @@ struct trib_root {
     uint64_t probe_gap_ns;
     uint64_t path_limit_ns; /* 0: not probed yet */
     uint32_t path_tries;
+    uint64_t mark;    /* M as the controller told it last; 0: not yet */
     bool is_ready;    /* ROOT_READY was said */
     bool is_disputed; /* DISPUTE was said */
     bool has_failed;  /* ABORT was said: nothing is taken any more */
