@@ -140,21 +140,40 @@ bool agents_wait(const struct world *world)
     return waits;
 }
 
+static const struct world_comm *first_of(const struct world_comm *comm)
+{
+    while (comm->before != NULL) {
+        comm = comm->before;
+    }
+    return comm;
+}
+
+/* The job of a communicator in the same processes, started in place of the same others, that is bound to switches. */
+static const struct trib_job *find_bound(const struct world_comm *comm)
+{
+    const struct world *world = comm->world;
+
+    for (uint32_t i = world->comm_count; i-- > 0;) {
+        const struct world_comm *other = world->comms[i];
+        bool is_beside = other != comm && other->is_started && first_of(other) == first_of(comm);
+        const struct trib_job *job = is_beside ? control_job(other, 0) : NULL;
+        if (job != NULL && job->grant.switches[0] != 0) {
+            return job;
+        }
+    }
+    return NULL;
+}
+
 /* Who takes the place of others has the switches that their processes send to. */
 void agents_inherit(struct world_comm *comm)
 {
-    const struct world_comm *before = comm->before;
-    const struct trib_job *job = NULL;
+    const struct trib_job *job = find_bound(comm);
 
-    while (before != NULL && (job == NULL || job->grant.switches[0] == 0)) {
-        job = before->is_started ? control_job(before, 0) : NULL;
-        before = before->before;
-    }
     if (!comm->world->is_moved) {
         memcpy(comm->switches,
-               job != NULL && job->grant.switches[0] != 0 ? job->grant.switches
-               : comm->before != NULL                     ? comm->before->switches
-                                                          : comm->world->returning,
+               job != NULL            ? job->grant.switches
+               : comm->before != NULL ? comm->before->switches
+                                      : comm->world->returning,
                sizeof comm->switches);
     }
 }
