@@ -21,10 +21,28 @@ def way_of(contestant):
     return "no switch" if contestant.no_box else "multicast" if contestant.multicast else "unicast"
 
 
+def read_text(path):
+    """What a file says, or "unknown"."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read().strip()
+    except OSError:
+        return "unknown"
+
+
 def machine():
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        model = next((line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), "unknown")
-    return {"cpu": model, "cores": os.cpu_count(), "kernel": os.uname().release, **peers.versions()}
+    """Rows that the CPU limits depend on its kind, and on what the kernel does against its weaknesses."""
+    lines = (line.split(":", 1) for line in read_text("/proc/cpuinfo").splitlines() if ":" in line)
+    cpu = {name.strip(): value.strip() for name, value in lines}  # of the last core
+    kind = ", ".join(f"{key} {cpu[name]}" for key, name in (("family", "cpu family"), ("model", "model")) if name in cpu)
+    return {"cpu": cpu.get("model name", "unknown"), "kind": kind, "cores": os.cpu_count(), "kernel": os.uname().release,
+            "branches": read_text("/sys/devices/system/cpu/vulnerabilities/spectre_v2"), **peers.versions()}
+
+
+def about_machine(about):
+    m = about["machine"]
+    return (f"machine: {m['cpu']}{m['kind'] and ' (' + m['kind'] + ')'}, {m['cores']} cores, load {about['load']}, Linux {m['kernel']}, "
+            f"spectre_v2: {m['branches']}")
 
 
 def judge(row, scenario, runs):
