@@ -691,8 +691,7 @@ void *world_zeroed(size_t count, size_t size);
 struct world_comm *comm_create(struct world *world, const struct comm_settings *set, struct world_comm *before);
 void comm_free(struct world_comm *comm);
 void comm_start(struct world_comm *comm);
-void comm_watch(struct world_comm *comm);
-void comm_end(struct world_comm *comm);
+void comm_watch(struct world_comm *comm), comm_end(struct world_comm *comm);
 void comm_submit_due(struct world_comm *comm, uint32_t rank);
 void comm_disturbed(struct world_comm *comm, uint64_t until_ns); /* lateness counts from then at the earliest */
 void comm_has_error(struct world_comm *comm, uint32_t rank, uint32_t cause);

@@ -7,7 +7,7 @@
  * of turn, ends the connection if it came on the connection itself, and else its channel alone.
  *
  * Each channel keeps the bytes that wait for it (64 KiB at most). Channels take turns on the connection, so a channel
- * that nobody reads holds up no other. connections.c calls the table, in its thread. uplinks.c is the other end. */
+ * that nobody reads holds up no other. connections.c calls the table, in its thread. passes.c is the other end. */
 #ifndef TRIB_CONTROL_CHANNELS_H
 #define TRIB_CONTROL_CHANNELS_H
 

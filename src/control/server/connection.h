@@ -19,7 +19,7 @@ enum trib_connection_state {
 };
 
 struct trib_below; /* channels.c */
-struct trib_pass;  /* uplinks.c */
+struct trib_pass;  /* passes.c */
 
 struct trib_connection {
     struct trib_session session; /* first: a cast leads from the session to the connection */

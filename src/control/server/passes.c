@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* passes.c: see passes.h. A channel that has ended is freed in trib_passes_sweep only, never in the middle of a
+ * call. */
+#include "control/server/passes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/explain.h"
+
+#define CHANNEL_MAX ((size_t)32 * TRIB_MESSAGE_MAX) /* waits for the channel of a rank; the most */
+#define FILLED_MAX ((size_t)8 * TRIB_MESSAGE_MAX)   /* of channels lies on the trunk at a time */
+
+/* A connection here, as a channel on the trunk. */
+struct trib_pass {
+    struct trib_connection *down; /* NULL: it has ended */
+    uint32_t number;
+    bool is_begun;   /* CHANNEL was said */
+    bool has_spoken; /* bytes have come from above */
+    bool is_lost;    /* on the way, and not by the peer */
+    bool owes_pong;  /* PING has come from below */
+    uint64_t ping;   /* its number */
+    /* Of the message from above whose bytes are coming. */
+    uint32_t left; /* behind its length */
+    uint32_t head_len;
+    uint8_t head[4];   /* its length */
+    bool end_is_known; /* by the parent */
+    bool is_queued;    /* bytes, or END, wait for a turn */
+    struct trib_pass *next_queued;
+    struct trib_address peer;
+    struct trib_address local;
+    struct trib_path below; /* of a switch below: the path of its HELLO, and its identity */
+    struct trib_outbox out;
+};
+
+static bool make_place(struct trib_uplinks *uplinks)
+{
+    if (uplinks->channels < uplinks->size) {
+        return true;
+    }
+    uint32_t size = uplinks->size > 0 ? 2 * uplinks->size : 16;
+    struct trib_pass **made =
+        size <= TRIB_CONNECTIONS_MAX ? realloc(uplinks->channel, size * sizeof(struct trib_pass *)) : NULL;
+    if (!made) {
+        return false;
+    }
+    uplinks->channel = made;
+    uplinks->size = size;
+    return true;
+}
+
+/* ---- the way out ---- */
+
+static void begin_channel(struct trib_uplinks *uplinks, struct trib_pass *pass)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_CHANNEL};
+    message.channel.number = pass->number;
+    message.channel.peer = pass->peer;
+    message.channel.local = pass->local;
+    pass->is_begun = true;
+    trib_session_client_send(&uplinks->trunk->client, &message);
+}
+
+static void queue_behind(struct trib_uplinks *uplinks, struct trib_pass *pass)
+{
+    pass->is_queued = true;
+    pass->next_queued = NULL;
+    *uplinks->last_queued = pass;
+    uplinks->last_queued = &pass->next_queued;
+}
+
+/* Up to FILLED_MAX. */
+void trib_passes_fill(struct trib_uplinks *uplinks)
+{
+    while (uplinks->first_queued && trib_trunk_stands(uplinks) && uplinks->trunk->client.out.len < FILLED_MAX) {
+        struct trib_pass *pass = uplinks->first_queued;
+        struct trib_message message;
+        uplinks->first_queued = pass->next_queued;
+        uplinks->last_queued = uplinks->first_queued ? uplinks->last_queued : &uplinks->first_queued;
+        pass->is_queued = false;
+        if (pass->end_is_known) { /* END has come from above meanwhile */
+            continue;
+        }
+        if (!pass->is_begun) {
+            begin_channel(uplinks, pass);
+        }
+        if (pass->out.len > 0) {
+            trib_outbox_carry(&pass->out, pass->number, &message);
+            trib_session_client_send(&uplinks->trunk->client, &message);
+        }
+        if (pass->out.len > 0) {
+            queue_behind(uplinks, pass);
+        } else if (!pass->down) {
+            message = (struct trib_message){.kind = TRIB_MESSAGE_END,
+                                            .end = {.number = pass->number, .is_lost = pass->is_lost}};
+            trib_session_client_send(&uplinks->trunk->client, &message);
+            pass->end_is_known = true;
+        }
+    }
+}
+
+static void queue(struct trib_uplinks *uplinks, struct trib_pass *pass)
+{
+    if (!pass->is_queued && !pass->end_is_known) {
+        queue_behind(uplinks, pass);
+    }
+    trib_passes_fill(uplinks);
+}
+
+/* ---- struct trib_pass_verbs ---- */
+
+static void answer(const struct trib_uplinks *uplinks, struct trib_connection *connection,
+                   const struct trib_message *message)
+{
+    trib_connections_send(uplinks->connections, &connection->session, message);
+}
+
+/* A switch passes HELLO on with its own identity, and so finds loops. NULL: there is none. */
+static const char *pass_hello(const struct trib_uplinks *uplinks, struct trib_message *hello)
+{
+    struct trib_path *path = &hello->hello.path;
+    uint64_t own = uplinks->jobs->config->identity;
+    bool is_loop = hello->hello.identity == own;
+    for (uint32_t i = 0; i < path->count; i++) {
+        is_loop = is_loop || path->identity[i] == own;
+    }
+    if (is_loop || path->count == TRIB_HOPS_MAX) {
+        return is_loop ? "the way to the parent comes back to this switch: is one of them its own parent?"
+                       : "more than 16 switches are between a switch and the root: is one of them its own parent?";
+    }
+    path->identity[path->count++] = own;
+    return NULL;
+}
+
+static struct trib_path path_of(const struct trib_message *hello)
+{
+    struct trib_path path = hello->hello.path;
+    if (path.count < TRIB_HOPS_MAX) {
+        path.identity[path.count++] = hello->hello.identity;
+    }
+    return path;
+}
+
+static struct trib_pass *pass_begin(void *owner, struct trib_connection *connection, const struct trib_message *message)
+{
+    struct trib_uplinks *uplinks = owner;
+    struct trib_message first = *message;
+    bool is_switch = message->kind == TRIB_MESSAGE_HELLO;
+    const char *loop = is_switch ? pass_hello(uplinks, &first) : NULL;
+    if (loop) {
+        struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL, .fail = {.status = TRIB_ERR_INVALID}};
+        trib_explain(fail.fail.text, "%s", loop);
+        answer(uplinks, connection, &fail);
+        return NULL;
+    }
+    if (!uplinks->trunk && uplinks->now_ns < uplinks->away_ns) {
+        const struct trib_message away = trib_trunk_away(uplinks->away);
+        answer(uplinks, connection, &away);
+        return NULL;
+    }
+    if (!uplinks->trunk) {
+        trib_trunk_begin(uplinks);
+    }
+    bool has_place = uplinks->trunk && uplinks->number < UINT32_MAX && make_place(uplinks);
+    struct trib_pass *pass = has_place ? calloc(1, sizeof *pass) : NULL;
+    if (!pass) {
+        const struct trib_message away = trib_trunk_away("the control plane is out of memory");
+        answer(uplinks, connection, &away);
+        return NULL;
+    }
+    pass->down = connection;
+    pass->number = ++uplinks->number;
+    pass->peer = connection->session.peer;
+    pass->local = connection->session.local;
+    pass->below = is_switch ? path_of(message) : (struct trib_path){0};
+    pass->out.max = is_switch ? TRIB_TELL_MAX : CHANNEL_MAX;
+    connection->out.max = is_switch ? TRIB_TELL_MAX : connection->out.max;
+    uplinks->channel[uplinks->channels++] = pass;
+    (void)trib_outbox_add(&pass->out, &first);
+    queue(uplinks, pass);
+    return pass;
+}
+
+/* Each hop answers, and asks the next one: so a silent parent is not taken for a silent switch here. PONG goes between
+ * two messages from above. */
+static void answer_ping(const struct trib_uplinks *uplinks, struct trib_pass *pass)
+{
+    const struct trib_message pong = {.kind = TRIB_MESSAGE_PONG, .ping = {.number = pass->ping}};
+    if (pass->owes_pong && pass->left == 0 && pass->head_len == 0) {
+        pass->owes_pong = false;
+        answer(uplinks, pass->down, &pong);
+    }
+}
+
+static bool pass_take(void *owner, struct trib_pass *pass, const uint8_t *bytes, size_t count)
+{
+    struct trib_uplinks *uplinks = owner;
+    struct trib_message message;
+    size_t used = 0;
+    if (bytes[4] == TRIB_MESSAGE_PING && trib_message_decode(bytes, count, &message, &used) == TRIB_OK) {
+        pass->owes_pong = true;
+        pass->ping = message.ping.number;
+        answer_ping(uplinks, pass);
+        if (trib_trunk_stands(uplinks)) {
+            trib_ping_begin(&uplinks->trunk->ping, uplinks->now_ns);
+        }
+        return false;
+    }
+    if (trib_outbox_add_bytes(&pass->out, bytes, count)) {
+        queue(uplinks, pass);
+    } else {
+        pass->is_lost = true;
+        trib_connection_break(uplinks->connections, pass->down, "its controller does not read its session");
+    }
+    return true;
+}
+
+static void pass_end(void *owner, struct trib_pass *pass)
+{
+    struct trib_uplinks *uplinks = owner;
+    pass->down = NULL;
+    queue(uplinks, pass);
+}
+
+/* The connection of this channel ends, after `word` unless that is NULL or something has come from above. */
+static void end_down(const struct trib_uplinks *uplinks, struct trib_pass *pass, const struct trib_message *word)
+{
+    struct trib_connection *down = pass->down;
+    pass->end_is_known = true;
+    if (down) {
+        down->pass = NULL;
+        pass->down = NULL;
+        if (word && !pass->has_spoken) {
+            answer(uplinks, down, word);
+        }
+        trib_connections_end(uplinks->connections, &down->session);
+    }
+}
+
+/* ---- the way in ---- */
+
+struct trib_path trib_passes_first_waiting(const struct trib_uplinks *uplinks)
+{
+    uint32_t at = 0;
+    while (at < uplinks->channels && uplinks->channel[at]->below.count == 0) {
+        at++;
+    }
+    return at < uplinks->channels ? uplinks->channel[at]->below : (struct trib_path){0};
+}
+
+static struct trib_pass *find(const struct trib_uplinks *uplinks, uint32_t number)
+{
+    uint32_t low = 0;
+    uint32_t high = uplinks->channels;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (uplinks->channel[middle]->number < number) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    struct trib_pass *pass = low < uplinks->channels ? uplinks->channel[low] : NULL;
+    bool is_open = pass && pass->number == number && pass->is_begun;
+    return is_open && pass->down && !pass->end_is_known ? pass : NULL;
+}
+
+/* Where messages from above end. */
+static void follow(struct trib_pass *pass, const uint8_t *bytes, uint32_t count)
+{
+    while (count > 0) {
+        uint32_t skipped = pass->left < count ? pass->left : count;
+        pass->left -= skipped;
+        bytes += skipped;
+        count -= skipped;
+        if (count > 0) {
+            pass->head[pass->head_len++] = *bytes++;
+            count--;
+        }
+        if (pass->head_len == sizeof pass->head) {
+            pass->head_len = 0;
+            size_t size = trib_message_size(pass->head); /* 0: the receiver ends its session there */
+            pass->left = size > sizeof pass->head ? (uint32_t)(size - sizeof pass->head) : 0;
+        }
+    }
+}
+
+void trib_passes_take_bytes(struct trib_uplinks *uplinks, const struct trib_message *message)
+{
+    struct trib_pass *pass = find(uplinks, message->bytes.number);
+    if (pass) {
+        pass->has_spoken = true;
+        follow(pass, message->bytes.bytes, message->bytes.count);
+        trib_connection_write(uplinks->connections, pass->down, message->bytes.bytes, message->bytes.count);
+        answer_ping(uplinks, pass);
+    }
+}
+
+void trib_passes_take_end(struct trib_uplinks *uplinks, const struct trib_message *message)
+{
+    struct trib_pass *pass = find(uplinks, message->end.number);
+    if (pass) {
+        end_down(uplinks, pass, NULL);
+    }
+}
+
+/* ---- the end ---- */
+
+void trib_passes_end_all(struct trib_uplinks *uplinks, const struct trib_message *word)
+{
+    uplinks->first_queued = NULL;
+    uplinks->last_queued = &uplinks->first_queued;
+    for (uint32_t i = 0; i < uplinks->channels; i++) {
+        uplinks->channel[i]->is_queued = false;
+        end_down(uplinks, uplinks->channel[i], word);
+    }
+}
+
+void trib_passes_sweep(struct trib_uplinks *uplinks)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < uplinks->channels; i++) {
+        struct trib_pass *pass = uplinks->channel[i];
+        bool is_over = !pass->down && !pass->is_queued && (pass->end_is_known || !uplinks->trunk);
+        if (is_over) {
+            trib_outbox_drop(&pass->out);
+            free(pass);
+        } else {
+            uplinks->channel[kept++] = pass;
+        }
+    }
+    uplinks->channels = kept;
+}
+
+void trib_passes_deinit(struct trib_uplinks *uplinks)
+{
+    for (uint32_t i = 0; i < uplinks->channels; i++) {
+        end_down(uplinks, uplinks->channel[i], NULL);
+        trib_outbox_drop(&uplinks->channel[i]->out);
+        free(uplinks->channel[i]);
+    }
+    free(uplinks->channel);
+    uplinks->channel = NULL;
+    uplinks->channels = 0;
+    uplinks->size = 0;
+}
+
+static const struct trib_pass_verbs verbs = {.begin = pass_begin, .take = pass_take, .end = pass_end};
+
+void trib_passes_init(struct trib_uplinks *uplinks)
+{
+    uplinks->verbs = verbs;
+    uplinks->verbs.owner = uplinks;
+    uplinks->last_queued = &uplinks->first_queued;
+}
