@@ -16,6 +16,10 @@ say "two switches below a root, 8 ranks in turn"
 start root
 start left $(below root)
 start right $(below root)
+for name in left right; do
+    wait_for 10 holds "$TMP/root.log" "switch 127.0.0.1:${PORT[$name]} is below this one"
+    check "$name is known before any rank comes" holds "$TMP/root.log" "switch 127.0.0.1:${PORT[$name]} is below this one"
+done
 ranks turn "left right left right left right left right" "${QUICK[@]}"
 ranks_end 30 0
 check_right "8 ranks in turn" "$TMP/turn.0"
@@ -113,6 +117,23 @@ check_in "names the switch" "$MIDDLE" "$TMP"/gone.[0-3]
 unset TRIB_SWITCH_TIMEOUT
 export TRIB_JOIN_TIMEOUT=$((10 * PATIENCE))s
 stop left root
+
+say "a parent that is not there yet, or that is below its own child, is in the log before any rank comes"
+quiet_port
+LATE=127.0.0.1:$QUIET_PORT
+start early --parent "$LATE"
+wait_for 10 holds "$TMP/early.log" "parent of switch 127.0.0.1:${PORT[early]}, does not answer: connection refused"
+check "a parent that is not there" holds "$TMP/early.log" "the next rank tries again"
+sleep 0.1 # for 25 ms after a try that failed the parent is not asked again
+start late --listen "$LATE" --parent "127.0.0.1:${PORT[early]}"
+wait_for 10 holds "$TMP/late.log" "is one of them its own parent"
+check "two parents of each other" holds "$TMP/late.log" "is one of them its own parent"
+stop late
+start late --listen "$LATE"
+ranks patient "early early" "${QUICK[@]}"
+ranks_end 30 0
+check_right "a parent that came later" "$TMP/patient.0"
+stop early late
 
 say "a switch that is its own parent"
 quiet_port

@@ -78,6 +78,7 @@ struct trib_remote *trib_leaves_add(struct trib_jobs *jobs, const struct trib_me
     trib_address_format(&remote->at[0], text);
     (void)snprintf(remote->name, sizeof remote->name, "switch %s", text);
     jobs->leaves = remote;
+    trib_jobs_say(jobs, TRIB_LOG_INFO, "%s is below this one, with %u shards", remote->name, remote->shards);
     return remote;
 }
 
@@ -201,5 +202,6 @@ void trib_leaves_remove(struct trib_jobs *jobs, struct trib_remote *remote, cons
         at = &(*at)->next;
     }
     *at = remote->next;
+    trib_jobs_say(jobs, TRIB_LOG_INFO, "%s is below this one no more (%.64s)", remote->name, cause);
     free(remote);
 }

@@ -365,6 +365,7 @@ void trib_server_run(struct trib_server *server)
     char farewell[128];
     char self[96];
     bool has_retired = false;
+    trib_uplinks_begin(&server->uplinks, trib_clock_ns());
     while (!atomic_load(&server->stopping) && !has_retired) {
         (void)pthread_mutex_lock(&server->working);
         run_once(server);

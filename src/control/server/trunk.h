@@ -17,6 +17,7 @@ struct trib_uplink {
     struct trib_ping ping;
     uint64_t deadline_ns; /* of connecting, of the answer to HELLO, or of ending */
     bool is_greeted;      /* HELLO was said */
+    bool is_refused;      /* the parent has said why it does not take this switch */
     bool is_told;         /* the remote knows that the connection stands; of the trunk: CHALLENGE has come */
     bool is_ending;       /* the connection is of no more use */
 };

@@ -42,6 +42,14 @@ void trib_uplinks_init(struct trib_uplinks *uplinks, struct trib_jobs *jobs, str
     }
 }
 
+void trib_uplinks_begin(struct trib_uplinks *uplinks, uint64_t now_ns)
+{
+    uplinks->now_ns = now_ns;
+    if (uplinks->parent.len > 0 && !uplinks->trunk) {
+        trib_trunk_begin(uplinks);
+    }
+}
+
 void trib_uplinks_tell_above(void *uplinks, const struct trib_message *message)
 {
     struct trib_uplinks *all = uplinks;
@@ -153,8 +161,21 @@ static void take_challenge(struct trib_uplinks *uplinks, struct trib_uplink *tru
     }
     trib_session_client_send(&trunk->client, &proof);
     trunk->is_told = true;
+    trib_jobs_say(uplinks->jobs, TRIB_LOG_INFO, "switch %s, the parent, answers", uplinks->name);
     uplinks->away[0] = '\0';
     uplinks->away_ns = 0;
+}
+
+/* Ranks that wait hear the cause; else the log has it. */
+static void note_refusal(struct trib_uplinks *uplinks, struct trib_uplink *trunk, const char *text)
+{
+    char here[96];
+    trib_explain(uplinks->away, "switch %s, the parent of %s, refuses: %.300s", uplinks->name,
+                 trib_masters_name_here(&uplinks->jobs->masters, here), text);
+    trunk->is_refused = true;
+    if (uplinks->channels == 0) {
+        trib_jobs_say(uplinks->jobs, TRIB_LOG_WARN, "%s", uplinks->away);
+    }
 }
 
 /* The parent turns this switch away, and so each connection that waits for it. */
@@ -167,6 +188,7 @@ static void take_refusal(struct trib_uplinks *uplinks, struct trib_uplink *trunk
                      trib_masters_name_here(&uplinks->jobs->masters, here), message->fail.text);
     }
     if (!trunk->is_told) {
+        note_refusal(uplinks, trunk, word.kind == TRIB_MESSAGE_FAIL ? word.fail.text : word.note.text);
         trib_passes_end_all(uplinks, &word);
     }
     trib_session_client_lose(&trunk->client, "connection closed");
@@ -322,7 +344,16 @@ void trib_uplinks_on_timeout(struct trib_uplinks *uplinks, uint64_t now_ns)
     }
 }
 
-/* What ranks hear of a parent that is gone before it has said anything to them. */
+static void log_loss(struct trib_uplinks *uplinks, const struct trib_uplink *trunk, const char *text)
+{
+    if (trunk->is_told || uplinks->channels == 0) {
+        trib_jobs_say(uplinks->jobs, TRIB_LOG_WARN, "%s%s", text,
+                      trunk->is_told ? "" : " (--parent; the next rank tries again)");
+    }
+}
+
+/* What ranks hear of a parent that is gone before it has said anything to them. Where no rank waits, the log has the
+ * cause. */
 static struct trib_message word_of_loss(struct trib_uplinks *uplinks, const struct trib_uplink *trunk)
 {
     char here[96];
@@ -331,13 +362,14 @@ static struct trib_message word_of_loss(struct trib_uplinks *uplinks, const stru
         struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL, .fail = {.status = TRIB_ERR_UNREACHABLE}};
         trib_explain(fail.fail.text, "%s, which %s has as its parent, cannot be used: %s", uplinks->name, here,
                      trunk->client.cause);
+        log_loss(uplinks, trunk, fail.fail.text);
         return fail;
     }
-    trib_explain(uplinks->away, "switch %s, the parent of %s, %s: %s", uplinks->name, here,
-                 trunk->is_told ? "is lost" : "does not answer", trunk->client.cause);
     uplinks->away_ns = trunk->is_told ? 0 : uplinks->now_ns + AWAY_NS;
-    if (trunk->is_told) {
-        trib_jobs_say(uplinks->jobs, TRIB_LOG_WARN, "%s", uplinks->away);
+    if (!trunk->is_refused) {
+        trib_explain(uplinks->away, "switch %s, the parent of %s, %s: %s", uplinks->name, here,
+                     trunk->is_told ? "is lost" : "does not answer", trunk->client.cause);
+        log_loss(uplinks, trunk, uplinks->away);
     }
     return trib_trunk_away(uplinks->away);
 }

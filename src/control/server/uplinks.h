@@ -3,7 +3,7 @@
  * channel for each connection that has come here. A controller has one to each of its agents elsewhere. Nothing here
  * blocks. Bytes of channels pass unread, both ways. All other messages go whole to masters.h or switches.h.
  *
- * The first channel begins the connection to the parent, which then stays. At its end all channels end without a word,
+ * The connection to the parent begins with this control plane, and stays. At its end all channels end without a word,
  * and all openings here are shut; the next channel begins another connection. Before the parent has said anything on a
  * channel, a rank is told why (AWAY, FAIL). Each channel keeps its waiting bytes, and channels take turns on the
  * connection.
@@ -48,6 +48,9 @@ struct trib_uplinks {
 
 void trib_uplinks_init(struct trib_uplinks *uplinks, struct trib_jobs *jobs, struct trib_connections *connections,
                        const struct trib_server_config *config);
+/* Connects to the parent, if there is one: the parent knows this switch, and the log names a wrong parent, before any
+ * rank comes. Without an answer the next try is with the next rank. */
+void trib_uplinks_begin(struct trib_uplinks *uplinks, uint64_t now_ns);
 /* Tells the controller above that this switch shuts down: it tells all ranks, and ends the channels. */
 void trib_uplinks_say_bye(struct trib_uplinks *uplinks, enum trib_status status, const char *text);
 /* Sends waiting messages, for a moment, and closes everything. All remotes have been ended. */
