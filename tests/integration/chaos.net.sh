@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # chaos.net.sh: random harm, one or two things at a time, to daemons, ranks and links under load, every value checked on every rank.
 #
-#   chaos.net.sh [star|tree|deep] [SECONDS] [SEED]        TRIBUTARY=build/bin/tributary BUILD_DIR=build
+#   chaos.net.sh [star|tree|deep|several] [SECONDS] [SEED]        TRIBUTARY=build/bin/tributary BUILD_DIR=build
 #
-# star: a switch and four workers; tree: a switch over two, with eight workers; deep: over two over four, with eight workers.
+# star: a switch and four workers; tree: a switch over two, with eight workers; deep: over two over four, with eight workers;
+# several: eight workers at one of three switches, which all sum.
 #
 # Two jobs run on all workers: one lives through everything, of the other a rank is killed now and then, and it is started again. The seed
 # fixes what is done to whom in which order; how it meets the load is left to the machine. Each life of the second job has other
@@ -19,10 +20,11 @@ case $SHAPE in
 star) net_star 4 ;;
 tree) net_tree 8 1 2 ;;
 deep) net_tree 8 1 2 4 ;;
+several) net_star 8 && net_switch s1 s0 && net_switch s2 s0 && net_lend s0 --threads 2 ;;
 *) skip "no such shape: $SHAPE" ;;
 esac
 net_rate 200mbit
-net_switches_start --threads 2
+if [ "$SHAPE" = several ]; then net_switches_start; else net_switches_start --threads 2; fi
 say "chaos: $SHAPE of ${#SWITCHES[@]} switches and ${#WORKERS[@]} workers, $SECONDS_LONG s, seed $SEED"
 RANDOM=$SEED
 

@@ -218,9 +218,11 @@ received_bytes() { received "$1" | cut -d ' ' -f 2; }
 # ---- processes ----
 
 # net_switch_start NAME [OPTIONS]: the daemon, below that of the switch above; also after net_switch_kill, then with the options of the
-# last time unless there are new ones. It must serve within 10 s.
+# last time unless there are new ones; without a parent if NET_PARENTS is no. It must serve within 10 s.
+NET_PARENTS=yes
 net_switch_start() {
     local name=$1 above=${NET_ABOVE[$1]:-} ready="$TMP/ready.$1"
+    [ "$NET_PARENTS" = yes ] || above=
     shift
     [ $# -eq 0 ] || SWITCH_OPTIONS[$name]=$*
     : >"$ready"
@@ -237,6 +239,18 @@ net_switches_start() {
     for name in "${SWITCHES[@]}"; do
         net_switch_start "$name" "$@"
     done
+}
+
+# net_lend SWITCH OPTIONS: with these options and no parents, all switches sum the jobs of that one.
+net_lend() {
+    local master=$1 name with=
+    shift
+    NET_PARENTS=no
+    for name in "${SWITCHES[@]}"; do
+        [ "$name" = "$master" ] || with+=,${NET_ADDRESS[$name]}:7470
+        SWITCH_OPTIONS[$name]="$* --lend ${NET_ADDRESS[$master]%:*}"
+    done
+    SWITCH_OPTIONS[$master]="$* --with ${with#,}"
 }
 
 # No waiting: the next one may bind to the same port at once.
