@@ -174,11 +174,25 @@ static enum trib_status read_variables(struct trib_config *config, char *error)
 #define PREFIX "TRIB_"
 #define PREFIX_LEN (sizeof PREFIX - 1)
 
+/* As other programs call these. */
+static const struct {
+    const char *word, *name;
+} synonyms[] = {{"SIZE", "RANKS"},     {"WORLD_SIZE", "RANKS"}, {"NRANKS", "RANKS"},           {"SERVER", "SWITCH"},
+                {"PORT", "SWITCH"},    {"ROOT", "RENDEZVOUS"},  {"MASTER_ADDR", "RENDEZVOUS"}, {"DTYPE", "WIRE"},
+                {"LOG_LEVEL", "DEBUG"}};
+
 /* name: len bytes, behind the prefix. */
 static struct trib_nearest find_variable(const char *name, size_t len)
 {
     struct trib_nearest nearest = {.word = name, .len = len};
     const struct trib_variable *variable = NULL;
+    for (unsigned i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++) {
+        if (strlen(synonyms[i].word) == len && strncmp(name, synonyms[i].word, len) == 0) {
+            nearest.best = synonyms[i].name;
+            nearest.distance = 1;
+            return nearest;
+        }
+    }
     for (unsigned i = 0; (variable = trib_variable_at(i)) != NULL; i++) {
         trib_nearest_offer(&nearest, variable->name + PREFIX_LEN);
     }

@@ -68,14 +68,17 @@ static void config__warns_once_of_unknown_variables(void **state)
     (void)state;
     set("TRIB_WRIE", "int32");
     set("TRIB_XYZZY", "1");
+    set("TRIB_WORLD_SIZE", "4");
     listen_to_call(text, sizeof text);
     assert_non_null(strstr(text, "TRIB_WRIE has no effect: did you mean TRIB_WIRE?\n"));
     assert_non_null(
         strstr(text, "TRIB_XYZZY has no effect: there is no variable of that name; `tributary info` lists them\n"));
+    assert_non_null(strstr(text, "TRIB_WORLD_SIZE has no effect: did you mean TRIB_RANKS?\n"));
     listen_to_call(text, sizeof text);
     assert_string_equal(text, "");
     assert_int_equal(unsetenv("TRIB_WRIE"), 0);
     assert_int_equal(unsetenv("TRIB_XYZZY"), 0);
+    assert_int_equal(unsetenv("TRIB_WORLD_SIZE"), 0);
 }
 
 static void config__defaults_are_those_of_the_header(void **state)
