@@ -359,12 +359,13 @@ static void drain_node(struct trib_shard *shard, struct trib_member_node *node, 
     struct trib_place to;
     while (verbs->node.next_packet(node->node, now_ns, &packet, &to)) {
         uint64_t bits = to.kind == TRIB_PLACE_CHILDREN ? to.children & all : 0;
-        if (!trib_packet_can_encode(&packet)) {
-            shard->dropped[TRIB_DROP_FIELD]++; /* a node's slip must not end every other job's switch */
-        } else if (to.kind == TRIB_PLACE_PARENT) {
+        bool is_fit = trib_packet_can_encode(&packet);
+        if (is_fit && to.kind == TRIB_PLACE_PARENT) {
             send_to_parent(shard, node, &packet, now_ns);
-        } else if (bits != 0) {
+        } else if (is_fit && bits != 0) {
             send_to_children(shard, node, &packet, bits, now_ns);
+        } else {
+            shard->dropped[TRIB_DROP_FIELD]++; /* a node's slip must not end every other job's switch */
         }
     }
 }

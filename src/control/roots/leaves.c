@@ -50,6 +50,21 @@ const char *trib_leaves_explain_unfit(const struct trib_jobs *jobs, const struct
     return has_places ? NULL : "a switch below names a room, and for each shard an address and a port to send from";
 }
 
+/* C-16: the way from here to a switch passes no switch twice. C-17: one connection of a switch is usable. */
+static void check_identity(const struct trib_jobs *jobs, uint64_t identity, const struct trib_remote *above)
+{
+    uint32_t hops = 1;
+    TRIB_ASSERT(identity != 0);
+    for (; above; above = above->above) {
+        TRIB_ASSERT(above->identity != identity);
+        hops++;
+    }
+    TRIB_ASSERT(hops <= TRIB_HOPS_MAX);
+    for (const struct trib_remote *other = jobs->leaves; other; other = other->next) {
+        TRIB_ASSERT(!trib_remote_is_usable(other) || other->identity != identity);
+    }
+}
+
 struct trib_remote *trib_leaves_add(struct trib_jobs *jobs, const struct trib_message *hello,
                                     const struct trib_session *session, void *line)
 {
@@ -59,6 +74,7 @@ struct trib_remote *trib_leaves_add(struct trib_jobs *jobs, const struct trib_me
         return NULL;
     }
     TRIB_ASSERT(!trib_leaves_explain_unfit(jobs, hello, session));
+    check_identity(jobs, hello->hello.identity, session->leaf);
     *remote = (struct trib_remote){.state = TRIB_REMOTE_USABLE,
                                    .line = line,
                                    .life = hello->hello.life,
