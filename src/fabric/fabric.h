@@ -3,11 +3,12 @@
  * planner.
  *
  * A place is a host, a subnet of hosts, a switch that forwards, or an agent beside one. The first `ends` places only
- * begin or end ways; all others forward. A link is one direction of a cable; the other direction is its opposite. Places
- * and links are numbers, in an order that the caller chooses, so that users keep their own facts in arrays beside it.
+ * begin or end ways; all others forward. A link is one direction of a cable; the other direction is its opposite.
+ * Places and links are numbers, in an order that the caller chooses, so that users keep their own facts in arrays
+ * beside it.
  *
- * Use: trib_fabric_init, trib_fabric_add for each link, trib_fabric_ready, then the rest; trib_fabric_deinit. Read next:
- * fabric.c, topology.h (a network as its operator describes it), choose.h (which roots trees get). */
+ * Use: trib_fabric_init, trib_fabric_add for each link, trib_fabric_ready, then the rest; trib_fabric_deinit. Read
+ * next: fabric.c, topology.h (a network as its operator describes it), choose.h (which roots trees get). */
 #ifndef TRIB_FABRIC_FABRIC_H
 #define TRIB_FABRIC_FABRIC_H
 
@@ -62,8 +63,8 @@ static inline bool trib_fabric_leads(const struct trib_fabric *f, const uint32_t
     return hops[to] + 1 == hops[f->from[link]] && (to >= f->ends || to == target) && f->rate_bps[link] != 0;
 }
 
-/* The load of a tree's links, other trees' streams included: times, in a unit of the user's. Of two trees the better one
- * is that whose most loaded link has less to do; then the one with the smaller sum. */
+/* The load of a tree's links, other trees' streams included: times, in a unit of the user's. Of two trees the better
+ * one is that whose most loaded link has less to do; then the one with the smaller sum. */
 struct trib_strain {
     uint64_t most; /* of one link */
     uint64_t sum;  /* of all; UINT64_MAX: or more */

@@ -42,9 +42,9 @@ static inline uint64_t trib_time_earlier(uint64_t a_ns, uint64_t b_ns)
     return a_ns < b_ns ? a_ns : b_ns;
 }
 
-/* How long a rank waits on after its own limit_ns, so that the control plane, or rank 0 of its host, is the first to give
- * up: it has the same limit, may have begun to wait later, and can name the missing ranks. On a busy machine its message
- * takes a while. */
+/* How long a rank waits on after its own limit_ns, so that the control plane, or rank 0 of its host, is the first to
+ * give up: it has the same limit, may have begun to wait later, and can name the missing ranks. On a busy machine its
+ * message takes a while. */
 static inline uint64_t trib_time_to_hear(uint64_t limit_ns)
 {
     return limit_ns / 8 + TRIB_SECOND_NS / 2;

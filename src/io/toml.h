@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* toml.h: reads the part of TOML 1.0 that scenarios and topologies need: comments, [table], [[table of an array]], key = value, where
- * a value is a string on one line, an integer, a float or a boolean. What TOML has besides (arrays, inline tables,
- * dotted keys, dates, strings of several lines) is refused by name: a file that is read means what TOML says that it
- * means.
+/* toml.h: reads the part of TOML 1.0 that scenarios and topologies need: comments, [table], [[table of an array]], key
+ * = value, where a value is a string on one line, an integer, a float or a boolean. What TOML has besides (arrays,
+ * inline tables, dotted keys, dates, strings of several lines) is refused by name: a file that is read means what TOML
+ * says that it means.
  *
  * Why our own: Debian has libraries for C++ and Python, none for C.
  * Read next: fabric/topology.c, sim/scenario/scenario.c. */

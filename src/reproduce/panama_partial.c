@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* panama_partial.c: PANAMA-0.94 and -0.88 (section 7) by the rule that the paper has, in scheme `panama-literal`: how far
- * sums get ahead of a rank whose link others fill, and whose gradients they lack. Read next: panama.h, simulate.h,
+/* panama_partial.c: PANAMA-0.94 and -0.88 (section 7) by the rule that the paper has, in scheme `panama-literal`: how
+ * far sums get ahead of a rank whose link others fill, and whose gradients they lack. Read next: panama.h, simulate.h,
  * published/panama_literal/panama_literal.h. */
 #include <math.h>
 #include <stddef.h>
@@ -71,8 +71,8 @@ static void count(const struct sim_run *sim, struct partial *p)
     p->lead = root != NULL ? (double)root->lead : 0;
 }
 
-/* Workers are the first hosts of 16 leaves; flows go from the last one's second host to a leaf without a worker, so that
- * they share the last worker's way up, and no other. */
+/* Workers are the first hosts of 16 leaves; flows go from the last one's second host to a leaf without a worker, so
+ * that they share the last worker's way up, and no other. */
 #define LEAVES                                                                                                 \
     "[topology]\nkind = \"leaf-spine\"\nleaves = 17\nspines = 1\nhosts = 2\nrate = \"10Gbps\"\nfabric_rate = " \
     "\"10Gbps\"\ndelay = \"1us\"\n[queues]\nbuffer = \"none\"\necn = \"85pkt\"\n[[job]]\n"                     \

@@ -16,8 +16,8 @@ void reproduce_write_json(struct report_json *json, const struct reproduce_run *
 void reproduce_write_csv(FILE *out, const struct reproduce_run *run);
 /* A page with its plots, which needs nothing else. */
 void reproduce_write_html(FILE *out, const struct reproduce_run *run);
-/* docs/REPRODUCTION.md: of `count` runs, in the order of their experiments. Those that are measured and have got nothing
- * were not run: of them it says how to. */
+/* docs/REPRODUCTION.md: of `count` runs, in the order of their experiments. Those that are measured and have got
+ * nothing were not run: of them it says how to. */
 void reproduce_write_markdown(FILE *out, const struct reproduce_run *runs, uint32_t count);
 
 #endif

@@ -131,8 +131,8 @@ void trib_shard_probe_parent(struct trib_shard *shard, const struct trib_member 
     trib_port_send(shard->port, &probe, &member->parent, 1);
 }
 
-/* The parent's first answer brings this switch's nonce back, and one of its own, which proves this switch's address when
- * it goes back. The last one is as large as a probe. */
+/* The parent's first answer brings this switch's nonce back, and one of its own, which proves this switch's address
+ * when it goes back. The last one is as large as a probe. */
 static void take_parent_path(struct trib_shard *shard, struct trib_member *member, const struct trib_packet *answer)
 {
     if (answer->boot != member->boot || answer->generation != member->generation ||
@@ -151,8 +151,8 @@ static void take_parent_path(struct trib_shard *shard, struct trib_member *membe
     member->has_answer |= answer->payload_len == member->payload;
 }
 
-/* A child's path probe goes back to it, with what it has in lane. Nobody gains by a false source address: what comes back
- * is a header, with the child's nonce, until that was brought, and not often; then it is as large as the probe. */
+/* A child's path probe goes back to it, with what it has in lane. Nobody gains by a false source address: what comes
+ * back is a header, with the child's nonce, until that was brought, and not often; then it is as large as the probe. */
 static void take_path(struct trib_shard *shard, const struct trib_member_source *source,
                       const struct trib_packet *probe)
 {

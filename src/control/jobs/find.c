@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* find.c: which job, and when (CONTROLLER C-22): two hash tables, by communicator and by name; one list of the jobs that
- * wait for agents; and a heap by time. The time of a job in the heap is never later than trib_job_timeout; a job at the
- * top moves back first. So only an earlier time has to be told (trib_job_queue). Read next: jobs.c (the events that are
- * due). */
+/* find.c: which job, and when (CONTROLLER C-22): two hash tables, by communicator and by name; one list of the jobs
+ * that wait for agents; and a heap by time. The time of a job in the heap is never later than trib_job_timeout; a job
+ * at the top moves back first. So only an earlier time has to be told (trib_job_queue). Read next: jobs.c (the events
+ * that are due). */
 #include <string.h>
 
 #include "control/jobs/jobs.h"

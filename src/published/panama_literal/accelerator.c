@@ -300,8 +300,8 @@ static void *add_up(struct accelerator *a, const struct heads *heads)
     return row_of(a, 0);
 }
 
-/* Can the payloads of the heads that are equal be added? The paper's packets have one shape; ours must not be added past
- * a row's end. */
+/* Can the payloads of the heads that are equal be added? The paper's packets have one shape; ours must not be added
+ * past a row's end. */
 static bool fit(const struct accelerator *a, const struct heads *heads)
 {
     const struct trib_packet *first = packet_in(a, heads->first, heads->place[heads->first]);
