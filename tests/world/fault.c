@@ -167,13 +167,24 @@ static bool has_heir(const struct world *world, const struct world_comm *before)
     return false;
 }
 
+/* The ports of its ranks are taken by the job that was started in its place. */
+static bool has_successor(const struct world *world, const struct world_comm *before)
+{
+    for (uint32_t i = before->index + 1; i < world->comm_count; i++) {
+        if (world->comms[i]->before == before) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The same job again, on the same machines with the same ports: under another id, or as the next generation. */
 static void start_again(struct world *world, struct world_comm *before)
 {
     struct comm_settings set;
     const struct trib_session_config *old = &before->set.session;
 
-    if (world->comm_count == WORLD_COMMS_MAX || world_below(world, 4) == 0) {
+    if (world->comm_count == WORLD_COMMS_MAX || world_below(world, 4) == 0 || has_successor(world, before)) {
         return;
     }
     comm_draw(world, old->ranks, &set);
