@@ -304,22 +304,45 @@ static bool may_displace(const struct trib_below *below, const struct trib_below
                                       : other->is_asked && below->asked == other->life;
 }
 
+/* The usable connections of this switch: by its identity, and by its place. One that is ending may be usable still. */
+static bool is_before(const struct trib_connection *other, const struct trib_connection *connection)
+{
+    return other != connection && other->below && other->below->remote && is_same_switch(other, connection);
+}
+
+/* False: one of them lives, and is not to be displaced. */
+static bool displace(struct trib_connections *connections, const struct trib_connection *connection)
+{
+    for (uint32_t i = 0; i < connections->count; i++) {
+        const struct trib_connection *other = connections->all[i];
+        if (is_before(other, connection) && other->state == CONNECTION_OPEN &&
+            !may_displace(connection->below, other->below)) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < connections->count; i++) {
+        struct trib_connection *other = connections->all[i];
+        if (is_before(other, connection)) {
+            trib_connection_read_last(connections, other); /* messages from before its death count */
+        }
+        if (is_before(other, connection)) {
+            lose(connections, other, "its switch has connected anew");
+            trib_connection_break(connections, other, "its switch has connected anew");
+        }
+    }
+    return true;
+}
+
 /* False: a wrong nonce. A connection that the same process began before the usable one is late, and dead. */
 static bool take_proof(struct trib_connections *connections, struct trib_connection *connection, uint64_t nonce)
 {
     struct trib_below *below = connection->below;
-    struct trib_connection *other = find_proved(connections, connection);
     if (nonce != below->nonce) {
         return false;
     }
-    if (other && !may_displace(below, other->below)) {
+    if (!displace(connections, connection)) {
         trib_connection_break(connections, connection, "a later one is there");
         return true;
-    }
-    if (other) {
-        trib_connection_read_last(connections, other); /* messages from before its death count */
-        lose(connections, other, "its switch has connected anew");
-        trib_connection_break(connections, other, "its switch has connected anew");
     }
     below->remote = trib_leaves_add(connections->jobs, &below->hello, &connection->session, connection);
     if (!below->remote) {

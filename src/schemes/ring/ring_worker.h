@@ -5,8 +5,7 @@
  * payload carried from the owner: none where the fragment begins, two where a group's sum meets that of other
  * groups, else one.
  *
- * state    | its turn, and none is needed  | a part, or payload that is carried   | the result              | the next
- * have the output
+ *   state    | its turn, and none is needed  | a part, or payload that is carried   | the result              | the next have the output
  *   EMPTY    | own part alone -> SUMMED, to  | -> HELD; when all that is needed is  | lie                     | -
  *            |   be sent; of one rank:       |   here and the operation is known:   |                         |
  *            |   -> FINISHED                 |   own part added -> SUMMED, to be    |                         |
@@ -14,11 +13,9 @@
  *            |                               |   to be spread; carried -> FINISHED, |                         |
  *            |                               |   to be carried on                   |                         |
  *   HELD     | lie                           | as EMPTY; a second time: lie         | lie                     | -
- * SUMMED   | -                             | lie                                  | -> FINISHED, to be      | stays;
- * where no result will
- * |                               |                                      |   spread further        |   come: ->
- * FINISHED
- * FINISHED | -                             | lie                                  | lie                     | slot free
+ *   SUMMED   | -                             | lie                                  | -> FINISHED, to be      | stays; where no result will
+ *            |                               |                                      |   spread further        |   come: -> FINISHED
+ *   FINISHED | -                             | lie                                  | lie                     | slot free
  *
  * HELD is looked at again when the operation is submitted. A lie is dropped: the flow lets nothing through
  * twice. No result comes to a rank that gave its part to a reduce or reduce-scatter of another owner, nor to the owner
