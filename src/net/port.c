@@ -279,7 +279,7 @@ uint32_t trib_port_backlog(const struct trib_port *port)
 static bool is_backlogged(const struct trib_port *port, const struct trib_address *to, uint64_t bits)
 {
     uint32_t count = (uint32_t)__builtin_popcountll(bits);
-    return port->top->operations->backlog(port->top, to, count) / count > port->backlog;
+    return port->top->operations->backlog(port->top, to, bits) / count > port->backlog;
 }
 
 void trib_port_send(struct trib_port *port, const struct trib_packet *packet, const struct trib_address *to,

@@ -31,6 +31,7 @@ struct double_carrier {
     struct noted sent[SENT_MAX];
     uint32_t sends, receives, uses;
     uint32_t backlog;
+    uint64_t asked; /* destinations of which the backlog was asked */
     struct trib_address from;
     uint8_t bytes[4 * SEGMENT];
     size_t len; /* of the train to deliver; 0: none */
@@ -99,7 +100,7 @@ static uint32_t backlog_double(const struct trib_carrier *carrier, const struct 
 {
     (void)carrier;
     (void)to;
-    (void)bits;
+    the_double.asked = bits;
     return the_double.backlog;
 }
 
@@ -238,10 +239,14 @@ static void send__trains_are_flagged_by_the_backlog_of_the_carrier(void **state)
     trib_port_set_backlog(port, 2000);
     send_packets(port, to, 1, 1);
     send_packets(port, to, 2, 1); /* 1,500 for each */
+    assert_int_equal(the_double.asked, 3);
+    send_one(port, 9, to, 2);
+    assert_int_equal(the_double.asked, 2);
+    trib_port_flush(port);
     assert_false(the_double.sent[0].is_flagged);
     assert_true(the_double.sent[1].is_flagged);
     assert_false(the_double.sent[2].is_flagged);
-    assert_int_equal(trib_port_stats(port)->flagged_sent, 1);
+    assert_int_equal(trib_port_stats(port)->flagged_sent, 2);
     trib_port_close(port);
 }
 
