@@ -381,9 +381,16 @@ static uint64_t find_nap(struct trib_endpoint *endpoint, uint64_t now_ns)
         if (trib_comm_is_busy(comm)) {
             return 0; /* other ranks of this host may wait for a sum in memory */
         }
-        for (uint32_t root = 0; comm->node != NULL && root < comm->grant.roots; root++) {
-            awaited += comm->verbs->in_flight(comm->node, root);
+        bool is_running = comm->node != NULL && comm->state == TRIB_COMM_RUNNING;
+        uint64_t of_this = 0;
+        for (uint32_t root = 0; is_running && root < comm->grant.roots; root++) {
+            of_this += comm->verbs->in_flight(comm->node, root);
         }
+        if (of_this > 0 && of_this < TRIB_NAP_PART) {
+            awaited = 0; /* its last packets are on the way */
+            break;
+        }
+        awaited += of_this;
         for (uint32_t i = 0; i < comm->group_count; i++) {
             packets += trib_port_stats(comm->groups[i].port)->packets_received;
         }
@@ -420,7 +427,7 @@ static void sleep_in_poll(struct trib_endpoint *endpoint, struct trib_pollset *s
     trib_endpoint_lock(endpoint);
     set->sleeping = false;
     now = trib_clock_ns();
-    endpoint->polled_ns = now;
+    endpoint->polled_ns = naps ? endpoint->polled_ns : now;
     if (naps) {
         heat(endpoint);
         clear_kick(set);

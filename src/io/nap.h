@@ -33,7 +33,9 @@ static inline uint64_t trib_nap_begin(struct trib_nap *nap, uint64_t packets, ui
     if (nap->since_ns != 0 && came == 0) {
         return 0; /* somebody is late */
     }
-    if (nap->since_ns != 0) {
+    if (nap->since_ns != 0 && now_ns - nap->since_ns > 2 * TRIB_NAP_MOST_NS) {
+        nap->samples = 0; /* a rank was late, or the link is so slow that wake-ups do not count */
+    } else if (nap->since_ns != 0) {
         uint64_t interval_ns = (now_ns - nap->since_ns) / came;
         nap->interval_ns = nap->samples == 0 ? interval_ns : (3 * nap->interval_ns + interval_ns) / 4;
         nap->samples += nap->samples < TRIB_NAP_SAMPLES;

@@ -55,7 +55,8 @@ static void begin__a_nap_has_an_end_however_slow_the_link(void **state)
 {
     (void)state;
     struct trib_nap nap = {0};
-    assert_int_equal(run(&nap, 100, 1, 5000 * US, 56), TRIB_NAP_MOST_NS);
+    assert_int_equal(run(&nap, 100, 1, 1500 * US, 56), TRIB_NAP_MOST_NS);
+    assert_int_equal(run(&nap, 100, 1, 5000 * US, 56), 0); /* each packet is worth a wake-up */
 }
 
 /* At the end of an operation the last results wake the driver at once, as those of a small one do. */
@@ -83,6 +84,21 @@ static void begin__a_pause_is_not_measured(void **state)
     assert_int_equal(trib_nap_begin(&nap, 2000 + TRIB_NAP_SAMPLES, 56, 1000080 * US), 7 * 20 * US);
 }
 
+/* A wait for a late rank is no interval between packets: the link is as fast as before. */
+static void begin__a_late_rank_does_not_make_the_link_slow(void **state)
+{
+    (void)state;
+    struct trib_nap nap = {0};
+    (void)run(&nap, 10, 1, 10 * US, 64);
+    uint64_t packets = nap.packets;
+    uint64_t now_ns = nap.since_ns + 100000 * US;
+    for (int i = 0; i < 20; i++) {
+        packets += 8;
+        assert_int_equal(trib_nap_begin(&nap, packets, 64, now_ns), 0);
+        now_ns += 60 * US;
+    }
+}
+
 /* Somebody is late: his packet, which all wait for, wakes the driver. */
 static void begin__nothing_has_come_since_the_last_sleep(void **state)
 {
@@ -102,6 +118,7 @@ int main(void)
         cmocka_unit_test(begin__a_nap_has_an_end_however_slow_the_link),
         cmocka_unit_test(begin__nobody_naps_for_the_last_packets),
         cmocka_unit_test(begin__a_pause_is_not_measured),
+        cmocka_unit_test(begin__a_late_rank_does_not_make_the_link_slow),
         cmocka_unit_test(begin__nothing_has_come_since_the_last_sleep),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
