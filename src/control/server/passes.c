@@ -248,6 +248,16 @@ struct trib_path trib_passes_first_waiting(const struct trib_uplinks *uplinks)
     return at < uplinks->channels ? uplinks->channel[at]->below : (struct trib_path){0};
 }
 
+bool trib_passes_have_ranks(const struct trib_uplinks *uplinks)
+{
+    for (uint32_t i = 0; i < uplinks->channels; i++) {
+        if (uplinks->channel[i]->down && uplinks->channel[i]->below.count == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static struct trib_pass *find(const struct trib_uplinks *uplinks, uint32_t number)
 {
     uint32_t low = 0;

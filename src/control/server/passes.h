@@ -15,6 +15,8 @@ void trib_passes_fill(struct trib_uplinks *uplinks);
 /* The first switch that waits here for the trunk, with switches that wait for that one. If this switch waits for one of
  * them, the HELLO shows the loop there. */
 struct trib_path trib_passes_first_waiting(const struct trib_uplinks *uplinks);
+/* Some rank waits here, or has its session. */
+bool trib_passes_have_ranks(const struct trib_uplinks *uplinks);
 /* BYTES and END from above. */
 void trib_passes_take_bytes(struct trib_uplinks *uplinks, const struct trib_message *message);
 void trib_passes_take_end(struct trib_uplinks *uplinks, const struct trib_message *message);

@@ -173,7 +173,7 @@ static void note_refusal(struct trib_uplinks *uplinks, struct trib_uplink *trunk
     trib_explain(uplinks->away, "switch %s, the parent of %s, refuses: %.300s", uplinks->name,
                  trib_masters_name_here(&uplinks->jobs->masters, here), text);
     trunk->is_refused = true;
-    if (uplinks->channels == 0) {
+    if (!trib_passes_have_ranks(uplinks)) {
         trib_jobs_say(uplinks->jobs, TRIB_LOG_WARN, "%s", uplinks->away);
     }
 }
@@ -188,7 +188,7 @@ static void take_refusal(struct trib_uplinks *uplinks, struct trib_uplink *trunk
                      trib_masters_name_here(&uplinks->jobs->masters, here), message->fail.text);
     }
     if (!trunk->is_told) {
-        note_refusal(uplinks, trunk, word.kind == TRIB_MESSAGE_FAIL ? word.fail.text : word.note.text);
+        note_refusal(uplinks, trunk, message->kind == TRIB_MESSAGE_FAIL ? message->fail.text : message->note.text);
         trib_passes_end_all(uplinks, &word);
     }
     trib_session_client_lose(&trunk->client, "connection closed");
@@ -346,7 +346,7 @@ void trib_uplinks_on_timeout(struct trib_uplinks *uplinks, uint64_t now_ns)
 
 static void log_loss(struct trib_uplinks *uplinks, const struct trib_uplink *trunk, const char *text)
 {
-    if (trunk->is_told || uplinks->channels == 0) {
+    if (trunk->is_told || !trib_passes_have_ranks(uplinks)) {
         trib_jobs_say(uplinks->jobs, TRIB_LOG_WARN, "%s%s", text,
                       trunk->is_told ? "" : " (--parent; the next rank tries again)");
     }

@@ -7,8 +7,8 @@
  * when a version is complete, its old sum is then kept as a shadow copy, and a contribution that was seen gets that
  * copy back. Nothing says which fragment a version holds: a version bit must do. So on a network that does not keep
  * packets in order:
- *   - a copy that arrives when its worker has gone on to the other version sets a bit that the next fragment needs, and its old values
- *     stand in for that fragment's; it also clears a bit of the other version, where a second copy is then added;
+ *   - a copy that arrives when its worker has gone on to the other version sets a bit that the next fragment needs, and
+ *     its old values stand in for that fragment's; it also clears a bit of the other version, where a second copy is then added;
  *   - after a restart of the switch bitmap and counter disagree, and a sum over some workers goes out as the sum of all.
  *
  * What is not the paper's: packets carry our header and lane, so that every worker sees that a sum is wrong. A worker
