@@ -74,7 +74,9 @@ DRIVERS = [
     Canary(
         "io-nap-for-the-last", "I8", "a rank sleeps on although the last packet that it waits for has come",
         edits=((NAP, "if (awaited < TRIB_NAP_PART) {",
-                "if (awaited == 0) {"),),
+                "if (awaited == 0) {"),
+               (NAP, "uint64_t length_ns = awaited / TRIB_NAP_PART * nap->interval_ns;",
+                "uint64_t length_ns = (awaited / TRIB_NAP_PART + 1) * nap->interval_ns;")),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_nap"),
     Canary(
         "io-injected-from-another", "I7", "a packet that the injector held comes out as another sender's",
