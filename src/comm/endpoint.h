@@ -114,7 +114,7 @@ struct trib_endpoint {
     uint32_t payload, dscp, spin_us, backlog;
     bool flags_backlog;    /* some communicator's windows follow congestion: sockets look at their backlog */
     struct trib_spin spin; /* the leader's */
-    struct trib_nap nap;   /* the same for naps */
+    struct trib_nap nap;   /* of the thread that sleeps: one drives at a time */
     bool trains, progress_thread;
     bool has_hosts; /* ranks of this host have met in memory, for some communicator */
     bool is_local;  /* of communicators on one host: no switch, no sockets */

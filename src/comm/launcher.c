@@ -174,12 +174,11 @@ static enum trib_status read_variables(struct trib_config *config, char *error)
 #define PREFIX "TRIB_"
 #define PREFIX_LEN (sizeof PREFIX - 1)
 
-/* As other programs call these. */
+/* Words of other programs, and our names for the same. */
 static const struct {
     const char *word, *name;
-} synonyms[] = {{"SIZE", "RANKS"},     {"WORLD_SIZE", "RANKS"}, {"NRANKS", "RANKS"},           {"SERVER", "SWITCH"},
-                {"PORT", "SWITCH"},    {"ROOT", "RENDEZVOUS"},  {"MASTER_ADDR", "RENDEZVOUS"}, {"DTYPE", "WIRE"},
-                {"LOG_LEVEL", "DEBUG"}};
+} synonyms[] = {{"SIZE", "RANKS"},  {"WORLD_SIZE", "RANKS"},       {"NRANKS", "RANKS"}, {"SERVER", "SWITCH"},
+                {"PORT", "SWITCH"}, {"MASTER_ADDR", "RENDEZVOUS"}, {"DTYPE", "WIRE"},   {"LOG_LEVEL", "DEBUG"}};
 
 /* name: len bytes, behind the prefix. */
 static struct trib_nearest find_variable(const char *name, size_t len)

@@ -3,7 +3,8 @@
  * (panama_cluster_jobs.c), what comes out of one run (panama_cluster_read.c), and the figure (panama_cluster.c).
  *
  * The jobs are drawn once. A load is the first so many of them, so that each load has all jobs of those below it, on
- * the same servers. Read next: panama.h, simulate.h. */
+ * the same servers.
+ * Read next: panama.h, simulate.h. */
 #ifndef TRIB_REPRODUCE_PANAMA_CLUSTER_H
 #define TRIB_REPRODUCE_PANAMA_CLUSTER_H
 

@@ -7,9 +7,9 @@
  * The thread holds the shard's lock while it works through a batch, never while it sleeps. Whoever else wants the nodes
  * takes the lock by trib_shard_enter and gives it back by trib_shard_leave, which also wakes the thread so that it
  * sends what the nodes have to send, or by trib_shard_leave_unchanged. A gate in front of the lock lets a waiter in
- * after the batch under way, however busy the shard is. An owner that drives it himself, inside a loop of his own,
- * never starts it: he polls what trib_shard_fds says and calls trib_shard_work (comm/roots.c). Read next: members.h
- * (who is who), shard.c (the loop), plane.c (the other threads' side). */
+ * after the batch under way, however busy the shard is. An owner with a loop of its own never
+ * starts the thread: the loop polls the descriptors of trib_shard_fds and calls trib_shard_work (comm/own_root.c).
+ * Read next: members.h (sources and nodes), shard.c (the loop), plane.c (the other threads' side). */
 #ifndef TRIB_SWITCHD_SHARD_H
 #define TRIB_SWITCHD_SHARD_H
 

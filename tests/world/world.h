@@ -43,9 +43,8 @@
 #define WORLD_MS UINT64_C(1000000)
 #define WORLD_S UINT64_C(1000000000)
 
-/* The promises about time. From the end of the faults, the last submit, or the last READY, to the last DONE: what
- * moving all fragments through the window takes, on each level, and for recovery so many times the longest timeout: as
- * many on three levels as on one, since only ranks have clocks, and one PROBE of theirs goes as far up as it must. */
+/* From the end of the faults, the last submit or READY to the last DONE: the time to move all fragments through the
+ * window on each level, and so many times the longest timeout, on any number of levels: only ranks have clocks. */
 #define WORLD_BOUND_RTOS 2
 /* From the death of a rank until nothing of its communicator is held, and each other rank has an error (I6, I8). */
 #define WORLD_GONE_NS WORLD_S
@@ -691,7 +690,8 @@ void *world_zeroed(size_t count, size_t size);
 struct world_comm *comm_create(struct world *world, const struct comm_settings *set, struct world_comm *before);
 void comm_free(struct world_comm *comm);
 void comm_start(struct world_comm *comm);
-void comm_watch(struct world_comm *comm), comm_end(struct world_comm *comm);
+void comm_watch(struct world_comm *comm);
+void comm_end(struct world_comm *comm);
 void comm_submit_due(struct world_comm *comm, uint32_t rank);
 void comm_disturbed(struct world_comm *comm, uint64_t until_ns); /* lateness counts from then at the earliest */
 void comm_has_error(struct world_comm *comm, uint32_t rank, uint32_t cause);

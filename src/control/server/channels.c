@@ -12,13 +12,9 @@
 #include "io/explain.h"
 
 #define ANSWER_NS TRIB_SECOND_NS /* in which a live process of an older connection answers */
-/* Bytes of channels on the connection at a time. Few, so messages of the connection itself need not wait for long. */
-#define FILLED_MAX ((size_t)8 * TRIB_MESSAGE_MAX)
 /* All ranks of a switch come at once; then many jobs a second are plenty. */
 #define CHANNEL_GAP_NS TRIB_MILLISECOND_NS
 #define CHANNELS_AT_ONCE TRIB_CONNECTIONS_MAX
-/* A switch below hears of each rank of many communicators at once, for each root. */
-#define TELL_MAX ((size_t)8192 * TRIB_MESSAGE_MAX)
 
 enum below_state {
     BELOW_WAITS = 0,  /* an older connection of another life is being asked */
@@ -78,14 +74,19 @@ static bool is_same_switch(const struct trib_connection *one, const struct trib_
             trib_address_port(&one->below->hello.hello.at[0]) == trib_address_port(&two->below->hello.hello.at[0]));
 }
 
-/* The usable connection of this switch. */
-static struct trib_connection *find_proved(const struct trib_connections *connections,
+/* True of a usable connection of the same switch, by identity or by place. One that is ending may be usable still. */
+static bool is_before(const struct trib_connection *other, const struct trib_connection *connection)
+{
+    return other != connection && other->below && other->below->remote && is_same_switch(other, connection);
+}
+
+/* The one that may be asked whether it lives. */
+static struct trib_connection *find_before(const struct trib_connections *connections,
                                            const struct trib_connection *connection)
 {
     for (uint32_t i = 0; i < connections->count; i++) {
         struct trib_connection *other = connections->all[i];
-        if (other->below && other->below->state == BELOW_PROVED && is_same_switch(other, connection) &&
-            other->state == CONNECTION_OPEN) {
+        if (is_before(other, connection) && other->state == CONNECTION_OPEN) {
             return other;
         }
     }
@@ -135,7 +136,7 @@ static struct trib_connection *take_queued(struct trib_below *below)
 static void fill(struct trib_connections *connections, struct trib_connection *connection)
 {
     struct trib_below *below = connection->below;
-    while (below->first_queued && connection->out.len < FILLED_MAX) {
+    while (below->first_queued && connection->out.len < TRIB_FILLED_MAX) {
         struct trib_connection *channel = take_queued(below);
         struct trib_message message;
         if (channel->below) {
@@ -247,7 +248,7 @@ static bool take_hello(struct trib_connections *connections, struct trib_connect
     below->attempt = message->hello.attempt;
     below->last_queued = &below->first_queued;
     connection->below = below;
-    struct trib_connection *other = find_proved(connections, connection);
+    struct trib_connection *other = find_before(connections, connection);
     if (!other || other->below->life == below->life) {
         challenge(connections, connection);
     } else {
@@ -304,13 +305,7 @@ static bool may_displace(const struct trib_below *below, const struct trib_below
                                       : other->is_asked && below->asked == other->life;
 }
 
-/* The usable connections of this switch: by its identity, and by its place. One that is ending may be usable still. */
-static bool is_before(const struct trib_connection *other, const struct trib_connection *connection)
-{
-    return other != connection && other->below && other->below->remote && is_same_switch(other, connection);
-}
-
-/* False: one of them lives, and is not to be displaced. */
+/* All usable connections of the same switch end. False: one of them may live; then none does. */
 static bool displace(struct trib_connections *connections, const struct trib_connection *connection)
 {
     for (uint32_t i = 0; i < connections->count; i++) {
@@ -351,7 +346,7 @@ static bool take_proof(struct trib_connections *connections, struct trib_connect
     }
     below->state = BELOW_PROVED;
     connection->is_proved = true;
-    connection->out.max = TELL_MAX;
+    connection->out.max = TRIB_TELL_MAX;
     connection->paid_ns = 0; /* HELLO was paid as a word of a rank, which saves less */
     return true;
 }

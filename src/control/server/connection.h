@@ -18,6 +18,11 @@ enum trib_connection_state {
     CONNECTION_BROKEN
 };
 
+/* Bytes that wait for a switch: an agent hears of each rank of many communicators at once, for each root. */
+#define TRIB_TELL_MAX ((size_t)8192 * TRIB_MESSAGE_MAX)
+/* Bytes of channels on one connection at a time. Few, so messages of the connection itself need not wait for long. */
+#define TRIB_FILLED_MAX ((size_t)8 * TRIB_MESSAGE_MAX)
+
 struct trib_below; /* channels.c */
 struct trib_pass;  /* passes.c */
 
@@ -72,7 +77,7 @@ struct trib_channel_verbs {
                     const struct trib_message *message);
     /* The channel has something to say, or has ended. */
     void (*queue)(struct trib_connections *connections, struct trib_connection *channel);
-    /* Moves waiting bytes of the channels onto the connection, up to FILLED_MAX. */
+    /* Moves waiting bytes of the channels onto the connection, up to TRIB_FILLED_MAX. */
     void (*fill)(struct trib_connections *connections, struct trib_connection *connection);
     /* True if a channel waits for its turn. */
     bool (*wait)(const struct trib_connection *connection);

@@ -9,7 +9,6 @@
 #include "io/explain.h"
 
 #define CHANNEL_MAX ((size_t)32 * TRIB_MESSAGE_MAX) /* waits for the channel of a rank; the most */
-#define FILLED_MAX ((size_t)8 * TRIB_MESSAGE_MAX)   /* of channels lies on the trunk at a time */
 
 /* A connection here, as a channel on the trunk. */
 struct trib_pass {
@@ -69,10 +68,10 @@ static void queue_behind(struct trib_uplinks *uplinks, struct trib_pass *pass)
     uplinks->last_queued = &pass->next_queued;
 }
 
-/* Up to FILLED_MAX. */
+/* Up to TRIB_FILLED_MAX. */
 void trib_passes_fill(struct trib_uplinks *uplinks)
 {
-    while (uplinks->first_queued && trib_trunk_stands(uplinks) && uplinks->trunk->client.out.len < FILLED_MAX) {
+    while (uplinks->first_queued && trib_trunk_stands(uplinks) && uplinks->trunk->client.out.len < TRIB_FILLED_MAX) {
         struct trib_pass *pass = uplinks->first_queued;
         struct trib_message message;
         uplinks->first_queued = pass->next_queued;

@@ -8,9 +8,6 @@
 #include "control/words/ping.h"
 #include "control/words/session_client.h"
 
-/* Bytes that wait for an agent: it hears of each rank of many communicators at once, for each of its roots. */
-#define TRIB_TELL_MAX ((size_t)8192 * TRIB_MESSAGE_MAX)
-
 struct trib_uplink {
     struct trib_remote *remote; /* NULL: the trunk, or an earlier one */
     struct trib_session_client client;

@@ -352,8 +352,8 @@ static void log_loss(struct trib_uplinks *uplinks, const struct trib_uplink *tru
     }
 }
 
-/* What ranks hear of a parent that is gone before it has said anything to them. Where no rank waits, the log has the
- * cause. */
+/* The message for ranks whose sessions have had no word from the parent, which is lost. Without ranks the cause goes to
+ * the log. */
 static struct trib_message word_of_loss(struct trib_uplinks *uplinks, const struct trib_uplink *trunk)
 {
     char here[96];
