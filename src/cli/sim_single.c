@@ -31,7 +31,7 @@ static void simulate(struct everything *e, bool is_quiet)
     struct sim_progress progress = sim_progress_begin("", is_quiet);
     double begin = trib_cpu_s();
 
-    /* A stalled run ends here. The report shows its last state. */
+    /* A stalled run ends here. The report shows the last state. */
     while (!e->story.was_stalled && sim_run_advance(&e->run, HOPS_EACH) && !interrupt_came()) {
         e->story.was_stalled = sim_run_stalled(&e->run, STALL_PS) != 0;
         sim_progress_show(&progress, &e->run);
