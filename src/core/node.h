@@ -144,16 +144,16 @@ struct trib_worker_config {
 struct trib_switch_config {
     struct trib_session_config session;
     const struct trib_value_kernels *kernels;
-    uint64_t branches; /* bitmap of the children that are switches themselves; the others are ranks */
-    uint32_t children; /* 1 to TRIB_CHILDREN_MAX, ordered by the lowest rank of each */
-    uint32_t root;     /* which shard of the root table this node is */
-    uint32_t boot;     /* of this tree of the communicator, the same at every node of it; not 0 */
-    uint32_t answers;  /* room for so many between two drains; 0: as many as trains of packets may ask for */
-    bool has_parent;   /* an inner node: its sum goes to its parent, the result and M come from there */
-    bool is_zeroed;    /* the node's memory holds zeros already */
-    bool is_narrow;    /* rows are as long as payloads: a packet with a wider sum, of types of 16 bits, is dropped */
-    uint8_t unused;
-    uint32_t spare; /* where sums may lack ranks (quorum.h): the sum over the ranks among its children */
+    uint64_t branches;  /* bitmap of the children that are switches themselves; the others are ranks */
+    uint32_t children;  /* 1 to TRIB_CHILDREN_MAX, ordered by the lowest rank of each */
+    uint32_t root;      /* which shard of the root table this node is */
+    uint32_t boot;      /* of this tree of the communicator, the same at every node of it; not 0 */
+    uint32_t answers;   /* room for so many between two drains; 0: as many as trains of packets may ask for */
+    bool has_parent;    /* an inner node: its sum goes to its parent, the result and M come from there */
+    bool is_zeroed;     /* the node's memory holds zeros already */
+    bool is_narrow;     /* rows are as long as payloads: a packet with a wider sum, of types of 16 bits, is dropped */
+    bool has_combiners; /* parts may come in sums of any children (protocol/combiner.h) */
+    uint32_t spare;     /* where sums may lack ranks (quorum.h): the sum over the ranks among its children */
 };
 
 /* Room for the answers of a switch that is drained after every packet: a packet asks for 65 sequences at most, each of

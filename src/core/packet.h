@@ -114,6 +114,7 @@ _Static_assert(offsetof(struct trib_packet, communicator) == 64, "what differs i
     X(STALE, "older than the communicator mark")                    \
     X(WINDOW, "beyond the window")                                  \
     X(DUPLICATE, "already had")                                     \
+    X(OVERLAP, "some parts of a sum are there already")             \
     X(REPEAT, "answered a moment ago")                              \
     X(SHAPE, "type, length or attempt differs from the fragment's") \
     X(DIGEST, "another operation")                                  \

@@ -93,7 +93,7 @@ static inline void trib_slot_free(struct trib_slot *slot)
     *slot = (struct trib_slot){.queued = slot->queued};
 }
 
-/* Takes an empty slot for the packet's key. Nobody is present yet. */
+/* Takes an empty slot for the packet's key. Nobody is present yet. child: the first that comes. */
 static inline void trib_slot_open(struct trib_slot *slot, const struct trib_packet *packet, uint32_t child)
 {
     TRIB_ASSERT(trib_slot_is_empty(slot) || slot->sequence == packet->sequence); /* I1: of its own fragment alone */
@@ -122,15 +122,15 @@ static inline bool trib_slot_differs(const struct trib_slot *slot, const struct 
             (slot->type != packet->type || slot->payload_len != packet->payload_len));
 }
 
-/* May this contribution be added? The slot holds its sequence or was just opened for it. */
+/* May this contribution be added, of one or several children? The slot holds its sequence or was just opened for it. */
 static inline enum trib_drop trib_slot_check(const struct trib_slot *slot, const struct trib_packet *packet,
-                                             uint32_t child)
+                                             uint64_t children)
 {
     if (slot->attempt != packet->attempt) {
         return TRIB_DROP_SHAPE;
     }
-    if (slot->present >> child & 1) {
-        return TRIB_DROP_DUPLICATE;
+    if ((slot->present & children) != 0) {
+        return (children & ~slot->present) == 0 ? TRIB_DROP_DUPLICATE : TRIB_DROP_OVERLAP;
     }
     if (slot->digest != packet->digest) {
         return TRIB_DROP_DIGEST;
@@ -145,14 +145,13 @@ static inline uint16_t trib_least_cap(uint16_t a, uint16_t b)
 }
 
 /* Notes a contribution that passed the check: everything but the payload, which is that of `parts` ranks. */
-static inline void trib_slot_note(struct trib_slot *slot, const struct trib_packet *packet, uint32_t child,
+static inline void trib_slot_note(struct trib_slot *slot, const struct trib_packet *packet, uint64_t children,
                                   uint16_t parts)
 {
-    uint64_t bit = UINT64_C(1) << child;
     uint16_t of_all = slot->present == 0 ? TRIB_FLAG_QUORUM : slot->flags & TRIB_FLAG_QUORUM;
 
-    TRIB_ASSERT((slot->present & bit) == 0); /* I4: a duplicate is never added */
-    slot->present |= bit;
+    TRIB_ASSERT(children != 0 && (slot->present & children) == 0); /* I4: a duplicate is never added */
+    slot->present |= children;
     slot->lane += packet->lane;
     slot->flags = (uint16_t)(((slot->flags | packet->flags) & TRIB_FLAG_ECN) | (of_all & packet->flags));
     slot->cap = trib_least_cap(slot->cap, packet->window_cap);
@@ -161,10 +160,10 @@ static inline void trib_slot_note(struct trib_slot *slot, const struct trib_pack
         slot->exponent = packet->exponent;
     }
     if (packet->flags & TRIB_FLAG_UNWANTED) {
-        slot->unwanted |= bit;
+        slot->unwanted |= children;
     }
     if (packet->payload_len != 0) {
-        slot->loaded |= bit;
+        slot->loaded |= children;
         slot->parts = (uint16_t)(slot->parts + parts);
         slot->type = packet->type;
         slot->payload_len = packet->payload_len;

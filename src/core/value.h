@@ -58,6 +58,19 @@ static inline size_t trib_row_size(enum trib_type type, size_t len)
 {
     return type == TRIB_FLOAT16 || type == TRIB_BFLOAT16 ? 2 * len : len;
 }
+/* May a payload go to a row of so many bytes? Only numbers with a reduction can be reduced; opaque bytes come from one
+ * rank alone. */
+static inline bool trib_row_takes(enum trib_type type, enum trib_reduction reduction, size_t len, bool is_first,
+                                  size_t row_size)
+{
+    size_t size = type == TRIB_BYTES ? 1 : trib_type_size(type);
+    bool is_reduced = !is_first && len != 0;
+
+    if (is_reduced && (type == TRIB_BYTES || reduction == TRIB_REDUCTION_NONE)) {
+        return false;
+    }
+    return len == 0 || (size != 0 && len % size == 0 && trib_row_size(type, len) <= row_size);
+}
 /* row = payload; row = row reduced with payload; row = row reduced with other row. Bytes are not reduced: adding them,
  * or with what is no type or no reduction, changes nothing. */
 void trib_row_load(const struct trib_value_kernels *k, enum trib_type type, void *row, const void *payload, size_t len);

@@ -14,6 +14,7 @@
  *   worker_recover.c               lost packets: which rank probes when
  *   worker_pace.c, switch_pace.c   windows by the network's signs, and caps
  *   worker_quorum.c, worker_late.c, switch_quorum.c   sums that may lack ranks
+ *   combiner.c, switch_combined.c  parts that are added on their way to the switch
  * All count in the window of core/window.h. */
 #ifndef TRIB_PROTOCOL_H
 #define TRIB_PROTOCOL_H

@@ -15,11 +15,12 @@ static size_t lay_out(struct switch_node *n, const struct trib_switch_config *co
     const struct trib_session_config *s = &config->session;
     size_t at = (sizeof *n + 63) & ~(size_t)63;
 
+    n->rows = config->has_combiners ? 1 : trib_slot_rows(config->children);
     n->row_size = config->is_narrow ? s->payload : trib_row_size(TRIB_BFLOAT16, s->payload); /* any type may come */
     n->answers_room = config->answers != 0 ? config->answers : TRIB_PROTOCOL_ANSWERS;
     n->table_at = trib_node_place(&at, trib_window_table_size(s));
     n->slots_at = trib_node_place(&at, s->slots * sizeof(struct trib_slot));
-    n->rows_at = trib_node_place(&at, (size_t)s->slots * trib_slot_rows(config->children) * n->row_size);
+    n->rows_at = trib_node_place(&at, (size_t)s->slots * n->rows * n->row_size);
     n->down.at = trib_node_place(&at, s->slots * sizeof(uint32_t));
     n->headers.at = trib_node_place(&at, s->slots * sizeof(uint32_t));
     n->up.at = trib_node_place(&at, config->has_parent ? s->slots * sizeof(uint32_t) : 0);
@@ -49,6 +50,8 @@ void trib__switch_init(void *node, const struct trib_switch_config *config)
     TRIB_ASSERT((config->branches & ~trib_all_children(config->children)) == 0);
     TRIB_ASSERT(config->spare <= trib_count_bits(trib_all_children(config->children) & ~config->branches));
     TRIB_ASSERT(config->has_parent || config->branches != 0 || config->children == s->ranks);
+    TRIB_ASSERT(!config->has_combiners ||
+                (!config->has_parent && config->branches == 0 && !trib_session_has_quorum(s)));
     TRIB_ASSERT(s->train >= 1 && s->slots >= 1 && config->boot != 0);
     TRIB_ASSERT(s->payload <= TRIB_PAYLOAD_MAX && s->payload % TRIB_PAYLOAD_ALIGN == 0 && s->payload > 0);
     TRIB_ASSERT(!trib_session_has_quorum(s) ||
@@ -140,9 +143,9 @@ static void add_payload(struct switch_node *n, uint32_t index, uint32_t child, c
     const struct trib_slot *slot = switch_slot(n, index);
     const struct trib_value_kernels *k = n->config.kernels;
     enum trib_type type = (enum trib_type)packet->type;
-    void *row = switch_row(n, index, child / 2);
+    void *row = switch_child_row(n, index, child);
 
-    if (slot->loaded >> (child ^ 1U) & 1) {
+    if (n->rows > 1 ? slot->loaded >> (child ^ 1U) & 1 : slot->loaded) {
         trib_row_add(k, type, (enum trib_reduction)slot->reduction, row, packet->payload, packet->payload_len);
     } else {
         trib_row_load(k, type, row, packet->payload, packet->payload_len);
@@ -155,7 +158,7 @@ static void merge_rows(struct switch_node *n, uint32_t index, uint32_t child)
     struct trib_merge merge;
     uint32_t level = 1;
 
-    while (trib_slot_climb(slot, n->required, child, &level, &merge)) {
+    while (n->rows > 1 && trib_slot_climb(slot, n->required, child, &level, &merge)) {
         trib_row_merge(n->config.kernels, (enum trib_type)slot->type, (enum trib_reduction)slot->reduction,
                        switch_row(n, index, merge.into), switch_row(n, index, merge.from), slot->payload_len);
     }
@@ -167,8 +170,7 @@ static void complete(struct switch_node *n, uint32_t index)
     struct trib_slot *slot = switch_slot(n, index);
 
     if (slot->loaded != 0) {
-        trib_row_finish(n->config.kernels, (enum trib_type)slot->type,
-                        switch_row(n, index, trib_slot_row(slot, n->required)), slot->payload_len);
+        trib_row_finish(n->config.kernels, (enum trib_type)slot->type, switch_sum_row(n, index), slot->payload_len);
     }
     if (slot->flags & TRIB_FLAG_QUORUM) {
         trib__switch_attach_list(n, index);
@@ -181,34 +183,16 @@ static void complete(struct switch_node *n, uint32_t index)
     }
 }
 
-/* Only numbers with a reduction can be reduced, in rows wide enough for the sum; opaque bytes come from one root
- * alone. */
-static bool can_add(const struct switch_node *n, const struct trib_slot *slot, const struct trib_packet *packet)
-{
-    size_t size = packet->type == TRIB_BYTES ? 1 : trib_type_size((enum trib_type)packet->type);
-
-    if (packet->payload_len == 0) {
-        return true;
-    }
-    if (slot->loaded != 0 && (packet->type == TRIB_BYTES || packet->reduction == TRIB_REDUCTION_NONE)) {
-        return false;
-    }
-    return size != 0 && packet->payload_len % size == 0 &&
-           trib_row_size((enum trib_type)packet->type, packet->payload_len) <= n->row_size;
-}
-
 /* How many ranks' payloads a contribution says it holds. A rank has one, whatever it says; a switch counts the ranks
- * below, at most all ranks. */
-static bool count_parts(const struct switch_node *n, const struct trib_slot *slot, uint32_t child,
+ * below, at most all ranks, and a combiner those in its sum. */
+static bool count_parts(const struct switch_node *n, const struct trib_slot *slot, uint64_t children,
                         const struct trib_packet *packet, uint16_t *parts)
 {
-    *parts = 1;
-    if ((n->config.branches >> child & 1) == 0) {
-        return true;
-    }
-    *parts = packet->contributors;
-    return (packet->contributors != 0) == (packet->payload_len != 0) &&
-           slot->parts + packet->contributors <= n->config.session.ranks;
+    bool is_sum = (children & (children - 1)) != 0 || (n->config.branches & children) != 0;
+    uint32_t most = n->config.branches != 0 ? n->config.session.ranks - slot->parts : trib_count_bits(children);
+
+    *parts = is_sum ? packet->contributors : 1;
+    return !is_sum || ((packet->contributors != 0) == (packet->payload_len != 0) && packet->contributors <= most);
 }
 
 static void note_activity(struct switch_node *n, uint64_t dense, uint64_t now_ns)
@@ -218,18 +202,19 @@ static void note_activity(struct switch_node *n, uint64_t dense, uint64_t now_ns
 }
 
 /* Adds a contribution that passed all checks, of `parts` ranks. */
-static void add(struct switch_node *n, uint32_t index, uint32_t child, const struct trib_packet *packet,
+static void add(struct switch_node *n, uint32_t index, uint64_t children, const struct trib_packet *packet,
                 const uint8_t *list, uint16_t parts)
 {
     struct trib_slot *slot = switch_slot(n, index);
+    uint32_t child = trib_lowest(children);
 
     if (packet->payload_len != 0) {
         add_payload(n, index, child, packet);
     }
     if (packet->flags & TRIB_FLAG_ECN) {
-        trib__switch_mark(n, index, UINT64_C(1) << child);
+        trib__switch_mark(n, index, children);
     }
-    trib_slot_note(slot, packet, child, parts);
+    trib_slot_note(slot, packet, children, parts);
     if (slot->flags & TRIB_FLAG_QUORUM) {
         trib__switch_list(n, index, packet, list);
     }
@@ -245,12 +230,13 @@ static void open_slot(struct switch_node *n, uint32_t index, uint32_t child, con
     }
 }
 
-static enum trib_drop contribution(struct switch_node *n, uint32_t child, const struct trib_packet *packet,
+static enum trib_drop contribution(struct switch_node *n, uint64_t children, const struct trib_packet *packet,
                                    const uint8_t *list, uint64_t now_ns)
 {
     uint32_t index = trib_window_slot(&n->window, packet->sequence);
     struct trib_slot *slot = switch_slot(n, index);
     bool opened = trib_slot_is_empty(slot);
+    uint32_t child = trib_lowest(children);
     uint16_t parts;
 
     if (packet->payload_len > n->config.session.payload) {
@@ -264,13 +250,18 @@ static enum trib_drop contribution(struct switch_node *n, uint32_t child, const 
     if (slot->is_latched && trib__switch_is_late(n, index, child, packet)) {
         return slot->digest != packet->digest ? TRIB_DROP_DIGEST : trib__switch_late(n, child, packet, now_ns);
     }
-    enum trib_drop drop = trib_slot_check(slot, packet, child);
+    enum trib_drop drop = trib_slot_check(slot, packet, children);
     if (drop == TRIB_DROP_NONE && (packet->flags & TRIB_FLAG_QUORUM) != 0 &&
         trib__switch_overlaps(n, index, packet, list)) {
         drop = TRIB_DROP_SHAPE;
     }
-    if (drop == TRIB_DROP_NONE && (!can_add(n, slot, packet) || !count_parts(n, slot, child, packet, &parts))) {
+    if (drop == TRIB_DROP_NONE && (!trib_row_takes((enum trib_type)packet->type, (enum trib_reduction)packet->reduction,
+                                                   packet->payload_len, slot->loaded == 0, n->row_size) ||
+                                   !count_parts(n, slot, children, packet, &parts))) {
         drop = TRIB_DROP_SHAPE;
+    }
+    if (drop == TRIB_DROP_OVERLAP) {
+        trib__switch_ask_apart(n, packet->sequence, children & ~slot->present, now_ns);
     }
     if (drop != TRIB_DROP_NONE) {
         if (opened) {
@@ -280,7 +271,7 @@ static enum trib_drop contribution(struct switch_node *n, uint32_t child, const 
     }
     n->held += opened;
     note_activity(n, trib_window_dense(&n->window, packet->sequence), now_ns);
-    add(n, index, child, packet, list, parts);
+    add(n, index, children, packet, list, parts);
     trib__switch_find_gap(n, child, trib_window_dense(&n->window, packet->sequence));
     if ((slot->flags & TRIB_FLAG_QUORUM) != 0 && trib__switch_is_enough(n, slot)) {
         trib__switch_latch(n, index);
@@ -304,7 +295,7 @@ static enum trib_drop contribution_of_quorum(struct switch_node *n, uint32_t chi
     if ((is_branch && list == NULL) || !trib__switch_is_listable(n, &bare, list)) {
         return TRIB_DROP_SHAPE;
     }
-    return contribution(n, child, &bare, list, now_ns);
+    return contribution(n, UINT64_C(1) << child, &bare, list, now_ns);
 }
 
 /* The kept result of a finished rank below is news above as well: finished ranks will never let the slot's sum be
@@ -415,24 +406,29 @@ static enum trib_drop check(struct switch_node *n, uint32_t child, const struct 
                                                                             : take_astray(n, child, packet);
 }
 
-static enum trib_drop take_part(struct switch_node *n, uint32_t child, const struct trib_packet *packet,
+static enum trib_drop take_part(struct switch_node *n, uint64_t children, const struct trib_packet *packet,
                                 uint64_t now_ns)
 {
+    uint32_t child = trib_lowest(children);
+
     if (packet->kind == TRIB_OFFER) {
         return offer(n, child, packet);
     }
     return packet->flags & TRIB_FLAG_QUORUM ? contribution_of_quorum(n, child, packet, now_ns)
-                                            : contribution(n, child, packet, NULL, now_ns);
+                                            : contribution(n, children, packet, NULL, now_ns);
 }
 
-static enum trib_drop take(struct switch_node *n, uint32_t child, const struct trib_packet *packet, uint64_t now_ns)
+static enum trib_drop take(struct switch_node *n, uint64_t children, const struct trib_packet *packet, uint64_t now_ns)
 {
+    uint32_t child = trib_lowest(children);
     enum trib_drop drop = check(n, child, packet, now_ns);
 
     if (drop != TRIB_DROP_NONE) {
         return drop;
     }
-    take_mark(n, child, packet->mark);
+    for (uint64_t bits = children; bits != 0; bits &= bits - 1) {
+        take_mark(n, trib_lowest(bits), packet->mark);
+    }
     if (packet->sequence < n->communicator_mark) {
         return TRIB_DROP_STALE; /* everybody has its result (I3) */
     }
@@ -445,7 +441,7 @@ static enum trib_drop take(struct switch_node *n, uint32_t child, const struct t
     if (packet->kind != TRIB_CONTRIBUTION && packet->kind != TRIB_OFFER) {
         return TRIB_DROP_KIND;
     }
-    drop = take_part(n, child, packet, now_ns);
+    drop = take_part(n, children, packet, now_ns);
     if (drop == TRIB_DROP_DIGEST || drop == TRIB_DROP_SHAPE) {
         take_misfit(n, child, packet, drop);
     }
@@ -458,8 +454,9 @@ enum trib_drop trib__switch_receive(void *node, struct trib_place from, const st
     struct switch_node *n = node;
     enum trib_drop drop = TRIB_DROP_SOURCE;
 
-    if (from.kind == TRIB_PLACE_CHILDREN && from.children != 0) {
-        drop = take(n, trib_lowest(from.children), packet, now_ns);
+    if (from.kind == TRIB_PLACE_CHILDREN) {
+        uint64_t children = trib__switch_named(n, from.children, packet);
+        drop = children != 0 ? take(n, children, packet, now_ns) : TRIB_DROP_SOURCE;
     } else if (from.kind == TRIB_PLACE_PARENT && n->config.has_parent) {
         drop = trib__switch_from_parent(n, packet, now_ns);
     }
@@ -479,7 +476,7 @@ void trib__switch_soon(const void *node, struct trib_place from, const struct tr
     __builtin_prefetch(switch_aside(n), 1);
     __builtin_prefetch((uint32_t *)switch_at(n, n->down.at) + n->down.head, 1);
     if (child < n->config.children) {
-        __builtin_prefetch(switch_row(n, index, child / 2), 1);
+        __builtin_prefetch(switch_child_row(n, index, child), 1);
     }
 }
 

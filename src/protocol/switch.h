@@ -78,6 +78,7 @@ struct switch_node {
     uint64_t owed;         /* children that wait for M to move, after HELD */
     size_t table_at, row_size, slots_at, rows_at, lists_at, marked_at, answers_at, aside_at, repeats_at;
     uint32_t held;             /* slots that are not empty */
+    uint32_t rows;             /* of a slot; one takes all parts as they come */
     uint32_t room;             /* fragments beyond M that are taken; P, but for a node that is paced */
     struct slot_queue down;    /* results to send */
     struct slot_queue headers; /* and those to send without payload: some at a time, so that trains are of one size */
@@ -124,8 +125,19 @@ static inline struct trib_slot *switch_slot(const struct switch_node *n, uint32_
 
 static inline void *switch_row(const struct switch_node *n, uint32_t index, uint32_t row)
 {
-    size_t rows = trib_slot_rows(n->config.children);
-    return (char *)switch_at(n, n->rows_at) + (index * rows + row) * n->row_size;
+    return (char *)switch_at(n, n->rows_at) + ((size_t)index * n->rows + row) * n->row_size;
+}
+
+/* The row that the child's part goes to. */
+static inline void *switch_child_row(const struct switch_node *n, uint32_t index, uint32_t child)
+{
+    return switch_row(n, index, n->rows > 1 ? child / 2 : 0);
+}
+
+/* The row of a complete sum with payload. */
+static inline void *switch_sum_row(const struct switch_node *n, uint32_t index)
+{
+    return switch_row(n, index, n->rows > 1 ? trib_slot_row(switch_slot(n, index), n->required) : 0);
 }
 
 /* Which ranks are in: of a slot with a sum that may lack some. */
@@ -300,6 +312,10 @@ bool trib__switch_is_late(const struct switch_node *n, uint32_t index, uint32_t 
                           const struct trib_packet *packet);
 enum trib_drop trib__switch_late(struct switch_node *n, uint32_t child, const struct trib_packet *packet,
                                  uint64_t now_ns);
+
+/* switch_combined.c */
+uint64_t trib__switch_named(const struct switch_node *n, uint64_t behind, const struct trib_packet *packet);
+void trib__switch_ask_apart(struct switch_node *n, uint64_t sequence, uint64_t lack, uint64_t now_ns);
 
 /* switch_up.c */
 bool trib__switch_next_up(struct switch_node *n, struct trib_packet *packet, struct trib_place *to);

@@ -39,7 +39,7 @@ void trib__switch_build_result(const struct switch_node *n, uint32_t index, bool
     packet->window_cap = trib__switch_cap(n, slot->cap);
     if (payload && slot->loaded != 0) {
         packet->payload_len = switch_payload_len(slot);
-        packet->payload = switch_row(n, index, trib_slot_row(slot, n->required));
+        packet->payload = switch_sum_row(n, index);
     }
 }
 

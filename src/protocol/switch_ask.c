@@ -188,6 +188,9 @@ uint64_t trib__switch_lacking(const struct switch_node *n, uint32_t child, uint6
     uint64_t end = n->mark_dense + n->window.slots;
     uint64_t bitmap = 0;
 
+    if (n->config.has_combiners) {
+        return 0; /* they may wait at a combiner, which sends on those alone that are probed for */
+    }
     for (uint64_t bits = sent; bits != 0; bits &= bits - 1) {
         uint64_t ahead = trib_lowest(bits);
         bool within = dense + 1 + ahead < end;
@@ -203,8 +206,8 @@ void trib__switch_find_gap(struct switch_node *n, uint32_t child, uint64_t dense
 {
     uint64_t at = n->expected[child] > n->mark_dense ? n->expected[child] : n->mark_dense;
 
-    if (n->config.branches >> child & 1) {
-        return; /* sums of a switch come in the order in which they were complete */
+    if (n->config.has_combiners || (n->config.branches >> child & 1) != 0) {
+        return; /* sums come in the order in which they were complete */
     }
     while (at < dense && !lacks(n, child, at)) {
         at++;

@@ -86,7 +86,7 @@ void trib__switch_attach_list(struct switch_node *n, uint32_t index)
 {
     struct trib_slot *slot = switch_slot(n, index);
     const uint8_t *ranks = switch_list(n, index);
-    uint8_t *row = switch_row(n, index, trib_slot_row(slot, n->required));
+    uint8_t *row = switch_sum_row(n, index);
 
     if (!n->config.has_parent && trib_quorum_count(ranks) == n->config.session.ranks) {
         slot->flags &= (uint16_t)~TRIB_FLAG_QUORUM;

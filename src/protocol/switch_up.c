@@ -40,7 +40,7 @@ static void build_sum(struct switch_node *n, enum trib_kind kind, uint32_t index
     if (slot->loaded != 0) {
         packet->type = slot->type;
         packet->payload_len = switch_payload_len(slot);
-        packet->payload = switch_row(n, index, trib_slot_row(slot, n->required));
+        packet->payload = switch_sum_row(n, index);
     }
 }
 

@@ -135,10 +135,10 @@ CANARIES = [
         world=LANE, search=LANE),
     Canary(
         "counter-beside-bitmap", "I2", "completeness is a counter's business, which counts duplicates as well (a known bug)",
-        edits=((SLOT, """    if (slot->present >> child & 1) {
-        return TRIB_DROP_DUPLICATE;""", """    if (slot->present >> child & 1) {
+        edits=((SLOT, """    if ((slot->present & children) != 0) {
+        return (""", """    if ((slot->present & children) != 0) {
         ((struct trib_slot *)(uintptr_t)slot)->copies++;
-        return TRIB_DROP_DUPLICATE;"""),
+        return ("""),
                (SLOT, "return (slot->present & required) == required;",
                 "return __builtin_popcountll(slot->present & required) + (int)slot->copies >= __builtin_popcountll(required);"),
                (SLOT, "    uint64_t lane;\n    uint32_t digest;", "    uint64_t lane;\n    uint64_t copies;\n    uint32_t digest;"),
@@ -153,7 +153,7 @@ CANARIES = [
 
     Canary(
         "branch-counted-once", "I2", "a switch counts the payloads of a child that is a switch as one",
-        edits=((SWITCH, "    *parts = packet->contributors;\n", ""),),
+        edits=((SWITCH, "    *parts = is_sum ? packet->contributors : 1;", "    *parts = 1;"),),
         world=("hang", "shape"), search=("hang", "shape"), first="tree-three"),
 
     # ---- I3: what is older than M opens no slot ----
@@ -179,8 +179,8 @@ CANARIES = [
     # ---- I4: a duplicate changes nothing, and repeats are few ----
     Canary(
         "duplicate-added", "I4", "a duplicate is added once more",
-        edits=((SLOT, """    if (slot->present >> child & 1) {
-        return TRIB_DROP_DUPLICATE;
+        edits=((SLOT, """    if ((slot->present & children) != 0) {
+        return (children & ~slot->present) == 0 ? TRIB_DROP_DUPLICATE : TRIB_DROP_OVERLAP;
     }
 """, ""),),
         world=LANE + ("assert",), search=LANE + ("assert",)),  # an assertion of the slot comes before the lane
@@ -261,8 +261,8 @@ CANARIES = [
     # ---- I7: membership comes from the control plane ----
     Canary(
         "child-by-header", "I7", "a switch believes the header which child a packet comes from",
-        edits=((SWITCH, "drop = take(n, trib_lowest(from.children), packet, now_ns);",
-                "drop = take(n, packet->node % TRIB_CHILDREN_MAX, packet, now_ns);"),),
+        edits=((SWITCH, "uint64_t children = trib__switch_named(n, from.children, packet);",
+                "uint64_t children = UINT64_C(1) << packet->node % TRIB_CHILDREN_MAX;"),),
         world=("lane", "hang", "error"), search=("lane", "hang"), first="tree"),
 
     # ---- I8: every wait is bounded, every error names its cause ----
@@ -338,9 +338,9 @@ CANARIES = [
         world=ORACLE, search=Never("it has not 33 ranks"), test="unit/test_slot"),
     Canary(
         "sum-by-arrival", "I9", "payloads are added in the order in which they come",
-        edits=((SWITCH, """    void *row = switch_row(n, index, child / 2);
+        edits=((SWITCH, """    void *row = switch_child_row(n, index, child);
 
-    if (slot->loaded >> (child ^ 1U) & 1) {""", """    void *row = switch_row(n, index, packet->reduction != TRIB_REDUCTION_NONE ? 0 : child / 2);
+    if (n->rows > 1 ? slot->loaded >> (child ^ 1U) & 1 : slot->loaded) {""", """    void *row = switch_row(n, index, packet->reduction != TRIB_REDUCTION_NONE ? 0 : child / 2);
 
     if (slot->loaded != 0) {"""),
                (SLOT, "    while (*level < 6) {", "    while (*level < 1) {")),
@@ -357,12 +357,12 @@ CANARIES = [
     # ---- I10: contributions meet only if their operations are the same ----
     Canary(
         "digest-unchecked", "I10", "contributions of different operations are added",
-        edits=((SLOT, """        return TRIB_DROP_DUPLICATE;
+        edits=((SLOT, """TRIB_DROP_OVERLAP;
     }
     if (slot->digest != packet->digest) {
         return TRIB_DROP_DIGEST;
     }
-""", """        return TRIB_DROP_DUPLICATE;
+""", """TRIB_DROP_OVERLAP;
     }
 """),),
         world=LANE, search=LANE, first="differ", test="unit/test_switchml_switch"),
@@ -467,7 +467,7 @@ CANARIES = [
         world=MARKS_NOT_KEPT, search=("bitmap",), first="marks", test="unit/test_panama", scheme="panama"),
     Canary(
         "mark-of-another-child", "I1", "a switch notes the mark of a part for the child behind its sender",
-        edits=((SWITCH, "        trib__switch_mark(n, index, UINT64_C(1) << child);",
+        edits=((SWITCH, "        trib__switch_mark(n, index, children);",
                 "        trib__switch_mark(n, index, UINT64_C(1) << (child + 1) % n->config.children);"),),
         world=MARKS_NOT_KEPT, search=("bitmap",), first="marks", test="unit/test_panama", scheme="panama"),
     Canary(

@@ -126,7 +126,7 @@ static void take(struct trib_slot *slot, const struct task *task, const struct p
     const struct trib_value_kernels *k = trib_value_kernels_named("scalar");
     bool is_absent = child == part->absent;
     struct trib_packet packet = {.payload_len = is_absent ? 0 : 64, .type = (uint8_t)task->type};
-    trib_slot_note(slot, &packet, child, !is_absent);
+    trib_slot_note(slot, &packet, UINT64_C(1) << child, !is_absent);
     if (is_absent) {
         return;
     }

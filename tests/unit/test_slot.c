@@ -86,11 +86,11 @@ static void arrive(struct trib_slot *slot, uint32_t child, bool loaded, uint64_t
     if (trib_slot_is_empty(slot)) {
         trib_slot_open(slot, &packet, child);
     }
-    assert_int_equal(trib_slot_check(slot, &packet, child), 0);
+    assert_int_equal(trib_slot_check(slot, &packet, UINT64_C(1) << child), 0);
     if (loaded) {
         put_payload(slot, child);
     }
-    trib_slot_note(slot, &packet, child, 1);
+    trib_slot_note(slot, &packet, UINT64_C(1) << child, 1);
     while (trib_slot_climb(slot, required, child, &level, &merge)) {
         assert_true(merge.into < merge.from);
         add_rows(rows[merge.into], rows[merge.into], rows[merge.from]);
@@ -172,22 +172,22 @@ static void check__refuses_what_may_not_be_added(void **state)
 
     (void)state;
     trib_slot_open(&slot, &first, 2);
-    trib_slot_note(&slot, &first, 2, 1);
-    assert_int_equal(trib_slot_check(&slot, &packet, 3), TRIB_DROP_NONE);
-    assert_int_equal(trib_slot_check(&slot, &packet, 2), TRIB_DROP_DUPLICATE);
+    trib_slot_note(&slot, &first, UINT64_C(1) << 2, 1);
+    assert_int_equal(trib_slot_check(&slot, &packet, UINT64_C(1) << 3), TRIB_DROP_NONE);
+    assert_int_equal(trib_slot_check(&slot, &packet, UINT64_C(1) << 2), TRIB_DROP_DUPLICATE);
     packet.attempt = 2;
-    assert_int_equal(trib_slot_check(&slot, &packet, 3), TRIB_DROP_SHAPE);
+    assert_int_equal(trib_slot_check(&slot, &packet, UINT64_C(1) << 3), TRIB_DROP_SHAPE);
     packet = first;
     packet.digest = 8;
-    assert_int_equal(trib_slot_check(&slot, &packet, 3), TRIB_DROP_DIGEST);
+    assert_int_equal(trib_slot_check(&slot, &packet, UINT64_C(1) << 3), TRIB_DROP_DIGEST);
     packet = first;
     packet.payload_len = 128;
-    assert_int_equal(trib_slot_check(&slot, &packet, 3), TRIB_DROP_SHAPE);
+    assert_int_equal(trib_slot_check(&slot, &packet, UINT64_C(1) << 3), TRIB_DROP_SHAPE);
     packet = first;
     packet.type = 2;
-    assert_int_equal(trib_slot_check(&slot, &packet, 3), TRIB_DROP_SHAPE);
+    assert_int_equal(trib_slot_check(&slot, &packet, UINT64_C(1) << 3), TRIB_DROP_SHAPE);
     packet.payload_len = 0;
-    assert_int_equal(trib_slot_check(&slot, &packet, 3), TRIB_DROP_NONE);
+    assert_int_equal(trib_slot_check(&slot, &packet, UINT64_C(1) << 3), TRIB_DROP_NONE);
 }
 
 static void note__keeps_marks_largest_exponent_and_wishes(void **state)
@@ -197,14 +197,14 @@ static void note__keeps_marks_largest_exponent_and_wishes(void **state)
 
     (void)state;
     trib_slot_open(&slot, &packet, 0);
-    trib_slot_note(&slot, &packet, 0, 1);
+    trib_slot_note(&slot, &packet, UINT64_C(1) << 0, 1);
     packet.exponent = 12;
     packet.flags = TRIB_FLAG_ECN | TRIB_FLAG_RESEND;
-    trib_slot_note(&slot, &packet, 1, 1);
+    trib_slot_note(&slot, &packet, UINT64_C(1) << 1, 1);
     packet.exponent = -3;
     packet.flags = TRIB_FLAG_UNWANTED;
     packet.lane = 5;
-    trib_slot_note(&slot, &packet, 2, 1);
+    trib_slot_note(&slot, &packet, UINT64_C(1) << 2, 1);
     assert_int_equal(slot.exponent, 12);
     assert_int_equal(slot.flags, TRIB_FLAG_ECN);
     assert_int_equal(slot.unwanted, 4);
