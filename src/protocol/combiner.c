@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* combiner.c: see combiner.h. A row's numbers lie in a buffer. There are more buffers than rows, so another fragment
+ * can take a row while the sum before waits to leave; without a free buffer parts pass.
+ * Read next: switch_combined.c (where sums arrive). */
+#include "protocol/combiner.h"
+
+#include <string.h>
+
+#include "core/assert.h"
+#include "core/lane.h"
+#include "core/slot.h"
+
+#define LEAVING 64U /* sums waiting to leave, at most */
+
+struct row {
+    struct trib_slot slot; /* children: ranks, as numbered at the root */
+    uint64_t mark;         /* the least of all parts */
+    uint32_t boot;
+    uint32_t member;
+    uint32_t buffer;
+    uint8_t weight;
+    uint8_t unused[43];
+};
+
+_Static_assert(sizeof(struct row) == 128, "two cache lines");
+
+struct combiner {
+    struct trib_combiner_config config;
+    struct trib_combiner_counters counters;
+    size_t row_size, members_at, rows_at, leaving_at, free_at, buffers_at;
+    uint32_t head, count; /* of the ring of sums that leave */
+    uint32_t free_count;  /* of the stack of buffers */
+    uint32_t given;       /* buffer + 1 of the sum handed out last; 0: none */
+};
+
+static void *at(const struct combiner *c, size_t offset)
+{
+    return (char *)(uintptr_t)c + offset;
+}
+
+static struct trib_combiner_grant *member_at(const struct combiner *c, uint32_t member)
+{
+    TRIB_ASSERT(member < c->config.members);
+    return (struct trib_combiner_grant *)at(c, c->members_at) + member;
+}
+
+static struct row *row_at(const struct combiner *c, uint32_t row)
+{
+    return (struct row *)at(c, c->rows_at) + row;
+}
+
+static void *buffer_at(const struct combiner *c, uint32_t buffer)
+{
+    return (char *)at(c, c->buffers_at) + buffer * c->row_size;
+}
+
+static size_t lay_out(struct combiner *c, const struct trib_combiner_config *config)
+{
+    size_t buffers = (size_t)config->rows + LEAVING;
+    size_t end = (sizeof *c + 63) & ~(size_t)63;
+
+    *c = (struct combiner){.config = *config};
+    c->row_size = config->is_narrow ? config->payload : trib_row_size(TRIB_BFLOAT16, config->payload);
+    c->members_at = trib_node_place(&end, config->members * sizeof(struct trib_combiner_grant));
+    c->rows_at = trib_node_place(&end, config->rows * sizeof(struct row));
+    c->leaving_at = trib_node_place(&end, LEAVING * sizeof(struct row));
+    c->free_at = trib_node_place(&end, buffers * sizeof(uint32_t));
+    c->buffers_at = trib_node_place(&end, buffers * c->row_size);
+    return end;
+}
+
+size_t trib_combiner_size(const struct trib_combiner_config *config)
+{
+    struct combiner scratch;
+
+    return lay_out(&scratch, config);
+}
+
+void trib_combiner_init(void *combiner, const struct trib_combiner_config *config)
+{
+    struct combiner *c = combiner;
+
+    TRIB_ASSERT(config->payload != 0 && config->payload % TRIB_PAYLOAD_ALIGN == 0 &&
+                config->payload <= TRIB_PAYLOAD_MAX);
+    (void)lay_out(c, config);
+    if (!config->is_zeroed) {
+        memset(at(c, c->members_at), 0, c->free_at - c->members_at);
+    }
+    c->free_count = config->rows + LEAVING;
+    for (uint32_t i = 0; i < c->free_count; i++) {
+        ((uint32_t *)at(c, c->free_at))[i] = c->free_count - 1 - i; /* the first is taken first */
+    }
+}
+
+/* ---- rows ---- */
+
+static void give_buffer(struct combiner *c, uint32_t buffer)
+{
+    TRIB_ASSERT(c->free_count < c->config.rows + LEAVING);
+    ((uint32_t *)at(c, c->free_at))[c->free_count++] = buffer;
+}
+
+static void free_row(struct combiner *c, struct row *row)
+{
+    give_buffer(c, row->buffer);
+    trib_slot_free(&row->slot);
+}
+
+/* The row is free for others; the sum leaves. False: no room to wait in. */
+static bool send_on(struct combiner *c, struct row *row)
+{
+    if (c->count == LEAVING) {
+        return false;
+    }
+    ((struct row *)at(c, c->leaving_at))[(c->head + c->count++) % LEAVING] = *row;
+    trib_slot_free(&row->slot);
+    return true;
+}
+
+/* Where to look for a fragment of the member: other parts of the key may differ. */
+static struct row *find(const struct combiner *c, const struct trib_combiner_grant *m, uint64_t sequence)
+{
+    uint64_t hash = trib_mix64(((uint64_t)m->communicator << 16 | m->generation) ^ trib_mix64(sequence));
+
+    return row_at(c, m->first_row + (uint32_t)((hash >> 32) * m->rows >> 32));
+}
+
+/* True if all ranks of the communicator have the fragment's result. */
+static bool is_over(const struct combiner *c, const struct row *row)
+{
+    return row->slot.sequence < member_at(c, row->member)->mark;
+}
+
+static bool holds(const struct row *row, uint32_t member, uint64_t sequence)
+{
+    return row->member == member && trib_slot_holds(&row->slot, sequence);
+}
+
+/* May the part stand in one sum with the row's parts, of the same fragment? A sum's header must be true of each part.
+ */
+static bool is_like(const struct row *row, const struct trib_packet *packet)
+{
+    const struct trib_slot *slot = &row->slot;
+    bool is_wanted = (packet->flags & TRIB_FLAG_UNWANTED) == 0;
+
+    return row->boot == packet->boot && slot->attempt == packet->attempt && slot->digest == packet->digest &&
+           (slot->unwanted == 0) == is_wanted && !trib_slot_differs(slot, packet);
+}
+
+static bool fits(const struct combiner *c, const struct row *row, const struct trib_packet *packet)
+{
+    bool is_first = row == NULL || row->slot.loaded == 0;
+
+    return packet->payload_len <= c->config.payload &&
+           trib_row_takes((enum trib_type)packet->type, (enum trib_reduction)packet->reduction, packet->payload_len,
+                          is_first, c->row_size);
+}
+
+/* ---- adding ---- */
+
+static void add(struct combiner *c, struct row *row, const struct trib_packet *packet, uint64_t ranks)
+{
+    enum trib_type type = (enum trib_type)packet->type;
+    bool is_sum = (ranks & (ranks - 1)) != 0;
+
+    if (packet->payload_len != 0 && row->slot.loaded != 0) {
+        trib_row_add(c->config.kernels, type, (enum trib_reduction)packet->reduction, buffer_at(c, row->buffer),
+                     packet->payload, packet->payload_len);
+    } else if (packet->payload_len != 0) {
+        trib_row_load(c->config.kernels, type, buffer_at(c, row->buffer), packet->payload, packet->payload_len);
+    }
+    trib_slot_note(&row->slot, packet, ranks, is_sum ? packet->contributors : 1);
+    row->mark = packet->mark < row->mark ? packet->mark : row->mark;
+    c->counters.combined++;
+    if ((row->slot.present & member_at(c, row->member)->behind) == member_at(c, row->member)->behind) {
+        c->counters.complete += send_on(c, row);
+    }
+}
+
+/* The row is empty, and there is a buffer for it. */
+static void open_row(struct combiner *c, struct row *row, uint32_t member, const struct trib_packet *packet,
+                     uint64_t ranks)
+{
+    trib_slot_open(&row->slot, packet, trib_lowest(ranks));
+    row->mark = UINT64_MAX;
+    row->boot = packet->boot;
+    row->member = member;
+    row->weight = member_at(c, member)->weight;
+    row->buffer = ((const uint32_t *)at(c, c->free_at))[--c->free_count];
+    add(c, row, packet, ranks);
+}
+
+/* Another fragment has the row. True: the row is empty now, for a part of so much weight. */
+static bool displace(struct combiner *c, struct row *row, uint8_t weight)
+{
+    if (is_over(c, row)) {
+        free_row(c, row);
+        return true;
+    }
+    if (weight > row->weight && send_on(c, row)) {
+        c->counters.evicted++;
+        return true;
+    }
+    row->weight /= 2;
+    c->counters.collisions++;
+    return false;
+}
+
+/* Adds a part to a row, if there is one for it. False: the part passes. */
+static bool take(struct combiner *c, uint32_t member, const struct trib_packet *packet, uint64_t ranks,
+                 enum trib_combined *verdict)
+{
+    const struct trib_combiner_grant *m = member_at(c, member);
+    struct row *row = find(c, m, packet->sequence);
+
+    if (holds(row, member, packet->sequence)) {
+        bool is_here = is_like(row, packet) && (ranks & ~row->slot.present) == 0;
+        bool is_new = (ranks & row->slot.present) == 0 && is_like(row, packet) && fits(c, row, packet);
+        if (is_new) {
+            add(c, row, packet, ranks);
+        }
+        c->counters.duplicates += is_here;
+        *verdict = is_here ? TRIB_COMBINED_DROPPED : TRIB_COMBINED_TAKEN;
+        return is_here || is_new;
+    }
+    if (!fits(c, NULL, packet) || (!trib_slot_is_empty(&row->slot) && !displace(c, row, m->weight)) ||
+        c->free_count == 0) {
+        return false;
+    }
+    open_row(c, row, member, packet, ranks);
+    *verdict = TRIB_COMBINED_TAKEN;
+    return true;
+}
+
+/* ---- packets ---- */
+
+/* The ranks that a packet speaks for; 0: some are not behind the sender. The packet names them from here on: above, all
+ * packets come from one address, the combiner's. */
+static uint64_t name(struct trib_packet *packet, uint64_t sender)
+{
+    uint64_t ranks = sender;
+
+    if ((sender & (sender - 1)) != 0) {
+        ranks = packet->node < TRIB_CHILDREN_MAX ? UINT64_C(1) << packet->node : 0;
+        ranks = packet->kind == TRIB_CONTRIBUTION && packet->bitmap != 0 ? packet->bitmap : ranks;
+    } else if (packet->kind == TRIB_CONTRIBUTION) {
+        packet->bitmap = 0;
+    }
+    if (ranks == 0 || (ranks & ~sender) != 0) {
+        return 0;
+    }
+    packet->node = (uint16_t)trib_lowest(ranks);
+    return ranks;
+}
+
+static bool is_sound(const struct trib_packet *packet, uint64_t ranks)
+{
+    bool is_sum = (ranks & (ranks - 1)) != 0;
+
+    return packet->mark <= packet->sequence && (!is_sum || ((packet->contributors != 0) == (packet->payload_len != 0) &&
+                                                            packet->contributors <= trib_count_bits(ranks)));
+}
+
+/* Only parts of the granted generation, not asked for, with other parts still to come. */
+static bool may_add(const struct trib_combiner_grant *m, const struct trib_packet *packet, uint64_t ranks)
+{
+    return m->rows != 0 && packet->generation == m->generation && is_sound(packet, ranks) &&
+           (packet->flags & (TRIB_FLAG_RESEND | TRIB_FLAG_COLLISION | TRIB_FLAG_QUORUM)) == 0 && ranks != m->behind;
+}
+
+enum trib_combined trib_combiner_up(void *combiner, uint32_t member, uint64_t sender, struct trib_packet *packet)
+{
+    struct combiner *c = combiner;
+    const struct trib_combiner_grant *m = member_at(c, member);
+    uint64_t ranks = packet->communicator == m->communicator ? name(packet, sender & m->behind) : 0;
+    enum trib_combined verdict = TRIB_COMBINED_PASS;
+
+    if (ranks == 0) {
+        c->counters.refused++;
+        return TRIB_COMBINED_DROPPED;
+    }
+    if (packet->kind == TRIB_PROBE && (packet->flags & TRIB_FLAG_UNWANTED) == 0 && m->rows != 0) {
+        struct row *row = find(c, m, packet->sequence);
+        c->counters.flushed += holds(row, member, packet->sequence) && send_on(c, row);
+    }
+    if (packet->kind != TRIB_CONTRIBUTION) {
+        return TRIB_COMBINED_PASS;
+    }
+    if (may_add(m, packet, ranks)) {
+        if (packet->sequence < m->mark) {
+            c->counters.stale++;
+            return TRIB_COMBINED_DROPPED;
+        }
+        if (take(c, member, packet, ranks, &verdict)) {
+            return verdict;
+        }
+    }
+    c->counters.direct += (packet->flags & TRIB_FLAG_RESEND) != 0;
+    c->counters.passed++;
+    return TRIB_COMBINED_PASS;
+}
+
+void trib_combiner_learn_mark(void *combiner, uint32_t member, uint64_t mark)
+{
+    struct trib_combiner_grant *m = member_at(combiner, member);
+
+    m->mark = mark > m->mark && mark <= TRIB_SEQUENCE_MAX ? mark : m->mark;
+}
+
+void trib_combiner_down(void *combiner, uint32_t member, const struct trib_packet *packet)
+{
+    const struct trib_combiner_grant *m = member_at(combiner, member);
+
+    if (packet->communicator == m->communicator && packet->generation == m->generation) {
+        trib_combiner_learn_mark(combiner, member, packet->mark);
+    }
+}
+
+bool trib_combiner_next(void *combiner, struct trib_packet *packet, uint32_t *member)
+{
+    struct combiner *c = combiner;
+
+    if (c->given != 0) {
+        give_buffer(c, c->given - 1);
+        c->given = 0;
+    }
+    if (c->count == 0) {
+        return false;
+    }
+    const struct row *row = (const struct row *)at(c, c->leaving_at) + c->head;
+    const struct trib_slot *slot = &row->slot;
+    const struct trib_combiner_grant *m = member_at(c, row->member);
+    void *buffer = buffer_at(c, row->buffer);
+    c->head = (c->head + 1) % LEAVING;
+    c->count--;
+    c->given = row->buffer + 1;
+    *member = row->member;
+    *packet = (struct trib_packet){
+        .kind = TRIB_CONTRIBUTION,
+        .flags = (uint16_t)((slot->flags & TRIB_FLAG_ECN) | (slot->unwanted != 0 ? TRIB_FLAG_UNWANTED : 0)),
+        .sequence = slot->sequence,
+        .mark = row->mark,
+        .bitmap = slot->present,
+        .lane = slot->lane,
+        .digest = slot->digest,
+        .boot = row->boot,
+        .communicator = m->communicator,
+        .generation = m->generation,
+        .node = (uint16_t)trib_lowest(slot->present),
+        .last_rank = slot->last,
+        .window_cap = slot->cap,
+        .contributors = slot->parts,
+        .attempt = slot->attempt,
+        .reduction = slot->reduction,
+        .exponent = slot->exponent,
+    };
+    if (slot->loaded != 0) {
+        trib_row_finish(c->config.kernels, (enum trib_type)slot->type, buffer, slot->payload_len);
+        packet->type = slot->type;
+        packet->payload_len = slot->payload_len;
+        packet->payload = buffer;
+    }
+    return true;
+}
+
+/* ---- members ---- */
+
+void trib_combiner_dismiss(void *combiner, uint32_t member)
+{
+    struct combiner *c = combiner;
+
+    for (uint32_t i = 0; i < c->config.rows; i++) {
+        struct row *row = row_at(c, i);
+        if (row->member == member && !trib_slot_is_empty(&row->slot)) {
+            free_row(c, row);
+        }
+    }
+    uint32_t count = c->count;
+    for (uint32_t i = 0; i < count; i++) { /* sums of other members go round once */
+        struct row *rows = at(c, c->leaving_at);
+        struct row row = rows[c->head];
+        c->head = (c->head + 1) % LEAVING;
+        c->count--;
+        if (row.member == member) {
+            give_buffer(c, row.buffer);
+        } else {
+            rows[(c->head + c->count++) % LEAVING] = row;
+        }
+    }
+    *member_at(c, member) = (struct trib_combiner_grant){0};
+}
+
+void trib_combiner_admit(void *combiner, uint32_t member, const struct trib_combiner_grant *grant)
+{
+    struct combiner *c = combiner;
+
+    TRIB_ASSERT(grant->behind != 0 && (uint64_t)grant->first_row + grant->rows <= c->config.rows);
+    trib_combiner_dismiss(c, member);
+    *member_at(c, member) = *grant;
+}
+
+/* ---- counts ---- */
+
+uint32_t trib_combiner_rows_held(const void *combiner, uint32_t member)
+{
+    const struct combiner *c = combiner;
+    uint32_t held = 0;
+
+    for (uint32_t i = 0; i < c->config.rows; i++) {
+        const struct row *row = row_at(c, i);
+        held += !trib_slot_is_empty(&row->slot) && (member == TRIB_COMBINER_ALL || row->member == member) &&
+                !is_over(c, row);
+    }
+    return held;
+}
+
+const struct trib_combiner_counters *trib_combiner_counters(const void *combiner)
+{
+    return &((const struct combiner *)combiner)->counters;
+}

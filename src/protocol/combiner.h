@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* combiner.h: a combiner adds parts on the way to a root, as far as memory allows (ATP's switch: Lao et al., NSDI'21).
+ * A combiner is a cache: the root's sum is right whatever a combiner adds, forgets or never sees (switch_combined.c),
+ * by these rules (docs/DECISIONS.md, "Combiners"):
+ *   - A row holds parts of one exact key: communicator, generation, boot, sequence, attempt, digest, and use for the
+ *     result. The hash only says where to look.
+ *   - A row has the list of its ranks. A part is added once, and the list travels with the sum.
+ *   - A part that was asked for (TRIB_FLAG_RESEND) passes, alone in its packet.
+ *   - Only the control plane says which ranks are behind a sender, and behind the combiner.
+ *   - A row may leave or be lost at any moment.
+ * One pool of rows serves all communicators of a switch. A fragment's hash names the row; if another fragment has the
+ * row, the part passes (a collision). A row leaves, and is free, when all ranks behind the combiner are in, when a
+ * PROBE for the fragment passes, or when a part of more weight takes the place.
+ *
+ * Use: for each packet that comes up, trib_combiner_up; then all packets of trib_combiner_next go to the root, in
+ * order; then, on TRIB_COMBINED_PASS, the packet itself, as changed. Drain at least once in 64 packets. For each packet
+ * from the root, trib_combiner_down, and the packet goes to all ranks behind the combiner. Packets for one rank need
+ * not come by. A combiner is plain data; its only pointer is to the table of kernels. One thread at a time. There is no
+ * clock: a row that never becomes complete leaves at a rank's PROBE, and is free for others once M is past.
+ * Read next: combiner.c, switch_combined.c. */
+#ifndef TRIB_PROTOCOL_COMBINER_H
+#define TRIB_PROTOCOL_COMBINER_H
+
+#include "core/node.h"
+
+struct trib_combiner_config {
+    const struct trib_value_kernels *kernels;
+    uint32_t rows;    /* of the pool; 0: every part passes */
+    uint32_t payload; /* bytes of the longest part to add; a multiple of 64 */
+    uint32_t members; /* communicators at a time: numbered from 0 on by the driver */
+    bool is_narrow;   /* rows are as long as payloads: sums of types of 16 bits, which are wider, pass */
+    bool is_zeroed;   /* the memory holds zeros already */
+};
+
+/* A communicator, as the control plane grants it. */
+struct trib_combiner_grant {
+    uint64_t behind; /* the ranks, by their numbers at the root */
+    uint64_t mark;   /* M as known */
+    uint32_t communicator;
+    uint32_t first_row, rows; /* the share of the pool; all of the pool, where jobs share; rows 0: every part passes */
+    uint16_t generation;
+    uint8_t weight; /* a part takes the place of a lighter row; else it halves the row's weight, and passes. 0 of all:
+                     * first come, first served */
+    uint8_t unused;
+};
+
+struct trib_combiner_counters {
+    uint64_t combined;   /* parts added to a row */
+    uint64_t passed;     /* parts sent on alone, whatever the reason */
+    uint64_t collisions; /* of passed parts: another fragment had the row */
+    uint64_t direct;     /* of passed parts: asked for by the root */
+    uint64_t complete;   /* sums of all ranks behind the combiner */
+    uint64_t flushed;    /* sums with ranks missing: sent on for a PROBE */
+    uint64_t evicted;    /* sent on for a part of more weight */
+    uint64_t stale;      /* parts below M, dropped */
+    uint64_t duplicates; /* parts already in the row, dropped */
+    uint64_t refused;    /* packets for ranks not behind the sender, dropped */
+};
+
+/* The fate of a packet that came up. */
+enum trib_combined {
+    TRIB_COMBINED_TAKEN = 0, /* added to a row */
+    TRIB_COMBINED_PASS,      /* goes on as changed: `node` names the rank, or `bitmap` the ranks */
+    TRIB_COMBINED_DROPPED
+};
+
+size_t trib_combiner_size(const struct trib_combiner_config *config);
+void trib_combiner_init(void *combiner, const struct trib_combiner_config *config);
+/* From now on the member is the grant's communicator, with nothing in rows. Also for a new generation. */
+void trib_combiner_admit(void *combiner, uint32_t member, const struct trib_combiner_grant *grant);
+/* The communicator has ended: all rows are free. */
+void trib_combiner_dismiss(void *combiner, uint32_t member);
+/* M of the member's generation came by the session. */
+void trib_combiner_learn_mark(void *combiner, uint32_t member, uint64_t mark);
+/* A packet of the member. sender: the ranks behind the packet's sender. */
+enum trib_combined trib_combiner_up(void *combiner, uint32_t member, uint64_t sender, struct trib_packet *packet);
+void trib_combiner_down(void *combiner, uint32_t member, const struct trib_packet *packet);
+/* The next sum that leaves for its root; false: there is none. The payload stays until the next verb. */
+bool trib_combiner_next(void *combiner, struct trib_packet *packet, uint32_t *member);
+/* Rows that are held now, of one member or of all (TRIB_COMBINER_ALL). Looks at every row. */
+#define TRIB_COMBINER_ALL UINT32_MAX
+uint32_t trib_combiner_rows_held(const void *combiner, uint32_t member);
+const struct trib_combiner_counters *trib_combiner_counters(const void *combiner);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ps.c: the row of parameter servers in the table of schemes. */
+#include "schemes/ps/ps.h"
+
+#include "protocol/protocol.h"
+
+static const char *ps_unfit(const struct trib_session_config *session)
+{
+    return session->ranks <= TRIB_CHILDREN_MAX ? NULL
+                                               : "a server adds for up to 64 ranks, and this communicator has more";
+}
+
+const struct trib_scheme trib_ps = {
+    .name = "ps",
+    .guarantee =
+        "every contribution exactly once or an error; float32 sums with the same bits in every run; servers on "
+        "hosts do all the adding",
+    .follows_congestion = true,
+    .has_servers = true,
+    .unfit = ps_unfit,
+    .worker = &trib_protocol_paced_worker,
+    .switch_node = &trib_protocol_paced_switch,
+};

@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_combiner.c: random schedules of jobs behind combiners: real workers, real roots, and one or two levels of
+ * combiners with a few rows that all jobs share. Packets are lost, copied and overtaken; combiners lose all that they
+ * have, also M; roots start again; parts of more weight take rows. Every sum is right, every job ends, and no row is
+ * held for nobody. TRIB_SEEDS=N runs so many seeds, TRIB_SEED=S one. Mirrors protocol/combiner.c, switch_combined.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/prng.h"
+#include "core/slot.h"
+#include "protocol/combiner.h"
+#include "schemes/atp/atp.h"
+#include "unit/node_memory.h"
+
+#define SEEDS 1500U
+#define JOBS 3U
+#define RANKS 7U
+#define RACKS 2U
+#define TOP RACKS /* the combiner in front of all roots */
+#define PAYLOAD 64U
+#define ELEMENTS (PAYLOAD / 4)
+#define FRAGMENTS 60U
+#define FLYING 4096U
+#define FLYING_EARLY 100U
+#define STEPS 400000U
+
+enum where { AT_WORKER, AT_COMBINER, AT_ROOT };
+
+struct flight {
+    struct trib_packet packet;
+    uint8_t payload[PAYLOAD];
+    uint64_t sender; /* going up: the ranks behind it */
+    uint32_t job, index;
+    enum where to;
+    bool is_down;
+};
+
+struct job {
+    struct trib_session_config session;
+    struct trib_operation operation;
+    uint32_t ranks, boot;
+    uint64_t behind[RACKS + 1]; /* ranks, by combiner */
+    uint32_t rack[RANKS];       /* TOP: none */
+    uint8_t weight;
+    void *root;
+    void *workers[RANKS];
+    int32_t send[RANKS][FRAGMENTS * ELEMENTS], recv[RANKS][FRAGMENTS * ELEMENTS];
+    bool is_done[RANKS];
+};
+
+static struct run {
+    struct trib_prng prng;
+    struct job jobs[JOBS];
+    void *combiners[RACKS + 1];
+    struct trib_combiner_config config;
+    struct flight flying[FLYING];
+    uint32_t job_count, count, restarts, reboots;
+    uint64_t now_ns, seed;
+    double loss, copies, overtakes;
+    bool has_top;
+} run;
+
+static struct trib_combiner_counters total;
+static uint64_t overlaps;
+
+static uint32_t below(uint32_t bound)
+{
+    return (uint32_t)trib_prng_below(&run.prng, bound);
+}
+
+/* ---- links ---- */
+
+static void fly(const struct trib_packet *packet, enum where to, uint32_t job, uint32_t index, uint64_t sender,
+                bool is_down)
+{
+    uint32_t copies = trib_prng_chance(&run.prng, run.loss) ? 0 : 1 + trib_prng_chance(&run.prng, run.copies);
+
+    for (; copies > 0 && run.count < FLYING; copies--) {
+        struct flight *f = &run.flying[run.count++];
+        *f = (struct flight){
+            .packet = *packet, .to = to, .job = job, .index = index, .sender = sender, .is_down = is_down};
+        if (packet->payload_len != 0) {
+            memcpy(f->payload, packet->payload, packet->payload_len);
+        }
+    }
+}
+
+/* From a rack's combiner, or a rank that has none, on: `sender` are the ranks behind it. */
+static void fly_on(const struct trib_packet *packet, uint32_t job, uint64_t sender)
+{
+    fly(packet, run.has_top ? AT_COMBINER : AT_ROOT, job, TOP, sender, false);
+}
+
+static void fly_up(const struct trib_packet *packet, uint32_t job, uint32_t rank)
+{
+    const struct job *j = &run.jobs[job];
+
+    if (j->rack[rank] == TOP) {
+        fly_on(packet, job, UINT64_C(1) << rank);
+    } else {
+        fly(packet, AT_COMBINER, job, j->rack[rank], UINT64_C(1) << rank, false);
+    }
+}
+
+/* From the root, or the combiner in front of it, which is not on its own way; what is for all behind a combiner goes
+ * through that. */
+static void fly_down(const struct trib_packet *packet, uint32_t job, uint64_t ranks, bool is_from_root)
+{
+    const struct job *j = &run.jobs[job];
+
+    if (run.has_top && is_from_root && ranks == j->behind[TOP]) {
+        fly(packet, AT_COMBINER, job, TOP, 0, true);
+        return;
+    }
+    for (uint32_t rack = 0; rack < RACKS; rack++) {
+        if (j->behind[rack] != 0 && (ranks & j->behind[rack]) == j->behind[rack] && (ranks & (ranks - 1)) != 0) {
+            fly(packet, AT_COMBINER, job, rack, 0, true);
+            ranks &= ~j->behind[rack];
+        }
+    }
+    for (; ranks != 0; ranks &= ranks - 1) {
+        fly(packet, AT_WORKER, job, trib_lowest(ranks), 0, true);
+    }
+}
+
+/* ---- nodes ---- */
+
+static void drain_worker(uint32_t job, uint32_t rank)
+{
+    struct job *j = &run.jobs[job];
+    struct trib_packet packet;
+    struct trib_place to;
+    struct trib_event event;
+
+    while (trib_atp.worker->node.next_packet(j->workers[rank], run.now_ns, &packet, &to)) {
+        assert_int_equal(to.kind, TRIB_PLACE_ROOT);
+        fly_up(&packet, job, rank);
+    }
+    while (trib_atp.worker->node.next_event(j->workers[rank], &event)) {
+        if (event.kind == TRIB_EVENT_FAILED) {
+            fail_msg("seed %lu: job %u, rank %u fails: a sum's lane is wrong", run.seed, job, rank);
+        }
+        j->is_done[rank] |= event.kind == TRIB_EVENT_DONE;
+    }
+}
+
+static void drain_root(uint32_t job)
+{
+    struct trib_packet packet;
+    struct trib_place to;
+    struct trib_event event;
+
+    while (trib_atp.switch_node->node.next_packet(run.jobs[job].root, run.now_ns, &packet, &to)) {
+        assert_int_equal(to.kind, TRIB_PLACE_CHILDREN);
+        fly_down(&packet, job, to.children, true);
+    }
+    assert_false(trib_atp.switch_node->node.next_event(run.jobs[job].root, &event));
+}
+
+static void drain_combiner(uint32_t index)
+{
+    struct trib_packet packet;
+    uint32_t job;
+
+    while (trib_combiner_next(run.combiners[index], &packet, &job)) {
+        assert_int_equal(packet.bitmap & ~run.jobs[job].behind[index], 0);
+        if (index == TOP) {
+            fly(&packet, AT_ROOT, job, 0, run.jobs[job].behind[TOP], false);
+        } else {
+            fly_on(&packet, job, run.jobs[job].behind[index]);
+        }
+    }
+}
+
+static void arrive_at_combiner(struct flight *f)
+{
+    void *combiner = run.combiners[f->index];
+
+    if (f->is_down) {
+        trib_combiner_down(combiner, f->job, &f->packet);
+        if (f->index == TOP) {
+            fly_down(&f->packet, f->job, run.jobs[f->job].behind[TOP], false);
+            return;
+        }
+        for (uint64_t ranks = run.jobs[f->job].behind[f->index]; ranks != 0; ranks &= ranks - 1) {
+            fly(&f->packet, AT_WORKER, f->job, trib_lowest(ranks), 0, true);
+        }
+        return;
+    }
+    enum trib_combined verdict = trib_combiner_up(combiner, f->job, f->sender, &f->packet);
+    drain_combiner(f->index);
+    if (verdict == TRIB_COMBINED_PASS && f->index == TOP) {
+        fly(&f->packet, AT_ROOT, f->job, 0, run.jobs[f->job].behind[TOP], false);
+    } else if (verdict == TRIB_COMBINED_PASS) {
+        fly_on(&f->packet, f->job, run.jobs[f->job].behind[f->index]);
+    }
+}
+
+static void arrive(uint32_t at)
+{
+    static struct flight f;
+    struct trib_place place = {.kind = TRIB_PLACE_ROOT};
+
+    f = run.flying[at];
+    memmove(&run.flying[at], &run.flying[at + 1], (--run.count - at) * sizeof f);
+    f.packet.payload = f.packet.payload_len != 0 ? f.payload : NULL;
+    run.now_ns += 1000;
+    if (f.to == AT_COMBINER) {
+        arrive_at_combiner(&f);
+    } else if (f.to == AT_ROOT) {
+        place = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = f.sender};
+        overlaps +=
+            trib_atp.switch_node->node.receive(run.jobs[f.job].root, place, &f.packet, run.now_ns) == TRIB_DROP_OVERLAP;
+        drain_root(f.job);
+    } else {
+        (void)trib_atp.worker->node.receive(run.jobs[f.job].workers[f.index], place, &f.packet, run.now_ns);
+        drain_worker(f.job, f.index);
+    }
+}
+
+/* The clock goes to the first timeout. False: there is none. */
+static bool wake(void)
+{
+    uint64_t first_ns = TRIB_NEVER;
+
+    for (uint32_t job = 0; job < run.job_count; job++) {
+        for (uint32_t rank = 0; rank < run.jobs[job].ranks; rank++) {
+            uint64_t at_ns = trib_atp.worker->node.next_timeout(run.jobs[job].workers[rank]);
+            first_ns = at_ns < first_ns ? at_ns : first_ns;
+        }
+    }
+    if (first_ns == TRIB_NEVER) {
+        return false;
+    }
+    run.now_ns = first_ns > run.now_ns ? first_ns : run.now_ns;
+    for (uint32_t job = 0; job < run.job_count; job++) {
+        for (uint32_t rank = 0; rank < run.jobs[job].ranks; rank++) {
+            if (trib_atp.worker->node.next_timeout(run.jobs[job].workers[rank]) <= run.now_ns) {
+                trib_atp.worker->node.on_timeout(run.jobs[job].workers[rank], run.now_ns);
+                drain_worker(job, rank);
+            }
+        }
+    }
+    return true;
+}
+
+/* ---- a run ---- */
+
+static void open_root(struct job *j)
+{
+    struct trib_switch_config config = {
+        .session = j->session,
+        .kernels = trib_value_kernels(),
+        .children = j->ranks,
+        .boot = j->boot,
+        .has_combiners = true,
+    };
+
+    config.session.salt = 0;
+    free(j->root);
+    j->root = node_memory(trib_atp.switch_node->size(&config));
+    trib_atp.switch_node->init(j->root, &config);
+}
+
+/* All ranks register with their marks. */
+static void register_all(uint32_t job)
+{
+    struct job *j = &run.jobs[job];
+    uint64_t lowest = UINT64_MAX;
+
+    for (uint32_t rank = 0; rank < j->ranks; rank++) {
+        uint64_t mark = trib_atp.worker->mark(j->workers[rank]);
+        lowest = mark < lowest ? mark : lowest;
+        trib_atp.switch_node->join(j->root, rank, mark);
+    }
+    for (uint32_t rank = 0; rank < j->ranks; rank++) {
+        trib_atp.worker->registered(j->workers[rank], j->boot, lowest, run.now_ns);
+        drain_worker(job, rank);
+    }
+}
+
+static void restart_root(uint32_t job)
+{
+    struct job *j = &run.jobs[job];
+
+    for (uint32_t rank = 0; rank < j->ranks; rank++) {
+        trib_atp.worker->suspend(j->workers[rank]);
+    }
+    j->boot++;
+    open_root(j);
+    register_all(job);
+}
+
+/* With nothing in rows, and no M. */
+static void admit_all(uint32_t index)
+{
+    for (uint32_t job = 0; job < run.job_count; job++) {
+        const struct job *j = &run.jobs[job];
+        struct trib_combiner_grant grant = {
+            .behind = j->behind[index],
+            .communicator = j->session.communicator,
+            .generation = j->session.generation,
+            .rows = run.config.rows,
+            .weight = j->weight,
+        };
+        if (grant.behind != 0) {
+            trib_combiner_admit(run.combiners[index], job, &grant);
+        }
+    }
+}
+
+static void open_workers(uint32_t job)
+{
+    struct job *j = &run.jobs[job];
+
+    for (uint32_t rank = 0; rank < j->ranks; rank++) {
+        struct trib_worker_config config = {
+            .session = j->session,
+            .kernels = trib_value_kernels(),
+            .rank = rank,
+            .window = j->session.slots,
+            .operations = 1,
+            .stall_ns = UINT64_MAX / 2,
+        };
+        j->workers[rank] = node_memory(trib_atp.worker->size(&config));
+        trib_atp.worker->init(j->workers[rank], &config);
+        trib_atp.worker->set_child(j->workers[rank], 0, rank);
+        for (uint32_t i = 0; i < FRAGMENTS * ELEMENTS; i++) {
+            j->send[rank][i] = (int32_t)(trib_prng_next(&run.prng) >> 40);
+        }
+        memset(j->recv[rank], 0, sizeof j->recv[rank]);
+        j->is_done[rank] = false;
+    }
+}
+
+static void open_job(uint32_t job)
+{
+    static const enum trib_collective collectives[] = {TRIB_ALLREDUCE, TRIB_ALLREDUCE, TRIB_REDUCE, TRIB_BROADCAST};
+    struct job *j = &run.jobs[job];
+
+    *j = (struct job){.ranks = 2 + below(RANKS - 1), .boot = 1, .weight = (uint8_t)(below(2) * below(8))};
+    j->session = (struct trib_session_config){
+        .salt = trib_prng_next(&run.prng),
+        .communicator = job + 1,
+        .ranks = j->ranks,
+        .roots = 1,
+        .train = 1,
+        .slots = 2 + below(30),
+        .payload = PAYLOAD,
+        .generation = 1,
+        .wire = TRIB_FLOAT32,
+        .lookahead = 1,
+    };
+    for (uint32_t rank = 0; rank < j->ranks; rank++) {
+        j->rack[rank] = below(8) == 0 ? TOP : below(RACKS);
+        j->behind[TOP] |= UINT64_C(1) << rank;
+        j->behind[j->rack[rank]] |= UINT64_C(1) << rank;
+    }
+    j->operation = (struct trib_operation){
+        .count = 1 + below(FRAGMENTS * ELEMENTS),
+        .collective = collectives[below(4)],
+        .type = TRIB_INT32,
+        .reduction = TRIB_SUM,
+        .root = below(j->ranks),
+    };
+    if (j->operation.collective == TRIB_BROADCAST) {
+        j->operation.reduction = TRIB_REDUCTION_NONE;
+    }
+    open_workers(job);
+    open_root(j);
+}
+
+static void submit(uint32_t job, uint32_t rank)
+{
+    struct job *j = &run.jobs[job];
+    struct trib_operation operation = j->operation;
+
+    operation.send = operation.collective == TRIB_BROADCAST && rank != operation.root ? NULL : j->send[rank];
+    operation.recv = operation.collective == TRIB_REDUCE && rank != operation.root ? NULL : j->recv[rank];
+    assert_true(trib_atp.worker->submit(j->workers[rank], &operation, run.now_ns));
+    drain_worker(job, rank);
+}
+
+static bool is_over(void)
+{
+    for (uint32_t job = 0; job < run.job_count; job++) {
+        for (uint32_t rank = 0; rank < run.jobs[job].ranks; rank++) {
+            if (!run.jobs[job].is_done[rank]) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static void check_sums(void)
+{
+    for (uint32_t job = 0; job < run.job_count; job++) {
+        const struct job *j = &run.jobs[job];
+        for (uint64_t i = 0; i < j->operation.count; i++) {
+            int32_t sum = 0;
+            for (uint32_t rank = 0; rank < j->ranks; rank++) {
+                bool is_in = j->operation.collective != TRIB_BROADCAST || rank == j->operation.root;
+                sum += is_in ? j->send[rank][i] : 0;
+            }
+            for (uint32_t rank = 0; rank < j->ranks; rank++) {
+                bool is_root = rank == j->operation.root;
+                bool has =
+                    j->operation.collective == TRIB_ALLREDUCE || is_root == (j->operation.collective == TRIB_REDUCE);
+                if (has && j->recv[rank][i] != sum) {
+                    fail_msg("seed %lu: job %u, rank %u, element %lu: %d, not %d", run.seed, job, rank,
+                             (unsigned long)i, j->recv[rank][i], sum);
+                }
+            }
+        }
+    }
+}
+
+/* Nothing may be left: of a fragment below M nobody needs a row, and of a job that has ended there is none. */
+static void check_rows(void)
+{
+    for (uint32_t index = 0; index <= TOP; index++) {
+        const struct trib_combiner_counters *c = trib_combiner_counters(run.combiners[index]);
+        for (uint32_t job = 0; job < run.job_count; job++) {
+            if (run.jobs[job].behind[index] != 0) {
+                trib_combiner_learn_mark(run.combiners[index], job, trib_atp.worker->end(run.jobs[job].workers[0]));
+                assert_int_equal(trib_combiner_rows_held(run.combiners[index], job), 0);
+                trib_combiner_dismiss(run.combiners[index], job);
+            }
+        }
+        assert_int_equal(trib_combiner_rows_held(run.combiners[index], TRIB_COMBINER_ALL), 0);
+        for (size_t i = 0; i < sizeof *c / sizeof(uint64_t); i++) {
+            ((uint64_t *)&total)[i] += ((const uint64_t *)c)[i];
+        }
+    }
+}
+
+static void disturb(void)
+{
+    if (run.restarts > 0 && below(400) == 0) {
+        run.restarts--;
+        restart_root(below(run.job_count));
+    }
+    if (run.reboots > 0 && below(200) == 0) {
+        run.reboots--;
+        admit_all(below(RACKS + 1));
+    }
+}
+
+static void one_run(uint64_t seed)
+{
+    memset(&run, 0, sizeof run);
+    run.prng.state = run.seed = seed;
+    run.job_count = 1 + below(JOBS);
+    run.has_top = below(2) != 0;
+    run.loss = below(3) == 0 ? 0 : 0.25 * below(100) / 100;
+    run.copies = below(3) == 0 ? 0 : 0.2 * below(100) / 100;
+    run.overtakes = below(3) == 0 ? 0 : 1.0 * below(100) / 100;
+    run.restarts = below(3);
+    run.reboots = below(6);
+    run.now_ns = 1000000;
+    run.config = (struct trib_combiner_config){
+        .kernels = trib_value_kernels(), .rows = below(24), .payload = PAYLOAD, .members = JOBS};
+    for (uint32_t index = 0; index <= TOP; index++) {
+        run.combiners[index] = node_memory(trib_combiner_size(&run.config));
+        trib_combiner_init(run.combiners[index], &run.config);
+    }
+    for (uint32_t job = 0; job < run.job_count; job++) {
+        open_job(job);
+    }
+    for (uint32_t index = 0; index <= TOP; index++) {
+        admit_all(index);
+    }
+    for (uint32_t job = 0; job < run.job_count; job++) {
+        register_all(job);
+        for (uint32_t rank = 0; rank < run.jobs[job].ranks; rank++) {
+            submit(job, rank);
+        }
+    }
+    for (uint32_t step = 0; !is_over(); step++) {
+        if (step == STEPS || (run.count == 0 && !wake())) {
+            fail_msg("seed %lu: it does not end", run.seed);
+        }
+        /* Now and then a timer is early; but not where more packets are under way than a timeout lets pass. */
+        if (run.count > 0 && (run.count > FLYING_EARLY || below(50) != 0 || !wake())) {
+            arrive(trib_prng_chance(&run.prng, run.overtakes) ? below(run.count) : 0);
+        }
+        disturb();
+    }
+    check_sums();
+    check_rows();
+    for (uint32_t job = 0; job < run.job_count; job++) {
+        for (uint32_t rank = 0; rank < run.jobs[job].ranks; rank++) {
+            free(run.jobs[job].workers[rank]);
+        }
+        free(run.jobs[job].root);
+    }
+    for (uint32_t index = 0; index <= TOP; index++) {
+        free(run.combiners[index]);
+    }
+}
+
+static void sums__are_right_whatever_combiners_do(void **state)
+{
+    const char *seeds = getenv("TRIB_SEEDS");
+    const char *seed = getenv("TRIB_SEED");
+    uint64_t first = seed != NULL ? strtoull(seed, NULL, 10) : 1;
+    uint64_t count = seed != NULL ? 1 : seeds != NULL ? strtoull(seeds, NULL, 10) : SEEDS;
+
+    (void)state;
+    for (uint64_t i = 0; i < count; i++) {
+        one_run(first + i);
+    }
+    print_message("%lu parts combined, %lu passed (%lu collisions, %lu asked for), %lu whole sums, %lu flushed, %lu "
+                  "evicted, %lu stale, %lu twice; %lu sums refused by roots\n",
+                  total.combined, total.passed, total.collisions, total.direct, total.complete, total.flushed,
+                  total.evicted, total.stale, total.duplicates, overlaps);
+    if (count >= SEEDS) { /* every way was gone */
+        assert_true(total.combined > 0 && total.collisions > 0 && total.direct > 0 && total.complete > 0 &&
+                    total.flushed > 0 && total.evicted > 0 && total.stale > 0 && total.duplicates > 0 && overlaps > 0);
+        assert_int_equal(total.refused, 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sums__are_right_whatever_combiners_do)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
