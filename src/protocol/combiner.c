@@ -15,14 +15,20 @@
 struct row {
     struct trib_slot slot; /* children: ranks, as numbered at the root */
     uint64_t mark;         /* the least of all parts */
+    uint64_t past;         /* ranks with parts that went by before the row was opened */
     uint32_t boot;
     uint32_t member;
     uint32_t buffer;
     uint8_t weight;
-    uint8_t unused[43];
+    uint8_t unused[35];
 };
 
 _Static_assert(sizeof(struct row) == 128, "two cache lines");
+
+struct member {
+    struct trib_combiner_grant grant;
+    uint64_t next[TRIB_CHILDREN_MAX]; /* by rank: behind the highest sequence of a part that came */
+};
 
 struct combiner {
     struct trib_combiner_config config;
@@ -38,10 +44,15 @@ static void *at(const struct combiner *c, size_t offset)
     return (char *)(uintptr_t)c + offset;
 }
 
-static struct trib_combiner_grant *member_at(const struct combiner *c, uint32_t member)
+static struct member *member_at(const struct combiner *c, uint32_t member)
 {
     TRIB_ASSERT(member < c->config.members);
-    return (struct trib_combiner_grant *)at(c, c->members_at) + member;
+    return (struct member *)at(c, c->members_at) + member;
+}
+
+static struct trib_combiner_grant *grant_at(const struct combiner *c, uint32_t member)
+{
+    return &member_at(c, member)->grant;
 }
 
 static struct row *row_at(const struct combiner *c, uint32_t row)
@@ -61,7 +72,7 @@ static size_t lay_out(struct combiner *c, const struct trib_combiner_config *con
 
     *c = (struct combiner){.config = *config};
     c->row_size = config->is_narrow ? config->payload : trib_row_size(TRIB_BFLOAT16, config->payload);
-    c->members_at = trib_node_place(&end, config->members * sizeof(struct trib_combiner_grant));
+    c->members_at = trib_node_place(&end, config->members * sizeof(struct member));
     c->rows_at = trib_node_place(&end, config->rows * sizeof(struct row));
     c->leaving_at = trib_node_place(&end, LEAVING * sizeof(struct row));
     c->free_at = trib_node_place(&end, buffers * sizeof(uint32_t));
@@ -128,7 +139,7 @@ static struct row *find(const struct combiner *c, const struct trib_combiner_gra
 /* True if all ranks of the communicator have the fragment's result. */
 static bool is_over(const struct combiner *c, const struct row *row)
 {
-    return row->slot.sequence < member_at(c, row->member)->mark;
+    return row->slot.sequence < grant_at(c, row->member)->mark;
 }
 
 static bool holds(const struct row *row, uint32_t member, uint64_t sequence)
@@ -172,8 +183,34 @@ static void add(struct combiner *c, struct row *row, const struct trib_packet *p
     trib_slot_note(&row->slot, packet, ranks, is_sum ? packet->contributors : 1);
     row->mark = packet->mark < row->mark ? packet->mark : row->mark;
     c->counters.combined++;
-    if ((row->slot.present & member_at(c, row->member)->behind) == member_at(c, row->member)->behind) {
-        c->counters.complete += send_on(c, row);
+    if (((row->slot.present | row->past) & grant_at(c, row->member)->behind) == grant_at(c, row->member)->behind) {
+        bool is_whole = row->past == 0;
+        bool is_sent = send_on(c, row);
+        c->counters.complete += is_sent && is_whole;
+        c->counters.rest += is_sent && !is_whole;
+    }
+}
+
+/* A rank sends its parts in order: the part of this sequence has come, or was lost, if a later one has. */
+static uint64_t find_past(const struct combiner *c, uint32_t member, uint64_t sequence, uint64_t ranks)
+{
+    const struct member *m = member_at(c, member);
+    uint64_t past = 0;
+
+    for (uint64_t bits = m->grant.behind & ~ranks; bits != 0; bits &= bits - 1) {
+        uint32_t rank = trib_lowest(bits);
+        past |= (uint64_t)(m->next[rank] > sequence) << rank;
+    }
+    return past;
+}
+
+static void note_parts(struct combiner *c, uint32_t member, uint64_t sequence, uint64_t ranks)
+{
+    struct member *m = member_at(c, member);
+
+    for (uint64_t bits = ranks; bits != 0; bits &= bits - 1) {
+        uint64_t *next = &m->next[trib_lowest(bits)];
+        *next = sequence >= *next ? sequence + 1 : *next;
     }
 }
 
@@ -185,7 +222,8 @@ static void open_row(struct combiner *c, struct row *row, uint32_t member, const
     row->mark = UINT64_MAX;
     row->boot = packet->boot;
     row->member = member;
-    row->weight = member_at(c, member)->weight;
+    row->weight = grant_at(c, member)->weight;
+    row->past = find_past(c, member, packet->sequence, ranks);
     row->buffer = ((const uint32_t *)at(c, c->free_at))[--c->free_count];
     add(c, row, packet, ranks);
 }
@@ -210,7 +248,7 @@ static bool displace(struct combiner *c, struct row *row, uint8_t weight)
 static bool take(struct combiner *c, uint32_t member, const struct trib_packet *packet, uint64_t ranks,
                  enum trib_combined *verdict)
 {
-    const struct trib_combiner_grant *m = member_at(c, member);
+    const struct trib_combiner_grant *m = grant_at(c, member);
     struct row *row = find(c, m, packet->sequence);
 
     if (holds(row, member, packet->sequence)) {
@@ -271,7 +309,7 @@ static bool may_add(const struct trib_combiner_grant *m, const struct trib_packe
 enum trib_combined trib_combiner_up(void *combiner, uint32_t member, uint64_t sender, struct trib_packet *packet)
 {
     struct combiner *c = combiner;
-    const struct trib_combiner_grant *m = member_at(c, member);
+    const struct trib_combiner_grant *m = grant_at(c, member);
     uint64_t ranks = packet->communicator == m->communicator ? name(packet, sender & m->behind) : 0;
     enum trib_combined verdict = TRIB_COMBINED_PASS;
 
@@ -291,7 +329,9 @@ enum trib_combined trib_combiner_up(void *combiner, uint32_t member, uint64_t se
             c->counters.stale++;
             return TRIB_COMBINED_DROPPED;
         }
-        if (take(c, member, packet, ranks, &verdict)) {
+        bool is_taken = take(c, member, packet, ranks, &verdict);
+        note_parts(c, member, packet->sequence, ranks);
+        if (is_taken) {
             return verdict;
         }
     }
@@ -302,14 +342,14 @@ enum trib_combined trib_combiner_up(void *combiner, uint32_t member, uint64_t se
 
 void trib_combiner_learn_mark(void *combiner, uint32_t member, uint64_t mark)
 {
-    struct trib_combiner_grant *m = member_at(combiner, member);
+    struct trib_combiner_grant *m = grant_at(combiner, member);
 
     m->mark = mark > m->mark && mark <= TRIB_SEQUENCE_MAX ? mark : m->mark;
 }
 
 void trib_combiner_down(void *combiner, uint32_t member, const struct trib_packet *packet)
 {
-    const struct trib_combiner_grant *m = member_at(combiner, member);
+    const struct trib_combiner_grant *m = grant_at(combiner, member);
 
     if (packet->communicator == m->communicator && packet->generation == m->generation) {
         trib_combiner_learn_mark(combiner, member, packet->mark);
@@ -329,7 +369,7 @@ bool trib_combiner_next(void *combiner, struct trib_packet *packet, uint32_t *me
     }
     const struct row *row = (const struct row *)at(c, c->leaving_at) + c->head;
     const struct trib_slot *slot = &row->slot;
-    const struct trib_combiner_grant *m = member_at(c, row->member);
+    const struct trib_combiner_grant *m = grant_at(c, row->member);
     void *buffer = buffer_at(c, row->buffer);
     c->head = (c->head + 1) % LEAVING;
     c->count--;
@@ -387,7 +427,7 @@ void trib_combiner_dismiss(void *combiner, uint32_t member)
             rows[(c->head + c->count++) % LEAVING] = row;
         }
     }
-    *member_at(c, member) = (struct trib_combiner_grant){0};
+    *member_at(c, member) = (struct member){0};
 }
 
 void trib_combiner_admit(void *combiner, uint32_t member, const struct trib_combiner_grant *grant)
@@ -396,7 +436,7 @@ void trib_combiner_admit(void *combiner, uint32_t member, const struct trib_comb
 
     TRIB_ASSERT(grant->behind != 0 && (uint64_t)grant->first_row + grant->rows <= c->config.rows);
     trib_combiner_dismiss(c, member);
-    *member_at(c, member) = *grant;
+    *grant_at(c, member) = *grant;
 }
 
 /* ---- counts ---- */

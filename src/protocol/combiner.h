@@ -9,8 +9,8 @@
  *   - Only the control plane says which ranks are behind a sender, and behind the combiner.
  *   - A row may leave or be lost at any moment.
  * One pool of rows serves all communicators of a switch. A fragment's hash names the row; if another fragment has the
- * row, the part passes (a collision). A row leaves, and is free, when all ranks behind the combiner are in, when a
- * PROBE for the fragment passes, or when a part of more weight takes the place.
+ * row, the part passes (a collision). A row leaves, and is free, when all ranks behind the combiner are in or have sent
+ * later parts, when a PROBE for the fragment passes, or when a part of more weight takes the place.
  *
  * Use: for each packet that comes up, trib_combiner_up; then all packets of trib_combiner_next go to the root, in
  * order; then, on TRIB_COMBINED_PASS, the packet itself, as changed. Drain at least once in 64 packets. For each packet
@@ -44,18 +44,32 @@ struct trib_combiner_grant {
     uint8_t unused;
 };
 
+#define TRIB_COMBINER_COUNTER_MAP(X)                                         \
+    X(combined, "parts added to a row")                                      \
+    X(passed, "parts sent on alone, whatever the reason")                    \
+    X(collisions, "of passed parts: another fragment had the row")           \
+    X(direct, "of passed parts: asked for by the root")                      \
+    X(complete, "sums of all ranks behind the combiner")                     \
+    X(rest, "sums of all ranks but those with parts that passed before")     \
+    X(flushed, "sums with ranks missing: sent on for a PROBE")               \
+    X(evicted, "sums with ranks missing: sent on for a part of more weight") \
+    X(stale, "parts below M, dropped")                                       \
+    X(duplicates, "parts already in the row, dropped")                       \
+    X(refused, "packets for ranks not behind the sender, dropped")
+
 struct trib_combiner_counters {
-    uint64_t combined;   /* parts added to a row */
-    uint64_t passed;     /* parts sent on alone, whatever the reason */
-    uint64_t collisions; /* of passed parts: another fragment had the row */
-    uint64_t direct;     /* of passed parts: asked for by the root */
-    uint64_t complete;   /* sums of all ranks behind the combiner */
-    uint64_t flushed;    /* sums with ranks missing: sent on for a PROBE */
-    uint64_t evicted;    /* sent on for a part of more weight */
-    uint64_t stale;      /* parts below M, dropped */
-    uint64_t duplicates; /* parts already in the row, dropped */
-    uint64_t refused;    /* packets for ranks not behind the sender, dropped */
+#define X(name, help) uint64_t name;
+    TRIB_COMBINER_COUNTER_MAP(X)
+#undef X
 };
+
+static inline void trib_combiner_counters_add(struct trib_combiner_counters *sum,
+                                              const struct trib_combiner_counters *more)
+{
+#define X(name, help) sum->name += more->name;
+    TRIB_COMBINER_COUNTER_MAP(X)
+#undef X
+}
 
 /* The fate of a packet that came up. */
 enum trib_combined {
