@@ -33,7 +33,7 @@ LAYERS = {
     "comm": {"core", "schemes/schemes.h", "io", "host", "control", "comm", "switchd/plane.h"} | NET,
     "switchd": {"core", "schemes/schemes.h", "io", "fabric", "control", "switchd"} | NET,
     "report": {"report"},
-    "sim": {"core", "schemes/schemes.h", "published/published.h", "io", "fabric", "report", "sim"},
+    "sim": {"core", "protocol/combiner.h", "schemes/schemes.h", "published/published.h", "io", "fabric", "report", "sim"},
     "reproduce": {"core", "schemes", "published", "io", "sim", "report", "reproduce"},
     "demo": {"core", "schemes/schemes.h", "demo"},
     "cli": {"core", "schemes/schemes.h", "published/published.h", "io", "fabric", "control", "comm", "switchd", "report", "sim", "reproduce", "demo",

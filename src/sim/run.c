@@ -174,7 +174,7 @@ static void return_host(struct sim_queue *q, uint32_t host)
 /* Hosts for a job's workers: those that it names, the lowest that are free, or any. */
 static void choose_hosts(const struct sim_job_config *config, struct sim_queue *q, uint32_t *hosts)
 {
-    for (uint32_t rank = 0; rank < config->workers; rank++) {
+    for (uint32_t rank = 0; rank < sim_job_hosts(config); rank++) {
         if (config->hosts != NULL) {
             hosts[rank] = config->hosts[rank];
             continue;
@@ -194,7 +194,7 @@ static void list_hosts(const struct sim_run *run, struct sim_queue *q)
         q->hosts[q->host_count++] = i;
     }
     for (uint32_t i = 0; i < s->job_count; i++) {
-        for (uint32_t rank = 0; s->jobs[i].hosts != NULL && rank < s->jobs[i].workers; rank++) {
+        for (uint32_t rank = 0; s->jobs[i].hosts != NULL && rank < sim_job_hosts(&s->jobs[i]); rank++) {
             uint32_t at = 0;
             while (at < q->host_count && q->hosts[at] != s->jobs[i].hosts[rank]) {
                 at++;
@@ -219,11 +219,11 @@ static bool place_next(struct sim_run *run, bool *is_placed, char *error)
     uint32_t number = q->jobs[q->at];
     const struct sim_job_config *config = &run->jobs.jobs[number].config;
 
-    *is_placed = config->hosts != NULL || config->workers <= q->host_count;
+    *is_placed = config->hosts != NULL || sim_job_hosts(config) <= q->host_count;
     if (!*is_placed) {
         return true;
     }
-    uint32_t *hosts = malloc(config->workers * sizeof *hosts);
+    uint32_t *hosts = malloc(sim_job_hosts(config) * sizeof *hosts);
     if (hosts == NULL) {
         trib_explain(error, "out of memory");
         return false;
@@ -248,8 +248,8 @@ static void on_jobs_ended(struct sim_run *run)
         const struct sim_job *job = &j->jobs[number];
         j->ended = job->next_ended;
         sim_jobs_close(j, number);
-        for (uint32_t rank = 0; job->config.hosts == NULL && rank < job->config.workers; rank++) {
-            return_host(q, j->endpoints[job->first + rank].place);
+        for (uint32_t i = 0; job->config.hosts == NULL && i < sim_job_hosts(&job->config); i++) {
+            return_host(q, sim_job_host(j, job, i));
         }
     }
     while (is_good && is_placed && q->at < q->count) {
@@ -374,7 +374,7 @@ static bool make_queue(struct sim_run *run, uint32_t tables, uint64_t *workers)
     *workers = 0;
     for (uint32_t i = 0; i < tables; i++) {
         uint32_t copies = s->jobs[i].copies != 0 ? s->jobs[i].copies : 1;
-        *workers += s->jobs[i].hosts == NULL ? (uint64_t)copies * s->jobs[i].workers : 0;
+        *workers += s->jobs[i].hosts == NULL ? (uint64_t)copies * sim_job_hosts(&s->jobs[i]) : 0;
         endpoints += copies * sim_job_endpoints(&s->jobs[i]);
         jobs += copies;
     }
@@ -510,6 +510,7 @@ static bool place_accelerators(struct sim_run *run)
     uint32_t links = sim_topology_size(&s->topology).links;
 
     run->jobs.memory_bytes = s->accelerators.memory_bytes != 0 ? s->accelerators.memory_bytes : SIM_NEVER;
+    run->jobs.is_pool_static = s->accelerators.is_pool_static;
     run->jobs.first_adder = s->topology.add_ps != 0 ? links : SIM_NONE;
     for (uint32_t i = 0; s->accelerators.bypass_ps != 0 && i < links; i++) {
         uint32_t to = n->links[i].to;

@@ -35,6 +35,7 @@ struct sim_adders {
 struct sim_accelerators {
     uint64_t memory_bytes; /* for sums; SIM_NEVER: as much as windows want */
     uint64_t bypass_ps;    /* what every packet takes longer through a switch that has one */
+    bool is_pool_static;   /* of combiners: each job has an equal share of the pool */
 };
 
 struct sim_scenario {

@@ -19,13 +19,14 @@ static void tell_marks(struct sim_jobs *j, const struct sim_job *job, uint64_t n
     for (uint32_t i = job->first; i < job->first + job->config.workers; i++) {
         job->scheme->worker->learn_mark(j->endpoints[i].node, lowest, now_ns);
     }
-    for (uint32_t i = sim_job_switches(job); i < job->first + job->count; i++) {
+    sim__servers_tell_mark(j, job, lowest);
+    for (uint32_t i = sim_job_switches(job); i < sim_job_combiners(job); i++) {
         const struct sim_endpoint *e = &j->endpoints[i];
         for (uint32_t child = 0; child < e->children; child++) {
             job->scheme->switch_node->join(e->node, child, lowest);
         }
         job->scheme->switch_node->learn_mark(e->node, lowest);
-        if (j->memories != NULL) {
+        if (j->memories != NULL && sim_job_is_lodger(j, e)) {
             sim__shares_count(j, i);
         }
     }

@@ -8,13 +8,13 @@
 #include <string.h>
 
 #include "core/lane.h"
+#include "core/slot.h"
 #include "io/explain.h"
 #include "sim/jobs/steps.h"
 #include "sim/network/gates.h"
 
 #define NS_PS UINT64_C(1000)
-#define PARENT UINT16_MAX /* `value` of a packet that comes from the parent */
-#define FETCH_NODE 512U   /* bytes at a node's beginning that every packet needs */
+#define FETCH_NODE 512U /* bytes at a node's beginning that every packet needs */
 
 const char *sim_placement_name(enum sim_placement placement)
 {
@@ -49,6 +49,8 @@ void sim_jobs_deinit(struct sim_jobs *j)
     free(j->slots);
     free(j->loads);
     free(j->memories);
+    free(j->pools);
+    sim_memory_unmap(j->behind, j->endpoint_room * sizeof *j->behind);
     free(j->lodgers);
     free(j->shares);
     *j = (struct sim_jobs){0};
@@ -175,12 +177,28 @@ static void give_many(struct sim_jobs *j, uint32_t message, uint32_t endpoint, u
         .sequence = message,
         .to = j->network->links[link].to & SIM_NODE_MASK,
         .size = size_of(job, &j->messages[message]),
-        .value = PARENT,
+        .value = SIM_FROM_PARENT,
         .kind = SIM_JOB_KIND,
         .flags = (uint8_t)(SIM_ECN_CAPABLE | SIM_MANY | mark),
     };
     j->on_links++;
     sim_network_give(j->network, link, packet);
+}
+
+/* The bits that stand for a child, in what is sent down: its number, or, with servers, the ranks behind it. */
+static uint64_t bits_of(const struct sim_jobs *j, uint32_t child)
+{
+    const struct sim_endpoint *e = &j->endpoints[child];
+
+    return j->jobs[e->job].config.servers != 0 ? j->behind[child] : UINT64_C(1) << e->child;
+}
+
+static uint32_t link_down(const struct sim_jobs *j, uint32_t place, uint32_t child)
+{
+    const struct sim_endpoint *e = &j->endpoints[child];
+
+    return j->jobs[e->job].config.servers != 0 ? sim__servers_next(j, place, e)
+                                               : sim__jobs_next_down(j->network, place, e);
 }
 
 /* From a place on the way to these children of the endpoint: one packet into each link that leads to some of them. */
@@ -190,36 +208,79 @@ static void spread(struct sim_jobs *j, uint32_t message, uint32_t endpoint, uint
     uint32_t first = j->endpoints[endpoint].first_child;
 
     for (uint32_t child = first; child != SIM_NONE; child = j->endpoints[child].sibling) {
-        if ((children >> j->endpoints[child].child & 1) == 0) {
+        if ((children & bits_of(j, child)) == 0) {
             continue;
         }
-        uint32_t link = sim__jobs_next_down(j->network, place, &j->endpoints[child]);
+        uint32_t link = link_down(j, place, child);
         uint64_t together = 0;
+        uint32_t count = 0;
         for (uint32_t i = child; i != SIM_NONE; i = j->endpoints[i].sibling) {
-            uint64_t bit = UINT64_C(1) << j->endpoints[i].child;
-            bool is_there = (children & bit) != 0 && sim__jobs_next_down(j->network, place, &j->endpoints[i]) == link;
-            together |= is_there ? bit : 0;
+            uint64_t bits = bits_of(j, i);
+            bool is_there = (children & bits) != 0 && link_down(j, place, i) == link;
+            together |= is_there ? bits : 0;
+            count += is_there;
         }
         children &= ~together;
-        if ((together & (together - 1)) != 0) {
+        if (count > 1) {
             give_many(j, message, endpoint, together, link, mark);
         } else {
-            give(j, message, child, PARENT, link, mark);
+            give(j, message, child, SIM_FROM_PARENT, link, mark);
         }
     }
+}
+
+/* From a server, or a combiner, to these ranks behind it: what is for all behind a combiner goes through that. */
+static void send_through(struct sim_jobs *j, uint32_t endpoint, uint32_t message, uint64_t ranks, uint8_t mark)
+{
+    const struct sim_endpoint *e = &j->endpoints[endpoint];
+    const struct sim_job *job = &j->jobs[e->job];
+    uint64_t whole = 0;
+
+    for (uint32_t child = e->first_child; child != SIM_NONE; child = j->endpoints[child].sibling) {
+        uint64_t some = ranks & j->behind[child];
+        if (some == j->behind[child]) {
+            whole |= some;
+            continue;
+        }
+        for (; some != 0; some &= some - 1) {
+            uint32_t worker = job->first + e->tree * job->config.workers + trib_lowest(some);
+            give(j, message, worker, SIM_FROM_PARENT, link_down(j, e->place, worker), mark);
+        }
+    }
+    if (j->is_multicast) {
+        spread(j, message, endpoint, whole, e->place, mark);
+        return;
+    }
+    for (uint32_t child = e->first_child; child != SIM_NONE; child = j->endpoints[child].sibling) {
+        if ((whole & j->behind[child]) != 0) {
+            give(j, message, child, SIM_FROM_PARENT, j->endpoints[child].down, mark);
+        }
+    }
+}
+
+/* To the combiner or the server above; the packet says which endpoint of the job sends it. */
+static void send_up(struct sim_jobs *j, uint32_t endpoint, uint32_t message)
+{
+    const struct sim_endpoint *e = &j->endpoints[endpoint];
+
+    give(j, message, e->parent, (uint16_t)(endpoint - j->jobs[e->job].first), e->up, 0);
 }
 
 static void send_down(struct sim_jobs *j, uint32_t endpoint, uint32_t message, uint64_t children)
 {
     const struct sim_endpoint *e = &j->endpoints[endpoint];
 
+    if (j->jobs[e->job].config.servers != 0) {
+        send_through(j, endpoint, message, children, 0);
+        return;
+    }
     if (j->is_multicast) {
         spread(j, message, endpoint, children, e->place, 0);
         return;
     }
     for (uint32_t child = e->first_child; child != SIM_NONE; child = j->endpoints[child].sibling) {
         if ((children >> j->endpoints[child].child & 1) != 0) {
-            give(j, message, child, PARENT, j->endpoints[child].down, 0);
+            give(j, message, child, SIM_FROM_PARENT, j->endpoints[child].down, 0);
         }
     }
 }
@@ -234,10 +295,13 @@ static void send_packet(struct sim_jobs *j, uint32_t endpoint, const struct trib
     j->messages[message].references++;
     switch (to->kind) {
     case TRIB_PLACE_ROOT:
-        if (to->index != 0) {
-            e = j->endpoints[endpoint + to->index * j->jobs[e.job].config.workers]; /* the worker's in that tree */
+        endpoint += to->index * j->jobs[e.job].config.workers; /* the worker's in that tree */
+        e = j->endpoints[endpoint];
+        if (j->jobs[e.job].config.servers != 0) {
+            send_up(j, endpoint, message);
+        } else {
+            give(j, message, e.parent, (uint16_t)e.child, e.up, 0);
         }
-        give(j, message, e.parent, (uint16_t)e.child, e.up, 0);
         break;
     case TRIB_PLACE_PARENT:
         give(j, message, e.parent, (uint16_t)e.child, e.up, 0);
@@ -379,7 +443,7 @@ static void drain(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)
         hand_out(j, endpoint, now_ns); /* of operations that were submitted meanwhile */
     }
     set_timer(j, endpoint);
-    if (j->memories != NULL && !j->endpoints[endpoint].is_worker) {
+    if (j->memories != NULL && sim_job_is_lodger(j, &j->endpoints[endpoint])) {
         sim__shares_count(j, endpoint);
     }
 }
@@ -397,10 +461,12 @@ static struct trib_place place_of(const struct sim_jobs *j, const struct sim_end
     if (e->is_worker) {
         return (struct trib_place){.kind = TRIB_PLACE_ROOT, .index = e->tree};
     }
-    if (value == PARENT) {
+    if (value == SIM_FROM_PARENT) {
         return (struct trib_place){.kind = TRIB_PLACE_PARENT};
     }
-    return (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << value};
+    bool is_server = j->jobs[e->job].config.servers != 0;
+    uint64_t children = is_server ? j->behind[j->jobs[e->job].first + value] : UINT64_C(1) << value;
+    return (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = children};
 }
 
 bool sim_jobs_passes(const struct sim_jobs *j, uint32_t packet)
@@ -408,7 +474,8 @@ bool sim_jobs_passes(const struct sim_jobs *j, uint32_t packet)
     const struct sim_packet *p = &j->network->packets[packet];
 
     const struct sim_endpoint *e = &j->endpoints[p->owner];
-    return p->to != e->place || (j->first_adder != SIM_NONE && !e->is_worker && (p->flags & SIM_ADDED) == 0);
+    bool is_added = j->first_adder != SIM_NONE && p->to >= j->network->hosts; /* at a switch */
+    return p->to != e->place || (is_added && (p->flags & SIM_ADDED) == 0);
 }
 
 /* What is for a switch's own node goes over the switch's link to itself, which takes as long as adding. */
@@ -443,12 +510,61 @@ static void pass_on(struct sim_jobs *j, uint32_t packet)
         pass_many(j, packet);
         return;
     }
-    uint32_t link = p->value == PARENT ? sim__jobs_next_down(j->network, p->to, e)
-                                       : sim__jobs_next_up(j->network, p->to, &j->jobs[e->job].ways[e->tree]);
+    uint32_t link = j->jobs[e->job].config.servers != 0 ? sim__servers_next(j, p->to, e)
+                    : p->value == SIM_FROM_PARENT
+                        ? sim__jobs_next_down(j->network, p->to, e)
+                        : sim__jobs_next_up(j->network, p->to, &j->jobs[e->job].ways[e->tree]);
 
     p->to = j->network->links[link].to & SIM_NODE_MASK;
     sim_gates_pass(j->network);
     sim_network_give(j->network, link, packet);
+}
+
+/* Sums that leave the pool, of any job. */
+static void send_sums(struct sim_jobs *j, const struct sim_row_pool *pool)
+{
+    struct trib_packet packet;
+    uint32_t member;
+
+    while (trib_combiner_next(pool->combiner, &packet, &member)) {
+        uint32_t message = keep_message(j, &packet);
+        j->messages[message].references++;
+        send_up(j, pool->members[member], message);
+        release_message(j, message);
+    }
+}
+
+/* At a combiner: a part, or a question, on its way up, or a result on its way down. */
+static void combine(struct sim_jobs *j, uint32_t packet)
+{
+    const struct sim_packet p = j->network->packets[packet];
+    const struct sim_endpoint *e = &j->endpoints[p.owner];
+    struct sim_job *job = &j->jobs[e->job];
+    const struct sim_row_pool *pool = sim__pool_at(j, e->place);
+    struct trib_packet received;
+    struct room room;
+
+    read_message(j, job, p.sequence, &received, &room);
+    j->on_links--;
+    sim_packet_free(j->network, packet);
+    if (p.value == SIM_FROM_PARENT) {
+        trib_combiner_down(pool->combiner, sim__pool_member(e), &received);
+        send_through(j, p.owner, p.sequence, j->behind[p.owner], p.flags & SIM_ECN_MARKED);
+    } else {
+        received.flags |= (p.flags & SIM_ECN_MARKED) != 0 ? TRIB_FLAG_ECN : 0;
+        job->marked += (p.flags & SIM_ECN_MARKED) != 0;
+        uint64_t sender = j->behind[job->first + p.value];
+        enum trib_combined verdict = trib_combiner_up(pool->combiner, sim__pool_member(e), sender, &received);
+        j->aggregated += verdict == TRIB_COMBINED_TAKEN;
+        send_sums(j, pool);
+        if (verdict == TRIB_COMBINED_PASS) {
+            uint32_t message = keep_message(j, &received);
+            j->messages[message].references++;
+            send_up(j, p.owner, message);
+            release_message(j, message);
+        }
+    }
+    release_message(j, p.sequence);
 }
 
 /* Does a result say to this worker that its way was congested? */
@@ -477,6 +593,10 @@ void sim_jobs_arrived(struct sim_jobs *j, uint32_t packet)
     if (is_closed || (!e->is_worker && j->jobs[e->job].away != 0)) { /* nobody is there */
         sim_jobs_dropped(j, packet);
         sim_packet_free(j->network, packet);
+        return;
+    }
+    if (e->is_combiner) {
+        combine(j, packet);
         return;
     }
     struct sim_job *job = &j->jobs[e->job];
@@ -594,7 +714,7 @@ struct sim_job_counters sim_jobs_counters(const struct sim_jobs *j, uint32_t job
             it->scheme->worker->flows(e->node, &sum.flows);
         }
     }
-    for (uint32_t i = sim_job_switches(it); i < it->first + it->count; i++) {
+    for (uint32_t i = sim_job_switches(it); i < sim_job_combiners(it); i++) {
         trib_counters_add(&sum.switches, it->scheme->switch_node->node.counters(j->endpoints[i].node));
     }
     return sum;

@@ -27,6 +27,7 @@
 
 #include "core/flow.h"
 #include "core/quorum.h"
+#include "protocol/combiner.h"
 #include "schemes/schemes.h"
 #include "sim/jobs/models.h"
 #include "sim/network/memory.h"
@@ -41,6 +42,7 @@
 #define SIM_JOB_HEADERS (28U + TRIB_HEADER_SIZE) /* of a packet: IPv4, UDP, and the scheme's own */
 #define SIM_ADDED (1U << 4)                      /* flag of a packet: it has been through the switch's own link */
 #define SIM_FRAGMENTS 4096U                      /* of one operation at most: an iteration is as many as it takes */
+#define SIM_FROM_PARENT UINT16_MAX               /* `value` of a packet that comes from the parent */
 #define SIM_MANY (1U << 5)                       /* it is for several children of its owner, by its details' bitmap */
 
 enum sim_placement { SIM_PLACEMENT_NONE = 0, SIM_CLOSE, SIM_RANDOM, SIM_PLACEMENT_COUNT };
@@ -69,7 +71,11 @@ struct sim_job_config {
     uint32_t trees;    /* at most: as many as there are switches to be their roots; 0 is taken as 1 */
     bool marks_of_all; /* schemes whose windows follow marks: those of all workers' ways, not of the own alone */
     uint8_t unused_too[3];
-    uint64_t threshold; /* a job of fewer bytes is summed on a ring, whatever its scheme */
+    uint64_t threshold;          /* a job of fewer bytes is summed on a ring, whatever its scheme */
+    uint32_t servers;            /* of a scheme that has some: roots on hosts; else 0 */
+    uint32_t priority;           /* its parts take rows of combiners from jobs of a lower one: 0 to 255 */
+    bool are_servers_at_workers; /* servers have no hosts of their own */
+    uint8_t unused_here[7];
 };
 
 #define SIM_BUCKETS_MAX 1024U
@@ -97,9 +103,10 @@ struct sim_endpoint {
     uint32_t left;      /* operations of it that are not done */
     uint8_t tree;       /* of the job's */
     bool is_worker : 1;
-    bool is_branch : 1; /* a switch with a parent */
-    bool is_held : 1;   /* a worker whose next iteration begins when a turn is free */
-    uint16_t ready;     /* buckets of the iteration that may be summed */
+    bool is_branch : 1;   /* a switch with a parent */
+    bool is_held : 1;     /* a worker whose next iteration begins when a turn is free */
+    bool is_combiner : 1; /* at a switch, for a job with servers; its node is the switch's pool */
+    uint16_t ready;       /* buckets of the iteration that may be summed */
 };
 
 _Static_assert(sizeof(struct sim_endpoint) == 64, "one cache line");
@@ -160,12 +167,12 @@ struct sim_job {
     struct sim_way ways[TRIB_ROOTS_MAX]; /* by tree */
     uint8_t levels[TRIB_ROOTS_MAX];      /* of switches, by tree */
     uint32_t roots[TRIB_ROOTS_MAX];      /* network nodes, by tree; of a scheme whose switches add */
-    uint32_t trees;                      /* that it has: one where nothing adds */
-    uint32_t unused_too;
-    uint64_t fragments;  /* of an iteration */
-    uint32_t operations; /* of an iteration */
-    uint32_t parts;      /* operations of a bucket */
-    uint32_t largest;    /* fragments of one operation at most */
+    uint32_t trees;                      /* that it has: one where nothing adds; servers */
+    uint32_t combiners;                  /* the last of its endpoints */
+    uint64_t fragments;                  /* of an iteration */
+    uint32_t operations;                 /* of an iteration */
+    uint32_t parts;                      /* operations of a bucket */
+    uint32_t largest;                    /* fragments of one operation at most */
     uint32_t unused;
     struct sim_iteration *log; /* by iteration, from 0 on */
     struct sim_turn *turns;    /* by iteration, in turn: as many as workers may be apart */
@@ -232,11 +239,22 @@ struct sim_jobs {
     uint32_t first_adder;  /* the link of the first switch to itself; SIM_NONE: adding takes no time */
     uint32_t timer;        /* that counts slots */
     bool is_multicast;     /* switches that do not add copy what is for several children where their ways part */
-    uint8_t unused[7];
+    bool is_pool_static;   /* each job has an equal share of each pool */
+    uint8_t unused[6];
     struct sim_slots *slots;     /* by endpoint, of switches */
     struct sim_memory *memories; /* by switch; NULL: it has no bound */
     uint32_t *lodgers;           /* endpoints of switches, switch by switch */
+    struct sim_row_pool *pools;  /* by switch; NULL: no job has servers */
+    uint64_t *behind;            /* of jobs with servers: ranks, by endpoint; NULL: there are none */
     struct trib_share *shares;   /* room for those of one, while its memory is divided */
+};
+
+/* A switch's pool of rows for sums on their way to servers. */
+struct sim_row_pool {
+    void *combiner;    /* NULL: no job has one there */
+    uint32_t *members; /* endpoints, by member */
+    uint32_t rows;
+    uint32_t unused;
 };
 
 /* What is in a switch's memory for sums. */
@@ -279,7 +297,12 @@ static inline uint64_t sim_job_scaled(uint64_t amount, uint32_t scale)
 
 /* Adds a job, which waits. False: error says why it cannot be. */
 bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, uint64_t seed, char *error);
-/* Its workers are on these hosts, by rank. False: error says why it cannot be. */
+/* Hosts that a job needs: its workers', then those of its servers. */
+static inline uint32_t sim_job_hosts(const struct sim_job_config *config)
+{
+    return config->workers + (config->are_servers_at_workers ? 0 : config->servers);
+}
+/* They are on these hosts. False: error says why it cannot be. */
 bool sim_jobs_place(struct sim_jobs *j, uint32_t number, const uint32_t *hosts, char *error);
 /* Opens all that are placed, before anything happens, or one of them later, where switches' memory has no bound. */
 bool sim_jobs_open(struct sim_jobs *j, char *error);
@@ -311,10 +334,27 @@ static inline uint32_t sim_job_switches(const struct sim_job *job)
 {
     return job->first + job->config.workers * job->trees;
 }
-/* How many: one that is in several trees counts in each. */
+/* The first of its combiners, which are the last of its endpoints. */
+static inline uint32_t sim_job_combiners(const struct sim_job *job)
+{
+    return job->config.servers != 0 ? sim_job_switches(job) + job->trees : job->first + job->count;
+}
+/* How many switches: one that is in several trees counts in each. Servers are none. */
 static inline uint32_t sim_job_nodes(const struct sim_job *job)
 {
-    return job->count - job->config.workers * job->trees;
+    return job->config.servers != 0 ? job->combiners : job->count - job->config.workers * job->trees;
+}
+/* Host of the worker of this rank, or, behind all workers, of a server with a host of its own. */
+static inline uint32_t sim_job_host(const struct sim_jobs *j, const struct sim_job *job, uint32_t at)
+{
+    uint32_t workers = job->config.workers;
+
+    return j->endpoints[at < workers ? job->first + at : sim_job_switches(job) + at - workers].place;
+}
+/* Has the endpoint a node in a switch's memory that jobs divide? */
+static inline bool sim_job_is_lodger(const struct sim_jobs *j, const struct sim_endpoint *e)
+{
+    return !e->is_worker && !e->is_combiner && e->place >= j->network->hosts;
 }
 /* Are there switches that add for it? */
 static inline bool sim_job_adds(const struct sim_job *job)
@@ -335,6 +375,8 @@ static inline uint32_t sim_job_data(const struct sim_job_config *config)
 {
     return config->payload - (trib_scheme_names_quorum(config->scheme) ? TRIB_QUORUM_LIST : 0);
 }
+/* Counts of all pools. */
+void sim_jobs_pools(const struct sim_jobs *j, struct trib_combiner_counters *sum);
 /* NULL, or what is wrong: a sum, a lane, a failure. */
 const char *sim_jobs_check(const struct sim_jobs *j);
 
@@ -386,6 +428,16 @@ void sim__shares_closed(struct sim_jobs *j, uint32_t endpoint);
 /* Of tree.c: chooses the job's trees and places their switches, behind its workers; false: error says why it cannot
  * be. */
 bool sim__jobs_trees(struct sim_jobs *j, struct sim_job *job, char *error);
+/* Of servers.c: places servers and combiners, opens and closes their nodes; combiners hear M; a switch loses what it
+ * holds; the next link on the way from a place. */
+bool sim__servers_place(struct sim_jobs *j, struct sim_job *job, const uint32_t *hosts, char *error);
+bool sim__servers_open(struct sim_jobs *j, struct sim_job *job);
+void sim__servers_close(struct sim_jobs *j, const struct sim_job *job);
+void sim__servers_tell_mark(struct sim_jobs *j, const struct sim_job *job, uint64_t mark);
+void sim__pool_forget(struct sim_jobs *j, uint32_t place);
+struct sim_row_pool *sim__pool_at(const struct sim_jobs *j, uint32_t place);
+uint32_t sim__pool_member(const struct sim_endpoint *e);
+uint32_t sim__servers_next(const struct sim_jobs *j, uint32_t place, const struct sim_endpoint *to);
 /* Its trees are no load on links any more. */
 void sim__jobs_unload(struct sim_jobs *j, const struct sim_job *job);
 /* The next link on the way through the tree from this place to the parent, or down to the endpoint. */

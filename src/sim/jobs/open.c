@@ -136,6 +136,16 @@ static bool open_switch(struct sim_jobs *j, struct sim_job *job, uint32_t endpoi
     return true;
 }
 
+static bool open_switches(struct sim_jobs *j, struct sim_job *job)
+{
+    for (uint32_t i = sim_job_switches(job); i < job->first + job->count; i++) {
+        if (!open_switch(j, job, i, 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* The nodes of a scheme, and the numbers that they sum. */
 static bool open_nodes(struct sim_jobs *j, struct sim_job *job)
 {
@@ -144,10 +154,8 @@ static bool open_nodes(struct sim_jobs *j, struct sim_job *job)
             return false;
         }
     }
-    for (uint32_t i = sim_job_switches(job); i < job->first + job->count; i++) {
-        if (!open_switch(j, job, i, 0)) {
-            return false;
-        }
+    if (job->config.servers != 0 ? !sim__servers_open(j, job) : !open_switches(j, job)) {
+        return false;
     }
     for (uint32_t i = job->first; i < job->first + job->config.workers; i++) {
         job->scheme->worker->registered(j->endpoints[i].node, job->boot, 0, sim_network_now(j->network) / NS_PS);
@@ -173,8 +181,9 @@ static bool open_job(struct sim_jobs *j, struct sim_job *job)
 uint64_t sim_job_endpoints(const struct sim_job_config *config)
 {
     uint32_t trees = config->trees != 0 ? config->trees : 1;
+    uint32_t roots = config->servers > trees ? config->servers : trees;
 
-    return (uint64_t)trees * config->workers * SIM_TIERS_MAX;
+    return (uint64_t)roots * config->workers * SIM_TIERS_MAX;
 }
 
 bool sim_jobs_reserve(struct sim_jobs *j, uint32_t jobs, uint64_t endpoints)
@@ -214,6 +223,9 @@ bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, uint6
     job->scheme = trib_published_find(job->config.scheme);
     job->session = make_session(j, &job->config, seed);
     TRIB_ASSERT(job->scheme != NULL || strcmp(job->config.scheme, SIM_STEPS_NAME) == 0);
+    job->config.servers = job->scheme == NULL || !job->scheme->has_servers ? 0
+                          : config->servers != 0                           ? config->servers
+                                                                           : 1;
     job->data = sim_job_data(&job->config);
     job->fragments = (config->bytes + job->data - 1) / job->data;
     job->boot = BOOT;
@@ -262,7 +274,8 @@ bool sim_jobs_place(struct sim_jobs *j, uint32_t number, const uint32_t *hosts, 
                                         .is_worker = true,
                                     });
     }
-    if (sim_job_adds(job) && !sim__jobs_trees(j, job, error)) {
+    if (job->config.servers != 0 ? !sim__servers_place(j, job, hosts, error)
+                                 : sim_job_adds(job) && !sim__jobs_trees(j, job, error)) {
         return false;
     }
     job->session.roots = job->trees;
@@ -302,7 +315,7 @@ void sim_jobs_close(struct sim_jobs *j, uint32_t number)
                 sim_timer_set(&j->network->events, timer, SIM_NEVER);
             }
         }
-        if (j->memories != NULL && !j->endpoints[i].is_worker) {
+        if (j->memories != NULL && sim_job_is_lodger(j, &j->endpoints[i])) {
             sim__shares_closed(j, i);
         }
         j->endpoints[i].node = NULL;
@@ -310,7 +323,9 @@ void sim_jobs_close(struct sim_jobs *j, uint32_t number)
     if (job->steps != NULL) {
         sim__steps_close(job);
     }
-    if (sim_job_adds(job)) {
+    if (job->config.servers != 0) {
+        sim__servers_close(j, job);
+    } else if (sim_job_adds(job)) {
         sim__jobs_unload(j, job);
     }
     job->steps = NULL;
@@ -323,7 +338,7 @@ void sim_jobs_close(struct sim_jobs *j, uint32_t number)
 
 static bool is_at(const struct sim_jobs *j, const struct sim_job *job, uint32_t place)
 {
-    for (uint32_t i = sim_job_switches(job); i < job->first + job->count; i++) {
+    for (uint32_t i = sim_job_switches(job); i < sim_job_combiners(job); i++) {
         if (j->endpoints[i].place == place) {
             return true;
         }
@@ -333,6 +348,7 @@ static bool is_at(const struct sim_jobs *j, const struct sim_job *job, uint32_t 
 
 void sim_jobs_leave(struct sim_jobs *j, uint32_t place)
 {
+    sim__pool_forget(j, place);
     for (uint32_t i = 0; i < j->count; i++) {
         struct sim_job *job = &j->jobs[i];
         if (job->state != SIM_JOB_OPEN || !is_at(j, job, place)) {

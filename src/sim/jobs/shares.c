@@ -43,7 +43,7 @@ static bool list_nodes(struct sim_jobs *j)
         return false;
     }
     for (uint32_t i = 0; i < j->endpoint_count; i++) {
-        if (!j->endpoints[i].is_worker) {
+        if (sim_job_is_lodger(j, &j->endpoints[i])) {
             memory_of(j, &j->endpoints[i])->count++;
         }
     }
@@ -53,7 +53,7 @@ static bool list_nodes(struct sim_jobs *j)
         j->memories[i].count = 0;
     }
     for (uint32_t i = 0; i < j->endpoint_count; i++) {
-        if (!j->endpoints[i].is_worker) {
+        if (sim_job_is_lodger(j, &j->endpoints[i])) {
             struct sim_memory *m = memory_of(j, &j->endpoints[i]);
             j->lodgers[m->first + m->count++] = i;
         }
@@ -67,7 +67,7 @@ static void bound_windows(struct sim_jobs *j)
     for (uint32_t i = 0; i < j->endpoint_count; i++) {
         const struct sim_endpoint *e = &j->endpoints[i];
         struct sim_job *job = &j->jobs[e->job];
-        if (e->is_worker || has_caps(job)) {
+        if (!sim_job_is_lodger(j, e) || has_caps(job)) {
             continue;
         }
         uint64_t most = j->memory_bytes / memory_of(j, e)->count / job->config.payload / 2;
@@ -101,7 +101,7 @@ static void set_first(struct sim_jobs *j)
     for (uint32_t i = 0; i < j->endpoint_count; i++) {
         const struct sim_endpoint *e = &j->endpoints[i];
         struct sim_job *job = &j->jobs[e->job];
-        if (e->is_worker || !has_caps(job)) {
+        if (!sim_job_is_lodger(j, e) || !has_caps(job)) {
             continue;
         }
         const struct sim_memory *m = memory_of(j, e);
@@ -131,7 +131,7 @@ bool sim__shares_open(struct sim_jobs *j, char *error)
     for (uint32_t i = 0; i < j->endpoint_count; i++) {
         const struct sim_endpoint *e = &j->endpoints[i];
         const struct sim_job *job = &j->jobs[e->job];
-        if (!e->is_worker && (has_caps(job) ? job->session.cap : job->config.window) == 0) {
+        if (sim_job_is_lodger(j, e) && (has_caps(job) ? job->session.cap : job->config.window) == 0) {
             uint32_t sharing = memory_of(j, e)->count;
             trib_explain(error,
                          "switches' memory of %" PRIu64

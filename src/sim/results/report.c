@@ -257,6 +257,22 @@ static void json_job(FILE *out, const struct sim_run *run, uint32_t number)
     (void)fprintf(out, "}}");
 }
 
+/* Pools of combiners, all switches together; nothing where no job has some. */
+static void json_pools(FILE *out, const struct sim_run *run)
+{
+    struct trib_combiner_counters sum;
+
+    if (run->jobs.pools == NULL) {
+        return;
+    }
+    sim_jobs_pools(&run->jobs, &sum);
+    (void)fprintf(out, "\"pool\":{\"allocation\":\"%s\"", run->jobs.is_pool_static ? "static" : "dynamic");
+#define X(name, help) (void)fprintf(out, ",\"" #name "\":%" PRIu64, sum.name);
+    TRIB_COMBINER_COUNTER_MAP(X)
+#undef X
+    (void)fprintf(out, "},");
+}
+
 static void json_jobs(FILE *out, const struct sim_run *run)
 {
     (void)fprintf(out, "\"jobs\":[");
@@ -351,6 +367,7 @@ void sim_results_json(FILE *out, const struct sim_run *run, const struct sim_res
     }
     (void)fprintf(out, "],");
     json_jobs(out, run);
+    json_pools(out, run);
     json_ideal(out, story->ideal);
     json_network(out, run, r);
     sim__json_buffers(out, run);
@@ -475,6 +492,22 @@ static void summary_jobs(FILE *out, const struct sim_run *run, const struct sim_
     }
 }
 
+static void summary_pools(FILE *out, const struct sim_run *run)
+{
+    struct trib_combiner_counters sum;
+
+    if (run->jobs.pools == NULL) {
+        return;
+    }
+    sim_jobs_pools(&run->jobs, &sum);
+    double parts = (double)(sum.combined + sum.passed);
+    (void)fprintf(out,
+                  "  combiners added %.1f %% of the parts that came by; %.1f %% met a row of another fragment; sums "
+                  "whole %" PRIu64 ", early %" PRIu64 "\n",
+                  parts != 0 ? 100 * (double)sum.combined / parts : 0,
+                  parts != 0 ? 100 * (double)sum.collisions / parts : 0, sum.complete, sum.flushed + sum.evicted);
+}
+
 void sim_results_summary(FILE *out, const struct sim_run *run, const struct sim_results *r,
                          const struct sim_story *story)
 {
@@ -511,6 +544,7 @@ void sim_results_summary(FILE *out, const struct sim_run *run, const struct sim_
         summary_times(out, "all, without jobs", &story->ideal->flows.all);
     }
     summary_jobs(out, run, story->ideal);
+    summary_pools(out, run);
     trib_format_count(n->hops, counts[0]);
     (void)fprintf(out, "  %s packet-hops in %.2f s of CPU time: %.2f million a second; trace %016" PRIx64 "\n",
                   counts[0], story->cpu_s, rate, n->hash);

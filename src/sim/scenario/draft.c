@@ -57,6 +57,13 @@ size_t sim__next_word(const char **text)
     return strcspn(*text, " ,\t");
 }
 
+bool sim__has_servers(const struct sim_job_config *job)
+{
+    const struct trib_scheme *scheme = trib_published_find(job->scheme); /* NULL: in steps */
+
+    return scheme != NULL && scheme->has_servers;
+}
+
 bool sim__names_marks(const struct sim_job_config *job)
 {
     const struct trib_scheme *scheme = trib_published_find(job->scheme); /* NULL: in steps */

@@ -62,6 +62,7 @@ size_t sim__next_word(const char **text);
 
 /* True if a result names the children whose parts were marked, so that marks_of_all means something. */
 bool sim__names_marks(const struct sim_job_config *job);
+bool sim__has_servers(const struct sim_job_config *job);
 
 /* Of fit_jobs.c: the jobs, when the network is known. */
 bool sim__fit_jobs(struct draft *d);
@@ -103,6 +104,7 @@ bool sim__read_scale(struct draft *d, const struct trib_toml_value *value, void 
 bool sim__read_flag(struct draft *d, const struct trib_toml_value *value, void *field);
 bool sim__read_part(struct draft *d, const struct trib_toml_value *value, void *field);
 bool sim__read_trees(struct draft *d, const struct trib_toml_value *value, void *field);
+bool sim__read_pool(struct draft *d, const struct trib_toml_value *value, void *field);
 bool sim__read_placement(struct draft *d, const struct trib_toml_value *value, void *field);
 
 #endif

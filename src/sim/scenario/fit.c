@@ -204,7 +204,7 @@ static bool finish_traffic(struct draft *d, uint32_t source)
 /* What is about switches that add, where no job has any. */
 static bool fit_switches(struct draft *d)
 {
-    static const char *const keys[] = {"multicast", "memory", "latency"};
+    static const char *const keys[] = {"multicast", "memory", "pool", "latency"};
     const struct sim_scenario *s = d->scenario;
 
     for (uint32_t i = 0; i < s->job_count; i++) {

@@ -35,8 +35,9 @@ static bool add_hosts(struct draft *d, uint32_t number, const char *word, size_t
         return sim__refuse(d, place, "hosts: %s", cause);
     }
     for (uint64_t host = ends[0]; host <= ends[1]; host++) {
-        if (*count == job->workers) {
-            return sim__refuse(d, place, "hosts names more than the job's %u workers", job->workers);
+        if (*count == sim_job_hosts(job)) {
+            return sim__refuse(d, place, "hosts names more than the job's %u workers%s", sim_job_hosts(job),
+                               sim_job_hosts(job) != job->workers ? " and servers" : "");
         }
         job->hosts[(*count)++] = (uint32_t)host;
     }
@@ -48,9 +49,9 @@ static bool are_distinct(struct draft *d, uint32_t number)
 {
     const struct sim_scenario *s = d->scenario;
 
-    for (uint32_t rank = 0; rank < s->jobs[number].workers; rank++) {
+    for (uint32_t rank = 0; rank < sim_job_hosts(&s->jobs[number]); rank++) {
         for (uint32_t i = 0; i <= number; i++) {
-            uint32_t end = i == number ? rank : s->jobs[i].workers;
+            uint32_t end = i == number ? rank : sim_job_hosts(&s->jobs[i]);
             for (uint32_t other = 0; s->jobs[i].hosts != NULL && other < end; other++) {
                 if (s->jobs[i].hosts[other] == s->jobs[number].hosts[rank]) {
                     return sim__refuse(d, d->hosts[number].place, "hosts: host %u belongs to another worker",
@@ -71,7 +72,7 @@ static bool finish_hosts(struct draft *d, uint32_t number)
     if (at == NULL) {
         return true;
     }
-    job->hosts = calloc(job->workers, sizeof *job->hosts);
+    job->hosts = calloc(sim_job_hosts(job), sizeof *job->hosts);
     if (job->hosts == NULL) {
         return sim__refuse(d, d->hosts[number].place, "out of memory");
     }
@@ -80,9 +81,9 @@ static bool finish_hosts(struct draft *d, uint32_t number)
             return false;
         }
     }
-    if (count != job->workers) {
-        return sim__refuse(d, d->hosts[number].place, "hosts names %u, but the job has %u workers", count,
-                           job->workers);
+    if (count != sim_job_hosts(job)) {
+        return sim__refuse(d, d->hosts[number].place, "hosts names %u, but the job has %u workers%s", count,
+                           sim_job_hosts(job), sim_job_hosts(job) != job->workers ? " and servers" : "");
     }
     return are_distinct(d, number);
 }
@@ -105,6 +106,36 @@ static bool finish_model(struct draft *d, struct sim_job_config *job, uint32_t t
     }
     job->bytes = job->bytes != 0 ? job->bytes : sim_model_bytes(model);
     return true;
+}
+
+/* Servers of a scheme that has some: one where nothing is said. */
+static bool fit_servers(struct draft *d, struct sim_job_config *job, uint32_t table)
+{
+    static const char *const keys[] = {"servers", "servers_at_workers", "priority"};
+
+    if (!sim__has_servers(job)) {
+        for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+            const struct trib_toml_value *value = sim__find(d, table, keys[i]);
+            if (value != NULL && !d->varies_scheme) {
+                return sim__refuse(d, value->key_place, "%s does not apply to scheme %s: it has no servers", keys[i],
+                                   job->scheme);
+            }
+        }
+        job->servers = 0;
+        return true;
+    }
+    job->servers = job->servers != 0 ? job->servers : 1;
+    const struct trib_toml_value *trees = sim__find(d, table, "trees");
+    if (trees != NULL && !d->varies_scheme) {
+        return sim__refuse(d, trees->key_place, "trees does not apply to scheme %s: its roots are its servers",
+                           job->scheme);
+    }
+    if (!sim__at_most(d, table, "priority", job->priority, UINT8_MAX)) {
+        return false;
+    }
+    return !job->are_servers_at_workers || job->servers <= job->workers ||
+           sim__refuse(d, sim__place(d, table, "servers"), "%u servers at %u workers: a host has one of each",
+                       job->servers, job->workers);
 }
 
 /* Keys that mean nothing beside others, or without them. */
@@ -188,9 +219,9 @@ static bool finish_job(struct draft *d, uint32_t number)
         return sim__refuse(d, sim__place(d, table, "payload"), "payload is %u; it is a multiple of %d, and %d at most",
                            job->payload, TRIB_PAYLOAD_ALIGN, TRIB_PAYLOAD_MAX);
     }
-    if (!fit_quorum(d, job, table) || !sim__at_most(d, table, "window", job->window, JOB_WINDOW_MAX) ||
-        !fit_job_keys(d, number) || !finish_model(d, job, table) || !finish_hosts(d, number) ||
-        !finish_copies(d, job, table)) {
+    if (!fit_servers(d, job, table) || !fit_quorum(d, job, table) ||
+        !sim__at_most(d, table, "window", job->window, JOB_WINDOW_MAX) || !fit_job_keys(d, number) ||
+        !finish_model(d, job, table) || !finish_hosts(d, number) || !finish_copies(d, job, table)) {
         return false;
     }
     uint32_t largest = job->payload + SIM_JOB_HEADERS;
@@ -209,12 +240,13 @@ static bool fit_hosts(struct draft *d, uint64_t workers)
     uint32_t memory = sim__table(d, "switches");
 
     for (uint32_t i = 0; i < s->job_count; i++) {
-        hosts -= s->jobs[i].hosts != NULL ? s->jobs[i].workers : 0;
+        hosts -= s->jobs[i].hosts != NULL ? sim_job_hosts(&s->jobs[i]) : 0;
     }
     for (uint32_t i = 0; i < s->job_count; i++) {
-        if (s->jobs[i].hosts == NULL && s->jobs[i].workers > hosts) {
+        if (s->jobs[i].hosts == NULL && sim_job_hosts(&s->jobs[i]) > hosts) {
             return sim__refuse(d, sim__place(d, sim__item_table(d, SIM_LIST_JOBS, i), "workers"),
-                               "%u workers, but only %u hosts are free", s->jobs[i].workers, hosts);
+                               "%u workers%s, but only %u hosts are free", sim_job_hosts(&s->jobs[i]),
+                               sim_job_hosts(&s->jobs[i]) != s->jobs[i].workers ? " and servers" : "", hosts);
         }
     }
     return workers <= hosts || s->accelerators.memory_bytes == SIM_NEVER ||
@@ -243,7 +275,7 @@ bool sim__fit_jobs(struct draft *d)
         if (!finish_job(d, i)) {
             return false;
         }
-        workers += s->jobs[i].hosts == NULL ? (uint64_t)s->jobs[i].workers * s->jobs[i].copies : 0;
+        workers += s->jobs[i].hosts == NULL ? (uint64_t)sim_job_hosts(&s->jobs[i]) * s->jobs[i].copies : 0;
     }
     return fit_hosts(d, workers);
 }

@@ -132,7 +132,7 @@ static const struct key keys[] = {
     {"traffic", "file", "trace: flows as in HPCC's flow.txt; beside the scenario", sim__read_file, 0, BIT(SIM_TRACE),
      BIT(SIM_TRACE)},
     {"job", "scheme",
-     "switchml, panama, panama:7/8, ring, hybrid:M, ring-steps, which sends messages in 2 (N - 1) steps, or "
+     "switchml, panama, panama:7/8, atp, ps, ring, hybrid:M, ring-steps, which sends messages in 2 (N - 1) steps, or "
      "panama-literal, the published rules",
      sim__read_scheme, JOB(scheme), ANY, ANY},
     {"job", "workers", "each on a host of its own", sim__read_count, JOB(workers), ANY, ANY},
@@ -154,13 +154,20 @@ static const struct key keys[] = {
     {"job", "slower", "by this share [100%]", sim__read_part, JOB(slower), ANY, 0},
     {"job", "start", "when it begins to compute [0]", sim__read_duration, JOB(start_ps), ANY, 0},
     {"job", "placement", "close: the lowest free hosts; random [close]", sim__read_placement, JOB(placement), ANY, 0},
-    {"job", "hosts", "those of its workers, by rank: \"0 4 8-11\"", sim__read_hosts, 0, ANY, 0},
+    {"job", "hosts", "those of its workers, by rank, then those of its servers: \"0 4 8-11\"", sim__read_hosts, 0, ANY,
+     0},
     {"job", "copies", "so many such jobs [1]", sim__read_count, JOB(copies), ANY, 0},
     {"job", "every", "mean time from one's start to the next one's, which is drawn [0]", sim__read_duration,
      JOB(every_ps), ANY, 0},
     {"job", "window", "fragments that a worker has under way in each tree [128]", sim__read_count, JOB(window), ANY, 0},
     {"job", "trees", "each under a switch of its own, as many as there are such; fragments take turns [1]",
      sim__read_trees, JOB(trees), ANY, 0},
+    {"job", "servers", "atp, ps: roots, each on a host; fragments take turns [1]", sim__read_trees, JOB(servers), ANY,
+     0},
+    {"job", "servers_at_workers", "atp, ps: true: servers are on hosts of workers [false: on hosts of their own]",
+     sim__read_flag, JOB(are_servers_at_workers), ANY, 0},
+    {"job", "priority", "atp: parts take rows of combiners from jobs of a lower one [0]", sim__read_index,
+     JOB(priority), ANY, 0},
     {"job", "marks_of_all",
      "panama: true: a mark on any worker's way is one for all, as the paper has it [false: each hears its own]",
      sim__read_flag, JOB(marks_of_all), ANY, 0},
@@ -174,8 +181,13 @@ static const struct key keys[] = {
     {"switches", "multicast",
      "true: those that do not add copy results for several where ways part [false: one for each]", sim__read_flag,
      AT(is_multicast), ANY, 0},
-    {"switches", "memory", "for sums, of each that adds: jobs share it, which bounds their windows [no bound]",
+    {"switches", "memory",
+     "for sums, of each that adds: jobs share it, which bounds their windows, or is their pool (atp) [no bound]",
      sim__read_bytes, AT(accelerators.memory_bytes), ANY, 0},
+    {"switches", "pool",
+     "atp: rows for sums on the way to servers: dynamic: first come, first served; static: jobs have equal shares "
+     "[dynamic]",
+     sim__read_pool, AT(accelerators.is_pool_static), ANY, 0},
     {"switches", "latency", "of adding: from a packet's arrival to what is sent because of it [0]", sim__read_duration,
      AT(topology.add_ps), ANY, 0},
     {"switches", "bypass", "what a switch that adds takes longer for every packet, also others' [0]",
@@ -560,16 +572,29 @@ bool sim_scenario_run(struct sim_run *run, const struct sim_scenario *scenario, 
     return trib_file_refuse(error, p->path, place, "%s", cause);
 }
 
-/* Where a sweep has put a scheme to which it means nothing, the file of that scheme alone must not have it. */
-static void leave_out_marks(const struct draft *d, struct trib_toml *toml)
+/* Does a key of the job mean nothing to its scheme? Only where a sweep puts the scheme is it there all the same. */
+static bool is_idle(const struct sim_job_config *job, const char *key)
+{
+    static const char *const of_servers[] = {"servers", "servers_at_workers", "priority"};
+    bool is_of_servers = false;
+
+    for (size_t i = 0; i < sizeof of_servers / sizeof of_servers[0]; i++) {
+        is_of_servers |= strcmp(key, of_servers[i]) == 0;
+    }
+    return (is_of_servers && !sim__has_servers(job)) || (strcmp(key, "trees") == 0 && sim__has_servers(job)) ||
+           (strcmp(key, "marks_of_all") == 0 && !sim__names_marks(job));
+}
+
+/* The file of that scheme alone must not have such keys. */
+static void leave_out_idle(const struct draft *d, struct trib_toml *toml)
 {
     for (uint32_t job = 0; job < d->scenario->job_count; job++) {
         uint32_t table = sim__item_table(d, SIM_LIST_JOBS, job);
-        const struct trib_toml_value *marks = sim__find(d, table, "marks_of_all");
-        if (marks != NULL && !sim__names_marks(&d->scenario->jobs[job])) {
-            size_t at = (size_t)(marks - toml->values);
-            toml->value_count--;
-            memmove(&toml->values[at], &toml->values[at + 1], (toml->value_count - at) * sizeof *toml->values);
+        for (uint32_t at = toml->value_count; at-- > 0;) {
+            if (toml->values[at].table == table && is_idle(&d->scenario->jobs[job], toml->values[at].key)) {
+                toml->value_count--;
+                memmove(&toml->values[at], &toml->values[at + 1], (toml->value_count - at) * sizeof *toml->values);
+            }
         }
     }
 }
@@ -584,7 +609,7 @@ static bool keep_text(struct draft *d, struct trib_toml *toml)
     bool is_good = true;
 
     (void)snprintf(seed, sizeof seed, "%" PRIu64, s->seed);
-    leave_out_marks(d, toml);
+    leave_out_idle(d, toml);
     for (uint32_t i = 0; is_good && i < 2; i++) {
         is_good = sim__find(d, 0, said[i].key) != NULL || add_value(d, toml, &said[i]);
     }

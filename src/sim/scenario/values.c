@@ -467,6 +467,20 @@ bool sim__read_placement(struct draft *d, const struct trib_toml_value *value, v
     return is_good;
 }
 
+static const char *pool_name(uint32_t index)
+{
+    return index == 0 ? "dynamic" : index == 1 ? "static" : NULL;
+}
+
+bool sim__read_pool(struct draft *d, const struct trib_toml_value *value, void *field)
+{
+    uint32_t index = 0;
+    bool is_good = read_word(d, value, pool_name, &index);
+
+    *(bool *)field = index == 1;
+    return is_good;
+}
+
 /* 1/8, or 2. */
 bool sim__read_alpha(struct draft *d, const struct trib_toml_value *value, void *field)
 {

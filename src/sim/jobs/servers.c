@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* servers.c: jobs with servers: their roots are on hosts, and switches on the way are combiners, where the scheme has
+ * some (protocol/combiner.h): the switch of a worker's host, and that of the server's host. A switch has one pool for
+ * all jobs. Packets take the ways of trees: up over the links that the job's way names, and down. Results for all ranks
+ * behind a combiner go through it, other packets down go to each rank alone. See jobs.h.
+ * Read next: jobs.c (combine). */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "io/explain.h"
+#include "sim/jobs/jobs.h"
+
+#define POOL_ROWS 65536U /* where memory has no bound */
+#define NS_PS UINT64_C(1000)
+
+/* ---- ways ---- */
+
+static bool is_below(const struct sim_network *n, uint32_t place, const struct sim_endpoint *to)
+{
+    const struct sim_route *route = &n->routes[place];
+    bool is_host = to->place < n->hosts;
+    uint32_t host = is_host ? to->place : n->routes[to->place].first;
+
+    return host - route->first < route->count && (is_host || n->routes[to->place].count < route->count);
+}
+
+uint32_t sim__servers_next(const struct sim_jobs *j, uint32_t place, const struct sim_endpoint *to)
+{
+    const struct sim_network *n = j->network;
+
+    return place >= n->hosts && is_below(n, place, to) ? sim__jobs_next_down(n, place, to)
+                                                       : sim__jobs_next_up(n, place, &j->jobs[to->job].ways[to->tree]);
+}
+
+/* Does a way lead there? Only trees have ways that names of links up say. */
+static bool is_reached(const struct sim_jobs *j, uint32_t from, uint32_t to)
+{
+    uint32_t place = j->endpoints[from].place;
+
+    for (uint32_t hops = 0; hops < SIM_PATH_MAX && place != j->endpoints[to].place; hops++) {
+        uint32_t link = sim__servers_next(j, place, &j->endpoints[to]);
+        if (link == SIM_NONE) {
+            return false;
+        }
+        place = j->network->links[link].to & SIM_NODE_MASK;
+    }
+    return place == j->endpoints[to].place;
+}
+
+/* Jobs and servers begin with different links. */
+static void choose_way(const struct sim_jobs *j, struct sim_job *job, uint32_t tree)
+{
+    const struct sim_network *n = j->network;
+    uint32_t number = (uint32_t)(job - j->jobs) + tree;
+    uint32_t place = n->links[sim_network_host_link(j->endpoints[job->first].place)].to;
+
+    for (uint32_t tier = 0; tier < 2; tier++) {
+        uint32_t ups = place != SIM_NONE ? n->routes[place].ups : 0;
+        job->ways[tree].up[tier] = (uint16_t)(ups != 0 ? number % ups : 0);
+        number = ups != 0 ? number / ups : number;
+        place = ups != 0 ? n->links[n->routes[place].up].to : SIM_NONE;
+    }
+}
+
+/* ---- places ---- */
+
+static uint32_t add_endpoint(struct sim_jobs *j, const struct sim_job *job, uint32_t tree, uint32_t place,
+                             bool is_combiner)
+{
+    return sim__jobs_endpoint(j, &(struct sim_endpoint){
+                                     .job = (uint16_t)(job - j->jobs),
+                                     .place = place,
+                                     .tree = (uint8_t)tree,
+                                     .parent = SIM_NONE,
+                                     .first_child = SIM_NONE,
+                                     .last_child = SIM_NONE,
+                                     .sibling = SIM_NONE,
+                                     .is_combiner = is_combiner,
+                                 });
+}
+
+static void adopt(struct sim_jobs *j, uint32_t child, uint32_t parent)
+{
+    struct sim_endpoint *c = &j->endpoints[child];
+    struct sim_endpoint *p = &j->endpoints[parent];
+
+    c->parent = parent;
+    if (p->first_child == SIM_NONE) {
+        p->first_child = child;
+    } else {
+        j->endpoints[p->last_child].sibling = child;
+    }
+    p->last_child = child;
+}
+
+static uint32_t switch_of(const struct sim_jobs *j, uint32_t host)
+{
+    return j->network->links[sim_network_host_link(host)].to & SIM_NODE_MASK;
+}
+
+/* The tree's combiner at the switch, made if there is none; SIM_NONE: the switch does not add. */
+static uint32_t combiner_at(struct sim_jobs *j, const struct sim_job *job, uint32_t tree, uint32_t place,
+                            uint32_t parent)
+{
+    if (!job->scheme->has_combiners || (j->adds != NULL && j->adds[place] == 0)) {
+        return SIM_NONE;
+    }
+    for (uint32_t i = sim_job_combiners(job); i < j->endpoint_count; i++) {
+        if (j->endpoints[i].tree == tree && j->endpoints[i].place == place) {
+            return i;
+        }
+    }
+    uint32_t combiner = add_endpoint(j, job, tree, place, true);
+    adopt(j, combiner, parent);
+    return combiner;
+}
+
+/* From each worker to the server, over the combiners on the way. */
+static void place_tree(struct sim_jobs *j, const struct sim_job *job, uint32_t tree)
+{
+    uint32_t server = sim_job_switches(job) + tree;
+    uint32_t top = combiner_at(j, job, tree, switch_of(j, j->endpoints[server].place), server);
+
+    for (uint32_t rank = 0; rank < job->config.workers; rank++) {
+        uint32_t worker = job->first + tree * job->config.workers + rank;
+        uint32_t above = top != SIM_NONE ? top : server;
+        uint32_t own = combiner_at(j, job, tree, switch_of(j, j->endpoints[worker].place), above);
+        j->endpoints[worker].child = (uint8_t)rank;
+        j->behind[worker] = UINT64_C(1) << rank;
+        adopt(j, worker, own != SIM_NONE ? own : above);
+        for (uint32_t i = j->endpoints[worker].parent; i != SIM_NONE; i = j->endpoints[i].parent) {
+            j->behind[i] |= UINT64_C(1) << rank;
+        }
+    }
+    j->endpoints[server].children = (uint8_t)job->config.workers;
+}
+
+static bool find_links(struct sim_jobs *j, const struct sim_job *job, char *error)
+{
+    for (uint32_t i = job->first; i < j->endpoint_count; i++) {
+        struct sim_endpoint *e = &j->endpoints[i];
+        if (e->parent == SIM_NONE) {
+            continue;
+        }
+        if (!is_reached(j, i, e->parent) || !is_reached(j, e->parent, i)) {
+            trib_explain(error, "servers need a network that is a tree of switches");
+            return false;
+        }
+        e->up = sim__servers_next(j, e->place, &j->endpoints[e->parent]);
+        e->down = sim__servers_next(j, j->endpoints[e->parent].place, e);
+    }
+    return true;
+}
+
+bool sim__servers_place(struct sim_jobs *j, struct sim_job *job, const uint32_t *hosts, char *error)
+{
+    const struct sim_job_config *c = &job->config;
+
+    j->behind = j->behind != NULL ? j->behind : sim_memory_map(j->endpoint_room * sizeof *j->behind);
+    if (j->behind == NULL) {
+        trib_explain(error, "out of memory");
+        return false;
+    }
+    job->trees = c->servers;
+    for (uint32_t i = c->workers; i < job->trees * c->workers; i++) {
+        struct sim_endpoint e = j->endpoints[job->first + i % c->workers];
+        e.tree = (uint8_t)(i / c->workers);
+        (void)sim__jobs_endpoint(j, &e);
+    }
+    for (uint32_t tree = 0; tree < job->trees; tree++) {
+        job->roots[tree] = c->are_servers_at_workers ? hosts[tree * c->workers / c->servers] : hosts[c->workers + tree];
+        job->levels[tree] = 0;
+        choose_way(j, job, tree);
+        (void)add_endpoint(j, job, tree, job->roots[tree], false);
+    }
+    for (uint32_t tree = 0; tree < job->trees; tree++) {
+        place_tree(j, job, tree);
+    }
+    job->combiners = j->endpoint_count - sim_job_combiners(job);
+    return find_links(j, job, error);
+}
+
+/* ---- pools ---- */
+
+struct sim_row_pool *sim__pool_at(const struct sim_jobs *j, uint32_t place)
+{
+    return &j->pools[place - j->network->hosts];
+}
+
+uint32_t sim__pool_member(const struct sim_endpoint *e)
+{
+    return (uint32_t)e->job * TRIB_ROOTS_MAX + e->tree;
+}
+
+/* At the first combiner of the switch. */
+static bool open_pool(struct sim_jobs *j, uint32_t place)
+{
+    uint32_t switches = j->network->nodes - j->network->hosts;
+    uint32_t payload = 1;
+
+    j->pools = j->pools != NULL ? j->pools : calloc(switches, sizeof *j->pools);
+    struct sim_row_pool *pool = j->pools != NULL ? sim__pool_at(j, place) : NULL;
+    if (pool == NULL || pool->combiner != NULL) {
+        return pool != NULL;
+    }
+    for (uint32_t i = 0; i < j->count; i++) {
+        bool shares = j->jobs[i].scheme != NULL && j->jobs[i].scheme->has_combiners;
+        payload = shares && j->jobs[i].config.payload > payload ? j->jobs[i].config.payload : payload;
+    }
+    uint64_t rows = j->memory_bytes != SIM_NEVER ? j->memory_bytes / payload : POOL_ROWS;
+    struct trib_combiner_config config = {
+        .kernels = trib_value_kernels(),
+        .rows = (uint32_t)(rows < SIM_MESSAGES_MAX ? rows : SIM_MESSAGES_MAX),
+        .payload = SIM_JOB_PAYLOAD,
+        .members = j->room * TRIB_ROOTS_MAX,
+        .is_narrow = true, /* all numbers have 32 bits */
+        .is_zeroed = true,
+    };
+    pool->rows = config.rows;
+    pool->combiner = sim_arena_take(&j->arena, trib_combiner_size(&config));
+    pool->members = sim_arena_take(&j->arena, config.members * sizeof *pool->members);
+    if (pool->combiner != NULL) {
+        trib_combiner_init(pool->combiner, &config);
+    }
+    return pool->combiner != NULL && pool->members != NULL;
+}
+
+/* The control plane grants a communicator at a combiner, and knows M. */
+static void admit(struct sim_jobs *j, uint32_t endpoint, uint64_t mark)
+{
+    const struct sim_endpoint *e = &j->endpoints[endpoint];
+    const struct sim_job *job = &j->jobs[e->job];
+    struct sim_row_pool *pool = sim__pool_at(j, e->place);
+    struct trib_combiner_grant grant = {
+        .behind = j->behind[endpoint],
+        .mark = mark,
+        .communicator = job->session.communicator,
+        .generation = job->session.generation,
+        .rows = pool->rows,
+        .weight = (uint8_t)job->config.priority,
+    };
+
+    if (j->is_pool_static) {
+        grant.rows = pool->rows / j->count;
+        grant.first_row = grant.rows * e->job;
+    }
+    pool->members[sim__pool_member(e)] = endpoint;
+    trib_combiner_admit(pool->combiner, sim__pool_member(e), &grant);
+}
+
+static uint64_t lowest_mark(const struct sim_jobs *j, const struct sim_job *job)
+{
+    uint64_t lowest = UINT64_MAX;
+
+    for (uint32_t i = job->first; i < job->first + job->config.workers; i++) {
+        uint64_t mark = job->scheme->worker->mark(j->endpoints[i].node);
+        lowest = mark < lowest ? mark : lowest;
+    }
+    return lowest;
+}
+
+/* ---- nodes ---- */
+
+static bool open_server(struct sim_jobs *j, struct sim_job *job, struct sim_endpoint *e)
+{
+    const struct trib_scheme *scheme = job->scheme;
+    struct trib_switch_config config = {
+        .session = job->session,
+        .kernels = trib_value_kernels(),
+        .children = e->children,
+        .root = e->tree,
+        .boot = job->boot,
+        .answers = trib_switch_answers(e->children),
+        .has_combiners = scheme->has_combiners,
+        .is_zeroed = true,
+        .is_narrow = true,
+    };
+
+    config.session.salt = 0;
+    e->node = sim__jobs_take(j, job, scheme->switch_node->size(&config));
+    if (e->node == NULL) {
+        return false;
+    }
+    scheme->switch_node->init(e->node, &config);
+    for (uint32_t rank = 0; rank < e->children; rank++) {
+        scheme->switch_node->join(e->node, rank, 0);
+        if (scheme->worker->set_child != NULL && !job->config.marks_of_all) {
+            scheme->worker->set_child(j->endpoints[job->first + rank].node, e->tree, rank);
+        }
+    }
+    return true;
+}
+
+bool sim__servers_open(struct sim_jobs *j, struct sim_job *job)
+{
+    for (uint32_t i = sim_job_switches(job); i < sim_job_combiners(job); i++) {
+        if (!open_server(j, job, &j->endpoints[i])) {
+            return false;
+        }
+    }
+    for (uint32_t i = sim_job_combiners(job); i < job->first + job->count; i++) {
+        if (!open_pool(j, j->endpoints[i].place)) {
+            return false;
+        }
+        admit(j, i, 0);
+    }
+    return true;
+}
+
+void sim__servers_close(struct sim_jobs *j, const struct sim_job *job)
+{
+    for (uint32_t i = sim_job_combiners(job); i < job->first + job->count; i++) {
+        trib_combiner_dismiss(sim__pool_at(j, j->endpoints[i].place)->combiner, sim__pool_member(&j->endpoints[i]));
+    }
+}
+
+void sim__servers_tell_mark(struct sim_jobs *j, const struct sim_job *job, uint64_t mark)
+{
+    for (uint32_t i = sim_job_combiners(job); i < job->first + job->count; i++) {
+        const struct sim_endpoint *e = &j->endpoints[i];
+        trib_combiner_learn_mark(sim__pool_at(j, e->place)->combiner, sim__pool_member(e), mark);
+    }
+}
+
+/* The switch's pool is empty, and hears M of each communicator again. Nobody else does anything. */
+void sim__pool_forget(struct sim_jobs *j, uint32_t place)
+{
+    for (uint32_t i = 0; j->pools != NULL && i < j->count; i++) {
+        const struct sim_job *job = &j->jobs[i];
+        for (uint32_t at = sim_job_combiners(job); job->state == SIM_JOB_OPEN && at < job->first + job->count; at++) {
+            if (j->endpoints[at].is_combiner && j->endpoints[at].place == place) {
+                admit(j, at, lowest_mark(j, job));
+            }
+        }
+    }
+}
+
+void sim_jobs_pools(const struct sim_jobs *j, struct trib_combiner_counters *sum)
+{
+    *sum = (struct trib_combiner_counters){0};
+    for (uint32_t i = 0; j->pools != NULL && i < j->network->nodes - j->network->hosts; i++) {
+        if (j->pools[i].combiner != NULL) {
+            trib_combiner_counters_add(sum, trib_combiner_counters(j->pools[i].combiner));
+        }
+    }
+}
