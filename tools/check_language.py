@@ -14,13 +14,14 @@ import re
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+GENERATED = "docs/REPRODUCTION.md"  # the program's lines are as long as its tables
 COLUMNS = ("who", "what", "pronouns", "wide lines", "sentence")
 
 # Limits of each group, in the order of COLUMNS. None: not counted.
 CEILINGS = {
     "include": (0.4, 0.0, 31.9, 0, None),
     "README.md": (0.0, 0.0, 21.7, 5, 18),
-    "docs": (4.0, 8.5, 57.6, 1624, 29),
+    "docs": (4.0, 8.5, 57.6, 1531, 29),
     "src/cli": (0.3, 0.3, 59.3, 0, None),
     "src/comm": (0.8, 0.1, 54.3, 0, None),
     "src/control": (2.3, 2.3, 74.9, 0, None),
@@ -96,7 +97,7 @@ def measure(root):
         for path in files:
             with open(path, encoding="utf-8", errors="replace") as file:
                 text = file.read()
-            wide += sum(len(line) > 120 for line in text.splitlines())
+            wide += sum(len(line) > 120 for line in text.splitlines()) if not path.endswith(GENERATED) else 0
             parts.append(prose(text) if documents else texts(text) if name == "texts" else comments(text))
         whole = "\n\n".join(parts)
         words = len(re.findall(r"[A-Za-z][A-Za-z'-]*", whole)) or 1

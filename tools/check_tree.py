@@ -34,7 +34,7 @@ LAYERS = {
     "switchd": {"core", "schemes/schemes.h", "io", "fabric", "control", "switchd"} | NET,
     "report": {"report"},
     "sim": {"core", "protocol/combiner.h", "schemes/schemes.h", "published/published.h", "io", "fabric", "report", "sim"},
-    "reproduce": {"core", "schemes", "published", "io", "sim", "report", "reproduce"},
+    "reproduce": {"core", "protocol/combiner.h", "schemes", "published", "io", "sim", "report", "reproduce"},
     "demo": {"core", "schemes/schemes.h", "demo"},
     "cli": {"core", "schemes/schemes.h", "published/published.h", "io", "fabric", "control", "comm", "switchd", "report", "sim", "reproduce", "demo",
             "cli", "net/socket.h"} | NET,  # doctor reads raw packets

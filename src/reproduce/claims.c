@@ -214,6 +214,39 @@ static const struct reproduce_claim claims[] = {
      "ns", "182.2 at 128 ports, 172.2 at 64, by equation (3); it gives 132.2 for 4 ports alone"},
     {"panama-fig14", "asic-most", "Fig. 14", "from 100 Gbps on an ASIC's latency is at most", REPRODUCE_AT_MOST, 133, 0,
      "ns", "100 Gbps at 128 ports; at 64 ports 128.8, and 64.4 at 400 Gbps and 128 ports"},
+
+    {"atp-rows", "row-1", "Figure 6", "a row of the workers 00101 has the counter", REPRODUCE_PRINTED, 2, 1, "", NULL},
+    {"atp-rows", "row-2", "Figure 6", "a row of the workers 01101 has the counter", REPRODUCE_PRINTED, 3, 1, "", NULL},
+    {"atp-rows", "row-3", "Figure 6", "a row of the workers 10001 has the counter", REPRODUCE_PRINTED, 2, 1, "", NULL},
+
+    {"atp-pool", "static-served", "slide \"Static Allocation\"",
+     "of 100 aggregators each of two jobs has 50, so of 80 fragments under way those with a row are at most",
+     REPRODUCE_AT_MOST, 50, 0, "", "a hash puts several fragments on one of its rows; others stay empty"},
+    {"atp-pool", "alone", "slide \"Limited Switch Memory\"",
+     "a job that needs 80 of the 100, and has them to itself, gets", REPRODUCE_AT_LEAST, 80, 0, "",
+     "by a hash as printed: 100 (1 - 0.99^80) are hit. The released code has a hash that never meets itself within a "
+     "job. Ours holds a row for as long as it fills, and no round trip more, so it needs fewer than are under way"},
+    {"atp-pool", "shared", "slide \"Limited Switch Memory\"", "two such jobs at a time have together at most",
+     REPRODUCE_AT_MOST, 100, 0, "", NULL},
+
+    {"atp-single", "to-switchml", "slide \"Single Job Performance\"",
+     "of seven models ATP's throughput is, of SwitchML's, at least", REPRODUCE_AT_LEAST, 0.95, 0, "times", NULL},
+    {"atp-single", "to-servers", "slide \"Single Job Performance\"", "of BytePS's, N to N, at least",
+     REPRODUCE_AT_LEAST, 0.95, 0, "times", NULL},
+    {"atp-single", "to-server", "slide \"Single Job Performance\"", "of BytePS's, N to 1, at least", REPRODUCE_AT_LEAST,
+     0.95, 0, "times", NULL},
+    {"atp-single", "to-ring", "slide \"Single Job Performance\"", "and of Horovod's at least", REPRODUCE_AT_LEAST, 0.95,
+     0, "times", NULL},
+    {"atp-single", "vgg-to-resnet", "slide \"Single Job Performance\"",
+     "the least that a VGG gains over BytePS, N to N, is, of the most that a ResNet gains, more than",
+     REPRODUCE_AT_LEAST, 1, 0, "times", NULL},
+
+    {"atp-jobs", "enough", "slide \"Dynamic (ATP) vs Static\"",
+     "with enough memory dynamic is about as fast as static, at least", REPRODUCE_AT_LEAST, 0.95, 0, "times", NULL},
+    {"atp-jobs", "little", "slide \"Dynamic (ATP) vs Static\"", "with less it is faster, by more than",
+     REPRODUCE_AT_LEAST, 1, 0, "times", NULL},
+    {"atp-jobs", "even", "slide \"Dynamic (ATP) vs Static\"", "and the three jobs are served alike, at least",
+     REPRODUCE_AT_LEAST, 0.95, 0, "", "not the paper's: the slides say nothing of it"},
 };
 
 const struct reproduce_claim *reproduce_claim_at(uint32_t index)

@@ -41,7 +41,7 @@ done
 
 # shellcheck disable=SC2086
 "$T" reproduce $computed --quick --quiet --markdown >"$TMP/computed.md"
-check "as many tables as names" [ "$(cut -d' ' -f2 "$TMP/computed.md" | grep '^`panama-' | sort -u | wc -l)" = "$(wc -w <<<"$computed")" ]
+check "as many tables as names" [ "$(cut -d' ' -f2 "$TMP/computed.md" | grep -E '^`[a-z]+-' | sort -u | wc -l)" = "$(wc -w <<<"$computed")" ]
 check "and docs/REPRODUCTION.md has every line of them, but the count (reproduce_all.sh compares the whole)" \
     [ -z "$(grep -vxF -f "$HERE/docs/REPRODUCTION.md" "$TMP/computed.md" | grep -v '^[0-9]* claims reproduced, ')" ]
 

@@ -120,6 +120,12 @@ static const struct {
     {"panama-fig13", "area", 5.949061, true},
     {"panama-fig14", "fpga-most", 182.1875, false},
     {"panama-fig14", "asic-most", 134.75, false},
+    {"atp-rows", "row-1", 2, true},
+    {"atp-rows", "row-2", 3, true},
+    {"atp-rows", "row-3", 2, true},
+    {"atp-pool", "static-served", 43, true},
+    {"atp-pool", "alone", 59, false},
+    {"atp-pool", "shared", 80, true},
 };
 
 #define NUMBERS (sizeof numbers / sizeof numbers[0])

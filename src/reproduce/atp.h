@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* atp.h: ATP (Lao et al., NSDI'21), as far as the slides of it at hand say: rows of a switch, the example of two jobs
+ * that share a pool, a job alone against the baselines, and three jobs that share a pool or have a third each. Read
+ * next: atp.c (memory), atp_jobs.c (simulated). */
+#ifndef TRIB_REPRODUCE_ATP_H
+#define TRIB_REPRODUCE_ATP_H
+
+#include "reproduce/reproduce.h"
+
+bool atp_rows(struct reproduce_run *run);
+bool atp_pool(struct reproduce_run *run);
+bool atp_single(struct reproduce_run *run);
+bool atp_jobs(struct reproduce_run *run);
+
+#endif
