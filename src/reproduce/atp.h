@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* atp.h: ATP (Lao et al., NSDI'21), as far as the slides of it at hand say: rows of a switch, the example of two jobs
  * that share a pool, a job alone against the baselines, and three jobs that share a pool or have a third each. Read
- * next: atp.c (memory), atp_jobs.c (simulated). */
+ * next: atp.c (memory), atp_jobs.c, atp_esa.c (simulated). */
 #ifndef TRIB_REPRODUCE_ATP_H
 #define TRIB_REPRODUCE_ATP_H
 
@@ -11,5 +11,6 @@ bool atp_rows(struct reproduce_run *run);
 bool atp_pool(struct reproduce_run *run);
 bool atp_single(struct reproduce_run *run);
 bool atp_jobs(struct reproduce_run *run);
+bool atp_esa(struct reproduce_run *run);
 
 #endif

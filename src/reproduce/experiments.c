@@ -155,6 +155,16 @@ static const struct reproduce_experiment experiments[] = {
           "give. Pools of 0.25 to 4 PTA; 3 and more are enough. About the same is taken for at least 0.95.",
           "Of summing alone: computing is the same. Even: Jain's index of the three jobs' times."),
      atp_jobs, NULL},
+    {"atp-esa", "ATP", "ESA's priorities, against first come, first served", true,
+     LIST(
+         "Of ESA (arXiv 2201.06398) only the abstract is at hand: rows are taken from jobs of a lower priority, and "
+         "jobs "
+         "end sooner by up to 1.35 times in the mean. A priority is of a job here, the shortest iteration first, and "
+         "of "
+         "no single packet; a row that a part of a job not above it meets loses half of its priority.",
+         "Three jobs of eight workers and a server on one switch of 100 Gbps and 1 us: 10, 40 and 160 MB an iteration, "
+         "the same bytes in all; 200 us of computing, drawn within 10 %. Pools of 4 to 64 rows of 8,192 bytes."),
+     atp_esa, NULL},
 };
 
 const struct reproduce_experiment *reproduce_experiment_at(uint32_t index)
