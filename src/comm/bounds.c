@@ -21,7 +21,7 @@ bool trib_comm_may_move(const struct trib_comm *comm)
 
 bool trib_comm_is_brought(const struct trib_comm *comm)
 {
-    return comm->maker != NULL && !comm->was_running && !comm->where.no_box && trib_comm_may_move(comm->maker);
+    return comm->maker != NULL && !comm->was_running && trib_comm_may_move(comm->maker);
 }
 
 uint64_t trib_comm_move_time(const struct trib_comm *comm, uint64_t now_ns)

@@ -87,7 +87,7 @@ static void keep_grant(struct trib_comm *comm)
 static void bring_made(struct trib_comm *maker, uint64_t now_ns)
 {
     for (struct trib_comm *made = maker->endpoint->comms; made != NULL; made = made->next) {
-        if (made->maker != maker || trib_comm_has_ended(made) || made->was_running || made->where.no_box) {
+        if (made->maker != maker || trib_comm_has_ended(made) || made->was_running) {
             continue;
         }
         if (made->grant.communicator != 0) {

@@ -65,7 +65,7 @@ static void explain_way(bool is_inside, const char *to, const char *from, const 
 static enum trib_status check_ways(const struct trib_comm *comm, const struct trib_message *message, char *error)
 {
     struct trib_address session = {.len = sizeof session.storage};
-    bool is_asked = message->welcome.root_count > 0 && !comm->where.no_box && comm->endpoint->nics.count == 0;
+    bool is_asked = message->welcome.root_count > 0 && comm->endpoint->nics.count == 0;
     if (!is_asked || getsockname(comm->session.fd, (struct sockaddr *)&session.storage, &session.len) != 0) {
         return TRIB_OK;
     }
