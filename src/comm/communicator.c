@@ -48,9 +48,7 @@ static uint64_t next_deadline(const struct trib_comm *comm)
     if (trib_comm_has_ended(comm)) {
         return deadline;
     }
-    if (comm->is_closing) {
-        deadline = trib_time_earlier(deadline, comm->close_deadline_ns);
-    }
+    deadline = trib_time_earlier(deadline, comm->close_deadline_ns);
     deadline = trib_time_earlier(deadline, trib_comm_session_deadline(comm));
     return trib_time_earlier(deadline, comm->transport->deadline(comm));
 }
@@ -74,7 +72,7 @@ static void check_time(struct trib_comm *comm, uint64_t now_ns)
         return;
     }
     comm->transport->on_timeout(comm, now_ns);
-    if (comm->is_closing && comm->close_deadline_ns <= now_ns && !trib_comm_has_ended(comm)) {
+    if (comm->close_deadline_ns <= now_ns && !trib_comm_has_ended(comm)) {
         trib_comm_leave(comm);
     }
 }

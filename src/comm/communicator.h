@@ -122,7 +122,7 @@ struct trib_comm {
     struct trib_comm *maker;     /* joining by split or subset of that one, which must not fail before; else NULL */
     struct trib_subset *subsets; /* made of this one so far: split.c */
     size_t subset_count;
-    uint64_t close_deadline_ns;
+    uint64_t close_deadline_ns; /* NEVER: not closing */
     /* Why the switch could not take the last JOIN further up; "": it could, or was not reached. */
     char away[TRIB_ERROR_TEXT_MAX];
     char left[160];
