@@ -90,8 +90,7 @@ void trib_comm_connected(struct trib_comm *comm, uint64_t now_ns)
 
 static void wait_and_retry(struct trib_comm *comm, uint64_t longest_ns, uint64_t now_ns)
 {
-    TRIB_ASSERT(comm->session.fd < 0);
-    comm->session.state = TRIB_SESSION_CLOSED; /* the cause is kept for texts */
+    trib_session_client_hang_up(&comm->session); /* the cause is kept for texts */
     trib_comm_enter(comm, TRIB_COMM_CONNECTING);
     comm->retry_ns = now_ns + comm->retry_gap_ns;
     comm->retry_gap_ns = trib_time_earlier(2 * comm->retry_gap_ns, longest_ns);

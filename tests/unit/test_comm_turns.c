@@ -221,8 +221,10 @@ static void lost__by_a_full_outbox_an_idle_rank_comes_again(void **state)
     assert_int_equal(s.status, TRIB_OK);
     atomic_store(&s.over, false);
     trib_endpoint_lock(s.comm->endpoint);
+    size_t max = s.comm->session.out.max;
     s.comm->session.out.max = 0; /* as when the socket and the outbox are full */
     trib_session_client_send(&s.comm->session, &mark);
+    s.comm->session.out.max = max;
     assert_int_equal(s.comm->session.state, TRIB_SESSION_LOST);
     trib_comm_make_dirty(s.comm);
     trib_endpoint_kick(&s.comm->endpoint->progress_set);

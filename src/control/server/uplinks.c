@@ -240,8 +240,7 @@ static void take_nonsense(struct trib_uplink *trunk, enum trib_message_kind kind
     (void)snprintf(cause, sizeof cause,
                    "unexpected message %s: not a Tributary switch, or one of another version or state",
                    trib_message_name(kind));
-    trib_session_client_lose(&trunk->client, cause);
-    trunk->client.state = TRIB_SESSION_FOREIGN;
+    trib_session_client_refuse(&trunk->client, cause);
 }
 
 /* PING and PONG. False: another message. */

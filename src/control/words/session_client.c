@@ -11,29 +11,63 @@
 #include <unistd.h>
 
 #include "control/words/silence.h"
+#include "core/assert.h"
 
 #define READS_MAX 16 /* at a time */
 #define OUT_MAX (8 * TRIB_MESSAGE_MAX)
 
+#define BIT(state) (1U << TRIB_SESSION_##state)
+
+/* By the state before. A message from before a loss may show that no switch answers. */
+static const unsigned may_follow[] = {
+    [TRIB_SESSION_CLOSED] = BIT(CLOSED) | BIT(CONNECTING) | BIT(LOST),
+    [TRIB_SESSION_CONNECTING] = BIT(CLOSED) | BIT(OPEN) | BIT(LOST),
+    [TRIB_SESSION_OPEN] = BIT(CLOSED) | BIT(ENDING) | BIT(LOST) | BIT(FOREIGN),
+    [TRIB_SESSION_ENDING] = BIT(CLOSED) | BIT(LOST),
+    [TRIB_SESSION_LOST] = BIT(CLOSED) | BIT(LOST) | BIT(FOREIGN),
+    [TRIB_SESSION_FOREIGN] = BIT(CLOSED),
+};
+
+static void enter(struct trib_session_client *client, enum trib_session_state state)
+{
+    bool has_fd = state == TRIB_SESSION_CONNECTING || state == TRIB_SESSION_OPEN || state == TRIB_SESSION_ENDING;
+    TRIB_ASSERT((may_follow[client->state] >> state & 1) != 0);
+    TRIB_ASSERT((client->fd >= 0) == has_fd);
+    client->state = state;
+}
+
 /* A process that has forked shares the connection with its child: closing alone would leave it in the epoll set. */
-static void close_fd(struct trib_session_client *client)
+static void end_connection(struct trib_session_client *client, enum trib_session_state state)
 {
     if (client->epoll_fd >= 0) {
         (void)epoll_ctl(client->epoll_fd, EPOLL_CTL_DEL, client->fd, NULL);
         client->epoll_fd = -1;
     }
-    (void)close(client->fd);
+    if (client->fd >= 0) {
+        (void)close(client->fd);
+        client->fd = -1;
+    }
+    trib_outbox_drop(&client->out);
+    enter(client, state);
 }
 
 void trib_session_client_lose(struct trib_session_client *client, const char *cause)
 {
-    if (client->fd >= 0) {
-        close_fd(client);
-        client->fd = -1;
-    }
-    client->state = TRIB_SESSION_LOST;
-    trib_outbox_drop(&client->out);
+    end_connection(client, TRIB_SESSION_LOST);
     (void)snprintf(client->cause, sizeof client->cause, "%s", cause);
+}
+
+void trib_session_client_refuse(struct trib_session_client *client, const char *cause)
+{
+    end_connection(client, TRIB_SESSION_FOREIGN);
+    client->in_len = 0;
+    (void)snprintf(client->cause, sizeof client->cause, "%s", cause);
+}
+
+void trib_session_client_hang_up(struct trib_session_client *client)
+{
+    end_connection(client, TRIB_SESSION_CLOSED);
+    client->in_len = 0;
 }
 
 static void lose_errno(struct trib_session_client *client, int error)
@@ -60,10 +94,7 @@ void trib_session_client_init(struct trib_session_client *client)
 void trib_session_client_open(struct trib_session_client *client, const struct trib_address *peer,
                               const struct trib_address *local, uint64_t silence_ns)
 {
-    char cause[sizeof client->cause];
-    memcpy(cause, client->cause, sizeof cause);
-    trib_session_client_close(client);
-    memcpy(client->cause, cause, sizeof cause);
+    trib_session_client_hang_up(client);
     client->fd = socket(peer->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (client->fd < 0) {
         lose_errno(client, errno);
@@ -74,9 +105,9 @@ void trib_session_client_open(struct trib_session_client *client, const struct t
         lose_errno(client, errno);
         return;
     }
-    client->state = TRIB_SESSION_CONNECTING;
+    enter(client, TRIB_SESSION_CONNECTING);
     if (connect(client->fd, (const struct sockaddr *)&peer->storage, peer->len) == 0) {
-        client->state = TRIB_SESSION_OPEN;
+        enter(client, TRIB_SESSION_OPEN);
     } else if (errno != EINPROGRESS) {
         lose_errno(client, errno);
     }
@@ -84,11 +115,8 @@ void trib_session_client_open(struct trib_session_client *client, const struct t
 
 void trib_session_client_close(struct trib_session_client *client)
 {
-    if (client->fd >= 0) {
-        close_fd(client);
-    }
-    trib_outbox_drop(&client->out);
-    trib_session_client_init(client);
+    trib_session_client_hang_up(client);
+    client->cause[0] = '\0';
 }
 
 short trib_session_client_interest(const struct trib_session_client *client)
@@ -117,7 +145,7 @@ static void finish_connecting(struct trib_session_client *client)
     if (error != 0) {
         lose_errno(client, error);
     } else {
-        client->state = TRIB_SESSION_OPEN;
+        enter(client, TRIB_SESSION_OPEN);
     }
 }
 
@@ -144,7 +172,7 @@ static void write_out(struct trib_session_client *client)
 void trib_session_client_end(struct trib_session_client *client)
 {
     if (client->state == TRIB_SESSION_OPEN) {
-        client->state = TRIB_SESSION_ENDING;
+        enter(client, TRIB_SESSION_ENDING);
         client->in_len = 0;
         write_out(client);
     } else if (client->state != TRIB_SESSION_ENDING) {
@@ -194,7 +222,7 @@ void trib_session_client_send(struct trib_session_client *client, const struct t
     write_out(client);
 }
 
-static void lose_foreign(struct trib_session_client *client, const struct trib_message *message)
+static void refuse_message(struct trib_session_client *client, const struct trib_message *message)
 {
     char cause[sizeof client->cause] = "the answer is not from a tributary switch";
     if (message->unknown_item != 0) {
@@ -206,7 +234,7 @@ static void lose_foreign(struct trib_session_client *client, const struct trib_m
                        "the answer is not from a tributary switch of this version: %s, field \"%s\"",
                        trib_message_name(message->kind), message->bad_field);
     }
-    trib_session_client_lose(client, cause);
+    trib_session_client_refuse(client, cause);
 }
 
 bool trib_session_client_next(struct trib_session_client *client, struct trib_message *message)
@@ -216,9 +244,7 @@ bool trib_session_client_next(struct trib_session_client *client, struct trib_me
         return false;
     }
     if (trib_message_decode(client->in, client->in_len, message, &used) != TRIB_OK) {
-        client->in_len = 0;
-        lose_foreign(client, message);
-        client->state = TRIB_SESSION_FOREIGN;
+        refuse_message(client, message);
         return false;
     }
     client->in_len -= used;

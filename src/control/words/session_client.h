@@ -8,6 +8,7 @@
 #include "control/words/outbox.h"
 #include "net/address.h"
 
+/* session_client.c says which may follow which. */
 enum trib_session_state {
     TRIB_SESSION_CLOSED = 0,
     TRIB_SESSION_CONNECTING,
@@ -38,8 +39,10 @@ void trib_session_client_open(struct trib_session_client *client, const struct t
  * that still come are thrown away, since unread bytes would turn the close into a reset that overtakes the last
  * words. */
 void trib_session_client_end(struct trib_session_client *client);
-/* Gives it up now. */
+/* Ends the connection now: the session is LOST, or FOREIGN, or CLOSED with the cause as it was, or without one. */
 void trib_session_client_lose(struct trib_session_client *client, const char *cause);
+void trib_session_client_refuse(struct trib_session_client *client, const char *cause);
+void trib_session_client_hang_up(struct trib_session_client *client);
 void trib_session_client_close(struct trib_session_client *client);
 /* poll(2) events that matter now. */
 short trib_session_client_interest(const struct trib_session_client *client);
