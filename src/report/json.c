@@ -2,6 +2,7 @@
 /* json.c: see json.h. */
 #include "report/json.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -70,6 +71,11 @@ void report_json_real(struct report_json *json, const char *name, double number)
 {
     begin_member(json, name);
     report_json_number(json->out, number);
+}
+
+void report_json_count(struct report_json *json, const char *name, uint64_t count)
+{
+    report_json_put(json, name, "%" PRIu64, count);
 }
 
 void report_json_put(struct report_json *json, const char *name, const char *format, ...)

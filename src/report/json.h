@@ -4,6 +4,7 @@
 #define TRIB_REPORT_JSON_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* Writes a string in quotes; quotes, backslashes and control characters are escaped. */
@@ -25,6 +26,7 @@ void report_json_close(struct report_json *json, char bracket);
 void report_json_say(struct report_json *json, const char *name, const char *text);
 void report_json_flag(struct report_json *json, const char *name, bool value);
 void report_json_real(struct report_json *json, const char *name, double number);
+void report_json_count(struct report_json *json, const char *name, uint64_t count);
 /* A number in a format of printf. */
 void report_json_put(struct report_json *json, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

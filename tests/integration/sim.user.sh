@@ -298,6 +298,9 @@ END
 expect 3 'deadlock since [0-9.]+ us: 15 ports are stopped for ever; in a circle each waits for the next: .*switch0-switch1 switch1-switch2 ' \
     "$T" sim "$TMP/ring.toml" --quiet --out "$TMP/ring" --html "$TMP/ring.html"
 check_in "the circle" '"deadlock":\{"since_ns":[0-9.]+,"stopped_links":15,"length":5,"circle":\["switch' "$TMP/ring/results.json"
+if command -v python3 >/dev/null; then
+    check "results are JSON" python3 -m json.tool "$TMP/ring/results.json" /dev/null
+fi
 check_in "and what was reached" '"packets":.*"dropped":0,.*"pauses_sent":[1-9].*"check":"ok"' "$TMP/ring/results.json"
 check_in "a port that was stopped" '^0,0,10,.*,1,[0-9.]+,[0-9]+,host0,[a-z]+0$' "$TMP/ring/links.csv"
 check_in "on the page" 'deadlock: each waits for the next' "$TMP/ring.html"

@@ -10,121 +10,160 @@
 #define NS 1e3 /* picoseconds */
 #define JOBS_SHOWN 64U
 
+static void put_ns(struct report_json *json, const char *name, uint64_t ps)
+{
+    report_json_put(json, name, "%.3f", (double)ps / NS);
+}
+
 /* A number of which there may be none. */
-static void print_amount(FILE *out, const char *name, uint64_t amount)
+static void put_amount(struct report_json *json, const char *name, uint64_t amount)
 {
     if (amount == SIM_NEVER) {
-        (void)fprintf(out, "\"%s\":null", name);
+        report_json_put(json, name, "null");
     } else {
-        (void)fprintf(out, "\"%s\":%" PRIu64, name, amount);
+        report_json_count(json, name, amount);
     }
 }
 
-static void json_odd_link(FILE *out, const struct sim_topology *t, const struct sim_odd_link *odd)
+static void put_ratio(struct report_json *json, const char *name, struct sim_ratio ratio)
+{
+    report_json_put(json, name, "\"%u:%u\"", ratio.down, ratio.up);
+}
+
+static void put_link(struct report_json *json, const struct sim_topology *t, uint32_t from, uint32_t to)
 {
     char ends[2][SIM_NODE_NAME_MAX];
 
-    sim_topology_node_name(t, odd->ends[0], ends[0]);
-    sim_topology_node_name(t, odd->ends[1], ends[1]);
-    (void)fprintf(out, "{\"link\":\"%s-%s\"", ends[0], ends[1]);
-    if (odd->wire.rate_bps != 0) {
-        (void)fprintf(out, ",\"rate_bps\":%" PRIu64, odd->wire.rate_bps);
-    }
-    if (odd->wire.delay_ps != SIM_NEVER) {
-        (void)fprintf(out, ",\"delay_ns\":%.3f", (double)odd->wire.delay_ps / NS);
-    }
-    (void)fputc('}', out);
+    sim_topology_node_name(t, from, ends[0]);
+    sim_topology_node_name(t, to, ends[1]);
+    report_json_put(json, "link", "\"%s-%s\"", ends[0], ends[1]);
 }
 
-static void json_topology(FILE *out, const struct sim_topology *t)
+static void put_node(struct report_json *json, const char *name, const struct sim_topology *t, uint32_t node)
+{
+    char text[SIM_NODE_NAME_MAX];
+
+    sim_topology_node_name(t, node, text);
+    report_json_say(json, name, text);
+}
+
+static void json_odd_link(struct report_json *json, const struct sim_topology *t, const struct sim_odd_link *odd)
+{
+    report_json_open(json, NULL, '{');
+    put_link(json, t, odd->ends[0], odd->ends[1]);
+    if (odd->wire.rate_bps != 0) {
+        report_json_count(json, "rate_bps", odd->wire.rate_bps);
+    }
+    if (odd->wire.delay_ps != SIM_NEVER) {
+        put_ns(json, "delay_ns", odd->wire.delay_ps);
+    }
+    report_json_close(json, '}');
+}
+
+static void json_topology(struct report_json *json, const struct sim_topology *t)
 {
     struct sim_topology_size size = sim_topology_size(t);
 
-    (void)fprintf(out, "\"topology\":{\"kind\":\"%s\",\"hosts\":%u,\"switches\":%u,\"links\":%u,",
-                  sim_topology_name(t->kind), size.hosts, size.switches, size.links);
-    (void)fprintf(out, "\"k\":%u,\"leaves\":%u,\"spines\":%u,\"routers\":%u,\"globals\":%u,", t->k, t->leaves,
-                  t->spines, t->routers, t->globals);
+    report_json_open(json, "topology", '{');
+    report_json_say(json, "kind", sim_topology_name(t->kind));
+    report_json_count(json, "hosts", size.hosts);
+    report_json_count(json, "switches", size.switches);
+    report_json_count(json, "links", size.links);
+    report_json_count(json, "k", t->k);
+    report_json_count(json, "leaves", t->leaves);
+    report_json_count(json, "spines", t->spines);
+    report_json_count(json, "routers", t->routers);
+    report_json_count(json, "globals", t->globals);
     if (t->kind == SIM_CLOS) {
         struct sim_pods p = {0};
         (void)sim_topology_pods(t, &p);
-        (void)fprintf(out, "\"pods\":%u,\"edges\":%u,\"aggregations\":%u,\"cores\":%u,\"ratio\":\"%u:%u\",", p.pods,
-                      p.edges, p.aggregations, p.aggregations * p.ups, t->ratio.down, t->ratio.up);
-        (void)fprintf(out, "\"core_ratio\":\"%u:%u\",", t->core_ratio.down, t->core_ratio.up);
+        report_json_count(json, "pods", p.pods);
+        report_json_count(json, "edges", p.edges);
+        report_json_count(json, "aggregations", p.aggregations);
+        report_json_count(json, "cores", p.aggregations * p.ups);
+        put_ratio(json, "ratio", t->ratio);
+        put_ratio(json, "core_ratio", t->core_ratio);
     }
-    (void)fprintf(out, "\"rate_bps\":%" PRIu64 ",\"delay_ns\":%.3f,", t->edge.rate_bps, (double)t->edge.delay_ps / NS);
-    (void)fprintf(out, "\"fabric_rate_bps\":%" PRIu64 ",\"fabric_delay_ns\":%.3f,\"odd_links\":[", t->fabric.rate_bps,
-                  (double)t->fabric.delay_ps / NS);
+    report_json_count(json, "rate_bps", t->edge.rate_bps);
+    put_ns(json, "delay_ns", t->edge.delay_ps);
+    report_json_count(json, "fabric_rate_bps", t->fabric.rate_bps);
+    put_ns(json, "fabric_delay_ns", t->fabric.delay_ps);
+    report_json_open(json, "odd_links", '[');
     for (uint32_t i = 0; i < t->odd_count; i++) {
-        (void)fprintf(out, "%s", i == 0 ? "" : ",");
-        json_odd_link(out, t, &t->odd[i]);
+        json_odd_link(json, t, &t->odd[i]);
     }
-    (void)fprintf(out, "]},\"queues\":{");
-    print_amount(out, "buffer_bytes", t->buffer_bytes);
-    (void)fputc(',', out);
-    print_amount(out, "ecn_bytes", t->mark_bytes);
-    sim__json_queues(out, t);
-    (void)fprintf(out, "},");
+    report_json_close(json, ']');
+    report_json_close(json, '}');
+    report_json_open(json, "queues", '{');
+    put_amount(json, "buffer_bytes", t->buffer_bytes);
+    put_amount(json, "ecn_bytes", t->mark_bytes);
+    sim__json_queues(json, t);
+    report_json_close(json, '}');
 }
 
-static void json_traffic(FILE *out, const struct sim_traffic *t)
+static void json_traffic(struct report_json *json, const struct sim_traffic *t)
 {
-    (void)fprintf(out, "{\"kind\":\"%s\",", sim_traffic_name(t->kind));
+    report_json_open(json, NULL, '{');
+    report_json_say(json, "kind", sim_traffic_name(t->kind));
     if (t->sizes != NULL) {
-        (void)fprintf(out, "\"size\":\"%s\",\"mean_bytes\":%.1f,", sim_sizes_name(t->sizes), sim_sizes_mean(t->sizes));
+        report_json_say(json, "size", sim_sizes_name(t->sizes));
+        report_json_put(json, "mean_bytes", "%.1f", sim_sizes_mean(t->sizes));
     } else if (t->kind != SIM_TRACE) {
-        print_amount(out, "bytes", t->bytes);
-        (void)fputc(',', out);
+        put_amount(json, "bytes", t->bytes);
     }
     if (t->kind == SIM_POISSON) {
-        (void)fprintf(out, "\"load\":%.6f,", t->load);
+        report_json_put(json, "load", "%.6f", t->load);
     } else if (t->kind == SIM_INCAST) {
-        (void)fprintf(out, "\"fan_in\":%u,\"to\":%u,\"repeat\":%u,\"period_ns\":%.3f,", t->fan_in, t->to, t->repeat,
-                      (double)t->period_ps / NS);
+        report_json_count(json, "fan_in", t->fan_in);
+        report_json_count(json, "to", t->to);
+        report_json_count(json, "repeat", t->repeat);
+        put_ns(json, "period_ns", t->period_ps);
     } else if (t->kind == SIM_TRACE) {
-        (void)fprintf(out, "\"flows\":%" PRIu64 ",", t->trace_count);
+        report_json_count(json, "flows", t->trace_count);
     }
-    (void)fprintf(out, "\"start_ns\":%.3f}", (double)t->start_ps / NS);
-}
-
-static void json_failure(FILE *out, const struct sim_run *run, const struct sim_failure *failure)
-{
-    const struct sim_topology *t = &run->scenario->topology;
-    char ends[2][SIM_NODE_NAME_MAX];
-
-    sim_topology_node_name(t, run->network.fabric.from[failure->link], ends[0]);
-    sim_topology_node_name(t, run->network.links[failure->link].to, ends[1]);
-    (void)fprintf(out, "{\"link\":\"%s-%s\",\"at_ns\":%.3f,\"react_ns\":%.3f,", ends[0], ends[1],
-                  (double)failure->at_ps / NS, (double)failure->react_ps / NS);
-    if (failure->until_ps == SIM_NEVER) {
-        (void)fprintf(out, "\"until_ns\":null}");
-    } else {
-        (void)fprintf(out, "\"until_ns\":%.3f}", (double)failure->until_ps / NS);
-    }
+    put_ns(json, "start_ns", t->start_ps);
+    report_json_close(json, '}');
 }
 
 /* What goes wrong on purpose, as it was asked for. */
-static void json_wrongs(FILE *out, const struct sim_run *run)
+static void json_wrongs(struct report_json *json, const struct sim_run *run)
 {
     const struct sim_scenario *s = run->scenario;
 
-    (void)fprintf(out, ",\"failures\":[");
+    report_json_open(json, "failures", '[');
     for (uint32_t i = 0; i < s->failure_count; i++) {
-        (void)fprintf(out, "%s", i == 0 ? "" : ",");
-        json_failure(out, run, &s->failures[i]);
+        const struct sim_failure *failure = &s->failures[i];
+        report_json_open(json, NULL, '{');
+        put_link(json, &s->topology, run->network.fabric.from[failure->link], run->network.links[failure->link].to);
+        put_ns(json, "at_ns", failure->at_ps);
+        put_ns(json, "react_ns", failure->react_ps);
+        if (failure->until_ps == SIM_NEVER) {
+            report_json_put(json, "until_ns", "null");
+        } else {
+            put_ns(json, "until_ns", failure->until_ps);
+        }
+        report_json_close(json, '}');
     }
-    (void)fprintf(out, "],\"restarts\":[");
+    report_json_close(json, ']');
+    report_json_open(json, "restarts", '[');
     for (uint32_t i = 0; i < s->restart_count; i++) {
-        char name[SIM_NODE_NAME_MAX];
-        sim_topology_node_name(&s->topology, s->restarts[i].node, name);
-        (void)fprintf(out, "%s{\"switch\":\"%s\",\"at_ns\":%.3f,\"away_ns\":%.3f}", i == 0 ? "" : ",", name,
-                      (double)s->restarts[i].at_ps / NS, (double)s->restarts[i].away_ps / NS);
+        report_json_open(json, NULL, '{');
+        put_node(json, "switch", &s->topology, s->restarts[i].node);
+        put_ns(json, "at_ns", s->restarts[i].at_ps);
+        put_ns(json, "away_ns", s->restarts[i].away_ps);
+        report_json_close(json, '}');
     }
-    (void)fprintf(out, "],\"faults\":{\"loss\":%g,\"duplicate\":%g,\"reorder\":%g,\"late_ns\":%.3f}", s->faults.loss,
-                  s->faults.duplicate, s->faults.reorder, (double)s->faults.late_ps / NS);
+    report_json_close(json, ']');
+    report_json_open(json, "faults", '{');
+    report_json_put(json, "loss", "%g", s->faults.loss);
+    report_json_put(json, "duplicate", "%g", s->faults.duplicate);
+    report_json_put(json, "reorder", "%g", s->faults.reorder);
+    put_ns(json, "late_ns", s->faults.late_ps);
+    report_json_close(json, '}');
 }
 
 /* Switches that add, and what it costs. */
-static void json_accelerators(FILE *out, const struct sim_run *run)
+static void json_accelerators(struct report_json *json, const struct sim_run *run)
 {
     const struct sim_scenario *s = run->scenario;
     uint32_t adds = 0;
@@ -132,133 +171,169 @@ static void json_accelerators(FILE *out, const struct sim_run *run)
     for (uint32_t i = run->network.hosts; i < run->network.nodes; i++) {
         adds += run->adds == NULL || run->adds[i] != 0;
     }
-    (void)fprintf(out, ",\"switches_that_add\":%u,\"adding\":{\"latency_ns\":%.3f,\"bypass_ns\":%.3f,\"multicast\":%s,",
-                  adds, (double)s->topology.add_ps / NS, (double)s->accelerators.bypass_ps / NS,
-                  s->is_multicast ? "true" : "false");
-    print_amount(out, "memory_bytes", run->jobs.memory_bytes);
-    (void)fprintf(out, ",\"memory_most_bytes\":%" PRIu64 "}", sim_jobs_memory(&run->jobs));
+    report_json_count(json, "switches_that_add", adds);
+    report_json_open(json, "adding", '{');
+    put_ns(json, "latency_ns", s->topology.add_ps);
+    put_ns(json, "bypass_ns", s->accelerators.bypass_ps);
+    report_json_flag(json, "multicast", s->is_multicast);
+    put_amount(json, "memory_bytes", run->jobs.memory_bytes);
+    report_json_count(json, "memory_most_bytes", sim_jobs_memory(&run->jobs));
+    report_json_close(json, '}');
 }
 
-static void json_scenario(FILE *out, const struct sim_run *run)
+static void json_flows(struct report_json *json, const struct sim_flows_config *flows)
+{
+    report_json_open(json, "flows", '{');
+    report_json_count(json, "packet_bytes", flows->packet);
+    report_json_count(json, "header_bytes", flows->header);
+    report_json_count(json, "ack_bytes", flows->ack);
+    report_json_count(json, "window", flows->window);
+    report_json_say(json, "congestion", trib_congestion_name(flows->policy));
+    put_ns(json, "rto_first_ns", flows->rto_first_ps);
+    put_ns(json, "rto_min_ns", flows->rto_min_ps);
+    report_json_close(json, '}');
+}
+
+static void json_scenario(struct report_json *json, const struct sim_run *run)
 {
     const struct sim_scenario *s = run->scenario;
 
-    (void)fprintf(out, "\"scenario\":{\"name\":");
-    report_json_text(out, s->name);
-    (void)fprintf(out, ",\"seed\":%" PRIu64 ",\"duration_ns\":%.3f,\"warmup_ns\":%.3f,", s->seed,
-                  (double)s->duration_ps / NS, (double)s->warmup_ps / NS);
-    (void)fprintf(out, "\"window_ns\":%.3f,\"mtu_bytes\":%u,\"scale\":%u,", (double)s->window_ps / NS, s->mtu,
-                  s->scale > 1 ? s->scale : 1);
-    json_topology(out, &s->topology);
-    (void)fprintf(out,
-                  "\"flows\":{\"packet_bytes\":%u,\"header_bytes\":%u,\"ack_bytes\":%u,\"window\":%u,\"congestion\":"
-                  "\"%s\",\"rto_first_ns\":%.3f,\"rto_min_ns\":%.3f},\"traffic\":[",
-                  s->flows.packet, s->flows.header, s->flows.ack, s->flows.window,
-                  trib_congestion_name(s->flows.policy), (double)s->flows.rto_first_ps / NS,
-                  (double)s->flows.rto_min_ps / NS);
+    report_json_open(json, "scenario", '{');
+    report_json_say(json, "name", s->name);
+    report_json_count(json, "seed", s->seed);
+    put_ns(json, "duration_ns", s->duration_ps);
+    put_ns(json, "warmup_ns", s->warmup_ps);
+    put_ns(json, "window_ns", s->window_ps);
+    report_json_count(json, "mtu_bytes", s->mtu);
+    report_json_count(json, "scale", s->scale > 1 ? s->scale : 1);
+    json_topology(json, &s->topology);
+    json_flows(json, &s->flows);
+    report_json_open(json, "traffic", '[');
     for (uint32_t i = 0; i < s->traffic_count; i++) {
-        (void)fprintf(out, "%s", i == 0 ? "" : ",");
-        json_traffic(out, &s->traffic[i]);
+        json_traffic(json, &s->traffic[i]);
     }
-    (void)fprintf(out, "]");
-    json_accelerators(out, run);
-    json_wrongs(out, run);
-    (void)fprintf(out, "},");
+    report_json_close(json, ']');
+    json_accelerators(json, run);
+    json_wrongs(json, run);
+    report_json_close(json, '}');
 }
 
-static void json_job_times(FILE *out, const struct sim_job_times *t)
+static void put_time_of_job(struct report_json *json, const char *name, const struct sim_job_times *t, double ps)
 {
-    (void)fprintf(out, "\"iterations_measured\":%" PRIu64 ",\"iterations_not_done\":%" PRIu64 ",", t->count,
-                  t->not_done);
     if (t->count == 0) {
-        (void)fprintf(out, "\"iteration_mean_ns\":null,\"iteration_max_ns\":null,\"summing_mean_ns\":null");
-        return;
+        report_json_put(json, name, "null");
+    } else {
+        report_json_put(json, name, "%.3f", ps / NS);
     }
-    (void)fprintf(out, "\"iteration_mean_ns\":%.3f,\"iteration_max_ns\":%.3f,", t->iteration_ps / NS,
-                  t->iteration_most_ps / NS);
-    (void)fprintf(out, "\"summing_mean_ns\":%.3f", t->summing_ps / NS);
+}
+
+static void json_job_times(struct report_json *json, const struct sim_job_times *t)
+{
+    report_json_count(json, "iterations_measured", t->count);
+    report_json_count(json, "iterations_not_done", t->not_done);
+    put_time_of_job(json, "iteration_mean_ns", t, t->iteration_ps);
+    put_time_of_job(json, "iteration_max_ns", t, t->iteration_most_ps);
+    put_time_of_job(json, "summing_mean_ns", t, t->summing_ps);
 }
 
 /* The adding switches of each tree, root first. */
-static void json_trees(FILE *out, const struct sim_run *run, const struct sim_job *job)
+static void json_trees(struct report_json *json, const struct sim_run *run, const struct sim_job *job)
 {
     const struct sim_topology *t = &run->scenario->topology;
-    char name[SIM_NODE_NAME_MAX];
 
-    (void)fprintf(out, "\"trees\":[");
+    report_json_open(json, "trees", '[');
     for (uint32_t tree = 0; sim_job_adds(job) && tree < job->trees; tree++) {
-        sim_topology_node_name(t, job->roots[tree], name);
-        (void)fprintf(out, "%s[\"%s\"", tree == 0 ? "" : ",", name);
+        report_json_open(json, NULL, '[');
+        put_node(json, NULL, t, job->roots[tree]);
         for (uint32_t i = sim_job_switches(job); i < job->first + job->count; i++) {
             const struct sim_endpoint *e = &run->jobs.endpoints[i];
             if (e->tree == tree && e->is_branch) {
-                sim_topology_node_name(t, e->place, name);
-                (void)fprintf(out, ",\"%s\"", name);
+                put_node(json, NULL, t, e->place);
             }
         }
-        (void)fputc(']', out);
+        report_json_close(json, ']');
     }
-    (void)fprintf(out, "],");
+    report_json_close(json, ']');
 }
 
-static void json_job(FILE *out, const struct sim_run *run, uint32_t number)
+static void json_node_counters(struct report_json *json, const char *name, const struct trib_counters *counters)
+{
+    report_json_open(json, name, '{');
+#define X(name, help) report_json_count(json, #name, counters->name);
+    TRIB_COUNTER_MAP(X)
+#undef X
+    report_json_count(json, "dropped_lane", counters->dropped[TRIB_DROP_LANE]);
+    report_json_close(json, '}');
+}
+
+static void put_flow_counters(struct report_json *json, const struct trib_flow_counters *counters)
+{
+#define X(name, help) report_json_count(json, #name, counters->name);
+    TRIB_FLOW_COUNTER_MAP(X)
+#undef X
+}
+
+static void json_job(struct report_json *json, const struct sim_run *run, uint32_t number)
 {
     const struct sim_job *job = &run->jobs.jobs[number];
     const struct sim_job_config *c = &job->config;
     struct sim_job_counters counters = sim_jobs_counters(&run->jobs, number);
-
-    (void)fprintf(out, "{\"scheme\":");
-    report_json_text(out, c->scheme);
-    (void)fprintf(out, ",\"workers\":%u,\"switches\":%u,\"bytes\":%" PRIu64 ",\"payload_bytes\":%u,\"window\":%u,",
-                  c->workers, sim_job_nodes(job), c->bytes, c->payload, c->window);
-    json_trees(out, run, job);
-    (void)fprintf(out, "\"threshold_bytes\":%" PRIu64 ",\"is_below_threshold\":%s,", c->threshold,
-                  c->bytes < c->threshold ? "true" : "false");
-    if (c->model != NULL) {
-        (void)fprintf(out, "\"model\":\"%s\",\"model_compute\":", c->model->name);
-        bool is_models = c->compute_ps == sim_job_scaled((uint64_t)(c->model->compute_ms * 1e9), run->scenario->scale);
-        report_json_text(out, is_models ? c->model->source : "the scenario's");
-        (void)fputc(',', out);
-    }
-    (void)fprintf(out, "\"jitter\":%g,\"stragglers\":%u,\"slower\":%g,", c->jitter, c->stragglers, c->slower);
-    (void)fprintf(out, "\"placement\":\"%s\",\"compute_ns\":%.3f,\"start_ns\":%.3f,\"iterations\":%u,",
-                  c->hosts != NULL ? "listed" : sim_placement_name(c->placement), (double)c->compute_ps / NS,
-                  (double)c->start_ps / NS, c->iterations);
     struct sim_job_times t = sim_results_job(run, number);
-    (void)fprintf(out, "\"iterations_ended\":%u,\"end_ns\":%.3f,", job->iterations, (double)job->end_ps / NS);
-    json_job_times(out, &t);
-    (void)fprintf(out, ",\"ranks_per_host\":%u,\"buckets\":%u,\"backward\":%g,", c->ranks, c->buckets, c->backward);
-    (void)fprintf(out, "\"slots\":%u,\"slots_most\":%u,\"slots_mean\":%.3f,", job->session.slots, t.slots_most,
-                  t.slots_mean);
+
+    report_json_open(json, NULL, '{');
+    report_json_say(json, "scheme", c->scheme);
+    report_json_count(json, "workers", c->workers);
+    report_json_count(json, "switches", sim_job_nodes(job));
+    report_json_count(json, "bytes", c->bytes);
+    report_json_count(json, "payload_bytes", c->payload);
+    report_json_count(json, "window", c->window);
+    json_trees(json, run, job);
+    report_json_count(json, "threshold_bytes", c->threshold);
+    report_json_flag(json, "is_below_threshold", c->bytes < c->threshold);
+    if (c->model != NULL) {
+        bool is_models = c->compute_ps == sim_job_scaled((uint64_t)(c->model->compute_ms * 1e9), run->scenario->scale);
+        report_json_say(json, "model", c->model->name);
+        report_json_say(json, "model_compute", is_models ? c->model->source : "the scenario's");
+    }
+    report_json_put(json, "jitter", "%g", c->jitter);
+    report_json_count(json, "stragglers", c->stragglers);
+    report_json_put(json, "slower", "%g", c->slower);
+    report_json_say(json, "placement", c->hosts != NULL ? "listed" : sim_placement_name(c->placement));
+    put_ns(json, "compute_ns", c->compute_ps);
+    put_ns(json, "start_ns", c->start_ps);
+    report_json_count(json, "iterations", c->iterations);
+    report_json_count(json, "iterations_ended", job->iterations);
+    put_ns(json, "end_ns", job->end_ps);
+    json_job_times(json, &t);
+    report_json_count(json, "ranks_per_host", c->ranks);
+    report_json_count(json, "buckets", c->buckets);
+    report_json_put(json, "backward", "%g", c->backward);
+    report_json_count(json, "slots", job->session.slots);
+    report_json_count(json, "slots_most", t.slots_most);
+    report_json_put(json, "slots_mean", "%.3f", t.slots_mean);
     if (t.cap_most != 0) {
-        (void)fprintf(out, "\"cap_first\":%u,\"cap_most\":%u,", job->session.cap, t.cap_most);
+        report_json_count(json, "cap_first", job->session.cap);
+        report_json_count(json, "cap_most", t.cap_most);
     }
-    (void)fprintf(out, "\"packets_marked\":%" PRIu64 ",\"results_marked\":%" PRIu64 ",", job->marked, job->told);
+    report_json_count(json, "packets_marked", job->marked);
+    report_json_count(json, "results_marked", job->told);
     if (sim_job_has_quorum(job)) {
-        (void)fprintf(out, "\"sums\":%" PRIu64 ",\"sums_lacking\":%" PRIu64 ",\"parts_late\":%" PRIu64 ",", job->sums,
-                      job->lacking, t.late);
+        report_json_count(json, "sums", job->sums);
+        report_json_count(json, "sums_lacking", job->lacking);
+        report_json_count(json, "parts_late", t.late);
     }
-    (void)fprintf(out, "\"numbers_compared\":%" PRIu64 ",\"numbers_wrong\":%" PRIu64 ",", job->compared, job->wrong);
-    (void)fprintf(out, "\"worker\":{");
-#define X(name, help) (void)fprintf(out, "\"" #name "\":%" PRIu64 ",", counters.workers.name);
-    TRIB_COUNTER_MAP(X)
-#undef X
-    (void)fprintf(out, "\"dropped_lane\":%" PRIu64 "},\"switch\":{", counters.workers.dropped[TRIB_DROP_LANE]);
-#define X(name, help) (void)fprintf(out, "\"" #name "\":%" PRIu64 ",", counters.switches.name);
-    TRIB_COUNTER_MAP(X)
-#undef X
-    (void)fprintf(out, "\"dropped_lane\":%" PRIu64 "},\"flow\":{", counters.switches.dropped[TRIB_DROP_LANE]);
-    const char *comma = "";
-#define X(name, help)                                                           \
-    (void)fprintf(out, "%s\"" #name "\":%" PRIu64, comma, counters.flows.name); \
-    comma = ",";
-    TRIB_FLOW_COUNTER_MAP(X)
-#undef X
-    (void)fprintf(out, "}}");
+    report_json_count(json, "numbers_compared", job->compared);
+    report_json_count(json, "numbers_wrong", job->wrong);
+    json_node_counters(json, "worker", &counters.workers);
+    json_node_counters(json, "switch", &counters.switches);
+    report_json_open(json, "flow", '{');
+    put_flow_counters(json, &counters.flows);
+    report_json_close(json, '}');
+    report_json_close(json, '}');
 }
 
 /* Pools of combiners, all switches together; nothing where no job has some. */
-static void json_pools(FILE *out, const struct sim_run *run)
+static void json_pools(struct report_json *json, const struct sim_run *run)
 {
     struct trib_combiner_counters sum;
 
@@ -266,114 +341,122 @@ static void json_pools(FILE *out, const struct sim_run *run)
         return;
     }
     sim_jobs_pools(&run->jobs, &sum);
-    (void)fprintf(out, "\"pool\":{\"allocation\":\"%s\"", run->jobs.is_pool_static ? "static" : "dynamic");
-#define X(name, help) (void)fprintf(out, ",\"" #name "\":%" PRIu64, sum.name);
+    report_json_open(json, "pool", '{');
+    report_json_say(json, "allocation", run->jobs.is_pool_static ? "static" : "dynamic");
+#define X(name, help) report_json_count(json, #name, sum.name);
     TRIB_COMBINER_COUNTER_MAP(X)
 #undef X
-    (void)fprintf(out, "},");
+    report_json_close(json, '}');
 }
 
-static void json_jobs(FILE *out, const struct sim_run *run)
+static void json_times(struct report_json *json, const char *name, const struct sim_times *t)
 {
-    (void)fprintf(out, "\"jobs\":[");
-    for (uint32_t i = 0; i < run->jobs.count; i++) {
-        (void)fprintf(out, "%s", i == 0 ? "" : ",");
-        json_job(out, run, i);
-    }
-    (void)fprintf(out, "],");
-}
-
-static void json_times(FILE *out, const struct sim_times *t)
-{
-    (void)fprintf(out, "{\"from_bytes\":%" PRIu64 ",\"count\":%" PRIu64 ",\"bytes\":%" PRIu64, t->least_bytes, t->count,
-                  t->bytes);
+    report_json_open(json, name, '{');
+    report_json_count(json, "from_bytes", t->least_bytes);
+    report_json_count(json, "count", t->count);
+    report_json_count(json, "bytes", t->bytes);
     if (t->count != 0) {
-        (void)fprintf(out,
-                      ",\"mean_ns\":%.3f,\"p50_ns\":%.3f,\"p99_ns\":%.3f,\"max_ns\":%.3f,\"slowdown_mean\":%.4f,"
-                      "\"slowdown_p99\":%.4f",
-                      t->mean_ps / NS, (double)t->median_ps / NS, (double)t->p99_ps / NS, (double)t->most_ps / NS,
-                      t->slowdown_mean, t->slowdown_p99);
+        report_json_put(json, "mean_ns", "%.3f", t->mean_ps / NS);
+        put_ns(json, "p50_ns", t->median_ps);
+        put_ns(json, "p99_ns", t->p99_ps);
+        put_ns(json, "max_ns", t->most_ps);
+        report_json_put(json, "slowdown_mean", "%.4f", t->slowdown_mean);
+        report_json_put(json, "slowdown_p99", "%.4f", t->slowdown_p99);
     }
-    (void)fputc('}', out);
+    report_json_close(json, '}');
+}
+
+static void json_all_times(struct report_json *json, const struct sim_times *all, const struct sim_times *classes)
+{
+    json_times(json, "completion_times", all);
+    report_json_open(json, "completion_times_by_size", '[');
+    for (uint32_t i = 0; i < SIM_SIZE_CLASSES; i++) {
+        json_times(json, NULL, &classes[i]);
+    }
+    report_json_close(json, ']');
 }
 
 /* Each kind of traffic alone. */
-static void json_ideal(FILE *out, const struct sim_ideal *ideal)
+static void json_ideal(struct report_json *json, const struct sim_ideal *ideal)
 {
     if (ideal == NULL) {
-        (void)fprintf(out, "\"ideal\":null,");
+        report_json_put(json, "ideal", "null");
         return;
     }
-    (void)fprintf(out, "\"ideal\":{\"flows_ended\":%" PRIu64 ",\"completion_times\":", ideal->flows.ended);
-    json_times(out, &ideal->flows.all);
-    (void)fprintf(out, ",\"completion_times_by_size\":[");
-    for (uint32_t i = 0; i < SIM_SIZE_CLASSES; i++) {
-        (void)fprintf(out, "%s", i == 0 ? "" : ",");
-        json_times(out, &ideal->flows.classes[i]);
-    }
-    (void)fprintf(out, "],\"jobs\":[");
+    report_json_open(json, "ideal", '{');
+    report_json_count(json, "flows_ended", ideal->flows.ended);
+    json_all_times(json, &ideal->flows.all, ideal->flows.classes);
+    report_json_open(json, "jobs", '[');
     for (uint32_t i = 0; i < ideal->job_count; i++) {
-        (void)fprintf(out, "%s{", i == 0 ? "" : ",");
-        json_job_times(out, &ideal->jobs[i]);
-        (void)fputc('}', out);
+        report_json_open(json, NULL, '{');
+        json_job_times(json, &ideal->jobs[i]);
+        report_json_close(json, '}');
     }
-    (void)fprintf(out, "],\"trace_hashes\":[\"%016" PRIx64 "\",\"%016" PRIx64 "\"]},", ideal->hashes[0],
-                  ideal->hashes[1]);
+    report_json_close(json, ']');
+    report_json_open(json, "trace_hashes", '[');
+    report_json_put(json, NULL, "\"%016" PRIx64 "\"", ideal->hashes[0]);
+    report_json_put(json, NULL, "\"%016" PRIx64 "\"", ideal->hashes[1]);
+    report_json_close(json, ']');
+    report_json_close(json, '}');
 }
 
-static void json_network(FILE *out, const struct sim_run *run, const struct sim_results *r)
+static void json_network(struct report_json *json, const struct sim_run *run, const struct sim_results *r)
 {
     const struct sim_network *n = &run->network;
 
-    (void)fprintf(out, "\"packets\":{\"sent\":%" PRIu64 ",\"arrived\":%" PRIu64 ",\"dropped\":%" PRIu64, n->sent,
-                  n->arrived, n->dropped);
-    (void)fprintf(out, ",\"held\":%u,\"lost_by_failures\":%" PRIu64 ",\"lost_by_faults\":%" PRIu64, run->faults.count,
-                  run->network.cut_off, run->faults.lost);
-    (void)fprintf(out, ",\"duplicated\":%" PRIu64 ",\"reordered\":%" PRIu64, run->faults.duplicated,
-                  run->faults.reordered);
-    (void)fprintf(out, ",\"on_links\":%" PRIu64 ",\"marked\":%" PRIu64 ",\"longest_wait_ns\":%.3f},",
-                  sim_network_count(n), r->marked, (double)r->waited_ps / NS);
-    (void)fprintf(out, "\"counters\":{");
-#define X(name, help) (void)fprintf(out, "\"" #name "\":%" PRIu64 ",", r->counters.name);
-    TRIB_FLOW_COUNTER_MAP(X)
-#undef X
-    (void)fprintf(out, "\"hops\":%" PRIu64 ",\"events\":%" PRIu64 "},\"trace_hash\":\"%016" PRIx64 "\",", n->hops,
-                  n->events.count, n->hash);
+    report_json_open(json, "packets", '{');
+    report_json_count(json, "sent", n->sent);
+    report_json_count(json, "arrived", n->arrived);
+    report_json_count(json, "dropped", n->dropped);
+    report_json_count(json, "held", run->faults.count);
+    report_json_count(json, "lost_by_failures", n->cut_off);
+    report_json_count(json, "lost_by_faults", run->faults.lost);
+    report_json_count(json, "duplicated", run->faults.duplicated);
+    report_json_count(json, "reordered", run->faults.reordered);
+    report_json_count(json, "on_links", sim_network_count(n));
+    report_json_count(json, "marked", r->marked);
+    put_ns(json, "longest_wait_ns", r->waited_ps);
+    report_json_close(json, '}');
+    report_json_open(json, "counters", '{');
+    put_flow_counters(json, &r->counters);
+    report_json_count(json, "hops", n->hops);
+    report_json_count(json, "events", n->events.count);
+    report_json_close(json, '}');
+    report_json_put(json, "trace_hash", "\"%016" PRIx64 "\"", n->hash);
 }
 
 void sim_results_json(FILE *out, const struct sim_run *run, const struct sim_results *r, const struct sim_story *story)
 {
     const char *fault = sim_run_check(run);
+    struct report_json json = {.out = out};
 
-    (void)fprintf(out, "{\"version\":\"%s\",", story->version);
-    json_scenario(out, run);
+    report_json_open(&json, NULL, '{');
+    report_json_say(&json, "version", story->version);
+    json_scenario(&json, run);
     if (run->scenario->text != NULL) {
-        (void)fprintf(out, "\"scenario_toml\":");
-        report_json_text(out, run->scenario->text);
-        (void)fputc(',', out);
+        report_json_say(&json, "scenario_toml", run->scenario->text);
     }
-    (void)fprintf(out, "\"interrupted\":%s,\"stalled\":%s,", story->was_interrupted ? "true" : "false",
-                  story->was_stalled ? "true" : "false");
-    (void)fprintf(out, "\"simulated_ns\":%.3f,\"measured_ns\":%.3f,\"cpu_s\":%.3f,", (double)r->simulated_ps / NS,
-                  (double)r->measured_ps / NS, story->cpu_s);
-    (void)fprintf(out, "\"goodput_bps_per_host\":%.1f,\"flows_begun\":%" PRIu64 ",\"flows_ended\":%" PRIu64 ",",
-                  r->goodput_bps, r->begun, r->ended);
-    (void)fprintf(out, "\"completion_times\":");
-    json_times(out, &r->all);
-    (void)fprintf(out, ",\"completion_times_by_size\":[");
-    for (uint32_t i = 0; i < SIM_SIZE_CLASSES; i++) {
-        (void)fprintf(out, "%s", i == 0 ? "" : ",");
-        json_times(out, &r->classes[i]);
+    report_json_flag(&json, "interrupted", story->was_interrupted);
+    report_json_flag(&json, "stalled", story->was_stalled);
+    put_ns(&json, "simulated_ns", r->simulated_ps);
+    put_ns(&json, "measured_ns", r->measured_ps);
+    report_json_put(&json, "cpu_s", "%.3f", story->cpu_s);
+    report_json_put(&json, "goodput_bps_per_host", "%.1f", r->goodput_bps);
+    report_json_count(&json, "flows_begun", r->begun);
+    report_json_count(&json, "flows_ended", r->ended);
+    json_all_times(&json, &r->all, r->classes);
+    report_json_open(&json, "jobs", '[');
+    for (uint32_t i = 0; i < run->jobs.count; i++) {
+        json_job(&json, run, i);
     }
-    (void)fprintf(out, "],");
-    json_jobs(out, run);
-    json_pools(out, run);
-    json_ideal(out, story->ideal);
-    json_network(out, run, r);
-    sim__json_buffers(out, run);
-    (void)fprintf(out, "\"check\":");
-    report_json_text(out, fault != NULL ? fault : "ok");
-    (void)fprintf(out, "}\n");
+    report_json_close(&json, ']');
+    json_pools(&json, run);
+    json_ideal(&json, story->ideal);
+    json_network(&json, run, r);
+    sim__json_buffers(&json, run);
+    report_json_say(&json, "check", fault != NULL ? fault : "ok");
+    report_json_close(&json, '}');
+    (void)fputc('\n', out);
 }
 
 /* ---- for people ---- */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "io/units.h"
+#include "report/json.h"
 #include "sim/network/gates.h"
 #include "sim/results/results.h"
 
@@ -66,70 +67,88 @@ void sim__deadlock_text(const struct sim_run *run, char *text, size_t size)
 
 /* ---- JSON ---- */
 
-void sim__json_queues(FILE *out, const struct sim_topology *t)
+void sim__json_queues(struct report_json *json, const struct sim_topology *t)
 {
     const struct sim_buffers_config *b = &t->buffers;
 
     if (b->shared_bytes != 0) {
-        (void)fprintf(out, ",\"shared_bytes\":%" PRIu64, b->shared_bytes);
+        report_json_count(json, "shared_bytes", b->shared_bytes);
     }
     if (b->alpha_of != 0) {
-        (void)fprintf(out, ",\"alpha\":\"%u/%u\"", b->alpha_of, b->alpha_by);
+        report_json_put(json, "alpha", "\"%u/%u\"", b->alpha_of, b->alpha_by);
     }
-    (void)fprintf(out, ",\"pfc\":%s", b->is_lossless ? "true" : "false");
+    report_json_flag(json, "pfc", b->is_lossless);
     if (b->xoff_bytes != 0) {
-        (void)fprintf(out, ",\"xoff_bytes\":%" PRIu64, b->xoff_bytes);
+        report_json_count(json, "xoff_bytes", b->xoff_bytes);
     }
     if (b->is_lossless) {
-        (void)fprintf(out, ",\"xon_below_bytes\":%" PRIu64, b->below_bytes);
+        report_json_count(json, "xon_below_bytes", b->below_bytes);
     }
 }
 
-static void json_deadlock(FILE *out, const struct sim_run *run)
+static void put_link(struct report_json *json, const char *key, const struct sim_run *run, uint32_t link)
+{
+    char name[2 * SIM_NODE_NAME_MAX];
+
+    link_name(run, link, name, sizeof name);
+    report_json_say(json, key, name);
+}
+
+static void json_deadlock(struct report_json *json, const struct sim_run *run)
 {
     const struct sim_deadlock *d = &run->deadlock;
 
     if (d->count == 0) {
-        (void)fprintf(out, "\"deadlock\":null");
+        report_json_put(json, "deadlock", "null");
         return;
     }
-    (void)fprintf(out, "\"deadlock\":{\"since_ns\":%.3f,\"stopped_links\":%u,\"length\":%u,\"circle\":[",
-                  (double)d->since_ps / NS, d->stopped, d->length);
+    report_json_open(json, "deadlock", '{');
+    report_json_put(json, "since_ns", "%.3f", (double)d->since_ps / NS);
+    report_json_count(json, "stopped_links", d->stopped);
+    report_json_count(json, "length", d->length);
+    report_json_open(json, "circle", '[');
     for (uint32_t i = 0; i < d->count; i++) {
-        char name[2 * SIM_NODE_NAME_MAX];
-        link_name(run, d->links[i], name, sizeof name);
-        (void)fprintf(out, "%s\"%s\"", i == 0 ? "" : ",", name);
+        put_link(json, NULL, run, d->links[i]);
     }
-    (void)fprintf(out, "]}");
+    report_json_close(json, ']');
+    report_json_close(json, '}');
 }
 
-void sim__json_buffers(FILE *out, const struct sim_run *run)
+static void json_pauses(struct report_json *json, const struct sim_run *run, const struct sums *s)
 {
-    const struct sim_network *n = &run->network;
-    char name[2 * SIM_NODE_NAME_MAX] = "";
+    const struct sim_gates *gates = run->network.gates;
 
-    if (n->gates == NULL) {
+    report_json_count(json, "headroom_bytes", gates->headroom_most);
+    report_json_flag(json, "headroom_is_enough", !gates->is_short);
+    report_json_count(json, "headroom_most_bytes", s->headroom_most);
+    report_json_count(json, "pauses_sent", gates->frames);
+    report_json_count(json, "stops", s->stops);
+    report_json_put(json, "stopped_ns", "%.3f", (double)s->stopped_ps / NS);
+    if (s->stopped_most != SIM_NONE) {
+        report_json_put(json, "stopped_most_ns", "%.3f", (double)s->stopped_most_ps / NS);
+        put_link(json, "stopped_most", run, s->stopped_most);
+    }
+    json_deadlock(json, run);
+}
+
+void sim__json_buffers(struct report_json *json, const struct sim_run *run)
+{
+    const struct sim_gates *gates = run->network.gates;
+
+    if (gates == NULL) {
         return;
     }
-    struct sums s = add_up(n);
-    (void)fprintf(out, "\"buffers\":{\"dropped_for_memory\":%" PRIu64 ",\"shared_most_bytes\":%" PRIu64,
-                  n->gates->overflowed, s.shared_most);
+    struct sums s = add_up(&run->network);
+    report_json_open(json, "buffers", '{');
+    report_json_count(json, "dropped_for_memory", gates->overflowed);
+    report_json_count(json, "shared_most_bytes", s.shared_most);
     if (run->scenario->topology.buffers.shared_bytes != 0) {
-        (void)fprintf(out, ",\"shared_part_bytes\":%" PRIu64, s.shared_size);
+        report_json_count(json, "shared_part_bytes", s.shared_size);
     }
-    if (n->gates->config.is_lossless) {
-        (void)fprintf(out, ",\"headroom_bytes\":%" PRIu64 ",\"headroom_is_enough\":%s,\"headroom_most_bytes\":%" PRIu64,
-                      n->gates->headroom_most, n->gates->is_short ? "false" : "true", s.headroom_most);
-        (void)fprintf(out, ",\"pauses_sent\":%" PRIu64 ",\"stops\":%" PRIu64 ",\"stopped_ns\":%.3f,", n->gates->frames,
-                      s.stops, (double)s.stopped_ps / NS);
-        if (s.stopped_most != SIM_NONE) {
-            link_name(run, s.stopped_most, name, sizeof name);
-            (void)fprintf(out, "\"stopped_most_ns\":%.3f,\"stopped_most\":\"%s\",", (double)s.stopped_most_ps / NS,
-                          name);
-        }
-        json_deadlock(out, run);
+    if (gates->config.is_lossless) {
+        json_pauses(json, run, &s);
     }
-    (void)fprintf(out, "},");
+    report_json_close(json, '}');
 }
 
 /* ---- for people ---- */

@@ -61,6 +61,7 @@ uint64_t sim_results_not_done(const struct sim_run *run, uint32_t *jobs);
 /* What a figure is called that says so of a run. */
 #define SIM_FIGURE_NOT_DONE "jobs: iterations not done"
 
+struct report_json;
 struct sim_ideal; /* ideal.h */
 
 /* What the caller knows of a run. */
@@ -105,8 +106,8 @@ void sim_results_comment(FILE *out, const char *text);
 double sim_results_use(const struct sim_run *run, const struct sim_results *results, uint32_t link);
 
 /* Parts of report_queues.c: of [queues] and of what buffers and PFC did; the circle of a deadlock, in one line. */
-void sim__json_queues(FILE *out, const struct sim_topology *topology);
-void sim__json_buffers(FILE *out, const struct sim_run *run);
+void sim__json_queues(struct report_json *json, const struct sim_topology *topology);
+void sim__json_buffers(struct report_json *json, const struct sim_run *run);
 void sim__tell_buffers(void (*tell)(FILE *out, const char *what, const char *text), FILE *out,
                        const struct sim_run *run);
 void sim__deadlock_text(const struct sim_run *run, char *text, size_t size);
