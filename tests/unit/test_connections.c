@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_connections.c: what keeps a silent, slow or greedy peer harmless, on real sockets and with a clock that the test
  * sets. The dialogue itself: test_server.c. */
+#define _GNU_SOURCE
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -11,6 +13,7 @@
 #include "control/server/channels.h"
 #include "control/server/connections.h"
 #include "control/server/listener.h"
+#include "io/log.h"
 #include "unit/draw.h"
 
 struct world {
@@ -31,8 +34,12 @@ static int start(void **state)
     control_init(&w->control);
     assert_int_equal(trib_listener_open(&w->control.config.listen, &fd, &bound, NULL), TRIB_OK);
     w->port = trib_address_port(&bound);
-    const struct trib_jobs_output output = {
-        &w->connections, trib_connections_send, trib_connections_end, trib_connections_ping, test_draw, NULL};
+    const struct trib_jobs_output output = {.owner = &w->connections,
+                                            .send = trib_connections_send,
+                                            .end = trib_connections_end,
+                                            .ping = trib_connections_ping,
+                                            .draw = test_draw,
+                                            .say = trib_connections_say};
     trib_jobs_init(&w->jobs, &w->control.config, &output);
     assert_int_equal(trib_connections_init(&w->connections, fd, &w->jobs, &trib_channels, NULL), TRIB_OK);
     w->now_ns = 1000 * TRIB_SECOND_NS;
@@ -613,6 +620,59 @@ static void flood__that_ends_is_seen_at_once(void **state)
     assert_int_equal(w->connections.count, 0);
 }
 
+/* Lines of the log so far that have the text. The file is empty afterwards. */
+static unsigned count_lines(int log, const char *text)
+{
+    static char bytes[1 << 20];
+    ssize_t len = pread(log, bytes, sizeof bytes - 1, 0);
+    unsigned count = 0;
+    assert_in_range(len, 0, sizeof bytes - 2);
+    assert_int_equal(ftruncate(log, 0), 0);
+    assert_int_equal(lseek(log, 0, SEEK_SET), 0);
+    bytes[len] = '\0';
+    for (const char *at = bytes; (at = strstr(at, text)) != NULL; at++) {
+        count++;
+    }
+    return count;
+}
+
+static void say_often(struct world *w, enum trib_log_level level, unsigned count)
+{
+    step(w);
+    for (unsigned i = 0; i < count; i++) {
+        trib_jobs_say(&w->jobs, level, "switch 192.0.2.1:7470 is below this one, with 1 shards");
+    }
+}
+
+/* A switch below that comes and goes in a loop: a peer says when lines of INFO are written. All ranks of the largest
+ * job may come at once. */
+static void loop__does_not_fill_the_log(void **state)
+{
+    struct world *w = *state;
+    int log = memfd_create("log", MFD_CLOEXEC);
+    int before = dup(STDERR_FILENO);
+    assert_true(log >= 0 && before >= 0 && dup2(log, STDERR_FILENO) >= 0);
+    trib_log_set_default(TRIB_LOG_INFO);
+    say_often(w, TRIB_LOG_INFO, 5000);
+    unsigned first = count_lines(log, "is below this one");
+    w->now_ns += TRIB_SECOND_NS;
+    say_often(w, TRIB_LOG_INFO, 100);
+    unsigned left_out = count_lines(log, " lines are left out here");
+    w->now_ns += TRIB_SECOND_NS;
+    say_often(w, TRIB_LOG_INFO, 100);
+    unsigned second = count_lines(log, "is below this one");
+    say_often(w, TRIB_LOG_WARN, 100);
+    unsigned warnings = count_lines(log, "is below this one");
+    trib_log_set_default(TRIB_LOG_WARN);
+    assert_true(dup2(before, STDERR_FILENO) >= 0);
+    close(before);
+    close(log);
+    assert_in_range(first, 2 * 1024, 4096);
+    assert_int_equal(left_out, 1);
+    assert_int_equal(second, 10);
+    assert_int_equal(warnings, 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -632,6 +692,7 @@ int main(void)
         TEST(marks__that_rise_unseen_are_told),
         TEST(full__limit_leaves_descriptors_for_others),
         TEST(guest__strangers_raise_nothing),
+        TEST(loop__does_not_fill_the_log),
         TEST(forked__child_keeps_no_session),
         TEST(random__comings_and_goings_leave_nothing),
     };

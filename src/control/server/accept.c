@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* accept.c: how many connections there may be: the limit of open files, and the shares of one address, so that no peer
- * keeps all others out. Read next: connections.c (their life). */
+ * keeps all others out. And how many lines about them. Read next: connections.c (their life). */
 #include <sys/resource.h>
 
 #include "control/server/connection.h"
+#include "io/clock.h"
 #include "io/explain.h"
+#include "io/log.h"
 
 #define DESCRIPTORS_RESERVED 192 /* 64 for HTTP, 2 for each shard, and plenty */
 #define STRANGERS_MAX 256        /* in a process that is somebody else's */
 #define SHARE_OTHERS 4           /* of the sessions this part is not for one address alone */
 #define SHARE_SILENT 8           /* and one address has no more than this part for sessions without a JOIN... */
 #define SILENT_LEAST 128         /* ...but so many */
+/* Lines of INFO: two for each rank of the largest job at once, then one in each gap. */
+#define LINES_AT_ONCE 2048
+#define LINE_GAP_NS (TRIB_SECOND_NS / 10)
 
 /* How many sessions the limit of open files leaves room for, which may first be raised as far as it may be. The reserve
  * is for shards, HTTP and what the process has open anyway: strangers who only connect must not take that. */
@@ -85,4 +90,24 @@ bool trib_connections_lack_room(struct trib_connections *connections, const stru
     has_room = has_room && connections->count < connections->limit;
     *is_share = has_room && has_its_share(connections, peer);
     return !has_room || *is_share;
+}
+
+void trib_connections_say(void *owner, enum trib_log_level level, const char *line)
+{
+    struct trib_connections *connections = owner;
+    uint64_t now_ns = connections->now_ns;
+    if (level == TRIB_LOG_INFO) {
+        uint64_t paid_ns = LINE_GAP_NS + (connections->lines_ns > now_ns ? connections->lines_ns : now_ns);
+        if (paid_ns > now_ns + LINES_AT_ONCE * LINE_GAP_NS) {
+            connections->lines_left_out++;
+            return;
+        }
+        connections->lines_ns = paid_ns;
+        if (connections->lines_left_out > 0) {
+            trib_log(level, "%llu lines are left out here: there were too many",
+                     (unsigned long long)connections->lines_left_out);
+            connections->lines_left_out = 0;
+        }
+    }
+    trib_log(level, "%s", line);
 }

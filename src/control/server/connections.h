@@ -61,6 +61,8 @@ struct trib_connections {
     uint64_t warned_ns;                  /* of the last line about that */
     uint64_t logged_ns;                  /* of the last line about a rejected peer */
     uint64_t unlogged;                   /* rejected since */
+    uint64_t lines_ns;                   /* time up to which lines of INFO are paid for */
+    uint64_t lines_left_out;             /* since the last one */
     struct trib_connections_stats stats;
     /* From here on memory that is touched as far as there are sessions. */
     struct trib_connection *all[TRIB_CONNECTIONS_MAX];
@@ -100,5 +102,7 @@ const struct trib_session *trib_connections_at(const struct trib_connections *co
 void trib_connections_send(void *connections, struct trib_session *session, const struct trib_message *message);
 void trib_connections_end(void *connections, struct trib_session *session);
 void trib_connections_ping(void *connections, struct trib_session *session);
+/* A peer that comes again and again does not fill the log: leaves out lines of INFO beyond a limit, and counts them. */
+void trib_connections_say(void *connections, enum trib_log_level level, const char *line);
 
 #endif

@@ -82,12 +82,6 @@ static uint64_t draw(void *owner)
     return trib_draw();
 }
 
-static void say(void *owner, enum trib_log_level level, const char *line)
-{
-    (void)owner;
-    trib_log(level, "%s", line);
-}
-
 static void open_uplinks(struct trib_server *server)
 {
     server->jobs.remotes = (struct trib_remote_output){&server->uplinks, trib_uplinks_dial, trib_uplinks_tell,
@@ -162,7 +156,7 @@ enum trib_status trib_server_create(const struct trib_server_config *config, str
                                             .end = trib_connections_end,
                                             .ping = trib_connections_ping,
                                             .draw = draw,
-                                            .say = say};
+                                            .say = trib_connections_say};
     trib_jobs_init(&made->jobs, &made->config, &output);
     status = trib_connections_init(&made->connections, listen_fd, &made->jobs, &trib_channels, error);
     if (status != TRIB_OK) {
