@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "comm/communicator.h"
+#include "comm/worker.h"
 #include "core/assert.h"
 #include "io/clock.h"
 #include "io/explain.h"
@@ -51,7 +52,7 @@ bool trib_comm_is_done_ring(const struct trib_comm *comm)
 {
     bool has_switch = !comm->where.no_box && !comm->config.fallback;
     return has_switch && trib_comm_has_peers(comm) && comm->state != TRIB_COMM_RUNNING && comm->node != NULL &&
-           comm->verbs->node.communicator_mark(comm->node) >= comm->verbs->mark(comm->node);
+           trib_comm_common_mark(comm) >= trib_comm_mark(comm);
 }
 
 uint64_t trib_comm_close_time(const struct trib_comm *comm, uint64_t now_ns)

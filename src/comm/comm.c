@@ -18,13 +18,14 @@
 #include "comm/level0.h"
 #include "comm/local.h"
 #include "comm/memory.h"
+#include "comm/network.h"
 #include "comm/own_root.h"
 #include "comm/paths.h"
 #include "comm/peers.h"
 #include "comm/queue.h"
 #include "comm/refusal.h"
 #include "comm/say.h"
-#include "comm/transport.h"
+#include "comm/worker.h"
 #include "core/assert.h"
 #include "io/clock.h"
 #include "io/explain.h"
@@ -47,8 +48,7 @@ static struct trib_comm *make(const struct trib_config *config, char *error)
     comm->config = *config;
     comm->member = config->rank;
     comm->members = config->ranks;
-    comm->verbs = trib_scheme_find(config->scheme)->worker;
-    trib_comm_take_transport(comm, comm->verbs->peers != NULL ? &trib_transport_ranks : &trib_transport_network);
+    trib_comm_take_scheme(comm);
     comm->deadline_ns = TRIB_NEVER;
     comm->state_deadline_ns = TRIB_NEVER;
     comm->outage_deadline_ns = TRIB_NEVER;
@@ -376,6 +376,9 @@ const char *trib_comm_error(const struct trib_comm *comm)
 
 static void add_counters(const struct trib_counters *counters, struct trib_comm_stats *stats)
 {
+    if (counters == NULL) {
+        return;
+    }
     stats->fragments = counters->results;
     stats->contributions_resent = counters->contributions_resent;
     stats->contributions_again = counters->contributions_again;
@@ -438,9 +441,7 @@ void trib_comm_stats(struct trib_comm *comm, struct trib_comm_stats *stats)
     stats->bytes_handed = traffic.bytes_handed - comm->base.bytes_handed;
     stats->packets_handed = traffic.packets_handed - comm->base.packets_handed;
     add_dropped(comm, stats);
-    if (comm->node != NULL) {
-        add_counters(comm->verbs->node.counters(comm->node), stats);
-    }
+    add_counters(trib_comm_counters(comm), stats);
     stats->payload = comm->config.payload;
     stats->multicast = comm->is_multicast;
     stats->hosts = comm->hosts;
@@ -504,10 +505,10 @@ static void log_counters(const struct trib_comm *comm)
 {
     char text[800] = "";
     size_t used = 0;
-    if (comm->node == NULL || !trib_log_enabled(TRIB_LOG_INFO)) {
+    const struct trib_counters *counters = trib_comm_counters(comm);
+    if (counters == NULL || !trib_log_enabled(TRIB_LOG_INFO)) {
         return;
     }
-    const struct trib_counters *counters = comm->verbs->node.counters(comm->node);
 #define X(name, help)                                                                                                  \
     if (counters->name != 0 && used < sizeof text) {                                                                   \
         used +=                                                                                                        \

@@ -16,6 +16,7 @@
 #include "comm/join.h"
 #include "comm/queue.h"
 #include "comm/wake.h"
+#include "comm/worker.h"
 #include "core/assert.h"
 #include "io/clock.h"
 #include "io/units.h"
@@ -29,7 +30,7 @@ static void time_out(struct trib_comm *comm)
     char cause[384] = "";
     uint64_t now_ns = trib_clock_ns();
     comm->transport->explain(comm, now_ns, cause, sizeof cause);
-    trib_comm_describe(comm, comm->node != NULL ? comm->verbs->mark(comm->node) : 0, operation, sizeof operation);
+    trib_comm_describe(comm, trib_comm_mark(comm), operation, sizeof operation);
     trib_format_duration(comm->config.timeout_ns, limit);
     if (comm->was_running && comm->waits_ns != TRIB_NEVER) { /* other ranks may be missing, but this one is not in */
         char absence[TRIB_ERROR_TEXT_MAX];

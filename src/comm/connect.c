@@ -15,6 +15,7 @@
 #include "comm/say.h"
 #include "comm/states.h"
 #include "comm/wake.h"
+#include "comm/worker.h"
 #include "core/assert.h"
 #include "io/clock.h"
 #include "io/log.h"
@@ -131,9 +132,7 @@ static void pause_node(struct trib_comm *comm, uint64_t now_ns)
     if (comm->was_running) {
         begin_outage(comm, now_ns);
     }
-    if (comm->node != NULL) {
-        comm->verbs->suspend(comm->node);
-    }
+    trib_comm_suspend(comm);
 }
 
 void trib_comm_take_recall(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns)

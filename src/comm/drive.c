@@ -19,6 +19,7 @@
 #include "comm/own_root.h"
 #include "comm/queue.h"
 #include "comm/wake.h"
+#include "comm/worker.h"
 #include "core/assert.h"
 #include "io/clock.h"
 
@@ -381,11 +382,7 @@ static uint64_t find_nap(struct trib_endpoint *endpoint, uint64_t now_ns)
         if (trib_comm_is_busy(comm)) {
             return 0; /* other ranks of this host may wait for a sum in memory */
         }
-        bool is_running = comm->node != NULL && comm->state == TRIB_COMM_RUNNING;
-        uint64_t of_this = 0;
-        for (uint32_t root = 0; is_running && root < comm->grant.roots; root++) {
-            of_this += comm->verbs->in_flight(comm->node, root);
-        }
+        uint64_t of_this = comm->state == TRIB_COMM_RUNNING ? trib_comm_in_flight(comm) : 0;
         if (of_this > 0 && of_this < TRIB_NAP_PART) {
             awaited = 0; /* its last packets are on the way */
             break;

@@ -11,6 +11,7 @@
 #include "comm/queue.h"
 #include "comm/states.h"
 #include "comm/wake.h"
+#include "comm/worker.h"
 #include "core/assert.h"
 #include "io/inherit.h"
 #include "io/log.h"
@@ -47,9 +48,7 @@ static void fail(struct trib_comm *comm, enum trib_status status, const char *te
     (void)snprintf(comm->failure_text, sizeof comm->failure_text, "%.430s%s%s%s", text, names_job ? "" : " (job ",
                    names_job ? "" : comm->config.job, names_job ? "" : ")"); /* the maker numbers its ranks otherwise */
     trib_comm_enter(comm, TRIB_COMM_FAILED);
-    if (comm->node != NULL) {
-        comm->verbs->suspend(comm->node);
-    }
+    trib_comm_suspend(comm);
     end_calls(comm);
     trib_session_client_close(&comm->session);
     trib_comm_forget_root(comm);

@@ -337,7 +337,7 @@ static bool begin_out(struct trib_comm *comm, uint64_t now_ns)
     }
     if (trib_level0_out(part->plan, part->k, &level0->out_step, part->slot, &operation)) {
         if (comm->node != NULL) {
-            trib_host_tell(comm->host, comm->verbs->mark(comm->node));
+            trib_host_tell(comm->host, trib_comm_mark(comm));
         }
         start_on_host(comm, &operation, TRIB_LEVEL0_OUT, now_ns);
     } else {
@@ -508,7 +508,7 @@ static bool find_operation(const struct trib_comm *comm, uint64_t sequence, stru
                            uint64_t *number)
 {
     const struct trib_level0 *level0 = comm->level0;
-    bool is_on_network = comm->node != NULL && comm->verbs->describe(comm->node, sequence, operation, number);
+    bool is_on_network = trib_transport_network.find_operation(comm, sequence, operation, number);
     if (level0->first == NULL) {
         return false;
     }
@@ -534,7 +534,7 @@ static void explain(struct trib_comm *comm, uint64_t now_ns, char *text, size_t 
 static uint64_t mark(const struct trib_comm *comm)
 {
     if (comm->node != NULL) {
-        return trib_network_mark(comm);
+        return trib_comm_mark(comm);
     }
     return comm->host != NULL ? trib_host_told(comm->host, 0) : 0;
 }

@@ -19,6 +19,7 @@
 #include "comm/move.h"
 #include "comm/own_root.h"
 #include "comm/paths.h"
+#include "comm/worker.h"
 #include "core/assert.h"
 #include "io/clock.h"
 #include "io/log.h"
@@ -70,9 +71,7 @@ static void set_out(struct trib_comm *comm, const struct trib_where *where)
 static void keep_grant(struct trib_comm *comm)
 {
     TRIB_ASSERT(comm->grant.communicator != 0);
-    if (comm->node != NULL) {
-        comm->verbs->suspend(comm->node);
-    }
+    trib_comm_suspend(comm);
     comm->has_moved = true;
     comm->stats.moved++;
     trib_comm_close_groups(comm);

@@ -18,11 +18,13 @@
 #include "comm/send.h"
 #include "comm/stall.h"
 #include "comm/wake.h"
+#include "comm/worker.h"
 #include "core/assert.h"
 #include "core/operation.h"
 #include "io/clock.h"
 #include "io/log.h"
 #include "io/memory.h"
+#include "schemes/schemes.h"
 
 /* An idle communicator tells its mark by the session after so long without an operation. */
 #define IDLE_MARK_NS (50 * TRIB_MILLISECOND_NS)
@@ -230,7 +232,7 @@ static void run(struct trib_comm *comm, uint64_t now_ns)
 static uint64_t mark_deadline(const struct trib_comm *comm)
 {
     if (comm->state != TRIB_COMM_RUNNING || comm->is_closing || !trib_comm_is_idle(comm) ||
-        comm->verbs->mark(comm->node) <= comm->told_mark) {
+        trib_comm_mark(comm) <= comm->told_mark) {
         return TRIB_NEVER;
     }
     return comm->idle_since_ns + IDLE_MARK_NS;
@@ -288,11 +290,6 @@ static void explain(struct trib_comm *comm, uint64_t now_ns, char *text, size_t 
     }
 }
 
-uint64_t trib_network_mark(const struct trib_comm *comm)
-{
-    return comm->node != NULL ? comm->verbs->mark(comm->node) : 0;
-}
-
 void trib_network_tell(struct trib_comm *comm, enum trib_status status, const char *text)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_ABORT, .fail = {.status = (int32_t)status}};
@@ -305,8 +302,14 @@ void trib_network_tell(struct trib_comm *comm, enum trib_status status, const ch
     {                                                                                                               \
         .kind = (of), .open = (opens), .submit = submit, .run = run, .take_done = take_done,                        \
         .deadline = trib_network_deadline, .on_timeout = trib_network_on_timeout, .find_operation = find_operation, \
-        .explain = explain, .mark = trib_network_mark, .tell = trib_network_tell                                    \
+        .explain = explain, .mark = trib_comm_mark, .tell = trib_network_tell                                       \
     }
 
 const struct trib_transport trib_transport_network = ROW(TRIB_TRANSPORT_NETWORK, trib_endpoint_be_root);
 const struct trib_transport trib_transport_ranks = ROW(TRIB_TRANSPORT_RANKS, trib_endpoint_widen);
+
+void trib_comm_take_scheme(struct trib_comm *comm)
+{
+    comm->verbs = trib_scheme_find(comm->config.scheme)->worker;
+    trib_comm_take_transport(comm, comm->verbs->peers != NULL ? &trib_transport_ranks : &trib_transport_network);
+}

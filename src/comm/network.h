@@ -8,6 +8,8 @@
 
 #define TRIB_COMM_USED_UP "the communicator has used up its sequences: create a new one"
 
+/* Takes the scheme of the config, and its transport. */
+void trib_comm_take_scheme(struct trib_comm *comm);
 /* Takes a decoded packet for comm. */
 void trib_comm_receive(struct trib_comm *comm, struct trib_came_from from, const struct trib_packet *packet,
                        uint64_t now_ns);
@@ -24,7 +26,6 @@ uint64_t trib_network_deadline(const struct trib_comm *comm);
 void trib_network_on_timeout(struct trib_comm *comm, uint64_t now_ns);
 /* Time at which memory is given back that no operation has used for a while. NEVER unless holds_memory. */
 uint64_t trib_network_memory_deadline(const struct trib_comm *comm, bool holds_memory);
-uint64_t trib_network_mark(const struct trib_comm *comm);
 /* Sends ABORT. */
 void trib_network_tell(struct trib_comm *comm, enum trib_status status, const char *text);
 

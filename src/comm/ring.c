@@ -10,6 +10,7 @@
 #include "comm/connect.h"
 #include "comm/end.h"
 #include "comm/endpoint.h"
+#include "comm/network.h"
 #include "comm/peers.h"
 #include "comm/ring.h"
 #include "comm/transport.h"
@@ -21,8 +22,7 @@ static void become_ring(struct trib_comm *comm, const char *cause)
     memcpy(comm->asked, comm->config.scheme, sizeof comm->asked);
     (void)snprintf(comm->config.scheme, sizeof comm->config.scheme, "%s", TRIB_SCHEME_RING);
     (void)snprintf(comm->ring_cause, sizeof comm->ring_cause, "%s", cause);
-    comm->verbs = trib_scheme_find(TRIB_SCHEME_RING)->worker;
-    trib_comm_take_transport(comm, &trib_transport_ranks);
+    trib_comm_take_scheme(comm);
 }
 
 /* RING comes once, before any grant, to a rank that has named its bytes: else RING is out of turn. */

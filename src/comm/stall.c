@@ -8,6 +8,7 @@
 #include "comm/communicator.h"
 #include "comm/describe.h"
 #include "comm/stall.h"
+#include "comm/worker.h"
 #include "io/clock.h"
 #include "io/log.h"
 #include "io/units.h"
@@ -45,7 +46,7 @@ void trib_comm_report_stall(struct trib_comm *comm, const struct trib_event *eve
         comm->stall_text[0] = '\0';
     }
     comm->stall_sequence = event->sequence;
-    comm->stall_is_mark = comm->verbs->mark(comm->node) > event->sequence;
+    comm->stall_is_mark = trib_comm_mark(comm) > event->sequence;
     if (comm->stalls_open >= SILENT && comm->where.no_box) {
         name_silent(comm);
         log_stall(comm, event->sequence, since, comm->stall_text);
@@ -63,8 +64,7 @@ void trib_comm_report_stall(struct trib_comm *comm, const struct trib_event *eve
 /* True if the awaited fragment has come, or all others have it. */
 static bool has_come(const struct trib_comm *comm)
 {
-    uint64_t mark =
-        comm->stall_is_mark ? comm->verbs->node.communicator_mark(comm->node) : comm->verbs->mark(comm->node);
+    uint64_t mark = comm->stall_is_mark ? trib_comm_common_mark(comm) : trib_comm_mark(comm);
     return mark > comm->stall_sequence;
 }
 
