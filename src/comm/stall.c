@@ -55,6 +55,9 @@ void trib_comm_report_stall(struct trib_comm *comm, const struct trib_event *eve
     }
     message.stall.sequence = event->sequence;
     message.stall.since_ms = (uint32_t)(since / TRIB_MILLISECOND_NS);
+    if (trib_comm_has_peers(comm) && event->child < comm->config.ranks) {
+        trib_rank_list_add(&message.stall.missing, event->child);
+    }
     if (comm->state == TRIB_COMM_RUNNING) {
         comm->stalls_open++;
         trib_session_client_send(&comm->session, &message);

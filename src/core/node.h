@@ -51,7 +51,9 @@ enum trib_event_kind {
     TRIB_EVENT_DONE,   /* worker: operation `token` has ended with success; its buffers are the caller's again */
     TRIB_EVENT_FAILED, /* worker: one fragment's results failed their check too often; the communicator must end */
     TRIB_EVENT_BOOT,   /* worker: root `root` seems to have booted as `boot`: ask the session */
-    TRIB_EVENT_STALL, /* worker: `sequence` has waited since `since_ns`; `bitmap` = its switch's children that are there */
+    /* worker: `sequence` has waited since `since_ns`; `bitmap` = its switch's children that are there. On a ring: rank
+     * `child` acknowledges nothing to this one; UINT16_MAX: none. */
+    TRIB_EVENT_STALL,
     TRIB_EVENT_MISMATCH, /* switch: on `sequence` the parts of children `child` and `other` can never meet */
     TRIB_EVENT_KIND_COUNT
 };

@@ -259,6 +259,41 @@ static void stall__names_those_that_do_not_wait(void **state)
     assert_string_equal(h->process[0].missing.stall.where, "");
 }
 
+static bool say_silent(struct hosts *h, uint32_t rank, uint32_t silent)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_STALL, .stall = {.sequence = 12, .since_ms = 1000}};
+    trib_rank_list_add(&message.stall.missing, silent);
+    return say(h, rank, &message);
+}
+
+/* All wait, as nothing comes from rank 1 to rank 2. */
+static void stall__of_all_names_the_way_that_is_cut(void **state)
+{
+    struct hosts *h = *state;
+    run_ring(h, 3);
+    for (unsigned second = 0; second < 2; second++) {
+        h->now_ns += TRIB_SECOND_NS;
+        assert_true(say_silent(h, 1, 2));
+        assert_true(say_stall(h, 2, 12, 1000));
+        assert_true(say_stall(h, 0, 12, 1000));
+        pump(h);
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(h->process[i].missings, 1);
+        assert_int_equal(h->process[i].missing.stall.missing.count, 0);
+        assert_string_equal(h->process[i].missing.stall.where, "rank 1 to rank 2");
+    }
+    h->now_ns += TRIB_SECOND_NS;
+    assert_true(say_stall(h, 1, 12, 3000)); /* acknowledged meanwhile */
+    assert_true(say_stall(h, 0, 12, 3000));
+    pump(h);
+    assert_string_equal(h->process[0].missing.stall.where, "");
+    assert_true(say_silent(h, 1, 3)); /* no rank of the job */
+    assert_true(say_stall(h, 0, 12, 3000));
+    pump(h);
+    assert_string_equal(h->process[0].missing.stall.where, "");
+}
+
 /* Rank 2 has waited, has what it waited for, as its mark says, and has called nothing since. */
 static void stall__that_is_over_does_not_count(void **state)
 {
@@ -482,6 +517,7 @@ int main(void)
         TEST(marks__are_those_that_ranks_tell),
         TEST(marks__apart_from_the_start_are_looked_at_later),
         TEST(stall__names_those_that_do_not_wait),
+        TEST(stall__of_all_names_the_way_that_is_cut),
         TEST(stall__that_is_over_does_not_count),
         TEST(death__is_the_end),
         TEST(close__and_leave_before_closed),

@@ -416,8 +416,28 @@ static void stall__is_reported_again_and_again(void **state)
         (void)drain(ring, 0);
         assert_int_equal(ring->event[0].kind, TRIB_EVENT_STALL);
         assert_int_equal(ring->event[0].since_ns, RING_MS);
+        assert_int_equal(ring->event[0].child, UINT16_MAX); /* it has sent nothing */
     }
     assert_int_equal(verbs->node.counters(ring->node[0])->stalls, 3);
+    close_ring(ring);
+}
+
+static void stall__names_a_next_rank_that_acknowledges_nothing(void **state)
+{
+    static int32_t tensor[2][4096];
+    struct ring_of *ring = open_ring(3);
+    struct trib_operation o = allreduce(tensor[0], tensor[1], 4096);
+
+    (void)state;
+    submit(ring, 1, &o);
+    while (verbs->node.counters(ring->node[1])->stalls == 0) {
+        (void)drain(ring, 1);
+        ring->now_ns = verbs->node.next_timeout(ring->node[1]);
+        verbs->node.on_timeout(ring->node[1], ring->now_ns);
+    }
+    (void)drain(ring, 1);
+    assert_int_equal(ring->event[1].kind, TRIB_EVENT_STALL);
+    assert_int_equal(ring->event[1].child, 2);
     close_ring(ring);
 }
 
@@ -526,6 +546,7 @@ int main(void)
         cmocka_unit_test(suspended__rank_takes_and_is_silent),
         cmocka_unit_test(mark__ends_what_is_under_way),
         cmocka_unit_test(stall__is_reported_again_and_again),
+        cmocka_unit_test(stall__names_a_next_rank_that_acknowledges_nothing),
         cmocka_unit_test(describe__knows_what_is_under_way),
         cmocka_unit_test(peers__are_the_one_before_and_the_next),
         cmocka_unit_test(describe__skips_what_has_ended),

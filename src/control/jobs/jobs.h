@@ -47,6 +47,7 @@ struct trib_stall {
     uint64_t at_ns; /* 0: none */
     uint32_t since_ms;
     bool is_open;                  /* not answered yet: an agent is being asked */
+    uint16_t silent;               /* rank on a ring that acknowledges nothing to this one; UINT16_MAX: none */
     struct trib_rank_list missing; /* as far as it is known here */
     char where[128];               /* nobody is missing behind that switch, yet nothing comes from it; "": none such */
 };

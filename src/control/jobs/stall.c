@@ -23,7 +23,7 @@ static bool waits_too(const struct trib_rank *rank, uint64_t now_ns)
 }
 
 /* Where ranks send to each other, no place holds the parts, and so none sees which part lacks. But a rank that takes
- * part waits as well, on some sequence, and says so. */
+ * part waits as well, on some sequence, and says so. If all wait, parts may not arrive: names one way of them. */
 static void find_idle(struct trib_job *job, uint32_t index, uint64_t now_ns)
 {
     struct trib_stall *stall = &job->ranks[index].stall;
@@ -32,6 +32,12 @@ static void find_idle(struct trib_job *job, uint32_t index, uint64_t now_ns)
         const struct trib_rank *rank = &job->ranks[i];
         if (rank->mark <= stall->sequence && !waits_too(rank, now_ns)) {
             trib_rank_list_add(&stall->missing, i);
+        }
+    }
+    for (uint32_t i = 0; i < job->settings.ranks && stall->missing.count == 0 && stall->where[0] == '\0'; i++) {
+        const struct trib_rank *rank = &job->ranks[i];
+        if (rank->stall.silent < job->settings.ranks && waits_too(rank, now_ns)) {
+            (void)snprintf(stall->where, sizeof stall->where, "rank %u to rank %u", i, rank->stall.silent);
         }
     }
 }
@@ -77,6 +83,7 @@ static void note_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t in
     stall->sequence = message->stall.sequence;
     stall->since_ms = message->stall.since_ms;
     stall->at_ns = now_ns;
+    stall->silent = message->stall.missing.count > 0 ? message->stall.missing.rank[0] : UINT16_MAX;
     find_missing(jobs, job, index, now_ns);
 }
 

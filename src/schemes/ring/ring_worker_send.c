@@ -114,6 +114,17 @@ static uint64_t stall_deadline(const struct ring_worker *w)
                                                                             : reported + w->config.stall_ns;
 }
 
+/* A next rank without an acknowledgement for a timeout; UINT16_MAX: none. */
+static uint16_t find_silent(const struct ring_worker *w)
+{
+    for (uint32_t way = 0; way < RING_WAYS; way++) {
+        if (ring_has(w, way) && trib_flow_sender_aside(ring_sender(w, way))->backoff > 0) {
+            return (uint16_t)w->circle[way].next;
+        }
+    }
+    return UINT16_MAX;
+}
+
 uint64_t trib__ring_next_timeout(const void *node)
 {
     const struct ring_worker *w = node;
@@ -142,7 +153,10 @@ void trib__ring_on_timeout(void *node, uint64_t now_ns)
         }
     }
     if (stall_deadline(w) <= now_ns) {
-        struct trib_event event = {.kind = TRIB_EVENT_STALL, .sequence = w->mark, .since_ns = ring_aside(w)->waits_ns};
+        struct trib_event event = {.kind = TRIB_EVENT_STALL,
+                                   .sequence = w->mark,
+                                   .since_ns = ring_aside(w)->waits_ns,
+                                   .child = find_silent(w)};
         ring_aside(w)->reported_ns = now_ns;
         ring_aside(w)->counters.stalls++;
         trib__ring_event(w, &event);
