@@ -58,6 +58,16 @@ struct trib_piece {
     uint32_t owner;
 };
 
+/* From this size on a tensor counts as larger than caches. docs/PERF.md, 2026-11-26: alone on a cache of 32 MiB, a copy
+ * past the cache costs more up to 16 MiB, and less from 32 MiB on. */
+#define TRIB_LARGE_TENSOR (UINT64_C(24) << 20)
+
+/* Is the tensor of the operation, all shares together, larger than caches? */
+static inline bool trib_layout_is_large(const struct trib_layout *layout)
+{
+    return layout->blocks * layout->block_elements * layout->element_size >= TRIB_LARGE_TENSOR;
+}
+
 /* Is the operation's tensor made of a share per rank? */
 static inline bool trib_operation_has_shares(const struct trib_operation *operation)
 {

@@ -364,6 +364,15 @@ static void divide(const struct trib_value_kernels *k, enum trib_type type, void
     }
 }
 
+void trib_tensor_copy(const struct trib_value_kernels *k, bool bypass, void *tensor, const void *payload, size_t len)
+{
+    if (bypass) {
+        k->copy_nontemporal(tensor, payload, len);
+    } else {
+        memcpy(tensor, payload, len);
+    }
+}
+
 void trib_tensor_decode(const struct trib_value_kernels *k, const struct trib_conversion *c, void *tensor,
                         const void *payload, size_t count)
 {

@@ -41,6 +41,9 @@ struct trib_value_kernels {
      * guarantee, NaN included, becomes INT32_MIN. */
     void (*quantise)(int32_t *dst, const float *src, int shift, size_t count);
     void (*dequantise)(float *dst, const int32_t *src, int shift, size_t count);
+    /* dst = src, len bytes of any alignment without overlap. The stores bypass the caches if the CPU has such stores,
+     * and other threads see the stores in program order, as ordinary ones. */
+    void (*copy_nontemporal)(void *dst, const void *src, size_t len);
 };
 
 /* The best table for this CPU. Pure: same answer at every call. */
@@ -104,6 +107,10 @@ struct trib_conversion {
     uint32_t divisor; /* decode only; 1: not divided */
 };
 
+/* tensor = payload, len bytes without overlap. bypass: the copy bypasses the caches, for a tensor larger than the
+ * caches and outside of them. An ordinary store would first fetch the line from memory, and the line would leave the
+ * cache before the caller reads the tensor. */
+void trib_tensor_copy(const struct trib_value_kernels *k, bool bypass, void *tensor, const void *payload, size_t len);
 /* payload = tensor elements in wire form. */
 void trib_tensor_encode(const struct trib_value_kernels *k, const struct trib_conversion *c, void *payload,
                         const void *tensor, size_t count);

@@ -302,6 +302,23 @@ static void dequantise(float *dst, const int32_t *src, int shift, size_t count)
     }
 }
 
+/* Whole vectors bypass the caches. The ends do not: other bytes may be in the same line. */
+static void copy_nontemporal(void *dst, const void *src, size_t len)
+{
+    const size_t vector = sizeof(__m512i);
+    uint8_t *to = dst;
+    const uint8_t *from = src;
+    size_t i = (vector - (uintptr_t)to % vector) % vector;
+
+    i = i < len ? i : len;
+    memcpy(to, from, i);
+    for (; len - i >= vector; i += vector) {
+        _mm512_stream_si512((__m512i *)(void *)(to + i), _mm512_loadu_si512(from + i));
+    }
+    memcpy(to + i, from + i, len - i);
+    _mm_sfence(); /* before the stores that follow */
+}
+
 const struct trib_value_kernels trib_value_avx512 = {
     .name = "avx512",
     .reduce = TRIB_KERNELS_OF_ALL,
@@ -314,5 +331,6 @@ const struct trib_value_kernels trib_value_avx512 = {
     .max_magnitude = max_magnitude,
     .quantise = quantise,
     .dequantise = dequantise,
+    .copy_nontemporal = copy_nontemporal,
 };
 #endif

@@ -278,6 +278,11 @@ static void dequantise(float *dst, const int32_t *src, int shift, size_t count)
     }
 }
 
+static void copy_nontemporal(void *dst, const void *src, size_t len)
+{
+    memcpy(dst, src, len);
+}
+
 const struct trib_value_kernels trib_value_scalar = {
     .name = "scalar",
     .reduce = TRIB_KERNELS_OF_ALL,
@@ -290,4 +295,5 @@ const struct trib_value_kernels trib_value_scalar = {
     .max_magnitude = max_magnitude,
     .quantise = quantise,
     .dequantise = dequantise,
+    .copy_nontemporal = copy_nontemporal,
 };

@@ -104,22 +104,29 @@ static const void *add_own(const struct worker *w, const struct worker_operation
     return row;
 }
 
+/* Not in place: the rank has just sent that block, so the cache still holds the block. */
+static bool bypasses_caches(const struct worker_operation *o)
+{
+    return trib_layout_is_large(&o->layout) && o->operation.recv != o->operation.send;
+}
+
 /* Writes the result where the caller wants it. */
 static void deliver(const struct worker *w, const struct worker_operation *o, const struct trib_packet *packet,
                     const struct worker_form *form)
 {
+    const struct trib_value_kernels *k = w->config.kernels;
     void *at = worker_recv_at(o, &form->piece);
     const void *payload = packet->payload;
 
-    if (form->wire == TRIB_BYTES) {
-        memcpy(at, payload, packet->payload_len);
-        return;
-    }
     if (o->operation.collective == TRIB_REDUCE_SCATTER) {
         payload = add_own(w, o, packet, form);
     }
     struct trib_conversion c = {form->wire, o->operation.type, form->shift, divisor(w, o, packet)};
-    trib_tensor_decode(w->config.kernels, &c, at, payload, form->piece.elements);
+    if (form->wire == TRIB_BYTES || (!form->converted && c.divisor == 1)) {
+        trib_tensor_copy(k, bypasses_caches(o), at, payload, form->len);
+        return;
+    }
+    trib_tensor_decode(k, &c, at, payload, form->piece.elements);
 }
 
 /* The own share of an allgather, which no packet brings. */

@@ -100,6 +100,57 @@ static void result__is_delivered_once_and_the_last_one_says_DONE(void **state)
     expect_no_event(f);
 }
 
+static size_t past_caches; /* bytes that count_nontemporal has copied */
+
+static void count_nontemporal(void *dst, const void *src, size_t len)
+{
+    past_caches += len;
+    memcpy(dst, src, len);
+}
+
+/* Takes one result of an operation on tensors of `bytes`. Returns how many bytes bypassed the caches. */
+static size_t take_one_result(struct fixture *f, size_t bytes, bool in_place)
+{
+    float *send = calloc(1, bytes);
+    float *recv = in_place ? send : calloc(1, bytes);
+    struct trib_operation operation = {
+        .send = send,
+        .recv = recv,
+        .count = bytes / sizeof *send,
+        .collective = TRIB_ALLREDUCE,
+        .type = TRIB_FLOAT32,
+        .reduction = TRIB_SUM,
+    };
+
+    assert_true(send != NULL && recv != NULL);
+    f->kernels.copy_nontemporal = count_nontemporal;
+    past_caches = 0;
+    submit(f, &operation);
+    (void)expect(f, TRIB_CONTRIBUTION, 0);
+    assert_int_equal(answer(f, 0, 5), TRIB_DROP_NONE);
+    assert_float_equal(recv[0], 5, 0);
+    assert_float_equal(recv[ELEMENTS - 1], 5, 0);
+    assert_float_equal(recv[ELEMENTS], 0, 0);
+    free(in_place ? NULL : recv);
+    free(send);
+    return past_caches;
+}
+
+static void result__of_a_large_tensor_bypasses_the_caches(void **state)
+{
+    assert_int_equal(take_one_result(*state, TRIB_LARGE_TENSOR, false), ELEMENTS * sizeof(float));
+}
+
+static void result__of_a_smaller_tensor_does_not(void **state)
+{
+    assert_int_equal(take_one_result(*state, TRIB_LARGE_TENSOR - ELEMENTS * sizeof(float), false), 0);
+}
+
+static void result__in_place_does_not(void **state)
+{
+    assert_int_equal(take_one_result(*state, TRIB_LARGE_TENSOR, true), 0);
+}
+
 static void result__that_nobody_waits_for_is_dropped(void **state)
 {
     struct fixture *f = *state;
@@ -441,6 +492,9 @@ int main(void)
         WITH_NODE(submit__refuses_more_than_configured),
         WITH_NODE(describe__skips_what_has_ended),
         WITH_NODE(result__is_delivered_once_and_the_last_one_says_DONE),
+        WITH_NODE(result__of_a_large_tensor_bypasses_the_caches),
+        WITH_NODE(result__of_a_smaller_tensor_does_not),
+        WITH_NODE(result__in_place_does_not),
         WITH_NODE(result__that_nobody_waits_for_is_dropped),
         WITH_NODE(result__with_a_wrong_count_is_probed_and_fails_at_the_third),
         WITH_NODE(result__with_a_wrong_lane_is_probed_and_fails_at_the_third),

@@ -383,6 +383,31 @@ static void dequantise__cases(void **state)
     }
 }
 
+static void copy_nontemporal__every_alignment_and_length(void **state)
+{
+    enum { FENCE = 64, LONGEST = 3 * 64 + 1 };
+    static uint8_t src[64 + LONGEST], dst[FENCE + 64 + LONGEST + FENCE] __attribute__((aligned(64)));
+
+    (void)state;
+    for (size_t i = 0; i < sizeof src; i++) {
+        src[i] = (uint8_t)(i * 37 + 1);
+    }
+    FOR_EACH_TABLE(k)
+    {
+        for (size_t to = FENCE; to < FENCE + 64; to++) {
+            for (size_t len = 0; len <= LONGEST; len++) {
+                const uint8_t *from = src + to * 5 % 64;
+                memset(dst, 0xa5, sizeof dst);
+                k->copy_nontemporal(dst + to, from, len);
+                assert_memory_equal(dst + to, from, len);
+                for (size_t i = 0; i < sizeof dst; i++) {
+                    assert_true((i >= to && i < to + len) || dst[i] == 0xa5);
+                }
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -397,6 +422,7 @@ int main(void)
         cmocka_unit_test(max_magnitude__position_and_kind),
         cmocka_unit_test(quantise__cases),
         cmocka_unit_test(dequantise__cases),
+        cmocka_unit_test(copy_nontemporal__every_alignment_and_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,6 +31,7 @@ struct fixture {
     void *node;
     uint64_t now_ns;
     const struct trib_worker_verbs *verbs;
+    struct trib_value_kernels kernels; /* the node's */
     struct trib_session_config session;
     float send[64 * ELEMENTS], recv[64 * ELEMENTS];
     struct trib_layout layout; /* of the operation that was submitted last */
@@ -53,7 +54,7 @@ static inline int set_up(void **state)
                     .payload = 64,
                     .wire = TRIB_FLOAT32,
                     .lookahead = 2},
-        .kernels = trib_value_kernels(),
+        .kernels = &f->kernels,
         .rank = 0,
         .window = WINDOW,
         .operations = 2,
@@ -61,6 +62,7 @@ static inline int set_up(void **state)
     };
 
     f->verbs = trib_switchml.worker;
+    f->kernels = *trib_value_kernels();
     f->session = config.session;
     f->node = node_memory(f->verbs->size(&config));
     f->verbs->init(f->node, &config);
