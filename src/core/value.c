@@ -329,14 +329,17 @@ static void divide_16(const struct trib_value_kernels *k, enum trib_type type, v
     }
 }
 
-/* Divides a tensor in place. */
-static void divide(const struct trib_value_kernels *k, enum trib_type type, void *tensor, size_t count,
+/* tensor = elements at src, divided. src may be the tensor itself. Floats that need no wider type take one pass. */
+static void divide(const struct trib_value_kernels *k, enum trib_type type, void *tensor, const void *src, size_t count,
                    uint32_t divisor)
 {
     TRIB_ASSERT(divisor > 1);
+    if (type != TRIB_FLOAT32 && type != TRIB_FLOAT64) {
+        copy(tensor, src, count * trib_type_size(type));
+    }
     switch (type) {
     case TRIB_FLOAT32:
-        k->divide_f32(tensor, tensor, (float)divisor, count);
+        k->divide_f32(tensor, src, (float)divisor, count);
         break;
     case TRIB_FLOAT16:
     case TRIB_BFLOAT16:
@@ -349,7 +352,7 @@ static void divide(const struct trib_value_kernels *k, enum trib_type type, void
         divide_i64(tensor, count, divisor);
         break;
     case TRIB_FLOAT64:
-        k->divide_f64(tensor, tensor, (double)divisor, count);
+        k->divide_f64(tensor, src, (double)divisor, count);
         break;
     case TRIB_INT8:
         divide_i8(tensor, count, divisor);
@@ -384,9 +387,10 @@ void trib_tensor_decode(const struct trib_value_kernels *k, const struct trib_co
         return;
     }
     uint32_t callers = enter_arithmetic();
+    const void *dividends = tensor;
 
     if (c->wire == c->tensor) {
-        copy(tensor, payload, count * trib_type_size(c->wire));
+        dividends = payload;
     } else if (c->tensor == TRIB_FLOAT32 && c->wire == TRIB_BFLOAT16) {
         k->widen_bf16(tensor, payload, count);
     } else if (c->tensor == TRIB_FLOAT32 && c->wire == TRIB_INT32) {
@@ -395,7 +399,7 @@ void trib_tensor_decode(const struct trib_value_kernels *k, const struct trib_co
         __builtin_trap(); /* as in encode */
     }
     if (c->divisor > 1) {
-        divide(k, c->tensor, tensor, count, c->divisor);
+        divide(k, c->tensor, tensor, dividends, count, c->divisor);
     }
     leave_arithmetic(callers);
 }
