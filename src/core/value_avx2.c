@@ -325,9 +325,10 @@ static void dequantise(float *dst, const int32_t *src, int shift, size_t count)
 static void copy_nontemporal(void *dst, const void *src, size_t len)
 {
     const size_t vector = sizeof(__m256i);
+    const size_t line = 64;
     uint8_t *to = dst;
     const uint8_t *from = src;
-    size_t i = (vector - (uintptr_t)to % vector) % vector;
+    size_t i = (line - (uintptr_t)to % line) % line;
 
     i = i < len ? i : len;
     memcpy(to, from, i);

@@ -6,42 +6,6 @@
 
 #include "host/segment.h"
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-
-void trib_host_copy_past(void *dst, const void *src, size_t bytes)
-{
-    unsigned char *to = dst;
-    const unsigned char *from = src;
-    size_t head = (size_t)(-(uintptr_t)to & 63U);
-    if (bytes < head + 64) {
-        memcpy(to, from, bytes);
-        return;
-    }
-    memcpy(to, from, head);
-    to += head;
-    from += head;
-    bytes -= head;
-    for (; bytes >= 64; bytes -= 64, to += 64, from += 64) {
-        __m128i a = _mm_loadu_si128((const __m128i *)(const void *)from);
-        __m128i b = _mm_loadu_si128((const __m128i *)(const void *)(from + 16));
-        __m128i c = _mm_loadu_si128((const __m128i *)(const void *)(from + 32));
-        __m128i d = _mm_loadu_si128((const __m128i *)(const void *)(from + 48));
-        _mm_stream_si128((__m128i *)(void *)to, a);
-        _mm_stream_si128((__m128i *)(void *)(to + 16), b);
-        _mm_stream_si128((__m128i *)(void *)(to + 32), c);
-        _mm_stream_si128((__m128i *)(void *)(to + 48), d);
-    }
-    memcpy(to, from, bytes);
-    _mm_sfence(); /* or another thread could see the operation end before it sees these stores */
-}
-#else
-void trib_host_copy_past(void *dst, const void *src, size_t bytes)
-{
-    memcpy(dst, src, bytes);
-}
-#endif
-
 /* Tensors above it are written past the caches: they would not stay there anyway. */
 #define PAST_CACHES (UINT64_C(2) << 20)
 
@@ -56,7 +20,7 @@ void trib_host_copy_out(const struct trib_host *host, void *dst, const void *src
         return; /* the pointers may be NULL */
     }
     if (trib_host_writes_past(host)) {
-        trib_host_copy_past(dst, src, bytes);
+        host->kernels->copy_nontemporal(dst, src, bytes);
     } else {
         memcpy(dst, src, bytes);
     }

@@ -202,9 +202,7 @@ bool trib_host_add_up(const struct trib_host *host, const struct trib_host_sum *
 
 /* ---- copy.c ---- */
 
-/* memcpy that leaves the caches to others: for what is not read again soon. */
-void trib_host_copy_past(void *dst, const void *src, size_t bytes);
-/* Whether the operation is so large that its result is copied so. */
+/* True if the operation is so large that its result is written past the caches. */
 bool trib_host_writes_past(const struct trib_host *host);
 /* The way that suits the operation's size. */
 void trib_host_copy_out(const struct trib_host *host, void *dst, const void *src, size_t bytes);

@@ -120,7 +120,7 @@ bool trib_host_add_up(const struct trib_host *host, const struct trib_host_sum *
             return false; /* who has failed may have changed what was read */
         }
         if (row != dst && sum->is_past) {
-            trib_host_copy_past(dst, row, piece.len);
+            host->kernels->copy_nontemporal(dst, row, piece.len);
         } else if (row != dst) {
             memcpy(dst, row, piece.len);
         }
