@@ -200,6 +200,9 @@ static bool check_options(const struct perf_options *options)
         complain("--scheme: unknown scheme \"%s\"; `tributary info` lists all", options->scheme);
     } else if (scheme->refusal != NULL) {
         complain("--scheme %s: %s", scheme->name, scheme->refusal);
+    } else if (trib_published_is_simulated(scheme)) {
+        complain("--scheme %s: %s", scheme->name, TRIB_PUBLISHED_SIMULATED);
+        return false;
     }
     return scheme != NULL && scheme->refusal == NULL;
 }
