@@ -324,7 +324,8 @@ enum trib_combined trib_combiner_up(void *combiner, uint32_t member, uint64_t se
     if (packet->kind != TRIB_CONTRIBUTION) {
         return TRIB_COMBINED_PASS;
     }
-    if (may_add(m, packet, ranks)) {
+    bool is_beyond = m->span != 0 && packet->sequence >= m->mark + m->span;
+    if (may_add(m, packet, ranks) && !is_beyond) {
         if (packet->sequence < m->mark) {
             c->counters.stale++;
             return TRIB_COMBINED_DROPPED;
@@ -336,6 +337,7 @@ enum trib_combined trib_combiner_up(void *combiner, uint32_t member, uint64_t se
         }
     }
     c->counters.direct += (packet->flags & TRIB_FLAG_RESEND) != 0;
+    c->counters.beyond += is_beyond;
     c->counters.passed++;
     return TRIB_COMBINED_PASS;
 }

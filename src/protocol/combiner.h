@@ -36,6 +36,7 @@ struct trib_combiner_config {
 struct trib_combiner_grant {
     uint64_t behind; /* the ranks, by their numbers at the root */
     uint64_t mark;   /* M as known */
+    uint64_t span;   /* sequences from M on that may be under way (trib_window_span); later ones pass. 0: no bound */
     uint32_t communicator;
     uint32_t first_row, rows; /* the share of the pool; all of the pool, where jobs share; rows 0: every part passes */
     uint16_t generation;
@@ -49,6 +50,7 @@ struct trib_combiner_grant {
     X(passed, "parts sent on alone, whatever the reason")                    \
     X(collisions, "of passed parts: another fragment had the row")           \
     X(direct, "of passed parts: asked for by the root")                      \
+    X(beyond, "of passed parts: beyond the window")                          \
     X(complete, "sums of all ranks behind the combiner")                     \
     X(rest, "sums of all ranks but those with parts that passed before")     \
     X(flushed, "sums with ranks missing: sent on for a PROBE")               \

@@ -14,6 +14,7 @@
 
 #include "core/prng.h"
 #include "core/slot.h"
+#include "core/window.h"
 #include "protocol/combiner.h"
 #include "schemes/atp/atp.h"
 #include "unit/node_memory.h"
@@ -64,6 +65,7 @@ static struct run {
     uint64_t now_ns, seed;
     double loss, copies, overtakes;
     bool has_top;
+    bool has_liar; /* rank 0 of job 0 */
 } run;
 
 static struct trib_combiner_counters total;
@@ -97,10 +99,59 @@ static void fly_on(const struct trib_packet *packet, uint32_t job, uint64_t send
     fly(packet, run.has_top ? AT_COMBINER : AT_ROOT, job, TOP, sender, false);
 }
 
-static void fly_up(const struct trib_packet *packet, uint32_t job, uint32_t rank)
+/* A packet as no rank of this library sends it. */
+static void lie(struct trib_packet *packet)
+{
+    switch (below(12)) {
+    case 0:
+        packet->bitmap = trib_prng_next(&run.prng) >> below(64);
+        break;
+    case 1:
+        packet->node = (uint16_t)below(70);
+        break;
+    case 2:
+        packet->sequence += below(100);
+        break;
+    case 3:
+        packet->sequence = packet->mark = trib_prng_next(&run.prng) >> 16 >> below(48);
+        break;
+    case 4:
+        packet->mark = packet->sequence + below(3);
+        break;
+    case 5:
+        packet->flags ^= 1U << below(7);
+        break;
+    case 6:
+        packet->digest ^= below(2);
+        break;
+    case 7:
+        packet->boot ^= below(2);
+        break;
+    case 8:
+        packet->generation ^= (uint16_t)below(2);
+        break;
+    case 9:
+        packet->contributors = (uint16_t)below(70);
+        break;
+    case 10:
+        packet->type = (uint8_t)below(TRIB_TYPE_COUNT);
+        break;
+    default:
+        packet->payload_len = packet->payload_len != 0 ? (uint16_t)below(PAYLOAD + 1) : 0;
+        break;
+    }
+    packet->kind = below(16) == 0 ? (uint8_t)(1 + below(TRIB_KIND_COUNT - 1)) : packet->kind;
+}
+
+static void fly_up(const struct trib_packet *original, uint32_t job, uint32_t rank)
 {
     const struct job *j = &run.jobs[job];
+    struct trib_packet lied = *original;
+    const struct trib_packet *packet = &lied;
 
+    if (run.has_liar && job == 0 && rank == 0 && below(2) == 0) {
+        lie(&lied);
+    }
     if (j->rack[rank] == TOP) {
         fly_on(packet, job, UINT64_C(1) << rank);
     } else {
@@ -143,7 +194,7 @@ static void drain_worker(uint32_t job, uint32_t rank)
         fly_up(&packet, job, rank);
     }
     while (trib_atp.worker->node.next_event(j->workers[rank], &event)) {
-        if (event.kind == TRIB_EVENT_FAILED) {
+        if (event.kind == TRIB_EVENT_FAILED && !(run.has_liar && job == 0)) {
             fail_msg("seed %lu: job %u, rank %u fails: a sum's lane is wrong", run.seed, job, rank);
         }
         j->is_done[rank] |= event.kind == TRIB_EVENT_DONE;
@@ -160,7 +211,11 @@ static void drain_root(uint32_t job)
         assert_int_equal(to.kind, TRIB_PLACE_CHILDREN);
         fly_down(&packet, job, to.children, true);
     }
-    assert_false(trib_atp.switch_node->node.next_event(run.jobs[job].root, &event));
+    assert_true(!trib_atp.switch_node->node.next_event(run.jobs[job].root, &event) || (run.has_liar && job == 0));
+    for (uint32_t rank = run.has_liar && job == 0; rank < run.jobs[job].ranks; rank++) { /* lies move no rank's mark */
+        uint64_t mark = trib_atp.worker->mark(run.jobs[job].workers[rank]);
+        assert_true(trib_atp.switch_node->node.communicator_mark(run.jobs[job].root) <= mark);
+    }
 }
 
 static void drain_combiner(uint32_t index)
@@ -306,6 +361,7 @@ static void admit_all(uint32_t index)
             .behind = j->behind[index],
             .communicator = j->session.communicator,
             .generation = j->session.generation,
+            .span = run.seed % 2 != 0 || run.has_liar ? trib_window_span(&j->session) : 0,
             .rows = run.config.rows,
             .weight = j->weight,
         };
@@ -387,9 +443,10 @@ static void submit(uint32_t job, uint32_t rank)
     drain_worker(job, rank);
 }
 
+/* A lying rank ends no other job, and has no right to an end of its own. */
 static bool is_over(void)
 {
-    for (uint32_t job = 0; job < run.job_count; job++) {
+    for (uint32_t job = run.has_liar; job < run.job_count; job++) {
         for (uint32_t rank = 0; rank < run.jobs[job].ranks; rank++) {
             if (!run.jobs[job].is_done[rank]) {
                 return false;
@@ -401,7 +458,7 @@ static bool is_over(void)
 
 static void check_sums(void)
 {
-    for (uint32_t job = 0; job < run.job_count; job++) {
+    for (uint32_t job = run.has_liar; job < run.job_count; job++) {
         const struct job *j = &run.jobs[job];
         for (uint64_t i = 0; i < j->operation.count; i++) {
             int32_t sum = 0;
@@ -430,7 +487,7 @@ static void check_rows(void)
         for (uint32_t job = 0; job < run.job_count; job++) {
             if (run.jobs[job].behind[index] != 0) {
                 trib_combiner_learn_mark(run.combiners[index], job, trib_atp.worker->end(run.jobs[job].workers[0]));
-                assert_int_equal(trib_combiner_rows_held(run.combiners[index], job), 0);
+                assert_true(trib_combiner_rows_held(run.combiners[index], job) == 0 || (run.has_liar && job == 0));
                 trib_combiner_dismiss(run.combiners[index], job);
             }
         }
@@ -453,11 +510,12 @@ static void disturb(void)
     }
 }
 
-static void one_run(uint64_t seed)
+static void one_run(uint64_t seed, bool has_liar)
 {
     memset(&run, 0, sizeof run);
     run.prng.state = run.seed = seed;
-    run.job_count = 1 + below(JOBS);
+    run.has_liar = has_liar;
+    run.job_count = has_liar ? 2 + below(JOBS - 1) : 1 + below(JOBS);
     run.has_top = below(2) != 0;
     run.loss = below(3) == 0 ? 0 : 0.25 * below(100) / 100;
     run.copies = below(3) == 0 ? 0 : 0.2 * below(100) / 100;
@@ -506,17 +564,33 @@ static void one_run(uint64_t seed)
     }
 }
 
-static void sums__are_right_whatever_combiners_do(void **state)
+static uint64_t run_seeds(uint64_t seeds_else, bool has_liar)
 {
     const char *seeds = getenv("TRIB_SEEDS");
     const char *seed = getenv("TRIB_SEED");
     uint64_t first = seed != NULL ? strtoull(seed, NULL, 10) : 1;
-    uint64_t count = seed != NULL ? 1 : seeds != NULL ? strtoull(seeds, NULL, 10) : SEEDS;
+    uint64_t count = seed != NULL ? 1 : seeds != NULL ? strtoull(seeds, NULL, 10) : seeds_else;
+
+    memset(&total, 0, sizeof total);
+    for (uint64_t i = 0; i < count; i++) {
+        one_run(first + i, has_liar);
+    }
+    return count;
+}
+
+static void a_lying_rank__harms_its_own_job_alone(void **state)
+{
+    (void)state;
+    if (run_seeds(SEEDS / 5, true) >= SEEDS / 5) {
+        assert_true(total.beyond > 0);
+    }
+}
+
+static void sums__are_right_whatever_combiners_do(void **state)
+{
+    uint64_t count = run_seeds(SEEDS, false);
 
     (void)state;
-    for (uint64_t i = 0; i < count; i++) {
-        one_run(first + i);
-    }
     print_message(
         "%lu parts combined, %lu passed (%lu collisions, %lu asked for), %lu whole sums, %lu of the rest, %lu "
         "flushed, %lu evicted, %lu stale, %lu twice; %lu sums refused by roots\n",
@@ -531,7 +605,8 @@ static void sums__are_right_whatever_combiners_do(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sums__are_right_whatever_combiners_do)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sums__are_right_whatever_combiners_do),
+                                       cmocka_unit_test(a_lying_rank__harms_its_own_job_alone)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

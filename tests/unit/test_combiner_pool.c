@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_combiner_pool.c: the rows of a combiner that several communicators share: who gets one, when it is free again,
+ * and M, below which nobody needs one. Mirrors protocol/combiner.c. */
+#include "combiner_harness.h"
+
+/* ---- collisions and weights ---- */
+
+static void a_row_of_another_fragment__stays_with_the_first(void **state)
+{
+    struct fixture *f = *state;
+
+    share(f, 1);
+    assert_int_equal(contribute(f, 1, 7), TRIB_COMBINED_TAKEN);
+    for (uint64_t sequence = 8; sequence < 40; sequence++) { /* of no weight, however often */
+        assert_int_equal(contribute(f, 1, sequence), TRIB_COMBINED_PASS);
+    }
+    expect_nothing(f);
+    EXPECT_COUNTER(f, collisions, 32);
+    EXPECT_COUNTER(f, passed, 32);
+    assert_int_equal(contribute(f, 6, 7), TRIB_COMBINED_TAKEN);
+    (void)expect_sum(f, 0, BEHIND, 7);
+    assert_int_equal(contribute(f, 1, 8), TRIB_COMBINED_TAKEN);
+}
+
+static void a_heavier_part__takes_the_row(void **state)
+{
+    struct fixture *f = *state;
+
+    share(f, 1);
+    admit(f, 1, 3);
+    assert_int_equal(contribute_to(f, 0, 1, 7), TRIB_COMBINED_TAKEN);
+    assert_int_equal(contribute_to(f, 0, 2, 7), TRIB_COMBINED_TAKEN);
+    assert_int_equal(contribute_to(f, 1, 4, 7), TRIB_COMBINED_TAKEN);
+    struct trib_packet sum = expect_sum(f, 0, 3, 7);
+    assert_int_equal(first_of(&sum), 3);
+    expect_nothing(f);
+    EXPECT_COUNTER(f, evicted, 1);
+    EXPECT_COUNTER(f, collisions, 0);
+    assert_int_equal(trib_combiner_rows_held(f->combiner, 0), 0);
+    assert_int_equal(trib_combiner_rows_held(f->combiner, 1), 1);
+}
+
+/* A row that nobody completes loses half of its weight at each collision, so in the end anyone with weight has it. */
+static void a_row__ages(void **state)
+{
+    struct fixture *f = *state;
+
+    share(f, 1);
+    admit(f, 0, 4);
+    admit(f, 1, 1);
+    assert_int_equal(contribute_to(f, 0, 1, 7), TRIB_COMBINED_TAKEN);
+    for (uint32_t i = 0; i < 3; i++) { /* 4, 2, 1 are no less than 1 */
+        assert_int_equal(contribute_to(f, 1, 1, 7), TRIB_COMBINED_PASS);
+    }
+    assert_int_equal(contribute_to(f, 1, 1, 7), TRIB_COMBINED_TAKEN);
+    (void)expect_sum(f, 0, 1, 7);
+    EXPECT_COUNTER(f, collisions, 3);
+    EXPECT_COUNTER(f, evicted, 1);
+}
+
+/* ---- M ---- */
+
+static struct trib_packet result_of(uint64_t sequence, uint64_t mark)
+{
+    struct trib_packet packet = packet_of(TRIB_RESULT, sequence);
+
+    packet.mark = mark;
+    return packet;
+}
+
+static void a_part_below_M__is_dropped(void **state)
+{
+    struct fixture *f = *state;
+    struct trib_packet result = result_of(9, 8);
+
+    trib_combiner_down(f->combiner, 0, &result);
+    assert_int_equal(contribute(f, 1, 7), TRIB_COMBINED_DROPPED);
+    EXPECT_COUNTER(f, stale, 1);
+    assert_int_equal(contribute(f, 1, 8), TRIB_COMBINED_TAKEN);
+    result.mark = 6; /* overtaken: M never falls */
+    trib_combiner_down(f->combiner, 0, &result);
+    assert_int_equal(contribute(f, 1, 7), TRIB_COMBINED_DROPPED);
+}
+
+static void M_of_another_generation__is_not_taken(void **state)
+{
+    struct fixture *f = *state;
+    struct trib_packet result = result_of(9, 8);
+
+    result.generation = 1;
+    trib_combiner_down(f->combiner, 0, &result);
+    assert_int_equal(contribute(f, 1, 7), TRIB_COMBINED_TAKEN);
+    result.generation = 2;
+    result.communicator = 2;
+    trib_combiner_down(f->combiner, 0, &result);
+    assert_int_equal(contribute(f, 2, 7), TRIB_COMBINED_TAKEN);
+    trib_combiner_learn_mark(f->combiner, 0, TRIB_SEQUENCE_MAX + 1);
+    trib_combiner_learn_mark(f->combiner, 0, UINT64_MAX);
+    assert_int_equal(contribute(f, 4, 7), TRIB_COMBINED_TAKEN);
+    EXPECT_COUNTER(f, stale, 0);
+}
+
+static void a_row_below_M__is_free_for_others(void **state)
+{
+    struct fixture *f = *state;
+
+    share(f, 1);
+    assert_int_equal(contribute_to(f, 0, 1, 7), TRIB_COMBINED_TAKEN);
+    trib_combiner_learn_mark(f->combiner, 0, 7);
+    assert_int_equal(contribute_to(f, 1, 1, 3), TRIB_COMBINED_PASS);
+    trib_combiner_learn_mark(f->combiner, 0, 8); /* by the session: the communicator is idle */
+    assert_int_equal(held(f), 0);
+    assert_int_equal(contribute_to(f, 1, 1, 3), TRIB_COMBINED_TAKEN);
+    expect_nothing(f); /* nobody needs the sum that was there */
+    EXPECT_COUNTER(f, evicted, 0);
+    EXPECT_COUNTER(f, collisions, 1);
+}
+
+/* M will not pass such a fragment before the communicator ends: its row would be lost for all that share the pool. */
+static void a_part_beyond_the_window__has_no_row(void **state)
+{
+    struct fixture *f = *state;
+    struct trib_combiner_grant grant = grant_of(f, 0, 0);
+
+    share(f, 1);
+    grant.rows = 1;
+    grant.mark = 100;
+    grant.span = 16;
+    trib_combiner_admit(f->combiner, 0, &grant);
+    assert_int_equal(contribute_to(f, 0, 1, TRIB_SEQUENCE_MAX), TRIB_COMBINED_PASS);
+    assert_int_equal(contribute_to(f, 0, 1, 116), TRIB_COMBINED_PASS);
+    EXPECT_COUNTER(f, beyond, 2);
+    EXPECT_COUNTER(f, passed, 2);
+    assert_int_equal(held(f), 0);
+    assert_int_equal(contribute_to(f, 0, 1, 115), TRIB_COMBINED_TAKEN);
+    trib_combiner_learn_mark(f->combiner, 0, 116);
+    assert_int_equal(contribute_to(f, 0, 1, 131), TRIB_COMBINED_TAKEN);
+    assert_int_equal(contribute_to(f, 0, 1, 115), TRIB_COMBINED_DROPPED);
+}
+
+/* ---- memory ---- */
+
+static void without_rows__all_parts_pass(void **state)
+{
+    struct fixture *f = *state;
+
+    share(f, 0);
+    assert_int_equal(contribute(f, 1, 7), TRIB_COMBINED_PASS);
+    assert_int_equal(probe(f, 1, 7, 0), TRIB_COMBINED_PASS);
+    EXPECT_COUNTER(f, collisions, 0);
+    share(f, 8);
+    struct trib_combiner_grant grant = grant_of(f, 0, 0);
+    grant.rows = 0;
+    trib_combiner_admit(f->combiner, 0, &grant);
+    assert_int_equal(contribute_to(f, 0, 1, 7), TRIB_COMBINED_PASS);
+    assert_int_equal(contribute_to(f, 1, 1, 7), TRIB_COMBINED_TAKEN);
+}
+
+static void a_communicator__keeps_to_its_share(void **state)
+{
+    struct fixture *f = *state;
+
+    for (uint32_t member = 0; member < 2; member++) {
+        struct trib_combiner_grant grant = grant_of(f, member, 0);
+        grant.first_row = member * 3;
+        grant.rows = member == 0 ? 3 : 5;
+        trib_combiner_admit(f->combiner, member, &grant);
+    }
+    for (uint64_t sequence = 0; sequence < 200; sequence++) {
+        (void)contribute_to(f, 0, 1, sequence);
+        (void)contribute_to(f, 1, 1, sequence);
+    }
+    assert_int_equal(trib_combiner_rows_held(f->combiner, 0), 3);
+    assert_int_equal(trib_combiner_rows_held(f->combiner, 1), 5);
+}
+
+/* More sums than can wait: the last stay in their rows, and nothing is lost. */
+static void sums_that_find_no_room_to_wait__stay(void **state)
+{
+    struct fixture *f = *state;
+    struct trib_packet packet;
+    uint32_t member, count = 0;
+
+    share(f, 4096);
+    for (uint64_t sequence = 0; sequence < 100; sequence++) {
+        (void)contribute(f, 1, sequence);
+        (void)contribute(f, 6, sequence);
+    }
+    EXPECT_COUNTER(f, complete, 64);
+    uint32_t stay = held(f);
+    assert_true(stay > 0);
+    while (trib_combiner_next(f->combiner, &packet, &member)) {
+        assert_int_equal(packet.bitmap, BEHIND);
+        assert_int_equal(first_of(&packet), 7);
+        count++;
+    }
+    assert_int_equal(count, 64);
+    for (uint64_t sequence = 0; sequence < 100; sequence++) {
+        assert_int_equal(probe(f, 0, sequence, 0), TRIB_COMBINED_PASS);
+        while (trib_combiner_next(f->combiner, &packet, &member)) {
+            assert_int_equal(packet.bitmap, BEHIND);
+            count++;
+        }
+    }
+    assert_int_equal(count, 64 + stay);
+    assert_int_equal(held(f), 0);
+}
+
+/* Rounds of a full queue: all memory for rows is in use, and comes back. */
+static void memory_for_rows__is_never_lost(void **state)
+{
+    struct fixture *f = *state;
+    struct trib_packet packet;
+    uint32_t member;
+
+    share(f, 1);
+    for (uint64_t round = 0; round < 10; round++) {
+        for (uint64_t sequence = 0; sequence < 70; sequence++) {
+            (void)contribute(f, 1, 100 * round + sequence);
+            (void)contribute(f, 6, 100 * round + sequence);
+        }
+        while (trib_combiner_next(f->combiner, &packet, &member)) {
+            assert_int_equal(first_of(&packet), 7);
+        }
+        trib_combiner_learn_mark(f->combiner, 0, 100 * (round + 1));
+    }
+    EXPECT_COUNTER(f, complete, 640);
+    assert_int_equal(held(f), 0);
+}
+
+/* ---- members ---- */
+
+static void the_end_of_a_communicator__frees_its_rows_alone(void **state)
+{
+    struct fixture *f = *state;
+
+    share(f, 64);
+    for (uint64_t sequence = 0; sequence < 5; sequence++) {
+        (void)contribute_to(f, 0, 1, sequence);
+        (void)contribute_to(f, 1, 1, sequence);
+    }
+    (void)contribute_to(f, 0, 1, 900);
+    (void)contribute_to(f, 0, 6, 900); /* waits to leave */
+    (void)contribute_to(f, 1, 1, 901);
+    (void)contribute_to(f, 1, 6, 901);
+    uint32_t others = trib_combiner_rows_held(f->combiner, 1);
+    assert_true(others > 0);
+    trib_combiner_dismiss(f->combiner, 0);
+    assert_int_equal(trib_combiner_rows_held(f->combiner, 0), 0);
+    assert_int_equal(held(f), others);
+    (void)expect_sum(f, 1, BEHIND, 901);
+    expect_nothing(f);
+    assert_int_equal(contribute_to(f, 0, 1, 7), TRIB_COMBINED_DROPPED);
+    EXPECT_COUNTER(f, refused, 1);
+}
+
+/* The rows are free for others, not only counted so. */
+static void the_rows_of_an_ended_communicator__are_had_by_others(void **state)
+{
+    struct fixture *f = *state;
+
+    share(f, 1);
+    for (uint32_t i = 0; i < 200; i++) { /* and no memory is lost */
+        assert_int_equal(contribute_to(f, 0, 1, 7), TRIB_COMBINED_TAKEN);
+        assert_int_equal(contribute_to(f, 1, 1, 7), TRIB_COMBINED_PASS);
+        trib_combiner_dismiss(f->combiner, 0);
+        assert_int_equal(contribute_to(f, 1, 1, 7), TRIB_COMBINED_TAKEN);
+        admit(f, 0, 0);
+        admit(f, 1, 0);
+    }
+}
+
+static void a_new_generation__begins_with_nothing(void **state)
+{
+    struct fixture *f = *state;
+    struct trib_combiner_grant grant = grant_of(f, 0, 0);
+    struct trib_packet part;
+
+    trib_combiner_learn_mark(f->combiner, 0, 5);
+    assert_int_equal(contribute(f, 1, 7), TRIB_COMBINED_TAKEN);
+    assert_int_equal(contribute(f, 1, 6), TRIB_COMBINED_TAKEN);
+    assert_int_equal(contribute(f, 6, 6), TRIB_COMBINED_TAKEN); /* waits to leave */
+    grant.generation = 3;
+    trib_combiner_admit(f->combiner, 0, &grant);
+    assert_int_equal(held(f), 0);
+    expect_nothing(f);
+    part = part_of(f, 2, 2); /* the old M is not its M */
+    part.generation = 3;
+    assert_int_equal(up(f, 2, &part), TRIB_COMBINED_TAKEN);
+    assert_int_equal(contribute(f, 1, 2), TRIB_COMBINED_PASS); /* of the old one */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_COMBINER(a_row_of_another_fragment__stays_with_the_first),
+        WITH_COMBINER(a_heavier_part__takes_the_row),
+        WITH_COMBINER(a_row__ages),
+        WITH_COMBINER(a_part_below_M__is_dropped),
+        WITH_COMBINER(M_of_another_generation__is_not_taken),
+        WITH_COMBINER(a_row_below_M__is_free_for_others),
+        WITH_COMBINER(a_part_beyond_the_window__has_no_row),
+        WITH_COMBINER(without_rows__all_parts_pass),
+        WITH_COMBINER(a_communicator__keeps_to_its_share),
+        WITH_COMBINER(sums_that_find_no_room_to_wait__stay),
+        WITH_COMBINER(memory_for_rows__is_never_lost),
+        WITH_COMBINER(the_end_of_a_communicator__frees_its_rows_alone),
+        WITH_COMBINER(the_rows_of_an_ended_communicator__are_had_by_others),
+        WITH_COMBINER(a_new_generation__begins_with_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
