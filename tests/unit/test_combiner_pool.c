@@ -270,6 +270,22 @@ static void the_rows_of_an_ended_communicator__are_had_by_others(void **state)
     }
 }
 
+/* More often than there is memory: 1 row, and 64 sums that wait. */
+static void the_memory_of_sums_that_wait__is_had_by_others(void **state)
+{
+    struct fixture *f = *state;
+
+    share(f, 1);
+    for (uint32_t i = 0; i < 200; i++) {
+        assert_int_equal(contribute_to(f, 0, 1, 7), TRIB_COMBINED_TAKEN);
+        assert_int_equal(contribute_to(f, 0, 6, 7), TRIB_COMBINED_TAKEN);
+        trib_combiner_dismiss(f->combiner, 0);
+        admit(f, 0, 0);
+    }
+    EXPECT_COUNTER(f, complete, 200);
+    expect_nothing(f);
+}
+
 static void a_new_generation__begins_with_nothing(void **state)
 {
     struct fixture *f = *state;
@@ -306,6 +322,7 @@ int main(void)
         WITH_COMBINER(memory_for_rows__is_never_lost),
         WITH_COMBINER(the_end_of_a_communicator__frees_its_rows_alone),
         WITH_COMBINER(the_rows_of_an_ended_communicator__are_had_by_others),
+        WITH_COMBINER(the_memory_of_sums_that_wait__is_had_by_others),
         WITH_COMBINER(a_new_generation__begins_with_nothing),
     };
 
