@@ -22,6 +22,7 @@
 #define SEEDS 1500U
 #define JOBS 3U
 #define RANKS 7U
+#define ROOTS 2U
 #define RACKS 2U
 #define TOP RACKS /* the combiner in front of all roots */
 #define PAYLOAD 64U
@@ -36,8 +37,8 @@ enum where { AT_WORKER, AT_COMBINER, AT_ROOT };
 struct flight {
     struct trib_packet packet;
     uint8_t payload[PAYLOAD];
-    uint64_t sender; /* going up: the ranks behind it */
-    uint32_t job, index;
+    uint64_t sender;           /* going up: the ranks behind it */
+    uint32_t job, index, root; /* root: going down, of the job */
     enum where to;
     bool is_down;
 };
@@ -49,7 +50,8 @@ struct job {
     uint64_t behind[RACKS + 1]; /* ranks, by combiner */
     uint32_t rack[RANKS];       /* TOP: none */
     uint8_t weight;
-    void *root;
+    struct trib_window window;
+    void *roots[ROOTS];
     void *workers[RANKS];
     int32_t send[RANKS][FRAGMENTS * ELEMENTS], recv[RANKS][FRAGMENTS * ELEMENTS];
     bool is_done[RANKS];
@@ -63,6 +65,7 @@ static struct run {
     struct flight flying[FLYING];
     uint32_t job_count, count, restarts, reboots, renewals;
     uint64_t now_ns, seed;
+    uint32_t root; /* that what is under way down came from */
     double loss, copies, overtakes;
     bool has_top;
     bool has_liar; /* rank 0 of job 0 */
@@ -86,8 +89,13 @@ static void fly(const struct trib_packet *packet, enum where to, uint32_t job, u
 
     for (; copies > 0 && run.count < FLYING; copies--) {
         struct flight *f = &run.flying[run.count++];
-        *f = (struct flight){
-            .packet = *packet, .to = to, .job = job, .index = index, .sender = sender, .is_down = is_down};
+        *f = (struct flight){.packet = *packet,
+                             .to = to,
+                             .job = job,
+                             .index = index,
+                             .root = run.root,
+                             .sender = sender,
+                             .is_down = is_down};
         if (packet->payload_len != 0) {
             memcpy(f->payload, packet->payload, packet->payload_len);
         }
@@ -120,7 +128,7 @@ static void lie(struct trib_packet *packet)
         packet->mark = packet->sequence + below(3);
         break;
     case 5:
-        packet->flags ^= 1U << below(7);
+        packet->flags = (uint16_t)(packet->flags ^ 1U << below(7));
         break;
     case 6:
         packet->digest ^= below(2);
@@ -202,20 +210,22 @@ static void drain_worker(uint32_t job, uint32_t rank)
     }
 }
 
-static void drain_root(uint32_t job)
+static void drain_root(uint32_t job, uint32_t root)
 {
+    void *node = run.jobs[job].roots[root];
     struct trib_packet packet;
     struct trib_place to;
     struct trib_event event;
 
-    while (trib_atp.switch_node->node.next_packet(run.jobs[job].root, run.now_ns, &packet, &to)) {
+    run.root = root;
+    while (trib_atp.switch_node->node.next_packet(node, run.now_ns, &packet, &to)) {
         assert_int_equal(to.kind, TRIB_PLACE_CHILDREN);
         fly_down(&packet, job, to.children, true);
     }
-    assert_true(!trib_atp.switch_node->node.next_event(run.jobs[job].root, &event) || (run.has_liar && job == 0));
+    assert_true(!trib_atp.switch_node->node.next_event(node, &event) || (run.has_liar && job == 0));
     for (uint32_t rank = run.has_liar && job == 0; rank < run.jobs[job].ranks; rank++) { /* lies move no rank's mark */
         uint64_t mark = trib_atp.worker->mark(run.jobs[job].workers[rank]);
-        assert_true(trib_atp.switch_node->node.communicator_mark(run.jobs[job].root) <= mark);
+        assert_true(trib_atp.switch_node->node.communicator_mark(node) <= mark);
     }
 }
 
@@ -264,17 +274,19 @@ static void arrive(uint32_t at)
     struct trib_place place = {.kind = TRIB_PLACE_ROOT};
 
     f = run.flying[at];
+    run.root = place.index = f.root;
     memmove(&run.flying[at], &run.flying[at + 1], (--run.count - at) * sizeof f);
     f.packet.payload = f.packet.payload_len != 0 ? f.payload : NULL;
     run.now_ns += 1000;
     if (f.to == AT_COMBINER) {
         arrive_at_combiner(&f);
     } else if (f.to == AT_ROOT) {
+        uint32_t root = trib_window_root(&run.jobs[f.job].window, f.packet.sequence);
         place = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = f.sender};
-        overlaps +=
-            trib_atp.switch_node->node.receive(run.jobs[f.job].root, place, &f.packet, run.now_ns) == TRIB_DROP_OVERLAP;
-        drain_root(f.job);
-    } else {
+        overlaps += trib_atp.switch_node->node.receive(run.jobs[f.job].roots[root], place, &f.packet, run.now_ns) ==
+                    TRIB_DROP_OVERLAP;
+        drain_root(f.job, root);
+    } else if (f.root < run.jobs[f.job].session.roots) {
         (void)trib_atp.worker->node.receive(run.jobs[f.job].workers[f.index], place, &f.packet, run.now_ns);
         drain_worker(f.job, f.index);
     }
@@ -308,7 +320,7 @@ static bool wake(void)
 
 /* ---- a run ---- */
 
-static void open_root(struct job *j)
+static void open_roots(struct job *j)
 {
     struct trib_switch_config config = {
         .session = j->session,
@@ -319,9 +331,15 @@ static void open_root(struct job *j)
     };
 
     config.session.salt = 0;
-    free(j->root);
-    j->root = node_memory(trib_atp.switch_node->size(&config));
-    trib_atp.switch_node->init(j->root, &config);
+    for (uint32_t root = 0; root < ROOTS; root++) {
+        free(j->roots[root]);
+        j->roots[root] = NULL;
+        if (root < j->session.roots) {
+            config.root = root;
+            j->roots[root] = node_memory(trib_atp.switch_node->size(&config));
+            trib_atp.switch_node->init(j->roots[root], &config);
+        }
+    }
 }
 
 /* All ranks register with their marks. */
@@ -333,7 +351,9 @@ static void register_all(uint32_t job)
     for (uint32_t rank = 0; rank < j->ranks; rank++) {
         uint64_t mark = trib_atp.worker->mark(j->workers[rank]);
         lowest = mark < lowest ? mark : lowest;
-        trib_atp.switch_node->join(j->root, rank, mark);
+        for (uint32_t root = 0; root < j->session.roots; root++) {
+            trib_atp.switch_node->join(j->roots[root], rank, mark);
+        }
     }
     for (uint32_t rank = 0; rank < j->ranks; rank++) {
         trib_atp.worker->registered(j->workers[rank], j->boot, lowest, run.now_ns);
@@ -349,7 +369,7 @@ static void restart_root(uint32_t job)
         trib_atp.worker->suspend(j->workers[rank]);
     }
     j->boot++;
-    open_root(j);
+    open_roots(j);
     register_all(job);
 }
 
@@ -394,7 +414,9 @@ static void open_workers(uint32_t job)
         free(j->workers[rank]);
         j->workers[rank] = node_memory(trib_atp.worker->size(&config));
         trib_atp.worker->init(j->workers[rank], &config);
-        trib_atp.worker->set_child(j->workers[rank], 0, rank);
+        for (uint32_t root = 0; root < j->session.roots; root++) {
+            trib_atp.worker->set_child(j->workers[rank], root, rank);
+        }
         for (uint32_t i = 0; i < FRAGMENTS * ELEMENTS; i++) {
             j->send[rank][i] = (int32_t)(trib_prng_next(&run.prng) >> 40);
         }
@@ -413,14 +435,15 @@ static void start_job(uint32_t job, uint32_t communicator, uint16_t generation)
         .salt = trib_prng_next(&run.prng),
         .communicator = communicator,
         .ranks = j->ranks,
-        .roots = 1,
-        .train = 1,
+        .roots = 1 + below(ROOTS),
+        .train = 1 + below(3),
         .slots = 2 + below(30),
         .payload = PAYLOAD,
         .generation = generation,
         .wire = TRIB_FLOAT32,
         .lookahead = 1,
     };
+    trib_window_init(&j->window, &j->session, NULL);
     j->operation = (struct trib_operation){
         .count = 1 + below(FRAGMENTS * ELEMENTS),
         .collective = collectives[below(4)],
@@ -432,7 +455,7 @@ static void start_job(uint32_t job, uint32_t communicator, uint16_t generation)
         j->operation.reduction = TRIB_REDUCTION_NONE;
     }
     open_workers(job);
-    open_root(j);
+    open_roots(j);
 }
 
 static void open_job(uint32_t job)
@@ -613,7 +636,9 @@ static void one_run(uint64_t seed, bool has_liar)
         for (uint32_t rank = 0; rank < run.jobs[job].ranks; rank++) {
             free(run.jobs[job].workers[rank]);
         }
-        free(run.jobs[job].root);
+        for (uint32_t root = 0; root < ROOTS; root++) {
+            free(run.jobs[job].roots[root]);
+        }
     }
     for (uint32_t index = 0; index <= TOP; index++) {
         free(run.combiners[index]);
@@ -649,9 +674,11 @@ static void sums__are_right_whatever_combiners_do(void **state)
     (void)state;
     print_message(
         "%lu parts combined, %lu passed (%lu collisions, %lu asked for), %lu whole sums, %lu of the rest, %lu "
-        "flushed, %lu evicted, %lu stale, %lu twice; %lu sums refused by roots\n",
-        total.combined, total.passed, total.collisions, total.direct, total.complete, total.rest, total.flushed,
-        total.evicted, total.stale, total.duplicates, overlaps);
+        "flushed, %lu evicted, %lu stale, %lu twice, %lu beyond the window; %lu sums refused by roots
+        ",
+        total.combined,
+        total.passed, total.collisions, total.direct, total.complete, total.rest, total.flushed, total.evicted,
+        total.stale, total.duplicates, total.beyond, overlaps);
     if (count >= SEEDS) { /* every way was gone */
         assert_true(total.combined > 0 && total.collisions > 0 && total.direct > 0 && total.complete > 0 &&
                     total.rest > 0 && total.flushed > 0 && total.evicted > 0 && total.stale > 0 &&
