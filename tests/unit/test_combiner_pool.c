@@ -58,6 +58,41 @@ static void a_row__ages(void **state)
     EXPECT_COUNTER(f, evicted, 1);
 }
 
+/* ---- ranks that have sent later parts ---- */
+
+/* Parts of ranks 0 and 1 met another fragment's row and have passed: when that row is free the rest of them is a sum. */
+static void ranks_with_later_parts__are_not_waited_for(void **state)
+{
+    struct fixture *f = *state;
+
+    share(f, 1);
+    assert_int_equal(contribute_to(f, 1, 1, 3), TRIB_COMBINED_TAKEN); /* the row is of member 1 */
+    assert_int_equal(contribute_to(f, 0, 1, 7), TRIB_COMBINED_PASS);
+    assert_int_equal(contribute_to(f, 0, 2, 8), TRIB_COMBINED_PASS); /* its part of 7 was lost */
+    assert_int_equal(contribute_to(f, 1, 6, 3), TRIB_COMBINED_TAKEN);
+    (void)expect_sum(f, 1, BEHIND, 3);
+    assert_int_equal(contribute_to(f, 0, 4, 7), TRIB_COMBINED_TAKEN); /* leaves at once */
+    (void)expect_sum(f, 0, 4, 7);
+    assert_int_equal(held(f), 0);
+    EXPECT_COUNTER(f, rest, 1);
+    EXPECT_COUNTER(f, complete, 1);
+}
+
+/* A rank whose part is still to come is waited for, whatever others have sent. */
+static void a_rank_with_earlier_parts__is_waited_for(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_int_equal(contribute(f, 1, 9), TRIB_COMBINED_TAKEN);
+    assert_int_equal(contribute(f, 2, 9), TRIB_COMBINED_TAKEN);
+    assert_int_equal(contribute(f, 1, 8), TRIB_COMBINED_TAKEN); /* overtaken by 9, as the next one */
+    assert_int_equal(contribute(f, 2, 8), TRIB_COMBINED_TAKEN);
+    expect_nothing(f);
+    assert_int_equal(held(f), 2);
+    assert_int_equal(contribute(f, 4, 8), TRIB_COMBINED_TAKEN);
+    (void)expect_sum(f, 0, BEHIND, 8);
+}
+
 /* ---- M ---- */
 
 static struct trib_packet result_of(uint64_t sequence, uint64_t mark)
@@ -312,6 +347,8 @@ int main(void)
         WITH_COMBINER(a_row_of_another_fragment__stays_with_the_first),
         WITH_COMBINER(a_heavier_part__takes_the_row),
         WITH_COMBINER(a_row__ages),
+        WITH_COMBINER(ranks_with_later_parts__are_not_waited_for),
+        WITH_COMBINER(a_rank_with_earlier_parts__is_waited_for),
         WITH_COMBINER(a_part_below_M__is_dropped),
         WITH_COMBINER(M_of_another_generation__is_not_taken),
         WITH_COMBINER(a_row_below_M__is_free_for_others),

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "core/window.h"
 #include "io/explain.h"
 #include "sim/jobs/jobs.h"
 
@@ -234,6 +235,7 @@ static void admit(struct sim_jobs *j, uint32_t endpoint, uint64_t mark)
     struct trib_combiner_grant grant = {
         .behind = j->behind[endpoint],
         .mark = mark,
+        .span = trib_window_span(&job->session),
         .communicator = job->session.communicator,
         .generation = job->session.generation,
         .rows = pool->rows,
