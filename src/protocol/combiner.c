@@ -26,8 +26,9 @@ struct row {
 _Static_assert(sizeof(struct row) == 128, "two cache lines");
 
 struct member {
-    struct trib_combiner_grant grant;
-    uint64_t next[TRIB_CHILDREN_MAX]; /* by rank: behind the highest sequence of a part that came */
+    struct trib_combiner_grant grant;  /* with the mark as it is now */
+    uint64_t marks[TRIB_CHILDREN_MAX]; /* of the ranks behind, as told */
+    uint64_t next[TRIB_CHILDREN_MAX];  /* of the ranks behind: after the highest sequence of a part */
 };
 
 struct combiner {
@@ -136,7 +137,7 @@ static struct row *find(const struct combiner *c, const struct trib_combiner_gra
     return row_at(c, m->first_row + (uint32_t)((hash >> 32) * m->rows >> 32));
 }
 
-/* True if all ranks of the communicator have the fragment's result. */
+/* True if all ranks behind the combiner have the fragment's result. */
 static bool is_over(const struct combiner *c, const struct row *row)
 {
     return row->slot.sequence < grant_at(c, row->member)->mark;
@@ -306,6 +307,30 @@ static bool may_add(const struct trib_combiner_grant *m, const struct trib_packe
            (packet->flags & (TRIB_FLAG_RESEND | TRIB_FLAG_COLLISION | TRIB_FLAG_QUORUM)) == 0 && ranks != m->behind;
 }
 
+/* A finished rank contributes no more. So no rank behind needs a row below the least of their marks, which no packet
+ * from the root has to tell: a result for some of the ranks goes to their own addresses. */
+static void note_marks(struct combiner *c, uint32_t member, const struct trib_packet *packet, uint64_t ranks)
+{
+    struct member *m = member_at(c, member);
+    bool can_be = packet->mark <= (packet->kind == TRIB_OFFER ? TRIB_SEQUENCE_MAX : packet->sequence);
+    bool is_least = false;
+
+    if (!can_be || packet->generation != m->grant.generation) {
+        return;
+    }
+    for (; ranks != 0; ranks &= ranks - 1) {
+        uint64_t *mark = &m->marks[trib_lowest(ranks)];
+        is_least |= *mark <= m->grant.mark && packet->mark > m->grant.mark;
+        *mark = packet->mark > *mark ? packet->mark : *mark;
+    }
+    uint64_t least = packet->mark;
+    for (uint64_t behind = is_least ? m->grant.behind : 0; behind != 0; behind &= behind - 1) {
+        uint64_t mark = m->marks[trib_lowest(behind)];
+        least = mark < least ? mark : least;
+    }
+    m->grant.mark = is_least && least > m->grant.mark ? least : m->grant.mark;
+}
+
 enum trib_combined trib_combiner_up(void *combiner, uint32_t member, uint64_t sender, struct trib_packet *packet)
 {
     struct combiner *c = combiner;
@@ -317,6 +342,7 @@ enum trib_combined trib_combiner_up(void *combiner, uint32_t member, uint64_t se
         c->counters.refused++;
         return TRIB_COMBINED_DROPPED;
     }
+    note_marks(c, member, packet, ranks);
     if (packet->kind == TRIB_PROBE && (packet->flags & TRIB_FLAG_UNWANTED) == 0 && m->rows != 0) {
         struct row *row = find(c, m, packet->sequence);
         c->counters.flushed += holds(row, member, packet->sequence) && send_on(c, row);
@@ -324,8 +350,9 @@ enum trib_combined trib_combiner_up(void *combiner, uint32_t member, uint64_t se
     if (packet->kind != TRIB_CONTRIBUTION) {
         return TRIB_COMBINED_PASS;
     }
-    bool is_beyond = m->span != 0 && packet->sequence >= m->mark + m->span;
-    if (may_add(m, packet, ranks) && !is_beyond) {
+    bool is_fit = may_add(m, packet, ranks);
+    bool is_beyond = is_fit && m->span != 0 && packet->sequence >= m->mark + m->span;
+    if (is_fit && !is_beyond) {
         if (packet->sequence < m->mark) {
             c->counters.stale++;
             return TRIB_COMBINED_DROPPED;

@@ -16,7 +16,8 @@
  * order; then, on TRIB_COMBINED_PASS, the packet itself, as changed. Drain at least once in 64 packets. For each packet
  * from the root, trib_combiner_down, and the packet goes to all ranks behind the combiner. Packets for one rank need
  * not come by. A combiner is plain data; its only pointer is to the table of kernels. One thread at a time. There is no
- * clock: a row that never becomes complete leaves at a rank's PROBE, and is free for others once M is past.
+ * clock: a row that never becomes complete leaves at a PROBE, and is free for others once M is past, or the least mark
+ * that the ranks behind have told.
  * Read next: combiner.c, switch_combined.c. */
 #ifndef TRIB_PROTOCOL_COMBINER_H
 #define TRIB_PROTOCOL_COMBINER_H

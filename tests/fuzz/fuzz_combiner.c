@@ -586,8 +586,7 @@ static void open_all(void)
 
 static enum trib_combined part_of_end(uint64_t rank, uint64_t sequence)
 {
-    struct trib_packet packet = {
-        .kind = TRIB_CONTRIBUTION, .communicator = 1, .generation = 1, .sequence = sequence, .mark = sequence};
+    struct trib_packet packet = {.kind = TRIB_CONTRIBUTION, .communicator = 1, .generation = 1, .sequence = sequence};
 
     return trib_combiner_up(script.combiner, 0, rank, &packet);
 }

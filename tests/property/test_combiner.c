@@ -29,6 +29,7 @@
 #define ELEMENTS (PAYLOAD / 4)
 #define FRAGMENTS 60U
 #define FLYING 4096U
+#define LATE 32U
 #define FLYING_EARLY 100U
 #define STEPS 400000U
 
@@ -63,7 +64,8 @@ static struct run {
     void *combiners[RACKS + 1];
     struct trib_combiner_config config;
     struct flight flying[FLYING];
-    uint32_t job_count, count, restarts, reboots, renewals;
+    struct flight late[LATE]; /* copies that come at any later time */
+    uint32_t job_count, count, late_count, restarts, reboots, renewals;
     uint64_t now_ns, seed;
     uint32_t root; /* that what is under way down came from */
     double loss, copies, overtakes;
@@ -88,7 +90,8 @@ static void fly(const struct trib_packet *packet, enum where to, uint32_t job, u
     uint32_t copies = trib_prng_chance(&run.prng, run.loss) ? 0 : 1 + trib_prng_chance(&run.prng, run.copies);
 
     for (; copies > 0 && run.count < FLYING; copies--) {
-        struct flight *f = &run.flying[run.count++];
+        bool is_late = copies > 1 && run.late_count < LATE && below(2) != 0;
+        struct flight *f = is_late ? &run.late[run.late_count++] : &run.flying[run.count++];
         *f = (struct flight){.packet = *packet,
                              .to = to,
                              .job = job,
@@ -574,8 +577,22 @@ static bool renew(void)
     return true;
 }
 
+/* A copy of long ago comes. */
+static void fly_late(void)
+{
+    uint32_t at = below(run.late_count);
+
+    if (run.count < FLYING) {
+        run.flying[run.count++] = run.late[at];
+        run.late[at] = run.late[--run.late_count];
+    }
+}
+
 static void disturb(void)
 {
+    if (run.late_count > 0 && below(20) == 0) {
+        fly_late();
+    }
     if (below(50) == 0) {
         (void)renew();
     }

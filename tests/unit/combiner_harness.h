@@ -96,7 +96,6 @@ static inline struct trib_packet packet_of(enum trib_kind kind, uint64_t sequenc
 {
     return (struct trib_packet){.kind = (uint8_t)kind,
                                 .sequence = sequence,
-                                .mark = sequence,
                                 .communicator = 1,
                                 .generation = 2,
                                 .boot = 5,

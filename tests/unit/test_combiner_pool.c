@@ -151,6 +151,57 @@ static void a_row_below_M__is_free_for_others(void **state)
     EXPECT_COUNTER(f, collisions, 1);
 }
 
+static enum trib_combined tell_mark(struct fixture *f, uint64_t ranks, enum trib_kind kind, uint64_t sequence,
+                                    uint64_t mark)
+{
+    struct trib_packet packet = part_of(f, ranks, sequence);
+
+    packet.kind = (uint8_t)kind;
+    packet.mark = mark;
+    packet.flags = kind == TRIB_CONTRIBUTION ? TRIB_FLAG_RESEND : 0; /* passes */
+    return up(f, ranks, &packet);
+}
+
+/* M comes by packets for all ranks behind, and a result for some of them is none. */
+static void a_row_that_no_rank_behind_needs__is_free_for_others(void **state)
+{
+    struct fixture *f = *state;
+
+    share(f, 1);
+    assert_int_equal(contribute_to(f, 0, 1, 7), TRIB_COMBINED_TAKEN);
+    assert_int_equal(tell_mark(f, 1, TRIB_CONTRIBUTION, 9, 8), TRIB_COMBINED_PASS);
+    assert_int_equal(tell_mark(f, 2, TRIB_PROBE, 12, 11), TRIB_COMBINED_PASS);
+    assert_int_equal(tell_mark(f, 4, TRIB_OFFER, 7, 7), TRIB_COMBINED_PASS); /* not yet */
+    assert_int_equal(contribute_to(f, 1, 1, 3), TRIB_COMBINED_PASS);
+    assert_int_equal(held(f), 1);
+    assert_int_equal(tell_mark(f, 4, TRIB_OFFER, 7, 8), TRIB_COMBINED_PASS);
+    assert_int_equal(held(f), 0);
+    assert_int_equal(contribute_to(f, 1, 1, 3), TRIB_COMBINED_TAKEN);
+    assert_int_equal(contribute_to(f, 0, 1, 7), TRIB_COMBINED_DROPPED);
+    EXPECT_COUNTER(f, stale, 1);
+}
+
+static void a_mark_that_cannot_be__frees_no_row(void **state)
+{
+    struct fixture *f = *state;
+    struct trib_packet packet;
+
+    assert_int_equal(contribute(f, 1, 7), TRIB_COMBINED_TAKEN);
+    for (uint64_t rank = 1; rank <= 4; rank *= 2) {
+        assert_int_equal(tell_mark(f, rank, TRIB_CONTRIBUTION, 7, 8), TRIB_COMBINED_PASS); /* above its sequence */
+        assert_int_equal(tell_mark(f, rank, TRIB_OFFER, 7, TRIB_SEQUENCE_MAX + 1), TRIB_COMBINED_PASS);
+        packet = packet_of(TRIB_PROBE, 9);
+        packet.mark = 9;
+        packet.generation = 1;
+        assert_int_equal(up(f, rank, &packet), TRIB_COMBINED_PASS);
+    }
+    assert_int_equal(held(f), 1);
+    /* A sum's mark is of its ranks alone. */
+    assert_int_equal(tell_mark(f, 3, TRIB_CONTRIBUTION, 9, 9), TRIB_COMBINED_PASS);
+    assert_int_equal(held(f), 1);
+    assert_int_equal(contribute(f, 2, 7), TRIB_COMBINED_TAKEN);
+}
+
 /* M will not pass such a fragment before the communicator ends: its row would be lost for all that share the pool. */
 static void a_part_beyond_the_window__has_no_row(void **state)
 {
@@ -352,6 +403,8 @@ int main(void)
         WITH_COMBINER(a_part_below_M__is_dropped),
         WITH_COMBINER(M_of_another_generation__is_not_taken),
         WITH_COMBINER(a_row_below_M__is_free_for_others),
+        WITH_COMBINER(a_row_that_no_rank_behind_needs__is_free_for_others),
+        WITH_COMBINER(a_mark_that_cannot_be__frees_no_row),
         WITH_COMBINER(a_part_beyond_the_window__has_no_row),
         WITH_COMBINER(without_rows__all_parts_pass),
         WITH_COMBINER(a_communicator__keeps_to_its_share),
