@@ -15,7 +15,7 @@
 struct row {
     struct trib_slot slot; /* children: ranks, as numbered at the root */
     uint64_t mark;         /* the least of all parts */
-    uint64_t past;         /* ranks with parts that went by before the row was opened */
+    uint64_t past;         /* ranks with a part of the fragment that has passed */
     uint32_t boot;
     uint32_t member;
     uint32_t buffer;
@@ -170,6 +170,17 @@ static bool fits(const struct combiner *c, const struct row *row, const struct t
 
 /* ---- adding ---- */
 
+/* No part is still to come: of ranks that are not in, it has passed. */
+static void leave_if_complete(struct combiner *c, struct row *row)
+{
+    if ((grant_at(c, row->member)->behind & ~(row->slot.present | row->past)) == 0) {
+        bool is_whole = row->past == 0;
+        bool is_sent = send_on(c, row);
+        c->counters.complete += is_sent && is_whole;
+        c->counters.rest += is_sent && !is_whole;
+    }
+}
+
 static void add(struct combiner *c, struct row *row, const struct trib_packet *packet, uint64_t ranks)
 {
     enum trib_type type = (enum trib_type)packet->type;
@@ -184,12 +195,7 @@ static void add(struct combiner *c, struct row *row, const struct trib_packet *p
     trib_slot_note(&row->slot, packet, ranks, is_sum ? packet->contributors : 1);
     row->mark = packet->mark < row->mark ? packet->mark : row->mark;
     c->counters.combined++;
-    if (((row->slot.present | row->past) & grant_at(c, row->member)->behind) == grant_at(c, row->member)->behind) {
-        bool is_whole = row->past == 0;
-        bool is_sent = send_on(c, row);
-        c->counters.complete += is_sent && is_whole;
-        c->counters.rest += is_sent && !is_whole;
-    }
+    leave_if_complete(c, row);
 }
 
 /* A rank sends its parts in order: the part of this sequence has come, or was lost, if a later one has. */
@@ -257,6 +263,9 @@ static bool take(struct combiner *c, uint32_t member, const struct trib_packet *
         bool is_new = (ranks & row->slot.present) == 0 && is_like(row, packet) && fits(c, row, packet);
         if (is_new) {
             add(c, row, packet, ranks);
+        } else if (!is_here) {
+            row->past |= ranks; /* in a reduce, say, one rank alone wants the result: the two never meet */
+            leave_if_complete(c, row);
         }
         c->counters.duplicates += is_here;
         *verdict = is_here ? TRIB_COMBINED_DROPPED : TRIB_COMBINED_TAKEN;

@@ -250,6 +250,32 @@ static void a_part_with_another_use_for_the_result__passes(void **state)
     expect_apart(*state, &part);
 }
 
+/* Ranks 0 and 2 have no use for the result, rank 1 has: its part is never in their sum, which does not wait for it. */
+static void a_sum__does_not_wait_for_a_part_that_passed(void **state)
+{
+    static const uint64_t orders[3][3] = {{1, 4, 2}, {1, 2, 4}, {2, 1, 4}};
+    struct fixture *f = *state;
+
+    for (uint64_t order = 0; order < 3; order++) {
+        uint32_t passed = 0;
+        for (uint32_t i = 0; i < 3; i++) {
+            struct trib_packet part = part_of(f, orders[order][i], order);
+            part.flags = orders[order][i] != 2 ? TRIB_FLAG_UNWANTED : 0;
+            passed += up(f, orders[order][i], &part) == TRIB_COMBINED_PASS;
+        }
+        struct trib_packet sum = expect_sum(f, 0, order < 2 ? 5 : 2, order);
+        assert_int_equal(first_of(&sum), order < 2 ? 5 : 2);
+        assert_int_equal(sum.flags, order < 2 ? TRIB_FLAG_UNWANTED : 0);
+        assert_int_equal(passed, order < 2 ? 1 : 2);
+        expect_nothing(f);
+        assert_int_equal(held(f), 0);
+    }
+    EXPECT_COUNTER(f, rest, 3);
+    assert_int_equal(contribute(f, 1, 9), TRIB_COMBINED_TAKEN); /* the row has forgotten */
+    assert_int_equal(contribute(f, 4, 9), TRIB_COMBINED_TAKEN);
+    expect_nothing(f);
+}
+
 static void a_part_of_another_generation__passes(void **state)
 {
     struct trib_packet part = part_of(*state, 2, 7);
@@ -484,6 +510,7 @@ int main(void)
         WITH_COMBINER(a_part_of_another_operation__passes),
         WITH_COMBINER(a_part_of_another_form__passes),
         WITH_COMBINER(a_part_with_another_use_for_the_result__passes),
+        WITH_COMBINER(a_sum__does_not_wait_for_a_part_that_passed),
         WITH_COMBINER(a_part_of_another_generation__passes),
         WITH_COMBINER(a_part_of_another_sequence__has_another_row),
         WITH_COMBINER(a_part_of_another_communicator__has_another_row),
