@@ -142,6 +142,18 @@ static void jobs_1024(struct sim_scenario *s)
     }
 }
 
+/* As jobs-1024, with servers, and combiners at the switches of workers and servers. */
+static void combiners_1024(struct sim_scenario *s)
+{
+    jobs_1024(s);
+    s->job_count = 3;
+    for (uint32_t i = 0; i < s->job_count; i++) {
+        (void)strcpy(s->jobs[i].scheme, "atp");
+        s->jobs[i].servers = 1;
+        s->jobs[i].placement = SIM_CLOSE;
+    }
+}
+
 static const struct row rows[] = {
     {"permutation-128", "DCTCP permutation, fat tree k=8", 0, 128, permutation_128},
     {"permutation-1024", "DCTCP permutation, fat tree k=16", 12e6, 1024, permutation_1024},
@@ -149,6 +161,7 @@ static const struct row rows[] = {
     {"websearch-1024", "WebSearch (packets) at 60 % load, k=16", 10e6, 1024, websearch_1024},
     {"pfc-1024", "the permutation with PFC, shared buffers, incast", 6e6, 1024, pfc_1024},
     {"jobs-1024", "8 jobs x 64 workers, switchml in 3 levels", 5e6, 1024, jobs_1024},
+    {"combiners-1024", "3 jobs x 64 workers, atp, combiners on 2 levels", 5e6, 1024, combiners_1024},
 };
 
 #define ROWS (sizeof rows / sizeof rows[0])

@@ -2,6 +2,7 @@
 /* test_combiner_pool.c: the rows of a combiner that several communicators share: who gets one, when it is free again,
  * and M, below which nobody needs one. Mirrors protocol/combiner.c. */
 #include "combiner_harness.h"
+#include <math.h>
 
 /* ---- collisions and weights ---- */
 
@@ -56,6 +57,27 @@ static void a_row__ages(void **state)
     (void)expect_sum(f, 0, 1, 7);
     EXPECT_COUNTER(f, collisions, 3);
     EXPECT_COUNTER(f, evicted, 1);
+}
+
+/* As many fragments under way as rows: of n on T rows T (1 - (1 - 1/T)^n) have one, (1 - e^-p) / p of them where p =
+ * n / T and T is large. */
+static void fragments_on_one_row__are_as_many_as_a_hash_makes(void **state)
+{
+    enum { ROWS = 20000 };
+    struct fixture *f = *state;
+
+    for (uint32_t load = 1; load <= 4; load *= 2) { /* p = 0.5, 1, 2 */
+        uint32_t taken = 0;
+        double p = load / 2.0;
+        share(f, ROWS);
+        for (uint32_t i = 0; i < ROWS * load / 2; i++) {
+            taken += contribute(f, 1, i) == TRIB_COMBINED_TAKEN;
+        }
+        double of_them = taken / (ROWS * p);
+        double expected = (1 - exp(-p)) / p;
+        print_message("%.1f fragments for each row: %.4f of them have one, %.4f expected\n", p, of_them, expected);
+        assert_true(fabs(of_them / expected - 1) < 0.03);
+    }
 }
 
 /* ---- ranks that have sent later parts ---- */
@@ -398,6 +420,7 @@ int main(void)
         WITH_COMBINER(a_row_of_another_fragment__stays_with_the_first),
         WITH_COMBINER(a_heavier_part__takes_the_row),
         WITH_COMBINER(a_row__ages),
+        WITH_COMBINER(fragments_on_one_row__are_as_many_as_a_hash_makes),
         WITH_COMBINER(ranks_with_later_parts__are_not_waited_for),
         WITH_COMBINER(a_rank_with_earlier_parts__is_waited_for),
         WITH_COMBINER(a_part_below_M__is_dropped),

@@ -11,7 +11,9 @@
 #include "io/explain.h"
 #include "sim/jobs/jobs.h"
 
-#define POOL_ROWS 65536U /* where memory has no bound */
+/* Where memory has no bound: rows for each fragment of all windows, so that hardly any meet, and rows at most. */
+#define POOL_EACH 8U
+#define POOL_MOST 65536U
 #define NS_PS UINT64_C(1000)
 
 /* ---- ways ---- */
@@ -197,7 +199,8 @@ uint32_t sim__pool_member(const struct sim_endpoint *e)
 static bool open_pool(struct sim_jobs *j, uint32_t place)
 {
     uint32_t switches = j->network->nodes - j->network->hosts;
-    uint32_t payload = 1;
+    uint64_t payload = 1;
+    uint64_t windows = 0;
 
     j->pools = j->pools != NULL ? j->pools : calloc(switches, sizeof *j->pools);
     struct sim_row_pool *pool = j->pools != NULL ? sim__pool_at(j, place) : NULL;
@@ -207,8 +210,10 @@ static bool open_pool(struct sim_jobs *j, uint32_t place)
     for (uint32_t i = 0; i < j->count; i++) {
         bool shares = j->jobs[i].scheme != NULL && j->jobs[i].scheme->has_combiners;
         payload = shares && j->jobs[i].config.payload > payload ? j->jobs[i].config.payload : payload;
+        windows += shares ? j->jobs[i].config.window : 0;
     }
-    uint64_t rows = j->memory_bytes != SIM_NEVER ? j->memory_bytes / payload : POOL_ROWS;
+    uint64_t wanted = POOL_EACH * windows < POOL_MOST ? POOL_EACH * windows : POOL_MOST;
+    uint64_t rows = j->memory_bytes != SIM_NEVER ? j->memory_bytes / payload : wanted;
     struct trib_combiner_config config = {
         .kernels = trib_value_kernels(),
         .rows = (uint32_t)(rows < SIM_MESSAGES_MAX ? rows : SIM_MESSAGES_MAX),
