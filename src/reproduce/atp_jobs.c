@@ -92,7 +92,7 @@ static double megabytes(const char *name)
 
 bool atp_single(struct reproduce_run *run)
 {
-    double ms[MODELS][WAYS];
+    double ms[MODELS][WAYS] = {{0}};
     double to_others[WAYS] = {0, INFINITY, INFINITY, INFINITY, INFINITY};
     double least_of_vgg = INFINITY;
     double most_of_resnet = 0;
@@ -176,7 +176,7 @@ static bool time_jobs(struct reproduce_run *run, struct pools *p, uint32_t jobs,
 /* PTA: the fewest rows, in steps of a half more, at which a job alone has 99 % of its best rate. */
 static bool find_peak(struct reproduce_run *run, struct pools *p, double *peak)
 {
-    struct time best;
+    struct time best = {0, 0};
     struct time its = {.ms = INFINITY};
 
     *peak = 4;
@@ -207,7 +207,7 @@ bool atp_jobs(struct reproduce_run *run)
     }
     (void)reproduce_panel(run, "Three VGG16 jobs: time of summing, dynamic and static", "pool, in PTA", "ms");
     for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
-        struct time times[2];
+        struct time times[2] = {{0, 0}, {0, 0}};
         for (uint32_t is_static = 0; is_static < 2; is_static++) {
             p.is_static = is_static != 0;
             if (!time_jobs(run, &p, JOBS, ceil(shares[i] * peak), &times[is_static])) {

@@ -17,8 +17,8 @@ struct trib_scheme {
     const char *(*unfit)(const struct trib_session_config *session);
     /* Its windows do: drivers have sockets say when their queues are long (trib_port_set_backlog). */
     bool follows_congestion;
-    bool has_groups; /* its ranks stand in groups, of as many ranks as the name says behind a colon: "hybrid:4" */
-    bool has_quorum; /* its sums may lack ranks, where the name says so behind a colon: "panama:7/8" */
+    bool has_groups;    /* its ranks stand in groups, of as many ranks as the name says behind a colon: "hybrid:4" */
+    bool has_quorum;    /* its sums may lack ranks, where the name says so behind a colon: "panama:7/8" */
     bool has_servers;   /* roots are on hosts */
     bool has_combiners; /* switches on the way to the roots add as far as memory allows (protocol/combiner.h) */
     /* Where its sums may lack ranks: which this result has, bit r for rank r. NULL: its list says so (core/quorum.h).
