@@ -235,7 +235,7 @@ static void networks__are_refused_in_one_line(void **state)
          "x:10:1: switch is missing in table restart: what adds there loses all that it holds: spine0"},
         {"duration = \"1ms\"\n" STAR FLOWS "[failure]\n", "x:10:1: write [[failure]]: there may be several"},
         {"duration = \"1ms\"\n" STAR FLOWS "[switches]\nmulticast = true\n",
-         "x:11:1: multicast needs a job with switches that add"},
+         "x:11:1: multicast needs a job with switches that add, or servers"},
         {"duration = \"1ms\"\n" STAR FLOWS "[queues]\nshared = \"100KB\"\nalpha = \"1/128\"\n",
          "x:12:9: alpha lets a port have 781 bytes of shared at most: too small for a packet of 1500"},
         {"duration = \"1ms\"\n" STAR FLOWS "[faults]\nlos = \"1%\"\n",
@@ -317,6 +317,9 @@ static void jobs__are_read(void **state)
 static void jobs__are_refused_in_one_line(void **state)
 {
 #define JOB "duration = \"1ms\"\n" STAR "[[job]]\nscheme = \"ring\"\nworkers = 2\niterations = 1\n"
+#define SERVED(name)                                                                            \
+    "duration = \"1ms\"\n" STAR "[[job]]\nscheme = \"" name "\"\nworkers = 2\niterations = 1\n" \
+    "size = \"1MB\"\n"
     static const struct refusal cases[] = {
         {JOB, "x:7:1: size is missing in table job: bytes of gradients, or the name of a model"},
         {JOB "model = \"resnet51\"\n", "x:11:9: unknown model \"resnet51\"; did you mean resnet50?"},
@@ -344,6 +347,17 @@ static void jobs__are_refused_in_one_line(void **state)
         {JOB "size = \"1MB\"\ntrees = 17\n", "x:12:9: trees: 17 is not from 1 to 16"},
         {JOB "size = \"1MB\"\n[switches]\nbypass = \"1us\"\nmemory = \"1MB\"\n",
          "x:14:1: memory needs a job with switches that add"},
+        {JOB "size = \"1MB\"\n[switches]\npool = \"static\"\n", "x:13:1: pool needs a job with combiners (scheme atp)"},
+        {JOB "size = \"1MB\"\nservers = 2\n", "x:12:1: servers does not apply to scheme ring: it has no servers"},
+        {SERVED("atp") "priority = 256\n", "x:12:12: priority is 256; the limit is 255"},
+        {SERVED("ps") "priority = 1\n", "x:12:1: priority does not apply to scheme ps: it has no combiners"},
+        {SERVED("atp") "trees = 2\n", "x:12:1: trees does not apply to scheme atp: its roots are its servers"},
+        {SERVED("atp") "servers = 17\n", "x:12:11: servers: 17 is not from 1 to 16"},
+        {SERVED("ps") "servers = 5\nservers_at_workers = true\n",
+         "x:12:11: 5 servers at 2 workers: a host has one of each"},
+        {SERVED("atp") "hosts = \"0 1\"\n", "x:12:9: hosts names 2, but the job has 3 workers and servers"},
+        {SERVED("atp") "[switches]\npool = \"esa\"\n", "x:13:8: unknown pool \"esa\"; there are dynamic, static"},
+        {SERVED("ps") "[switches]\nmemory = \"1MB\"\n", "x:13:1: memory needs a job with switches that add"},
         {JOB "size = \"1MB\"\nmarks_of_all = true\n",
          "x:12:1: marks_of_all does not apply to scheme ring: only results of panama name the marked paths"},
         {"ideal = true\n" JOB "size = \"1MB\"\n",

@@ -57,6 +57,21 @@ size_t sim__next_word(const char **text)
     return strcspn(*text, " ,\t");
 }
 
+bool sim__has_roots(const struct trib_scheme *scheme)
+{
+    return scheme->switch_node != NULL;
+}
+
+bool sim__has_adders(const struct trib_scheme *scheme)
+{
+    return scheme->switch_node != NULL && (!scheme->has_servers || scheme->has_combiners);
+}
+
+bool sim__has_combiners(const struct trib_scheme *scheme)
+{
+    return scheme->has_combiners;
+}
+
 bool sim__has_servers(const struct sim_job_config *job)
 {
     const struct trib_scheme *scheme = trib_published_find(job->scheme); /* NULL: in steps */

@@ -201,24 +201,33 @@ static bool finish_traffic(struct draft *d, uint32_t source)
 
 /* ---- switches that add ---- */
 
-/* What is about switches that add, where no job has any. */
+/* Keys of switches that mean nothing where no job has such a scheme. */
+static const struct {
+    const char *key;
+    bool (*means)(const struct trib_scheme *scheme);
+    const char *needs;
+} switch_keys[] = {
+    {"multicast", sim__has_roots, "switches that add, or servers"},
+    {"memory", sim__has_adders, "switches that add"},
+    {"latency", sim__has_adders, "switches that add"},
+    {"pool", sim__has_combiners, "combiners (scheme atp)"},
+};
+
 static bool fit_switches(struct draft *d)
 {
-    static const char *const keys[] = {"multicast", "memory", "pool", "latency"};
     const struct sim_scenario *s = d->scenario;
 
-    for (uint32_t i = 0; i < s->job_count; i++) {
-        uint32_t table = sim__item_table(d, SIM_LIST_JOBS, i);
-        bool is_of_any = sim__find(d, table, "trees") != NULL || sim__find(d, table, "threshold") != NULL;
-        const struct trib_scheme *scheme = trib_published_find(s->jobs[i].scheme); /* NULL: in steps */
-        if (is_of_any || (scheme != NULL && scheme->switch_node != NULL)) {
-            return true;
+    for (size_t key = 0; key < sizeof switch_keys / sizeof switch_keys[0]; key++) {
+        const struct trib_toml_value *value = sim__find(d, sim__table(d, "switches"), switch_keys[key].key);
+        bool is_of_any = value == NULL;
+        for (uint32_t i = 0; i < s->job_count && !is_of_any; i++) {
+            uint32_t table = sim__item_table(d, SIM_LIST_JOBS, i);
+            const struct trib_scheme *scheme = trib_published_find(s->jobs[i].scheme); /* NULL: in steps */
+            is_of_any = sim__find(d, table, "trees") != NULL || sim__find(d, table, "threshold") != NULL ||
+                        (scheme != NULL && switch_keys[key].means(scheme));
         }
-    }
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        const struct trib_toml_value *value = sim__find(d, sim__table(d, "switches"), keys[i]);
-        if (value != NULL) {
-            return sim__refuse(d, value->key_place, "%s needs a job with switches that add", keys[i]);
+        if (!is_of_any) {
+            return sim__refuse(d, value->key_place, "%s needs a job with %s", value->key, switch_keys[key].needs);
         }
     }
     return true;

@@ -125,6 +125,11 @@ static bool fit_servers(struct draft *d, struct sim_job_config *job, uint32_t ta
         return true;
     }
     job->servers = job->servers != 0 ? job->servers : 1;
+    const struct trib_toml_value *priority = sim__find(d, table, "priority");
+    if (priority != NULL && !trib_published_find(job->scheme)->has_combiners && !d->varies_scheme) {
+        return sim__refuse(d, priority->key_place, "priority does not apply to scheme %s: it has no combiners",
+                           job->scheme);
+    }
     const struct trib_toml_value *trees = sim__find(d, table, "trees");
     if (trees != NULL && !d->varies_scheme) {
         return sim__refuse(d, trees->key_place, "trees does not apply to scheme %s: its roots are its servers",

@@ -12,6 +12,7 @@
 #include "io/file.h"
 #include "io/nearest.h"
 #include "io/units.h"
+#include "published/published.h"
 #include "sim/scenario/draft.h"
 
 struct key {
@@ -574,13 +575,12 @@ bool sim_scenario_run(struct sim_run *run, const struct sim_scenario *scenario, 
 /* Does a key of the job mean nothing to its scheme? Only where a sweep puts the scheme is it there all the same. */
 static bool is_idle(const struct sim_job_config *job, const char *key)
 {
-    static const char *const of_servers[] = {"servers", "servers_at_workers", "priority"};
-    bool is_of_servers = false;
+    const struct trib_scheme *scheme = trib_published_find(job->scheme); /* NULL: in steps */
+    bool is_of_servers = strcmp(key, "servers") == 0 || strcmp(key, "servers_at_workers") == 0;
+    bool has_combiners = scheme != NULL && sim__has_combiners(scheme);
 
-    for (size_t i = 0; i < sizeof of_servers / sizeof of_servers[0]; i++) {
-        is_of_servers |= strcmp(key, of_servers[i]) == 0;
-    }
-    return (is_of_servers && !sim__has_servers(job)) || (strcmp(key, "trees") == 0 && sim__has_servers(job)) ||
+    return (is_of_servers && !sim__has_servers(job)) || (strcmp(key, "priority") == 0 && !has_combiners) ||
+           (strcmp(key, "trees") == 0 && sim__has_servers(job)) ||
            (strcmp(key, "marks_of_all") == 0 && !sim__names_marks(job));
 }
 
