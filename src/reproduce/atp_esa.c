@@ -61,7 +61,7 @@ static bool time_jobs(struct reproduce_run *run, uint32_t number, uint32_t rows,
 bool atp_esa(struct reproduce_run *run)
 {
     double most = 0;
-    double least = INFINITY;
+    double least = HUGE_VAL;
 
     (void)reproduce_panel(run, "Mean time of three jobs that share a pool", "rows", "ms");
     for (uint32_t i = 0; i < POOLS; i++) {

@@ -93,8 +93,8 @@ static double megabytes(const char *name)
 bool atp_single(struct reproduce_run *run)
 {
     double ms[MODELS][WAYS] = {{0}};
-    double to_others[WAYS] = {0, INFINITY, INFINITY, INFINITY, INFINITY};
-    double least_of_vgg = INFINITY;
+    double to_others[WAYS] = {0, HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL};
+    double least_of_vgg = HUGE_VAL;
     double most_of_resnet = 0;
 
     (void)reproduce_panel(run, "Iterations a second, by the model's size", "MB", "1/s");
@@ -177,7 +177,7 @@ static bool time_jobs(struct reproduce_run *run, struct pools *p, uint32_t jobs,
 static bool find_peak(struct reproduce_run *run, struct pools *p, double *peak)
 {
     struct time best = {0, 0};
-    struct time its = {.ms = INFINITY};
+    struct time its = {.ms = HUGE_VAL};
 
     *peak = 4;
     p->is_static = false;
@@ -197,9 +197,9 @@ bool atp_jobs(struct reproduce_run *run)
 {
     static const double shares[] = {0.25, 0.5, 1, 1.5, 2, 3, 4};
     struct pools p = {.scale = run->is_quick ? 32 : 4, .iterations = run->is_quick ? 4 : 8, .all = 30};
-    double enough = INFINITY;
-    double little = INFINITY;
-    double evenest = INFINITY;
+    double enough = HUGE_VAL;
+    double little = HUGE_VAL;
+    double evenest = HUGE_VAL;
     double peak;
 
     if (!find_peak(run, &p, &peak)) {
