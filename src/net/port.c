@@ -228,6 +228,11 @@ uint64_t trib_port_deadline(const struct trib_port *port)
 static void send_train(struct trib_port *port, uint32_t index)
 {
     struct trib_train *train = &port->train[index];
+    if (train->packets > 0 && train->group != NULL) {
+        port->top->operations->send(port->top, train, train->group);
+        trib_train_empty(train);
+        return;
+    }
     for (uint64_t rest = train->packets > 0 ? train->to_bits : 0; rest != 0; rest &= rest - 1) {
         const struct trib_address *to = train->to == NULL ? NULL : &train->to[__builtin_ctzll(rest)];
         port->top->operations->send(port->top, train, to);
@@ -237,13 +242,14 @@ static void send_train(struct trib_port *port, uint32_t index)
 
 /* The train for this set of destinations, else an empty one. Trains of other sets that share a destination leave first:
  * a packet that overtakes many others looks like their loss. */
-static uint32_t find_train(struct trib_port *port, const struct trib_address *to, uint64_t bits)
+static uint32_t find_train(struct trib_port *port, const struct trib_address *to, uint64_t bits,
+                           const struct trib_address *group)
 {
     uint32_t found = TRAINS;
     for (uint32_t rest = port->loaded; rest != 0; rest &= rest - 1) {
         uint32_t index = (uint32_t)__builtin_ctz(rest);
         const struct trib_train *train = &port->train[index];
-        if (train->to == to && train->to_bits == bits) {
+        if (train->to == to && train->to_bits == bits && train->group == group) {
             found = index;
         } else if (train->to == to && (train->to_bits & bits) != 0) {
             send_train(port, index);
@@ -282,21 +288,38 @@ static bool is_backlogged(const struct trib_port *port, const struct trib_addres
     return port->top->operations->backlog(port->top, to, bits) / count > port->backlog;
 }
 
+static void load(struct trib_port *port, const struct trib_packet *packet, const struct trib_address *to, uint64_t bits,
+                 const struct trib_address *group)
+{
+    size_t len = TRIB_HEADER_SIZE + (size_t)packet->payload_len;
+    uint32_t index = find_train(port, to, bits, group);
+    struct trib_train *train = &port->train[index];
+    const struct trib_address *first = group != NULL ? group : to; /* of those that the carrier sends to */
+    uint64_t sent = group != NULL ? 1 : bits;
+    if (!trib_train_fits(train, len)) {
+        send_train(port, index);
+    }
+    train->to = to;
+    train->to_bits = bits;
+    train->group = group;
+    if (train->packets == 0 && port->backlog > 0) {
+        train->is_flagged = is_backlogged(port, first, sent);
+    }
+    trib_train_add(train, packet);
+    port->stats.flagged_sent += train->is_flagged ? (uint64_t)__builtin_popcountll(sent) : 0;
+    port->loaded |= UINT32_C(1) << index;
+}
+
 void trib_port_send(struct trib_port *port, const struct trib_packet *packet, const struct trib_address *to,
                     uint64_t bits)
 {
-    size_t len = TRIB_HEADER_SIZE + (size_t)packet->payload_len;
-    uint32_t index = find_train(port, to, bits);
-    struct trib_train *train = &port->train[index];
-    if (!trib_train_fits(train, len, to, bits)) {
-        send_train(port, index);
-    }
-    if (train->packets == 0 && port->backlog > 0) {
-        train->is_flagged = is_backlogged(port, to, bits);
-    }
-    trib_train_add(train, packet, to, bits);
-    port->stats.flagged_sent += train->is_flagged ? (uint64_t)__builtin_popcountll(bits) : 0;
-    port->loaded |= UINT32_C(1) << index;
+    load(port, packet, to, bits, NULL);
+}
+
+void trib_port_send_to_group(struct trib_port *port, const struct trib_packet *packet, const struct trib_address *to,
+                             uint64_t bits, const struct trib_address *group)
+{
+    load(port, packet, to, bits, group);
 }
 
 void trib_port_flush(struct trib_port *port)

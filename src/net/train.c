@@ -4,26 +4,21 @@
 
 #include <string.h>
 
-bool trib_train_fits(const struct trib_train *train, size_t len, const struct trib_address *to, uint64_t bits)
+bool trib_train_fits(const struct trib_train *train, size_t len)
 {
     if (train->packets == 0) {
         return true;
     }
     bool ended = train->bytes < train->packets * train->segment; /* its last packet was shorter */
-    return train->to == to && train->to_bits == bits && !ended && len <= train->segment &&
-           train->packets < TRIB_TRAIN_PACKETS_MAX && train->bytes + len <= TRIB_TRAIN_BYTES_MAX;
+    return !ended && len <= train->segment && train->packets < TRIB_TRAIN_PACKETS_MAX &&
+           train->bytes + len <= TRIB_TRAIN_BYTES_MAX;
 }
 
-void trib_train_add(struct trib_train *train, const struct trib_packet *packet, const struct trib_address *to,
-                    uint64_t bits)
+void trib_train_add(struct trib_train *train, const struct trib_packet *packet)
 {
     size_t len = TRIB_HEADER_SIZE + (size_t)packet->payload_len;
     uint8_t *header = train->header[train->packets];
-    if (train->packets == 0) {
-        train->to = to;
-        train->to_bits = bits;
-        train->segment = len;
-    }
+    train->segment = train->packets == 0 ? len : train->segment;
     if (train->is_flagged) {
         struct trib_packet flagged = *packet;
         flagged.flags |= TRIB_FLAG_ECN;

@@ -11,8 +11,9 @@
 /* All packets are `segment` bytes long but the last, which may be shorter. A packet has one piece when it is a
  * header alone, else two. */
 struct trib_train {
-    const struct trib_address *to; /* NULL: connected */
-    uint64_t to_bits;              /* which of the array */
+    const struct trib_address *to;    /* NULL: connected */
+    uint64_t to_bits;                 /* which of the array */
+    const struct trib_address *group; /* one packet for all of them; NULL: one for each */
     uint32_t packets;
     uint32_t pieces;
     size_t segment;
@@ -22,10 +23,9 @@ struct trib_train {
     uint8_t header[TRIB_TRAIN_PACKETS_MAX][TRIB_HEADER_SIZE];
 };
 
-/* Can a packet of len bytes for these destinations join the train? An empty train takes any. */
-bool trib_train_fits(const struct trib_train *train, size_t len, const struct trib_address *to, uint64_t bits);
-void trib_train_add(struct trib_train *train, const struct trib_packet *packet, const struct trib_address *to,
-                    uint64_t bits);
+/* Can a packet of len bytes join the train? An empty train takes any. */
+bool trib_train_fits(const struct trib_train *train, size_t len);
+void trib_train_add(struct trib_train *train, const struct trib_packet *packet);
 void trib_train_empty(struct trib_train *train);
 
 #endif

@@ -291,13 +291,19 @@ static void flush(struct trib_shard *shard)
     shard->flushes++;
 }
 
+/* Payload of this packet may be in a train until the next flush. */
+static void note_lent(const struct trib_shard *shard, struct trib_member_node *node, const struct trib_packet *packet)
+{
+    if (packet->payload_len != 0) {
+        node->lent = shard->flushes;
+    }
+}
+
 static void send_packet(struct trib_shard *shard, struct trib_member_node *node, const struct trib_packet *packet,
                         const struct trib_address *to, uint64_t bits)
 {
     trib_port_send(shard->port, packet, to, bits);
-    if (packet->payload_len != 0) {
-        node->lent = shard->flushes;
-    }
+    note_lent(shard, node, packet);
 }
 
 /* Hands a packet to another node of the same communicator. A train under way may refer to what that node has lent, so
@@ -329,7 +335,8 @@ static void send_by_socket(struct trib_shard *shard, struct trib_member_node *no
     const struct trib_member *member = node->member;
     bool is_for_all = bits == trib_all_children(node->children);
     if (is_for_all && node->children > 1 && member->is_multicast) {
-        send_packet(shard, node, packet, &member->group, 1);
+        trib_port_send_to_group(shard->port, packet, node->child, bits, &member->group);
+        note_lent(shard, node, packet);
         return;
     }
     bits &= node->proved;

@@ -229,6 +229,34 @@ static void send__sets_that_share_a_destination_leave_in_order(void **state)
     trib_port_close(port);
 }
 
+/* Results for all go by the group, and those of a block to its owner alone: in order for each, as two sockets are read. */
+static void send__a_group_is_in_order_with_its_members(void **state)
+{
+    (void)state;
+    struct trib_port *port = open_port();
+    const struct trib_address to[2] = {trib_address_v4(0x0a000002, 8), trib_address_v4(0x0a000003, 9)};
+    const struct trib_address group = trib_address_v4(0xef000001, 10);
+    uint64_t next = 0;
+    for (uint64_t number = 0; number < 12; number += 4) {
+        send_one(port, number, to, 1);
+        send_one(port, number + 1, to, 1);
+        for (uint64_t i = 2; i < 4; i++) {
+            struct trib_packet packet = packet_number(number + i, PAYLOAD);
+            trib_port_send_to_group(port, &packet, to, 3, &group);
+        }
+    }
+    trib_port_flush(port);
+    assert_int_equal(the_double.sends, 6); /* one packet for both */
+    for (uint32_t i = 0; i < 6; i++) {
+        const struct noted *sent = &the_double.sent[i];
+        assert_ptr_equal(sent->to, i % 2 == 0 ? &to[0] : &group);
+        assert_int_equal(sent->first, next);
+        assert_int_equal(sent->last, next + 1);
+        next += 2;
+    }
+    trib_port_close(port);
+}
+
 static void send__trains_are_flagged_by_the_backlog_of_the_carrier(void **state)
 {
     (void)state;
@@ -369,6 +397,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(send__the_carrier_is_called_once_for_a_train_and_destination),
         cmocka_unit_test(send__sets_that_share_a_destination_leave_in_order),
+        cmocka_unit_test(send__a_group_is_in_order_with_its_members),
         cmocka_unit_test(send__trains_are_flagged_by_the_backlog_of_the_carrier),
         cmocka_unit_test(receive__a_train_is_cut_into_its_packets),
         cmocka_unit_test(part__faults_keep_no_train_of_a_neighbour),
