@@ -294,7 +294,7 @@ static void load(struct trib_port *port, const struct trib_packet *packet, const
     size_t len = TRIB_HEADER_SIZE + (size_t)packet->payload_len;
     uint32_t index = find_train(port, to, bits, group);
     struct trib_train *train = &port->train[index];
-    const struct trib_address *first = group != NULL ? group : to; /* of those that the carrier sends to */
+    const struct trib_address *first = group != NULL ? group : to; /* destinations of the carrier */
     uint64_t sent = group != NULL ? 1 : bits;
     if (!trib_train_fits(train, len)) {
         send_train(port, index);

@@ -99,7 +99,8 @@ uint64_t trib_port_deadline(const struct trib_port *port);
  * leave in order. Payload and array must stay valid until the next flush: arrays are compared by pointer. */
 void trib_port_send(struct trib_port *port, const struct trib_packet *packet, const struct trib_address *to,
                     uint64_t bits);
-/* One packet for all of the set, by a multicast group; in order with what goes to each of them alone. */
+/* One packet for the whole set, by a multicast group. Packets to single destinations of the set keep their order with
+ * it. */
 void trib_port_send_to_group(struct trib_port *port, const struct trib_packet *packet, const struct trib_address *to,
                              uint64_t bits, const struct trib_address *group);
 void trib_port_flush(struct trib_port *port);

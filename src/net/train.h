@@ -13,7 +13,7 @@
 struct trib_train {
     const struct trib_address *to;    /* NULL: connected */
     uint64_t to_bits;                 /* which of the array */
-    const struct trib_address *group; /* one packet for all of them; NULL: one for each */
+    const struct trib_address *group; /* one packet for all; NULL: one for each */
     uint32_t packets;
     uint32_t pieces;
     size_t segment;

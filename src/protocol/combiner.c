@@ -19,7 +19,7 @@ struct row {
     uint32_t boot;
     uint32_t member;
     uint32_t buffer;
-    uint8_t weight;
+    uint8_t priority;
     uint8_t unused[35];
 };
 
@@ -229,24 +229,24 @@ static void open_row(struct combiner *c, struct row *row, uint32_t member, const
     row->mark = UINT64_MAX;
     row->boot = packet->boot;
     row->member = member;
-    row->weight = grant_at(c, member)->weight;
+    row->priority = grant_at(c, member)->priority;
     row->past = find_past(c, member, packet->sequence, ranks);
     row->buffer = ((const uint32_t *)at(c, c->free_at))[--c->free_count];
     add(c, row, packet, ranks);
 }
 
-/* Another fragment has the row. True: the row is empty now, for a part of so much weight. */
-static bool displace(struct combiner *c, struct row *row, uint8_t weight)
+/* Another fragment has the row. True: the row is empty now, for a part of this priority. */
+static bool displace(struct combiner *c, struct row *row, uint8_t priority)
 {
     if (is_over(c, row)) {
         free_row(c, row);
         return true;
     }
-    if (weight > row->weight && send_on(c, row)) {
+    if (priority > row->priority && send_on(c, row)) {
         c->counters.evicted++;
         return true;
     }
-    row->weight /= 2;
+    row->priority /= 2;
     c->counters.collisions++;
     return false;
 }
@@ -271,7 +271,7 @@ static bool take(struct combiner *c, uint32_t member, const struct trib_packet *
         *verdict = is_here ? TRIB_COMBINED_DROPPED : TRIB_COMBINED_TAKEN;
         return is_here || is_new;
     }
-    if (!fits(c, NULL, packet) || (!trib_slot_is_empty(&row->slot) && !displace(c, row, m->weight)) ||
+    if (!fits(c, NULL, packet) || (!trib_slot_is_empty(&row->slot) && !displace(c, row, m->priority)) ||
         c->free_count == 0) {
         return false;
     }

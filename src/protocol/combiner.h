@@ -10,7 +10,7 @@
  *   - A row may leave or be lost at any moment.
  * One pool of rows serves all communicators of a switch. A fragment's hash names the row; if another fragment has the
  * row, the part passes (a collision). A row leaves, and is free, when all ranks behind the combiner are in or have sent
- * later parts, when a PROBE for the fragment passes, or when a part of more weight takes the place.
+ * later parts, when a PROBE for the fragment passes, or when a part of a higher priority takes the place.
  *
  * Use: for each packet that comes up, trib_combiner_up; then all packets of trib_combiner_next go to the root, in
  * order; then, on TRIB_COMBINED_PASS, the packet itself, as changed. Drain at least once in 64 packets. For each packet
@@ -41,23 +41,22 @@ struct trib_combiner_grant {
     uint32_t communicator;
     uint32_t first_row, rows; /* the share of the pool; all of the pool, where jobs share; rows 0: every part passes */
     uint16_t generation;
-    uint8_t weight; /* a part takes the place of a lighter row; else it halves the row's weight, and passes. 0 of all:
-                     * first come, first served */
+    uint8_t priority; /* a part takes a row of a lower one; else it halves the row's, and passes. All 0: first come */
     uint8_t unused;
 };
 
-#define TRIB_COMBINER_COUNTER_MAP(X)                                         \
-    X(combined, "parts added to a row")                                      \
-    X(passed, "parts sent on alone, whatever the reason")                    \
-    X(collisions, "of passed parts: another fragment had the row")           \
-    X(direct, "of passed parts: asked for by the root")                      \
-    X(beyond, "of passed parts: beyond the window")                          \
-    X(complete, "sums of all ranks behind the combiner")                     \
-    X(rest, "sums of all ranks but those with parts that passed before")     \
-    X(flushed, "sums with ranks missing: sent on for a PROBE")               \
-    X(evicted, "sums with ranks missing: sent on for a part of more weight") \
-    X(stale, "parts below M, dropped")                                       \
-    X(duplicates, "parts already in the row, dropped")                       \
+#define TRIB_COMBINER_COUNTER_MAP(X)                                               \
+    X(combined, "parts added to a row")                                            \
+    X(passed, "parts sent on alone, whatever the reason")                          \
+    X(collisions, "of passed parts: another fragment had the row")                 \
+    X(direct, "of passed parts: asked for by the root")                            \
+    X(beyond, "of passed parts: beyond the window")                                \
+    X(complete, "sums of all ranks behind the combiner")                           \
+    X(rest, "sums of all ranks but those with parts that passed before")           \
+    X(flushed, "sums with ranks missing: sent on for a PROBE")                     \
+    X(evicted, "sums with ranks missing: sent on for a part of a higher priority") \
+    X(stale, "parts below M, dropped")                                             \
+    X(duplicates, "parts already in the row, dropped")                             \
     X(refused, "packets for ranks not behind the sender, dropped")
 
 struct trib_combiner_counters {

@@ -480,7 +480,7 @@ static void admit(uint32_t member)
         .rows = (share & 0x80) != 0 ? (share >> 3) % (script.config.rows - first + 1) : script.config.rows,
         .generation = c->generation,
         .span = (share & 2) != 0 ? 40 : 0,
-        .weight = (uint8_t)(how & 7),
+        .priority = (uint8_t)(how & 7),
         .mark = (how & 8) != 0 ? share : 0,
     };
     uint64_t narrowed = c->grant.behind & ~(UINT64_C(1) << (how >> 4 & 7));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_combiner.c: random schedules of jobs behind combiners: real workers, real roots, and one or two levels of
  * combiners with a few rows that all jobs share. Packets are lost, copied and overtaken; combiners lose all that they
- * have, also M; roots start again; parts of more weight take rows. Every sum is right, every job ends, and no row is
+ * have, also M; roots start again; parts of a higher priority take rows. Every sum is right, every job ends, and no row is
  * held for nobody. TRIB_SEEDS=N runs so many seeds, TRIB_SEED=S one. Mirrors protocol/combiner.c, switch_combined.c. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,7 +50,7 @@ struct job {
     uint32_t ranks, boot;
     uint64_t behind[RACKS + 1]; /* ranks, by combiner */
     uint32_t rack[RANKS];       /* TOP: none */
-    uint8_t weight;
+    uint8_t priority;
     struct trib_window window;
     void *roots[ROOTS];
     void *workers[RANKS];
@@ -386,7 +386,7 @@ static void admit(uint32_t index, uint32_t job)
         .generation = j->session.generation,
         .span = run.seed % 2 != 0 || run.has_liar ? trib_window_span(&j->session) : 0,
         .rows = run.config.rows,
-        .weight = j->weight,
+        .priority = j->priority,
     };
 
     if (grant.behind != 0) {
@@ -465,7 +465,7 @@ static void open_job(uint32_t job)
 {
     struct job *j = &run.jobs[job];
 
-    *j = (struct job){.ranks = 2 + below(RANKS - 1), .boot = 1, .weight = (uint8_t)(below(2) * below(8))};
+    *j = (struct job){.ranks = 2 + below(RANKS - 1), .boot = 1, .priority = (uint8_t)(below(2) * below(8))};
     for (uint32_t rank = 0; rank < j->ranks; rank++) {
         j->rack[rank] = below(8) == 0 ? TOP : below(RACKS);
         j->behind[TOP] |= UINT64_C(1) << rank;

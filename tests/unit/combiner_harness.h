@@ -38,15 +38,15 @@ static inline void open_combiner(struct fixture *f, uint32_t rows, bool is_narro
 }
 
 /* Member m is communicator m + 1. */
-static inline struct trib_combiner_grant grant_of(const struct fixture *f, uint32_t member, uint8_t weight)
+static inline struct trib_combiner_grant grant_of(const struct fixture *f, uint32_t member, uint8_t priority)
 {
     return (struct trib_combiner_grant){
-        .behind = BEHIND, .communicator = member + 1, .generation = 2, .rows = f->config.rows, .weight = weight};
+        .behind = BEHIND, .communicator = member + 1, .generation = 2, .rows = f->config.rows, .priority = priority};
 }
 
-static inline void admit(struct fixture *f, uint32_t member, uint8_t weight)
+static inline void admit(struct fixture *f, uint32_t member, uint8_t priority)
 {
-    struct trib_combiner_grant grant = grant_of(f, member, weight);
+    struct trib_combiner_grant grant = grant_of(f, member, priority);
 
     trib_combiner_admit(f->combiner, member, &grant);
 }

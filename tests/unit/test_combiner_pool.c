@@ -4,7 +4,7 @@
 #include "combiner_harness.h"
 #include <math.h>
 
-/* ---- collisions and weights ---- */
+/* ---- collisions and priorities ---- */
 
 static void a_row_of_another_fragment__stays_with_the_first(void **state)
 {
@@ -12,7 +12,7 @@ static void a_row_of_another_fragment__stays_with_the_first(void **state)
 
     share(f, 1);
     assert_int_equal(contribute(f, 1, 7), TRIB_COMBINED_TAKEN);
-    for (uint64_t sequence = 8; sequence < 40; sequence++) { /* of no weight, however often */
+    for (uint64_t sequence = 8; sequence < 40; sequence++) { /* of no priority, however often */
         assert_int_equal(contribute(f, 1, sequence), TRIB_COMBINED_PASS);
     }
     expect_nothing(f);
@@ -23,7 +23,7 @@ static void a_row_of_another_fragment__stays_with_the_first(void **state)
     assert_int_equal(contribute(f, 1, 8), TRIB_COMBINED_TAKEN);
 }
 
-static void a_heavier_part__takes_the_row(void **state)
+static void a_part_of_a_higher_priority__takes_the_row(void **state)
 {
     struct fixture *f = *state;
 
@@ -41,7 +41,7 @@ static void a_heavier_part__takes_the_row(void **state)
     assert_int_equal(trib_combiner_rows_held(f->combiner, 1), 1);
 }
 
-/* A row that nobody completes loses half of its weight at each collision, so in the end anyone with weight has it. */
+/* A row that nobody completes loses half of its priority at each collision, so in the end anyone with priority has it. */
 static void a_row__ages(void **state)
 {
     struct fixture *f = *state;
@@ -418,7 +418,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_COMBINER(a_row_of_another_fragment__stays_with_the_first),
-        WITH_COMBINER(a_heavier_part__takes_the_row),
+        WITH_COMBINER(a_part_of_a_higher_priority__takes_the_row),
         WITH_COMBINER(a_row__ages),
         WITH_COMBINER(fragments_on_one_row__are_as_many_as_a_hash_makes),
         WITH_COMBINER(ranks_with_later_parts__are_not_waited_for),

@@ -444,5 +444,9 @@ void sim__jobs_unload(struct sim_jobs *j, const struct sim_job *job);
 uint32_t sim__jobs_next_up(const struct sim_network *n, uint32_t place, const struct sim_way *way);
 uint32_t sim__jobs_next_down(const struct sim_network *n, uint32_t place, const struct sim_endpoint *to);
 uint32_t sim__jobs_endpoint(struct sim_jobs *j, const struct sim_endpoint *endpoint);
+/* An endpoint that is no worker, a child of another, and the workers' in all trees but the first. */
+uint32_t sim__jobs_node(struct sim_jobs *j, const struct sim_job *job, uint32_t tree, uint32_t place);
+void sim__jobs_adopt(struct sim_jobs *j, uint32_t child, uint32_t parent);
+void sim__jobs_workers_in_trees(struct sim_jobs *j, const struct sim_job *job);
 
 #endif

@@ -67,35 +67,6 @@ static void choose_way(const struct sim_jobs *j, struct sim_job *job, uint32_t t
 
 /* ---- places ---- */
 
-static uint32_t add_endpoint(struct sim_jobs *j, const struct sim_job *job, uint32_t tree, uint32_t place,
-                             bool is_combiner)
-{
-    return sim__jobs_endpoint(j, &(struct sim_endpoint){
-                                     .job = (uint16_t)(job - j->jobs),
-                                     .place = place,
-                                     .tree = (uint8_t)tree,
-                                     .parent = SIM_NONE,
-                                     .first_child = SIM_NONE,
-                                     .last_child = SIM_NONE,
-                                     .sibling = SIM_NONE,
-                                     .is_combiner = is_combiner,
-                                 });
-}
-
-static void adopt(struct sim_jobs *j, uint32_t child, uint32_t parent)
-{
-    struct sim_endpoint *c = &j->endpoints[child];
-    struct sim_endpoint *p = &j->endpoints[parent];
-
-    c->parent = parent;
-    if (p->first_child == SIM_NONE) {
-        p->first_child = child;
-    } else {
-        j->endpoints[p->last_child].sibling = child;
-    }
-    p->last_child = child;
-}
-
 static uint32_t switch_of(const struct sim_jobs *j, uint32_t host)
 {
     return j->network->links[sim_network_host_link(host)].to & SIM_NODE_MASK;
@@ -113,8 +84,9 @@ static uint32_t combiner_at(struct sim_jobs *j, const struct sim_job *job, uint3
             return i;
         }
     }
-    uint32_t combiner = add_endpoint(j, job, tree, place, true);
-    adopt(j, combiner, parent);
+    uint32_t combiner = sim__jobs_node(j, job, tree, place);
+    j->endpoints[combiner].is_combiner = true;
+    sim__jobs_adopt(j, combiner, parent);
     return combiner;
 }
 
@@ -130,7 +102,7 @@ static void place_tree(struct sim_jobs *j, const struct sim_job *job, uint32_t t
         uint32_t own = combiner_at(j, job, tree, switch_of(j, j->endpoints[worker].place), above);
         j->endpoints[worker].child = (uint8_t)rank;
         j->behind[worker] = UINT64_C(1) << rank;
-        adopt(j, worker, own != SIM_NONE ? own : above);
+        sim__jobs_adopt(j, worker, own != SIM_NONE ? own : above);
         for (uint32_t i = j->endpoints[worker].parent; i != SIM_NONE; i = j->endpoints[i].parent) {
             j->behind[i] |= UINT64_C(1) << rank;
         }
@@ -165,16 +137,12 @@ bool sim__servers_place(struct sim_jobs *j, struct sim_job *job, const uint32_t 
         return false;
     }
     job->trees = c->servers;
-    for (uint32_t i = c->workers; i < job->trees * c->workers; i++) {
-        struct sim_endpoint e = j->endpoints[job->first + i % c->workers];
-        e.tree = (uint8_t)(i / c->workers);
-        (void)sim__jobs_endpoint(j, &e);
-    }
+    sim__jobs_workers_in_trees(j, job);
     for (uint32_t tree = 0; tree < job->trees; tree++) {
         job->roots[tree] = c->are_servers_at_workers ? hosts[tree * c->workers / c->servers] : hosts[c->workers + tree];
         job->levels[tree] = 0;
         choose_way(j, job, tree);
-        (void)add_endpoint(j, job, tree, job->roots[tree], false);
+        (void)sim__jobs_node(j, job, tree, job->roots[tree]);
     }
     for (uint32_t tree = 0; tree < job->trees; tree++) {
         place_tree(j, job, tree);
@@ -244,7 +212,7 @@ static void admit(struct sim_jobs *j, uint32_t endpoint, uint64_t mark)
         .communicator = job->session.communicator,
         .generation = job->session.generation,
         .rows = pool->rows,
-        .weight = (uint8_t)job->config.priority,
+        .priority = (uint8_t)job->config.priority,
     };
 
     if (j->is_pool_static) {

@@ -12,6 +12,46 @@ uint32_t sim__jobs_endpoint(struct sim_jobs *j, const struct sim_endpoint *endpo
     return j->endpoint_count++;
 }
 
+/* At a place of the tree, with nothing above or below it. */
+uint32_t sim__jobs_node(struct sim_jobs *j, const struct sim_job *job, uint32_t tree, uint32_t place)
+{
+    return sim__jobs_endpoint(j, &(struct sim_endpoint){
+                                     .job = (uint16_t)(job - j->jobs),
+                                     .place = place,
+                                     .tree = (uint8_t)tree,
+                                     .parent = SIM_NONE,
+                                     .first_child = SIM_NONE,
+                                     .last_child = SIM_NONE,
+                                     .sibling = SIM_NONE,
+                                 });
+}
+
+/* The last of the parent's children. */
+void sim__jobs_adopt(struct sim_jobs *j, uint32_t child, uint32_t parent)
+{
+    struct sim_endpoint *c = &j->endpoints[child];
+    struct sim_endpoint *p = &j->endpoints[parent];
+
+    c->parent = parent;
+    c->sibling = SIM_NONE;
+    if (p->first_child == SIM_NONE) {
+        p->first_child = child;
+    } else {
+        j->endpoints[p->last_child].sibling = child;
+    }
+    p->last_child = child;
+}
+
+/* Those of the first tree are there. */
+void sim__jobs_workers_in_trees(struct sim_jobs *j, const struct sim_job *job)
+{
+    for (uint32_t i = job->config.workers; i < job->trees * job->config.workers; i++) {
+        struct sim_endpoint e = j->endpoints[job->first + i % job->config.workers];
+        e.tree = (uint8_t)(i / job->config.workers);
+        (void)sim__jobs_endpoint(j, &e);
+    }
+}
+
 /* The link up: of each tier of switches all take the same of their ways up, so that those of one pod, and then all,
  * meet. */
 uint32_t sim__jobs_next_up(const struct sim_network *n, uint32_t place, const struct sim_way *way)
@@ -234,19 +274,12 @@ static bool adopt(struct sim_jobs *j, uint32_t child, uint32_t parent, char *err
         trib_explain(error, "more than %d workers or switches below one switch of its tree", TRIB_CHILDREN_MAX);
         return false;
     }
-    c->parent = parent;
     c->child = p->children++;
     c->up = sim__jobs_next_up(j->network, c->place, &j->jobs[c->job].ways[c->tree]);
     c->down = sim__jobs_next_down(j->network, p->place, c);
-    c->sibling = SIM_NONE;
     c->is_branch = !c->is_worker;
     p->branches |= (uint64_t)c->is_branch << c->child;
-    if (p->first_child == SIM_NONE) {
-        p->first_child = child;
-    } else {
-        j->endpoints[p->last_child].sibling = child;
-    }
-    p->last_child = child;
+    sim__jobs_adopt(j, child, parent);
     return true;
 }
 
@@ -266,15 +299,7 @@ static bool place_tree(struct sim_jobs *j, const struct sim_job *job, uint32_t t
             uint32_t parent = find_switch(j, first, place);
             is_there = parent != SIM_NONE;
             if (!is_there) {
-                parent = sim__jobs_endpoint(j, &(struct sim_endpoint){
-                                                   .job = (uint16_t)(job - j->jobs),
-                                                   .place = place,
-                                                   .tree = (uint8_t)tree,
-                                                   .parent = SIM_NONE,
-                                                   .first_child = SIM_NONE,
-                                                   .last_child = SIM_NONE,
-                                                   .sibling = SIM_NONE,
-                                               });
+                parent = sim__jobs_node(j, job, tree, place);
             }
             if (!adopt(j, child, parent, error)) {
                 return false;
@@ -299,11 +324,7 @@ bool sim__jobs_trees(struct sim_jobs *j, struct sim_job *job, char *error)
             j->adds == NULL ? "" : " that adds");
         return false;
     }
-    for (uint32_t i = job->config.workers; i < job->trees * job->config.workers; i++) {
-        struct sim_endpoint e = j->endpoints[job->first + i % job->config.workers];
-        e.tree = (uint8_t)(i / job->config.workers);
-        (void)sim__jobs_endpoint(j, &e);
-    }
+    sim__jobs_workers_in_trees(j, job);
     for (uint32_t tree = 0; tree < job->trees; tree++) {
         if (!place_tree(j, job, tree, error)) {
             return false;
