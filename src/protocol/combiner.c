@@ -282,22 +282,18 @@ static bool take(struct combiner *c, uint32_t member, const struct trib_packet *
 
 /* ---- packets ---- */
 
-/* The ranks that a packet speaks for; 0: some are not behind the sender. The packet names them from here on: above, all
- * packets come from one address, the combiner's. */
+/* Names the ranks of a packet in the packet: above, all packets come from one address, the combiner's. Returns 0 where
+ * the sender must not speak for them. */
 static uint64_t name(struct trib_packet *packet, uint64_t sender)
 {
-    uint64_t ranks = sender;
+    uint64_t ranks = trib_combiner_ranks(sender, packet);
 
-    if ((sender & (sender - 1)) != 0) {
-        ranks = packet->node < TRIB_CHILDREN_MAX ? UINT64_C(1) << packet->node : 0;
-        ranks = packet->kind == TRIB_CONTRIBUTION && packet->bitmap != 0 ? packet->bitmap : ranks;
-    } else if (packet->kind == TRIB_CONTRIBUTION) {
+    if ((sender & (sender - 1)) == 0 && packet->kind == TRIB_CONTRIBUTION) {
         packet->bitmap = 0;
     }
-    if (ranks == 0 || (ranks & ~sender) != 0) {
-        return 0;
+    if (ranks != 0) {
+        packet->node = (uint16_t)trib_lowest(ranks);
     }
-    packet->node = (uint16_t)trib_lowest(ranks);
     return ranks;
 }
 

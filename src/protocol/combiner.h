@@ -45,6 +45,20 @@ struct trib_combiner_grant {
     uint8_t unused;
 };
 
+/* The ranks that a packet speaks for, at a combiner or a root; 0: some are not behind the sender (I7). A rank speaks
+ * for itself. From a combiner `node` names the rank, or the bitmap of a CONTRIBUTION all ranks. */
+static inline uint64_t trib_combiner_ranks(uint64_t behind, const struct trib_packet *packet)
+{
+    bool is_combiner = (behind & (behind - 1)) != 0;
+    uint64_t named = packet->node < TRIB_CHILDREN_MAX ? UINT64_C(1) << packet->node : 0;
+
+    if (packet->kind == TRIB_CONTRIBUTION && packet->bitmap != 0) {
+        named = packet->bitmap;
+    }
+    named = is_combiner ? named : behind;
+    return (named & ~behind) == 0 ? named : 0;
+}
+
 #define TRIB_COMBINER_COUNTER_MAP(X)                                               \
     X(combined, "parts added to a row")                                            \
     X(passed, "parts sent on alone, whatever the reason")                          \

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/assert.h"
+#include "protocol/combiner.h"
 
 static size_t lay_out(struct switch_node *n, const struct trib_switch_config *config)
 {
@@ -455,7 +456,8 @@ enum trib_drop trib__switch_receive(void *node, struct trib_place from, const st
     enum trib_drop drop = TRIB_DROP_SOURCE;
 
     if (from.kind == TRIB_PLACE_CHILDREN) {
-        uint64_t children = trib__switch_named(n, from.children, packet);
+        TRIB_ASSERT(n->config.has_combiners || (from.children & (from.children - 1)) == 0);
+        uint64_t children = trib_combiner_ranks(from.children, packet);
         drop = children != 0 ? take(n, children, packet, now_ns) : TRIB_DROP_SOURCE;
     } else if (from.kind == TRIB_PLACE_PARENT && n->config.has_parent) {
         drop = trib__switch_from_parent(n, packet, now_ns);

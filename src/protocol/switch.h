@@ -314,7 +314,6 @@ enum trib_drop trib__switch_late(struct switch_node *n, uint32_t child, const st
                                  uint64_t now_ns);
 
 /* switch_combined.c */
-uint64_t trib__switch_named(const struct switch_node *n, uint64_t behind, const struct trib_packet *packet);
 void trib__switch_ask_apart(struct switch_node *n, uint64_t sequence, uint64_t lack, uint64_t now_ns);
 
 /* switch_up.c */

@@ -6,19 +6,6 @@
  * Read next: combiner.c. */
 #include "protocol/switch.h"
 
-/* The children that a packet speaks for; 0: some are not behind the sender. */
-uint64_t trib__switch_named(const struct switch_node *n, uint64_t behind, const struct trib_packet *packet)
-{
-    uint64_t named = behind;
-
-    if ((behind & (behind - 1)) != 0) {
-        named = packet->node < TRIB_CHILDREN_MAX ? UINT64_C(1) << packet->node : 0;
-        named = packet->kind == TRIB_CONTRIBUTION && packet->bitmap != 0 ? packet->bitmap : named;
-        TRIB_ASSERT(n->config.has_combiners);
-    }
-    return (named & ~behind) == 0 ? named : 0;
-}
-
 /* A sum was dropped, since some of its parts are here: asks each child that lacks. An answer passes all combiners,
  * alone in a packet. */
 void trib__switch_ask_apart(struct switch_node *n, uint64_t sequence, uint64_t lack, uint64_t now_ns)

@@ -262,7 +262,7 @@ CANARIES = [
     # ---- I7: membership comes from the control plane ----
     Canary(
         "child-by-header", "I7", "a switch believes the header which child a packet comes from",
-        edits=((SWITCH, "uint64_t children = trib__switch_named(n, from.children, packet);",
+        edits=((SWITCH, "uint64_t children = trib_combiner_ranks(from.children, packet);",
                 "uint64_t children = UINT64_C(1) << packet->node % TRIB_CHILDREN_MAX;"),),
         world=("lane", "hang", "error"), search=("lane", "hang"), first="tree"),
 

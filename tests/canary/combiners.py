@@ -4,6 +4,7 @@ catch each."""
 from canaries import Canary, Never
 
 COMBINER = "src/protocol/combiner.c"
+COMBINER_H = "src/protocol/combiner.h"
 COMBINED = "src/protocol/switch_combined.c"
 ASK = "src/protocol/switch_ask.c"
 SLOT = "src/core/slot.h"
@@ -61,8 +62,8 @@ COMBINERS = [
              "row->mark = packet->mark > row->mark || row->mark == UINT64_MAX ? packet->mark : row->mark;"),),
            "property/test_combiner"),
     defect("combiner-any-name", "I7", "a sender speaks for ranks that are not behind it, at a combiner",
-           ((COMBINER, "if (ranks == 0 || (ranks & ~sender) != 0) {",
-             "if (ranks == 0) {"),),
+           ((COMBINER_H, "return (named & ~behind) == 0 ? named : 0;",
+             "return named;"),),
            "unit/test_combiner_rows"),
     defect("combiner-list-of-a-rank", "I7", "the list in a rank's own part goes on to the root",
            ((COMBINER, "        packet->bitmap = 0;\n",
@@ -110,7 +111,7 @@ COMBINERS = [
              "for (lack = 0; lack != 0; lack &= lack - 1) {"),),
            "unit/test_switch_combined"),
     defect("combined-any-name", "I7", "a sender speaks for ranks that are not behind it, at the root",
-           ((COMBINED, "return (named & ~behind) == 0 ? named : 0;",
+           ((COMBINER_H, "return (named & ~behind) == 0 ? named : 0;",
              "return named;"),),
            "unit/test_switch_combined"),
     defect("combined-asks-for-gaps", "I5", "the root asks for parts that wait at combiners",
