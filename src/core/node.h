@@ -155,6 +155,7 @@ struct trib_switch_config {
     bool is_zeroed;     /* the node's memory holds zeros already */
     bool is_narrow;     /* rows are as long as payloads: a packet with a wider sum, of types of 16 bits, is dropped */
     bool has_combiners; /* parts may come in sums of any children (protocol/combiner.h) */
+    uint64_t behind;    /* of a combiner: the numbers of its children at the root, ascending as these are */
     uint32_t spare;     /* where sums may lack ranks (quorum.h): the sum over the ranks among its children */
 };
 

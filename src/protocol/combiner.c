@@ -37,7 +37,7 @@ struct combiner {
     size_t row_size, members_at, rows_at, leaving_at, free_at, buffers_at;
     uint32_t head, count; /* of the ring of sums that leave */
     uint32_t free_count;  /* of the stack of buffers */
-    uint32_t given;       /* buffer + 1 of the sum handed out last; 0: none */
+    uint32_t given;       /* of the stack that grows down from the end of the same memory: buffers of sums handed out */
 };
 
 static void *at(const struct combiner *c, size_t offset)
@@ -305,10 +305,10 @@ static bool is_sound(const struct trib_packet *packet, uint64_t ranks)
                                                             packet->contributors <= trib_count_bits(ranks)));
 }
 
-/* Only parts of the granted generation, not asked for, with other parts still to come. */
+/* Only parts that were not asked for, with other parts still to come. */
 static bool may_add(const struct trib_combiner_grant *m, const struct trib_packet *packet, uint64_t ranks)
 {
-    return m->rows != 0 && packet->generation == m->generation && is_sound(packet, ranks) &&
+    return m->rows != 0 &&
            (packet->flags & (TRIB_FLAG_RESEND | TRIB_FLAG_COLLISION | TRIB_FLAG_QUORUM)) == 0 && ranks != m->behind;
 }
 
@@ -355,14 +355,15 @@ enum trib_combined trib_combiner_up(void *combiner, uint32_t member, uint64_t se
     if (packet->kind != TRIB_CONTRIBUTION) {
         return TRIB_COMBINED_PASS;
     }
-    bool is_fit = may_add(m, packet, ranks);
-    bool is_beyond = is_fit && m->span != 0 && packet->sequence >= m->mark + m->span;
-    if (is_fit && !is_beyond) {
-        if (packet->sequence < m->mark) {
+    bool can_be = packet->generation == m->generation && is_sound(packet, ranks);
+    bool is_beyond = can_be && m->span != 0 && packet->sequence >= m->mark + m->span;
+    if (can_be && !is_beyond) {
+        bool may_be_added = may_add(m, packet, ranks);
+        if (may_be_added && packet->sequence < m->mark) {
             c->counters.stale++;
             return TRIB_COMBINED_DROPPED;
         }
-        bool is_taken = take(c, member, packet, ranks, &verdict);
+        bool is_taken = may_be_added && take(c, member, packet, ranks, &verdict);
         note_parts(c, member, packet->sequence, ranks);
         if (is_taken) {
             return verdict;
@@ -372,6 +373,18 @@ enum trib_combined trib_combiner_up(void *combiner, uint32_t member, uint64_t se
     c->counters.beyond += is_beyond;
     c->counters.passed++;
     return TRIB_COMBINED_PASS;
+}
+
+uint64_t trib_combiner_missing(const void *combiner, uint32_t member, uint64_t sequence)
+{
+    const struct member *m = member_at(combiner, member);
+    uint64_t missing = 0;
+
+    for (uint64_t bits = sequence >= m->grant.mark ? m->grant.behind : 0; bits != 0; bits &= bits - 1) {
+        uint32_t rank = trib_lowest(bits);
+        missing |= (uint64_t)(m->next[rank] <= sequence) << rank;
+    }
+    return missing;
 }
 
 void trib_combiner_learn_mark(void *combiner, uint32_t member, uint64_t mark)
@@ -390,14 +403,27 @@ void trib_combiner_down(void *combiner, uint32_t member, const struct trib_packe
     }
 }
 
+/* The top of the stack of given buffers. No two of all buffers are in both stacks, so these never meet. */
+static uint32_t *given_at(const struct combiner *c)
+{
+    return (uint32_t *)at(c, c->free_at) + (c->config.rows + LEAVING - c->given);
+}
+
+void trib_combiner_release(void *combiner)
+{
+    struct combiner *c = combiner;
+
+    while (c->given != 0) {
+        uint32_t buffer = *given_at(c);
+        c->given--;
+        give_buffer(c, buffer);
+    }
+}
+
 bool trib_combiner_next(void *combiner, struct trib_packet *packet, uint32_t *member)
 {
     struct combiner *c = combiner;
 
-    if (c->given != 0) {
-        give_buffer(c, c->given - 1);
-        c->given = 0;
-    }
     if (c->count == 0) {
         return false;
     }
@@ -407,7 +433,8 @@ bool trib_combiner_next(void *combiner, struct trib_packet *packet, uint32_t *me
     void *buffer = buffer_at(c, row->buffer);
     c->head = (c->head + 1) % LEAVING;
     c->count--;
-    c->given = row->buffer + 1;
+    c->given++;
+    *given_at(c) = row->buffer;
     *member = row->member;
     *packet = (struct trib_packet){
         .kind = TRIB_CONTRIBUTION,

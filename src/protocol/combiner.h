@@ -13,7 +13,8 @@
  * later parts, when a PROBE for the fragment passes, or when a part of a higher priority takes the place.
  *
  * Use: for each packet that comes up, trib_combiner_up; then all packets of trib_combiner_next go to the root, in
- * order; then, on TRIB_COMBINED_PASS, the packet itself, as changed. Drain at least once in 64 packets. For each packet
+ * order; then, on TRIB_COMBINED_PASS, the packet itself, as changed. Drain at least once in 64 packets, and
+ * trib_combiner_release when the sums have been sent. For each packet
  * from the root, trib_combiner_down, and the packet goes to all ranks behind the combiner. Packets for one rank need
  * not come by. A combiner is plain data; its only pointer is to the table of kernels. One thread at a time. There is no
  * clock: a row that never becomes complete leaves at a PROBE, and is free for others once M is past, or the least mark
@@ -105,8 +106,12 @@ void trib_combiner_learn_mark(void *combiner, uint32_t member, uint64_t mark);
 /* A packet of the member. sender: the ranks behind the packet's sender. */
 enum trib_combined trib_combiner_up(void *combiner, uint32_t member, uint64_t sender, struct trib_packet *packet);
 void trib_combiner_down(void *combiner, uint32_t member, const struct trib_packet *packet);
-/* The next sum that leaves for its root; false: there is none. The payload stays until the next verb. */
+/* The ranks behind that have sent no part of the sequence, nor of a later one; below the mark: none. */
+uint64_t trib_combiner_missing(const void *combiner, uint32_t member, uint64_t sequence);
+/* The next sum that leaves for its root; false: there is none. The payload stays until trib_combiner_release. */
 bool trib_combiner_next(void *combiner, struct trib_packet *packet, uint32_t *member);
+/* All sums handed out have been sent: their memory is free. */
+void trib_combiner_release(void *combiner);
 /* Rows that are held now, of one member or of all (TRIB_COMBINER_ALL). Looks at every row. */
 #define TRIB_COMBINER_ALL UINT32_MAX
 uint32_t trib_combiner_rows_held(const void *combiner, uint32_t member);

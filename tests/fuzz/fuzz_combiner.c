@@ -422,6 +422,7 @@ static void drain(void)
             receive_at_root(&packet, script.communicators[0].grant.behind);
         }
     }
+    trib_combiner_release(script.combiner);
 }
 
 static void send_up(uint32_t member)

@@ -245,6 +245,7 @@ static void drain_combiner(uint32_t index)
             fly_on(&packet, job, run.jobs[job].behind[index]);
         }
     }
+    trib_combiner_release(run.combiners[index]);
 }
 
 static void arrive_at_combiner(struct flight *f)

@@ -166,6 +166,7 @@ static inline struct trib_packet expect_sum(struct fixture *f, uint32_t member, 
     struct trib_packet packet;
     uint32_t of;
 
+    trib_combiner_release(f->combiner);
     assert_true(trib_combiner_next(f->combiner, &packet, &of));
     assert_int_equal(of, member);
     assert_int_equal(packet.kind, TRIB_CONTRIBUTION);

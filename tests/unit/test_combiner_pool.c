@@ -309,6 +309,7 @@ static void sums_that_find_no_room_to_wait__stay(void **state)
             assert_int_equal(packet.bitmap, BEHIND);
             count++;
         }
+        trib_combiner_release(f->combiner);
     }
     assert_int_equal(count, 64 + stay);
     assert_int_equal(held(f), 0);
@@ -330,6 +331,7 @@ static void memory_for_rows__is_never_lost(void **state)
         while (trib_combiner_next(f->combiner, &packet, &member)) {
             assert_int_equal(first_of(&packet), 7);
         }
+        trib_combiner_release(f->combiner);
         trib_combiner_learn_mark(f->combiner, 0, 100 * (round + 1));
     }
     EXPECT_COUNTER(f, complete, 640);

@@ -532,6 +532,7 @@ static void send_sums(struct sim_jobs *j, const struct sim_row_pool *pool)
         send_up(j, pool->members[member], message);
         release_message(j, message);
     }
+    trib_combiner_release(pool->combiner);
 }
 
 /* At a combiner: a part, or a question, on its way up, or a result on its way down. */
