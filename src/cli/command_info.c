@@ -64,11 +64,8 @@ static void print_text(struct sockets sockets)
            TRIB_PAYLOAD_MAX);
     for (unsigned i = 0; trib_published_at(i) != NULL; i++) {
         const struct trib_scheme *scheme = trib_published_at(i);
-        printf("%-18s %s: %s\n",
-               trib_published_is_simulated(scheme) ? "simulated scheme"
-               : scheme->refusal == NULL           ? "scheme"
-                                                   : "published rule",
-               scheme->name, scheme->guarantee);
+        printf("%-18s %s: %s\n", scheme->refusal == NULL ? "scheme" : "published rule", scheme->name,
+               scheme->guarantee);
         if (scheme->has_quorum || scheme->has_groups) {
             printf("%19s%s:%s: %s\n", "", scheme->name, scheme->has_quorum ? "M/N" : "M",
                    scheme->has_quorum ? TRIB_SCHEME_QUORUM_RULE : TRIB_SCHEME_GROUPS_RULE);

@@ -128,10 +128,11 @@ static const struct option_row rows[] = {
     {"switch-pid", 0, "PID", "process whose CPU time is the switch's [the started one]", OPTION_COUNT(1, PID_MAX),
      AT(switch_pid)},
     {"scheme", 0, "NAME",
-     "aggregation scheme: switchml, panama, panama:7/8 (" TRIB_SCHEME_QUORUM_RULE
+     "aggregation scheme: switchml, atp, ps, panama, panama:7/8 (" TRIB_SCHEME_QUORUM_RULE
      "), ring, hybrid:M [TRIB_SCHEME, else switchml]",
      OPTION_KIND(option_text, 1, sizeof((struct trib_config *)0)->scheme - 1), AT(scheme)},
-    {"wire", 0, "FORMAT", "of float32 tensors: float32, bfloat16, int32 [float32]", OPTION_WIRE, AT(comm.wire)},
+    {"wire", 0, "FORMAT", "of float32 tensors: float32, bfloat16, int32 [of scheme atp int32, else float32]",
+     OPTION_WIRE, AT(comm.wire)},
     {"payload", 0, "SIZE", "payload of a packet: 1408 for MTU 1500, 8192 for 9000 [1408, over IPv6 1344]",
      OPTION_KIND(read_payload, TRIB_PAYLOAD_ALIGN, TRIB_PAYLOAD_MAX), AT(comm.payload)},
     {"window", 0, "SIZE", "in flight per rank and shard [the switch chooses]", OPTION_SIZE32(0, TRIB_BUFFER_MAX),
@@ -139,6 +140,8 @@ static const struct option_row rows[] = {
     {"gradient-bytes", 0, "SIZE",
      "gradients that the job sums in an iteration: below the switch's --threshold it is a ring [TRIB_GRADIENT_BYTES]",
      OPTION_SIZE(0, UINT64_MAX), AT(comm.gradient_bytes)},
+    {"priority", 0, "N", "scheme atp: of the job's rows in switches on the way, 0 to 255 [TRIB_PRIORITY, else 0]",
+     OPTION_COUNT(0, UINT8_MAX), AT(comm.priority)},
     {"no-multicast", 0, NULL, "results by unicast", OPTION_OFF, AT(comm.multicast)},
     {"fallback", 0, NULL, "a switch that is gone for --switch-timeout: go on without it", OPTION_ON, AT(comm.fallback)},
     {"switch-timeout", 0, "TIME", "how long a switch that went away is waited for [10s]", OPTION_TIMEOUT,
@@ -200,9 +203,6 @@ static bool check_options(const struct perf_options *options)
         complain("--scheme: unknown scheme \"%s\"; `tributary info` lists all", options->scheme);
     } else if (scheme->refusal != NULL) {
         complain("--scheme %s: %s", scheme->name, scheme->refusal);
-    } else if (trib_published_is_simulated(scheme)) {
-        complain("--scheme %s: %s", scheme->name, TRIB_PUBLISHED_SIMULATED);
-        return false;
     }
     return scheme != NULL && scheme->refusal == NULL;
 }

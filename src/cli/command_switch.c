@@ -99,6 +99,12 @@ static const struct option_row rows[] = {
     {"memory", 0, "SIZE", "slot memory for all jobs [4GiB]", OPTION_SIZE(1, UINT64_MAX), AT(config.memory_quota)},
     {"job-quota", 0, "SIZE", "slot memory for one job, all its groups together [3GiB, or --memory if that is less]",
      OPTION_SIZE(1, UINT64_MAX), AT(config.job_quota)},
+    {"pool", 0, "SIZE",
+     "with --parent: rows in which parts of jobs of scheme atp are added on their way to their server, one pool for all "
+     "jobs; 0: all parts pass [64MiB]",
+     OPTION_SIZE(0, UINT64_MAX / 2), AT(config.pool)},
+    {"combine", 0, NULL, "with --parent: keep no sums here, for no scheme, but those of the pool",
+     OPTION_ON, AT(config.combines_only)},
     {"threshold", 0, "SIZE",
      "jobs of fewer gradients an iteration, if they say how many (TRIB_GRADIENT_BYTES), are rings of their ranks, and "
      "leave the switch to larger ones; the paper on PANAMA has 40MB [0: none]",
@@ -130,6 +136,8 @@ const struct option_command options_of_switch = {
         "it is one of a tree of switches: ranks name the switch next to them, and only sums go up. With --with\n"
         "several switches share each tensor, and the links to all of them are used; with --trees each job has some of\n"
         "them, and a job does not depend on another lender.\n"
+        "Jobs of scheme atp have their sums at the switch without --parent, which is then their parameter server;\n"
+        "switches with --parent add parts on the way, as far as their pool has room.\n"
         "A topology (--topology) is TOML: a table [[link]] for each link, with `rate = \"100Gbps\"` and\n"
         "`between = \"10.0.1.0/24 leaf1\"`: two of a subnet or address of hosts, a switch as --listen or --with has "
         "it,\n"

@@ -54,6 +54,7 @@ struct trib_server_config {
     uint32_t group;
     uint8_t weight;     /* of a root on a shard here, beside those at other switches; 0 is taken as 1 */
     bool http_is_named; /* the user chose the port of `http`: if it is taken, that is ERR_SYSTEM, as no other will do */
+    bool combines_only; /* it has no slots for sums: only servers above may have communicators here */
     bool is_shared;     /* jobs of several users come here: each needs a name of its own */
     bool is_guest;      /* in a process that is not its own: raises the limit of open files only when ranks need it */
     uint64_t join_timeout_ns; /* how long the first rank waits for the last, and then all for the last to register */

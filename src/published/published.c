@@ -26,11 +26,6 @@ const struct trib_scheme *trib_published_find(const char *name)
     return trib_scheme_find_in(table, name);
 }
 
-bool trib_published_is_simulated(const struct trib_scheme *scheme)
-{
-    return scheme->refusal == NULL && trib_scheme_find(scheme->name) == NULL;
-}
-
 const char *trib_published_explain(const char *name)
 {
     return trib_scheme_explain_in(table, name);

@@ -11,8 +11,5 @@
 const struct trib_scheme *trib_published_find(const char *name);
 const char *trib_published_explain(const char *name);
 const struct trib_scheme *trib_published_at(unsigned index);
-/* A scheme that only the simulator runs so far: no published rule, and not in the table of schemes. */
-bool trib_published_is_simulated(const struct trib_scheme *scheme);
-#define TRIB_PUBLISHED_SIMULATED "only the simulator runs it so far (`tributary sim`); jobs use switchml or panama"
 
 #endif

@@ -21,6 +21,9 @@ struct trib_scheme {
     bool has_quorum;    /* its sums may lack ranks, where the name says so behind a colon: "panama:7/8" */
     bool has_servers;   /* roots are on hosts */
     bool has_combiners; /* switches on the way to the roots add as far as memory allows (protocol/combiner.h) */
+    /* Which parts a combiner adds depends on what else is there, and with it the rounding of floats: the wire is int32
+     * where none is named, which has the same bits in every run. */
+    bool sums_by_luck;
     /* Where its sums may lack ranks: which this result has, bit r for rank r. NULL: its list says so (core/quorum.h).
      * */
     uint64_t (*listed)(const struct trib_packet *result);

@@ -27,6 +27,7 @@ static struct trib_switch_config node_config(const struct trib_switch_verbs *ver
         .root = root,
         .boot = opening->boot,
         .has_parent = number > 0 || opening->parent != NULL,
+        .behind = opening->numbers,
         .is_zeroed = true,
     };
     config.session.salt = 0;
@@ -36,6 +37,7 @@ static struct trib_switch_config node_config(const struct trib_switch_verbs *ver
         const struct trib_branch *branch = &opening->branches[inner * TRIB_CHILDREN_MAX + child];
         bool is_switch = !is_edge || branch->is_switch;
         config.branches |= (uint64_t)is_switch << child;
+        config.has_combiners |= branch->is_combined;
         config.spare += is_switch ? 0 : trib_quorum_brings(&config.session, branch->ranks[0]);
     }
     return config;
@@ -57,12 +59,36 @@ size_t trib_member_size(const struct trib_switch_verbs *verbs, const struct trib
     return size;
 }
 
+static bool has_combined(const struct trib_opening *opening)
+{
+    bool has = false;
+    for (uint32_t i = 0; i < opening->count; i++) {
+        has = has || opening->branches[i].is_combined;
+    }
+    return has;
+}
+
+/* Which children send from one address; only a member of one node has some. */
+static void group_children(struct trib_member_node *node, const struct trib_opening *opening, uint32_t root,
+                           uint64_t *together)
+{
+    for (uint32_t i = 0; i < node->children; i++) {
+        for (uint32_t k = 0; k < node->children; k++) {
+            bool is_same =
+                trib_address_equal(&opening->branches[i].address[root], &opening->branches[k].address[root]);
+            together[i] |= (uint64_t)is_same << k;
+        }
+    }
+    node->together = together;
+}
+
 /* Lays out the nodes in the member's memory and the addresses behind the member. */
 static void init_nodes(struct trib_member *member, const struct trib_opening *opening, uint32_t root)
 {
     struct trib_address *addresses = (struct trib_address *)(member->node + member->nodes);
     uint64_t *nonces = (uint64_t *)(void *)(addresses + opening->count);
-    uint32_t *headers = (uint32_t *)(nonces + opening->count);
+    uint64_t *together = nonces + opening->count;
+    uint32_t *headers = (uint32_t *)(together + opening->count);
     size_t at = 0;
     uint32_t branch = 0;
     for (uint32_t i = 0; i < member->nodes; i++) {
@@ -90,6 +116,10 @@ static void init_nodes(struct trib_member *member, const struct trib_opening *op
         addresses[i] = opening->branches[i].address[root];
         nonces[i] = trib_draw() | 1; /* 0 is none */
     }
+    if (has_combined(opening)) {
+        group_children(&member->node[0], opening, root, together);
+        member->can_multicast = false;
+    }
 }
 
 struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, const struct trib_opening *opening,
@@ -98,7 +128,7 @@ struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, co
     uint32_t nodes = trib_tree_nodes(opening->count);
     struct trib_member *member =
         calloc(1, sizeof *member + nodes * sizeof(struct trib_member_node) +
-                      opening->count * (sizeof(struct trib_address) + sizeof(uint64_t) + sizeof(uint32_t)));
+                      opening->count * (sizeof(struct trib_address) + 2 * sizeof(uint64_t) + sizeof(uint32_t)));
     if (member == NULL) {
         return NULL;
     }
@@ -118,6 +148,7 @@ struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, co
     member->slots = opening->session.slots;
     member->first_cap = trib_switch_has_caps(verbs) ? trib_share_first(member->slots) : 0;
     member->boot = opening->boot;
+    member->numbers = opening->numbers;
     member->nodes = nodes;
     member->has_parent = opening->parent != NULL;
     member->sources = opening->count + member->has_parent;
@@ -143,6 +174,15 @@ static void touch(struct trib_member_node *node)
 {
     node->has_more = true;
     node->member->is_touched = true;
+}
+
+uint32_t trib_member_number(const struct trib_member *member, uint32_t child)
+{
+    uint64_t rest = member->numbers;
+    for (uint32_t i = 0; i < child && rest != 0; i++) {
+        rest &= rest - 1;
+    }
+    return rest != 0 ? (uint32_t)__builtin_ctzll(rest) : child;
 }
 
 static void join_child(struct trib_member *member, uint32_t number, uint32_t child)
@@ -252,6 +292,7 @@ static struct trib_member_source find_place(struct trib_member *member, uint32_t
         uint32_t child;
         source.node = &member->node[trib_tree_node_of(member->tree, index, &child)];
         source.place = trib_member_child(child);
+        source.place.children = source.node->together != NULL ? source.node->together[child] : source.place.children;
     }
     return source;
 }
@@ -291,10 +332,15 @@ static void insert(struct trib_members *members, struct trib_member *member, uin
     members->table[at] = source;
 }
 
+/* Each address once. */
 static void insert_all(struct trib_members *members, struct trib_member *member)
 {
+    const uint64_t *together = member->node[0].together;
     for (uint32_t i = 0; i < member->sources; i++) {
-        insert(members, member, i);
+        bool is_first = together == NULL || i >= member->tree->branches || __builtin_ctzll(together[i]) == (int)i;
+        if (is_first) {
+            insert(members, member, i);
+        }
     }
 }
 

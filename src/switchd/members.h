@@ -16,6 +16,7 @@ struct trib_member_node {
     struct trib_member *member;
     void *node;
     const struct trib_address *child; /* of each child; NULL: the children are the member's other nodes */
+    const uint64_t *together;         /* of each child: those at its address, behind a combiner; NULL: all are apart */
     uint64_t *nonce;                  /* of each child, drawn: a PATH that brings it proves the address */
     uint32_t *headers;                /* that have gone to each child which had not brought its nonce */
     uint64_t proved;                  /* children that have brought theirs: to the others go answers to PATHs alone */
@@ -41,8 +42,11 @@ struct trib_member {
     uint32_t cap;       /* as last set; 0: never */
     uint32_t nodes;
     uint32_t sources; /* addresses that it takes packets from */
+    uint64_t numbers; /* of a combiner: those of its children at the root; else 0 */
     uint16_t generation;
     bool follows_congestion; /* its ranks' windows do: packets say when the queue here is long */
+    uint8_t priority;        /* of a combiner's rows */
+    bool adds;               /* a combiner's: its scheme wants parts added */
     bool was_active;         /* when caps were set */
     bool is_touched;         /* a verb was called on a node since the last drain */
     bool can_multicast;      /* one node has all children, and they are ranks */
@@ -62,7 +66,7 @@ struct trib_member {
 /* An entry of the table: who sends from this address for this communicator. */
 struct trib_member_source {
     struct trib_member_node *node; /* NULL: empty */
-    struct trib_place place;       /* one child, or the parent */
+    struct trib_place place;       /* a child, the children behind a combiner, or the parent */
     uint32_t hash;
 };
 
@@ -100,6 +104,8 @@ static inline bool trib_member_node_is_edge(const struct trib_member_node *node)
     return node->child != NULL;
 }
 
+/* The number at the root of a child of its top node. */
+uint32_t trib_member_number(const struct trib_member *member, uint32_t child);
 /* Tells the nodes what the tree knows of this rank's child: that it has joined, or its mark. */
 void trib_member_join(struct trib_member *member, uint32_t rank);
 /* M from the controller, or from the top node: tells every node that has a parent. */

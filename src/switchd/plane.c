@@ -8,6 +8,7 @@
 
 #include "core/lane.h"
 #include "io/explain.h"
+#include "protocol/combining.h"
 #include "schemes/schemes.h"
 
 static enum trib_status open_shard(const struct trib_switchd_config *config, struct trib_plane *plane, uint32_t index,
@@ -42,6 +43,7 @@ static enum trib_status open_shard(const struct trib_switchd_config *config, str
     }
     enum trib_status status = trib_shard_open(&plane->shard[index], &udp, error);
     plane->shard[index].backlog = config->backlog;
+    plane->shard[index].rows.limit = config->pool / trib_switchd_shards(config);
     plane->shard[index].spin.limit_ns = plane->shard[index].spin.length_ns = (uint64_t)config->spin_us * 1000;
     plane->shards = index + 1; /* what is half open is closed as well */
     return status;
@@ -154,6 +156,7 @@ static void close_communicator(void *owner, uint32_t communicator)
         struct trib_member *member = enter_member(plane, i, communicator);
         if (member != NULL) {
             trib_members_remove(&plane->shard[i].members, member);
+            trib_rows_leave(member);
             trib_shard_settle(&plane->shard[i]);
             leave_member(plane, i);
             trib_member_destroy(member);
@@ -167,16 +170,27 @@ static void close_communicator(void *owner, uint32_t communicator)
     }
 }
 
+static const struct trib_switch_verbs *verbs_of(const struct trib_scheme *row, const struct trib_opening *opening)
+{
+    return opening->numbers != 0 ? &trib_combining_verbs : row->switch_node;
+}
+
 static bool open_member(struct trib_shard *shard, const struct trib_scheme *row, const struct trib_opening *opening,
                         const struct trib_tree *tree, uint32_t root)
 {
-    struct trib_member *member = trib_member_create(row->switch_node, opening, tree, root);
+    struct trib_member *member = trib_member_create(verbs_of(row, opening), opening, tree, root);
     if (member == NULL) {
         return false;
     }
     member->follows_congestion = row->follows_congestion;
+    member->adds = row->has_combiners;
+    member->priority = opening->priority;
     trib_shard_enter(shard);
     bool added = trib_members_add(&shard->members, member);
+    if (added && member->numbers != 0 && !trib_rows_enter(&shard->rows, &shard->members, member)) {
+        trib_members_remove(&shard->members, member);
+        added = false;
+    }
     trib_shard_settle(shard);
     trib_shard_leave(shard);
     if (!added) {
@@ -257,7 +271,7 @@ static size_t slot_bytes(void *owner, const struct trib_opening *opening)
     const struct trib_scheme *row = trib_scheme_find(opening->scheme);
     uint32_t roots = opening->session.roots < plane->shards ? opening->session.roots : plane->shards;
     roots = opening->is_one ? 1 : roots;
-    return row == NULL || !trib_tree_is_sound(opening) ? 0 : trib_member_size(row->switch_node, opening) * roots;
+    return row == NULL || !trib_tree_is_sound(opening) ? 0 : trib_member_size(verbs_of(row, opening), opening) * roots;
 }
 
 /* ---- marks ---- */

@@ -15,6 +15,7 @@
 #include "core/assert.h"
 #include "io/clock.h"
 #include "io/explain.h"
+#include "protocol/combining.h"
 #include "switchd/caps.h"
 
 /* Rounds of handing over between the nodes of one communicator before others have their turn. */
@@ -65,6 +66,7 @@ void trib_shard_close(struct trib_shard *shard)
     trib_port_close(shard->port);
     shard->port = NULL;
     trib_members_deinit(&shard->members);
+    trib_rows_close(&shard->rows);
     if (shard->kick_fd >= 0) {
         (void)close(shard->kick_fd);
         shard->kick_fd = -1;
@@ -176,7 +178,7 @@ static void take_path(struct trib_shard *shard, const struct trib_member_source 
         .generation = probe->generation,
         .sequence = probe->sequence,
         .mark = probe->sequence,
-        .node = (uint16_t)child,
+        .node = (uint16_t)trib_member_number(node->member, child),
         .boot = node->member->boot,
         .bitmap = probe->lane,
         .lane = is_proved ? 0 : node->nonce[child],
@@ -224,18 +226,6 @@ static void take_buffer(struct trib_shard *shard, uint64_t now_ns)
             give(source->node, source->place, &packet, now_ns);
         }
     }
-}
-
-/* Takes in what has come, up to a batch; true if there may be more. */
-static bool take_batch(struct trib_shard *shard, uint64_t now_ns)
-{
-    for (unsigned i = 0; i < TRIB_SHARD_BATCH; i++) {
-        if (!trib_port_receive(shard->port, now_ns)) {
-            return false;
-        }
-        take_buffer(shard, now_ns);
-    }
-    return true;
 }
 
 static void wake_due(struct trib_shard *shard, uint64_t now_ns)
@@ -328,6 +318,31 @@ static void send_to_parent(struct trib_shard *shard, struct trib_member_node *no
     }
 }
 
+/* Through combiners, each of which has one address: one packet for all ranks behind, or one for each that it names. */
+static void send_through(struct trib_shard *shard, struct trib_member_node *node, const struct trib_packet *packet,
+                         uint64_t bits)
+{
+    struct trib_packet named = *packet;
+    uint64_t firsts = 0; /* of those at one address that are all meant */
+    uint64_t alone = 0;
+    for (uint64_t rest = bits; rest != 0;) {
+        uint64_t lowest = rest & -rest;
+        uint64_t together = node->together[__builtin_ctzll(rest)];
+        bool are_all = (together & ~bits) == 0;
+        firsts |= are_all ? lowest : 0;
+        alone |= are_all ? 0 : lowest;
+        rest &= are_all ? ~together : ~lowest;
+    }
+    named.node = TRIB_NODE_ALL;
+    if (firsts != 0) {
+        send_packet(shard, node, &named, node->child, firsts);
+    }
+    for (; alone != 0; alone &= alone - 1) {
+        named.node = (uint16_t)trib_member_number(node->member, (uint32_t)__builtin_ctzll(alone));
+        send_packet(shard, node, &named, node->child, alone & -alone);
+    }
+}
+
 /* Sends to those children in bits that have proved their addresses. */
 static void send_by_socket(struct trib_shard *shard, struct trib_member_node *node, const struct trib_packet *packet,
                            uint64_t bits)
@@ -340,7 +355,9 @@ static void send_by_socket(struct trib_shard *shard, struct trib_member_node *no
         return;
     }
     bits &= node->proved;
-    if (bits != 0) {
+    if (node->together != NULL) {
+        send_through(shard, node, packet, bits);
+    } else if (bits != 0) {
         send_packet(shard, node, packet, node->child, bits);
     }
 }
@@ -375,6 +392,33 @@ static void drain_node(struct trib_shard *shard, struct trib_member_node *node, 
             shard->dropped[TRIB_DROP_FIELD]++; /* a node's slip must not end every other job's switch */
         }
     }
+}
+
+/* What combiners pass on refers to the buffer that has come: it leaves before the next is read. */
+static void pass_on(struct trib_shard *shard, uint64_t now_ns)
+{
+    struct trib_member_node *node = trib_rows_next(&shard->rows);
+    if (node == NULL) {
+        return;
+    }
+    do {
+        drain_node(shard, node, now_ns);
+        node = trib_rows_next(&shard->rows);
+    } while (node != NULL);
+    flush(shard);
+}
+
+/* Takes in what has come, up to a batch; true if there may be more. */
+static bool take_batch(struct trib_shard *shard, uint64_t now_ns)
+{
+    for (unsigned i = 0; i < TRIB_SHARD_BATCH; i++) {
+        if (!trib_port_receive(shard->port, now_ns)) {
+            return false;
+        }
+        take_buffer(shard, now_ns);
+        pass_on(shard, now_ns);
+    }
+    return true;
 }
 
 /* Takes the packets of all nodes, from the bottom up, until none has any.

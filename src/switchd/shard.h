@@ -19,6 +19,7 @@
 #include "io/spin.h"
 #include "net/port.h"
 #include "switchd/members.h"
+#include "switchd/rows.h"
 
 /* Buffers read before results are sent: more makes longer trains, less makes shorter waits. */
 #define TRIB_SHARD_BATCH 16
@@ -42,6 +43,7 @@ struct trib_shard {
     /* the thread's, or under the lock */
     struct trib_port *port;
     struct trib_members members;
+    struct trib_rows rows; /* of its combiners */
     uint64_t dropped[TRIB_DROP_COUNT]; /* before a node was found */
     uint64_t paths;                    /* path probes answered */
     uint64_t flushes;                  /* times that all trains were sent: payloads lent before are free again */

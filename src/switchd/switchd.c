@@ -42,6 +42,7 @@ void trib_switchd_init(struct trib_switchd_config *config)
     config->group = 0xefff4a46U;
     config->memory_quota = UINT64_C(4) << 30;
     config->job_quota = UINT64_C(3) << 30;
+    config->pool = UINT64_C(64) << 20;
     config->weight = 1;
     config->join_timeout_ns = 30 * TRIB_SECOND_NS;
     config->trains = true;
@@ -114,6 +115,10 @@ static enum trib_status check_lenders(const struct trib_switchd_config *config, 
                      "a switch with a parent cannot have a threshold: the ranks below it do not know each other");
         return TRIB_ERR_INVALID;
     }
+    if (config->combines_only && config->parent.len == 0) {
+        trib_explain(error, "a switch that only combines needs a parent, where sums become whole");
+        return TRIB_ERR_INVALID;
+    }
     if (config->lenders.count > 0 && config->parent.len > 0) {
         trib_explain(error, "a switch with a parent cannot use other switches: only its parent can");
         return TRIB_ERR_INVALID;
@@ -182,6 +187,7 @@ static struct trib_server_config server_config(const struct trib_switchd_config 
         .job_quota = config->job_quota,
         .threshold = config->threshold,
         .is_shared = config->is_shared,
+        .combines_only = config->combines_only,
         .ping_gap_ns = config->ping_gap_ns,
         .receive_room = trib_plane_receive_room(plane),
         .group = config->listen.storage.ss_family == AF_INET ? config->group : 0,

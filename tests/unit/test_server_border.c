@@ -235,7 +235,7 @@ static void gather__a_timeout_names_what_differs(void **state)
 }
 
 /* Every field of JOIN of which some value cannot be, though it could be read: the answer names the field. Those of which
- * every value can be are window, gradient bytes, host, room, meet port, multicast, level 0 and capabilities, root port and
+ * every value can be are window, gradient bytes, priority, host, room, meet port, multicast, level 0 and capabilities, root port and
  * weight, via and origin, and of a grant its secrets, its group and its weights. What cannot be read: test_session.c. */
 static void join__a_value_that_cannot_be_names_the_field(void **state)
 {

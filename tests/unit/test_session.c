@@ -131,8 +131,9 @@ struct span {
 
 #define SETTINGS(scheme)                                                                                 \
     {"scheme", 2 + (scheme)}, {"ranks", 4}, {"payload", 4}, {"window", 4}, {"wire", 1}, {"fallback", 1}, \
+        {"gradient bytes", 8},                                                                           \
     {                                                                                                    \
-        "gradient bytes", 8                                                                              \
+        "priority", 1                                                                                    \
     }
 #define HEAD(job, run, scheme)                                                                                         \
     {"magic", 4}, {"session version", 2}, {"packet version", 2}, {"job", 2 + (job)}, {"run", 2 + (run)}, {"rank", 4},  \
@@ -293,13 +294,14 @@ static void decode__bad_bytes(void **state)
         {"more roots than there can be", "0000005902" GRANT_HEX "0000000411 00"},
         {"a place to meet of no family", "0000006202" GRANT_HEX "000000040000 00 05 1d30 0a000001 00 0000"},
         {"more peers than it carries", "0000005902" GRANT_HEX "00000004 00 00 05"},
-        {"an address of no family", "0000001913 21222324 31323334 00000003 00000002 00 05 4e21 0a000003"},
-        {"a child that is a switch or not", "0000001913 21222324 31323334 00000003 00000002 02 04 4e21 0a000003"},
+        {"an address of no family", "0000001a13 21222324 31323334 00000003 00000002 00 00 05 4e21 0a000003"},
+        {"a child that is a switch or not", "0000001a13 21222324 31323334 00000003 00000002 02 00 04 4e21 0a000003"},
+        {"a child that is combined or not", "0000001a13 21222324 31323334 00000003 00000002 01 02 04 4e21 0a000003"},
         {"more shards than there can be",
-         "0000002b18 54524942 000e 0001 3132333435363738 2122232425262728 00000009 1112131415161718 00200000 01 11"},
+         "0000002b18 54524942 000f 0001 3132333435363738 2122232425262728 00000009 1112131415161718 00200000 01 11"},
         {"more bytes than a channel carries at a time", "0000000723 00000005 07d1"},
         {"more switches on the way than there may be",
-         "0000002c18 54524942 000e 0001 3132333435363738 2122232425262728 00000009 1112131415161718 00200000 01 00 11"},
+         "0000002c18 54524942 000f 0001 3132333435363738 2122232425262728 00000009 1112131415161718 00200000 01 00 11"},
         {"fewer ranks than its list names", "000000130d0000000000000731000004b0000200020000"},
         {"more ranks than its list names", "000000150d0000000000000731000004b00001000200030000"},
         {"a bool of 2", "00000003030200"},

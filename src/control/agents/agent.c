@@ -294,7 +294,7 @@ static bool check_parent(const struct trib_opening *opening, const struct trib_b
 static bool check_pair(const struct trib_branch *one, const struct trib_branch *two, uint32_t root, char *error)
 {
     char text[64];
-    if (!trib_address_equal(&one->address[root], &two->address[root])) {
+    if ((one->is_combined && two->is_combined) || !trib_address_equal(&one->address[root], &two->address[root])) {
         return true;
     }
     trib_address_format(&one->address[root], text);

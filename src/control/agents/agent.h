@@ -62,7 +62,7 @@ const struct trib_agent_opening *trib_agent_find(const struct trib_agent *agent,
 /* Closes all its roots and gives the memory back. Not open: nothing happens. */
 void trib_agent_shut(struct trib_agent *agent, struct trib_agent_opening *opening);
 /* False, with the cause in error: two children, or a child and the parent, send from one address, and so could not be
- * told apart. error: TRIB_ERROR_TEXT_MAX bytes. */
+ * told apart. Children behind combiners may: their packets have their numbers. error: TRIB_ERROR_TEXT_MAX bytes. */
 bool trib_opening_check(const struct trib_opening *opening, char *error);
 
 #endif

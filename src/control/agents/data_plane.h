@@ -14,6 +14,7 @@ struct trib_branch {
     const uint16_t *ranks; /* ascending; borrowed */
     uint32_t count;        /* of them */
     bool is_switch;
+    bool is_combined; /* its packets come through a combiner, from an address that other children may share */
     struct trib_address address[TRIB_ROOTS_MAX]; /* where it sends from, by shard */
 };
 
@@ -27,8 +28,10 @@ struct trib_opening {
     const struct trib_address *parent;  /* by shard; NULL: this switch is the root */
     const struct trib_branch *branches; /* in order of their lowest ranks */
     uint32_t count;
-    bool is_one;   /* false: all roots, root i on shard i. True: root `root` alone, on shard `shard` */
-    uint32_t root; /* of an opening of another root of the communicator nothing differs but these */
+    uint64_t numbers; /* not 0: a combiner (protocol/combiner.h), whose children, in order, have these at the root */
+    uint8_t priority; /* of a combiner's rows */
+    bool is_one;      /* false: all roots, root i on shard i. True: root `root` alone, on shard `shard` */
+    uint32_t root;    /* of an opening of another root of the communicator nothing differs but these */
     uint32_t shard;
 };
 

@@ -65,6 +65,16 @@ static enum trib_status refuse(struct trib_root *root, const struct trib_message
     return give_up(root, TRIB_ERR_REFUSED, cause, answer);
 }
 
+/* Below a server switches are combiners. */
+static bool is_its_kind(const struct trib_message *message, const struct trib_scheme *scheme)
+{
+    uint64_t numbers = message->root_open.numbers;
+    uint32_t members = message->root_open.session.ranks;
+    bool is_below = message->root_open.parent.len > 0;
+    return (numbers != 0) == (scheme->has_servers && is_below) &&
+           (numbers == 0 || (members <= TRIB_CHILDREN_MAX && (numbers & ~trib_all_children(members)) == 0));
+}
+
 static bool is_sane(const struct trib_message *message)
 {
     const struct trib_session_config *session = &message->root_open.session;
@@ -73,8 +83,9 @@ static bool is_sane(const struct trib_message *message)
     trib_scheme_settle(message->root_open.scheme, &settled);
     return scheme && scheme->switch_node && (!scheme->unfit || !scheme->unfit(&settled)) &&
            message->of.communicator != 0 && message->of.boot != 0 && session->ranks >= 1 &&
-           session->ranks <= message->root_open.ranks && message->root_open.ranks <= TRIB_RANKS_MAX &&
-           message->root_open.behind >= 1 && message->root_open.behind <= message->root_open.ranks &&
+           is_its_kind(message, scheme) && session->ranks <= message->root_open.ranks &&
+           message->root_open.ranks <= TRIB_RANKS_MAX && message->root_open.behind >= 1 &&
+           message->root_open.behind <= message->root_open.ranks &&
            (message->root_open.parent.len > 0 || message->root_open.behind == message->root_open.ranks) &&
            session->roots >= 1 && session->roots <= TRIB_ROOTS_MAX && session->train >= 1 &&
            session->train <= TRIB_TRAIN_PACKETS_MAX && session->slots >= 1 && session->slots <= TRIB_SLOTS_MAX &&
@@ -131,6 +142,8 @@ static enum trib_status take_open(struct trib_root *root, const struct trib_mess
         .scheme = plan->scheme,
         .boot = message->of.boot,
         .branches = plan->branches,
+        .numbers = message->root_open.numbers,
+        .priority = message->root_open.priority,
         .is_one = true,
         .root = message->root_open.index,
         .shard = message->root_open.shard,
@@ -168,6 +181,9 @@ static void lay_out(struct trib_root_plan *plan)
 static bool has_its_children(const struct trib_opening *opening)
 {
     uint32_t switches = 0;
+    if (opening->numbers != 0) {
+        return opening->count == trib_count_bits(opening->numbers);
+    }
     for (uint32_t b = 0; b < opening->count; b++) {
         switches += opening->branches[b].is_switch;
     }
@@ -216,6 +232,7 @@ static enum trib_status take_child(struct trib_root *root, const struct trib_mes
     if (branch == plan->opening.count) {
         *address = *from;
         plan->branches[branch].is_switch = message->root_child.is_switch;
+        plan->branches[branch].is_combined = message->root_child.is_combined;
         plan->opening.count++;
     } else if (!trib_address_equal(address, from)) {
         return refuse(root, message, "it names two addresses of one child", answer);

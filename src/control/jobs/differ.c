@@ -33,8 +33,10 @@ static bool explain_difference(const struct trib_settings *a, uint32_t rank, con
     const struct {
         const char *name;
         uint32_t a, b;
-    } numbers[] = {
-        {"ranks", a->ranks, b->ranks}, {"payload", a->payload, b->payload}, {"window", a->window, b->window}};
+    } numbers[] = {{"ranks", a->ranks, b->ranks},
+                   {"payload", a->payload, b->payload},
+                   {"window", a->window, b->window},
+                   {"priority", a->priority, b->priority}};
     if (strcmp(a->scheme, b->scheme) != 0) {
         trib_explain(error, "settings differ: scheme is %s on rank %u and %s on rank %u", a->scheme, rank, b->scheme,
                      other);

@@ -83,17 +83,28 @@ bool trib_job_is_behind(const struct trib_job *job, uint32_t rank, uint32_t belo
     return at == below;
 }
 
-/* A key of the child of `below` that this rank is, or is behind: the same for all ranks of the child. */
-static uint32_t key_of_child(const struct trib_job *job, uint32_t rank, uint32_t below)
+/* The child of `below` that is a switch, on the rank's way; 0: there is none, its leader is a child. */
+static uint32_t next_below(const struct trib_job *job, uint32_t rank, uint32_t below)
 {
     uint32_t at = job->ranks[rank].below;
-    if (at == below) {
-        return trib_job_leader(job, rank);
-    }
-    while (job->below[at - 1].parent != below) {
+    while (at != below && job->below[at - 1].parent != below) {
         at = job->below[at - 1].parent;
     }
-    return TRIB_RANKS_MAX + at;
+    return at == below ? 0 : at;
+}
+
+bool trib_job_has_servers(const struct trib_job *job)
+{
+    const struct trib_scheme *scheme = trib_scheme_find(trib_job_scheme(job));
+    return scheme && scheme->has_servers;
+}
+
+/* A key of the child of `below` that this rank is, or is behind: the same for all ranks of the child. A combiner is no
+ * child: all ranks behind it are. */
+static uint32_t key_of_child(const struct trib_job *job, uint32_t rank, uint32_t below)
+{
+    uint32_t at = next_below(job, rank, below);
+    return at == 0 || trib_job_has_servers(job) ? trib_job_leader(job, rank) : TRIB_RANKS_MAX + at;
 }
 
 uint32_t trib_job_children(const struct trib_job *job, uint32_t below, uint16_t *branch)
@@ -199,10 +210,11 @@ struct trib_opening *trib_opening_create(const struct trib_job *job, uint32_t be
             }
         }
         TRIB_ASSERT(branch->count > 0); /* C-5 */
-        uint32_t key = key_of_child(job, at[0], below);
-        branch->is_switch = key > TRIB_RANKS_MAX;
-        if (branch->is_switch) {
-            spread_switch(job->below[key - TRIB_RANKS_MAX - 1].placement.remote, job->grant.roots, branch->address);
+        uint32_t next = next_below(job, at[0], below);
+        branch->is_switch = next != 0 && !trib_job_has_servers(job);
+        branch->is_combined = next != 0 && !branch->is_switch;
+        if (next != 0) {
+            spread_switch(job->below[next - 1].placement.remote, job->grant.roots, branch->address);
         } else {
             spread(&job->ranks[at[0]], job->grant.roots, branch->address);
         }
@@ -216,6 +228,10 @@ struct trib_opening *trib_opening_create(const struct trib_job *job, uint32_t be
     opening->boot = job->grant.boot;
     opening->branches = whole->branches;
     opening->count = children;
+    opening->priority = job->settings.priority;
+    for (uint32_t b = 0; b < children && below != 0 && trib_job_has_servers(job); b++) {
+        opening->numbers |= UINT64_C(1) << job->ranks[whole->branches[b].ranks[0]].branch;
+    }
     return opening;
 }
 

@@ -326,6 +326,7 @@ static void ask_to_open(const struct trib_jobs *jobs, const struct trib_job *job
                                                        .rank = i,
                                                        .branch = branch,
                                                        .is_switch = opening->branches[branch].is_switch,
+                                                       .is_combined = opening->branches[branch].is_combined,
                                                        .from = opening->branches[branch].address[root]}};
         trib_placement_tell(jobs, job, placement, &message);
     }
@@ -374,6 +375,8 @@ static void ask_below(const struct trib_jobs *jobs, const struct trib_job *job, 
                                                      .job_id = job->owner->id,
                                                      .is_return = job->was_running,
                                                      .parent = parent_of(jobs, job, inner, t),
+                                                     .numbers = opening->numbers,
+                                                     .priority = opening->priority,
                                                      .session = opening->session}};
         (void)snprintf(message.root_open.scheme, sizeof message.root_open.scheme, "%s", opening->scheme);
         memcpy(message.root_open.job, job->name, sizeof message.root_open.job);
@@ -389,8 +392,9 @@ static void ask_below(const struct trib_jobs *jobs, const struct trib_job *job, 
                                                            .rank = i,
                                                            .branch = child[i],
                                                            .is_switch = branch->is_switch,
+                                                           .is_combined = branch->is_combined,
                                                            .from = branch->address[t]}};
-            if (!branch->is_switch && job->ranks[i].session) {
+            if (!branch->is_switch && !branch->is_combined && job->ranks[i].session) {
                 message.root_child.to = job->ranks[i].session->local;
             }
             trib_placement_tell(jobs, job, &inner->placement, &message);

@@ -315,12 +315,25 @@ static void choose_group(const struct trib_masters *masters, struct trib_lending
     lending->root.group_port = lending->root.group != 0 ? group_port(masters) : 0;
 }
 
+static bool is_kind(const struct trib_masters *masters, const struct trib_message *open, char *error)
+{
+    if (!masters->config->combines_only || open->root_open.numbers != 0) {
+        return true;
+    }
+    trib_explain(error,
+                 "it only combines (--combine), and jobs of scheme %.31s keep sums in every switch: use scheme atp or "
+                 "ps, or start this switch without --combine",
+                 open->root_open.scheme);
+    return false;
+}
+
 /* The first ROOT_OPEN of an incarnation. NULL: it was refused. */
 static struct trib_lending *begin(struct trib_masters *masters, struct trib_master *master,
                                   const struct trib_message *message)
 {
     char error[TRIB_ERROR_TEXT_MAX];
-    if (!is_free(masters, master, message, error) || !has_place(master, error)) {
+    if (!is_kind(masters, message, error) || !is_free(masters, master, message, error) ||
+        !has_place(master, error)) {
         refuse(masters, master, message, message->root_open.job, TRIB_ERR_REFUSED, error);
         return NULL;
     }

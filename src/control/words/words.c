@@ -35,6 +35,7 @@ static void settings(struct trib_fields *f, struct trib_settings *s)
     trib_field_u8(f, "wire", &s->wire);
     trib_field_bool(f, "fallback", &s->fallback);
     trib_field_u64(f, "gradient bytes", &s->gradient_bytes);
+    trib_field_u8(f, "priority", &s->priority);
 }
 
 static void grant(struct trib_fields *f, struct trib_grant *g)
@@ -323,6 +324,8 @@ static bool root_open(struct trib_fields *f, struct trib_message *message)
     trib_field_bytes(f, "weights", session->weight, sizeof session->weight);
     trib_field_u32(f, "behind", &message->root_open.behind);
     trib_field_address_or_none(f, "parent", &message->root_open.parent);
+    trib_field_u64(f, "numbers", &message->root_open.numbers);
+    trib_field_u8(f, "priority", &message->root_open.priority);
     trib_field_bool(f, "is return", &message->root_open.is_return);
     trib_field_bool(f, "wants group", &message->root_open.wants_group);
     trib_field_u32(f, "group", &message->root_open.group);
@@ -353,6 +356,7 @@ static bool root_child(struct trib_fields *f, struct trib_message *message)
     trib_field_u32(f, "rank", &message->root_child.rank);
     trib_field_u32(f, "branch", &message->root_child.branch);
     trib_field_bool(f, "is switch", &message->root_child.is_switch);
+    trib_field_bool(f, "is combined", &message->root_child.is_combined);
     trib_field_address(f, "from", &message->root_child.from);
     trib_field_scope(f, "scope", &message->root_child.from);
     trib_field_address_or_none(f, "to", &message->root_child.to);

@@ -76,7 +76,7 @@
 #include "net/address.h"
 
 #define TRIB_SESSION_MAGIC 0x54524942U /* "TRIB" */
-#define TRIB_SESSION_VERSION 14
+#define TRIB_SESSION_VERSION 15
 #define TRIB_SLOTS_MAX (1U << 20)   /* that a grant may name, per root: sizes never overflow */
 #define TRIB_MESSAGE_MAX 2048       /* bytes of a whole message, framing included */
 #define TRIB_RANKS_LISTED 128       /* ranks that a message names, of any number */
@@ -166,6 +166,7 @@ struct trib_settings {
     uint8_t wire;
     bool fallback;           /* a switch that is gone for good: the ranks go on without one */
     uint64_t gradient_bytes; /* that the job sums in an iteration, 0: it has not said */
+    uint8_t priority;        /* of its rows in combiners */
 };
 
 /* True for a type that float32 tensors may have on the wire. */
@@ -367,6 +368,8 @@ struct trib_message {
             /* Of a switch below: where the sums of this root go. At any address (0.0.0.0): at the parent that it has
              * connected to. len 0: it is the root. */
             struct trib_address parent;
+            uint64_t numbers; /* not 0: it is a combiner, and its children, in order, have these numbers at the root */
+            uint8_t priority; /* of a combiner's rows */
             bool is_return;   /* ranks had a READY before, and so paths were tried */
             bool wants_group; /* a switch below is to give its ranks a multicast group for results, if it can */
             uint32_t group;   /* the group that they had before; 0: none */
@@ -384,9 +387,10 @@ struct trib_message {
         } root_mark;
         struct {
             struct trib_opening_id of;
-            uint32_t rank;   /* ascending */
-            uint32_t branch; /* which child it is, or is behind: from 0, in order of their lowest ranks */
-            bool is_switch;  /* that child is a switch, and sends for the ranks behind it */
+            uint32_t rank;    /* ascending */
+            uint32_t branch;  /* which child it is, or is behind: from 0, in order of their lowest ranks */
+            bool is_switch;   /* that child is a switch, and sends for the ranks behind it */
+            bool is_combined; /* its packets come through a combiner, as those of other children */
             struct trib_address from;
             struct trib_address to; /* where that child finds the switch below; len 0: it is not said */
         } root_child;

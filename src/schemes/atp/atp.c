@@ -18,6 +18,7 @@ const struct trib_scheme trib_atp = {
     .follows_congestion = true,
     .has_servers = true,
     .has_combiners = true,
+    .sums_by_luck = true,
     .unfit = atp_unfit,
     .worker = &trib_protocol_paced_worker,
     .switch_node = &trib_protocol_paced_switch,

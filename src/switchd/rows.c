@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rows.c: see rows.h. */
+#include "switchd/rows.h"
+
+#include "core/assert.h"
+#include "io/memory.h"
+#include "protocol/combining.h"
+
+static struct trib_combiner_config config_of(uint32_t payload, uint32_t count)
+{
+    return (struct trib_combiner_config){.kernels = trib_value_kernels(),
+                                         .rows = count,
+                                         .payload = payload,
+                                         .members = TRIB_ROWS_MEMBERS,
+                                         .is_zeroed = true};
+}
+
+static size_t size_of(uint32_t payload, uint32_t count)
+{
+    const struct trib_combiner_config config = config_of(payload, count);
+    return trib_pool_size(&config);
+}
+
+/* Rows that the limit has room for. */
+static uint32_t count_rows(uint64_t limit, uint32_t payload)
+{
+    uint64_t each = (size_of(payload, 1024) - size_of(payload, 0)) / 1024 + 1;
+    uint64_t count = limit / each;
+    return (uint32_t)(count < UINT32_MAX / 2 ? count : UINT32_MAX / 2);
+}
+
+static bool make(struct trib_rows *rows, uint32_t payload)
+{
+    uint32_t count = count_rows(rows->limit, payload);
+    const struct trib_combiner_config config = config_of(payload, count);
+    size_t size = trib_pool_size(&config);
+    TRIB_ASSERT(size <= size_of(payload, 0) + rows->limit);
+    void *pool = trib_memory_map(size);
+    if (pool == NULL) {
+        return false;
+    }
+    trib_pool_init(pool, &config);
+    rows->pool = pool;
+    rows->size = size;
+    rows->payload = payload;
+    rows->rows = count;
+    return true;
+}
+
+static bool enter(const struct trib_rows *rows, struct trib_member *member)
+{
+    const struct trib_pool_share share = {.rows = member->adds ? rows->rows : 0, .priority = member->priority};
+    return trib_pool_enter(rows->pool, member->node[0].node, &member->node[0], &share);
+}
+
+/* All move to a pool with longer rows; parts in the former one are lost, as packets are. */
+static bool lengthen(struct trib_rows *rows, const struct trib_members *members, uint32_t payload)
+{
+    const struct trib_rows former = *rows;
+    if (!make(rows, payload)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < members->count && former.pool != NULL; i++) {
+        struct trib_member *member = members->list[i];
+        if (member->numbers != 0) {
+            trib_pool_leave(member->node[0].node);
+            bool is_in = enter(rows, member);
+            TRIB_ASSERT(is_in); /* no more than before */
+        }
+    }
+    if (former.pool != NULL) {
+        trib_combiner_counters_add(&rows->counters, trib_pool_counters(former.pool));
+        trib_memory_unmap(former.pool, former.size);
+    }
+    return true;
+}
+
+bool trib_rows_enter(struct trib_rows *rows, const struct trib_members *members, struct trib_member *member)
+{
+    bool fits = rows->pool != NULL && member->payload <= rows->payload;
+    return (fits || lengthen(rows, members, member->payload)) && enter(rows, member);
+}
+
+void trib_rows_leave(struct trib_member *member)
+{
+    if (member->numbers != 0) {
+        trib_pool_leave(member->node[0].node);
+    }
+}
+
+struct trib_member_node *trib_rows_next(const struct trib_rows *rows)
+{
+    return rows->pool != NULL ? trib_pool_next(rows->pool) : NULL;
+}
+
+void trib_rows_count(const struct trib_rows *rows, struct trib_combiner_counters *sum, uint64_t *held, uint64_t *all)
+{
+    trib_combiner_counters_add(sum, &rows->counters);
+    if (rows->pool != NULL) {
+        trib_combiner_counters_add(sum, trib_pool_counters(rows->pool));
+        *held += trib_pool_rows_held(rows->pool);
+        *all += rows->rows;
+    }
+}
+
+void trib_rows_close(struct trib_rows *rows)
+{
+    if (rows->pool != NULL) {
+        trib_memory_unmap(rows->pool, rows->size);
+        rows->pool = NULL;
+    }
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rows.h: the rows in which a shard combines parts on their way to servers (protocol/combining.h): one pool for all
+ * communicators. It is made for the first communicator that needs it, and anew, empty, for one with longer payloads;
+ * nobody but throughput notices. All calls are under the shard's lock.
+ * Read next: rows.c. */
+#ifndef TRIB_SWITCHD_ROWS_H
+#define TRIB_SWITCHD_ROWS_H
+
+#include "protocol/combiner.h"
+#include "switchd/members.h"
+
+/* Communicators with combiners on one shard at a time. */
+#define TRIB_ROWS_MEMBERS 1024
+
+struct trib_rows {
+    uint64_t limit; /* bytes; too few for one row: every part passes */
+    void *pool;     /* NULL: nobody needed one yet */
+    size_t size;
+    uint32_t payload, rows;
+    struct trib_combiner_counters counters; /* of pools before this one */
+};
+
+/* A member of these, a combiner, has its parts combined here from now on. False: no memory, or too many. */
+bool trib_rows_enter(struct trib_rows *rows, const struct trib_members *members, struct trib_member *member);
+/* A member that is no combiner, or not in: nothing happens. */
+void trib_rows_leave(struct trib_member *member);
+/* The node whose packet is next; NULL: none waits. */
+struct trib_member_node *trib_rows_next(const struct trib_rows *rows);
+/* Adds what has been counted; *held: rows with parts, *all: rows. */
+void trib_rows_count(const struct trib_rows *rows, struct trib_combiner_counters *sum, uint64_t *held, uint64_t *all);
+void trib_rows_close(struct trib_rows *rows);
+
+#endif
