@@ -48,9 +48,10 @@ struct trib_request;
 
 /* Wire form of float32 tensors. Tensors of other types travel unchanged. */
 enum trib_wire {
-    TRIB_WIRE_FLOAT32 = 1,  /* unchanged; the sum is reproducible bit by bit */
-    TRIB_WIRE_BFLOAT16 = 3, /* rounded to bfloat16: half the bytes */
-    TRIB_WIRE_INT32 = 4     /* block floating point, for switches without floats (SwitchML, NSDI'21, section 3.7) */
+    TRIB_WIRE_OF_SCHEME = 0, /* int32 for scheme atp, else float32 */
+    TRIB_WIRE_FLOAT32 = 1,   /* unchanged; the sum is reproducible bit by bit */
+    TRIB_WIRE_BFLOAT16 = 3,  /* rounded to bfloat16: half the bytes */
+    TRIB_WIRE_INT32 = 4      /* block floating point, for switches without floats (SwitchML, NSDI'21, section 3.7) */
 };
 
 /* Faults that the library injects into its own receive path. Rates are probabilities from 0 to 1. For tests and
@@ -64,7 +65,7 @@ struct trib_faults {
 };
 
 /* Every field has a default (in brackets). All ranks of a communicator must agree on ranks, scheme, wire, payload,
- * window, gradient_bytes and fallback. A difference is reported on every rank, with both values. If all ranks are on
+ * window, gradient_bytes, priority and fallback. A difference is reported on every rank, with both values. If all ranks are on
  * one host without a switch, only the first five are compared; the others have no effect there. */
 struct trib_config {
     /* Address of the switch: "host", "host:port" or "[fd00::1]:7470" ["": no switch; without a rendezvous all ranks
@@ -91,7 +92,7 @@ struct trib_config {
     uint32_t rank;       /* [0] */
     uint32_t ranks;      /* 1 to TRIB_RANKS_MAX [1] */
     char scheme[32];     /* see `tributary info`; "hybrid:4": groups of 4 consecutive ranks ["switchml"] */
-    enum trib_wire wire; /* [TRIB_WIRE_FLOAT32] */
+    enum trib_wire wire; /* [TRIB_WIRE_OF_SCHEME] */
     uint32_t payload;    /* bytes in a packet, a multiple of 64, 64 to 8192 [0: 1408, over IPv6 1344] */
     uint32_t window;     /* bytes in flight per rank and switch shard [0: the switch chooses] */
     /* Bytes of gradients that the job sums in one iteration: all trained parameters, elements x bytes per element. The
@@ -99,6 +100,9 @@ struct trib_config {
      * trib_comm_scheme returns the result. Communicators made by split and subset have the scheme of their origin
      * [0: not known, no threshold applies]. */
     uint64_t gradient_bytes;
+    /* Scheme atp: where a switch on the way has too few rows for all jobs, parts of a job of higher priority take the
+     * rows of lower ones, whose sums then leave incomplete. 0 to 255 [0: whoever comes first]. */
+    uint32_t priority;
     /* Sum the ranks of one host in shared memory; one rank of the host sends. Needs the field on all ranks, and
      * consecutive ranks on each host. A group is then a group on all ranks. If neither switch nor rendezvous is named,
      * all ranks share that memory, and false is an error [true]. */

@@ -7,6 +7,7 @@
 
 #include "cli/options.h"
 #include "cli/perf.h"
+#include "comm/launcher.h"
 #include "core/value.h"
 #include "report/json.h"
 
@@ -27,9 +28,9 @@ static int64_t total(const struct perf_row *row, enum perf_column column)
     return sum;
 }
 
-static const char *wire_name(enum trib_wire wire)
+static const char *wire_name(const struct trib_config *config)
 {
-    return trib_type_name((enum trib_type)wire);
+    return trib_type_name((enum trib_type)trib_config_wire(config));
 }
 
 static double algbw(const struct perf_row *row)
@@ -61,7 +62,7 @@ static void print_json_begin(const struct perf_options *options, const char *sch
     report_json_put(&json, "ranks", "%u", c->ranks);
     report_json_say(&json, "scheme", scheme);
     report_json_say(&json, "scheme_asked", c->scheme);
-    report_json_say(&json, "wire", wire_name(c->wire));
+    report_json_say(&json, "wire", wire_name(c));
     report_json_put(&json, "payload", "%u", stats->payload);
     report_json_say(&json, "type", trib_type_name(options->type));
     report_json_say(&json, "redop", trib_reduction_name(options->reduction));
@@ -95,7 +96,7 @@ void perf_print_begin(const struct perf_options *options, const struct trib_comm
     }
     if (stats.no_box) {
         printf("# %s, %u %s, scheme %s, wire %s, payload %u, no box: %u %s, rendezvous %s, %s, median of %u calls\n",
-               trib_collective_name(options->collective), c->ranks, ranks, scheme, wire_name(c->wire), stats.payload,
+               trib_collective_name(options->collective), c->ranks, ranks, scheme, wire_name(c), stats.payload,
                stats.roots, stats.roots == 1 ? "root" : "roots", c->rendezvous,
                options->in_place ? "in place" : "out of place", options->iterations);
     } else if (stats.hosts == 1) {
@@ -104,7 +105,7 @@ void perf_print_begin(const struct perf_options *options, const struct trib_comm
                options->in_place ? "in place" : "out of place", options->iterations);
     } else {
         printf("# %s, %u %s, scheme %s, wire %s, payload %u, results by %s, switch %s, %s, median of %u calls\n",
-               trib_collective_name(options->collective), c->ranks, ranks, scheme, wire_name(c->wire), stats.payload,
+               trib_collective_name(options->collective), c->ranks, ranks, scheme, wire_name(c), stats.payload,
                stats.multicast ? "multicast" : "unicast", c->switch_address,
                options->in_place ? "in place" : "out of place", options->iterations);
     }

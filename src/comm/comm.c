@@ -46,6 +46,7 @@ static struct trib_comm *make(const struct trib_config *config, char *error)
     }
     comm->serial = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed) + 1;
     comm->config = *config;
+    comm->config.wire = trib_config_wire(config);
     comm->member = config->rank;
     comm->members = config->ranks;
     trib_comm_take_scheme(comm);

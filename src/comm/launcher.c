@@ -37,7 +37,7 @@ void trib_config_init(struct trib_config *config)
         .rank = 0,
         .ranks = 1,
         .scheme = "switchml",
-        .wire = TRIB_WIRE_FLOAT32,
+        .wire = TRIB_WIRE_OF_SCHEME,
         .payload = 0,
         .level0 = true,
         .multicast = true,
@@ -268,6 +268,13 @@ static bool is_text(const char *text, size_t size)
     return len > 0 && len < size;
 }
 
+enum trib_wire trib_config_wire(const struct trib_config *config)
+{
+    const struct trib_scheme *scheme = trib_scheme_find(config->scheme);
+    bool is_integer = scheme != NULL && scheme->sums_by_luck;
+    return config->wire != TRIB_WIRE_OF_SCHEME ? config->wire : is_integer ? TRIB_WIRE_INT32 : TRIB_WIRE_FLOAT32;
+}
+
 /* Why the scheme cannot run with this config; NULL: the scheme can. */
 static const char *unfit(const struct trib_scheme *scheme, const struct trib_config *config)
 {
@@ -275,7 +282,7 @@ static const char *unfit(const struct trib_scheme *scheme, const struct trib_con
         .ranks = config->ranks,
         .payload =
             config->payload != 0 ? config->payload : TRIB_PAYLOAD_MAX, /* it is chosen later, and is not too small */
-        .wire = (enum trib_type)config->wire,
+        .wire = (enum trib_type)trib_config_wire(config),
     };
     trib_scheme_settle(config->scheme, &session);
     if (scheme->switch_node == NULL && config->switch_address[0] != '\0') {
@@ -373,7 +380,8 @@ enum trib_status trib_config_check(const struct trib_config *config, char *error
                      TRIB_PAYLOAD_ALIGN, TRIB_PAYLOAD_MAX);
         return TRIB_ERR_INVALID;
     }
-    if (config->wire != TRIB_WIRE_FLOAT32 && config->wire != TRIB_WIRE_BFLOAT16 && config->wire != TRIB_WIRE_INT32) {
+    if (config->wire != TRIB_WIRE_OF_SCHEME && config->wire != TRIB_WIRE_FLOAT32 &&
+        config->wire != TRIB_WIRE_BFLOAT16 && config->wire != TRIB_WIRE_INT32) {
         trib_explain(error, "wire: %d is no wire format", (int)config->wire);
         return TRIB_ERR_INVALID;
     }

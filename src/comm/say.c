@@ -57,6 +57,7 @@ void trib_comm_say_join(struct trib_comm *comm)
     message.join.settings.wire = (uint8_t)config->wire;
     message.join.settings.fallback = config->fallback;
     message.join.settings.gradient_bytes = config->gradient_bytes;
+    message.join.settings.priority = (uint8_t)config->priority;
     message.join.is_ring = comm->asked[0] != '\0';
     message.join.meet_port = comm->where.no_box || config->rank != 0 ? 0 : trib_embedded_port(comm->embedded);
     message.join.host = trib_host_digest(config);

@@ -96,7 +96,7 @@ static void config__defaults_are_those_of_the_header(void **state)
     assert_string_equal(config.scheme, "switchml");
     assert_int_equal(config.rank, 0);
     assert_int_equal(config.ranks, 1);
-    assert_int_equal(config.wire, TRIB_WIRE_FLOAT32);
+    assert_int_equal(config.wire, TRIB_WIRE_OF_SCHEME);
     assert_int_equal(config.payload,
                      0); /* by the family of the switch's address: unit/test_address, integration/ipv6 */
     assert_int_equal(config.window, 0);
@@ -124,7 +124,7 @@ static void config__every_variable_takes_its_example(void **state)
             read++;
         }
     }
-    assert_int_equal(read, 27);
+    assert_int_equal(read, 28);
 }
 
 static void config__variables_reach_their_fields(void **state)
@@ -141,6 +141,7 @@ static void config__variables_reach_their_fields(void **state)
     set("TRIB_PAYLOAD", "8192");
     set("TRIB_WINDOW", "64KiB");
     set("TRIB_GRADIENT_BYTES", "40MB");
+    set("TRIB_PRIORITY", "7");
     set("TRIB_LEVEL0", "off");
     set("TRIB_MULTICAST", "0");
     set("TRIB_PROGRESS", "off");
@@ -164,6 +165,7 @@ static void config__variables_reach_their_fields(void **state)
     assert_int_equal(config.payload, 8192);
     assert_int_equal(config.window, 65536);
     assert_int_equal(config.gradient_bytes, 40000000);
+    assert_int_equal(config.priority, 7);
     assert_false(config.level0 || config.multicast || config.progress_thread || config.trains);
     assert_int_equal(config.spin_us, 50);
     assert_int_equal(config.dscp, 56);

@@ -44,6 +44,7 @@ class Options:
     payload: int | None = None
     window: int | None = None
     gradient_bytes: int | None = None
+    priority: int | None = None
     level0: bool | None = None
     multicast: bool | None = None
     spin_us: int | None = None

@@ -47,7 +47,7 @@ class Config(ctypes.Structure):
         ("host_id", c_char * (NAME_MAX + 1)), ("nics", c_char * 256), ("root_weight", c_uint32), ("job", c_char * (NAME_MAX + 1)),
         ("run", c_char * (NAME_MAX + 1)),
         ("rank", c_uint32), ("ranks", c_uint32), ("scheme", c_char * 32), ("wire", c_int), ("payload", c_uint32),
-        ("window", c_uint32), ("gradient_bytes", c_uint64), ("level0", c_bool), ("multicast", c_bool), ("progress_thread", c_bool), ("trains", c_bool),
+        ("window", c_uint32), ("gradient_bytes", c_uint64), ("priority", c_uint32), ("level0", c_bool), ("multicast", c_bool), ("progress_thread", c_bool), ("trains", c_bool),
         ("spin_us", c_uint32), ("dscp", c_uint32), ("backlog", c_uint32), ("join_timeout_ns", c_uint64), ("switch_timeout_ns", c_uint64),
         ("fallback", c_bool), ("timeout_ns", c_uint64), ("linger_ns", c_uint64), ("faults", Faults),
     ]
