@@ -460,6 +460,18 @@ static void drops(void *owner, uint64_t dropped[TRIB_DROP_COUNT])
     }
 }
 
+static void count_rows(void *owner, struct trib_plane_rows *rows)
+{
+    struct trib_plane *plane = owner;
+    memset(rows, 0, sizeof *rows);
+    for (uint32_t i = 0; i < plane->shards; i++) {
+        struct trib_shard *shard = &plane->shard[i];
+        trib_shard_enter(shard);
+        trib_rows_count(&shard->rows, rows);
+        trib_shard_leave_unchanged(shard);
+    }
+}
+
 struct trib_data_plane trib_plane_verbs(struct trib_plane *plane)
 {
     return (struct trib_data_plane){
@@ -478,5 +490,6 @@ struct trib_data_plane trib_plane_verbs(struct trib_plane *plane)
         .missing = missing_ranks,
         .traffic = traffic,
         .drops = drops,
+        .rows = count_rows,
     };
 }

@@ -93,13 +93,13 @@ struct trib_member_node *trib_rows_next(const struct trib_rows *rows)
     return rows->pool != NULL ? trib_pool_next(rows->pool) : NULL;
 }
 
-void trib_rows_count(const struct trib_rows *rows, struct trib_combiner_counters *sum, uint64_t *held, uint64_t *all)
+void trib_rows_count(const struct trib_rows *rows, struct trib_plane_rows *sum)
 {
-    trib_combiner_counters_add(sum, &rows->counters);
+    trib_combiner_counters_add(&sum->counters, &rows->counters);
     if (rows->pool != NULL) {
-        trib_combiner_counters_add(sum, trib_pool_counters(rows->pool));
-        *held += trib_pool_rows_held(rows->pool);
-        *all += rows->rows;
+        trib_combiner_counters_add(&sum->counters, trib_pool_counters(rows->pool));
+        sum->held += trib_pool_rows_held(rows->pool);
+        sum->rows += rows->rows;
     }
 }
 

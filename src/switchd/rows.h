@@ -26,8 +26,7 @@ bool trib_rows_enter(struct trib_rows *rows, const struct trib_members *members,
 void trib_rows_leave(struct trib_member *member);
 /* The node whose packet is next; NULL: none waits. */
 struct trib_member_node *trib_rows_next(const struct trib_rows *rows);
-/* Adds what has been counted; *held: rows with parts, *all: rows. */
-void trib_rows_count(const struct trib_rows *rows, struct trib_combiner_counters *sum, uint64_t *held, uint64_t *all);
+void trib_rows_count(const struct trib_rows *rows, struct trib_plane_rows *sum);
 void trib_rows_close(struct trib_rows *rows);
 
 #endif

@@ -273,6 +273,11 @@ static void tell_ready(const struct trib_switchd_config *config, const struct tr
         trib_log(TRIB_LOG_INFO, "each job goes through %" PRIu32 " of these %" PRIu32 " switches, by %s", config->trees,
                  config->lenders.count + 1, config->topology != NULL ? "the topology" : "their load");
     }
+    if (config->combines_only) {
+        trib_log(TRIB_LOG_INFO, "it only combines, for jobs of scheme atp: %s",
+                 config->pool != 0 ? "their sums are at the parent"
+                                   : "but without rows (--pool 0), so all parts pass");
+    }
     if (config->group != 0 && local.storage.ss_family != AF_INET) {
         trib_log(TRIB_LOG_INFO, "results by unicast: multicast is for switches at IPv4 addresses");
     }

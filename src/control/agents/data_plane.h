@@ -7,6 +7,7 @@
 
 #include "control/words/words.h"
 #include "net/port.h"
+#include "protocol/combiner.h"
 
 /* What sends to this switch as one child: a rank, a host whose ranks are summed there, or a switch with the ranks
  * behind it. */
@@ -47,6 +48,13 @@ struct trib_plane_report {
     uint16_t missing[TRIB_RANKS_MAX];
 };
 
+/* The rows in which parts are combined, of all communicators and shards. */
+struct trib_plane_rows {
+    struct trib_combiner_counters counters;
+    uint64_t rows;
+    uint64_t held;
+};
+
 #define TRIB_MISSING_LATER UINT32_MAX
 
 /* The data plane as the control plane sees it. `plane` is its owner's. Calls come from the server's thread, and return
@@ -82,6 +90,8 @@ struct trib_data_plane {
     void (*traffic)(void *plane, struct trib_port_stats *sum);
     /* Packets dropped before a communicator was found for them: unreadable, or of unknown senders. May be NULL. */
     void (*drops)(void *plane, uint64_t dropped[TRIB_DROP_COUNT]);
+    /* May be NULL: nothing is ever combined. */
+    void (*rows)(void *plane, struct trib_plane_rows *rows);
 };
 
 #endif

@@ -123,6 +123,19 @@ static void put_traffic(FILE *out, const struct trib_report *report)
     }
 }
 
+static void put_rows(FILE *out, const struct trib_data_plane *plane)
+{
+    struct trib_plane_rows rows = {0};
+    if (plane->rows) {
+        plane->rows(plane->plane, &rows);
+    }
+    number(out, "pool_rows", "gauge", "rows in which parts on their way to servers are combined", rows.rows);
+    number(out, "pool_rows_held", "gauge", "rows that hold a sum which is not complete", rows.held);
+#define X(name, help) number(out, "pool_" #name "_total", "counter", help, rows.counters.name);
+    TRIB_COMBINER_COUNTER_MAP(X)
+#undef X
+}
+
 static void put_gauges(FILE *out, const struct row *rows, size_t count)
 {
     head(out, "job_ranks", "gauge", "ranks of a job");
@@ -281,6 +294,7 @@ char *trib_metrics_text(const struct trib_report *report, uint64_t now_ns, size_
     put_status(out, "joins_refused_total", "joins answered with a failure", report->jobs->stats.refused);
     put_rejects(out, &report->connections->stats);
     put_traffic(out, report);
+    put_rows(out, &report->config->plane);
     put_gauges(out, rows, count);
     put_counters(out, rows, count);
     free(rows);
