@@ -65,8 +65,8 @@ struct trib_faults {
 };
 
 /* Every field has a default (in brackets). All ranks of a communicator must agree on ranks, scheme, wire, payload,
- * window, gradient_bytes, priority and fallback. A difference is reported on every rank, with both values. If all ranks are on
- * one host without a switch, only the first five are compared; the others have no effect there. */
+ * window, gradient_bytes, priority and fallback. A difference is reported on every rank, with both values. If all ranks
+ * are on one host without a switch, only the first five are compared; the others have no effect there. */
 struct trib_config {
     /* Address of the switch: "host", "host:port" or "[fd00::1]:7470" ["": no switch; without a rendezvous all ranks
      * are on this host]. */
@@ -101,7 +101,7 @@ struct trib_config {
      * [0: not known, no threshold applies]. */
     uint64_t gradient_bytes;
     /* Scheme atp: where a switch on the way has too few rows for all jobs, parts of a job of higher priority take the
-     * rows of lower ones, whose sums then leave incomplete. 0 to 255 [0: whoever comes first]. */
+     * rows of lower ones; the sums of those leave incomplete. 0 to 255 [0: the first part has the row]. */
     uint32_t priority;
     /* Sum the ranks of one host in shared memory; one rank of the host sends. Needs the field on all ranks, and
      * consecutive ranks on each host. A group is then a group on all ranks. If neither switch nor rendezvous is named,

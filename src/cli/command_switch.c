@@ -100,11 +100,12 @@ static const struct option_row rows[] = {
     {"job-quota", 0, "SIZE", "slot memory for one job, all its groups together [3GiB, or --memory if that is less]",
      OPTION_SIZE(1, UINT64_MAX), AT(config.job_quota)},
     {"pool", 0, "SIZE",
-     "with --parent: rows in which parts of jobs of scheme atp are added on their way to their server, one pool for all "
-     "jobs; 0: all parts pass [64MiB]",
+     "with --parent: rows in which parts of jobs of scheme atp are added on the way to a server, one pool for all "
+     "jobs; "
+     "0: all parts pass [64MiB]",
      OPTION_SIZE(0, UINT64_MAX / 2), AT(config.pool)},
-    {"combine", 0, NULL, "with --parent: keep no sums here, for no scheme, but those of the pool",
-     OPTION_ON, AT(config.combines_only)},
+    {"combine", 0, NULL, "with --parent: keep no sums here, for no scheme, but those of the pool", OPTION_ON,
+     AT(config.combines_only)},
     {"threshold", 0, "SIZE",
      "jobs of fewer gradients an iteration, if they say how many (TRIB_GRADIENT_BYTES), are rings of their ranks, and "
      "leave the switch to larger ones; the paper on PANAMA has 40MB [0: none]",

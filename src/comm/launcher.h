@@ -7,7 +7,7 @@
 
 /* Returns ERR_INVALID; error (may be NULL) names the field, its value and the valid range. */
 TRIB_MUST_USE enum trib_status trib_config_check(const struct trib_config *config, char *error);
-/* The wire that it means: its own, or that of its scheme. */
+/* The wire of a communicator with this config. */
 enum trib_wire trib_config_wire(const struct trib_config *config);
 
 #endif

@@ -37,7 +37,7 @@ struct combiner {
     size_t row_size, members_at, rows_at, leaving_at, free_at, buffers_at;
     uint32_t head, count; /* of the ring of sums that leave */
     uint32_t free_count;  /* of the stack of buffers */
-    uint32_t given;       /* of the stack that grows down from the end of the same memory: buffers of sums handed out */
+    uint32_t given; /* of the stack of buffers of sums handed out; it grows down from the end of the same memory */
 };
 
 static void *at(const struct combiner *c, size_t offset)
@@ -308,8 +308,8 @@ static bool is_sound(const struct trib_packet *packet, uint64_t ranks)
 /* Only parts that were not asked for, with other parts still to come. */
 static bool may_add(const struct trib_combiner_grant *m, const struct trib_packet *packet, uint64_t ranks)
 {
-    return m->rows != 0 &&
-           (packet->flags & (TRIB_FLAG_RESEND | TRIB_FLAG_COLLISION | TRIB_FLAG_QUORUM)) == 0 && ranks != m->behind;
+    return m->rows != 0 && (packet->flags & (TRIB_FLAG_RESEND | TRIB_FLAG_COLLISION | TRIB_FLAG_QUORUM)) == 0 &&
+           ranks != m->behind;
 }
 
 /* A finished rank contributes no more. So no rank behind needs a row below the least of their marks, which no packet

@@ -178,10 +178,8 @@ static void init(void *node, const struct trib_switch_config *config)
     struct combining_node *n = node;
 
     TRIB_ASSERT(config->has_parent && trib_count_bits(config->behind) == config->children);
-    *n = (struct combining_node){.session = config->session,
-                                 .behind = config->behind,
-                                 .children = config->children,
-                                 .member = OUTSIDE};
+    *n = (struct combining_node){
+        .session = config->session, .behind = config->behind, .children = config->children, .member = OUTSIDE};
 }
 
 static size_t state_size(const void *node)
@@ -259,7 +257,7 @@ static enum trib_drop receive(void *node, struct trib_place from, const struct t
 
     (void)now_ns;
     if (n->pool != NULL) {
-        if (n->pool->count == 0) { /* all that left the line has been sent, or this call could not be */
+        if (n->pool->count == 0) { /* the driver has sent all sums */
             trib_combiner_release(combiner_of(n->pool));
         }
         drop = from.kind == TRIB_PLACE_PARENT ? receive_down(n, packet) : receive_up(n, from.children, packet);
@@ -320,7 +318,7 @@ static const struct trib_counters *counters(const void *node)
     return &((const struct combining_node *)node)->counters;
 }
 
-/* The control plane alone knows whom a combiner serves: nothing depends on who has joined. */
+/* Only the control plane knows which ranks are behind a combiner: nothing depends on which have joined. */
 static void join(void *node, uint32_t child, uint64_t mark)
 {
     (void)node;
@@ -353,7 +351,7 @@ static uint64_t missing(const void *node, uint64_t *sequence)
     return 0;
 }
 
-/* Who has sent neither this part nor a later one through here. */
+/* Children that have sent neither this part nor a later one. */
 static uint64_t missing_on(const void *node, uint64_t sequence)
 {
     const struct combining_node *n = node;

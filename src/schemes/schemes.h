@@ -21,8 +21,8 @@ struct trib_scheme {
     bool has_quorum;    /* its sums may lack ranks, where the name says so behind a colon: "panama:7/8" */
     bool has_servers;   /* roots are on hosts */
     bool has_combiners; /* switches on the way to the roots add as far as memory allows (protocol/combiner.h) */
-    /* Which parts a combiner adds depends on what else is there, and with it the rounding of floats: the wire is int32
-     * where none is named, which has the same bits in every run. */
+    /* Which parts meet in a combiner differs from run to run, and with that the rounding of floats. So the wire is
+     * int32 if none is named: its sums have the same bits in every run. */
     bool sums_by_luck;
     /* Where its sums may lack ranks: which this result has, bit r for rank r. NULL: its list says so (core/quorum.h).
      * */
@@ -35,6 +35,14 @@ struct trib_scheme {
 static inline bool trib_scheme_has_caps(const struct trib_scheme *scheme)
 {
     return scheme != NULL && trib_switch_has_caps(scheme->switch_node);
+}
+
+/* Why it cannot have so many members of its sums, ranks or hosts; NULL: it can. */
+static inline const char *trib_scheme_explain_members(const struct trib_scheme *scheme, uint32_t members)
+{
+    return scheme != NULL && scheme->has_servers && members > TRIB_CHILDREN_MAX
+               ? "a sum on its way to a server names up to 64 ranks or hosts, and this communicator has more"
+               : NULL;
 }
 
 /* The scheme of ranks that send to each other, which a switch may want of a job in place of its own. */

@@ -74,8 +74,7 @@ static void group_children(struct trib_member_node *node, const struct trib_open
 {
     for (uint32_t i = 0; i < node->children; i++) {
         for (uint32_t k = 0; k < node->children; k++) {
-            bool is_same =
-                trib_address_equal(&opening->branches[i].address[root], &opening->branches[k].address[root]);
+            bool is_same = trib_address_equal(&opening->branches[i].address[root], &opening->branches[k].address[root]);
             together[i] |= (uint64_t)is_same << k;
         }
     }

@@ -24,7 +24,7 @@ struct trib_rows {
 bool trib_rows_enter(struct trib_rows *rows, const struct trib_members *members, struct trib_member *member);
 /* A member that is no combiner, or not in: nothing happens. */
 void trib_rows_leave(struct trib_member *member);
-/* The node whose packet is next; NULL: none waits. */
+/* The node of the next packet; NULL: no packet waits. */
 struct trib_member_node *trib_rows_next(const struct trib_rows *rows);
 void trib_rows_count(const struct trib_rows *rows, struct trib_plane_rows *sum);
 void trib_rows_close(struct trib_rows *rows);

@@ -43,7 +43,7 @@ struct trib_shard {
     /* the thread's, or under the lock */
     struct trib_port *port;
     struct trib_members members;
-    struct trib_rows rows; /* of its combiners */
+    struct trib_rows rows;             /* of its combiners */
     uint64_t dropped[TRIB_DROP_COUNT]; /* before a node was found */
     uint64_t paths;                    /* path probes answered */
     uint64_t flushes;                  /* times that all trains were sent: payloads lent before are free again */

@@ -275,8 +275,7 @@ static void tell_ready(const struct trib_switchd_config *config, const struct tr
     }
     if (config->combines_only) {
         trib_log(TRIB_LOG_INFO, "it only combines, for jobs of scheme atp: %s",
-                 config->pool != 0 ? "their sums are at the parent"
-                                   : "but without rows (--pool 0), so all parts pass");
+                 config->pool != 0 ? "their sums are at the parent" : "but without rows (--pool 0), so all parts pass");
     }
     if (config->group != 0 && local.storage.ss_family != AF_INET) {
         trib_log(TRIB_LOG_INFO, "results by unicast: multicast is for switches at IPv4 addresses");

@@ -134,7 +134,12 @@ static enum trib_status open_job(struct trib_jobs *jobs, struct trib_job *job, c
         trib_explain(error, "the control plane is out of memory");
         return TRIB_ERR_MEMORY;
     }
-    enum trib_status status = trib_opening_check(opening, error) ? TRIB_OK : TRIB_ERR_INVALID;
+    const struct trib_scheme *scheme = trib_scheme_find(trib_job_scheme(job));
+    const char *unfit = trib_scheme_explain_members(scheme, trib_job_members(job));
+    enum trib_status status = !unfit && trib_opening_check(opening, error) ? TRIB_OK : TRIB_ERR_INVALID;
+    if (unfit) {
+        trib_explain(error, "scheme %s: %s", trib_job_scheme(job), unfit);
+    }
     if (status == TRIB_OK) {
         status = trib_placements_open(jobs, job, opening, error);
     }

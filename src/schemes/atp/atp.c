@@ -4,13 +4,6 @@
 
 #include "protocol/protocol.h"
 
-static const char *atp_unfit(const struct trib_session_config *session)
-{
-    return session->ranks <= TRIB_CHILDREN_MAX ? NULL
-                                               : "a sum on its way to a server names up to 64 ranks, and this "
-                                                 "communicator has more";
-}
-
 const struct trib_scheme trib_atp = {
     .name = "atp",
     .guarantee = "every contribution exactly once or an error, whatever the switches on the way add, forget or lose; "
@@ -19,7 +12,6 @@ const struct trib_scheme trib_atp = {
     .has_servers = true,
     .has_combiners = true,
     .sums_by_luck = true,
-    .unfit = atp_unfit,
     .worker = &trib_protocol_paced_worker,
     .switch_node = &trib_protocol_paced_switch,
 };

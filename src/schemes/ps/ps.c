@@ -4,12 +4,6 @@
 
 #include "protocol/protocol.h"
 
-static const char *ps_unfit(const struct trib_session_config *session)
-{
-    return session->ranks <= TRIB_CHILDREN_MAX ? NULL
-                                               : "a server adds for up to 64 ranks, and this communicator has more";
-}
-
 const struct trib_scheme trib_ps = {
     .name = "ps",
     .guarantee =
@@ -17,7 +11,6 @@ const struct trib_scheme trib_ps = {
         "hosts do all the adding",
     .follows_congestion = true,
     .has_servers = true,
-    .unfit = ps_unfit,
     .worker = &trib_protocol_paced_worker,
     .switch_node = &trib_protocol_paced_switch,
 };

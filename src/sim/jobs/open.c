@@ -243,6 +243,7 @@ bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, uint6
         return false;
     }
     const char *unfit = job->scheme != NULL && job->scheme->unfit != NULL ? job->scheme->unfit(&job->session) : NULL;
+    unfit = unfit != NULL ? unfit : trib_scheme_explain_members(job->scheme, job->session.ranks);
     if (unfit != NULL) {
         trib_explain(error, "%s", unfit);
         return false;

@@ -1,0 +1,165 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# atp.user.sh: a server and combiners on the way to it, as processes: sums of all kinds, jobs that share rows, and everything that can go
+# away. What stands in a combiner may be lost at any moment: no value may be wrong, and nobody may wait for ever.
+#
+#         server
+#        /      \
+#     left      right     combiners (--combine); `top` is one more above left and right in some parts
+. "$(dirname "$0")/tree.sh"
+T=$TRIBUTARY
+export TRIB_JOIN_TIMEOUT=$((10 * PATIENCE))s TRIB_SCHEME=atp
+RETURN=$((3 * PATIENCE)) # seconds that the server gives ranks to come back
+QUICK=(-b 8 -e 1M -f 8 -n 3 -w 1)
+LONG=(-b 1M -e 1M -n 100000 -w 1)
+EIGHT="left right left right left right left right"
+
+combiner() { # NAME ABOVE OPTIONS...
+    local name=$1 above=$2
+    shift 2
+    start "$name" --combine --parent "127.0.0.1:${PORT[$above]}" "$@"
+}
+
+# rows NAME: sets ROWS to the rows that hold something in a combiner; it must have HTTP.
+rows() { ROWS=$(curl -s "http://127.0.0.1:$((PORT[$1] + 1000))/metrics" | sed -n 's/^tributary_pool_rows_held //p'); }
+no_rows() { rows "$1" && [ "$ROWS" = 0 ]; }
+
+start root --join-timeout "${RETURN}s"
+combiner left root --http "127.0.0.1:0"
+combiner right root --pool 24KiB # 8 rows of payload 1408, two bytes a byte
+
+say "8 ranks at two combiners: every collective, all wires"
+ranks all "$EIGHT" "${QUICK[@]}"
+ranks_end 30 0
+check_right "allreduce" "$TMP/all.0"
+check_in "the default wire has the same bits in every run" 'scheme atp, wire int32' "$TMP/all.0"
+ALL=()
+for collective in broadcast reduce "allgather --uneven" "reduce-scatter --in-place"; do
+    # shellcheck disable=SC2086
+    ranks "${collective%% *}" "left left right root" "${QUICK[@]}" --collective $collective
+    ALL+=("${RANK_PIDS[@]}")
+done
+for wire in float32 bfloat16; do
+    ranks $wire "left right root right" "${QUICK[@]}" --wire $wire
+    ALL+=("${RANK_PIDS[@]}")
+done
+TRIB_LEVEL0=1 ranks hosts "left left left" "${QUICK[@]}"
+ALL+=("${RANK_PIDS[@]}")
+ranks servers "left right root right" "${QUICK[@]}" --scheme ps
+ALL+=("${RANK_PIDS[@]}")
+RANK_PIDS=("${ALL[@]}")
+ranks_end 30 0
+for job in broadcast reduce allgather reduce-scatter float32 bfloat16 hosts servers; do
+    check_right "$job" "$TMP/$job.0"
+done
+
+say "three jobs at once in few rows, with losses and priorities"
+ALL=()
+for job in low middle high; do
+    case $job in low) priority=0 ;; middle) priority=9 ;; high) priority=255 ;; esac
+    TRIB_PRIORITY=$priority ranks $job "left right right right left" -b 1M -e 1M -n 30 -w 1 --loss 0.5% --duplicate 0.5% --reorder 1%
+    ALL+=("${RANK_PIDS[@]}")
+done
+RANK_PIDS=("${ALL[@]}")
+ranks_end 60 0
+for job in low middle high; do
+    check_right "$job" "$TMP/$job.0"
+done
+
+say "kill -9 and restart of a combiner, of the server, and a combiner that comes back with another pool"
+ranks restart "$EIGHT" -b 2M -e 2M -n 150 -w 1 --loss 0.5%
+wait_for 10 job_runs restart
+sleep 0.2
+again left
+sleep 0.2
+again root
+sleep 0.2
+end right
+combiner right root --listen "127.0.0.1:${PORT[right]}" --pool 0
+ranks_end 60 0
+check_right "restarts" "$TMP/restart.0"
+check_in "each rank has registered anew" 'of 8: back at 127.0.0.1' "$TMP"/restart.[0-7]
+check_in "a combiner without rows says so once" 'without rows \(--pool 0\), so all parts pass' "$TMP/right.log"
+
+say "a job that is killed holds no row a second later"
+ranks killed "left left left" "${LONG[@]}"
+ranks stays "left right left" "${LONG[@]}" # these have rows all the while, and are stopped before rows are counted
+STAYS=("${RANK_PIDS[@]}")
+wait_for 10 job_runs stays
+wait_for 10 job_runs killed
+sleep 0.2
+mapfile -t KILLED < <(marked | while read -r pid; do tr '\0' '\n' <"/proc/$pid/environ" | grep -qx TRIB_JOB=killed && echo "$pid"; done)
+kill -KILL "${KILLED[@]}"
+kill -KILL "${STAYS[@]}"
+wait "${KILLED[@]}" "${STAYS[@]}" 2>/dev/null
+if has_http && command -v curl >/dev/null; then
+    sleep 1
+    rows left
+    check "no row is held: $ROWS" test "$ROWS" = 0
+fi
+
+say "a rank that dies, and one that stops: named to all, by name"
+ranks dead "$EIGHT" "${LONG[@]}"
+wait_for 10 job_runs dead
+kill -STOP "${RANK_PIDS[2]}"
+wait_for 10 as_many_say 7 "rank 2 is missing on fragment [0-9]+ since [1-9]" "$TMP"/dead.[013-7]
+check "all say who is late" as_many_say 7 "rank 2 is missing on fragment [0-9]+ since [1-9]" "$TMP"/dead.[013-7]
+kill -CONT "${RANK_PIDS[2]}"
+sleep 0.3
+START=$(now_ms)
+kill -KILL "${RANK_PIDS[5]}"
+wait "${RANK_PIDS[5]}" 2>/dev/null
+unset "RANK_PIDS[5]"
+ranks_end 5 1
+known_within 1000 "$START" "$TMP"/dead.[0-4] "$TMP"/dead.[67]
+check_in "names the rank" "rank 5 \(127.0.0.1:[0-9]+\) is gone: its session" "$TMP"/dead.[0-4] "$TMP"/dead.[67]
+
+say "a server that does not come back: an error in time that names it, or the ranks go on without it"
+export TRIB_SWITCH_TIMEOUT=1s
+ranks gone "$EIGHT" "${LONG[@]}"
+ranks goes "left right left" -b 1M -e 1M -n 400 -w 1 --fallback
+wait_for 10 job_runs gone
+wait_for 10 job_runs goes
+sleep 0.2
+GOES=("${RANK_PIDS[@]}")
+end root
+wait_for 10 as_many_say 8 "switch 127.0.0.1:${PORT[root]}, the parent of switch 127.0.0.1:[0-9]+, does not answer" "$TMP"/gone.[0-7]
+check_in "names the server" "switch 127.0.0.1:${PORT[root]}, the parent of switch 127.0.0.1:[0-9]+, does not answer" "$TMP"/gone.[0-7]
+RANK_PIDS=("${GOES[@]}")
+ranks_end 60 0
+check_right "without the server" "$TMP/goes.0"
+unset TRIB_SWITCH_TIMEOUT
+stop left right
+
+say "combiners on two levels, ranks at each of them, the upper one killed and started again"
+start root --join-timeout "${RETURN}s" --threads 2 --listen "127.0.0.1:${PORT[root]}"
+combiner top root --threads 3
+combiner left top --threads 2 --pool 64KiB
+combiner right top --threads 2
+ranks deep "left right left right top root" -b 2M -e 2M -n 60 -w 1 --loss 0.5%
+wait_for 10 job_runs deep
+sleep 0.2
+again top
+ranks_end 60 0
+check_right "two levels" "$TMP/deep.0"
+
+say "mistakes"
+expect 1 'only combines \(--combine\), and jobs of scheme switchml keep sums in every switch: use scheme atp or ps' \
+    env "TRIB_SWITCH=127.0.0.1:${PORT[left]}" "$T" perf --workers 2 --scheme switchml -b 8 -e 8
+expect 2 'a switch that only combines needs a parent' "$T" switch --combine
+expect 2 'TRIB_PRIORITY: .*256.*255' env TRIB_PRIORITY=256 "$T" perf --workers 2 -b 8 -e 8
+for way in "0 1 0.wrong.elements" "2 0 names.up.to.64.ranks.or.hosts,.and.this.communicator.has.more"; do # one host, or 65 members
+    read -r status level0 words <<<"$way"
+    expect "$status" "$words" env "TRIB_LEVEL0=$level0" "TRIB_SWITCH=127.0.0.1:${PORT[left]}" "$T" perf --workers 65 -b 8 -e 8 -n 1
+done
+TRIB_PRIORITY=7 ranks unlike "left" -b 8 -e 8
+FIRST=("${RANK_PIDS[@]}")
+RANK_PIDS=()
+TRIB_PRIORITY=1 TRIB_SWITCH=127.0.0.1:${PORT[right]} rank_start pair 2 0 -b 8 -e 8
+TRIB_PRIORITY=2 TRIB_SWITCH=127.0.0.1:${PORT[right]} rank_start pair 2 1 -b 8 -e 8
+ranks_end 10 1
+check_in "hear of both" 'settings differ: priority is 1 on rank 0 and 2 on rank 1' "$TMP"/pair.[01]
+RANK_PIDS=("${FIRST[@]}")
+ranks_end 10 0
+stop left right top root
+finish
