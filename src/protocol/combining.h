@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* combining.h: a combiner for drivers of switches: a pool, and for each communicator a switch node with a parent. The
- * parts of the node's children go into rows of the pool. All rules are the combiner's (combiner.h). This is the driver's
- * side: which packets leave, in which order, and to which places.
+ * parts of the node's children go into rows of the pool. All rules are the combiner's (combiner.h). Here is the side of
+ * the driver: which packets leave, in which order, and to which places.
  *
  * A driver opens the node as any switch, with config.behind, and enters the node in a pool. The node has all verbs of a
  * switch, with three differences:
@@ -10,7 +10,7 @@
  *     next_packet of that node hands the packet out. When all are sent, the buffer belongs to the driver again.
  *   - A packet up names ranks by their numbers at the root. A packet down has in `node` one such number, or
  *     TRIB_NODE_ALL: all ranks behind the receiver.
- *   - No sum in the node must be kept: a driver may throw the pool away at any moment, and enter its nodes in a new one.
+ *   - No sum in the node must be kept: a driver may throw a pool away at any moment, and enter the nodes in a new one.
  * Read next: combining.c, combiner.h. */
 #ifndef TRIB_PROTOCOL_COMBINING_H
 #define TRIB_PROTOCOL_COMBINING_H
