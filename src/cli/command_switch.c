@@ -52,6 +52,17 @@ static OPTION_READER(read_http)
     return is_none(text) ? option_text(kind, text, field, error) : option_address(kind, text, field, error);
 }
 
+static OPTION_READER(read_share)
+{
+    (void)kind;
+    if (strcmp(text, "static") != 0 && strcmp(text, "dynamic") != 0) {
+        trib_explain(error, "\"%.80s\" is none of dynamic, static", text);
+        return TRIB_ERR_INVALID;
+    }
+    *(bool *)field = strcmp(text, "static") == 0;
+    return TRIB_OK;
+}
+
 static OPTION_READER(read_group)
 {
     struct in_addr group = {0};
@@ -104,6 +115,11 @@ static const struct option_row rows[] = {
      "jobs; "
      "0: all parts pass [64MiB]",
      OPTION_SIZE(0, UINT64_MAX / 2), AT(config.pool)},
+    {"pool-share", 0, "HOW",
+     "how jobs share the pool: dynamic, all have all rows, and a priority (TRIB_PRIORITY) takes those of lower ones; "
+     "or "
+     "static, each has as many [dynamic]",
+     OPTION_KIND(read_share, 1, TRIB_NAME_MAX), AT(config.is_pool_static)},
     {"combine", 0, NULL, "with --parent: keep no sums here, for no scheme, but those of the pool", OPTION_ON,
      AT(config.combines_only)},
     {"threshold", 0, "SIZE",
@@ -153,6 +169,23 @@ const struct option_command options_of_switch = {
         "  tributary switch --lend 10.0.0.1               # as each of those is started\n"
         "  tributary switch --with 10.0.0.2,10.0.0.3 --trees 2 --topology links.toml\n"
         "  tributary switch --config /etc/tributary/switch.conf --check-config",
+};
+
+const struct option_command options_of_server = {
+    .usage = "tributary server [options]",
+    .summary = "Runs a parameter server on a host, for jobs of scheme atp or ps (TRIB_SCHEME): the same program as "
+               "`tributary\n"
+               "switch`, with the same options. All parts of a job come here, or sums of parts, where switches on the "
+               "way are\n"
+               "combiners (`tributary switch --combine --parent SERVER`): ranks name the combiner next to them, or the "
+               "server.\n"
+               "Several servers share each tensor (--with), or the jobs (--with and --trees).",
+    .rows = rows,
+    .examples = "  tributary server --listen 10.0.0.9                              # all jobs of all ranks\n"
+                "  tributary switch --combine --parent 10.0.0.9                    # on the box at the top of a rack\n"
+                "  tributary server --listen 10.0.0.9 --with 10.0.0.8              # half of each tensor each\n"
+                "  tributary server --listen 10.0.0.9 --with 10.0.0.8 --trees 1    # half of the jobs each\n"
+                "  tributary server --listen 10.0.0.8 --lend 10.0.0.9              # as that one is started",
 };
 
 static void on_signal(int number)
@@ -315,10 +348,11 @@ static bool check_ranges(struct switch_options *options)
 }
 
 /* The file first, then the command line over it: so the command line is read twice, first only for --config. */
-static enum option_outcome read_all(int argc, char **argv, struct switch_options *options)
+static enum option_outcome read_all(const struct option_command *command, int argc, char **argv,
+                                    struct switch_options *options)
 {
     int rest = 0;
-    enum option_outcome outcome = options_read(&options_of_switch, argc, argv, options, &rest);
+    enum option_outcome outcome = options_read(command, argc, argv, options, &rest);
 
     if (outcome != OPTIONS_OK) {
         return outcome;
@@ -328,10 +362,10 @@ static enum option_outcome read_all(int argc, char **argv, struct switch_options
         return OPTIONS_BAD;
     }
     if (options->file != NULL) {
-        if (!options_read_file(&options_of_switch, options->file, options)) {
+        if (!options_read_file(command, options->file, options)) {
             return OPTIONS_BAD;
         }
-        outcome = options_read(&options_of_switch, argc, argv, options, &rest);
+        outcome = options_read(command, argc, argv, options, &rest);
     }
     return outcome == OPTIONS_OK && (!resolve(options) || !check_ranges(options)) ? OPTIONS_BAD : outcome;
 }
@@ -355,7 +389,7 @@ static int run(const struct switch_options *options)
     return 0;
 }
 
-int command_switch(int argc, char **argv)
+static int serve(const struct option_command *command, int argc, char **argv)
 {
     struct switch_options options = {0};
     int result = 0;
@@ -363,7 +397,7 @@ int command_switch(int argc, char **argv)
     trib_switchd_init(&options.config);
     options.config.is_shared = true;
     options.config.job_quota = 0; /* not said */
-    enum option_outcome outcome = read_all(argc, argv, &options);
+    enum option_outcome outcome = read_all(command, argc, argv, &options);
     if (outcome != OPTIONS_OK) {
         result = outcome == OPTIONS_HELP ? 0 : EXIT_USAGE;
     } else if (options.check) {
@@ -373,4 +407,14 @@ int command_switch(int argc, char **argv)
     }
     trib_topology_free(&options.links);
     return result;
+}
+
+int command_switch(int argc, char **argv)
+{
+    return serve(&options_of_switch, argc, argv);
+}
+
+int command_server(int argc, char **argv)
+{
+    return serve(&options_of_server, argc, argv);
 }

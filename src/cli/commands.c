@@ -6,6 +6,7 @@
 
 static const struct command commands[] = {
     {"switch", "run a software switch with its control plane", command_switch, false, &options_of_switch},
+    {"server", "run a parameter server, a switch on a host", command_server, false, &options_of_server},
     {"run", "run a program as several ranks on this machine", command_run, false, &options_of_run},
     {"perf", "measure a collective, check every value", command_perf, true, &options_of_perf},
     {"jobs", "states of the jobs of a switch, once or --watch", command_jobs, true, &options_of_jobs},

@@ -44,6 +44,7 @@ static enum trib_status open_shard(const struct trib_switchd_config *config, str
     enum trib_status status = trib_shard_open(&plane->shard[index], &udp, error);
     plane->shard[index].backlog = config->backlog;
     plane->shard[index].rows.limit = config->pool / trib_switchd_shards(config);
+    plane->shard[index].rows.is_static = config->is_pool_static;
     plane->shard[index].spin.limit_ns = plane->shard[index].spin.length_ns = (uint64_t)config->spin_us * 1000;
     plane->shards = index + 1; /* what is half open is closed as well */
     return status;
@@ -157,6 +158,7 @@ static void close_communicator(void *owner, uint32_t communicator)
         if (member != NULL) {
             trib_members_remove(&plane->shard[i].members, member);
             trib_rows_leave(member);
+            trib_rows_divide(&plane->shard[i].rows, &plane->shard[i].members);
             trib_shard_settle(&plane->shard[i]);
             leave_member(plane, i);
             trib_member_destroy(member);

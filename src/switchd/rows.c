@@ -47,44 +47,69 @@ static bool make(struct trib_rows *rows, uint32_t payload)
     return true;
 }
 
-static bool enter(const struct trib_rows *rows, struct trib_member *member)
+static bool enter(const struct trib_rows *rows, struct trib_member *member, struct trib_pool_share share)
 {
-    const struct trib_pool_share share = {.rows = member->adds ? rows->rows : 0, .priority = member->priority};
+    share.rows = member->adds ? share.rows : 0;
+    share.priority = member->priority;
     return trib_pool_enter(rows->pool, member->node[0].node, &member->node[0], &share);
 }
 
-/* All move to a pool with longer rows; parts in the former one are lost, as packets are. */
+/* All communicators get their rows; parts in the rows that they had are lost, as packets are. */
+static bool share_out(const struct trib_rows *rows, const struct trib_members *members)
+{
+    struct trib_pool_share share = {.rows = rows->rows};
+    uint32_t count = 0;
+    bool are_in = true;
+    for (uint32_t i = 0; i < members->count; i++) {
+        count += members->list[i]->adds;
+    }
+    share.rows /= rows->is_static && count > 0 ? count : 1;
+    for (uint32_t i = 0; i < members->count; i++) {
+        if (members->list[i]->numbers != 0) {
+            are_in = enter(rows, members->list[i], share) && are_in;
+            share.first_row += rows->is_static && members->list[i]->adds ? share.rows : 0;
+        }
+    }
+    return are_in;
+}
+
+/* All move to a pool with longer rows. */
 static bool lengthen(struct trib_rows *rows, const struct trib_members *members, uint32_t payload)
 {
     const struct trib_rows former = *rows;
     if (!make(rows, payload)) {
         return false;
     }
-    for (uint32_t i = 0; i < members->count && former.pool != NULL; i++) {
-        struct trib_member *member = members->list[i];
-        if (member->numbers != 0) {
-            trib_pool_leave(member->node[0].node);
-            bool is_in = enter(rows, member);
-            TRIB_ASSERT(is_in); /* no more than before */
-        }
+    for (uint32_t i = 0; i < members->count; i++) {
+        trib_rows_leave(members->list[i]);
     }
     if (former.pool != NULL) {
         trib_combiner_counters_add(&rows->counters, trib_pool_counters(former.pool));
         trib_memory_unmap(former.pool, former.size);
     }
-    return true;
+    return share_out(rows, members);
 }
 
 bool trib_rows_enter(struct trib_rows *rows, const struct trib_members *members, struct trib_member *member)
 {
-    bool fits = rows->pool != NULL && member->payload <= rows->payload;
-    return (fits || lengthen(rows, members, member->payload)) && enter(rows, member);
+    const struct trib_pool_share all = {.rows = rows->rows};
+    if (rows->pool == NULL || member->payload > rows->payload) {
+        return lengthen(rows, members, member->payload);
+    }
+    return rows->is_static ? share_out(rows, members) : enter(rows, member, all);
 }
 
 void trib_rows_leave(struct trib_member *member)
 {
     if (member->numbers != 0) {
         trib_pool_leave(member->node[0].node);
+    }
+}
+
+void trib_rows_divide(const struct trib_rows *rows, const struct trib_members *members)
+{
+    if (rows->is_static && rows->pool != NULL) {
+        (void)share_out(rows, members); /* all are in already */
     }
 }
 

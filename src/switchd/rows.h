@@ -14,6 +14,7 @@
 
 struct trib_rows {
     uint64_t limit; /* bytes; too few for one row: every part passes */
+    bool is_static; /* each communicator has as many rows; else the first part has the row, or the priority decides */
     void *pool;     /* NULL: nobody needed one yet */
     size_t size;
     uint32_t payload, rows;
@@ -24,6 +25,8 @@ struct trib_rows {
 bool trib_rows_enter(struct trib_rows *rows, const struct trib_members *members, struct trib_member *member);
 /* A member that is no combiner, or not in: nothing happens. */
 void trib_rows_leave(struct trib_member *member);
+/* A combiner has left the members: the others have its rows, where shares are static. */
+void trib_rows_divide(const struct trib_rows *rows, const struct trib_members *members);
 /* The node of the next packet; NULL: no packet waits. */
 struct trib_member_node *trib_rows_next(const struct trib_rows *rows);
 void trib_rows_count(const struct trib_rows *rows, struct trib_plane_rows *sum);

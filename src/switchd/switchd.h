@@ -36,6 +36,7 @@ struct trib_switchd_config {
     uint64_t memory_quota; /* [4 GiB] bytes of slot memory, all jobs */
     uint64_t job_quota;    /* [3 GiB] bytes of slot memory, one job with all its communicators */
     uint64_t pool;         /* [64 MiB] bytes of rows in which it combines, all shards; 0: all parts pass */
+    bool is_pool_static;   /* [false] each communicator has as many of these rows; else all have all */
     bool combines_only;    /* [false] it has no slots for sums; with a parent alone */
     uint64_t ping_gap_ns;  /* [0: 1 s] between questions to a switch that is waited for; ten are its time to answer */
     uint64_t threshold;    /* [0: none] jobs of fewer bytes of gradients are rings; not with a parent */
