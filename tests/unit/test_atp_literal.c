@@ -93,6 +93,21 @@ static void lost_answer__is_never_given_again(void **state)
     expect_right(DEMO_ATP_WAIT, 2);
 }
 
+static void story__has_a_line_for_each_packet(void **state)
+{
+    static struct demo_story story;
+    struct demo_atp_tale tale = demo_atp_tale_of(DEMO_ATP_ORDER, trib_published_find("atp-literal"));
+    struct demo_atp_seen seen;
+
+    (void)state;
+    assert_true(demo_atp_play(&tale.config, &seen, &story));
+    const struct demo_step *last = &story.steps[story.count - 1];
+    assert_string_equal(last->text, "WRONG, should be 11: taken");
+    assert_string_equal(last->to, "worker 1");
+    assert_int_equal(last->value, 11 << 24);
+    assert_string_equal(story.steps[3].text, "LOST on the way");
+}
+
 static void without_faults__every_sum_is_right(void **state)
 {
     struct demo_atp_runs runs = {.scheme = trib_published_find("atp-literal")};
@@ -352,6 +367,7 @@ int main(void)
         cmocka_unit_test(overlap__costs_another_timeout),
         cmocka_unit_test(lost_answer__makes_the_next_one_wrong),
         cmocka_unit_test(lost_answer__is_never_given_again),
+        cmocka_unit_test(story__has_a_line_for_each_packet),
         cmocka_unit_test(without_faults__every_sum_is_right),
         cmocka_unit_test(row__is_held_until_its_answer_passes),
         cmocka_unit_test(part_sent_again__takes_its_row_along),
