@@ -42,7 +42,7 @@ struct demo_atp_seen {
     uint32_t wrong;              /* fragments with a wrong sum for a waiting worker; counted by workers */
     uint32_t caught;             /* of the wrong ones: refused, by the lane */
     uint32_t delivered;          /* of the wrong ones: taken, with a right lane */
-    uint32_t leaked;             /* rows held when all jobs have ended and no packet is under way */
+    uint32_t leaked;             /* rows held when all workers are done and no packet is under way */
     uint32_t overlaps;           /* sums dropped by a server, although some of the parts were new */
     uint64_t waited_ns;          /* longest time from an overlap to the fragment's sum */
     uint32_t done, failed, hung; /* workers */
@@ -90,7 +90,7 @@ bool demo_atp_server_sends(struct demo_atp_stage *stage, uint32_t job, struct de
 enum trib_drop demo_atp_worker_takes(struct demo_atp_stage *stage, uint32_t job, uint32_t rank,
                                      struct demo_parcel *parcel);
 bool demo_atp_worker_sends(struct demo_atp_stage *stage, uint32_t job, uint32_t rank, struct demo_parcel *parcel);
-/* Counts leaked rows. All jobs have ended. */
+/* Counts leaked rows. All workers are done. */
 void demo_atp_count_rows(struct demo_atp_stage *stage);
 
 /* ---- atp_story.c ---- */

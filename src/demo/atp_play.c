@@ -364,8 +364,10 @@ bool demo_atp_play(const struct demo_atp_config *config, struct demo_atp_seen *s
         }
         while (step(p)) {
         }
-        demo_atp_count_rows(&p->stage);
         seen->hung = is_over(p) ? 0 : config->jobs * config->workers - seen->done;
+        if (seen->hung == 0 && seen->failed == 0) {
+            demo_atp_count_rows(&p->stage);
+        }
     }
     if (p != NULL) {
         demo_atp_close(&p->stage);
