@@ -34,8 +34,8 @@ LAYERS = {
     "switchd": {"core", "protocol/combiner.h", "protocol/combining.h", "schemes/schemes.h", "io", "fabric", "control", "switchd"} | NET,
     "report": {"report"},
     "sim": {"core", "protocol/combiner.h", "schemes/schemes.h", "published/published.h", "io", "fabric", "report", "sim"},
-    "reproduce": {"core", "protocol/combiner.h", "schemes", "published", "io", "sim", "report", "reproduce"},
-    "demo": {"core", "schemes/schemes.h", "demo"},
+    "reproduce": {"core", "protocol/combiner.h", "schemes", "published", "io", "sim", "report", "demo", "reproduce"},
+    "demo": {"core", "protocol/combiner.h", "schemes/schemes.h", "published", "demo"},
     "cli": {"core", "schemes/schemes.h", "published/published.h", "io", "fabric", "control", "comm", "switchd", "report", "sim", "reproduce", "demo",
             "cli", "net/socket.h"} | NET,  # doctor reads raw packets
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* command_demo.c: `tributary demo`: shows on real nodes, without a network, why a sum is never wrong here; --literal
- * shows the published rule getting one wrong, and the lane that catches it. Exit status 0 when what is claimed was
- * seen. */
+ * shows the published rule getting one wrong, and the lane that catches it; then ATP's rules. Exit status 0 when what
+ * is claimed was seen. Read next: demo_atp.c. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/demo_atp.h"
+#include "cli/demo_print.h"
 #include "cli/options.h"
 #include "demo/demo.h"
 #include "published/published.h"
@@ -25,8 +27,9 @@ struct demo_options {
 #define AT(field) offsetof(struct demo_options, field)
 
 static const struct option_row rows[] = {
-    {"literal", 0, NULL, "tell the story under SwitchML's published rule (scheme switchml-literal)", OPTION_ON,
-     AT(literal)},
+    {"literal", 0, NULL,
+     "tell the story under SwitchML's published rule (scheme switchml-literal), and what ATP's do (atp-literal)",
+     OPTION_ON, AT(literal)},
     {"runs", 'n', "N", "random runs of either rule; a fifth of them again with a restart of the switch [500]",
      OPTION_COUNT(0, 1000000000), AT(runs)},
     {"loss", 0, "P%", "packets lost in the random runs [0.1%]", OPTION_PERCENT, AT(faults.loss)},
@@ -53,6 +56,7 @@ const struct option_command options_of_demo = {
 struct demo_seen {
     struct demo_story story;
     struct demo_runs plain[2], restart[2];
+    struct demo_atp_shown atp; /* with --literal */
     bool is_told;
 };
 
@@ -81,43 +85,10 @@ static bool story_holds(const struct demo_seen *seen)
 static bool all_holds(const struct demo_seen *seen)
 {
     return story_holds(seen) && runs_hold(&seen->plain[0]) && runs_hold(&seen->plain[1]) &&
-           runs_hold(&seen->restart[0]) && runs_hold(&seen->restart[1]);
+           runs_hold(&seen->restart[0]) && runs_hold(&seen->restart[1]) && demo_atp_holds(&seen->atp);
 }
 
 /* ---- on a terminal ---- */
-
-static const char *color(enum demo_tone tone)
-{
-    static const char *const colors[] = {[DEMO_PLAIN] = "",
-                                         [DEMO_FAULT] = "\033[33m",
-                                         [DEMO_GOOD] = "\033[32m",
-                                         [DEMO_BAD] = "\033[1;31m",
-                                         [DEMO_NOTE] = "\033[1m"};
-
-    return isatty(STDOUT_FILENO) && getenv("NO_COLOR") == NULL ? colors[tone] : "";
-}
-
-static const char *plain_color(void)
-{
-    return *color(DEMO_NOTE) != '\0' ? "\033[0m" : "";
-}
-
-static void print_step(const struct demo_step *step)
-{
-    char value[16] = "";
-    char fragment[16] = "";
-
-    if (step->kind == NULL) {
-        printf("%s%s%s\n", color(step->tone), step->text, plain_color());
-        return;
-    }
-    (void)snprintf(fragment, sizeof fragment, "%" PRIu64, step->fragment);
-    if (step->has_value) {
-        (void)snprintf(value, sizeof value, "%d", step->value);
-    }
-    printf("%s%8.3f  %-8s -> %-11s  %-12s  %4s  %5s  %s%s\n", color(step->tone), (double)step->time_ns / 1e6,
-           step->from, step->to, step->kind, fragment, value, step->text, plain_color());
-}
 
 static void print_story(const struct demo_seen *seen)
 {
@@ -127,9 +98,9 @@ static void print_story(const struct demo_seen *seen)
            "worker 2 gives 100,\n"
            "200, 300. So the sums are 111, 222, 333, and a digit that is off shows whose part is wrong.\n\n",
            story->scheme->refusal != NULL ? "SwitchML's published rule" : "Tributary's rule", story->scheme->name);
-    printf("%8s  %-23s  %-12s  %4s  %5s\n", "ms", "way", "packet", "frag", "value");
+    demo_print_head();
     for (uint32_t i = 0; i < story->count; i++) {
-        print_step(&story->steps[i]);
+        demo_print_step(&story->steps[i]);
     }
     if (story->scheme->refusal != NULL) {
         printf(
@@ -170,6 +141,7 @@ static void print_runs(const struct demo_options *options, const struct demo_see
     printf("with one restart of the switch:\n");
     print_runs_row(&seen->restart[0]);
     print_runs_row(&seen->restart[1]);
+    demo_atp_print(&seen->atp, options->seed);
 }
 
 /* ---- as JSON ---- */
@@ -239,6 +211,7 @@ static void print_json(const struct demo_options *options, const struct demo_see
         print_json_runs(&json, i < 2 ? &seen->plain[i] : &seen->restart[i - 2], i >= 2);
     }
     report_json_close(&json, ']');
+    demo_atp_print_json(&json, &seen->atp);
     report_json_flag(&json, "holds", all_holds(seen));
     report_json_close(&json, '}');
     printf("\n");
@@ -293,7 +266,8 @@ int command_demo(int argc, char **argv)
         print_story(&seen);
         fflush(stdout);
     }
-    if (!run_all(&options, &seen)) {
+    if (!run_all(&options, &seen) ||
+        (options.literal && !demo_atp_show(&seen.atp, options.runs, &options.faults, options.seed))) {
         return complain("out of memory");
     }
     if (options.json) {

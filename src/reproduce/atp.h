@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* atp.h: ATP (Lao et al., NSDI'21), as far as the slides of it at hand say: rows of a switch, the example of two jobs
- * that share a pool, a job alone against the baselines, and three jobs that share a pool or have a third each. Read
- * next: atp.c (memory), atp_jobs.c, atp_esa.c (simulated). */
+ * that share a pool, a job alone against the baselines, and three jobs that share a pool or have a third each. Then
+ * defects of the published rules. Read next: atp.c (memory), atp_jobs.c, atp_esa.c (simulated), atp_literal.c. */
 #ifndef TRIB_REPRODUCE_ATP_H
 #define TRIB_REPRODUCE_ATP_H
 
@@ -12,5 +12,6 @@ bool atp_pool(struct reproduce_run *run);
 bool atp_single(struct reproduce_run *run);
 bool atp_jobs(struct reproduce_run *run);
 bool atp_esa(struct reproduce_run *run);
+bool atp_literal(struct reproduce_run *run);
 
 #endif

@@ -252,6 +252,21 @@ static const struct reproduce_claim claims[] = {
      0.01, "times", "the setting is not at hand; ours depends on the pool, and is the more the fewer rows there are"},
     {"atp-esa", "least", "ESA, abstract", "and with each pool by more than", REPRODUCE_AT_LEAST, 1, 0, "times",
      "not the paper's"},
+
+    {"atp-literal", "wrong", "released code", "of 300 runs these have a wrong sum, at least", REPRODUCE_AT_LEAST, 1, 0,
+     "runs", "not the paper's. Most come from a lost answer: the server changes the byte order of its sum once more"},
+    {"atp-literal", "unnoticed", "released code", "these have a wrong sum whose lane is right, at least",
+     REPRODUCE_AT_LEAST, 1, 0, "runs", "not the paper's. A lane tells which parts are in a sum, not their byte order"},
+    {"atp-literal", "leaked", "released code", "these leave rows that nobody frees, at least", REPRODUCE_AT_LEAST, 1, 0,
+     "runs", "not the paper's. A late part takes a row behind its answer"},
+    {"atp-literal", "dropped", "released code", "in these a sum with new parts is dropped, at least",
+     REPRODUCE_AT_LEAST, 1, 0, "runs",
+     "not the paper's. Its parts come again when timers end; our server asks for them at once"},
+    {"atp-literal", "endless", "released code", "these do not end, at least", REPRODUCE_AT_LEAST, 1, 0, "runs",
+     "not the paper's. A server has one tensor, and no answer to a worker that is one behind"},
+    {"atp-literal", "ours", "scheme `atp`",
+     "with the same faults runs with a wrong sum, a leaked row or no end are at most", REPRODUCE_AT_MOST, 0, 0, "runs",
+     "not the paper's"},
 };
 
 const struct reproduce_claim *reproduce_claim_at(uint32_t index)

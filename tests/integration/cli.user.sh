@@ -32,6 +32,7 @@ expect_line 2 'unknown command "swich"; did you mean switch\?' "$T" swich
 expect_line 2 'unknown command "xyzzy"; `tributary --help`' "$T" xyzzy
 expect_line 2 'unknown option --listn; did you mean --listen\?' "$T" switch --listn x
 expect 0 'RESULT +2 +331  WRONG, should be 333: refused by the lane check of 3 workers$' "$T" demo --literal -n 20
+check_in "and ATP's defects" '-> worker 1 +RESULT +0 +184549376  WRONG, should be 11: taken$' "$TMP/out"
 check "the story has no colours in a pipe" sh -c "! grep -q $'\033' '$TMP/out'"
 expect 0 '^  switchml +20 +0 +0 +0 +0 +0 +20$' "$T" demo -n 20
 expect_line 2 'unexpected argument "literal"' "$T" demo literal

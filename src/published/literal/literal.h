@@ -25,4 +25,12 @@ extern const struct trib_scheme trib_literal;
 extern const struct trib_worker_verbs trib_literal_worker_verbs;
 extern const struct trib_switch_verbs trib_literal_switch_verbs;
 
+/* literal_worker.c, for the worker of atp-literal as well */
+void trib__literal_registered(void *node, uint32_t boot, uint64_t mark, uint64_t now_ns);
+bool trib__literal_next_packet(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to);
+enum trib_drop trib__literal_receive(void *node, struct trib_place from, const struct trib_packet *packet,
+                                     uint64_t now_ns);
+uint64_t trib__literal_next_timeout(const void *node);
+void trib__literal_on_timeout(void *node, uint64_t now_ns);
+
 #endif

@@ -7,7 +7,7 @@
 #include "published/literal/literal.h"
 
 /* The paper has no boots: a worker goes on, and what it sends meets an empty switch. */
-static void literal_registered(void *node, uint32_t boot, uint64_t mark, uint64_t now_ns)
+void trib__literal_registered(void *node, uint32_t boot, uint64_t mark, uint64_t now_ns)
 {
     struct worker *w = node;
 
@@ -74,7 +74,7 @@ static bool next_new(struct worker *w, uint64_t now_ns, struct trib_packet *pack
     return true;
 }
 
-static bool literal_next_packet(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to)
+bool trib__literal_next_packet(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to)
 {
     struct worker *w = node;
 
@@ -116,8 +116,8 @@ static enum trib_drop take(struct worker *w, struct trib_place from, const struc
     return TRIB_DROP_NONE;
 }
 
-static enum trib_drop literal_receive(void *node, struct trib_place from, const struct trib_packet *packet,
-                                      uint64_t now_ns)
+enum trib_drop trib__literal_receive(void *node, struct trib_place from, const struct trib_packet *packet,
+                                     uint64_t now_ns)
 {
     enum trib_drop drop = take(node, from, packet);
 
@@ -128,14 +128,14 @@ static enum trib_drop literal_receive(void *node, struct trib_place from, const 
 
 /* ---- timers ---- */
 
-static uint64_t literal_next_timeout(const void *node)
+uint64_t trib__literal_next_timeout(const void *node)
 {
     const struct worker *w = node;
 
     return w->boot == 0 ? TRIB_NEVER : worker_aside(w)->next_deadline_ns;
 }
 
-static void literal_on_timeout(void *node, uint64_t now_ns)
+void trib__literal_on_timeout(void *node, uint64_t now_ns)
 {
     struct worker *w = node;
     struct worker_aside *aside = worker_aside(w);
@@ -161,18 +161,18 @@ static void literal_on_timeout(void *node, uint64_t now_ns)
 
 const struct trib_worker_verbs trib_literal_worker_verbs = {
     .node = {.state_size = trib__worker_state_size,
-             .receive = literal_receive,
-             .next_packet = literal_next_packet,
+             .receive = trib__literal_receive,
+             .next_packet = trib__literal_next_packet,
              .next_event = trib__worker_next_event,
-             .next_timeout = literal_next_timeout,
-             .on_timeout = literal_on_timeout,
+             .next_timeout = trib__literal_next_timeout,
+             .on_timeout = trib__literal_on_timeout,
              .communicator_mark = trib__worker_communicator_mark,
              .idle = trib__worker_idle,
              .counters = trib__worker_counters},
     .size = trib__worker_size,
     .init = trib__worker_init,
     .submit = trib__worker_submit,
-    .registered = literal_registered,
+    .registered = trib__literal_registered,
     .suspend = trib__worker_suspend,
     .learn_mark = trib__worker_session_mark,
     .mark = trib__worker_mark,
