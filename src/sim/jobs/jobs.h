@@ -73,7 +73,7 @@ struct sim_job_config {
     uint8_t unused_too[3];
     uint64_t threshold;          /* a job of fewer bytes is summed on a ring, whatever its scheme */
     uint32_t servers;            /* of a scheme that has some: roots on hosts; else 0 */
-    uint32_t priority;           /* its parts take rows of combiners from jobs of a lower one: 0 to 255 */
+    uint32_t priority;           /* 0 to 255: the most that it is at combiners, where a lower one gives way */
     bool are_servers_at_workers; /* servers have no hosts of their own */
     uint8_t unused_here[7];
 };
