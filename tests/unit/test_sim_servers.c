@@ -91,7 +91,7 @@ static void sums__are_right_everywhere(void **state)
         s.is_multicast = (i & 8) != 0;
         add("atp", 4, 300)->placement = SIM_RANDOM;
         add("ps", 3, 200)->servers = 1 + i % 2;
-        struct sim_job_config *job = add("atp", 3, 250);
+        struct sim_job_config *job = add(i % 2 != 0 ? "atp" : "atp-aimd", 3, 250);
         job->servers = 1 + i % 3;
         job->are_servers_at_workers = i % 2 != 0;
         job->placement = SIM_RANDOM;

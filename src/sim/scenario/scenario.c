@@ -132,7 +132,8 @@ static const struct key keys[] = {
     {"traffic", "file", "trace: flows as in HPCC's flow.txt; beside the scenario", sim__read_file, 0, BIT(SIM_TRACE),
      BIT(SIM_TRACE)},
     {"job", "scheme",
-     "switchml, panama, panama:7/8, atp, ps, ring, hybrid:M, ring-steps, which sends messages in 2 (N - 1) steps, or "
+     "switchml, panama, panama:7/8, atp, atp-aimd, ps, ring, hybrid:M, ring-steps, which sends messages in 2 (N - 1) "
+     "steps, or "
      "panama-literal, the published rules",
      sim__read_scheme, JOB(scheme), ANY, ANY},
     {"job", "workers", "each on a host of its own", sim__read_count, JOB(workers), ANY, ANY},
