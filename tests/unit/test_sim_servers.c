@@ -64,6 +64,7 @@ static void finish(void)
         uint64_t fragments = job->fragments < SIM_FRAGMENTS ? job->fragments : SIM_FRAGMENTS;
         assert_int_equal(job->iterations, 2);
         assert_int_equal(job->wrong, 0);
+        assert_int_equal(sim_jobs_rows(&run.jobs, i), 0);
         assert_int_equal(job->compared, 2 * fragments * SIM_JOB_ELEMENTS);
     }
     sim_jobs_pools(&run.jobs, &pools);

@@ -375,6 +375,8 @@ static inline uint32_t sim_job_data(const struct sim_job_config *config)
 {
     return config->payload - (trib_scheme_names_quorum(config->scheme) ? TRIB_QUORUM_LIST : 0);
 }
+/* Rows that the job holds now, in all pools. */
+uint32_t sim_jobs_rows(const struct sim_jobs *j, uint32_t number);
 /* Counts of all pools. */
 void sim_jobs_pools(const struct sim_jobs *j, struct trib_combiner_counters *sum);
 /* NULL, or what is wrong: a sum, a lane, a failure. */
