@@ -140,7 +140,7 @@ static const struct option_row rows[] = {
     {"gradient-bytes", 0, "SIZE",
      "gradients that the job sums in an iteration: below the switch's --threshold it is a ring [TRIB_GRADIENT_BYTES]",
      OPTION_SIZE(0, UINT64_MAX), AT(comm.gradient_bytes)},
-    {"priority", 0, "N", "scheme atp: of the job's rows in switches on the way, 0 to 255 [TRIB_PRIORITY, else 0]",
+    {"priority", 0, "N", "scheme atp: of the job's rows in switches on the way, 0 to 255 [TRIB_PRIORITY, else 128]",
      OPTION_COUNT(0, UINT8_MAX), AT(comm.priority)},
     {"no-multicast", 0, NULL, "results by unicast", OPTION_OFF, AT(comm.multicast)},
     {"fallback", 0, NULL, "a switch that is gone for --switch-timeout: go on without it", OPTION_ON, AT(comm.fallback)},

@@ -213,7 +213,7 @@ static const struct trib_variable variables[] = {
      "gradients that the job sums in an iteration; below the switch's --threshold it is a ring [0: not said]",
      read_size_64, AT(gradient_bytes), 0, 0},
     {"TRIB_PRIORITY", "7",
-     "scheme atp: where a switch has too few rows, those of jobs of lower priority are taken; 0 to 255 [0]", read_u32,
+     "scheme atp: where a switch has too few rows, those of jobs of lower priority are taken; 0 to 255 [128]", read_u32,
      AT(priority), 0, UINT8_MAX},
     {"TRIB_LEVEL0", "0", "ranks of one host are summed in its memory before one of them sends; 0: each sends [1]",
      read_bool, AT(level0), 0, 0},

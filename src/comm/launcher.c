@@ -38,6 +38,7 @@ void trib_config_init(struct trib_config *config)
         .ranks = 1,
         .scheme = "switchml",
         .wire = TRIB_WIRE_OF_SCHEME,
+        .priority = 128,
         .payload = 0,
         .level0 = true,
         .multicast = true,

@@ -200,7 +200,7 @@ void trib_congestion_tree_result(struct trib_congestion_tree *c, const struct tr
     c->marked += sign->is_marked;
     c->recover -= c->recover != 0;
     if (sign->is_marked && c->recover == 0) {
-        fall(c, reduced(c->window, c->alpha), sign->in_flight);
+        fall(c, reduced(c->window, sign->is_aimd ? TRIB_CONGESTION_ONE : c->alpha), sign->in_flight);
     } else if (!sign->is_marked && sign->is_full && c->recover == 0) {
         rise(c);
     }

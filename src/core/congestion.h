@@ -127,6 +127,7 @@ struct trib_congestion_sign {
     uint32_t allowed;   /* fragments: the least of this window and of other limits */
     bool is_marked;     /* the way of this rank was, as far as it can tell (trib_result_is_marked) */
     bool is_full;       /* this window held fragments back when any could last be sent, and others wait for them */
+    bool is_aimd;       /* a mark halves the window (ATP), whatever the share of marked ones */
 };
 
 /* most: fragments that the window never exceeds, 1 to 65535. */

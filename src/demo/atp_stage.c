@@ -254,6 +254,7 @@ bool demo_atp_rows_send(struct demo_atp_stage *stage, struct demo_parcel *parcel
         return false;
     }
     keep(parcel, &packet);
+    trib_combiner_release(stage->rows);
     return true;
 }
 

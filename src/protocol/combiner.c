@@ -19,14 +19,14 @@ struct row {
     uint32_t boot;
     uint32_t member;
     uint32_t buffer;
-    uint8_t priority;
-    uint8_t unused[35];
+    uint8_t unused[36];
 };
 
 _Static_assert(sizeof(struct row) == 128, "two cache lines");
 
 struct member {
     struct trib_combiner_grant grant;  /* with the mark as it is now */
+    uint64_t priority;                 /* of its parts and rows; at most the grant's */
     uint64_t marks[TRIB_CHILDREN_MAX]; /* of the ranks behind, as told */
     uint64_t next[TRIB_CHILDREN_MAX];  /* of the ranks behind: after the highest sequence of a part */
 };
@@ -173,9 +173,12 @@ static bool fits(const struct combiner *c, const struct row *row, const struct t
 /* No part is still to come: of ranks that are not in, it has passed. */
 static void leave_if_complete(struct combiner *c, struct row *row)
 {
-    if ((grant_at(c, row->member)->behind & ~(row->slot.present | row->past)) == 0) {
+    struct member *m = member_at(c, row->member);
+
+    if ((m->grant.behind & ~(row->slot.present | row->past)) == 0) {
         bool is_whole = row->past == 0;
         bool is_sent = send_on(c, row);
+        m->priority += is_sent && is_whole && m->priority < m->grant.priority;
         c->counters.complete += is_sent && is_whole;
         c->counters.rest += is_sent && !is_whole;
     }
@@ -229,24 +232,26 @@ static void open_row(struct combiner *c, struct row *row, uint32_t member, const
     row->mark = UINT64_MAX;
     row->boot = packet->boot;
     row->member = member;
-    row->priority = grant_at(c, member)->priority;
     row->past = find_past(c, member, packet->sequence, ranks);
     row->buffer = ((const uint32_t *)at(c, c->free_at))[--c->free_count];
     add(c, row, packet, ranks);
 }
 
-/* Another fragment has the row. True: the row is empty now, for a part of this priority. */
-static bool displace(struct combiner *c, struct row *row, uint8_t priority)
+/* Another fragment has the row. True: the row is empty now, for a part of this priority. The row's member loses half of
+ * its own priority, but keeps 1 if it has some. The longer a member waits for a rank, the more parts meet its rows. */
+static bool displace(struct combiner *c, struct row *row, uint64_t priority)
 {
+    uint64_t *theirs = &member_at(c, row->member)->priority;
+
     if (is_over(c, row)) {
         free_row(c, row);
         return true;
     }
-    if (priority > row->priority && send_on(c, row)) {
+    if (priority > *theirs && send_on(c, row)) {
         c->counters.evicted++;
         return true;
     }
-    row->priority /= 2;
+    *theirs -= *theirs / 2;
     c->counters.collisions++;
     return false;
 }
@@ -271,8 +276,8 @@ static bool take(struct combiner *c, uint32_t member, const struct trib_packet *
         *verdict = is_here ? TRIB_COMBINED_DROPPED : TRIB_COMBINED_TAKEN;
         return is_here || is_new;
     }
-    if (!fits(c, NULL, packet) || (!trib_slot_is_empty(&row->slot) && !displace(c, row, m->priority)) ||
-        c->free_count == 0) {
+    if (!fits(c, NULL, packet) ||
+        (!trib_slot_is_empty(&row->slot) && !displace(c, row, member_at(c, member)->priority)) || c->free_count == 0) {
         return false;
     }
     open_row(c, row, member, packet, ranks);
@@ -498,6 +503,7 @@ void trib_combiner_admit(void *combiner, uint32_t member, const struct trib_comb
     TRIB_ASSERT(grant->behind != 0 && (uint64_t)grant->first_row + grant->rows <= c->config.rows);
     trib_combiner_dismiss(c, member);
     *grant_at(c, member) = *grant;
+    member_at(c, member)->priority = grant->priority;
 }
 
 /* ---- counts ---- */

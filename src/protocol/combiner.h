@@ -12,6 +12,10 @@
  * row, the part passes (a collision). A row leaves, and is free, when all ranks behind the combiner are in or have sent
  * later parts, when a PROBE for the fragment passes, or when a part of a higher priority takes the place.
  *
+ * A member is a communicator, and has a priority: that of its grant at first. A part that passes at a row halves the
+ * priority of the row's member, and each sum of all ranks adds 1, up to the grant's. A job with a straggler holds rows
+ * long, and so keeps few of them. Of members with priority 0 the first come has the row, as in ATP.
+ *
  * Use: for each packet that comes up, trib_combiner_up; then all packets of trib_combiner_next go to the root, in
  * order; then, on TRIB_COMBINED_PASS, the packet itself, as changed. Drain at least once in 64 packets, and
  * trib_combiner_release when the sums have been sent. For each packet
@@ -42,7 +46,7 @@ struct trib_combiner_grant {
     uint32_t communicator;
     uint32_t first_row, rows; /* the share of the pool; all of the pool, where jobs share; rows 0: every part passes */
     uint16_t generation;
-    uint8_t priority; /* a part takes a row of a lower one; else it halves the row's, and passes. All 0: first come */
+    uint8_t priority; /* the most that a member's is; 0: its parts never take the row of another fragment */
     uint8_t unused;
 };
 

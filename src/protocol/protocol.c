@@ -41,6 +41,12 @@ static void paced_worker_init(void *node, const struct trib_worker_config *confi
     trib__worker_pace(node);
 }
 
+static void aimd_worker_init(void *node, const struct trib_worker_config *config)
+{
+    paced_worker_init(node, config);
+    ((struct worker *)node)->is_aimd = 1;
+}
+
 static void paced_switch_init(void *node, const struct trib_switch_config *config)
 {
     trib__switch_init(node, config);
@@ -50,6 +56,7 @@ static void paced_switch_init(void *node, const struct trib_switch_config *confi
 const struct trib_worker_verbs trib_protocol_worker = {WORKER_VERBS(trib__worker_init)};
 const struct trib_worker_verbs trib_protocol_paced_worker = {WORKER_VERBS(paced_worker_init),
                                                              .set_child = trib__worker_set_child};
+const struct trib_worker_verbs trib_protocol_aimd_worker = {WORKER_VERBS(aimd_worker_init)};
 const struct trib_switch_verbs trib_protocol_switch = {SWITCH_VERBS(trib__switch_init)};
 const struct trib_switch_verbs trib_protocol_paced_switch = {
     SWITCH_VERBS(paced_switch_init),     .set_cap = trib__switch_set_cap,     .room = trib__switch_room,

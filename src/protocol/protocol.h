@@ -27,5 +27,7 @@ extern const struct trib_switch_verbs trib_protocol_switch;
 /* The worker has a congestion window for each root; the switch tells a cap, and takes no more than its room. */
 extern const struct trib_worker_verbs trib_protocol_paced_worker;
 extern const struct trib_switch_verbs trib_protocol_paced_switch;
+/* A paced worker as in ATP: a mark halves the window, and the marks of all ranks' ways count as own. */
+extern const struct trib_worker_verbs trib_protocol_aimd_worker;
 
 #endif

@@ -126,6 +126,7 @@ struct worker {
     uint64_t failed;                     /* 1: FAILED was reported */
     uint64_t least;                      /* fewest ranks of a sum that may lack some */
     uint64_t is_paced; /* 1: windows follow the network and the switches' memory, as PANAMA's; 0: they are fixed */
+    uint64_t is_aimd;  /* of a worker that is paced: a mark halves a window */
     /* offsets of the arrays behind this struct; before the roots, of which most workers have few */
     size_t table_at, operations_at, flights_at, queue_at, events_at, exponents_at, wire_at, aside_at, times_at,
         scratch_at;

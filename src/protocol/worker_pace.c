@@ -124,6 +124,7 @@ void trib__worker_paced(struct worker *w, uint32_t index, const struct trib_pack
         .allowed = r->congestion.window,
         .is_full = r->is_full && is_waited_for(w, r),
         .is_marked = !is_repeated && !f->is_old && trib_result_is_marked(result, r->child),
+        .is_aimd = w->is_aimd != 0,
     };
 
     worker_aside(w)->counters.results_marked += sign.is_marked;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* atp_esa.c: ESA's rule beside ATP's: three jobs of different sizes share few rows, first come, first served, or by
- * priority. Read next: atp.h, simulate.h. */
+ * priorities, which are given or equal. Read next: atp.h, protocol/combiner.h (priorities), simulate.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +20,12 @@ static const uint32_t pools[] = {4, 8, 16, 32, 64};
 
 #define POOLS (sizeof pools / sizeof pools[0])
 
+enum order { FIRST_COME = 0, SHORTEST_FIRST, EQUAL, ORDERS };
+
+static const char *const names[ORDERS] = {"ATP", "ESA", "equal priorities"};
+
 /* The mean time of the jobs, in ms. False: interrupted, or run->error. */
-static bool time_jobs(struct reproduce_run *run, uint32_t number, uint32_t rows, bool has_priorities, double *mean_ms)
+static bool time_jobs(struct reproduce_run *run, uint32_t number, uint32_t rows, enum order order, double *mean_ms)
 {
     struct reproduce_cell *cell = calloc(1, sizeof *cell);
     uint32_t more = run->is_quick ? 1 : 4; /* iterations */
@@ -32,14 +36,15 @@ static bool time_jobs(struct reproduce_run *run, uint32_t number, uint32_t rows,
         run->is_out_of_memory = true;
         return true;
     }
-    cell->what = has_priorities ? "by priority" : "first come, first served";
+    cell->what = names[order];
     cell->number = number;
-    cell->count = 2 * POOLS;
+    cell->count = ORDERS * POOLS;
     for (uint32_t i = 0; i < JOBS; i++) {
+        uint32_t priority = order == SHORTEST_FIRST ? jobs[i].priority : order == EQUAL ? 255 : 0;
         len += snprintf(table + len, sizeof table - (size_t)len,
                         "[[job]]\nscheme = \"atp\"\nworkers = 8\nsize = \"%uMB\"\niterations = %u\n"
                         "compute = \"200us\"\njitter = \"10%%\"\npriority = %u\n",
-                        jobs[i].megabytes, more * jobs[i].iterations, has_priorities ? jobs[i].priority : 0);
+                        jobs[i].megabytes, more * jobs[i].iterations, priority);
     }
     bool is_good = reproduce_open(run, cell,
                                   "duration = \"100s\"\nmtu = \"9000B\"\n"
@@ -60,23 +65,23 @@ static bool time_jobs(struct reproduce_run *run, uint32_t number, uint32_t rows,
 
 bool atp_esa(struct reproduce_run *run)
 {
-    double most = 0;
-    double least = HUGE_VAL;
+    double most[ORDERS] = {0};
+    double least[ORDERS] = {HUGE_VAL, HUGE_VAL, HUGE_VAL};
 
     (void)reproduce_panel(run, "Mean time of three jobs that share a pool", "rows", "ms");
     for (uint32_t i = 0; i < POOLS; i++) {
-        double first_ms = 0;
-        double by_priority_ms = 0;
-        if (!time_jobs(run, 2 * i, pools[i], false, &first_ms) ||
-            !time_jobs(run, 2 * i + 1, pools[i], true, &by_priority_ms)) {
-            return false;
+        double ms[ORDERS] = {0};
+        for (enum order order = FIRST_COME; order < ORDERS; order++) {
+            if (!time_jobs(run, ORDERS * i + order, pools[i], order, &ms[order])) {
+                return false;
+            }
+            reproduce_point(run, names[order], pools[i], ms[order]);
+            most[order] = fmax(most[order], ms[FIRST_COME] / ms[order]);
+            least[order] = fmin(least[order], ms[FIRST_COME] / ms[order]);
         }
-        reproduce_point(run, "ATP", pools[i], first_ms);
-        reproduce_point(run, "ESA", pools[i], by_priority_ms);
-        most = fmax(most, first_ms / by_priority_ms);
-        least = fmin(least, first_ms / by_priority_ms);
     }
-    reproduce_got(run, "most", most);
-    reproduce_got(run, "least", least);
+    reproduce_got(run, "most", most[SHORTEST_FIRST]);
+    reproduce_got(run, "least", least[SHORTEST_FIRST]);
+    reproduce_got(run, "equal", most[EQUAL]);
     return true;
 }

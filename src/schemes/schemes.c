@@ -12,7 +12,7 @@
 #include "schemes/switchml/switchml.h"
 
 static const struct trib_scheme *const schemes[] = {
-    &trib_switchml, &trib_panama, &trib_atp, &trib_ps, &trib_ring, &trib_hybrid, &trib_forward, NULL};
+    &trib_switchml, &trib_panama, &trib_atp, &trib_atp_aimd, &trib_ps, &trib_ring, &trib_hybrid, &trib_forward, NULL};
 
 const struct trib_scheme *trib_scheme_at(unsigned index)
 {

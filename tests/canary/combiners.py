@@ -48,7 +48,7 @@ COMBINERS = [
             NOTE_ONCE),
            "property/test_combiner"),
     defect("combiner-counts", "I2", "a row is complete with as many parts as there are ranks",
-           ((COMBINER, "if ((grant_at(c, row->member)->behind & ~(row->slot.present | row->past)) == 0) {",
+           ((COMBINER, "if ((m->grant.behind & ~(row->slot.present | row->past)) == 0) {",
              "if (row->slot.parts == trib_count_bits(grant_at(c, row->member)->behind)) {"),),
            "unit/test_combiner_rows"),
     defect("combiner-waits-for-the-past", "I8", "a row is held for ranks that have sent later parts",

@@ -41,22 +41,53 @@ static void a_part_of_a_higher_priority__takes_the_row(void **state)
     assert_int_equal(trib_combiner_rows_held(f->combiner, 1), 1);
 }
 
-/* A row that nobody completes loses half of its priority at each collision, so in the end anyone with priority has it. */
-static void a_row__ages(void **state)
+/* A member loses half of its priority at each collision with a row of it, and keeps 1. */
+static void a_member_in_the_way__loses_priority(void **state)
 {
     struct fixture *f = *state;
 
     share(f, 1);
-    admit(f, 0, 4);
-    admit(f, 1, 1);
+    admit(f, 0, 5);
+    admit(f, 1, 2);
     assert_int_equal(contribute_to(f, 0, 1, 7), TRIB_COMBINED_TAKEN);
-    for (uint32_t i = 0; i < 3; i++) { /* 4, 2, 1 are no less than 1 */
-        assert_int_equal(contribute_to(f, 1, 1, 7), TRIB_COMBINED_PASS);
+    for (uint32_t i = 0; i < 2; i++) { /* 5 and 3 are no less than 2 */
+        assert_int_equal(contribute_to(f, 1, 1, 7 + i), TRIB_COMBINED_PASS);
     }
-    assert_int_equal(contribute_to(f, 1, 1, 7), TRIB_COMBINED_TAKEN);
+    assert_int_equal(contribute_to(f, 1, 1, 9), TRIB_COMBINED_PASS); /* 2 */
+    assert_int_equal(contribute_to(f, 1, 1, 10), TRIB_COMBINED_TAKEN);
     (void)expect_sum(f, 0, 1, 7);
     EXPECT_COUNTER(f, collisions, 3);
     EXPECT_COUNTER(f, evicted, 1);
+    for (uint32_t i = 0; i < 8; i++) { /* 1 of member 0 are no more than 1 of member 1 */
+        assert_int_equal(contribute_to(f, 0, 1, 8 + i), TRIB_COMBINED_PASS);
+    }
+    EXPECT_COUNTER(f, evicted, 1);
+}
+
+/* Each sum of all ranks gives 1 back, up to the grant's priority; a sum that leaves for another reason does not. */
+static void whole_sums__raise_the_priority(void **state)
+{
+    struct fixture *f = *state;
+
+    share(f, 1);
+    admit(f, 0, 2);
+    admit(f, 1, 2);
+    assert_int_equal(contribute_to(f, 0, 1, 7), TRIB_COMBINED_TAKEN);
+    assert_int_equal(contribute_to(f, 1, 1, 7), TRIB_COMBINED_PASS); /* member 0: 1 */
+    assert_int_equal(contribute_to(f, 1, 1, 8), TRIB_COMBINED_TAKEN);
+    (void)expect_sum(f, 0, 1, 7);
+    assert_int_equal(contribute_to(f, 0, 1, 8), TRIB_COMBINED_PASS); /* member 1: 1 */
+    assert_int_equal(contribute_to(f, 1, 6, 8), TRIB_COMBINED_TAKEN);
+    (void)expect_sum(f, 1, BEHIND, 8); /* member 1: 2 */
+    assert_int_equal(contribute_to(f, 0, 1, 9), TRIB_COMBINED_TAKEN);
+    assert_int_equal(contribute_to(f, 1, 1, 9), TRIB_COMBINED_TAKEN);
+    (void)expect_sum(f, 0, 1, 9);
+    assert_int_equal(contribute_to(f, 1, 6, 9), TRIB_COMBINED_TAKEN);
+    (void)expect_sum(f, 1, BEHIND, 9); /* member 1: still 2 */
+    assert_int_equal(contribute_to(f, 1, 1, 10), TRIB_COMBINED_TAKEN);
+    assert_int_equal(contribute_to(f, 0, 1, 10), TRIB_COMBINED_PASS); /* member 1: 1 */
+    assert_int_equal(contribute_to(f, 0, 1, 11), TRIB_COMBINED_PASS);
+    EXPECT_COUNTER(f, evicted, 2);
 }
 
 /* As many fragments under way as rows: of n on T rows T (1 - (1 - 1/T)^n) have one, (1 - e^-p) / p of them where p =
@@ -421,7 +452,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_COMBINER(a_row_of_another_fragment__stays_with_the_first),
         WITH_COMBINER(a_part_of_a_higher_priority__takes_the_row),
-        WITH_COMBINER(a_row__ages),
+        WITH_COMBINER(a_member_in_the_way__loses_priority),
+        WITH_COMBINER(whole_sums__raise_the_priority),
         WITH_COMBINER(fragments_on_one_row__are_as_many_as_a_hash_makes),
         WITH_COMBINER(ranks_with_later_parts__are_not_waited_for),
         WITH_COMBINER(a_rank_with_earlier_parts__is_waited_for),

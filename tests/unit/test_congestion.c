@@ -78,6 +78,21 @@ static void congestion__a_mark_cuts_by_half_of_the_share_so_far(void **state)
     assert_true(c.window > window);
 }
 
+/* As the paper of ATP has it: the first mark of a round halves the window, whatever the share so far. */
+static void congestion__with_aimd_a_mark_halves(void **state)
+{
+    struct trib_congestion_tree c;
+    (void)state;
+
+    trib_congestion_tree_init(&c, 1000);
+    results(&c, 62, 0);
+    struct trib_congestion_sign sign = {.in_flight = 64, .allowed = 64, .is_marked = true, .is_aimd = true};
+    trib_congestion_tree_result(&c, &sign);
+    trib_congestion_tree_result(&c, &sign);
+    assert_int_equal(c.window, 32 * ONE);
+    assert_int_equal(c.threshold, 32 * ONE);
+}
+
 /* The share is that of an epoch: of 64 results one was marked. */
 static void congestion__alpha_follows_the_share_of_an_epoch(void **state)
 {
@@ -415,6 +430,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(congestion__slow_start_goes_from_2_to_64),
         cmocka_unit_test(congestion__a_mark_cuts_by_half_of_the_share_so_far),
+        cmocka_unit_test(congestion__with_aimd_a_mark_halves),
         cmocka_unit_test(congestion__alpha_follows_the_share_of_an_epoch),
         cmocka_unit_test(congestion__the_first_mark_of_all_halves),
         cmocka_unit_test(congestion__a_fraction_does_not_freeze_it),

@@ -97,6 +97,7 @@ static void config__defaults_are_those_of_the_header(void **state)
     assert_int_equal(config.rank, 0);
     assert_int_equal(config.ranks, 1);
     assert_int_equal(config.wire, TRIB_WIRE_OF_SCHEME);
+    assert_int_equal(config.priority, 128);
     assert_int_equal(config.payload,
                      0); /* by the family of the switch's address: unit/test_address, integration/ipv6 */
     assert_int_equal(config.window, 0);

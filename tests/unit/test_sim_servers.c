@@ -64,6 +64,7 @@ static void finish(void)
         uint64_t fragments = job->fragments < SIM_FRAGMENTS ? job->fragments : SIM_FRAGMENTS;
         assert_int_equal(job->iterations, 2);
         assert_int_equal(job->wrong, 0);
+        assert_int_equal(sim_jobs_rows(&run.jobs, i), 0);
         assert_int_equal(job->compared, 2 * fragments * SIM_JOB_ELEMENTS);
     }
     sim_jobs_pools(&run.jobs, &pools);
@@ -91,7 +92,7 @@ static void sums__are_right_everywhere(void **state)
         s.is_multicast = (i & 8) != 0;
         add("atp", 4, 300)->placement = SIM_RANDOM;
         add("ps", 3, 200)->servers = 1 + i % 2;
-        struct sim_job_config *job = add("atp", 3, 250);
+        struct sim_job_config *job = add(i % 2 != 0 ? "atp" : "atp-aimd", 3, 250);
         job->servers = 1 + i % 3;
         job->are_servers_at_workers = i % 2 != 0;
         job->placement = SIM_RANDOM;
@@ -240,6 +241,43 @@ static void rows__go_to_the_higher_priority(void **state)
     sim_run_deinit(&run);
 }
 
+/* The time of a job beside one whose last worker is late in each iteration. */
+static double beside_straggler_us(uint32_t priority, double *straggling_us)
+{
+    begin(SIM_STAR);
+    s.topology.buffer_bytes = 4000 * 1500;
+    s.accelerators.memory_bytes = ROWS * 1408;
+    add("atp", 4, FRAGMENTS)->priority = priority;
+    add("atp", 4, FRAGMENTS / 16)->priority = priority;
+    s.jobs[1].iterations = 10;
+    s.jobs[1].compute_ps = MS_PS;
+    s.jobs[1].stragglers = 1;
+    s.jobs[1].slower = 1;
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    assert_true(sim_run_init(&run, &s, error));
+    finish_run(&run);
+    assert_int_equal(run.jobs.jobs[0].wrong + run.jobs.jobs[1].wrong, 0);
+    double us = mean_us(0);
+    *straggling_us = run.jobs.jobs[1].summing_ps / 10 / (double)US_PS;
+    sim_run_deinit(&run);
+    return us;
+}
+
+/* A job that waits for a worker loses its rows to others, if all have a priority, and is no slower for it. */
+static void rows__go_to_jobs_that_do_not_wait(void **state)
+{
+    double straggling_us[2];
+    double first_us = beside_straggler_us(0, &straggling_us[0]);
+    double yielding_us = beside_straggler_us(255, &straggling_us[1]);
+
+    (void)state;
+    print_message(
+        "beside a straggler: first come %.0f us, with priorities %.0f us; the straggling job %.0f and %.0f us\n",
+        first_us, yielding_us, straggling_us[0], straggling_us[1]);
+    assert_true(first_us > 1.2 * yielding_us && yielding_us < 1.05 * FRAGMENTS * (1408 + HEADERS) * 8 / 1e4);
+    assert_true(straggling_us[1] < 1.02 * straggling_us[0]);
+}
+
 /* Without rows everything goes to the server. */
 static void a_pool_of_nothing__passes_all(void **state)
 {
@@ -276,10 +314,11 @@ static void more_than_64_workers__are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums__are_right_everywhere),    cmocka_unit_test(sums__are_right_with_faults_and_restarts),
-        cmocka_unit_test(jobs__follow_each_other),       cmocka_unit_test(servers__get_what_is_known),
-        cmocka_unit_test(pools__serve_whoever_sends),    cmocka_unit_test(rows__go_to_the_higher_priority),
-        cmocka_unit_test(a_pool_of_nothing__passes_all), cmocka_unit_test(more_than_64_workers__are_refused),
+        cmocka_unit_test(sums__are_right_everywhere),        cmocka_unit_test(sums__are_right_with_faults_and_restarts),
+        cmocka_unit_test(jobs__follow_each_other),           cmocka_unit_test(servers__get_what_is_known),
+        cmocka_unit_test(pools__serve_whoever_sends),        cmocka_unit_test(rows__go_to_the_higher_priority),
+        cmocka_unit_test(rows__go_to_jobs_that_do_not_wait), cmocka_unit_test(a_pool_of_nothing__passes_all),
+        cmocka_unit_test(more_than_64_workers__are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,8 @@
  * workers' switch and the server's). Not from the paper: the server alone keeps sums right, as
  * a root like any other (docs/ARCHITECTURE.md, "The window"), and a row is free as soon as its sum has
  * left (protocol/combiner.h): the published rule gives wrong sums after a late duplicate, and loses rows for ever.
- * Windows are PANAMA's, which follow marks of a worker's own way. Repairs, and reasons: docs/DECISIONS.md.
+ * Windows are PANAMA's, which follow marks of a worker's own way. Scheme `atp-aimd` has the paper's: a mark halves
+ * them, and each worker heeds the marks of all. Repairs, and reasons: docs/DECISIONS.md.
  * Read next: protocol/combiner.h. */
 #ifndef TRIB_ATP_H
 #define TRIB_ATP_H
@@ -14,5 +15,6 @@
 #include "schemes/schemes.h"
 
 extern const struct trib_scheme trib_atp;
+extern const struct trib_scheme trib_atp_aimd;
 
 #endif

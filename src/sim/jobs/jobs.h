@@ -73,7 +73,7 @@ struct sim_job_config {
     uint8_t unused_too[3];
     uint64_t threshold;          /* a job of fewer bytes is summed on a ring, whatever its scheme */
     uint32_t servers;            /* of a scheme that has some: roots on hosts; else 0 */
-    uint32_t priority;           /* its parts take rows of combiners from jobs of a lower one: 0 to 255 */
+    uint32_t priority;           /* 0 to 255: the most that it is at combiners, where a lower one gives way */
     bool are_servers_at_workers; /* servers have no hosts of their own */
     uint8_t unused_here[7];
 };
@@ -375,6 +375,8 @@ static inline uint32_t sim_job_data(const struct sim_job_config *config)
 {
     return config->payload - (trib_scheme_names_quorum(config->scheme) ? TRIB_QUORUM_LIST : 0);
 }
+/* Rows that the job holds now, in all pools. */
+uint32_t sim_jobs_rows(const struct sim_jobs *j, uint32_t number);
 /* Counts of all pools. */
 void sim_jobs_pools(const struct sim_jobs *j, struct trib_combiner_counters *sum);
 /* NULL, or what is wrong: a sum, a lane, a failure. */

@@ -310,6 +310,18 @@ void sim__pool_forget(struct sim_jobs *j, uint32_t place)
     }
 }
 
+uint32_t sim_jobs_rows(const struct sim_jobs *j, uint32_t number)
+{
+    const struct sim_job *job = &j->jobs[number];
+    uint32_t rows = 0;
+
+    for (uint32_t i = sim_job_combiners(job); j->pools != NULL && i < job->first + job->count; i++) {
+        const struct sim_endpoint *e = &j->endpoints[i];
+        rows += trib_combiner_rows_held(sim__pool_at(j, e->place)->combiner, sim__pool_member(e));
+    }
+    return rows;
+}
+
 void sim_jobs_pools(const struct sim_jobs *j, struct trib_combiner_counters *sum)
 {
     *sum = (struct trib_combiner_counters){0};

@@ -132,7 +132,8 @@ static const struct key keys[] = {
     {"traffic", "file", "trace: flows as in HPCC's flow.txt; beside the scenario", sim__read_file, 0, BIT(SIM_TRACE),
      BIT(SIM_TRACE)},
     {"job", "scheme",
-     "switchml, panama, panama:7/8, atp, ps, ring, hybrid:M, ring-steps, which sends messages in 2 (N - 1) steps, or "
+     "switchml, panama, panama:7/8, atp, atp-aimd, ps, ring, hybrid:M, ring-steps, which sends messages in 2 (N - 1) "
+     "steps, or "
      "panama-literal, the published rules",
      sim__read_scheme, JOB(scheme), ANY, ANY},
     {"job", "workers", "each on a host of its own", sim__read_count, JOB(workers), ANY, ANY},
@@ -166,8 +167,8 @@ static const struct key keys[] = {
      0},
     {"job", "servers_at_workers", "atp, ps: true: servers are on hosts of workers [false: on hosts of their own]",
      sim__read_flag, JOB(are_servers_at_workers), ANY, 0},
-    {"job", "priority", "atp: parts take rows of combiners from jobs of a lower one [0]", sim__read_index,
-     JOB(priority), ANY, 0},
+    {"job", "priority", "atp: the most that the job's is; parts take rows of combiners from jobs of a lower one [0]",
+     sim__read_index, JOB(priority), ANY, 0},
     {"job", "marks_of_all",
      "panama: true: a mark on any worker's way is one for all, as the paper has it [false: each hears its own]",
      sim__read_flag, JOB(marks_of_all), ANY, 0},
