@@ -101,7 +101,7 @@ struct trib_config {
      * [0: not known, no threshold applies]. */
     uint64_t gradient_bytes;
     /* Scheme atp: where a switch on the way has too few rows for all jobs, parts of a job of higher priority take the
-     * rows of lower ones; the sums of those leave incomplete. A job whose rows are in the way of others loses priority,
+     * rows of lower ones; the sums of those leave incomplete. A job loses priority if its rows are in the way of others,
      * and regains it with complete sums. 0 to 255; 0: takes no rows of others [128]. */
     uint32_t priority;
     /* Sum the ranks of one host in shared memory; one rank of the host sends. Needs the field on all ranks, and

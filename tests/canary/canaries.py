@@ -621,7 +621,8 @@ CANARIES = [
         world=("control", "assert"), search=NO_CONTROL, test="unit/test_leaves"),
     Canary(
         "control-child-no-switch", "C-5", "a switch below is opened as if it was a rank",
-        edits=((OPENING, "        branch->is_switch = key > TRIB_RANKS_MAX;", "        branch->is_switch = false;"),),
+        edits=((OPENING, "        branch->is_switch = next != 0 && !trib_job_has_servers(job);",
+                "        branch->is_switch = false;"),),
         world=("control",), search=NO_CONTROL, test="unit/test_leaves"),
     Canary(
         "control-same-boot", "C-6", "every incarnation has the same boot",
