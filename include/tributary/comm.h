@@ -100,9 +100,9 @@ struct trib_config {
      * trib_comm_scheme returns the result. Communicators made by split and subset have the scheme of their origin
      * [0: not known, no threshold applies]. */
     uint64_t gradient_bytes;
-    /* Scheme atp: where a switch on the way has too few rows for all jobs, parts of a job of higher priority take the
-     * rows of lower ones; the sums of those leave incomplete. A job loses priority if its rows are in the way of others,
-     * and regains it with complete sums. 0 to 255; 0: takes no rows of others [128]. */
+    /* Scheme atp: if a switch on the way has too few rows for all jobs, a job of higher priority takes rows of lower
+     * ones, and the sums there leave incomplete. A job with rows in the way of others loses priority; complete sums
+     * restore it. 0 to 255; 0: takes no rows of others [128]. */
     uint32_t priority;
     /* Sum the ranks of one host in shared memory; one rank of the host sends. Needs the field on all ranks, and
      * consecutive ranks on each host. A group is then a group on all ranks. If neither switch nor rendezvous is named,

@@ -143,6 +143,19 @@ again top
 ranks_end 60 0
 check_right "two levels" "$TMP/deep.0"
 
+unset TRIB_SWITCH
+say "ps with as many servers as workers, in the ranks' processes; atp as well, with nothing on the way"
+for scheme in ps atp; do
+    RANK_PIDS=()
+    quiet_port
+    for rank in 0 1 2 3; do
+        TRIB_RENDEZVOUS=127.0.0.1:$QUIET_PORT TRIB_HOSTID=host$rank rank_start "many-$scheme" 4 $rank "${QUICK[@]}" --scheme $scheme
+    done
+    ranks_end 30 0
+    check_right "$scheme" "$TMP/many-$scheme.0"
+    check_in "a server at each rank" "scheme $scheme, .*no box: 4 roots" "$TMP/many-$scheme.0"
+done
+
 say "mistakes"
 expect 1 'only combines \(--combine\), and jobs of scheme switchml keep sums in every switch: use scheme atp or ps' \
     env "TRIB_SWITCH=127.0.0.1:${PORT[left]}" "$T" perf --workers 2 --scheme switchml -b 8 -e 8

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """DistributedDataParallel, FSDP2, ZeRO, Join, hooks, DataLoader and the profiler, against gloo."""
 import pytest
+from conftest import Switch
 
 
 @pytest.mark.parametrize("case", ["ddp", "ddp_options", "overlaps", "checkpointed", "fsdp", "hsdp", "zero", "join", "hooks", "staged", "loader"])
@@ -37,6 +38,22 @@ def test_quorum(fresh, switch):
     assert sum(stats["late"] for stats in counts) == counts[0]["results_lacking"]
     assert counts[5]["late"] > 0
     assert not any(stats["level0"] for stats in counts)
+
+
+def test_atp(fresh, switch):
+    """By a combiner to a server: as gloo. The same bits in two runs, in one of which the combiner dies in the middle."""
+    combiner = Switch("--combine", "--parent", switch.address, "--pool", "64KiB")
+    try:
+        world = fresh(environment={"TRIB_SWITCH": combiner.address, "TRIB_SCHEME": "atp", "TRIB_LEVEL0": "0"})
+        world.run("cases_training.ddp", seconds=120)
+        whole = [weights for weights, _ in world.run("cases_training.ddp_hash", 40)]
+        world.start("cases_training.ddp_hash", 40)
+        combiner.restart()
+        again = world.results()
+        assert [weights for weights, _ in again] == whole and len(set(whole)) == 1
+        assert all(stats["reregistrations"] > 0 for _, stats in again)
+    finally:
+        combiner.close()
 
 
 @pytest.mark.parametrize("options, cause", [({"scheme": "panama:9/8"}, "a quorum is M/N"), ({"scheme": "panama:7/8"}, "name a switch"),
