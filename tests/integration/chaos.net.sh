@@ -2,29 +2,38 @@
 # SPDX-License-Identifier: Apache-2.0
 # chaos.net.sh: random harm, one or two things at a time, to daemons, ranks and links under load, every value checked on every rank.
 #
-#   chaos.net.sh [star|tree|deep|several] [SECONDS] [SEED]        TRIBUTARY=build/bin/tributary BUILD_DIR=build
+#   chaos.net.sh [star|tree|deep|several|atp] [SECONDS] [SEED]        TRIBUTARY=build/bin/tributary BUILD_DIR=build
 #
 # star: a switch and four workers; tree: a switch over two, with eight workers; deep: over two over four, with eight workers;
-# several: eight workers at one of three switches, which all sum.
+# several: eight workers at one of three switches, which all sum; atp: tree, as a server over two combiners with few rows. Without a shape
+# the seed chooses tree or atp.
 #
 # Two jobs run on all workers: one lives through everything, of the other a rank is killed now and then, and it is started again. The seed
 # fixes what is done to whom in which order; how it meets the load is left to the machine. Each life of the second job has other
-# settings: plain, wire int32, or packets lost, doubled, overtaken and damaged besides.
+# settings: plain, another wire, or packets lost, doubled, overtaken and damaged besides.
 . "$(dirname "$0")/network.sh"
 . "$(dirname "$0")/events.sh"
 
-SHAPE=${1:-tree}
 SECONDS_LONG=${2:-60}
 SEED=${3:-$((RANDOM + 1))}
+SHAPE=${1:-$([ $((SEED % 2)) = 0 ] && echo tree || echo atp)}
+OPTIONS=(--threads 2)
+OTHER_WIRE=int32
 case $SHAPE in
 star) net_star 4 ;;
 tree) net_tree 8 1 2 ;;
 deep) net_tree 8 1 2 4 ;;
+atp)
+    net_tree 8 1 2
+    export TRIB_SCHEME=atp
+    OPTIONS+=(--pool 64KiB) # 20 rows on all shards
+    OTHER_WIRE=float32
+    ;;
 several) net_star 8 && net_switch s1 s0 && net_switch s2 s0 && net_lend s0 --threads 2 ;;
 *) skip "no such shape: $SHAPE" ;;
 esac
 net_rate 200mbit
-if [ "$SHAPE" = several ]; then net_switches_start; else net_switches_start --threads 2; fi
+if [ "$SHAPE" = several ]; then net_switches_start; else net_switches_start "${OPTIONS[@]}"; fi
 say "chaos: $SHAPE of ${#SWITCHES[@]} switches and ${#WORKERS[@]} workers, $SECONDS_LONG s, seed $SEED"
 RANDOM=$SEED
 
@@ -45,7 +54,7 @@ mortal_start() {
     LIFE=$((LIFE + 1))
     case $((LIFE % 3)) in
     1) export TRIB_FAULTS="loss=0.3%,duplicate=0.3%,reorder=0.3%,corrupt=0.1%,seed=$LIFE" ;;
-    2) export TRIB_WIRE=int32 ;;
+    2) export TRIB_WIRE=$OTHER_WIRE ;;
     esac
     load_start "mortal$LIFE" 100000 1024 65536 2000
     unset TRIB_FAULTS TRIB_WIRE
