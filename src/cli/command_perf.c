@@ -106,6 +106,8 @@ static const struct option_row rows[] = {
     {"op", 'o', "OP", "sum, avg, min, max, prod [sum]", OPTION_KIND(read_reduction, 0, 0), AT(reduction)},
     {"iters", 'n', "N", "timed calls [20]", OPTION_COUNT(1, COUNT_MAX), AT(iterations)},
     {"warmup_iters", 'w', "N", "calls before [5]", OPTION_COUNT(0, COUNT_MAX), AT(warmups)},
+    {"pause", 0, "TIME", "wait before each timed call, as ranks that compute [0s]",
+     OPTION_DURATION(0, TRIB_TIMEOUT_MAX_NS), AT(pause_ns)},
     {"check", 'c', "0|1", "check every element of results [1]", OPTION_COUNT(0, 1), AT(check)},
     {"collective", 0, "NAME", "allreduce, broadcast, reduce, allgather, reduce-scatter [allreduce]",
      OPTION_KIND(read_collective, 0, 0), AT(collective)},

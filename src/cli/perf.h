@@ -18,6 +18,7 @@ struct perf_options {
     uint64_t min_bytes, max_bytes;
     uint64_t step_factor;
     uint32_t iterations, warmups;
+    uint64_t pause_ns;
     uint32_t workers; /* 0: this process is one rank, named by its environment */
     uint32_t hosts;   /* that the workers come as; 0: each is one of its own, or as the environment says */
     uint32_t threads; /* shards of the started switch */

@@ -237,6 +237,9 @@ static enum trib_status timed_calls(const struct perf_options *options, struct t
         if (options->in_place) {
             fill(options, &v, rank, 2);
         }
+        const struct timespec pause = {(time_t)(options->pause_ns / TRIB_SECOND_NS),
+                                       (long)(options->pause_ns % TRIB_SECOND_NS)};
+        (void)nanosleep(&pause, NULL);
         uint64_t start = trib_clock_ns();
         status = call(options, comm, &v);
         times[(size_t)i * ranks + rank] = (int64_t)(trib_clock_ns() - start);
