@@ -11,6 +11,9 @@
 #include "core/slot.h"
 
 #define LEAVING 64U /* sums waiting to leave, at most */
+#define SOON 2U     /* sequences ahead */
+#define RUN 16U
+#define LARGE 256U /* rows */
 
 struct row {
     struct trib_slot slot; /* children: ranks, as numbered at the root */
@@ -129,12 +132,24 @@ static bool send_on(struct combiner *c, struct row *row)
     return true;
 }
 
-/* Where to look for a fragment of the member: other parts of the key may differ. */
+/* Where to look for a fragment of the member: other parts of the key may differ. In a large pool, fragments that follow
+ * each other have rows that do, up to RUN of them: a cache then has the next row, and fewer fragments collide. */
 static struct row *find(const struct combiner *c, const struct trib_combiner_grant *m, uint64_t sequence)
 {
-    uint64_t hash = trib_mix64(((uint64_t)m->communicator << 16 | m->generation) ^ trib_mix64(sequence));
+    uint32_t run = m->rows < LARGE ? 1 : RUN;
+    uint64_t hash = trib_mix64(((uint64_t)m->communicator << 16 | m->generation) ^ trib_mix64(sequence / run));
+    uint32_t row = (uint32_t)((hash >> 32) * m->rows >> 32) + (uint32_t)(sequence % run);
 
-    return row_at(c, m->first_row + (uint32_t)((hash >> 32) * m->rows >> 32));
+    return row_at(c, m->first_row + (row < m->rows ? row : row - m->rows));
+}
+
+/* Ranks send in trains: the row of a sequence soon to come is fetched, since rows lie at random places. */
+static void fetch(const struct combiner *c, const struct trib_combiner_grant *m, uint64_t sequence)
+{
+    const char *row = (const char *)find(c, m, sequence + SOON);
+
+    __builtin_prefetch(row, 1);
+    __builtin_prefetch(row + 64, 1);
 }
 
 /* True if all ranks behind the combiner have the fragment's result. */
@@ -263,6 +278,7 @@ static bool take(struct combiner *c, uint32_t member, const struct trib_packet *
     const struct trib_combiner_grant *m = grant_at(c, member);
     struct row *row = find(c, m, packet->sequence);
 
+    fetch(c, m, packet->sequence);
     if (holds(row, member, packet->sequence)) {
         bool is_here = is_like(row, packet) && (ranks & ~row->slot.present) == 0;
         bool is_new = (ranks & row->slot.present) == 0 && is_like(row, packet) && fits(c, row, packet);
