@@ -29,7 +29,8 @@ _Static_assert(sizeof(struct row) == 128, "two cache lines");
 
 struct member {
     struct trib_combiner_grant grant;  /* with the mark as it is now */
-    uint64_t priority;                 /* of its parts and rows; at most the grant's */
+    uint32_t priority;                 /* of its parts and rows; at most the grant's */
+    uint32_t held;                     /* rows */
     uint64_t marks[TRIB_CHILDREN_MAX]; /* of the ranks behind, as told */
     uint64_t next[TRIB_CHILDREN_MAX];  /* of the ranks behind: after the highest sequence of a part */
 };
@@ -117,6 +118,7 @@ static void give_buffer(struct combiner *c, uint32_t buffer)
 
 static void free_row(struct combiner *c, struct row *row)
 {
+    member_at(c, row->member)->held--;
     give_buffer(c, row->buffer);
     trib_slot_free(&row->slot);
 }
@@ -128,6 +130,7 @@ static bool send_on(struct combiner *c, struct row *row)
         return false;
     }
     ((struct row *)at(c, c->leaving_at))[(c->head + c->count++) % LEAVING] = *row;
+    member_at(c, row->member)->held--;
     trib_slot_free(&row->slot);
     return true;
 }
@@ -244,6 +247,7 @@ static void open_row(struct combiner *c, struct row *row, uint32_t member, const
                      uint64_t ranks)
 {
     trib_slot_open(&row->slot, packet, trib_lowest(ranks));
+    member_at(c, member)->held++;
     row->mark = UINT64_MAX;
     row->boot = packet->boot;
     row->member = member;
@@ -256,7 +260,7 @@ static void open_row(struct combiner *c, struct row *row, uint32_t member, const
  * its own priority, but keeps 1 if it has some. The longer a member waits for a rank, the more parts meet its rows. */
 static bool displace(struct combiner *c, struct row *row, uint64_t priority)
 {
-    uint64_t *theirs = &member_at(c, row->member)->priority;
+    uint32_t *theirs = &member_at(c, row->member)->priority;
 
     if (is_over(c, row)) {
         free_row(c, row);
@@ -357,6 +361,35 @@ static void note_marks(struct combiner *c, uint32_t member, const struct trib_pa
     m->grant.mark = is_least && least > m->grant.mark ? least : m->grant.mark;
 }
 
+/* A PROBE asks for parts of its sender: of its fragment, and of those behind that its bitmap names. Sums with these
+ * parts leave first: then the root knows which of them were lost on the way. */
+static void flush(struct combiner *c, uint32_t member, const struct trib_packet *probe, uint64_t ranks)
+{
+    const struct member *m = member_at(c, member);
+    uint64_t sent = m->next[trib_lowest(ranks)];
+    uint64_t end =
+        probe->bitmap != 0 ? probe->sequence + 1 + 64 * (uint64_t)(m->grant.roots + (m->grant.roots == 0)) : 0;
+
+    end = end < sent ? end : sent;
+    for (uint64_t sequence = probe->sequence; m->held != 0 && (sequence < end || sequence == probe->sequence);
+         sequence++) {
+        struct row *row = find(c, &m->grant, sequence);
+        bool is_meant = sequence == probe->sequence || (row->slot.present & ranks) != 0;
+        c->counters.flushed += holds(row, member, sequence) && is_meant && send_on(c, row);
+    }
+}
+
+/* A part passes that may not be added: a row of its fragment waits for it no more. */
+static void pass_by(struct combiner *c, uint32_t member, uint64_t sequence, uint64_t ranks)
+{
+    struct row *row = find(c, grant_at(c, member), sequence);
+
+    if (holds(row, member, sequence)) {
+        row->past |= ranks & ~row->slot.present;
+        leave_if_complete(c, row);
+    }
+}
+
 enum trib_combined trib_combiner_up(void *combiner, uint32_t member, uint64_t sender, struct trib_packet *packet)
 {
     struct combiner *c = combiner;
@@ -370,8 +403,7 @@ enum trib_combined trib_combiner_up(void *combiner, uint32_t member, uint64_t se
     }
     note_marks(c, member, packet, ranks);
     if (packet->kind == TRIB_PROBE && (packet->flags & TRIB_FLAG_UNWANTED) == 0 && m->rows != 0) {
-        struct row *row = find(c, m, packet->sequence);
-        c->counters.flushed += holds(row, member, packet->sequence) && send_on(c, row);
+        flush(c, member, packet, ranks);
     }
     if (packet->kind != TRIB_CONTRIBUTION) {
         return TRIB_COMBINED_PASS;
@@ -385,6 +417,9 @@ enum trib_combined trib_combiner_up(void *combiner, uint32_t member, uint64_t se
             return TRIB_COMBINED_DROPPED;
         }
         bool is_taken = may_be_added && take(c, member, packet, ranks, &verdict);
+        if (!may_be_added && m->rows != 0) {
+            pass_by(c, member, packet->sequence, ranks);
+        }
         note_parts(c, member, packet->sequence, ranks);
         if (is_taken) {
             return verdict;

@@ -46,8 +46,8 @@ struct trib_combiner_grant {
     uint32_t communicator;
     uint32_t first_row, rows; /* the share of the pool; all of the pool, where jobs share; rows 0: every part passes */
     uint16_t generation;
+    uint8_t roots;    /* of the communicator, this one included; 0: 1 */
     uint8_t priority; /* the most that a member's is; 0: its parts never take the row of another fragment */
-    uint8_t unused;
 };
 
 /* The ranks that a packet speaks for, at a combiner or a root; 0: some are not behind the sender (I7). A rank speaks

@@ -97,6 +97,7 @@ bool trib_pool_enter(void *pool, void *node, void *owner, const struct trib_pool
         .span = trib_window_span(&n->session),
         .communicator = n->session.communicator,
         .generation = n->session.generation,
+        .roots = (uint8_t)n->session.roots,
         .first_row = share->first_row,
         .rows = share->rows,
         .priority = share->priority,

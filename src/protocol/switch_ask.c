@@ -188,9 +188,6 @@ uint64_t trib__switch_lacking(const struct switch_node *n, uint32_t child, uint6
     uint64_t end = n->mark_dense + n->window.slots;
     uint64_t bitmap = 0;
 
-    if (n->config.has_combiners) {
-        return 0; /* they may wait at a combiner, which sends on those alone that are probed for */
-    }
     for (uint64_t bits = sent; bits != 0; bits &= bits - 1) {
         uint64_t ahead = trib_lowest(bits);
         bool within = dense + 1 + ahead < end;

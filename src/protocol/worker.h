@@ -64,6 +64,7 @@ struct flight {
     uint8_t encoded : 1; /* the wire buffer holds the contribution */
     uint8_t is_lost : 1; /* the result was sent, it seems, and did not come: a probe says so */
     uint8_t is_old : 1;  /* sent to an earlier boot: a loss went with that boot */
+    uint8_t is_new : 1;  /* not sent to this boot yet: a combiner may add the part, as a first one */
     uint8_t copy;        /* enum flight_copy */
     uint8_t is_own;      /* it is the contribution: this rank got no payload */
 };

@@ -194,7 +194,7 @@ void trib__worker_probe_all(struct worker *w, uint64_t now_ns)
             worker_times(w, index)->sent_ns = now_ns; /* the old boot's silence is no round trip */
             worker_times(w, index)->resent_ns = 0;
             worker_flight(w, index)->is_lost = 0;
-            worker_flight(w, index)->is_old = 1;
+            worker_flight(w, index)->is_old = worker_flight(w, index)->is_new = 1;
             trib__worker_queue(w, index, PENDING_PROBE);
         }
     }

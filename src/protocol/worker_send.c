@@ -201,8 +201,8 @@ static bool answer(struct worker *w, uint32_t index, uint64_t now_ns, struct tri
     if (pending & PENDING_RESEND) {
         counters->contributions_resent++;
         trib__worker_contribution(w, index, worker_operation_at(w, f->operation), packet);
-        packet->flags |= TRIB_FLAG_RESEND;
-        f->is_lost = 0;
+        packet->flags |= f->is_new ? 0 : TRIB_FLAG_RESEND;
+        f->is_lost = f->is_new = 0;
         trib__worker_lost(w, index);
     } else {
         counters->probes++;

@@ -111,6 +111,41 @@ static void fragments_on_one_row__are_as_many_as_a_hash_makes(void **state)
     }
 }
 
+/* ---- what leaves for a PROBE ---- */
+
+/* The rank's part of 5 is elsewhere, of 6 it has sent none; the others' sum of 7 is not meant. */
+static void a_probe__sends_on_what_its_bitmap_names(void **state)
+{
+    struct fixture *f = *state;
+    struct trib_packet packet = packet_of(TRIB_PROBE, 3);
+
+    share(f, 4096);
+    for (uint64_t sequence = 3; sequence < 8; sequence++) {
+        (void)contribute(f, 2, sequence);
+        (void)(sequence == 4 || sequence == 6 ? contribute(f, 1, sequence) : 0);
+    }
+    packet.bitmap = 0xf;
+    assert_int_equal(up(f, 1, &packet), TRIB_COMBINED_PASS);
+    (void)expect_sum(f, 0, 2, 3);
+    (void)expect_sum(f, 0, 3, 4);
+    (void)expect_sum(f, 0, 3, 6);
+    expect_nothing(f);
+    EXPECT_COUNTER(f, flushed, 3);
+    assert_int_equal(held(f), 2);
+}
+
+static void a_part_that_was_asked_for__is_not_waited_for(void **state)
+{
+    struct fixture *f = *state;
+    struct trib_packet part = part_of(f, 4, 3);
+
+    (void)contribute(f, 3, 3);
+    part.flags = TRIB_FLAG_RESEND;
+    assert_int_equal(up(f, 4, &part), TRIB_COMBINED_PASS);
+    (void)expect_sum(f, 0, 3, 3);
+    assert_int_equal(held(f), 0);
+}
+
 /* ---- ranks that have sent later parts ---- */
 
 /* Parts of ranks 0 and 1 met another fragment's row and have passed: when that row is free the rest of them is a sum. */
@@ -455,6 +490,8 @@ int main(void)
         WITH_COMBINER(a_member_in_the_way__loses_priority),
         WITH_COMBINER(whole_sums__raise_the_priority),
         WITH_COMBINER(fragments_on_one_row__are_as_many_as_a_hash_makes),
+        WITH_COMBINER(a_probe__sends_on_what_its_bitmap_names),
+        WITH_COMBINER(a_part_that_was_asked_for__is_not_waited_for),
         WITH_COMBINER(ranks_with_later_parts__are_not_waited_for),
         WITH_COMBINER(a_rank_with_earlier_parts__is_waited_for),
         WITH_COMBINER(a_part_below_M__is_dropped),

@@ -211,6 +211,7 @@ static void admit(struct sim_jobs *j, uint32_t endpoint, uint64_t mark)
         .span = trib_window_span(&job->session),
         .communicator = job->session.communicator,
         .generation = job->session.generation,
+        .roots = (uint8_t)job->session.roots,
         .rows = pool->rows,
         .priority = (uint8_t)job->config.priority,
     };
