@@ -31,7 +31,9 @@ struct combining_node {
     uint64_t behind; /* numbers at the root, ascending as children are */
     uint64_t mark;
     uint32_t children;
+    uint32_t boot;   /* parts of another one, late or forged, would hold rows that no part completes */
     uint32_t member; /* of the pool; OUTSIDE: of none */
+    uint32_t unused;
     struct trib_counters counters;
     struct pool *pool;
     void *owner;
@@ -178,8 +180,11 @@ static void init(void *node, const struct trib_switch_config *config)
     struct combining_node *n = node;
 
     TRIB_ASSERT(config->has_parent && trib_count_bits(config->behind) == config->children);
-    *n = (struct combining_node){
-        .session = config->session, .behind = config->behind, .children = config->children, .member = OUTSIDE};
+    *n = (struct combining_node){.session = config->session,
+                                 .behind = config->behind,
+                                 .children = config->children,
+                                 .boot = config->boot,
+                                 .member = OUTSIDE};
 }
 
 static size_t state_size(const void *node)
@@ -212,11 +217,11 @@ static enum trib_drop receive_down(struct combining_node *n, const struct trib_p
     struct trib_place to = {.kind = TRIB_PLACE_CHILDREN};
 
     to.children = is_for_all ? trib_all_children(n->children) : child_of(n, packet->node);
+    if (packet->communicator != n->session.communicator || to.children == 0) {
+        return TRIB_DROP_SOURCE;
+    }
     if (packet->generation != n->session.generation) {
         return TRIB_DROP_GENERATION;
-    }
-    if (to.children == 0) {
-        return TRIB_DROP_SOURCE;
     }
     trib_combiner_down(combiner_of(n->pool), n->member, packet);
     n->mark = packet->mark > n->mark && packet->mark <= TRIB_SEQUENCE_MAX ? packet->mark : n->mark;
@@ -233,6 +238,9 @@ static enum trib_drop receive_up(struct combining_node *n, uint64_t children, co
     uint32_t member;
     bool is_lost = false;
 
+    if (packet->kind == TRIB_CONTRIBUTION && packet->boot != n->boot) {
+        return TRIB_DROP_BOOT; /* the sender's PROBE passes, and has the root's hint for an answer */
+    }
     enum trib_combined verdict = trib_combiner_up(combiner_of(p), n->member, numbers_of(n, children), &part);
     while (trib_combiner_next(combiner_of(p), &sum, &member)) {
         bool is_in = wait_in_line(p, member, &sum, parent);
