@@ -8,37 +8,7 @@
 
 #include "core/assert.h"
 #include "core/lane.h"
-#include "core/slot.h"
-
-#define LEAVING 64U /* sums waiting to leave, at most */
-
-struct row {
-    struct trib_slot slot; /* children: ranks, as numbered at the root */
-    uint64_t mark;         /* the least of all parts */
-    uint64_t past;         /* ranks with a part of the fragment that has passed */
-    uint32_t boot;
-    uint32_t member;
-    uint32_t buffer;
-    uint8_t unused[36];
-};
-
-_Static_assert(sizeof(struct row) == 128, "two cache lines");
-
-struct member {
-    struct trib_combiner_grant grant;  /* with the mark as it is now */
-    uint64_t priority;                 /* of its parts and rows; at most the grant's */
-    uint64_t marks[TRIB_CHILDREN_MAX]; /* of the ranks behind, as told */
-    uint64_t next[TRIB_CHILDREN_MAX];  /* of the ranks behind: after the highest sequence of a part */
-};
-
-struct combiner {
-    struct trib_combiner_config config;
-    struct trib_combiner_counters counters;
-    size_t row_size, members_at, rows_at, leaving_at, free_at, buffers_at;
-    uint32_t head, count; /* of the ring of sums that leave */
-    uint32_t free_count;  /* of the stack of buffers */
-    uint32_t given; /* of the stack of buffers of sums handed out; it grows down from the end of the same memory */
-};
+#include "protocol/combiner_memory.h"
 
 static void *at(const struct combiner *c, size_t offset)
 {

@@ -7,37 +7,8 @@
 #include <string.h>
 
 #include "core/assert.h"
-#include "core/slot.h"
 #include "core/window.h"
-
-#define LINE 256U /* packets that wait, at most: sums and packets of one buffer */
-#define OUTSIDE UINT32_MAX
-
-struct waiting {
-    struct trib_packet packet;
-    struct trib_place to;
-    uint32_t member;
-};
-
-struct pool {
-    uint32_t members;
-    uint32_t head, count; /* of the line */
-    uint32_t unused;
-    size_t nodes_at, line_at, combiner_at;
-};
-
-struct combining_node {
-    struct trib_session_config session;
-    uint64_t behind; /* numbers at the root, ascending as children are */
-    uint64_t mark;
-    uint32_t children;
-    uint32_t boot;   /* parts of another one, late or forged, would hold rows that no part completes */
-    uint32_t member; /* of the pool; OUTSIDE: of none */
-    uint32_t unused;
-    struct trib_counters counters;
-    struct pool *pool;
-    void *owner;
-};
+#include "protocol/combiner_memory.h"
 
 /* ---- the pool ---- */
 
