@@ -355,7 +355,7 @@ uint64_t trib_combiner_missing(const void *combiner, uint32_t member, uint64_t s
     const struct member *m = member_at(combiner, member);
     uint64_t missing = 0;
 
-    for (uint64_t bits = sequence >= m->grant.mark ? m->grant.behind : 0; bits != 0; bits &= bits - 1) {
+    for (uint64_t bits = m->grant.behind; bits != 0; bits &= bits - 1) {
         uint32_t rank = trib_lowest(bits);
         missing |= (uint64_t)(m->next[rank] <= sequence) << rank;
     }

@@ -330,11 +330,13 @@ static uint64_t missing(const void *node, uint64_t *sequence)
     return 0;
 }
 
-/* Children that have sent neither this part nor a later one. */
+/* Children that have sent neither this part nor a later one; below M, as the root has it, none. The marks of the ranks
+ * behind do not count: if the root has lost a part of a rank that has finished, the root waits for that rank. */
 static uint64_t missing_on(const void *node, uint64_t sequence)
 {
     const struct combining_node *n = node;
-    uint64_t lacks = n->pool != NULL ? trib_combiner_missing(combiner_of(n->pool), n->member, sequence) : 0;
+    bool is_awaited = n->pool != NULL && sequence >= n->mark;
+    uint64_t lacks = is_awaited ? trib_combiner_missing(combiner_of(n->pool), n->member, sequence) : 0;
     uint64_t children = 0;
 
     for (; lacks != 0; lacks &= lacks - 1) {

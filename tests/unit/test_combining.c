@@ -316,6 +316,20 @@ static void who_has_sent_nothing__is_missing(void **state)
     assert_int_equal(trib_combining_verbs.missing_on(p->node[0], 4), 0);
 }
 
+/* In a new incarnation a rank registers with its mark, and leaves: the root waits for a part that nobody gives. */
+static void a_finished_rank__may_be_missing(void **state)
+{
+    struct pool *p = *state;
+    struct trib_packet probe = packet_of(TRIB_PROBE, 9);
+
+    probe.mark = 9;
+    probe.flags = TRIB_FLAG_UNWANTED;
+    for (uint64_t child = 1; child <= 4; child <<= 1) {
+        (void)from_children(p, 0, child, &probe);
+    }
+    assert_int_equal(trib_combining_verbs.missing_on(p->node[0], 4), 7);
+}
+
 /* ---- pools ---- */
 
 static void a_communicator_that_leaves__takes_its_packets_along(void **state)
@@ -388,6 +402,7 @@ int main(void)
         WITH_POOL(M_of_another_communicator__is_not_taken),
         WITH_POOL(a_part_of_another_boot__has_no_row),
         WITH_POOL(who_has_sent_nothing__is_missing),
+        WITH_POOL(a_finished_rank__may_be_missing),
         WITH_POOL(a_communicator_that_leaves__takes_its_packets_along),
         WITH_POOL(a_pool__can_be_thrown_away),
         WITH_POOL(a_pool__has_so_many_communicators),

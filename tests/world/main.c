@@ -171,17 +171,24 @@ static int run_old(const struct options *options)
         return 2;
     }
     while (fgets(line, sizeof line, file) != NULL) {
+        struct options own = *options;
+        char name[32] = "";
         char *end;
         uint64_t seed = strtoull(line, &end, 10);
+        if (*end == ':' && options->scheme == NULL && sscanf(end, ":%31s", name) == 1) {
+            own.scheme = trib_scheme_find(name);
+        }
         if (end != line) {
             count++;
-            if (!run_seed(options, seed, &report)) {
+            scheme_asked = name[0] != '\0' ? name : options->scheme_name;
+            if (!run_seed(&own, seed, &report)) {
                 (void)fclose(file);
                 return 1;
             }
         }
     }
     (void)fclose(file);
+    scheme_asked = options->scheme_name;
     printf("%" PRIu64 " seeds of old bugs passed\n", count);
     return 0;
 }
