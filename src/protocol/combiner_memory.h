@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* combiner_memory.h: the memory of a combiner, of a pool with its line, and of the nodes in it. Private to the folder,
- * and to tests/model, which looks for what two states of it have in common.
+ * and to tests/model, which takes two states of it for one if no part will show a difference.
  * Read next: combiner.c, combining.c. */
 #ifndef TRIB_PROTOCOL_COMBINER_MEMORY_H
 #define TRIB_PROTOCOL_COMBINER_MEMORY_H
