@@ -8,41 +8,11 @@
 
 #include "core/assert.h"
 #include "core/lane.h"
-#include "core/slot.h"
+#include "protocol/combiner_memory.h"
 
-#define LEAVING 64U /* sums waiting to leave, at most */
-#define SOON 2U     /* sequences ahead */
+#define SOON 2U /* sequences ahead */
 #define RUN 16U
 #define LARGE 256U /* rows */
-
-struct row {
-    struct trib_slot slot; /* children: ranks, as numbered at the root */
-    uint64_t mark;         /* the least of all parts */
-    uint64_t past;         /* ranks with a part of the fragment that has passed */
-    uint32_t boot;
-    uint32_t member;
-    uint32_t buffer;
-    uint8_t unused[36];
-};
-
-_Static_assert(sizeof(struct row) == 128, "two cache lines");
-
-struct member {
-    struct trib_combiner_grant grant;  /* with the mark as it is now */
-    uint32_t priority;                 /* of its parts and rows; at most the grant's */
-    uint32_t held;                     /* rows */
-    uint64_t marks[TRIB_CHILDREN_MAX]; /* of the ranks behind, as told */
-    uint64_t next[TRIB_CHILDREN_MAX];  /* of the ranks behind: after the highest sequence of a part */
-};
-
-struct combiner {
-    struct trib_combiner_config config;
-    struct trib_combiner_counters counters;
-    size_t row_size, members_at, rows_at, leaving_at, free_at, buffers_at;
-    uint32_t head, count; /* of the ring of sums that leave */
-    uint32_t free_count;  /* of the stack of buffers */
-    uint32_t given; /* of the stack of buffers of sums handed out; it grows down from the end of the same memory */
-};
 
 static void *at(const struct combiner *c, size_t offset)
 {
@@ -436,7 +406,7 @@ uint64_t trib_combiner_missing(const void *combiner, uint32_t member, uint64_t s
     const struct member *m = member_at(combiner, member);
     uint64_t missing = 0;
 
-    for (uint64_t bits = sequence >= m->grant.mark ? m->grant.behind : 0; bits != 0; bits &= bits - 1) {
+    for (uint64_t bits = m->grant.behind; bits != 0; bits &= bits - 1) {
         uint32_t rank = trib_lowest(bits);
         missing |= (uint64_t)(m->next[rank] <= sequence) << rank;
     }

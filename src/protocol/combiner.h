@@ -110,7 +110,7 @@ void trib_combiner_learn_mark(void *combiner, uint32_t member, uint64_t mark);
 /* A packet of the member. sender: the ranks behind the packet's sender. */
 enum trib_combined trib_combiner_up(void *combiner, uint32_t member, uint64_t sender, struct trib_packet *packet);
 void trib_combiner_down(void *combiner, uint32_t member, const struct trib_packet *packet);
-/* The ranks behind that have sent no part of the sequence, nor of a later one; below the mark: none. */
+/* The ranks behind that have sent no part of the sequence, nor of a later one. */
 uint64_t trib_combiner_missing(const void *combiner, uint32_t member, uint64_t sequence);
 /* The next sum that leaves for its root; false: there is none. The payload stays until trib_combiner_release. */
 bool trib_combiner_next(void *combiner, struct trib_packet *packet, uint32_t *member);

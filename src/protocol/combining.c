@@ -7,35 +7,8 @@
 #include <string.h>
 
 #include "core/assert.h"
-#include "core/slot.h"
 #include "core/window.h"
-
-#define LINE 256U /* packets that wait, at most: sums and packets of one buffer */
-#define OUTSIDE UINT32_MAX
-
-struct waiting {
-    struct trib_packet packet;
-    struct trib_place to;
-    uint32_t member;
-};
-
-struct pool {
-    uint32_t members;
-    uint32_t head, count; /* of the line */
-    uint32_t unused;
-    size_t nodes_at, line_at, combiner_at;
-};
-
-struct combining_node {
-    struct trib_session_config session;
-    uint64_t behind; /* numbers at the root, ascending as children are */
-    uint64_t mark;
-    uint32_t children;
-    uint32_t member; /* of the pool; OUTSIDE: of none */
-    struct trib_counters counters;
-    struct pool *pool;
-    void *owner;
-};
+#include "protocol/combiner_memory.h"
 
 /* ---- the pool ---- */
 
@@ -179,8 +152,11 @@ static void init(void *node, const struct trib_switch_config *config)
     struct combining_node *n = node;
 
     TRIB_ASSERT(config->has_parent && trib_count_bits(config->behind) == config->children);
-    *n = (struct combining_node){
-        .session = config->session, .behind = config->behind, .children = config->children, .member = OUTSIDE};
+    *n = (struct combining_node){.session = config->session,
+                                 .behind = config->behind,
+                                 .children = config->children,
+                                 .boot = config->boot,
+                                 .member = OUTSIDE};
 }
 
 static size_t state_size(const void *node)
@@ -213,11 +189,11 @@ static enum trib_drop receive_down(struct combining_node *n, const struct trib_p
     struct trib_place to = {.kind = TRIB_PLACE_CHILDREN};
 
     to.children = is_for_all ? trib_all_children(n->children) : child_of(n, packet->node);
+    if (packet->communicator != n->session.communicator || to.children == 0) {
+        return TRIB_DROP_SOURCE;
+    }
     if (packet->generation != n->session.generation) {
         return TRIB_DROP_GENERATION;
-    }
-    if (to.children == 0) {
-        return TRIB_DROP_SOURCE;
     }
     trib_combiner_down(combiner_of(n->pool), n->member, packet);
     n->mark = packet->mark > n->mark && packet->mark <= TRIB_SEQUENCE_MAX ? packet->mark : n->mark;
@@ -234,6 +210,9 @@ static enum trib_drop receive_up(struct combining_node *n, uint64_t children, co
     uint32_t member;
     bool is_lost = false;
 
+    if (packet->kind == TRIB_CONTRIBUTION && packet->boot != n->boot) {
+        return TRIB_DROP_BOOT; /* the sender's PROBE passes, and has the root's hint for an answer */
+    }
     enum trib_combined verdict = trib_combiner_up(combiner_of(p), n->member, numbers_of(n, children), &part);
     while (trib_combiner_next(combiner_of(p), &sum, &member)) {
         bool is_in = wait_in_line(p, member, &sum, parent);
@@ -352,11 +331,13 @@ static uint64_t missing(const void *node, uint64_t *sequence)
     return 0;
 }
 
-/* Children that have sent neither this part nor a later one. */
+/* Children that have sent neither this part nor a later one; below M, as the root has it, none. The marks of the ranks
+ * behind do not count: if the root has lost a part of a rank that has finished, the root waits for that rank. */
 static uint64_t missing_on(const void *node, uint64_t sequence)
 {
     const struct combining_node *n = node;
-    uint64_t lacks = n->pool != NULL ? trib_combiner_missing(combiner_of(n->pool), n->member, sequence) : 0;
+    bool is_awaited = n->pool != NULL && sequence >= n->mark;
+    uint64_t lacks = is_awaited ? trib_combiner_missing(combiner_of(n->pool), n->member, sequence) : 0;
     uint64_t children = 0;
 
     for (; lacks != 0; lacks &= lacks - 1) {

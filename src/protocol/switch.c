@@ -456,9 +456,9 @@ enum trib_drop trib__switch_receive(void *node, struct trib_place from, const st
     enum trib_drop drop = TRIB_DROP_SOURCE;
 
     if (from.kind == TRIB_PLACE_CHILDREN) {
-        TRIB_ASSERT(n->config.has_combiners || (from.children & (from.children - 1)) == 0);
         uint64_t children = trib_combiner_ranks(from.children, packet);
-        drop = children != 0 ? take(n, children, packet, now_ns) : TRIB_DROP_SOURCE;
+        bool can_be = children != 0 && (n->config.has_combiners || (children & (children - 1)) == 0);
+        drop = can_be ? take(n, children, packet, now_ns) : TRIB_DROP_SOURCE;
     } else if (from.kind == TRIB_PLACE_PARENT && n->config.has_parent) {
         drop = trib__switch_from_parent(n, packet, now_ns);
     }

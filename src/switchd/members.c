@@ -19,6 +19,7 @@ static struct trib_switch_config node_config(const struct trib_switch_verbs *ver
                                              uint32_t root, uint32_t number)
 {
     uint32_t inner = number == 0 ? 0 : number - 1;
+    const struct trib_scheme *scheme = trib_scheme_find(opening->scheme);
     bool is_edge = trib_tree_nodes(opening->count) == 1 || number > 0;
     struct trib_switch_config config = {
         .session = opening->session,
@@ -37,7 +38,7 @@ static struct trib_switch_config node_config(const struct trib_switch_verbs *ver
         const struct trib_branch *branch = &opening->branches[inner * TRIB_CHILDREN_MAX + child];
         bool is_switch = !is_edge || branch->is_switch;
         config.branches |= (uint64_t)is_switch << child;
-        config.has_combiners |= branch->is_combined;
+        config.has_combiners |= branch->is_combined && scheme->has_combiners;
         config.spare += is_switch ? 0 : trib_quorum_brings(&config.session, branch->ranks[0]);
     }
     return config;

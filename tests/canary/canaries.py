@@ -143,7 +143,7 @@ CANARIES = [
                 "return __builtin_popcountll(slot->present & required) + (int)slot->copies >= __builtin_popcountll(required);"),
                (SLOT, "    uint64_t lane;\n    uint32_t digest;", "    uint64_t lane;\n    uint64_t copies;\n    uint32_t digest;"),
                (SLOT, "sizeof(struct trib_slot) == 64", "sizeof(struct trib_slot) == 72"),
-               ("src/protocol/combiner.c", "    uint8_t unused[36];", "    uint8_t unused[28];")),
+               ("src/protocol/combiner_memory.h", "    uint8_t unused[36];", "    uint8_t unused[28];")),
         world=LANE, search=LANE),
     Canary(
         "partial-as-result", "I2", "a switch below the root hands its own sum down as the result of all",

@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Canaries in combiners and in roots behind combiners, as in canaries.py. Worlds and search have no combiners yet; a unit or property test must
-catch each."""
+"""Canaries in combiners and in roots behind combiners, as in canaries.py. A unit or property test must catch each; worlds of scheme atp and
+the search those that break a promise which they check, soon."""
 from canaries import Canary, Never
 
 COMBINER = "src/protocol/combiner.c"
 COMBINER_H = "src/protocol/combiner.h"
+COMBINING = "src/protocol/combining.c"
+SWITCH = "src/protocol/switch.c"
 COMBINED = "src/protocol/switch_combined.c"
 ASK = "src/protocol/switch_ask.c"
 SLOT = "src/core/slot.h"
 
-NONE_HERE = Never("it has no combiners")
+NOT_ASKED = Never("it is not asked: what this breaks is speed or memory, or shows there after long")
 
 NOTE_ONCE = (SLOT, "TRIB_ASSERT(children != 0 && (slot->present & children) == 0);",
              "TRIB_ASSERT(children != 0);")
 
 
-def defect(name, invariant, about, edits, test):
-    return Canary(name, invariant, about, edits=edits, world=NONE_HERE, search=NONE_HERE, test=test)
+def defect(name, invariant, about, edits, test, world=NOT_ASKED, search=NOT_ASKED, first="", seed=0):
+    return Canary(name, invariant, about, edits=edits, world=world, search=search, test=test, first=first, seed=seed, scheme="atp")
 
 
 COMBINERS = [
@@ -35,7 +37,7 @@ COMBINERS = [
     defect("combiner-any-operation", "I10", "parts of two operations are added",
            ((COMBINER, "slot->digest == packet->digest &&",
              "slot->digest != 0 &&"),),
-           "unit/test_combiner_rows"),
+           "unit/test_combiner_rows", world=("lane",)),
     defect("combiner-any-use", "I2", "a sum says of ranks that they do not want the result, and they do",
            ((COMBINER, "(slot->unwanted == 0) == is_wanted &&",
              "(is_wanted || !is_wanted) &&"),),
@@ -46,11 +48,11 @@ COMBINERS = [
             (COMBINER, "bool is_new = (ranks & row->slot.present) == 0 && ",
              "bool is_new = "),
             NOTE_ONCE),
-           "property/test_combiner"),
+           "property/test_combiner", world=("lane",), search=("lane",), first="combine"),
     defect("combiner-counts", "I2", "a row is complete with as many parts as there are ranks",
            ((COMBINER, "if ((m->grant.behind & ~(row->slot.present | row->past)) == 0) {",
              "if (row->slot.parts == trib_count_bits(grant_at(c, row->member)->behind)) {"),),
-           "unit/test_combiner_rows"),
+           "unit/test_combiner_rows", world=("hang",)),
     defect("combiner-waits-for-the-past", "I8", "a row is held for ranks that have sent later parts",
            ((COMBINER, "    row->past = find_past(c, member, packet->sequence, ranks);", "    row->past = 0;"),),
            "unit/test_combiner_pool"),
@@ -60,7 +62,7 @@ COMBINERS = [
     defect("combiner-highest-mark", "I3", "a sum has the largest of the marks, so M is too high",
            ((COMBINER, "row->mark = packet->mark < row->mark ? packet->mark : row->mark;",
              "row->mark = packet->mark > row->mark || row->mark == UINT64_MAX ? packet->mark : row->mark;"),),
-           "property/test_combiner"),
+           "property/test_combiner", world=("mark",)),
     defect("combiner-any-name", "I7", "a sender speaks for ranks that are not behind it, at a combiner",
            ((COMBINER_H, "return (named & ~behind) == 0 ? named : 0;",
              "return named;"),),
@@ -72,11 +74,11 @@ COMBINERS = [
     defect("combiner-adds-the-asked", "I8", "a combiner adds parts that the root has asked for, which must pass alone",
            ((COMBINER, "(TRIB_FLAG_RESEND | TRIB_FLAG_COLLISION | TRIB_FLAG_QUORUM)",
              "(TRIB_FLAG_COLLISION | TRIB_FLAG_QUORUM)"),),
-           "unit/test_combiner_rows"),
+           "unit/test_combiner_rows", world=("hang",)),
     defect("combiner-keeps-from-probes", "I8", "a PROBE leaves the sum of its fragment in the row",
            ((COMBINER, "c->counters.flushed += holds(row, member, packet->sequence) && send_on(c, row);",
              "(void)row;"),),
-           "unit/test_combiner_rows"),
+           "unit/test_combiner_rows", world=("clean",)),
     defect("combiner-row-below-M", "I6", "a row that nobody needs any more is not given away",
            ((COMBINER, "    if (is_over(c, row)) {",
              "    if (is_over(c, row) && row->member == UINT32_MAX) {"),),
@@ -105,7 +107,7 @@ COMBINERS = [
            ((SLOT, "return (children & ~slot->present) == 0 ? TRIB_DROP_DUPLICATE : TRIB_DROP_OVERLAP;",
              "if ((children & ~slot->present) == 0) {\n            return TRIB_DROP_DUPLICATE;\n        }"),
             NOTE_ONCE),
-           "property/test_combiner"),
+           "property/test_combiner", world=("lane",), search=("lane",), first="combine"),
     defect("combined-mixed-unasked", "I8", "the root drops a sum for a part of it, and asks nobody for the rest",
            ((COMBINED, "for (; lack != 0; lack &= lack - 1) {",
              "for (lack = 0; lack != 0; lack &= lack - 1) {"),),
@@ -117,5 +119,21 @@ COMBINERS = [
     defect("combined-asks-for-gaps", "I5", "the root asks for parts that wait at combiners",
            ((ASK, "if (n->config.has_combiners || (n->config.branches >> child & 1) != 0) {",
              "if ((n->config.branches >> child & 1) != 0) {"),),
+           "unit/test_switch_combined"),
+    defect("combining-any-communicator", "I1", "a combiner takes M of another communicator",
+           ((COMBINING, "packet->communicator != n->session.communicator || to.children == 0",
+             "to.children == 0"),),
+           "unit/test_combining", world=("mark",), seed=10499),
+    defect("combining-any-boot", "I6", "a part of another boot has a row, which no part completes",
+           ((COMBINING, "packet->kind == TRIB_CONTRIBUTION && packet->boot != n->boot",
+             "packet->kind == TRIB_CONTRIBUTION && packet->boot == 0"),),
+           "unit/test_combining", world=("leak",), seed=22193),
+    defect("combining-finished-unnamed", "I8", "a finished rank that has left is not named, and the root waits for it",
+           ((COMBINER, "    for (uint64_t bits = m->grant.behind; bits != 0; bits &= bits - 1) {\n        uint32_t rank = trib_lowest(bits);\n        missing",
+             "    for (uint64_t bits = sequence >= m->grant.mark ? m->grant.behind : 0; bits != 0; bits &= bits - 1) {\n        uint32_t rank = trib_lowest(bits);\n        missing"),),
+           "unit/test_combining", world=("hang",), seed=500679),
+    defect("combined-sums-apart", "I7", "a server takes a sum from switches that add nothing",
+           ((SWITCH, "children != 0 && (n->config.has_combiners || (children & (children - 1)) == 0)",
+             "children != 0"),),
            "unit/test_switch_combined"),
 ]

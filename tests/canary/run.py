@@ -179,8 +179,9 @@ def word_in(output):
 
 
 def world_arguments(canary):
-    """The published rules know no trees, and what is no matter of trees is found sooner without."""
-    return () if canary.scheme == "switchml" else ("--scheme", canary.scheme, "--depth", "0")
+    """The published rules know no trees, and what is no matter of trees is found sooner without. Combiners are below a server."""
+    levels = () if canary.scheme == "atp" else ("--depth", "0")
+    return () if canary.scheme == "switchml" else ("--scheme", canary.scheme, *levels)
 
 
 def ask_world(tree, canary, finding, seconds, *arguments):

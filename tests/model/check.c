@@ -457,7 +457,18 @@ uint8_t check_worker_packet(struct model *model, uint32_t rank, const struct tri
 
 /* ---- packets of switches ---- */
 
-/* The lane proves which ranks are in a sum (I12): all in a result, those below in a contribution. */
+/* Ranks in the sum: all in a result, those below in a contribution; from a combiner, those that it lists. */
+static uint64_t ranks_in(const struct model *model, uint32_t job, uint32_t at, const struct trib_packet *packet)
+{
+    bool is_partial = packet->kind == TRIB_CONTRIBUTION;
+
+    if (is_partial && model->scenario->rows != 0) {
+        return packet->bitmap != 0 ? packet->bitmap : UINT64_C(1) << packet->node % 64;
+    }
+    return model->behind[job][is_partial ? at : 0];
+}
+
+/* The lane proves which ranks are in a sum (I12). */
 uint8_t check_switch_packet(struct model *model, uint32_t job, uint32_t at, const struct trib_packet *packet)
 {
     bool is_partial = packet->kind == TRIB_CONTRIBUTION;
@@ -471,7 +482,7 @@ uint8_t check_switch_packet(struct model *model, uint32_t job, uint32_t at, cons
         return check_sum(model, job, packet, (uint32_t)model->behind[job][is_partial ? at : 0]);
     }
     settings_session(model, job, &session);
-    for (uint64_t bits = model->behind[job][is_partial ? at : 0]; bits != 0; bits &= bits - 1) {
+    for (uint64_t bits = ranks_in(model, job, at, packet); bits != 0; bits &= bits - 1) {
         keys += trib_lane_key(session.salt, trib_lowest(bits));
     }
     return packet->lane == keys * trib_session_odd(&session, packet->sequence, packet->attempt, packet->digest)

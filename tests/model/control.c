@@ -31,7 +31,7 @@ uint32_t control_node(const struct model *model, const struct control *control, 
 {
     uint32_t region = job;
 
-    if (model->scenario->sharing == SHARING_HEIR) {
+    if (model->scenario->sharing == SHARING_HEIR || model_is_combiner(model, socket)) {
         region = 0;
     } else if (model->scenario->sharing == SHARING_SWAP) {
         region = job ^ (control->incarnation[0][0] & 1U);
@@ -42,11 +42,13 @@ uint32_t control_node(const struct model *model, const struct control *control, 
 static uint8_t tell_switch(struct model *model, struct state *state, uint32_t job, uint32_t at,
                            const struct stimulus *stimulus)
 {
+    struct stimulus told = *stimulus;
     uint8_t violation = 0;
 
+    told.job = (uint8_t)(model->scenario->rows != 0 ? job : 0); /* all jobs share a combiner's machine */
     for (uint32_t root = 0; root < model->scenario->roots && model->sockets != 0 && violation == 0; root++) {
         uint32_t node = control_node(model, &state->control, job, at * model->scenario->roots + root);
-        violation = state_tell(model, state, node, stimulus);
+        violation = state_tell(model, state, node, &told);
     }
     return violation;
 }
@@ -207,8 +209,9 @@ static uint8_t join(struct model *model, struct state *state, uint32_t rank, uin
     uint32_t job = model_job_of(model, rank);
     uint32_t own = rank - model->first_rank[job];
     uint32_t at = model->path[job][own][hop];
-    uint32_t child = hop == 0 ? own : MODEL_RANKS + model->path[job][own][hop - 1];
-    uint64_t behind = hop == 0 ? UINT64_C(1) << own : model->behind[job][child - MODEL_RANKS];
+    bool is_child = hop == 0 || model->scenario->rows != 0;
+    uint32_t child = is_child ? own : MODEL_RANKS + model->path[job][own][hop - 1];
+    uint64_t behind = is_child ? UINT64_C(1) << own : model->behind[job][child - MODEL_RANKS];
     struct stimulus stimulus = {.kind = STIMULUS_JOIN, .b = UINT8_MAX};
 
     for (uint64_t bits = behind; bits != 0; bits &= bits - 1) {
@@ -504,6 +507,15 @@ static uint8_t set_caps(struct model *model, struct state *state, uint32_t at, u
     return violation;
 }
 
+/* A combiner's pool is made anew, for all jobs. */
+static uint8_t lose_rows(struct model *model, struct state *state, uint32_t at)
+{
+    struct stimulus stimulus = {.kind = STIMULUS_POOL};
+
+    state->control.budget[BUDGET_POOL]--;
+    return tell_switch(model, state, 0, at, &stimulus);
+}
+
 /* ---- what can happen ---- */
 
 static void list_switches(const struct model *model, const struct state *state, uint32_t job, struct happenings *list)
@@ -576,6 +588,9 @@ static void list_faults(const struct model *model, const struct state *state, st
 
     for (uint32_t at = 0; at < switches && budget[BUDGET_RESTART] != 0; at++) {
         happenings_add(list, HAPPENS_RESTART, 0, at);
+    }
+    for (uint32_t at = 1; at < switches && budget[BUDGET_POOL] != 0; at++) {
+        happenings_add(list, HAPPENS_POOL, 0, at);
     }
     for (uint32_t who = 0; who < MODEL_RANKS + switches && budget[BUDGET_NUMBER] != 0; who++) {
         if (lacks_number(model, state, who)) {
@@ -653,6 +668,8 @@ uint8_t control_apply(struct model *model, struct state *state, struct happening
         return mark_comes(model, state, happening.a, happening.b);
     case HAPPENS_RESTART:
         return restart(model, state, happening.b);
+    case HAPPENS_POOL:
+        return lose_rows(model, state, happening.b);
     case HAPPENS_CAP:
         return set_caps(model, state, happening.b, happening.a);
     case HAPPENS_NUMBER:

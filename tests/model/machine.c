@@ -9,34 +9,7 @@
 
 #include "core/assert.h"
 #include "core/lane.h"
-#include "model.h"
-
-#define BLOCK 64
-#define PACKETS_MAX 256 /* handed out in one drain; more is a storm */
-
-/* The first block is not part of the state: time. The second is. */
-struct head {
-    uint64_t now_ns;
-    uint8_t unhashed[BLOCK - 8];
-    uint32_t submitted, done;   /* done: bitmap */
-    uint32_t owner;             /* of a switch node: the job that has it now */
-    uint16_t is_begun;          /* init was called */
-    uint16_t is_undrained;      /* within a batch */
-    uint32_t is_disputed;       /* a switch node has told that operations differ */
-    uint32_t pair[MODEL_PAIRS]; /* the operation that has these buffers, + 1; 0: none */
-    struct marks marks;
-    uint8_t unused[BLOCK - 20 - 4 * MODEL_PAIRS - sizeof(struct marks)];
-};
-
-_Static_assert(sizeof(struct head) == 2 * BLOCK, "two blocks");
-
-/* What a step did, before anything of it is remembered. */
-struct run {
-    struct stimulus out[MODEL_OUT];
-    uint32_t outs;
-    enum trib_drop drop;
-    uint8_t violation;
-};
+#include "machine.h"
 
 /* ---- a node that fails its own assertions, or worse ---- */
 
@@ -72,24 +45,9 @@ static void crashed(int number)
 
 /* ---- memory ---- */
 
-static struct head *head_of(const struct machine *m)
-{
-    return (struct head *)(void *)m->memory;
-}
-
-static void *node_of(const struct machine *m)
-{
-    return m->memory + m->node_at;
-}
-
 static struct buffers *buffers_of(const struct machine *m, uint32_t pair)
 {
     return (struct buffers *)(void *)(m->memory + m->buffers_at) + pair;
-}
-
-static uint32_t socket_of(const struct model *model, const struct machine *m)
-{
-    return ((uint32_t)(m - model->machine) - model->ranks) % model->sockets;
 }
 
 static size_t node_size(const struct model *model, const struct machine *m)
@@ -99,6 +57,9 @@ static size_t node_size(const struct model *model, const struct machine *m)
     if (m->is_worker) {
         struct trib_worker_config config = settings_worker(model, m);
         return model->scheme->worker->size(&config);
+    }
+    if (model_is_combiner(model, socket_of(model, m))) {
+        return combine_size(model);
     }
     for (uint32_t job = 0; job < model->jobs; job++) {
         if (socket_of(model, m) / model->scenario->roots < model->scenario->job[job].switches) {
@@ -180,8 +141,7 @@ static void load(const struct model *model, uint32_t id)
 
 /* ---- packets ---- */
 
-static void fill_packet(struct run *run, struct model *model, const struct trib_packet *packet,
-                        const struct stimulus *place)
+void machine_send(struct run *run, struct model *model, const struct trib_packet *packet, const struct stimulus *place)
 {
     struct trib_packet back;
 
@@ -225,7 +185,7 @@ static void send_up(struct run *run, struct model *model, const struct machine *
         run->violation = model_violated(model, "place", "a worker sends to no root, and no rank");
         return;
     }
-    fill_packet(run, model, packet, &place);
+    machine_send(run, model, packet, &place);
 }
 
 static void send_from_switch(struct run *run, struct model *model, const struct machine *m,
@@ -241,11 +201,15 @@ static void send_from_switch(struct run *run, struct model *model, const struct 
         uint32_t parent = model->scenario->job[job].parent[at];
         place.from = scenario_child(model, job, parent, MODEL_RANKS + at);
         place.to = (uint8_t)(MODEL_RANKS + parent * roots + root);
-        fill_packet(run, model, packet, &place);
+        machine_send(run, model, packet, &place);
         return;
     }
     if (to->kind != TRIB_PLACE_CHILDREN || to->children == 0 || to->children >> model->children[job][at] != 0) {
         run->violation = model_violated(model, "place", "a switch sends to nobody that it knows");
+        return;
+    }
+    if (model->scenario->rows != 0) {
+        combine_send_down(run, model, m, packet, to->children);
         return;
     }
     for (uint32_t i = 0; i < model->children[job][at]; i++) {
@@ -255,7 +219,7 @@ static void send_from_switch(struct run *run, struct model *model, const struct 
             place.from = is_rank ? (uint8_t)root : FROM_PARENT;
             place.to = (uint8_t)(is_rank ? model->first_rank[job] + child
                                          : MODEL_RANKS + (child - MODEL_RANKS) * roots + root);
-            fill_packet(run, model, packet, &place);
+            machine_send(run, model, packet, &place);
         }
     }
 }
@@ -465,12 +429,14 @@ static void switch_packet(struct run *run, struct model *model, const struct mac
         return;
     }
     if (s->from != FROM_PARENT) {
-        from = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << s->from};
+        from = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = model_speaks_for(model, s)};
     }
     run->drop = verbs->node.receive(node_of(m), from, &packet, head->now_ns);
     run->violation = check_drop(model, head->owner, false, &packet, run->drop);
     uint32_t children = model->children[head->owner][socket_of(model, m) / model->scenario->roots];
-    marks_take(&head->marks, &packet, s->from, run->drop, trib_all_children(children));
+    if (model->scenario->rows == 0) {
+        marks_take(&head->marks, &packet, s->from, run->drop, trib_all_children(children));
+    }
 }
 
 static void run_switch(struct run *run, struct model *model, const struct machine *m, const struct stimulus *s)
@@ -524,6 +490,8 @@ static void run_machine(struct run *run, struct model *model, const struct machi
         if (m->is_worker) {
             run_worker(run, model, m, s);
             check_buffers(run, model, m);
+        } else if (model_is_combiner(model, socket_of(model, m))) {
+            combine_run(run, model, m, s);
         } else {
             run_switch(run, model, m, s);
         }
@@ -558,6 +526,8 @@ static void note_facts(const struct model *model, const struct machine *m, struc
         facts->mark = small(model->scheme->worker->mark(node));
         facts->known = small(model->scheme->worker->node.communicator_mark(node));
         facts->wants_timer = model->scheme->worker->node.next_timeout(node) != TRIB_NEVER;
+    } else if (model_is_combiner(model, socket_of(model, m))) {
+        combine_note(model, m, facts);
     } else if (head->is_begun) {
         facts->known = small(model->scheme->switch_node->node.communicator_mark(node));
         facts->held = small(model->scheme->switch_node->slots_held(node));
@@ -568,7 +538,7 @@ static void note_facts(const struct model *model, const struct machine *m, struc
 
 static size_t hashed_size(const struct model *model, const struct machine *m)
 {
-    if (!head_of(m)->is_begun) {
+    if (!head_of(m)->is_begun || (!m->is_worker && model_is_combiner(model, socket_of(model, m)))) {
         return m->node_size;
     }
     return m->is_worker ? model->scheme->worker->node.state_size(node_of(m))
@@ -584,7 +554,9 @@ static struct digest look(const struct model *model, const struct machine *m, st
     size_t count = 0;
 
     note_facts(model, m, facts);
-    if (view != NULL && head_of(m)->is_begun) {
+    if (!m->is_worker && model_is_combiner(model, socket_of(model, m))) {
+        combine_clear(model, m);
+    } else if (view != NULL && head_of(m)->is_begun) {
         (m->is_worker ? view->clear_worker : view->clear_switch)(model->scenario, node_of(m));
         marks_forget(&head_of(m)->marks, facts->known);
         if (m->is_worker && model->scenario->quorum_of != 0) {

@@ -31,7 +31,8 @@
  * has ended the job on all ranks. A path that returns to itself is a storm when no timer fires on it, else a hang. So
  * every state of a finished search is checked.
  *
- * Files, in reading order: scenario.c (the worlds), settings.c, machine.c (a node and its memory), view.c, check.c
+ * Files, in reading order: scenario.c (the worlds), settings.c, machine.c (a node and its memory), combine.c, view.c,
+ * check.c
  * (buffers, oracle, packets), marks.c (of congestion), store.c (tables), control.c (sessions), state.c (what can
  * happen), reduce.c, search.c, trace.c, main.c. */
 #ifndef TRIB_TESTS_MODEL_H
@@ -98,6 +99,7 @@ enum model_budget {
     BUDGET_CAP,     /* a switch divides its memory anew */
     BUDGET_MARKED,  /* packets that come over a congested way */
     BUDGET_NUMBER,  /* who was not told its child number is */
+    BUDGET_POOL,    /* a combiner loses its rows alone */
     BUDGET_COUNT
 };
 
@@ -133,6 +135,9 @@ struct model_scenario {
     uint8_t quorum, quorum_of; /* sums may lack ranks (scheme panama); 0, 0: not */
     bool has_numbers;          /* ranks and inner switches of job 0 are told their child numbers (scheme panama), */
     uint8_t untold;            /* but for these: bit of a rank, or MODEL_RANKS + of a switch */
+    uint8_t rows; /* not 0: the root is a server, and switches below are combiners with so many rows for all jobs
+                     (scheme atp), */
+    uint8_t priority[MODEL_JOBS]; /* of each job's */
 };
 
 const char *scenario_scheme(const struct model_scenario *scenario); /* NULL: any scheme of switches */
@@ -152,6 +157,7 @@ enum stimulus_kind {
     STIMULUS_JOIN,       /* a: child, b: mark */
     STIMULUS_CAP,        /* a: fragments */
     STIMULUS_NUMBER,     /* a: the node's child number */
+    STIMULUS_POOL,       /* a combiner loses its rows */
     STIMULUS_INIT        /* a: boot number, b: job */
 };
 
@@ -168,6 +174,7 @@ struct stimulus {
 };
 
 #define FROM_PARENT 0xff
+#define FROM_COMBINER 0x80 /* + the switch */
 
 /* ---- what a step of a node did ---- */
 
@@ -194,6 +201,7 @@ struct facts {
     bool is_undrained;             /* within a batch */
     bool is_disputed;              /* of a switch: it has told that operations differ */
     bool has_number;               /* it was told its child number */
+    uint8_t combined[MODEL_JOBS];  /* of a combiner: M of each job */
     uint8_t list[MODEL_SEQUENCES]; /* of a worker where sums may lack ranks: who is in the results that it keeps */
 };
 
@@ -227,7 +235,7 @@ struct control {
     uint8_t ready_mark[MODEL_JOBS];                  /* M as READY tells it */
     uint8_t is_dropped[MODEL_JOBS];                  /* the communicator is gone from the switches */
     uint8_t budget[BUDGET_COUNT];
-    uint8_t unused[3];
+    uint8_t unused[2];
 };
 
 struct state {
@@ -267,7 +275,8 @@ enum happening_kind {
     HAPPENS_LINGER,  /* a: rank */
     HAPPENS_CAP,     /* a: fragments, b: switch */
     HAPPENS_MARKED,  /* a: place in the bag */
-    HAPPENS_NUMBER   /* a: rank, or MODEL_RANKS + switch */
+    HAPPENS_NUMBER,  /* a: rank, or MODEL_RANKS + switch */
+    HAPPENS_POOL     /* b: switch */
 };
 
 struct happening {
@@ -350,6 +359,12 @@ uint32_t model_sockets(const struct model *model, uint32_t job);
 /* The number that a switch of the job has for a child, as `child` of struct model has it. */
 uint8_t scenario_child(const struct model *model, uint32_t job, uint32_t at, uint32_t child);
 
+/* Below a server, which is switch 0. */
+static inline bool model_is_combiner(const struct model *model, uint32_t socket)
+{
+    return model->scenario->rows != 0 && socket >= model->scenario->roots;
+}
+
 /* settings.c */
 uint32_t settings_boot(const struct model *model, uint32_t number);
 void settings_session(const struct model *model, uint32_t job, struct trib_session_config *session);
@@ -374,6 +389,19 @@ static inline uint32_t machine_communicator(uint32_t job)
 {
     return 0xc0 + job;
 }
+
+/* combine.c: one machine holds a pool of rows, and a node of each job in it */
+struct run;
+size_t combine_size(const struct model *model);
+void combine_run(struct run *run, struct model *model, const struct machine *m, const struct stimulus *s);
+void combine_note(const struct model *model, const struct machine *m, struct facts *facts);
+/* Clears what no part will read again. */
+void combine_clear(const struct model *model, const struct machine *m);
+/* From a server or a combiner to these children: to all behind one combiner once, or to each that is meant. */
+void combine_send_down(struct run *run, struct model *model, const struct machine *m, const struct trib_packet *packet,
+                       uint64_t children);
+/* The children of the receiver that the sender speaks for. */
+uint64_t model_speaks_for(const struct model *model, const struct stimulus *s);
 
 /* view.c */
 struct view {

@@ -34,6 +34,9 @@ static bool is_old_news(const struct model *model, const struct step *step, bool
     struct trib_packet packet;
 
     (void)trib_packet_decode(s->wire, s->len, &packet);
+    if (!is_worker && model_is_combiner(model, s->to - MODEL_RANKS)) { /* it drops what is in a row as well */
+        return packet.sequence < machine_facts(model, step->local)->combined[s->job];
+    }
     if (!is_worker) {
         return step->drop == TRIB_DROP_STALE;
     }

@@ -29,6 +29,9 @@
 #define RING           .has_peers = true, .session_marks = true
 #define HYBRID(m)      RING, .group = (m)
 #define CAPS(n)        .cap = 1, .budget = {[BUDGET_CAP] = (n)}
+#define COMBINE(n)     .rows = (n), TICKS, INTEGERS
+#define POOLS(l, d, r, p) .budget = {[BUDGET_LOSS] = (l), [BUDGET_DUPLICATE] = (d), [BUDGET_RESTART] = (r), [BUDGET_POOL] = (p)}
+#define BEHIND(n)      .ranks = (n), .switches = 2, .leaf = {1, 1, 1} /* all behind one combiner */
 #define QUORUM(q, n)   TICKS, .type = TRIB_FLOAT32, .wire = TRIB_FLOAT32, .quorum = (q), .quorum_of = (n)
 #define MARKS(m, l, d, r) .has_numbers = true, .budget = {[BUDGET_MARKED] = (m), [BUDGET_LOSS] = (l), [BUDGET_DUPLICATE] = (d), [BUDGET_RESTART] = (r)}
 #define REDUCE(r)      {.collective = TRIB_REDUCE, .elements = 1, .root = (r)}
@@ -196,11 +199,44 @@ static const struct model_scenario scenarios[] = {
      .job = {{FORK(2), .leaf = {1, 2}, OPS1}}, MARKS(2, 0, 0, 1)},
     {POOL(1, 1), QUORUM(1, 2), .name = "marks-quorum", .about = "2 ranks of which 1 will do, 1 slot, an operation of 3 fragments; 2 packets come marked, 1 loss", .rounds = 3,
      .job = {{STAR(2), FRAGMENTS(3)}}, MARKS(2, 1, 0, 0)},
+    {POOL(1, 1), COMBINE(1), .name = "combine", .about = "2 ranks behind a combiner with a row, 1 slot, an operation; 1 loss, 1 copy", .rounds = 2,
+     .job = {{BEHIND(2), OPS1}}, POOLS(1, 1, 0, 0), .is_quick = true},
+    {POOL(1, 1), COMBINE(1), .name = "combine-two", .about = "2 ranks behind a combiner with a row, 1 slot, 2 operations; 1 loss, 1 copy", .rounds = 2,
+     .job = {{BEHIND(2), OPS2}}, POOLS(1, 1, 0, 0)},
+    {POOL(1, 1), COMBINE(1), .name = "combine-restart", .about = "2 ranks behind a combiner with a row, 1 slot, 2 operations; the server or the combiner restarts", .rounds = 2,
+     .job = {{BEHIND(2), OPS2}}, POOLS(0, 0, 1, 0)},
+    {POOL(1, 1), COMBINE(1), .name = "combine-restart-copy", .about = "2 ranks behind a combiner with a row, 1 slot, an operation; the server or the combiner restarts, 1 copy", .rounds = 2,
+     .job = {{BEHIND(2), OPS1}}, POOLS(0, 1, 1, 0)},
+    {POOL(1, 1), COMBINE(1), .name = "combine-pool", .about = "2 ranks behind a combiner with a row, 1 slot, an operation; the row is lost, 1 loss, 1 copy", .rounds = 2,
+     .job = {{BEHIND(2), OPS1}}, POOLS(1, 1, 0, 1)},
+    {POOL(1, 1), COMBINE(1), .name = "combine-pool-two", .about = "2 ranks behind a combiner with a row, 1 slot, 2 operations; the row is lost, 1 loss", .rounds = 3,
+     .job = {{BEHIND(2), OPS2}}, POOLS(1, 0, 0, 1)},
+    {POOL(1, 1), COMBINE(1), .name = "combine-three", .about = "a combiner with a row and 2 ranks behind it, and a rank at the server, 1 slot, 2 operations; 1 loss", .rounds = 2,
+     .job = {{.ranks = 3, .switches = 2, .leaf = {1, 1, 0}, OPS2}}, POOLS(1, 0, 0, 0)},
+    {POOL(1, 1), COMBINE(1), .name = "combine-fork", .about = "combiners with 2 and 1 ranks behind them, 1 slot, an operation; 1 loss", .rounds = 2,
+     .job = {{FORK(3), .leaf = {1, 1, 2}, OPS1}}, POOLS(1, 0, 0, 0)},
+    {POOL(1, 1), COMBINE(1), .name = "combine-all", .about = "3 ranks behind a combiner with a row, 1 slot, an operation; 1 loss", .rounds = 2,
+     .job = {{BEHIND(3), OPS1}}, POOLS(1, 0, 0, 0)},
+    {POOL(2, 2), COMBINE(1), .name = "combine-slots", .about = "2 ranks behind a combiner with a row, 2 slots, an operation of 3 fragments; 1 loss", .rounds = 2,
+     .job = {{BEHIND(2), FRAGMENTS(3)}}, POOLS(1, 0, 0, 0)},
+    {POOL(2, 2), COMBINE(2), .name = "combine-rows", .about = "2 ranks behind a combiner with 2 rows, 2 slots, an operation of 2 fragments; 1 loss, 1 copy", .rounds = 2,
+     .job = {{BEHIND(2), FRAGMENTS(2)}}, POOLS(1, 1, 0, 0)},
+    {POOL(1, 1), COMBINE(1), .name = "combine-reduce", .about = "2 ranks behind a combiner with a row, 1 slot, a reduce, then an allreduce; 1 loss", .rounds = 2,
+     .job = {{BEHIND(2), .ops = 2, .op = {REDUCE(1), ONE}}}, POOLS(1, 0, 0, 0)},
+    {POOL(1, 1), COMBINE(1), .name = "combine-jobs", .about = "2 jobs of 2 ranks behind one combiner with a row, 1 slot, an operation each", .rounds = 1,
+     .job = {{BEHIND(2), OPS1}, {BEHIND(2), OPS1}}, POOLS(0, 0, 0, 0), .is_quick = true},
+    {POOL(1, 1), COMBINE(1), .name = "combine-jobs-loss", .about = "2 jobs of 2 ranks behind one combiner with a row, 1 slot, an operation each; 1 loss", .rounds = 2,
+     .job = {{BEHIND(2), OPS1}, {BEHIND(2), OPS1}}, POOLS(1, 0, 0, 0)},
+    {POOL(1, 1), COMBINE(1), .name = "combine-priority", .about = "2 jobs of 2 ranks behind one combiner with a row, the other's priority higher, 1 slot, an operation each; 1 copy", .rounds = 1,
+     .job = {{BEHIND(2), OPS1}, {BEHIND(2), OPS1}}, .priority = {0, 2}, POOLS(0, 1, 0, 0)},
 };
 /* clang-format on */
 
 const char *scenario_scheme(const struct model_scenario *scenario)
 {
+    if (scenario->rows != 0) {
+        return "atp";
+    }
     if (scenario->cap != 0 || scenario->quorum_of != 0 || scenario->has_numbers) {
         return "panama";
     }
@@ -286,8 +322,11 @@ static void grow_tree(struct model *model, uint32_t job)
     }
     for (uint32_t rank = 0; rank < j->ranks; rank++) {
         add_child(model, job, j->leaf[rank], rank);
+        if (model->scenario->rows != 0 && j->leaf[rank] != 0) {
+            add_child(model, job, 0, rank);
+        }
     }
-    for (uint32_t at = 1; at < j->switches; at++) {
+    for (uint32_t at = 1; at < j->switches && model->scenario->rows == 0; at++) {
         add_child(model, job, j->parent[at], MODEL_RANKS + at);
     }
 }

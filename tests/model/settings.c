@@ -69,6 +69,8 @@ struct trib_switch_config settings_switch(const struct model *model, uint32_t jo
         uint32_t child = model->child[job][at][i];
         config.branches |= (uint64_t)(child >= MODEL_RANKS) << i;
         config.spare += child < MODEL_RANKS ? trib_quorum_brings(&config.session, child) : 0;
+        config.has_combiners |= model->scenario->rows != 0 && model->scenario->job[job].leaf[child % MODEL_RANKS] != at;
     }
+    config.behind = model->behind[job][at]; /* ranks are children of the root: their numbers there */
     return config;
 }

@@ -48,7 +48,10 @@ static uint8_t check_outs(struct model *model, const struct step *step)
         struct trib_packet packet;
         (void)trib_packet_decode(s->wire, s->len, &packet);
         bool is_completion = packet.kind == TRIB_RESULT && !(packet.flags & TRIB_FLAG_RESEND);
-        if (!is_completion && ++per[s->to] > most + asked_for(model, step)) {
+        bool is_through =
+            s->to >= MODEL_RANKS && s->from == FROM_PARENT && packet.node < MODEL_RANKS && model->scenario->rows != 0;
+        uint32_t to = is_through ? packet.node : s->to; /* of one job, which has a server of its own */
+        if (!is_completion && ++per[to] > most + asked_for(model, step)) {
             return model_violated(model, "storm", "one packet makes a switch send more than %d to one receiver", most);
         }
     }
@@ -74,6 +77,10 @@ static uint8_t check_repeat(struct model *model, const struct step *step)
 {
     uint8_t kind = store_stimulus_at(model->store, step->stimulus)->wire[TRIB_AT_KIND];
 
+    const struct stimulus *own = store_stimulus_at(model->store, step->stimulus);
+    if (own->to >= MODEL_RANKS && model_is_combiner(model, own->to - MODEL_RANKS)) {
+        return 0; /* it passes on what comes */
+    }
     /* A scheme that no job may run recovers as it was published: by repeats. */
     if (model->scheme->refusal != NULL || model->scenario->time == MODEL_TIME_LEAPS ||
         machine_facts(model, step->local)->is_undrained) {
@@ -270,7 +277,7 @@ static uint8_t mislead(struct model *model, struct state *state, const struct st
 {
     uint32_t other = 1U - s->job;
 
-    if (model->jobs < 2 || state->control.is_dropped[other] ||
+    if (model->jobs < 2 || state->control.is_dropped[other] || model_is_combiner(model, s->to - MODEL_RANKS) ||
         (s->to - MODEL_RANKS) / model->scenario->roots >= model->scenario->job[other].switches) {
         return 0;
     }
@@ -422,7 +429,8 @@ static uint8_t check_marks(struct model *model, const struct state *state, uint3
     }
     for (uint32_t socket = 0; socket < model_sockets(model, job); socket++) {
         uint32_t node = control_node(model, &state->control, job, socket);
-        if (machine_facts(model, state->node[node])->known > lowest) {
+        const struct facts *facts = machine_facts(model, state->node[node]);
+        if ((model_is_combiner(model, socket) ? facts->combined[job] : facts->known) > lowest) {
             return model_violated(model, "mark", "a switch has an M above the lowest mark, %u", lowest);
         }
     }

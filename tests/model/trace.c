@@ -52,6 +52,11 @@ static void place_text(const struct model *model, const struct stimulus *s, char
         (void)snprintf(text, size, "from above to switch %u.%u", socket / roots, socket % roots);
         return;
     }
+    if (model->scenario->rows != 0 && s->from >= FROM_COMBINER) {
+        (void)snprintf(text, size, "from combiner %u to switch %u.%u", s->from - FROM_COMBINER, socket / roots,
+                       socket % roots);
+        return;
+    }
     uint32_t child = model->child[s->job][socket / roots][s->from];
     (void)snprintf(text, size, "from %s %u to switch %u.%u", child < MODEL_RANKS ? "rank" : "switch",
                    child < MODEL_RANKS ? model->first_rank[s->job] + child : child - MODEL_RANKS, socket / roots,
@@ -92,7 +97,7 @@ static const char *const names[] = {
     [HAPPENS_TICK] = "tick",       [HAPPENS_LOSE] = "lose",       [HAPPENS_DOUBLE] = "double",
     [HAPPENS_EARLY] = "early",     [HAPPENS_RESTART] = "restart", [HAPPENS_DIE] = "die",
     [HAPPENS_LINGER] = "linger",   [HAPPENS_BATCH] = "batch",     [HAPPENS_CAP] = "cap",
-    [HAPPENS_MARKED] = "marked",   [HAPPENS_NUMBER] = "number",
+    [HAPPENS_MARKED] = "marked",   [HAPPENS_NUMBER] = "number",   [HAPPENS_POOL] = "pool",
 };
 
 static bool is_of_packet(struct happening happening)
@@ -126,6 +131,9 @@ static void print_meaning(const struct model *model, const struct state *state, 
         break;
     case HAPPENS_RESTART:
         printf("restart of switch %u", happening.b);
+        break;
+    case HAPPENS_POOL:
+        printf("switch %u loses its rows", happening.b);
         break;
     case HAPPENS_CAP:
         printf("cap of switch %u: %u fragments", happening.b, happening.a);

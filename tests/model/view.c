@@ -212,10 +212,9 @@ static size_t worker_limits(const void *node, uint64_t now_ns, uint64_t *words, 
 static void clear_rows(struct switch_node *n, uint32_t index)
 {
     const struct trib_slot *slot = switch_slot(n, index);
-    uint32_t rows = trib_slot_rows(n->config.children);
 
-    for (uint32_t row = 0; row < rows; row++) {
-        bool used = (slot->loaded >> (2 * row) & 3) != 0;
+    for (uint32_t row = 0; row < n->rows; row++) {
+        bool used = n->rows == 1 ? slot->loaded != 0 : (slot->loaded >> (2 * row) & 3) != 0;
         size_t size = used ? trib_row_size((enum trib_type)slot->type, slot->payload_len) : 0;
         bool has_list = used && (slot->flags & TRIB_FLAG_QUORUM) != 0 && trib_slot_is_complete(slot, n->required);
         size_t listed = has_list ? switch_payload_len(slot) : 0;
@@ -375,6 +374,7 @@ const struct view *view_find(const char *scheme)
     static const struct view views[] = {
         {"switchml", clear_worker, clear_switch, worker_limits, switch_limits, worker_lists, worker_windows},
         {"panama", clear_worker, clear_switch, worker_limits, switch_limits, worker_lists, worker_windows},
+        {"atp", clear_worker, clear_switch, worker_limits, switch_limits, worker_lists, worker_windows},
         {"ring", clear_ring_worker, NULL, ring_worker_limits, NULL, NULL, NULL},
         {"hybrid", clear_ring_worker, NULL, ring_worker_limits, NULL, NULL, NULL},
     };

@@ -273,6 +273,36 @@ static void M_of_a_result__frees_rows(void **state)
     assert_int_equal(trib_pool_rows_held(p->memory), 0);
 }
 
+/* Its row would be held until M is past, at the end of a job for ever. */
+static void a_part_of_another_boot__has_no_row(void **state)
+{
+    struct pool *p = *state;
+    struct trib_packet part = part_of(&p->parts, 1, 4);
+
+    part.boot++;
+    assert_int_equal(from_children(p, 0, 1, &part), TRIB_DROP_BOOT);
+    assert_int_equal(trib_pool_rows_held(p->memory), 0);
+    part.kind = TRIB_PROBE;
+    part.payload_len = 0;
+    assert_int_equal(from_children(p, 0, 1, &part), TRIB_DROP_NONE);
+    (void)expect_up(p, 0, TRIB_PROBE, 0);
+}
+
+static void M_of_another_communicator__is_not_taken(void **state)
+{
+    struct pool *p = *state;
+    struct trib_packet result = packet_of(TRIB_RESULT, 9);
+
+    result.mark = 5;
+    result.node = TRIB_NODE_ALL;
+    result.communicator = 2;
+    assert_int_equal(
+        trib_combining_verbs.node.receive(p->node[0], (struct trib_place){.kind = TRIB_PLACE_PARENT}, &result, 0),
+        TRIB_DROP_SOURCE);
+    assert_int_equal(trib_combining_verbs.node.communicator_mark(p->node[0]), 0);
+    expect_no_more(p);
+}
+
 static void who_has_sent_nothing__is_missing(void **state)
 {
     struct pool *p = *state;
@@ -284,6 +314,20 @@ static void who_has_sent_nothing__is_missing(void **state)
     assert_int_equal(trib_combining_verbs.missing_on(p->node[0], 5), 3);
     trib_combining_verbs.learn_mark(p->node[0], 5);
     assert_int_equal(trib_combining_verbs.missing_on(p->node[0], 4), 0);
+}
+
+/* In a new incarnation a rank registers with its mark, and leaves: the root waits for a part that nobody gives. */
+static void a_finished_rank__may_be_missing(void **state)
+{
+    struct pool *p = *state;
+    struct trib_packet probe = packet_of(TRIB_PROBE, 9);
+
+    probe.mark = 9;
+    probe.flags = TRIB_FLAG_UNWANTED;
+    for (uint64_t child = 1; child <= 4; child <<= 1) {
+        (void)from_children(p, 0, child, &probe);
+    }
+    assert_int_equal(trib_combining_verbs.missing_on(p->node[0], 4), 7);
 }
 
 /* ---- pools ---- */
@@ -355,7 +399,10 @@ int main(void)
         WITH_POOL(a_result__goes_to_whom_it_names),
         WITH_POOL(a_result_for_nobody_behind__is_dropped),
         WITH_POOL(M_of_a_result__frees_rows),
+        WITH_POOL(M_of_another_communicator__is_not_taken),
+        WITH_POOL(a_part_of_another_boot__has_no_row),
         WITH_POOL(who_has_sent_nothing__is_missing),
+        WITH_POOL(a_finished_rank__may_be_missing),
         WITH_POOL(a_communicator_that_leaves__takes_its_packets_along),
         WITH_POOL(a_pool__can_be_thrown_away),
         WITH_POOL(a_pool__has_so_many_communicators),

@@ -255,12 +255,45 @@ static void find_source__in_a_tree_of_nodes(void **state)
     trib_tree_destroy(made.tree);
 }
 
+/* A server takes sums only if switches below make some. */
+static void a_server__takes_sums_of_schemes_that_combine(void **state)
+{
+    static const uint16_t ranks[] = {0, 1};
+    struct trib_branch branches[] = {{.ranks = &ranks[0], .count = 1, .is_combined = true, .address = {address_of(0)}},
+                                     {.ranks = &ranks[1], .count = 1, .is_combined = true, .address = {address_of(0)}}};
+    struct trib_switch_verbs verbs = *trib_scheme_find("panama")->switch_node;
+    struct trib_opening opening = {
+        .session = {.ranks = 2, .roots = 1, .train = 1, .slots = 2, .payload = 128, .lookahead = 1},
+        .ranks = 2,
+        .boot = 1,
+        .branches = branches,
+        .count = 2,
+    };
+
+    (void)state;
+    verbs.init = see_init;
+    seen.count = 0;
+    for (uint32_t i = 0; i < 2; i++) {
+        opening.scheme = i == 0 ? "atp" : "ps";
+        struct trib_tree *tree = trib_tree_create(&opening);
+        struct trib_member *member = trib_member_create(&verbs, &opening, tree, 0);
+        assert_non_null(member);
+        assert_int_equal(member->node[0].together[1], 3);
+        assert_int_equal(seen.config[i].has_combiners, i == 0);
+        trib_member_destroy(member);
+        trib_tree_destroy(tree);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(find_source__by_communicator_and_address), cmocka_unit_test(find_source__in_an_empty_table),
-        cmocka_unit_test(find_source__in_a_tree_of_nodes),          cmocka_unit_test(remove__forgets_one_and_no_other),
+        cmocka_unit_test(find_source__by_communicator_and_address),
+        cmocka_unit_test(find_source__in_an_empty_table),
+        cmocka_unit_test(find_source__in_a_tree_of_nodes),
+        cmocka_unit_test(remove__forgets_one_and_no_other),
         cmocka_unit_test(node__hears_what_its_ranks_bring),
+        cmocka_unit_test(a_server__takes_sums_of_schemes_that_combine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -347,6 +347,32 @@ static void an_offer_through_a_combiner__is_the_result(void **state)
     expect_nothing(f);
 }
 
+/* Scheme ps: the switches below add nothing, so the order of sums is that of the children, not that of arrival. */
+static void where_nothing_combines__parts_come_alone(void **state)
+{
+    struct fixture *f = *state;
+    struct trib_switch_config config = config_of(3, SLOTS);
+    float sums[2];
+
+    free(f->node);
+    f->node = node_memory(f->verbs->size(&config));
+    for (uint32_t backwards = 0; backwards < 2; backwards++) {
+        f->verbs->init(f->node, &config);
+        join_all(f, 3);
+        assert_int_equal(sum(f, 0x07, 0x03, 0), TRIB_DROP_SOURCE);
+        for (uint32_t i = 0; i < 3; i++) {
+            uint32_t child = backwards != 0 ? 2 - i : i;
+            struct trib_packet packet = sum_of(UINT64_C(1) << child, 0, 0);
+            value_of[0] = child == 2 ? -0x1p24F : child == 1 ? 0x1p24F : 1.0F; /* 1 is lost in 2^24 + 1 */
+            assert_int_equal(from(f, 0x07, &packet), TRIB_DROP_NONE);
+        }
+        struct trib_packet result = expect(f, TRIB_RESULT, 0, 0x07);
+        sums[backwards] = first_of(&result);
+    }
+    assert_float_equal(sums[0], 0.0F, 0);
+    assert_float_equal(sums[1], 0.0F, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -366,6 +392,7 @@ int main(void)
         COMBINED(a_sum_of_another_boot_or_generation__is_not_added),
         COMBINED(gaps__are_not_asked_for),
         COMBINED(an_offer_through_a_combiner__is_the_result),
+        COMBINED(where_nothing_combines__parts_come_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,7 +56,8 @@ static bool is_branch(const struct shape_child *child, const struct trib_branch 
             return false;
         }
     }
-    return at == branch->count && branch->is_switch == (child->kind == SHAPE_SWITCH);
+    return at == branch->count && branch->is_switch == (child->kind == SHAPE_SWITCH) &&
+           branch->is_combined == (child->via != 0);
 }
 
 /* Inner nodes of one switch are over consecutive branches, so the edges come in the order of the branches. */
@@ -71,13 +72,23 @@ static bool has_branches(const struct world *world, const struct shape_switch *s
             if (child->kind != SHAPE_NODE &&
                 (count == opening->count || !is_branch(child, &opening->branches[count]) ||
                  (child->kind == SHAPE_SWITCH &&
-                  !is_its_place(world, child->index, opening, &opening->branches[count])))) {
+                  !is_its_place(world, child->index, opening, &opening->branches[count])) ||
+                 (child->via != 0 && !is_its_place(world, child->via - 1U, opening, &opening->branches[count])))) {
                 return false;
             }
             count += child->kind != SHAPE_NODE;
         }
     }
     return count == opening->count;
+}
+
+/* A combiner is told which numbers its ranks have at the root, which are the ranks, and the priority of the job. */
+static bool has_numbers(const struct world_comm *comm, uint32_t at, const struct trib_opening *opening)
+{
+    bool is_combiner = world_is_combiner(comm->world, at);
+
+    return opening->numbers == (is_combiner ? comm->shapes[at].ranks.bits[0] : 0) &&
+           (!is_combiner || opening->priority == comm->set.priority);
 }
 
 void check_opening(struct world_comm *comm, uint32_t at, const struct trib_opening *opening)
@@ -94,7 +105,7 @@ void check_opening(struct world_comm *comm, uint32_t at, const struct trib_openi
                opening->ranks != comm->set.session.ranks || (opening->parent != NULL) != (world_seat(world, at) != 0)) {
         world_fail(world, WORLD_CHECK_CONTROL, "C-4: switch %u opens communicator %u otherwise than it is", at,
                    comm->index);
-    } else if (!has_branches(world, &comm->shapes[at], opening)) {
+    } else if (!has_branches(world, &comm->shapes[at], opening) || !has_numbers(comm, at, opening)) {
         world_fail(world, WORLD_CHECK_CONTROL, "C-5: switch %u opens communicator %u over other children", at,
                    comm->index);
     }

@@ -39,20 +39,25 @@ void check_repeats(struct world *world, uint32_t from, uint32_t to, const struct
     bool asks = !is_rank && is_probe && (packet->flags & TRIB_FLAG_UNWANTED) == 0;
     uint64_t span = is_rank ? TRIB_RTO_MIN_NS / 2 : REPEAT_NS;
     uint32_t most = is_rank ? 1 : 3;
+    bool passes =
+        !is_rank && world_is_combiner(world, world->units[from].at); /* what others repeat, in bursts perhaps */
 
     bool is_repeat = (packet->flags & TRIB_FLAG_RESEND) != 0 && !is_probe;
-    if ((!is_repeat && !asks) || !comm_has_promise(unit->comm)) {
+    if ((!is_repeat && !asks) || passes || !comm_has_promise(unit->comm)) {
         return;
     }
     if (unit->repeats == NULL) {
         unit->repeats = world_zeroed(WORLD_REPEATS, sizeof *unit->repeats);
     }
-    struct repeat *r = &unit->repeats[(packet->sequence + from + packet->kind) % WORLD_REPEATS];
-    if (r->sequence != packet->sequence || r->from != from || r->boot != packet->boot || r->kind != packet->kind ||
-        world->now_ns - r->since_ns >= span) {
+    bool is_combiner = !unit->is_worker && world_is_combiner(world, unit->at); /* for one rank of several */
+    uint32_t child = is_combiner ? packet->node : 0;
+    struct repeat *r = &unit->repeats[(packet->sequence + from + packet->kind + child) % WORLD_REPEATS];
+    if (r->sequence != packet->sequence || r->from != from || r->child != child || r->boot != packet->boot ||
+        r->kind != packet->kind || world->now_ns - r->since_ns >= span) {
         *r = (struct repeat){.sequence = packet->sequence,
                              .since_ns = world->now_ns,
                              .from = from,
+                             .child = child,
                              .boot = packet->boot,
                              .kind = packet->kind};
     }
@@ -94,9 +99,35 @@ static bool lanes_are_true(const struct world_comm *comm)
     return comm->set.hostility != WORLD_LETHAL && comm->set.skew != WORLD_SKEW_SALT;
 }
 
+/* From a combiner to its parent: whose parts a sum says it has, those it has. What is passed on may be forged, or of a
+ * generation before. */
+static void check_combined(const struct world_comm *comm, const struct trib_packet *packet)
+{
+    const struct rank_set named = combining_named(packet);
+    uint64_t keys = 0;
+
+    if (comm->set.hostility != WORLD_PEACE || packet->generation != comm->set.session.generation) {
+        return;
+    }
+    if (comm_has_promise(comm)) {
+        check_mark(comm, &named, packet);
+    }
+    for (uint32_t rank = rank_set_next(&named, 0); rank != WORLD_NONE; rank = rank_set_next(&named, rank + 1)) {
+        keys += trib_lane_key(comm->set.session.salt, rank);
+    }
+    if (packet->kind == TRIB_CONTRIBUTION && lanes_are_true(comm) && packet->lane != lane_of(comm, keys, packet)) {
+        world_fail(comm->world, WORLD_CHECK_LANE, "a sum of %" PRIu64 " has another lane than ranks %" PRIx64 " have",
+                   packet->sequence, named.bits[0]);
+    }
+}
+
 /* From an inner node to its parent. */
 void check_up(const struct world_comm *comm, const struct shape_node *shape, const struct trib_packet *packet)
 {
+    if (world_has_servers(comm->world)) {
+        check_combined(comm, packet);
+        return;
+    }
     if (comm_has_promise(comm)) {
         check_mark(comm, &shape->ranks, packet);
     }
@@ -116,6 +147,9 @@ void check_up(const struct world_comm *comm, const struct shape_node *shape, con
 /* From a node to its children. */
 void check_down(const struct world_comm *comm, const struct shape_node *shape, const struct trib_packet *packet)
 {
+    if (shape->is_combiner) { /* it passes on what comes, forged or not; the root's own has been looked at */
+        return;
+    }
     if (comm_has_promise(comm)) {
         check_mark(comm, &comm->shapes[0].ranks, packet);
     }

@@ -29,4 +29,12 @@ void check_time(struct world *world);
 void check_gone(struct world_comm *comm);
 void check_end(struct world *world);
 
+/* oracle.c */
+void oracle_expect(const struct world_comm *comm, struct world_op *op);
+uint32_t oracle_data(const struct world_comm *comm); /* bytes of a payload that are left for elements */
+uint32_t oracle_block(const struct world_comm *comm, const struct world_op *op); /* elements of a fragment */
+void oracle_expect_of(const struct world_comm *comm, struct world_op *op, uint64_t fragment,
+                      const struct rank_set *list);
+enum trib_type oracle_wire(const struct world_comm *comm); /* what float32 tensors travel as */
+
 #endif

@@ -202,6 +202,7 @@ static void count(const struct world_comm *comm)
     report->lethal += comm->set.hostility == WORLD_LETHAL;
     report->weighted += comm->dealt.window.turns != 0;
     report->returns += comm->set.is_return;
+    report->combined += world_has_servers(comm->world) && comm->depth > 1;
     report->paced += world_has_caps(comm->world);
     report->quorums += comm_has_quorum(comm);
     report->skewed += skewed;

@@ -687,6 +687,7 @@ void control_restart(struct world *world, uint32_t at)
         }
         comm_disturbed(comm, world->now_ns);
     }
+    combining_end(world, at);
     set_timer(plane);
 }
 

@@ -13,6 +13,7 @@
 struct world;
 struct world_comm;
 struct world_event;
+struct trib_event;
 
 #define CONTROL_JOB "job "                /* and the communicator's index */
 #define CONTROL_TIME UINT64_C(1000000000) /* of control planes, at the world's 0: their 0 means never */
@@ -134,6 +135,27 @@ void agents_inherit(struct world_comm *comm);
 void check_lent(const struct world_plane *plane);
 void check_lent_ready(const struct world_comm *comm, uint32_t boot);
 void check_lent_end(const struct world_comm *comm);
+
+/* session.c: sessions of ranks */
+void session_begin(struct world_comm *comm, uint32_t rank);
+void session_connected(struct world_comm *comm, uint32_t rank);
+void session_move(struct world_comm *comm, uint32_t rank);
+void session_lost(struct world_comm *comm, uint32_t rank, bool stood); /* or was refused */
+void session_rejoin(struct world_comm *comm, uint32_t rank, uint32_t tries);
+void session_take(struct world_comm *comm, uint32_t rank, const struct trib_message *message);
+void session_idle(struct world_comm *comm, uint32_t rank);
+void session_close(struct world_comm *comm, uint32_t rank);
+void session_stall(struct world_comm *comm, uint32_t rank, const struct trib_event *event);
+void session_dispute(struct world_comm *comm, uint32_t rank, uint64_t sequence, uint32_t other);
+void session_abort(struct world_comm *comm, uint32_t rank);
+void session_leave(struct world_comm *comm, uint32_t rank);
+void session_crash(struct world_comm *comm, uint32_t rank);
+void session_say(struct world_comm *comm, uint32_t rank, const struct trib_message *message);
+void session_hang_up(struct world_comm *comm, uint32_t rank);
+uint32_t session_switch(const struct world_comm *comm, uint32_t rank, uint32_t place); /* 1: its home, ... */
+uint32_t session_places(const struct world_comm *comm, uint32_t rank);                 /* switches on its way */
+uint32_t session_named(const char *text);                                              /* WORLD_NONE: no rank */
+void session_scheme(const struct world_comm *comm, char *name);                        /* 32 bytes */
 
 /* trunk.c: switches below, and what goes over them */
 void trunk_begin(struct world_plane *plane); /* its control plane has just been made */

@@ -267,6 +267,9 @@ static void end(struct world *world)
         free(world->units[i].links);
         free(world->units[i].repeats);
     }
+    for (uint32_t at = 0; at < world->switch_count; at++) {
+        combining_end(world, at);
+    }
     free(world->units);
     free(world->ghost);
     free(world->heap);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fault.c: what happens to machines and processes: a switch dies and comes back empty, perhaps with another
- * communicator in its memory, or never, and the ranks go on without any; a rank dies, and its job is started again at
+ * communicator in its memory, or never, and the ranks go on without any; a combiner loses its rows alone; a rank dies, and its job is started again at
  * the same addresses; either stands still for seconds (SIGSTOP); a control plane is away while its data plane goes on.
  * Read next: session.c, control.c. */
 #include "core/lane.h"
 #include "world.h"
 
-enum world_fault { FAULT_RESTART, FAULT_CRASH, FAULT_STOP_RANK, FAULT_STOP_SWITCH, FAULT_AWAY, FAULT_CUT };
+enum world_fault { FAULT_RESTART, FAULT_CRASH, FAULT_STOP_RANK, FAULT_STOP_SWITCH, FAULT_AWAY, FAULT_CUT, FAULT_POOL };
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 #define DOWN_NS (300 * WORLD_MS)
@@ -35,6 +35,7 @@ void fault_schedule(struct world *world)
     schedule(world, FAULT_STOP_SWITCH, set->stops / 2);
     schedule(world, FAULT_AWAY, set->aways);
     schedule(world, FAULT_CUT, set->cuts);
+    schedule(world, FAULT_POOL, set->pools);
 }
 
 static uint32_t any_switch(struct world *world)
@@ -318,6 +319,9 @@ void fault_happen(struct world *world, const struct world_event *event)
         return;
     case FAULT_CUT:
         cut(world);
+        return;
+    case FAULT_POOL:
+        combining_renew(world, 1 + (uint32_t)world_below(world, world->tree_count - 1U));
         return;
     }
 }

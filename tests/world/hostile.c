@@ -124,7 +124,8 @@ static void nuisance_up(const struct world_comm *comm, struct trib_packet *packe
     }
 }
 
-/* An inner node believes a result of its parent, so only a rank, which can check the lane, gets a false one. */
+/* An inner node believes a result of its parent, and a combiner an M, so only a rank, which can check the lane and has a
+ * mark, gets a false one. */
 static void nuisance_down(const struct world_comm *comm, bool to_rank, struct trib_packet *packet)
 {
     struct world *world = comm->world;
@@ -145,6 +146,10 @@ static void nuisance_down(const struct world_comm *comm, bool to_rank, struct tr
         packet->kind = (uint8_t)upward[world_below(world, to_rank ? 2 : 3)];
         return;
     case 4: /* M beyond what this one can have told */
+        if (world_has_servers(world) && !to_rank) {
+            spoil(world, packet);
+            return;
+        }
         packet->kind = TRIB_HELD;
         packet->sequence = comm->set.session.first + comm->fragments;
         packet->mark = packet->sequence + 1;
@@ -177,12 +182,12 @@ static void lethal(struct world *world, struct trib_packet *packet)
 static void lie_by_session(const struct world_comm *comm)
 {
     struct world *world = comm->world;
-    const struct trib_switch_verbs *verbs = world->scheme->switch_node;
     uint64_t leap = trib_prng_next(&world->prng) >> (16 + world_below(world, 40));
     uint64_t mark = limited(comm_true_mark(comm) + leap);
     bool down = world_below(world, 4) == 0;
 
     for (uint32_t at = 0; at < world->switch_count; at++) {
+        const struct trib_switch_verbs *verbs = world_switch_verbs(world, at);
         for (uint32_t root = 0; root < comm->set.session.roots && comm->members[at].is_open; root++) {
             const struct world_unit *unit = unit_of_switch(comm, at, root);
             for (uint32_t i = 0; i < unit->node_count && unit->is_open; i++) {
@@ -373,6 +378,7 @@ void hostile_inject(struct world_comm *comm)
         return;
     }
     begin(comm, &packet);
+    packet.node = world_has_servers(world) ? (uint16_t)world_below(world, comm->set.session.ranks + 1) : 0;
     if (is_lethal) {
         lethal(world, &packet);
     } else if (up) {

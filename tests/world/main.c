@@ -21,6 +21,8 @@
 #define FULL_COVERAGE 2000 /* from so many seeds on no path may be unused */
 #define PEERS_ONE_IN 8
 #define PANAMA_ONE_IN 6
+#define ATP_ONE_IN 6
+#define PS_ONE_IN 24
 #define SEED_SECONDS 120 /* a seed that takes longer is stuck inside a node */
 
 static const char usage[] =
@@ -31,8 +33,8 @@ static const char usage[] =
     "  --jobs N        in N processes [1]\n"
     "  --seed S        runs one seed; --trace prints its packets\n"
     "  --scheme NAME   the scheme under test [the first of the table; ring or hybrid in one seed of\n"
-    "                  eight, panama in one of seven]; sums of panama lack ranks as the seed says, of\n"
-    "                  panama:7/8 as its name does\n"
+    "                  eight, panama in one of seven, atp in one of eight, ps in one of thirty]; sums of\n"
+    "                  panama lack ranks as the seed says, of panama:7/8 as its name does\n"
     "  --depth LEVELS  levels of switches at most: 1 to 3; 0: one node per shard, without inner nodes [3]\n";
 
 struct options {
@@ -86,7 +88,11 @@ static const struct trib_scheme *scheme_of(const struct options *options, uint64
         return options->scheme;
     }
     if (dice % PEERS_ONE_IN != 0) {
-        return dice / PEERS_ONE_IN % PANAMA_ONE_IN == 0 ? trib_scheme_find("panama") : trib_scheme_at(0);
+        uint64_t servers = dice / PEERS_ONE_IN / PANAMA_ONE_IN;
+        return dice / PEERS_ONE_IN % PANAMA_ONE_IN == 0 ? trib_scheme_find("panama")
+               : servers % ATP_ONE_IN == 0              ? trib_scheme_find("atp")
+               : servers % PS_ONE_IN == 2               ? trib_scheme_find("ps")
+                                                        : trib_scheme_at(0);
     }
     return trib_scheme_find(dice / PEERS_ONE_IN % 2 == 0 ? "ring" : "hybrid");
 }
@@ -165,17 +171,24 @@ static int run_old(const struct options *options)
         return 2;
     }
     while (fgets(line, sizeof line, file) != NULL) {
+        struct options own = *options;
+        char name[32] = "";
         char *end;
         uint64_t seed = strtoull(line, &end, 10);
+        if (*end == ':' && options->scheme == NULL && sscanf(end, ":%31s", name) == 1) {
+            own.scheme = trib_scheme_find(name);
+        }
         if (end != line) {
             count++;
-            if (!run_seed(options, seed, &report)) {
+            scheme_asked = name[0] != '\0' ? name : options->scheme_name;
+            if (!run_seed(&own, seed, &report)) {
                 (void)fclose(file);
                 return 1;
             }
         }
     }
     (void)fclose(file);
+    scheme_asked = options->scheme_name;
     printf("%" PRIu64 " seeds of old bugs passed\n", count);
     return 0;
 }

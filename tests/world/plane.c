@@ -36,7 +36,7 @@ static size_t slot_bytes(void *owner, const struct trib_opening *opening)
     for (uint32_t root = opening->is_one ? opening->root : 0; root < end; root++) {
         for (uint32_t node = 0; node < comm->shapes[plane->at].node_count; node++) {
             const struct trib_switch_config config = unit_switch_config(comm, plane->at, root, node);
-            bytes += comm->world->scheme->switch_node->size(&config);
+            bytes += world_switch_verbs(comm->world, plane->at)->size(&config);
         }
     }
     return bytes;
@@ -90,6 +90,7 @@ static enum trib_status open_units(void *owner, const struct trib_opening *openi
     }
     member->boot = opening->boot;
     member->answer_ns = 0;
+    member->priority = opening->priority;
     for (uint32_t root = opening->is_one ? opening->root : 0; root < end; root++) {
         if (plane->at != 0) {
             comm->world->report->lent_roots += plane->at >= comm->world->tree_count;
@@ -131,7 +132,7 @@ static void wake(struct world_comm *comm, uint32_t at, uint32_t root)
 /* M of the top node is that of the inner ones. */
 static void share_mark(struct world_comm *comm, uint32_t at, uint32_t root)
 {
-    const struct trib_switch_verbs *verbs = comm->world->scheme->switch_node;
+    const struct trib_switch_verbs *verbs = world_switch_verbs(comm->world, at);
     const struct world_unit *unit = unit_of_switch(comm, at, root);
     uint64_t mark = verbs->node.communicator_mark(unit->nodes[0].memory);
 
@@ -158,7 +159,7 @@ static void join_child(struct world_comm *comm, uint32_t at, uint32_t root, uint
         }
         lowest = marks[rank] < lowest ? marks[rank] : lowest;
     }
-    comm->world->scheme->switch_node->join(unit_of_switch(comm, at, root)->nodes[node].memory, number, lowest);
+    world_switch_verbs(comm->world, at)->join(unit_of_switch(comm, at, root)->nodes[node].memory, number, lowest);
     wake(comm, at, root);
 }
 
@@ -198,7 +199,7 @@ static void learn_mark(void *owner, uint32_t communicator, uint64_t mark)
     for (uint32_t root = 0; comm != NULL && root < comm->set.session.roots; root++) {
         const struct world_unit *unit = unit_of_switch(comm, plane->at, root);
         for (uint32_t i = 0; i < unit->node_count; i++) {
-            plane->world->scheme->switch_node->learn_mark(unit->nodes[i].memory, mark);
+            world_switch_verbs(plane->world, plane->at)->learn_mark(unit->nodes[i].memory, mark);
         }
         wake(comm, plane->at, root);
     }
@@ -212,7 +213,7 @@ static uint64_t communicator_mark(void *owner, uint32_t communicator)
 
     for (uint32_t root = 0; comm != NULL && root < comm->set.session.roots; root++) {
         const struct world_unit *unit = unit_of_switch(comm, plane->at, root);
-        uint64_t mark = plane->world->scheme->switch_node->node.communicator_mark(unit->nodes[0].memory);
+        uint64_t mark = world_switch_verbs(plane->world, plane->at)->node.communicator_mark(unit->nodes[0].memory);
         lowest = mark < lowest ? mark : lowest;
         share_mark(comm, plane->at, root);
     }
@@ -227,7 +228,7 @@ static bool lacks(const struct world_comm *comm, uint32_t rank, uint32_t at, uin
     const struct world_unit *unit = unit_of_switch(comm, at, comm_root_of(comm, sequence));
 
     return unit->is_open &&
-           comm->world->scheme->switch_node->missing_on(unit->nodes[place.node].memory, sequence) >> place.child & 1;
+           world_switch_verbs(comm->world, at)->missing_on(unit->nodes[place.node].memory, sequence) >> place.child & 1;
 }
 
 uint32_t plane_missing(const struct world_comm *comm, uint32_t at, uint64_t sequence, uint16_t *ranks, uint32_t max)

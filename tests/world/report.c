@@ -58,6 +58,12 @@ static const char *const never_inner[] = {"contributions_again", "probes_fast", 
 static const char *const of_caps[] = {"results_marked", "communicators with caps on windows", "caps that rose",
                                       "caps that fell", "shards whose memory was full"};
 
+/* Only where switches below add for servers. */
+static const char *const of_combiners[] = {"pools of rows thrown away", "communicators behind combiners"};
+
+/* Only where sums have inner nodes. */
+static const char *const of_inner[] = {"communicators with inner nodes within a switch"};
+
 /* Only where ranks can go on without switches. */
 static const char *const of_fallback[] = {"roots in ranks' processes"};
 
@@ -102,6 +108,11 @@ static bool has_caps(const struct trib_scheme *scheme)
     return scheme == NULL || trib_scheme_has_caps(scheme);
 }
 
+static bool has_servers(const struct trib_scheme *scheme)
+{
+    return scheme != NULL && scheme->has_servers;
+}
+
 /* scheme: as report_print(). Can its worlds show this at all? */
 static bool is_shown(const char *name, const struct trib_scheme *scheme)
 {
@@ -109,6 +120,8 @@ static bool is_shown(const char *name, const struct trib_scheme *scheme)
 
     return (scheme == NULL || !has_quorum || !is_in(name, of_fallback, COUNT(of_fallback))) &&
            (has_caps(scheme) || !is_in(name, of_caps, COUNT(of_caps))) &&
+           (scheme == NULL || has_servers(scheme) || !is_in(name, of_combiners, COUNT(of_combiners))) &&
+           (!has_servers(scheme) || !is_in(name, of_inner, COUNT(of_inner))) &&
            (has_quorum || !is_in(name, of_quorum, COUNT(of_quorum))) &&
            ((scheme != NULL && has_quorum) || !is_in(name, of_many_quorums, COUNT(of_many_quorums)));
 }
@@ -142,7 +155,7 @@ static unsigned print_drops(const char *where, const uint64_t *dropped, const en
     return missing;
 }
 
-static unsigned print_ranks(const struct world_report *r)
+static unsigned print_ranks(const struct world_report *r, const struct trib_scheme *scheme)
 {
     static const uint32_t needed[] = {1, 2, 3, 32, 33, 63, 64, 100};
     unsigned missing = 0;
@@ -150,7 +163,7 @@ static unsigned print_ranks(const struct world_report *r)
     for (size_t i = 0; i < COUNT(needed); i++) {
         char name[32];
         (void)snprintf(name, sizeof name, "communicators of %u", needed[i]);
-        missing += print_count("world", name, r->ranks[needed[i]], true);
+        missing += print_count("world", name, r->ranks[needed[i]], !has_servers(scheme) || needed[i] <= 64);
     }
     return missing;
 }
@@ -190,6 +203,16 @@ static unsigned print_peers(const struct world_report *r)
     return missing;
 }
 
+static unsigned print_combiners(const struct world_report *r)
+{
+    unsigned missing = 0;
+
+#define X(name, help) missing += print_count("rows", #name, r->combiner.name, true);
+    TRIB_COMBINER_COUNTER_MAP(X)
+#undef X
+    return missing;
+}
+
 /* scheme: the one that was asked for; NULL: worlds of several. */
 unsigned report_print(const struct world_report *r, uint32_t depth_max, const struct trib_scheme *scheme)
 {
@@ -205,9 +228,12 @@ unsigned report_print(const struct world_report *r, uint32_t depth_max, const st
     missing += print_drops("worker", r->worker.dropped, worker_drops, COUNT(worker_drops));
     missing += print_counters("root", &r->root, never_root, COUNT(never_root), scheme);
     missing += print_drops("root", r->root.dropped, switch_drops, COUNT(switch_drops));
-    if (depth_max > 1) {
+    if (depth_max > 1 && !has_servers(scheme)) {
         missing += print_counters("inner", &r->inner, never_inner, COUNT(never_inner), scheme);
         missing += print_drops("inner", r->inner.dropped, switch_drops, COUNT(switch_drops));
+    }
+    if (depth_max > 1 && (scheme == NULL || scheme->has_combiners)) {
+        missing += print_combiners(r);
     }
     missing += print_drops("decode", r->decode, decode_drops, COUNT(decode_drops));
 #define X(name, text)                                                                         \
@@ -216,7 +242,7 @@ unsigned report_print(const struct world_report *r, uint32_t depth_max, const st
                                (scheme == NULL || (&r->name != &r->rings && &r->name != &r->hybrids)));
     WORLD_REPORT_MAP(X)
 #undef X
-    missing += print_ranks(r);
+    missing += print_ranks(r, scheme);
     missing += print_reductions(r);
     for (uint32_t depth = 1; depth <= depth_max; depth++) {
         printf("  latest end %" PRIu64 " ms after the faults and the transfer on %u levels (seed %" PRIu64

@@ -145,6 +145,7 @@ static void send_join(struct world_comm *comm, uint32_t rank)
     message.join.settings.payload = s->payload;
     message.join.settings.window = comm->set.window * (TRIB_HEADER_SIZE + s->payload);
     message.join.settings.wire = (uint8_t)s->wire;
+    message.join.settings.priority = comm->set.priority;
     if (comm->set.skew == WORLD_SKEW_JOIN && rank == comm->set.skewed_rank) {
         skew(&message.join.settings, s->salt);
     }
@@ -296,7 +297,8 @@ static void learn_number(struct world_comm *comm, uint32_t rank)
     uint32_t roots = has_other_roots ? 1 : comm->set.session.roots;
 
     for (uint32_t root = 0; root < roots && verbs->set_child != NULL; root++) {
-        verbs->set_child(worker_node(comm, rank), root, comm->ranks[rank].place.child);
+        uint32_t child = world_has_servers(comm->world) ? rank : comm->ranks[rank].place.child;
+        verbs->set_child(worker_node(comm, rank), root, child);
     }
 }
 

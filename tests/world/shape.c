@@ -60,6 +60,26 @@ static int by_lowest_rank(const void *a, const void *b)
     return one < other ? -1 : one > other;
 }
 
+/* Of servers and combiners: all ranks that are there or below, and through which switch. */
+static uint32_t collect_behind(const struct world_comm *comm, uint32_t at, struct shape_child *branches)
+{
+    uint32_t count = 0;
+
+    for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
+        uint32_t below = comm->ranks[rank].home;
+        struct shape_child child = {.kind = SHAPE_RANK, .index = (uint16_t)rank};
+        while (below != at && below != WORLD_NONE) {
+            child.via = (uint16_t)(below + 1);
+            below = comm->world->switches[below].parent;
+        }
+        if (below == at) {
+            branches[count] = child;
+            rank_set_add(&branches[count++].ranks, rank);
+        }
+    }
+    return count;
+}
+
 /* The switch's branches: ranks at home there, and switches below it that have ranks. */
 static uint32_t collect(const struct world_comm *comm, uint32_t at, struct shape_child *branches)
 {
@@ -67,6 +87,9 @@ static uint32_t collect(const struct world_comm *comm, uint32_t at, struct shape
     uint32_t count = 0;
 
     at = world_seat(world, at);
+    if (world_has_servers(world)) {
+        return collect_behind(comm, at, branches);
+    }
     for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
         if (comm->ranks[rank].home == at) {
             branches[count] = (struct shape_child){.kind = SHAPE_RANK, .index = (uint16_t)rank};
@@ -92,6 +115,7 @@ static void adopt(struct world_comm *comm, uint32_t at, uint32_t index, const st
     memcpy(node->children, children, count * sizeof *children);
     node->child_count = count;
     node->parent = WORLD_NONE;
+    node->is_combiner = world_is_combiner(comm->world, at);
     for (uint32_t i = 0; i < count; i++) {
         const struct shape_child *child = &children[i];
         struct shape_place place = {(uint16_t)index, (uint16_t)i};
@@ -99,8 +123,10 @@ static void adopt(struct world_comm *comm, uint32_t at, uint32_t index, const st
         if (child->kind != SHAPE_RANK) {
             node->branches |= UINT64_C(1) << i;
         }
-        if (child->kind == SHAPE_RANK) {
+        if (child->kind == SHAPE_RANK && child->via == 0) {
             comm->ranks[child->index].place = place;
+        }
+        if (child->kind == SHAPE_RANK) {
             node->spare += trib_quorum_brings(&comm->set.session, child->index);
         } else if (child->kind == SHAPE_SWITCH) {
             comm->shapes[child->index].up = place;
@@ -196,6 +222,11 @@ struct shape_place shape_place_at(const struct world_comm *comm, uint32_t rank, 
     struct shape_place place = comm->ranks[rank].place;
 
     at = world_seat(comm->world, at);
+    for (uint32_t i = 0; world_has_servers(comm->world) && i < comm->shapes[at].nodes[0].child_count; i++) {
+        if (comm->shapes[at].nodes[0].children[i].index == rank) {
+            return (struct shape_place){0, (uint16_t)i};
+        }
+    }
     for (uint32_t below = comm->ranks[rank].home; below != at; below = comm->world->switches[below].parent) {
         place = comm->shapes[below].up;
     }

@@ -131,7 +131,7 @@ static void draw_clean(struct world_settings *set)
     set->loss = set->burst = set->duplicate = set->reorder = set->corrupt = set->truncate = set->partial = 0;
     set->spike = set->replay = set->pause = set->stall = set->congest = 0;
     set->inbox = UINT32_MAX;
-    set->restarts = set->crashes = set->stops = set->aways = set->cuts = set->ambushes = 0;
+    set->restarts = set->crashes = set->stops = set->aways = set->cuts = set->ambushes = set->pools = 0;
     set->farewell = false;
     set->is_clean = true;
 }
@@ -155,6 +155,7 @@ void world_draw(struct world *world)
     struct trib_prng own = {.state = world->seed}; /* all else stays as the seed had it */
     world->set.cuts = world->switch_count > 1 ? some(&own, world_has_agents(world) ? 2 : 3, 3) : 0;
     world->set.ambushes = world->tree_count > 1 ? some(&own, 2, 6) : world->set.ambushes;
+    world->set.pools = world_has_servers(world) && world->tree_count > 1 ? some(&own, 2, 8) : 0;
     if (swarm_one_in(&prng, 10)) {
         draw_clean(&world->set);
     }
@@ -182,8 +183,8 @@ void world_describe(const struct world *world, FILE *out)
     fprintf(out, "  loss %g burst %g duplicate %g reorder %g corrupt %g truncate %g partial %g spike %g replay %g\n",
             set->loss, set->burst, set->duplicate, set->reorder, set->corrupt, set->truncate, set->partial, set->spike,
             set->replay);
-    fprintf(out, "  pause %g stall %g inbox %u restarts %u crashes %u stops %u aways %u\n", set->pause, set->stall,
-            set->inbox, set->restarts, set->crashes, set->stops, set->aways);
+    fprintf(out, "  pause %g stall %g inbox %u restarts %u crashes %u stops %u aways %u pools %u\n", set->pause,
+            set->stall, set->inbox, set->restarts, set->crashes, set->stops, set->aways, set->pools);
     for (uint32_t i = 0; i < world->comm_count; i++) {
         comm_describe(world->comms[i], out);
     }

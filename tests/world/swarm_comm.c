@@ -44,6 +44,14 @@ static void draw_cap(struct trib_session_config *session)
     session->cap = swarm_one_in(&prng, 4) ? 0 : (uint32_t)swarm_logarithmic(&prng, 6);
 }
 
+/* Of half of the communicators rows are taken by none. */
+static uint8_t draw_priority(const struct world *world, const struct comm_settings *set)
+{
+    uint64_t dice = trib_mix64(set->session.salt ^ 4);
+
+    return world_has_servers(world) && dice % 2 == 0 ? (uint8_t)(dice >> 8) : 0;
+}
+
 /* Half of the communicators wait for all ranks, where the seed may say. Lists take room, and exponents need all. */
 static void draw_quorum(const struct world *world, struct comm_settings *set)
 {
@@ -182,6 +190,9 @@ void comm_draw(struct world *world, uint32_t ranks, struct comm_settings *set)
     memset(set, 0, sizeof *set);
     set->early_rank = WORLD_NONE;
     draw_session(set, ranks, &prng);
+    if (world_has_servers(world) && set->session.ranks > TRIB_CHILDREN_MAX) {
+        set->session.ranks = TRIB_CHILDREN_MAX;
+    }
     if (world->scheme->unfit != NULL && world->scheme->unfit(&set->session) != NULL) {
         set->session.ranks = 1; /* of a scheme that takes no more */
     }
@@ -204,7 +215,8 @@ void comm_draw(struct world *world, uint32_t ranks, struct comm_settings *set)
     }
     draw_grant(world, set);
     draw_work(set, &prng);
-    set->groups = world->depth_max == 0 ? TRIB_CHILDREN_MAX : set->groups;
+    set->groups = world->depth_max == 0 || world_has_servers(world) ? TRIB_CHILDREN_MAX : set->groups;
+    set->priority = draw_priority(world, set);
     if (!world->set.is_clean) {
         draw_hostility(set, &prng);
     }
@@ -243,10 +255,11 @@ void comm_describe(const struct world_comm *comm, FILE *out)
     fprintf(out, "\n");
     fprintf(out,
             "    operations %u of %u at once, %" PRIu64 " fragments; start %" PRIu64 " late %" PRIu64 " gap %" PRIu64
-            " lag %" PRIu64 " (rank %u) ns; hostility %d (%u packets) skew %d of rank %u lane %g closes %d early %d\n",
+            " lag %" PRIu64
+            " (rank %u) ns; priority %u hostility %d (%u packets) skew %d of rank %u lane %g closes %d early %d\n",
             set->op_count, set->operations, comm->fragments, set->start_ns, set->late_ns, set->gap_ns, set->lag_ns,
-            set->lagging_rank, (int)set->hostility, set->hostile_packets, (int)set->skew, set->skewed_rank, set->lane,
-            (int)set->closes, (int)set->early_rank);
+            set->lagging_rank, set->priority, (int)set->hostility, set->hostile_packets, (int)set->skew,
+            set->skewed_rank, set->lane, (int)set->closes, (int)set->early_rank);
     fprintf(out, "    homes");
     for (uint32_t rank = 0; rank < s->ranks; rank++) {
         fprintf(out, " %u", comm->ranks[rank].home);

@@ -183,6 +183,10 @@ struct trib_switch_config unit_switch_config(const struct world_comm *comm, uint
     };
 
     config.session.salt = 0;
+    for (uint32_t i = 0; i < shape->child_count && world_has_servers(comm->world); i++) {
+        config.behind |= UINT64_C(1) << shape->children[i].index;
+    }
+    config.has_combiners = comm->world->scheme->has_combiners && combining_has(shape);
     return config;
 }
 
@@ -191,6 +195,7 @@ void unit_open_switch(struct world_comm *comm, uint32_t at, uint32_t root)
     struct world *world = comm->world;
     struct world_unit *unit = unit_of_switch(comm, at, root);
     const struct shape_switch *shape = &comm->shapes[at];
+    const struct trib_switch_verbs *verbs = world_switch_verbs(world, at);
 
     unit_close(world, unit);
     unit->node_count = shape->node_count;
@@ -198,19 +203,21 @@ void unit_open_switch(struct world_comm *comm, uint32_t at, uint32_t root)
     for (uint32_t i = 0; i < shape->node_count; i++) {
         const struct shape_node *node = &shape->nodes[i];
         const struct trib_switch_config config = unit_switch_config(comm, at, root, i);
-        make_room(world, unit, i, world->scheme->switch_node->size(&config));
-        world->scheme->switch_node->init(unit->nodes[i].memory, &config);
-        if (config.has_parent && world->scheme->switch_node->set_child != NULL) {
-            world->scheme->switch_node->set_child(unit->nodes[i].memory,
-                                                  node->parent != WORLD_NONE ? node->number : shape->up.child);
+        make_room(world, unit, i, verbs->size(&config));
+        verbs->init(unit->nodes[i].memory, &config);
+        if (config.has_parent && verbs->set_child != NULL) {
+            verbs->set_child(unit->nodes[i].memory, node->parent != WORLD_NONE ? node->number : shape->up.child);
         }
     }
     unit->is_open = true;
+    if (world_is_combiner(world, at)) {
+        combining_enter(unit);
+    }
 }
 
 static const struct trib_node_verbs *verbs_of(const struct world *world, const struct world_unit *unit)
 {
-    return unit->is_worker ? &world->scheme->worker->node : &world->scheme->switch_node->node;
+    return unit->is_worker ? &world->scheme->worker->node : &world_switch_verbs(world, unit->at)->node;
 }
 
 static const struct trib_counters *counters_of(const struct world *world, const struct world_unit *unit, uint32_t node)
@@ -245,13 +252,17 @@ void unit_close(struct world *world, struct world_unit *unit)
     if (!unit->is_open) {
         return;
     }
+    if (!unit->is_worker && world_is_combiner(world, unit->at)) {
+        combining_leave(unit);
+    }
     for (uint32_t i = 0; i < unit->node_count; i++) {
         bool is_root = !unit->is_worker && i == 0 && world->switches[unit->at].parent == WORLD_NONE;
         struct trib_counters *sum = world_has_peers(world) ? &report->peer
                                     : unit->is_worker      ? &report->worker
                                     : is_root              ? &report->root
                                                            : &report->inner;
-        if (world->failed == WORLD_CHECK_NONE) {
+        bool is_combiner = !unit->is_worker && world_is_combiner(world, unit->at); /* its pool counts */
+        if (world->failed == WORLD_CHECK_NONE && !is_combiner) {
             report_counters(sum, counters_of(world, unit, i));
             if (world->scheme->worker->flows != NULL) {
                 world->scheme->worker->flows(unit->nodes[i].memory, &report->flows);
@@ -354,6 +365,10 @@ static void *place_of(const struct world *world, const struct world_unit *unit, 
         *place = (struct trib_place){.kind = TRIB_PLACE_PARENT};
         return unit->nodes[0].memory;
     }
+    if (world_has_servers(world)) {
+        *place = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = combining_behind(unit, from)};
+        return place->children != 0 ? unit->nodes[0].memory : NULL;
+    }
     uint32_t above = from->is_worker ? comm->ranks[from->rank].home : world->switches[from->at].parent;
     struct shape_place where = from->is_worker ? comm->ranks[from->rank].place : comm->shapes[from->at].up;
     *place = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << where.child};
@@ -361,18 +376,14 @@ static void *place_of(const struct world *world, const struct world_unit *unit, 
     return above == world_seat(world, unit->at) && !is_gone ? unit->nodes[where.node].memory : NULL;
 }
 
-static uint64_t unit_now(const struct world *world, const struct world_unit *unit)
-{
-    return world->now_ns + unit->clock_ns;
-}
-
 static void feed(struct world *world, struct world_unit *unit)
 {
     uint64_t now = unit_now(world, unit);
+    bool is_combiner = !unit->is_worker && world_is_combiner(world, unit->at);
 
     for (uint32_t i = 0; i < unit->inbox_count; i++) {
         uint32_t index = unit->inbox[i].parcel;
-        const struct parcel *parcel = &world->parcels[index];
+        const struct parcel *parcel = is_combiner ? combining_hold(&world->parcels[index]) : &world->parcels[index];
         struct trib_packet packet;
         struct trib_place place;
         enum trib_drop drop = trib_packet_decode(parcel->data, parcel->len, &packet);
@@ -399,6 +410,9 @@ static void feed(struct world *world, struct world_unit *unit)
             world->report->decode[drop]++;
         }
         world_release(world, index);
+        if (is_combiner && (combining_is_full(world, unit) || i + 1 == unit->inbox_count)) {
+            combining_drain(world, unit);
+        }
     }
     unit->inbox_count = 0;
 }
@@ -572,155 +586,9 @@ static void run_worker(struct world *world, uint32_t number)
 
 /* ---- switches ---- */
 
-/* To one child, which may be a node of the same switch: that takes it at once. */
-static void give_child(struct world *world, uint32_t number, uint32_t index, uint32_t child,
-                       const struct trib_packet *packet, uint32_t *parcel)
-{
-    struct world_unit *unit = &world->units[number];
-    struct world_comm *comm = unit->comm;
-    const struct shape_child *to = &comm->shapes[unit->at].nodes[index].children[child];
-
-    if (to->kind == SHAPE_NODE) {
-        struct trib_place from = {.kind = TRIB_PLACE_PARENT};
-        enum trib_drop drop = world->scheme->switch_node->node.receive(unit->nodes[to->index].memory, from, packet,
-                                                                       unit_now(world, unit));
-        world_trace(world, drop == TRIB_DROP_NONE ? "down" : trib_drop_name(drop), number, number, packet);
-        return;
-    }
-    if (*parcel == 0) {
-        *parcel = world_parcel(world, packet);
-    }
-    world->parcels[*parcel].refs++;
-    comm->sent[1]++;
-    uint32_t to_unit =
-        to->kind == SHAPE_RANK ? comm->ranks[to->index].unit : comm->members[to->index].units[unit->root];
-    world_send(world, number, to_unit, *parcel, packet);
-}
-
-static void give_children(struct world *world, uint32_t number, uint32_t index, uint64_t children,
-                          const struct trib_packet *packet)
-{
-    const struct world_unit *unit = &world->units[number];
-    const struct shape_node *shape = &unit->comm->shapes[unit->at].nodes[index];
-    bool many = (children & (children - 1)) != 0;
-    uint32_t parcel = 0;
-
-    for (uint64_t bits = children; bits != 0; bits &= bits - 1) {
-        uint32_t child = (uint32_t)__builtin_ctzll(bits);
-        if (child >= shape->child_count) {
-            world_fail(world, WORLD_CHECK_MISUSE, "a switch sends to child %u, which does not exist", child);
-            break;
-        }
-        if (many && shape->children[child].kind != SHAPE_NODE && world_chance(world, world->set.partial)) {
-            world->report->partial++;
-            continue;
-        }
-        give_child(world, number, index, child, packet, &parcel);
-    }
-    if (parcel != 0) {
-        world_release(world, parcel);
-    }
-}
-
-static void give_parent(struct world *world, uint32_t number, uint32_t index, const struct trib_packet *packet)
-{
-    struct world_unit *unit = &world->units[number];
-    struct world_comm *comm = unit->comm;
-    const struct shape_node *shape = &comm->shapes[unit->at].nodes[index];
-
-    if (shape->parent != WORLD_NONE) {
-        struct trib_place from = {.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << shape->number};
-        enum trib_drop drop = world->scheme->switch_node->node.receive(unit->nodes[shape->parent].memory, from, packet,
-                                                                       unit_now(world, unit));
-        world_trace(world, drop == TRIB_DROP_NONE ? "up" : trib_drop_name(drop), number, number, packet);
-        return;
-    }
-    uint32_t parent = comm_top(comm, world->switches[unit->at].parent, unit->root);
-    if (parent == WORLD_NONE) {
-        world_fail(world, WORLD_CHECK_MISUSE, "a root sends to a parent");
-        return;
-    }
-    comm->sent[0]++;
-    world_send(world, number, comm->members[parent].units[unit->root], world_parcel(world, packet), packet);
-}
-
-/* One packet of one node. */
-static void give(struct world *world, uint32_t number, uint32_t index, const struct trib_packet *packet,
-                 const struct trib_place *to)
-{
-    struct world_unit *unit = &world->units[number];
-    const struct shape_node *shape = &unit->comm->shapes[unit->at].nodes[index];
-
-    if (to->kind == TRIB_PLACE_PARENT) {
-        check_up(unit->comm, shape, packet);
-        give_parent(world, number, index, packet);
-    } else if (to->kind == TRIB_PLACE_CHILDREN && to->children != 0) {
-        check_down(unit->comm, shape, packet);
-        note_result(unit->comm, unit->at, index, packet);
-        give_children(world, number, index, to->children, packet);
-    } else {
-        world_fail(world, WORLD_CHECK_MISUSE, "a switch sends to nobody");
-    }
-}
-
-static void take_switch_event(struct world_unit *unit, uint32_t index, const struct trib_event *event)
-{
-    struct world_comm *comm = unit->comm;
-    struct world *world = comm->world;
-
-    world->report->mismatch_events += event->kind == TRIB_EVENT_MISMATCH;
-    if (event->kind != TRIB_EVENT_MISMATCH || comm_has_promise(comm)) {
-        world_fail(world, WORLD_CHECK_ERROR, "switch %u: event of kind %d on %" PRIu64, unit->at, (int)event->kind,
-                   event->sequence);
-    } else if (comm->set.hostility != WORLD_LETHAL) {
-        const struct shape_node *shape = &comm->shapes[unit->at].nodes[index];
-        check_mismatch(comm, shape, event);
-        if (world->failed == WORLD_CHECK_NONE) {
-            const uint32_t ranks[2] = {rank_set_next(&shape->children[event->child].ranks, 0),
-                                       rank_set_next(&shape->children[event->other].ranks, 0)};
-            if (comm->members[0].owners[unit->root] != 0 && unit->at == 0) {
-                own_root_mismatch(comm, unit->root, event->sequence, ranks);
-            } else {
-                control_mismatch(comm, unit->at, event->sequence, ranks);
-            }
-        }
-    }
-}
-
-/* Until no node has anything more to say: what one says another may answer. */
-static void drain_switch(struct world *world, uint32_t number)
-{
-    const struct trib_switch_verbs *verbs = world->scheme->switch_node;
-    struct trib_packet packet;
-    struct trib_place to;
-    struct trib_event event;
-    uint32_t count = 0;
-    bool moved = true;
-
-    while (moved && world->failed == WORLD_CHECK_NONE) {
-        moved = false;
-        for (uint32_t i = 0; i < world->units[number].node_count; i++) {
-            void *node = world->units[number].nodes[i].memory;
-            while (verbs->node.next_packet(node, unit_now(world, &world->units[number]), &packet, &to)) {
-                moved = true;
-                give(world, number, i, &packet, &to);
-                if (++count > DRAIN_MAX) {
-                    world_fail(world, WORLD_CHECK_MISUSE, "packets without end");
-                    return;
-                }
-            }
-        }
-    }
-    for (uint32_t i = 0; world->units[number].is_open && i < world->units[number].node_count; i++) {
-        while (world->units[number].is_open && verbs->node.next_event(world->units[number].nodes[i].memory, &event)) {
-            take_switch_event(&world->units[number], i, &event);
-        }
-    }
-}
-
 static void run_switch(struct world *world, uint32_t number)
 {
-    const struct trib_switch_verbs *verbs = world->scheme->switch_node;
+    const struct trib_switch_verbs *verbs = world_switch_verbs(world, world->units[number].at);
     struct world_unit *unit = &world->units[number];
     uint64_t now = unit_now(world, unit);
 
@@ -730,8 +598,9 @@ static void run_switch(struct world *world, uint32_t number)
             verbs->node.on_timeout(unit->nodes[i].memory, now);
         }
     }
-    drain_switch(world, number);
-    if (world_has_caps(world) && world->failed == WORLD_CHECK_NONE && world->units[number].is_open) {
+    unit_drain_switch(world, number);
+    if (world_has_caps(world) && !world_is_combiner(world, unit->at) && world->failed == WORLD_CHECK_NONE &&
+        world->units[number].is_open) {
         caps_divide(world, number);
     }
     for (uint32_t i = 0; world->units[number].is_open && i < world->units[number].node_count; i++) {

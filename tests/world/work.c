@@ -2,6 +2,7 @@
 /* work.c: what the ranks of a world do: the same random list of collectives on each, submitted at skewed times, with
  * several under way. Buffers lie between guard bytes and are scribbled on as soon as an operation is done (I11).
  * Read next: oracle.c, check_buffers.c. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -196,6 +197,53 @@ bool world_passes_on(const struct world *world)
     return strcmp(world->scheme->name, "forward") == 0;
 }
 
+/* Where parts are added as they come, sums of floats must be the same in any order: small integers, and 1 and -1, with
+ * infinities and NaN in some tensors. Blocks with a common exponent are integers. */
+static bool must_be_exact(const struct world_comm *comm, const struct trib_operation *o)
+{
+    return comm->world->scheme->sums_by_luck && (is_added(o) || o->reduction == TRIB_PRODUCT) &&
+           (o->type == TRIB_FLOAT32 || o->type == TRIB_FLOAT64 || o->type == TRIB_FLOAT16 || o->type == TRIB_BFLOAT16);
+}
+
+static void put_exact(enum trib_type type, double value, uint8_t *at)
+{
+    float single = (float)value;
+    uint32_t bits;
+    uint16_t half;
+
+    memcpy(&bits, &single, sizeof bits);
+    if (type == TRIB_FLOAT64) {
+        memcpy(at, &value, sizeof value);
+        return;
+    }
+    if (type == TRIB_FLOAT32) {
+        memcpy(at, &single, sizeof single);
+        return;
+    }
+    half = (uint16_t)(bits >> 16);
+    if (type == TRIB_FLOAT16) {
+        uint32_t exponent = bits >> 23 & 0xff;
+        uint32_t places = bits >> 13 & 0x3ff;
+        half = (uint16_t)(exponent == 0 ? 0 : exponent == 0xff ? 0x7c00 | places : (exponent - 112) << 10 | places);
+        half |= (uint16_t)(bits >> 16 & 0x8000);
+    }
+    memcpy(at, &half, sizeof half);
+}
+
+static void fill_exact(struct trib_prng *prng, const struct trib_operation *o, uint8_t *at, uint64_t count)
+{
+    static const double specials[] = {(double)INFINITY, -(double)INFINITY, (double)NAN, -0.0};
+    size_t size = trib_type_size(o->type);
+    bool has_specials = trib_prng_below(prng, 4) == 0;
+
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t dice = trib_prng_next(prng);
+        double value = is_added(o) ? (double)(int)(dice % 7) - 3 : dice % 2 == 0 ? 1 : -1;
+        value = has_specials && dice >> 61 == 0 ? specials[dice >> 32 & 3] : value;
+        put_exact(o->type, value, at + size * i);
+    }
+}
+
 /* has_any: of 16-bit floats also infinities, and any NaN. */
 static void fill_tensor(struct trib_prng *prng, enum trib_type type, bool has_any, uint8_t *at, uint64_t count)
 {
@@ -235,7 +283,12 @@ static void make_inputs(struct world_comm *comm, struct world_op *op)
     op->inputs = world_zeroed(copies * op->bytes, 1);
     op->expected = world_zeroed(op->bytes, 1);
     for (uint32_t i = 0; i < copies; i++) {
-        fill_tensor(&prng, op->operation.type, !world_passes_on(comm->world), op->inputs + i * op->bytes, op->elements);
+        uint8_t *at = op->inputs + i * op->bytes;
+        if (must_be_exact(comm, &op->operation)) {
+            fill_exact(&prng, &op->operation, at, op->elements);
+        } else {
+            fill_tensor(&prng, op->operation.type, !world_passes_on(comm->world), at, op->elements);
+        }
     }
     oracle_expect(comm, op);
 }

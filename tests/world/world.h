@@ -9,8 +9,8 @@
  * (plane.c), and the rank's side of its session (session.c), with the rules of docs/PROTOCOL.md.
  *
  * Files, in reading order: swarm.c and swarm_comm.c (what a seed means), shape.c (who is whose child), engine.c (the
- * clock), comm.c (a communicator's life), unit.c (how nodes are driven), caps.c (memory of switches), link.c (faults
- * on packets), fault.c (faults of machines and processes), session.c, wire.c, control.c, trunk.c, plane.c, own_root.c,
+ * clock), comm.c (a communicator's life), unit.c, unit_switch.c (how nodes are driven), combining.c (pools of rows),
+ * caps.c (memory of switches), link.c (faults on packets), fault.c (faults of machines and processes), session.c, wire.c, control.c, trunk.c, plane.c, own_root.c,
  * agents.c (several switches at once), work.c (operations), oracle.c (what results must be), hostile.c (forged
  * packets), check_*.c, report.c, main.c. */
 #ifndef TRIB_TESTS_WORLD_H
@@ -27,6 +27,7 @@
 #include "core/node.h"
 #include "core/prng.h"
 #include "core/window.h"
+#include "protocol/combining.h"
 #include "schemes/schemes.h"
 
 #define WORLD_RANKS_MAX 128 /* of a communicator */
@@ -130,6 +131,7 @@ struct comm_settings {
     uint32_t hostile_packets;
     enum world_hostility hostility;
     enum world_skew skew;
+    uint8_t priority; /* of its rows in combiners */
     uint32_t skewed_rank, lagging_rank;
     uint32_t
         early_rank; /* closes after some of the operations, so that the others must get an error; WORLD_NONE: nobody */
@@ -161,6 +163,7 @@ struct world_settings {
     uint32_t cuts;      /* of connections between switches */
     uint32_t intruders; /* communicators that take the place of another at a restart */
     uint32_t ambushes;  /* faults while an agent opens roots */
+    uint32_t pools;     /* of combiners' rows, thrown away */
     uint32_t trees;     /* switches that a communicator is dealt over; 0: all */
     bool farewell;      /* a switch dies when a rank closes */
     bool is_clean;      /* no fault of any kind */
@@ -239,12 +242,14 @@ struct shape_child {
     struct rank_set ranks;
     uint16_t kind;
     uint16_t index; /* rank, switch, or node within this switch */
+    uint16_t via;   /* 1 + the combiner that its packets come through; 0: none */
 };
 
 /* A node of a switch: its children in the order of their lowest ranks. Node 0 is the top one. */
 struct shape_node {
     struct rank_set ranks;
     uint32_t rank_count;
+    bool is_combiner;
     uint32_t parent;             /* node within the switch; WORLD_NONE: the switch's parent, or none */
     uint32_t number;             /* child number at that parent */
     uint32_t child_count, spare; /* spare: as a driver counts what its own ranks bring (core/quorum.h) */
@@ -278,6 +283,13 @@ struct world_node {
     uint32_t cap; /* as last set; 0: never */
 };
 
+/* Rows of one shard of a switch. */
+struct world_pool {
+    void *memory; /* NULL: nobody needed it yet */
+    uint32_t rows;
+    uint32_t lives;
+};
+
 /* When a fragment, or a question about it, came again to a unit. */
 struct repeat {
     uint64_t sequence;
@@ -285,6 +297,7 @@ struct repeat {
     uint32_t from;
     uint32_t boot;
     uint32_t kind;
+    uint32_t child; /* behind a combiner */
     uint32_t count;
 };
 #define WORLD_REPEATS 64
@@ -383,6 +396,7 @@ struct comm_member {
     uint32_t boot;
     uint16_t parents[WORLD_ROOTS_MAX]; /* below the root: where that root sends its sums, */
     uint8_t shards[WORLD_ROOTS_MAX];   /* and to which shard */
+    uint8_t priority;                  /* of a combiner's rows */
     uint64_t answer_ns;                /* the parent's answer to a probe of the path comes; 0: none is under way */
     struct rank_set registered[WORLD_ROOTS_MAX]; /* as far as that root of the data plane knows */
     uint64_t *marks;                             /* of each rank, root by root */
@@ -499,6 +513,8 @@ struct world_comm {
     X(chosen, "communicators over some of the switches")   \
     X(agent_restarts, "restarts of an agent")              \
     X(ambushes, "faults while roots are opened")           \
+    X(pools, "pools of rows thrown away")                  \
+    X(combined, "communicators behind combiners")          \
     X(agent_losses, "agents lost by their controller")     \
     X(agent_silences, "agents given up as silent")         \
     X(leaves, "switches below known to the root")          \
@@ -563,6 +579,7 @@ struct world_report {
     struct trib_counters worker, root, inner;
     struct trib_counters peer; /* workers of schemes without a switch */
     struct trib_flow_counters flows;
+    struct trib_combiner_counters combiner;
     uint64_t decode[TRIB_DROP_COUNT];
     uint64_t worlds, communicators, operations, fragments, packets, events;
     uint64_t ranks[WORLD_RANKS_MAX + 1];                     /* communicators of that size */
@@ -602,7 +619,8 @@ struct world {
     struct parcel *parcels;
     uint32_t parcel_count, parcel_capacity, parcel_free;
     struct world_plane *planes; /* of each switch */
-    struct world_wire **wires;  /* NULL: free */
+    struct world_pool pools[WORLD_SWITCHES_MAX][WORLD_ROOTS_MAX];
+    struct world_wire **wires; /* NULL: free */
     uint32_t wire_count, wire_capacity;
     uint32_t old_parcels[64]; /* for replays; 0: none */
     uint32_t old_from[64], old_to[64], old_at;
@@ -721,6 +739,15 @@ struct world_unit *unit_of_rank(const struct world_comm *comm, uint32_t rank);
 struct world_unit *unit_of_switch(const struct world_comm *comm, uint32_t at, uint32_t root);
 void *worker_node(const struct world_comm *comm, uint32_t rank); /* NULL when it is closed */
 uint32_t unit_number(const struct world *world, const struct world_unit *unit);
+/* unit_switch.c */
+void unit_drain_switch(struct world *world, uint32_t unit);
+void unit_give(struct world *world, uint32_t unit, uint32_t node, const struct trib_packet *packet,
+               const struct trib_place *to);
+
+static inline uint64_t unit_now(const struct world *world, const struct world_unit *unit)
+{
+    return world->now_ns + unit->clock_ns;
+}
 struct trib_switch_config unit_switch_config(const struct world_comm *comm, uint32_t at, uint32_t root, uint32_t node);
 
 /* caps.c */
@@ -744,27 +771,6 @@ void fault_at_return(struct world_comm *comm, uint32_t rank);
 void fault_at_opening(struct world *world, uint32_t at);
 void fault_happen(struct world *world, const struct world_event *event);
 
-/* session.c: sessions of ranks */
-void session_begin(struct world_comm *comm, uint32_t rank);
-void session_connected(struct world_comm *comm, uint32_t rank);
-void session_move(struct world_comm *comm, uint32_t rank);
-void session_lost(struct world_comm *comm, uint32_t rank, bool stood); /* or was refused */
-void session_rejoin(struct world_comm *comm, uint32_t rank, uint32_t tries);
-void session_take(struct world_comm *comm, uint32_t rank, const struct trib_message *message);
-void session_idle(struct world_comm *comm, uint32_t rank);
-void session_close(struct world_comm *comm, uint32_t rank);
-void session_stall(struct world_comm *comm, uint32_t rank, const struct trib_event *event);
-void session_dispute(struct world_comm *comm, uint32_t rank, uint64_t sequence, uint32_t other);
-void session_abort(struct world_comm *comm, uint32_t rank);
-void session_leave(struct world_comm *comm, uint32_t rank);
-void session_crash(struct world_comm *comm, uint32_t rank);
-void session_say(struct world_comm *comm, uint32_t rank, const struct trib_message *message);
-void session_hang_up(struct world_comm *comm, uint32_t rank);
-uint32_t session_switch(const struct world_comm *comm, uint32_t rank, uint32_t place); /* 1: its home, ... */
-uint32_t session_places(const struct world_comm *comm, uint32_t rank);                 /* switches on its way */
-uint32_t session_named(const char *text);                                              /* WORLD_NONE: no rank */
-void session_scheme(const struct world_comm *comm, char *name);                        /* 32 bytes */
-
 /* plane.c */
 bool plane_is_missing(const struct world_comm *comm, uint32_t waiting, uint32_t rank, uint64_t sequence);
 
@@ -776,19 +782,9 @@ void work_submit(struct world_comm *comm, uint32_t rank);
 void work_done(struct world_comm *comm, uint32_t rank, uint64_t token);
 void work_end_rank(struct world_comm *comm, uint32_t rank);
 
-/* oracle.c */
-void oracle_expect(const struct world_comm *comm, struct world_op *op);
-uint32_t oracle_data(const struct world_comm *comm); /* bytes of a payload that are left for elements */
-uint32_t oracle_block(const struct world_comm *comm, const struct world_op *op); /* elements of a fragment */
-void oracle_expect_of(const struct world_comm *comm, struct world_op *op, uint64_t fragment,
-                      const struct rank_set *list);
-
 /* hostile.c */
 void hostile_schedule(struct world_comm *comm);
 void hostile_inject(struct world_comm *comm);
-
-/* What float32 tensors travel as. */
-enum trib_type oracle_wire(const struct world_comm *comm);
 
 /* report.c */
 void report_add(struct world_report *sum, const struct world_report *own);
@@ -796,5 +792,6 @@ void report_counters(struct trib_counters *sum, const struct trib_counters *coun
 unsigned report_print(const struct world_report *report, uint32_t depth_max, const struct trib_scheme *scheme);
 
 #include "checks.h"
+#include "combining.h"
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_atp_literal.c: random runs of ATP's published rules and of ours, on the same links: two jobs on few rows, with
- * packets lost, late and copied. Each defect of the published rules is seen and counted, with its first seed. Of ours
+/* test_atp_literal_random.c: random runs of ATP's published rules and of ours, on the same links: two jobs on few rows,
+ * with packets lost, late and copied. Each defect of the published rules is seen and counted, with its first seed. Of ours
  * none is seen, and every job ends. TRIB_SEEDS=N runs so many seeds, TRIB_SEED=S one. Mirrors src/published/atp_literal,
  * src/demo/atp*.c. */
 #include <inttypes.h>
