@@ -2,8 +2,8 @@
 /* switch_combined.c: parts that come through combiners (combiner.h): a packet may hold the sum of any ranks behind the
  * combiner, and lists the ranks. The switch alone makes sums right: a sum is added only if all parts are new
  * (core/slot.h), and the sender's address says which ranks may be listed (I7). Combiners hold parts back, so a gap in a
- * rank's stream is no sign of a loss: the switch asks for parts after a PROBE, before which combiners have sent on what
- * they have of these, or when a sum was dropped.
+ * rank's stream is no sign of a loss: the switch asks for parts after a PROBE, when combiners have sent on those that
+ * they have, or when a sum was dropped.
  * Read next: combiner.c. */
 #include "protocol/switch.h"
 
