@@ -163,8 +163,8 @@ static struct trib_job *find_job(const struct trib_jobs *jobs, const struct trib
     return other;
 }
 
-/* Does the rank come to a switch below, now as before, or here, now as before? A rank whose combiner is gone may come
- * to the server behind it, and back. */
+/* Does the rank come to a switch below, now as before, or here, now as before? If a combiner is gone, ranks may come to
+ * the server behind it, and back. */
 static bool is_same_way(const struct trib_job *job, uint32_t rank, const struct trib_session *session)
 {
     return (job->ranks[rank].via != 0) == (session->leaf != NULL) || trib_job_has_servers(job);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* meeting.c: where ranks go if the switch that they came to is gone for good. They hear of it in WELCOME, while there
- * is a switch to ask.
- * - All meet at rank 0 (settings.fallback), whose process listens from the start, at a port that its JOIN has named.
+/* meeting.c: where ranks go if the switch that they came to is gone for good. WELCOME says so, while there is a switch
+ * to ask.
+ * - All meet at rank 0 (settings.fallback). Its process listens from the start, at a port that JOIN has named.
  * - A rank behind combiners comes to this switch, where the roots are.
  * Read next: roots.c (the roots there). */
 #include "control/jobs/jobs.h"
