@@ -3,6 +3,8 @@
  * gone for good, whose ranks come to the server itself; and hosts with ranks at several places. */
 #include "leaves_harness.h"
 
+#include "control/jobs/jobs.h"
+
 #define SEEDS 40
 #define SHORT (100 * TRIB_MILLISECOND_NS)
 #define RANKS 6U
