@@ -272,6 +272,7 @@ foreach(name ${scripts})
 endforeach()
 trib_weigh(3 40 world model unit/test_sim_reference property/test_host_sum property/test_value_twin)
 trib_weigh(1 50 unit/test_move unit/test_leaving unit/test_comm unit/test_comm_failure unit/test_comm_join unit/test_host unit/test_comm_session
-           unit/test_level0 unit/test_host_steps unit/test_silent unit/test_plane_tree unit/test_quorum unit/test_collectives unit/test_comm_ring api)
+           unit/test_level0 unit/test_host_steps unit/test_silent unit/test_plane_tree unit/test_quorum unit/test_collectives unit/test_comm_ring
+           unit/test_comm_detour api)
 trib_weigh(2 30 integration/fallback.user integration/faults.user integration/memory.user integration/tree_faults.user integration/quorum.user
            integration/sizes.user integration/sim.user)

@@ -14,6 +14,7 @@
 /* Time for which a switch that is back may lack other ranks: they return at once, or have gone on without the
  * switch. */
 #define TOGETHER_NS (2 * TRIB_SECOND_NS)
+#define OTHER_MAX 224
 
 bool trib_comm_may_move(const struct trib_comm *comm)
 {
@@ -61,7 +62,7 @@ uint64_t trib_comm_close_time(const struct trib_comm *comm, uint64_t now_ns)
     uint64_t limit_ns = config->linger_ns;
     if (comm->has_moved && comm->state != TRIB_COMM_RUNNING) { /* a rank that lacks a result comes within that time */
         limit_ns = limit_ns > config->switch_timeout_ns ? limit_ns : config->switch_timeout_ns;
-    } else if ((trib_comm_is_wide(comm) || config->fallback) && !trib_comm_is_done_ring(comm)) {
+    } else if ((comm->where.no_box || trib_comm_has_peers(comm) || config->fallback) && !trib_comm_is_done_ring(comm)) {
         limit_ns = config->timeout_ns;
     }
     return trib_time_after(now_ns, limit_ns);
@@ -87,6 +88,17 @@ char *trib_comm_say_waited(const struct trib_comm *comm, uint64_t now_ns, char *
     return text;
 }
 
+/* "; nor does switch 10.0.0.1:7470 take this rank: connection refused", or "". text: OTHER_MAX bytes. */
+static void say_other(const struct trib_comm *comm, char *text)
+{
+    const struct trib_elsewhere *other = &comm->other;
+    const char *cause = other->away[0] != '\0' ? other->away : other->cause;
+    text[0] = '\0';
+    if (other->where.address.len > 0 && cause[0] != '\0') {
+        (void)snprintf(text, OTHER_MAX, "; nor does %s take this rank: %.100s", other->where.title, cause);
+    }
+}
+
 void trib_comm_explain_absence(const struct trib_comm *comm, uint64_t now_ns, char *text)
 {
     const char *name = comm->where.name;
@@ -94,15 +106,17 @@ void trib_comm_explain_absence(const struct trib_comm *comm, uint64_t now_ns, ch
     const char *cause = trib_comm_cause(comm);
     bool is_connecting = comm->state == TRIB_COMM_CONNECTING;
     char waited[TRIB_COMM_WAITED_MAX];
+    char other[OTHER_MAX];
     (void)trib_comm_say_waited(comm, now_ns, waited);
+    say_other(comm, other);
     if (is_connecting && comm->has_moved) {
         trib_explain(
             text, "the switch %s is gone, and %s, where the job was to go on without it, at %s, does not answer: %s%s",
             gone, comm->is_derived ? "the process" : "rank 0", name, cause, waited);
     } else if (is_connecting && comm->away[0] != '\0') {
-        trib_explain(text, "%.400s%s", comm->away, waited);
+        trib_explain(text, "%.220s%s%s", comm->away, other, waited);
     } else if (is_connecting) {
-        trib_explain(text, "the switch %s is gone: %s%s", name, cause, waited);
+        trib_explain(text, "the switch %s is gone: %s%s%s", name, cause, other, waited);
     } else if (comm->has_moved) {
         trib_explain(text,
                      "the switch %s is gone, and not all ranks of job %s came to rank 0, at %s, to go on without it%s",

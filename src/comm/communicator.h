@@ -32,6 +32,13 @@ enum trib_comm_state {
     TRIB_COMM_FAILED
 };
 
+/* A second place of a communicator's sessions, and why no session is there. "": not tried. */
+struct trib_elsewhere {
+    struct trib_where where; /* len 0: there is none */
+    char cause[128];
+    char away[TRIB_ERROR_TEXT_MAX]; /* said by AWAY */
+};
+
 /* Where a packet has come from. */
 struct trib_came_from {
     uint32_t root; /* of the communicator */
@@ -95,6 +102,8 @@ struct trib_comm {
     uint64_t retry_ns; /* CONNECTING: next try, or end of this one; PROBING: next probe */
     uint64_t retry_gap_ns;
     uint64_t outage_deadline_ns; /* end of the wait for an absent switch; state_deadline_ns while CONNECTING */
+    struct trib_elsewhere other; /* of a rank behind a combiner: the server; of one that went there: the combiner */
+    uint64_t detour_ns;          /* CONNECTING: time of the next try at `other` */
     uint64_t waits_ns;           /* start of the wait to be let in, or in again, over all losses meanwhile; NEVER: in */
     uint64_t group_deadline_ns;  /* PROBING: how long multicast is waited for */
     uint64_t probes_until_ns;    /* PROBING: how long unicast is */
@@ -115,6 +124,8 @@ struct trib_comm {
     bool is_multicast;           /* results come by multicast */
     bool is_over;                /* without a switch: `left` has closed, so no further operation can end */
     bool has_moved;              /* the switch is gone, and comm goes on without */
+    bool is_detour;              /* `where` and `other` have changed places for one try */
+    bool is_untried;             /* comm stays where such a try went, and no READY has come there */
     bool stall_is_mark;          /* the communicator's mark M waits at stall_sequence, not this rank */
     bool is_derived;             /* made by split or subset: rank 0 of the job is not rank 0 here */
     uint32_t making;             /* communicators that are being made of this one */
@@ -150,10 +161,11 @@ static inline bool trib_comm_has_peers(const struct trib_comm *comm)
     return comm->transport->kind == TRIB_TRANSPORT_RANKS;
 }
 
-/* True if packets of comm go from the unconnected socket to the places in WELCOME, not to shards of a switch. */
+/* True if packets of comm go from the unconnected socket to the places in WELCOME, and not from a socket for each shard
+ * of the endpoint's switch. */
 static inline bool trib_comm_is_wide(const struct trib_comm *comm)
 {
-    return comm->where.no_box || trib_comm_has_peers(comm);
+    return comm->where.no_box || comm->where.is_server || trib_comm_has_peers(comm);
 }
 
 /* CLOSED or FAILED. */

@@ -8,6 +8,7 @@
 
 #include "comm/bounds.h"
 #include "comm/communicator.h"
+#include "comm/detour.h"
 #include "comm/end.h"
 #include "comm/environment.h"
 #include "comm/own_root.h"
@@ -50,6 +51,7 @@ static const struct trib_address *local_of(const struct trib_comm *comm, struct 
 static void try_connecting(struct trib_comm *comm, uint64_t now_ns)
 {
     struct trib_address local;
+    trib_comm_begin_detour(comm, now_ns);
     comm->retry_ns = now_ns + TRY_NS;
     trib_session_client_open(&comm->session, &comm->where.address, local_of(comm, &local),
                              comm->config.switch_timeout_ns);
@@ -63,6 +65,7 @@ void trib_comm_reconnect(struct trib_comm *comm, uint64_t now_ns)
     trib_comm_enter(comm, TRIB_COMM_CONNECTING);
     comm->state_deadline_ns = comm->outage_deadline_ns;
     comm->retry_gap_ns = RETRY_FIRST_NS;
+    trib_comm_plan_detour(comm, now_ns);
     try_connecting(comm, now_ns);
 }
 
@@ -92,6 +95,7 @@ void trib_comm_connected(struct trib_comm *comm, uint64_t now_ns)
 static void wait_and_retry(struct trib_comm *comm, uint64_t longest_ns, uint64_t now_ns)
 {
     trib_session_client_hang_up(&comm->session); /* the cause is kept for texts */
+    trib_comm_end_detour(comm);
     trib_comm_enter(comm, TRIB_COMM_CONNECTING);
     comm->retry_ns = now_ns + comm->retry_gap_ns;
     comm->retry_gap_ns = trib_time_earlier(2 * comm->retry_gap_ns, longest_ns);
@@ -172,6 +176,9 @@ static void retry_session(struct trib_comm *comm, uint64_t now_ns)
         if (comm->state != TRIB_COMM_JOINING) {
             comm->retry_gap_ns = RETRY_FIRST_NS;
         }
+        if (!comm->is_detour) {
+            trib_comm_plan_detour(comm, now_ns);
+        }
         pause_node(comm, now_ns);
         comm->state_deadline_ns = comm->outage_deadline_ns;
     }
@@ -210,13 +217,16 @@ void trib_comm_lose_silent(struct trib_comm *comm, uint64_t now_ns)
 {
     TRIB_ASSERT(!comm->where.no_box); /* a stopped rank is late, and not gone */
     bool was_registered = comm->state == TRIB_COMM_RUNNING;
+    bool is_last = comm->other.where.address.len == 0 || comm->is_detour;
     uint64_t since_ns = comm->ping.since_ns;
     if (was_registered && trib_comm_may_move(comm)) {
         say_moving(comm);
     }
     trib_session_client_lose(&comm->session, TRIB_PING_SILENT);
     trib_comm_lost(comm, now_ns);
-    if (comm->was_running && !trib_comm_has_ended(comm)) { /* the switch has used up its time to come back */
+    if (!is_last) {
+        comm->detour_ns = now_ns;
+    } else if (comm->was_running && !trib_comm_has_ended(comm)) { /* the switch has used up its time to come back */
         comm->waits_ns = trib_time_earlier(comm->waits_ns, since_ns);
         comm->outage_deadline_ns = comm->state_deadline_ns = now_ns;
     }

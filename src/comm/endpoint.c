@@ -363,6 +363,7 @@ void trib_endpoint_share(struct trib_endpoint *endpoint, struct trib_comm *comm,
     TRIB_ASSERT(comm->endpoint == NULL);
     comm->endpoint = endpoint;
     comm->where = maker != NULL ? maker->where : endpoint->where;
+    comm->other = maker != NULL ? maker->other : (struct trib_elsewhere){.cause = ""};
     trib_endpoint_traffic(endpoint, &comm->base);
     trib_own_root_traffic(&endpoint->own_root, &comm->root_base);
     trib_comm_forget_root(comm);

@@ -49,6 +49,7 @@ struct trib_where {
     char name[64];  /* the same as text */
     char title[80]; /* "switch 10.0.0.1:7470", "rendezvous 10.0.0.1:7470" */
     bool no_box;    /* no switch: the ranks' processes are the roots */
+    bool is_server; /* the switch behind the combiner that the endpoint's sockets are for (detour.h) */
 };
 
 /* A data socket: of the endpoint, or a communicator's for multicast. */
@@ -56,7 +57,7 @@ struct trib_channel {
     struct trib_port *port; /* NULL: none */
     uint32_t shard;
     bool is_group; /* results by multicast come here */
-    bool is_wide;  /* for all roots that are ranks' processes: each packet has its own address */
+    bool is_wide;  /* for roots elsewhere than at the endpoint's switch: each packet has its own address */
     bool hot;      /* may have something to read */
     /* counts of the socket that communicators have taken as theirs */
     uint64_t told_bytes, told_packets, told_dropped;

@@ -10,6 +10,7 @@
 #include "comm/bounds.h"
 #include "comm/communicator.h"
 #include "comm/connect.h"
+#include "comm/detour.h"
 #include "comm/end.h"
 #include "comm/endpoint.h"
 #include "comm/join.h"
@@ -57,7 +58,7 @@ static bool is_sane(const struct trib_comm *comm, const struct trib_message *mes
         grant->slots < 1 || grant->slots > TRIB_SLOTS_MAX || grant->window < 1 || grant->window > grant->slots ||
         (!names_roots && (uint32_t)grant->data_port + grant->roots > UINT16_MAX + 1U) ||
         (uint32_t)grant->group_port + grant->roots > UINT16_MAX + 1U ||
-        (grant->group != 0 && (message->welcome.no_box || trib_comm_has_peers(comm))) ||
+        (grant->group != 0 && (message->welcome.no_box || trib_comm_is_wide(comm))) ||
         message->welcome.generation_ranks != comm->config.ranks || !trib_hosts_are_sane(message) ||
         (message->welcome.hosts != 0 && !may_be_hosts(comm))) {
         return false;
@@ -103,6 +104,7 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
                            comm->config.rank);
         return;
     }
+    trib_comm_stay(comm);
     enum trib_status status = trib_comm_take_places(comm, message, cause);
     if (status == TRIB_OK && comm->node == NULL && !comm->is_led) {
         status = trib_comm_make_node(comm, &message->welcome.grant);
@@ -119,11 +121,12 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
     bool is_new = comm->grant.communicator == 0;
     comm->grant = message->welcome.grant;
     trib_comm_learn_meeting(comm, &message->welcome.meeting);
+    trib_comm_learn_server(comm, &message->welcome.server);
     if (is_new) {
         trib_endpoint_enter(comm->endpoint, comm);
     }
     trib_comm_join_root(comm);
-    if (comm->has_moved && comm->node != NULL) {
+    if ((comm->has_moved || comm->where.is_server) && comm->node != NULL) {
         trib_comm_shrink_window(comm, &comm->grant);
     }
     if (comm->was_running && !comm->has_moved &&
@@ -166,6 +169,7 @@ static void take_ready(struct trib_comm *comm, const struct trib_message *messag
              comm->root_count, trib_comm_places(comm), comm->grant.window, comm->grant.slots,
              comm->is_multicast ? "multicast" : "unicast");
     comm->was_running = true;
+    comm->is_untried = false;
     comm->idle_since_ns = now_ns;
     if (comm->node != NULL) {
         comm->verbs->registered(comm->node, comm->grant.boot, message->ready.mark, now_ns);
@@ -316,11 +320,12 @@ void trib_comm_session_ready(struct trib_comm *comm, short revents, uint64_t now
     while (trib_session_client_next(&comm->session, &message)) {
         take_message(comm, &message, now_ns);
     }
-    if (comm->session.state == TRIB_SESSION_FOREIGN) {
+    bool is_foreign = comm->session.state == TRIB_SESSION_FOREIGN;
+    if (is_foreign && !comm->is_detour) {
         trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "%s unreachable: %s", comm->where.title, comm->session.cause);
     }
-    if (comm->session.state == TRIB_SESSION_LOST && comm->state != TRIB_COMM_FAILED &&
-        comm->state != TRIB_COMM_CLOSED) {
+    if ((comm->session.state == TRIB_SESSION_LOST || (is_foreign && comm->is_detour)) &&
+        comm->state != TRIB_COMM_FAILED && comm->state != TRIB_COMM_CLOSED) {
         trib_comm_lost(comm, now_ns);
     }
     trib_comm_make_dirty(comm);
@@ -394,6 +399,9 @@ void trib_comm_session_timeout(struct trib_comm *comm, uint64_t now_ns)
         return;
     }
     bool is_outside = comm->state == TRIB_COMM_CONNECTING || comm->state == TRIB_COMM_JOINING;
+    if (now_ns >= comm->state_deadline_ns && comm->state == TRIB_COMM_CONNECTING) {
+        trib_comm_end_detour(comm); /* for the texts */
+    }
     if (now_ns >= comm->state_deadline_ns && is_outside && trib_comm_may_move(comm)) {
         trib_comm_move(comm, now_ns);
     } else if (now_ns >= comm->state_deadline_ns) {

@@ -62,6 +62,8 @@ static void set_out(struct trib_comm *comm, const struct trib_where *where)
 {
     trib_session_client_close(&comm->session);
     comm->where = *where;
+    comm->other.where.address.len = 0;
+    comm->is_detour = false;
     comm->away[0] = '\0';
     comm->root_count = 0; /* WELCOME says where they are */
     trib_comm_forget_root(comm);

@@ -8,6 +8,7 @@
 
 #include "comm/bounds.h"
 #include "comm/communicator.h"
+#include "comm/detour.h"
 #include "comm/end.h"
 #include "comm/endpoint.h"
 #include "comm/paths.h"
@@ -18,6 +19,7 @@
 #include "core/assert.h"
 #include "core/lane.h"
 #include "io/clock.h"
+#include "io/explain.h"
 #include "io/log.h"
 
 #define GAP_FIRST_NS (20 * TRIB_MILLISECOND_NS)
@@ -115,10 +117,11 @@ static uint64_t probe_time(const struct trib_comm *comm, uint64_t now_ns)
     return late_ns > soon_ns ? late_ns : soon_ns;
 }
 
-/* True if paths were tried before the switch went away; in its new incarnation this rank proves its address again. */
+/* True if paths were tried here before the switch went away. The new incarnation wants proof of this rank's address
+ * again. */
 static bool is_back(const struct trib_comm *comm)
 {
-    return comm->was_running && !comm->has_moved;
+    return comm->was_running && !comm->has_moved && !comm->is_untried;
 }
 
 void trib_comm_begin_probing(struct trib_comm *comm)
@@ -272,7 +275,7 @@ static void name_path(const struct trib_comm *comm, uint32_t first, const char *
 static void fail_for_path(struct trib_comm *comm)
 {
     static const char advice[] = "check the path MTU and the firewall, or set a smaller payload";
-    char address[64], path[320];
+    char address[64], path[320], cause[TRIB_ERROR_TEXT_MAX];
     uint32_t first = (uint32_t)__builtin_ctzll(~comm->paths);
     TRIB_ASSERT(first < comm->root_count);
     trib_address_format(&comm->roots[first], address);
@@ -284,9 +287,12 @@ static void fail_for_path(struct trib_comm *comm)
         return;
     }
     name_path(comm, first, address, path, sizeof path);
-    send_paths(comm, false, false);
-    trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "UDP packets of %u bytes payload do not pass between here and %s: %s",
-                   comm->config.payload, path, advice);
+    trib_explain(cause, "UDP packets of %u bytes payload do not pass between here and %s: %s", comm->config.payload,
+                 path, advice);
+    if (!trib_comm_turn_back(comm, cause)) {
+        send_paths(comm, false, false);
+        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "%s", cause);
+    }
 }
 
 void trib_comm_check_paths(struct trib_comm *comm, uint64_t now_ns)

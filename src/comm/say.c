@@ -78,6 +78,11 @@ void trib_comm_say_join(struct trib_comm *comm)
     }
     message.join.maker = comm->made_by;
     message.join.known = comm->grant;
+    if (comm->where.is_server) { /* a group in the grant is of the combiner */
+        message.join.multicast = false;
+        message.join.known.group = 0;
+        message.join.known.group_port = 0;
+    }
     message.join.was_ready = comm->was_running;
     trib_session_client_send(&comm->session, &message);
 }

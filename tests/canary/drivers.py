@@ -346,6 +346,10 @@ DRIVERS = [
         edits=((PEERS, "return job->state == TRIB_JOB_RUNNING ? \"a rank\" : NULL;", "(void)job;\n    return NULL;"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_peers"),
     Canary(
+        "control-way-stays", "I8", "no rank of a silent combiner may come to the server",
+        edits=((JOB_JOIN, " || trib_job_has_servers(job);\n}\n\n/* The rank had", ";\n}\n\n/* The rank had"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_leaves_servers"),
+    Canary(
         "control-death-unsaid", "I8", "the first two ranks do not hear that another one is dead",
         edits=((JOB, "        } else if (rank->session) {\n            jobs->output.send(jobs->output.owner, rank->session, &message);\n            trib_rank_let_go",
                 "        } else if (rank->session) {\n            if (i > 1) {\n                jobs->output.send(jobs->output.owner, rank->session, &message);\n            }\n            trib_rank_let_go"),),
@@ -387,6 +391,10 @@ DRIVERS = [
         edits=((PATHS, "    *paths |= UINT64_C(1) << from.root;",
                 "    *paths |= ~UINT64_C(0) >> (64 - comm->root_count);"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_comm_turns"),
+    Canary(
+        "comm-path-untried", "I8", "a rank that goes to its server takes the paths there for tried",
+        edits=((PATHS, " && !comm->is_untried;", ";"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_comm_detour"),
     Canary(
         "comm-unproved-root", "C-10", "probes of full size go to addresses that have not proved themselves",
         edits=((PATHS, "(is_proved ? comm->config.payload : 0)",

@@ -114,6 +114,44 @@ ranks_end 5 1
 known_within 1000 "$START" "$TMP"/dead.[0-4] "$TMP"/dead.[67]
 check_in "names the rank" "rank 5 \(127.0.0.1:[0-9]+\) is gone: its session" "$TMP"/dead.[0-4] "$TMP"/dead.[67]
 
+# runs JOB TIMES: so often all its ranks were registered, says the root.
+runs() { [ "$(grep -c "job $1 runs: all" "$TMP/root.log")" -ge "$2" ]; }
+
+# gone_for_good NAME TIMES JOB...: the combiner is killed, and within a second all of these jobs run again, for the TIMES-th time.
+gone_for_good() {
+    local name=$1 times=$2 job start
+    shift 2
+    start=$(now_ms)
+    end "$name"
+    for job in "$@"; do
+        wait_for 10 runs "$job" "$times" || { fail "$job does not run again without $name"; show "$TMP/root.log" "$TMP/$job".*; }
+    done
+    local took=$(($(now_ms) - start))
+    check "without $name all run again after $took ms" test "$took" -le $((1000 * PROMISE))
+}
+
+say "combiners killed for good under load, one after the other, and a job that begins meanwhile"
+load_ranks apart "left right left right root"
+APART=("${RANK_PIDS[@]}")
+TRIB_LEVEL0=1 PER_HOST=2 load_ranks neighbours "left right right left"
+NEIGHBOURS=("${RANK_PIDS[@]}")
+wait_for 10 job_runs apart
+wait_for 10 job_runs neighbours
+sleep 0.3
+gone_for_good left 2 apart neighbours
+ranks meanwhile "right root right" "${QUICK[@]}"
+ranks_end 30 0
+check_right "a new job" "$TMP/meanwhile.0"
+gone_for_good right 3 apart neighbours
+sleep 0.3
+kill -TERM "${APART[0]}" "${NEIGHBOURS[0]}"
+RANK_PIDS=("${APART[@]}" "${NEIGHBOURS[@]}")
+ranks_end 30 0
+check_in "says where it goes" "the switch 127.0.0.1:${PORT[left]} does not take this rank: .*; going on at the switch 127.0.0.1:${PORT[root]}" \
+    "$TMP"/apart.[02]
+combiner left root --listen "127.0.0.1:${PORT[left]}"
+combiner right root --listen "127.0.0.1:${PORT[right]}"
+
 say "a server that does not come back: an error in time that names it, or the ranks go on without it"
 export TRIB_SWITCH_TIMEOUT=1s
 ranks gone "$EIGHT" "${LONG[@]}"
@@ -125,6 +163,8 @@ GOES=("${RANK_PIDS[@]}")
 end root
 wait_for 10 as_many_say 8 "switch 127.0.0.1:${PORT[root]}, the parent of switch 127.0.0.1:[0-9]+, does not answer" "$TMP"/gone.[0-7]
 check_in "names the server" "switch 127.0.0.1:${PORT[root]}, the parent of switch 127.0.0.1:[0-9]+, does not answer" "$TMP"/gone.[0-7]
+wait_for 10 as_many_say 8 "nor does switch 127.0.0.1:${PORT[root]} take this rank" "$TMP"/gone.[0-7]
+check_in "by both ways" "nor does switch 127.0.0.1:${PORT[root]} take this rank: connection refused; waited" "$TMP"/gone.[0-7]
 RANK_PIDS=("${GOES[@]}")
 ranks_end 60 0
 check_right "without the server" "$TMP/goes.0"
@@ -142,6 +182,14 @@ sleep 0.2
 again top
 ranks_end 60 0
 check_right "two levels" "$TMP/deep.0"
+load_ranks upper "left right root"
+wait_for 10 job_runs upper
+sleep 0.3
+gone_for_good top 2 upper # left and right live, and reach nobody
+sleep 0.3
+kill -TERM "${RANK_PIDS[0]}"
+ranks_end 30 0
+combiner top root --listen "127.0.0.1:${PORT[top]}"
 
 unset TRIB_SWITCH
 say "ps with as many servers as workers, in the ranks' processes; atp as well, with nothing on the way"

@@ -5,7 +5,6 @@
 # that it is a host of its own.
 . "$(dirname "$0")/tree.sh"
 T=$TRIBUTARY
-LOAD=$BUILD_DIR/tests/integration/load
 ROUNDS=${ROUNDS:-20}
 SEED=${SEED:-1}
 TIMEOUT_MS=$((300 * PATIENCE))
@@ -17,21 +16,6 @@ export TRIB_JOIN_TIMEOUT=$((10 * PATIENCE))s
 random() {
     RANDOM_STATE=$(((RANDOM_STATE * 1103515245 + 12345) % 2147483648))
     RANDOM_DRAWN=$((RANDOM_STATE / 65536 % $1))
-}
-
-# load_ranks JOB "SWITCH ...": a rank under load at each of these switches.
-load_ranks() {
-    local job=$1 rank=0 name
-    local -a switches
-    read -ra switches <<<"$2"
-    RANK_PIDS=()
-    for name in "${switches[@]}"; do
-        TRIB_HOSTID=host-$((rank / ${PER_HOST:-1})) TRIB_SWITCH=127.0.0.1:${PORT[$name]} TRIB_JOB=$job TRIB_RANKS=${#switches[@]} \
-            TRIB_RANK=$rank "$LOAD" "$TMP/records" 60 1 300000 "$SEED" >"$TMP/$job.$rank" 2>&1 &
-        RANK_PIDS+=($!)
-        CHILDREN+=($!)
-        rank=$((rank + 1))
-    done
 }
 
 # said JOB RANKS TEXT: so many ranks have logged it.

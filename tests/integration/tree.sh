@@ -45,6 +45,23 @@ ranks() {
     done
 }
 
+# load_ranks JOB "SWITCH ...": a rank under load at each of these switches, until rank 0 gets SIGTERM. PER_HOST ranks say that they are on one
+# host.
+LOAD=$BUILD_DIR/tests/integration/load
+load_ranks() {
+    local job=$1 rank=0 name
+    local -a switches
+    read -ra switches <<<"$2"
+    RANK_PIDS=()
+    for name in "${switches[@]}"; do
+        TRIB_HOSTID=host-$((rank / ${PER_HOST:-1})) TRIB_SWITCH=127.0.0.1:${PORT[$name]} TRIB_JOB=$job TRIB_RANKS=${#switches[@]} \
+            TRIB_RANK=$rank "$LOAD" "$TMP/records" 60 1 300000 "${SEED:-1}" >"$TMP/$job.$rank" 2>&1 &
+        RANK_PIDS+=($!)
+        CHILDREN+=($!)
+        rank=$((rank + 1))
+    done
+}
+
 # end NAME: kill -9, and it stays away.
 end() {
     SWITCH_PID=${PID[$1]}

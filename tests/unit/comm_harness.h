@@ -38,6 +38,7 @@ static bool no_box;                 /* ranks name rank 0, and are the roots: eac
 static uint16_t rendezvous_port;
 /* Of the switches; to be set before keeper_open. 0: as they are without. */
 static uint64_t ping_gap_ns, switch_join_timeout_ns;
+static bool child_combines; /* the switch below is a combiner; to be set before keeper_open */
 static uint32_t
     ranks_a_host; /* each so many say that they are on one host, and are summed there; 0: each comes alone */
 
@@ -66,6 +67,7 @@ static inline int switch_process(uint16_t port, uint16_t parent, uint32_t thread
     trib_address_set_port(&config.listen, port);
     if (parent != 0) {
         config.parent = trib_address_v4(0x7f000001U, parent);
+        config.combines_only = child_combines;
     }
     config.http.len = 0;
     config.threads = threads;
@@ -137,7 +139,7 @@ static inline void keeper_begin(struct kept *kept, uint16_t parent, uint32_t thr
 /* 'k': kill the switch; 't': end it as an operator does; a digit: start it with so many threads on the port of
  * before, in place of one that a test which failed has left; 'A' to 'I': with 1 to 9 threads and a threshold. 'c': start
  * a switch of one thread below it, in place of the one of before. 's': stop the switch (SIGSTOP), 'r': let it run
- * again; 'S' and 'R': the one below. Answers with the port of the switch that it was about. */
+ * again; 'S' and 'R': the one below; 'K' kills that. Answers with the port of the switch that it was about. */
 static inline void keeper(int in, int out)
 {
     char command = 0;
@@ -146,12 +148,14 @@ static inline void keeper(int in, int out)
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     while (read(in, &command, 1) == 1) {
         bool has_threshold = command >= 'A' && command <= 'I';
-        bool is_child = command == 'c' || command == 'S' || command == 'R';
+        bool is_child = command == 'c' || command == 'S' || command == 'R' || command == 'K';
         if (command == 's' || command == 'S') {
             (void)kill(is_child ? child.pid : top.pid, SIGSTOP);
             (void)waitpid(is_child ? child.pid : top.pid, NULL, WUNTRACED); /* all of its threads have stopped */
         } else if (command == 'r' || command == 'R') {
             (void)kill(is_child ? child.pid : top.pid, SIGCONT);
+        } else if (command == 'K') {
+            keeper_end(&child.pid, SIGKILL);
         } else if (command == 'c') {
             keeper_end(&child.pid, SIGKILL);
             keeper_begin(&child, top.port, 1, 0);
@@ -179,7 +183,7 @@ static inline void switch_command(char command)
         (void)fprintf(stderr, "the switch does not start\n");
         abort();
     }
-    if (command == 'c' || command == 'S' || command == 'R') {
+    if (command == 'c' || command == 'S' || command == 'R' || command == 'K') {
         child_port = port;
     } else {
         switch_port = port;

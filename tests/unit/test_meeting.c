@@ -62,6 +62,84 @@ static void choose__by_what_is_known_of_rank_0(void **state)
     }
 }
 
+/* How a rank has found its combiner, that one the next, and so on to the server. */
+struct chain {
+    const char *why;
+    const char *peer, *local;    /* the rank's session */
+    const char *link[3];         /* each switch's parent, as the switch has found it */
+    const char *listen, *server; /* server NULL: none is named */
+};
+
+static const struct chain chains[] = {
+    {"each on its machine", "10.0.1.5:41000", "10.0.1.1:7470", {"10.0.0.1:7470"}, "0.0.0.0:7470", "10.0.0.1:7470"},
+    {"combiner beside the server",
+     "10.0.1.5:4100",
+     "10.0.1.1:7480",
+     {"127.0.0.1:7470"},
+     "0.0.0.0:7470",
+     "10.0.1.1:7470"},
+    {"rank beside the combiner",
+     "127.0.0.1:41000",
+     "127.0.0.1:7480",
+     {"10.0.0.1:7470"},
+     "0.0.0.0:7470",
+     "10.0.0.1:7470"},
+    {"all on one machine", "127.0.0.1:41000", "127.0.0.1:7480", {"127.0.0.1:7470"}, "127.0.0.1:7470", "127.0.0.1:7470"},
+    {"two combiners",
+     "10.0.2.5:41000",
+     "10.0.2.1:7470",
+     {"10.0.1.1:7470", "10.0.0.1:7470"},
+     "0.0.0.0:7470",
+     "10.0.0.1:7470"},
+    {"the upper one beside the server",
+     "10.0.2.5:41000",
+     "10.0.2.1:7470",
+     {"10.0.1.1:7480", "127.0.0.1:7470"},
+     "0.0.0.0:7470",
+     "10.0.1.1:7470"},
+    {"server for its machine alone", "10.0.1.5:41000", "10.0.1.1:7480", {"127.0.0.1:7470"}, "127.0.0.1:7470", NULL},
+    {"unknown address", "10.0.1.5:41000", "10.0.1.1:7480", {"-"}, "0.0.0.0:7470", NULL},
+    {"address of one link", "[fd00::5]:41000", "[fd00::1]:7470", {"[fe80::1%1]:7470"}, "[::]:7470", NULL},
+    {"another family", "10.0.1.5:41000", "10.0.1.1:7470", {"[fd00::1]:7470"}, "[::]:7470", NULL},
+    {"no combiner", "10.0.1.5:41000", "10.0.0.1:7470", {NULL}, "0.0.0.0:7470", NULL},
+};
+
+static struct trib_address read_address(const char *text)
+{
+    struct trib_address address = {.len = 0};
+    if (strcmp(text, "-") != 0) {
+        assert_int_equal(trib_address_parse(text, 0, &address, NULL), TRIB_OK);
+    }
+    return address;
+}
+
+static void server__is_where_the_switches_have_found_it(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < sizeof chains / sizeof chains[0]; i++) {
+        const struct chain *chain = &chains[i];
+        const struct trib_server_config config = {.shards = 2, .listen = read_address(chain->listen)};
+        const struct trib_jobs jobs = {.config = &config};
+        struct trib_session session = {.peer = read_address(chain->peer), .local = read_address(chain->local)};
+        struct trib_remote leaf[3] = {0};
+        struct trib_job job = {.settings.scheme = "atp"};
+        char text[64] = "";
+        for (unsigned k = 0; k < 3 && chain->link[k]; k++) {
+            leaf[k].local = read_address(chain->link[k]);
+            leaf[k].above = k < 2 && chain->link[k + 1] ? &leaf[k + 1] : NULL;
+            session.leaf = &leaf[0];
+        }
+        print_message("%s\n", chain->why);
+        struct trib_address server = trib_job_server_towards(&jobs, &job, &session);
+        if (server.len > 0) {
+            trib_address_format(&server, text);
+        }
+        assert_string_equal(text, chain->server ? chain->server : "");
+        strcpy(job.settings.scheme, "switchml"); /* its ranks are children of the switch that they come to */
+        assert_int_equal(trib_job_server_towards(&jobs, &job, &session).len, 0);
+    }
+}
+
 static void welcome__names_it_to_all(void **state)
 {
     struct control *c = *state;
@@ -219,6 +297,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(choose__by_what_is_known_of_rank_0),
+        cmocka_unit_test(server__is_where_the_switches_have_found_it),
         cmocka_unit_test_setup_teardown(welcome__names_it_to_all, control_set_up, control_tear_down),
         cmocka_unit_test_setup_teardown(join__all_want_it_or_none, control_set_up, control_tear_down),
         cmocka_unit_test_setup_teardown(shutdown__is_told_to_who_has_closed, allocate, release),

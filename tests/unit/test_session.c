@@ -32,6 +32,8 @@ static struct trib_message golden_message(size_t i)
         message.welcome.peer[0] = (struct trib_peer){.rank = 3, .address = trib_address_v4(0x0a000003, 20000)};
     } else if (strcmp(goldens[i].name, "welcome, with a place to meet") == 0) {
         message.welcome.meeting = trib_address_v4(0x0a000001, 7472);
+    } else if (strcmp(goldens[i].name, "welcome, behind a combiner") == 0) {
+        message.welcome.server = trib_address_v4(0x0a000001, 7470);
     } else if (strcmp(goldens[i].name, "join") == 0) {
         message.join.address_count = 2;
         message.join.address[0] = trib_address_v4(0x0a000003, 0);

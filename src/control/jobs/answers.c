@@ -13,15 +13,19 @@
 
 /* ---- texts ---- */
 
-/* Of a switch below, for a rank that has come to it. A rank that returns keeps its group, until READY says more. */
-static void name_below(const struct trib_job *job, uint32_t index, struct trib_message *welcome)
+/* Of the switch below that a rank has come to. A rank that returns keeps its group, until READY says more. If the
+ * leader of its host has come to another switch, the rank has no packets, and no group. */
+static void name_below(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t index,
+                       struct trib_message *welcome)
 {
     const struct trib_rank *rank = &job->ranks[index];
-    const struct trib_inner *inner = &job->below[rank->below - 1];
-    const struct trib_remote *remote = inner->placement.remote;
+    const struct trib_remote *remote = rank->session->leaf;
+    const struct trib_inner *inner = rank->below != 0 ? &job->below[rank->below - 1] : NULL;
+    bool is_new = rank->is_new && inner && inner->placement.remote == remote;
+    welcome->welcome.server = trib_job_server_towards(jobs, job, rank->session);
     welcome->welcome.grant.data_port = trib_address_port(&remote->at[0]);
-    welcome->welcome.grant.group = rank->is_new ? inner->group : rank->known_group;
-    welcome->welcome.grant.group_port = rank->is_new ? inner->group_port : rank->known_group_port;
+    welcome->welcome.grant.group = is_new ? inner->group : rank->known_group;
+    welcome->welcome.grant.group_port = is_new ? inner->group_port : rank->known_group_port;
     for (uint32_t t = 0; t < job->grant.roots && remote->is_named; t++) {
         welcome->welcome.root_count = (uint8_t)job->grant.roots;
         welcome->welcome.root[t] = remote->at[t];
@@ -31,8 +35,8 @@ static void name_below(const struct trib_job *job, uint32_t index, struct trib_m
 /* One switch, all of whose shards have an address, says nothing: they are where the session is. */
 static void name(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank, struct trib_message *welcome)
 {
-    if (job->ranks[rank].below != 0) {
-        name_below(job, rank, welcome);
+    if (job->ranks[rank].session->leaf) {
+        name_below(jobs, job, rank, welcome);
         return;
     }
     if (trib_roots_are_ranks(jobs->config)) {

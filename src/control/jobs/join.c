@@ -163,10 +163,11 @@ static struct trib_job *find_job(const struct trib_jobs *jobs, const struct trib
     return other;
 }
 
-/* Does the rank come to a switch below, now as before, or here, now as before? */
-static bool is_same_way(const struct trib_rank *rank, const struct trib_session *session)
+/* Does the rank come to a switch below, now as before, or here, now as before? If a combiner is gone, ranks may come to
+ * the server behind it, and back. */
+static bool is_same_way(const struct trib_job *job, uint32_t rank, const struct trib_session *session)
 {
-    return (rank->via != 0) == (session->leaf != NULL);
+    return (job->ranks[rank].via != 0) == (session->leaf != NULL) || trib_job_has_servers(job);
 }
 
 /* The rank had sent CLOSE in this incarnation, and its session was lost, perhaps with a switch below: it needs nothing
@@ -183,7 +184,7 @@ static bool is_leaving(const struct trib_job *job, const struct trib_session *se
     }
     const struct trib_rank *rank = &job->ranks[message->join.rank];
     bool is_of_boot = known->boot == job->grant.boot || known->boot == rank->known_boot;
-    return is_of_boot && rank->is_closing && !job->has_peers && is_same_way(rank, session) &&
+    return is_of_boot && rank->is_closing && !job->has_peers && is_same_way(job, message->join.rank, session) &&
            (rank->is_registered || rank->via == 0);
 }
 
@@ -206,7 +207,7 @@ static bool is_expected(struct trib_jobs *jobs, const struct trib_session *sessi
     }
     const struct trib_rank *rank = &job->ranks[message->join.rank];
     bool is_stale = job->state == TRIB_JOB_RUNNING && message->join.known.boot != job->grant.boot;
-    if (job->state != TRIB_JOB_JOINING && !is_stale && rank->session && is_same_way(rank, session)) {
+    if (job->state != TRIB_JOB_JOINING && !is_stale && rank->session && is_same_way(job, message->join.rank, session)) {
         recall_for_way(jobs, job, message->join.rank, now_ns);
         job = find_job(jobs, message); /* a dispute would have ended it */
     }
@@ -521,7 +522,8 @@ static void place_rank(struct trib_job *job, struct trib_session *session, const
     rank->weight = message->join.weight;
     rank->meet_port = message->join.meet_port;
     rank->host = message->join.host;
-    if (session->leaf && rank->host != 0) { /* ranks of one host that come to two switches are no one child of either */
+    /* Ranks of one host that come to two switches are no one child of either; but of a server they are. */
+    if (session->leaf && rank->host != 0 && !trib_job_has_servers(job)) {
         rank->host = trib_mix64(rank->host + session->leaf->identity) | 1;
     }
     rank->wants_level0 = message->join.level0;
@@ -670,7 +672,8 @@ static bool has_lost_welcome(const struct trib_job *job, const struct trib_sessi
     if (known->communicator == 0) {
         return rank->is_new && !job->was_running && is_again(rank, session, message);
     }
-    return same_grant(&job->grant, known) && known->boot == rank->known_boot && is_same_way(rank, session);
+    return same_grant(&job->grant, known) && known->boot == rank->known_boot &&
+           is_same_way(job, message->join.rank, session);
 }
 
 /* Each switch below has groups of its own, which are no part of the grant that all ranks have in common. */

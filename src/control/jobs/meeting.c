@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* meeting.c: where the ranks of a job meet if the switch is gone for good (settings.fallback): at rank 0, whose process
- * listens from the start, at a port that its JOIN has named. All hear of it in WELCOME, while there is a switch to ask.
+/* meeting.c: where ranks go if the switch that they came to is gone for good. WELCOME says so, while there is a switch
+ * to ask.
+ * - All meet at rank 0 (settings.fallback). Its process listens from the start, at a port that JOIN has named.
+ * - A rank behind combiners comes to this switch, where the roots are.
  * Read next: roots.c (the roots there). */
 #include "control/jobs/jobs.h"
+#include "control/jobs/start.h"
 #include "control/roots/roots.h"
 
 /* Where this control plane, or the switch that rank 0 is at, is reached by others. */
@@ -42,4 +45,31 @@ void trib_job_choose_meeting(const struct trib_jobs *jobs, struct trib_job *job)
         return;
     }
     trib_address_set_port(&job->meeting, job->ranks[0].meet_port);
+}
+
+/* Each switch on the way has found the next one at some address. A loopback address there means: on the machine of
+ * the switch before, whose address is known. */
+struct trib_address trib_job_server_towards(const struct trib_jobs *jobs, const struct trib_job *job,
+                                            const struct trib_session *session)
+{
+    static const struct trib_address none = {.len = 0};
+    const struct trib_address *listen = &jobs->config->listen;
+    struct trib_address place = session->local;
+    if (!session->leaf || !trib_job_has_servers(job)) {
+        return none;
+    }
+    for (const struct trib_remote *leaf = session->leaf; leaf; leaf = leaf->above) {
+        if (leaf->local.len == 0 || place.len == 0) {
+            return none;
+        }
+        place = trib_address_is_loopback(&leaf->local) ? place : leaf->local;
+    }
+    bool is_inside = trib_address_is_loopback(&place) && !trib_address_is_loopback(&session->peer);
+    bool is_bound = trib_address_is_loopback(listen) && !trib_address_is_loopback(&place);
+    if (is_inside || is_bound || place.storage.ss_family != session->local.storage.ss_family ||
+        !trib_address_is_known_everywhere(&place)) {
+        return none;
+    }
+    trib_address_set_port(&place, trib_address_port(listen));
+    return place;
 }

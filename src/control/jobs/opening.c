@@ -150,12 +150,15 @@ void trib_job_ungroup(struct trib_job *job)
     }
 }
 
+/* A host is one child of a server, wherever the sessions of its ranks pass: its packets are those of the leader. */
 bool trib_job_group(struct trib_job *job)
 {
+    bool has_servers = trib_job_has_servers(job);
     trib_job_ungroup(job);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        struct trib_rank *rank = &job->ranks[i];
-        if (rank->session && rank->session->leaf && (rank->below = find_inner(job, rank->session->leaf)) == 0) {
+        const struct trib_rank *sender = &job->ranks[has_servers ? trib_job_leader(job, i) : i];
+        struct trib_remote *leaf = sender->session ? sender->session->leaf : NULL;
+        if (leaf && (job->ranks[i].below = find_inner(job, leaf)) == 0) {
             return false;
         }
     }

@@ -28,9 +28,9 @@ bool trib_job_group_is_ours(const struct trib_jobs *jobs, const struct trib_job 
 TRIB_MUST_USE bool trib_job_group(struct trib_job *job);
 /* Forgets them. */
 void trib_job_ungroup(struct trib_job *job);
-/* Is this rank at that switch, or at one below it? At the places of the roots all are. */
 /* Its scheme has servers: switches below are combiners, and their ranks are children of the root. */
 bool trib_job_has_servers(const struct trib_job *job);
+/* Is this rank at that switch, or at one below it? At the places of the roots all are. */
 bool trib_job_is_behind(const struct trib_job *job, uint32_t rank, uint32_t below);
 /* Writes which child of that place each rank is or is behind, in order of their lowest ranks (I9); UINT16_MAX: the rank
  * is not behind it. Returns how many children there are. branch: as many as ranks. */

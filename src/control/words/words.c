@@ -181,6 +181,7 @@ static bool welcome(struct trib_fields *f, struct trib_message *message)
     }
     trib_field_address_or_none(f, "meeting", &message->welcome.meeting);
     trib_field_address_or_none(f, "known as", &message->welcome.known_as);
+    trib_field_address_or_none(f, "server", &message->welcome.server);
     trib_field_u16(f, "hosts", &message->welcome.hosts);
     if (message->welcome.hosts != 0) {
         trib_fields_check(f, "ranks", message->welcome.generation_ranks <= TRIB_RANKS_MAX);

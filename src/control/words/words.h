@@ -306,6 +306,8 @@ struct trib_message {
             struct trib_address meeting; /* where ranks meet if the switch is gone for good; len 0: they do not */
             /* Where ranks send to each other: how they know this one. Its port is 0. len 0: it is not said. */
             struct trib_address known_as;
+            /* Behind a combiner: the switch with the roots, as this rank may reach it. len 0: it is not said. */
+            struct trib_address server;
         } welcome;
         struct {
             bool unicast;   /* full-size packets pass on every shard, both ways */
