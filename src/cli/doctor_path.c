@@ -84,9 +84,7 @@ static bool connect_session(struct path *path)
 static void send_join(struct path *path, const uint16_t *ports)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_JOIN};
-    struct trib_config defaults;
 
-    trib_config_init(&defaults);
     message.join.magic = TRIB_SESSION_MAGIC;
     message.join.version = TRIB_SESSION_VERSION;
     message.join.wire_version = TRIB_WIRE_VERSION;
@@ -95,11 +93,12 @@ static void send_join(struct path *path, const uint16_t *ports)
     memcpy(message.join.data_port, ports, path->sockets * sizeof *ports);
     message.join.address_count = (uint8_t)path->nics.count;
     memcpy(message.join.address, path->nics.at, sizeof message.join.address);
-    (void)snprintf(message.join.settings.scheme, sizeof message.join.settings.scheme, "%s", defaults.scheme);
+    /* Every switch takes this scheme, also one that only combines. */
+    (void)snprintf(message.join.settings.scheme, sizeof message.join.settings.scheme, "ps");
     message.join.settings.ranks = 1;
     message.join.settings.payload = TRIB_PAYLOAD_MAX; /* so that the switch echoes all sizes */
     message.join.settings.window = 4 * (TRIB_HEADER_SIZE + TRIB_PAYLOAD_MAX);
-    message.join.settings.wire = (uint8_t)defaults.wire;
+    message.join.settings.wire = TRIB_WIRE_FLOAT32;
     trib_session_client_send(&path->session, &message);
 }
 
