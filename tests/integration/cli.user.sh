@@ -82,7 +82,6 @@ expect_line 2 '-c: 2 is not from 0 to 1$' "$T" perf --workers 1 -c 2
 expect_line 2 '--scheme: unknown scheme "foo"' "$T" perf --workers 2 --scheme foo
 expect_line 2 '--scheme switchml-literal: it shows a published rule that gives wrong sums' "$T" perf --workers 2 --scheme switchml-literal
 expect_line 2 '--scheme panama-literal: it shows a published rule that hangs' "$T" perf --workers 2 --scheme panama-literal
-    expect_line 2 '--scheme atp: only the simulator runs it so far' "$T" perf --workers 2 --scheme atp
 expect 0 'scheme panama, ' env TRIB_SCHEME=panama "$T" perf --workers 2 -b 8 -e 8 -n 1
 expect_line 2 '--workers: 1025 is not from 1 to 1024' "$T" perf --workers 1025
 expect_line 2 '--workers: 0 is not from 1 to 1024' "$T" perf --workers 0

@@ -27,7 +27,7 @@ END
 # A line for each command that --help lists, of which every one says something in a moment.
 arguments() {
     case $1 in
-    switch) echo --check-config ;;
+    switch | server) echo --check-config ;;
     run) echo --help ;;
     perf) echo --workers 1 -b 8 -e 8 -n 1 -w 0 ;;
     doctor) echo --offline ;;
@@ -79,7 +79,7 @@ FOLDER=$TMP/closed
 while read -r command; do
     "$T" "$command" --help | sed -n 's/^  \(-[a-z], \)\{0,1\}--\([a-z-]*\) \(DIR\|FILE\) .*/\2/p' | sed "s/^/$command /"
 done <"$TMP/commands" | sort >"$TMP/paths"
-printf '%s\n' 'reproduce out' 'reproduce sweep' 'sim html' 'sim out' 'switch config' 'switch topology' | diff - "$TMP/paths" ||
+printf '%s\n' 'reproduce out' 'reproduce sweep' 'server config' 'server topology' 'sim html' 'sim out' 'switch config' 'switch topology' | diff - "$TMP/paths" ||
     fail "an option with a file or folder that this script does not try"
 for path in "$FOLDER/x" "$TMP/absent/x" "$TMP/file/x" /proc/absent; do
     expect_line 1 "$path: |$path cannot be written: " "$T" sim "$TMP/small.toml" --out "$path"
