@@ -147,6 +147,7 @@ struct trib_switch_config {
     struct trib_session_config session;
     const struct trib_value_kernels *kernels;
     uint64_t branches;  /* bitmap of the children that are switches themselves; the others are ranks */
+    uint64_t behind;    /* of a combiner: the numbers of its children at the root, ascending as these are */
     uint32_t children;  /* 1 to TRIB_CHILDREN_MAX, ordered by the lowest rank of each */
     uint32_t root;      /* which shard of the root table this node is */
     uint32_t boot;      /* of this tree of the communicator, the same at every node of it; not 0 */
@@ -155,7 +156,6 @@ struct trib_switch_config {
     bool is_zeroed;     /* the node's memory holds zeros already */
     bool is_narrow;     /* rows are as long as payloads: a packet with a wider sum, of types of 16 bits, is dropped */
     bool has_combiners; /* parts may come in sums of any children (protocol/combiner.h) */
-    uint64_t behind;    /* of a combiner: the numbers of its children at the root, ascending as these are */
     uint32_t spare;     /* where sums may lack ranks (quorum.h): the sum over the ranks among its children */
 };
 

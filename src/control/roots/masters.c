@@ -332,8 +332,7 @@ static struct trib_lending *begin(struct trib_masters *masters, struct trib_mast
                                   const struct trib_message *message)
 {
     char error[TRIB_ERROR_TEXT_MAX];
-    if (!is_kind(masters, message, error) || !is_free(masters, master, message, error) ||
-        !has_place(master, error)) {
+    if (!is_kind(masters, message, error) || !is_free(masters, master, message, error) || !has_place(master, error)) {
         refuse(masters, master, message, message->root_open.job, TRIB_ERR_REFUSED, error);
         return NULL;
     }
