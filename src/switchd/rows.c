@@ -29,6 +29,14 @@ static uint32_t count_rows(uint64_t limit, uint32_t payload)
     return (uint32_t)(count < UINT32_MAX / 2 ? count : UINT32_MAX / 2);
 }
 
+bool trib_rows_can_have(uint64_t limit)
+{
+    size_t size = size_of(TRIB_PAYLOAD_MAX, count_rows(limit, TRIB_PAYLOAD_MAX));
+    void *pool = trib_memory_map(size);
+    trib_memory_unmap(pool, size);
+    return pool != NULL;
+}
+
 static bool make(struct trib_rows *rows, uint32_t payload)
 {
     uint32_t count = count_rows(rows->limit, payload);

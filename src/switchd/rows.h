@@ -21,6 +21,8 @@ struct trib_rows {
     struct trib_combiner_counters counters; /* of pools before this one */
 };
 
+/* False: the machine has no memory for rows of this limit. */
+bool trib_rows_can_have(uint64_t limit);
 /* A member of these, a combiner, has its parts combined here from now on. False: no memory, or too many. */
 bool trib_rows_enter(struct trib_rows *rows, const struct trib_members *members, struct trib_member *member);
 /* A member that is no combiner, or not in: nothing happens. */
