@@ -81,8 +81,8 @@ static bool share_out(const struct trib_rows *rows, const struct trib_members *m
     return are_in;
 }
 
-/* All move to a pool with longer rows. */
-static bool lengthen(struct trib_rows *rows, const struct trib_members *members, uint32_t payload)
+/* All move to a pool with rows of another length. */
+static bool renew(struct trib_rows *rows, const struct trib_members *members, uint32_t payload)
 {
     const struct trib_rows former = *rows;
     if (!make(rows, payload)) {
@@ -98,11 +98,22 @@ static bool lengthen(struct trib_rows *rows, const struct trib_members *members,
     return share_out(rows, members);
 }
 
+/* Longer rows are fewer: where nobody else has some, they are as long as the member needs. */
+static bool are_of_length(const struct trib_rows *rows, const struct trib_members *members,
+                          const struct trib_member *member)
+{
+    bool are_shared = false;
+    for (uint32_t i = 0; i < members->count; i++) {
+        are_shared = are_shared || (members->list[i] != member && members->list[i]->numbers != 0);
+    }
+    return are_shared ? member->payload <= rows->payload : member->payload == rows->payload;
+}
+
 bool trib_rows_enter(struct trib_rows *rows, const struct trib_members *members, struct trib_member *member)
 {
     const struct trib_pool_share all = {.rows = rows->rows};
-    if (rows->pool == NULL || member->payload > rows->payload) {
-        return lengthen(rows, members, member->payload);
+    if (rows->pool == NULL || !are_of_length(rows, members, member)) {
+        return renew(rows, members, member->payload);
     }
     return rows->is_static ? share_out(rows, members) : enter(rows, member, all);
 }

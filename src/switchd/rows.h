@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rows.h: the rows in which a shard combines parts on their way to servers (protocol/combining.h): one pool for all
- * communicators. It is made for the first communicator that needs it, and anew, empty, for one with longer payloads;
- * nobody but throughput notices. All calls are under the shard's lock.
+ * communicators. It is made for the first communicator that needs it, and anew, empty, for one with longer payloads, or
+ * with shorter ones if it is alone; nobody but throughput notices. All calls are under the shard's lock.
  * Read next: rows.c. */
 #ifndef TRIB_SWITCHD_ROWS_H
 #define TRIB_SWITCHD_ROWS_H
