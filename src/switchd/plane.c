@@ -47,6 +47,10 @@ static enum trib_status open_shard(const struct trib_switchd_config *config, str
     plane->shard[index].rows.is_static = config->is_pool_static;
     plane->shard[index].spin.limit_ns = plane->shard[index].spin.length_ns = (uint64_t)config->spin_us * 1000;
     plane->shards = index + 1; /* what is half open is closed as well */
+    if (status == TRIB_OK && config->parent.len > 0 && !trib_rows_can_have(plane->shard[index].rows.limit)) {
+        trib_explain(error, "no memory for a pool of this size: choose a smaller one (--pool)");
+        return TRIB_ERR_MEMORY;
+    }
     return status;
 }
 

@@ -29,6 +29,14 @@ static uint32_t count_rows(uint64_t limit, uint32_t payload)
     return (uint32_t)(count < UINT32_MAX / 2 ? count : UINT32_MAX / 2);
 }
 
+bool trib_rows_can_have(uint64_t limit)
+{
+    size_t size = size_of(TRIB_PAYLOAD_MAX, count_rows(limit, TRIB_PAYLOAD_MAX));
+    void *pool = trib_memory_map(size);
+    trib_memory_unmap(pool, size);
+    return pool != NULL;
+}
+
 static bool make(struct trib_rows *rows, uint32_t payload)
 {
     uint32_t count = count_rows(rows->limit, payload);
@@ -73,8 +81,8 @@ static bool share_out(const struct trib_rows *rows, const struct trib_members *m
     return are_in;
 }
 
-/* All move to a pool with longer rows. */
-static bool lengthen(struct trib_rows *rows, const struct trib_members *members, uint32_t payload)
+/* All move to a pool with rows of another length. */
+static bool renew(struct trib_rows *rows, const struct trib_members *members, uint32_t payload)
 {
     const struct trib_rows former = *rows;
     if (!make(rows, payload)) {
@@ -90,11 +98,22 @@ static bool lengthen(struct trib_rows *rows, const struct trib_members *members,
     return share_out(rows, members);
 }
 
+/* Longer rows are fewer: where nobody else has some, they are as long as the member needs. */
+static bool are_of_length(const struct trib_rows *rows, const struct trib_members *members,
+                          const struct trib_member *member)
+{
+    bool are_shared = false;
+    for (uint32_t i = 0; i < members->count; i++) {
+        are_shared = are_shared || (members->list[i] != member && members->list[i]->numbers != 0);
+    }
+    return are_shared ? member->payload <= rows->payload : member->payload == rows->payload;
+}
+
 bool trib_rows_enter(struct trib_rows *rows, const struct trib_members *members, struct trib_member *member)
 {
     const struct trib_pool_share all = {.rows = rows->rows};
-    if (rows->pool == NULL || member->payload > rows->payload) {
-        return lengthen(rows, members, member->payload);
+    if (rows->pool == NULL || !are_of_length(rows, members, member)) {
+        return renew(rows, members, member->payload);
     }
     return rows->is_static ? share_out(rows, members) : enter(rows, member, all);
 }

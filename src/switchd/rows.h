@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rows.h: the rows in which a shard combines parts on their way to servers (protocol/combining.h): one pool for all
- * communicators. It is made for the first communicator that needs it, and anew, empty, for one with longer payloads;
- * nobody but throughput notices. All calls are under the shard's lock.
+ * communicators. It is made for the first communicator that needs it, and anew, empty, for one with longer payloads, or
+ * with shorter ones if it is alone; nobody but throughput notices. All calls are under the shard's lock.
  * Read next: rows.c. */
 #ifndef TRIB_SWITCHD_ROWS_H
 #define TRIB_SWITCHD_ROWS_H
@@ -21,6 +21,8 @@ struct trib_rows {
     struct trib_combiner_counters counters; /* of pools before this one */
 };
 
+/* False: the machine has no memory for rows of this limit. */
+bool trib_rows_can_have(uint64_t limit);
 /* A member of these, a combiner, has its parts combined here from now on. False: no memory, or too many. */
 bool trib_rows_enter(struct trib_rows *rows, const struct trib_members *members, struct trib_member *member);
 /* A member that is no combiner, or not in: nothing happens. */

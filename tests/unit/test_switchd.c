@@ -189,6 +189,22 @@ static void run__refuses_a_parent_that_cannot_be(void **state)
     }
 }
 
+/* Found when the switch starts: else each job behind it would end. */
+static void run__refuses_a_pool_that_has_no_memory(void **state)
+{
+    (void)state;
+    struct trib_switchd_config config;
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    trib_switchd_init(&config);
+    assert_int_equal(trib_address_parse("127.0.0.1:0", 0, &config.listen, NULL), TRIB_OK);
+    assert_true(trib_address_read("127.0.0.1:1", &config.parent));
+    config.pool = UINT64_C(1) << 60;
+    assert_int_equal(trib_switchd_run(&config, error), TRIB_ERR_MEMORY);
+    assert_non_null(strstr(error, "--pool"));
+    config.pool = UINT64_MAX / 2;
+    assert_int_equal(trib_switchd_run(&config, error), TRIB_ERR_MEMORY);
+}
+
 static void stop__before_run_ends_it(void **state)
 {
     (void)state;
@@ -203,8 +219,11 @@ static void stop__before_run_ends_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(run__serves_and_stops),    cmocka_unit_test(run__welcomes_a_rank),
-        cmocka_unit_test(run__names_what_is_wrong), cmocka_unit_test(run__refuses_a_parent_that_cannot_be),
+        cmocka_unit_test(run__serves_and_stops),
+        cmocka_unit_test(run__welcomes_a_rank),
+        cmocka_unit_test(run__names_what_is_wrong),
+        cmocka_unit_test(run__refuses_a_parent_that_cannot_be),
+        cmocka_unit_test(run__refuses_a_pool_that_has_no_memory),
         cmocka_unit_test(stop__before_run_ends_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_rows.c: how many rows a shard's pool has, as communicators come and go. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "net/resolve.h"
+#include "protocol/combining.h"
+#include "switchd/rows.h"
+
+#define RANKS 2
+#define LIMIT (UINT64_C(1) << 20)
+
+struct world {
+    struct trib_rows rows;
+    struct trib_members members;
+};
+
+struct made {
+    struct trib_tree *tree;
+    struct trib_member *member;
+};
+
+static struct trib_address address_of(uint32_t number)
+{
+    char text[64];
+    struct trib_address address;
+    (void)snprintf(text, sizeof text, "10.0.0.1:%u", 1000 + number);
+    assert_int_equal(trib_address_parse(text, 0, &address, NULL), TRIB_OK);
+    return address;
+}
+
+/* A communicator with this payload, whose ranks are behind the combiner. */
+static struct made enter(struct world *world, uint32_t communicator, uint32_t payload)
+{
+    static const uint16_t ranks[RANKS] = {0, 1};
+    struct trib_branch branches[RANKS] = {{.ranks = &ranks[0], .count = 1, .address = {address_of(0)}},
+                                          {.ranks = &ranks[1], .count = 1, .address = {address_of(1)}}};
+    const struct trib_address parent = address_of(500);
+    const struct trib_opening opening = {
+        .session = {.communicator = communicator,
+                    .ranks = RANKS,
+                    .roots = 1,
+                    .train = 1,
+                    .slots = 2,
+                    .payload = payload,
+                    .lookahead = 1},
+        .ranks = RANKS,
+        .scheme = "atp",
+        .boot = 1,
+        .parent = &parent,
+        .branches = branches,
+        .count = RANKS,
+        .numbers = 3,
+    };
+    struct made made = {.tree = trib_tree_create(&opening)};
+    assert_non_null(made.tree);
+    made.member = trib_member_create(&trib_combining_verbs, &opening, made.tree, 0);
+    assert_non_null(made.member);
+    made.member->adds = true;
+    assert_true(trib_members_add(&world->members, made.member));
+    assert_true(trib_rows_enter(&world->rows, &world->members, made.member));
+    return made;
+}
+
+static void leave(struct world *world, struct made *made)
+{
+    trib_members_remove(&world->members, made->member);
+    trib_rows_leave(made->member);
+    trib_rows_divide(&world->rows, &world->members);
+    trib_member_destroy(made->member);
+    trib_tree_destroy(made->tree);
+}
+
+static uint64_t count(const struct world *world)
+{
+    struct trib_plane_rows sum = {0};
+    trib_rows_count(&world->rows, &sum);
+    return sum.rows;
+}
+
+static void rows__are_as_long_as_the_longest_payload_there_is(void **state)
+{
+    (void)state;
+    struct world world = {.rows = {.limit = LIMIT}};
+    struct made large = enter(&world, 1, TRIB_PAYLOAD_MAX);
+    uint64_t few = count(&world);
+    struct made small = enter(&world, 2, 64);
+    assert_int_equal(count(&world), few);
+    leave(&world, &large);
+    leave(&world, &small);
+    small = enter(&world, 3, 64); /* the large one leaves nothing behind */
+    uint64_t many = count(&world);
+    assert_true(many > 10 * few);
+    large = enter(&world, 4, TRIB_PAYLOAD_MAX);
+    assert_int_equal(count(&world), few);
+    leave(&world, &small);
+    leave(&world, &large);
+    trib_members_deinit(&world.members);
+    trib_rows_close(&world.rows);
+}
+
+static void limit__must_be_memory_that_there_is(void **state)
+{
+    (void)state;
+    assert_true(trib_rows_can_have(0));
+    assert_true(trib_rows_can_have(LIMIT));
+    assert_false(trib_rows_can_have(UINT64_MAX / 2));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows__are_as_long_as_the_longest_payload_there_is),
+        cmocka_unit_test(limit__must_be_memory_that_there_is),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
