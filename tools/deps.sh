@@ -14,7 +14,7 @@ packages() {
     build) echo gcc libc6-dev make cmake pkg-config ;;
     test) echo libcmocka-dev ;;
     http) echo libmicrohttpd-dev libjansson-dev libcurl4-openssl-dev ;;
-    all) echo g++ clang libclang-rt-dev llvm clang-format clang-tidy cppcheck ccache python3 iproute2 ethtool util-linux curl prometheus ;;
+    all) echo g++ clang libclang-rt-dev llvm clang-format clang-tidy cppcheck ccache ninja-build python3 iproute2 ethtool util-linux curl prometheus ;;
     ns3) echo g++ libns3-dev ;;
     aarch64) echo gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user ;;
     bench) echo g++ libgloo-dev libopenmpi-dev openmpi-bin iproute2 python3 ;;
