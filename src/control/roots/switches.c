@@ -380,7 +380,8 @@ static enum trib_status deal(struct trib_jobs *jobs, struct trib_job *job, char 
         trib_placements_add(job, t, &where, t / switches);
         if (!job->is_return) {
             uint8_t own = jobs->config->weight > 0 ? jobs->config->weight : 1;
-            job->grant.weight[t] = remote ? remote->weight : own;
+            uint8_t planned = trib_trees_weight(jobs, job, which);
+            job->grant.weight[t] = planned > 0 ? planned : remote ? remote->weight : own;
         }
     }
     job->grant.roots = job->is_return ? job->grant.roots : roots;
