@@ -138,10 +138,15 @@ NEIGHBOURS=("${RANK_PIDS[@]}")
 wait_for 10 job_runs apart
 wait_for 10 job_runs neighbours
 sleep 0.3
+many_start makes "left right root" 128 8 65536 50 2
+MAKES=("${RANK_PIDS[@]}")
+wait_for 10 job_runs makes
 gone_for_good left 2 apart neighbours
 ranks meanwhile "right root right" "${QUICK[@]}"
+RANK_PIDS+=("${MAKES[@]}")
 ranks_end 30 0
 check_right "a new job" "$TMP/meanwhile.0"
+check_in "communicators that are made meanwhile" '"wrong": 0}$' "$TMP"/makes.[0-2]
 gone_for_good right 3 apart neighbours
 sleep 0.3
 kill -TERM "${APART[0]}" "${NEIGHBOURS[0]}"
