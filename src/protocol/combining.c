@@ -213,7 +213,8 @@ static enum trib_drop receive_up(struct combining_node *n, uint64_t children, co
     if (packet->kind == TRIB_CONTRIBUTION && packet->boot != n->boot) {
         return TRIB_DROP_BOOT; /* the sender's PROBE passes, and has the root's hint for an answer */
     }
-    enum trib_combined verdict = trib_combiner_up(combiner_of(p), n->member, numbers_of(n, children), &part);
+    const uint64_t numbers = numbers_of(n, children);
+    enum trib_combined verdict = trib_combiner_up(combiner_of(p), n->member, numbers, &part);
     while (trib_combiner_next(combiner_of(p), &sum, &member)) {
         bool is_in = wait_in_line(p, member, &sum, parent);
         (*node_at(p, member))->counters.partials += is_in;
@@ -227,7 +228,10 @@ static enum trib_drop receive_up(struct combining_node *n, uint64_t children, co
     if (is_lost) {
         return TRIB_DROP_FULL;
     }
-    return verdict == TRIB_COMBINED_DROPPED ? TRIB_DROP_STALE : TRIB_DROP_NONE;
+    if (verdict == TRIB_COMBINED_DROPPED) {
+        return trib_combiner_ranks(numbers, packet) == 0 ? TRIB_DROP_SOURCE : TRIB_DROP_STALE;
+    }
+    return TRIB_DROP_NONE;
 }
 
 static enum trib_drop receive(void *node, struct trib_place from, const struct trib_packet *packet, uint64_t now_ns)

@@ -42,11 +42,24 @@ enum api_place {
     API_PLACES
 };
 
+/* As case.c names them. */
+enum api_scheme {
+    API_SWITCHML,
+    API_PANAMA,
+    API_PANAMA_HALF, /* a quorum of 1/2 */
+    API_PANAMA_MOST, /* of 7/8 */
+    API_RING,
+    API_HYBRID, /* in groups of two */
+    API_ATP,    /* lower switches combine */
+    API_PS,
+    API_SCHEMES
+};
+
 /* Settings of a case: name in the text, default. Rates are in 1/1000. */
 #define API_SETTING_MAP(X)                                                          \
     X(PLACE, "place", API_HOST)                                                     \
     X(RANKS, "ranks", 1)                                                            \
-    X(SCHEME, "scheme", 0)                                                          \
+    X(SCHEME, "scheme", API_SWITCHML)                                               \
     X(WIRE, "wire", TRIB_WIRE_FLOAT32)                                              \
     X(A_HOST, "a_host", 0) /* ranks of one host, with level 0; 0: level 0 is off */ \
     X(PAYLOAD, "payload", 0)                                                        \

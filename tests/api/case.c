@@ -18,7 +18,8 @@ struct key {
 
 static const char *const places[] = {"host", "switch", "shards", "lossy",   "tree", "mixed",
                                      "with", "over",   "none",   "nowhere", NULL};
-static const char *const schemes[] = {"switchml", "panama", "panama:1/2", "panama:7/8", "ring", "hybrid:2", NULL};
+static const char *const schemes[] = {"switchml", "panama", "panama:1/2", "panama:7/8", "ring",
+                                      "hybrid:2", "atp",    "ps",         NULL};
 static const char *const wires[] = {"", "float32", "", "bfloat16", "int32", NULL};
 static const char *const odds[] = {"nothing",        "ranks",
                                    "scheme",         "wire",

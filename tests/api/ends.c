@@ -114,7 +114,8 @@ static void alter(struct api_call *call, int64_t mode, uint32_t ranks)
 
 static bool is_on_ring(const struct api_case *c)
 {
-    return c->setting[API_PLACE] == API_NONE && c->setting[API_SCHEME] >= 4;
+    const int64_t scheme = c->setting[API_SCHEME];
+    return c->setting[API_PLACE] == API_NONE && (scheme == API_RING || scheme == API_HYBRID);
 }
 
 /* May a rank be done with this call before others were compared with it? On a ring, when the next rank has what it gave and all is there

@@ -25,7 +25,7 @@ static void draw_settings(struct trib_prng *prng, struct api_case *c)
     int64_t *s = c->setting;
     s[API_PLACE] = one_in(prng, 200) ? API_NOWHERE : places[trib_prng_below(prng, sizeof places / sizeof places[0])];
     s[API_RANKS] = ranks[trib_prng_below(prng, sizeof ranks / sizeof ranks[0])];
-    s[API_SCHEME] = one_in(prng, 2) ? below(prng, 6) : 0;
+    s[API_SCHEME] = one_in(prng, 2) ? below(prng, API_SCHEMES) : API_SWITCHML;
     s[API_WIRE] = wires[trib_prng_below(prng, 4)];
     s[API_A_HOST] = one_in(prng, 3) ? 1 + below(prng, 3) : 0;
     s[API_PAYLOAD] = payloads[trib_prng_below(prng, 8)];
@@ -120,12 +120,12 @@ static bool has_two_switches(int64_t place)
 
 static bool has_quorum(const struct api_case *c)
 {
-    return c->setting[API_SCHEME] == 2 || c->setting[API_SCHEME] == 3;
+    return c->setting[API_SCHEME] == API_PANAMA_HALF || c->setting[API_SCHEME] == API_PANAMA_MOST;
 }
 
 static bool is_ring(const struct api_case *c)
 {
-    return c->setting[API_SCHEME] >= 4;
+    return c->setting[API_SCHEME] == API_RING || c->setting[API_SCHEME] == API_HYBRID;
 }
 
 static void settle_faults(int64_t *s)
@@ -145,7 +145,7 @@ static void settle_odd(int64_t *s)
     } else if (s[API_RANKS] == 1) {
         s[API_ODD] = API_ODD_NOTHING;
     }
-    if (s[API_ODD] == API_ODD_RANKS && s[API_SCHEME] == 5) { /* no groups of two: it does not even ask */
+    if (s[API_ODD] == API_ODD_RANKS && s[API_SCHEME] == API_HYBRID) { /* no groups of two: it does not even ask */
         s[API_ODD] = API_ODD_NOTHING;
     }
     if (s[API_ODD] == API_ODD_RANKS && s[API_RANKS] == 2) { /* of two nobody knows who is right: both would wait */
@@ -161,7 +161,7 @@ static void settle_halfway(struct api_case *c)
     for (uint32_t i = 0; i < c->steps; i++) {
         if (c->step[i].kind == API_STEP_HALFWAY) {
             s[API_PLACE] = has_two_switches(s[API_PLACE]) ? s[API_PLACE] : API_TREE;
-            s[API_SCHEME] = has_quorum(c) ? 0 : s[API_SCHEME];
+            s[API_SCHEME] = has_quorum(c) ? API_SWITCHML : s[API_SCHEME];
             s[API_A_HOST] = s[API_A_HOST] > 1 ? 1 : s[API_A_HOST];
             s[API_FALLBACK] = 1;
             s[API_WINDOW] = 12 << 20;
@@ -174,7 +174,7 @@ static void settle_settings(struct api_case *c)
     int64_t *s = c->setting;
     settle_halfway(c);
     if (is_ring(c) && s[API_PLACE] != API_NONE && s[API_PLACE] != API_HOST) {
-        s[API_SCHEME] = 1;
+        s[API_SCHEME] = API_PANAMA;
     }
     if (has_quorum(c) && s[API_PLACE] == API_NONE) {
         s[API_PLACE] = API_SWITCH;
@@ -185,7 +185,7 @@ static void settle_settings(struct api_case *c)
         s[API_WIRE] = s[API_WIRE] == TRIB_WIRE_INT32 ? TRIB_WIRE_FLOAT32 : s[API_WIRE];
         s[API_PAYLOAD] = s[API_PAYLOAD] == 64 ? 128 : s[API_PAYLOAD];
     }
-    if (s[API_SCHEME] == 5 && s[API_RANKS] % 2 != 0) {
+    if (s[API_SCHEME] == API_HYBRID && s[API_RANKS] % 2 != 0) {
         s[API_RANKS]++;
     }
     if (s[API_PLACE] == API_HOST) {

@@ -112,7 +112,7 @@ static void settle_call(struct api_call *call, const struct api_members *members
 void api_call_of(const struct api_case *c, const struct api_step *step, const struct api_members *members,
                  struct api_call *call)
 {
-    static const uint32_t quorums[][2] = {{0, 0}, {0, 0}, {1, 2}, {7, 8}, {0, 0}, {0, 0}};
+    static const uint32_t quorums[API_SCHEMES][2] = {[API_PANAMA_HALF] = {1, 2}, [API_PANAMA_MOST] = {7, 8}};
     *call = (struct api_call){
         .collective = (enum trib_collective)step->field[API_COLLECTIVE],
         .type = (enum trib_type)step->field[API_TYPE],

@@ -49,7 +49,7 @@ static void set_odd(const struct api_case *c, struct trib_config *config)
         return;
     case API_ODD_SCHEME:
         (void)snprintf(config->scheme, sizeof config->scheme, "%s",
-                       c->setting[API_SCHEME] == 0 ? "panama" : "switchml");
+                       c->setting[API_SCHEME] == API_SWITCHML ? "panama" : "switchml");
         return;
     case API_ODD_WIRE:
         config->wire = config->wire == TRIB_WIRE_FLOAT32 ? TRIB_WIRE_BFLOAT16 : TRIB_WIRE_FLOAT32;

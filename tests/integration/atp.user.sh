@@ -138,10 +138,15 @@ NEIGHBOURS=("${RANK_PIDS[@]}")
 wait_for 10 job_runs apart
 wait_for 10 job_runs neighbours
 sleep 0.3
+many_start makes "left right root" 128 8 65536 50 2
+MAKES=("${RANK_PIDS[@]}")
+wait_for 10 job_runs makes
 gone_for_good left 2 apart neighbours
 ranks meanwhile "right root right" "${QUICK[@]}"
+RANK_PIDS+=("${MAKES[@]}")
 ranks_end 30 0
 check_right "a new job" "$TMP/meanwhile.0"
+check_in "communicators that are made meanwhile" '"wrong": 0}$' "$TMP"/makes.[0-2]
 gone_for_good right 3 apart neighbours
 sleep 0.3
 kill -TERM "${APART[0]}" "${NEIGHBOURS[0]}"
@@ -176,12 +181,17 @@ start root --join-timeout "${RETURN}s" --threads 2 --listen "127.0.0.1:${PORT[ro
 combiner top root --threads 3
 combiner left top --threads 2 --pool 64KiB
 combiner right top --threads 2
-ranks deep "left right left right top root" -b 2M -e 2M -n 60 -w 1 --loss 0.5%
+ranks deep "left right left right top root" -b 2M -e 2M -n 100 -w 1 --loss 0.5%
 wait_for 10 job_runs deep
 sleep 0.2
 again top
+wait_for 10 runs deep 2
+end left
+combiner left top --listen "127.0.0.1:${PORT[left]}"
 ranks_end 60 0
 check_right "two levels" "$TMP/deep.0"
+check_in "ranks behind a combiner with fewer shards than before go to the server" 'was dealt over 2 shards, .*; going on at the switch' \
+    "$TMP"/deep.[02]
 load_ranks upper "left right root"
 wait_for 10 job_runs upper
 sleep 0.3

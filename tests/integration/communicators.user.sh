@@ -3,7 +3,6 @@
 # communicators.user.sh: hundreds of communicators in each of four processes, on one switch and on a tree: all values right, whether they
 # are busy one after another or at the same time, and no memory for those that are not.
 . "$(dirname "$0")/tree.sh"
-MANY=$BUILD_DIR/tests/integration/many
 MEMORY_KIB=65536
 
 # fits KEY RANK LIMIT: what that rank says is below it.
@@ -13,23 +12,7 @@ fits() {
     [ -n "$value" ] && [ "$value" -lt "$3" ]
 }
 
-# many_start JOB "SWITCH SWITCH ..." ARGUMENTS...: one rank at each of these switches.
-many_start() {
-    local rank=0 name
-    local -a switches
-    JOB=$1
-    read -ra switches <<<"$2"
-    shift 2
-    RANK_PIDS=()
-    for name in "${switches[@]}"; do
-        TRIB_JOB=$JOB TRIB_RANKS=${#switches[@]} TRIB_RANK=$rank TRIB_SWITCH=127.0.0.1:${PORT[$name]} "$MANY" "$@" >"$TMP/$JOB.$rank" 2>&1 &
-        RANK_PIDS+=($!)
-        CHILDREN+=($!)
-        rank=$((rank + 1))
-    done
-}
-
-# The same, to its end.
+# many JOB "SWITCH ..." ARGUMENTS...: many_start, to its end.
 many() {
     many_start "$@"
     ranks_end 60 0

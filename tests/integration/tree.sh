@@ -62,6 +62,23 @@ load_ranks() {
     done
 }
 
+# many_start JOB "SWITCH ..." ARGUMENTS...: a rank of tests/integration/many at each of these switches.
+MANY=$BUILD_DIR/tests/integration/many
+many_start() {
+    local rank=0 name
+    local -a switches
+    JOB=$1
+    read -ra switches <<<"$2"
+    shift 2
+    RANK_PIDS=()
+    for name in "${switches[@]}"; do
+        TRIB_JOB=$JOB TRIB_RANKS=${#switches[@]} TRIB_RANK=$rank TRIB_SWITCH=127.0.0.1:${PORT[$name]} "$MANY" "$@" >"$TMP/$JOB.$rank" 2>&1 &
+        RANK_PIDS+=($!)
+        CHILDREN+=($!)
+        rank=$((rank + 1))
+    done
+}
+
 # end NAME: kill -9, and it stays away.
 end() {
     SWITCH_PID=${PID[$1]}

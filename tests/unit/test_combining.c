@@ -233,6 +233,23 @@ static void a_line_without_room__drops(void **state)
     assert_int_equal(from_children(p, 0, 1, &probe), TRIB_DROP_NONE);
 }
 
+/* A combiner below this one has no numbers but those behind it. */
+static void a_part_of_others__is_of_no_source(void **state)
+{
+    struct pool *p = *state;
+    struct trib_packet part = part_of(&p->parts, 1, 4);
+
+    part.bitmap = 0x42; /* children 0 and 2; it has 0 and 1 behind it */
+    assert_int_equal(from_children(p, 0, 3, &part), TRIB_DROP_SOURCE);
+    part.bitmap = 0;
+    part.node = 6;
+    assert_int_equal(from_children(p, 0, 3, &part), TRIB_DROP_SOURCE);
+    part.node = 3;
+    assert_int_equal(from_children(p, 0, 3, &part), TRIB_DROP_NONE);
+    assert_int_equal(from_children(p, 0, 3, &part), TRIB_DROP_STALE); /* its part is here */
+    expect_no_more(p);
+}
+
 /* ---- down ---- */
 
 static void a_result__goes_to_whom_it_names(void **state)
@@ -396,6 +413,7 @@ int main(void)
         WITH_POOL(a_row_taken_for_a_higher_priority__leaves_as_its_owners),
         WITH_POOL(a_sum_on_its_way__keeps_its_numbers),
         WITH_POOL(a_line_without_room__drops),
+        WITH_POOL(a_part_of_others__is_of_no_source),
         WITH_POOL(a_result__goes_to_whom_it_names),
         WITH_POOL(a_result_for_nobody_behind__is_dropped),
         WITH_POOL(M_of_a_result__frees_rows),

@@ -281,6 +281,11 @@ static void switch__numbers(void **state)
     assert_string_equal(json_string_value(json_object_get(lending, "job")), "asked");
     assert_string_equal(json_string_value(json_object_get(lending, "switch")), "127.0.0.1:7470");
     json_decref(root);
+    char *text = request(c, "GET", "/metrics");
+    expect_in(text, "\ntributary_contributions_total{job=\"asked\"} 4711\n");
+    expect_in(text, "\ntributary_dropped_packets_total{job=\"asked\",reason=\"CRC\"} 3\n");
+    assert_null(strstr(text, "tributary_job_ranks{job=\"asked\"}")); /* its controller's */
+    free(text);
     (void)close(fd);
 }
 

@@ -169,6 +169,21 @@ static void gone__of_a_rank_lets_all_go(void **state)
     world_end(&world);
 }
 
+/* A combiner that comes back with fewer shards is as good as gone: its ranks hear so, and have another way. */
+static void narrow__its_ranks_are_sent_away(void **state)
+{
+    (void)state;
+    struct world world;
+    servers_make(&world, 1, false);
+    world.rank[1].join.join.known = (struct trib_grant){.job_token = 4, .communicator = 7, .roots = 3};
+    rank_connect(&world, &world.rank[1]);
+    settle(&world);
+    assert_int_equal(world.rank[1].aways, 1);
+    assert_int_equal(world.rank[1].failure, TRIB_OK);
+    assert_non_null(strstr(world.rank[1].text, "was dealt over 3 shards, the switch came back with 2"));
+    world_end(&world);
+}
+
 /* A host is one member wherever its sessions pass, and stays one: its leader alone sends. */
 static void hosts__are_one_by_any_way(void **state)
 {
@@ -203,7 +218,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gone__its_ranks_come_to_the_server), cmocka_unit_test(back__by_the_combiner),
         cmocka_unit_test(closed__hears_of_it_at_the_server),  cmocka_unit_test(gone__of_a_rank_lets_all_go),
-        cmocka_unit_test(hosts__are_one_by_any_way),
+        cmocka_unit_test(narrow__its_ranks_are_sent_away),    cmocka_unit_test(hosts__are_one_by_any_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

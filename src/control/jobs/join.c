@@ -242,6 +242,19 @@ static uint32_t roots_of(const struct trib_session *session, const struct trib_m
     return roots;
 }
 
+/* A combiner came back with fewer shards than before. The rank goes on at the server, as if the combiner was gone. */
+static bool is_way_too_narrow(const struct trib_session *session, const struct trib_message *message, char *error)
+{
+    const struct trib_scheme *scheme = trib_scheme_find(message->join.settings.scheme);
+    const struct trib_grant *known = &message->join.known;
+    uint32_t roots = roots_of(session, message);
+    if (!session->leaf || !scheme || !scheme->has_servers || known->communicator == 0 || known->roots <= roots) {
+        return false;
+    }
+    explain_shards(message->join.job, known->roots, roots, error);
+    return true;
+}
+
 /* Could this server have given out what the rank brings along? */
 static enum trib_status check_known(struct trib_jobs *jobs, const struct trib_session *session,
                                     const struct trib_message *message, uint64_t now_ns, char *error)
@@ -696,9 +709,7 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
     }
     enum trib_status status = check_fields(message, error);
     struct trib_job *job = status == TRIB_OK ? find_job(jobs, message) : NULL;
-    if (status == TRIB_OK) {
-        status = check_host(jobs, session, message, error);
-    }
+    status = status == TRIB_OK ? check_host(jobs, session, message, error) : status;
     if (status == TRIB_OK && !names_places(jobs->config, session, message, error)) {
         status = TRIB_ERR_INVALID;
     }
@@ -710,9 +721,11 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
         }
         return;
     }
-    if (status == TRIB_OK) {
-        status = check_known(jobs, session, message, now_ns, error);
+    if (status == TRIB_OK && is_way_too_narrow(session, message, error)) {
+        send_away(jobs, session, error);
+        return;
     }
+    status = status == TRIB_OK ? check_known(jobs, session, message, now_ns, error) : status;
     job = status == TRIB_OK ? find_job(jobs, message) : NULL; /* it may have ended */
     if (job && has_lost_welcome(job, session, message)) {
         recall_for_way(jobs, job, message->join.rank, now_ns);

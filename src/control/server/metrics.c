@@ -28,7 +28,7 @@ static const struct job_counter job_counters[] = {
 
 /* A job and the counters of its slots, read once. */
 struct row {
-    const struct trib_job *job;
+    const struct trib_job *job; /* NULL: of a controller elsewhere, with slots here */
     struct trib_job_report report;
     char label[TRIB_NAME_MAX + 16];
 };
@@ -262,41 +262,61 @@ void trib_job_report(const struct trib_report *report, const struct trib_job *jo
 }
 
 /* After a restart two jobs may have one name, which must not be two lines of one label. */
-static void name_row(struct row *rows, size_t index)
+static void name_row(struct row *rows, size_t index, const char *job, uint32_t communicator)
 {
-    const struct trib_job *job = rows[index].job;
     bool is_taken = false;
     for (size_t i = 0; i < index; i++) {
-        is_taken = is_taken || strcmp(rows[i].job->name, job->name) == 0;
+        is_taken = is_taken || strcmp(rows[i].label, job) == 0;
     }
-    (void)snprintf(rows[index].label, sizeof rows[index].label, is_taken ? "%s/%08x" : "%s", job->name,
-                   job->grant.communicator);
+    (void)snprintf(rows[index].label, sizeof rows[index].label, is_taken ? "%s/%08x" : "%s", job, communicator);
+}
+
+static size_t read_jobs(const struct trib_report *report, struct row *rows, uint64_t now_ns)
+{
+    size_t count = 0;
+    for (const struct trib_job *job = report->jobs->first; job; job = job->next) {
+        rows[count].job = job;
+        name_row(rows, count, job->name, job->grant.communicator);
+        trib_job_report(report, job, now_ns, &rows[count].report);
+        count++;
+    }
+    return count;
+}
+
+/* Communicators of controllers elsewhere, behind the rows that are there. */
+static size_t read_lendings(const struct trib_jobs *jobs, struct row *rows, size_t count)
+{
+    const struct trib_data_plane *plane = jobs->agent.plane;
+    for (const struct trib_lending *lending = jobs->masters.lendings; lending; lending = lending->next) {
+        if (lending->root.opening.is_open) {
+            name_row(rows, count, lending->job, lending->communicator);
+            (void)plane->report(plane->plane, lending->communicator, &rows[count].report.plane);
+            count++;
+        }
+    }
+    return count;
 }
 
 char *trib_metrics_text(const struct trib_report *report, uint64_t now_ns, size_t *len)
 {
     char *text = NULL;
-    size_t count = 0;
-    struct row *rows = calloc((size_t)report->jobs->count + 1, sizeof *rows);
+    const struct trib_jobs *jobs = report->jobs;
+    struct row *rows = calloc(jobs->count + lendings(jobs) + 1, sizeof *rows);
     FILE *out = rows ? open_memstream(&text, len) : NULL;
     if (!out) {
         free(rows);
         return NULL;
     }
-    for (const struct trib_job *job = report->jobs->first; job; job = job->next) {
-        rows[count].job = job;
-        name_row(rows, count);
-        trib_job_report(report, job, now_ns, &rows[count].report);
-        count++;
-    }
+    size_t count = read_jobs(report, rows, now_ns);
+    size_t all = read_lendings(jobs, rows, count);
     put_switch(out, report, now_ns);
-    put_status(out, "jobs_failed_total", "communicators that ended with a failure", report->jobs->stats.failed);
-    put_status(out, "joins_refused_total", "joins answered with a failure", report->jobs->stats.refused);
+    put_status(out, "jobs_failed_total", "communicators that ended with a failure", jobs->stats.failed);
+    put_status(out, "joins_refused_total", "joins answered with a failure", jobs->stats.refused);
     put_rejects(out, &report->connections->stats);
     put_traffic(out, report);
     put_rows(out, &report->config->plane);
     put_gauges(out, rows, count);
-    put_counters(out, rows, count);
+    put_counters(out, rows, all);
     free(rows);
     if (fclose(out) != 0) {
         free(text);
