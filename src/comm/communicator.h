@@ -61,6 +61,7 @@ struct trib_comm {
     uint16_t peers[TRIB_PEERS_MAX]; /* rank of each peer */
     char asked[32];                 /* scheme before the switch made a ring of the job; "": no ring was made */
     uint32_t window;
+    uint64_t rate; /* bytes per second that this rank sends at most, as the controller says; 0: no limit */
     const struct trib_transport *transport;
     const struct trib_worker_verbs *verbs;
     void *node; /* NULL before the first WELCOME, and on one host */

@@ -105,6 +105,7 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
         return;
     }
     trib_comm_stay(comm);
+    comm->rate = message->welcome.rate;
     enum trib_status status = trib_comm_take_places(comm, message, cause);
     if (status == TRIB_OK && comm->node == NULL && !comm->is_led) {
         status = trib_comm_make_node(comm, &message->welcome.grant);

@@ -64,6 +64,7 @@ enum trib_status trib_comm_make_node(struct trib_comm *comm, const struct trib_g
         .operations = OPERATIONS_MAX,
         .stall_ns = stall > 0 ? stall : 1,
         .is_zeroed = 1,
+        .rate = comm->rate,
     };
     struct trib_session_config *session = &config.session;
     trib_comm_describe_session(comm, session);

@@ -12,6 +12,8 @@
 
 #define TRIB_WIRE_VERSION 1
 #define TRIB_HEADER_SIZE 64
+#define TRIB_WIRE_EXTRA \
+    (TRIB_HEADER_SIZE + 28 + 38) /* bytes of a packet on Ethernet beside its payload: IPv4 and UDP */
 #define TRIB_PAYLOAD_MAX 8192
 #define TRIB_PAYLOAD_ALIGN 64
 #define TRIB_SEQUENCE_MAX ((UINT64_C(1) << 48) - 1)

@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/assert.h"
 #include "io/explain.h"
 #include "io/toml.h"
 #include "io/units.h"
 
-#define SUM_MAX (16U * UINT8_MAX) /* of weights: a job has at most so many trees */
+#define RATE_MAX UINT64_C(3200000000000) /* bit/s, as in plan/network.h */
+#define SUM_MAX (16U * UINT8_MAX)        /* of weights: a job has at most so many trees */
 
 /* A job while the file is read. */
 struct sums {
@@ -75,12 +77,43 @@ static bool place_switch(struct trib_planned_job *job, struct sums *sums, uint32
     return true;
 }
 
+/* The job of this name, which is put into the list if it is not there. NULL: refused. */
+static struct trib_planned_job *name_job(struct draft *d, const struct trib_toml_value *name)
+{
+    struct trib_planned *planned = d->planned;
+    uint32_t index = find_job(planned, name->text);
+    if (strlen(name->text) > TRIB_NAME_MAX || index == TRIB_PLANNED_JOBS_MAX) {
+        (void)REFUSE(d, name->place, "a plan has at most %d jobs, with names of at most %d characters",
+                     TRIB_PLANNED_JOBS_MAX, TRIB_NAME_MAX);
+        return NULL;
+    }
+    if (index == planned->count) {
+        (void)snprintf(planned->jobs[planned->count++].name, TRIB_NAME_MAX + 1, "%s", name->text);
+    }
+    return &planned->jobs[index];
+}
+
+static bool read_job(struct draft *d, uint32_t table)
+{
+    const struct trib_toml_value *name = find_value(d, table, "name"), *rate = find_value(d, table, "rate_bps");
+    uint64_t bps = 0;
+    if (!name || !rate || trib_parse_number(rate->text, TRIB_LINK_RATE_MIN, RATE_MAX, &bps, NULL) != TRIB_OK) {
+        return REFUSE(d, d->toml.tables[table].place,
+                      "a [[job]] has a name, and a rate_bps of 1000000 or more: this is no "
+                      "plan of `tributary plan --out`");
+    }
+    struct trib_planned_job *job = name_job(d, name);
+    if (job) {
+        job->rate_bps = bps;
+    }
+    return job != NULL;
+}
+
 static bool read_tree(struct draft *d, uint32_t table)
 {
     const struct trib_file_place at = d->toml.tables[table].place;
     const struct trib_toml_value *job = find_value(d, table, "job"), *root = find_value(d, table, "root");
     const struct trib_toml_value *weight = find_value(d, table, "weight");
-    struct trib_planned *planned = d->planned;
     uint64_t number = 0;
     uint32_t place = 0;
     if (!job || !root || !weight || trib_parse_number(weight->text, 1, UINT8_MAX, &number, NULL) != TRIB_OK) {
@@ -95,27 +128,24 @@ static bool read_tree(struct draft *d, uint32_t table)
                       "--listen and --with do, or by their addresses",
                       root->text);
     }
-    uint32_t index = find_job(planned, job->text);
-    if (strlen(job->text) > TRIB_NAME_MAX || index == TRIB_PLANNED_JOBS_MAX) {
-        return REFUSE(d, job->place, "a plan has at most %d jobs, with names of at most %d characters",
-                      TRIB_PLANNED_JOBS_MAX, TRIB_NAME_MAX);
+    struct trib_planned_job *planned = name_job(d, job);
+    if (!planned) {
+        return false;
     }
-    if (index == planned->count) {
-        (void)snprintf(planned->jobs[planned->count++].name, TRIB_NAME_MAX + 1, "%s", job->text);
-    }
-    if (!place_switch(&planned->jobs[index], &d->sums[index], which, &place)) {
+    struct sums *sums = &d->sums[planned - d->planned->jobs];
+    if (!place_switch(planned, sums, which, &place)) {
         return REFUSE(d, at, "job %s has trees under more than %d switches, which is the most that a job can have",
                       job->text, TRIB_PLANNED_SWITCHES_MAX);
     }
-    d->sums[index].weight[place] += (uint32_t)number;
-    return d->sums[index].weight[place] <= SUM_MAX ||
-           REFUSE(d, at, "job %s has more than 16 trees under one switch", job->text);
+    sums->weight[place] += (uint32_t)number;
+    return sums->weight[place] <= SUM_MAX || REFUSE(d, at, "job %s has more than 16 trees under one switch", job->text);
 }
 
 /* Weights of one byte, in the same proportions as far as that goes. */
 static void weigh(struct trib_planned_job *job, const struct sums *sums)
 {
     uint32_t most = UINT8_MAX;
+    TRIB_ASSERT(job->count <= TRIB_PLANNED_SWITCHES_MAX);
     for (uint32_t i = 0; i < job->count; i++) {
         most = sums->weight[i] > most ? sums->weight[i] : most;
     }
@@ -135,9 +165,13 @@ static bool read_draft(struct draft *d)
         trib_explain(d->error, "%s: out of memory", d->path);
     }
     for (uint32_t i = 1; is_good && i < d->toml.table_count; i++) {
-        is_good = strcmp(d->toml.tables[i].name, "tree") != 0 || read_tree(d, i);
+        is_good = strcmp(d->toml.tables[i].name, "tree") == 0  ? read_tree(d, i)
+                  : strcmp(d->toml.tables[i].name, "job") == 0 ? read_job(d, i)
+                                                               : true;
     }
     for (uint32_t i = 0; is_good && i < d->planned->count; i++) {
+        is_good =
+            d->planned->jobs[i].count > 0 || REFUSE(d, whole_file, "job %s has no [[tree]]", d->planned->jobs[i].name);
         weigh(&d->planned->jobs[i], &d->sums[i]);
     }
     free(d->sums);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* planned.h: which switches jobs have by a plan of `tributary plan` (docs/PLAN.md), for the control plane. Of the
- * plan's file it reads the tables [[tree]], and of each the job, the switch at the root, and the weight. The other keys
- * say more about a tree, or prove the plan.
+ * plan's file it reads the tables [[job]], of each the name and the rate, and the tables [[tree]], of each the job, the
+ * switch at the root, and the weight. The other keys say more about a tree, or prove the plan.
  * Read next: control/roots/trees.h (what follows for a job). */
 #ifndef TRIB_FABRIC_PLANNED_H
 #define TRIB_FABRIC_PLANNED_H
@@ -15,6 +15,7 @@
 
 struct trib_planned_job {
     char name[TRIB_NAME_MAX + 1];
+    uint64_t rate_bps; /* of each rank, over all switches */
     uint8_t count;
     uint8_t switches[TRIB_PLANNED_SWITCHES_MAX]; /* by number, ascending */
     uint8_t weight[TRIB_PLANNED_SWITCHES_MAX];   /* of each beside the others, 1 to 255 */

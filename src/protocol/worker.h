@@ -152,6 +152,8 @@ struct worker_root_times {
 struct worker_aside {
     uint64_t next_deadline_ns; /* not later than the earliest of a flight */
     uint64_t stall_reported_ns;
+    uint64_t burst_ns;    /* of a worker with a rate: since when it has sent the burst at hand */
+    uint64_t burst_bytes; /* and how much of it */
     struct worker_root_times roots[TRIB_ROOTS_MAX];
     struct trib_counters counters;
 };
@@ -323,6 +325,9 @@ void trib__worker_set_child(void *node, uint32_t root, uint32_t child);
 void trib__worker_told_cap(struct worker *w, const struct trib_packet *result);
 void trib__worker_lost(struct worker *w, uint32_t index);
 void trib__worker_rested(struct worker *w, uint32_t root, uint64_t now_ns);
+bool trib__worker_is_early(struct worker *w, uint64_t now_ns);
+void trib__worker_spent(struct worker *w, const struct trib_packet *packet);
+uint64_t trib__worker_burst_end(const struct worker *w);
 void trib__worker_set_window(struct worker *w, uint32_t root);
 
 /* worker_recover.c */

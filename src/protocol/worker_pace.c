@@ -8,6 +8,8 @@
 
 _Static_assert(TRIB_TREE_LOST_LEAST > TRIB_PROTOCOL_FAST_DISTANCE, "later results show what is lost in it");
 
+#define BURST_MAX 65536U
+#define CATCH_UP_NS UINT64_C(1000000)
 #define AHEAD_ROUNDS 4 /* one of equal ranks is not the last in so many times N sums once in 55 times */
 
 static uint32_t lesser(uint32_t a, uint32_t b)
@@ -51,6 +53,56 @@ void trib__worker_rested(struct worker *w, uint32_t root, uint64_t now_ns)
         trib__worker_set_window(w, root);
     }
 }
+
+/* ---- a rate ---- */
+
+/* So many bytes leave at once: a train, but no more than the rate has in a millisecond. */
+static uint64_t burst_of(const struct worker *w)
+{
+    uint64_t bytes = w->config.rate / 1000;
+    return bytes < BURST_MAX ? bytes : BURST_MAX;
+}
+
+/* When the burst at hand would be over at the worker's rate, and the next one may begin; TRIB_NEVER: it has not been
+ * sent yet. */
+uint64_t trib__worker_burst_end(const struct worker *w)
+{
+    const struct worker_aside *aside = worker_aside(w);
+
+    if (w->config.rate == 0 || aside->burst_bytes < burst_of(w)) {
+        return TRIB_NEVER;
+    }
+    return aside->burst_ns + aside->burst_bytes * UINT64_C(1000000000) / w->config.rate;
+}
+
+/* The rate holds contributions back. The next burst counts from the end of the last one: a late wake-up costs no rate.
+ * But the most that is caught up with is CATCH_UP_NS, or a train. */
+bool trib__worker_is_early(struct worker *w, uint64_t now_ns)
+{
+    struct worker_aside *aside = worker_aside(w);
+    uint64_t end_ns = trib__worker_burst_end(w);
+
+    if (end_ns == TRIB_NEVER) {
+        return false;
+    }
+    if (now_ns < end_ns) {
+        return true;
+    }
+    uint64_t train_ns = BURST_MAX * UINT64_C(1000000000) / w->config.rate;
+    uint64_t most_ns = train_ns > CATCH_UP_NS ? train_ns : CATCH_UP_NS;
+    aside->burst_ns = now_ns - end_ns < most_ns ? end_ns : now_ns - most_ns;
+    aside->burst_bytes = 0;
+    return false;
+}
+
+void trib__worker_spent(struct worker *w, const struct trib_packet *packet)
+{
+    if (w->config.rate != 0) {
+        worker_aside(w)->burst_bytes += packet->payload_len + TRIB_WIRE_EXTRA;
+    }
+}
+
+/* ---- windows that follow the network ---- */
 
 /* The own part, or the result, was lost on the way: not in a restart of the switch, which is nobody's congestion. */
 void trib__worker_lost(struct worker *w, uint32_t index)

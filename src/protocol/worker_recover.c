@@ -282,7 +282,7 @@ uint64_t trib__worker_next_timeout(const void *node)
     for (uint32_t root = 0; root < w->window.roots; root++) {
         earliest = lesser(earliest, lesser(quiet_deadline(w, root), tail_deadline(w, root)));
     }
-    return earliest;
+    return lesser(earliest, trib__worker_burst_end(w));
 }
 
 /* If sums may lack ranks, the awaited rank may have all results to come, and take none: nothing is

@@ -323,6 +323,9 @@ static bool next_contribution(struct worker *w, uint64_t now_ns, struct trib_pac
     uint32_t held = 0;
     uint32_t root;
 
+    if (trib__worker_is_early(w, now_ns)) {
+        return false;
+    }
     while ((root = trib__worker_next_root(w, held)) != TRIB_ROOTS_MAX) {
         const struct worker_operation *o = trib__worker_sending(w, root);
         trib__worker_rested(w, root, now_ns);
@@ -331,6 +334,7 @@ static bool next_contribution(struct worker *w, uint64_t now_ns, struct trib_pac
             TRIB_ASSERT(f->state != FLIGHT_SENT &&
                         (f->state == FLIGHT_FREE || f->sequence < w->roots[root].communicator_mark));
             trib__worker_sent(w, trib__worker_launch(w, root, o, packet), now_ns);
+            trib__worker_spent(w, packet);
             return true;
         }
         held |= UINT32_C(1) << root;

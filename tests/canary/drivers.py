@@ -43,7 +43,12 @@ COMM_PEERS = "src/comm/peers.c"
 SPLIT = "src/comm/split.c"
 LEVEL0_PLAN = "src/comm/level0_plan.c"
 
+TREES = "src/control/roots/trees.c"
+WORKER_PACE = "src/protocol/worker_pace.c"
+WORKER_RECOVER = "src/protocol/worker_recover.c"
+
 NO_DRIVER = Never("it drives nodes itself, without sockets and sessions")
+NO_RATE = Never("sums are right at any rate")
 
 DRIVERS = [
     Canary(
@@ -434,4 +439,25 @@ DRIVERS = [
         edits=((LEVEL0_PLAN, "    return left < plan->chunk ? left : plan->chunk;\n}\n\n/* Where",
                 "    return left == 0 ? 0 : plan->chunk;\n}\n\n/* Where"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_level0"),
+    Canary(
+        "control-plan-unheeded", "I4", "a switch that has refused is named to a planned job again",
+        edits=((TREES, "is_good = !has_refused_lately(jobs, planned->switches[k], now_ns);",
+                "is_good = now_ns + 1 != 0;"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_trees_planned"),
+    Canary(
+        "worker-rate-unkept", "I5", "a rank with a rate sends as its windows allow",
+        edits=((WORKER_PACE, "    if (now_ns < end_ns) {\n        return true;",
+                "    if (now_ns == 0) {\n        return true;"),),
+        world=NO_RATE, search=NO_RATE, test="unit/test_worker_rate"),
+    Canary(
+        "worker-rate-saved-up", "I5", "after a rest a rank with a rate sends all that it could have sent",
+        edits=((WORKER_PACE, "now_ns - end_ns < most_ns ? end_ns : now_ns - most_ns;",
+                "end_ns + 0 * most_ns;"),),
+        world=NO_RATE, search=NO_RATE, test="unit/test_worker_rate"),
+    Canary(
+        "roots-silent-apart", "I8", "a root that was silent with others hears of a rank that is back after its own timeout",
+        edits=((WORKER_RECOVER, "        worker_aside(w)->roots[i].tail_backoff = worker_aside(w)->roots[i].quiet_backoff = 0;",
+                "        worker_aside(w)->roots[root].tail_backoff = 0 * i;"),),
+        world=Never("it happens in one of 12,000"), search=Never("the model has no clock"),
+        test="unit/test_switchml_worker_recover"),
 ]

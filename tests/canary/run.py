@@ -129,7 +129,8 @@ class Tree:
 
     def configure(self):
         launcher = ["-D", "CMAKE_C_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
-        quick = ["-G", "Ninja"] if shutil.which("ninja") else []
+        is_new = not os.path.exists(os.path.join(self.build, "CMakeCache.txt"))
+        quick = ["-G", "Ninja"] if is_new and shutil.which("ninja") else []
         self.call(["cmake", *quick, "-S", self.root, "-B", self.build, "-D", "CMAKE_BUILD_TYPE=Checked", "-D", "CMAKE_C_FLAGS=-w", *launcher])
 
     def make(self, *targets):

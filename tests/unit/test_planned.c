@@ -42,13 +42,14 @@ static void read__switches_and_weights(void **state)
     struct trib_planned planned;
     char error[TRIB_ERROR_TEXT_MAX] = "";
     (void)state;
-    assert_true(read_text("network = \"1\"\n[[job]]\nname = \"one\"\nrate_bps = 5\n" TREE("one", "C", "255")
-                              TREE("one", "A", "51") "[[job]]\nname = \"two\"\n" TREE(
+    assert_true(read_text("network = \"1\"\n[[job]]\nname = \"one\"\nrate_bps = 5000000\n" TREE("one", "C", "255")
+                              TREE("one", "A", "51") "[[job]]\nname = \"two\"\nrate_bps = 3200000000000\n" TREE(
                                   "two", "J", "7") "[[stage]]\nlevel_bps = 5\nprices = \"\"\n",
                           &planned, error));
     assert_int_equal(planned.count, 2);
     const struct trib_planned_job *one = trib_planned_find(&planned, "one"), *two = trib_planned_find(&planned, "two");
     assert_int_equal(one->count, 2);
+    assert_int_equal(one->rate_bps, 5000000);
     assert_memory_equal(one->switches, ((uint8_t[]){0, 2}), 2);
     assert_memory_equal(one->weight, ((uint8_t[]){51, 255}), 2);
     assert_int_equal(two->count, 1);
@@ -95,6 +96,8 @@ static void refused__with_place_and_remedy(void **state)
     assert_refused(TREE("one", "A", "256"), "a weight from 1 to 255");
     assert_refused("[[tree]]\njob = \"one\"\n", "a [[tree]] has a job, a root, and a weight");
     assert_refused("[[tree]\n", ":1:");
+    assert_refused("[[job]]\nname = \"one\"\nrate_bps = 999999\n", ":1:1: a [[job]] has a name, and a rate_bps of");
+    assert_refused("[[job]]\nname = \"one\"\nrate_bps = 1000000\n", "job one has no [[tree]]");
     assert_refused(TREE("one", "A", "1") TREE("one", "B", "1") TREE("one", "C", "1") TREE("one", "D", "1")
                        TREE("one", "E", "1") TREE("one", "F", "1") TREE("one", "G", "1") TREE("one", "H", "1")
                            TREE("one", "I", "1"),

@@ -143,7 +143,7 @@ static void probe__is_sent_three_times_before_the_wait_doubles(void **state)
 
 static int set_up_two_roots(void **state)
 {
-    return set_up_roots(state, 2);
+    return set_up_with(state, 2, 0);
 }
 
 /* A rank was away for seconds, and all roots were silent. It is back, one root says: the other hears the mark now, and

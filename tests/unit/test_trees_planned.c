@@ -10,7 +10,7 @@ static void plan__names_the_switches(void **state)
 {
     struct switches *s = *state;
     struct trib_planned_job jobs[] = {
-        {.name = "one", .count = 2, .switches = {0, 2}, .weight = {3, 1}},
+        {.name = "one", .rate_bps = 8000000, .count = 2, .switches = {0, 2}, .weight = {3, 1}},
         {.name = "two", .count = 1, .switches = {3}, .weight = {5}},
     };
     const struct trib_planned planned = {.count = 2, .jobs = jobs};
@@ -22,8 +22,10 @@ static void plan__names_the_switches(void **state)
     for (uint32_t t = 0; t < 4; t++) {
         assert_int_equal(grant->weight[t], t % 2 == 0 ? 3 : 1);
     }
+    assert_int_equal(s->h.process[0].welcome.welcome.rate, 1000000);
     join_two(s, "two", 2, 2);
     assert_trees(s, 2, "D");
+    assert_int_equal(s->h.process[2].welcome.welcome.rate, 0);
     s->h.jobs.turn = 0;
     join_two(s, "three", 4, 4); /* A, C and D have something to do */
     assert_trees(s, 4, "BC");

@@ -40,7 +40,7 @@ struct fixture {
     uint64_t mark; /* M in what is made by hand */
 };
 
-static inline int set_up_roots(void **state, uint32_t roots)
+static inline int set_up_with(void **state, uint32_t roots, uint64_t rate)
 {
     struct fixture *f = calloc(1, sizeof *f);
     struct trib_worker_config config = {
@@ -59,6 +59,7 @@ static inline int set_up_roots(void **state, uint32_t roots)
         .window = WINDOW,
         .operations = 2,
         .stall_ns = 100 * MS,
+        .rate = rate,
     };
 
     f->verbs = trib_switchml.worker;
@@ -77,7 +78,7 @@ static inline int set_up_roots(void **state, uint32_t roots)
 
 static inline int set_up(void **state)
 {
-    return set_up_roots(state, 1);
+    return set_up_with(state, 1, 0);
 }
 
 static inline int tear_down(void **state)

@@ -52,6 +52,14 @@ static uint8_t draw_priority(const struct world *world, const struct comm_settin
     return world_has_servers(world) && dice % 2 == 0 ? (uint8_t)(dice >> 8) : 0;
 }
 
+/* One communicator of eight has a rate, as by a plan: such that all of it is sent within a tenth of a second. */
+static uint64_t draw_rate(const struct comm_settings *set)
+{
+    uint64_t dice = trib_mix64(set->session.salt ^ 5);
+
+    return dice % 8 == 0 ? UINT64_C(500000000) << (dice >> 8) % 5 : 0;
+}
+
 /* Half of the communicators wait for all ranks, where the seed may say. Lists take room, and exponents need all. */
 static void draw_quorum(const struct world *world, struct comm_settings *set)
 {
@@ -217,6 +225,7 @@ void comm_draw(struct world *world, uint32_t ranks, struct comm_settings *set)
     draw_work(set, &prng);
     set->groups = world->depth_max == 0 || world_has_servers(world) ? TRIB_CHILDREN_MAX : set->groups;
     set->priority = draw_priority(world, set);
+    set->rate = draw_rate(set);
     if (!world->set.is_clean) {
         draw_hostility(set, &prng);
     }
@@ -255,10 +264,10 @@ void comm_describe(const struct world_comm *comm, FILE *out)
     fprintf(out, "\n");
     fprintf(out,
             "    operations %u of %u at once, %" PRIu64 " fragments; start %" PRIu64 " late %" PRIu64 " gap %" PRIu64
-            " lag %" PRIu64
-            " (rank %u) ns; priority %u hostility %d (%u packets) skew %d of rank %u lane %g closes %d early %d\n",
+            " lag %" PRIu64 " (rank %u) ns; priority %u rate %" PRIu64
+            " hostility %d (%u packets) skew %d of rank %u lane %g closes %d early %d\n",
             set->op_count, set->operations, comm->fragments, set->start_ns, set->late_ns, set->gap_ns, set->lag_ns,
-            set->lagging_rank, set->priority, (int)set->hostility, set->hostile_packets, (int)set->skew,
+            set->lagging_rank, set->priority, set->rate, (int)set->hostility, set->hostile_packets, (int)set->skew,
             set->skewed_rank, set->lane, (int)set->closes, (int)set->early_rank);
     fprintf(out, "    homes");
     for (uint32_t rank = 0; rank < s->ranks; rank++) {

@@ -154,6 +154,7 @@ void unit_open_worker(struct world_comm *comm, uint32_t rank)
         .window = comm->set.window,
         .operations = comm->set.operations,
         .stall_ns = comm->set.stall_ns,
+        .rate = comm->set.rate,
         .is_zeroed = is_zeroed(world, unit),
     };
 

@@ -132,6 +132,7 @@ struct comm_settings {
     enum world_hostility hostility;
     enum world_skew skew;
     uint8_t priority; /* of its rows in combiners */
+    uint64_t rate;    /* of each rank, bytes per second; 0: none */
     uint32_t skewed_rank, lagging_rank;
     uint32_t
         early_rank; /* closes after some of the operations, so that the others must get an error; WORLD_NONE: nobody */

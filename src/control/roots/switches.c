@@ -11,6 +11,7 @@
 #include "control/jobs/start.h"
 #include "control/roots/trees.h"
 #include "core/assert.h"
+#include "fabric/planned.h"
 #include "io/clock.h"
 #include "io/explain.h"
 
@@ -367,6 +368,7 @@ static enum trib_status deal(struct trib_jobs *jobs, struct trib_job *job, char 
         each = trib_least(each, which > 0 ? jobs->remote[which - 1].shards : jobs->config->shards);
     }
     uint32_t roots = each * switches;
+    const struct trib_planned_job *planned = trib_trees_planned(jobs, job);
     if (job->is_return && job->grant.roots > roots) {
         trib_explain(error, "job %s was dealt over %u shards, and this switch and its lenders came back with %u",
                      job->name, job->grant.roots, roots);
@@ -380,8 +382,7 @@ static enum trib_status deal(struct trib_jobs *jobs, struct trib_job *job, char 
         trib_placements_add(job, t, &where, t / switches);
         if (!job->is_return) {
             uint8_t own = jobs->config->weight > 0 ? jobs->config->weight : 1;
-            uint8_t planned = trib_trees_weight(jobs, job, which);
-            job->grant.weight[t] = planned > 0 ? planned : remote ? remote->weight : own;
+            job->grant.weight[t] = planned ? planned->weight[t % switches] : remote ? remote->weight : own;
         }
     }
     job->grant.roots = job->is_return ? job->grant.roots : roots;
@@ -395,10 +396,9 @@ static void say_dealt(struct trib_jobs *jobs, struct trib_job *job)
 {
     if (!job->is_return && job->grant.switches[0] != 0) {
         char list[256];
-        bool is_planned = trib_trees_weight(jobs, job, trib_trees_at(job, 0)) > 0;
         trib_jobs_say(jobs, TRIB_LOG_INFO, "job %s: trees through %s, of %u switches%s", job->name,
                       trib_trees_list(jobs, job, list, sizeof list), jobs->config->lenders.count + 1,
-                      is_planned ? ", by the plan" : "");
+                      trib_trees_planned(jobs, job) ? ", by the plan" : "");
     }
 }
 

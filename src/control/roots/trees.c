@@ -35,16 +35,14 @@ bool trib_trees_have(const struct trib_jobs *jobs, const struct trib_job *job, u
     return k < count;
 }
 
-uint8_t trib_trees_weight(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t which)
+const struct trib_planned_job *trib_trees_planned(const struct trib_jobs *jobs, const struct trib_job *job)
 {
     const struct trib_planned_job *planned = trib_planned_find(jobs->config->planned, job->name);
-    uint8_t weight = 0;
     bool is_planned = planned != NULL && planned->count == trib_trees_count(jobs, job);
     for (uint32_t k = 0; is_planned && k < planned->count; k++) {
         is_planned = trib_trees_at(job, k) == planned->switches[k];
-        weight = planned->switches[k] == which ? planned->weight[k] : weight;
     }
-    return is_planned ? weight : 0;
+    return is_planned ? planned : NULL;
 }
 
 static bool are_same(const struct trib_jobs *jobs, const struct trib_job *a, const struct trib_job *b)

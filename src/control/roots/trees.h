@@ -10,6 +10,7 @@
 #define TRIB_CONTROL_TREES_H
 
 #include "control/jobs/jobs.h"
+#include "fabric/planned.h"
 
 /* Of a job with lenders: how many there are. */
 static inline uint32_t trib_trees_count(const struct trib_jobs *jobs, const struct trib_job *job)
@@ -30,8 +31,8 @@ static inline uint32_t trib_trees_at(const struct trib_job *job, uint32_t k)
 /* How many have a root of it: not all where switches below carry fewer; all before the job has any. */
 uint32_t trib_trees_rooted(const struct trib_jobs *jobs, const struct trib_job *job);
 bool trib_trees_have(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t which);
-/* The weight of a root at this switch, of a job that has the switches of the plan; 0: it has not. */
-uint8_t trib_trees_weight(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t which);
+/* What the plan has for the job; NULL: nothing, or the job has other switches. */
+const struct trib_planned_job *trib_trees_planned(const struct trib_jobs *jobs, const struct trib_job *job);
 /* "10.0.0.1:7470": the switch 0, "this switch" if it is at all addresses, or lender which - 1. text: 64 bytes. */
 char *trib_trees_name(const struct trib_jobs *jobs, uint32_t which, char *text);
 /* "10.0.0.1:7470 and 10.0.0.3:7470": all of the job's that have a root of it, as far as size bytes hold them. Returns

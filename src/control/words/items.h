@@ -22,6 +22,7 @@ enum trib_item_type {
     TRIB_ITEM_ADDRESSES = 0x8002, /* of a rank with several network cards */
     TRIB_ITEM_ROOT = 0x8003,      /* without a switch: the root that the rank's process offers */
     TRIB_ITEM_MAKER = 0x8005,     /* of a communicator that was made of another one: which job it is of */
+    TRIB_ITEM_RATE = 0x0021,      /* WELCOME: of a planned job: bytes per second of each rank */
     /* Reserved; nothing sends them yet. What would make a sum wrong, or a packet unreadable, where it is not known, has
      * TRIB_ITEM_MUST. */
     TRIB_ITEM_PLACES =
@@ -29,7 +30,6 @@ enum trib_item_type {
     TRIB_ITEM_POOL = 0x0011,   /* WELCOME: packets in flight over a shared pool; beyond, directly (ATP 2.3 C10) */
     TRIB_ITEM_ONWARD = 0x8018, /* WELCOME: the group that a sum goes on to, and its place in the ring (Rina) */
     TRIB_ITEM_PLAN = 0x0020,   /* JOIN: the plan that the job was made for; advice (GOAT) */
-    TRIB_ITEM_RATE = 0x0021,   /* WELCOME: paced rate of each root, bytes per second (GOAT) */
     TRIB_ITEM_MAC = 0x8030,    /* WELCOME: packets end in a counter and a tag of so many bytes (security 3.4) */
     TRIB_ITEM_SENDER = 0x8031, /* WELCOME: the 32-bit sender of this rank's nonces (security 3.4) */
 };

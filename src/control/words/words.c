@@ -132,6 +132,18 @@ static const struct trib_item JOIN_ITEMS[] = {
     {TRIB_ITEM_MAKER, "maker", is_derived, maker},
 };
 
+static bool has_rate(const struct trib_message *message)
+{
+    return message->welcome.rate != 0;
+}
+
+static void rate(struct trib_fields *f, struct trib_message *message)
+{
+    trib_field_u64(f, "rate", &message->welcome.rate);
+}
+
+static const struct trib_item WELCOME_ITEMS[] = {{TRIB_ITEM_RATE, "rate", has_rate, rate}};
+
 /* The end of the first message of a side. */
 static void items(struct trib_fields *f, struct trib_message *message, const struct trib_item *known, size_t count)
 {
@@ -187,7 +199,7 @@ static bool welcome(struct trib_fields *f, struct trib_message *message)
         trib_fields_check(f, "ranks", message->welcome.generation_ranks <= TRIB_RANKS_MAX);
         rank_set(f, &message->welcome.leaders, trib_fields_are_bad(f) ? 0 : message->welcome.generation_ranks);
     }
-    items(f, message, NULL, 0);
+    items(f, message, WELCOME_ITEMS, sizeof WELCOME_ITEMS / sizeof WELCOME_ITEMS[0]);
     return true;
 }
 
