@@ -34,10 +34,11 @@ LAYERS = {
     "switchd": {"core", "protocol/combiner.h", "protocol/combining.h", "schemes/schemes.h", "io", "fabric", "control", "switchd"} | NET,
     "report": {"report"},
     "sim": {"core", "protocol/combiner.h", "schemes/schemes.h", "published/published.h", "io", "fabric", "report", "sim"},
-    "reproduce": {"core", "protocol/combiner.h", "schemes", "published", "io", "sim", "report", "demo", "reproduce"},
+    "plan": {"core", "io", "fabric", "report", "sim", "plan"} | NET,
+    "reproduce": {"core", "protocol/combiner.h", "schemes", "published", "io", "sim", "plan", "report", "demo", "reproduce"},
     "demo": {"core", "protocol/combiner.h", "schemes/schemes.h", "published", "demo"},
-    "cli": {"core", "schemes/schemes.h", "published/published.h", "io", "fabric", "control", "comm", "switchd", "report", "sim", "reproduce", "demo",
-            "cli", "net/socket.h"} | NET,  # doctor reads raw packets
+    "cli": {"core", "schemes/schemes.h", "published/published.h", "io", "fabric", "control", "comm", "switchd", "report", "sim", "plan", "reproduce",
+            "demo", "cli", "net/socket.h"} | NET,  # doctor reads raw packets
 }
 # What a folder inside one of these may include of its own layer, by folders and files.
 INNER = {

@@ -3,6 +3,7 @@
 # Sees to it that the Debian packages of the named groups are there:  tools/deps.sh build test ...
 #   build  compiler, make, cmake: all that `make demo` needs        http   HTTP/JSON of the daemon (optional)
 #   test   cmocka                                                    bench  the peers of `make bench`
+#   plan   the solver of `tributary plan` (optional)
 #   ns3    the simulator's peer in `make test-all` (optional)        torch  what tools/torch.sh makes a virtual environment with (optional)
 #   aarch64  a compiler for 64-bit ARM and an emulator for it (optional)
 #   all    everything else that `make test-all` and `make lint` use
@@ -13,14 +14,15 @@ packages() {
     case $1 in
     build) echo gcc libc6-dev make cmake pkg-config ;;
     test) echo libcmocka-dev ;;
+    plan) echo coinor-libclp-dev ;;
     http) echo libmicrohttpd-dev libjansson-dev libcurl4-openssl-dev ;;
-    all) echo g++ clang libclang-rt-dev llvm clang-format clang-tidy cppcheck ccache python3 iproute2 ethtool util-linux curl prometheus ;;
+    all) echo g++ clang libclang-rt-dev llvm clang-format clang-tidy cppcheck ccache ninja-build python3 iproute2 ethtool util-linux curl prometheus ;;
     ns3) echo g++ libns3-dev ;;
     aarch64) echo gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user ;;
     bench) echo g++ libgloo-dev libopenmpi-dev openmpi-bin iproute2 python3 ;;
     torch) echo python3 python3-venv ;;
     *)
-        echo "deps.sh: no group \"$1\"; there are build test http ns3 aarch64 all bench torch" >&2
+        echo "deps.sh: no group \"$1\"; there are build test http plan ns3 aarch64 all bench torch" >&2
         exit 2
         ;;
     esac
@@ -39,7 +41,7 @@ have() {
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
-[ $# -gt 0 ] || { sed -n '3,9s/^# //p' "$0"; exit 2; }
+[ $# -gt 0 ] || { sed -n '3,10s/^# //p' "$0"; exit 2; }
 missing=()
 for group in "$@"; do
     list=$(packages "$group")

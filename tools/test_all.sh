@@ -11,7 +11,7 @@ set -uo pipefail
 # These lanes alone make threads wait for a core, and CI may have other work beside it.
 export TRIB_PATIENCE=${TRIB_PATIENCE:-3}
 
-tools/deps.sh build test http all || exit 1
+tools/deps.sh build test http plan all || exit 1
 
 # As `make test`, but for what the step canary does as well.
 run_test() {
@@ -187,7 +187,7 @@ run_headers() {
     step bpf bpf
 }
 
-# As `make demo` builds: no cmocka, no HTTP. Installed to a scratch folder, and used from there by a small program.
+# As `make demo` builds: no cmocka, no HTTP, no solver. Installed to a scratch folder, and used from there by a small program.
 consumer() {
     local root flags
     root=$PWD/build-bare/root
@@ -204,7 +204,7 @@ consumer() {
 }
 
 bare() {
-    build build-bare -D TRIB_TESTS=OFF -D TRIB_HTTP=OFF -D TRIB_WERROR=ON
+    build build-bare -D TRIB_TESTS=OFF -D TRIB_HTTP=OFF -D TRIB_PLAN=OFF -D TRIB_WERROR=ON
 }
 
 run_install() {

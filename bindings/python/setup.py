@@ -33,7 +33,7 @@ def build_library():
         return pathlib.Path(named) / "lib" / LIBRARY
     folder = HERE / "build" / "cmake"
     subprocess.run(["cmake", "-S", TREE, "-B", folder, "--log-level=NOTICE", "-D", "CMAKE_BUILD_TYPE=Release", "-D", "TRIB_TESTS=OFF",
-                    "-D", "TRIB_EXAMPLES=OFF", "-D", "TRIB_BENCH=OFF", "-D", "TRIB_HTTP=OFF"], check=True)
+                    "-D", "TRIB_EXAMPLES=OFF", "-D", "TRIB_BENCH=OFF", "-D", "TRIB_HTTP=OFF", "-D", "TRIB_PLAN=OFF"], check=True)
     subprocess.run(["cmake", "--build", folder, "--target", "tributary_shared", "-j", str(os.cpu_count() or 1)], check=True)
     return folder / "lib" / LIBRARY
 

@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "cli/switch_names.h"
 #include "control/jobs/jobs.h"
+#include "fabric/planned.h"
 #include "io/explain.h"
 #include "io/log.h"
 #include "net/identity.h"
@@ -25,7 +26,9 @@ struct switch_options {
     const char *with;
     const char *lend;
     const char *topology;
-    struct trib_topology links; /* of that file */
+    const char *plan;
+    struct trib_topology links;  /* of the topology */
+    struct trib_planned planned; /* of the plan */
     const char *http;
     const char *group;
     bool check;
@@ -102,6 +105,11 @@ static const struct option_row rows[] = {
     {"topology", 0, "FILE",
      "with --trees: which hosts and switches are behind which links [each switch is one link away]", OPTION_TEXT,
      AT(topology)},
+    {"plan", 0, "FILE",
+     "with --with: a plan of `tributary plan`: the jobs that it names have the switches and weights that it says, "
+     "others "
+     "as without it [none]",
+     OPTION_TEXT, AT(plan)},
     {"weight", 0, "N",
      "how much of a tensor comes here beside other switches, 1 to 255: twice as much as at weight N/2 [1]",
      OPTION_COUNT(1, UINT8_MAX), AT(config.weight)},
@@ -168,6 +176,7 @@ const struct option_command options_of_switch = {
         "  tributary switch --with 10.0.0.2,10.0.0.3      # its jobs use the switches there as well\n"
         "  tributary switch --lend 10.0.0.1               # as each of those is started\n"
         "  tributary switch --with 10.0.0.2,10.0.0.3 --trees 2 --topology links.toml\n"
+        "  tributary switch --with 10.0.0.2,10.0.0.3 --plan plan.toml     # as `tributary plan` has dealt the jobs\n"
         "  tributary switch --config /etc/tributary/switch.conf --check-config",
 };
 
@@ -276,6 +285,15 @@ static bool resolve_trees(struct switch_options *options)
         return false;
     }
     config->topology = options->topology != NULL ? &options->links : NULL;
+    if (options->plan != NULL && options->with == NULL) {
+        complain("--plan: there is only one switch: name others with --with");
+        return false;
+    }
+    if (options->plan != NULL && !trib_planned_read(&options->planned, options->plan, &names, error)) {
+        complain("--plan: %s", error);
+        return false;
+    }
+    config->planned = options->plan != NULL ? &options->planned : NULL;
     return true;
 }
 
@@ -406,6 +424,7 @@ static int serve(const struct option_command *command, int argc, char **argv)
         result = run(&options);
     }
     trib_topology_free(&options.links);
+    trib_planned_free(&options.planned);
     return result;
 }
 

@@ -13,6 +13,7 @@
 
 struct trib_server;
 struct trib_http_verbs;
+struct trib_planned;
 struct trib_topology;
 
 /* Work left for a control plane that is to retire. */
@@ -38,6 +39,7 @@ struct trib_server_config {
     /* Switches whose jobs may use shards here, by their hosts: the ports do not count. None: it lends nothing. */
     struct trib_others lend_to;
     const struct trib_topology *topology; /* by which they are chosen, borrowed; NULL: each is one link away */
+    const struct trib_planned *planned;   /* jobs whose switches a plan has chosen, borrowed; NULL: none */
     const char *run;                      /* ranks of this run alone come here, borrowed; NULL: of any */
     uint32_t trees;                       /* of this switch and its lenders, each job is dealt over so many; 0: all */
     uint32_t

@@ -36,6 +36,7 @@ struct trib_combiner_config {
     uint32_t members; /* communicators at a time: numbered from 0 on by the driver */
     bool is_narrow;   /* rows are as long as payloads: sums of types of 16 bits, which are wider, pass */
     bool is_zeroed;   /* the memory holds zeros already */
+    uint8_t unused[2];
 };
 
 /* A communicator, as the control plane grants it. */

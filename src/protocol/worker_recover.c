@@ -155,12 +155,25 @@ void trib__worker_probe_more(struct worker *w, uint32_t index)
     }
 }
 
+/* A result came after so many timeouts that the waits had grown: a rank was away, and is back. Other roots, silent for
+ * the same reason, hear the own mark at once, not after a wait that has grown there too. */
+static void end_silence(struct worker *w, uint32_t root)
+{
+    if (worker_aside(w)->roots[root].tail_backoff < EQUAL_TIMEOUTS) {
+        worker_aside(w)->roots[root].tail_backoff = 0;
+        return;
+    }
+    for (uint32_t i = 0; i < w->window.roots; i++) {
+        worker_aside(w)->roots[i].tail_backoff = worker_aside(w)->roots[i].quiet_backoff = 0;
+    }
+}
+
 void trib__worker_let_go(struct worker *w, uint32_t index, uint64_t now_ns)
 {
     struct flight *f = worker_flight(w, index);
     uint32_t root = trib_window_root(&w->window, f->sequence);
 
-    worker_aside(w)->roots[root].tail_backoff = 0;
+    end_silence(w, root);
     trib_congestion_result(&w->roots[root].congestion);
     unlink_flight(w, index);
     worker_aside(w)->roots[root].active_ns = worker_aside(w)->roots[root].quiet_ns = now_ns;

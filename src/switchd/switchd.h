@@ -9,6 +9,7 @@
 #define TRIB_SWITCHD_SWITCHD_H
 
 #include "core/node.h"
+#include "fabric/planned.h"
 #include "fabric/topology.h"
 #include "net/address.h"
 #include "net/nics.h"
@@ -23,6 +24,7 @@ struct trib_switchd_config {
         lenders; /* [none] sessions of other switches, whose shards its jobs use as well; not with a parent */
     struct trib_others lend_to; /* [none] switches whose jobs may use shards here, by their hosts */
     uint32_t trees;             /* [0: all] of this switch and its lenders, each job is dealt over so many; 8 at most */
+    const struct trib_planned *planned;   /* [none] jobs whose switches a plan has chosen; borrowed */
     const struct trib_topology *topology; /* [none: each one link away] by which they are chosen; borrowed */
     uint32_t weight;                      /* [1] of a root on a shard here, beside those at other switches: 1 to 255 */
     struct trib_address http;             /* [127.0.0.1:0] len 0: none; port 0: listen's port + 1000 */

@@ -129,7 +129,8 @@ class Tree:
 
     def configure(self):
         launcher = ["-D", "CMAKE_C_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
-        self.call(["cmake", "-S", self.root, "-B", self.build, "-D", "CMAKE_BUILD_TYPE=Checked", "-D", "CMAKE_C_FLAGS=-w", *launcher])
+        quick = ["-G", "Ninja"] if shutil.which("ninja") else []
+        self.call(["cmake", *quick, "-S", self.root, "-B", self.build, "-D", "CMAKE_BUILD_TYPE=Checked", "-D", "CMAKE_C_FLAGS=-w", *launcher])
 
     def make(self, *targets):
         self.call(["cmake", "--build", self.build, "-j", str(os.cpu_count()), "--target", *targets])

@@ -141,6 +141,39 @@ static void probe__is_sent_three_times_before_the_wait_doubles(void **state)
     }
 }
 
+static int set_up_two_roots(void **state)
+{
+    return set_up_roots(state, 2);
+}
+
+/* A rank was away for seconds, and all roots were silent. It is back, one root says: the other hears the mark now, and
+ * not after the timeout that has grown there. Without that M of each root waits for the slowest timer of all ranks. */
+static void probe__goes_at_once_to_roots_that_were_silent_together(void **state)
+{
+    struct fixture *f = *state;
+    struct trib_packet packet;
+    struct trib_place to;
+
+    submit_blocks(f, 2);
+    for (uint64_t sequence = 0; sequence < 2; sequence++) {
+        assert_true(f->verbs->node.next_packet(f->node, f->now_ns, &packet, &to));
+        assert_int_equal(to.index, sequence);
+    }
+    while (f->verbs->node.next_timeout(f->node) < f->now_ns + 4 * TRIB_RTO_FIRST_NS) {
+        (void)next_probe(f);
+        while (f->verbs->node.next_packet(f->node, f->now_ns, &packet, &to)) {
+        }
+    }
+    assert_int_equal(answer(f, 0, 1), TRIB_DROP_NONE);
+    f->now_ns += TRIB_RTO_FIRST_NS;
+    f->verbs->node.on_timeout(f->node, f->now_ns);
+    bool heard = false;
+    while (f->verbs->node.next_packet(f->node, f->now_ns, &packet, &to)) {
+        heard = heard || (packet.kind == TRIB_PROBE && to.index == 1 && packet.mark == 1);
+    }
+    assert_true(heard);
+}
+
 /* Answers to other probes are no sign that what everybody waits for is on its way. */
 static void probe__of_the_mark_is_not_put_off_by_what_other_probes_bring(void **state)
 {
@@ -214,6 +247,8 @@ int main(void)
         WITH_NODE(probe__says_RESEND_once_HELD_says_that_the_result_was_sent),
         WITH_NODE(probe__is_repeated_ever_more_rarely_down_to_once_a_second),
         WITH_NODE(probe__is_sent_three_times_before_the_wait_doubles),
+        cmocka_unit_test_setup_teardown(probe__goes_at_once_to_roots_that_were_silent_together, set_up_two_roots,
+                                        tear_down),
         WITH_NODE(probe__of_the_mark_is_not_put_off_by_what_other_probes_bring),
         WITH_NODE(probe__is_sent_early_when_later_contributions_are_answered),
         WITH_NODE(probe__asks_for_M_when_the_window_holds_everything_back),

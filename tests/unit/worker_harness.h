@@ -40,7 +40,7 @@ struct fixture {
     uint64_t mark; /* M in what is made by hand */
 };
 
-static inline int set_up(void **state)
+static inline int set_up_roots(void **state, uint32_t roots)
 {
     struct fixture *f = calloc(1, sizeof *f);
     struct trib_worker_config config = {
@@ -48,7 +48,7 @@ static inline int set_up(void **state)
                     .communicator = 11,
                     .generation = 2,
                     .ranks = RANKS,
-                    .roots = 1,
+                    .roots = roots,
                     .train = 1,
                     .slots = SLOTS,
                     .payload = 64,
@@ -73,6 +73,11 @@ static inline int set_up(void **state)
     }
     *state = f;
     return 0;
+}
+
+static inline int set_up(void **state)
+{
+    return set_up_roots(state, 1);
 }
 
 static inline int tear_down(void **state)

@@ -380,7 +380,8 @@ static enum trib_status deal(struct trib_jobs *jobs, struct trib_job *job, char 
         trib_placements_add(job, t, &where, t / switches);
         if (!job->is_return) {
             uint8_t own = jobs->config->weight > 0 ? jobs->config->weight : 1;
-            job->grant.weight[t] = remote ? remote->weight : own;
+            uint8_t planned = trib_trees_weight(jobs, job, which);
+            job->grant.weight[t] = planned > 0 ? planned : remote ? remote->weight : own;
         }
     }
     job->grant.roots = job->is_return ? job->grant.roots : roots;
@@ -394,8 +395,10 @@ static void say_dealt(struct trib_jobs *jobs, struct trib_job *job)
 {
     if (!job->is_return && job->grant.switches[0] != 0) {
         char list[256];
-        trib_jobs_say(jobs, TRIB_LOG_INFO, "job %s: trees through %s, of %u switches", job->name,
-                      trib_trees_list(jobs, job, list, sizeof list), jobs->config->lenders.count + 1);
+        bool is_planned = trib_trees_weight(jobs, job, trib_trees_at(job, 0)) > 0;
+        trib_jobs_say(jobs, TRIB_LOG_INFO, "job %s: trees through %s, of %u switches%s", job->name,
+                      trib_trees_list(jobs, job, list, sizeof list), jobs->config->lenders.count + 1,
+                      is_planned ? ", by the plan" : "");
     }
 }
 

@@ -10,8 +10,11 @@
 #include "control/roots/loads.h"
 #include "control/roots/processes.h"
 #include "core/assert.h"
+#include "fabric/planned.h"
 #include "io/clock.h"
 #include "io/explain.h"
+
+_Static_assert(TRIB_PLANNED_SWITCHES_MAX == TRIB_SWITCHES_MAX, "a grant holds the switches of a plan");
 
 #define REFUSED_NS (10 * TRIB_SECOND_NS) /* a lender that did not take part in a job is asked last for so long */
 
@@ -30,6 +33,18 @@ bool trib_trees_have(const struct trib_jobs *jobs, const struct trib_job *job, u
         k++;
     }
     return k < count;
+}
+
+uint8_t trib_trees_weight(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t which)
+{
+    const struct trib_planned_job *planned = trib_planned_find(jobs->config->planned, job->name);
+    uint8_t weight = 0;
+    bool is_planned = planned != NULL && planned->count == trib_trees_count(jobs, job);
+    for (uint32_t k = 0; is_planned && k < planned->count; k++) {
+        is_planned = trib_trees_at(job, k) == planned->switches[k];
+        weight = planned->switches[k] == which ? planned->weight[k] : weight;
+    }
+    return is_planned ? weight : 0;
 }
 
 static bool are_same(const struct trib_jobs *jobs, const struct trib_job *a, const struct trib_job *b)
@@ -285,14 +300,39 @@ static void choose_trees(struct trib_jobs *jobs, struct trib_job *job, struct tr
     trib_loads_end_try(jobs);
 }
 
-static bool has_choice(const struct trib_jobs *jobs)
+/* Does each job have only some of the switches, where no plan says which? */
+static bool has_some(const struct trib_jobs *jobs)
 {
     return jobs->config->trees > 0 && jobs->config->trees <= jobs->config->lenders.count;
+}
+
+static bool has_choice(const struct trib_jobs *jobs)
+{
+    return has_some(jobs) || jobs->config->planned != NULL;
+}
+
+/* The job has the switches that the plan names. False: it names none, or one that has refused lately: a plan is advice,
+ * and the job is dealt as one without. */
+static bool choose_planned(const struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
+{
+    const struct trib_planned_job *planned = trib_planned_find(jobs->config->planned, job->name);
+    bool is_good = planned != NULL;
+    for (uint32_t k = 0; is_good && k < planned->count; k++) {
+        is_good = !has_refused_lately(jobs, planned->switches[k], now_ns);
+    }
+    memset(job->grant.switches, 0, sizeof job->grant.switches);
+    for (uint32_t k = 0; is_good && k < planned->count; k++) {
+        job->grant.switches[k] = (uint8_t)(planned->switches[k] + 1);
+    }
+    return is_good;
 }
 
 static enum trib_status choose_anew(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns, char *error)
 {
     const struct trib_topology *topology = jobs->config->topology;
+    if (choose_planned(jobs, job, now_ns) || !has_some(jobs)) {
+        return TRIB_OK;
+    }
     struct trib_choose *choose = trib_loads_get(jobs); /* this one is not settled */
     if (!choose) {
         trib_explain(error, "the control plane is out of memory");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trees.h: of several switches used at once (switches.h), those that a job's roots are dealt over: its trees, one under
- * each. All of them, unless the operator wants fewer; then those whose links have least to do (choose.h). The choice
+ * each. All of them, unless the operator wants fewer: then those that a plan names for the job (fabric/planned.h), or
+ * else those whose links have least to do (choose.h). The choice
  * stands in the grant (grant.switches), so that it lasts as long as the job, through every restart; what loads links is
  * known from the jobs that there are (loads.h). A process has one socket for each root, for all its communicators: so
  * a job with a rank in a process that is in another job here follows that one. No sockets, no clock, as in jobs.h. Read
@@ -29,6 +30,8 @@ static inline uint32_t trib_trees_at(const struct trib_job *job, uint32_t k)
 /* How many have a root of it: not all where switches below carry fewer; all before the job has any. */
 uint32_t trib_trees_rooted(const struct trib_jobs *jobs, const struct trib_job *job);
 bool trib_trees_have(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t which);
+/* The weight of a root at this switch, of a job that has the switches of the plan; 0: it has not. */
+uint8_t trib_trees_weight(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t which);
 /* "10.0.0.1:7470": the switch 0, "this switch" if it is at all addresses, or lender which - 1. text: 64 bytes. */
 char *trib_trees_name(const struct trib_jobs *jobs, uint32_t which, char *text);
 /* "10.0.0.1:7470 and 10.0.0.3:7470": all of the job's that have a root of it, as far as size bytes hold them. Returns

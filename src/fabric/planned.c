@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* planned.c: see planned.h. A plan may have several trees of a job under one switch, which have different paths: their
+ * weights are added up here. Read next: io/toml.h (which reads the file). */
+#include "fabric/planned.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/explain.h"
+#include "io/toml.h"
+#include "io/units.h"
+
+#define SUM_MAX (16U * UINT8_MAX) /* of weights: a job has at most so many trees */
+
+/* A job while the file is read. */
+struct sums {
+    uint32_t weight[TRIB_PLANNED_SWITCHES_MAX];
+};
+
+struct draft {
+    struct trib_planned *planned;
+    const struct trib_switch_names *names;
+    const char *path;
+    char *error;
+    struct trib_toml toml;
+    struct sums *sums; /* by job */
+};
+
+#define REFUSE(d, at, ...) ((void)trib_file_refuse((d)->error, (d)->path, at, __VA_ARGS__), false)
+
+static const struct trib_file_place whole_file = {1, 1};
+
+/* The value of this key; NULL: it does not stand in the table. */
+static const struct trib_toml_value *find_value(const struct draft *d, uint32_t table, const char *key)
+{
+    for (uint32_t i = 0; i < d->toml.value_count; i++) {
+        const struct trib_toml_value *value = &d->toml.values[i];
+        if (value->table == table && strcmp(value->key, key) == 0) {
+            return value;
+        }
+    }
+    return NULL;
+}
+
+static uint32_t find_job(const struct trib_planned *planned, const char *name)
+{
+    uint32_t i = 0;
+    while (i < planned->count && strcmp(planned->jobs[i].name, name) != 0) {
+        i++;
+    }
+    return i;
+}
+
+/* The place of this switch in the job's list, where it is put if it is not there. False: there is no room. */
+static bool place_switch(struct trib_planned_job *job, struct sums *sums, uint32_t which, uint32_t *place)
+{
+    uint32_t at = 0;
+    while (at < job->count && job->switches[at] < which) {
+        at++;
+    }
+    *place = at;
+    if (at < job->count && job->switches[at] == which) {
+        return true;
+    }
+    if (job->count == TRIB_PLANNED_SWITCHES_MAX) {
+        return false;
+    }
+    for (uint32_t i = job->count++; i > at; i--) {
+        job->switches[i] = job->switches[i - 1];
+        sums->weight[i] = sums->weight[i - 1];
+    }
+    job->switches[at] = (uint8_t)which;
+    sums->weight[at] = 0;
+    return true;
+}
+
+static bool read_tree(struct draft *d, uint32_t table)
+{
+    const struct trib_file_place at = d->toml.tables[table].place;
+    const struct trib_toml_value *job = find_value(d, table, "job"), *root = find_value(d, table, "root");
+    const struct trib_toml_value *weight = find_value(d, table, "weight");
+    struct trib_planned *planned = d->planned;
+    uint64_t number = 0;
+    uint32_t place = 0;
+    if (!job || !root || !weight || trib_parse_number(weight->text, 1, UINT8_MAX, &number, NULL) != TRIB_OK) {
+        return REFUSE(d, at,
+                      "a [[tree]] has a job, a root, and a weight from 1 to 255: this is no plan of `tributary "
+                      "plan --out`");
+    }
+    uint32_t which = d->names->find(d->names->user, root->text);
+    if (which == TRIB_NO_PLACE) {
+        return REFUSE(d, root->place,
+                      "%s is neither this switch nor one of --with: name switches in the network of the plan as "
+                      "--listen and --with do, or by their addresses",
+                      root->text);
+    }
+    uint32_t index = find_job(planned, job->text);
+    if (strlen(job->text) > TRIB_NAME_MAX || index == TRIB_PLANNED_JOBS_MAX) {
+        return REFUSE(d, job->place, "a plan has at most %d jobs, with names of at most %d characters",
+                      TRIB_PLANNED_JOBS_MAX, TRIB_NAME_MAX);
+    }
+    if (index == planned->count) {
+        (void)snprintf(planned->jobs[planned->count++].name, TRIB_NAME_MAX + 1, "%s", job->text);
+    }
+    if (!place_switch(&planned->jobs[index], &d->sums[index], which, &place)) {
+        return REFUSE(d, at, "job %s has trees under more than %d switches, which is the most that a job can have",
+                      job->text, TRIB_PLANNED_SWITCHES_MAX);
+    }
+    d->sums[index].weight[place] += (uint32_t)number;
+    return d->sums[index].weight[place] <= SUM_MAX ||
+           REFUSE(d, at, "job %s has more than 16 trees under one switch", job->text);
+}
+
+/* Weights of one byte, in the same proportions as far as that goes. */
+static void weigh(struct trib_planned_job *job, const struct sums *sums)
+{
+    uint32_t most = UINT8_MAX;
+    for (uint32_t i = 0; i < job->count; i++) {
+        most = sums->weight[i] > most ? sums->weight[i] : most;
+    }
+    for (uint32_t i = 0; i < job->count; i++) {
+        uint32_t weight = (sums->weight[i] * UINT8_MAX + most / 2) / most;
+        job->weight[i] = (uint8_t)(weight > 0 ? weight : 1);
+    }
+}
+
+static bool read_draft(struct draft *d)
+{
+    size_t room = d->toml.table_count < TRIB_PLANNED_JOBS_MAX ? d->toml.table_count : TRIB_PLANNED_JOBS_MAX;
+    d->planned->jobs = calloc(room, sizeof *d->planned->jobs);
+    d->sums = calloc(room, sizeof *d->sums);
+    bool is_good = d->planned->jobs != NULL && d->sums != NULL;
+    if (!is_good) {
+        trib_explain(d->error, "%s: out of memory", d->path);
+    }
+    for (uint32_t i = 1; is_good && i < d->toml.table_count; i++) {
+        is_good = strcmp(d->toml.tables[i].name, "tree") != 0 || read_tree(d, i);
+    }
+    for (uint32_t i = 0; is_good && i < d->planned->count; i++) {
+        weigh(&d->planned->jobs[i], &d->sums[i]);
+    }
+    free(d->sums);
+    return is_good && (d->planned->count > 0 || REFUSE(d, whole_file, "there is no [[tree]]: this is no plan"));
+}
+
+bool trib_planned_read(struct trib_planned *planned, const char *path, const struct trib_switch_names *names,
+                       char *error)
+{
+    struct draft draft = {.planned = planned, .names = names, .path = path, .error = error};
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+    size_t len = 0;
+    *planned = (struct trib_planned){.count = 0};
+    char *text = trib_file_read(path, &len, error);
+    if (text == NULL) {
+        return false;
+    }
+    bool is_good = trib_toml_read(&draft.toml, text, len, cause);
+    is_good = is_good ? read_draft(&draft) : REFUSE(&draft, draft.toml.place, "%s", cause);
+    trib_toml_free(&draft.toml);
+    free(text);
+    if (!is_good) {
+        trib_planned_free(planned);
+    }
+    return is_good;
+}
+
+void trib_planned_free(struct trib_planned *planned)
+{
+    free(planned->jobs);
+    *planned = (struct trib_planned){.count = 0};
+}
+
+const struct trib_planned_job *trib_planned_find(const struct trib_planned *planned, const char *name)
+{
+    uint32_t i = planned ? find_job(planned, name) : 0;
+    return planned && i < planned->count ? &planned->jobs[i] : NULL;
+}

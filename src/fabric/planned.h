@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* planned.h: which switches jobs have by a plan of `tributary plan` (docs/PLAN.md), for the control plane. Of the
+ * plan's file it reads the tables [[tree]], and of each the job, the switch at the root, and the weight. The other keys
+ * say more about a tree, or prove the plan.
+ * Read next: control/roots/trees.h (what follows for a job). */
+#ifndef TRIB_FABRIC_PLANNED_H
+#define TRIB_FABRIC_PLANNED_H
+
+#include <tributary/comm.h>
+
+#include "fabric/topology.h"
+
+#define TRIB_PLANNED_JOBS_MAX 1024
+#define TRIB_PLANNED_SWITCHES_MAX 8 /* of a job */
+
+struct trib_planned_job {
+    char name[TRIB_NAME_MAX + 1];
+    uint8_t count;
+    uint8_t switches[TRIB_PLANNED_SWITCHES_MAX]; /* by number, ascending */
+    uint8_t weight[TRIB_PLANNED_SWITCHES_MAX];   /* of each beside the others, 1 to 255 */
+};
+
+struct trib_planned {
+    uint32_t count;
+    struct trib_planned_job *jobs;
+};
+
+/* Reads a plan in which these names are those of the switches. False: error has the cause and the place; nothing is to
+ * be freed. */
+bool trib_planned_read(struct trib_planned *planned, const char *path, const struct trib_switch_names *names,
+                       char *error);
+void trib_planned_free(struct trib_planned *planned);
+/* The job of this name. NULL: the plan does not name it, or `planned` is NULL. */
+const struct trib_planned_job *trib_planned_find(const struct trib_planned *planned, const char *name);
+
+#endif
