@@ -19,6 +19,8 @@ AGENT = "src/control/agents/agent.c"
 REMOTE = "src/control/agents/remote.c"
 MASTERS = "src/control/roots/masters.c"
 SWITCHES = "src/control/roots/switches.c"
+LEAVES = "src/control/roots/leaves.c"
+GATHER = "src/host/gather.c"
 JOBS = "src/control/jobs/jobs.c"
 JOB = "src/control/jobs/job.c"
 JOB_MARKS = "src/control/jobs/marks.c"
@@ -354,6 +356,18 @@ DRIVERS = [
         "control-way-stays", "I8", "no rank of a silent combiner may come to the server",
         edits=((JOB_JOIN, " || trib_job_has_servers(job);\n}\n\n/* The rank had", ";\n}\n\n/* The rank had"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_leaves_servers"),
+    Canary(
+        "control-way-ends-job", "I8", "a combiner that shuts down ends jobs that have their sums at the server",
+        edits=((LEAVES, "        if (has_begun && trib_job_has_servers(job)) {", "        if (has_begun && job == NULL) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_leaves_servers"),
+    Canary(
+        "control-way-narrow", "I8", "a combiner that returns with fewer shards ends jobs that the server could go on with",
+        edits=((JOB_JOIN, "known->communicator == 0 || known->roots <= roots) {", "known->communicator == 0 || roots > 0) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_leaves_servers"),
+    Canary(
+        "host-empty-message", "I8", "rank 0 sends lines to a rank that has them all, and so may have hung up",
+        edits=((GATHER, "bool is_empty = message.fd_count == 0;", "bool is_empty = message.fd_count > TRIB_PASSING_MOST;"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_gather"),
     Canary(
         "control-death-unsaid", "I8", "the first two ranks do not hear that another one is dead",
         edits=((JOB, "        } else if (rank->session) {\n            jobs->output.send(jobs->output.owner, rank->session, &message);\n            trib_rank_let_go",

@@ -32,8 +32,8 @@ kill_jobs() {
         done
         for pid in "${first[@]}" "${second[@]}"; do
             ended 20 "$pid"
-        done 2>/dev/null
-    done
+        done
+    done 2>/dev/null # or bash says of each that it was killed
 }
 
 say "$JOBS jobs"

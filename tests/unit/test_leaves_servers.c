@@ -95,6 +95,26 @@ static void gone__its_ranks_come_to_the_server(void **state)
     }
 }
 
+/* A combiner that shuts down is gone as one that is killed: its sums are at the server. */
+static void stop__its_ranks_come_to_the_server(void **state)
+{
+    const struct trib_message bye = {.kind = TRIB_MESSAGE_BYE,
+                                     .fail = {TRIB_ERR_SWITCH, "the switch is shutting down"}};
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct world world;
+        unsigned victim = 1 + (seed >> 1 & 1);
+        servers_make(&world, seed, seed & 1);
+        tree_run(&world);
+        tell_above(&world.node[victim], &bye);
+        settle(&world);
+        expect_all_run(&world);
+        lose(&world, seed, victim, false);
+        expect_all_run(&world);
+        world_end(&world);
+    }
+}
+
 /* And back: the combiner runs again, and the ranks come by it, one after another. */
 static void back__by_the_combiner(void **state)
 {
@@ -216,9 +236,13 @@ static void hosts__are_one_by_any_way(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gone__its_ranks_come_to_the_server), cmocka_unit_test(back__by_the_combiner),
-        cmocka_unit_test(closed__hears_of_it_at_the_server),  cmocka_unit_test(gone__of_a_rank_lets_all_go),
-        cmocka_unit_test(narrow__its_ranks_are_sent_away),    cmocka_unit_test(hosts__are_one_by_any_way),
+        cmocka_unit_test(gone__its_ranks_come_to_the_server),
+        cmocka_unit_test(stop__its_ranks_come_to_the_server),
+        cmocka_unit_test(back__by_the_combiner),
+        cmocka_unit_test(closed__hears_of_it_at_the_server),
+        cmocka_unit_test(gone__of_a_rank_lets_all_go),
+        cmocka_unit_test(narrow__its_ranks_are_sent_away),
+        cmocka_unit_test(hosts__are_one_by_any_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

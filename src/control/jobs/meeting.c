@@ -62,7 +62,8 @@ struct trib_address trib_job_server_towards(const struct trib_jobs *jobs, const 
         if (leaf->local.len == 0 || place.len == 0) {
             return none;
         }
-        place = trib_address_is_loopback(&leaf->local) ? place : leaf->local;
+        bool is_beside = trib_address_is_loopback(&leaf->local) && !trib_address_is_loopback(&place);
+        place = is_beside ? place : leaf->local;
     }
     bool is_inside = trib_address_is_loopback(&place) && !trib_address_is_loopback(&session->peer);
     bool is_bound = trib_address_is_loopback(listen) && !trib_address_is_loopback(&place);

@@ -117,7 +117,8 @@ static bool is_on_way(const struct trib_remote *leaf, const struct trib_remote *
     return leaf != NULL;
 }
 
-/* BYE: no open communicator over this switch goes on. Ranks of a gathering one leave it. */
+/* BYE: no open communicator over this switch goes on, but for those with servers: they are recalled when its connection
+ * ends, as if it was killed. Ranks of a gathering one leave it. */
 static void take_bye(struct trib_jobs *jobs, struct trib_remote *remote, const struct trib_message *bye)
 {
     struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL, .fail = {.status = TRIB_ERR_SWITCH}};
@@ -130,7 +131,11 @@ static void take_bye(struct trib_jobs *jobs, struct trib_remote *remote, const s
             struct trib_session *session = job->ranks[i].session;
             over += session && is_on_way(session->leaf, remote);
         }
-        if (over > 0 && (job->is_open || job->is_recalled)) {
+        bool has_begun = job->is_open || job->is_recalled;
+        if (has_begun && trib_job_has_servers(job)) {
+            continue;
+        }
+        if (over > 0 && has_begun) {
             trib_job_fail(jobs, job, TRIB_ERR_SWITCH, fail.fail.text);
             next = jobs->first; /* one of them may end others; those that have ended are not met again */
             continue;

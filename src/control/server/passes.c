@@ -162,7 +162,11 @@ static struct trib_pass *pass_begin(void *owner, struct trib_connection *connect
     }
     bool has_place = uplinks->trunk && uplinks->number < UINT32_MAX && make_place(uplinks);
     struct trib_pass *pass = has_place ? calloc(1, sizeof *pass) : NULL;
-    if (!pass) {
+    if (pass) {
+        pass->out.max = is_switch ? TRIB_TELL_MAX : CHANNEL_MAX;
+    }
+    if (!pass || !trib_outbox_add(&pass->out, &first)) {
+        free(pass);
         const struct trib_message away = trib_trunk_away("the control plane is out of memory");
         answer(uplinks, connection, &away);
         return NULL;
@@ -172,10 +176,8 @@ static struct trib_pass *pass_begin(void *owner, struct trib_connection *connect
     pass->peer = connection->session.peer;
     pass->local = connection->session.local;
     pass->below = is_switch ? path_of(message) : (struct trib_path){0};
-    pass->out.max = is_switch ? TRIB_TELL_MAX : CHANNEL_MAX;
     connection->out.max = is_switch ? TRIB_TELL_MAX : connection->out.max;
     uplinks->channel[uplinks->channels++] = pass;
-    (void)trib_outbox_add(&pass->out, &first);
     queue(uplinks, pass);
     return pass;
 }
