@@ -108,6 +108,12 @@ TRIB_MUST_USE enum trib_status trib_goat_fill(const struct trib_goat *problem, s
 /* Closes gradients at switches with more bytes than memory, the least saving first. ERR_MEMORY. */
 TRIB_MUST_USE enum trib_status trib_goat_repair(const struct trib_goat *problem, struct trib_goat_plan *plan);
 
+/* Deals gradients to sets of switches by a linear program over sets, then fills. Looks for no more sets once the
+ * program's optimum is `enough`, bytes x hops. The plan is a new one; the problem has bytes. ERR_MEMORY; ERR_SYSTEM:
+ * error. */
+TRIB_MUST_USE enum trib_status trib_goat_deal(const struct trib_goat *problem, double enough,
+                                              struct trib_goat_plan *plan, char *error);
+
 /* ---- the relaxed problem ---- */
 
 /* Shares instead of yes and no, the same for all gradients. */
@@ -146,9 +152,10 @@ struct trib_goat_relaxed {
     uint32_t *price;                /* by worker: cost of a byte, in TRIB_GOAT_PRICE_ONE-ths of a hop */
 };
 
-/* Solves the problem as it is, with shares of 0 to 1 for each gradient. ERR_MEMORY; ERR_SYSTEM: error. */
-TRIB_MUST_USE enum trib_status trib_goat_relax(const struct trib_goat *problem, struct trib_goat_relaxed *relaxed,
-                                               char *error);
+/* Solves the problem as it is, with shares of 0 to 1 for each gradient. extra: by switch, added to the hops of its sum;
+ * NULL: nothing. ERR_MEMORY; ERR_SYSTEM: error. */
+TRIB_MUST_USE enum trib_status trib_goat_relax(const struct trib_goat *problem, const double *extra,
+                                               struct trib_goat_relaxed *relaxed, char *error);
 /* Solves the collapsed problem; shares and prices are those of the problem. ERR_MEMORY; ERR_SYSTEM: error. */
 TRIB_MUST_USE enum trib_status trib_goat_bound(const struct trib_goat *problem, struct trib_goat_relaxed *relaxed,
                                                char *error);

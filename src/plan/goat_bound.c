@@ -105,6 +105,7 @@ enum trib_status trib_goat_collapse(const struct trib_goat *p, struct trib_goat 
 
 struct program {
     const struct trib_goat *problem;
+    const double *extra; /* by switch, hops; NULL: none */
     struct trib_lp *lp;
     uint32_t rows;
     uint32_t count;    /* of columns */
@@ -188,10 +189,14 @@ static void put(struct program *m, uint32_t row, double value)
     m->columns[m->count].count++;
 }
 
+/* No column has a bound of its own, not even 1 for an x, which the optimum does not exceed. Such a bound would have a
+ * price too; of several equal switches together it would be one that no switch alone has. */
 static void begin_column(struct program *m, double cost)
 {
-    m->columns[m->count] = (struct trib_lp_column){
-        .cost = cost, .upper = 1, .rows = &m->rows_of[m->coefficients], .values = &m->values_of[m->coefficients]};
+    m->columns[m->count] = (struct trib_lp_column){.cost = cost,
+                                                   .upper = HUGE_VAL,
+                                                   .rows = &m->rows_of[m->coefficients],
+                                                   .values = &m->values_of[m->coefficients]};
 }
 
 static void set_columns(struct program *m)
@@ -201,7 +206,8 @@ static void set_columns(struct program *m)
     for (uint32_t g = 0; g < p->gradients; g++) {
         double share = (double)p->bytes[g] / (double)p->total;
         for (uint32_t s = 0; s < p->switches; s++, m->count++) {
-            begin_column(m, p->from_switch[s] != TRIB_NO_WAY ? -share * p->from_switch[s] : -1);
+            double hops = p->from_switch[s] + (m->extra != NULL ? m->extra[s] : 0);
+            begin_column(m, p->from_switch[s] != TRIB_NO_WAY ? -share * hops : -1);
             put(m, p->gradients * p->workers + s, share);
             for (uint32_t w = 0; w < p->workers; w++) {
                 uint32_t link = m->link[((size_t)g * p->workers + w) * p->switches + s];
@@ -291,7 +297,8 @@ static void read_solution(const struct program *m, struct trib_goat_relaxed *rel
     }
 }
 
-enum trib_status trib_goat_relax(const struct trib_goat *p, struct trib_goat_relaxed *relaxed, char *error)
+enum trib_status trib_goat_relax(const struct trib_goat *p, const double *extra, struct trib_goat_relaxed *relaxed,
+                                 char *error)
 {
     struct program m;
 
@@ -305,6 +312,7 @@ enum trib_status trib_goat_relax(const struct trib_goat *p, struct trib_goat_rel
         return status;
     }
     status = program_allocate(&m, p);
+    m.extra = extra;
     if (status == TRIB_OK) {
         status = solve(&m, error);
     }
@@ -354,7 +362,7 @@ enum trib_status trib_goat_bound(const struct trib_goat *p, struct trib_goat_rel
                      : TRIB_ERR_MEMORY;
     }
     if (status == TRIB_OK) {
-        status = trib_goat_relax(&collapsed, &small, error);
+        status = trib_goat_relax(&collapsed, NULL, &small, error);
     }
     if (status == TRIB_OK) {
         expand(p, &collapsed, &small, (const uint32_t *[2]){worker_class, switch_class}, relaxed);

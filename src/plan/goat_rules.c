@@ -132,23 +132,49 @@ static enum trib_status make_krgs_repaired(const struct trib_goat *p, const stru
     return status;
 }
 
-/* The greedy plan, beside a bound. */
+#define ENOUGH 1.0005 /* of the bound */
+
+/* Replaces the plan by that of sets, if that is cheaper. */
+static enum trib_status try_sets(const struct trib_goat *p, char *error, struct trib_goat_plan *plan)
+{
+    struct trib_goat_plan other;
+    enum trib_status status = trib_goat_plan_create(&other, p);
+
+    if (status != TRIB_OK) {
+        return status;
+    }
+    status = trib_goat_deal(p, (double)plan->bound * ENOUGH, &other, error);
+    if (status == TRIB_OK && other.cost < plan->cost) {
+        struct trib_goat_plan kept = *plan;
+        other.bound = plan->bound;
+        *plan = other;
+        other = kept;
+    }
+    trib_goat_plan_destroy(&other);
+    return status;
+}
+
+/* The greedy plan; if that is above the bound, and sets have a cheaper one, the latter. */
 static enum trib_status make_goat(const struct trib_goat *p, const struct trib_goat_options *options,
                                   struct trib_goat_plan *plan)
 {
     struct trib_goat_relaxed relaxed;
     enum trib_status status = trib_goat_bound(p, &relaxed, options->error);
 
-    if (status == TRIB_OK) {
-        status = trib_goat_fill(p, plan);
-        plan->bound = trib_goat_prove(p, relaxed.price);
-        trib_goat_relaxed_destroy(&relaxed);
+    if (status != TRIB_OK) {
+        return status;
+    }
+    plan->bound = trib_goat_prove(p, relaxed.price);
+    trib_goat_relaxed_destroy(&relaxed);
+    status = trib_goat_fill(p, plan);
+    if (status == TRIB_OK && (double)plan->cost > (double)plan->bound * ENOUGH) {
+        status = try_sets(p, options->error, plan);
     }
     return status;
 }
 
 static const struct trib_goat_rule rules[] = {
-    {"goat", "least bytes x hops: greedy, beside the bound of the relaxed problem", true, make_goat},
+    {"goat", "least bytes x hops, beside the bound of the relaxed problem", true, make_goat},
     {"goat-slide", "form (4) of the slides: the switch farthest from the server", false, make_slide},
     {"krgs", "Algorithm 1 as printed: form (4), relaxed and rounded at random", false, make_krgs},
     {"krgs-repaired", "the exact form, relaxed and rounded; memory is kept", true, make_krgs_repaired},

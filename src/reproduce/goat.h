@@ -9,6 +9,7 @@
 #include "sim/network/topology.h"
 
 #define GOAT_MB UINT64_C(1000000)
+#define GOAT_SEEDS 40U
 
 /* A job on a network, with its hosts and switches drawn at random. */
 struct goat_case {
@@ -17,9 +18,9 @@ struct goat_case {
     uint32_t workers;
     uint32_t switches; /* that add; 0: all of the network */
     uint32_t gradients;
-    uint64_t gradient_bytes;
-    uint64_t memory;    /* bytes of each switch */
     uint32_t hops_less; /* 1: hops as the authors' script counts them, one fewer than links */
+    uint64_t gradient_bytes;
+    uint64_t memory; /* bytes of each switch */
 };
 
 extern const struct sim_topology goat_leaf_spine; /* 10 spines, 10 leaves of 5 hosts */
@@ -28,5 +29,29 @@ extern const struct sim_topology goat_fat_tree_8;
 
 /* A seed's draw of the case. False: out of memory. */
 bool goat_draw(const struct goat_case *c, uint64_t seed, struct trib_goat *problem);
+
+/* A plan's numbers. Sizes in bytes, cost in bytes x hops. */
+struct goat_result {
+    double cost;
+    double server_bytes;
+    double placed_bytes; /* that switches buffer */
+    double excess_bytes; /* of these, beyond their memory */
+};
+
+/* The rule's plan. False: run->is_out_of_memory, or run->error. */
+bool goat_plan(struct reproduce_run *run, const struct trib_goat *problem, const char *rule,
+               const struct trib_goat_options *options, struct goat_result *result);
+/* The mean of GOAT_SEEDS draws of the case. late: share of the workers that are late. False: as goat_plan. */
+bool goat_mean(struct reproduce_run *run, const struct goat_case *c, const char *rule, double late,
+               struct goat_result *mean);
+
+bool goat_memory(struct reproduce_run *run);
+bool goat_example(struct reproduce_run *run);
+bool goat_ps(struct reproduce_run *run);
+bool goat_cost(struct reproduce_run *run);
+bool goat_dynamics(struct reproduce_run *run);
+bool goat_overfill(struct reproduce_run *run);
+bool goat_bound(struct reproduce_run *run);
+bool goat_throughput(struct reproduce_run *run);
 
 #endif

@@ -89,3 +89,48 @@ bool goat_draw(const struct goat_case *c, uint64_t seed, struct trib_goat *p)
     sim_network_deinit(&n);
     return is_good;
 }
+
+bool goat_plan(struct reproduce_run *run, const struct trib_goat *p, const char *rule,
+               const struct trib_goat_options *options, struct goat_result *result)
+{
+    struct trib_goat_plan plan;
+    enum trib_status status = trib_goat_plan_create(&plan, p);
+
+    if (status == TRIB_OK) {
+        status = trib_goat_rule_find(rule)->make(p, options, &plan);
+        *result = (struct goat_result){.cost = (double)plan.cost,
+                                       .server_bytes = (double)plan.server_bytes,
+                                       .excess_bytes = (double)plan.excess_bytes};
+        for (uint32_t i = 0; i < p->gradients * p->switches; i++) {
+            uint32_t g = i / p->switches;
+            result->placed_bytes += plan.is_open[i] ? (double)p->bytes[g] : 0;
+        }
+        trib_goat_plan_destroy(&plan);
+    }
+    run->is_out_of_memory |= status == TRIB_ERR_MEMORY;
+    return status == TRIB_OK;
+}
+
+bool goat_mean(struct reproduce_run *run, const struct goat_case *c, const char *rule, double late,
+               struct goat_result *mean)
+{
+    bool is_good = true;
+
+    *mean = (struct goat_result){.cost = 0};
+    for (uint64_t seed = 1; seed <= GOAT_SEEDS && is_good; seed++) {
+        struct trib_goat_options options = {.seed = seed, .late = (uint32_t)(late * c->workers), .error = run->error};
+        struct goat_result result = {.cost = 0};
+        struct trib_goat p;
+        if (!goat_draw(c, seed, &p)) {
+            run->is_out_of_memory = true;
+            return false;
+        }
+        is_good = goat_plan(run, &p, rule, &options, &result);
+        mean->cost += result.cost / GOAT_SEEDS;
+        mean->server_bytes += result.server_bytes / GOAT_SEEDS;
+        mean->placed_bytes += result.placed_bytes / GOAT_SEEDS;
+        mean->excess_bytes += result.excess_bytes / GOAT_SEEDS;
+        trib_goat_destroy(&p);
+    }
+    return is_good;
+}

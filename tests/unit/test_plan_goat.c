@@ -185,7 +185,7 @@ static void slide__is_relaxed_without_a_solver(void **state)
         for (uint32_t w = 0; w < p.workers; w++) {
             direct += p.to_server[w];
         }
-        assert_int_equal(trib_goat_relax(&p, &relaxed, error), TRIB_OK);
+        assert_int_equal(trib_goat_relax(&p, NULL, &relaxed, error), TRIB_OK);
         assert_near(direct - slide, relaxed.cost / (double)p.total);
         trib_goat_relaxed_destroy(&relaxed);
         trib_goat_shares_destroy(&shares);
@@ -214,7 +214,7 @@ static void bound__is_that_of_all_gradients(void **state)
             p.to_switch[w * p.switches + 1] = p.to_switch[w * p.switches];
             p.from_switch[1] = p.from_switch[0];
         }
-        assert_int_equal(trib_goat_relax(&p, &all, error), TRIB_OK);
+        assert_int_equal(trib_goat_relax(&p, NULL, &all, error), TRIB_OK);
         assert_int_equal(trib_goat_bound(&p, &one, error), TRIB_OK);
         assert_near(one.cost, all.cost);
         double proved = (double)trib_goat_prove(&p, one.price); /* prices are rounded down */
@@ -275,7 +275,7 @@ static void plans__are_between_bound_and_brute_force(void **state)
         if (trib_lp_is_there()) {
             struct trib_goat_plan goat = make("goat", &p, 0);
             assert_true(goat.bound <= least && goat.bound > 0);
-            assert_int_equal(goat.cost, greedy.cost);
+            assert_true(goat.cost >= least && goat.cost <= greedy.cost && goat.excess_bytes == 0);
             trib_goat_plan_destroy(&goat);
         }
         trib_goat_plan_destroy(&greedy);
@@ -308,13 +308,14 @@ static void usable_memory__is_what_gradients_fill(void **state)
 /* ---- planners on networks ---- */
 
 static const struct goat_case cases[] = {
-    {"leaf-spine, 5 switches", &goat_leaf_spine, 35, 5, 16, 15 * GOAT_MB, 60 * GOAT_MB, 0},
-    {"fat tree, 10 switches", &goat_fat_tree_8, 70, 10, 16, 15 * GOAT_MB, 60 * GOAT_MB, 0},
-    {"leaf-spine, pieces divide", &goat_leaf_spine, 32, 0, 60, 4 * GOAT_MB, 20 * GOAT_MB, 0},
-    {"leaf-spine, they do not", &goat_leaf_spine, 32, 0, 50, 4800000, 22 * GOAT_MB, 0},
-    {"fat tree, k = 4", &goat_fat_tree_4, 15, 0, 50, 4800000, 22 * GOAT_MB, 0},
-    {"fat tree, k = 8", &goat_fat_tree_8, 64, 0, 100, 2400000, 22 * GOAT_MB, 0},
-    {"fat tree, less memory than model", &goat_fat_tree_8, 127, 0, 500, 480000, 2 * GOAT_MB, 0},
+    {"leaf-spine, 5 switches", &goat_leaf_spine, 35, 5, 16, 0, 15 * GOAT_MB, 60 * GOAT_MB},
+    {"fat tree, 10 switches", &goat_fat_tree_8, 70, 10, 16, 0, 15 * GOAT_MB, 60 * GOAT_MB},
+    {"leaf-spine, pieces divide", &goat_leaf_spine, 32, 0, 60, 0, 4 * GOAT_MB, 20 * GOAT_MB},
+    {"leaf-spine, they do not", &goat_leaf_spine, 32, 0, 50, 0, 4800000, 22 * GOAT_MB},
+    {"fat tree, k = 4", &goat_fat_tree_4, 15, 0, 50, 0, 4800000, 22 * GOAT_MB},
+    {"fat tree, k = 4, where greedy is not best", &goat_fat_tree_4, 15, 0, 24, 0, 10 * GOAT_MB, 60 * GOAT_MB},
+    {"fat tree, k = 8", &goat_fat_tree_8, 64, 0, 100, 0, 2400000, 22 * GOAT_MB},
+    {"fat tree, less memory than model", &goat_fat_tree_8, 127, 0, 500, 0, 480000, 2 * GOAT_MB},
 };
 
 static struct trib_goat draw(const struct goat_case *c, uint64_t seed)
@@ -336,13 +337,23 @@ static uint64_t cost_of(const char *rule, const struct trib_goat *p, uint64_t se
     return cost;
 }
 
+/* Prices lose nothing but what they are rounded by. */
+static void assert_bound_is_optimum(const struct trib_goat *p, uint64_t bound)
+{
+    struct trib_goat_relaxed relaxed;
+
+    assert_int_equal(trib_goat_bound(p, &relaxed, error), TRIB_OK);
+    assert_true(fabs((double)bound - relaxed.cost) <= 1e-5 * relaxed.cost);
+    trib_goat_relaxed_destroy(&relaxed);
+}
+
 static void plans__come_near_the_bound(void **state)
 {
     uint64_t none = 0;
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        for (uint64_t seed = 1; seed <= 3; seed++) {
+        for (uint64_t seed = 1; seed <= (cases[i].switches != 0 ? 40 : 3); seed++) {
             struct trib_goat p = draw(&cases[i], seed);
             uint64_t excess = 0;
             uint64_t greedy = cost_of("greedy", &p, seed, false, &none);
@@ -355,8 +366,10 @@ static void plans__come_near_the_bound(void **state)
             if (trib_lp_is_there()) {
                 struct trib_goat_plan goat = make("goat", &p, seed);
                 uint64_t repaired = cost_of("krgs-repaired", &p, seed, false, &none);
-                assert_true(goat.cost == greedy && goat.cost >= goat.bound && repaired >= goat.bound);
-                assert_true((double)goat.cost <= 1.01 * (double)goat.bound);
+                assert_true(goat.cost <= greedy && goat.cost >= goat.bound && repaired >= goat.bound);
+                assert_int_equal(goat.excess_bytes, 0);
+                assert_true((double)goat.cost <= 1.003 * (double)goat.bound);
+                assert_bound_is_optimum(&p, goat.bound);
                 assert_true((double)repaired <= 1.06 * (double)goat.bound);
                 trib_goat_plan_destroy(&goat);
             }
