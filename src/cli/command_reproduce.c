@@ -135,9 +135,10 @@ static void print_list(void)
     for (uint32_t i = 0; reproduce_experiment_at(i) != NULL; i++) {
         const struct reproduce_experiment *e = reproduce_experiment_at(i);
         printf("%-16s %s%s\n", e->name, e->title,
-               e->is_simulated            ? " (simulated)"
-               : reproduce_is_measured(e) ? " (measured)"
-                                          : "");
+               e->is_simulated             ? " (simulated)"
+               : reproduce_is_measured(e)  ? " (measured)"
+               : reproduce_lacks_solver(e) ? " (no solver)"
+                                           : "");
     }
 }
 
@@ -267,6 +268,10 @@ static void tell(const struct reproduce_run *runs, uint32_t count, const struct 
 /* The document is the same on every machine: it has no measured numbers. */
 static bool is_left_out(const struct reproduce_experiment *experiment, const struct reproduce_options *options)
 {
+    if (options->all && reproduce_lacks_solver(experiment)) {
+        fprintf(stderr, "%s: skipped: no solver in this build (coinor-libclp-dev)\n", experiment->name);
+        return true;
+    }
     return options->all && options->markdown && reproduce_is_measured(experiment);
 }
 

@@ -113,6 +113,9 @@ static inline bool reproduce_is_measured(const struct reproduce_experiment *expe
     return experiment->run == NULL;
 }
 
+/* True: this build lacks the solver that the experiment needs, so `run` would fail. */
+bool reproduce_lacks_solver(const struct reproduce_experiment *experiment);
+
 void reproduce_init(struct reproduce_run *run, const struct reproduce_experiment *experiment);
 void reproduce_deinit(struct reproduce_run *run);
 

@@ -27,7 +27,7 @@ END
 fi
 
 say "files"
-computed=$("$T" reproduce --list | grep -v -E '\((simulated|measured)\)$' | cut -d' ' -f1)
+computed=$("$T" reproduce --list | grep -v -E '\((simulated|measured|no solver)\)$' | cut -d' ' -f1)
 # shellcheck disable=SC2086 # one word for each
 expect 0 '^panama-fig14: ' "$T" reproduce $computed --out "$TMP/files"
 for name in $computed; do
