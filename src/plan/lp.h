@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lp.h: a linear program that grows by columns: maximise cost . x, where lower <= A x <= upper by row and
  * 0 <= x <= upper by column. One implementation: lp_clp.c (COIN-OR CLP); in a build without a solver lp_none.c, which
- * says what to install. The same rows and columns, added in the same order, give the same solution.
+ * names the package to install. The same rows and columns, added in the same order, give the same solution.
  *
  * Nothing here has to be trusted: a plan's bound is computed again from its prices, in integers (check.h).
  *
@@ -19,7 +19,7 @@ struct trib_lp;
 
 struct trib_lp_column {
     double cost;          /* in the objective */
-    double upper;         /* INFINITY: no bound */
+    double upper;         /* HUGE_VAL: no bound */
     uint32_t count;       /* of its coefficients */
     const uint32_t *rows; /* of these, each row once */
     const double *values; /* of these */
@@ -27,7 +27,7 @@ struct trib_lp_column {
 
 /* Whether this build has a solver. */
 bool trib_lp_is_there(void);
-/* A program of so many rows and no column. lower, upper: by row; -INFINITY, INFINITY: no bound. NULL: out of memory, or
+/* A program of so many rows and no column. lower, upper: by row; -HUGE_VAL, HUGE_VAL: no bound. NULL: out of memory, or
  * no solver. */
 struct trib_lp *trib_lp_create(uint32_t rows, const double *lower, const double *upper);
 void trib_lp_destroy(struct trib_lp *lp); /* NULL: no effect */
@@ -35,6 +35,8 @@ void trib_lp_destroy(struct trib_lp *lp); /* NULL: no effect */
 TRIB_MUST_USE enum trib_status trib_lp_add(struct trib_lp *lp, uint32_t count, const struct trib_lp_column *columns);
 /* Changes the bounds of a row. */
 void trib_lp_bound(struct trib_lp *lp, uint32_t row, double lower, double upper);
+/* Changes the cost of a column. */
+void trib_lp_cost(struct trib_lp *lp, uint32_t column, double cost);
 /* Solves by the primal simplex method, from the basis of the last solution if there is one. error: TRIB_ERROR_TEXT_MAX
  * bytes, or NULL. ERR_INVALID: no x fits all bounds, or the objective has no maximum; ERR_SYSTEM: the solver gave
  * up. */
@@ -42,7 +44,7 @@ TRIB_MUST_USE enum trib_status trib_lp_solve(struct trib_lp *lp, char *error);
 /* Of the last solution. Both lists belong to the program, and are valid until it changes. */
 double trib_lp_value(const struct trib_lp *lp);
 const double *trib_lp_primal(const struct trib_lp *lp); /* x, by column */
-/* By row: what the maximum gains if the row's bound moves up by one. >= 0 at an upper bound, <= 0 at a lower one, up to
+/* By row: gain of the maximum if the row's bound moves up by one. >= 0 at an upper bound, <= 0 at a lower one, up to
  * the solver's tolerance. */
 const double *trib_lp_dual(const struct trib_lp *lp);
 

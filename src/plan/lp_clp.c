@@ -124,6 +124,11 @@ void trib_lp_bound(struct trib_lp *lp, uint32_t row, double lower, double upper)
     lp->upper[row] = clp_bound(upper);
 }
 
+void trib_lp_cost(struct trib_lp *lp, uint32_t column, double cost)
+{
+    Clp_objective(lp->clp)[column] = cost;
+}
+
 enum trib_status trib_lp_solve(struct trib_lp *lp, char *error)
 {
     Clp_chgRowLower(lp->clp, lp->lower);

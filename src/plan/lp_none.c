@@ -39,6 +39,13 @@ void trib_lp_bound(struct trib_lp *lp, uint32_t row, double lower, double upper)
     (void)upper;
 }
 
+void trib_lp_cost(struct trib_lp *lp, uint32_t column, double cost)
+{
+    (void)lp;
+    (void)column;
+    (void)cost;
+}
+
 enum trib_status trib_lp_solve(struct trib_lp *lp, char *error)
 {
     (void)lp;

@@ -19,10 +19,10 @@ static const uint32_t both[] = {0, 1};
 static void solve__maximum_and_prices(void **state)
 {
     /* max 3x + 2y, x + y <= 4, x + 3y <= 6, x <= 3: x = 3, y = 1. */
-    const double lower[] = {-INFINITY, -INFINITY};
+    const double lower[] = {-HUGE_VAL, -HUGE_VAL};
     const double upper[] = {4, 6};
     const double one[] = {1, 1}, three[] = {1, 3};
-    const struct trib_lp_column columns[] = {{3, 3, 2, both, one}, {2, INFINITY, 2, both, three}};
+    const struct trib_lp_column columns[] = {{3, 3, 2, both, one}, {2, HUGE_VAL, 2, both, three}};
     struct trib_lp *lp = trib_lp_create(2, lower, upper);
     (void)state;
     assert_non_null(lp);
@@ -33,12 +33,12 @@ static void solve__maximum_and_prices(void **state)
     assert_true(trib_lp_dual(lp)[0] >= -NEAR && trib_lp_dual(lp)[1] >= -NEAR);
 
     /* max 3x + 2y + 5z, where z needs two of the first row: its price decides. */
-    trib_lp_bound(lp, 0, -INFINITY, 8);
+    trib_lp_bound(lp, 0, -HUGE_VAL, 8);
     trib_lp_bound(lp, 1, 5, 6);
     assert_int_equal(trib_lp_solve(lp, NULL), TRIB_OK);
     assert_true(fabs(trib_lp_value(lp) - 11) < NEAR);
     const double two[] = {2};
-    const struct trib_lp_column more = {5, INFINITY, 1, both, two};
+    const struct trib_lp_column more = {5, HUGE_VAL, 1, both, two};
     assert_int_equal(trib_lp_add(lp, 1, &more), TRIB_OK);
     assert_int_equal(trib_lp_solve(lp, NULL), TRIB_OK);
     /* z = 2.5 where x = 3, y = 0; y = 2/3 for the second row's lower bound takes 1/3 of z. */
@@ -46,14 +46,17 @@ static void solve__maximum_and_prices(void **state)
     assert_true(fabs(trib_lp_primal(lp)[2] - (8 - 3 - 2.0 / 3) / 2) < NEAR);
     assert_true(fabs(trib_lp_dual(lp)[0] - 2.5) < NEAR);
     assert_true(fabs(trib_lp_dual(lp)[1] - (2 - 2.5) / 3) < NEAR);
+    trib_lp_cost(lp, 2, 0);
+    assert_int_equal(trib_lp_solve(lp, NULL), TRIB_OK);
+    assert_true(fabs(trib_lp_value(lp) - 11) < NEAR);
     trib_lp_destroy(lp);
 }
 
 static void solve__without_a_maximum(void **state)
 {
-    const double lower[] = {2, -INFINITY}, upper[] = {INFINITY, 1};
+    const double lower[] = {2, -HUGE_VAL}, upper[] = {HUGE_VAL, 1};
     const double one[] = {1, 1};
-    const struct trib_lp_column narrow = {1, INFINITY, 2, both, one}, wide = {1, INFINITY, 1, both, one};
+    const struct trib_lp_column narrow = {1, HUGE_VAL, 2, both, one}, wide = {1, HUGE_VAL, 1, both, one};
     char error[TRIB_ERROR_TEXT_MAX] = "";
     struct trib_lp *lp = trib_lp_create(2, lower, upper);
     (void)state;
