@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
+#include "cli/plan_goat.h"
 #include "cli/plan_print.h"
 #include "io/file.h"
 #include "plan/file.h"
@@ -21,6 +22,7 @@ struct plan_arguments {
     const char *change;
     bool explain;
     bool json;
+    struct plan_goat_arguments goat;
 };
 
 static const struct option_row rows[] = {
@@ -33,6 +35,19 @@ static const struct option_row rows[] = {
      offsetof(struct plan_arguments, check)},
     {"what-if", 0, "CHANGE", "compare with the network after a change: \"link A-B down\", \"switch A adds 100Gbps\"",
      OPTION_TEXT, offsetof(struct plan_arguments, change)},
+    {"objective", 0, "NAME",
+     "GOAT's problem instead, bytes x hops of one job: goat, goat-slide, krgs, krgs-repaired, greedy, geryon, atp",
+     OPTION_TEXT, offsetof(struct plan_arguments, goat.objective)},
+    {"server", 0, "HOST", "with --objective: the parameter server", OPTION_TEXT,
+     offsetof(struct plan_arguments, goat.server)},
+    {"memory", 0, "SIZE", "with --objective: of each switch that adds [22MB]", OPTION_SIZE(1, UINT64_MAX),
+     offsetof(struct plan_arguments, goat.memory)},
+    {"gradients", 0, "N", "with --objective: parts of the model [16]", OPTION_COUNT(1, PLAN_GOAT_GRADIENTS_MAX),
+     offsetof(struct plan_arguments, goat.gradients)},
+    {"late", 0, "P%", "with --objective atp: workers that are late [0%]", OPTION_PERCENT,
+     offsetof(struct plan_arguments, goat.late)},
+    {"seed", 0, "N", "with --objective krgs, krgs-repaired: of draws [0]", OPTION_NUMBER(0, UINT64_MAX),
+     offsetof(struct plan_arguments, goat.seed)},
     {"explain", 0, NULL, "trees, stages, and the fullest links as well", OPTION_ON,
      offsetof(struct plan_arguments, explain)},
     {"json", 0, NULL, "one JSON object instead of a table", OPTION_ON, offsetof(struct plan_arguments, json)},
@@ -49,7 +64,8 @@ const struct option_command options_of_plan = {
     .rows = rows,
     .examples = "  tributary plan --topology net.toml --jobs jobs.toml --out plan.toml\n"
                 "  tributary plan --topology net.toml --jobs jobs.toml --check plan.toml\n"
-                "  tributary plan --topology net.toml --jobs jobs.toml --what-if \"link leaf0-spine1 down\"",
+                "  tributary plan --topology net.toml --jobs jobs.toml --what-if \"link leaf0-spine1 down\"\n"
+                "  tributary plan --topology net.toml --jobs job.toml --objective goat --server host9",
 };
 
 static bool is_over(void *user)
@@ -156,6 +172,8 @@ static int run(const struct plan_arguments *arguments)
     interrupt_catch();
     if (!plan_network_read(&net, arguments->topology, error) || !plan_jobs_read(&jobs, &net, arguments->jobs, error)) {
         status = complain("plan: %s", error);
+    } else if (arguments->goat.objective != NULL) {
+        status = plan_goat(&arguments->goat, &net, &jobs);
     } else if (arguments->check != NULL) {
         status = run_check(arguments, &net, &jobs);
     } else if (!trib_lp_is_there()) {
@@ -193,5 +211,16 @@ int command_plan(int argc, char **argv)
         (void)complain("plan: --check makes no plan: it does not go with --out");
         return EXIT_USAGE;
     }
+    if (arguments.goat.objective == NULL && plan_goat_is_given(&arguments.goat)) {
+        (void)complain("plan: --server, --memory, --gradients, --late and --seed go with --objective");
+        return EXIT_USAGE;
+    }
+    if (arguments.goat.objective != NULL &&
+        (arguments.change != NULL || arguments.check != NULL || arguments.out != NULL)) {
+        (void)complain("plan: a plan of --objective is to look at: it goes with none of --check, --out, --what-if");
+        return EXIT_USAGE;
+    }
+    arguments.goat.explain = arguments.explain;
+    arguments.goat.json = arguments.json;
     return run(&arguments);
 }

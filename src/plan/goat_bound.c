@@ -101,6 +101,8 @@ enum trib_status trib_goat_collapse(const struct trib_goat *p, struct trib_goat 
 
 /* ---- the linear program ---- */
 
+#define PROGRAM_ROWS_MAX 100000000U /* numbers of rows and coefficients then stay within 31 bits */
+
 struct program {
     const struct trib_goat *problem;
     const double *extra; /* by switch, hops; NULL: none */
@@ -130,6 +132,10 @@ static enum trib_status program_allocate(struct program *m, const struct trib_go
     size_t xs = (size_t)p->gradients * p->switches;
     size_t rows = (size_t)p->gradients * p->workers + p->switches + ys;
 
+    *m = (struct program){.problem = p};
+    if (rows > PROGRAM_ROWS_MAX) {
+        return TRIB_ERR_MEMORY;
+    }
     *m = (struct program){.problem = p,
                           .column = calloc(ys + 1, sizeof *m->column),
                           .link = calloc(ys + 1, sizeof *m->link),

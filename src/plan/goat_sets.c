@@ -160,23 +160,24 @@ static enum trib_status add_set(struct sets *z)
 
 static enum trib_status sets_create(struct sets *z, const struct trib_goat *p)
 {
-    double *bounds = calloc(2 * (p->switches + 1U), sizeof *bounds);
-    double *upper = bounds + p->switches + 1;
+    double *lower = calloc(p->switches + 1U, sizeof *lower);
+    double *upper = calloc(p->switches + 1U, sizeof *upper);
 
     *z = (struct sets){.problem = p,
                        .in = calloc((size_t)(SETS_MAX + 1) * p->switches + 1, sizeof *z->in),
                        .share = calloc(SETS_MAX + 1, sizeof *z->share),
                        .price = calloc(p->switches + 1U, sizeof *z->price),
                        .node = calloc(p->workers + 1U, sizeof *z->node)};
-    if (bounds != NULL) {
-        bounds[0] = upper[0] = 1;
+    if (lower != NULL && upper != NULL) {
+        lower[0] = upper[0] = 1;
         for (uint32_t s = 0; s < p->switches; s++) {
-            bounds[1 + s] = -HUGE_VAL;
+            lower[1 + s] = -HUGE_VAL;
             upper[1 + s] = (double)p->memory[s] / (double)p->total;
         }
-        z->lp = trib_lp_create(p->switches + 1, bounds, upper);
+        z->lp = trib_lp_create(p->switches + 1, lower, upper);
     }
-    free(bounds);
+    free(lower);
+    free(upper);
     bool is_good = z->lp && z->in && z->share && z->price && z->node;
     return is_good ? add_set(z) : TRIB_ERR_MEMORY; /* the empty set: everything to the server */
 }

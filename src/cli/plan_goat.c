@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_goat.c: see plan_goat.h. */
+#include "cli/plan_goat.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/options.h"
+#include "io/nearest.h"
+#include "io/units.h"
+#include "plan/goat.h"
+#include "report/json.h"
+
+/* A plan with all that it depends on. */
+struct goat_view {
+    const struct plan_goat_arguments *arguments;
+    const struct plan_network *net;
+    const struct plan_job *job;
+    const uint32_t *switches; /* places */
+    const struct trib_goat *problem;
+    const struct trib_goat_plan *plan;
+    uint64_t direct; /* cost without aggregation */
+};
+
+bool plan_goat_is_given(const struct plan_goat_arguments *a)
+{
+    return a->server != NULL || a->memory != 0 || a->seed != 0 || a->late != 0 || a->gradients != 0;
+}
+
+/* ---- printing ---- */
+
+static uint64_t count_at(const struct goat_view *v, uint32_t node, uint64_t *bytes)
+{
+    uint64_t count = 0;
+
+    *bytes = 0;
+    for (uint32_t g = 0; g < v->problem->gradients; g++) {
+        if (v->plan->is_open[(size_t)g * v->problem->switches + node]) {
+            *bytes += v->problem->bytes[g];
+            count++;
+        }
+    }
+    return count;
+}
+
+static double gigabytes(uint64_t bytes)
+{
+    return (double)bytes / 1e9;
+}
+
+static void print_switches(const struct goat_view *v)
+{
+    for (uint32_t s = 0; s < v->problem->switches; s++) {
+        uint64_t bytes;
+        uint64_t count = count_at(v, s, &bytes);
+        if (count == 0) {
+            continue;
+        }
+        printf("  %-16s %6" PRIu64 " gradients, %.4g of %.4g MB", v->net->names.list[v->switches[s]], count,
+               (double)bytes / 1e6, (double)v->problem->memory[s] / 1e6);
+        for (uint32_t g = 0; v->arguments->explain && g < v->problem->gradients; g++) {
+            if (v->plan->is_open[(size_t)g * v->problem->switches + s]) {
+                printf(" %u", g);
+            }
+        }
+        printf("\n");
+    }
+}
+
+static void print_text(const struct goat_view *v)
+{
+    const struct trib_goat *p = v->problem;
+    const struct trib_goat_plan *plan = v->plan;
+
+    printf("%s by %s: %u workers, server %s, %u gradients of %.4g MB\n", v->job->name, v->arguments->objective,
+           p->workers, v->arguments->server, p->gradients, (double)p->bytes[0] / 1e6);
+    printf("  cost             %.6g GB x hops; without aggregation %.6g\n", gigabytes(plan->cost),
+           gigabytes(v->direct));
+    if (plan->bound != 0) {
+        printf("  bound            %.6g GB x hops, so the plan is at most %.3f %% above the best\n",
+               gigabytes(plan->bound), 100 * (double)plan->cost / (double)plan->bound - 100);
+    }
+    printf("  server           receives %.6g GB; without aggregation %.6g\n", gigabytes(plan->server_bytes),
+           gigabytes(p->total * p->workers));
+    if (plan->excess_bytes != 0) {
+        printf("  beyond memory    %.4g MB: this plan does not fit\n", (double)plan->excess_bytes / 1e6);
+    }
+    print_switches(v);
+}
+
+static void print_json(const struct goat_view *v)
+{
+    struct report_json json = {.out = stdout};
+
+    report_json_open(&json, NULL, '{');
+    report_json_say(&json, "job", v->job->name);
+    report_json_say(&json, "objective", v->arguments->objective);
+    report_json_say(&json, "server", v->arguments->server);
+    report_json_count(&json, "cost", v->plan->cost);
+    report_json_count(&json, "bound", v->plan->bound);
+    report_json_count(&json, "without_aggregation", v->direct);
+    report_json_count(&json, "server_bytes", v->plan->server_bytes);
+    report_json_count(&json, "excess_bytes", v->plan->excess_bytes);
+    report_json_open(&json, "switches", '[');
+    for (uint32_t s = 0; s < v->problem->switches; s++) {
+        report_json_open(&json, NULL, '{');
+        report_json_say(&json, "name", v->net->names.list[v->switches[s]]);
+        report_json_open(&json, "gradients", '[');
+        for (uint32_t g = 0; g < v->problem->gradients; g++) {
+            if (v->plan->is_open[(size_t)g * v->problem->switches + s]) {
+                report_json_count(&json, NULL, g);
+            }
+        }
+        report_json_close(&json, ']');
+        report_json_close(&json, '}');
+    }
+    report_json_close(&json, ']');
+    report_json_close(&json, '}');
+    printf("\n");
+}
+
+/* ---- planning ---- */
+
+static int make_and_print(const struct goat_view *unplanned, const struct trib_goat_rule *rule)
+{
+    char error[TRIB_ERROR_TEXT_MAX] = "out of memory";
+    const struct plan_goat_arguments *a = unplanned->arguments;
+    const struct trib_goat *p = unplanned->problem;
+    struct trib_goat_options options = {.seed = a->seed, .late = (uint32_t)(a->late * p->workers), .error = error};
+    struct trib_goat_plan plan;
+    enum trib_status status = trib_goat_plan_create(&plan, p);
+    struct goat_view view = *unplanned;
+
+    view.plan = &plan;
+    view.direct = plan.cost;
+    if (status == TRIB_OK) {
+        status = rule->make(p, &options, &plan);
+    }
+    if (status == TRIB_OK) {
+        (a->json ? print_json : print_text)(&view);
+    }
+    trib_goat_plan_destroy(&plan);
+    return status == TRIB_OK ? 0 : complain("plan: %s", error);
+}
+
+/* Lists for the problem: places of switches that add, their memory, bytes of gradients. */
+struct goat_lists {
+    uint32_t *switches;
+    uint64_t *memory, *bytes;
+    uint32_t switch_count, gradient_count;
+};
+
+static bool make_lists(struct goat_lists *lists, const struct plan_goat_arguments *a, const struct plan_network *net,
+                       uint64_t bytes)
+{
+    uint32_t gradients = a->gradients != 0 ? a->gradients : PLAN_GOAT_GRADIENTS;
+
+    *lists = (struct goat_lists){.switches = calloc(net->switches + 1U, sizeof *lists->switches),
+                                 .memory = calloc(net->switches + 1U, sizeof *lists->memory),
+                                 .bytes = calloc(gradients, sizeof *lists->bytes),
+                                 .gradient_count = gradients};
+    if (lists->switches == NULL || lists->memory == NULL || lists->bytes == NULL) {
+        return false;
+    }
+    for (uint32_t place = net->hosts; place < net->hosts + net->switches; place++) {
+        if (plan_adds(net, place)) {
+            lists->memory[lists->switch_count] = a->memory != 0 ? a->memory : PLAN_GOAT_MEMORY;
+            lists->switches[lists->switch_count++] = place;
+        }
+    }
+    for (uint32_t g = 0; g < gradients; g++) {
+        lists->bytes[g] = bytes / gradients + (g < bytes % gradients);
+    }
+    return true;
+}
+
+static int plan_job(const struct plan_goat_arguments *a, const struct plan_network *net, const struct plan_job *job,
+                    uint32_t server)
+{
+    char error[TRIB_ERROR_TEXT_MAX] = "out of memory";
+    struct goat_lists lists;
+    struct trib_goat problem = {.workers = 0};
+    int status = 1;
+
+    if (!make_lists(&lists, a, net, job->bytes)) {
+        status = complain("plan: out of memory");
+    } else {
+        struct trib_goat_job its = {.fabric = &net->fabric,
+                                    .server = server,
+                                    .workers = job->host_count,
+                                    .switches = lists.switch_count,
+                                    .gradients = lists.gradient_count,
+                                    .worker_places = job->hosts,
+                                    .switch_places = lists.switches,
+                                    .memory = lists.memory,
+                                    .bytes = lists.bytes};
+        struct goat_view view = {
+            .arguments = a, .net = net, .job = job, .switches = lists.switches, .problem = &problem};
+        status = trib_goat_create(&problem, &its, error) == TRIB_OK
+                     ? make_and_print(&view, trib_goat_rule_find(a->objective))
+                     : complain("plan: job \"%s\": %s", job->name, error);
+    }
+    trib_goat_destroy(&problem);
+    free(lists.switches);
+    free(lists.memory);
+    free(lists.bytes);
+    return status;
+}
+
+static int refuse_objective(const char *name)
+{
+    struct trib_nearest nearest = {.word = name, .len = strlen(name)};
+
+    for (uint32_t i = 0; trib_goat_rule_at(i) != NULL; i++) {
+        trib_nearest_offer(&nearest, trib_goat_rule_at(i)->name);
+    }
+    return nearest.best != NULL
+               ? complain("plan: there is no objective \"%s\"; did you mean %s?", name, nearest.best)
+               : complain("plan: there is no objective \"%s\"; there are goat, goat-slide, krgs, krgs-repaired, "
+                          "greedy, geryon and atp",
+                          name);
+}
+
+int plan_goat(const struct plan_goat_arguments *a, const struct plan_network *net, const struct plan_jobs *jobs)
+{
+    char error[TRIB_ERROR_TEXT_MAX];
+
+    if (trib_goat_rule_find(a->objective) == NULL) {
+        return refuse_objective(a->objective);
+    }
+    if (jobs->count != 1) {
+        return complain("plan: --objective plans one job; the file has %u", jobs->count);
+    }
+    if (jobs->list[0].bytes == 0) {
+        return complain("plan: --objective counts bytes: give job \"%s\" a line like bytes = \"98MB\"",
+                        jobs->list[0].name);
+    }
+    if (a->server == NULL) {
+        return complain("plan: --objective %s sends to a parameter server: name its host with --server", a->objective);
+    }
+    uint32_t server = plan_names_find(&net->names, a->server, strlen(a->server));
+    if (server == PLAN_NO_NAME) {
+        plan_names_explain(&net->names, a->server, strlen(a->server), error);
+        return complain("plan: --server: %s", error);
+    }
+    if (server >= net->hosts) {
+        return complain("plan: --server: \"%s\" is a switch; name a host", a->server);
+    }
+    return plan_job(a, net, &jobs->list[0], server);
+}

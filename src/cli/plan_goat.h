@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_goat.h: `tributary plan --objective`: a job planned by GOAT's problem instead: bytes x hops, with memory that a
+ * switch keeps for a whole gradient. Read next: plan/goat.h. */
+#ifndef TRIB_CLI_PLAN_GOAT_H
+#define TRIB_CLI_PLAN_GOAT_H
+
+#include "plan/jobs.h"
+
+struct plan_goat_arguments {
+    const char *objective; /* name of a rule; NULL: none */
+    const char *server;    /* host */
+    uint64_t memory;       /* bytes of each switch that adds; 0: PLAN_GOAT_MEMORY */
+    uint64_t seed;
+    double late;        /* share of the workers, for `atp` */
+    uint32_t gradients; /* that the model is cut into; 0: PLAN_GOAT_GRADIENTS */
+    bool explain;
+    bool json;
+};
+
+#define PLAN_GOAT_MEMORY UINT64_C(22000000) /* a Tofino 1 */
+#define PLAN_GOAT_GRADIENTS 16U
+#define PLAN_GOAT_GRADIENTS_MAX 10000U
+
+/* Plans the one job and prints the plan. Returns the exit status. */
+int plan_goat(const struct plan_goat_arguments *arguments, const struct plan_network *net,
+              const struct plan_jobs *jobs);
+/* True if an option is given that only --objective takes. */
+bool plan_goat_is_given(const struct plan_goat_arguments *arguments);
+
+#endif

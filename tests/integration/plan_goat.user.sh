@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# plan_goat.user.sh: `tributary plan --objective`: each objective on a small network, and mistakes.
+. "$(dirname "$0")/common.sh"
+T=$TRIBUTARY
+
+cat >"$TMP/net.toml" <<'END'
+[topology]
+kind = "leaf-spine"
+leaves = 3
+spines = 2
+hosts = 4
+rate = "100Gbps"
+fabric_rate = "100Gbps"
+
+[[switch]]
+name = "leaf*"
+
+[[switch]]
+name = "spine*"
+END
+printf '[[job]]\nname = "resnet"\nhosts = "host0-7"\nbytes = "96MB"\n' >"$TMP/job.toml"
+PLAN=("$T" plan --topology "$TMP/net.toml" --jobs "$TMP/job.toml")
+
+say "objectives: eight workers on two leaves, a server on the third; 4 hops each without aggregation"
+expect 0 '^  cost +3\.072 GB x hops; without aggregation 3\.072$' "${PLAN[@]}" --objective geryon --server host8
+for rule in goat-slide greedy atp; do
+    expect 0 "^resnet by $rule: 8 workers, server host8, 16 gradients of 6 MB$" "${PLAN[@]}" --objective "$rule" --server host8
+    check "$rule: it fits" [ "$(grep -c 'does not fit' "$TMP/out")" = 0 ]
+done
+expect 0 '^  beyond memory +[0-9.]+ MB: this plan does not fit$' "${PLAN[@]}" --objective krgs --server host8
+expect 0 '"excess_bytes":0,"switches":\[\{"name":"leaf0"' "${PLAN[@]}" --objective greedy --server host8 --json
+# With memory for all, a gradient is added at both leaves of workers: 8 + 2 x 3 hops of 32.
+expect 0 '^  cost +1\.344 GB x hops' "${PLAN[@]}" --objective greedy --server host8 --memory 96MB
+expect 0 '^  leaf0 +2 gradients, 96 of 96 MB 0 1$' "${PLAN[@]}" --objective greedy --server host8 --memory 96MB --gradients 2 --explain
+if "${PLAN[@]}" --objective goat --server host8 >"$TMP/out" 2>&1; then
+    check_in "a bound" '^  bound +[0-9.]+ GB x hops, so the plan is at most [0-9.]+ % above the best$' "$TMP/out"
+    expect 0 '^  bound' "${PLAN[@]}" --objective krgs-repaired --server host8 --seed 3
+else
+    check_in "no solver" 'install coinor-libclp-dev' "$TMP/out"
+fi
+
+say "mistakes"
+expect 1 'there is no objective "goad"; did you mean goat' "${PLAN[@]}" --objective goad --server host8
+expect 1 'name its host with --server' "${PLAN[@]}" --objective greedy
+expect 1 'there is no hst8; did you mean host8' "${PLAN[@]}" --objective greedy --server hst8
+expect 1 '"spine0" is a switch' "${PLAN[@]}" --objective greedy --server spine0
+expect 2 'go with --objective' "${PLAN[@]}" --server host8
+expect 2 'it goes with none of' "${PLAN[@]}" --objective greedy --server host8 --out "$TMP/plan.toml"
+printf '[[job]]\nname = "resnet"\nhosts = "host0-7"\n' >"$TMP/job.toml"
+expect 1 'give job "resnet" a line like bytes = "98MB"' "${PLAN[@]}" --objective greedy --server host8
+finish
