@@ -34,7 +34,7 @@ LAYERS = {
     "switchd": {"core", "protocol/combiner.h", "protocol/combining.h", "schemes/schemes.h", "io", "fabric", "control", "switchd"} | NET,
     "report": {"report"},
     "sim": {"core", "protocol/combiner.h", "schemes/schemes.h", "published/published.h", "io", "fabric", "report", "sim"},
-    "plan": {"core", "io", "fabric", "report", "sim", "plan"},
+    "plan": {"core", "io", "fabric", "report", "sim", "plan"} | NET,
     "reproduce": {"core", "protocol/combiner.h", "schemes", "published", "io", "sim", "plan", "report", "demo", "reproduce"},
     "demo": {"core", "protocol/combiner.h", "schemes/schemes.h", "published", "demo"},
     "cli": {"core", "schemes/schemes.h", "published/published.h", "io", "fabric", "control", "comm", "switchd", "report", "sim", "plan", "reproduce",
