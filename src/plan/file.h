@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* file.h: plans as files, in TOML: docs/PLAN.md describes them. The same plan gives the same bytes. */
+#ifndef TRIB_PLAN_FILE_H
+#define TRIB_PLAN_FILE_H
+
+#include "plan/plan.h"
+
+/* False: error says why it could not be written. */
+bool plan_write(const struct plan *plan, const struct plan_network *net, const struct plan_jobs *jobs, const char *path,
+                char *error);
+/* Reads a plan of this network and these jobs; it is not checked any further. False: error has the cause, and the
+ * place. Free it in any case. */
+bool plan_read(struct plan *plan, const struct plan_network *net, const struct plan_jobs *jobs, const char *path,
+               char *error);
+
+#endif

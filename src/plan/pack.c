@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pack.c: see pack.h. First trees come from a few rounds of multiplicative weights, which price a row by the load that
+ * the trees so far put on it: with them a stage needs a few linear programs, without them dozens. */
+#include "plan/pack.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/explain.h"
+#include "plan/master.h"
+
+#define ROUNDS 12        /* of multiplicative weights */
+#define STEEPNESS 8      /* the fullest row costs e^8 times an empty one */
+#define REPRICINGS 8     /* of a round, at most */
+#define PROGRAMS_MAX 400 /* of a stage */
+#define TAKEN 64         /* trees of a program, at least so many of them of each job */
+#define TAKEN_EACH 4
+#define LEAST_SHARE 1e-6 /* of a job's rate: a tree with less is none */
+#define FIXED_LESS 1e-7  /* of a rate when it is fixed: within the solver's tolerance */
+
+enum mode {
+    ALL,  /* all trees, and better ones by pricing, until level and bound meet */
+    KEPT, /* the kept trees alone */
+};
+
+/* The search with one master program. */
+struct search {
+    struct plan_pack *pack;
+    enum mode mode;
+    struct plan_master master;
+    uint32_t *tree_of; /* by tree of the program: of the pack */
+    uint32_t tree_count, tree_room;
+    uint64_t *level;
+    int64_t *prices;
+    int64_t *limits;   /* by job */
+    int64_t *cheapest; /* by job, with hosts' cables */
+    struct plan_offer (*offers)[PLAN_OFFERS];
+    uint32_t *offer_count;
+    struct plan_stage best; /* of the stage at hand: the lowest bound */
+    char *error;
+};
+
+/* ---- trees ---- */
+
+static bool is_same_load(const struct plan_tree *a, const struct plan_tree *b)
+{
+    return a->job == b->job && a->load_count == b->load_count &&
+           memcmp(a->loads, b->loads, a->load_count * sizeof *a->loads) == 0;
+}
+
+/* Makes room for one more tree. */
+static bool make_room(struct plan_pack *pack)
+{
+    if (pack->tree_count < pack->tree_room) {
+        return true;
+    }
+    uint32_t room = 2 * pack->tree_room + 64;
+    struct plan_tree *trees = realloc(pack->trees, room * sizeof *trees);
+    if (trees == NULL) {
+        return false;
+    }
+    pack->trees = trees;
+    bool *kept = realloc(pack->kept, room * sizeof *kept);
+    if (kept == NULL) {
+        return false;
+    }
+    pack->kept = kept;
+    double *rates = realloc(pack->rates, room * sizeof *rates);
+    if (rates == NULL) {
+        return false;
+    }
+    pack->rates = rates;
+    pack->tree_room = room;
+    return true;
+}
+
+enum trib_status plan_pack_keep(struct plan_pack *pack, struct plan_tree *tree, uint32_t *number)
+{
+    for (uint32_t i = pack->tree_count; i-- > 0;) {
+        if (is_same_load(&pack->trees[i], tree)) {
+            plan_tree_free(tree);
+            *number = i;
+            return TRIB_OK;
+        }
+    }
+    if (!make_room(pack)) {
+        plan_tree_free(tree);
+        return TRIB_ERR_MEMORY;
+    }
+    *number = pack->tree_count++;
+    pack->kept[*number] = false;
+    pack->rates[*number] = 0;
+    pack->trees[*number] = *tree;
+    return TRIB_OK;
+}
+
+/* Adds the tree with this number to the program. */
+static enum trib_status use_tree(struct search *s, uint32_t number)
+{
+    if (s->tree_count == s->tree_room) {
+        uint32_t room = 2 * s->tree_room + 64;
+        uint32_t *list = realloc(s->tree_of, room * sizeof *list);
+        if (list == NULL) {
+            return TRIB_ERR_MEMORY;
+        }
+        s->tree_of = list;
+        s->tree_room = room;
+    }
+    s->tree_of[s->tree_count++] = number;
+    return plan_master_add(&s->master, &s->pack->trees[number]);
+}
+
+/* Makes the tree of an offer. is_new: there was none with its loads. */
+static enum trib_status take_offer(struct search *s, uint32_t job, const struct plan_offer *offer, bool *is_new)
+{
+    struct plan_tree tree;
+    uint32_t number = 0, before = s->pack->tree_count;
+    if (!plan_price_tree(s->pack->pricer, job, offer, &tree)) {
+        return TRIB_ERR_MEMORY;
+    }
+    enum trib_status status = plan_pack_keep(s->pack, &tree, &number);
+    *is_new = s->pack->tree_count > before;
+    return status;
+}
+
+/* ---- first trees ---- */
+
+/* load: by row, fractions of its capacity. */
+static void price_by_load(struct search *s, const double *load, bool is_first)
+{
+    const struct plan_network *net = s->pack->net;
+    double most = 1e-9, top = 0;
+    uint32_t rows = plan_rows(net) - net->hosts;
+    for (uint32_t row = 0; row < rows; row++) {
+        most = fmax(most, load[row]);
+    }
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t row = 0; row < rows; row++) {
+            uint64_t capacity = plan_capacity(net, row);
+            if (capacity == 0 || capacity == UINT64_MAX) {
+                s->prices[row] = 0;
+                continue;
+            }
+            double price = (is_first ? 1 : exp(STEEPNESS * (load[row] / most - 1))) / (double)capacity;
+            top = pass == 0 ? fmax(top, price) : top;
+            s->prices[row] = pass == 0 ? 0 : (int64_t)llround(price / top * (double)PLAN_PRICE_MAX);
+        }
+    }
+    memset(s->prices + rows, 0, net->hosts * sizeof *s->prices);
+    plan_pricer_set(s->pack->pricer, s->prices);
+}
+
+static enum trib_status seed(struct search *s)
+{
+    struct plan_pack *pack = s->pack;
+    const struct plan_jobs *jobs = pack->jobs;
+    double *load = calloc(plan_rows(pack->net) + 1U, sizeof *load);
+    enum trib_status status = load != NULL ? TRIB_OK : TRIB_ERR_MEMORY;
+    uint32_t each = (jobs->count + REPRICINGS - 1) / REPRICINGS;
+    for (uint32_t i = 0; status == TRIB_OK && i < ROUNDS * jobs->count; i++) {
+        uint32_t job = i % jobs->count;
+        struct plan_offer offers[PLAN_OFFERS];
+        struct plan_tree tree;
+        uint32_t number = 0;
+        if (job % each == 0) {
+            price_by_load(s, load, i == 0);
+        }
+        (void)plan_price(pack->pricer, job, offers);
+        if (!plan_price_tree(pack->pricer, job, &offers[0], &tree)) {
+            status = TRIB_ERR_MEMORY;
+            break;
+        }
+        for (uint32_t k = 0; k < tree.load_count; k++) {
+            load[tree.loads[k].row] += (double)tree.loads[k].amount / (double)PLAN_SHARE * jobs->list[job].weight /
+                                       (double)plan_capacity(pack->net, tree.loads[k].row);
+        }
+        status = plan_pack_keep(pack, &tree, &number);
+    }
+    free(load);
+    return status;
+}
+
+/* Trees to each root over all shortest paths: without them a packing grows by one path of each leaf at a time. */
+static enum trib_status seed_spread(struct plan_pack *pack)
+{
+    enum trib_status status = TRIB_OK;
+    for (uint32_t i = 0; i < 2 * pack->jobs->count * pack->net->switches && status == TRIB_OK; i++) {
+        struct plan_tree tree;
+        bool is_there = false;
+        uint32_t number = 0, job = i / 2 / pack->net->switches, root = i / 2 % pack->net->switches;
+        if (!plan_price_spread(pack->pricer, job, root, i % 2 != 0, &tree, &is_there)) {
+            status = TRIB_ERR_MEMORY;
+        } else if (is_there) {
+            status = plan_pack_keep(pack, &tree, &number);
+        }
+    }
+    return status;
+}
+
+/* ---- a stage ---- */
+
+/* Prices all jobs; a lower bound than the stage's is kept, with its prices. */
+static void improve_bound(struct search *s)
+{
+    struct plan_pack *pack = s->pack;
+    plan_pricer_set(pack->pricer, s->prices);
+    for (uint32_t j = 0; j < pack->jobs->count; j++) {
+        s->offer_count[j] = plan_price(pack->pricer, j, s->offers[j]);
+        s->cheapest[j] = plan_bound_price(pack->net, &pack->jobs->list[j], s->offers[j][0].price, s->prices);
+    }
+    uint64_t bound = plan_bound(pack->net, pack->jobs, s->prices, s->cheapest, s->level);
+    if (bound < s->best.bound_bps) {
+        s->best.bound_bps = bound;
+        memcpy(s->best.prices, s->prices, plan_rows(pack->net) * sizeof *s->prices);
+    }
+}
+
+/* Adds offers that are worth it: few of each of many jobs, more of each of few. */
+static enum trib_status take_offers(struct search *s, uint32_t *taken)
+{
+    uint32_t each = TAKEN / s->pack->jobs->count > TAKEN_EACH ? TAKEN / s->pack->jobs->count : TAKEN_EACH;
+    *taken = 0;
+    for (uint32_t j = 0; j < s->pack->jobs->count; j++) {
+        for (uint32_t i = 0; i < s->offer_count[j] && i < each && s->offers[j][i].price < s->limits[j]; i++) {
+            bool is_new = false;
+            enum trib_status status = take_offer(s, j, &s->offers[j][i], &is_new);
+            if (status == TRIB_OK && is_new) {
+                status = use_tree(s, s->pack->tree_count - 1);
+                (*taken)++;
+            }
+            if (status != TRIB_OK) {
+                return status;
+            }
+        }
+    }
+    return TRIB_OK;
+}
+
+/* Raises the level of all jobs that are left, and its bound falls, until they meet. */
+static enum trib_status raise(struct search *s, double *level)
+{
+    struct plan_pack *pack = s->pack;
+    s->best.bound_bps = PLAN_NO_BOUND;
+    for (uint32_t i = 0; i < PROGRAMS_MAX; i++) {
+        uint32_t taken = 0;
+        enum trib_status status = trib_lp_solve(s->master.lp, s->error);
+        pack->solved++;
+        if (status != TRIB_OK) {
+            return status;
+        }
+        if (pack->is_over != NULL && pack->is_over(pack->user)) {
+            trib_explain(s->error, "interrupted");
+            return TRIB_ERR_ABORTED;
+        }
+        *level = plan_master_level(&s->master);
+        if (s->mode == KEPT) {
+            return TRIB_OK;
+        }
+        plan_master_prices(&s->master, s->prices, s->limits);
+        improve_bound(s);
+        if ((double)s->best.bound_bps <= *level * (1 + PLAN_GAP)) {
+            return TRIB_OK;
+        }
+        status = take_offers(s, &taken);
+        if (status != TRIB_OK || taken == 0) {
+            return status;
+        }
+    }
+    return TRIB_OK;
+}
+
+/* Whole, and no more than its bound, which the solver's tolerance might exceed. */
+static uint64_t level_bps(const struct search *s, double level)
+{
+    uint64_t bps = (uint64_t)fmax(1, level * (1 - FIXED_LESS));
+    return s->mode == ALL && bps > s->best.bound_bps ? s->best.bound_bps : bps;
+}
+
+/* Fixes the jobs that can have no more: those that the level's price depends on. */
+static void fix_jobs(struct search *s, double level, uint32_t *left)
+{
+    struct plan_pack *pack = s->pack;
+    double least = fmax(1e-6, 0.02 / *left), most = 0;
+    uint64_t bps = level_bps(s, level);
+    for (uint32_t j = 0; j < pack->jobs->count; j++) {
+        most = s->level[j] == 0 ? fmax(most, plan_master_part(&s->master, j)) : most;
+    }
+    least = fmin(least, most);
+    for (uint32_t j = 0; j < pack->jobs->count; j++) {
+        if (s->level[j] == 0 && plan_master_part(&s->master, j) >= least) {
+            s->level[j] = bps * pack->jobs->list[j].weight;
+            pack->stage_of[j] = s->mode == ALL ? pack->stage_count : pack->stage_of[j];
+            plan_master_fix(&s->master, j, s->level[j]);
+            (*left)--;
+        }
+    }
+}
+
+static enum trib_status keep_stage(struct search *s, double level)
+{
+    struct plan_pack *pack = s->pack;
+    size_t rows = plan_rows(pack->net);
+    struct plan_stage *stage = &pack->stages[pack->stage_count];
+    *stage = (struct plan_stage){.level_bps = level_bps(s, level),
+                                 .bound_bps = s->best.bound_bps,
+                                 .prices = calloc(rows + 1, sizeof *stage->prices)};
+    if (stage->prices == NULL) {
+        return TRIB_ERR_MEMORY;
+    }
+    memcpy(stage->prices, s->best.prices, rows * sizeof *stage->prices);
+    pack->stage_count++;
+    return TRIB_OK;
+}
+
+static enum trib_status run_stages(struct search *s)
+{
+    enum trib_status status = TRIB_OK;
+    for (uint32_t left = s->pack->jobs->count; left > 0 && status == TRIB_OK;) {
+        double level = 0;
+        status = raise(s, &level);
+        if (status == TRIB_OK) {
+            fix_jobs(s, level, &left);
+            status = s->mode == ALL ? keep_stage(s, level) : TRIB_OK;
+        }
+    }
+    return status;
+}
+
+/* ---- the search ---- */
+
+static bool begin(struct search *s)
+{
+    const struct plan_pack *pack = s->pack;
+    size_t rows = plan_rows(pack->net), jobs = pack->jobs->count;
+    s->prices = calloc(rows + 1, sizeof *s->prices);
+    s->best.prices = calloc(rows + 1, sizeof *s->best.prices);
+    s->limits = calloc(jobs + 1, sizeof *s->limits);
+    s->cheapest = calloc(jobs + 1, sizeof *s->cheapest);
+    s->offers = calloc(jobs + 1, sizeof *s->offers);
+    s->offer_count = calloc(jobs + 1, sizeof *s->offer_count);
+    return s->prices && s->best.prices && s->limits && s->cheapest && s->offers && s->offer_count &&
+           plan_master_init(&s->master, pack->net, pack->jobs);
+}
+
+static void end(struct search *s)
+{
+    plan_master_free(&s->master);
+    free(s->tree_of);
+    free(s->prices);
+    free(s->best.prices);
+    free(s->limits);
+    free(s->cheapest);
+    free(s->offers);
+    free(s->offer_count);
+}
+
+static void keep_rates(struct search *s)
+{
+    memset(s->pack->rates, 0, s->pack->tree_count * sizeof *s->pack->rates);
+    for (uint32_t i = 0; i < s->tree_count; i++) {
+        s->pack->rates[s->tree_of[i]] = fmax(0, plan_master_rate(&s->master, i));
+    }
+}
+
+/* Finds the rates of all trees, and the jobs' levels. */
+static enum trib_status search(struct plan_pack *pack, enum mode mode, uint64_t *level, char *error)
+{
+    struct search s = {.pack = pack, .mode = mode, .level = level, .error = error};
+    enum trib_status status = begin(&s) ? TRIB_OK : TRIB_ERR_MEMORY;
+    memset(level, 0, pack->jobs->count * sizeof *level);
+    if (status == TRIB_OK && mode == ALL) {
+        status = seed(&s);
+        bool has_mixtures = pack->pricer->family != PLAN_SKELETONS && pack->net->paths != PLAN_PINNED;
+        status = status == TRIB_OK && has_mixtures ? seed_spread(pack) : status;
+    }
+    for (uint32_t i = 0; i < pack->tree_count && status == TRIB_OK; i++) {
+        if (mode == ALL || pack->kept[i]) {
+            status = use_tree(&s, i);
+        }
+    }
+    status = status == TRIB_OK ? run_stages(&s) : status;
+    if (status == TRIB_OK) {
+        keep_rates(&s);
+        plan_master_settle(&s.master); /* of all ways to keep these levels the one with the least time of links */
+        if (trib_lp_solve(s.master.lp, NULL) == TRIB_OK) { /* else the rates that there are stay */
+            keep_rates(&s);
+        }
+    }
+    end(&s);
+    if (status == TRIB_ERR_MEMORY) {
+        trib_explain(error, "out of memory");
+    }
+    return status;
+}
+
+enum trib_status plan_pack_solve(struct plan_pack *pack, char *error)
+{
+    return trib_lp_is_there() ? search(pack, ALL, pack->level, error) : trib_lp_solve(NULL, error);
+}
+
+/* ---- few trees ---- */
+
+uint32_t plan_pack_list(const struct plan_pack *pack, uint32_t job, uint32_t *list)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < pack->tree_count; i++) {
+        if (pack->trees[i].job != job || pack->rates[i] <= LEAST_SHARE * (double)pack->level[job]) {
+            continue;
+        }
+        uint32_t at = count++;
+        for (; at > 0 && pack->rates[list[at - 1]] < pack->rates[i]; at--) {
+            list[at] = list[at - 1];
+        }
+        list[at] = i;
+    }
+    return count;
+}
+
+/* Keeps the fastest trees of each job. False: out of memory. */
+static bool choose(struct plan_pack *pack, uint32_t most)
+{
+    uint32_t *list = calloc(pack->tree_count + 1U, sizeof *list);
+    memset(pack->kept, 0, pack->tree_count * sizeof *pack->kept);
+    for (uint32_t j = 0; list != NULL && j < pack->jobs->count; j++) {
+        uint32_t count = plan_pack_list(pack, j, list);
+        for (uint32_t i = 0; i < count && i < most; i++) {
+            pack->kept[list[i]] = true;
+        }
+    }
+    free(list);
+    return list != NULL;
+}
+
+enum trib_status plan_pack_cut(struct plan_pack *pack, uint32_t most, uint64_t *levels, char *error)
+{
+    if (!choose(pack, most)) {
+        trib_explain(error, "out of memory");
+        return TRIB_ERR_MEMORY;
+    }
+    return search(pack, KEPT, levels, error);
+}
+
+bool plan_pack_init(struct plan_pack *pack, struct plan_pricer *pricer)
+{
+    uint32_t jobs = pricer->jobs->count;
+    *pack = (struct plan_pack){.pricer = pricer,
+                               .net = pricer->net,
+                               .jobs = pricer->jobs,
+                               .stages = calloc(jobs + 1U, sizeof *pack->stages),
+                               .stage_of = calloc(jobs + 1U, sizeof *pack->stage_of),
+                               .level = calloc(jobs + 1U, sizeof *pack->level)};
+    return pack->stages != NULL && pack->stage_of != NULL && pack->level != NULL;
+}
+
+void plan_pack_free(struct plan_pack *pack)
+{
+    for (uint32_t i = 0; i < pack->tree_count; i++) {
+        plan_tree_free(&pack->trees[i]);
+    }
+    for (uint32_t i = 0; i < pack->stage_count; i++) {
+        free(pack->stages[i].prices);
+    }
+    free(pack->trees);
+    free(pack->kept);
+    free(pack->rates);
+    free(pack->stages);
+    free(pack->stage_of);
+    free(pack->level);
+    *pack = (struct plan_pack){.pricer = NULL};
+}

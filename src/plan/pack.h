@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pack.h: packs trees of jobs into a network: rates as fair as can be (max-min by weight), stage by stage. Each stage
+ * raises all jobs that are left until some can have no more; these are fixed, and keep their rates. Trees come by
+ * pricing: a linear program finds the best shares of the trees that there are, and its prices name better ones.
+ * Read next: pack.c, master.h. */
+#ifndef TRIB_PLAN_PACK_H
+#define TRIB_PLAN_PACK_H
+
+#include "plan/bound.h"
+
+#define PLAN_GAP 0.002 /* a stage ends when its level is this near to its bound */
+
+/* A stage, with the prices that prove its bound. */
+struct plan_stage {
+    uint64_t level_bps; /* for each unit of weight */
+    uint64_t bound_bps;
+    int64_t *prices; /* by row */
+};
+
+struct plan_pack {
+    struct plan_pricer *pricer;
+    const struct plan_network *net;
+    const struct plan_jobs *jobs;
+    struct plan_tree *trees; /* all that were found */
+    uint32_t tree_count, tree_room;
+    bool *kept;    /* by tree: of those that plan_pack_cut has chosen */
+    double *rates; /* by tree: bit/s of it in the plan */
+    struct plan_stage *stages;
+    uint32_t stage_count;
+    uint32_t *stage_of;          /* by job */
+    uint64_t *level;             /* by job, bit/s; 0: not fixed yet */
+    uint32_t solved;             /* linear programs, for --explain */
+    bool (*is_over)(void *user); /* asked now and then: true ends the search; NULL: never */
+    void *user;
+};
+
+/* Everything is borrowed. False: out of memory. Free it in any case. */
+bool plan_pack_init(struct plan_pack *pack, struct plan_pricer *pricer);
+void plan_pack_free(struct plan_pack *pack);
+/* Finds trees, levels, bounds and rates. ERR_UNSUPPORTED: no solver; ERR_ABORTED: is_over; error says it. */
+TRIB_MUST_USE enum trib_status plan_pack_solve(struct plan_pack *pack, char *error);
+/* Keeps the tree, unless there is one with the same loads; *number is the one that there is now. A new one has no rate
+ * yet. ERR_MEMORY: the tree is freed. */
+TRIB_MUST_USE enum trib_status plan_pack_keep(struct plan_pack *pack, struct plan_tree *tree, uint32_t *number);
+/* The job's trees that have a rate, the fastest first. list: room for all trees. Returns how many. */
+uint32_t plan_pack_list(const struct plan_pack *pack, uint32_t job, uint32_t *list);
+/* Keeps the fastest trees of each job, at most so many, and finds levels and rates with them alone. levels: by job,
+ * bit/s. Bounds and stages stay. */
+TRIB_MUST_USE enum trib_status plan_pack_cut(struct plan_pack *pack, uint32_t most, uint64_t *levels, char *error);
+
+#endif

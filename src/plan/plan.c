@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan.c: see plan.h. */
+#include "plan/plan.h"
+
+#include <stdlib.h>
+
+#include "io/explain.h"
+#include "plan/round.h"
+
+/* The stages move from the pack to the plan. */
+static void take_stages(struct plan *plan, struct plan_pack *pack)
+{
+    plan->stages = pack->stages;
+    plan->stage_count = pack->stage_count;
+    plan->tree_count = pack->tree_count;
+    plan->solved = pack->solved;
+    pack->stages = NULL;
+    pack->stage_count = 0;
+}
+
+enum trib_status plan_make(struct plan *plan, const struct plan_network *net, const struct plan_jobs *jobs,
+                           const struct plan_options *options, char *error)
+{
+    struct plan_pricer pricer = {.net = NULL};
+    struct plan_pack pack = {.pricer = NULL};
+    *plan = (struct plan){.family = options->family,
+                          .paths = net->paths,
+                          .has_multicast = net->has_multicast,
+                          .network_digest = plan_network_digest(net),
+                          .jobs_digest = plan_jobs_digest(jobs),
+                          .job_count = jobs->count,
+                          .grants = calloc(jobs->count + 1U, sizeof *plan->grants)};
+    enum trib_status status = plan_pricer_init(&pricer, net, jobs, options->family, error);
+    if (status == TRIB_OK && (plan->grants == NULL || !plan_pack_init(&pack, &pricer))) {
+        trib_explain(error, "out of memory");
+        status = TRIB_ERR_MEMORY;
+    }
+    if (status == TRIB_OK) {
+        pack.is_over = options->is_over;
+        pack.user = options->user;
+        status = plan_pack_solve(&pack, error);
+    }
+    status = status == TRIB_OK ? plan_round(plan, &pack, error) : status;
+    if (status == TRIB_OK) {
+        take_stages(plan, &pack);
+    }
+    plan_pack_free(&pack);
+    plan_pricer_free(&pricer);
+    return status;
+}
+
+void plan_free(struct plan *plan)
+{
+    for (uint32_t j = 0; plan->grants != NULL && j < plan->job_count; j++) {
+        for (uint32_t i = 0; i < plan->grants[j].count; i++) {
+            plan_tree_free(&plan->grants[j].shares[i].tree);
+        }
+    }
+    for (uint32_t i = 0; i < plan->stage_count; i++) {
+        free(plan->stages[i].prices);
+    }
+    free(plan->grants);
+    free(plan->stages);
+    *plan = (struct plan){.grants = NULL};
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan.h: a plan: of each job the trees, how its bytes are dealt over them, and the rate that its ranks may send at;
+ * and the prices that prove how far the rates are from the best possible.
+ *
+ * Use: plan_make from a network and jobs, or plan_read from a file (file.h); plan_check (check.h); plan_free. Read
+ * next: price.h (families of trees), pack.h (how it is found), round.h, check.h. */
+#ifndef TRIB_PLAN_PLAN_H
+#define TRIB_PLAN_PLAN_H
+
+#include "plan/pack.h"
+
+#define PLAN_TREES_MAX 16U /* of a job: roots that a rank sends to */
+
+struct plan_share {
+    uint8_t weight; /* of the job's bytes, beside its other trees: 1 to 255 */
+    struct plan_tree tree;
+};
+
+struct plan_grant {
+    uint32_t stage;
+    uint64_t level_bps; /* of the best packing that was found, before rounding */
+    uint64_t rate_bps;  /* that each rank may send at, over all trees */
+    uint32_t wanted;    /* trees of that packing */
+    uint32_t count;
+    struct plan_share shares[PLAN_TREES_MAX];
+};
+
+struct plan {
+    enum plan_family family;
+    enum plan_paths paths;
+    bool has_multicast;
+    uint64_t network_digest;
+    uint64_t jobs_digest;
+    uint32_t job_count;
+    struct plan_grant *grants; /* by job */
+    uint32_t stage_count;
+    struct plan_stage *stages;
+    uint32_t tree_count; /* that the search had, and linear programs that it solved: for --explain, not in files */
+    uint32_t solved;
+};
+
+/* How a search ends early, and which trees it tries. */
+struct plan_options {
+    enum plan_family family;
+    bool (*is_over)(void *user); /* NULL: never */
+    void *user;
+};
+
+/* ERR_INVALID: some job has no tree; ERR_UNSUPPORTED: no solver; ERR_ABORTED: is_over; error says it. Free it in any
+ * case. */
+TRIB_MUST_USE enum trib_status plan_make(struct plan *plan, const struct plan_network *net,
+                                         const struct plan_jobs *jobs, const struct plan_options *options, char *error);
+void plan_free(struct plan *plan);
+
+#endif

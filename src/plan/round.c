@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* round.c: see round.h. */
+#include "plan/round.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/explain.h"
+#include "plan/merge.h"
+
+#define WEIGHT_MAX 255
+
+/* ---- weights ---- */
+
+/* Weights of one byte, of which the largest is `top`. Returns the most that a tree gets beyond its share, 1: none. */
+static double weigh(const double *rates, uint32_t count, int top, uint8_t *weights)
+{
+    double all = 0, over = 0;
+    int sum = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        weights[i] = (uint8_t)lround(top * rates[i] / rates[0]);
+        sum += weights[i];
+        all += rates[i];
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        over = fmax(over, (double)weights[i] / sum / (rates[i] / all));
+    }
+    return over;
+}
+
+static void find_weights(const double *rates, uint32_t count, uint8_t *weights)
+{
+    double best = HUGE_VAL;
+    for (int top = WEIGHT_MAX; top >= WEIGHT_MAX / 2; top--) {
+        uint8_t tried[PLAN_TREES_MAX];
+        double over = weigh(rates, count, top, tried);
+        if (over < best) {
+            best = over;
+            memcpy(weights, tried, count);
+        }
+    }
+}
+
+/* Trees with a weight of 0 are left behind. */
+static void take_trees(struct plan_pack *pack, struct plan_grant *grant, const uint32_t *list, uint32_t count)
+{
+    uint8_t weights[PLAN_TREES_MAX];
+    double rates[PLAN_TREES_MAX];
+    for (uint32_t i = 0; i < count; i++) {
+        rates[i] = pack->rates[list[i]];
+    }
+    find_weights(rates, count, weights);
+    for (uint32_t i = 0; i < count; i++) {
+        if (weights[i] > 0) {
+            grant->shares[grant->count++] = (struct plan_share){weights[i], pack->trees[list[i]]};
+            pack->trees[list[i]] = (struct plan_tree){.job = UINT32_MAX};
+        }
+    }
+}
+
+/* ---- rates ---- */
+
+static uint32_t sum_weights(const struct plan_grant *grant)
+{
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < grant->count; i++) {
+        sum += grant->shares[i].weight;
+    }
+    return sum;
+}
+
+/* Amount on a row that a job uses, of all its trees: over sum_weights, in PLAN_SHARE. */
+struct use {
+    uint32_t row;
+    uint64_t amount;
+};
+
+static int compare_uses(const void *one, const void *other)
+{
+    const struct use *a = one, *b = other;
+    return a->row != b->row ? (a->row < b->row ? -1 : 1) : 0;
+}
+
+/* Rows that a job uses, each once; NULL: out of memory. */
+static struct use *list_uses(const struct plan_network *net, const struct plan_job *job, const struct plan_grant *grant,
+                             uint32_t *count)
+{
+    size_t all = job->host_count;
+    for (uint32_t i = 0; i < grant->count; i++) {
+        all += grant->shares[i].tree.load_count;
+    }
+    struct use *uses = calloc(all + 1, sizeof *uses);
+    uint32_t found = 0, kept = 0;
+    for (uint32_t i = 0; uses != NULL && i < grant->count; i++) {
+        const struct plan_tree *tree = &grant->shares[i].tree;
+        for (uint32_t k = 0; k < tree->load_count; k++) {
+            uses[found++] = (struct use){tree->loads[k].row, tree->loads[k].amount * grant->shares[i].weight};
+        }
+    }
+    for (uint32_t i = 0; uses != NULL && i < job->host_count; i++) {
+        uses[found++] = (struct use){plan_row_of_host(net, job->hosts[i]), PLAN_SHARE * sum_weights(grant)};
+    }
+    if (uses != NULL) {
+        qsort(uses, found, sizeof *uses, compare_uses);
+    }
+    for (uint32_t i = 0; i < found; i++) {
+        if (kept > 0 && uses[kept - 1].row == uses[i].row) {
+            uses[kept - 1].amount += uses[i].amount;
+        } else {
+            uses[kept++] = uses[i];
+        }
+    }
+    *count = kept;
+    return uses;
+}
+
+bool plan_loads(const struct plan *plan, const struct plan_network *net, const struct plan_jobs *jobs, uint64_t *loads)
+{
+    memset(loads, 0, plan_rows(net) * sizeof *loads);
+    for (uint32_t j = 0; j < plan->job_count; j++) {
+        const struct plan_grant *grant = &plan->grants[j];
+        uint32_t count = 0;
+        struct use *uses = list_uses(net, &jobs->list[j], grant, &count);
+        __extension__ unsigned __int128 whole = (uint64_t)PLAN_SHARE * sum_weights(grant);
+        for (uint32_t i = 0; uses != NULL && whole > 0 && i < count; i++) {
+            loads[uses[i].row] +=
+                (uint64_t) __extension__(((unsigned __int128)uses[i].amount * grant->rate_bps + whole - 1) / whole);
+        }
+        free(uses);
+        if (uses == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Each job is slowed down by the row of its own that is the fullest. */
+static bool fit_rates(struct plan *plan, const struct plan_network *net, const struct plan_jobs *jobs)
+{
+    uint64_t *loads = calloc(plan_rows(net) + 1U, sizeof *loads);
+    bool is_good = loads != NULL && plan_loads(plan, net, jobs, loads);
+    for (uint32_t j = 0; is_good && j < plan->job_count; j++) {
+        uint32_t count = 0;
+        double over = 1;
+        struct use *uses = list_uses(net, &jobs->list[j], &plan->grants[j], &count);
+        for (uint32_t i = 0; uses != NULL && i < count; i++) {
+            uint64_t capacity = plan_capacity(net, uses[i].row);
+            over = capacity != UINT64_MAX ? fmax(over, (double)loads[uses[i].row] / (double)capacity) : over;
+        }
+        is_good = uses != NULL;
+        free(uses);
+        uint64_t rate = (uint64_t)((double)plan->grants[j].rate_bps / over);
+        uint64_t slack = rate / 1000000000 + plan->job_count; /* bits that were rounded up */
+        plan->grants[j].rate_bps = rate > slack ? rate - slack : 1;
+    }
+    free(loads);
+    return is_good;
+}
+
+enum trib_status plan_round(struct plan *plan, struct plan_pack *pack, char *error)
+{
+    uint32_t *list = calloc(pack->tree_count + 1U, sizeof *list);
+    uint64_t *levels = calloc(plan->job_count + 1U, sizeof *levels);
+    bool is_good = list != NULL && levels != NULL, is_cut = false;
+    enum trib_status status = TRIB_OK;
+    for (uint32_t j = 0; is_good && j < plan->job_count; j++) {
+        plan->grants[j].wanted = plan_pack_list(pack, j, list);
+        levels[j] = pack->level[j];
+        is_cut = is_cut || plan->grants[j].wanted > PLAN_TREES_MAX;
+    }
+    for (uint32_t j = 0; is_good && j < plan->job_count; j++) {
+        is_good = plan->grants[j].wanted <= PLAN_TREES_MAX || plan_merge(pack, j) == TRIB_OK;
+    }
+    if (is_good && is_cut) {
+        status = plan_pack_cut(pack, PLAN_TREES_MAX, levels, error);
+        free(list);
+        list = calloc(pack->tree_count + 1U, sizeof *list);
+        is_good = list != NULL;
+    }
+    for (uint32_t j = 0; is_good && status == TRIB_OK && j < plan->job_count; j++) {
+        uint32_t count = plan_pack_list(pack, j, list);
+        take_trees(pack, &plan->grants[j], list, count < PLAN_TREES_MAX ? count : PLAN_TREES_MAX);
+        plan->grants[j].stage = pack->stage_of[j];
+        plan->grants[j].level_bps = pack->level[j];
+        plan->grants[j].rate_bps = levels[j];
+    }
+    if (is_good && status == TRIB_OK) {
+        is_good = fit_rates(plan, pack->net, pack->jobs);
+    }
+    free(list);
+    free(levels);
+    if (!is_good) {
+        trib_explain(error, "out of memory");
+        return TRIB_ERR_MEMORY;
+    }
+    return status;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* round.h: from a packing to a plan that ranks can keep: at most PLAN_TREES_MAX trees of a job, weights of one byte,
+ * and rates in whole bit/s that no link or adder is too slow for. Read next: round.c. */
+#ifndef TRIB_PLAN_ROUND_H
+#define TRIB_PLAN_ROUND_H
+
+#include "plan/plan.h"
+
+/* Fills in the plan's grants; trees move from the pack to the plan. */
+TRIB_MUST_USE enum trib_status plan_round(struct plan *plan, struct plan_pack *pack, char *error);
+/* Sums the loads of all grants, by row, bit/s, each job's part rounded up. False: out of memory. */
+bool plan_loads(const struct plan *plan, const struct plan_network *net, const struct plan_jobs *jobs, uint64_t *loads);
+
+#endif

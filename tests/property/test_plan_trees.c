@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_plan_trees.c: plans of small drawn networks against the best level with all trees that there are, by brute force;
+ * and the proof of each plan. Mirrors src/plan/pack.h, src/plan/check.h. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "plan/check.h"
+#include "plan/lp.h"
+#include "plan_networks.h"
+#include "plan_trees.h"
+
+#define NETWORKS 40U
+#define TOLERANCE 1e-6
+
+static void draw_network(struct plan_network *net, struct drawn *d, uint64_t seed)
+{
+    *d = (struct drawn){.prng = {seed}, .over = 1 + (double)(seed % 4), .can_add = 0.7};
+    d->uneven = seed % 2 == 0 ? 0.4 : 0;
+    d->adding = seed % 3 == 0 ? 300 * GBPS : PLAN_ADDS_ALL;
+    draw_leaf_spine(net, d, 2 + (uint32_t)(seed % 2), 2, 3);
+    net->has_multicast = seed % 4 < 2;
+}
+
+static double level_of(const struct plan_network *net, const struct plan_jobs *jobs, enum plan_family family)
+{
+    struct plan plan;
+    struct plan_proof proof;
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    const struct plan_options options = {.family = family};
+    if (plan_make(&plan, net, jobs, &options, error) != TRIB_OK || !plan_check(&plan, net, jobs, &proof, error)) {
+        fail_msg("%s", error);
+    }
+    assert_true(proof.gap <= 2 * PLAN_GAP);
+    assert_true(plan.stages[0].level_bps <= plan.stages[0].bound_bps);
+    double level = (double)plan.stages[0].level_bps;
+    plan_free(&plan);
+    return level;
+}
+
+static void level__against_all_trees(void **state)
+{
+    uint32_t near = 0;
+    (void)state;
+    for (uint64_t seed = 1; seed <= NETWORKS; seed++) {
+        struct plan_network net;
+        struct plan_jobs jobs;
+        struct drawn d;
+        draw_network(&net, &d, seed);
+        draw_jobs(&jobs, &net, &d, 1 + (uint32_t)(seed % 3), 4, false);
+        double all = every_level(&net, &jobs);
+        double skeletons = level_of(&net, &jobs, PLAN_SKELETONS), middle = level_of(&net, &jobs, PLAN_MIDDLE);
+        assert_true(skeletons <= all * (1 + TOLERANCE));
+        assert_true(skeletons <= middle * (1 + 2 * PLAN_GAP));
+        near += middle >= all * 0.99;
+        plan_jobs_free(&jobs);
+        plan_network_free(&net);
+    }
+    assert_true(near >= NETWORKS * 98 / 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(level__against_all_trees)};
+    return trib_lp_is_there() ? cmocka_run_group_tests(tests, NULL, NULL) : 77;
+}
