@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* command_plan.c: `tributary plan`: where to add: trees and rates of jobs in a network, with a proof.
+ * Read next: plan_print.h, plan/plan.h. */
+#include <stdio.h>
+
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/options.h"
+#include "cli/plan_print.h"
+#include "io/file.h"
+#include "plan/file.h"
+#include "plan/lp.h"
+
+#define INTERRUPTED 130
+
+struct plan_arguments {
+    const char *topology;
+    const char *jobs;
+    const char *out;
+    const char *check;
+    const char *change;
+    bool explain;
+    bool json;
+};
+
+static const struct option_row rows[] = {
+    {"topology", 't', "FILE", "the network: links, and which switches add", OPTION_TEXT,
+     offsetof(struct plan_arguments, topology)},
+    {"jobs", 'j', "FILE", "the jobs: hosts, weights, bytes of a step", OPTION_TEXT,
+     offsetof(struct plan_arguments, jobs)},
+    {"out", 'o', "FILE", "write the plan there, with its proof", OPTION_TEXT, offsetof(struct plan_arguments, out)},
+    {"check", 0, "FILE", "prove a plan of this network and these jobs again, without a solver", OPTION_TEXT,
+     offsetof(struct plan_arguments, check)},
+    {"what-if", 0, "CHANGE", "compare with the network after a change: \"link A-B down\", \"switch A adds 100Gbps\"",
+     OPTION_TEXT, offsetof(struct plan_arguments, change)},
+    {"explain", 0, NULL, "trees, stages, and the fullest links as well", OPTION_ON,
+     offsetof(struct plan_arguments, explain)},
+    {"json", 0, NULL, "one JSON object instead of a table", OPTION_ON, offsetof(struct plan_arguments, json)},
+    {NULL, 0, NULL, NULL, NULL, 0},
+};
+
+const struct option_command options_of_plan = {
+    .usage = "tributary plan --topology FILE --jobs FILE [options]",
+    .summary =
+        "Which switches add for which jobs, over which trees, at which rates: as fair as can be, with a proof of\n"
+        "how far that is from the best (docs/PLAN.md).\n"
+        "Exit status: 0 success, 1 an error or a plan that does not hold, 2 a mistake in the command, 130 "
+        "interrupted.",
+    .rows = rows,
+    .examples = "  tributary plan --topology net.toml --jobs jobs.toml --out plan.toml\n"
+                "  tributary plan --topology net.toml --jobs jobs.toml --check plan.toml\n"
+                "  tributary plan --topology net.toml --jobs jobs.toml --what-if \"link leaf0-spine1 down\"",
+};
+
+static bool is_over(void *user)
+{
+    (void)user;
+    return interrupt_came();
+}
+
+/* Plans, and proves the plan. Returns the exit status. */
+static int make(struct plan *plan, const struct plan_network *net, const struct plan_jobs *jobs,
+                struct plan_proof *proof)
+{
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    const struct plan_options options = {.family = plan_family_of(net), .is_over = is_over};
+    enum trib_status status = plan_make(plan, net, jobs, &options, error);
+    if (status == TRIB_ERR_ABORTED) {
+        (void)complain("plan: interrupted; nothing was written");
+        return INTERRUPTED;
+    }
+    if (status != TRIB_OK) {
+        return complain("plan: %s", error);
+    }
+    return plan_check(plan, net, jobs, proof, error) ? 0 : complain("plan: the plan does not hold: %s", error);
+}
+
+static void print(const struct plan_arguments *arguments, const struct plan_view *view)
+{
+    if (arguments->json) {
+        plan_print_json(view);
+        return;
+    }
+    plan_print(view);
+    if (arguments->explain) {
+        plan_print_explain(view);
+    }
+}
+
+static int run_plan(const struct plan_arguments *arguments, const struct plan_network *net,
+                    const struct plan_jobs *jobs)
+{
+    struct plan plan;
+    struct plan_proof proof;
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    if (arguments->out != NULL && !trib_file_may_write(arguments->out, error)) {
+        return complain("plan: %s", error);
+    }
+    int status = make(&plan, net, jobs, &proof);
+    if (status == 0 && arguments->out != NULL && !plan_write(&plan, net, jobs, arguments->out, error)) {
+        status = complain("plan: %s", error);
+    }
+    if (status == 0) {
+        print(arguments, &(struct plan_view){net, jobs, &plan, &proof});
+    }
+    plan_free(&plan);
+    return status;
+}
+
+static int run_check(const struct plan_arguments *arguments, const struct plan_network *net,
+                     const struct plan_jobs *jobs)
+{
+    struct plan plan;
+    struct plan_proof proof;
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    int status = 0;
+    if (!plan_read(&plan, net, jobs, arguments->check, error)) {
+        status = complain("plan: %s", error);
+    } else if (!plan_check(&plan, net, jobs, &proof, error)) {
+        status = complain("plan: %s does not hold: %s", arguments->check, error);
+    } else {
+        print(arguments, &(struct plan_view){net, jobs, &plan, &proof});
+    }
+    plan_free(&plan);
+    return status;
+}
+
+/* net is changed. */
+static int run_change(const struct plan_arguments *arguments, struct plan_network *net, const struct plan_jobs *jobs)
+{
+    struct plan now, then;
+    struct plan_proof proofs[2];
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    int status = make(&now, net, jobs, &proofs[0]);
+    if (status == 0 && !plan_network_change(net, arguments->change, error)) {
+        status = complain("plan: %s", error);
+    }
+    if (status == 0) {
+        status = make(&then, net, jobs, &proofs[1]);
+        if (status == 0) {
+            plan_print_change(&(struct plan_view){net, jobs, &now, &proofs[0]},
+                              &(struct plan_view){net, jobs, &then, &proofs[1]}, arguments->change);
+        }
+        plan_free(&then);
+    }
+    plan_free(&now);
+    return status;
+}
+
+static int run(const struct plan_arguments *arguments)
+{
+    struct plan_network net;
+    struct plan_jobs jobs = {.list = NULL};
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    int status = 0;
+    interrupt_catch();
+    if (!plan_network_read(&net, arguments->topology, error) || !plan_jobs_read(&jobs, &net, arguments->jobs, error)) {
+        status = complain("plan: %s", error);
+    } else if (arguments->check != NULL) {
+        status = run_check(arguments, &net, &jobs);
+    } else if (!trib_lp_is_there()) {
+        status =
+            complain("plan: this build has no solver: install coinor-libclp-dev, and build again; --check needs none");
+    } else {
+        status = arguments->change != NULL ? run_change(arguments, &net, &jobs) : run_plan(arguments, &net, &jobs);
+    }
+    plan_jobs_free(&jobs);
+    plan_network_free(&net);
+    return status;
+}
+
+int command_plan(int argc, char **argv)
+{
+    struct plan_arguments arguments = {.topology = NULL};
+    int rest = 0;
+    enum option_outcome outcome = options_read(&options_of_plan, argc, argv, &arguments, &rest);
+    if (outcome != OPTIONS_OK) {
+        return outcome == OPTIONS_HELP ? 0 : EXIT_USAGE;
+    }
+    if (rest < argc) {
+        (void)complain("plan: unexpected argument \"%s\"", argv[rest]);
+        return EXIT_USAGE;
+    }
+    if (arguments.topology == NULL || arguments.jobs == NULL) {
+        (void)complain("plan: --topology and --jobs are missing; see `tributary plan --help`");
+        return EXIT_USAGE;
+    }
+    if (arguments.change != NULL && (arguments.check != NULL || arguments.out != NULL || arguments.json)) {
+        (void)complain("plan: --what-if compares two plans: it goes with none of --check, --out, --json");
+        return EXIT_USAGE;
+    }
+    if (arguments.check != NULL && arguments.out != NULL) {
+        (void)complain("plan: --check makes no plan: it does not go with --out");
+        return EXIT_USAGE;
+    }
+    return run(&arguments);
+}

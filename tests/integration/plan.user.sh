@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# plan.user.sh: `tributary plan`: a plan is made, written and proved again, twice with the same bytes; a change is compared; mistakes are one
+# line each.
+. "$(dirname "$0")/common.sh"
+T=$TRIBUTARY
+HERE=${SOURCE_DIR:-$(cd "$(dirname "$0")/../.." && pwd)}
+NET=(plan --topology "$HERE/examples/plan/net.toml")
+P=("${NET[@]}" --jobs "$HERE/examples/plan/jobs.toml")
+
+say "mistakes in the command"
+expect 0 '--topology FILE' "$T" plan --help
+expect_line 2 'plan: --topology and --jobs are missing' "$T" plan
+expect_line 2 'plan: unexpected argument "x"' "$T" "${P[@]}" x
+expect_line 2 'plan: --check makes no plan' "$T" "${P[@]}" --check a --out b
+expect_line 2 'plan: --what-if compares two plans' "$T" "${P[@]}" --what-if "link leaf0-spine1 down" --json
+expect_line 1 'plan: .*absent' "$T" plan --topology "$TMP/absent" --jobs "$TMP/absent"
+printf '[[job]]\nname = "a"\nhosts = "host0 host128"\n' >"$TMP/jobs.toml"
+expect_line 1 'jobs.toml:3:9: job a: there is no host128' "$T" "${NET[@]}" --jobs "$TMP/jobs.toml"
+
+"$T" "${P[@]}" >"$TMP/out" 2>&1
+if grep -q 'this build has no solver: install coinor-libclp-dev' "$TMP/out"; then
+    say "no solver in this build: the rest is left out"
+    finish
+fi
+
+say "a plan, its file and its proof"
+expect 0 'proved: no plan of the family "middle" gives the slowest job more than' "$T" "${P[@]}" --out "$TMP/plan.toml"
+check_in "the slowest job's rate" '^vgg +35 +1 +[0-9]+ +25 ' "$TMP/out"
+expect 0 'search: [0-9]+ trees, [0-9]+ linear programs' "$T" "${P[@]}" --out "$TMP/again.toml" --explain
+check "the same bytes" cmp "$TMP/plan.toml" "$TMP/again.toml"
+expect 0 'before rounding it has 12.5' "$T" "${P[@]}" --check "$TMP/plan.toml"
+expect 0 '"family":"middle","paths":"explicit"' "$T" "${P[@]}" --json
+if command -v python3 >/dev/null; then
+    check "it is JSON" python3 -m json.tool "$TMP/out" /dev/null
+fi
+sed 's/^rate_bps = /rate_bps = 1/' "$TMP/plan.toml" >"$TMP/fast.toml"
+expect_line 1 'fast.toml does not hold: the plan overloads ' "$T" "${P[@]}" --check "$TMP/fast.toml"
+sed 's/^bound_bps = ./bound_bps = 9/' "$TMP/plan.toml" >"$TMP/bound.toml"
+expect_line 1 'bound.toml does not hold: stage 1 does not hold' "$T" "${P[@]}" --check "$TMP/bound.toml"
+sed 's/"50Gbps"/"40Gbps"/' "$HERE/examples/plan/net.toml" >"$TMP/net.toml"
+expect_line 1 'the plan is for another network' "$T" plan --topology "$TMP/net.toml" --jobs "$HERE/examples/plan/jobs.toml" --check "$TMP/plan.toml"
+expect_line 1 'cannot be written|No such file' "$T" "${P[@]}" --out "$TMP/absent/plan.toml"
+
+say "a change"
+expect 0 '^resnet +25 +18.75 +-25.0%' "$T" "${P[@]}" --what-if "link leaf2-spine0 down"
+expect_line 1 'plan: there is no leaf9; did you mean leaf' "$T" "${P[@]}" --what-if "switch leaf9 down"
+expect_line 1 'plan: job resnet: the cable of host32 is down' "$T" "${P[@]}" --what-if "switch leaf2 down"
+
+sed -n '/^paths = /,/^```$/p' "$HERE/docs/PLAN.md" | grep -v '^```' >"$TMP/documented.toml"
+printf '[[link]]\nbetween = "host1 leaf1"\nrate = "100Gbps"\n' >>"$TMP/documented.toml"
+printf '[[job]]\nname = "a"\nhosts = "host0-1"\n' >"$TMP/jobs.toml"
+expect 0 '^a +2 +1 +1 +100 ' "$T" plan --topology "$TMP/documented.toml" --jobs "$TMP/jobs.toml"
+finish
