@@ -35,7 +35,7 @@ static inline void every_make(struct every_tree *e)
 {
     struct plan_tree tree;
     uint32_t switches = e->net->switches;
-    if (!plan_tree_init(&tree, switches, switches * switches)) {
+    if (!plan_tree_init(&tree, switches, switches, switches * switches)) {
         abort();
     }
     tree.job = e->job_number;
@@ -50,7 +50,8 @@ static inline void every_make(struct every_tree *e)
             links[len++] = e->next[at];
             at = every_parent(e, at);
         } while (at != e->root && !e->adds[at]);
-        plan_tree_hop(&tree, e->net->hosts + v, e->net->hosts + at, e->adds[v], links, len);
+        plan_tree_hop(&tree, e->net->hosts + v, e->net->hosts + at, e->adds[v]);
+        plan_tree_path(&tree, 1, links, len);
     }
     if (!plan_tree_load(&tree, e->loader, e->job)) {
         abort();

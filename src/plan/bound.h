@@ -4,7 +4,7 @@
  * Given any prices y >= 0, let W be the price of a job's cheapest tree, with its hosts' cables. Each plan of the family
  * that gives each job j of those before at least f_j, and all others t for each unit of their weight d, keeps
  *     t * sum(d W) <= sum(capacity * y) - sum(f W),
- * where the first sum is over the others and the last one over those before. So t has a bound, whoever chose y.
+ * where the first sum is over the others and the last one over those before. So t has a bound, however y was chosen.
  *
  * Sizes: capacity < 2^42 bit/s, y <= 2^40, at most 2^17 rows, W < 2^61: all sums stay below 2^115. */
 #ifndef TRIB_PLAN_BOUND_H

@@ -15,7 +15,8 @@
 
 /* ---- writing ---- */
 
-/* "leaf0+ spine1": a switch that adds, and its path; hops are parted by semicolons. */
+/* "leaf0+ spine1": a switch that adds, and its path. Hops are parted by semicolons, paths with a weight by bars:
+ * "leaf0+ *2 spine1 leaf2 | *1 spine0 leaf2". "leaf0 ~ leaf2": all shortest paths in equal parts. */
 static void write_tree(FILE *out, const struct plan_network *net, const char *job, const struct plan_share *share)
 {
     const struct plan_tree *tree = &share->tree;
@@ -24,11 +25,18 @@ static void write_tree(FILE *out, const struct plan_network *net, const char *jo
     for (uint32_t i = 0; i < tree->hop_count; i++) {
         const struct plan_hop *hop = &tree->hops[i];
         (void)fprintf(out, "%s%s%s", i > 0 ? "; " : "", net->names.list[hop->from], hop->adds ? "+" : "");
-        for (uint32_t k = 0; k < hop->link_count; k++) {
-            (void)fprintf(out, " %s", net->names.list[net->fabric.to[tree->links[hop->first_link + k]]]);
+        for (uint32_t n = 0; n < hop->path_count; n++) {
+            const struct plan_path *path = &tree->paths[hop->first_path + n];
+            (void)fprintf(out, "%s", n > 0 ? " |" : "");
+            if (hop->path_count > 1) {
+                (void)fprintf(out, " *%u", path->weight);
+            }
+            for (uint32_t k = 0; k < path->link_count; k++) {
+                (void)fprintf(out, " %s", net->names.list[net->fabric.to[tree->links[path->first_link + k]]]);
+            }
         }
-        if (hop->link_count == 0) {
-            (void)fprintf(out, " %s", net->names.list[hop->to]);
+        if (hop->path_count == 0) {
+            (void)fprintf(out, " ~ %s", net->names.list[hop->to]);
         }
     }
     (void)fputs("\"\n", out);
@@ -216,34 +224,53 @@ static uint32_t find_switch(const struct reader *r, const char *name, size_t len
     return place != PLAN_NO_NAME && place >= r->net->hosts ? place : TRIB_NO_PLACE;
 }
 
-/* "leaf0+ aggregation1 core3", up to a semicolon or the end. */
+/* The next switch of a path. False: there is no such switch, or no link to it. */
+static bool read_step(const struct reader *r, struct plan_tree *tree, const char *name, size_t len, uint32_t *at)
+{
+    uint32_t place = find_switch(r, name, len);
+    uint32_t link = place != TRIB_NO_PLACE ? trib_fabric_find(&r->net->fabric, *at, place) : TRIB_NO_LINK;
+    if (link == TRIB_NO_LINK) {
+        return false;
+    }
+    if (tree->hops[tree->hop_count - 1].path_count == 0) {
+        plan_tree_path(tree, 1, tree->links, 0);
+    }
+    tree->links[tree->link_count++] = link;
+    tree->paths[tree->path_count - 1].link_count++;
+    *at = place;
+    return true;
+}
+
+/* "leaf0+ aggregation1 core3", or with several paths, or with all shortest ones, up to a semicolon or the end. */
 static bool read_hop(const struct reader *r, struct plan_tree *tree, const char *text, size_t len)
 {
-    const char *end = text + len, *at = text;
-    struct plan_hop hop = {.from = TRIB_NO_PLACE, .first_link = tree->link_count};
-    for (at += strspn(at, " "); at < end; at += strspn(at, " ")) {
-        size_t word = strcspn(at, " ;");
-        bool adds = hop.from == TRIB_NO_PLACE && word > 0 && at[word - 1] == '+';
-        uint32_t place = find_switch(r, at, word - adds);
-        if (word == 0 || place == TRIB_NO_PLACE) {
+    const char *end = text + len, *at = text + strspn(text, " ");
+    size_t word = strcspn(at, " ;");
+    bool adds = word > 0 && at[word - 1] == '+', is_spread = false;
+    uint32_t from = find_switch(r, at, word - adds), to = from;
+    if (at >= end || from == TRIB_NO_PLACE) {
+        return false;
+    }
+    plan_tree_hop(tree, from, from, adds);
+    for (at += word, at += strspn(at, " "); at < end; at += word, at += strspn(at, " ")) {
+        word = strcspn(at, " ;");
+        if (word == 1 && at[0] == '~') {
+            is_spread = true;
+        } else if (is_spread) {
+            to = find_switch(r, at, word);
+        } else if (at[0] == '|' || at[0] == '*') {
+            uint32_t weight = at[0] == '*' ? (uint32_t)strtoul(at + 1, NULL, 10) : 1;
+            if (at[0] == '|' || tree->hops[tree->hop_count - 1].path_count == 0) {
+                to = from;
+                plan_tree_path(tree, 1, tree->links, 0);
+            }
+            tree->paths[tree->path_count - 1].weight = weight;
+        } else if (!read_step(r, tree, at, word, &to)) {
             return false;
         }
-        if (hop.from == TRIB_NO_PLACE) {
-            hop.from = place;
-            hop.adds = adds;
-        } else if (r->net->paths != PLAN_ECMP) {
-            uint32_t link = trib_fabric_find(&r->net->fabric, hop.to, place);
-            if (link == TRIB_NO_LINK) {
-                return false;
-            }
-            tree->links[tree->link_count++] = link;
-            hop.link_count++;
-        }
-        hop.to = place;
-        at += word;
     }
-    tree->hops[tree->hop_count++] = hop;
-    return hop.from != TRIB_NO_PLACE;
+    tree->hops[tree->hop_count - 1].to = to;
+    return to != TRIB_NO_PLACE;
 }
 
 static bool read_hops(struct reader *r, uint32_t table, struct plan_tree *tree, const char *text)
@@ -253,7 +280,7 @@ static bool read_hops(struct reader *r, uint32_t table, struct plan_tree *tree, 
         hops += *at == ';';
         words += *at == ' ';
     }
-    if (!plan_tree_init(tree, hops, words)) {
+    if (!plan_tree_init(tree, hops, hops + words, words)) {
         return REFUSE(r, table, "out of memory");
     }
     for (const char *at = text; *at != '\0';) {

@@ -226,8 +226,8 @@ static bool read_between(struct draft *d, const struct link_table *link, const c
     const char *at = link->between;
     size_t len = 0;
     uint32_t count = 0;
-    if (strpbrk(link->between, ";+\"\\") != NULL) {
-        return plan_refuse(&d->in, link->place, "names have none of ; + \" \\ in them");
+    if (strpbrk(link->between, ";+*|~\"\\") != NULL) {
+        return plan_refuse(&d->in, link->place, "names have none of ; + * | ~ \" \\ in them");
     }
     for (const char *word; (word = plan_next_word(&at, &len)) != NULL; count++) {
         if (len > PLAN_NAME_MAX) {

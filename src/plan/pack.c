@@ -49,31 +49,49 @@ static bool is_same_load(const struct plan_tree *a, const struct plan_tree *b)
            memcmp(a->loads, b->loads, a->load_count * sizeof *a->loads) == 0;
 }
 
-/* Keeps the tree, unless there is one with the same loads. is_new: it was kept. */
-static enum trib_status keep_tree(struct plan_pack *pack, struct plan_tree *tree, bool *is_new)
+/* Makes room for one more tree. */
+static bool make_room(struct plan_pack *pack)
 {
-    *is_new = false;
+    if (pack->tree_count < pack->tree_room) {
+        return true;
+    }
+    uint32_t room = 2 * pack->tree_room + 64;
+    struct plan_tree *trees = realloc(pack->trees, room * sizeof *trees);
+    if (trees == NULL) {
+        return false;
+    }
+    pack->trees = trees;
+    bool *kept = realloc(pack->kept, room * sizeof *kept);
+    if (kept == NULL) {
+        return false;
+    }
+    pack->kept = kept;
+    double *rates = realloc(pack->rates, room * sizeof *rates);
+    if (rates == NULL) {
+        return false;
+    }
+    pack->rates = rates;
+    pack->tree_room = room;
+    return true;
+}
+
+enum trib_status plan_pack_keep(struct plan_pack *pack, struct plan_tree *tree, uint32_t *number)
+{
     for (uint32_t i = pack->tree_count; i-- > 0;) {
         if (is_same_load(&pack->trees[i], tree)) {
             plan_tree_free(tree);
+            *number = i;
             return TRIB_OK;
         }
     }
-    if (pack->tree_count == pack->tree_room) {
-        uint32_t room = 2 * pack->tree_room + 64;
-        struct plan_tree *trees = realloc(pack->trees, room * sizeof *trees);
-        pack->trees = trees != NULL ? trees : pack->trees;
-        bool *kept = realloc(pack->kept, room * sizeof *kept);
-        pack->kept = kept != NULL ? kept : pack->kept;
-        if (trees == NULL || kept == NULL) {
-            plan_tree_free(tree);
-            return TRIB_ERR_MEMORY;
-        }
-        pack->tree_room = room;
+    if (!make_room(pack)) {
+        plan_tree_free(tree);
+        return TRIB_ERR_MEMORY;
     }
-    pack->kept[pack->tree_count] = false;
-    pack->trees[pack->tree_count++] = *tree;
-    *is_new = true;
+    *number = pack->tree_count++;
+    pack->kept[*number] = false;
+    pack->rates[*number] = 0;
+    pack->trees[*number] = *tree;
     return TRIB_OK;
 }
 
@@ -93,13 +111,17 @@ static enum trib_status use_tree(struct search *s, uint32_t number)
     return plan_master_add(&s->master, &s->pack->trees[number]);
 }
 
+/* Makes the tree of an offer. is_new: there was none with its loads. */
 static enum trib_status take_offer(struct search *s, uint32_t job, const struct plan_offer *offer, bool *is_new)
 {
     struct plan_tree tree;
+    uint32_t number = 0, before = s->pack->tree_count;
     if (!plan_price_tree(s->pack->pricer, job, offer, &tree)) {
         return TRIB_ERR_MEMORY;
     }
-    return keep_tree(s->pack, &tree, is_new);
+    enum trib_status status = plan_pack_keep(s->pack, &tree, &number);
+    *is_new = s->pack->tree_count > before;
+    return status;
 }
 
 /* ---- first trees ---- */
@@ -140,7 +162,7 @@ static enum trib_status seed(struct search *s)
         uint32_t job = i % jobs->count;
         struct plan_offer offers[PLAN_OFFERS];
         struct plan_tree tree;
-        bool is_new = false;
+        uint32_t number = 0;
         if (job % each == 0) {
             price_by_load(s, load, i == 0);
         }
@@ -153,9 +175,26 @@ static enum trib_status seed(struct search *s)
             load[tree.loads[k].row] += (double)tree.loads[k].amount / (double)PLAN_SHARE * jobs->list[job].weight /
                                        (double)plan_capacity(pack->net, tree.loads[k].row);
         }
-        status = keep_tree(pack, &tree, &is_new);
+        status = plan_pack_keep(pack, &tree, &number);
     }
     free(load);
+    return status;
+}
+
+/* Trees to each root over all shortest paths: without them a packing grows by one path of each leaf at a time. */
+static enum trib_status seed_spread(struct plan_pack *pack)
+{
+    enum trib_status status = TRIB_OK;
+    for (uint32_t i = 0; i < 2 * pack->jobs->count * pack->net->switches && status == TRIB_OK; i++) {
+        struct plan_tree tree;
+        bool is_there = false;
+        uint32_t number = 0, job = i / 2 / pack->net->switches, root = i / 2 % pack->net->switches;
+        if (!plan_price_spread(pack->pricer, job, root, i % 2 != 0, &tree, &is_there)) {
+            status = TRIB_ERR_MEMORY;
+        } else if (is_there) {
+            status = plan_pack_keep(pack, &tree, &number);
+        }
+    }
     return status;
 }
 
@@ -211,7 +250,7 @@ static enum trib_status raise(struct search *s, double *level)
             return status;
         }
         if (pack->is_over != NULL && pack->is_over(pack->user)) {
-            trib_explain(s->error, "interrupted: there is no plan");
+            trib_explain(s->error, "interrupted");
             return TRIB_ERR_ABORTED;
         }
         *level = plan_master_level(&s->master);
@@ -332,6 +371,8 @@ static enum trib_status search(struct plan_pack *pack, enum mode mode, uint64_t 
     memset(level, 0, pack->jobs->count * sizeof *level);
     if (status == TRIB_OK && mode == ALL) {
         status = seed(&s);
+        bool has_mixtures = pack->pricer->family != PLAN_SKELETONS && pack->net->paths != PLAN_PINNED;
+        status = status == TRIB_OK && has_mixtures ? seed_spread(pack) : status;
     }
     for (uint32_t i = 0; i < pack->tree_count && status == TRIB_OK; i++) {
         if (mode == ALL || pack->kept[i]) {
@@ -339,11 +380,6 @@ static enum trib_status search(struct plan_pack *pack, enum mode mode, uint64_t 
         }
     }
     status = status == TRIB_OK ? run_stages(&s) : status;
-    if (status == TRIB_OK) {
-        double *rates = realloc(pack->rates, (pack->tree_count + 1U) * sizeof *rates);
-        status = rates != NULL ? TRIB_OK : TRIB_ERR_MEMORY;
-        pack->rates = rates != NULL ? rates : pack->rates;
-    }
     if (status == TRIB_OK) {
         keep_rates(&s);
         plan_master_settle(&s.master); /* of all ways to keep these levels the one with the least time of links */

@@ -39,6 +39,9 @@ bool plan_pack_init(struct plan_pack *pack, struct plan_pricer *pricer);
 void plan_pack_free(struct plan_pack *pack);
 /* Finds trees, levels, bounds and rates. ERR_UNSUPPORTED: no solver; ERR_ABORTED: is_over; error says it. */
 TRIB_MUST_USE enum trib_status plan_pack_solve(struct plan_pack *pack, char *error);
+/* Keeps the tree, unless there is one with the same loads; *number is the one that there is now. A new one has no rate
+ * yet. ERR_MEMORY: the tree is freed. */
+TRIB_MUST_USE enum trib_status plan_pack_keep(struct plan_pack *pack, struct plan_tree *tree, uint32_t *number);
 /* The job's trees that have a rate, the fastest first. list: room for all trees. Returns how many. */
 uint32_t plan_pack_list(const struct plan_pack *pack, uint32_t job, uint32_t *list);
 /* Keeps the fastest trees of each job, at most so many, and finds levels and rates with them alone. levels: by job,

@@ -17,10 +17,19 @@ const char *plan_family_name(enum plan_family family)
     return names[family];
 }
 
+/* The bounds on work are some milliseconds for each set of prices. Where many add, free paths need many programs. */
 enum plan_family plan_family_of(const struct plan_network *net)
 {
-    const uint32_t small = 64; /* trying all pairs of switches takes milliseconds */
-    return net->switches <= small ? PLAN_MIDDLE : net->paths == PLAN_EXPLICIT ? PLAN_SKELETONS : PLAN_FREE;
+    const uint64_t switches = net->switches, small = 64, few = 8, quick = UINT64_C(1) << 22;
+    uint64_t adders = 0;
+    for (uint32_t i = 0; i < net->switches; i++) {
+        adders += net->adds_bps[i] != PLAN_ADDS_NOT;
+    }
+    if (switches <= small) {
+        return PLAN_MIDDLE;
+    }
+    bool are_few = few * adders <= switches && adders * switches * switches <= quick;
+    return net->paths != PLAN_EXPLICIT || are_few ? PLAN_FREE : PLAN_SKELETONS;
 }
 
 /* ---- ways ---- */
@@ -110,7 +119,7 @@ static bool make_way(struct plan_pricer *p, const struct plan_ways *ways, uint32
     uint32_t count = ways->first[way + 1] - ways->first[way];
     (void)price_way(p, ways, way); /* leaves its prices behind */
     choose_adders(p, nodes, count);
-    if (!plan_tree_init(tree, count, count * PLAN_DEPTH_MAX)) {
+    if (!plan_tree_init(tree, count, count, count * PLAN_DEPTH_MAX)) {
         return false;
     }
     tree->root = nodes[0].place;
@@ -123,7 +132,10 @@ static bool make_way(struct plan_pricer *p, const struct plan_ways *ways, uint32
         for (uint32_t u = v; u != p->near[v] && p->net->paths != PLAN_ECMP; u = nodes[u].parent) {
             links[len++] = nodes[u].up;
         }
-        plan_tree_hop(tree, nodes[v].place, nodes[p->near[v]].place, p->adds[v], links, len);
+        plan_tree_hop(tree, nodes[v].place, nodes[p->near[v]].place, p->adds[v]);
+        if (p->net->paths != PLAN_ECMP) {
+            plan_tree_path(tree, 1, links, len);
+        }
     }
     return true;
 }
@@ -200,7 +212,8 @@ static bool make_free(struct plan_pricer *p, const struct plan_job *job, const s
     const struct trib_fabric *f = &p->net->fabric;
     bool has_middle = false;
     uint32_t links[PLAN_SWITCHES_MAX];
-    if (!plan_tree_init(tree, job->leaf_count + 1, (job->leaf_count + 1) * p->net->switches)) {
+    uint32_t longest = p->net->paths == PLAN_EXPLICIT ? p->net->switches : PLAN_HOPS_MAX;
+    if (!plan_tree_init(tree, job->leaf_count + 1, job->leaf_count + 1, (job->leaf_count + 1) * longest)) {
         return false;
     }
     tree->root = p->net->hosts + offer->root;
@@ -222,8 +235,12 @@ static bool make_free(struct plan_pricer *p, const struct plan_job *job, const s
             links[len] = p->routes.step[plan_pair(&p->routes, to, at - p->net->hosts)];
             at = f->to[links[len]];
         }
-        if (leaf.place != end) {
-            plan_tree_hop(tree, leaf.place, end, choice.adds, links, len);
+        if (leaf.place == end) {
+            continue;
+        }
+        plan_tree_hop(tree, leaf.place, end, choice.adds);
+        if (p->net->paths != PLAN_ECMP) {
+            plan_tree_path(tree, 1, links, len);
         }
     }
     return true;
@@ -286,16 +303,58 @@ uint32_t plan_price(struct plan_pricer *p, uint32_t job, struct plan_offer offer
     return p->family == PLAN_SKELETONS ? count : price_free(p, &p->jobs->list[job], offers, count);
 }
 
+static int compare_hops(const void *one, const void *other)
+{
+    const struct plan_hop *a = one, *b = other;
+    return a->from < b->from ? -1 : a->from > b->from;
+}
+
+/* Hops are in the order of their begins, so that trees can be compared. */
 bool plan_price_tree(struct plan_pricer *p, uint32_t job, const struct plan_offer *offer, struct plan_tree *tree)
 {
     bool is_good = offer->way != PLAN_NO_WAY ? make_way(p, &p->ways[job], offer->way, tree)
                                              : make_free(p, &p->jobs->list[job], offer, tree);
     tree->job = job;
+    if (is_good) {
+        qsort(tree->hops, tree->hop_count, sizeof *tree->hops, compare_hops);
+        plan_tree_trim(tree);
+    }
     is_good = is_good && plan_tree_load(tree, &p->loader, &p->jobs->list[job]);
     if (!is_good) {
         plan_tree_free(tree);
     }
     return is_good;
+}
+
+bool plan_price_spread(struct plan_pricer *p, uint32_t number, uint32_t root, bool leaves_add, struct plan_tree *tree,
+                       bool *is_there)
+{
+    const struct plan_job *job = &p->jobs->list[number];
+    *is_there = plan_adds(p->net, p->net->hosts + root);
+    for (uint32_t i = 0; i < job->leaf_count; i++) {
+        *is_there = *is_there && plan_reaches(&p->routes, root, job->leaves[i].place - p->net->hosts);
+    }
+    if (!*is_there) {
+        return true;
+    }
+    if (!plan_tree_init(tree, job->leaf_count, 0, 0)) {
+        plan_tree_free(tree);
+        return false;
+    }
+    tree->job = number;
+    tree->root = p->net->hosts + root;
+    for (uint32_t i = 0; i < job->leaf_count; i++) {
+        const struct plan_leaf *leaf = &job->leaves[i];
+        if (leaf->place != tree->root) {
+            bool adds = leaves_add && leaf->members > 1 && plan_adds(p->net, leaf->place);
+            plan_tree_hop(tree, leaf->place, tree->root, adds);
+        }
+    }
+    if (!plan_tree_load(tree, &p->loader, job)) {
+        plan_tree_free(tree);
+        return false;
+    }
+    return true;
 }
 
 void plan_pricer_set(struct plan_pricer *p, const int64_t *prices)

@@ -62,4 +62,10 @@ uint32_t plan_price(struct plan_pricer *p, uint32_t job, struct plan_offer offer
 /* Makes the tree of an offer, with its loads, at the same prices. False: out of memory. */
 bool plan_price_tree(struct plan_pricer *p, uint32_t job, const struct plan_offer *offer, struct plan_tree *tree);
 
+/* Makes a tree with this root, a switch from 0 on; streams take all shortest paths in equal parts; leaves add if
+ * they can, or none does. It is a mixture of trees of the families free and middle, so their bounds hold for it. With
+ * *is_there false, some leaf cannot reach the root, and there is no tree. False: out of memory. */
+bool plan_price_spread(struct plan_pricer *p, uint32_t job, uint32_t root, bool leaves_add, struct plan_tree *tree,
+                       bool *is_there);
+
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "io/explain.h"
+#include "plan/merge.h"
 
 #define WEIGHT_MAX 255
 
@@ -167,6 +168,9 @@ enum trib_status plan_round(struct plan *plan, struct plan_pack *pack, char *err
         plan->grants[j].wanted = plan_pack_list(pack, j, list);
         levels[j] = pack->level[j];
         is_cut = is_cut || plan->grants[j].wanted > PLAN_TREES_MAX;
+    }
+    for (uint32_t j = 0; is_good && j < plan->job_count; j++) {
+        is_good = plan->grants[j].wanted <= PLAN_TREES_MAX || plan_merge(pack, j) == TRIB_OK;
     }
     if (is_good && is_cut) {
         status = plan_pack_cut(pack, PLAN_TREES_MAX, levels, error);

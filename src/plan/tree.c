@@ -22,28 +22,41 @@ void plan_loader_free(struct plan_loader *loader)
     *loader = (struct plan_loader){NULL, NULL};
 }
 
-bool plan_tree_init(struct plan_tree *tree, uint32_t hops, uint32_t links)
+bool plan_tree_init(struct plan_tree *tree, uint32_t hops, uint32_t paths, uint32_t links)
 {
     *tree = (struct plan_tree){.hops = calloc(hops + 1U, sizeof *tree->hops),
+                               .paths = calloc(paths + 1U, sizeof *tree->paths),
                                .links = calloc(links + 1U, sizeof *tree->links)};
-    return tree->hops != NULL && tree->links != NULL;
+    return tree->hops != NULL && tree->paths != NULL && tree->links != NULL;
 }
 
 void plan_tree_free(struct plan_tree *tree)
 {
     free(tree->hops);
+    free(tree->paths);
     free(tree->links);
     free(tree->loads);
     *tree = (struct plan_tree){.hops = NULL};
 }
 
-void plan_tree_hop(struct plan_tree *tree, uint32_t from, uint32_t to, bool adds, const uint32_t *links,
-                   uint32_t link_count)
+void plan_tree_hop(struct plan_tree *tree, uint32_t from, uint32_t to, bool adds)
 {
-    tree->hops[tree->hop_count++] = (struct plan_hop){from, to, adds, tree->link_count, link_count};
-    if (link_count > 0) {
-        memcpy(tree->links + tree->link_count, links, link_count * sizeof *links);
-        tree->link_count += link_count;
+    tree->hops[tree->hop_count++] = (struct plan_hop){from, to, adds, tree->path_count, 0};
+}
+
+void plan_tree_path(struct plan_tree *tree, uint32_t weight, const uint32_t *links, uint32_t link_count)
+{
+    tree->paths[tree->path_count++] = (struct plan_path){weight, tree->link_count, link_count};
+    tree->hops[tree->hop_count - 1].path_count++;
+    memcpy(tree->links + tree->link_count, links, link_count * sizeof *links);
+    tree->link_count += link_count;
+}
+
+void plan_tree_trim(struct plan_tree *tree)
+{
+    uint32_t *links = realloc(tree->links, (tree->link_count + 1U) * sizeof *links);
+    if (links != NULL) {
+        tree->links = links;
     }
 }
 
@@ -63,19 +76,27 @@ static uint32_t members_at(const struct plan_job *job, uint32_t place)
 
 /* ---- loads ---- */
 
-static void add_path(const struct plan_tree *tree, const struct plan_loader *loader, const struct plan_hop *hop,
-                     uint64_t streams)
+/* Parts of a stream are rounded up, so that no link carries more than its amount says. */
+static void add_paths(const struct plan_tree *tree, const struct plan_loader *loader, const struct plan_hop *hop,
+                      uint64_t streams)
 {
     const struct plan_network *net = loader->routes->net;
-    if (hop->link_count == 0 && net->paths == PLAN_ECMP) {
+    uint64_t weights = 0;
+    if (hop->path_count == 0) {
         plan_routes_spread(loader->routes, hop->from - net->hosts, hop->to - net->hosts, streams, loader->amount);
-        return;
     }
-    for (uint32_t k = 0; k < hop->link_count; k++) {
-        uint32_t link = tree->links[hop->first_link + k];
-        uint64_t *back = &loader->amount[net->fabric.opposite[link]];
-        loader->amount[link] += streams * PLAN_SHARE;
-        *back = tree->is_multicast ? PLAN_SHARE : *back + streams * PLAN_SHARE;
+    for (uint32_t i = 0; i < hop->path_count; i++) {
+        weights += tree->paths[hop->first_path + i].weight;
+    }
+    for (uint32_t i = 0; i < hop->path_count && weights > 0; i++) {
+        const struct plan_path *path = &tree->paths[hop->first_path + i];
+        uint64_t amount = (streams * PLAN_SHARE * path->weight + weights - 1) / weights;
+        for (uint32_t k = 0; k < path->link_count; k++) {
+            uint32_t link = tree->links[path->first_link + k];
+            uint64_t *back = &loader->amount[net->fabric.opposite[link]];
+            loader->amount[link] += amount;
+            *back = tree->is_multicast ? PLAN_SHARE : *back + amount;
+        }
     }
 }
 
@@ -101,7 +122,7 @@ bool plan_tree_load(struct plan_tree *tree, const struct plan_loader *loader, co
             add_inputs(net, amount, hop->from, members);
         }
         add_inputs(net, amount, hop->to, streams);
-        add_path(tree, loader, hop, streams);
+        add_paths(tree, loader, hop, streams);
     }
     uint32_t count = 0;
     for (uint32_t i = 0; i < rows; i++) {
@@ -148,20 +169,13 @@ static bool refuse(struct checker *c, const char *why, uint32_t place)
     return false;
 }
 
-static bool check_path(struct checker *c, const struct plan_hop *hop)
+static bool check_path(struct checker *c, const struct plan_hop *hop, const struct plan_path *path)
 {
     const struct plan_network *net = c->routes->net;
     const struct trib_fabric *f = &net->fabric;
     uint32_t at = hop->from;
-    if (net->paths == PLAN_ECMP) {
-        return (hop->link_count == 0 && plan_reaches(c->routes, hop->to - net->hosts, at - net->hosts)) ||
-               refuse(c, "by ECMP no path begins there", at);
-    }
-    if (net->paths == PLAN_PINNED && !plan_reaches(c->routes, hop->to - net->hosts, at - net->hosts)) {
-        return refuse(c, "its shortest path to the next adder is not the only one", at);
-    }
-    for (uint32_t k = 0; k < hop->link_count; k++) {
-        uint32_t link = c->tree->links[hop->first_link + k];
+    for (uint32_t k = 0; k < path->link_count; k++) {
+        uint32_t link = c->tree->links[path->first_link + k];
         if (f->from[link] != at || f->rate_bps[link] == 0 || f->to[link] < net->hosts) {
             return refuse(c, "a path is broken behind it", at);
         }
@@ -174,10 +188,31 @@ static bool check_path(struct checker *c, const struct plan_hop *hop)
             return refuse(c, "a stream passes, though it adds", at);
         }
     }
-    if (at != hop->to ||
-        (net->paths == PLAN_PINNED &&
-         hop->link_count != c->routes->hops[plan_pair(c->routes, hop->to - net->hosts, hop->from - net->hosts)])) {
-        return refuse(c, "a path does not lead there", hop->to);
+    if (at != hop->to || path->weight == 0 || path->weight > UINT8_MAX) {
+        return refuse(c, "a path does not lead there, or has a weight that is not 1 to 255", hop->to);
+    }
+    return net->paths != PLAN_PINNED ||
+           path->link_count == c->routes->hops[plan_pair(c->routes, hop->to - net->hosts, hop->from - net->hosts)] ||
+           refuse(c, "a path is not the shortest to it", hop->to);
+}
+
+/* A hop without paths takes all shortest ones; by ECMP there are no others, and where one is pinned it is named. */
+static bool check_paths(struct checker *c, const struct plan_hop *hop)
+{
+    const struct plan_network *net = c->routes->net;
+    bool is_spread = hop->path_count == 0;
+    if ((is_spread || net->paths != PLAN_EXPLICIT) &&
+        !plan_reaches(c->routes, hop->to - net->hosts, hop->from - net->hosts)) {
+        return refuse(c, "packets from it cannot be sent to the next switch that adds", hop->from);
+    }
+    if ((net->paths == PLAN_ECMP && !is_spread) ||
+        (is_spread && (net->paths == PLAN_PINNED || c->tree->is_multicast))) {
+        return refuse(c, "a hop from it has no path, or one that the network does not keep", hop->from);
+    }
+    for (uint32_t i = 0; i < hop->path_count; i++) {
+        if (!check_path(c, hop, &c->tree->paths[hop->first_path + i])) {
+            return false;
+        }
     }
     return true;
 }
@@ -241,7 +276,7 @@ static bool check_tree(struct checker *c)
         }
     }
     for (uint32_t i = 0; i < tree->hop_count; i++) {
-        if (!check_path(c, &tree->hops[i])) {
+        if (!check_paths(c, &tree->hops[i])) {
             return false;
         }
     }

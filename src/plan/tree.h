@@ -2,9 +2,10 @@
 /* tree.h: an aggregation tree of a job: which switches add, which paths streams take between them, and the load of all
  * that on links and adders.
  *
- * A tree is a list of hops. A hop goes from a leaf of the job, whose members' streams pass on along a path, or from a
- * switch that adds, which sends one stream, to the next switch that adds. Results go the same paths back. Each child is
- * sent its own result; in a tree with multicast a result crosses a link once, and is copied where paths part.
+ * A tree is a list of hops. A hop goes from a leaf of the job, which passes on its members' streams, or from a switch
+ * that adds, which sends one stream, to the next switch that adds. Its fragments are dealt over its paths by weight.
+ * Results go the same paths back. Each child is sent its own result; in a tree with multicast, where hops have one
+ * path, a result crosses a link once, and is copied where paths part.
  * Read next: tree.c, price.h. */
 #ifndef TRIB_PLAN_TREE_H
 #define TRIB_PLAN_TREE_H
@@ -12,12 +13,20 @@
 #include "plan/jobs.h"
 #include "plan/routes.h"
 
+#define PLAN_PATHS_MAX 16U /* of a hop */
+
+struct plan_path {
+    uint32_t weight;     /* 1 to 255 */
+    uint32_t first_link; /* in the tree's links */
+    uint32_t link_count;
+};
+
 struct plan_hop {
     uint32_t from; /* places */
     uint32_t to;
     bool adds;           /* one stream, the sum of all that came; else one of each member at `from` */
-    uint32_t first_link; /* of its path, in the tree's links; none with paths by ECMP */
-    uint32_t link_count;
+    uint32_t first_path; /* in the tree's paths; none: all shortest paths in equal parts */
+    uint32_t path_count;
 };
 
 /* Amount of a tree on a row, for each stream that a member sends: in PLAN_SHARE. */
@@ -33,6 +42,8 @@ struct plan_tree {
     bool is_multicast;
     uint32_t hop_count;
     struct plan_hop *hops;
+    uint32_t path_count;
+    struct plan_path *paths;
     uint32_t link_count;
     uint32_t *links;
     uint32_t load_count;
@@ -48,12 +59,15 @@ struct plan_loader {
 bool plan_loader_init(struct plan_loader *loader, const struct plan_routes *routes);
 void plan_loader_free(struct plan_loader *loader);
 
-/* Room for so many hops and links. False: out of memory. */
-bool plan_tree_init(struct plan_tree *tree, uint32_t hops, uint32_t links);
+/* Room for so many hops, paths and links. False: out of memory. */
+bool plan_tree_init(struct plan_tree *tree, uint32_t hops, uint32_t paths, uint32_t links);
 void plan_tree_free(struct plan_tree *tree);
-/* Appends a hop along this path, whose links are appended; a path of no link where paths are by ECMP. */
-void plan_tree_hop(struct plan_tree *tree, uint32_t from, uint32_t to, bool adds, const uint32_t *links,
-                   uint32_t link_count);
+/* Appends a hop, which has no path yet. */
+void plan_tree_hop(struct plan_tree *tree, uint32_t from, uint32_t to, bool adds);
+/* Appends a path to the latest hop. */
+void plan_tree_path(struct plan_tree *tree, uint32_t weight, const uint32_t *links, uint32_t link_count);
+/* Gives back memory for links that were not appended. */
+void plan_tree_trim(struct plan_tree *tree);
 /* Finds the loads of a tree. False: out of memory. */
 bool plan_tree_load(struct plan_tree *tree, const struct plan_loader *loader, const struct plan_job *job);
 /* Is it a tree of this job, which the network can keep? False: error says why not. */

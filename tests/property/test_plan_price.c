@@ -143,6 +143,22 @@ static int64_t cheapest_free(const struct plan_network *net, const struct plan_j
     return best;
 }
 
+/* A tree over all shortest paths is a mixture of others: it costs no less than the cheapest. */
+static void check_spread(struct plan_pricer *p, uint32_t job, const int64_t *prices, int64_t least)
+{
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    for (uint32_t i = 0; i < 2 * p->net->switches; i++) {
+        struct plan_tree tree;
+        bool is_there = false;
+        assert_true(plan_price_spread(p, job, i / 2, i % 2 != 0, &tree, &is_there));
+        if (is_there) {
+            assert_true(plan_tree_check(&tree, &p->routes, &p->jobs->list[job], error));
+            assert_true(plan_tree_costs(&tree, prices, least));
+            plan_tree_free(&tree);
+        }
+    }
+}
+
 static void price__is_the_least_of_its_family(void **state)
 {
     (void)state;
@@ -169,6 +185,9 @@ static void price__is_the_least_of_its_family(void **state)
                 }
                 assert_true(count > 0);
                 assert_int_equal(offers[0].price, least);
+                if (family != PLAN_SKELETONS) {
+                    check_spread(&p, j, prices, least);
+                }
                 for (uint32_t i = 0; i < count; i++) {
                     struct plan_tree tree;
                     assert_true(i == 0 || offers[i].price >= offers[i - 1].price);

@@ -160,6 +160,44 @@ static void make__ways_of_the_network(void **state)
     free_subject(&s);
 }
 
+#define NETWORK_MAX 4096
+
+/* Two leaves, of which the first adds; link i of the other's 24 has i + 1 Gbps. */
+static void write_uneven(char network[NETWORK_MAX])
+{
+    (void)snprintf(network, NETWORK_MAX,
+                   "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 24\nhosts = 12\nrate = \"100Gbps\"\n"
+                   "fabric_rate = \"24Gbps\"\n" ADDS("leaf0"));
+    for (uint32_t i = 0; i < 24; i++) {
+        size_t len = strlen(network);
+        (void)snprintf(network + len, NETWORK_MAX - len, "[[link]]\nbetween = \"leaf1 spine%u\"\nrate = \"%uGbps\"\n",
+                       i, i + 1);
+    }
+}
+
+/* Trees that differ in paths alone become one, with weights of its paths. */
+static void make__few_trees_of_many(void **state)
+{
+    struct subject s;
+    struct plan_proof proof;
+    char network[NETWORK_MAX];
+    (void)state;
+    write_uneven(network);
+    make_plan(&s, network, JOB("a", "host0-23"));
+    expect_rate(&s, 0, 25); /* twelve streams of leaf1 over links of 300 */
+    assert_true(s.plan.grants[0].wanted > PLAN_TREES_MAX);
+    assert_true(s.plan.grants[0].count < PLAN_TREES_MAX);
+    const struct plan_tree *tree = &s.plan.grants[0].shares[0].tree;
+    assert_int_equal(tree->hop_count, 1);
+    assert_true(tree->hops[0].path_count > 1);
+    tree->paths[0].weight = 0;
+    assert_false(plan_check(&s.plan, &s.net, &s.jobs, &proof, s.error));
+    tree->paths[0].weight = 1;
+    assert_false(plan_check(&s.plan, &s.net, &s.jobs, &proof, s.error)); /* the others' links are overloaded */
+    assert_non_null(strstr(s.error, "overloads"));
+    free_subject(&s);
+}
+
 /* ---- changes ---- */
 
 static void change__links_and_switches(void **state)
@@ -200,13 +238,12 @@ static char *read_whole(const char *path)
 #define MIXED LEAF_SPINE ADDS("spine*") ADDS_AT("leaf0", "300Gbps")
 #define TWO JOB("a", "host0-7") JOB("b", "host2-5")
 
-static void write__same_bytes_each_time(void **state)
+static void write_twice(const char *network, const char *jobs)
 {
     struct subject s, again;
     char *texts[3];
-    (void)state;
-    make_plan(&s, MIXED, TWO);
-    make_plan(&again, MIXED, TWO);
+    make_plan(&s, network, jobs);
+    make_plan(&again, network, jobs);
     assert_true(plan_write(&s.plan, &s.net, &s.jobs, write_text(&s, ""), s.error));
     texts[0] = read_whole(s.path);
     assert_true(plan_write(&again.plan, &again.net, &again.jobs, s.path, s.error));
@@ -223,6 +260,16 @@ static void write__same_bytes_each_time(void **state)
     }
     free_subject(&s);
     free_subject(&again);
+}
+
+static void write__same_bytes_each_time(void **state)
+{
+    char network[NETWORK_MAX];
+    (void)state;
+    write_twice(MIXED, TWO);
+    write_twice("paths = \"ecmp\"\n" MIXED, TWO);
+    write_uneven(network);
+    write_twice(network, JOB("a", "host0-23"));
 }
 
 /* The file of the plan of MIXED and TWO, with one text replaced by another. False: it is refused; the error says why. */
@@ -381,6 +428,7 @@ int main(void)
         cmocka_unit_test(make__two_levels),
         cmocka_unit_test(make__job_on_one_leaf),
         cmocka_unit_test(make__ways_of_the_network),
+        cmocka_unit_test(make__few_trees_of_many),
         cmocka_unit_test(change__links_and_switches),
         cmocka_unit_test(write__same_bytes_each_time),
         cmocka_unit_test(check__refuses_a_changed_plan),
