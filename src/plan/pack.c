@@ -250,7 +250,7 @@ static enum trib_status raise(struct search *s, double *level)
             return status;
         }
         if (pack->is_over != NULL && pack->is_over(pack->user)) {
-            trib_explain(s->error, "interrupted");
+            trib_explain(s->error, "interrupted: there is no plan");
             return TRIB_ERR_ABORTED;
         }
         *level = plan_master_level(&s->master);

@@ -24,6 +24,9 @@ key = "seed"
 values = "1, 2"
 END
 
+printf '[topology]\nkind = "star"\nhosts = 4\nrate = "10Gbps"\n[[switch]]\nname = "switch0"\n' >"$TMP/net.toml"
+printf '[[job]]\nname = "a"\nhosts = "host0-3"\n' >"$TMP/jobs.toml"
+
 # A line for each command that --help lists, of which every one says something in a moment.
 arguments() {
     case $1 in
@@ -33,7 +36,7 @@ arguments() {
     doctor) echo --offline ;;
     demo) echo --runs 1 ;;
     sim) echo "$TMP/small.toml" ;;
-    reproduce | jobs) echo --help ;;
+    reproduce | jobs | plan) echo --help ;;
     info) echo --json ;;
     *) fail "this script does not know the command $1" ;;
     esac
@@ -79,7 +82,8 @@ FOLDER=$TMP/closed
 while read -r command; do
     "$T" "$command" --help | sed -n 's/^  \(-[a-z], \)\{0,1\}--\([a-z-]*\) \(DIR\|FILE\) .*/\2/p' | sed "s/^/$command /"
 done <"$TMP/commands" | sort >"$TMP/paths"
-printf '%s\n' 'reproduce out' 'reproduce sweep' 'server config' 'server topology' 'sim html' 'sim out' 'switch config' 'switch topology' | diff - "$TMP/paths" ||
+printf '%s\n' 'plan check' 'plan jobs' 'plan out' 'plan topology' 'reproduce out' 'reproduce sweep' 'server config' 'server plan' \
+    'server topology' 'sim html' 'sim out' 'switch config' 'switch plan' 'switch topology' | diff - "$TMP/paths" ||
     fail "an option with a file or folder that this script does not try"
 for path in "$FOLDER/x" "$TMP/absent/x" "$TMP/file/x" /proc/absent; do
     expect_line 1 "$path: |$path cannot be written: " "$T" sim "$TMP/small.toml" --out "$path"
@@ -89,6 +93,11 @@ for path in "$FOLDER/x" "$TMP/absent/x" "$TMP/file/x" /proc/absent; do
     expect 1 "$path: " "$T" reproduce panama-fig8 --sweep "$path"
     expect_line 2 "$path: " "$T" switch --config "$path" --check-config
     expect_line 2 "$path: " "$T" switch --with 10.0.0.2 --trees 1 --topology "$path" --check-config
+    expect_line 2 "$path: " "$T" switch --with 10.0.0.2 --plan "$path" --check-config
+    expect_line 1 "$path: " "$T" plan --topology "$path" --jobs "$TMP/jobs.toml"
+    expect_line 1 "$path: " "$T" plan --topology "$TMP/net.toml" --jobs "$path"
+    expect_line 1 "$path: " "$T" plan --topology "$TMP/net.toml" --jobs "$TMP/jobs.toml" --check "$path"
+    expect 1 "$path: |$path cannot be written: |this build has no solver" "$T" plan --topology "$TMP/net.toml" --jobs "$TMP/jobs.toml" --out "$path"
 done
 expect_line 1 "$TMP cannot be written: Is a directory" "$T" sim "$TMP/small.toml" --html "$TMP"
 expect_line 1 "$TMP/file is no folder" "$T" sim "$TMP/small.toml" --out "$TMP/file"
