@@ -20,6 +20,7 @@ struct plan_arguments {
     const char *out;
     const char *check;
     const char *change;
+    uint32_t trees;
     bool explain;
     bool json;
     struct plan_goat_arguments goat;
@@ -33,6 +34,9 @@ static const struct option_row rows[] = {
     {"out", 'o', "FILE", "write the plan there, with its proof", OPTION_TEXT, offsetof(struct plan_arguments, out)},
     {"check", 0, "FILE", "prove a plan of this network and these jobs again, without a solver", OPTION_TEXT,
      offsetof(struct plan_arguments, check)},
+    {"trees", 0, "N",
+     "trees of a job at most; `tributary switch --plan` takes jobs with roots at up to 8 switches [16]",
+     OPTION_COUNT(1, PLAN_TREES_MAX), offsetof(struct plan_arguments, trees)},
     {"what-if", 0, "CHANGE", "compare with the network after a change: \"link A-B down\", \"switch A adds 100Gbps\"",
      OPTION_TEXT, offsetof(struct plan_arguments, change)},
     {"objective", 0, "NAME",
@@ -75,11 +79,11 @@ static bool is_over(void *user)
 }
 
 /* Plans, and proves the plan. Returns the exit status. */
-static int make(struct plan *plan, const struct plan_network *net, const struct plan_jobs *jobs,
+static int make(struct plan *plan, uint32_t trees, const struct plan_network *net, const struct plan_jobs *jobs,
                 struct plan_proof *proof)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
-    const struct plan_options options = {.family = plan_family_of(net), .is_over = is_over};
+    const struct plan_options options = {.family = plan_family_of(net), .most = trees, .is_over = is_over};
     enum trib_status status = plan_make(plan, net, jobs, &options, error);
     if (status == TRIB_ERR_ABORTED) {
         (void)complain("plan: interrupted; nothing was written");
@@ -112,7 +116,7 @@ static int run_plan(const struct plan_arguments *arguments, const struct plan_ne
     if (arguments->out != NULL && !trib_file_may_write(arguments->out, error)) {
         return complain("plan: %s", error);
     }
-    int status = make(&plan, net, jobs, &proof);
+    int status = make(&plan, arguments->trees, net, jobs, &proof);
     if (status == 0 && arguments->out != NULL && !plan_write(&plan, net, jobs, arguments->out, error)) {
         status = complain("plan: %s", error);
     }
@@ -147,12 +151,12 @@ static int run_change(const struct plan_arguments *arguments, struct plan_networ
     struct plan now, then;
     struct plan_proof proofs[2];
     char error[TRIB_ERROR_TEXT_MAX] = "";
-    int status = make(&now, net, jobs, &proofs[0]);
+    int status = make(&now, arguments->trees, net, jobs, &proofs[0]);
     if (status == 0 && !plan_network_change(net, arguments->change, error)) {
         status = complain("plan: %s", error);
     }
     if (status == 0) {
-        status = make(&then, net, jobs, &proofs[1]);
+        status = make(&then, arguments->trees, net, jobs, &proofs[1]);
         if (status == 0) {
             plan_print_change(&(struct plan_view){net, jobs, &now, &proofs[0]},
                               &(struct plan_view){net, jobs, &then, &proofs[1]}, arguments->change);
@@ -200,15 +204,18 @@ int command_plan(int argc, char **argv)
         return EXIT_USAGE;
     }
     if (arguments.topology == NULL || arguments.jobs == NULL) {
-        (void)complain("plan: --topology and --jobs are missing; see `tributary plan --help`");
+        (void)complain("plan: %s missing; see `tributary plan --help`", arguments.jobs != NULL ? "--topology is"
+                                                                        : arguments.topology != NULL
+                                                                            ? "--jobs is"
+                                                                            : "--topology and --jobs are");
         return EXIT_USAGE;
     }
     if (arguments.change != NULL && (arguments.check != NULL || arguments.out != NULL || arguments.json)) {
         (void)complain("plan: --what-if compares two plans: it goes with none of --check, --out, --json");
         return EXIT_USAGE;
     }
-    if (arguments.check != NULL && arguments.out != NULL) {
-        (void)complain("plan: --check makes no plan: it does not go with --out");
+    if (arguments.check != NULL && (arguments.out != NULL || arguments.trees != 0)) {
+        (void)complain("plan: --check makes no plan: it goes with none of --out, --trees");
         return EXIT_USAGE;
     }
     if (arguments.goat.objective == NULL && plan_goat_is_given(&arguments.goat)) {

@@ -48,7 +48,7 @@ static void print_proof(const struct plan_view *v)
         "the fullest link or adder is %s, %.2f %% of its rate\n",
         plan_family_name(plan->family), gbps(plan->stages[0].bound_bps), gbps(plan->stages[0].level_bps),
         100 * v->proof->first_gap, plan->stage_count, plan->stage_count == 1 ? "stage" : "stages", 100 * v->proof->gap,
-        PLAN_TREES_MAX, 100 * v->proof->loss, name, 100 * v->proof->fill);
+        v->plan->most, 100 * v->proof->loss, name, 100 * v->proof->fill);
 }
 
 void plan_print(const struct plan_view *v)

@@ -385,7 +385,7 @@ bool plan_read(struct plan *plan, const struct plan_network *net, const struct p
                char *error)
 {
     struct reader r = {.plan = plan, .net = net, .jobs = jobs};
-    *plan = (struct plan){.grants = NULL};
+    *plan = (struct plan){.most = PLAN_TREES_MAX};
     bool is_good = plan_input_open(&r.in, path, error) && read_plan(&r);
     plan_input_close(&r.in);
     return is_good;

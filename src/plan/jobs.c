@@ -36,7 +36,7 @@ static bool add_host(struct plan_input *in, const struct plan_network *net, stru
     uint32_t host = plan_names_find(&net->names, name, len);
     if (host == PLAN_NO_NAME) {
         plan_names_explain(&net->names, name, len, cause);
-        return plan_refuse(in, place, "job %s: %s in the network", job->name, cause);
+        return plan_refuse(in, place, "job %s: in the network %s", job->name, cause);
     }
     if (host >= net->hosts) {
         return plan_refuse(in, place, "job %s: %.*s is a switch: a host has one cable", job->name, (int)len, name);

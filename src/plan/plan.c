@@ -24,6 +24,7 @@ enum trib_status plan_make(struct plan *plan, const struct plan_network *net, co
     struct plan_pricer pricer = {.net = NULL};
     struct plan_pack pack = {.pricer = NULL};
     *plan = (struct plan){.family = options->family,
+                          .most = options->most > 0 ? options->most : PLAN_TREES_MAX,
                           .paths = net->paths,
                           .has_multicast = net->has_multicast,
                           .network_digest = plan_network_digest(net),

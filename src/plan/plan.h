@@ -35,6 +35,7 @@ struct plan {
     struct plan_grant *grants; /* by job */
     uint32_t stage_count;
     struct plan_stage *stages;
+    uint32_t most;       /* trees of a job at most, when it was made; not in files */
     uint32_t tree_count; /* that the search had, and linear programs that it solved: for --explain, not in files */
     uint32_t solved;
 };
@@ -42,6 +43,7 @@ struct plan {
 /* How a search ends early, and which trees it tries. */
 struct plan_options {
     enum plan_family family;
+    uint32_t most;               /* trees of a job at most, up to PLAN_TREES_MAX; 0: so many */
     bool (*is_over)(void *user); /* NULL: never */
     void *user;
 };

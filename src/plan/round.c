@@ -160,6 +160,7 @@ static bool fit_rates(struct plan *plan, const struct plan_network *net, const s
 
 enum trib_status plan_round(struct plan *plan, struct plan_pack *pack, char *error)
 {
+    uint32_t most = plan->most < PLAN_TREES_MAX ? plan->most : PLAN_TREES_MAX;
     uint32_t *list = calloc(pack->tree_count + 1U, sizeof *list);
     uint64_t *levels = calloc(plan->job_count + 1U, sizeof *levels);
     bool is_good = list != NULL && levels != NULL, is_cut = false;
@@ -167,20 +168,20 @@ enum trib_status plan_round(struct plan *plan, struct plan_pack *pack, char *err
     for (uint32_t j = 0; is_good && j < plan->job_count; j++) {
         plan->grants[j].wanted = plan_pack_list(pack, j, list);
         levels[j] = pack->level[j];
-        is_cut = is_cut || plan->grants[j].wanted > PLAN_TREES_MAX;
+        is_cut = is_cut || plan->grants[j].wanted > most;
     }
     for (uint32_t j = 0; is_good && j < plan->job_count; j++) {
-        is_good = plan->grants[j].wanted <= PLAN_TREES_MAX || plan_merge(pack, j) == TRIB_OK;
+        is_good = plan->grants[j].wanted <= most || plan_merge(pack, j) == TRIB_OK;
     }
     if (is_good && is_cut) {
-        status = plan_pack_cut(pack, PLAN_TREES_MAX, levels, error);
+        status = plan_pack_cut(pack, most, levels, error);
         free(list);
         list = calloc(pack->tree_count + 1U, sizeof *list);
         is_good = list != NULL;
     }
     for (uint32_t j = 0; is_good && status == TRIB_OK && j < plan->job_count; j++) {
         uint32_t count = plan_pack_list(pack, j, list);
-        take_trees(pack, &plan->grants[j], list, count < PLAN_TREES_MAX ? count : PLAN_TREES_MAX);
+        take_trees(pack, &plan->grants[j], list, count < most ? count : most);
         plan->grants[j].stage = pack->stage_of[j];
         plan->grants[j].level_bps = pack->level[j];
         plan->grants[j].rate_bps = levels[j];

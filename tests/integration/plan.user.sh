@@ -11,12 +11,14 @@ P=("${NET[@]}" --jobs "$HERE/examples/plan/jobs.toml")
 say "mistakes in the command"
 expect 0 '--topology FILE' "$T" plan --help
 expect_line 2 'plan: --topology and --jobs are missing' "$T" plan
+expect_line 2 'plan: --jobs is missing' "$T" "${NET[@]}"
+expect_line 2 'plan: --check makes no plan' "$T" "${P[@]}" --check a --trees 2
 expect_line 2 'plan: unexpected argument "x"' "$T" "${P[@]}" x
 expect_line 2 'plan: --check makes no plan' "$T" "${P[@]}" --check a --out b
 expect_line 2 'plan: --what-if compares two plans' "$T" "${P[@]}" --what-if "link leaf0-spine1 down" --json
 expect_line 1 'plan: .*absent' "$T" plan --topology "$TMP/absent" --jobs "$TMP/absent"
 printf '[[job]]\nname = "a"\nhosts = "host0 host128"\n' >"$TMP/jobs.toml"
-expect_line 1 'jobs.toml:3:9: job a: there is no host128' "$T" "${NET[@]}" --jobs "$TMP/jobs.toml"
+expect_line 1 'jobs.toml:3:9: job a: in the network there is no host128' "$T" "${NET[@]}" --jobs "$TMP/jobs.toml"
 
 "$T" "${P[@]}" >"$TMP/out" 2>&1
 if grep -q 'this build has no solver: install coinor-libclp-dev' "$TMP/out"; then
@@ -28,6 +30,9 @@ say "a plan, its file and its proof"
 expect 0 'proved: no plan of the family "middle" gives the slowest job more than' "$T" "${P[@]}" --out "$TMP/plan.toml"
 check_in "the slowest job's rate" '^vgg +35 +1 +[0-9]+ +25 ' "$TMP/out"
 expect 0 'search: [0-9]+ trees, [0-9]+ linear programs' "$T" "${P[@]}" --out "$TMP/again.toml" --explain
+expect 0 'weights of 2 trees at most' "$T" "${P[@]}" --out "$TMP/few.toml" --trees 2
+check "each job has so many at most" [ "$(grep '^job = ' "$TMP/few.toml" | sort | uniq -c | sort -n | tail -n 1 | awk '{ print $1 }')" = 2 ]
+expect 0 'proved: no plan' "$T" "${P[@]}" --check "$TMP/few.toml"
 check "the same bytes" cmp "$TMP/plan.toml" "$TMP/again.toml"
 expect 0 'before rounding it has 12.5' "$T" "${P[@]}" --check "$TMP/plan.toml"
 expect 0 '"family":"middle","paths":"explicit"' "$T" "${P[@]}" --json
