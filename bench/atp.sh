@@ -24,7 +24,7 @@ daemon() { # NAME NODE COMMAND...
     sleep 0.5
 }
 declare -A PIDS
-cpu_ns() { awk -v hz="$(getconf CLK_TCK)" '{ print ($14 + $15) * 1e9 / hz }' "/proc/${PIDS[$1]}/stat"; }
+cpu_ns() { awk -v hz="$(getconf CLK_TCK)" '{ printf "%.0f\n", ($14 + $15) * 1e9 / hz }' "/proc/${PIDS[$1]}/stat"; }
 
 # job NAME FIRST ADDRESS OPTIONS...: its ranks are workers from FIRST on; sets JOB_PIDS.
 job() {
@@ -57,7 +57,7 @@ one() {
             before=$(cpu_ns $where)
             job $name 0 "$at" --scheme $name --wire int32 -n $calls
             wait "${JOB_PIDS[@]}"
-            printf '%-10s %10.1f us, %s wrong, %s %.2f ns per byte in\n' $name "$(field $name time_us)" "$(field $name wrong)" $where \
+            printf '%-10s %10.1f us, %s wrong, %s %.2f ns per byte of the workers\n' $name "$(field $name time_us)" "$(field $name wrong)" $where \
                 "$(echo "($(cpu_ns $where) - $before) / ($(field $name size) * $WORKERS_EACH * ($calls + 2))" | bc -l)"
         done
     done
