@@ -89,7 +89,9 @@ say "garbage, from all to all"
 for from in "$W3:9" "$RANK" "$S1:7470"; do lie garbage "$from" "$S0:7470"; done
 for from in "$W3:9" "$RANK" "$S0:7470"; do lie garbage "$from" "$S1:7470"; done
 lie garbage "$S1:7470" "$RANK"
-for reason in SHORT VERSION LENGTH CRC; do check "some are dropped as $reason" test "$(dropped s1 $reason)" -gt 50; done
+for reason in SHORT VERSION LENGTH CRC; do # of 600 on average 230, 150, 52 and 160: LENGTH is more than 20 but in one run of 100,000
+    wait_for 10 seen s1 $reason "" 20 || fail "few are dropped as $reason: $(dropped s1 $reason)"
+done
 
 say "a job that begins meanwhile, and the highest mark from the server's address"
 lie garbage "$W3:9" "$S1:7470" &
