@@ -59,6 +59,7 @@ static bool is_sane(const struct trib_comm *comm, const struct trib_message *mes
         (!names_roots && (uint32_t)grant->data_port + grant->roots > UINT16_MAX + 1U) ||
         (uint32_t)grant->group_port + grant->roots > UINT16_MAX + 1U ||
         (grant->group != 0 && (message->welcome.no_box || trib_comm_has_peers(comm) || comm->where.is_server)) ||
+        (message->welcome.rate != 0 && message->welcome.rate < TRIB_RATE_MIN) ||
         message->welcome.generation_ranks != comm->config.ranks || !trib_hosts_are_sane(message) ||
         (message->welcome.hosts != 0 && !may_be_hosts(comm))) {
         return false;

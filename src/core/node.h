@@ -133,6 +133,8 @@ static inline uint64_t trib_session_odd(const struct trib_session_config *sessio
     return trib_lane_odd(&id);
 }
 
+#define TRIB_RATE_MIN 125000 /* bytes per second: with less, a rank would seem to be away */
+
 struct trib_worker_config {
     struct trib_session_config session;
     const struct trib_value_kernels *kernels;
@@ -141,7 +143,8 @@ struct trib_worker_config {
     uint32_t operations; /* submitted and not ended, at most; at least 1 */
     uint32_t is_zeroed;  /* 1: the node's memory holds zeros already; 0: anything */
     uint64_t stall_ns;   /* report a fragment that waits longer */
-    /* Bytes per second of contributions at most, each with TRIB_WIRE_EXTRA; 0: as many as windows allow. */
+    /* Bytes per second of contributions at most, each with TRIB_WIRE_EXTRA; at least
+     * TRIB_RATE_MIN; 0: as many as windows allow. */
     uint64_t rate;
 };
 

@@ -46,6 +46,7 @@ static void check_config(const struct trib_worker_config *config)
     TRIB_ASSERT(!trib_session_has_quorum(s) || (s->ranks <= TRIB_QUORUM_RANKS_MAX && s->payload > TRIB_QUORUM_LIST));
     TRIB_ASSERT(config->window >= 1 && config->window <= s->slots);
     TRIB_ASSERT(config->operations >= 1 && s->lookahead >= 1);
+    TRIB_ASSERT(config->rate == 0 || config->rate >= TRIB_RATE_MIN);
 }
 
 void trib__worker_init(void *node, const struct trib_worker_config *config)

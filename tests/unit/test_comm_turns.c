@@ -50,6 +50,22 @@ static void welcome__to_another_communicator(void **state)
     }
 }
 
+/* So low that the rank would seem to be away, or that no packet would ever leave. */
+static void welcome__of_a_rate_that_cannot_be(void **state)
+{
+    (void)state;
+    struct script s;
+    struct trib_message join;
+    begin(&s);
+    start_rank(&s);
+    int fd = take_join(&s, &join);
+    struct trib_message message = script_welcome(&s, 5);
+    message.welcome.rate = TRIB_RATE_MIN - 1;
+    send_message(fd, &message);
+    end(&s, TRIB_ERR_REFUSED, REFUSED, 5000);
+    close(fd);
+}
+
 static void welcome__of_hosts_where_ranks_are_members(void **state)
 {
     static const char *const schemes[] = {"switchml", "panama:3/4", "ring", "hybrid:2"};
@@ -333,6 +349,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(welcome__to_another_communicator),
+        cmocka_unit_test(welcome__of_a_rate_that_cannot_be),
         cmocka_unit_test(welcome__of_hosts_where_ranks_are_members),
         cmocka_unit_test(welcome__of_a_group_where_ranks_are_roots),
         cmocka_unit_test(ready__has_one_place),

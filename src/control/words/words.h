@@ -308,7 +308,7 @@ struct trib_message {
             struct trib_address known_as;
             /* Behind a combiner: the switch with the roots, as this rank may reach it. len 0: it is not said. */
             struct trib_address server;
-            uint64_t rate; /* bytes per second that this rank is to send at most (core/node.h); 0: no limit */
+            uint64_t rate; /* bytes per second that this rank is to send at most, TRIB_RATE_MIN and more; 0: no limit */
         } welcome;
         struct {
             bool unicast;   /* full-size packets pass on every shard, both ways */
