@@ -19,8 +19,9 @@
 
 #define TRIB_NO_PLACE UINT32_MAX
 #define TRIB_NO_LINK UINT32_MAX
-#define TRIB_NO_WAY UINT32_MAX               /* hops to a place that cannot be reached */
-#define TRIB_LINK_RATE_MIN UINT64_C(1000000) /* bits per second, in files: loads then stay within 64 bits */
+#define TRIB_NO_WAY UINT32_MAX                     /* hops to a place that cannot be reached */
+#define TRIB_LINK_RATE_MIN UINT64_C(1000000)       /* bits per second, in files: loads then stay within 64 bits */
+#define TRIB_LINK_RATE_MAX UINT64_C(3200000000000) /* of a plan's network and jobs */
 
 struct trib_fabric {
     uint32_t places;

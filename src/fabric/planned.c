@@ -12,8 +12,7 @@
 #include "io/toml.h"
 #include "io/units.h"
 
-#define RATE_MAX UINT64_C(3200000000000) /* bit/s, as in plan/network.h */
-#define SUM_MAX (16U * UINT8_MAX)        /* of weights: a job has at most so many trees */
+#define SUM_MAX (16U * UINT8_MAX) /* of weights: a job has at most so many trees */
 
 /* A job while the file is read. */
 struct sums {
@@ -97,7 +96,8 @@ static bool read_job(struct draft *d, uint32_t table)
 {
     const struct trib_toml_value *name = find_value(d, table, "name"), *rate = find_value(d, table, "rate_bps");
     uint64_t bps = 0;
-    if (!name || !rate || trib_parse_number(rate->text, TRIB_LINK_RATE_MIN, RATE_MAX, &bps, NULL) != TRIB_OK) {
+    if (!name || !rate ||
+        trib_parse_number(rate->text, TRIB_LINK_RATE_MIN, TRIB_LINK_RATE_MAX, &bps, NULL) != TRIB_OK) {
         return REFUSE(d, d->toml.tables[table].place,
                       "a [[job]] has a name, and a rate_bps of 1000000 or more: this is no "
                       "plan of `tributary plan --out`");
@@ -182,17 +182,9 @@ bool trib_planned_read(struct trib_planned *planned, const char *path, const str
                        char *error)
 {
     struct draft draft = {.planned = planned, .names = names, .path = path, .error = error};
-    char cause[TRIB_ERROR_TEXT_MAX] = "";
-    size_t len = 0;
     *planned = (struct trib_planned){.count = 0};
-    char *text = trib_file_read(path, &len, error);
-    if (text == NULL) {
-        return false;
-    }
-    bool is_good = trib_toml_read(&draft.toml, text, len, cause);
-    is_good = is_good ? read_draft(&draft) : REFUSE(&draft, draft.toml.place, "%s", cause);
+    bool is_good = trib_toml_open(&draft.toml, path, error) && read_draft(&draft);
     trib_toml_free(&draft.toml);
-    free(text);
     if (!is_good) {
         trib_planned_free(planned);
     }

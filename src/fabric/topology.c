@@ -299,17 +299,9 @@ bool trib_topology_read(struct trib_topology *topology, const char *path, const 
                         char *error)
 {
     struct draft draft = {.topology = topology, .names = names, .path = path, .error = error};
-    char cause[TRIB_ERROR_TEXT_MAX] = "";
-    size_t len = 0;
     *topology = (struct trib_topology){.switches = names->count};
-    char *text = trib_file_read(path, &len, error);
-    if (text == NULL) {
-        return false;
-    }
-    bool is_good = trib_toml_read(&draft.toml, text, len, cause);
-    is_good = is_good ? read_draft(&draft) : REFUSE(&draft, draft.toml.place, "%s", cause);
+    bool is_good = trib_toml_open(&draft.toml, path, error) && read_draft(&draft);
     trib_toml_free(&draft.toml);
-    free(text);
     if (!is_good) {
         trib_topology_free(topology);
     }

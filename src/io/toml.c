@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tributary/comm.h>
+
 #include "core/assert.h"
 #include "io/explain.h"
 
@@ -355,6 +357,20 @@ void trib_toml_write(FILE *out, const struct trib_toml *toml)
             (void)fputc('\n', out);
         }
     }
+}
+
+bool trib_toml_open(struct trib_toml *toml, const char *path, char *error)
+{
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+    size_t len = 0;
+    *toml = (struct trib_toml){.text = NULL};
+    char *text = trib_file_read(path, &len, error);
+    if (text == NULL) {
+        return false;
+    }
+    bool is_good = trib_toml_read(toml, text, len, cause);
+    free(text);
+    return is_good || trib_file_refuse(error, path, toml->place, "%s", cause);
 }
 
 void trib_toml_free(struct trib_toml *toml)

@@ -43,7 +43,7 @@ static bool check_grants(struct plan *plan, const struct plan_pricer *p, char *e
     for (uint32_t j = 0; j < plan->job_count; j++) {
         struct plan_grant *grant = &plan->grants[j];
         const struct plan_job *job = &p->jobs->list[j];
-        if (grant->count == 0 || grant->rate_bps == 0 || grant->rate_bps > PLAN_RATE_MAX) {
+        if (grant->count == 0 || grant->rate_bps == 0 || grant->rate_bps > TRIB_LINK_RATE_MAX) {
             trib_explain(error, "job %s has no tree, or no rate up to 3200Gbps", job->name);
             return false;
         }

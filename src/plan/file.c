@@ -205,8 +205,8 @@ static bool read_job(struct reader *r, uint32_t table)
     if (j == r->jobs->count || r->plan->grants[j].rate_bps != 0) {
         return REFUSE(r, table, "%s %s", j == r->jobs->count ? "there is no job" : "a second time job", read.name);
     }
-    if (read.rate_bps == 0 || read.rate_bps > PLAN_RATE_MAX || read.level_bps == 0 ||
-        read.level_bps > PLAN_RATE_MAX * PLAN_WEIGHT_MAX || read.stage == 0 || read.stage > r->plan->stage_count ||
+    if (read.rate_bps == 0 || read.rate_bps > TRIB_LINK_RATE_MAX || read.level_bps == 0 ||
+        read.level_bps > TRIB_LINK_RATE_MAX * PLAN_WEIGHT_MAX || read.stage == 0 || read.stage > r->plan->stage_count ||
         read.wanted > UINT32_MAX) {
         return REFUSE(r, table, "job %s: a rate, a level or a stage cannot be", read.name);
     }
@@ -331,7 +331,7 @@ static bool read_stage(struct reader *r, uint32_t table, uint32_t number)
     stage->level_bps = read.level_bps;
     stage->bound_bps = read.bound_bps;
     stage->prices = calloc(plan_rows(r->net) + 1U, sizeof *stage->prices);
-    if (stage->prices == NULL || read.level_bps == 0 || read.level_bps > PLAN_RATE_MAX) {
+    if (stage->prices == NULL || read.level_bps == 0 || read.level_bps > TRIB_LINK_RATE_MAX) {
         return REFUSE(r, table, stage->prices == NULL ? "out of memory" : "a level that cannot be");
     }
     for (const char *at = read.prices, *word; (word = plan_next_word(&at, &len)) != NULL;) {

@@ -22,17 +22,9 @@ bool plan_refuse(struct plan_input *in, struct trib_file_place place, const char
 
 bool plan_input_open(struct plan_input *in, const char *path, char *error)
 {
-    char cause[TRIB_ERROR_TEXT_MAX] = "";
-    size_t len = 0;
     *in = (struct plan_input){.path = path, .error = error};
     error[0] = '\0';
-    char *text = trib_file_read(path, &len, error);
-    if (text == NULL) {
-        return false;
-    }
-    bool is_good = trib_toml_read(&in->toml, text, len, cause);
-    free(text);
-    return is_good || plan_refuse(in, in->toml.place, "%s", cause);
+    return trib_toml_open(&in->toml, path, error);
 }
 
 void plan_input_close(struct plan_input *in)
@@ -157,7 +149,7 @@ bool plan_read_rate(struct plan_input *in, const struct trib_toml_value *value, 
     if (trib_parse_rate(value->text, rate, cause) != TRIB_OK) {
         return plan_refuse(in, value->place, "%s: %s", value->key, cause);
     }
-    if (*rate < TRIB_LINK_RATE_MIN || *rate > PLAN_RATE_MAX) {
+    if (*rate < TRIB_LINK_RATE_MIN || *rate > TRIB_LINK_RATE_MAX) {
         return plan_refuse(in, value->place,
                            "%s: %s is not from 1Mbps to 3200Gbps; a link that is down is left out, or named by "
                            "--what-if",

@@ -115,7 +115,7 @@ static bool change_link(struct plan_network *net, const char *ends, size_t len, 
         return false;
     }
     if (strcmp(rest, "down") != 0 &&
-        (trib_parse_rate(rest, &rate, cause) != TRIB_OK || rate < TRIB_LINK_RATE_MIN || rate > PLAN_RATE_MAX)) {
+        (trib_parse_rate(rest, &rate, cause) != TRIB_OK || rate < TRIB_LINK_RATE_MIN || rate > TRIB_LINK_RATE_MAX)) {
         trib_explain(error, "link %.*s can be down, or get a rate from 1Mbps to 3200Gbps: %s", (int)len, ends,
                      cause[0] != '\0' ? cause : rest);
         return false;
@@ -150,7 +150,7 @@ static bool change_switch(struct plan_network *net, const char *name, size_t len
     } else if (strcmp(rest, "adds not") == 0) {
         *adds = PLAN_ADDS_NOT;
     } else if (strncmp(rest, "adds ", 5) != 0 || trib_parse_rate(rest + 5, adds, cause) != TRIB_OK ||
-               *adds > PLAN_RATE_MAX) {
+               *adds > TRIB_LINK_RATE_MAX) {
         trib_explain(error, "switch %.*s can be down, adds, adds not, or adds with a rate, as in adds 100Gbps",
                      (int)len, name);
         return false;

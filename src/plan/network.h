@@ -12,8 +12,6 @@
 #define PLAN_SWITCHES_MAX 2048U
 #define PLAN_LINKS_MAX 65536U
 
-#define PLAN_RATE_MAX UINT64_C(3200000000000) /* bit/s */
-
 #define PLAN_ADDS_NOT UINT64_C(0)
 #define PLAN_ADDS_ALL UINT64_MAX /* without a limit */
 

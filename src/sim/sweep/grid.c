@@ -100,16 +100,7 @@ static bool take_grid(struct sim_grid *g, const char *path, char *error)
 
 static bool read_grid(struct sim_grid *g, const char *path, char *error)
 {
-    char fault[TRIB_ERROR_TEXT_MAX] = "";
-    size_t len = 0;
-    char *text = trib_file_read(path, &len, error);
-    bool is_good = text != NULL && trib_toml_read(&g->toml, text, len, fault);
-
-    if (text != NULL && !is_good) {
-        (void)trib_file_refuse(error, path, g->toml.place, "%s", fault);
-    }
-    free(text);
-    return is_good && take_grid(g, path, error);
+    return trib_toml_open(&g->toml, path, error) && take_grid(g, path, error);
 }
 
 void sim_grid_free(struct sim_grid *g)
