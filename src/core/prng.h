@@ -24,10 +24,16 @@ static inline uint64_t trib_prng_below(struct trib_prng *prng, uint64_t bound)
     return (uint64_t)(__extension__((unsigned __int128)trib_prng_next(prng) * bound) >> 64);
 }
 
+/* Uniform in [0, 1). */
+static inline double trib_prng_share(struct trib_prng *prng)
+{
+    return (double)(trib_prng_next(prng) >> 11) * 0x1p-53;
+}
+
 /* True with the given probability. */
 static inline bool trib_prng_chance(struct trib_prng *prng, double probability)
 {
-    return (double)(trib_prng_next(prng) >> 11) * 0x1p-53 < probability;
+    return trib_prng_share(prng) < probability;
 }
 
 #endif

@@ -78,7 +78,8 @@ static bool measure(struct trib_goat *p, const struct trib_goat_job *job, uint32
         }
     }
     for (uint32_t s = 0; s < p->switches; s++) {
-        p->from_switch[s] = hops[job->switch_places[s]];
+        uint32_t way = hops[job->switch_places[s]];
+        p->from_switch[s] = way <= TRIB_GOAT_HOPS_MAX ? way : TRIB_NO_WAY;
         p->memory[s] = job->memory[s];
     }
     for (uint32_t s = 0; s < p->switches; s++) {

@@ -90,7 +90,6 @@ struct trib_goat_options {
 
 struct trib_goat_rule {
     const char *name;
-    const char *text;
     bool needs_solver;
     /* The plan is created by trib_goat_plan_create, and comes back counted. ERR_MEMORY; ERR_SYSTEM: options->error. */
     enum trib_status (*make)(const struct trib_goat *problem, const struct trib_goat_options *options,

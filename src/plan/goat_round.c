@@ -115,17 +115,12 @@ static enum trib_status bins_create(struct bins *bins, const struct trib_goat *p
     return TRIB_OK;
 }
 
-static double draw(struct trib_prng *prng)
-{
-    return (double)(trib_prng_next(prng) >> 11) * 0x1p-53;
-}
-
 /* Step 2: a switch of each bin, by its share. With a null item a bin may have none, if its sum is below 1. */
 static void draw_switches(const struct trib_goat *p, const double *x, const struct bins *bins, bool has_null,
                           struct trib_prng *prng, bool *is_open)
 {
     for (uint32_t i = 0; i < bins->count; i++) {
-        double rest = draw(prng) * (has_null ? fmax(1, bins->sum[i]) : bins->sum[i]);
+        double rest = trib_prng_share(prng) * (has_null ? fmax(1, bins->sum[i]) : bins->sum[i]);
         bool is_drawn = false;
         for (uint32_t s = 0; s < p->switches && !is_drawn; s++) {
             if (bins->is_done[s] && bins->bin[s] == i) {
@@ -147,7 +142,7 @@ static uint32_t draw_node(const struct trib_goat *p, const struct trib_goat_shar
     for (uint32_t s = 0; s < p->switches; s++) {
         sum += is_open[s] ? fmin(1, y[s] / shares->x[s]) : 0;
     }
-    double rest = draw(prng) * fmax(1, sum);
+    double rest = trib_prng_share(prng) * fmax(1, sum);
     for (uint32_t s = 0; s < p->switches; s++) {
         double its = is_open[s] ? fmin(1, y[s] / shares->x[s]) : 0;
         if (rest < its) {

@@ -174,13 +174,10 @@ static enum trib_status make_goat(const struct trib_goat *p, const struct trib_g
 }
 
 static const struct trib_goat_rule rules[] = {
-    {"goat", "least bytes x hops, beside the bound of the relaxed problem", true, make_goat},
-    {"goat-slide", "form (4) of the slides: the switch farthest from the server", false, make_slide},
-    {"krgs", "Algorithm 1 as printed: form (4), relaxed and rounded at random", false, make_krgs},
-    {"krgs-repaired", "the exact form, relaxed and rounded; memory is kept", true, make_krgs_repaired},
-    {"greedy", "the largest saving per byte first, without a bound", false, make_greedy},
-    {"geryon", "no aggregation", false, make_geryon},
-    {"atp", "the nearest switch, as long as its memory lasts; late workers to the server", false, make_atp},
+    {"goat", true, make_goat},      {"goat-slide", false, make_slide},
+    {"krgs", false, make_krgs},     {"krgs-repaired", true, make_krgs_repaired},
+    {"greedy", false, make_greedy}, {"geryon", false, make_geryon},
+    {"atp", false, make_atp},
 };
 
 const struct trib_goat_rule *trib_goat_rule_at(uint32_t index)

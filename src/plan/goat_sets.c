@@ -112,8 +112,8 @@ static double improve(const struct sets *z, bool *in)
     return cost;
 }
 
-/* A set that costs less than `most` at these prices: by changes to the empty set, else by the relaxed problem without
- * memory, whose optimum nearly always has no parts. */
+/* A set that costs less than `most` at these prices. First by changes to the empty set. If that finds none, by the
+ * relaxed problem without limits of memory: its shares are nearly always 0 or 1, so they name a set. */
 static enum trib_status find_set(const struct sets *z, double most, bool *in, bool *is_found, char *error)
 {
     const struct trib_goat *p = z->problem;

@@ -209,9 +209,9 @@ static const struct reproduce_experiment experiments[] = {
           "The slides do not define a distance: it is the links of a shortest way. Form (4) is the slides' "
           "maximisation; "
           "it equals equation (1) where every switch is on a shortest way to the server.",
-          "GOAT stands for the least cost found, by the greedy planner, whose plans fit. ATP, as the slides have it: "
-          "the "
-          "nearest switch, the first gradients that fit, late workers to the server. Geryon: no aggregation."),
+          "GOAT is the plan of our greedy planner: the lowest cost found among plans that fit the memory. ATP is as on "
+          "the slides: each worker sends to its nearest switch, which adds the first gradients that fit; late workers "
+          "send to the server. Geryon does not aggregate."),
      goat_cost, NULL},
     {"goat-bound", "GOAT", "Plans against the bound of the relaxed problem", false,
      LIST("All switches add, and have 20, 22 or 60 MB; 240 MB in 24 to 240 gradients; 32 workers on the leaf-spine "
@@ -231,8 +231,9 @@ static const struct reproduce_experiment experiments[] = {
          "they can hold. The \"min-max sum\" of step 2 is by largest first."),
      goat_overfill, NULL},
     {"goat-throughput", "GOAT", "Training on three switches", true,
-     LIST("Scheme `atp` with rows for all stands for GOAT, whose switches have memory for a whole gradient: as many "
-          "parts are added, but at the first switch of each worker. Baseline: one server, no aggregation (`ps`).",
+     LIST("The simulator has no scheme of GOAT. Scheme `atp`, with a row for every part, runs in its place: as many "
+          "parts "
+          "are added, but at the first switch of each worker. The baseline is one server without aggregation (`ps`).",
           "Eight workers and a server on two leaves and a spine, 100 Gbps, 1 us; jobs at 1/4, or 1/32 with --quick. "
           "Computing: a P100's 164 ms for ResNet-50; ResNet-18 by multiplications, 1.8 of 4.1 billion."),
      goat_throughput, NULL},

@@ -181,13 +181,20 @@ static bool measure_gap(struct reproduce_run *run, const struct goat_case *c, ui
     struct goat_result repaired = {.cost = 0};
     struct trib_goat p;
 
-    if (!goat_draw(c, seed, &p) || trib_goat_plan_create(&plan, &p) != TRIB_OK) {
+    if (!goat_draw(c, seed, &p)) {
         run->is_out_of_memory = true;
         return false;
     }
-    bool is_good = trib_goat_rule_find("goat")->make(&p, &options, &plan) == TRIB_OK &&
-                   goat_plan(run, &p, "greedy", &options, &greedy) &&
-                   goat_plan(run, &p, "krgs-repaired", &options, &repaired);
+    enum trib_status status = trib_goat_plan_create(&plan, &p);
+    status = status == TRIB_OK ? trib_goat_rule_find("goat")->make(&p, &options, &plan) : status;
+    run->is_out_of_memory |= status == TRIB_ERR_MEMORY;
+    if (status != TRIB_OK) {
+        trib_goat_plan_destroy(&plan);
+        trib_goat_destroy(&p);
+        return false;
+    }
+    bool is_good =
+        goat_plan(run, &p, "greedy", &options, &greedy) && goat_plan(run, &p, "krgs-repaired", &options, &repaired);
     double its = round_up((double)plan.cost / (double)plan.bound);
     double *most = c->memory % c->gradient_bytes == 0 ? &gaps->divided : &gaps->other;
     *most = fmax(*most, its);
@@ -211,13 +218,14 @@ static bool collapse(struct reproduce_run *run, double *ratio)
         run->is_out_of_memory = true;
         return false;
     }
-    bool is_good =
-        trib_goat_relax(&p, NULL, &all, run->error) == TRIB_OK && trib_goat_bound(&p, &one, run->error) == TRIB_OK;
+    enum trib_status status = trib_goat_relax(&p, NULL, &all, run->error);
+    status = status == TRIB_OK ? trib_goat_bound(&p, &one, run->error) : status;
+    run->is_out_of_memory |= status == TRIB_ERR_MEMORY;
     *ratio = one.cost / all.cost;
     trib_goat_relaxed_destroy(&all);
     trib_goat_relaxed_destroy(&one);
     trib_goat_destroy(&p);
-    return is_good;
+    return status == TRIB_OK;
 }
 
 bool goat_bound(struct reproduce_run *run)

@@ -42,10 +42,14 @@ STAYS=("${RANK_PIDS[@]}")
 wait_for 10 job_runs stays
 kill_jobs 0 4
 wait_for 5 is_empty left pool_rows_held || :
+alone() { [ "$(metric root communicators)" = 1 ]; }
+wait_for 10 alone || :
+sleep 0.3 # closed sessions and the question itself have gone
 BEFORE="$(descriptors left) $(descriptors root)"
 MEMORY=$(($(memory left) + $(memory root)))
 kill_jobs 4 "$JOBS"
-sleep 0.3
+same() { [ "$(descriptors left) $(descriptors root)" = "$BEFORE" ]; }
+wait_for 5 same || :
 AFTER="$(descriptors left) $(descriptors root)"
 check "descriptors of the combiner and the server: $BEFORE, then $AFTER" test "$AFTER" = "$BEFORE"
 GROWN=$(($(memory left) + $(memory root) - MEMORY))

@@ -31,7 +31,7 @@ static inline uint32_t trib_trees_at(const struct trib_job *job, uint32_t k)
 /* How many have a root of it: not all where switches below carry fewer; all before the job has any. */
 uint32_t trib_trees_rooted(const struct trib_jobs *jobs, const struct trib_job *job);
 bool trib_trees_have(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t which);
-/* What the plan has for the job; NULL: nothing, or the job has other switches. */
+/* The job in the plan. NULL: the plan does not name it, or the job has other switches. */
 const struct trib_planned_job *trib_trees_planned(const struct trib_jobs *jobs, const struct trib_job *job);
 /* "10.0.0.1:7470": the switch 0, "this switch" if it is at all addresses, or lender which - 1. text: 64 bytes. */
 char *trib_trees_name(const struct trib_jobs *jobs, uint32_t which, char *text);

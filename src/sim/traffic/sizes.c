@@ -113,14 +113,9 @@ double sim_sizes_mean(const struct sim_sizes *sizes)
     return sum * sizes->unit;
 }
 
-static double draw_share(struct trib_prng *prng)
-{
-    return (double)(trib_prng_next(prng) >> 11) * 0x1p-53;
-}
-
 uint64_t sim_sizes_draw(const struct sim_sizes *sizes, struct trib_prng *prng)
 {
-    double share = draw_share(prng);
+    double share = trib_prng_share(prng);
     uint32_t i = 1;
 
     while (i + 1 < sizes->count && sizes->points[i].share <= share) {
@@ -155,5 +150,5 @@ static double minus_log(double x)
 
 double sim_draw_exponential(struct trib_prng *prng)
 {
-    return minus_log(1 - draw_share(prng));
+    return minus_log(1 - trib_prng_share(prng));
 }
