@@ -159,6 +159,13 @@ struct reader {
 #define REFUSE(r, table, ...) plan_refuse(&(r)->in, (r)->in.toml.tables[table].place, __VA_ARGS__)
 #define REFUSE_ALL(r, ...) plan_refuse(&(r)->in, (struct trib_file_place){1, 1}, __VA_ARGS__)
 
+static bool read_digest(const char *text, uint64_t *digest)
+{
+    char *end = NULL;
+    *digest = strtoull(text, &end, 16);
+    return end != text && *end == '\0';
+}
+
 static bool read_top(struct reader *r)
 {
     struct top_table top = {.network = NULL};
@@ -167,8 +174,9 @@ static bool read_top(struct reader *r)
     if (!plan_input_table(&r->in, 0, keys, &top)) {
         return false;
     }
-    plan->network_digest = strtoull(top.network, NULL, 16);
-    plan->jobs_digest = strtoull(top.jobs, NULL, 16);
+    if (!read_digest(top.network, &plan->network_digest) || !read_digest(top.jobs, &plan->jobs_digest)) {
+        return REFUSE_ALL(r, "a digest is a hexadecimal number");
+    }
     plan->has_multicast = top.has_multicast;
     plan->family = PLAN_FAMILIES;
     plan->paths = PLAN_PATHS_COUNT;
@@ -257,14 +265,22 @@ static bool read_hop(const struct reader *r, struct plan_tree *tree, const char 
         if (word == 1 && at[0] == '~') {
             is_spread = true;
         } else if (is_spread) {
+            bool is_first = to == from;
             to = find_switch(r, at, word);
+            if (!is_first || to == TRIB_NO_PLACE) {
+                return false;
+            }
         } else if (at[0] == '|' || at[0] == '*') {
-            uint32_t weight = at[0] == '*' ? (uint32_t)strtoul(at + 1, NULL, 10) : 1;
+            char *stop = NULL;
+            unsigned long weight = at[0] == '*' ? strtoul(at + 1, &stop, 10) : 1;
+            if (at[0] == '*' ? stop != at + word || weight == 0 || weight > UINT8_MAX : word != 1) {
+                return false;
+            }
             if (at[0] == '|' || tree->hops[tree->hop_count - 1].path_count == 0) {
                 to = from;
                 plan_tree_path(tree, 1, tree->links, 0);
             }
-            tree->paths[tree->path_count - 1].weight = weight;
+            tree->paths[tree->path_count - 1].weight = (uint32_t)weight;
         } else if (!read_step(r, tree, at, word, &to)) {
             return false;
         }
@@ -317,6 +333,7 @@ static bool read_tree(struct reader *r, uint32_t table)
     tree.root = root;
     tree.is_multicast = read.is_multicast;
     grant->shares[grant->count++] = (struct plan_share){(uint8_t)read.weight, tree};
+    r->plan->most = grant->count > r->plan->most ? grant->count : r->plan->most;
     return true;
 }
 
@@ -385,7 +402,7 @@ bool plan_read(struct plan *plan, const struct plan_network *net, const struct p
                char *error)
 {
     struct reader r = {.plan = plan, .net = net, .jobs = jobs};
-    *plan = (struct plan){.most = PLAN_TREES_MAX};
+    *plan = (struct plan){.grants = NULL};
     bool is_good = plan_input_open(&r.in, path, error) && read_plan(&r);
     plan_input_close(&r.in);
     return is_good;

@@ -35,7 +35,7 @@ struct plan {
     struct plan_grant *grants; /* by job */
     uint32_t stage_count;
     struct plan_stage *stages;
-    uint32_t most;       /* trees of a job at most, when it was made; not in files */
+    uint32_t most;       /* trees of a job at most */
     uint32_t tree_count; /* that the search had, and linear programs that it solved: for --explain, not in files */
     uint32_t solved;
 };

@@ -184,7 +184,8 @@ static bool check_path(struct checker *c, const struct plan_hop *hop, const stru
         }
         c->link[at - net->hosts] = link;
         at = f->to[link];
-        if (c->tree->is_multicast && at != hop->to && c->sum_to[at - net->hosts] != TRIB_NO_PLACE) {
+        bool adds = at == c->tree->root || c->sum_to[at - net->hosts] != TRIB_NO_PLACE;
+        if (c->tree->is_multicast && k + 1 < path->link_count && adds) {
             return refuse(c, "a stream passes, though it adds", at);
         }
     }

@@ -319,13 +319,33 @@ static void check__refuses_a_changed_plan(void **state)
     REFUSED("level_bps = ", "level_bps = 1", "level");
     REFUSED("prices = \"", "prices = \"leaf0-spine0 1000 ", "does not hold");
     REFUSED("prices = \"", "prices = \"leaf0-spine7 1000 ", "no price");
-    REFUSED("hops = \"leaf0", "hops = \"leaf1", "");
+    REFUSED("hops = \"leaf0", "hops = \"leaf1", "leaf1: it does not add");
     REFUSED("hops = \"", "hops = \"leaf0+ host0; ", "is not a path");
-    REFUSED("hops = \"", "hops = \"spine0 leaf0; ", "");
+    REFUSED("hops = \"", "hops = \"spine0 leaf0; ", "no member of the job is there");
     REFUSED("root = \"spine", "root = \"leaf1\"\n#", "add");
     REFUSED("multicast = false\nhops", "multicast = true\nhops", "no multicast");
     REFUSED("weight = ", "weight = 99", "255");
     REFUSED("[[tree]]", "[[trees]]", "unknown table");
+    free_subject(&s);
+}
+
+/* Results go back the way that streams came, once over each link: so no stream may pass a switch that adds, nor the root,
+ * on its way. Two streams would be on a link for which one is counted. */
+static void check__refuses_streams_that_pass_an_adder(void **state)
+{
+#define CABLE(a, b) "[[link]]\nbetween = \"" a " " b "\"\nrate = \"10Gbps\"\n"
+    struct subject s;
+    (void)state;
+    make_plan(
+        &s, "multicast = true\n" CABLE("h0", "L") CABLE("h1", "L") CABLE("L", "A") CABLE("A", "B") ADDS("A") ADDS("B"),
+        JOB("a", "h0 h1"));
+    assert_true(hold(&s, "# A plan", "# The plan"));
+    REFUSED("root = \"A\"\nmulticast = true\nhops = \"L A\"", "root = \"A\"\nmulticast = true\nhops = \"L A B; B+ A\"",
+            "a stream passes, though it adds");
+    REFUSED("hops = \"L A\"", "hops = \"L ~ bogus A\"", "is not a path");
+    REFUSED("hops = \"L A\"", "hops = \"L *4294967297 A\"", "is not a path");
+    REFUSED("hops = \"L A\"", "hops = \"L *2x A\"", "is not a path");
+    REFUSED("network = \"", "network = \"x", "a digest is");
     free_subject(&s);
 }
 
@@ -432,6 +452,7 @@ int main(void)
         cmocka_unit_test(change__links_and_switches),
         cmocka_unit_test(write__same_bytes_each_time),
         cmocka_unit_test(check__refuses_a_changed_plan),
+        cmocka_unit_test(check__refuses_streams_that_pass_an_adder),
         cmocka_unit_test(check__prices_of_any_kind),
         cmocka_unit_test(read__mistakes),
         cmocka_unit_test(make__interrupted),
