@@ -47,7 +47,7 @@ struct trib_toml {
 bool trib_toml_read(struct trib_toml *toml, const char *text, size_t len, char *error);
 /* The same as a file again, without comments: tables in their order, and in each its keys in theirs. */
 void trib_toml_write(FILE *out, const struct trib_toml *toml);
-/* Reads a file. False: error has the cause and the place. Free it in any case. */
+/* Reads a file. False: error has the cause and the place. To be freed in any case. */
 bool trib_toml_open(struct trib_toml *toml, const char *path, char *error);
 void trib_toml_free(struct trib_toml *toml);
 

@@ -199,14 +199,6 @@ bool plan_read_flag(struct plan_input *in, const struct trib_toml_value *value, 
     return value->kind == TRIB_TOML_BOOLEAN;
 }
 
-bool plan_read_skip(struct plan_input *in, const struct trib_toml_value *value, void *field)
-{
-    (void)in;
-    (void)value;
-    (void)field;
-    return true;
-}
-
 const char *plan_next_word(const char **at, size_t *len)
 {
     const char *word = *at + strspn(*at, " ");

@@ -47,7 +47,6 @@ bool plan_read_size(struct plan_input *in, const struct trib_toml_value *value, 
 bool plan_read_count(struct plan_input *in, const struct trib_toml_value *value, void *field); /* [uint32_t] >= 1 */
 bool plan_read_long(struct plan_input *in, const struct trib_toml_value *value, void *field);  /* [uint64_t] */
 bool plan_read_flag(struct plan_input *in, const struct trib_toml_value *value, void *field);  /* [bool] */
-bool plan_read_skip(struct plan_input *in, const struct trib_toml_value *value, void *field);  /* the caller reads it */
 
 /* The next word between blanks from *at on, of *len bytes; NULL: there is none. */
 const char *plan_next_word(const char **at, size_t *len);

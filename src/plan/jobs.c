@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/explain.h"
 #include "io/units.h"
 #include "plan/input.h"
 
@@ -137,7 +138,8 @@ static bool read_job(struct plan_input *in, const struct plan_network *net, stru
         return false;
     }
     struct trib_file_place place = plan_input_find(in, table, "name")->place;
-    if (read.name[0] == '\0' || strlen(read.name) > PLAN_NAME_MAX || strpbrk(read.name, " \"\\") != NULL) {
+    if (read.name[0] == '\0' || strlen(read.name) > PLAN_NAME_MAX || strpbrk(read.name, " \"\\") != NULL ||
+        !trib_is_printable(read.name)) {
         return plan_refuse(in, place, "a job's name has 1 to %d characters, without blanks and quotes", PLAN_NAME_MAX);
     }
     for (uint32_t i = 0; i < jobs->count; i++) {

@@ -223,14 +223,13 @@ bool plan_master_init(struct plan_master *m, const struct plan_network *net, con
     }
     uint32_t full = m->limited + m->cable_count, rows = full + 3 * jobs->count;
     double *lower = calloc(2 * (size_t)rows + 1, sizeof *lower);
-    double *upper = lower + rows;
     m->list = calloc(rows + 1U, sizeof *m->list);
     m->values = calloc(rows + 1U, sizeof *m->values);
     for (uint32_t i = 0; lower != NULL && i < rows; i++) {
         lower[i] = i < full ? -HUGE_VAL : 0;
-        upper[i] = i < full ? 1 : HUGE_VAL;
+        lower[rows + i] = i < full ? 1 : HUGE_VAL;
     }
-    m->lp = lower != NULL ? trib_lp_create(rows, lower, upper) : NULL;
+    m->lp = lower != NULL ? trib_lp_create(rows, lower, lower + rows) : NULL;
     free(lower);
     return m->lp != NULL && m->list != NULL && m->values != NULL && add_rates(m);
 }

@@ -128,9 +128,8 @@ static bool change_link(struct plan_network *net, const char *ends, size_t len, 
 static bool change_switch(struct plan_network *net, const char *name, size_t len, const char *rest, char *error)
 {
     struct trib_fabric *f = &net->fabric;
-    char cause[TRIB_ERROR_TEXT_MAX] = "";
     uint32_t place = plan_names_find(&net->names, name, len);
-    if (place == TRIB_NO_PLACE) {
+    if (place == PLAN_NO_NAME) {
         plan_names_explain(&net->names, name, len, error);
         return false;
     }
@@ -149,8 +148,8 @@ static bool change_switch(struct plan_network *net, const char *name, size_t len
         *adds = PLAN_ADDS_ALL;
     } else if (strcmp(rest, "adds not") == 0) {
         *adds = PLAN_ADDS_NOT;
-    } else if (strncmp(rest, "adds ", 5) != 0 || trib_parse_rate(rest + 5, adds, cause) != TRIB_OK ||
-               *adds > TRIB_LINK_RATE_MAX) {
+    } else if (strncmp(rest, "adds ", 5) != 0 || trib_parse_rate(rest + 5, adds, NULL) != TRIB_OK ||
+               *adds < TRIB_LINK_RATE_MIN || *adds > TRIB_LINK_RATE_MAX) {
         trib_explain(error, "switch %.*s can be down, adds, adds not, or adds with a rate, as in adds 100Gbps",
                      (int)len, name);
         return false;

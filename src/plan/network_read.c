@@ -226,7 +226,7 @@ static bool read_between(struct draft *d, const struct link_table *link, const c
     const char *at = link->between;
     size_t len = 0;
     uint32_t count = 0;
-    if (strpbrk(link->between, ";+*|~\"\\") != NULL) {
+    if (strpbrk(link->between, ";+*|~\"\\") != NULL || !trib_is_printable(link->between)) {
         return plan_refuse(&d->in, link->place, "names have none of ; + * | ~ \" \\ in them");
     }
     for (const char *word; (word = plan_next_word(&at, &len)) != NULL; count++) {
@@ -273,7 +273,7 @@ static bool matches(const struct switch_table *s, const char *name)
 }
 
 /* A name with several cables, in a [[switch]], or with an address and a port is a switch; the others are hosts. */
-static void find_switches(const struct draft *d, bool *is_switch)
+static bool find_switches(const struct draft *d, bool *is_switch)
 {
     uint32_t *cables = calloc(d->names.count + 1U, sizeof *cables);
     for (uint32_t i = 0; cables != NULL && i < 2 * d->link_count; i++) {
@@ -287,6 +287,7 @@ static void find_switches(const struct draft *d, bool *is_switch)
         }
     }
     free(cables);
+    return cables != NULL;
 }
 
 /* Numbers hosts, then switches, each in the order of the file. place: by name. */
@@ -337,11 +338,8 @@ static bool make_from_links(struct draft *d)
     }
     bool *is_switch = calloc(d->names.count, sizeof *is_switch);
     uint32_t *place = calloc(d->names.count, sizeof *place);
-    bool is_good = is_switch != NULL && place != NULL;
-    if (is_good) {
-        find_switches(d, is_switch);
-        is_good = add_places(d, is_switch, place) && add_links(d, place);
-    }
+    bool is_good = is_switch != NULL && place != NULL && find_switches(d, is_switch) &&
+                   add_places(d, is_switch, place) && add_links(d, place);
     free(is_switch);
     free(place);
     return is_good || d->in.error[0] != '\0' ? is_good : plan_refuse(&d->in, whole_file, "out of memory");

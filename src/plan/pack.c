@@ -281,7 +281,7 @@ static uint64_t level_bps(const struct search *s, double level)
 static void fix_jobs(struct search *s, double level, uint32_t *left)
 {
     struct plan_pack *pack = s->pack;
-    double least = fmax(1e-6, 0.02 / *left), most = 0;
+    double least = fmax(1e-6, 0.02 / *left), most = -HUGE_VAL; /* at least one is fixed, whatever the tolerance */
     uint64_t bps = level_bps(s, level);
     for (uint32_t j = 0; j < pack->jobs->count; j++) {
         most = s->level[j] == 0 ? fmax(most, plan_master_part(&s->master, j)) : most;

@@ -121,7 +121,8 @@ static void price_shortest(struct plan_routes *routes, const int64_t *prices, ui
     }
 }
 
-/* Dijkstra's, from the target on; of equal prices the switch with the lower number. */
+/* Dijkstra's, from the target on; of equal prices the switch with the lower number. Switches that are more than
+ * PLAN_HOPS_MAX links away have no path. */
 static void price_cheapest(struct plan_routes *routes, const int64_t *prices, uint32_t target, bool *is_done)
 {
     const struct trib_fabric *f = &routes->net->fabric;
@@ -137,7 +138,7 @@ static void price_cheapest(struct plan_routes *routes, const int64_t *prices, ui
             }
         }
         if (best == TRIB_NO_PLACE) {
-            return;
+            break;
         }
         is_done[best] = true;
         uint32_t place = routes->net->hosts + best;
@@ -152,6 +153,9 @@ static void price_cheapest(struct plan_routes *routes, const int64_t *prices, ui
                 step[other] = link;
             }
         }
+    }
+    for (uint32_t i = 0; i < routes->count; i++) {
+        price[i] = routes->hops[plan_pair(routes, target, i)] != UINT16_MAX ? price[i] : PLAN_FAR;
     }
 }
 

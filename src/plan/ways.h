@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ways.h: the ways of a job. A way is a tree of paths from the job's leaves to a root that adds; each other switch of it
- * may add or pass on. A way follows the shortest paths to one switch, its apex. The root is the apex if that adds. If the apex does not
- * add, each switch of the tree that adds is the root of a way of its own, where paths are explicit.
+/* ways.h: the ways of a job. A way is a tree of paths from the job's leaves to a root that adds; each other switch of
+ * it may add or pass on. A way follows the shortest paths to one switch, its apex. The root is the apex if that adds.
+ * If the apex does not add, each switch of the tree that adds is the root of its own way, where paths are explicit.
  * Read next: price.h. */
 #ifndef TRIB_PLAN_WAYS_H
 #define TRIB_PLAN_WAYS_H
