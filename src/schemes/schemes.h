@@ -21,6 +21,7 @@ struct trib_scheme {
     bool has_quorum;    /* its sums may lack ranks, where the name says so behind a colon: "panama:7/8" */
     bool has_servers;   /* roots are on hosts */
     bool has_combiners; /* switches on the way to the roots add as far as memory allows (protocol/combiner.h) */
+    bool is_chain;      /* switches that stand side by side below the root form a chain (rina/rina.h) */
     /* Which parts meet in a combiner differs from run to run, and with that the rounding of floats. So the wire is
      * int32 if none is named: its sums have the same bits in every run. */
     bool sums_by_luck;

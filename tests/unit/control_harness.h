@@ -64,7 +64,8 @@ static inline enum trib_status recorder_open(void *plane, const struct trib_open
     struct recorder *r = plane;
     pthread_mutex_lock(&r->lock);
     enum trib_status status = r->refuse_memory ? TRIB_ERR_MEMORY : TRIB_OK;
-    bool is_kept = strcmp(opening->scheme, "switchml") == 0 || strcmp(opening->scheme, "atp") == 0;
+    bool is_kept = strcmp(opening->scheme, "switchml") == 0 || strcmp(opening->scheme, "atp") == 0 ||
+                   strcmp(opening->scheme, "rina") == 0;
     if (status == TRIB_OK && is_kept) {
         r->opens += !opening->is_one || r->open_now != opening->session.communicator;
         r->open_now = opening->session.communicator;

@@ -149,6 +149,7 @@ static enum trib_status take_open(struct trib_root *root, const struct trib_mess
         .shard = message->root_open.shard,
     };
     root->has_parent = message->root_open.parent.len > 0;
+    root->parent = root->open != 0 ? root->parent : message->root_open.parent;
     if (root->has_parent) {
         plan->parent[message->root_open.index] = message->root_open.parent;
         plan->opening.parent = plan->parent;

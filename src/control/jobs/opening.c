@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/jobs/placements.h"
 #include "control/jobs/start.h"
 #include "core/assert.h"
 #include "io/explain.h"
@@ -52,15 +53,31 @@ static void spread(const struct trib_rank *rank, uint32_t roots, struct trib_add
 
 /* ---- which switches below sum, and for which ranks ---- */
 
+bool trib_job_is_chain(const struct trib_job *job)
+{
+    const struct trib_scheme *scheme = trib_scheme_find(trib_job_scheme(job));
+    return scheme && scheme->is_chain;
+}
+
+/* The parent of the next switch that has connected to the controller itself. */
+static uint32_t last_of_chain(const struct trib_job *job)
+{
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < job->belows; i++) {
+        last = job->below[i].placement.remote->above ? last : i + 1;
+    }
+    return last;
+}
+
 /* 1 + place of this switch in job->below. Switches on its way here come before it. 0: out of memory. */
 static uint32_t find_inner(struct trib_job *job, struct trib_remote *remote)
 {
-    uint32_t parent = 0;
     for (uint32_t i = 0; i < job->belows; i++) {
         if (job->below[i].placement.remote == remote) {
             return i + 1;
         }
     }
+    uint32_t parent = trib_job_is_chain(job) ? last_of_chain(job) : 0;
     if (remote->above && (parent = find_inner(job, remote->above)) == 0) {
         return 0;
     }
@@ -185,11 +202,13 @@ void trib_job_session(const struct trib_job *job, struct trib_session_config *se
     trib_scheme_settle(trib_job_scheme(job), session);
 }
 
-/* Shard t of a switch below sends from there. */
-static void spread_switch(const struct trib_remote *remote, uint32_t roots, struct trib_address *row)
+/* Shard t of a switch below sends from there to its parent; 0: to the places of the roots. */
+static void spread_switch(const struct trib_job *job, uint32_t below, uint32_t parent, struct trib_address *row)
 {
-    for (uint32_t t = 0; t < roots; t++) {
-        row[t] = remote->at[t];
+    const struct trib_remote *remote = job->below[below - 1].placement.remote;
+    for (uint32_t t = 0; t < job->grant.roots; t++) {
+        row[t] = parent != 0 && !remote->above ? trib_inner_towards(remote, job->below[parent - 1].placement.remote, t)
+                                               : remote->at[t];
     }
 }
 
@@ -217,7 +236,7 @@ struct trib_opening *trib_opening_create(const struct trib_job *job, uint32_t be
         branch->is_switch = next != 0 && !trib_job_has_servers(job);
         branch->is_combined = next != 0 && !branch->is_switch;
         if (next != 0) {
-            spread_switch(job->below[next - 1].placement.remote, job->grant.roots, branch->address);
+            spread_switch(job, next, below, branch->address);
         } else {
             spread(&job->ranks[at[0]], job->grant.roots, branch->address);
         }

@@ -180,6 +180,13 @@ struct trib_address trib_root_towards(const struct trib_jobs *jobs, const struct
     return is_elsewhere && local->len > 0 ? at_address(local, &place) : place;
 }
 
+struct trib_address trib_inner_towards(const struct trib_remote *inner, const struct trib_remote *other, uint32_t root)
+{
+    const struct trib_address *at = &inner->at[root];
+    bool is_elsewhere = trib_address_is_loopback(at) && !trib_address_is_loopback(&other->peer);
+    return is_elsewhere && other->local.len > 0 ? at_address(&other->local, at) : *at;
+}
+
 /* The parent of a switch below. If the parent is the one switch with all roots, or a switch below, and has named no
  * address: any address, which stands for the one that the child has connected to. */
 static struct trib_address parent_of(const struct trib_jobs *jobs, const struct trib_job *job,
@@ -189,6 +196,9 @@ static struct trib_address parent_of(const struct trib_jobs *jobs, const struct 
     struct trib_address any = any_of(&remote->peer);
     if (inner->parent != 0) {
         const struct trib_remote *parent = job->below[inner->parent - 1].placement.remote;
+        if (!remote->above) { /* the one before it in a chain */
+            return trib_inner_towards(parent, remote, root);
+        }
         return parent->is_named ? parent->at[root] : at_address(&any, &parent->at[root]);
     }
     struct trib_address place = trib_root_towards(jobs, job, root, &remote->peer, &remote->local);

@@ -487,13 +487,14 @@ static void fail_path(struct trib_masters *masters, struct trib_lending *lending
 {
     char text[TRIB_ERROR_TEXT_MAX];
     char here[96];
+    char parent[64];
     const struct trib_message message = {.of = lending->root.of};
     uint32_t port = trib_address_port(&masters->config->listen);
+    trib_address_format(&lending->root.parent, parent);
     trib_explain(text,
                  "packets of %u bytes payload do not pass between %s, UDP ports %u to %u, and its parent %s: check the "
                  "path MTU and the firewall, or set a smaller payload",
-                 lending->payload, trib_masters_name_here(masters, here), port, port + lending->roots - 1,
-                 lending->master->name);
+                 lending->payload, trib_masters_name_here(masters, here), port, port + lending->roots - 1, parent);
     give_up(masters, lending, &message, TRIB_ERR_UNREACHABLE, text);
 }
 
