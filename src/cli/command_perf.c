@@ -130,7 +130,7 @@ static const struct option_row rows[] = {
     {"switch-pid", 0, "PID", "process whose CPU time is the switch's [the started one]", OPTION_COUNT(1, PID_MAX),
      AT(switch_pid)},
     {"scheme", 0, "NAME",
-     "aggregation scheme: switchml, atp, ps, panama, panama:7/8 (" TRIB_SCHEME_QUORUM_RULE
+     "aggregation scheme: switchml, atp, ps, rina, panama, panama:7/8 (" TRIB_SCHEME_QUORUM_RULE
      "), ring, hybrid:M [TRIB_SCHEME, else switchml]",
      OPTION_KIND(option_text, 1, sizeof((struct trib_config *)0)->scheme - 1), AT(scheme)},
     {"wire", 0, "FORMAT", "of float32 tensors: float32, bfloat16, int32 [of scheme atp int32, else float32]",

@@ -33,6 +33,7 @@ mount -t tmpfs none /run || skip "cannot mount on /run"
 
 NET_FAMILY=4
 declare -A NET_ABOVE=()   # the switch above a node
+declare -A NET_PARENT=()  # of a switch's daemon, where it is not the switch above; empty: none
 declare -A NET_ADDRESS=() # of a node; an IPv6 address in brackets
 SWITCHES=()               # names, in the order in which they were made
 WORKERS=()
@@ -160,6 +161,21 @@ net_tree() {
     done
 }
 
+# net_racks RACKS WORKERS: racks of so many workers each, s1, s2, ..., and s0 between them, a bridge without a daemon. The daemon of the
+# first rack is the parent of the others'.
+net_racks() {
+    local i k
+    net_switch s0
+    for ((i = 1; i <= $1; i++)); do
+        net_switch "s$i" s0
+        NET_PARENT[s$i]=$([ "$i" = 1 ] || echo s1)
+        for ((k = 0; k < $2; k++)); do
+            net_worker "w${#WORKERS[@]}" "s$i"
+        done
+    done
+    SWITCHES=("${SWITCHES[@]:1}")
+}
+
 # net_rate RATE: both ends of every link, so that a test loads links and not the machine.
 net_rate() {
     local node
@@ -221,7 +237,7 @@ received_bytes() { received "$1" | cut -d ' ' -f 2; }
 # last time unless there are new ones; without a parent if NET_PARENTS is no. It must serve within 10 s.
 NET_PARENTS=yes
 net_switch_start() {
-    local name=$1 above=${NET_ABOVE[$1]:-} ready="$TMP/ready.$1"
+    local name=$1 above=${NET_PARENT[$1]-${NET_ABOVE[$1]:-}} ready="$TMP/ready.$1"
     [ "$NET_PARENTS" = yes ] || above=
     shift
     [ $# -eq 0 ] || SWITCH_OPTIONS[$name]=$*

@@ -279,7 +279,7 @@ static void check_below_ready(const struct world_comm *comm, const struct trib_r
 {
     uint32_t at = switch_of(comm->world, remote);
     const struct comm_member *member = &comm->members[at];
-    uint32_t parent = comm->world->switches[at].parent;
+    uint32_t parent = comm->parents[at];
     uint32_t shard = parent != 0 ? root : comm->shard[root];
 
     if (!unit_of_switch(comm, at, root)->is_open) {

@@ -210,7 +210,7 @@ static void count(const struct world_comm *comm)
     report->skewed_done += skewed && comm->done_all == s->ranks * comm->set.op_count;
     report->deep_1 += comm->depth == 1;
     report->deep_2 += comm->depth == 2;
-    report->deep_3 += comm->depth == 3;
+    report->deep_3 += comm->depth >= 3;
     report->sequence_32 += s->first <= UINT32_MAX && s->first + comm->fragments > UINT32_MAX;
     report->sequence_48 += s->first > TRIB_SEQUENCE_MAX - 100000;
     report->lost_incarnations += comm->incarnations_lost;
@@ -232,11 +232,12 @@ static void note_slowest(const struct world_comm *comm)
 {
     struct world_report *report = comm->world->report;
     uint64_t usual = comm->quiet_from_ns + comm_transfer_ns(comm);
+    uint32_t depth = comm->depth < WORLD_DEPTH_MAX ? comm->depth : WORLD_DEPTH_MAX;
 
     if (comm->done_all == comm->set.session.ranks * comm->set.op_count && comm_has_promise(comm) &&
-        comm->last_done_ns > usual + report->slowest_ns[comm->depth]) {
-        report->slowest_ns[comm->depth] = comm->last_done_ns - usual;
-        report->slowest_seed[comm->depth] = comm->world->seed;
+        comm->last_done_ns > usual + report->slowest_ns[depth]) {
+        report->slowest_ns[depth] = comm->last_done_ns - usual;
+        report->slowest_seed[depth] = comm->world->seed;
     }
 }
 

@@ -222,9 +222,9 @@ static bool choose_link(const struct world_comm *comm, uint32_t *child, uint32_t
     uint32_t at = comm->ranks[rank].home;
 
     *child = comm->ranks[rank].unit;
-    if (world->switches[at].parent != WORLD_NONE && world_below(world, 2) == 0) {
+    if (comm->parents[at] != WORLD_NONE && world_below(world, 2) == 0) {
         *child = comm->members[at].units[root];
-        at = world->switches[at].parent;
+        at = comm->parents[at];
     }
     *parent = comm->members[comm_top(comm, at, root)].units[root];
     return world->units[*child].is_open && world->units[*parent].is_open && comm_true_mark(comm) != UINT64_MAX;

@@ -63,7 +63,7 @@ static uint32_t copied(struct world *world, uint32_t parcel)
 
 static bool is_up(const struct world *world, const struct world_unit *from, const struct world_unit *to)
 {
-    return from->is_worker || (!to->is_worker && world->switches[from->at].parent == world_seat(world, to->at));
+    return from->is_worker || (!to->is_worker && from->comm->parents[from->at] == world_seat(world, to->at));
 }
 
 static struct world_link *link_between(struct world *world, const struct world_unit *from, const struct world_unit *to)

@@ -23,6 +23,7 @@
 #define PANAMA_ONE_IN 6
 #define ATP_ONE_IN 6
 #define PS_ONE_IN 24
+#define RINA_ONE_IN 12
 #define SEED_SECONDS 120 /* a seed that takes longer is stuck inside a node */
 
 static const char usage[] =
@@ -33,8 +34,8 @@ static const char usage[] =
     "  --jobs N        in N processes [1]\n"
     "  --seed S        runs one seed; --trace prints its packets\n"
     "  --scheme NAME   the scheme under test [the first of the table; ring or hybrid in one seed of\n"
-    "                  eight, panama in one of seven, atp in one of eight, ps in one of thirty]; sums of\n"
-    "                  panama lack ranks as the seed says, of panama:7/8 as its name does\n"
+    "                  eight, panama in one of seven, atp in one of eight, ps in one of thirty, rina in one\n"
+    "                  of sixteen]; sums of panama lack ranks as the seed says, of panama:7/8 as its name does\n"
     "  --depth LEVELS  levels of switches at most: 1 to 3; 0: one node per shard, without inner nodes [3]\n";
 
 struct options {
@@ -92,6 +93,7 @@ static const struct trib_scheme *scheme_of(const struct options *options, uint64
         return dice / PEERS_ONE_IN % PANAMA_ONE_IN == 0 ? trib_scheme_find("panama")
                : servers % ATP_ONE_IN == 0              ? trib_scheme_find("atp")
                : servers % PS_ONE_IN == 2               ? trib_scheme_find("ps")
+               : servers % RINA_ONE_IN == 5             ? trib_scheme_find("rina")
                                                         : trib_scheme_at(0);
     }
     return trib_scheme_find(dice / PEERS_ONE_IN % 2 == 0 ? "ring" : "hybrid");

@@ -70,7 +70,7 @@ static uint32_t collect_behind(const struct world_comm *comm, uint32_t at, struc
         struct shape_child child = {.kind = SHAPE_RANK, .index = (uint16_t)rank};
         while (below != at && below != WORLD_NONE) {
             child.via = (uint16_t)(below + 1);
-            below = comm->world->switches[below].parent;
+            below = comm->parents[below];
         }
         if (below == at) {
             branches[count] = child;
@@ -97,7 +97,7 @@ static uint32_t collect(const struct world_comm *comm, uint32_t at, struct shape
         }
     }
     for (uint32_t below = 0; below < world->switch_count; below++) {
-        if (world->switches[below].parent == at && comm->shapes[below].rank_count != 0) {
+        if (comm->parents[below] == at && comm->shapes[below].rank_count != 0) {
             branches[count++] = (struct shape_child){
                 .kind = SHAPE_SWITCH, .index = (uint16_t)below, .ranks = comm->shapes[below].ranks};
         }
@@ -184,19 +184,58 @@ static void make_switch(struct world_comm *comm, uint32_t at)
     }
 }
 
+/* Each connects to its parent; but in a scheme of chains, one that connects to the root is below the one before it, in
+ * the order of the lowest ranks at them and below. */
+static void choose_parents(struct world_comm *comm)
+{
+    const struct world *world = comm->world;
+    uint32_t last = 0;
+    uint32_t seen = 0;
+
+    for (uint32_t at = 0; at < world->switch_count; at++) {
+        comm->parents[at] = world->switches[at].parent;
+    }
+    for (uint32_t rank = 0; rank < comm->set.session.ranks && world->scheme->is_chain; rank++) {
+        uint32_t at = comm->ranks[rank].home;
+        while (world->switches[at].level > 2) {
+            at = world->switches[at].parent;
+        }
+        if (world->switches[at].level == 2 && (seen >> at & 1) == 0) {
+            seen |= 1U << at;
+            comm->parents[at] = last;
+            last = at;
+        }
+    }
+}
+
+/* Switches between it and the root, both counted. */
+static uint32_t level_of(const struct world_comm *comm, uint32_t at)
+{
+    uint32_t level = 1;
+
+    for (; comm->parents[at] != WORLD_NONE; at = comm->parents[at]) {
+        level++;
+    }
+    return level;
+}
+
 void shape_make(struct world_comm *comm)
 {
     const struct world *world = comm->world;
 
-    /* Switches are numbered from the root down. */
-    for (uint32_t at = world->tree_count; at-- > 0;) {
-        make_switch(comm, at);
+    choose_parents(comm);
+    for (uint32_t level = WORLD_SWITCHES_MAX; level > 0; level--) {
+        for (uint32_t at = 0; at < world->tree_count; at++) {
+            if (level_of(comm, at) == level) {
+                make_switch(comm, at);
+            }
+        }
     }
     for (uint32_t at = world->tree_count; at < world->switch_count; at++) {
         make_switch(comm, at);
     }
     for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
-        uint32_t level = comm->world->switches[comm->ranks[rank].home].level;
+        uint32_t level = level_of(comm, comm->ranks[rank].home);
         comm->depth = level > comm->depth ? level : comm->depth;
     }
 }
@@ -227,7 +266,7 @@ struct shape_place shape_place_at(const struct world_comm *comm, uint32_t rank, 
             return (struct shape_place){0, (uint16_t)i};
         }
     }
-    for (uint32_t below = comm->ranks[rank].home; below != at; below = comm->world->switches[below].parent) {
+    for (uint32_t below = comm->ranks[rank].home; below != at; below = comm->parents[below]) {
         place = comm->shapes[below].up;
     }
     return place;

@@ -179,7 +179,7 @@ struct trib_switch_config unit_switch_config(const struct world_comm *comm, uint
         .spare = shape->spare,
         .root = root,
         .boot = comm->members[at].boot,
-        .has_parent = shape->parent != WORLD_NONE || comm->world->switches[at].parent != WORLD_NONE,
+        .has_parent = shape->parent != WORLD_NONE || comm->parents[at] != WORLD_NONE,
         .is_zeroed = is_zeroed(comm->world, unit_of_switch(comm, at, root)),
     };
 
@@ -362,7 +362,7 @@ static void *place_of(const struct world *world, const struct world_unit *unit, 
         *place = (struct trib_place){.kind = TRIB_PLACE_ROOT, .index = from->root};
         return comm_top(comm, comm->ranks[unit->rank].home, from->root) == from->at ? unit->nodes[0].memory : NULL;
     }
-    if (!from->is_worker && world->switches[unit->at].parent == world_seat(world, from->at)) {
+    if (!from->is_worker && comm->parents[unit->at] == world_seat(world, from->at)) {
         *place = (struct trib_place){.kind = TRIB_PLACE_PARENT};
         return unit->nodes[0].memory;
     }
@@ -370,7 +370,7 @@ static void *place_of(const struct world *world, const struct world_unit *unit, 
         *place = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = combining_behind(unit, from)};
         return place->children != 0 ? unit->nodes[0].memory : NULL;
     }
-    uint32_t above = from->is_worker ? comm->ranks[from->rank].home : world->switches[from->at].parent;
+    uint32_t above = from->is_worker ? comm->ranks[from->rank].home : comm->parents[from->at];
     struct shape_place where = from->is_worker ? comm->ranks[from->rank].place : comm->shapes[from->at].up;
     *place = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << where.child};
     bool is_gone = !from->is_worker && comm->shapes[from->at].rank_count == 0; /* the ranks went on without it */

@@ -90,7 +90,7 @@ static void give_parent(struct world *world, uint32_t number, uint32_t index, co
         world_trace(world, drop == TRIB_DROP_NONE ? "up" : trib_drop_name(drop), number, number, packet);
         return;
     }
-    uint32_t parent = comm_top(comm, world->switches[unit->at].parent, unit->root);
+    uint32_t parent = comm_top(comm, comm->parents[unit->at], unit->root);
     if (parent == WORLD_NONE) {
         world_fail(world, WORLD_CHECK_MISUSE, "a root sends to a parent");
         return;

@@ -439,6 +439,7 @@ struct world_comm {
     struct comm_settings set;
     struct world_dealt dealt;
     struct shape_switch shapes[WORLD_SWITCHES_MAX];
+    uint32_t parents[WORLD_SWITCHES_MAX]; /* of its switches: those that they connect to, or in a chain */
     struct comm_member members[WORLD_SWITCHES_MAX];
     struct comm_rank *ranks;
     struct world_op *ops;
@@ -588,7 +589,7 @@ struct world_report {
 #define X(name, text) uint64_t name;
     WORLD_REPORT_MAP(X)
 #undef X
-    uint64_t slowest_ns[WORLD_DEPTH_MAX + 1], slowest_seed[WORLD_DEPTH_MAX + 1]; /* by depth; not summed */
+    uint64_t slowest_ns[WORLD_DEPTH_MAX + 1], slowest_seed[WORLD_DEPTH_MAX + 1]; /* by depth, or more; not summed */
     uint64_t silent_percent, silent_seed; /* the same of probes of a silent root */
     uint64_t storm_percent, storm_seed;   /* the most packets of a communicator, of what the bound allows; not summed */
     uint64_t trace;

@@ -327,6 +327,16 @@ static bool is_kind(const struct trib_masters *masters, const struct trib_messag
     return false;
 }
 
+/* The parent as this switch knows it, unless it is at another address. */
+static void name_parent(const struct trib_masters *masters, struct trib_address *parent)
+{
+    uint16_t port = trib_address_port(parent);
+    if (trib_address_is_any(parent)) {
+        *parent = masters->config->parent;
+        trib_address_set_port(parent, port);
+    }
+}
+
 /* The first ROOT_OPEN of an incarnation. NULL: it was refused. */
 static struct trib_lending *begin(struct trib_masters *masters, struct trib_master *master,
                                   const struct trib_message *message)
@@ -358,11 +368,15 @@ static struct trib_lending *begin(struct trib_masters *masters, struct trib_mast
         trib_output_say(masters->output, TRIB_LOG_INFO, "lends %u shards to job %s of switch %s",
                         masters->config->shards, lending->job, master->name);
     } else { /* of a controller above: the quotas are those of jobs here */
+        struct trib_address parent = message->root_open.parent;
+        char above[64];
         choose_group(masters, lending, message);
+        name_parent(masters, &parent);
+        trib_address_format(&parent, above);
         trib_output_say(masters->output, TRIB_LOG_INFO,
-                        "job %s of the parent: communicator %08x boot %08x, %u of %u ranks here, parent %s",
+                        "job %s of the parent: communicator %08x boot %08x, %u of %u ranks here, sums go to %s",
                         lending->job, message->of.communicator, message->of.boot, message->root_open.behind,
-                        message->root_open.ranks, master->name);
+                        message->root_open.ranks, above);
     }
     lending->communicator = message->of.communicator;
     lending->next = masters->lendings;
@@ -417,16 +431,6 @@ static void end_half(struct trib_masters *masters, struct trib_lending *half)
 {
     const struct trib_message message = {.of = half->root.of};
     give_up(masters, half, &message, TRIB_ERR_REFUSED, "another root was asked for before this one had its children");
-}
-
-/* The parent as this switch knows it, unless it is at another address. */
-static void name_parent(const struct trib_masters *masters, struct trib_address *parent)
-{
-    uint16_t port = trib_address_port(parent);
-    if (trib_address_is_any(parent)) {
-        *parent = masters->config->parent;
-        trib_address_set_port(parent, port);
-    }
 }
 
 static void take_root_message(struct trib_masters *masters, struct trib_lending *lending,

@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# rina.user.sh: scheme rina: racks' switches that all have one parent form a chain: sums of every shape, who is named, and switches that are
+# killed, stopped, or gone for good.
+. "$(dirname "$0")/tree.sh"
+T=$TRIBUTARY
+export TRIB_JOIN_TIMEOUT=$((10 * PATIENCE))s TRIB_SCHEME=rina
+RETURN=$((3 * PATIENCE)) # seconds that the root gives ranks to come back
+QUICK=(-b 8 -e 1M -f 8 -n 3 -w 1)
+RACKS="root root one one two two three three"
+
+start root --join-timeout "${RETURN}s"
+for name in one two three; do
+    start $name $(below root)
+done
+
+say "four racks: each passes its sum on to the one before it, in the order of their ranks"
+ranks four "$RACKS" "${QUICK[@]}"
+ranks_end 30 0
+check_right "four racks" "$TMP/four.0"
+chain_is() { # JOB NAME PARENT: of the switch's sums
+    check_in "$2 sums for $3" "job $1 of the parent: .* sums go to 127.0.0.1:${PORT[$3]}" "$TMP/$2.log"
+}
+chain_is four one root
+chain_is four two one
+chain_is four three two
+
+say "ranks in turn, an order of racks of their own, and one rack alone"
+ranks turn "three one three two root two" "${QUICK[@]}"
+ranks_end 30 0
+check_right "ranks in turn" "$TMP/turn.0"
+chain_is turn three root
+chain_is turn one three
+chain_is turn two one
+ranks alone "two two two" "${QUICK[@]}"
+ranks_end 30 0
+check_right "one rack alone" "$TMP/alone.0"
+chain_is alone two root
+
+say "other wires and collectives, and hosts with several ranks"
+ALL=()
+for collective in broadcast reduce "allgather --uneven" "reduce-scatter --in-place" "allreduce --wire int32" "allreduce --wire bfloat16"; do
+    # shellcheck disable=SC2086
+    ranks "${collective//[ -]/}" "root two two one" "${QUICK[@]}" --collective $collective
+    ALL+=("${RANK_PIDS[@]}")
+done
+RANK_PIDS=("${ALL[@]}")
+ranks_end 30 0
+for collective in broadcast reduce allgatheruneven reducescatterinplace allreducewireint32 allreducewirebfloat16; do
+    check_right "$collective" "$TMP/$collective.0"
+done
+PER_HOST=2 load_ranks hosts "$RACKS"
+wait_for 10 job_runs hosts
+check_in "a rack has one member of the sums" 'job hosts of the parent: .* 2 of 8 ranks' "$TMP/three.log"
+kill -TERM "${RANK_PIDS[0]}"
+ranks_end 30 0
+
+say "kill -9 and restart of each rack's switch, and losses besides: right values"
+ranks restart "$RACKS" -b 2M -e 2M -n 150 -w 1 --loss 0.5%
+wait_for 10 job_runs restart
+for name in one two three root; do
+    sleep 0.2
+    again $name
+done
+ranks_end 60 0
+check_right "restarts" "$TMP/restart.0"
+check_in "each rank has registered anew" 'of 8: back at 127.0.0.1' "$TMP"/restart.[0-7]
+
+say "a switch in the middle that stops for a second: those behind it wait"
+ranks stop "$RACKS" -b 1M -e 1M -n 200 -w 1
+wait_for 10 job_runs stop
+kill -STOP "${PID[two]}"
+sleep 1
+kill -CONT "${PID[two]}"
+ranks_end 30 0
+check_right "after the stop" "$TMP/stop.0"
+
+say "a rank that dies is named to all racks"
+ranks dead "$RACKS" -b 1M -e 1M -n 100000 -w 1
+wait_for 10 job_runs dead
+kill -KILL "${RANK_PIDS[5]}"
+wait "${RANK_PIDS[5]}" 2>/dev/null
+unset "RANK_PIDS[5]"
+ranks_end 10 1
+check_in "by its number" "rank [0-7]: rank 5 \(.*\) is gone: its session" "$TMP"/dead.[0-4] "$TMP"/dead.[67]
+
+say "a switch in the middle that is gone for good"
+ranks gone "$RACKS" -b 1M -e 1M -n 100000 -w 1
+wait_for 10 job_runs gone
+end two
+ranks_end $((RETURN + 20)) 1
+check_in "its ranks name it" "127.0.0.1:${PORT[two]}" "$TMP"/gone.[45]
+check_in "the others name ranks or switch" "rank [0-7]: .*(rank 4|ranks 4|127.0.0.1:${PORT[two]})" "$TMP"/gone.[0-3] "$TMP"/gone.[67]
+stop one three root
+finish
