@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* detour.c: a rank behind a combiner that does not come back. The roots are at the server, and a combiner keeps nothing
- * that must not be lost. So the rank comes to the server, as after a restart of a switch. WELCOME has the address.
+/* detour.c: a rank behind a combiner, or behind a rack's switch of scheme rina, that does not come back. The roots are at
+ * the server, or the root switch. So the rank comes there, as after a restart of a switch. WELCOME has the address.
  *
  * The place of before is tried alone for a while, then the other place in turn. The first that takes the rank in keeps
  * the rank. Ranks stay children of the same roots, so each rank decides alone.
@@ -32,7 +32,7 @@ void trib_comm_learn_server(struct trib_comm *comm, const struct trib_address *s
 {
     const struct trib_scheme *scheme = trib_scheme_find(comm->config.scheme);
     bool is_usable = server->len > 0 && server->storage.ss_family == comm->where.address.storage.ss_family &&
-                     scheme->has_servers && !comm->where.no_box;
+                     trib_scheme_has_detour(scheme) && !comm->where.no_box;
     if (is_usable) {
         comm->other = (struct trib_elsewhere){.cause = ""};
         trib_where_init(&comm->other.where, server, false);

@@ -38,6 +38,13 @@ static inline bool trib_scheme_has_caps(const struct trib_scheme *scheme)
     return scheme != NULL && trib_switch_has_caps(scheme->switch_node);
 }
 
+/* The switch that a rank has come to may be gone for good: then the rank comes to the roots' own place, and the others go
+ * on with it. */
+static inline bool trib_scheme_has_detour(const struct trib_scheme *scheme)
+{
+    return scheme != NULL && (scheme->has_servers || scheme->is_chain);
+}
+
 /* Why it cannot have so many members of its sums, ranks or hosts; NULL: it can. */
 static inline const char *trib_scheme_explain_members(const struct trib_scheme *scheme, uint32_t members)
 {

@@ -84,12 +84,32 @@ unset "RANK_PIDS[5]"
 ranks_end 10 1
 check_in "by its number" "rank [0-7]: rank 5 \(.*\) is gone: its session" "$TMP"/dead.[0-4] "$TMP"/dead.[67]
 
-say "a switch in the middle that is gone for good"
-ranks gone "$RACKS" -b 1M -e 1M -n 100000 -w 1
+say "a switch in the middle that is gone for good, by kill -9 and by SIGTERM: its ranks go on at the root"
+ranks gone "$RACKS" -b 2M -e 2M -n 150 -w 1
 wait_for 10 job_runs gone
+sleep 0.1
 end two
-ranks_end $((RETURN + 20)) 1
-check_in "its ranks name it" "127.0.0.1:${PORT[two]}" "$TMP"/gone.[45]
-check_in "the others name ranks or switch" "rank [0-7]: .*(rank 4|ranks 4|127.0.0.1:${PORT[two]})" "$TMP"/gone.[0-3] "$TMP"/gone.[67]
-stop one three root
+sleep 0.5
+stop one
+ranks_end 60 0
+check_right "after both are gone" "$TMP/gone.0"
+check_in "its ranks say where they go on" "rank [45]: the switch 127.0.0.1:${PORT[two]} does not take this rank: .*; going on at" "$TMP"/gone.[45]
+check_in "and those of the other" "rank [23]: the switch 127.0.0.1:${PORT[one]} does not take this rank: .*; going on at" "$TMP"/gone.[23]
+start two --listen "127.0.0.1:${PORT[two]}" $(below root)
+ranks back "root two three" "${QUICK[@]}"
+ranks_end 30 0
+check_right "the next job has it again" "$TMP/back.0"
+chain_is back two root
+chain_is back three two
+
+say "hosts of several ranks, behind a switch that is gone for good"
+PER_HOST=2 load_ranks moved "root root two two three three"
+wait_for 10 job_runs moved
+sleep 0.2
+end two
+check "all ranks of the host go on at the root" wait_for 15 as_many_say 2 'going on at the switch' "$TMP/moved.2" "$TMP/moved.3"
+sleep 1
+kill -TERM "${RANK_PIDS[0]}"
+ranks_end 30 0
+stop three root
 finish

@@ -220,7 +220,7 @@ static bool take_gone(struct trib_jobs *jobs, struct trib_session *session, cons
 {
     char text[TRIB_ERROR_TEXT_MAX];
     struct trib_job *job = session->job;
-    if (!message->note.is_lost || (job->meeting.len == 0 && !trib_job_has_servers(job))) {
+    if (!message->note.is_lost || (job->meeting.len == 0 && !trib_job_has_detour(job))) {
         return false;
     }
     trib_explain(text, "%.400s", message->note.text);

@@ -163,11 +163,11 @@ static struct trib_job *find_job(const struct trib_jobs *jobs, const struct trib
     return other;
 }
 
-/* Does the rank come to a switch below, now as before, or here, now as before? If a combiner is gone, ranks may come to
- * the server behind it, and back. */
+/* Does the rank come to a switch below, now as before, or here, now as before? If the switch below is gone, ranks may come
+ * here, and back, where the scheme has that detour. */
 static bool is_same_way(const struct trib_job *job, uint32_t rank, const struct trib_session *session)
 {
-    return (job->ranks[rank].via != 0) == (session->leaf != NULL) || trib_job_has_servers(job);
+    return (job->ranks[rank].via != 0) == (session->leaf != NULL) || trib_job_has_detour(job);
 }
 
 /* The rank had sent CLOSE in this incarnation, and its session was lost, perhaps with a switch below: it needs nothing
@@ -242,13 +242,13 @@ static uint32_t roots_of(const struct trib_session *session, const struct trib_m
     return roots;
 }
 
-/* A combiner came back with fewer shards than before. The rank goes on at the server, as if the combiner was gone. */
+/* A switch below came back with fewer shards than before. The rank goes on here, as if that switch was gone. */
 static bool is_way_too_narrow(const struct trib_session *session, const struct trib_message *message, char *error)
 {
     const struct trib_scheme *scheme = trib_scheme_find(message->join.settings.scheme);
     const struct trib_grant *known = &message->join.known;
     uint32_t roots = roots_of(session, message);
-    if (!session->leaf || !scheme || !scheme->has_servers || known->communicator == 0 || known->roots <= roots) {
+    if (!session->leaf || !trib_scheme_has_detour(scheme) || known->communicator == 0 || known->roots <= roots) {
         return false;
     }
     explain_shards(message->join.job, known->roots, roots, error);
@@ -535,8 +535,8 @@ static void place_rank(struct trib_job *job, struct trib_session *session, const
     rank->weight = message->join.weight;
     rank->meet_port = message->join.meet_port;
     rank->host = message->join.host;
-    /* Ranks of one host that come to two switches are no one child of either; but of a server they are. */
-    if (session->leaf && rank->host != 0 && !trib_job_has_servers(job)) {
+    /* Ranks of one host that come to two switches are no one child of either; but with a detour they go by their leader. */
+    if (session->leaf && rank->host != 0 && !trib_job_has_detour(job)) {
         rank->host = trib_mix64(rank->host + session->leaf->identity) | 1;
     }
     rank->wants_level0 = message->join.level0;

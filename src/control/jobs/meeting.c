@@ -55,7 +55,7 @@ struct trib_address trib_job_server_towards(const struct trib_jobs *jobs, const 
     static const struct trib_address none = {.len = 0};
     const struct trib_address *listen = &jobs->config->listen;
     struct trib_address place = session->local;
-    if (!session->leaf || !trib_job_has_servers(job)) {
+    if (!session->leaf || !trib_job_has_detour(job)) {
         return none;
     }
     for (const struct trib_remote *leaf = session->leaf; leaf; leaf = leaf->above) {

@@ -53,6 +53,11 @@ static void spread(const struct trib_rank *rank, uint32_t roots, struct trib_add
 
 /* ---- which switches below sum, and for which ranks ---- */
 
+bool trib_job_has_detour(const struct trib_job *job)
+{
+    return trib_scheme_has_detour(trib_scheme_find(trib_job_scheme(job)));
+}
+
 bool trib_job_is_chain(const struct trib_job *job)
 {
     const struct trib_scheme *scheme = trib_scheme_find(trib_job_scheme(job));
@@ -167,13 +172,14 @@ void trib_job_ungroup(struct trib_job *job)
     }
 }
 
-/* A host is one child of a server, wherever the sessions of its ranks pass: its packets are those of the leader. */
+/* A host is one child, wherever the sessions of its ranks pass, if they may pass at several places: its packets are those
+ * of the leader. */
 bool trib_job_group(struct trib_job *job)
 {
-    bool has_servers = trib_job_has_servers(job);
+    bool has_detour = trib_job_has_detour(job);
     trib_job_ungroup(job);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        const struct trib_rank *sender = &job->ranks[has_servers ? trib_job_leader(job, i) : i];
+        const struct trib_rank *sender = &job->ranks[has_detour ? trib_job_leader(job, i) : i];
         struct trib_remote *leaf = sender->session ? sender->session->leaf : NULL;
         if (leaf && (job->ranks[i].below = find_inner(job, leaf)) == 0) {
             return false;

@@ -30,6 +30,8 @@ TRIB_MUST_USE bool trib_job_group(struct trib_job *job);
 void trib_job_ungroup(struct trib_job *job);
 /* Its scheme has servers: switches below are combiners, and their ranks are children of the root. */
 bool trib_job_has_servers(const struct trib_job *job);
+/* A rank whose switch is gone comes to the places of the roots. */
+bool trib_job_has_detour(const struct trib_job *job);
 /* By its scheme, of the switches that have connected to the controller each is the parent of the next (rina). */
 bool trib_job_is_chain(const struct trib_job *job);
 /* Is this rank at that switch, or at one below it? At the places of the roots all are. */

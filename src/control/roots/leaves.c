@@ -117,7 +117,7 @@ static bool is_on_way(const struct trib_remote *leaf, const struct trib_remote *
     return leaf != NULL;
 }
 
-/* BYE: no open communicator over this switch goes on, but for those with servers: they are recalled when its connection
+/* BYE: no open communicator over this switch goes on, but for those with a detour: they are recalled when its connection
  * ends, as if it was killed. Ranks of a gathering one leave it. */
 static void take_bye(struct trib_jobs *jobs, struct trib_remote *remote, const struct trib_message *bye)
 {
@@ -132,7 +132,7 @@ static void take_bye(struct trib_jobs *jobs, struct trib_remote *remote, const s
             over += session && is_on_way(session->leaf, remote);
         }
         bool has_begun = job->is_open || job->is_recalled;
-        if (has_begun && trib_job_has_servers(job)) {
+        if (has_begun && trib_job_has_detour(job)) {
             continue;
         }
         if (over > 0 && has_begun) {
