@@ -24,7 +24,7 @@ if [ "$DELAY" != 0 ]; then
         tc -n "$name" qdisc add dev eth0 parent 1:1 netem delay "$DELAY" limit 20000
     done
 fi
-net_switches_start
+net_switches_start --threads "$RACKS"
 
 bytes() { numfmt --from=iec-i --suffix=B "$1" | tr -d B; }
 ours() { # NAME OPTIONS...

@@ -50,13 +50,21 @@ static void join__a_tree_of_three_levels(void **state)
     }
 }
 
-/* Scheme rina: switches that have connected to the controller are one below the other, in the order of their ranks; what
- * has connected to one of them stays there. One at a loopback address is where the next one finds the controller. */
-static void join__racks_form_a_chain(void **state)
+/* Scheme rina: switches that have connected to the controller are a ring with it, in the order of their ranks: 0, 3, 2,
+ * 1. Each root has another one, cut in two chains. What has connected to one of them stays there. One at a loopback
+ * address is where another one finds the controller. */
+static void join__racks_form_chains(void **state)
 {
-    static const unsigned homes[5] = {0, 3, 4, 1, 2}; /* the fourth is below the second */
-    static const uint32_t behind[5] = {10, 2, 6, 8, 2};
-    static const uint32_t children[5] = {3, 2, 4, 3, 2};
+    static const unsigned homes[5] = {0, 3, 4, 1, 2};    /* the fourth is below the second */
+    static const uint32_t behind[5] = {10, 8, 6, 6, 2};  /* for some root */
+    static const uint32_t children[5] = {3, 3, 4, 2, 2}; /* for the second root */
+    static const char *const parents[5][2] = {
+        {NULL, NULL},
+        {"10.0.0.1:7470", "10.0.0.1:7471"},
+        {"10.0.0.4:7470", "10.0.0.2:7471"},
+        {"10.0.0.1:7470", "10.0.0.3:7471"},
+        {"10.0.0.3:7470", "10.0.0.3:7471"},
+    };
     (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         struct world world;
@@ -85,18 +93,15 @@ static void join__racks_form_a_chain(void **state)
             assert_int_equal(r->has_parent, i > 0);
             assert_int_equal(r->children, children[i]);
             assert_int_equal(count, behind[i]);
+            for (unsigned t = 0; t < 2 && i > 0; t++) {
+                trib_address_format(&r->parent[t], text);
+                assert_string_equal(text, seed == 1 && i == 2 && t == 0 ? "10.0.0.1:7570" : parents[i][t]);
+            }
         }
-        const char *first = seed == 1 ? "10.0.0.1:7571" : "10.0.0.4:7471";
-        trib_address_format(&world.node[3].recorder.parent[1], text);
-        assert_string_equal(text, "10.0.0.1:7471");
-        trib_address_format(&world.node[2].recorder.parent[1], text);
-        assert_string_equal(text, first);
-        trib_address_format(&world.node[4].recorder.parent[1], text);
-        assert_string_equal(text, "10.0.0.3:7471");
-        trib_address_format(&world.node[1].recorder.parent[1], text);
-        assert_string_equal(text, "10.0.0.3:7471");
-        trib_address_format(&world.node[3].recorder.addresses[2][1], text);
-        assert_string_equal(text, "10.0.0.3:7471");
+        trib_address_format(&world.node[2].recorder.addresses[1][1], text); /* the rank at 3, by 3 */
+        assert_string_equal(text, seed == 1 ? "10.0.0.1:7571" : "10.0.0.4:7471");
+        trib_address_format(&world.node[0].recorder.addresses[1][1], text);
+        assert_string_equal(text, "10.0.0.2:7471");
         world_end(&world);
     }
 }
@@ -809,7 +814,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(join__a_tree_of_three_levels),
         cmocka_unit_test(join__switches_with_lists_of_addresses),
-        cmocka_unit_test(join__racks_form_a_chain),
+        cmocka_unit_test(join__racks_form_chains),
         cmocka_unit_test(children__come_in_order_of_their_lowest_ranks),
         cmocka_unit_test(hosts__at_two_switches_are_two),
         cmocka_unit_test(window__beside_other_jobs_at_a_switch_below),

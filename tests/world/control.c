@@ -677,7 +677,7 @@ void control_restart(struct world *world, uint32_t at)
     plane_start(plane);
     for (uint32_t i = 0; i < world->comm_count; i++) {
         struct world_comm *comm = world->comms[i];
-        if (comm->shapes[at].rank_count == 0) {
+        if (comm->tree[0]->shapes[at].rank_count == 0) {
             continue;
         }
         plane_close(comm, at);

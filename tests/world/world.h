@@ -265,7 +265,7 @@ struct shape_place {
 };
 
 /* What one communicator has at one switch. */
-struct shape_switch {
+struct shape_switch { /* of one root's tree */
     struct rank_set ranks;
     uint32_t rank_count; /* 0: not in this communicator's tree */
     uint32_t node_count;
@@ -366,8 +366,7 @@ enum rank_state {
 /* A rank, and what the control plane knows of it. */
 struct comm_rank {
     uint32_t unit;
-    uint32_t home; /* the switch that it is attached to, and where */
-    struct shape_place place;
+    uint32_t home; /* the switch that it is attached to */
     const struct trib_value_kernels *kernels;
     enum rank_state state;
     uint32_t submitted, due, done; /* operations */
@@ -433,20 +432,27 @@ struct world_dealt {
     struct trib_turn table[WORLD_ROOTS_MAX * UINT8_MAX];
 };
 
+/* Who is whose child. */
+struct world_tree {
+    uint32_t parents[WORLD_SWITCHES_MAX]; /* those that switches connect to, or in a chain */
+    struct shape_switch shapes[WORLD_SWITCHES_MAX];
+    struct shape_place *places; /* of ranks, at their switches */
+    uint32_t edges;             /* between nodes */
+};
+
 struct world_comm {
     struct world *world;
     uint32_t index;
     struct comm_settings set;
     struct world_dealt dealt;
-    struct shape_switch shapes[WORLD_SWITCHES_MAX];
-    uint32_t parents[WORLD_SWITCHES_MAX]; /* of its switches: those that they connect to, or in a chain */
+    struct world_tree *tree[WORLD_ROOTS_MAX]; /* of each root; but for chains all are one */
     struct comm_member members[WORLD_SWITCHES_MAX];
     struct comm_rank *ranks;
     struct world_op *ops;
     struct world_fragment *known; /* NULL: all ranks are in all sums */
     struct world_comm *before;    /* whose addresses it has; NULL: nobody's */
     uint32_t depth;               /* the most switches between a rank and the root, both counted */
-    uint32_t edges;               /* between nodes, of one root */
+    uint32_t edges;               /* between nodes, of one root, at most */
     uint64_t fragments;           /* sequences of all operations */
     uint32_t done_all;
     /* the control plane at the root */
@@ -693,7 +699,7 @@ uint32_t rank_set_next(const struct rank_set *set, uint32_t from); /* WORLD_NONE
 uint32_t rank_set_count(const struct rank_set *set);
 void rank_set_unite(struct rank_set *set, const struct rank_set *other);
 
-struct shape_place shape_place_at(const struct world_comm *comm, uint32_t rank, uint32_t at);
+struct shape_place shape_place_at(const struct world_comm *comm, uint32_t rank, uint32_t at, uint32_t root);
 
 /* engine.c */
 bool world_run(struct world *world);

@@ -124,12 +124,10 @@ struct trib_placement {
 /* A switch below that sums for some ranks of a communicator, all roots, and sends to its parent. */
 struct trib_inner {
     struct trib_placement placement; /* remote NULL: lost, and its ranks need nothing any more */
-    uint32_t parent;                 /* 1 + place of its parent in job->below; 0: the places of the roots */
-    uint32_t first;                  /* lowest rank behind it */
-    uint32_t behind;                 /* ranks behind it */
-    uint32_t children;
-    uint64_t told;  /* M of the latest ROOT_MARK */
-    uint32_t group; /* for results to ranks that are children here; 0: none */
+    uint32_t children;               /* at most, of all roots */
+    uint16_t parent[TRIB_ROOTS_MAX]; /* by root: 1 + place of its parent in job->below; 0: the place of the root */
+    uint64_t told;                   /* M of the latest ROOT_MARK */
+    uint32_t group;                  /* for results to ranks that are children here; 0: none */
     uint16_t group_port;
     bool multicast;
 };
@@ -205,7 +203,7 @@ struct trib_job {
     struct trib_job *next_waiting;  /* of jobs that wait for an agent */
     struct trib_job **waiting_back; /* points to this job in jobs->waiting; NULL: not in that list */
     struct trib_address meeting;    /* where ranks meet if the switch is gone for good; len 0: nowhere */
-    struct trib_inner *below;       /* `belows` of them; each parent comes before its children */
+    struct trib_inner *below;       /* `belows` of them */
     uint32_t belows;
     struct trib_link_load *loads; /* put by its trees (roots/loads.h); NULL: none */
     uint32_t load_count;
