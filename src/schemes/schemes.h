@@ -38,8 +38,8 @@ static inline bool trib_scheme_has_caps(const struct trib_scheme *scheme)
     return scheme != NULL && trib_switch_has_caps(scheme->switch_node);
 }
 
-/* The switch that a rank has come to may be gone for good: then the rank comes to the roots' own place, and the others go
- * on with it. */
+/* If the switch that a rank has come to is gone for good, the rank comes to the place of the roots, and the job goes
+ * on. */
 static inline bool trib_scheme_has_detour(const struct trib_scheme *scheme)
 {
     return scheme != NULL && (scheme->has_servers || scheme->is_chain);

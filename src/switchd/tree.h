@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tree.h: a communicator's tree as far as it lies in this switch, of one root or of all: which ranks are behind which branch, which node a
- * branch is a child of, and the marks that the ranks told by their sessions. Arithmetic alone: no node, no socket, no
- * lock.
+/* tree.h: a communicator's tree as far as it lies in this switch, of one root or of all: the ranks behind each branch,
+ * the node that a branch is a child of, and the marks that the ranks told by their sessions. Arithmetic alone: no node,
+ * no socket, no lock.
  *
  * A node has 64 children at most. Up to 64 branches are the children of one node. More are dealt to inner nodes, 64
  * after 64 in the order of their lowest ranks, and the inner nodes are the children of the top node, which is number 0.

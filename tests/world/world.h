@@ -10,9 +10,9 @@
  *
  * Files, in reading order: swarm.c and swarm_comm.c (what a seed means), shape.c (who is whose child), engine.c (the
  * clock), comm.c (a communicator's life), unit.c, unit_switch.c (how nodes are driven), combining.c (pools of rows),
- * caps.c (memory of switches), link.c (faults on packets), fault.c (faults of machines and processes), session.c, wire.c, control.c, trunk.c, plane.c, own_root.c,
- * agents.c (several switches at once), work.c (operations), oracle.c (what results must be), hostile.c (forged
- * packets), check_*.c, report.c, main.c. */
+ * caps.c (memory of switches), link.c (faults on packets), fault.c (faults of machines and processes), session.c,
+ * wire.c, control.c, trunk.c, plane.c, own_root.c, agents.c (several switches at once), work.c (operations), oracle.c
+ * (what results must be), hostile.c (forged packets), check_*.c, report.c, main.c. */
 #ifndef TRIB_TESTS_WORLD_H
 #define TRIB_TESTS_WORLD_H
 
@@ -265,7 +265,7 @@ struct shape_place {
 };
 
 /* What one communicator has at one switch. */
-struct shape_switch { /* of one root's tree */
+struct shape_switch {
     struct rank_set ranks;
     uint32_t rank_count; /* 0: not in this communicator's tree */
     uint32_t node_count;
@@ -432,7 +432,6 @@ struct world_dealt {
     struct trib_turn table[WORLD_ROOTS_MAX * UINT8_MAX];
 };
 
-/* Who is whose child. */
 struct world_tree {
     uint32_t parents[WORLD_SWITCHES_MAX]; /* those that switches connect to, or in a chain */
     struct shape_switch shapes[WORLD_SWITCHES_MAX];
@@ -584,8 +583,7 @@ struct world_comm {
     X(grouped, "communicators with inner nodes within a switch")
 
 struct world_report {
-    struct trib_counters worker, root, inner;
-    struct trib_counters peer; /* workers of schemes without a switch */
+    struct trib_counters worker, root, inner, peer; /* peer: workers of schemes without a switch */
     struct trib_flow_counters flows;
     struct trib_combiner_counters combiner;
     uint64_t decode[TRIB_DROP_COUNT];
@@ -596,9 +594,8 @@ struct world_report {
     WORLD_REPORT_MAP(X)
 #undef X
     uint64_t slowest_ns[WORLD_DEPTH_MAX + 1], slowest_seed[WORLD_DEPTH_MAX + 1]; /* by depth, or more; not summed */
-    uint64_t silent_percent, silent_seed; /* the same of probes of a silent root */
-    uint64_t storm_percent, storm_seed;   /* the most packets of a communicator, of what the bound allows; not summed */
-    uint64_t trace;
+    uint64_t silent_percent, silent_seed;      /* the same of probes of a silent root */
+    uint64_t storm_percent, storm_seed, trace; /* the most packets of a communicator, of what the bound allows */
 };
 
 struct world {

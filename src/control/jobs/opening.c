@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/jobs/placements.h"
 #include "control/jobs/start.h"
 #include "core/assert.h"
 #include "io/explain.h"
@@ -89,8 +88,8 @@ static uint32_t find_inner(struct trib_job *job, struct trib_remote *remote)
 }
 
 /* Racks stand in a ring: that of the root, then those of the switches that have connected to the controller, in the
- * order of their ranks. Each root has the ring cut between other racks, so that two chains lead to its place. The cuts
- * go around: with as many roots as racks all links carry the same. */
+ * order of their ranks. Each root has the ring cut between other racks, so that two chains lead to its place. With as
+ * many roots as racks all links carry the same. */
 static void chain(struct trib_job *job)
 {
     uint16_t rack[TRIB_RANKS_MAX + 1] = {0}; /* 1 + place in job->below */
@@ -199,8 +198,8 @@ void trib_job_ungroup(struct trib_job *job)
     }
 }
 
-/* A host is one child, wherever the sessions of its ranks pass, if they may pass at several places: its packets are those
- * of the leader. */
+/* A host is one child, wherever the sessions of its ranks pass, if they may pass at several places: its packets are
+ * those of the leader. */
 bool trib_job_group(struct trib_job *job)
 {
     bool has_detour = trib_job_has_detour(job);
@@ -238,13 +237,23 @@ void trib_job_session(const struct trib_job *job, struct trib_session_config *se
     trib_scheme_settle(trib_job_scheme(job), session);
 }
 
+struct trib_address trib_inner_towards(const struct trib_remote *inner, const struct trib_remote *other, uint32_t root)
+{
+    struct trib_address at = inner->at[root];
+    if (trib_address_is_loopback(&at) && !trib_address_is_loopback(&other->peer) && other->local.len > 0) {
+        at = other->local;
+        trib_address_set_port(&at, trib_address_port(&inner->at[root]));
+    }
+    return at;
+}
+
 /* Shard t of a switch below sends from there to its parent; 0: to the places of the roots. */
 static void spread_switch(const struct trib_job *job, uint32_t below, uint32_t parent, struct trib_address *row)
 {
     const struct trib_remote *remote = job->below[below - 1].placement.remote;
     for (uint32_t t = 0; t < job->grant.roots; t++) {
-        row[t] = parent != 0 && !remote->above ? trib_inner_towards(remote, job->below[parent - 1].placement.remote, t)
-                                               : remote->at[t];
+        bool is_chained = parent != 0 && !remote->above;
+        row[t] = is_chained ? trib_inner_towards(remote, job->below[parent - 1].placement.remote, t) : remote->at[t];
     }
 }
 

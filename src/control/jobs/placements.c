@@ -180,13 +180,6 @@ struct trib_address trib_root_towards(const struct trib_jobs *jobs, const struct
     return is_elsewhere && local->len > 0 ? at_address(local, &place) : place;
 }
 
-struct trib_address trib_inner_towards(const struct trib_remote *inner, const struct trib_remote *other, uint32_t root)
-{
-    const struct trib_address *at = &inner->at[root];
-    bool is_elsewhere = trib_address_is_loopback(at) && !trib_address_is_loopback(&other->peer);
-    return is_elsewhere && other->local.len > 0 ? at_address(&other->local, at) : *at;
-}
-
 /* The parent of a switch below. If the parent is the one switch with all roots, or a switch below, and has named no
  * address: any address, which stands for the one that the child has connected to. */
 static struct trib_address parent_of(const struct trib_jobs *jobs, const struct trib_job *job,
@@ -316,10 +309,10 @@ static void name_children(const struct trib_jobs *jobs, const struct trib_job *j
     uint16_t child[TRIB_RANKS_MAX];
     (void)trib_job_children(job, below, root, child);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        const struct trib_branch *branch = &opening->branches[child[i] % opening->count];
         if (child[i] == UINT16_MAX) {
             continue;
         }
+        const struct trib_branch *branch = &opening->branches[child[i]];
         struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_CHILD,
                                        .root_child = {.of = of(job),
                                                       .rank = i,
