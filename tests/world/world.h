@@ -33,16 +33,15 @@
 #define WORLD_RANKS_MAX 128 /* of a communicator */
 #define WORLD_ROOTS_MAX 4
 #define WORLD_SWITCHES_MAX 8
-#define WORLD_DEPTH_MAX 3              /* switches between a rank and the root, both counted */
-#define WORLD_HOPS_MAX WORLD_DEPTH_MAX /* of a session: rank to its switch, to the next, ..., to the root */
-#define WORLD_COMMS_MAX 8              /* communicators that a world has in all its time */
+#define WORLD_DEPTH_MAX 3 /* switches between a rank and the root, both counted; of a session: hops */
+#define WORLD_COMMS_MAX 8 /* communicators that a world has in all its time */
 #define WORLD_OPS_MAX 40
 #define WORLD_BOOTS_MAX 64 /* incarnations of a communicator that are remembered */
 #define WORLD_PARCEL_MAX (TRIB_HEADER_SIZE + 1408)
 #define WORLD_NONE UINT32_MAX
 #define WORLD_US UINT64_C(1000)
-#define WORLD_MS UINT64_C(1000000)
-#define WORLD_S UINT64_C(1000000000)
+#define WORLD_MS (1000 * WORLD_US)
+#define WORLD_S (1000 * WORLD_MS)
 
 /* From the end of the faults, the last submit or READY to the last DONE: the time to move all fragments through the
  * window on each level, and so many times the longest timeout, on any number of levels: only ranks have clocks. */
@@ -436,7 +435,7 @@ struct world_tree {
     uint32_t parents[WORLD_SWITCHES_MAX]; /* those that switches connect to, or in a chain */
     struct shape_switch shapes[WORLD_SWITCHES_MAX];
     struct shape_place *places; /* of ranks, at their switches */
-    uint32_t edges;             /* between nodes */
+    uint32_t edges;
 };
 
 struct world_comm {
@@ -606,8 +605,7 @@ struct world {
     const char *scheme_name; /* as asked for; NULL: the seed says what stands behind the colon */
     uint32_t depth_max;
     struct world_switch switches[WORLD_SWITCHES_MAX];
-    uint32_t switch_count;
-    uint32_t tree_count;                  /* those of the tree; the others are agents */
+    uint32_t switch_count, tree_count;    /* all, and those of the tree; the others are agents */
     uint8_t returning[TRIB_SWITCHES_MAX]; /* of grants that are older than the world; all 0: all switches */
     struct world_comm *comms[WORLD_COMMS_MAX];
     uint32_t comm_count;

@@ -410,8 +410,8 @@ bool trib_join_is_of_peers(const struct trib_message *join);
 /* stall.c: STALL of rank `index`. The job may be gone afterwards. */
 void trib_job_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const struct trib_message *message,
                     uint64_t now_ns);
-/* An agent has answered which ranks are missing on this sequence: tells all ranks that wait to know it, if no other agent is
- * still asked. False: the job has ended. */
+/* An agent has answered which ranks are missing on this sequence: tells all ranks that wait to know, if no other agent
+ * is still asked. False: the job has ended. */
 bool trib_job_missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence, uint64_t now_ns);
 /* dispute.c: OPERATION of rank `index`, and the end of waiting for it. The job may be gone afterwards. */
 void trib_job_operation(struct trib_jobs *jobs, struct trib_job *job, uint32_t index,
