@@ -53,6 +53,15 @@ static inline const char *trib_scheme_explain_members(const struct trib_scheme *
                : NULL;
 }
 
+/* Of a scheme of chains: the parent of rack 1 to racks - 1 in the tree of this root: a rack, or 0, the place of all
+ * roots. Racks stand in a ring, which is cut behind another rack for each root. */
+static inline uint32_t trib_chain_parent(uint32_t racks, uint32_t root, uint32_t rack)
+{
+    uint32_t cut = (root / 2 + (root % 2 == 0 ? racks / 2 : 0)) % racks;
+
+    return rack <= cut ? rack - 1 : (rack + 1) % racks;
+}
+
 /* The scheme of ranks that send to each other, which a switch may want of a job in place of its own. */
 #define TRIB_SCHEME_RING "ring"
 

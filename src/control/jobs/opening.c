@@ -87,9 +87,7 @@ static uint32_t find_inner(struct trib_job *job, struct trib_remote *remote)
     return ++job->belows;
 }
 
-/* Racks stand in a ring: that of the root, then those of the switches that have connected to the controller, in the
- * order of their ranks. Each root has the ring cut between other racks, so that two chains lead to its place. With as
- * many roots as racks all links carry the same. */
+/* Racks: that of the root, and those of switches that have connected to the controller, in the order of their ranks. */
 static void chain(struct trib_job *job)
 {
     uint16_t rack[TRIB_RANKS_MAX + 1] = {0}; /* 1 + place in job->below */
@@ -100,9 +98,8 @@ static void chain(struct trib_job *job)
         }
     }
     for (uint32_t t = 0; t < TRIB_ROOTS_MAX; t++) {
-        uint32_t cut = (t / 2 + (t % 2 == 0 ? racks / 2 : 0)) % racks; /* behind this rack */
         for (uint32_t k = 1; k < racks; k++) {
-            job->below[rack[k] - 1].parent[t] = k <= cut ? rack[k - 1] : rack[(k + 1) % racks];
+            job->below[rack[k] - 1].parent[t] = rack[trib_chain_parent(racks, t, k)];
         }
     }
 }
