@@ -143,9 +143,10 @@ struct trib_worker_config {
     uint32_t operations; /* submitted and not ended, at most; at least 1 */
     uint32_t is_zeroed;  /* 1: the node's memory holds zeros already; 0: anything */
     uint64_t stall_ns;   /* report a fragment that waits longer */
-    /* Bytes per second of contributions at most, each with TRIB_WIRE_EXTRA; at least
-     * TRIB_RATE_MIN; 0: as many as windows allow. */
+    /* Bytes per second of contributions at most, each with `extra`; at least TRIB_RATE_MIN; 0: as many as windows
+     * allow. */
     uint64_t rate;
+    uint64_t extra; /* bytes of a packet beside its payload; 0: TRIB_WIRE_EXTRA */
 };
 
 struct trib_switch_config {
