@@ -257,6 +257,7 @@ bool plan_simulated_give(struct plan_simulated *it, char *error)
                 return false;
             }
             tree->weight = share->weight;
+            planned->weights += share->weight;
         }
         if (planned->rate_bps < UINT64_C(8) * TRIB_RATE_MIN) {
             trib_explain(error, "job %s: a rate of %" PRIu64 " bit/s is below 1Mbps, the least that ranks keep",

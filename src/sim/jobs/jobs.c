@@ -209,10 +209,16 @@ static uint32_t link_down(const struct sim_jobs *j, uint32_t place, uint32_t chi
                                                   : sim__jobs_next_down(j->network, place, e);
 }
 
-/* The endpoint's link, or the step that one of its packets begins with. */
-static uint32_t way_of(struct sim_jobs *j, const struct sim_endpoint *e, uint32_t link)
+/* The endpoint's link, or the step that a packet of it begins with. */
+static uint32_t way_of(const struct sim_jobs *j, const struct sim_endpoint *e, uint32_t link, uint32_t message)
 {
-    return j->jobs[e->job].config.planned != NULL ? sim__planned_pick(j, link) : link;
+    uint64_t sequence;
+
+    if (j->jobs[e->job].config.planned == NULL) {
+        return link;
+    }
+    memcpy(&sequence, j->messages[message].packet + offsetof(struct trib_packet, sequence), sizeof sequence);
+    return sim__planned_pick(j, e, link, sequence);
 }
 
 /* From a place on the way to these children of the endpoint: one packet into each link that leads to some of them. */
@@ -298,7 +304,7 @@ static void send_down(struct sim_jobs *j, uint32_t endpoint, uint32_t message, u
     for (uint32_t child = e->first_child; child != SIM_NONE; child = j->endpoints[child].sibling) {
         const struct sim_endpoint *c = &j->endpoints[child];
         if ((children >> c->child & 1) != 0) {
-            give(j, message, child, SIM_FROM_PARENT, way_of(j, c, c->down), 0);
+            give(j, message, child, SIM_FROM_PARENT, way_of(j, c, c->down, message), 0);
         }
     }
 }
@@ -318,11 +324,11 @@ static void send_packet(struct sim_jobs *j, uint32_t endpoint, const struct trib
         if (j->jobs[e.job].config.servers != 0) {
             send_up(j, endpoint, message);
         } else {
-            give(j, message, e.parent, (uint16_t)e.child, way_of(j, &e, e.up), 0);
+            give(j, message, e.parent, (uint16_t)e.child, way_of(j, &e, e.up, message), 0);
         }
         break;
     case TRIB_PLACE_PARENT:
-        give(j, message, e.parent, (uint16_t)e.child, way_of(j, &e, e.up), 0);
+        give(j, message, e.parent, (uint16_t)e.child, way_of(j, &e, e.up, message), 0);
         break;
     case TRIB_PLACE_CHILDREN:
         send_down(j, endpoint, message, to->children);

@@ -51,6 +51,7 @@ static bool open_worker(struct sim_jobs *j, struct sim_job *job, struct sim_endp
         .stall_ns = STALL_NS,
         .is_zeroed = 1,
         .rate = job->config.planned != NULL ? job->config.planned->rate_bps / 8 : 0,
+        .distance = sim__planned_spreads(job->config.planned) ? job->session.slots : 0,
         .extra = SIM_JOB_HEADERS + job->data - SIM_JOB_PAYLOAD, /* as a packet counts on the links */
     };
 
@@ -114,6 +115,7 @@ static bool open_switch(struct sim_jobs *j, struct sim_job *job, uint32_t endpoi
         .has_parent = e->is_branch,
         .is_zeroed = e->node == NULL,
         .is_narrow = true, /* all numbers have 32 bits */
+        .has_paths = sim__planned_spreads(job->config.planned),
     };
 
     config.session.salt = 0;

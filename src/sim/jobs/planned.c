@@ -29,18 +29,32 @@ uint64_t sim_planned_endpoints(const struct sim_planned *planned, uint32_t worke
 
 /* ---- bundles ---- */
 
-uint32_t sim__planned_pick(struct sim_jobs *j, uint32_t bundle)
+uint32_t sim__planned_pick(const struct sim_jobs *j, const struct sim_endpoint *e, uint32_t bundle, uint64_t sequence)
 {
-    struct sim_bundle *b = &j->bundles->list[bundle];
+    const struct sim_bundle *b = &j->bundles->list[bundle];
     const struct sim_lane *lane = &j->bundles->lanes[b->lane];
+    const struct sim_planned *planned = j->jobs[e->job].config.planned;
 
     if (b->count > 1) {
-        uint32_t place = (uint32_t)((uint64_t)(b->dealt++ * GOLDEN) * lane[b->count - 1].below >> 32);
+        uint64_t index = sequence * planned->trees[e->tree].weight / planned->weights; /* of the root's sequences */
+        uint32_t place = (uint32_t)((uint64_t)((uint32_t)index * GOLDEN) * lane[b->count - 1].below >> 32);
         while (place >= lane->below) {
             lane++;
         }
     }
     return lane->step;
+}
+
+bool sim__planned_spreads(const struct sim_planned *planned)
+{
+    for (uint32_t tree = 0; planned != NULL && tree < planned->count; tree++) {
+        for (uint32_t i = 0; i < planned->trees[tree].hop_count; i++) {
+            if (planned->trees[tree].hops[i].path_count > 1) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 uint32_t sim__planned_step(const struct sim_jobs *j, uint32_t bundle, uint32_t place)

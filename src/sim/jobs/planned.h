@@ -39,6 +39,7 @@ struct sim_planned_tree {
 struct sim_planned {
     uint64_t rate_bps; /* of each worker, headers included; 0: as much as windows allow */
     uint32_t count;
+    uint32_t weights; /* sum of the trees' weights */
     struct sim_planned_tree trees[TRIB_ROOTS_MAX];
 };
 
@@ -51,8 +52,6 @@ struct sim_lane {
 struct sim_bundle {
     uint32_t lane; /* the first one */
     uint32_t count;
-    uint32_t dealt; /* packets */
-    uint32_t unused;
 };
 
 struct sim_bundles {
@@ -70,8 +69,10 @@ uint64_t sim_planned_endpoints(const struct sim_planned *planned, uint32_t worke
 /* Places the job's switches, behind its workers. False: error says why they cannot be. */
 bool sim__planned_trees(struct sim_jobs *j, struct sim_job *job, char *error);
 void sim__planned_free(struct sim_bundles *bundles); /* NULL: no effect */
-/* The first step of the bundle's next packet. */
-uint32_t sim__planned_pick(struct sim_jobs *j, uint32_t bundle);
+/* The first step of a bundle's packet: those of one sequence take one path, so that none overtakes another. */
+uint32_t sim__planned_pick(const struct sim_jobs *j, const struct sim_endpoint *e, uint32_t bundle, uint64_t sequence);
+/* Does a stream of the job take several paths, so that packets overtake each other? planned: or NULL. */
+bool sim__planned_spreads(const struct sim_planned *planned);
 /* The step that begins at this place; of a bundle of one path. */
 uint32_t sim__planned_step(const struct sim_jobs *j, uint32_t bundle, uint32_t place);
 static inline uint32_t sim__planned_link(const struct sim_jobs *j, uint32_t step)
