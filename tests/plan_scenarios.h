@@ -21,9 +21,8 @@ struct drawn_scenario {
     char text[SCENARIO_TEXT_MAX];
     size_t len;
     uint32_t hosts;      /* of the network */
-    uint32_t down[2];    /* names of switches of the lower tier and of the upper one: so many, */
-    uint32_t up[2];      /* and so many; of the second tier in a fat tree */
     const char *tier[3]; /* names; NULL: none */
+    uint32_t k;          /* of a fat tree; 0: drawn */
     double over;         /* hosts' rate to that of links up */
 };
 
@@ -75,7 +74,7 @@ static inline void scenario_leaf_spine(struct drawn_scenario *d)
 
 static inline void scenario_fat_tree(struct drawn_scenario *d)
 {
-    uint32_t k = trib_prng_chance(&d->prng, 0.5) ? 4 : 6, half = k / 2, odd = 0;
+    uint32_t drawn = trib_prng_chance(&d->prng, 0.5) ? 4 : 6, k = d->k != 0 ? d->k : drawn, half = k / 2, odd = 0;
     uint32_t mbps = (uint32_t)(25000 / d->over);
     scenario_say(d,
                  "[topology]\nkind = \"fat-tree\"\nk = %u\nrate = \"25Gbps\"\nfabric_rate = \"%uMbps\"\n"
@@ -153,6 +152,7 @@ static inline void scenario_jobs(struct drawn_scenario *d, uint32_t count)
 
 /* How a scenario is drawn. */
 struct scenario_wish {
+    uint32_t k;         /* of a fat tree, the only kind then; 0: 4 or 6 */
     double over;        /* 0: drawn from 1, 2, 4 */
     uint32_t kinds;     /* of those below, the first so many; 0: all */
     uint32_t jobs;      /* 0: 1 to 6 */
@@ -166,12 +166,12 @@ static inline void scenario_text(struct drawn_scenario *d, uint64_t seed, const 
 {
     static void (*const kinds[])(struct drawn_scenario *) = {scenario_leaf_spine, scenario_fat_tree,
                                                              scenario_leaf_spine, scenario_dragonfly, scenario_star};
-    *d = (struct drawn_scenario){.prng = {trib_mix64(seed)}};
+    *d = (struct drawn_scenario){.prng = {trib_mix64(seed)}, .k = wish->k};
     uint32_t count = wish->kinds != 0 ? wish->kinds : sizeof kinds / sizeof kinds[0];
     d->over = wish->over != 0 ? wish->over : (double)(1U << scenario_draw(d, 0, 2));
     bool is_multicast = trib_prng_chance(&d->prng, 0.3) && strcmp(wish->paths, "explicit") == 0;
     scenario_say(d, "duration = \"10s\"\nseed = %lu\n", (unsigned long)seed);
-    kinds[seed % count](d);
+    kinds[wish->k != 0 ? 1 : seed % count](d);
     size_t end = (size_t)(strstr(d->text, "delay = \"1us\"\n") - d->text) + strlen("delay = \"1us\"\n");
     char rest[SCENARIO_TEXT_MAX];
     (void)snprintf(rest, sizeof rest, "%s", d->text + end);
@@ -221,13 +221,13 @@ static inline bool scenario_run(const struct sim_scenario *scenario, double *rat
     return is_good && fault == NULL;
 }
 
-/* Makes the plan of a scenario, and gives it to the jobs. False: error. */
-static inline bool scenario_plan(struct plan_simulated *it, struct sim_scenario *scenario, char *error)
+/* Makes the plan of a scenario, with so many trees of a job at most, and gives it to the jobs. False: error. */
+static inline bool scenario_plan(struct plan_simulated *it, struct sim_scenario *scenario, uint32_t most, char *error)
 {
     if (!plan_simulated_init(it, scenario, error)) {
         return false;
     }
-    const struct plan_options options = {.family = plan_family_of(&it->net)};
+    const struct plan_options options = {.family = plan_family_of(&it->net), .most = most};
     return plan_make(&it->plan, &it->net, &it->jobs, &options, error) == TRIB_OK && plan_simulated_give(it, error);
 }
 

@@ -29,7 +29,8 @@ static void run(uint64_t seed, double seconds, const struct scenario_wish *wish,
     double planned[SIM_JOB_TABLES_MAX], rates[SIM_JOB_TABLES_MAX], worst = 0;
     uint64_t dropped = 0;
     scenario_text(&d, seed, wish);
-    bool is_good = sim_scenario_parse(&scenario, d.text, "drawn", NULL, error) && scenario_plan(&it, &scenario, error);
+    bool is_good = sim_scenario_parse(&scenario, d.text, "drawn", NULL, error) &&
+                   scenario_plan(&it, &scenario, PLAN_TREES_MAX, error);
     for (uint32_t j = 0; is_good && j < it.jobs.count; j++) {
         planned[j] = (double)it.plan.grants[j].rate_bps;
     }

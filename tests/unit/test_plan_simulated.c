@@ -28,7 +28,8 @@ static void expect_rates(uint64_t seed, const char *paths, double most)
         skip();
     }
     scenario_text(&d, seed, &wish);
-    if (!sim_scenario_parse(&scenario, d.text, "drawn", NULL, error) || !scenario_plan(&it, &scenario, error)) {
+    if (!sim_scenario_parse(&scenario, d.text, "drawn", NULL, error) ||
+        !scenario_plan(&it, &scenario, PLAN_TREES_MAX, error)) {
         fail_msg("%s", error);
     }
     assert_in_range(it.jobs.count, 1, JOBS_MAX);
