@@ -130,7 +130,7 @@ static bool open_switch(struct sim_jobs *j, struct sim_job *job, uint32_t endpoi
     }
     job->scheme->switch_node->learn_mark(e->node, mark);
     tell_numbers(j, job, e);
-    if (j->memories != NULL) {
+    if (j->memories != NULL && sim_job_is_lodger(j, e)) {
         sim__shares_opened(j, endpoint);
     }
     return true;
@@ -232,6 +232,7 @@ bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, uint6
     job->config.ranks = config->ranks != 0 ? config->ranks : 1;
     job->config.buckets = config->buckets != 0 ? config->buckets : 1;
     job->config.trees = config->trees != 0 ? config->trees : 1;
+    job->config.at_least = config->at_least != 0 ? config->at_least : SIM_RACK_LEAST;
     TRIB_ASSERT(job->config.trees <= TRIB_ROOTS_MAX);
     job->log = calloc(job->config.iterations, sizeof *job->log);
     j->count++;
@@ -256,6 +257,18 @@ bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, uint6
     return true;
 }
 
+/* Behind its workers. */
+static bool place_nodes(struct sim_jobs *j, struct sim_job *job, const uint32_t *hosts, char *error)
+{
+    if (job->config.servers != 0) {
+        return sim__servers_place(j, job, hosts, error);
+    }
+    if (!sim_job_adds(job)) {
+        return true;
+    }
+    return job->scheme->is_chain ? sim__chain_place(j, job, error) : sim__jobs_trees(j, job, error);
+}
+
 bool sim_jobs_place(struct sim_jobs *j, uint32_t number, const uint32_t *hosts, char *error)
 {
     struct sim_job *job = &j->jobs[number];
@@ -275,8 +288,7 @@ bool sim_jobs_place(struct sim_jobs *j, uint32_t number, const uint32_t *hosts, 
                                         .is_worker = true,
                                     });
     }
-    if (job->config.servers != 0 ? !sim__servers_place(j, job, hosts, error)
-                                 : sim_job_adds(job) && !sim__jobs_trees(j, job, error)) {
+    if (!place_nodes(j, job, hosts, error)) {
         return false;
     }
     job->session.roots = job->trees;
@@ -326,7 +338,7 @@ void sim_jobs_close(struct sim_jobs *j, uint32_t number)
     }
     if (job->config.servers != 0) {
         sim__servers_close(j, job);
-    } else if (sim_job_adds(job)) {
+    } else if (sim_job_adds(job) && !sim_job_is_routed(job)) {
         sim__jobs_unload(j, job);
     }
     job->steps = NULL;

@@ -150,8 +150,13 @@ static bool fit_job_keys(struct draft *d, uint32_t number)
     const struct trib_toml_value *placement = sim__find(d, table, "placement");
     const struct trib_toml_value *backward = sim__find(d, table, "backward");
     const struct trib_toml_value *marks = sim__find(d, table, "marks_of_all");
+    const struct trib_toml_value *least = sim__find(d, table, "at_least");
     const struct sim_job_config *job = &d->scenario->jobs[number];
 
+    if (least != NULL && !sim__has_chain(job) && !d->varies_scheme) {
+        return sim__refuse(d, least->key_place, "at_least does not apply to scheme %s: its switches form no chain",
+                           job->scheme);
+    }
     if (marks != NULL && !sim__names_marks(job) && !d->varies_scheme) {
         return sim__refuse(d, marks->key_place,
                            "marks_of_all does not apply to scheme %s: only results of panama name the marked paths",
@@ -231,6 +236,7 @@ static bool finish_job(struct draft *d, uint32_t number)
     }
     uint32_t largest = job->payload + SIM_JOB_HEADERS;
     s->topology.largest = largest > s->topology.largest ? largest : s->topology.largest;
+    s->topology.has_loops = s->topology.has_loops || sim__has_chain(job);
     return s->topology.buffer_bytes >= largest ||
            sim__refuse(d, sim__place(d, table, "payload"),
                        "a buffer of %" PRIu64 " bytes is too small for a packet of %u", s->topology.buffer_bytes,

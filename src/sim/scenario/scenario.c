@@ -132,9 +132,8 @@ static const struct key keys[] = {
     {"traffic", "file", "trace: flows as in HPCC's flow.txt; beside the scenario", sim__read_file, 0, BIT(SIM_TRACE),
      BIT(SIM_TRACE)},
     {"job", "scheme",
-     "switchml, panama, panama:7/8, atp, atp-aimd, ps, ring, hybrid:M, ring-steps, which sends messages in 2 (N - 1) "
-     "steps, or "
-     "panama-literal, the published rules",
+     "switchml, panama, panama:7/8, rina, atp, atp-aimd, ps, ring, hybrid:M, ring-steps, which sends messages in 2 "
+     "(N - 1) steps, or panama-literal or rina-literal, the published rules",
      sim__read_scheme, JOB(scheme), ANY, ANY},
     {"job", "workers", "each on a host of its own", sim__read_count, JOB(workers), ANY, ANY},
     {"job", "ranks", "of each worker's host, which are summed in its memory first [1]", sim__read_count, JOB(ranks),
@@ -163,6 +162,8 @@ static const struct key keys[] = {
     {"job", "window", "fragments that a worker has under way in each tree [128]", sim__read_count, JOB(window), ANY, 0},
     {"job", "trees", "each under a switch of its own, as many as there are such; fragments take turns [1]",
      sim__read_trees, JOB(trees), ANY, 0},
+    {"job", "at_least", "rina: so many workers below a switch that adds are a rack; others are links of the chain [2]",
+     sim__read_count, JOB(at_least), ANY, 0},
     {"job", "servers", "atp, ps: roots, each on a host; fragments take turns [1]", sim__read_trees, JOB(servers), ANY,
      0},
     {"job", "servers_at_workers", "atp, ps: true: servers are on hosts of workers [false: on hosts of their own]",
@@ -582,7 +583,8 @@ static bool is_idle(const struct sim_job_config *job, const char *key)
 
     return (is_of_servers && !sim__has_servers(job)) || (strcmp(key, "priority") == 0 && !has_combiners) ||
            (strcmp(key, "trees") == 0 && sim__has_servers(job)) ||
-           (strcmp(key, "marks_of_all") == 0 && !sim__names_marks(job));
+           (strcmp(key, "marks_of_all") == 0 && !sim__names_marks(job)) ||
+           (strcmp(key, "at_least") == 0 && !sim__has_chain(job));
 }
 
 /* The file of that scheme alone must not have such keys. */
