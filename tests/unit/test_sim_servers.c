@@ -95,6 +95,7 @@ static void sums__are_right_everywhere(void **state)
         struct sim_job_config *job = add(i % 2 != 0 ? "atp" : "atp-aimd", 3, 250);
         job->servers = 1 + i % 3;
         job->are_servers_at_workers = i % 2 != 0;
+        job->combines_everywhere = i % 4 != 0;
         job->placement = SIM_RANDOM;
         finish();
         dropped += run.network.dropped;

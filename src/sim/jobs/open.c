@@ -183,7 +183,7 @@ uint64_t sim_job_endpoints(const struct sim_job_config *config)
     uint32_t trees = config->trees != 0 ? config->trees : 1;
     uint32_t roots = config->servers > trees ? config->servers : trees;
 
-    return (uint64_t)roots * config->workers * SIM_TIERS_MAX;
+    return (uint64_t)roots * config->workers * (config->combines_everywhere ? SIM_PATH_MAX : SIM_TIERS_MAX);
 }
 
 bool sim_jobs_reserve(struct sim_jobs *j, uint32_t jobs, uint64_t endpoints)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* servers.c: jobs with servers: their roots are on hosts, and switches on the way are combiners, where the scheme has
- * some (protocol/combiner.h): the switch of a worker's host, and that of the server's host. A switch has one pool for
+ * some (protocol/combiner.h): the switch of a worker's host, and that of the server's host, or all that add. A switch has one pool for
  * all jobs. Results for all ranks behind a combiner go through it, other packets down go to each rank alone.
  * See jobs.h. Read next: ways.c, jobs.c (combine). */
 #include <inttypes.h>
@@ -35,19 +35,46 @@ static uint32_t combiner_at(struct sim_jobs *j, const struct sim_job *job, uint3
     return combiner;
 }
 
+/* The switches on the way from a worker to the server, in their order; returns how many. */
+static uint32_t list_way(const struct sim_jobs *j, uint32_t worker, uint32_t server, uint32_t way[SIM_PATH_MAX])
+{
+    const struct sim_endpoint *to = &j->endpoints[server];
+    uint32_t place = sim__ways_switch(j->network, j->endpoints[worker].place);
+    uint32_t count = 0;
+
+    while (place != to->place) {
+        TRIB_ASSERT(count < SIM_PATH_MAX);
+        way[count++] = place;
+        place = j->network->links[sim__ways_next(j, place, to)].to & SIM_NODE_MASK;
+    }
+    return count;
+}
+
+/* Below the combiners on its way, which are made if there are none: at switches of hosts, or at all. */
+static void adopt_worker(struct sim_jobs *j, const struct sim_job *job, uint32_t worker, uint32_t server)
+{
+    uint32_t way[SIM_PATH_MAX];
+    uint32_t count = list_way(j, worker, server, way);
+    uint32_t above = server;
+
+    for (uint32_t i = count; i-- > 0;) {
+        bool may_be = job->config.combines_everywhere || i == 0 || i + 1 == count;
+        uint32_t combiner = may_be ? combiner_at(j, job, j->endpoints[worker].tree, way[i], above) : SIM_NONE;
+        above = combiner != SIM_NONE ? combiner : above;
+    }
+    sim__jobs_adopt(j, worker, above);
+}
+
 /* From each worker to the server, over the combiners on the way. */
 static void place_tree(struct sim_jobs *j, const struct sim_job *job, uint32_t tree)
 {
     uint32_t server = sim_job_switches(job) + tree;
-    uint32_t top = combiner_at(j, job, tree, sim__ways_switch(j->network, j->endpoints[server].place), server);
 
     for (uint32_t rank = 0; rank < job->config.workers; rank++) {
         uint32_t worker = job->first + tree * job->config.workers + rank;
-        uint32_t above = top != SIM_NONE ? top : server;
-        uint32_t own = combiner_at(j, job, tree, sim__ways_switch(j->network, j->endpoints[worker].place), above);
         j->endpoints[worker].child = (uint8_t)rank;
         j->behind[worker] = UINT64_C(1) << rank;
-        sim__jobs_adopt(j, worker, own != SIM_NONE ? own : above);
+        adopt_worker(j, job, worker, server);
         for (uint32_t i = j->endpoints[worker].parent; i != SIM_NONE; i = j->endpoints[i].parent) {
             j->behind[i] |= UINT64_C(1) << rank;
         }

@@ -111,7 +111,7 @@ static bool finish_model(struct draft *d, struct sim_job_config *job, uint32_t t
 /* Servers of a scheme that has some: one where nothing is said. */
 static bool fit_servers(struct draft *d, struct sim_job_config *job, uint32_t table)
 {
-    static const char *const keys[] = {"servers", "servers_at_workers", "priority"};
+    static const char *const keys[] = {"servers", "servers_at_workers", "priority", "combines_everywhere"};
 
     if (!sim__has_servers(job)) {
         for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
@@ -125,10 +125,12 @@ static bool fit_servers(struct draft *d, struct sim_job_config *job, uint32_t ta
         return true;
     }
     job->servers = job->servers != 0 ? job->servers : 1;
-    const struct trib_toml_value *priority = sim__find(d, table, "priority");
-    if (priority != NULL && !trib_published_find(job->scheme)->has_combiners && !d->varies_scheme) {
-        return sim__refuse(d, priority->key_place, "priority does not apply to scheme %s: it has no combiners",
-                           job->scheme);
+    for (size_t i = 2; i < sizeof keys / sizeof keys[0]; i++) {
+        const struct trib_toml_value *value = sim__find(d, table, keys[i]);
+        if (value != NULL && !trib_published_find(job->scheme)->has_combiners && !d->varies_scheme) {
+            return sim__refuse(d, value->key_place, "%s does not apply to scheme %s: it has no combiners", keys[i],
+                               job->scheme);
+        }
     }
     const struct trib_toml_value *trees = sim__find(d, table, "trees");
     if (trees != NULL && !d->varies_scheme) {

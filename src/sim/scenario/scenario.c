@@ -168,6 +168,9 @@ static const struct key keys[] = {
      0},
     {"job", "servers_at_workers", "atp, ps: true: servers are on hosts of workers [false: on hosts of their own]",
      sim__read_flag, JOB(are_servers_at_workers), ANY, 0},
+    {"job", "combines_everywhere",
+     "atp: true: all switches that add on the way to a server are combiners [false: those of hosts]", sim__read_flag,
+     JOB(combines_everywhere), ANY, 0},
     {"job", "priority", "atp: the most that the job's is; parts take rows of combiners from jobs of a lower one [0]",
      sim__read_index, JOB(priority), ANY, 0},
     {"job", "marks_of_all",
@@ -579,9 +582,10 @@ static bool is_idle(const struct sim_job_config *job, const char *key)
 {
     const struct trib_scheme *scheme = trib_published_find(job->scheme); /* NULL: in steps */
     bool is_of_servers = strcmp(key, "servers") == 0 || strcmp(key, "servers_at_workers") == 0;
+    bool is_of_combiners = strcmp(key, "priority") == 0 || strcmp(key, "combines_everywhere") == 0;
     bool has_combiners = scheme != NULL && sim__has_combiners(scheme);
 
-    return (is_of_servers && !sim__has_servers(job)) || (strcmp(key, "priority") == 0 && !has_combiners) ||
+    return (is_of_servers && !sim__has_servers(job)) || (is_of_combiners && !has_combiners) ||
            (strcmp(key, "trees") == 0 && sim__has_servers(job)) ||
            (strcmp(key, "marks_of_all") == 0 && !sim__names_marks(job)) ||
            (strcmp(key, "at_least") == 0 && !sim__has_chain(job));
