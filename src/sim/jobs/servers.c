@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* servers.c: jobs with servers: their roots are on hosts, and switches on the way are combiners, where the scheme has
- * some (protocol/combiner.h): the switch of a worker's host, and that of the server's host, or all that add. A switch has one pool for
- * all jobs. Results for all ranks behind a combiner go through it, other packets down go to each rank alone.
- * See jobs.h. Read next: ways.c, jobs.c (combine). */
+ * some (protocol/combiner.h): the switch of a worker's host, and that of the server's host, or all that add. A switch
+ * has one pool for all jobs. Results for all ranks behind a combiner go through it, other packets down go to each rank
+ * alone. See jobs.h. Read next: ways.c, jobs.c (combine). */
 #include <inttypes.h>
 #include <stdlib.h>
 
