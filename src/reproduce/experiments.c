@@ -7,6 +7,7 @@
 #include "reproduce/atp.h"
 #include "reproduce/goat.h"
 #include "reproduce/panama.h"
+#include "reproduce/rina.h"
 
 #define LIST(...)         \
     (const char *const[]) \
@@ -237,6 +238,56 @@ static const struct reproduce_experiment experiments[] = {
           "Eight workers and a server on two leaves and a spine, 100 Gbps, 1 us; jobs at 1/4, or 1/32 with --quick. "
           "Computing: a P100's 164 ms for ResNet-50; ResNet-18 by multiplications, 1.8 of 4.1 billion."),
      goat_throughput, NULL},
+    {"rina-bom", "Rina", "Rates of trees, and steps of chains, as switches are replaced", false,
+     LIST(
+         "Section III-B: sums go to a server over a spanning tree, of shortest ways, the lowest where several are as "
+         "short; all workers send at the rate of the fullest link. The server is at the first worker's switch.",
+         "Fat tree: the 13 switches of that tree, not all 20. Best and mean are of all 8,192 choices. Dragonfly: 72 "
+         "workers, all 36 switches; best is one by one, the mean of 2,000 draws.",
+         "Section IV-D: switches of hosts first, by their workers, then those with the most workers below. A rack that "
+         "\"exceeds two nodes\" is one of at least two, as the paper's own racks have two."),
+     rina_bom, NULL},
+    {"rina-steps", "Rina", "Steps of a chunk", true,
+     LIST(
+         "Scheme `rina-literal`, which no job may run, in our simulator: the paper's agents, without its PULL, and "
+         "results go back along the chain (`rina-literal` in docs/SIMULATOR.md). One packet of each chunk.",
+         "A step is a packet that a host sends because of one that came; the longest row of these from a worker's part "
+         "to a worker's sum is counted."),
+     rina_steps, NULL},
+    {"rina-eq3", "Rina", "What uneven hosts cost a ring: equation (3)", false,
+     LIST("Message by message, 300 draws: each step of each worker is normal, of deviation 1. A rack of two waits for "
+          "its slower worker, so N, and not G, is under the logarithm.",
+          "The paper has a barrier after each step."),
+     rina_eq3, NULL},
+    {"rina-fig10", "Rina", "Throughput of training", true,
+     LIST(
+         "Rates, overheads and times to compute are not printed: hosts' links of 25 Gbps and 10 us, so a step takes 20 "
+         "us; "
+         "other links 1 us; 30 ms for a batch, 200 ms of ResNet101 and BERT base. Packets of 9,000 bytes, sizes and "
+         "delays at 1/4; with --quick ResNet50 alone, 1,500 bytes, 1/32.",
+         "Dragonfly: 64 of 72 hosts, as ATP names 64 workers. Half: racks, 4 of 8 and 16 of 32; of ATP in the fat tree "
+         "6 of 13, as printed.",
+         "ATP: scheme `atp`, but each switch that adds on the way is a combiner, as Fig. 5 counts them. It and the one "
+         "server are on the first worker's host. H-AR: `hybrid:2`. A ring is `ring-steps`; ours, `ring`.",
+         "Rina as published is `rina-literal`, ours `rina`, 16 chains at most. Claims are of the least, or the "
+         "largest, "
+         "ratio of all models in both networks."),
+     rina_fig10, NULL},
+    {"rina-fig11", "Rina", "Throughput as switches are replaced one by one", true,
+     LIST("ResNet50, as in `rina-fig10`, at 1/4, and 1/64 with --quick, where the dragonfly has only its two ends.",
+          "By the paper's accounts: 2 G - 1 steps of 1 ms and (2 G - 1)/G of the gradients; ATP sums up, then down, at "
+          "the "
+          "rate of `rina-bom`.",
+          "Only switches of racks are in chains, so Rina's curves end with these."),
+     rina_fig11, NULL},
+    {"rina-fig12", "Rina", "The testbed: two racks of four hosts", true,
+     LIST("Two leaves and a spine, 100 Gbps and 1 us; ResNet50, 9,000 bytes, 1/16 with --quick. No computing: of "
+          "summing alone.",
+          "One switch: the first rack's. Footnote 1: hosts below switches that add have links of 20 Gbps, and others, "
+          "and "
+          "all of a ring, of 100.",
+          "Bars are lost, and the unit of BERT base is per 10 s in one place and per 5 s in another."),
+     rina_fig12, NULL},
 };
 
 const struct reproduce_experiment *reproduce_experiment_at(uint32_t index)

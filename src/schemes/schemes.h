@@ -22,6 +22,7 @@ struct trib_scheme {
     bool has_servers;   /* roots are on hosts */
     bool has_combiners; /* switches on the way to the roots add as far as memory allows (protocol/combiner.h) */
     bool is_chain;      /* switches that stand side by side below the root form a chain (rina/rina.h) */
+    bool has_agents;    /* of a published rule: a rank of each rack takes the sums of the racks before */
     /* Which parts meet in a combiner differs from run to run, and with that the rounding of floats. So the wire is
      * int32 if none is named: its sums have the same bits in every run. */
     bool sums_by_luck;

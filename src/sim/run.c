@@ -518,6 +518,7 @@ static bool place_accelerators(struct sim_run *run)
     run->jobs.memory_bytes = s->accelerators.memory_bytes != 0 ? s->accelerators.memory_bytes : SIM_NEVER;
     run->jobs.is_pool_static = s->accelerators.is_pool_static;
     run->jobs.first_adder = s->topology.add_ps != 0 ? links : SIM_NONE;
+    run->jobs.first_loop = s->topology.has_loops ? n->link_count - n->hosts : SIM_NONE;
     for (uint32_t i = 0; s->accelerators.bypass_ps != 0 && i < links; i++) {
         uint32_t to = n->links[i].to;
         if (to >= n->hosts && (run->adds == NULL || run->adds[to] != 0)) {

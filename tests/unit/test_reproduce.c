@@ -162,6 +162,21 @@ static const struct {
     {"goat-dynamics", "script-data", 1.1010919, false},
     {"goat-overfill", "most", 34.15625, false},
     {"goat-overfill", "least", 7.6145833, false},
+    {"rina-bom", "fig4", 0.25, true},
+    {"rina-bom", "tree-racks", 50, true},
+    {"rina-bom", "tree-best", 50, true},
+    {"rina-bom", "tree-mean", 37.69230769, false},
+    {"rina-bom", "tree-before", 16.66666667, true},
+    {"rina-bom", "tree-least", 50, true},
+    {"rina-bom", "dragonfly-best", 50, true},
+    {"rina-bom", "dragonfly-racks", 50, true},
+    {"rina-bom", "dragonfly-mean", 17.28321841, false},
+    {"rina-bom", "all-but-one", 50, true},
+    {"rina-eq3", "barrier-16", 0.749562588, true},
+    {"rina-eq3", "barrier-72", 0.8166728637, true},
+    {"rina-eq3", "free-16", 0.4001433236, true},
+    {"rina-eq3", "rina", 0.5013080999, true},
+    {"rina-eq3", "rina-of-agents", 0.4054647809, true},
 };
 
 #define NUMBERS (sizeof numbers / sizeof numbers[0])

@@ -33,6 +33,7 @@ void sim_jobs_init(struct sim_jobs *j, struct sim_network *network, uint32_t fir
         .ended = SIM_NONE,
         .memory_bytes = SIM_NEVER,
         .first_adder = SIM_NONE,
+        .first_loop = SIM_NONE,
     };
 }
 
@@ -205,7 +206,7 @@ static uint32_t link_down(const struct sim_jobs *j, uint32_t place, uint32_t chi
     const struct sim_endpoint *e = &j->endpoints[child];
 
     return j->jobs[e->job].config.planned != NULL ? sim__planned_link(j, sim__planned_step(j, e->down, place))
-           : j->jobs[e->job].config.servers != 0  ? sim__servers_next(j, place, e)
+           : sim_job_is_routed(&j->jobs[e->job])  ? sim__ways_next(j, place, e)
                                                   : sim__jobs_next_down(j->network, place, e);
 }
 
@@ -535,7 +536,7 @@ static void pass_on(struct sim_jobs *j, uint32_t packet)
         return;
     }
     uint32_t link = j->jobs[e->job].config.planned != NULL ? sim__planned_link(j, ++p->hash)
-                    : j->jobs[e->job].config.servers != 0  ? sim__servers_next(j, p->to, e)
+                    : sim_job_is_routed(&j->jobs[e->job])  ? sim__ways_next(j, p->to, e)
                     : p->value == SIM_FROM_PARENT
                         ? sim__jobs_next_down(j->network, p->to, e)
                         : sim__jobs_next_up(j->network, p->to, &j->jobs[e->job].ways[e->tree]);

@@ -18,10 +18,10 @@
  * host. A job may have several trees, each under another root; which roots, of all that would do, is chosen by the
  * load that all jobs before have put on the links (tree.c). A worker has an endpoint in each of its trees, with one
  * node: that of the first tree has its timers and its iterations, and the others are only places to send to and to
- * come from. A job may have the trees and the rate of a plan instead (planned.h).
+ * come from. Servers, chains and planned trees have other shapes (servers.c, chain.c, planned.h).
  *
  * Sessions (registration, marks of idle ranks) are told at once, without packets: they are not what is simulated.
- * Read next: core/node.h, open.c, tree.c, shares.c, jobs.c, numbers.c. */
+ * Read next: core/node.h, open.c, tree.c, chain.c, servers.c, shares.c, jobs.c, numbers.c. */
 #ifndef TRIB_SIM_JOBS_H
 #define TRIB_SIM_JOBS_H
 
@@ -78,9 +78,12 @@ struct sim_job_config {
     uint32_t servers;            /* of a scheme that has some: roots on hosts; else 0 */
     uint32_t priority;           /* 0 to 255: the most that it is at combiners, where a lower one gives way */
     bool are_servers_at_workers; /* servers have no hosts of their own */
-    uint8_t unused_here[7];
+    bool combines_everywhere; /* all switches that add on the way to a server are combiners, not those of hosts alone */
+    uint8_t unused_here[2];
+    uint32_t at_least; /* of a scheme with a chain: workers below a switch for it to be a rack; 0 is taken as 2 */
 };
 
+#define SIM_RACK_LEAST 2U /* workers */
 #define SIM_BUCKETS_MAX 1024U
 #define SIM_HOST_RANKS_MAX 16U /* so that sums of the numbers that are compared fit */
 
@@ -240,10 +243,11 @@ struct sim_jobs {
     /* What adds in a switch. */
     uint64_t memory_bytes; /* SIM_NEVER: no bound */
     uint32_t first_adder;  /* the link of the first switch to itself; SIM_NONE: adding takes no time */
+    uint32_t first_loop;   /* the link of the first host to itself, for nodes on hosts of workers; SIM_NONE: none */
     uint32_t timer;        /* that counts slots */
     bool is_multicast;     /* switches that do not add copy what is for several children where their ways part */
     bool is_pool_static;   /* each job has an equal share of each pool */
-    uint8_t unused[6];
+    uint8_t unused[2];
     struct sim_slots *slots;     /* by endpoint, of switches */
     struct sim_memory *memories; /* by switch; NULL: it has no bound */
     uint32_t *lodgers;           /* endpoints of switches, switch by switch */
@@ -360,6 +364,11 @@ static inline bool sim_job_is_lodger(const struct sim_jobs *j, const struct sim_
 {
     return !e->is_worker && !e->is_combiner && e->place >= j->network->hosts;
 }
+/* Do its packets go from node to node wherever these lie (ways.c), and not up and down a tree? */
+static inline bool sim_job_is_routed(const struct sim_job *job)
+{
+    return job->config.servers != 0 || (job->scheme != NULL && job->scheme->is_chain);
+}
 /* Are there switches that add for it? */
 static inline bool sim_job_adds(const struct sim_job *job)
 {
@@ -431,12 +440,11 @@ void sim__shares_opened(struct sim_jobs *j, uint32_t endpoint);
 void sim__shares_count(struct sim_jobs *j, uint32_t endpoint);
 void sim__shares_closed(struct sim_jobs *j, uint32_t endpoint);
 
-/* Of tree.c: chooses the job's trees and places their switches, behind its workers; gives a child its number. False:
- * error says why it cannot be. */
+/* Of tree.c: chooses the job's trees and places their switches, behind its workers. False: error says why it
+ * cannot be. */
 bool sim__jobs_trees(struct sim_jobs *j, struct sim_job *job, char *error);
-bool sim__jobs_number(struct sim_jobs *j, uint32_t child, uint32_t parent, char *error);
 /* Of servers.c: places servers and combiners, opens and closes their nodes; combiners hear M; a switch loses what it
- * holds; the next link on the way from a place. */
+ * holds. */
 bool sim__servers_place(struct sim_jobs *j, struct sim_job *job, const uint32_t *hosts, char *error);
 bool sim__servers_open(struct sim_jobs *j, struct sim_job *job);
 void sim__servers_close(struct sim_jobs *j, const struct sim_job *job);
@@ -444,7 +452,14 @@ void sim__servers_tell_mark(struct sim_jobs *j, const struct sim_job *job, uint6
 void sim__pool_forget(struct sim_jobs *j, uint32_t place);
 struct sim_row_pool *sim__pool_at(const struct sim_jobs *j, uint32_t place);
 uint32_t sim__pool_member(const struct sim_endpoint *e);
-uint32_t sim__servers_next(const struct sim_jobs *j, uint32_t place, const struct sim_endpoint *to);
+/* Of chain.c: a chain's nodes. */
+bool sim__chain_place(struct sim_jobs *j, struct sim_job *job, char *error);
+/* Of ways.c: a host's switch; which way up a tree takes: jobs and trees begin with different links; the first links of
+ * a placed job's endpoints, up and down; the next link on the way from a place. */
+uint32_t sim__ways_switch(const struct sim_network *n, uint32_t host);
+void sim__ways_choose(const struct sim_jobs *j, struct sim_job *job, uint32_t tree);
+void sim__ways_find(struct sim_jobs *j, const struct sim_job *job);
+uint32_t sim__ways_next(const struct sim_jobs *j, uint32_t place, const struct sim_endpoint *to);
 /* Its trees are no load on links any more. */
 void sim__jobs_unload(struct sim_jobs *j, const struct sim_job *job);
 /* The next link on the way through the tree from this place to the parent, or down to the endpoint. */
@@ -454,6 +469,8 @@ uint32_t sim__jobs_endpoint(struct sim_jobs *j, const struct sim_endpoint *endpo
 /* An endpoint that is no worker, a child of another, and the workers' in all trees but the first. */
 uint32_t sim__jobs_node(struct sim_jobs *j, const struct sim_job *job, uint32_t tree, uint32_t place);
 void sim__jobs_adopt(struct sim_jobs *j, uint32_t child, uint32_t parent);
+/* The same for the child of a switch's node, with a number there. False: the node has no room for it. */
+bool sim__jobs_join(struct sim_jobs *j, uint32_t child, uint32_t parent, char *error);
 void sim__jobs_workers_in_trees(struct sim_jobs *j, const struct sim_job *job);
 
 #endif

@@ -135,7 +135,7 @@ static bool open_switch(struct sim_jobs *j, struct sim_job *job, uint32_t endpoi
     }
     job->scheme->switch_node->learn_mark(e->node, mark);
     tell_numbers(j, job, e);
-    if (j->memories != NULL) {
+    if (j->memories != NULL && sim_job_is_lodger(j, e)) {
         sim__shares_opened(j, endpoint);
     }
     return true;
@@ -191,7 +191,7 @@ uint64_t sim_job_endpoints(const struct sim_job_config *config)
     if (config->planned != NULL) {
         return sim_planned_endpoints(config->planned, config->workers);
     }
-    return (uint64_t)roots * config->workers * SIM_TIERS_MAX;
+    return (uint64_t)roots * config->workers * (config->combines_everywhere ? SIM_PATH_MAX : SIM_TIERS_MAX);
 }
 
 bool sim_jobs_reserve(struct sim_jobs *j, uint32_t jobs, uint64_t endpoints)
@@ -240,6 +240,7 @@ bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, uint6
     job->config.ranks = config->ranks != 0 ? config->ranks : 1;
     job->config.buckets = config->buckets != 0 ? config->buckets : 1;
     job->config.trees = config->planned != NULL ? config->planned->count : config->trees != 0 ? config->trees : 1;
+    job->config.at_least = config->at_least != 0 ? config->at_least : SIM_RACK_LEAST;
     TRIB_ASSERT(job->config.trees <= TRIB_ROOTS_MAX);
     job->log = calloc(job->config.iterations, sizeof *job->log);
     j->count++;
@@ -264,6 +265,21 @@ bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, uint6
     return true;
 }
 
+/* Behind its workers. */
+static bool place_nodes(struct sim_jobs *j, struct sim_job *job, const uint32_t *hosts, char *error)
+{
+    if (job->config.planned != NULL) {
+        return sim__planned_trees(j, job, error);
+    }
+    if (job->config.servers != 0) {
+        return sim__servers_place(j, job, hosts, error);
+    }
+    if (!sim_job_adds(job)) {
+        return true;
+    }
+    return job->scheme->is_chain ? sim__chain_place(j, job, error) : sim__jobs_trees(j, job, error);
+}
+
 bool sim_jobs_place(struct sim_jobs *j, uint32_t number, const uint32_t *hosts, char *error)
 {
     struct sim_job *job = &j->jobs[number];
@@ -283,9 +299,7 @@ bool sim_jobs_place(struct sim_jobs *j, uint32_t number, const uint32_t *hosts, 
                                         .is_worker = true,
                                     });
     }
-    if (job->config.planned != NULL ? !sim__planned_trees(j, job, error)
-        : job->config.servers != 0  ? !sim__servers_place(j, job, hosts, error)
-                                    : sim_job_adds(job) && !sim__jobs_trees(j, job, error)) {
+    if (!place_nodes(j, job, hosts, error)) {
         return false;
     }
     job->session.roots = job->trees;
@@ -335,7 +349,7 @@ void sim_jobs_close(struct sim_jobs *j, uint32_t number)
     }
     if (job->config.servers != 0) {
         sim__servers_close(j, job);
-    } else if (sim_job_adds(job) && job->config.planned == NULL) {
+    } else if (sim_job_adds(job) && !sim_job_is_routed(job) && job->config.planned == NULL) {
         sim__jobs_unload(j, job);
     }
     job->steps = NULL;

@@ -239,7 +239,7 @@ static bool place_rank(struct sim_jobs *j, const struct sim_job *job, uint32_t c
         uint32_t parent = find_node(j, first, place);
         is_there = parent != SIM_NONE || place == tree->root;
         parent = parent != SIM_NONE ? parent : sim__jobs_node(j, job, number, place);
-        if (!sim__jobs_number(j, child, parent, error)) {
+        if (!sim__jobs_join(j, child, parent, error)) {
             return false;
         }
         if (!add_bundles(j, &j->endpoints[child], tree, hop)) {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* servers.c: jobs with servers: their roots are on hosts, and switches on the way are combiners, where the scheme has
- * some (protocol/combiner.h): the switch of a worker's host, and that of the server's host. A switch has one pool for
- * all jobs. Packets take the ways of trees: up over the links that the job's way names, and down. Results for all ranks
- * behind a combiner go through it, other packets down go to each rank alone. See jobs.h.
- * Read next: jobs.c (combine). */
+ * some (protocol/combiner.h): the switch of a worker's host, and that of the server's host, or all that add. A switch
+ * has one pool for all jobs. Results for all ranks behind a combiner go through it, other packets down go to each rank
+ * alone. See jobs.h. Read next: ways.c, jobs.c (combine). */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -16,61 +15,7 @@
 #define POOL_MOST 65536U
 #define NS_PS UINT64_C(1000)
 
-/* ---- ways ---- */
-
-static bool is_below(const struct sim_network *n, uint32_t place, const struct sim_endpoint *to)
-{
-    const struct sim_route *route = &n->routes[place];
-    bool is_host = to->place < n->hosts;
-    uint32_t host = is_host ? to->place : n->routes[to->place].first;
-
-    return host - route->first < route->count && (is_host || n->routes[to->place].count < route->count);
-}
-
-uint32_t sim__servers_next(const struct sim_jobs *j, uint32_t place, const struct sim_endpoint *to)
-{
-    const struct sim_network *n = j->network;
-
-    return place >= n->hosts && is_below(n, place, to) ? sim__jobs_next_down(n, place, to)
-                                                       : sim__jobs_next_up(n, place, &j->jobs[to->job].ways[to->tree]);
-}
-
-/* Does a way lead there? Only trees have ways that names of links up say. */
-static bool is_reached(const struct sim_jobs *j, uint32_t from, uint32_t to)
-{
-    uint32_t place = j->endpoints[from].place;
-
-    for (uint32_t hops = 0; hops < SIM_PATH_MAX && place != j->endpoints[to].place; hops++) {
-        uint32_t link = sim__servers_next(j, place, &j->endpoints[to]);
-        if (link == SIM_NONE) {
-            return false;
-        }
-        place = j->network->links[link].to & SIM_NODE_MASK;
-    }
-    return place == j->endpoints[to].place;
-}
-
-/* Jobs and servers begin with different links. */
-static void choose_way(const struct sim_jobs *j, struct sim_job *job, uint32_t tree)
-{
-    const struct sim_network *n = j->network;
-    uint32_t number = (uint32_t)(job - j->jobs) + tree;
-    uint32_t place = n->links[sim_network_host_link(j->endpoints[job->first].place)].to;
-
-    for (uint32_t tier = 0; tier < 2; tier++) {
-        uint32_t ups = place != SIM_NONE ? n->routes[place].ups : 0;
-        job->ways[tree].up[tier] = (uint16_t)(ups != 0 ? number % ups : 0);
-        number = ups != 0 ? number / ups : number;
-        place = ups != 0 ? n->links[n->routes[place].up].to : SIM_NONE;
-    }
-}
-
 /* ---- places ---- */
-
-static uint32_t switch_of(const struct sim_jobs *j, uint32_t host)
-{
-    return j->network->links[sim_network_host_link(host)].to & SIM_NODE_MASK;
-}
 
 /* The tree's combiner at the switch, made if there is none; SIM_NONE: the switch does not add. */
 static uint32_t combiner_at(struct sim_jobs *j, const struct sim_job *job, uint32_t tree, uint32_t place,
@@ -90,41 +35,51 @@ static uint32_t combiner_at(struct sim_jobs *j, const struct sim_job *job, uint3
     return combiner;
 }
 
+/* The switches on the way from a worker to the server, in their order; returns how many. */
+static uint32_t list_way(const struct sim_jobs *j, uint32_t worker, uint32_t server, uint32_t way[SIM_PATH_MAX])
+{
+    const struct sim_endpoint *to = &j->endpoints[server];
+    uint32_t place = sim__ways_switch(j->network, j->endpoints[worker].place);
+    uint32_t count = 0;
+
+    while (place != to->place) {
+        TRIB_ASSERT(count < SIM_PATH_MAX);
+        way[count++] = place;
+        place = j->network->links[sim__ways_next(j, place, to)].to & SIM_NODE_MASK;
+    }
+    return count;
+}
+
+/* Below the combiners on its way, which are made if there are none: at switches of hosts, or at all. */
+static void adopt_worker(struct sim_jobs *j, const struct sim_job *job, uint32_t worker, uint32_t server)
+{
+    uint32_t way[SIM_PATH_MAX];
+    uint32_t count = list_way(j, worker, server, way);
+    uint32_t above = server;
+
+    for (uint32_t i = count; i-- > 0;) {
+        bool may_be = job->config.combines_everywhere || i == 0 || i + 1 == count;
+        uint32_t combiner = may_be ? combiner_at(j, job, j->endpoints[worker].tree, way[i], above) : SIM_NONE;
+        above = combiner != SIM_NONE ? combiner : above;
+    }
+    sim__jobs_adopt(j, worker, above);
+}
+
 /* From each worker to the server, over the combiners on the way. */
 static void place_tree(struct sim_jobs *j, const struct sim_job *job, uint32_t tree)
 {
     uint32_t server = sim_job_switches(job) + tree;
-    uint32_t top = combiner_at(j, job, tree, switch_of(j, j->endpoints[server].place), server);
 
     for (uint32_t rank = 0; rank < job->config.workers; rank++) {
         uint32_t worker = job->first + tree * job->config.workers + rank;
-        uint32_t above = top != SIM_NONE ? top : server;
-        uint32_t own = combiner_at(j, job, tree, switch_of(j, j->endpoints[worker].place), above);
         j->endpoints[worker].child = (uint8_t)rank;
         j->behind[worker] = UINT64_C(1) << rank;
-        sim__jobs_adopt(j, worker, own != SIM_NONE ? own : above);
+        adopt_worker(j, job, worker, server);
         for (uint32_t i = j->endpoints[worker].parent; i != SIM_NONE; i = j->endpoints[i].parent) {
             j->behind[i] |= UINT64_C(1) << rank;
         }
     }
     j->endpoints[server].children = (uint8_t)job->config.workers;
-}
-
-static bool find_links(struct sim_jobs *j, const struct sim_job *job, char *error)
-{
-    for (uint32_t i = job->first; i < j->endpoint_count; i++) {
-        struct sim_endpoint *e = &j->endpoints[i];
-        if (e->parent == SIM_NONE) {
-            continue;
-        }
-        if (!is_reached(j, i, e->parent) || !is_reached(j, e->parent, i)) {
-            trib_explain(error, "servers need a network that is a tree of switches");
-            return false;
-        }
-        e->up = sim__servers_next(j, e->place, &j->endpoints[e->parent]);
-        e->down = sim__servers_next(j, j->endpoints[e->parent].place, e);
-    }
-    return true;
 }
 
 bool sim__servers_place(struct sim_jobs *j, struct sim_job *job, const uint32_t *hosts, char *error)
@@ -141,14 +96,15 @@ bool sim__servers_place(struct sim_jobs *j, struct sim_job *job, const uint32_t 
     for (uint32_t tree = 0; tree < job->trees; tree++) {
         job->roots[tree] = c->are_servers_at_workers ? hosts[tree * c->workers / c->servers] : hosts[c->workers + tree];
         job->levels[tree] = 0;
-        choose_way(j, job, tree);
+        sim__ways_choose(j, job, tree);
         (void)sim__jobs_node(j, job, tree, job->roots[tree]);
     }
     for (uint32_t tree = 0; tree < job->trees; tree++) {
         place_tree(j, job, tree);
     }
     job->combiners = j->endpoint_count - sim_job_combiners(job);
-    return find_links(j, job, error);
+    sim__ways_find(j, job);
+    return true;
 }
 
 /* ---- pools ---- */

@@ -265,7 +265,7 @@ static uint32_t find_switch(const struct sim_jobs *j, uint32_t first, uint32_t p
     return SIM_NONE;
 }
 
-bool sim__jobs_number(struct sim_jobs *j, uint32_t child, uint32_t parent, char *error)
+bool sim__jobs_join(struct sim_jobs *j, uint32_t child, uint32_t parent, char *error)
 {
     struct sim_endpoint *c = &j->endpoints[child];
     struct sim_endpoint *p = &j->endpoints[parent];
@@ -287,7 +287,7 @@ static bool adopt(struct sim_jobs *j, uint32_t child, uint32_t parent, char *err
 
     c->up = sim__jobs_next_up(j->network, c->place, &j->jobs[c->job].ways[c->tree]);
     c->down = sim__jobs_next_down(j->network, j->endpoints[parent].place, c);
-    return sim__jobs_number(j, child, parent, error);
+    return sim__jobs_join(j, child, parent, error);
 }
 
 /* All workers' ways to the root; by rank: so children are in the order of their lowest ranks. */

@@ -108,7 +108,7 @@ void sim_network_delay(struct sim_network *n, uint32_t link, uint64_t delay_ps)
 
 uint32_t sim_network_link(struct sim_network *n, uint32_t from, uint32_t to, uint16_t port)
 {
-    TRIB_ASSERT(from >= n->hosts || n->link_count == sim_network_host_link(from));
+    TRIB_ASSERT(from >= n->hosts || n->link_count == sim_network_host_link(from) || from == to);
     uint32_t link = trib_fabric_add(&n->fabric, from, to, 0);
     n->link_count = link + 1;
     n->links[link] = (struct sim_link){.head = SIM_NONE, .tail = SIM_NONE, .to = to};

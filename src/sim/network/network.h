@@ -221,6 +221,8 @@ struct sim_route sim_route_tree(uint32_t first, uint32_t count, uint32_t each, u
  * there is no way, packets are sent into a link that is cut. False: out of memory, or more ways than a table can
  * say. */
 bool sim_network_search_routes(struct sim_network *n);
+/* Of a switch that has hosts, in a network that is no tree. */
+uint32_t sim_network_first_host(const struct sim_network *n, uint32_t place);
 /* The links that a packet of this hash takes from host to host while no cable is cut; returns how many, SIM_PATH_MAX at
  * most. */
 uint32_t sim_network_path(const struct sim_network *n, uint32_t from, const struct sim_packet *packet, uint32_t *links);

@@ -59,6 +59,11 @@ static uint32_t host_of(const struct sim_network *n, uint32_t place, uint32_t k)
     return to < n->hosts ? to : SIM_NONE;
 }
 
+uint32_t sim_network_first_host(const struct sim_network *n, uint32_t place)
+{
+    return host_of(n, place, 0);
+}
+
 /* The ways from a switch to the target, for all of the target's hosts. */
 static bool list_ways(struct search *s, uint32_t from, uint32_t target)
 {

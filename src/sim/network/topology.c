@@ -229,13 +229,13 @@ uint64_t sim_topology_host_rate(const struct sim_topology *t)
     return (uint64_t)(sum / hosts);
 }
 
-/* A link of each switch to itself, over which goes what is to be added: as long as that takes, and without a queue. */
-static void join_adders(const struct sim_topology *t, struct sim_network *n)
+/* A link of each node to itself, as long as this and without a queue. Parts that a switch adds go over its own. */
+static void join_selves(struct sim_network *n, uint32_t first, uint32_t end, uint64_t delay_ps)
 {
-    struct sim_port_config config = {UINT64_MAX, t->add_ps, SIM_NEVER, SIM_NEVER};
+    struct sim_port_config config = {UINT64_MAX, delay_ps, SIM_NEVER, SIM_NEVER};
     uint16_t port = sim_network_port(n, &config);
 
-    for (uint32_t node = n->hosts; node < n->nodes; node++) {
+    for (uint32_t node = first; node < end; node++) {
         (void)sim_network_link(n, node, node, port);
     }
 }
@@ -313,7 +313,9 @@ bool sim_topology_build(const struct sim_topology *t, struct sim_network *n)
 {
     struct sim_topology_size size = sim_topology_size(t);
 
-    if (!sim_network_init(n, size.hosts, size.switches, size.links + (t->add_ps != 0 ? size.switches : 0))) {
+    uint32_t selves = (t->add_ps != 0 ? size.switches : 0) + (t->has_loops ? size.hosts : 0);
+
+    if (!sim_network_init(n, size.hosts, size.switches, size.links + selves)) {
         return false;
     }
     struct kinds kinds = t->kind != SIM_FROM_FILE ? make_kinds(t, n) : (struct kinds){0, 0, 0};
@@ -329,7 +331,10 @@ bool sim_topology_build(const struct sim_topology *t, struct sim_network *n)
     }
     TRIB_ASSERT(n->link_count == size.links);
     if (t->add_ps != 0) {
-        join_adders(t, n);
+        join_selves(n, n->hosts, n->nodes, t->add_ps);
+    }
+    if (t->has_loops) {
+        join_selves(n, 0, n->hosts, SIM_LOOP_PS);
     }
     if (!trib_fabric_ready(&n->fabric)) {
         return false;

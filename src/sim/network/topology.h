@@ -68,6 +68,7 @@ struct sim_topology {
     struct sim_odd_link odd[SIM_ODD_LINKS_MAX];
     uint32_t odd_count;
     uint64_t add_ps;            /* what switches take to add; then each has a link to itself, behind all others */
+    bool has_loops;             /* each host has a link to itself, behind all others: to nodes on hosts of workers */
     uint64_t buffer_bytes;      /* of a switch's port; SIM_NEVER: no packet is ever dropped */
     bool hosts_mark;            /* as switches do what waits in their own queues */
     uint64_t mark_bytes;        /* a switch marks packets that find more waiting; SIM_NEVER: none */
@@ -75,6 +76,8 @@ struct sim_topology {
     enum sim_paths paths;       /* of planned jobs */
     struct sim_buffers_config buffers;
 };
+
+#define SIM_LOOP_PS UINT64_C(1000) /* from process to process of a host: next to nothing */
 
 struct sim_topology_size {
     uint32_t hosts, switches, links;

@@ -79,6 +79,13 @@ bool sim__has_servers(const struct sim_job_config *job)
     return scheme != NULL && scheme->has_servers;
 }
 
+bool sim__has_chain(const struct sim_job_config *job)
+{
+    const struct trib_scheme *scheme = trib_published_find(job->scheme); /* NULL: in steps */
+
+    return scheme != NULL && scheme->is_chain;
+}
+
 bool sim__names_marks(const struct sim_job_config *job)
 {
     const struct trib_scheme *scheme = trib_published_find(job->scheme); /* NULL: in steps */

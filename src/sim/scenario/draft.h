@@ -63,6 +63,7 @@ size_t sim__next_word(const char **text);
 /* True if a result names the children whose parts were marked, so that marks_of_all means something. */
 bool sim__names_marks(const struct sim_job_config *job);
 bool sim__has_servers(const struct sim_job_config *job);
+bool sim__has_chain(const struct sim_job_config *job);
 /* Does a scheme have switches or servers that sum, switches that add, or those that are combiners? */
 bool sim__has_roots(const struct trib_scheme *scheme);
 bool sim__has_adders(const struct trib_scheme *scheme);

@@ -111,7 +111,7 @@ static bool finish_model(struct draft *d, struct sim_job_config *job, uint32_t t
 /* Servers of a scheme that has some: one where nothing is said. */
 static bool fit_servers(struct draft *d, struct sim_job_config *job, uint32_t table)
 {
-    static const char *const keys[] = {"servers", "servers_at_workers", "priority"};
+    static const char *const keys[] = {"servers", "servers_at_workers", "priority", "combines_everywhere"};
 
     if (!sim__has_servers(job)) {
         for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
@@ -125,10 +125,12 @@ static bool fit_servers(struct draft *d, struct sim_job_config *job, uint32_t ta
         return true;
     }
     job->servers = job->servers != 0 ? job->servers : 1;
-    const struct trib_toml_value *priority = sim__find(d, table, "priority");
-    if (priority != NULL && !trib_published_find(job->scheme)->has_combiners && !d->varies_scheme) {
-        return sim__refuse(d, priority->key_place, "priority does not apply to scheme %s: it has no combiners",
-                           job->scheme);
+    for (size_t i = 2; i < sizeof keys / sizeof keys[0]; i++) {
+        const struct trib_toml_value *value = sim__find(d, table, keys[i]);
+        if (value != NULL && !trib_published_find(job->scheme)->has_combiners && !d->varies_scheme) {
+            return sim__refuse(d, value->key_place, "%s does not apply to scheme %s: it has no combiners", keys[i],
+                               job->scheme);
+        }
     }
     const struct trib_toml_value *trees = sim__find(d, table, "trees");
     if (trees != NULL && !d->varies_scheme) {
@@ -150,8 +152,13 @@ static bool fit_job_keys(struct draft *d, uint32_t number)
     const struct trib_toml_value *placement = sim__find(d, table, "placement");
     const struct trib_toml_value *backward = sim__find(d, table, "backward");
     const struct trib_toml_value *marks = sim__find(d, table, "marks_of_all");
+    const struct trib_toml_value *least = sim__find(d, table, "at_least");
     const struct sim_job_config *job = &d->scenario->jobs[number];
 
+    if (least != NULL && !sim__has_chain(job) && !d->varies_scheme) {
+        return sim__refuse(d, least->key_place, "at_least does not apply to scheme %s: its switches form no chain",
+                           job->scheme);
+    }
     if (marks != NULL && !sim__names_marks(job) && !d->varies_scheme) {
         return sim__refuse(d, marks->key_place,
                            "marks_of_all does not apply to scheme %s: only results of panama name the marked paths",
@@ -231,6 +238,7 @@ static bool finish_job(struct draft *d, uint32_t number)
     }
     uint32_t largest = job->payload + SIM_JOB_HEADERS;
     s->topology.largest = largest > s->topology.largest ? largest : s->topology.largest;
+    s->topology.has_loops = s->topology.has_loops || sim__has_chain(job);
     return s->topology.buffer_bytes >= largest ||
            sim__refuse(d, sim__place(d, table, "payload"),
                        "a buffer of %" PRIu64 " bytes is too small for a packet of %u", s->topology.buffer_bytes,

@@ -134,9 +134,8 @@ static const struct key keys[] = {
     {"traffic", "file", "trace: flows as in HPCC's flow.txt; beside the scenario", sim__read_file, 0, BIT(SIM_TRACE),
      BIT(SIM_TRACE)},
     {"job", "scheme",
-     "switchml, panama, panama:7/8, atp, atp-aimd, ps, ring, hybrid:M, ring-steps, which sends messages in 2 (N - 1) "
-     "steps, or "
-     "panama-literal, the published rules",
+     "switchml, panama, panama:7/8, rina, atp, atp-aimd, ps, ring, hybrid:M, ring-steps, which sends messages in 2 "
+     "(N - 1) steps, or panama-literal or rina-literal, the published rules",
      sim__read_scheme, JOB(scheme), ANY, ANY},
     {"job", "name", "as a plan has it (--plan)", sim__read_name, JOB(name), ANY, 0},
     {"job", "workers", "each on a host of its own", sim__read_count, JOB(workers), ANY, ANY},
@@ -166,10 +165,15 @@ static const struct key keys[] = {
     {"job", "window", "fragments that a worker has under way in each tree [128]", sim__read_count, JOB(window), ANY, 0},
     {"job", "trees", "each under a switch of its own, as many as there are such; fragments take turns [1]",
      sim__read_trees, JOB(trees), ANY, 0},
+    {"job", "at_least", "rina: so many workers below a switch that adds are a rack; others are links of the chain [2]",
+     sim__read_count, JOB(at_least), ANY, 0},
     {"job", "servers", "atp, ps: roots, each on a host; fragments take turns [1]", sim__read_trees, JOB(servers), ANY,
      0},
     {"job", "servers_at_workers", "atp, ps: true: servers are on hosts of workers [false: on hosts of their own]",
      sim__read_flag, JOB(are_servers_at_workers), ANY, 0},
+    {"job", "combines_everywhere",
+     "atp: true: all switches that add on the way to a server are combiners [false: those of hosts]", sim__read_flag,
+     JOB(combines_everywhere), ANY, 0},
     {"job", "priority", "atp: the most that the job's is; parts take rows of combiners from jobs of a lower one [0]",
      sim__read_index, JOB(priority), ANY, 0},
     {"job", "marks_of_all",
@@ -593,11 +597,13 @@ static bool is_idle(const struct sim_job_config *job, const char *key)
 {
     const struct trib_scheme *scheme = trib_published_find(job->scheme); /* NULL: in steps */
     bool is_of_servers = strcmp(key, "servers") == 0 || strcmp(key, "servers_at_workers") == 0;
+    bool is_of_combiners = strcmp(key, "priority") == 0 || strcmp(key, "combines_everywhere") == 0;
     bool has_combiners = scheme != NULL && sim__has_combiners(scheme);
 
-    return (is_of_servers && !sim__has_servers(job)) || (strcmp(key, "priority") == 0 && !has_combiners) ||
+    return (is_of_servers && !sim__has_servers(job)) || (is_of_combiners && !has_combiners) ||
            (strcmp(key, "trees") == 0 && sim__has_servers(job)) ||
-           (strcmp(key, "marks_of_all") == 0 && !sim__names_marks(job));
+           (strcmp(key, "marks_of_all") == 0 && !sim__names_marks(job)) ||
+           (strcmp(key, "at_least") == 0 && !sim__has_chain(job));
 }
 
 /* The file of that scheme alone must not have such keys. */

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ways.c: packets of jobs whose nodes lie anywhere: servers and their combiners, and chains. In trees of switches they
+ * take the ways of trees: up over the links that the job's way names, and down. In other networks they take the
+ * network's own routes, all packets of a job's tree the same ones. Read next: servers.c, chain.c. */
+#include "sim/jobs/jobs.h"
+
+#include "core/prng.h"
+
+uint32_t sim__ways_switch(const struct sim_network *n, uint32_t host)
+{
+    return n->links[sim_network_host_link(host)].to & SIM_NODE_MASK;
+}
+
+static bool is_below(const struct sim_network *n, uint32_t place, const struct sim_endpoint *to)
+{
+    const struct sim_route *route = &n->routes[place];
+    bool is_host = to->place < n->hosts;
+    uint32_t host = is_host ? to->place : n->routes[to->place].first;
+
+    return host - route->first < route->count && (is_host || n->routes[to->place].count < route->count);
+}
+
+/* From a switch, by the table of a network that is no tree. */
+static uint32_t next_in_table(const struct sim_network *n, uint32_t place, const struct sim_endpoint *to)
+{
+    struct sim_packet packet = {
+        .to = (to->place < n->hosts ? to->place : sim_network_first_host(n, to->place)) & SIM_NODE_MASK,
+        .hash = (uint32_t)trib_mix64((uint64_t)to->job << 8 | to->tree),
+    };
+
+    return sim_route_from_table(n, &n->routes[place], &packet);
+}
+
+uint32_t sim__ways_next(const struct sim_jobs *j, uint32_t place, const struct sim_endpoint *to)
+{
+    const struct sim_network *n = j->network;
+
+    if (place < n->hosts) {
+        return place == to->place && j->first_loop != SIM_NONE ? j->first_loop + place : sim_network_host_link(place);
+    }
+    if (n->routes[place].magic == 0) {
+        return next_in_table(n, place, to);
+    }
+    return is_below(n, place, to) ? sim__jobs_next_down(n, place, to)
+                                  : sim__jobs_next_up(n, place, &j->jobs[to->job].ways[to->tree]);
+}
+
+void sim__ways_choose(const struct sim_jobs *j, struct sim_job *job, uint32_t tree)
+{
+    const struct sim_network *n = j->network;
+    uint32_t number = (uint32_t)(job - j->jobs) + tree;
+    uint32_t place = sim__ways_switch(n, j->endpoints[job->first].place);
+
+    for (uint32_t tier = 0; tier < 2; tier++) {
+        uint32_t ups = place != SIM_NONE ? n->routes[place].ups : 0;
+        job->ways[tree].up[tier] = (uint16_t)(ups != 0 ? number % ups : 0);
+        number = ups != 0 ? number / ups : number;
+        place = ups != 0 ? n->links[n->routes[place].up].to : SIM_NONE;
+    }
+}
+
+void sim__ways_find(struct sim_jobs *j, const struct sim_job *job)
+{
+    for (uint32_t i = job->first; i < j->endpoint_count; i++) {
+        struct sim_endpoint *e = &j->endpoints[i];
+        if (e->parent != SIM_NONE) {
+            e->up = sim__ways_next(j, e->place, &j->endpoints[e->parent]);
+            e->down = sim__ways_next(j, j->endpoints[e->parent].place, e);
+        }
+    }
+}
