@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
+#include "cli/plan_deploy.h"
 #include "cli/plan_goat.h"
 #include "cli/plan_print.h"
 #include "io/file.h"
@@ -23,6 +24,7 @@ struct plan_arguments {
     uint32_t trees;
     bool explain;
     bool json;
+    uint32_t deploy;
     struct plan_goat_arguments goat;
 };
 
@@ -42,7 +44,9 @@ static const struct option_row rows[] = {
     {"objective", 0, "NAME",
      "GOAT's problem instead, bytes x hops of one job: goat, goat-slide, krgs, krgs-repaired, greedy, geryon, atp",
      OPTION_TEXT, offsetof(struct plan_arguments, goat.objective)},
-    {"server", 0, "HOST", "with --objective: the parameter server", OPTION_TEXT,
+    {"deploy", 0, "N", "instead: which N switches to replace next by ones that add, for the job or for all hosts",
+     OPTION_COUNT(1, PLAN_SWITCHES_MAX), offsetof(struct plan_arguments, deploy)},
+    {"server", 0, "HOST", "with --objective, --deploy: the parameter server", OPTION_TEXT,
      offsetof(struct plan_arguments, goat.server)},
     {"memory", 0, "SIZE", "with --objective: of each switch that adds [22MB]", OPTION_SIZE(1, UINT64_MAX),
      offsetof(struct plan_arguments, goat.memory)},
@@ -69,7 +73,8 @@ const struct option_command options_of_plan = {
     .examples = "  tributary plan --topology net.toml --jobs jobs.toml --out plan.toml\n"
                 "  tributary plan --topology net.toml --jobs jobs.toml --check plan.toml\n"
                 "  tributary plan --topology net.toml --jobs jobs.toml --what-if \"link leaf0-spine1 down\"\n"
-                "  tributary plan --topology net.toml --jobs job.toml --objective goat --server host9",
+                "  tributary plan --topology net.toml --jobs job.toml --objective goat --server host9\n"
+                "  tributary plan --topology net.toml --deploy 5",
 };
 
 static bool is_over(void *user)
@@ -174,8 +179,13 @@ static int run(const struct plan_arguments *arguments)
     char error[TRIB_ERROR_TEXT_MAX] = "";
     int status = 0;
     interrupt_catch();
-    if (!plan_network_read(&net, arguments->topology, error) || !plan_jobs_read(&jobs, &net, arguments->jobs, error)) {
+    bool is_read = arguments->deploy != 0 ? plan_network_read_bare(&net, arguments->topology, error)
+                                          : plan_network_read(&net, arguments->topology, error);
+    if (!is_read || (arguments->jobs != NULL && !plan_jobs_read(&jobs, &net, arguments->jobs, error))) {
         status = complain("plan: %s", error);
+    } else if (arguments->deploy != 0) {
+        struct plan_deploy_arguments deploy = {arguments->deploy, arguments->goat.server, arguments->json};
+        status = plan_deploy_advise(&deploy, &net, &jobs);
     } else if (arguments->goat.objective != NULL) {
         status = plan_goat(&arguments->goat, &net, &jobs);
     } else if (arguments->check != NULL) {
@@ -191,6 +201,51 @@ static int run(const struct plan_arguments *arguments)
     return status;
 }
 
+/* --deploy makes no plan. */
+static bool fits_deploy(const struct plan_arguments *arguments)
+{
+    const struct plan_goat_arguments *goat = &arguments->goat;
+    bool has_more = goat->memory != 0 || goat->seed != 0 || goat->late != 0 || goat->gradients != 0;
+    bool is_plan = arguments->check != NULL || arguments->out != NULL || arguments->change != NULL ||
+                   arguments->trees != 0 || arguments->explain;
+
+    if (arguments->deploy != 0 && (goat->objective != NULL || has_more || is_plan)) {
+        (void)complain("plan: --deploy goes with --topology, --jobs, --server and --json alone");
+        return false;
+    }
+    return true;
+}
+
+/* False: the options do not go together, which is said. */
+static bool fits(const struct plan_arguments *arguments)
+{
+    if (arguments->topology == NULL || (arguments->jobs == NULL && arguments->deploy == 0)) {
+        (void)complain("plan: %s missing; see `tributary plan --help`",
+                       arguments->jobs != NULL || arguments->deploy != 0 ? "--topology is"
+                       : arguments->topology != NULL                     ? "--jobs is"
+                                                                         : "--topology and --jobs are");
+        return false;
+    }
+    if (arguments->change != NULL && (arguments->check != NULL || arguments->out != NULL || arguments->json)) {
+        (void)complain("plan: --what-if compares two plans: it goes with none of --check, --out, --json");
+        return false;
+    }
+    if (arguments->check != NULL && (arguments->out != NULL || arguments->trees != 0)) {
+        (void)complain("plan: --check makes no plan: it goes with none of --out, --trees");
+        return false;
+    }
+    if (arguments->goat.objective == NULL && arguments->deploy == 0 && plan_goat_is_given(&arguments->goat)) {
+        (void)complain("plan: --server, --memory, --gradients, --late and --seed go with --objective");
+        return false;
+    }
+    if (arguments->goat.objective != NULL &&
+        (arguments->change != NULL || arguments->check != NULL || arguments->out != NULL)) {
+        (void)complain("plan: a plan of --objective is to look at: it goes with none of --check, --out, --what-if");
+        return false;
+    }
+    return fits_deploy(arguments);
+}
+
 int command_plan(int argc, char **argv)
 {
     struct plan_arguments arguments = {.topology = NULL};
@@ -203,28 +258,7 @@ int command_plan(int argc, char **argv)
         (void)complain("plan: unexpected argument \"%s\"", argv[rest]);
         return EXIT_USAGE;
     }
-    if (arguments.topology == NULL || arguments.jobs == NULL) {
-        (void)complain("plan: %s missing; see `tributary plan --help`", arguments.jobs != NULL ? "--topology is"
-                                                                        : arguments.topology != NULL
-                                                                            ? "--jobs is"
-                                                                            : "--topology and --jobs are");
-        return EXIT_USAGE;
-    }
-    if (arguments.change != NULL && (arguments.check != NULL || arguments.out != NULL || arguments.json)) {
-        (void)complain("plan: --what-if compares two plans: it goes with none of --check, --out, --json");
-        return EXIT_USAGE;
-    }
-    if (arguments.check != NULL && (arguments.out != NULL || arguments.trees != 0)) {
-        (void)complain("plan: --check makes no plan: it goes with none of --out, --trees");
-        return EXIT_USAGE;
-    }
-    if (arguments.goat.objective == NULL && plan_goat_is_given(&arguments.goat)) {
-        (void)complain("plan: --server, --memory, --gradients, --late and --seed go with --objective");
-        return EXIT_USAGE;
-    }
-    if (arguments.goat.objective != NULL &&
-        (arguments.change != NULL || arguments.check != NULL || arguments.out != NULL)) {
-        (void)complain("plan: a plan of --objective is to look at: it goes with none of --check, --out, --what-if");
+    if (!fits(&arguments)) {
         return EXIT_USAGE;
     }
     arguments.goat.explain = arguments.explain;

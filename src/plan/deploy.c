@@ -106,7 +106,7 @@ static double rate_of(const struct plan_deploy *d, const bool *adds, uint32_t *s
     memset(sums, 0, d->count * sizeof *sums);
     for (uint32_t i = d->count; i-- > 0;) {
         const struct plan_deploy_switch *s = &d->switches[i];
-        uint32_t streams = adds[i] ? 1 : sums[i] + s->workers;
+        uint32_t streams = adds[i] || s->adds ? 1 : sums[i] + s->workers;
         most = streams > most ? streams : most;
         if (s->parent != PLAN_DEPLOY_NONE) {
             sums[s->parent] += streams;
@@ -129,13 +129,53 @@ uint32_t plan_deploy_links(const struct plan_deploy *d, const bool *adds, uint32
     uint32_t links = 0;
 
     for (uint32_t i = 0; i < d->count; i++) {
-        uint32_t workers = d->switches[i].workers;
-        links += adds[i] && workers >= at_least && workers != 0 ? 1 : workers;
+        const struct plan_deploy_switch *s = &d->switches[i];
+        links += (adds[i] || s->adds) && s->workers >= at_least && s->workers != 0 ? 1 : s->workers;
     }
     return links;
 }
 
+uint32_t plan_deploy_left(const struct plan_deploy *d)
+{
+    uint32_t left = 0;
+
+    for (uint32_t i = 0; i < d->count; i++) {
+        left += !d->switches[i].adds;
+    }
+    return left;
+}
+
 /* ---- orders ---- */
+
+/* Of switches: numbers of those that are left, flags, and sums of streams. */
+struct room {
+    uint32_t *list;
+    uint32_t *sums;
+    bool *adds;
+    uint32_t left;
+};
+
+static bool room_take(struct room *r, const struct plan_deploy *d)
+{
+    size_t count = d->count + 1U;
+
+    *r = (struct room){.list = calloc(3 * count, sizeof *r->list)};
+    if (r->list == NULL) {
+        return false;
+    }
+    r->sums = r->list + count;
+    r->adds = (bool *)(r->sums + count);
+    for (uint32_t i = 0; i < d->count; i++) {
+        r->list[r->left] = i;
+        r->left += !d->switches[i].adds;
+    }
+    return true;
+}
+
+static void room_free(struct room *r)
+{
+    free(r->list);
+}
 
 /* Is a to be replaced before b? */
 static bool is_before(const struct plan_deploy *d, enum plan_deploy_order order, uint32_t a, uint32_t b)
@@ -143,7 +183,7 @@ static bool is_before(const struct plan_deploy *d, enum plan_deploy_order order,
     const struct plan_deploy_switch *s = &d->switches[a];
     const struct plan_deploy_switch *t = &d->switches[b];
 
-    if (order == PLAN_DEPLOY_BY_WORKERS && (s->workers != t->workers)) {
+    if (order == PLAN_DEPLOY_BY_WORKERS && s->workers != t->workers) {
         return s->workers > t->workers;
     }
     if (order == PLAN_DEPLOY_BY_WORKERS && s->workers != 0) {
@@ -152,138 +192,131 @@ static bool is_before(const struct plan_deploy *d, enum plan_deploy_order order,
     return s->below != t->below ? s->below > t->below : a < b;
 }
 
-static void sort(const struct plan_deploy *d, enum plan_deploy_order order, uint32_t *list)
+/* The list of those that are left. */
+static void sort(const struct plan_deploy *d, enum plan_deploy_order order, struct room *r)
 {
-    for (uint32_t i = 0; i < d->count; i++) {
+    for (uint32_t i = 1; i < r->left; i++) {
+        uint32_t moved = r->list[i];
         uint32_t at = i;
-        for (; at != 0 && is_before(d, order, i, list[at - 1]); at--) {
-            list[at] = list[at - 1];
+        for (; at != 0 && is_before(d, order, moved, r->list[at - 1]); at--) {
+            r->list[at] = r->list[at - 1];
         }
-        list[at] = i;
+        r->list[at] = moved;
     }
 }
 
-/* The one with the highest rate next; of equal ones the one with the most workers below. */
-static void list_best(const struct plan_deploy *d, uint32_t *list, bool *adds, uint32_t *sums)
+/* The one with the highest rate next; of equal ones the one with the most workers below: the first `most` of the list,
+ * which is sorted by workers below. */
+static void sort_next(const struct plan_deploy *d, uint32_t most, struct room *r)
 {
-    memset(adds, 0, d->count * sizeof *adds);
-    for (uint32_t k = 0; k < d->count; k++) {
-        double most = -1;
-        uint32_t best = 0;
-        for (uint32_t i = 0; i < d->count; i++) {
-            if (adds[i]) {
-                continue;
-            }
-            adds[i] = true;
-            double rate = rate_of(d, adds, sums);
-            adds[i] = false;
-            if (rate > most || (rate == most && is_before(d, PLAN_DEPLOY_BY_BELOW, i, best))) {
-                most = rate;
-                best = i;
-            }
+    sort(d, PLAN_DEPLOY_BY_BELOW, r);
+    for (uint32_t k = 0; k < most; k++) {
+        double highest = -1;
+        uint32_t best = k;
+        for (uint32_t i = k; i < r->left; i++) {
+            r->adds[r->list[i]] = true;
+            double rate = rate_of(d, r->adds, r->sums);
+            r->adds[r->list[i]] = false;
+            best = rate > highest ? i : best;
+            highest = rate > highest ? rate : highest;
         }
-        adds[best] = true;
-        list[k] = best;
+        uint32_t chosen = r->list[best];
+        memmove(&r->list[k + 1], &r->list[k], (best - k) * sizeof *r->list);
+        r->list[k] = chosen;
+        r->adds[chosen] = true;
     }
 }
 
-/* Room for a switch's number, its flag and its streams. */
-struct room {
-    uint32_t *list;
-    uint32_t *sums;
-    bool *adds;
-};
-
-static bool room_take(struct room *r, uint32_t count)
+static void arrange(const struct plan_deploy *d, enum plan_deploy_order order, uint32_t most, struct room *r)
 {
-    r->list = calloc(3 * (size_t)count + 3, sizeof *r->list);
-    r->sums = r->list != NULL ? r->list + count + 1 : NULL;
-    r->adds = r->list != NULL ? (bool *)(r->sums + count + 1) : NULL;
-    return r->list != NULL;
+    if (order == PLAN_DEPLOY_BEST || order == PLAN_DEPLOY_NEXT) {
+        sort_next(d, most, r);
+    } else {
+        sort(d, order, r);
+    }
 }
 
-static void room_free(struct room *r)
-{
-    free(r->list);
-}
-
-void plan_deploy_list(const struct plan_deploy *d, enum plan_deploy_order order, uint32_t *list)
+uint32_t plan_deploy_list(const struct plan_deploy *d, enum plan_deploy_order order, uint32_t most, uint32_t *list)
 {
     struct room r;
 
-    TRIB_ASSERT(order != PLAN_DEPLOY_RANDOM);
-    if (order != PLAN_DEPLOY_BEST) {
-        sort(d, order, list);
-    } else if (room_take(&r, d->count)) {
-        list_best(d, list, r.adds, r.sums);
-        room_free(&r);
+    TRIB_ASSERT(order != PLAN_DEPLOY_RANDOM && order != PLAN_DEPLOY_BEST);
+    if (!room_take(&r, d)) {
+        return 0;
     }
+    uint32_t count = r.left < most ? r.left : most;
+    arrange(d, order, count, &r);
+    memcpy(list, r.list, count * sizeof *list);
+    room_free(&r);
+    return count;
 }
 
 /* ---- curves ---- */
 
-/* All subsets: of each number the best, or the mean. */
-static void look_at_all(const struct plan_deploy *d, bool is_mean, double *rates, struct room *r)
+/* All subsets of those that are left: of each number the best, or the mean. */
+static void look_at_all(const struct plan_deploy *d, bool is_mean, uint32_t most, double *rates, struct room *r)
 {
     uint32_t subsets[PLAN_DEPLOY_EXACT + 1] = {0};
 
-    memset(rates, 0, (d->count + 1) * sizeof *rates);
-    for (uint32_t set = 0; set >> d->count == 0; set++) {
+    for (uint32_t set = 0; set >> r->left == 0; set++) {
         uint32_t size = 0;
-        for (uint32_t i = 0; i < d->count; i++) {
-            r->adds[i] = (set >> i & 1) != 0;
-            size += r->adds[i];
+        for (uint32_t i = 0; i < r->left; i++) {
+            r->adds[r->list[i]] = (set >> i & 1) != 0;
+            size += set >> i & 1;
         }
-        double rate = rate_of(d, r->adds, r->sums);
-        subsets[size]++;
-        rates[size] = is_mean ? rates[size] + rate : rate > rates[size] ? rate : rates[size];
+        if (size <= most) {
+            double rate = rate_of(d, r->adds, r->sums);
+            subsets[size]++;
+            rates[size] = is_mean ? rates[size] + rate : rate > rates[size] ? rate : rates[size];
+        }
     }
-    for (uint32_t k = 0; is_mean && k <= d->count; k++) {
+    for (uint32_t k = 0; is_mean && k <= most; k++) {
         rates[k] /= subsets[k];
     }
 }
 
-/* Adds the rates of a list, or sets them. */
-static void follow(const struct plan_deploy *d, const uint32_t *list, double share, double *rates, struct room *r)
+/* Adds to the rates those of the list. */
+static void follow(const struct plan_deploy *d, uint32_t most, double share, double *rates, struct room *r)
 {
     memset(r->adds, 0, d->count * sizeof *r->adds);
     rates[0] += share * rate_of(d, r->adds, r->sums);
-    for (uint32_t k = 0; k < d->count; k++) {
-        r->adds[list[k]] = true;
+    for (uint32_t k = 0; k < most; k++) {
+        r->adds[r->list[k]] = true;
         rates[k + 1] += share * rate_of(d, r->adds, r->sums);
     }
 }
 
-static void draw_some(const struct plan_deploy *d, double *rates, struct room *r)
+static void draw_some(const struct plan_deploy *d, uint32_t most, double *rates, struct room *r)
 {
     struct trib_prng prng = {.state = SEED};
 
     for (uint32_t draw = 0; draw < DRAWS; draw++) {
-        for (uint32_t i = 0; i < d->count; i++) {
-            uint32_t at = (uint32_t)trib_prng_below(&prng, i + 1U);
+        for (uint32_t i = 0; i + 1 < r->left; i++) {
+            uint32_t at = i + (uint32_t)trib_prng_below(&prng, r->left - i);
+            uint32_t moved = r->list[i];
             r->list[i] = r->list[at];
-            r->list[at] = i;
+            r->list[at] = moved;
         }
-        follow(d, r->list, 1.0 / DRAWS, rates, r);
+        follow(d, most, 1.0 / DRAWS, rates, r);
     }
 }
 
-bool plan_deploy_curve(const struct plan_deploy *d, enum plan_deploy_order order, double *rates)
+bool plan_deploy_curve(const struct plan_deploy *d, enum plan_deploy_order order, uint32_t most, double *rates)
 {
-    bool is_exact = d->count <= PLAN_DEPLOY_EXACT && (order == PLAN_DEPLOY_BEST || order == PLAN_DEPLOY_RANDOM);
     struct room r;
 
-    memset(rates, 0, (d->count + 1) * sizeof *rates);
-    if (!room_take(&r, d->count)) {
+    if (!room_take(&r, d)) {
         return false;
     }
-    if (is_exact) {
-        look_at_all(d, order == PLAN_DEPLOY_RANDOM, rates, &r);
+    most = r.left < most ? r.left : most;
+    memset(rates, 0, (most + 1) * sizeof *rates);
+    if (r.left <= PLAN_DEPLOY_EXACT && (order == PLAN_DEPLOY_BEST || order == PLAN_DEPLOY_RANDOM)) {
+        look_at_all(d, order == PLAN_DEPLOY_RANDOM, most, rates, &r);
     } else if (order == PLAN_DEPLOY_RANDOM) {
-        draw_some(d, rates, &r);
+        draw_some(d, most, rates, &r);
     } else {
-        plan_deploy_list(d, order, r.list);
-        follow(d, r.list, 1, rates, &r);
+        arrange(d, order, most, &r);
+        follow(d, most, 1, rates, &r);
     }
     room_free(&r);
     return true;

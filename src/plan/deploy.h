@@ -21,6 +21,7 @@ struct plan_deploy_switch {
     uint32_t parent;  /* switch, by number; PLAN_DEPLOY_NONE: the server is below it */
     uint32_t workers; /* on its own hosts */
     uint32_t below;   /* workers on its hosts and those of all switches below */
+    bool adds;        /* already: no order has it. False after plan_deploy_init */
 };
 
 struct plan_deploy {
@@ -31,7 +32,8 @@ struct plan_deploy {
 
 /* The order in which switches are replaced. */
 enum plan_deploy_order {
-    PLAN_DEPLOY_BEST,       /* of each number the switches with the highest rate; above PLAN_DEPLOY_EXACT one by one */
+    PLAN_DEPLOY_BEST,       /* of each number the switches with the highest rate; above PLAN_DEPLOY_EXACT as NEXT */
+    PLAN_DEPLOY_NEXT,       /* the one that gives the highest rate each time */
     PLAN_DEPLOY_BY_WORKERS, /* of hosts first, those with the most workers; then those with the most workers below */
     PLAN_DEPLOY_BY_BELOW,   /* those with the most workers below */
     PLAN_DEPLOY_RANDOM,     /* the mean of all choices; above PLAN_DEPLOY_EXACT of some */
@@ -41,14 +43,18 @@ enum plan_deploy_order {
 bool plan_deploy_init(struct plan_deploy *deploy, const struct trib_fabric *fabric, const uint32_t *hosts,
                       uint32_t count, uint32_t server);
 void plan_deploy_free(struct plan_deploy *deploy);
-/* Of a host's rate, if these switches add, by number. */
+/* Of a host's rate, if these switches add, by number, besides those that do already. */
 double plan_deploy_rate(const struct plan_deploy *deploy, const bool *adds);
 /* Links of a chain: a switch of at least so many workers that adds is one, and so is any other worker. */
 uint32_t plan_deploy_links(const struct plan_deploy *deploy, const bool *adds, uint32_t at_least);
-/* Rates by the number of switches that add, from 0 to count. False: out of memory. */
-bool plan_deploy_curve(const struct plan_deploy *deploy, enum plan_deploy_order order, double *rates);
-/* The switches of an order that is no mean, by number. */
-void plan_deploy_list(const struct plan_deploy *deploy, enum plan_deploy_order order, uint32_t *list);
+/* Switches that do not add. */
+uint32_t plan_deploy_left(const struct plan_deploy *deploy);
+/* Rates by the number of switches that are replaced, from 0 on: of all that are left, or `most` of them. False: out of
+ * memory. */
+bool plan_deploy_curve(const struct plan_deploy *deploy, enum plan_deploy_order order, uint32_t most, double *rates);
+/* The first switches of an order, by number, at most so many; neither of BEST nor of RANDOM. Returns how many. */
+uint32_t plan_deploy_list(const struct plan_deploy *deploy, enum plan_deploy_order order, uint32_t most,
+                          uint32_t *list);
 
 /* Steps of a chain of so many links, one after the other: 2 G - 1 if a switch adds, else those of a ring. */
 static inline uint32_t plan_deploy_steps(uint32_t links, uint32_t workers)

@@ -35,6 +35,8 @@ struct plan_network {
 
 /* Reads a file. False: error has the cause and the place. Free it in any case. */
 bool plan_network_read(struct plan_network *net, const char *path, char *error);
+/* The same for a network in which no switch needs to add. */
+bool plan_network_read_bare(struct plan_network *net, const char *path, char *error);
 /* Room for a network; the caller adds names in the order of places, links and the rest, then calls trib_fabric_ready.
  * False: out of memory. */
 bool plan_network_init(struct plan_network *net, uint32_t hosts, uint32_t switches, uint32_t links);

@@ -375,8 +375,13 @@ static bool read_switches(struct draft *d)
             return plan_refuse(&d->in, s->place, "%s, as a switch", cause);
         }
     }
-    for (uint32_t i = 0; i < net->switches; i++) {
-        if (net->adds_bps[i] != PLAN_ADDS_NOT) {
+    return true;
+}
+
+static bool check_adders(struct draft *d)
+{
+    for (uint32_t i = 0; i < d->net->switches; i++) {
+        if (d->net->adds_bps[i] != PLAN_ADDS_NOT) {
             return true;
         }
     }
@@ -418,14 +423,25 @@ static bool make_network(struct draft *d)
     return is_good && check_links(d) && read_switches(d);
 }
 
-bool plan_network_read(struct plan_network *net, const char *path, char *error)
+static bool read_network(struct plan_network *net, const char *path, bool is_bare, char *error)
 {
     struct draft d = {.net = net};
     *net = (struct plan_network){.hosts = 0};
-    bool is_good = plan_input_open(&d.in, path, error) && read_tables(&d) && make_network(&d) && read_top(&d);
+    bool is_good = plan_input_open(&d.in, path, error) && read_tables(&d) && make_network(&d) &&
+                   (is_bare || check_adders(&d)) && read_top(&d);
     plan_input_close(&d.in);
     plan_names_free(&d.names);
     free(d.links);
     free(d.switches);
     return is_good;
+}
+
+bool plan_network_read(struct plan_network *net, const char *path, char *error)
+{
+    return read_network(net, path, false, error);
+}
+
+bool plan_network_read_bare(struct plan_network *net, const char *path, char *error)
+{
+    return read_network(net, path, true, error);
 }

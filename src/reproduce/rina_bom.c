@@ -102,12 +102,12 @@ static bool draw_network(struct reproduce_run *run, const struct rina_network *n
                                                     : "Rate of all workers, dragonfly (Fig. 5b)",
                           "switches that add", "of a host's rate");
     for (uint32_t i = 0; i < ORDERS; i++) {
-        run->is_out_of_memory |= !plan_deploy_curve(&deploy, orders[i].order, rates[i]);
+        run->is_out_of_memory |= !plan_deploy_curve(&deploy, orders[i].order, deploy.count, rates[i]);
         for (uint32_t k = 0; k <= deploy.count; k++) {
             reproduce_point(run, orders[i].name, k, rates[i][k]);
         }
     }
-    plan_deploy_list(&deploy, PLAN_DEPLOY_BY_WORKERS, list);
+    (void)plan_deploy_list(&deploy, PLAN_DEPLOY_BY_WORKERS, deploy.count, list);
     (void)reproduce_panel(run, network == &rina_fat_tree ? "Steps of a chain, fat tree" : "Steps of a chain, dragonfly",
                           "switches that add", "steps");
     for (uint32_t k = 0; k <= deploy.count; k++) {

@@ -27,7 +27,7 @@ static void name_adders(struct reproduce_run *run, const struct rina_run *it, ch
         return;
     }
     TRIB_ASSERT(deploy.count <= sizeof list / sizeof list[0]);
-    plan_deploy_list(&deploy, it->way->order, list);
+    (void)plan_deploy_list(&deploy, it->way->order, deploy.count, list);
     len = snprintf(text, NAMES_MAX, "[switches]\nadd = \"");
     for (uint32_t i = 0; i < it->adders || i == 0; i++) {
         char name[SIM_NODE_NAME_MAX];

@@ -222,8 +222,8 @@ static void draw_model(struct reproduce_run *run, const struct rina_network *net
     if (!rina_tree(run, network, workers, &deploy)) {
         return;
     }
-    run->is_out_of_memory |= !plan_deploy_curve(&deploy, PLAN_DEPLOY_BY_WORKERS, rates);
-    plan_deploy_list(&deploy, PLAN_DEPLOY_BY_WORKERS, list);
+    run->is_out_of_memory |= !plan_deploy_curve(&deploy, PLAN_DEPLOY_BY_WORKERS, deploy.count, rates);
+    (void)plan_deploy_list(&deploy, PLAN_DEPLOY_BY_WORKERS, deploy.count, list);
     for (uint32_t k = 0; k <= deploy.count; k++) {
         uint32_t links = plan_deploy_links(&deploy, adds, 2);
         double rina = BATCH * workers / (models[0].compute_ms / 1e3 + rina_model_chain(&m, links, workers));

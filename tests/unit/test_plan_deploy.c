@@ -43,7 +43,7 @@ static void assert_curve(enum plan_deploy_order order, const double *expected)
 {
     double rates[16];
 
-    assert_true(plan_deploy_curve(&deploy, order, rates));
+    assert_true(plan_deploy_curve(&deploy, order, deploy.count, rates));
     for (uint32_t k = 0; k <= deploy.count; k++) {
         if (fabs(rates[k] - expected[k]) > 1e-9) {
             fail_msg("with %u switches the rate is %.4f, not %.4f", k, rates[k], expected[k]);
@@ -74,16 +74,16 @@ static void orders__are_by_workers(void **state)
     assert_true(sim_topology_build(&leaf_spine, &network));
     assert_true(plan_deploy_init(&deploy, &network.fabric, hosts, 9, 11));
     assert_int_equal(deploy.count, 4); /* and one spine */
-    plan_deploy_list(&deploy, PLAN_DEPLOY_BY_WORKERS, list);
+    (void)plan_deploy_list(&deploy, PLAN_DEPLOY_BY_WORKERS, deploy.count, list);
     assert_int_equal(deploy.switches[list[0]].place, 12);
     assert_int_equal(deploy.switches[list[1]].place, 13);
     assert_int_equal(deploy.switches[list[2]].place, 14);
     assert_int_equal(deploy.switches[list[3]].place, 15); /* the spine */
-    plan_deploy_list(&deploy, PLAN_DEPLOY_BY_BELOW, list);
+    (void)plan_deploy_list(&deploy, PLAN_DEPLOY_BY_BELOW, deploy.count, list);
     assert_int_equal(deploy.switches[list[0]].place, 14);
     assert_int_equal(deploy.switches[list[0]].below, 9);
     assert_int_equal(deploy.switches[list[1]].place, 15);
-    plan_deploy_list(&deploy, PLAN_DEPLOY_BEST, list);
+    (void)plan_deploy_list(&deploy, PLAN_DEPLOY_NEXT, deploy.count, list);
     assert_curve(PLAN_DEPLOY_BY_BELOW, (const double[]){1 / 9., 1 / 8., .25, .25, 1});
     close_network();
 }
@@ -100,6 +100,27 @@ static void mean__is_of_all_orders(void **state)
     assert_curve(PLAN_DEPLOY_BEST, (const double[]){.25, .5, 1});
 }
 
+/* What adds already is in no order, and counts in every rate. */
+static void switches_that_add__are_left_out(void **state)
+{
+    uint32_t list[13];
+    double rates[14];
+
+    (void)state;
+    open_network(&fat_tree, 16, 1, 0);
+    for (uint32_t i = 0; i < deploy.count; i++) {
+        deploy.switches[i].adds = deploy.switches[i].workers != 0;
+    }
+    assert_int_equal(plan_deploy_left(&deploy), 5);
+    assert_int_equal(plan_deploy_links(&deploy, (const bool[13]){false}, 2), 8);
+    assert_int_equal(plan_deploy_list(&deploy, PLAN_DEPLOY_NEXT, 2, list), 2);
+    assert_int_equal(deploy.switches[list[0]].below, 12); /* the core, then the one between it and the server's rack */
+    assert_int_equal(deploy.switches[list[1]].below, 14);
+    assert_true(plan_deploy_curve(&deploy, PLAN_DEPLOY_BY_WORKERS, 2, rates));
+    assert_true(rates[0] == 1 / 7. && rates[1] == 1 / 6. && rates[2] == .5);
+    close_network();
+}
+
 static void racks__shorten_chains(void **state)
 {
     bool adds[13] = {false};
@@ -107,7 +128,7 @@ static void racks__shorten_chains(void **state)
 
     (void)state;
     open_network(&fat_tree, 16, 1, 0);
-    plan_deploy_list(&deploy, PLAN_DEPLOY_BY_WORKERS, list);
+    (void)plan_deploy_list(&deploy, PLAN_DEPLOY_BY_WORKERS, deploy.count, list);
     for (uint32_t k = 0; k <= 13; k++) {
         uint32_t links = plan_deploy_links(&deploy, adds, 2);
         assert_int_equal(links, k < 8 ? 16 - k : 8);
@@ -121,9 +142,8 @@ static void racks__shorten_chains(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(curves__are_the_papers),
-        cmocka_unit_test(orders__are_by_workers),
-        cmocka_unit_test(mean__is_of_all_orders),
+        cmocka_unit_test(curves__are_the_papers), cmocka_unit_test(orders__are_by_workers),
+        cmocka_unit_test(mean__is_of_all_orders), cmocka_unit_test(switches_that_add__are_left_out),
         cmocka_unit_test(racks__shorten_chains),
     };
 
