@@ -213,6 +213,11 @@ void plan_master_settle(struct plan_master *m)
     }
 }
 
+void plan_master_cost(struct plan_master *m, uint32_t tree, double cost)
+{
+    trib_lp_cost(m->lp, 1 + m->jobs->count + tree, -cost);
+}
+
 /* ---- begin and end ---- */
 
 bool plan_master_init(struct plan_master *m, const struct plan_network *net, const struct plan_jobs *jobs)

@@ -44,6 +44,8 @@ void plan_master_fix(struct plan_master *m, uint32_t job, uint64_t bps);
 /* From now on the objective is not the level, which jobs no longer depend on, but the time that links are used, to be
  * small. */
 void plan_master_settle(struct plan_master *m);
+/* The same with another cost of a tree, of those that were added. */
+void plan_master_cost(struct plan_master *m, uint32_t tree, double cost);
 /* Of the last solution: the level, bit/s; bit/s of the i-th tree that was added; a job's part of the level's price,
  * 1 in sum over all jobs that are not fixed. */
 double plan_master_level(const struct plan_master *m);

@@ -14,21 +14,6 @@ struct bundle {
     uint32_t count;
 };
 
-static bool is_alike(const struct plan_tree *a, const struct plan_tree *b)
-{
-    if (a->root != b->root || a->hop_count != b->hop_count) {
-        return false;
-    }
-    for (uint32_t i = 0; i < a->hop_count; i++) {
-        const struct plan_hop *one = &a->hops[i], *other = &b->hops[i];
-        if (one->from != other->from || one->to != other->to || one->adds != other->adds || one->path_count != 1 ||
-            other->path_count != 1) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static void add_path(struct bundle *bundle, const struct plan_tree *tree, uint32_t hop, double rate)
 {
     const struct plan_path *path = &tree->paths[tree->hops[hop].first_path];
@@ -120,8 +105,8 @@ enum trib_status plan_merge(struct plan_pack *pack, uint32_t job)
     while (left > 0 && status == TRIB_OK) {
         uint32_t count = 0, others = 0;
         for (uint32_t i = 0; i < left; i++) {
-            bool fits =
-                count == 0 || (count < PLAN_PATHS_MAX && is_alike(&pack->trees[members[0]], &pack->trees[list[i]]));
+            bool fits = count == 0 ||
+                        (count < PLAN_PATHS_MAX && plan_tree_is_alike(&pack->trees[members[0]], &pack->trees[list[i]]));
             if (fits) {
                 members[count++] = list[i];
             } else {

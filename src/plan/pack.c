@@ -17,7 +17,9 @@
 #define TAKEN 64         /* trees of a program, at least so many of them of each job */
 #define TAKEN_EACH 4
 #define LEAST_SHARE 1e-6 /* of a job's rate: a tree with less is none */
-#define FIXED_LESS 1e-7  /* of a rate when it is fixed: within the solver's tolerance */
+#define THIN_ROUNDS 8
+#define THIN_LEAST 0.01 /* of a job's level: rates of about so much are small */
+#define FIXED_LESS 1e-7 /* of a rate when it is fixed: within the solver's tolerance */
 
 enum mode {
     ALL,  /* all trees, and better ones by pricing, until level and bound meet */
@@ -430,6 +432,63 @@ static bool choose(struct plan_pack *pack, uint32_t most)
     }
     free(list);
     return list != NULL;
+}
+
+/* By tree: the first one that it merges with, or itself. */
+static void find_groups(const struct plan_pack *pack, uint32_t *group)
+{
+    for (uint32_t i = 0; i < pack->tree_count; i++) {
+        uint32_t first = 0;
+        while (first < i && (group[first] != first || pack->trees[first].job != pack->trees[i].job ||
+                             !plan_tree_is_alike(&pack->trees[first], &pack->trees[i]))) {
+            first++;
+        }
+        group[i] = first;
+    }
+}
+
+static enum trib_status thin(struct search *s, double share, const uint32_t *group, double *sum)
+{
+    struct plan_pack *pack = s->pack;
+    enum trib_status status = TRIB_OK;
+    for (uint32_t i = 0; i < pack->tree_count && status == TRIB_OK; i++) {
+        status = use_tree(s, i);
+    }
+    for (uint32_t j = 0; j < pack->jobs->count; j++) {
+        plan_master_fix(&s->master, j, (uint64_t)((double)pack->level[j] * share));
+    }
+    plan_master_settle(&s->master);
+    for (uint32_t round = 0; round < THIN_ROUNDS && status == TRIB_OK; round++) {
+        memset(sum, 0, pack->tree_count * sizeof *sum);
+        for (uint32_t i = 0; i < pack->tree_count; i++) {
+            sum[group[i]] += pack->rates[i];
+        }
+        for (uint32_t i = 0; i < pack->tree_count; i++) {
+            double level = (double)pack->level[pack->trees[i].job];
+            plan_master_cost(&s->master, i, 1 / (sum[group[i]] / level + THIN_LEAST));
+        }
+        status = trib_lp_solve(s->master.lp, s->error);
+        if (status == TRIB_OK) {
+            keep_rates(s);
+        }
+    }
+    return status;
+}
+
+enum trib_status plan_pack_thin(struct plan_pack *pack, double share, char *error)
+{
+    struct search s = {.pack = pack, .mode = KEPT, .error = error};
+    uint32_t *group = calloc(pack->tree_count + 1U, sizeof *group);
+    double *sum = calloc(pack->tree_count + 1U, sizeof *sum);
+    enum trib_status status = group != NULL && sum != NULL && begin(&s) ? TRIB_OK : TRIB_ERR_MEMORY;
+    if (status == TRIB_OK) {
+        find_groups(pack, group);
+        status = thin(&s, share, group, sum);
+    }
+    end(&s);
+    free(group);
+    free(sum);
+    return status;
 }
 
 enum trib_status plan_pack_cut(struct plan_pack *pack, uint32_t most, uint64_t *levels, char *error)

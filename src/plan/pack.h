@@ -44,6 +44,9 @@ TRIB_MUST_USE enum trib_status plan_pack_solve(struct plan_pack *pack, char *err
 TRIB_MUST_USE enum trib_status plan_pack_keep(struct plan_pack *pack, struct plan_tree *tree, uint32_t *number);
 /* The job's trees that have a rate, the fastest first. list: room for all trees. Returns how many. */
 uint32_t plan_pack_list(const struct plan_pack *pack, uint32_t job, uint32_t *list);
+/* Finds rates with fewer trees, or such that merge into fewer, where each job has at least this share of its level:
+ * trees with small rates cost more, again and again. */
+TRIB_MUST_USE enum trib_status plan_pack_thin(struct plan_pack *pack, double share, char *error);
 /* Keeps the fastest trees of each job, at most so many, and finds levels and rates with them alone. levels: by job,
  * bit/s. Bounds and stages stay. */
 TRIB_MUST_USE enum trib_status plan_pack_cut(struct plan_pack *pack, uint32_t most, uint64_t *levels, char *error);

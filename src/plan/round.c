@@ -10,6 +10,7 @@
 #include "plan/merge.h"
 
 #define WEIGHT_MAX 255
+#define FEW_JOBS 8U
 
 /* ---- weights ---- */
 
@@ -158,6 +159,81 @@ static bool fit_rates(struct plan *plan, const struct plan_network *net, const s
     return is_good;
 }
 
+/* The slowest job's rate, by weight, beside that of the packing. */
+static double part_kept(const struct plan_pack *pack, const uint64_t *levels)
+{
+    double least = HUGE_VAL, level = HUGE_VAL;
+    for (uint32_t j = 0; j < pack->jobs->count; j++) {
+        least = fmin(least, (double)levels[j] / pack->jobs->list[j].weight);
+        level = fmin(level, (double)pack->level[j] / pack->jobs->list[j].weight);
+    }
+    return least / level;
+}
+
+/* Rates of trees and levels of jobs, of the best cut so far. */
+struct best {
+    double *rates; /* by tree, of the first `trees` */
+    uint64_t *levels;
+    uint32_t trees;
+    double kept;
+};
+
+static bool keep_best(struct best *best, const struct plan_pack *pack, const uint64_t *levels)
+{
+    double kept = part_kept(pack, levels);
+    if (best->levels != NULL && kept <= best->kept) {
+        return true;
+    }
+    double *rates = realloc(best->rates, (pack->tree_count + 1U) * sizeof *rates);
+    uint64_t *copy = realloc(best->levels, (pack->jobs->count + 1U) * sizeof *copy);
+    best->rates = rates != NULL ? rates : best->rates;
+    best->levels = copy != NULL ? copy : best->levels;
+    if (rates == NULL || copy == NULL) {
+        return false;
+    }
+    memcpy(best->rates, pack->rates, pack->tree_count * sizeof *rates);
+    memcpy(best->levels, levels, pack->jobs->count * sizeof *copy);
+    best->trees = pack->tree_count;
+    best->kept = kept;
+    return true;
+}
+
+/* A cut that costs few jobs much is made again, from packings with fewer trees, which have so much less. */
+static enum trib_status cut(struct plan_pack *pack, uint32_t most, uint64_t *levels, char *error)
+{
+    static const double shares[] = {0.98, 0.95, 0.92, 0.88};
+    struct best best = {.levels = NULL};
+    enum trib_status status = plan_pack_cut(pack, most, levels, error);
+    if (status == TRIB_OK && !keep_best(&best, pack, levels)) {
+        status = TRIB_ERR_MEMORY;
+    }
+    for (size_t i = 0; status == TRIB_OK && i < sizeof shares / sizeof shares[0]; i++) {
+        if (best.kept >= shares[i] || pack->jobs->count > FEW_JOBS) {
+            break;
+        }
+        status = plan_pack_thin(pack, shares[i], error);
+        if (status != TRIB_OK && status != TRIB_ERR_MEMORY) {
+            status = TRIB_OK; /* the solver gave up: the best cut so far stays */
+            break;
+        }
+        for (uint32_t j = 0; j < pack->jobs->count && status == TRIB_OK; j++) {
+            status = plan_merge(pack, j);
+        }
+        status = status == TRIB_OK ? plan_pack_cut(pack, most, levels, error) : status;
+        if (status == TRIB_OK && !keep_best(&best, pack, levels)) {
+            status = TRIB_ERR_MEMORY;
+        }
+    }
+    if (status == TRIB_OK) {
+        memset(pack->rates, 0, pack->tree_count * sizeof *pack->rates);
+        memcpy(pack->rates, best.rates, best.trees * sizeof *best.rates);
+        memcpy(levels, best.levels, pack->jobs->count * sizeof *levels);
+    }
+    free(best.rates);
+    free(best.levels);
+    return status;
+}
+
 enum trib_status plan_round(struct plan *plan, struct plan_pack *pack, char *error)
 {
     uint32_t most = plan->most < PLAN_TREES_MAX ? plan->most : PLAN_TREES_MAX;
@@ -174,7 +250,7 @@ enum trib_status plan_round(struct plan *plan, struct plan_pack *pack, char *err
         is_good = plan->grants[j].wanted <= most || plan_merge(pack, j) == TRIB_OK;
     }
     if (is_good && is_cut) {
-        status = plan_pack_cut(pack, most, levels, error);
+        status = cut(pack, most, levels, error);
         free(list);
         list = calloc(pack->tree_count + 1U, sizeof *list);
         is_good = list != NULL;

@@ -148,6 +148,21 @@ bool plan_tree_costs(const struct plan_tree *tree, const int64_t *prices, int64_
     return sum >= __extension__((__int128)price * (int64_t)PLAN_SHARE);
 }
 
+bool plan_tree_is_alike(const struct plan_tree *a, const struct plan_tree *b)
+{
+    if (a->root != b->root || a->hop_count != b->hop_count) {
+        return false;
+    }
+    for (uint32_t i = 0; i < a->hop_count; i++) {
+        const struct plan_hop *one = &a->hops[i], *other = &b->hops[i];
+        if (one->from != other->from || one->to != other->to || one->adds != other->adds || one->path_count != 1 ||
+            other->path_count != 1) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* ---- is it a tree? ---- */
 
 struct checker {

@@ -73,6 +73,8 @@ bool plan_tree_load(struct plan_tree *tree, const struct plan_loader *loader, co
 /* Is it a tree of this job, which the network can keep? False: error says why not. */
 bool plan_tree_check(const struct plan_tree *tree, const struct plan_routes *routes, const struct plan_job *job,
                      char *error);
+/* Do two trees of one job differ in paths alone? Each hop has one path. */
+bool plan_tree_is_alike(const struct plan_tree *a, const struct plan_tree *b);
 /* Do the loads cost at least this price of a member's stream, exactly? prices: by row. */
 bool plan_tree_costs(const struct plan_tree *tree, const int64_t *prices, int64_t price);
 
