@@ -139,7 +139,7 @@ static int run_check(const struct plan_arguments *arguments, const struct plan_n
     struct plan_proof proof;
     char error[TRIB_ERROR_TEXT_MAX] = "";
     int status = 0;
-    if (!plan_read(&plan, net, jobs, arguments->check, error)) {
+    if (!plan_read(&plan, net, jobs, false, arguments->check, error)) {
         status = complain("plan: %s", error);
     } else if (!plan_check(&plan, net, jobs, &proof, error)) {
         status = complain("plan: %s does not hold: %s", arguments->check, error);

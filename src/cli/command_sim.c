@@ -35,6 +35,8 @@ static const struct option_row rows[] = {
      OPTION_TEXT, offsetof(struct sim_options, single.out)},
     {"html", 0, "FILE", "results as a page with plots, which needs nothing else", OPTION_TEXT,
      offsetof(struct sim_options, single.html)},
+    {"plan", 0, "FILE", "the jobs have the trees and rates of this plan of `tributary plan` (docs/PLAN.md)",
+     OPTION_TEXT, offsetof(struct sim_options, single.plan)},
     {"seed", 0, "N", "instead of the scenario's", OPTION_NUMBER(0, UINT64_MAX - 1), offsetof(struct sim_options, seed)},
     {"scale", 0, "1/N", "jobs sum, compute and follow each other N times less", OPTION_TEXT,
      offsetof(struct sim_options, scale)},
@@ -70,6 +72,7 @@ const struct option_command options_of_sim = {
         "has stopped, 4 given up as nothing arrives any more, 130 interrupted; 3, 4 and 130 with results.",
     .rows = rows,
     .examples = "  tributary sim examples/sim/websearch.toml --out results\n"
+                "  tributary sim examples/sim/planned.toml --plan plan.toml\n"
                 "  tributary sim sweep examples/sim/grid/loads.toml --out sweep\n"
                 "  tributary sim --keys",
 };
@@ -183,6 +186,10 @@ int command_sim(int argc, char **argv)
     }
     if (words.unexpected != NULL) {
         complain("unexpected argument \"%s\"", words.unexpected);
+        return EXIT_USAGE;
+    }
+    if (is_sweep && options.single.plan != NULL) {
+        complain("--plan goes with one scenario, not with a sweep");
         return EXIT_USAGE;
     }
     if (is_sweep) {

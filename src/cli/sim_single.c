@@ -12,6 +12,7 @@
 #include "cli/sim_progress.h"
 #include "io/clock.h"
 #include "io/file.h"
+#include "plan/simulated.h"
 #include "sim/results/ideal.h"
 
 #define HOPS_EACH UINT64_C(200000) /* between two looks at the clock: some ten milliseconds */
@@ -24,6 +25,7 @@ struct everything {
     struct sim_results results;
     struct sim_story story;
     struct sim_ideal ideal;
+    struct plan_simulated plan;
 };
 
 static void simulate(struct everything *e, bool is_quiet)
@@ -118,6 +120,23 @@ static int tell(struct everything *e, const struct sim_single *options)
     return e->story.was_interrupted ? SIM_EXIT_INTERRUPTED : 0;
 }
 
+static int run(struct everything *e, const struct sim_single *options)
+{
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    int status = 0;
+
+    interrupt_catch();
+    if (!sim_scenario_run(&e->run, &e->scenario, error)) {
+        complain("%s", error);
+        status = e->run.unfit != SIM_FITS ? EXIT_USAGE : 1;
+    } else if (!options->check) {
+        simulate(e, options->quiet);
+        status = simulate_ideal(e, options->quiet) ? tell(e, options) : 1;
+    }
+    sim_run_deinit(&e->run);
+    return status;
+}
+
 int sim_single(const char *path, const struct sim_overrides *overrides, const struct sim_single *options)
 {
     struct everything *e = calloc(1, sizeof *e);
@@ -131,22 +150,15 @@ int sim_single(const char *path, const struct sim_overrides *overrides, const st
     if ((options->out != NULL && !trib_file_make_folder(options->out, error)) ||
         (options->html != NULL && !trib_file_may_write(options->html, error))) {
         complain("%s", error);
-    } else if (!sim_scenario_read(&e->scenario, path, overrides, error)) {
+    } else if (!sim_scenario_read(&e->scenario, path, overrides, error) ||
+               (options->plan != NULL && (!plan_simulated_init(&e->plan, &e->scenario, error) ||
+                                          !plan_simulated_read(&e->plan, options->plan, error)))) {
         complain("%s", error);
         status = EXIT_USAGE;
     } else {
-        interrupt_catch();
-        if (!sim_scenario_run(&e->run, &e->scenario, error)) {
-            complain("%s", error);
-            status = e->run.unfit != SIM_FITS ? EXIT_USAGE : 1;
-        } else if (options->check) {
-            status = 0;
-        } else {
-            simulate(e, options->quiet);
-            status = simulate_ideal(e, options->quiet) ? tell(e, options) : 1;
-        }
-        sim_run_deinit(&e->run);
+        status = run(e, options);
     }
+    plan_simulated_free(&e->plan);
     sim_scenario_free(&e->scenario);
     sim_ideal_free(&e->ideal);
     free(e);

@@ -15,6 +15,7 @@
 struct sim_single {
     const char *out;  /* folder; NULL: none */
     const char *html; /* page; NULL: none */
+    const char *plan; /* of its jobs; NULL: none */
     bool json;        /* one object instead of a summary */
     bool quiet;       /* no progress */
     bool check;       /* reads the scenario and stops */

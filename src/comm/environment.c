@@ -199,7 +199,9 @@ static const struct trib_variable variables[] = {
      read_text, AT(run), 0, 0},
     {"TRIB_RANK", "0", "rank of this process; over the launcher's [0]", read_u32, AT(rank), 0, TRIB_RANKS_MAX - 1},
     {"TRIB_RANKS", "4", "number of ranks, 1 to 1024; over the launcher's [1]", read_u32, AT(ranks), 1, TRIB_RANKS_MAX},
-    {"TRIB_SCHEME", "switchml", "aggregation scheme: switchml, panama, panama:7/8, atp, ps, rina, ring, hybrid:M [switchml]",
+    {"TRIB_SCHEME", "switchml",
+     "aggregation scheme: switchml, panama, panama:7/8, atp, ps, rina, ring, hybrid:M "
+     "[switchml]",
      read_text, AT(scheme), 0, 0},
     {"TRIB_WIRE", "float32",
      "how float32 tensors travel: float32, bfloat16 or int32 [of scheme atp int32, else float32]", read_wire, AT(wire),

@@ -143,9 +143,11 @@ struct trib_worker_config {
     uint32_t operations; /* submitted and not ended, at most; at least 1 */
     uint32_t is_zeroed;  /* 1: the node's memory holds zeros already; 0: anything */
     uint64_t stall_ns;   /* report a fragment that waits longer */
-    /* Bytes per second of contributions at most, each with TRIB_WIRE_EXTRA; at least
-     * TRIB_RATE_MIN; 0: as many as windows allow. */
+    /* Bytes per second of contributions at most, each with `extra`; at least TRIB_RATE_MIN; 0: as many as windows
+     * allow. */
     uint64_t rate;
+    uint32_t extra;    /* bytes of a packet beside its payload; 0: TRIB_WIRE_EXTRA */
+    uint32_t distance; /* later transmissions answered before a fragment is probed early; 0: as on one path */
 };
 
 struct trib_switch_config {
@@ -162,6 +164,8 @@ struct trib_switch_config {
     bool is_narrow;     /* rows are as long as payloads: a packet with a wider sum, of types of 16 bits, is dropped */
     bool has_combiners; /* parts may come in sums of any children (protocol/combiner.h) */
     uint32_t spare;     /* where sums may lack ranks (quorum.h): the sum over the ranks among its children */
+    bool has_paths;     /* a rank's stream may take several paths: one that is overtaken is not lost */
+    uint8_t unused[7];
 };
 
 /* Room for the answers of a switch that is drained after every packet: a packet asks for 65 sequences at most, each of

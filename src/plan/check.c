@@ -10,8 +10,7 @@
 #include "io/explain.h"
 #include "plan/round.h"
 
-bool plan_check_subject(const struct plan *plan, const struct plan_network *net, const struct plan_jobs *jobs,
-                        char *error)
+bool plan_check_network(const struct plan *plan, const struct plan_network *net, char *error)
 {
     if (plan->paths != net->paths || plan->has_multicast != net->has_multicast) {
         trib_explain(error,
@@ -27,6 +26,11 @@ bool plan_check_subject(const struct plan *plan, const struct plan_network *net,
                      plan->network_digest, plan_network_digest(net));
         return false;
     }
+    return true;
+}
+
+bool plan_check_jobs(const struct plan *plan, const struct plan_jobs *jobs, char *error)
+{
     if (plan->jobs_digest != plan_jobs_digest(jobs) || plan->job_count != jobs->count) {
         trib_explain(error,
                      "the plan is for other jobs (digest %016" PRIx64 ", that of these is %016" PRIx64
@@ -173,7 +177,7 @@ bool plan_check(struct plan *plan, const struct plan_network *net, const struct 
 {
     struct plan_pricer pricer;
     *proof = (struct plan_proof){0};
-    if (!plan_check_subject(plan, net, jobs, error)) {
+    if (!plan_check_network(plan, net, error) || !plan_check_jobs(plan, jobs, error)) {
         return false;
     }
     for (uint32_t j = 0; j < plan->job_count; j++) {
@@ -189,5 +193,15 @@ bool plan_check(struct plan *plan, const struct plan_network *net, const struct 
     if (is_good) {
         find_loss(plan, jobs, proof);
     }
+    return is_good;
+}
+
+bool plan_check_loads(struct plan *plan, const struct plan_network *net, const struct plan_jobs *jobs, char *error)
+{
+    struct plan_proof proof = {0};
+    struct plan_pricer pricer;
+    bool is_good = plan_pricer_init(&pricer, net, jobs, plan->family, error) == TRIB_OK &&
+                   check_grants(plan, &pricer, error) && check_loads(plan, &pricer, &proof, error);
+    plan_pricer_free(&pricer);
     return is_good;
 }

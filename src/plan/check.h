@@ -16,9 +16,11 @@ struct plan_proof {
     double fill;       /* of that: 1 is full */
 };
 
-/* Is the plan for this network and these jobs? False: error says why not. */
-bool plan_check_subject(const struct plan *plan, const struct plan_network *net, const struct plan_jobs *jobs,
-                        char *error);
+/* Is the plan for this network, and for these jobs? False: error says why not. */
+bool plan_check_network(const struct plan *plan, const struct plan_network *net, char *error);
+bool plan_check_jobs(const struct plan *plan, const struct plan_jobs *jobs, char *error);
+/* The part of the proof that says that the plan can be kept: trees, and loads of links and adders. */
+bool plan_check_loads(struct plan *plan, const struct plan_network *net, const struct plan_jobs *jobs, char *error);
 /* The whole proof. False: error has the cause. */
 bool plan_check(struct plan *plan, const struct plan_network *net, const struct plan_jobs *jobs,
                 struct plan_proof *proof, char *error);

@@ -154,6 +154,7 @@ struct reader {
     struct plan *plan;
     const struct plan_network *net;
     const struct plan_jobs *jobs;
+    bool is_by_name;
 };
 
 #define REFUSE(r, table, ...) plan_refuse(&(r)->in, (r)->in.toml.tables[table].place, __VA_ARGS__)
@@ -191,7 +192,8 @@ static bool read_top(struct reader *r)
         return REFUSE_ALL(r, "unknown family \"%s\", or paths \"%s\"", top.family, top.paths);
     }
     plan->job_count = r->jobs->count;
-    return plan_check_subject(plan, r->net, r->jobs, cause) || REFUSE_ALL(r, "%s", cause);
+    return (plan_check_network(plan, r->net, cause) && (r->is_by_name || plan_check_jobs(plan, r->jobs, cause))) ||
+           REFUSE_ALL(r, "%s", cause);
 }
 
 static uint32_t find_job(const struct reader *r, const char *name)
@@ -211,7 +213,10 @@ static bool read_job(struct reader *r, uint32_t table)
     }
     uint32_t j = find_job(r, read.name);
     if (j == r->jobs->count || r->plan->grants[j].rate_bps != 0) {
-        return REFUSE(r, table, "%s %s", j == r->jobs->count ? "there is no job" : "a second time job", read.name);
+        return REFUSE(r, table,
+                      j == r->jobs->count ? "job %s of the plan is not among these jobs: plan again"
+                                          : "a second time job %s",
+                      read.name);
     }
     if (read.rate_bps == 0 || read.rate_bps > TRIB_LINK_RATE_MAX || read.level_bps == 0 ||
         read.level_bps > TRIB_LINK_RATE_MAX * PLAN_WEIGHT_MAX || read.stage == 0 || read.stage > r->plan->stage_count ||
@@ -392,16 +397,16 @@ static bool read_plan(struct reader *r)
     }
     for (uint32_t j = 0; j < plan->job_count; j++) {
         if (plan->grants[j].rate_bps == 0) {
-            return REFUSE_ALL(r, "there is no [[job]] %s", r->jobs->list[j].name);
+            return REFUSE_ALL(r, "the plan has no job %s: plan again with it", r->jobs->list[j].name);
         }
     }
     return true;
 }
 
-bool plan_read(struct plan *plan, const struct plan_network *net, const struct plan_jobs *jobs, const char *path,
-               char *error)
+bool plan_read(struct plan *plan, const struct plan_network *net, const struct plan_jobs *jobs, bool is_by_name,
+               const char *path, char *error)
 {
-    struct reader r = {.plan = plan, .net = net, .jobs = jobs};
+    struct reader r = {.plan = plan, .net = net, .jobs = jobs, .is_by_name = is_by_name};
     *plan = (struct plan){.grants = NULL};
     bool is_good = plan_input_open(&r.in, path, error) && read_plan(&r);
     plan_input_close(&r.in);

@@ -8,9 +8,9 @@
 /* False: error says why it could not be written. */
 bool plan_write(const struct plan *plan, const struct plan_network *net, const struct plan_jobs *jobs, const char *path,
                 char *error);
-/* Reads a plan of this network and these jobs; it is not checked any further. False: error has the cause, and the
- * place. Free it in any case. */
-bool plan_read(struct plan *plan, const struct plan_network *net, const struct plan_jobs *jobs, const char *path,
-               char *error);
+/* Reads a plan of this network and these jobs; it is not checked any further. is_by_name: only the names of the jobs
+ * have to be those of the plan. False: error has the cause, and the place. Free it in any case. */
+bool plan_read(struct plan *plan, const struct plan_network *net, const struct plan_jobs *jobs, bool is_by_name,
+               const char *path, char *error);
 
 #endif

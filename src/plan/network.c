@@ -8,6 +8,7 @@
 #include "io/explain.h"
 #include "io/units.h"
 #include "plan/input.h"
+#include "sim/network/topology.h"
 
 const char *plan_paths_name(enum plan_paths paths)
 {
@@ -21,6 +22,24 @@ bool plan_network_init(struct plan_network *net, uint32_t hosts, uint32_t switch
         .hosts = hosts, .switches = switches, .adds_bps = calloc(switches + 1U, sizeof *net->adds_bps)};
     return net->adds_bps != NULL && plan_names_init(&net->names, hosts + switches) &&
            trib_fabric_init(&net->fabric, hosts + switches, hosts, links);
+}
+
+bool plan_network_build(struct plan_network *net, const struct sim_topology *t)
+{
+    struct sim_network n;
+    const struct trib_fabric *f = &n.fabric;
+    char name[SIM_NODE_NAME_MAX];
+    uint32_t links = sim_topology_size(t).links; /* behind them a switch may have a link to itself */
+    bool is_good = sim_topology_build(t, &n) && plan_network_init(net, n.hosts, n.nodes - n.hosts, links);
+    for (uint32_t i = 0; is_good && i < n.nodes; i++) {
+        sim_topology_node_name(t, i, name);
+        (void)plan_names_add(&net->names, name, strlen(name));
+    }
+    for (uint32_t i = 0; is_good && i < links; i++) {
+        (void)trib_fabric_add(&net->fabric, f->from[i], f->to[i], f->rate_bps[i]);
+    }
+    sim_network_deinit(&n);
+    return is_good;
 }
 
 void plan_network_free(struct plan_network *net)

@@ -40,6 +40,10 @@ bool plan_network_read_bare(struct plan_network *net, const char *path, char *er
 /* Room for a network; the caller adds names in the order of places, links and the rest, then calls trib_fabric_ready.
  * False: out of memory. */
 bool plan_network_init(struct plan_network *net, uint32_t hosts, uint32_t switches, uint32_t links);
+/* A network of the simulator's, with its names; no switch adds. The caller then calls trib_fabric_ready. False: out of
+ * memory. */
+struct sim_topology;
+bool plan_network_build(struct plan_network *net, const struct sim_topology *topology);
 void plan_network_free(struct plan_network *net);
 /* A number that differs between networks that differ in anything a plan depends on. */
 uint64_t plan_network_digest(const struct plan_network *net);

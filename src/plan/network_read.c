@@ -177,28 +177,9 @@ static bool is_small(const struct sim_topology *t)
            (t->routers == 0 || (t->routers <= most && t->globals <= most && groups * t->routers <= most));
 }
 
-static bool copy_network(struct draft *d, const struct sim_network *n)
-{
-    struct plan_network *net = d->net;
-    const struct trib_fabric *f = &n->fabric;
-    char name[SIM_NODE_NAME_MAX];
-    if (!plan_network_init(net, n->hosts, n->nodes - n->hosts, f->link_count)) {
-        return plan_refuse(&d->in, whole_file, "out of memory");
-    }
-    for (uint32_t i = 0; i < n->nodes; i++) {
-        sim_topology_node_name(&d->topology, i, name);
-        (void)plan_names_add(&net->names, name, strlen(name));
-    }
-    for (uint32_t i = 0; i < f->link_count; i++) {
-        (void)trib_fabric_add(&net->fabric, f->from[i], f->to[i], f->rate_bps[i]);
-    }
-    return true;
-}
-
 static bool generate(struct draft *d, struct trib_file_place place)
 {
     struct sim_topology *t = &d->topology;
-    struct sim_network n;
     if (!find_kind(d, place)) {
         return false;
     }
@@ -213,9 +194,7 @@ static bool generate(struct draft *d, struct trib_file_place place)
     if (!check_size(d, size.hosts, size.switches, size.links, place)) {
         return false;
     }
-    bool is_good = sim_topology_build(t, &n) ? copy_network(d, &n) : plan_refuse(&d->in, place, "out of memory");
-    sim_network_deinit(&n);
-    return is_good;
+    return plan_network_build(d->net, t) || plan_refuse(&d->in, place, "out of memory");
 }
 
 /* ---- cables by name ---- */

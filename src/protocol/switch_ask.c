@@ -206,6 +206,9 @@ void trib__switch_find_gap(struct switch_node *n, uint32_t child, uint64_t dense
     if (n->config.has_combiners || (n->config.branches >> child & 1) != 0) {
         return; /* sums come in the order in which they were complete */
     }
+    if (n->config.has_paths) {
+        return; /* parts on several paths overtake each other */
+    }
     while (at < dense && !lacks(n, child, at)) {
         at++;
     }

@@ -98,7 +98,8 @@ bool trib__worker_is_early(struct worker *w, uint64_t now_ns)
 void trib__worker_spent(struct worker *w, const struct trib_packet *packet)
 {
     if (w->config.rate != 0) {
-        worker_aside(w)->burst_bytes += packet->payload_len + TRIB_WIRE_EXTRA;
+        worker_aside(w)->burst_bytes +=
+            packet->payload_len + (w->config.extra != 0 ? w->config.extra : TRIB_WIRE_EXTRA);
     }
 }
 

@@ -127,10 +127,11 @@ static void suspect(struct worker *w, uint32_t root)
 {
     struct worker_aside *aside = worker_aside(w);
     uint32_t index = w->roots[root].oldest;
+    uint64_t distance = w->config.distance != 0 ? w->config.distance : TRIB_PROTOCOL_FAST_DISTANCE;
 
     while (index != NO_FLIGHT) {
         struct flight_times *times = worker_times(w, index);
-        if (times->order + TRIB_PROTOCOL_FAST_DISTANCE > aside->roots[root].answered) {
+        if (times->order + distance > aside->roots[root].answered) {
             return;
         }
         if (worker_flight(w, index)->pending != 0) {

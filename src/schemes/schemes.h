@@ -39,8 +39,8 @@ static inline bool trib_scheme_has_caps(const struct trib_scheme *scheme)
     return scheme != NULL && trib_switch_has_caps(scheme->switch_node);
 }
 
-/* The switch that a rank has come to may be gone for good: then the rank comes to the roots' own place, and the others go
- * on with it. */
+/* If the switch that a rank has come to is gone for good, the rank comes to the place of the roots, and the job goes
+ * on. */
 static inline bool trib_scheme_has_detour(const struct trib_scheme *scheme)
 {
     return scheme != NULL && (scheme->has_servers || scheme->is_chain);
@@ -52,6 +52,15 @@ static inline const char *trib_scheme_explain_members(const struct trib_scheme *
     return scheme != NULL && scheme->has_servers && members > TRIB_CHILDREN_MAX
                ? "a sum on its way to a server names up to 64 ranks or hosts, and this communicator has more"
                : NULL;
+}
+
+/* Of a scheme of chains: the parent of rack 1 to racks - 1 in the tree of this root: a rack, or 0, the place of all
+ * roots. Racks stand in a ring, which is cut behind another rack for each root. */
+static inline uint32_t trib_chain_parent(uint32_t racks, uint32_t root, uint32_t rack)
+{
+    uint32_t cut = (root / 2 + (root % 2 == 0 ? racks / 2 : 0)) % racks;
+
+    return rack <= cut ? rack - 1 : (rack + 1) % racks;
 }
 
 /* The scheme of ranks that send to each other, which a switch may want of a job in place of its own. */

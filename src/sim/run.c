@@ -479,24 +479,30 @@ static bool check_restarts(struct sim_run *run, char *error)
     return true;
 }
 
-/* Draws the switches that add: of n by a share so many, rounded, each as likely as another. */
-static bool draw_adders(struct sim_run *run)
+/* Of n by a share so many, rounded, each as likely as another. */
+void sim_run_draw_adders(const struct sim_scenario *s, uint8_t *adds)
 {
-    const struct sim_scenario *s = run->scenario;
     struct trib_prng prng = {.state = trib_mix64(s->seed + UINT64_C(0x616464))};
 
-    if (s->adder_count == 0) {
-        return true;
-    }
-    run->adds = calloc(run->network.nodes, 1);
-    for (uint32_t i = 0; run->adds != NULL && i < s->adder_count; i++) {
+    for (uint32_t i = 0; i < s->adder_count; i++) {
         const struct sim_adders *a = &s->adders[i];
         uint32_t left = (uint32_t)(a->share * a->count + 0.5);
         for (uint32_t at = 0; at < a->count; at++) {
             bool is_drawn = trib_prng_below(&prng, a->count - at) < left;
-            run->adds[a->first + at] |= is_drawn;
+            adds[a->first + at] |= is_drawn;
             left -= is_drawn;
         }
+    }
+}
+
+static bool draw_adders(struct sim_run *run)
+{
+    if (run->scenario->adder_count == 0) {
+        return true;
+    }
+    run->adds = calloc(run->network.nodes, 1);
+    if (run->adds != NULL) {
+        sim_run_draw_adders(run->scenario, run->adds);
     }
     run->jobs.adds = run->adds;
     return run->adds != NULL;

@@ -111,6 +111,8 @@ struct sim_run {
     bool is_over;
 };
 
+/* Draws the switches that add. adds: by node, room for all; 1 for each of these. */
+void sim_run_draw_adders(const struct sim_scenario *scenario, uint8_t *adds);
 /* scenario must live as long as the run. False: error (TRIB_ERROR_TEXT_MAX bytes) says why it cannot be; deinit it all
  * the same. */
 bool sim_run_init(struct sim_run *run, const struct sim_scenario *scenario, char *error);

@@ -121,13 +121,27 @@ uint32_t trib_plane_receive_room(const struct trib_plane *plane)
     return least;
 }
 
-static struct trib_tree **find_tree(struct trib_plane *plane, uint32_t communicator)
+/* The next tree of the communicator, from there on in the list; NULL: there is no more. */
+static struct trib_tree *next_tree(struct trib_tree *from, uint32_t communicator)
+{
+    while (from != NULL && from->communicator != communicator) {
+        from = from->next;
+    }
+    return from;
+}
+
+static void remove_trees(struct trib_plane *plane, uint32_t communicator)
 {
     struct trib_tree **at = &plane->trees;
-    while (*at != NULL && (*at)->communicator != communicator) {
-        at = &(*at)->next;
+    while (*at != NULL) {
+        struct trib_tree *tree = *at;
+        if (tree->communicator == communicator) {
+            *at = tree->next;
+            trib_tree_destroy(tree);
+        } else {
+            at = &tree->next;
+        }
     }
-    return at;
 }
 
 static void done_reading(struct trib_plane *plane, uint32_t shard)
@@ -168,12 +182,7 @@ static void close_communicator(void *owner, uint32_t communicator)
             trib_member_destroy(member);
         }
     }
-    struct trib_tree **at = find_tree(plane, communicator);
-    struct trib_tree *tree = *at;
-    if (tree != NULL) {
-        *at = tree->next;
-        trib_tree_destroy(tree);
-    }
+    remove_trees(plane, communicator);
 }
 
 static const struct trib_switch_verbs *verbs_of(const struct trib_scheme *row, const struct trib_opening *opening)
@@ -224,8 +233,8 @@ static bool has_room(const struct trib_plane *plane, const struct trib_opening *
 {
     uint32_t roots = opening->session.roots;
     if (opening->is_one) {
-        bool is_same_tree = tree == NULL || (tree->branches == opening->count && tree->ranks == opening->ranks);
-        return is_same_tree && opening->root < roots && roots <= TRIB_ROOTS_MAX && opening->shard < plane->shards &&
+        return (tree == NULL || tree->ranks == opening->ranks) && opening->root < roots && roots <= TRIB_ROOTS_MAX &&
+               opening->shard < plane->shards &&
                trib_members_find(&plane->shard[opening->shard].members, opening->session.communicator) == NULL;
     }
     return roots > 0 && roots <= plane->shards && tree == NULL;
@@ -251,19 +260,18 @@ static enum trib_status open_communicator(void *owner, const struct trib_opening
     struct trib_plane *plane = owner;
     const struct trib_session_config *session = &opening->session;
     const struct trib_scheme *row = trib_scheme_find(opening->scheme);
-    struct trib_tree *tree = *find_tree(plane, session->communicator);
-    if (row == NULL || row->switch_node == NULL || !has_room(plane, opening, tree) || !trib_tree_is_sound(opening) ||
+    if (row == NULL || row->switch_node == NULL ||
+        !has_room(plane, opening, next_tree(plane->trees, session->communicator)) || !trib_tree_is_sound(opening) ||
         !is_parent_apart(opening)) {
         return TRIB_ERR_INVALID;
     }
+    struct trib_tree *tree = trib_tree_create(opening);
     if (tree == NULL) {
-        tree = trib_tree_create(opening);
-        if (tree == NULL) {
-            return TRIB_ERR_MEMORY;
-        }
-        tree->next = plane->trees;
-        plane->trees = tree;
+        close_communicator(plane, session->communicator);
+        return TRIB_ERR_MEMORY;
     }
+    tree->next = plane->trees;
+    plane->trees = tree;
     if (!open_members(plane, row, opening, tree)) {
         close_communicator(plane, session->communicator);
         return TRIB_ERR_MEMORY;
@@ -285,13 +293,15 @@ static size_t slot_bytes(void *owner, const struct trib_opening *opening)
 static void join_communicator(void *owner, uint32_t communicator, uint32_t rank, uint64_t mark)
 {
     struct trib_plane *plane = owner;
-    struct trib_tree *tree = *find_tree(plane, communicator);
-    if (tree == NULL || !trib_tree_join(tree, rank, mark)) {
-        return;
+    bool is_here = false;
+    for (struct trib_tree *tree = plane->trees; (tree = next_tree(tree, communicator)) != NULL; tree = tree->next) {
+        is_here = trib_tree_join(tree, rank, mark) || is_here;
     }
     for (uint32_t i = 0; i < plane->shards; i++) {
-        struct trib_member *member = enter_member(plane, i, communicator);
-        if (member != NULL) {
+        struct trib_member *member = is_here ? enter_member(plane, i, communicator) : NULL;
+        if (member != NULL && !trib_tree_has(member->tree, rank)) {
+            done_reading(plane, i);
+        } else if (member != NULL) {
             trib_member_join(member, rank);
             leave_member(plane, i);
         }
@@ -301,7 +311,7 @@ static void join_communicator(void *owner, uint32_t communicator, uint32_t rank,
 static void learn_mark(void *owner, uint32_t communicator, uint64_t mark)
 {
     struct trib_plane *plane = owner;
-    const struct trib_tree *tree = *find_tree(plane, communicator);
+    const struct trib_tree *tree = next_tree(plane->trees, communicator);
     if (tree == NULL || !tree->has_parent) {
         return; /* a root knows better */
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tree.h: a communicator's tree as far as it lies in this switch: which ranks are behind which branch, which node a
- * branch is a child of, and the marks that the ranks told by their sessions. Arithmetic alone: no node, no socket, no
- * lock.
+/* tree.h: a communicator's tree as far as it lies in this switch, of one root or of all: the ranks behind each branch,
+ * the node that a branch is a child of, and the marks that the ranks told by their sessions. Arithmetic alone: no node,
+ * no socket, no lock.
  *
  * A node has 64 children at most. Up to 64 branches are the children of one node. More are dealt to inner nodes, 64
  * after 64 in the order of their lowest ranks, and the inner nodes are the children of the top node, which is number 0.
@@ -55,6 +55,11 @@ void trib_tree_add_ranks(const struct trib_tree *tree, uint32_t node, uint64_t c
 /* Writes the ranks of the set, ascending, at most max; returns how many. */
 uint32_t trib_tree_list(const struct trib_tree_ranks *ranks, uint16_t *list, uint32_t max);
 
+/* The rank is behind this switch. */
+static inline bool trib_tree_has(const struct trib_tree *tree, uint32_t rank)
+{
+    return rank < tree->ranks && tree->branch_of[rank] != TRIB_TREE_ELSEWHERE;
+}
 /* Notes that a rank has joined, or its mark; false: no rank of this switch. Marks do not fall. */
 bool trib_tree_join(struct trib_tree *tree, uint32_t rank, uint64_t mark);
 /* The smallest mark behind a node's child; false while a rank there has not joined. */

@@ -662,12 +662,16 @@ CANARIES = [
         world=("control",), search=NO_CONTROL, test="unit/test_leaves"),
     Canary(
         "control-below-not-registered", "C-3", "a switch below another one alone hears that its ranks have registered",
-        edits=((PLACEMENTS, "at != 0; at = job->below[at - 1].parent) {", "at != 0; at = 0) {"),),
+        edits=((PLACEMENTS, "at != 0; at = job->below[at - 1].parent[t]) {", "at != 0; at = 0) {"),),
         world=("error", "hang", "control"), search=NO_CONTROL, test="unit/test_leaves"),
     Canary(
         "control-below-skips-parent", "C-5", "a switch below another one is to send its sums to the root",
-        edits=((PLACEMENTS, "    if (inner->parent != 0) {", "    if (false) {"),),
+        edits=((PLACEMENTS, "    if (inner->parent[root] != 0) {", "    if (false) {"),),
         world=("control",), search=NO_CONTROL, test="unit/test_leaves"),
+    Canary(
+        "control-chain-cut-at-once", "C-5", "scheme rina: all roots have the ring of racks cut at one place",
+        edits=(("src/schemes/schemes.h", "uint32_t cut = (root / 2 + (root % 2 == 0 ? racks / 2 : 0)) % racks;", "uint32_t cut = racks / 2;"),),
+        world=("control",), search=NO_CONTROL, test="unit/test_leaves_chain", scheme="rina"),
     Canary(
         "control-grant-drawn-again", "C-15", "ranks that come back get another train",
         edits=((START, "        job->grant.boot = next_boot(jobs, job);", "        job->grant.boot = next_boot(jobs, job);\n        job->grant.train += job->is_return;"),),

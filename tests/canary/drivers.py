@@ -354,11 +354,11 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_peers"),
     Canary(
         "control-way-stays", "I8", "no rank of a silent combiner may come to the server",
-        edits=((JOB_JOIN, " || trib_job_has_servers(job);\n}\n\n/* The rank had", ";\n}\n\n/* The rank had"),),
+        edits=((JOB_JOIN, " || trib_job_has_detour(job);\n}\n\n/* The rank had", ";\n}\n\n/* The rank had"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_leaves_servers"),
     Canary(
         "control-way-ends-job", "I8", "a combiner that shuts down ends jobs that have their sums at the server",
-        edits=((LEAVES, "        if (has_begun && trib_job_has_servers(job)) {", "        if (has_begun && job == NULL) {"),),
+        edits=((LEAVES, "        if (has_begun && trib_job_has_detour(job)) {", "        if (has_begun && job == NULL) {"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_leaves_servers"),
     Canary(
         "control-way-narrow", "I8", "a combiner that returns with fewer shards ends jobs that the server could go on with",

@@ -6,7 +6,7 @@
 #
 # star: a switch and four workers; tree: a switch over two, with eight workers; deep: over two over four, with eight workers;
 # several: eight workers at one of three switches, which all sum; atp: tree, as a server over two combiners with few rows; racks: scheme rina
-# in four racks of two workers. Without a shape the seed chooses tree, atp or racks.
+# in four racks (RACKS) of two workers. Without a shape the seed chooses tree, atp or racks.
 #
 # Two jobs run on all workers: one lives through everything, of the other a rank is killed now and then, and it is started again. The seed
 # fixes what is done to whom in which order; how it meets the load is left to the machine. Each life of the second job has other
@@ -30,7 +30,7 @@ atp)
     OPTIONS+=(--pool 64KiB) # 20 rows on all shards
     OTHER_WIRE=float32
     ;;
-racks) net_racks 4 2 && export TRIB_SCHEME=rina ;;
+racks) net_racks "${RACKS:-4}" 2 && export TRIB_SCHEME=rina ;;
 several) net_star 8 && net_switch s1 s0 && net_switch s2 s0 && net_lend s0 --threads 2 ;;
 *) skip "no such shape: $SHAPE" ;;
 esac

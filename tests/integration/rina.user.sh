@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# rina.user.sh: scheme rina: racks' switches that all have one parent form a chain: sums of every shape, who is named, and switches that are
+# rina.user.sh: scheme rina: racks whose switches all have one parent form chains: sums of every shape, who is named, and switches that are
 # killed, stopped, or gone for good.
 . "$(dirname "$0")/tree.sh"
 T=$TRIBUTARY
@@ -14,7 +14,7 @@ for name in one two three; do
     start $name $(below root)
 done
 
-say "four racks: each passes its sum on to the one before it, in the order of their ranks"
+say "four racks: a ring in the order of their ranks, cut behind the third"
 ranks four "$RACKS" "${QUICK[@]}"
 ranks_end 30 0
 check_right "four racks" "$TMP/four.0"
@@ -23,7 +23,7 @@ chain_is() { # JOB NAME PARENT: of the switch's sums
 }
 chain_is four one root
 chain_is four two one
-chain_is four three two
+chain_is four three root
 
 say "ranks in turn, an order of racks of their own, and one rack alone"
 ranks turn "three one three two root two" "${QUICK[@]}"
@@ -31,7 +31,7 @@ ranks_end 30 0
 check_right "ranks in turn" "$TMP/turn.0"
 chain_is turn three root
 chain_is turn one three
-chain_is turn two one
+chain_is turn two root
 ranks alone "two two two" "${QUICK[@]}"
 ranks_end 30 0
 check_right "one rack alone" "$TMP/alone.0"
@@ -100,7 +100,7 @@ ranks back "root two three" "${QUICK[@]}"
 ranks_end 30 0
 check_right "the next job has it again" "$TMP/back.0"
 chain_is back two root
-chain_is back three two
+chain_is back three root
 
 say "hosts of several ranks, behind a switch that is gone for good"
 PER_HOST=2 load_ranks moved "root root two two three three"
@@ -112,4 +112,25 @@ sleep 1
 kill -TERM "${RANK_PIDS[0]}"
 ranks_end 30 0
 stop three root
+
+say "as many shards as racks: each root has the ring cut elsewhere"
+start root --threads 4
+for name in one two three; do
+    start $name --threads 4 $(below root)
+done
+ranks shards "$RACKS" "${QUICK[@]}"
+ranks_end 30 0
+check_right "four roots" "$TMP/shards.0"
+ranks wires "$RACKS" "${QUICK[@]}" --wire int32 --loss 0.5%
+ranks_end 30 0
+check_right "four roots with losses" "$TMP/wires.0"
+ranks again "$RACKS" -b 2M -e 2M -n 100 -w 1
+wait_for 10 job_runs again
+for name in two root; do
+    sleep 0.2
+    again $name
+done
+ranks_end 60 0
+check_right "four roots and restarts" "$TMP/again.0"
+stop one two three root
 finish

@@ -50,57 +50,6 @@ static void join__a_tree_of_three_levels(void **state)
     }
 }
 
-/* Scheme rina: switches that have connected to the controller are one below the other, in the order of their ranks; what
- * has connected to one of them stays there. One at a loopback address is where the next one finds the controller. */
-static void join__racks_form_a_chain(void **state)
-{
-    static const unsigned homes[5] = {0, 3, 4, 1, 2}; /* the fourth is below the second */
-    static const uint32_t behind[5] = {10, 2, 6, 8, 2};
-    static const uint32_t children[5] = {3, 2, 4, 3, 2};
-    (void)state;
-    for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        struct world world;
-        char text[64];
-        world_init(&world, seed);
-        struct node *root = node_add(&world, NULL);
-        for (unsigned i = 1; i < 4; i++) {
-            (void)node_add(&world, root);
-        }
-        world.node[3].config.listen = seed == 1 ? trib_address_v4(0x7f000001U, 7570) : world.node[3].config.listen;
-        (void)node_add(&world, &world.node[2]);
-        ranks_make(&world, 10);
-        for (uint32_t i = 0; i < 10; i++) {
-            (void)snprintf(world.rank[i].join.join.settings.scheme, 8, "rina");
-            world.rank[i].home = &world.node[homes[i % 5]];
-        }
-        tree_run(&world);
-        assert_true(all_run(&world, 1));
-        for (unsigned i = 0; i < 5; i++) {
-            const struct recorder *r = &world.node[i].recorder;
-            uint32_t count = 0;
-            for (uint32_t rank = 0; rank < 10; rank++) {
-                count += r->behind[rank] != 0;
-            }
-            assert_int_equal(r->opens, 1);
-            assert_int_equal(r->has_parent, i > 0);
-            assert_int_equal(r->children, children[i]);
-            assert_int_equal(count, behind[i]);
-        }
-        const char *first = seed == 1 ? "10.0.0.1:7571" : "10.0.0.4:7471";
-        trib_address_format(&world.node[3].recorder.parent[1], text);
-        assert_string_equal(text, "10.0.0.1:7471");
-        trib_address_format(&world.node[2].recorder.parent[1], text);
-        assert_string_equal(text, first);
-        trib_address_format(&world.node[4].recorder.parent[1], text);
-        assert_string_equal(text, "10.0.0.3:7471");
-        trib_address_format(&world.node[1].recorder.parent[1], text);
-        assert_string_equal(text, "10.0.0.3:7471");
-        trib_address_format(&world.node[3].recorder.addresses[2][1], text);
-        assert_string_equal(text, "10.0.0.3:7471");
-        world_end(&world);
-    }
-}
-
 /* Switches with several network cards name them all, and parents and children find them there. */
 static void join__switches_with_lists_of_addresses(void **state)
 {
@@ -809,7 +758,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(join__a_tree_of_three_levels),
         cmocka_unit_test(join__switches_with_lists_of_addresses),
-        cmocka_unit_test(join__racks_form_a_chain),
         cmocka_unit_test(children__come_in_order_of_their_lowest_ranks),
         cmocka_unit_test(hosts__at_two_switches_are_two),
         cmocka_unit_test(window__beside_other_jobs_at_a_switch_below),

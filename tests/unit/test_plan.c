@@ -249,7 +249,7 @@ static void write_twice(const char *network, const char *jobs)
     assert_true(plan_write(&again.plan, &again.net, &again.jobs, s.path, s.error));
     texts[1] = read_whole(s.path);
     plan_free(&again.plan);
-    assert_true(plan_read(&again.plan, &again.net, &again.jobs, s.path, s.error));
+    assert_true(plan_read(&again.plan, &again.net, &again.jobs, false, s.path, s.error));
     assert_true(plan_write(&again.plan, &again.net, &again.jobs, s.path, s.error));
     texts[2] = read_whole(s.path);
     assert_string_equal(texts[0], texts[1]);
@@ -286,7 +286,7 @@ static bool hold(struct subject *s, const char *text, const char *with)
     assert_non_null(changed);
     memcpy(changed, whole, (size_t)(at - whole));
     (void)strcat(strcat(changed, with), at + strlen(text));
-    bool is_good = plan_read(&plan, &s->net, &s->jobs, write_text(s, changed), s->error) &&
+    bool is_good = plan_read(&plan, &s->net, &s->jobs, false, write_text(s, changed), s->error) &&
                    plan_check(&plan, &s->net, &s->jobs, &proof, s->error);
     plan_free(&plan);
     (void)unlink(s->path);

@@ -78,27 +78,27 @@ static char *shape_of(uint32_t tree)
     return text;
 }
 
-static void racks__form_a_chain(void **state)
+static void racks__form_chains(void **state)
 {
     static const struct {
         const char *topology, *job, *shape;
     } cases[] = {
         {LEAF_SPINE, "workers = 8\n", "leaf0[0 1 2 3 leaf1[4 5 6 7]]"},
-        {LEAF_SPINE, "workers = 6\nhosts = \"0 1 4 5 8 9\"\n", "leaf0[0 1 leaf1[2 3 leaf2[4 5]]]"},
+        {LEAF_SPINE, "workers = 6\nhosts = \"0 1 4 5 8 9\"\n", "leaf0[0 1 leaf1[2 3] leaf2[4 5]]"},
         {LEAF_SPINE, "workers = 8\nhosts = \"12 0 13 4 1 8 5 9\"\n", /* by lowest ranks */
-         "leaf3[0 2 leaf0[1 4 leaf1[3 6 leaf2[5 7]]]]"},
+         "leaf3[0 2 leaf0[1 4 leaf1[3 6]] leaf2[5 7]]"},
         {LEAF_SPINE, "workers = 4\n", "leaf0[0 1 2 3]"},
         {STAR, "workers = 5\n", "switch0[0 1 2 3 4]"},
         /* a worker alone is a link by itself, */
-        {LEAF_SPINE, "workers = 5\nhosts = \"0 1 4 8 9\"\n", "leaf0[0 1 host4[2 leaf2[3 4]]]"},
-        {LEAF_SPINE, "workers = 3\nhosts = \"0 4 8\"\n", "host0[0 host4[1 host8[2]]]"},
-        {LEAF_SPINE, "workers = 3\nhosts = \"0 4 8\"\nat_least = 1\n", "leaf0[0 leaf1[1 leaf2[2]]]"},
-        {LEAF_SPINE, "workers = 5\nhosts = \"0 1 4 5 6\"\nat_least = 3\n", "host0[0 host1[1 leaf1[2 3 4]]]"},
+        {LEAF_SPINE, "workers = 5\nhosts = \"0 1 4 8 9\"\n", "leaf0[0 1 host4[2] leaf2[3 4]]"},
+        {LEAF_SPINE, "workers = 3\nhosts = \"0 4 8\"\n", "host0[0 host4[1] host8[2]]"},
+        {LEAF_SPINE, "workers = 3\nhosts = \"0 4 8\"\nat_least = 1\n", "leaf0[0 leaf1[1] leaf2[2]]"},
+        {LEAF_SPINE, "workers = 5\nhosts = \"0 1 4 5 6\"\nat_least = 3\n", "host0[0 host1[1] leaf1[2 3 4]]"},
         /* and so is each worker below a switch that does not add. */
         {LEAF_SPINE "[switches]\nadd = \"leaf0 leaf2\"\n", "workers = 6\nhosts = \"0 1 4 5 8 9\"\n",
-         "leaf0[0 1 host4[2 host5[3 leaf2[4 5]]]]"},
-        {LEAF_SPINE "[switches]\nadd = \"spine\"\n", "workers = 3\n", "host0[0 host1[1 host2[2]]]"},
-        {DRAGONFLY, "workers = 6\nhosts = \"0 1 4 5 8 9\"\n", "router0[0 1 router1[2 3 router2[4 5]]]"},
+         "leaf0[0 1 host4[2 host5[3]] leaf2[4 5]]"},
+        {LEAF_SPINE "[switches]\nadd = \"spine\"\n", "workers = 3\n", "host0[0 host1[1] host2[2]]"},
+        {DRAGONFLY, "workers = 6\nhosts = \"0 1 4 5 8 9\"\n", "router0[0 1 router1[2 3] router2[4 5]]"},
     };
 
     (void)state;
@@ -114,11 +114,11 @@ static void racks__form_a_chain(void **state)
     }
 }
 
-/* Each tree begins at another link; there are as many as links, and no more. */
-static void chains__begin_at_other_racks(void **state)
+/* Each tree has the ring cut elsewhere; there are as many as links, and no more. */
+static void chains__are_cut_elsewhere(void **state)
 {
-    static const char *const shapes[] = {"leaf0[0 1 leaf1[2 3 host8[4]]]", "leaf1[2 3 host8[4 leaf0[0 1]]]",
-                                         "host8[4 leaf0[0 1 leaf1[2 3]]]"};
+    static const char *const shapes[] = {"leaf0[0 1 leaf1[2 3] host8[4]]", "leaf0[0 1 host8[4 leaf1[2 3]]]",
+                                         "leaf0[0 1 leaf1[2 3 host8[4]]]"};
 
     (void)state;
     open_text("duration = \"10s\"\n" LEAF_SPINE "[[job]]\nscheme = \"rina\"\nsize = \"200KB\"\niterations = 2\n"
@@ -192,18 +192,26 @@ static void open_four_racks(const char *scheme, uint32_t trees)
     finish();
 }
 
-/* Each worker's link carries the gradients once, and each link between racks once in each direction: the sum of the
- * racks behind, and the result. */
-static void links__carry_the_gradients_once(void **state)
+/* Each worker's link carries the gradients once. That of a rack carries the sum of the racks behind, and the result, for
+ * each rack beside it; with as many trees as racks all carry 2 (G - 1)/G. */
+static void links__carry_the_same(void **state)
 {
+    static const char *const leaves[] = {"leaf0", "leaf1", "leaf2", "leaf3"};
+
     (void)state;
     open_four_racks("rina", 1);
     assert_share("host0", "leaf0", 1);
     assert_share("leaf3", "host15", 1);
     assert_share("leaf3", "spine0", 1);
     assert_share("spine0", "leaf3", 1);
-    assert_share("leaf1", "spine0", 2); /* its own sum, and the result for the racks behind */
-    assert_share("spine0", "leaf0", 1);
+    assert_share("leaf1", "spine0", 2);
+    assert_share("spine0", "leaf0", 2);
+    close_run();
+    open_four_racks("rina", 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_in_range((uint64_t)(1000 * (share_of(leaves[i], "spine0") + share_of(leaves[i], "spine1"))), 1470, 1530);
+        assert_in_range((uint64_t)(1000 * (share_of("spine0", leaves[i]) + share_of("spine1", leaves[i]))), 1470, 1530);
+    }
     close_run();
 }
 
@@ -283,10 +291,10 @@ static void at_least__is_of_chains(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(racks__form_a_chain),
-        cmocka_unit_test(chains__begin_at_other_racks),
+        cmocka_unit_test(racks__form_chains),
+        cmocka_unit_test(chains__are_cut_elsewhere),
         cmocka_unit_test(agents__carry_by_the_published_rule),
-        cmocka_unit_test(links__carry_the_gradients_once),
+        cmocka_unit_test(links__carry_the_same),
         cmocka_unit_test(agents__carry_the_papers_bytes),
         cmocka_unit_test(sums__are_right),
         cmocka_unit_test(at_least__is_of_chains),

@@ -351,6 +351,20 @@ static void gap__is_asked_for_once_and_a_resend_makes_none(void **state)
     assert_int_equal(f->verbs->node.counters(f->node)->asks_gap, 1);
 }
 
+static void gap__is_none_where_streams_take_several_paths(void **state)
+{
+    struct trib_switch_config config = config_of(RANKS, SLOTS);
+    struct fixture f;
+
+    (void)state;
+    config.has_paths = true;
+    open_config(&f, &config);
+    join_all(&f, RANKS);
+    assert_int_equal(contribute(&f, 1, 3, 0), TRIB_DROP_NONE);
+    expect_nothing(&f);
+    free(f.node);
+}
+
 static void gap__of_more_than_65_is_asked_for_in_steps(void **state)
 {
     struct fixture f;
@@ -407,6 +421,7 @@ int main(void)
         WITH_NODE(offer__changes_nothing_when_the_result_is_there),
         WITH_NODE(offer__of_another_operation_or_shape_is_dropped),
         WITH_NODE(gap__is_asked_for_once_and_a_resend_makes_none),
+        cmocka_unit_test(gap__is_none_where_streams_take_several_paths),
         cmocka_unit_test(gap__of_more_than_65_is_asked_for_in_steps),
         cmocka_unit_test(gap__begins_at_the_mark_that_a_child_joined_with),
     };

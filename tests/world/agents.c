@@ -279,7 +279,7 @@ static void check_below_ready(const struct world_comm *comm, const struct trib_r
 {
     uint32_t at = switch_of(comm->world, remote);
     const struct comm_member *member = &comm->members[at];
-    uint32_t parent = comm->parents[at];
+    uint32_t parent = comm->tree[root]->parents[at];
     uint32_t shard = parent != 0 ? root : comm->shard[root];
 
     if (!unit_of_switch(comm, at, root)->is_open) {
@@ -290,8 +290,8 @@ static void check_below_ready(const struct world_comm *comm, const struct trib_r
                    "C-5: root %u of communicator %u at switch %u is a child of shard %u of switch %u", root,
                    comm->index, at, member->shards[root], member->parents[root]);
     }
-    for (uint32_t rank = rank_set_next(&comm->shapes[at].ranks, 0); rank != WORLD_NONE;
-         rank = rank_set_next(&comm->shapes[at].ranks, rank + 1)) {
+    for (uint32_t rank = rank_set_next(&comm->tree[root]->shapes[at].ranks, 0); rank != WORLD_NONE;
+         rank = rank_set_next(&comm->tree[root]->shapes[at].ranks, rank + 1)) {
         if (!rank_set_has(&member->registered[root], rank)) {
             world_fail(comm->world, WORLD_CHECK_CONTROL,
                        "C-3: READY of communicator %u, and rank %u has not joined at switch %u", comm->index, rank, at);

@@ -87,7 +87,7 @@ static bool has_numbers(const struct world_comm *comm, uint32_t at, const struct
 {
     bool is_combiner = world_is_combiner(comm->world, at);
 
-    return opening->numbers == (is_combiner ? comm->shapes[at].ranks.bits[0] : 0) &&
+    return opening->numbers == (is_combiner ? comm->tree[0]->shapes[at].ranks.bits[0] : 0) &&
            (!is_combiner || opening->priority == comm->set.priority);
 }
 
@@ -105,7 +105,8 @@ void check_opening(struct world_comm *comm, uint32_t at, const struct trib_openi
                opening->ranks != comm->set.session.ranks || (opening->parent != NULL) != (world_seat(world, at) != 0)) {
         world_fail(world, WORLD_CHECK_CONTROL, "C-4: switch %u opens communicator %u otherwise than it is", at,
                    comm->index);
-    } else if (!has_branches(world, &comm->shapes[at], opening) || !has_numbers(comm, at, opening)) {
+    } else if (!has_branches(world, &comm->tree[opening->is_one ? opening->root : 0]->shapes[at], opening) ||
+               !has_numbers(comm, at, opening)) {
         world_fail(world, WORLD_CHECK_CONTROL, "C-5: switch %u opens communicator %u over other children", at,
                    comm->index);
     }

@@ -175,7 +175,9 @@ static void check_clean(const struct world *world)
 
     for (uint32_t i = 0; i < world->comm_count; i++) {
         const struct world_comm *comm = world->comms[i];
-        contributions += comm->fragments * comm->edges;
+        for (uint64_t fragment = 0; fragment < comm->fragments; fragment++) {
+            contributions += comm->tree[comm_root_of(comm, comm->set.session.first + fragment)]->edges;
+        }
         results += comm->fragments;
         may_lack = may_lack || comm->known != NULL;
     }

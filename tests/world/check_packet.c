@@ -139,7 +139,7 @@ void check_up(const struct world_comm *comm, const struct shape_node *shape, con
                    packet->sequence, shape->rank_count);
     }
     if (packet->kind == TRIB_OFFER &&
-        packet->lane != lane_of(comm, quorum_keys(comm, &comm->shapes[0].nodes[0], packet), packet)) {
+        packet->lane != lane_of(comm, quorum_keys(comm, &comm->tree[0]->shapes[0].nodes[0], packet), packet)) {
         world_fail(comm->world, WORLD_CHECK_LANE, "an offer of %" PRIu64 " has the wrong lane", packet->sequence);
     }
 }
@@ -151,12 +151,12 @@ void check_down(const struct world_comm *comm, const struct shape_node *shape, c
         return;
     }
     if (comm_has_promise(comm)) {
-        check_mark(comm, &comm->shapes[0].ranks, packet);
+        check_mark(comm, &comm->tree[0]->shapes[0].ranks, packet);
     }
     if (packet->kind != TRIB_RESULT || !lanes_are_true(comm)) {
         return;
     }
-    if (packet->lane != lane_of(comm, quorum_keys(comm, &comm->shapes[0].nodes[0], packet), packet)) {
+    if (packet->lane != lane_of(comm, quorum_keys(comm, &comm->tree[0]->shapes[0].nodes[0], packet), packet)) {
         world_fail(comm->world, WORLD_CHECK_LANE, "a result of %" PRIu64 " has the wrong lane", packet->sequence);
     }
     if (comm_has_promise(comm) && (packet->bitmap & ~trib_all_children(shape->child_count)) != 0) {

@@ -108,8 +108,8 @@ static uint32_t spare_of(const struct world_comm *comm, uint32_t at, const struc
 
     for (uint32_t i = 0; i < node->child_count; i++) {
         const struct shape_child *c = &node->children[i];
-        below += c->kind == SHAPE_NODE     ? spare_of(comm, at, &comm->shapes[at].nodes[c->index])
-                 : c->kind == SHAPE_SWITCH ? spare_of(comm, c->index, &comm->shapes[c->index].nodes[0])
+        below += c->kind == SHAPE_NODE     ? spare_of(comm, at, &comm->tree[0]->shapes[at].nodes[c->index])
+                 : c->kind == SHAPE_SWITCH ? spare_of(comm, c->index, &comm->tree[0]->shapes[c->index].nodes[0])
                                            : 0;
     }
     return below + (own < node->child_count ? own : node->child_count - 1);
@@ -119,7 +119,8 @@ static uint32_t switch_of(const struct world_comm *comm, const struct shape_node
 {
     uint32_t at = 0;
 
-    while (node < comm->shapes[at].nodes || node >= comm->shapes[at].nodes + comm->shapes[at].node_count) {
+    while (node < comm->tree[0]->shapes[at].nodes ||
+           node >= comm->tree[0]->shapes[at].nodes + comm->tree[0]->shapes[at].node_count) {
         at++;
     }
     return at;
@@ -216,8 +217,8 @@ static void check_taken(struct world_comm *comm, uint32_t rank, const struct tri
     if (known == NULL) {
         return;
     }
-    struct rank_set list = list_of(comm, &comm->shapes[0].ranks, packet);
-    (void)quorum_keys(comm, &comm->shapes[0].nodes[0], packet);
+    struct rank_set list = list_of(comm, &comm->tree[0]->shapes[0].ranks, packet);
+    (void)quorum_keys(comm, &comm->tree[0]->shapes[0].nodes[0], packet);
     if (known->count == 0) {
         settle(comm, known, packet, &list);
     } else if (!are_same(&known->list, &list)) {
@@ -240,7 +241,7 @@ void check_kept(struct world_comm *comm, uint32_t rank, const struct trib_packet
     if (known == NULL || offer->kind != TRIB_OFFER) {
         return;
     }
-    struct rank_set list = list_of(comm, &comm->shapes[0].ranks, offer);
+    struct rank_set list = list_of(comm, &comm->tree[0]->shapes[0].ranks, offer);
     if (!rank_set_has(&known->took, rank) || !are_same(&known->list, &list)) {
         wrong(comm, offer, "is not what this rank has taken");
     }
@@ -304,7 +305,7 @@ void check_received(const struct world_unit *unit, const struct world_unit *from
     if (unit->is_worker && packet->kind == TRIB_RESULT && drop == TRIB_DROP_NONE) {
         check_taken(unit->comm, unit->rank, packet);
     } else if (!unit->is_worker && drop == TRIB_DROP_LATE) {
-        note_late(unit->comm, unit->at, unit->comm->ranks[from->rank].place.node, packet);
+        note_late(unit->comm, unit->at, unit->comm->tree[unit->root]->places[from->rank].node, packet);
     }
 }
 
@@ -315,9 +316,9 @@ static bool has_answered(const struct world_comm *comm, uint64_t sequence, uint3
 
     for (uint32_t place = 1; place <= session_places(comm, waiting); place++) {
         uint32_t at = comm_top(comm, session_switch(comm, waiting, place), comm_root_of(comm, sequence));
-        if (rank_set_has(&comm->shapes[at].ranks, rank)) {
-            uint64_t bit = bit_of(at, shape_place_at(comm, rank, at).node);
-            bool is_sure = comm->shapes[at].node_count <= 64 / WORLD_SWITCHES_MAX;
+        if (rank_set_has(&comm->tree[0]->shapes[at].ranks, rank)) {
+            uint64_t bit = bit_of(at, shape_place_at(comm, rank, at, comm_root_of(comm, sequence)).node);
+            bool is_sure = comm->tree[0]->shapes[at].node_count <= 64 / WORLD_SWITCHES_MAX;
             return is_sure && comm->members[at].is_open && known->incarnation == comm->incarnation &&
                    (known->answered & bit) != 0;
         }

@@ -17,7 +17,7 @@ static uint32_t held_count;
 
 uint64_t combining_behind(const struct world_unit *unit, const struct world_unit *from)
 {
-    const struct shape_switch *shape = &unit->comm->shapes[unit->at];
+    const struct shape_switch *shape = &unit->comm->tree[unit->root]->shapes[unit->at];
     uint64_t behind = 0;
 
     for (uint32_t i = 0; shape->rank_count != 0 && i < shape->nodes[0].child_count; i++) {

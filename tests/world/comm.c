@@ -34,7 +34,7 @@ static void make_units(struct world_comm *comm)
     }
     for (uint32_t at = 0; at < world->switch_count; at++) {
         struct comm_member *member = &comm->members[at];
-        if (comm->shapes[at].rank_count == 0) {
+        if (comm->tree[0]->shapes[at].rank_count == 0) {
             continue;
         }
         member->marks = world_zeroed((size_t)comm->set.session.ranks * comm->set.session.roots, sizeof *member->marks);
@@ -59,7 +59,7 @@ static void inherit(struct world_comm *comm)
         world->units[before->ranks[rank].unit].heir = comm->ranks[rank].unit;
     }
     for (uint32_t at = 0; at < world->switch_count; at++) {
-        if (comm->shapes[at].rank_count == 0 || before->shapes[at].rank_count == 0) {
+        if (comm->tree[0]->shapes[at].rank_count == 0 || before->tree[0]->shapes[at].rank_count == 0) {
             continue;
         }
         for (uint32_t root = 0; root < comm->set.session.roots && root < before->set.session.roots; root++) {
@@ -180,7 +180,7 @@ void comm_end(struct world_comm *comm)
         comm_has_error(comm, rank, WORLD_NONE);
     }
     for (uint32_t at = 0; at < world->switch_count; at++) {
-        if (comm->shapes[at].rank_count != 0) {
+        if (comm->tree[0]->shapes[at].rank_count != 0) {
             plane_close(comm, at);
         }
     }
@@ -221,7 +221,7 @@ static void count(const struct world_comm *comm)
     report->expired += comm->outcome == COMM_EXPIRED;
     bool grouped = false;
     for (uint32_t at = 0; at < WORLD_SWITCHES_MAX; at++) {
-        grouped = grouped || comm->shapes[at].node_count > 1;
+        grouped = grouped || comm->tree[0]->shapes[at].node_count > 1;
     }
     report->grouped += grouped;
     report->hybrids += world_has_groups(comm->world);
@@ -253,7 +253,7 @@ void comm_free(struct world_comm *comm)
         own_root_end(comm, rank);
     }
     for (uint32_t at = 0; at < world->switch_count; at++) {
-        for (uint32_t root = 0; root < comm->set.session.roots && comm->shapes[at].rank_count != 0; root++) {
+        for (uint32_t root = 0; root < comm->set.session.roots && comm->tree[0]->shapes[at].rank_count != 0; root++) {
             unit_close(world, unit_of_switch(comm, at, root));
         }
         free(comm->members[at].marks);

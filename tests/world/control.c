@@ -530,7 +530,7 @@ static void deliver(struct world_wire *wire, uint32_t way)
  * switch that has taken the connection. */
 static uint32_t switch_on_way(const struct world_wire *wire, uint32_t way, uint32_t n)
 {
-    uint32_t on_way[WORLD_HOPS_MAX + 2];
+    uint32_t on_way[WORLD_DEPTH_MAX + 2];
     uint32_t count = 0;
 
     for (const struct world_wire *over = wire->over; over != NULL; over = wire->is_cut ? NULL : over->over) {
@@ -677,7 +677,7 @@ void control_restart(struct world *world, uint32_t at)
     plane_start(plane);
     for (uint32_t i = 0; i < world->comm_count; i++) {
         struct world_comm *comm = world->comms[i];
-        if (comm->shapes[at].rank_count == 0) {
+        if (comm->tree[0]->shapes[at].rank_count == 0) {
             continue;
         }
         plane_close(comm, at);

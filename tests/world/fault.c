@@ -58,7 +58,7 @@ static void mark_failing(struct world *world, uint32_t at, uint64_t until_ns)
 {
     for (uint32_t i = 0; i < world->comm_count; i++) {
         struct world_comm *comm = world->comms[i];
-        if (comm->shapes[at].rank_count != 0) {
+        if (comm->tree[0]->shapes[at].rank_count != 0) {
             comm->machine_ns = until_ns > comm->machine_ns ? until_ns : comm->machine_ns;
         }
     }
@@ -121,7 +121,7 @@ static void stop_switch(struct world *world, uint32_t at)
     world->switches[at].away_until_ns = until;
     mark_failing(world, at, until + RETURN_NS);
     for (uint32_t i = 0; i < world->comm_count; i++) {
-        if (world->comms[i]->shapes[at].rank_count != 0) {
+        if (world->comms[i]->tree[0]->shapes[at].rank_count != 0) {
             comm_disturbed(world->comms[i], until);
         }
     }

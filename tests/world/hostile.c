@@ -191,7 +191,7 @@ static void lie_by_session(const struct world_comm *comm)
         for (uint32_t root = 0; root < comm->set.session.roots && comm->members[at].is_open; root++) {
             const struct world_unit *unit = unit_of_switch(comm, at, root);
             for (uint32_t i = 0; i < unit->node_count && unit->is_open; i++) {
-                uint32_t children = comm->shapes[at].nodes[i].child_count;
+                uint32_t children = comm->tree[root]->shapes[at].nodes[i].child_count;
                 for (uint32_t child = 0; child < children && !down; child++) {
                     verbs->join(unit->nodes[i].memory, child, mark);
                 }
@@ -222,9 +222,9 @@ static bool choose_link(const struct world_comm *comm, uint32_t *child, uint32_t
     uint32_t at = comm->ranks[rank].home;
 
     *child = comm->ranks[rank].unit;
-    if (comm->parents[at] != WORLD_NONE && world_below(world, 2) == 0) {
+    if (comm->tree[root]->parents[at] != WORLD_NONE && world_below(world, 2) == 0) {
         *child = comm->members[at].units[root];
-        at = comm->parents[at];
+        at = comm->tree[root]->parents[at];
     }
     *parent = comm->members[comm_top(comm, at, root)].units[root];
     return world->units[*child].is_open && world->units[*parent].is_open && comm_true_mark(comm) != UINT64_MAX;

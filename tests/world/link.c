@@ -63,7 +63,8 @@ static uint32_t copied(struct world *world, uint32_t parcel)
 
 static bool is_up(const struct world *world, const struct world_unit *from, const struct world_unit *to)
 {
-    return from->is_worker || (!to->is_worker && from->comm->parents[from->at] == world_seat(world, to->at));
+    return from->is_worker ||
+           (!to->is_worker && from->comm->tree[from->root]->parents[from->at] == world_seat(world, to->at));
 }
 
 static struct world_link *link_between(struct world *world, const struct world_unit *from, const struct world_unit *to)
@@ -182,7 +183,7 @@ static uint32_t elsewhere(const struct world *world, uint32_t index, const struc
     if (unit->is_worker) {
         return other->ranks[unit->rank % other->set.session.ranks].unit;
     }
-    if (other->shapes[unit->at].rank_count == 0) {
+    if (other->tree[0]->shapes[unit->at].rank_count == 0) {
         return index;
     }
     return other->members[unit->at].units[unit->root % other->set.session.roots];

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/operation.h"
 #include "world.h"
 
 #define CANONICAL UINT32_C(0x7fc00000)
@@ -200,6 +201,7 @@ static uint64_t reduced_bits(const struct trib_operation *o, uint64_t a, uint64_
 struct reducing {
     const struct world_comm *comm;
     const struct world_op *op;
+    uint32_t root; /* whose tree */
     uint64_t from;
     uint32_t count;
     uint32_t absent;             /* rank that does not contribute, and adds its own part at the end; WORLD_NONE: none */
@@ -235,7 +237,7 @@ static void read_tensor(const struct reducing *r, uint32_t rank, uint64_t *out)
 
 static bool child_value(const struct reducing *r, uint32_t at, uint32_t node, uint32_t child, uint64_t *out)
 {
-    const struct shape_child *c = &r->comm->shapes[at].nodes[node].children[child];
+    const struct shape_child *c = &r->comm->tree[r->root]->shapes[at].nodes[node].children[child];
 
     if (c->kind == SHAPE_RANK) {
         bool is_in = c->index != r->absent && (r->list == NULL || rank_set_has(r->list, c->index));
@@ -256,7 +258,7 @@ static bool reduce_span(const struct reducing *r, const uint32_t where[2], uint3
         return child_value(r, where[0], where[1], low, out);
     }
     bool has_left = reduce_span(r, where, low, span / 2, out);
-    bool has_right = low + span / 2 < r->comm->shapes[where[0]].nodes[where[1]].child_count &&
+    bool has_right = low + span / 2 < r->comm->tree[r->root]->shapes[where[0]].nodes[where[1]].child_count &&
                      reduce_span(r, where, low + span / 2, span / 2, right);
     for (uint32_t i = 0; i < r->count && has_right; i++) {
         out[i] = has_left ? reduced_bits(&r->op->operation, out[i], right[i]) : right[i];
@@ -445,15 +447,14 @@ static int block_exponent(const struct world_op *op, uint32_t ranks, uint64_t fr
 }
 
 /* One block of block floating point: the largest exponent of all ranks, or float32 where infinity or NaN is inside. */
-static void expect_block(const struct world_comm *comm, struct world_op *op, uint32_t absent, uint64_t from,
-                         uint64_t to)
+static void expect_block(const struct reducing *r, struct world_op *op, uint64_t from, uint64_t to)
 {
-    uint32_t ranks = comm->set.session.ranks;
+    uint32_t ranks = r->comm->set.session.ranks;
     int exponent = block_exponent(op, ranks, from, to);
     int log = 0;
 
     if (exponent == 1000) {
-        expect(&(struct reducing){.comm = comm, .absent = absent}, op, from, to);
+        expect(&(struct reducing){.comm = r->comm, .absent = r->absent, .root = r->root}, op, from, to);
         return;
     }
     while ((1U << log) < ranks) {
@@ -497,12 +498,37 @@ static void expect_share(const struct world_comm *comm, struct world_op *op, uin
 
     if (is_in_blocks(comm, &op->operation)) {
         for (uint64_t i = from; i < to; i += block) {
-            expect_block(comm, op, absent, i, i + block < to ? i + block : to);
+            expect_block(&r, op, i, i + block < to ? i + block : to);
         }
         return;
     }
     narrow(comm, op, &r);
     expect(&r, op, from, to);
+}
+
+/* Where each root has another tree: fragment by fragment. Which elements are in which, src/ says. */
+static void expect_fragments(const struct world_comm *comm, struct world_op *op)
+{
+    struct trib_operation operation = op->operation;
+    struct trib_layout layout;
+    void *shares = op->is_uneven ? world_zeroed(1, trib_shares_size(comm->set.session.ranks)) : NULL;
+
+    operation.shares = shares != NULL ? trib_shares_init(shares, &comm->set.session, &operation, op->share) : NULL;
+    trib_layout_init(&layout, &comm->set.session, &operation, 0);
+    for (uint64_t block = 0; block < layout.blocks; block++) {
+        struct reducing r = {.comm = comm, .absent = WORLD_NONE};
+        struct trib_piece piece;
+        trib_layout_piece(&layout, &operation, block, &piece);
+        r.root = comm_root_of(comm, comm->set.session.first + op->first + layout.lookahead + block);
+        r.absent = op->operation.collective == TRIB_REDUCE_SCATTER ? piece.owner : WORLD_NONE;
+        if (is_in_blocks(comm, &op->operation)) {
+            expect_block(&r, op, piece.whole_at, piece.whole_at + piece.elements);
+        } else {
+            narrow(comm, op, &r);
+            expect(&r, op, piece.whole_at, piece.whole_at + piece.elements);
+        }
+    }
+    free(shares);
 }
 
 void oracle_expect_of(const struct world_comm *comm, struct world_op *op, uint64_t fragment,
@@ -522,6 +548,8 @@ void oracle_expect(const struct world_comm *comm, struct world_op *op)
 
     if (collective == TRIB_BROADCAST || collective == TRIB_ALLGATHER || collective == TRIB_BARRIER) {
         memcpy(op->expected, op->inputs, op->bytes);
+    } else if (comm->world->scheme->is_chain) {
+        expect_fragments(comm, op);
     } else if (collective != TRIB_REDUCE_SCATTER) {
         expect_share(comm, op, WORLD_NONE, 0, op->elements);
     } else {

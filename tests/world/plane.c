@@ -34,7 +34,7 @@ static size_t slot_bytes(void *owner, const struct trib_opening *opening)
     const struct world_comm *comm = opened(plane, opening);
     uint32_t end = opening->is_one ? opening->root + 1 : opening->session.roots;
     for (uint32_t root = opening->is_one ? opening->root : 0; root < end; root++) {
-        for (uint32_t node = 0; node < comm->shapes[plane->at].node_count; node++) {
+        for (uint32_t node = 0; node < comm->tree[root]->shapes[plane->at].node_count; node++) {
             const struct trib_switch_config config = unit_switch_config(comm, plane->at, root, node);
             bytes += world_switch_verbs(comm->world, plane->at)->size(&config);
         }
@@ -149,7 +149,7 @@ static void join_child(struct world_comm *comm, uint32_t at, uint32_t root, uint
 {
     const struct comm_member *member = &comm->members[at];
     const uint64_t *marks = member->marks + root * comm->set.session.ranks;
-    const struct shape_child *child = &comm->shapes[at].nodes[node].children[number];
+    const struct shape_child *child = &comm->tree[root]->shapes[at].nodes[node].children[number];
     uint64_t lowest = UINT64_MAX;
 
     for (uint32_t rank = rank_set_next(&child->ranks, 0); rank != WORLD_NONE;
@@ -166,8 +166,8 @@ static void join_child(struct world_comm *comm, uint32_t at, uint32_t root, uint
 void plane_join(struct world_comm *comm, uint32_t at, uint32_t root, uint32_t rank, uint64_t mark)
 {
     struct comm_member *member = &comm->members[at];
-    const struct shape_node *nodes = comm->shapes[at].nodes;
-    struct shape_place place = shape_place_at(comm, rank, at);
+    const struct shape_node *nodes = comm->tree[root]->shapes[at].nodes;
+    struct shape_place place = shape_place_at(comm, rank, at, root);
     uint64_t *marks = member->marks + root * comm->set.session.ranks;
 
     rank_set_add(&member->registered[root], rank);
@@ -185,7 +185,8 @@ static void join(void *owner, uint32_t communicator, uint32_t rank, uint64_t mar
     struct world_comm *comm = find_comm(plane, communicator);
 
     for (uint32_t root = 0; comm != NULL && root < comm->set.session.roots; root++) {
-        if (unit_of_switch(comm, plane->at, root)->is_open) {
+        const struct rank_set *behind = &comm->tree[root]->shapes[world_seat(comm->world, plane->at)].ranks;
+        if (unit_of_switch(comm, plane->at, root)->is_open && rank_set_has(behind, rank)) {
             plane_join(comm, plane->at, root, rank, mark);
         }
     }
@@ -224,7 +225,7 @@ static uint64_t communicator_mark(void *owner, uint32_t communicator)
 
 static bool lacks(const struct world_comm *comm, uint32_t rank, uint32_t at, uint64_t sequence)
 {
-    struct shape_place place = shape_place_at(comm, rank, at);
+    struct shape_place place = shape_place_at(comm, rank, at, comm_root_of(comm, sequence));
     const struct world_unit *unit = unit_of_switch(comm, at, comm_root_of(comm, sequence));
 
     return unit->is_open &&
@@ -236,7 +237,8 @@ uint32_t plane_missing(const struct world_comm *comm, uint32_t at, uint64_t sequ
     uint32_t count = 0;
 
     for (uint32_t rank = 0; rank < comm->set.session.ranks && count < max; rank++) {
-        if (rank_set_has(&comm->shapes[at].ranks, rank) && lacks(comm, rank, at, sequence)) {
+        if (rank_set_has(&comm->tree[comm_root_of(comm, sequence)]->shapes[at].ranks, rank) &&
+            lacks(comm, rank, at, sequence)) {
             ranks[count++] = (uint16_t)rank;
         }
     }
@@ -255,9 +257,11 @@ static uint32_t missing(void *owner, uint32_t communicator, uint64_t sequence, u
  * comes from a switch lacks as a whole. */
 bool plane_is_missing(const struct world_comm *comm, uint32_t waiting, uint32_t rank, uint64_t sequence)
 {
-    for (uint32_t place = 1; place <= session_places(comm, waiting); place++) {
-        uint32_t at = comm_top(comm, session_switch(comm, waiting, place), comm_root_of(comm, sequence));
-        if (rank_set_has(&comm->shapes[at].ranks, rank)) {
+    uint32_t root = comm_root_of(comm, sequence);
+
+    for (uint32_t way = comm->ranks[waiting].home; way != WORLD_NONE; way = comm->tree[root]->parents[way]) {
+        uint32_t at = comm_top(comm, way, root);
+        if (rank_set_has(&comm->tree[root]->shapes[at].ranks, rank)) {
             return lacks(comm, rank, at, sequence);
         }
     }

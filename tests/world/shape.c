@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* shape.c: who is whose child in one communicator's tree: at every switch its branches (ranks and switches) in the
  * order of their lowest rank, and, where they are more than a node takes, inner nodes over consecutive groups of them.
- * The same for every shard and after every restart, until its ranks go on without these switches, as a star. Read next:
+ * The same for every shard, but in a scheme of chains, and after every restart, until its ranks go on without these
+ * switches, as a star. Read next:
  * unit.c (which runs these nodes). */
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +62,8 @@ static int by_lowest_rank(const void *a, const void *b)
 }
 
 /* Of servers and combiners: all ranks that are there or below, and through which switch. */
-static uint32_t collect_behind(const struct world_comm *comm, uint32_t at, struct shape_child *branches)
+static uint32_t collect_behind(const struct world_comm *comm, const struct world_tree *tree, uint32_t at,
+                               struct shape_child *branches)
 {
     uint32_t count = 0;
 
@@ -70,7 +72,7 @@ static uint32_t collect_behind(const struct world_comm *comm, uint32_t at, struc
         struct shape_child child = {.kind = SHAPE_RANK, .index = (uint16_t)rank};
         while (below != at && below != WORLD_NONE) {
             child.via = (uint16_t)(below + 1);
-            below = comm->parents[below];
+            below = tree->parents[below];
         }
         if (below == at) {
             branches[count] = child;
@@ -81,14 +83,15 @@ static uint32_t collect_behind(const struct world_comm *comm, uint32_t at, struc
 }
 
 /* The switch's branches: ranks at home there, and switches below it that have ranks. */
-static uint32_t collect(const struct world_comm *comm, uint32_t at, struct shape_child *branches)
+static uint32_t collect(const struct world_comm *comm, const struct world_tree *tree, uint32_t at,
+                        struct shape_child *branches)
 {
     const struct world *world = comm->world;
     uint32_t count = 0;
 
     at = world_seat(world, at);
     if (world_has_servers(world)) {
-        return collect_behind(comm, at, branches);
+        return collect_behind(comm, tree, at, branches);
     }
     for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
         if (comm->ranks[rank].home == at) {
@@ -97,19 +100,19 @@ static uint32_t collect(const struct world_comm *comm, uint32_t at, struct shape
         }
     }
     for (uint32_t below = 0; below < world->switch_count; below++) {
-        if (comm->parents[below] == at && comm->shapes[below].rank_count != 0) {
+        if (tree->parents[below] == at && tree->shapes[below].rank_count != 0) {
             branches[count++] = (struct shape_child){
-                .kind = SHAPE_SWITCH, .index = (uint16_t)below, .ranks = comm->shapes[below].ranks};
+                .kind = SHAPE_SWITCH, .index = (uint16_t)below, .ranks = tree->shapes[below].ranks};
         }
     }
     qsort(branches, count, sizeof *branches, by_lowest_rank);
     return count;
 }
 
-static void adopt(struct world_comm *comm, uint32_t at, uint32_t index, const struct shape_child *children,
-                  uint32_t count)
+static void adopt(const struct world_comm *comm, struct world_tree *tree, uint32_t at, uint32_t index,
+                  const struct shape_child *children, uint32_t count)
 {
-    struct shape_switch *shape = &comm->shapes[at];
+    struct shape_switch *shape = &tree->shapes[at];
     struct shape_node *node = &shape->nodes[index];
 
     memcpy(node->children, children, count * sizeof *children);
@@ -124,12 +127,12 @@ static void adopt(struct world_comm *comm, uint32_t at, uint32_t index, const st
             node->branches |= UINT64_C(1) << i;
         }
         if (child->kind == SHAPE_RANK && child->via == 0) {
-            comm->ranks[child->index].place = place;
+            tree->places[child->index] = place;
         }
         if (child->kind == SHAPE_RANK) {
             node->spare += trib_quorum_brings(&comm->set.session, child->index);
         } else if (child->kind == SHAPE_SWITCH) {
-            comm->shapes[child->index].up = place;
+            tree->shapes[child->index].up = place;
         } else if (child->kind == SHAPE_NODE) {
             shape->nodes[child->index].parent = index;
             shape->nodes[child->index].number = i;
@@ -154,11 +157,11 @@ static uint32_t nodes_for(uint32_t count, uint32_t groups)
 }
 
 /* Groups until one node can take them all, which becomes node 0. */
-static void make_switch(struct world_comm *comm, uint32_t at)
+static void make_switch(struct world_comm *comm, struct world_tree *tree, uint32_t at)
 {
     struct shape_child branches[WORLD_RANKS_MAX + WORLD_SWITCHES_MAX];
-    struct shape_switch *shape = &comm->shapes[at];
-    uint32_t count = collect(comm, at, branches);
+    struct shape_switch *shape = &tree->shapes[at];
+    uint32_t count = collect(comm, tree, at, branches);
     uint32_t groups = comm->set.groups;
 
     if (count == 0) {
@@ -170,73 +173,104 @@ static void make_switch(struct world_comm *comm, uint32_t at)
         uint32_t made = 0;
         for (uint32_t first = 0; first < count; first += groups) {
             uint32_t node = shape->node_count++;
-            adopt(comm, at, node, branches + first, first + groups < count ? groups : count - first);
+            adopt(comm, tree, at, node, branches + first, first + groups < count ? groups : count - first);
             branches[made++] =
                 (struct shape_child){.kind = SHAPE_NODE, .index = (uint16_t)node, .ranks = shape->nodes[node].ranks};
         }
         count = made;
     }
-    adopt(comm, at, 0, branches, count);
+    adopt(comm, tree, at, 0, branches, count);
     shape->ranks = shape->nodes[0].ranks;
     shape->rank_count = shape->nodes[0].rank_count;
     for (uint32_t node = 0; node < shape->node_count && at < comm->world->tree_count; node++) {
-        comm->edges += shape->nodes[node].child_count;
+        tree->edges += shape->nodes[node].child_count;
     }
 }
 
-/* Each connects to its parent; but in a scheme of chains, one that connects to the root is below the one before it, in
- * the order of the lowest ranks at them and below. */
-static void choose_parents(struct world_comm *comm)
+/* Those that connect to the root and have ranks there or below, in the order of these. */
+static uint32_t list_racks(const struct world_comm *comm, uint32_t *racks)
 {
     const struct world *world = comm->world;
-    uint32_t last = 0;
+    uint32_t count = 0;
     uint32_t seen = 0;
 
-    for (uint32_t at = 0; at < world->switch_count; at++) {
-        comm->parents[at] = world->switches[at].parent;
-    }
-    for (uint32_t rank = 0; rank < comm->set.session.ranks && world->scheme->is_chain; rank++) {
+    for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
         uint32_t at = comm->ranks[rank].home;
         while (world->switches[at].level > 2) {
             at = world->switches[at].parent;
         }
         if (world->switches[at].level == 2 && (seen >> at & 1) == 0) {
             seen |= 1U << at;
-            comm->parents[at] = last;
-            last = at;
+            racks[count++] = at;
         }
+    }
+    return count;
+}
+
+/* Each connects to its parent; but in a scheme of chains those that connect to the root stand in a ring with it, which is
+ * cut elsewhere for each root: behind the rack in the middle, behind the first, behind the next to both, ... */
+static void choose_parents(const struct world_comm *comm, struct world_tree *tree, uint32_t root)
+{
+    static const uint32_t steps[WORLD_ROOTS_MAX] = {0, 0, 1, 1};
+    uint32_t racks[WORLD_SWITCHES_MAX];
+    uint32_t count = comm->world->scheme->is_chain ? list_racks(comm, racks) : 0;
+    uint32_t middle = root % 2 == 0 ? (count + 1) / 2 : 0;
+    uint32_t cut = count != 0 ? (middle + steps[root]) % (count + 1) : 0; /* so many are in the first of two chains */
+
+    for (uint32_t at = 0; at < comm->world->switch_count; at++) {
+        tree->parents[at] = comm->world->switches[at].parent;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t before = i == 0 ? 0 : racks[i - 1];
+        uint32_t behind = i == count - 1 ? 0 : racks[i + 1];
+        tree->parents[racks[i]] = i < cut ? before : behind;
     }
 }
 
 /* Switches between it and the root, both counted. */
-static uint32_t level_of(const struct world_comm *comm, uint32_t at)
+static uint32_t level_of(const struct world_tree *tree, uint32_t at)
 {
     uint32_t level = 1;
 
-    for (; comm->parents[at] != WORLD_NONE; at = comm->parents[at]) {
+    for (; tree->parents[at] != WORLD_NONE; at = tree->parents[at]) {
         level++;
     }
     return level;
 }
 
-void shape_make(struct world_comm *comm)
+static void make_tree(struct world_comm *comm, uint32_t root)
 {
     const struct world *world = comm->world;
+    struct world_tree *tree = world_zeroed(1, sizeof *tree);
 
-    choose_parents(comm);
+    comm->tree[root] = tree;
+    tree->places = world_zeroed(comm->set.session.ranks, sizeof *tree->places);
+    choose_parents(comm, tree, root);
     for (uint32_t level = WORLD_SWITCHES_MAX; level > 0; level--) {
         for (uint32_t at = 0; at < world->tree_count; at++) {
-            if (level_of(comm, at) == level) {
-                make_switch(comm, at);
+            if (level_of(tree, at) == level) {
+                make_switch(comm, tree, at);
             }
         }
     }
     for (uint32_t at = world->tree_count; at < world->switch_count; at++) {
-        make_switch(comm, at);
+        make_switch(comm, tree, at);
     }
     for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
-        uint32_t level = level_of(comm, comm->ranks[rank].home);
+        uint32_t level = level_of(tree, comm->ranks[rank].home);
         comm->depth = level > comm->depth ? level : comm->depth;
+    }
+    comm->edges = tree->edges > comm->edges ? tree->edges : comm->edges;
+}
+
+void shape_make(struct world_comm *comm)
+{
+    for (uint32_t root = 0; root < WORLD_ROOTS_MAX; root++) {
+        if (root == 0 || comm->world->scheme->is_chain) {
+            make_tree(comm, root);
+        } else {
+            comm->tree[root] = comm->tree[0];
+        }
     }
 }
 
@@ -246,7 +280,6 @@ void shape_make_star(struct world_comm *comm)
     uint32_t edges = comm->edges;
 
     shape_free(comm);
-    memset(comm->shapes, 0, sizeof comm->shapes);
     for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
         comm->ranks[rank].home = 0;
     }
@@ -256,25 +289,37 @@ void shape_make_star(struct world_comm *comm)
 }
 
 /* Where a rank's branch hangs at a switch on its way. */
-struct shape_place shape_place_at(const struct world_comm *comm, uint32_t rank, uint32_t at)
+struct shape_place shape_place_at(const struct world_comm *comm, uint32_t rank, uint32_t at, uint32_t root)
 {
-    struct shape_place place = comm->ranks[rank].place;
+    const struct world_tree *tree = comm->tree[root];
+    struct shape_place place = tree->places[rank];
 
     at = world_seat(comm->world, at);
-    for (uint32_t i = 0; world_has_servers(comm->world) && i < comm->shapes[at].nodes[0].child_count; i++) {
-        if (comm->shapes[at].nodes[0].children[i].index == rank) {
+    for (uint32_t i = 0; world_has_servers(comm->world) && i < tree->shapes[at].nodes[0].child_count; i++) {
+        if (tree->shapes[at].nodes[0].children[i].index == rank) {
             return (struct shape_place){0, (uint16_t)i};
         }
     }
-    for (uint32_t below = comm->ranks[rank].home; below != at; below = comm->parents[below]) {
-        place = comm->shapes[below].up;
+    for (uint32_t below = comm->ranks[rank].home; below != at; below = tree->parents[below]) {
+        place = tree->shapes[below].up;
     }
     return place;
 }
 
-void shape_free(struct world_comm *comm)
+static void free_tree(struct world_tree *tree)
 {
     for (uint32_t at = 0; at < WORLD_SWITCHES_MAX; at++) {
-        free(comm->shapes[at].nodes);
+        free(tree->shapes[at].nodes);
+    }
+    free(tree->places);
+    free(tree);
+}
+
+void shape_free(struct world_comm *comm)
+{
+    for (uint32_t root = 0; root < WORLD_ROOTS_MAX; root++) {
+        if (root == 0 || comm->tree[root] != comm->tree[0]) {
+            free_tree(comm->tree[root]);
+        }
     }
 }

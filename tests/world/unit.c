@@ -170,7 +170,7 @@ void unit_open_worker(struct world_comm *comm, uint32_t rank)
 
 struct trib_switch_config unit_switch_config(const struct world_comm *comm, uint32_t at, uint32_t root, uint32_t node)
 {
-    const struct shape_node *shape = &comm->shapes[at].nodes[node];
+    const struct shape_node *shape = &comm->tree[root]->shapes[at].nodes[node];
     struct trib_switch_config config = {
         .session = comm->set.session,
         .kernels = comm->ranks[(at + root + node) % comm->set.session.ranks].kernels,
@@ -179,7 +179,7 @@ struct trib_switch_config unit_switch_config(const struct world_comm *comm, uint
         .spare = shape->spare,
         .root = root,
         .boot = comm->members[at].boot,
-        .has_parent = shape->parent != WORLD_NONE || comm->parents[at] != WORLD_NONE,
+        .has_parent = shape->parent != WORLD_NONE || comm->tree[root]->parents[at] != WORLD_NONE,
         .is_zeroed = is_zeroed(comm->world, unit_of_switch(comm, at, root)),
     };
 
@@ -195,7 +195,7 @@ void unit_open_switch(struct world_comm *comm, uint32_t at, uint32_t root)
 {
     struct world *world = comm->world;
     struct world_unit *unit = unit_of_switch(comm, at, root);
-    const struct shape_switch *shape = &comm->shapes[at];
+    const struct shape_switch *shape = &comm->tree[root]->shapes[at];
     const struct trib_switch_verbs *verbs = world_switch_verbs(world, at);
 
     unit_close(world, unit);
@@ -362,7 +362,7 @@ static void *place_of(const struct world *world, const struct world_unit *unit, 
         *place = (struct trib_place){.kind = TRIB_PLACE_ROOT, .index = from->root};
         return comm_top(comm, comm->ranks[unit->rank].home, from->root) == from->at ? unit->nodes[0].memory : NULL;
     }
-    if (!from->is_worker && comm->parents[unit->at] == world_seat(world, from->at)) {
+    if (!from->is_worker && comm->tree[unit->root]->parents[unit->at] == world_seat(world, from->at)) {
         *place = (struct trib_place){.kind = TRIB_PLACE_PARENT};
         return unit->nodes[0].memory;
     }
@@ -370,10 +370,11 @@ static void *place_of(const struct world *world, const struct world_unit *unit, 
         *place = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = combining_behind(unit, from)};
         return place->children != 0 ? unit->nodes[0].memory : NULL;
     }
-    uint32_t above = from->is_worker ? comm->ranks[from->rank].home : comm->parents[from->at];
-    struct shape_place where = from->is_worker ? comm->ranks[from->rank].place : comm->shapes[from->at].up;
+    const struct world_tree *tree = comm->tree[unit->root];
+    uint32_t above = from->is_worker ? comm->ranks[from->rank].home : tree->parents[from->at];
+    struct shape_place where = from->is_worker ? tree->places[from->rank] : tree->shapes[from->at].up;
     *place = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << where.child};
-    bool is_gone = !from->is_worker && comm->shapes[from->at].rank_count == 0; /* the ranks went on without it */
+    bool is_gone = !from->is_worker && tree->shapes[from->at].rank_count == 0; /* the ranks went on without it */
     return above == world_seat(world, unit->at) && !is_gone ? unit->nodes[where.node].memory : NULL;
 }
 

@@ -14,7 +14,7 @@ static void give_child(struct world *world, uint32_t number, uint32_t index, uin
 {
     struct world_unit *unit = &world->units[number];
     struct world_comm *comm = unit->comm;
-    const struct shape_child *to = &comm->shapes[unit->at].nodes[index].children[child];
+    const struct shape_child *to = &comm->tree[unit->root]->shapes[unit->at].nodes[index].children[child];
 
     if (to->kind == SHAPE_NODE) {
         struct trib_place from = {.kind = TRIB_PLACE_PARENT};
@@ -37,7 +37,8 @@ static void give_child(struct world *world, uint32_t number, uint32_t index, uin
 /* Through combiners, as shards of switchd send: to all at one address once, or to each that is meant by its number. */
 static void give_through(struct world *world, uint32_t number, uint64_t children, const struct trib_packet *packet)
 {
-    const struct shape_node *shape = &world->units[number].comm->shapes[world->units[number].at].nodes[0];
+    const struct shape_node *shape =
+        &world->units[number].comm->tree[world->units[number].root]->shapes[world->units[number].at].nodes[0];
     struct trib_packet named = *packet;
 
     while (children != 0) {
@@ -56,7 +57,7 @@ static void give_children(struct world *world, uint32_t number, uint32_t index, 
                           const struct trib_packet *packet)
 {
     const struct world_unit *unit = &world->units[number];
-    const struct shape_node *shape = &unit->comm->shapes[unit->at].nodes[index];
+    const struct shape_node *shape = &unit->comm->tree[unit->root]->shapes[unit->at].nodes[index];
     bool many = (children & (children - 1)) != 0;
     uint32_t parcel = 0;
 
@@ -81,7 +82,7 @@ static void give_parent(struct world *world, uint32_t number, uint32_t index, co
 {
     struct world_unit *unit = &world->units[number];
     struct world_comm *comm = unit->comm;
-    const struct shape_node *shape = &comm->shapes[unit->at].nodes[index];
+    const struct shape_node *shape = &comm->tree[unit->root]->shapes[unit->at].nodes[index];
 
     if (shape->parent != WORLD_NONE) {
         struct trib_place from = {.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << shape->number};
@@ -90,7 +91,7 @@ static void give_parent(struct world *world, uint32_t number, uint32_t index, co
         world_trace(world, drop == TRIB_DROP_NONE ? "up" : trib_drop_name(drop), number, number, packet);
         return;
     }
-    uint32_t parent = comm_top(comm, comm->parents[unit->at], unit->root);
+    uint32_t parent = comm_top(comm, comm->tree[unit->root]->parents[unit->at], unit->root);
     if (parent == WORLD_NONE) {
         world_fail(world, WORLD_CHECK_MISUSE, "a root sends to a parent");
         return;
@@ -104,7 +105,7 @@ void unit_give(struct world *world, uint32_t number, uint32_t index, const struc
                const struct trib_place *to)
 {
     struct world_unit *unit = &world->units[number];
-    const struct shape_node *shape = &unit->comm->shapes[unit->at].nodes[index];
+    const struct shape_node *shape = &unit->comm->tree[unit->root]->shapes[unit->at].nodes[index];
 
     if (to->kind == TRIB_PLACE_PARENT) {
         check_up(unit->comm, shape, packet);
@@ -132,7 +133,7 @@ static void take_switch_event(struct world_unit *unit, uint32_t index, const str
         world_fail(world, WORLD_CHECK_ERROR, "switch %u: event of kind %d on %" PRIu64, unit->at, (int)event->kind,
                    event->sequence);
     } else if (comm->set.hostility != WORLD_LETHAL) {
-        const struct shape_node *shape = &comm->shapes[unit->at].nodes[index];
+        const struct shape_node *shape = &comm->tree[unit->root]->shapes[unit->at].nodes[index];
         check_mismatch(comm, shape, event);
         if (world->failed == WORLD_CHECK_NONE) {
             const uint32_t ranks[2] = {rank_set_next(&shape->children[event->child].ranks, 0),

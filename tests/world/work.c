@@ -290,7 +290,6 @@ static void make_inputs(struct world_comm *comm, struct world_op *op)
             fill_tensor(&prng, op->operation.type, !world_passes_on(comm->world), at, op->elements);
         }
     }
-    oracle_expect(comm, op);
 }
 
 /* Streams begin anywhere; often at 0, where 32 bits end, or so that they end with the last sequences of all. */
@@ -342,6 +341,9 @@ void work_create(struct world_comm *comm)
         comm->fragments += fragments_of(comm, op);
     }
     choose_first(comm);
+    for (uint32_t i = 0; i < comm->set.op_count; i++) {
+        oracle_expect(comm, &comm->ops[i]);
+    }
     comm->known = comm_has_quorum(comm) ? world_zeroed(comm->fragments, sizeof *comm->known) : NULL;
 }
 

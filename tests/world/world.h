@@ -10,9 +10,9 @@
  *
  * Files, in reading order: swarm.c and swarm_comm.c (what a seed means), shape.c (who is whose child), engine.c (the
  * clock), comm.c (a communicator's life), unit.c, unit_switch.c (how nodes are driven), combining.c (pools of rows),
- * caps.c (memory of switches), link.c (faults on packets), fault.c (faults of machines and processes), session.c, wire.c, control.c, trunk.c, plane.c, own_root.c,
- * agents.c (several switches at once), work.c (operations), oracle.c (what results must be), hostile.c (forged
- * packets), check_*.c, report.c, main.c. */
+ * caps.c (memory of switches), link.c (faults on packets), fault.c (faults of machines and processes), session.c,
+ * wire.c, control.c, trunk.c, plane.c, own_root.c, agents.c (several switches at once), work.c (operations), oracle.c
+ * (what results must be), hostile.c (forged packets), check_*.c, report.c, main.c. */
 #ifndef TRIB_TESTS_WORLD_H
 #define TRIB_TESTS_WORLD_H
 
@@ -33,16 +33,15 @@
 #define WORLD_RANKS_MAX 128 /* of a communicator */
 #define WORLD_ROOTS_MAX 4
 #define WORLD_SWITCHES_MAX 8
-#define WORLD_DEPTH_MAX 3              /* switches between a rank and the root, both counted */
-#define WORLD_HOPS_MAX WORLD_DEPTH_MAX /* of a session: rank to its switch, to the next, ..., to the root */
-#define WORLD_COMMS_MAX 8              /* communicators that a world has in all its time */
+#define WORLD_DEPTH_MAX 3 /* switches between a rank and the root, both counted; of a session: hops */
+#define WORLD_COMMS_MAX 8 /* communicators that a world has in all its time */
 #define WORLD_OPS_MAX 40
 #define WORLD_BOOTS_MAX 64 /* incarnations of a communicator that are remembered */
 #define WORLD_PARCEL_MAX (TRIB_HEADER_SIZE + 1408)
 #define WORLD_NONE UINT32_MAX
 #define WORLD_US UINT64_C(1000)
-#define WORLD_MS UINT64_C(1000000)
-#define WORLD_S UINT64_C(1000000000)
+#define WORLD_MS (1000 * WORLD_US)
+#define WORLD_S (1000 * WORLD_MS)
 
 /* From the end of the faults, the last submit or READY to the last DONE: the time to move all fragments through the
  * window on each level, and so many times the longest timeout, on any number of levels: only ranks have clocks. */
@@ -366,8 +365,7 @@ enum rank_state {
 /* A rank, and what the control plane knows of it. */
 struct comm_rank {
     uint32_t unit;
-    uint32_t home; /* the switch that it is attached to, and where */
-    struct shape_place place;
+    uint32_t home; /* the switch that it is attached to */
     const struct trib_value_kernels *kernels;
     enum rank_state state;
     uint32_t submitted, due, done; /* operations */
@@ -433,20 +431,26 @@ struct world_dealt {
     struct trib_turn table[WORLD_ROOTS_MAX * UINT8_MAX];
 };
 
+struct world_tree {
+    uint32_t parents[WORLD_SWITCHES_MAX]; /* those that switches connect to, or in a chain */
+    struct shape_switch shapes[WORLD_SWITCHES_MAX];
+    struct shape_place *places; /* of ranks, at their switches */
+    uint32_t edges;
+};
+
 struct world_comm {
     struct world *world;
     uint32_t index;
     struct comm_settings set;
     struct world_dealt dealt;
-    struct shape_switch shapes[WORLD_SWITCHES_MAX];
-    uint32_t parents[WORLD_SWITCHES_MAX]; /* of its switches: those that they connect to, or in a chain */
+    struct world_tree *tree[WORLD_ROOTS_MAX]; /* of each root; but for chains all are one */
     struct comm_member members[WORLD_SWITCHES_MAX];
     struct comm_rank *ranks;
     struct world_op *ops;
     struct world_fragment *known; /* NULL: all ranks are in all sums */
     struct world_comm *before;    /* whose addresses it has; NULL: nobody's */
     uint32_t depth;               /* the most switches between a rank and the root, both counted */
-    uint32_t edges;               /* between nodes, of one root */
+    uint32_t edges;               /* between nodes, of one root, at most */
     uint64_t fragments;           /* sequences of all operations */
     uint32_t done_all;
     /* the control plane at the root */
@@ -578,8 +582,7 @@ struct world_comm {
     X(grouped, "communicators with inner nodes within a switch")
 
 struct world_report {
-    struct trib_counters worker, root, inner;
-    struct trib_counters peer; /* workers of schemes without a switch */
+    struct trib_counters worker, root, inner, peer; /* peer: workers of schemes without a switch */
     struct trib_flow_counters flows;
     struct trib_combiner_counters combiner;
     uint64_t decode[TRIB_DROP_COUNT];
@@ -590,9 +593,8 @@ struct world_report {
     WORLD_REPORT_MAP(X)
 #undef X
     uint64_t slowest_ns[WORLD_DEPTH_MAX + 1], slowest_seed[WORLD_DEPTH_MAX + 1]; /* by depth, or more; not summed */
-    uint64_t silent_percent, silent_seed; /* the same of probes of a silent root */
-    uint64_t storm_percent, storm_seed;   /* the most packets of a communicator, of what the bound allows; not summed */
-    uint64_t trace;
+    uint64_t silent_percent, silent_seed;      /* the same of probes of a silent root */
+    uint64_t storm_percent, storm_seed, trace; /* the most packets of a communicator, of what the bound allows */
 };
 
 struct world {
@@ -603,8 +605,7 @@ struct world {
     const char *scheme_name; /* as asked for; NULL: the seed says what stands behind the colon */
     uint32_t depth_max;
     struct world_switch switches[WORLD_SWITCHES_MAX];
-    uint32_t switch_count;
-    uint32_t tree_count;                  /* those of the tree; the others are agents */
+    uint32_t switch_count, tree_count;    /* all, and those of the tree; the others are agents */
     uint8_t returning[TRIB_SWITCHES_MAX]; /* of grants that are older than the world; all 0: all switches */
     struct world_comm *comms[WORLD_COMMS_MAX];
     uint32_t comm_count;
@@ -693,7 +694,7 @@ uint32_t rank_set_next(const struct rank_set *set, uint32_t from); /* WORLD_NONE
 uint32_t rank_set_count(const struct rank_set *set);
 void rank_set_unite(struct rank_set *set, const struct rank_set *other);
 
-struct shape_place shape_place_at(const struct world_comm *comm, uint32_t rank, uint32_t at);
+struct shape_place shape_place_at(const struct world_comm *comm, uint32_t rank, uint32_t at, uint32_t root);
 
 /* engine.c */
 bool world_run(struct world *world);

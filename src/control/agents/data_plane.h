@@ -32,7 +32,7 @@ struct trib_opening {
     uint64_t numbers; /* not 0: a combiner (protocol/combiner.h), whose children, in order, have these at the root */
     uint8_t priority; /* of a combiner's rows */
     bool is_one;      /* false: all roots, root i on shard i. True: root `root` alone, on shard `shard` */
-    uint32_t root;    /* of an opening of another root of the communicator nothing differs but these */
+    uint32_t root;    /* of an opening of another root of the communicator only the tree differs, and these */
     uint32_t shard;
 };
 

@@ -22,7 +22,8 @@ struct trib_root_plan {
     struct trib_address parent[TRIB_ROOTS_MAX];
     uint32_t next; /* no lower rank may follow */
     char scheme[32];
-    uint32_t named; /* ranks */
+    uint32_t behind; /* ranks that there are to be */
+    uint32_t named;  /* that there are so far */
     uint16_t rank[TRIB_RANKS_MAX];
     uint16_t branch_of[TRIB_RANKS_MAX];
     uint16_t ranks[TRIB_RANKS_MAX]; /* branch by branch */
@@ -98,8 +99,7 @@ static bool is_sane(const struct trib_message *message)
 static bool is_another(const struct trib_root *root, const struct trib_message *message)
 {
     return trib_root_is_of(root, message) && root->ranks == message->root_open.ranks && root->registered == 0 &&
-           root->behind == message->root_open.behind && root->has_parent == (message->root_open.parent.len > 0) &&
-           (root->open >> message->root_open.index & 1) == 0;
+           root->has_parent == (message->root_open.parent.len > 0) && (root->open >> message->root_open.index & 1) == 0;
 }
 
 static enum trib_status refuse_open(struct trib_root *root, const struct trib_message *message,
@@ -157,7 +157,7 @@ static enum trib_status take_open(struct trib_root *root, const struct trib_mess
     root->plan = plan;
     root->of = message->of;
     root->ranks = message->root_open.ranks;
-    root->behind = message->root_open.behind;
+    plan->behind = message->root_open.behind;
     root->is_return = message->root_open.is_return;
     return TRIB_OK;
 }
@@ -224,9 +224,8 @@ static enum trib_status take_child(struct trib_root *root, const struct trib_mes
     const struct trib_address *from = &message->root_child.from;
     bool is_place = trib_address_port(from) != 0 && !trib_address_is_any(from) && !trib_address_is_group(from) &&
                     !trib_address_is_mapped(from);
-    bool is_another = root->open != 0 && !trib_rank_set_has(&root->named, message->root_child.rank);
     if (!plan || !trib_root_is_of(root, message) || message->root_child.rank < plan->next ||
-        message->root_child.rank >= root->ranks || branch > plan->opening.count || !is_place || is_another) {
+        message->root_child.rank >= root->ranks || branch > plan->opening.count || !is_place) {
         return refuse(root, message, "it names a child that cannot be", answer);
     }
     struct trib_address *address = &plan->branches[branch].address[plan->opening.root];
@@ -241,8 +240,9 @@ static enum trib_status take_child(struct trib_root *root, const struct trib_mes
     plan->rank[plan->named] = (uint16_t)message->root_child.rank;
     plan->branch_of[plan->named++] = (uint16_t)branch;
     plan->next = message->root_child.rank + 1;
+    root->behind += !trib_rank_set_has(&root->named, message->root_child.rank);
     trib_rank_set_add(&root->named, message->root_child.rank);
-    if (plan->named < root->behind) {
+    if (plan->named < plan->behind) {
         return TRIB_OK;
     }
     enum trib_status status = open_plan(root, answer);

@@ -22,7 +22,7 @@ struct trib_root {
     struct trib_opening_id of;   /* communicator 0: nothing was asked yet */
     uint32_t ranks;
     uint32_t open;       /* roots that are open, as a bitmap of their indexes */
-    uint32_t behind;     /* ranks that are summed here; without a parent: all */
+    uint32_t behind;     /* ranks that are summed here, at some root; without a parent: all */
     uint32_t registered; /* of them */
     struct trib_rank_set named;
     struct trib_rank_set joined;

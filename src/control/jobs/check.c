@@ -99,15 +99,36 @@ static void check_placements(const struct trib_job *job)
     }
 }
 
-/* Each switch below has ranks behind it, and a parent that comes before it. */
+static bool has_ranks(const struct trib_job *job, uint32_t below, uint32_t root)
+{
+    bool has = false;
+    for (uint32_t i = 0; i < job->settings.ranks && !has; i++) {
+        has = trib_job_is_behind(job, i, below, root);
+    }
+    return has;
+}
+
+/* The way from it leads to the root. */
+static bool has_end(const struct trib_job *job, uint32_t below, uint32_t root)
+{
+    uint32_t hops = 0;
+    for (uint32_t at = below; at != 0 && hops <= job->belows; at = job->below[at - 1].parent[root]) {
+        hops++;
+    }
+    return hops <= job->belows;
+}
+
+/* Each switch below has ranks behind it, and a way to each root. */
 static void check_below(const struct trib_job *job)
 {
     TRIB_ASSERT(job->is_open || job->belows == 0);
     for (uint32_t b = 0; b < job->belows; b++) {
         const struct trib_inner *inner = &job->below[b];
         const struct trib_remote *remote = inner->placement.remote;
-        TRIB_ASSERT(inner->parent <= b && inner->behind >= 1 && inner->children >= 1);
-        TRIB_ASSERT(trib_job_is_behind(job, inner->first, b + 1));
+        for (uint32_t t = 0; t < trib_job_shapes(job); t++) {
+            TRIB_ASSERT(has_end(job, b + 1, t) && has_ranks(job, b + 1, t));
+        }
+        TRIB_ASSERT(inner->children >= 1);
         TRIB_ASSERT(!remote || (remote->is_below && trib_remote_is_usable(remote))); /* C-8 */
         TRIB_ASSERT(job->state != TRIB_JOB_RUNNING || !remote || inner->placement.is_ready);
     }

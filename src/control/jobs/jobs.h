@@ -124,12 +124,10 @@ struct trib_placement {
 /* A switch below that sums for some ranks of a communicator, all roots, and sends to its parent. */
 struct trib_inner {
     struct trib_placement placement; /* remote NULL: lost, and its ranks need nothing any more */
-    uint32_t parent;                 /* 1 + place of its parent in job->below; 0: the places of the roots */
-    uint32_t first;                  /* lowest rank behind it */
-    uint32_t behind;                 /* ranks behind it */
-    uint32_t children;
-    uint64_t told;  /* M of the latest ROOT_MARK */
-    uint32_t group; /* for results to ranks that are children here; 0: none */
+    uint32_t children;               /* at most, of all roots */
+    uint16_t parent[TRIB_ROOTS_MAX]; /* by root: 1 + place of its parent in job->below; 0: the place of the root */
+    uint64_t told;                   /* M of the latest ROOT_MARK */
+    uint32_t group;                  /* for results to ranks that are children here; 0: none */
     uint16_t group_port;
     bool multicast;
 };
@@ -205,7 +203,7 @@ struct trib_job {
     struct trib_job *next_waiting;  /* of jobs that wait for an agent */
     struct trib_job **waiting_back; /* points to this job in jobs->waiting; NULL: not in that list */
     struct trib_address meeting;    /* where ranks meet if the switch is gone for good; len 0: nowhere */
-    struct trib_inner *below;       /* `belows` of them; each parent comes before its children */
+    struct trib_inner *below;       /* `belows` of them */
     uint32_t belows;
     struct trib_link_load *loads; /* put by its trees (roots/loads.h); NULL: none */
     uint32_t load_count;
@@ -412,8 +410,8 @@ bool trib_join_is_of_peers(const struct trib_message *join);
 /* stall.c: STALL of rank `index`. The job may be gone afterwards. */
 void trib_job_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const struct trib_message *message,
                     uint64_t now_ns);
-/* An agent has answered who is missing on this sequence: tells all ranks that wait to know it, if no other agent is
- * still asked. False: the job has ended. */
+/* An agent has answered which ranks are missing on this sequence: tells all ranks that wait to know, if no other agent
+ * is still asked. False: the job has ended. */
 bool trib_job_missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence, uint64_t now_ns);
 /* dispute.c: OPERATION of rank `index`, and the end of waiting for it. The job may be gone afterwards. */
 void trib_job_operation(struct trib_jobs *jobs, struct trib_job *job, uint32_t index,

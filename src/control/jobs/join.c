@@ -163,8 +163,8 @@ static struct trib_job *find_job(const struct trib_jobs *jobs, const struct trib
     return other;
 }
 
-/* Does the rank come to a switch below, now as before, or here, now as before? If the switch below is gone, ranks may come
- * here, and back, where the scheme has that detour. */
+/* Does the rank come to a switch below, now as before, or here, now as before? If the switch below is gone, ranks may
+ * come here, and back, where the scheme has that detour. */
 static bool is_same_way(const struct trib_job *job, uint32_t rank, const struct trib_session *session)
 {
     return (job->ranks[rank].via != 0) == (session->leaf != NULL) || trib_job_has_detour(job);
@@ -535,7 +535,7 @@ static void place_rank(struct trib_job *job, struct trib_session *session, const
     rank->weight = message->join.weight;
     rank->meet_port = message->join.meet_port;
     rank->host = message->join.host;
-    /* Ranks of one host that come to two switches are no one child of either; but with a detour they go by their leader. */
+    /* Ranks of one host that come to two switches are no one child of either; with a detour they go by their leader. */
     if (session->leaf && rank->host != 0 && !trib_job_has_detour(job)) {
         rank->host = trib_mix64(rank->host + session->leaf->identity) | 1;
     }

@@ -80,15 +80,27 @@ static bool find_lacking(const struct question *q, struct trib_placement *placem
     return true;
 }
 
+/* Switches between it and the root, with it. */
+static uint32_t level_of(const struct question *q, uint32_t below)
+{
+    uint32_t root = trib_placements_root(q->job, q->sequence);
+    uint32_t level = 0;
+    for (uint32_t at = below; at != 0; at = q->job->below[at - 1].parent[root]) {
+        level++;
+    }
+    return level;
+}
+
 /* Of the ranks behind this switch, keeps the ranks that the switch lacks. False: the switch is being asked. */
 static bool narrow(struct question *q, uint32_t below)
 {
     struct trib_placement *placement = &q->job->below[below - 1].placement;
+    uint32_t root = trib_placements_root(q->job, q->sequence);
     struct trib_rank_set known = {0};
     uint32_t meant = 0;
     uint32_t left = 0;
     for (uint32_t i = 0; i < q->job->settings.ranks; i++) {
-        meant += trib_rank_set_has(&q->lacking, i) && trib_job_is_behind(q->job, i, below);
+        meant += trib_rank_set_has(&q->lacking, i) && trib_job_is_behind(q->job, i, below, root);
     }
     if (meant == 0 || !placement->remote) {
         return true;
@@ -97,7 +109,7 @@ static bool narrow(struct question *q, uint32_t below)
         return false;
     }
     for (uint32_t i = 0; i < q->job->settings.ranks; i++) {
-        if (trib_rank_set_has(&q->lacking, i) && trib_job_is_behind(q->job, i, below)) {
+        if (trib_rank_set_has(&q->lacking, i) && trib_job_is_behind(q->job, i, below, root)) {
             bool lacks = trib_rank_set_has(&known, i);
             left += lacks;
             q->lacking.word[i / 64] &= lacks ? UINT64_MAX : ~(UINT64_C(1) << i % 64);
@@ -113,8 +125,13 @@ uint32_t trib_placements_missing(struct trib_jobs *jobs, struct trib_job *job, u
     struct question q = {.jobs = jobs, .job = job, .sequence = sequence, .now_ns = now_ns};
     bool is_known = find_lacking(&q, trib_placement_at(job, sequence), &q.lacking);
     uint32_t count = 0;
-    for (uint32_t b = 1; b <= job->belows && is_known; b++) { /* parents come before their children */
-        is_known = narrow(&q, b);
+    for (uint32_t level = 1, left = job->belows; left > 0 && is_known; level++) { /* parents before their children */
+        for (uint32_t b = 1; b <= job->belows && is_known; b++) {
+            if (level_of(&q, b) == level) {
+                is_known = narrow(&q, b);
+                left--;
+            }
+        }
     }
     for (uint32_t i = 0; i < job->settings.ranks && is_known; i++) {
         if (trib_rank_set_has(&q.lacking, i)) {

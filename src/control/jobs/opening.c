@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/jobs/placements.h"
 #include "control/jobs/start.h"
 #include "core/assert.h"
 #include "io/explain.h"
@@ -64,25 +63,15 @@ bool trib_job_is_chain(const struct trib_job *job)
     return scheme && scheme->is_chain;
 }
 
-/* The parent of the next switch that has connected to the controller itself. */
-static uint32_t last_of_chain(const struct trib_job *job)
-{
-    uint32_t last = 0;
-    for (uint32_t i = 0; i < job->belows; i++) {
-        last = job->below[i].placement.remote->above ? last : i + 1;
-    }
-    return last;
-}
-
-/* 1 + place of this switch in job->below. Switches on its way here come before it. 0: out of memory. */
+/* 1 + place of this switch in job->below. 0: out of memory. */
 static uint32_t find_inner(struct trib_job *job, struct trib_remote *remote)
 {
+    uint32_t parent = 0;
     for (uint32_t i = 0; i < job->belows; i++) {
         if (job->below[i].placement.remote == remote) {
             return i + 1;
         }
     }
-    uint32_t parent = trib_job_is_chain(job) ? last_of_chain(job) : 0;
     if (remote->above && (parent = find_inner(job, remote->above)) == 0) {
         return 0;
     }
@@ -91,26 +80,59 @@ static uint32_t find_inner(struct trib_job *job, struct trib_remote *remote)
         return 0;
     }
     job->below = made;
-    made[job->belows] = (struct trib_inner){
-        .placement = {.carrier = TRIB_CARRIER_REMOTE, .remote = remote}, .parent = parent, .first = UINT32_MAX};
+    made[job->belows] = (struct trib_inner){.placement = {.carrier = TRIB_CARRIER_REMOTE, .remote = remote}};
+    for (uint32_t t = 0; t < TRIB_ROOTS_MAX; t++) {
+        made[job->belows].parent[t] = (uint16_t)parent;
+    }
     return ++job->belows;
 }
 
-bool trib_job_is_behind(const struct trib_job *job, uint32_t rank, uint32_t below)
+/* Racks: that of the root, and those of switches that have connected to the controller, in the order of their ranks. */
+static void chain(struct trib_job *job)
+{
+    uint16_t rack[TRIB_RANKS_MAX + 1] = {0}; /* 1 + place in job->below */
+    uint32_t racks = 1;
+    for (uint32_t b = 0; b < job->belows; b++) {
+        if (!job->below[b].placement.remote->above) {
+            rack[racks++] = (uint16_t)(b + 1);
+        }
+    }
+    for (uint32_t t = 0; t < TRIB_ROOTS_MAX; t++) {
+        for (uint32_t k = 1; k < racks; k++) {
+            job->below[rack[k] - 1].parent[t] = rack[trib_chain_parent(racks, t, k)];
+        }
+    }
+}
+
+uint32_t trib_job_shapes(const struct trib_job *job)
+{
+    return trib_job_is_chain(job) ? job->grant.roots : 1;
+}
+
+bool trib_job_is_behind(const struct trib_job *job, uint32_t rank, uint32_t below, uint32_t root)
 {
     uint32_t at = job->ranks[rank].below;
     while (at != 0 && at != below) {
-        at = job->below[at - 1].parent;
+        at = job->below[at - 1].parent[root];
     }
     return at == below;
 }
 
+bool trib_job_is_ever_behind(const struct trib_job *job, uint32_t rank, uint32_t below)
+{
+    bool is_behind = false;
+    for (uint32_t t = 0; t < trib_job_shapes(job) && !is_behind; t++) {
+        is_behind = trib_job_is_behind(job, rank, below, t);
+    }
+    return is_behind;
+}
+
 /* The child of `below` that is a switch, on the rank's way; 0: there is none, its leader is a child. */
-static uint32_t next_below(const struct trib_job *job, uint32_t rank, uint32_t below)
+static uint32_t next_below(const struct trib_job *job, uint32_t rank, uint32_t below, uint32_t root)
 {
     uint32_t at = job->ranks[rank].below;
-    while (at != below && job->below[at - 1].parent != below) {
-        at = job->below[at - 1].parent;
+    while (at != below && job->below[at - 1].parent[root] != below) {
+        at = job->below[at - 1].parent[root];
     }
     return at == below ? 0 : at;
 }
@@ -123,21 +145,21 @@ bool trib_job_has_servers(const struct trib_job *job)
 
 /* A key of the child of `below` that this rank is, or is behind: the same for all ranks of the child. A combiner is no
  * child: all ranks behind it are. */
-static uint32_t key_of_child(const struct trib_job *job, uint32_t rank, uint32_t below)
+static uint32_t key_of_child(const struct trib_job *job, uint32_t rank, uint32_t below, uint32_t root)
 {
-    uint32_t at = next_below(job, rank, below);
+    uint32_t at = next_below(job, rank, below, root);
     return at == 0 || trib_job_has_servers(job) ? trib_job_leader(job, rank) : TRIB_RANKS_MAX + at;
 }
 
-uint32_t trib_job_children(const struct trib_job *job, uint32_t below, uint16_t *branch)
+uint32_t trib_job_children(const struct trib_job *job, uint32_t below, uint32_t root, uint16_t *branch)
 {
     uint16_t number[2 * TRIB_RANKS_MAX + 1]; /* by key, 1 + the child */
     uint32_t children = 0;
     memset(number, 0, sizeof number);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         branch[i] = UINT16_MAX;
-        if (trib_job_is_behind(job, i, below)) {
-            uint16_t *child = &number[key_of_child(job, i, below)];
+        if (trib_job_is_behind(job, i, below, root)) {
+            uint16_t *child = &number[key_of_child(job, i, below, root)];
             *child = *child == 0 ? (uint16_t)++children : *child;
             branch[i] = (uint16_t)(*child - 1);
         }
@@ -145,18 +167,19 @@ uint32_t trib_job_children(const struct trib_job *job, uint32_t below, uint16_t 
     return children;
 }
 
-static void count_behind(struct trib_job *job)
+/* How many roots there are is not known yet. */
+static void count_children(struct trib_job *job)
 {
     uint16_t branch[TRIB_RANKS_MAX];
-    for (uint32_t b = 1; b <= job->belows; b++) {
-        struct trib_inner *inner = &job->below[b - 1];
-        inner->children = trib_job_children(job, b, branch);
-        for (uint32_t i = 0; i < job->settings.ranks; i++) {
-            inner->behind += branch[i] != UINT16_MAX;
-            inner->first = i < inner->first && branch[i] != UINT16_MAX ? i : inner->first;
+    uint32_t shapes = trib_job_is_chain(job) ? TRIB_ROOTS_MAX : 1;
+    for (uint32_t t = 0; t < shapes; t++) {
+        for (uint32_t b = 1; b <= job->belows; b++) {
+            uint32_t children = trib_job_children(job, b, t, branch);
+            struct trib_inner *inner = &job->below[b - 1];
+            inner->children = children > inner->children ? children : inner->children;
         }
     }
-    job->children = trib_job_children(job, 0, branch);
+    job->children = trib_job_children(job, 0, 0, branch);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         job->ranks[i].branch = branch[i];
     }
@@ -172,8 +195,8 @@ void trib_job_ungroup(struct trib_job *job)
     }
 }
 
-/* A host is one child, wherever the sessions of its ranks pass, if they may pass at several places: its packets are those
- * of the leader. */
+/* A host is one child, wherever the sessions of its ranks pass, if they may pass at several places: its packets are
+ * those of the leader. */
 bool trib_job_group(struct trib_job *job)
 {
     bool has_detour = trib_job_has_detour(job);
@@ -186,7 +209,10 @@ bool trib_job_group(struct trib_job *job)
         }
     }
     TRIB_ASSERT(job->belows <= TRIB_RANKS_MAX);
-    count_behind(job);
+    if (trib_job_is_chain(job)) {
+        chain(job);
+    }
+    count_children(job);
     return true;
 }
 
@@ -208,21 +234,31 @@ void trib_job_session(const struct trib_job *job, struct trib_session_config *se
     trib_scheme_settle(trib_job_scheme(job), session);
 }
 
+struct trib_address trib_inner_towards(const struct trib_remote *inner, const struct trib_remote *other, uint32_t root)
+{
+    struct trib_address at = inner->at[root];
+    if (trib_address_is_loopback(&at) && !trib_address_is_loopback(&other->peer) && other->local.len > 0) {
+        at = other->local;
+        trib_address_set_port(&at, trib_address_port(&inner->at[root]));
+    }
+    return at;
+}
+
 /* Shard t of a switch below sends from there to its parent; 0: to the places of the roots. */
 static void spread_switch(const struct trib_job *job, uint32_t below, uint32_t parent, struct trib_address *row)
 {
     const struct trib_remote *remote = job->below[below - 1].placement.remote;
     for (uint32_t t = 0; t < job->grant.roots; t++) {
-        row[t] = parent != 0 && !remote->above ? trib_inner_towards(remote, job->below[parent - 1].placement.remote, t)
-                                               : remote->at[t];
+        bool is_chained = parent != 0 && !remote->above;
+        row[t] = is_chained ? trib_inner_towards(remote, job->below[parent - 1].placement.remote, t) : remote->at[t];
     }
 }
 
-struct trib_opening *trib_opening_create(const struct trib_job *job, uint32_t below)
+struct trib_opening *trib_opening_create(const struct trib_job *job, uint32_t below, uint32_t root)
 {
     uint32_t ranks_max = job->settings.ranks;
     uint16_t child[TRIB_RANKS_MAX];
-    uint32_t children = trib_job_children(job, below, child);
+    uint32_t children = trib_job_children(job, below, root, child);
     struct whole *whole =
         calloc(1, sizeof *whole + children * sizeof whole->branches[0] + ranks_max * sizeof(uint16_t));
     if (!whole) {
@@ -238,7 +274,7 @@ struct trib_opening *trib_opening_create(const struct trib_job *job, uint32_t be
             }
         }
         TRIB_ASSERT(branch->count > 0); /* C-5 */
-        uint32_t next = next_below(job, at[0], below);
+        uint32_t next = next_below(job, at[0], below, root);
         branch->is_switch = next != 0 && !trib_job_has_servers(job);
         branch->is_combined = next != 0 && !branch->is_switch;
         if (next != 0) {

@@ -106,7 +106,7 @@ bool trib_placement_is_over(const struct trib_job *job, const struct trib_placem
     bool is_over = below != 0;
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         const struct trib_rank *rank = &job->ranks[i];
-        is_over = is_over && (!trib_job_is_behind(job, i, below) || (rank->is_closing && rank->is_registered));
+        is_over = is_over && (!trib_job_is_ever_behind(job, i, below) || (rank->is_closing && rank->is_registered));
     }
     return is_over;
 }
@@ -180,13 +180,6 @@ struct trib_address trib_root_towards(const struct trib_jobs *jobs, const struct
     return is_elsewhere && local->len > 0 ? at_address(local, &place) : place;
 }
 
-struct trib_address trib_inner_towards(const struct trib_remote *inner, const struct trib_remote *other, uint32_t root)
-{
-    const struct trib_address *at = &inner->at[root];
-    bool is_elsewhere = trib_address_is_loopback(at) && !trib_address_is_loopback(&other->peer);
-    return is_elsewhere && other->local.len > 0 ? at_address(&other->local, at) : *at;
-}
-
 /* The parent of a switch below. If the parent is the one switch with all roots, or a switch below, and has named no
  * address: any address, which stands for the one that the child has connected to. */
 static struct trib_address parent_of(const struct trib_jobs *jobs, const struct trib_job *job,
@@ -194,8 +187,8 @@ static struct trib_address parent_of(const struct trib_jobs *jobs, const struct 
 {
     const struct trib_remote *remote = inner->placement.remote;
     struct trib_address any = any_of(&remote->peer);
-    if (inner->parent != 0) {
-        const struct trib_remote *parent = job->below[inner->parent - 1].placement.remote;
+    if (inner->parent[root] != 0) {
+        const struct trib_remote *parent = job->below[inner->parent[root] - 1].placement.remote;
         if (!remote->above) { /* the one before it in a chain */
             return trib_inner_towards(parent, remote, root);
         }
@@ -309,12 +302,37 @@ void trib_placement_tell(const struct trib_jobs *jobs, const struct trib_job *jo
     }
 }
 
+static void name_children(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t below, uint32_t root,
+                          const struct trib_opening *opening)
+{
+    const struct trib_placement *placement = below != 0 ? &job->below[below - 1].placement : placement_of(job, root);
+    uint16_t child[TRIB_RANKS_MAX];
+    (void)trib_job_children(job, below, root, child);
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        if (child[i] == UINT16_MAX) {
+            continue;
+        }
+        const struct trib_branch *branch = &opening->branches[child[i]];
+        struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_CHILD,
+                                       .root_child = {.of = of(job),
+                                                      .rank = i,
+                                                      .branch = child[i],
+                                                      .is_switch = branch->is_switch,
+                                                      .is_combined = branch->is_combined,
+                                                      .from = branch->address[root]}};
+        if (below != 0 && !branch->is_switch && !branch->is_combined && job->ranks[i].session) {
+            message.root_child.to = job->ranks[i].session->local;
+        }
+        trib_placement_tell(jobs, job, placement, &message);
+    }
+}
+
 static void ask_to_open(const struct trib_jobs *jobs, const struct trib_job *job, const struct trib_opening *opening,
                         uint32_t root)
 {
     const struct trib_placement *placement = placement_of(job, root);
     struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_OPEN,
-                                   .root_open = {.of = {opening->session.communicator, opening->boot},
+                                   .root_open = {.of = of(job),
                                                  .index = root,
                                                  .shard = job->root[root].shard,
                                                  .ranks = opening->ranks,
@@ -329,17 +347,7 @@ static void ask_to_open(const struct trib_jobs *jobs, const struct trib_job *job
         message.root_open.at = rank_root(job, root);
     }
     trib_placement_tell(jobs, job, placement, &message);
-    for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        uint32_t branch = job->ranks[i].branch;
-        message = (struct trib_message){.kind = TRIB_MESSAGE_ROOT_CHILD,
-                                        .root_child = {.of = {opening->session.communicator, opening->boot},
-                                                       .rank = i,
-                                                       .branch = branch,
-                                                       .is_switch = opening->branches[branch].is_switch,
-                                                       .is_combined = opening->branches[branch].is_combined,
-                                                       .from = opening->branches[branch].address[root]}};
-        trib_placement_tell(jobs, job, placement, &message);
-    }
+    name_children(jobs, job, 0, root, opening);
 }
 
 /* Wishes for a multicast group for results if all ranks behind this switch are its children and want one: a new group,
@@ -349,10 +357,11 @@ static void wish_group(const struct trib_job *job, uint32_t below, struct trib_m
     bool wants = job->settings.ranks >= 2;
     bool all_new = true;
     bool all_same = true;
-    const struct trib_rank *first = &job->ranks[job->below[below - 1].first];
+    const struct trib_rank *first = NULL;
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         const struct trib_rank *rank = &job->ranks[i];
-        if (trib_job_is_behind(job, i, below)) {
+        if (trib_job_is_ever_behind(job, i, below)) {
+            first = first ? first : rank;
             wants =
                 wants && rank->below == below && rank->wants_multicast && rank->address.storage.ss_family == AF_INET;
             all_new = all_new && rank->is_new;
@@ -361,69 +370,90 @@ static void wish_group(const struct trib_job *job, uint32_t below, struct trib_m
         }
     }
     open->root_open.wants_group = wants && all_new;
-    if (all_same) {
+    if (first && all_same) {
         open->root_open.group = first->known_group;
         open->root_open.group_port = first->known_group_port;
     }
 }
 
-/* All roots at one switch below, each with the ranks behind that. */
-static void ask_below(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t below,
+/* One root at a switch below, with the ranks behind that. */
+static void ask_below(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t below, uint32_t root,
                       const struct trib_opening *opening)
 {
     const struct trib_inner *inner = &job->below[below - 1];
-    uint16_t child[TRIB_RANKS_MAX];
-    (void)trib_job_children(job, below, child);
-    for (uint32_t t = 0; t < job->grant.roots; t++) {
-        struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_OPEN,
-                                       .root_open = {.of = of(job),
-                                                     .index = t,
-                                                     .shard = t,
-                                                     .ranks = opening->ranks,
-                                                     .behind = inner->behind,
-                                                     .key = job->grant.key,
-                                                     .job_id = job->owner->id,
-                                                     .is_return = job->was_running,
-                                                     .parent = parent_of(jobs, job, inner, t),
-                                                     .numbers = opening->numbers,
-                                                     .priority = opening->priority,
-                                                     .session = opening->session}};
-        (void)snprintf(message.root_open.scheme, sizeof message.root_open.scheme, "%s", opening->scheme);
-        memcpy(message.root_open.job, job->name, sizeof message.root_open.job);
-        wish_group(job, below, &message);
-        trib_placement_tell(jobs, job, &inner->placement, &message);
-        for (uint32_t i = 0; i < job->settings.ranks; i++) {
-            const struct trib_branch *branch = &opening->branches[child[i] % opening->count];
-            if (child[i] == UINT16_MAX) {
-                continue;
-            }
-            message = (struct trib_message){.kind = TRIB_MESSAGE_ROOT_CHILD,
-                                            .root_child = {.of = of(job),
-                                                           .rank = i,
-                                                           .branch = child[i],
-                                                           .is_switch = branch->is_switch,
-                                                           .is_combined = branch->is_combined,
-                                                           .from = branch->address[t]}};
-            if (!branch->is_switch && !branch->is_combined && job->ranks[i].session) {
-                message.root_child.to = job->ranks[i].session->local;
-            }
-            trib_placement_tell(jobs, job, &inner->placement, &message);
-        }
+    struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_OPEN,
+                                   .root_open = {.of = of(job),
+                                                 .index = root,
+                                                 .shard = root,
+                                                 .ranks = opening->ranks,
+                                                 .key = job->grant.key,
+                                                 .job_id = job->owner->id,
+                                                 .is_return = job->was_running,
+                                                 .parent = parent_of(jobs, job, inner, root),
+                                                 .numbers = opening->numbers,
+                                                 .priority = opening->priority,
+                                                 .session = opening->session}};
+    for (uint32_t b = 0; b < opening->count; b++) {
+        message.root_open.behind += opening->branches[b].count;
     }
+    (void)snprintf(message.root_open.scheme, sizeof message.root_open.scheme, "%s", opening->scheme);
+    memcpy(message.root_open.job, job->name, sizeof message.root_open.job);
+    wish_group(job, below, &message);
+    trib_placement_tell(jobs, job, &inner->placement, &message);
+    name_children(jobs, job, below, root, opening);
+}
+
+static enum trib_status explain_memory(char *error)
+{
+    trib_explain(error, "the control plane is out of memory");
+    return TRIB_ERR_MEMORY;
 }
 
 static enum trib_status open_below(const struct trib_jobs *jobs, const struct trib_job *job, char *error)
 {
     for (uint32_t b = 1; b <= job->belows; b++) {
-        struct trib_opening *opening = trib_opening_create(job, b);
-        if (!opening) {
-            trib_explain(error, "the control plane is out of memory");
-            return TRIB_ERR_MEMORY;
+        for (uint32_t t = 0; t < job->grant.roots; t++) {
+            struct trib_opening *opening = trib_opening_create(job, b, t);
+            if (!opening) {
+                return explain_memory(error);
+            }
+            ask_below(jobs, job, b, t, opening);
+            trib_opening_destroy(opening);
         }
-        ask_below(jobs, job, b, opening);
+    }
+    return TRIB_OK;
+}
+
+/* Roots at agents elsewhere. */
+static enum trib_status open_elsewhere(const struct trib_jobs *jobs, const struct trib_job *job, char *error)
+{
+    for (uint32_t t = 0; t < job->grant.roots && job->placements > 0; t++) {
+        struct trib_opening *opening = NULL;
+        if (trib_placement_is_here(placement_of(job, t))) {
+            continue;
+        }
+        if (!(opening = trib_opening_create(job, 0, t))) {
+            return explain_memory(error);
+        }
+        ask_to_open(jobs, job, opening, t);
         trib_opening_destroy(opening);
     }
     return TRIB_OK;
+}
+
+static enum trib_status open_each_here(struct trib_jobs *jobs, struct trib_job *job, const struct trib_root_at *at,
+                                       char *cause)
+{
+    struct trib_opening *opening = trib_opening_create(job, 0, at->root);
+    if (!opening) {
+        return explain_memory(cause);
+    }
+    enum trib_status status = trib_opening_check(opening, cause) ? TRIB_OK : TRIB_ERR_REFUSED;
+    if (status == TRIB_OK) {
+        status = trib_agent_open(&jobs->agent, &job->here, opening, at, 1, cause);
+    }
+    trib_opening_destroy(opening);
+    return status;
 }
 
 /* A switch that sums all roots on as many shards opens them at once. */
@@ -443,7 +473,13 @@ static enum trib_status open_here(struct trib_jobs *jobs, struct trib_job *job, 
     }
     job->here.job = job->name;
     bool is_all = jobs->config->lenders.count == 0;
-    enum trib_status status = trib_agent_open(&jobs->agent, &job->here, opening, here, is_all ? 0 : count, cause);
+    enum trib_status status = TRIB_OK;
+    if (trib_job_shapes(job) == 1) {
+        status = trib_agent_open(&jobs->agent, &job->here, opening, here, is_all ? 0 : count, cause);
+    }
+    for (uint32_t i = 0; i < count && trib_job_shapes(job) > 1 && status == TRIB_OK; i++) {
+        status = open_each_here(jobs, job, &here[i], cause);
+    }
     if (status == TRIB_ERR_REFUSED) {
         trib_explain(error, "%s", cause);
     } else if (status != TRIB_OK) {
@@ -465,10 +501,8 @@ enum trib_status trib_placements_open(struct trib_jobs *jobs, struct trib_job *j
 {
     TRIB_ASSERT(agrees(&job->grant, opening)); /* C-4: every agent opens the grant of WELCOME */
     enum trib_status status = job->placements > 0 ? open_here(jobs, job, opening, error) : TRIB_OK;
-    for (uint32_t t = 0; t < job->grant.roots && job->placements > 0 && status == TRIB_OK; t++) {
-        if (!trib_placement_is_here(placement_of(job, t))) {
-            ask_to_open(jobs, job, opening, t);
-        }
+    if (status == TRIB_OK) {
+        status = open_elsewhere(jobs, job, error);
     }
     if (status == TRIB_OK) {
         status = open_below(jobs, job, error);
@@ -508,8 +542,14 @@ void trib_placements_join(const struct trib_jobs *jobs, const struct trib_job *j
             trib_placement_tell(jobs, job, &job->placement[i], &message);
         }
     }
-    for (uint32_t at = job->ranks[rank].below; at != 0; at = job->below[at - 1].parent) {
-        trib_placement_tell(jobs, job, &job->below[at - 1].placement, &message);
+    struct trib_rank_set told = {0};
+    for (uint32_t t = 0; t < trib_job_shapes(job); t++) {
+        for (uint32_t at = job->ranks[rank].below; at != 0; at = job->below[at - 1].parent[t]) {
+            if (!trib_rank_set_has(&told, at - 1)) {
+                trib_rank_set_add(&told, at - 1);
+                trib_placement_tell(jobs, job, &job->below[at - 1].placement, &message);
+            }
+        }
     }
 }
 

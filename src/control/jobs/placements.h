@@ -71,10 +71,6 @@ bool trib_placements_meet(const struct trib_job *a, const struct trib_job *b);
 struct trib_address trib_root_towards(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t root,
                                       const struct trib_address *peer, const struct trib_address *local);
 
-/* Where one switch below finds the shard of another, which did not connect to it: one at a loopback address is beside
- * the controller. */
-struct trib_address trib_inner_towards(const struct trib_remote *inner, const struct trib_remote *other, uint32_t root);
-
 /* It is lost: takes it out of the list of its agent. */
 void trib_placement_leave_agent(struct trib_placement *placement);
 

@@ -129,7 +129,7 @@ static void draw_grant(struct trib_jobs *jobs, struct trib_job *job)
 static enum trib_status open_job(struct trib_jobs *jobs, struct trib_job *job, char *error)
 {
     const struct trib_dealer *dealer = trib_job_dealer(jobs, job);
-    struct trib_opening *opening = trib_opening_create(job, 0);
+    struct trib_opening *opening = trib_opening_create(job, 0, 0);
     if (!opening) {
         trib_explain(error, "the control plane is out of memory");
         return TRIB_ERR_MEMORY;

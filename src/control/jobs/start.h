@@ -32,15 +32,23 @@ void trib_job_ungroup(struct trib_job *job);
 bool trib_job_has_servers(const struct trib_job *job);
 /* A rank whose switch is gone comes to the places of the roots. */
 bool trib_job_has_detour(const struct trib_job *job);
-/* By its scheme, of the switches that have connected to the controller each is the parent of the next (rina). */
+/* By its scheme, the switches that have connected to the controller form chains (rina). */
 bool trib_job_is_chain(const struct trib_job *job);
-/* Is this rank at that switch, or at one below it? At the places of the roots all are. */
-bool trib_job_is_behind(const struct trib_job *job, uint32_t rank, uint32_t below);
+/* So many roots have trees of their own, the first ones; 1: all have the same. */
+uint32_t trib_job_shapes(const struct trib_job *job);
+/* Is this rank, for this root, at that switch, or at one below it? At the place of the root all are. */
+bool trib_job_is_behind(const struct trib_job *job, uint32_t rank, uint32_t below, uint32_t root);
+/* For some root. */
+bool trib_job_is_ever_behind(const struct trib_job *job, uint32_t rank, uint32_t below);
 /* Writes which child of that place each rank is or is behind, in order of their lowest ranks (I9); UINT16_MAX: the rank
  * is not behind it. Returns how many children there are. branch: as many as ranks. */
-uint32_t trib_job_children(const struct trib_job *job, uint32_t below, uint16_t *branch);
-/* The job, grouped, as that place is to open it, but for its parent; the caller destroys it. NULL: out of memory. */
-struct trib_opening *trib_opening_create(const struct trib_job *job, uint32_t below);
+uint32_t trib_job_children(const struct trib_job *job, uint32_t below, uint32_t root, uint16_t *branch);
+/* The job, grouped, as that place is to open this root, but for its parent; the caller destroys it. NULL: out of
+ * memory. */
+struct trib_opening *trib_opening_create(const struct trib_job *job, uint32_t below, uint32_t root);
+/* Where one switch below finds the shard of another, which did not connect to it: one at a loopback address is beside
+ * the controller. */
+struct trib_address trib_inner_towards(const struct trib_remote *inner, const struct trib_remote *other, uint32_t root);
 void trib_opening_destroy(struct trib_opening *opening); /* NULL is allowed */
 
 #endif

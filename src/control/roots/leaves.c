@@ -117,8 +117,8 @@ static bool is_on_way(const struct trib_remote *leaf, const struct trib_remote *
     return leaf != NULL;
 }
 
-/* BYE: no open communicator over this switch goes on, but for those with a detour: they are recalled when its connection
- * ends, as if it was killed. Ranks of a gathering one leave it. */
+/* BYE: no open communicator over this switch goes on, but for those with a detour: they are recalled when its
+ * connection ends, as if it was killed. Ranks of a gathering one leave it. */
 static void take_bye(struct trib_jobs *jobs, struct trib_remote *remote, const struct trib_message *bye)
 {
     struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL, .fail = {.status = TRIB_ERR_SWITCH}};

@@ -18,7 +18,7 @@
 #define LINE_GAP_NS (TRIB_SECOND_NS / 10)
 
 /* How many sessions the limit of open files leaves room for, which may first be raised as far as it may be. The reserve
- * is for shards, HTTP and what the process has open anyway: strangers who only connect must not take that. */
+ * is for shards, HTTP and what the process has open anyway: strangers that only connect must not take that. */
 uint32_t trib_connections_limit(bool may_raise)
 {
     struct rlimit limit;

@@ -28,7 +28,6 @@ enum trib_item_type {
     TRIB_ITEM_PLACES =
         0x8010, /* WELCOME: what is at each root: a sum, a cache before a root, a server (ATP 2.2, 2.3 C12) */
     TRIB_ITEM_POOL = 0x0011,   /* WELCOME: packets in flight over a shared pool; beyond, directly (ATP 2.3 C10) */
-    TRIB_ITEM_ONWARD = 0x8018, /* WELCOME: the group that a sum goes on to, and its place in the ring (Rina) */
     TRIB_ITEM_PLAN = 0x0020,   /* JOIN: the plan that the job was made for; advice (GOAT) */
     TRIB_ITEM_MAC = 0x8030,    /* WELCOME: packets end in a counter and a tag of so many bytes (security 3.4) */
     TRIB_ITEM_SENDER = 0x8031, /* WELCOME: the 32-bit sender of this rank's nonces (security 3.4) */

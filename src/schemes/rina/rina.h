@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rina.h: the scheme of Rina (Chen et al., ICNP'24): racks whose switch adds form a chain, and no switch between
- * racks has to add. A rack sends the sum of its ranks and of all racks before it on to the next rack, and the result
- * comes back the same way.
+/* rina.h: the scheme of Rina (Chen et al., ICNP'24): racks with a switch that adds form chains. No switch between racks
+ * has to add. A rack sends the sum of its ranks, and of all racks behind it, on to the next rack. The result comes back
+ * the same way.
  *
- * From the paper (sections III-B, IV): a rack with a switch that adds counts as one worker, racks pass partial sums on
- * to one another, and a rack gets the result from its own switch. Not from the paper:
- *   - The switch takes the partial sum of the rack before as the part of one more child. In the paper a rank of the
- *     rack, its agent, takes that sum and adds it to its own gradient, as a Tofino switch can begin no packet. So
- *     agents there carry almost twice the bytes of other ranks; here no rank does.
- *   - Results go back along the chain, in place of on around a ring. The bytes are the same, but each direction of a
- *     link between racks carries the model once, so one chain is as good as the paper's G chunks on a ring.
- *   - The rules are those of any tree of switches (docs/ARCHITECTURE.md, "Trees"): the chain is one. The paper has none
- *     for losses.
- * `rina-literal`, in the simulator alone, has agents and chunks (published/published.h).
- * Windows are PANAMA's. Reasons: docs/DECISIONS.md. */
+ * From the paper (sections III-B, IV): a rack with a switch that adds counts as one worker of a ring, racks pass
+ * partial sums on to one another, and ranks get the result from their own switch. Not from the paper:
+ *   - A switch takes the partial sum of the rack before as the part of one more child. In the paper a rank of the rack,
+ *     its agent, takes that sum and adds it to its own gradient, as a Tofino switch can begin no packet. So an agent
+ *     carries almost twice the bytes of other ranks. Here no rank does.
+ *   - The paper cuts the model into as many chunks as there are racks, each of which begins at another rack and goes
+ *     once around for the sum, and once for the result. Here each root has the ring cut at another place, so that two
+ *     chains lead to the rack of the root, and results go back along them. The link of a rack carries the same bytes,
+ *     2 (G-1)/G of the model for G racks in each direction, if there are as many roots (shards) as racks.
+ *   - All rules are those of trees of switches (docs/ARCHITECTURE.md, "Trees"). The paper has none for losses.
+ * Windows are PANAMA's. Reasons and measurements: docs/DECISIONS.md. */
 #ifndef TRIB_RINA_H
 #define TRIB_RINA_H
 

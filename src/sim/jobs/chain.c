@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chain.c: jobs whose switches form a chain (schemes/rina/rina.h). A rack, of enough workers below a switch that adds,
- * is a link of the chain with its switch; any other worker is a link by itself, with a node on its host. Links stand in
- * the order of their lowest ranks, and the first is the root; in tree N the N-th is. Switches between links pass
- * packets on. By the published rule (published/rina_literal/rina_literal.h) the first worker of a rack, its agent, has
- * a node besides, which takes the sum of the links before; then the last link is the root. Read next: ways.c, tree.c.
- */
+/* chain.c: jobs whose switches form chains (schemes/rina/rina.h). A rack, of enough workers below a switch that adds, is
+ * a link with its switch; any other worker is a link by itself, with a node on its host. Links stand in a ring, in the
+ * order of their lowest ranks. The first is the root, to which two chains lead; each tree has the ring cut elsewhere.
+ * Switches between links pass packets on. By the published rule (published/rina_literal/rina_literal.h) one chain goes
+ * once around, and in tree N begins at link N. The first worker of a rack, its agent, has a node besides, which takes
+ * the sum of the links before; the last link is the root. Read next: ways.c, tree.c. */
 #include <stdlib.h>
 
 #include "io/explain.h"
@@ -91,12 +91,12 @@ static bool place_agent(const struct chain *c, uint32_t rank, uint32_t before, u
            sim__jobs_join(c->jobs, agent, node, error);
 }
 
-/* One more link; *last: the node that the next one is joined to, SIM_NONE at first. */
+/* The published rule: one more link; *last: the node of the link before, SIM_NONE at first. */
 static bool place_link(const struct chain *c, uint32_t place, uint32_t *last, char *error)
 {
     uint32_t before = *last;
     uint32_t node = add_node(c, place);
-    bool has_agent = c->job->scheme->has_agents && before != SIM_NONE && place >= c->jobs->network->hosts;
+    bool has_agent = before != SIM_NONE && place >= c->jobs->network->hosts;
     uint32_t agent = has_agent ? first_rank(c, place) : SIM_NONE;
 
     *last = node;
@@ -106,26 +106,38 @@ static bool place_link(const struct chain *c, uint32_t place, uint32_t *last, ch
     if (!adopt_workers(c, place, node, agent, error)) {
         return false;
     }
-    if (before == SIM_NONE || has_agent) {
-        return true;
-    }
-    return c->job->scheme->has_agents ? sim__jobs_join(c->jobs, before, node, error)
-                                      : sim__jobs_join(c->jobs, node, before, error);
+    return before == SIM_NONE || has_agent || sim__jobs_join(c->jobs, before, node, error);
 }
 
-static bool place_chain(struct chain *c, struct sim_job *job, char *error)
+static bool place_literal(const struct chain *c, struct sim_job *job, char *error)
 {
-    uint32_t first = c->jobs->endpoint_count;
     uint32_t last = SIM_NONE;
 
-    sim__ways_choose(c->jobs, job, c->tree);
     for (uint32_t i = 0; i < c->count; i++) {
         if (!place_link(c, c->places[(c->tree + i) % c->count], &last, error)) {
             return false;
         }
     }
-    job->roots[c->tree] = c->jobs->endpoints[job->scheme->has_agents ? last : first].place;
+    job->roots[c->tree] = c->jobs->endpoints[last].place;
     return true;
+}
+
+static bool place_chains(const struct chain *c, struct sim_job *job, char *error)
+{
+    uint32_t first = c->jobs->endpoint_count;
+    bool is_good = true;
+
+    for (uint32_t i = 0; i < c->count; i++) {
+        (void)add_node(c, c->places[i]);
+    }
+    for (uint32_t i = 0; i < c->count && is_good; i++) {
+        is_good = adopt_workers(c, c->places[i], first + i, SIM_NONE, error);
+    }
+    for (uint32_t i = 1; i < c->count && is_good; i++) {
+        is_good = sim__jobs_join(c->jobs, first + i, first + trib_chain_parent(c->count, c->tree, i), error);
+    }
+    job->roots[c->tree] = c->places[0];
+    return is_good;
 }
 
 bool sim__chain_place(struct sim_jobs *j, struct sim_job *job, char *error)
@@ -143,7 +155,8 @@ bool sim__chain_place(struct sim_jobs *j, struct sim_job *job, char *error)
         sim__jobs_workers_in_trees(j, job);
     }
     for (c.tree = 0; is_good && c.tree < job->trees; c.tree++) {
-        is_good = place_chain(&c, job, error);
+        sim__ways_choose(j, job, c.tree);
+        is_good = job->scheme->has_agents ? place_literal(&c, job, error) : place_chains(&c, job, error);
     }
     if (is_good) {
         sim__ways_find(j, job);

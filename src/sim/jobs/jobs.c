@@ -10,6 +10,7 @@
 #include "core/lane.h"
 #include "core/slot.h"
 #include "io/explain.h"
+#include "sim/jobs/planned.h"
 #include "sim/jobs/steps.h"
 #include "sim/network/gates.h"
 
@@ -51,6 +52,7 @@ void sim_jobs_deinit(struct sim_jobs *j)
     free(j->loads);
     free(j->memories);
     free(j->pools);
+    sim__planned_free(j->bundles);
     sim_memory_unmap(j->behind, j->endpoint_room * sizeof *j->behind);
     free(j->lodgers);
     free(j->shares);
@@ -141,18 +143,23 @@ static uint16_t size_of(const struct sim_job *job, const struct sim_message *m)
 
 /* ---- sending ---- */
 
-/* One copy, to one endpoint, into this link. */
+/* One copy, to one endpoint, into this link; of a planned job the link of this step (planned.h). */
 static void give(struct sim_jobs *j, uint32_t message, uint32_t to, uint16_t from, uint32_t link, uint8_t mark)
 {
     const struct sim_endpoint *e = &j->endpoints[to];
     const struct sim_job *job = &j->jobs[e->job];
     uint32_t packet = sim_packet_take(j->network);
+    uint32_t hash = (uint32_t)trib_mix64((uint64_t)e->job << 32 | (uint64_t)e->rank << 16 | from);
 
+    if (job->config.planned != NULL) {
+        hash = link;
+        link = sim__planned_link(j, link);
+    }
     j->messages[message].references++;
     j->network->packets[packet] = (struct sim_packet){
         .owner = to,
         .sequence = message,
-        .hash = (uint32_t)trib_mix64((uint64_t)e->job << 32 | (uint64_t)e->rank << 16 | from),
+        .hash = hash,
         .to = (job->scheme->switch_node != NULL ? j->network->links[link].to : e->place) & SIM_NODE_MASK,
         .size = size_of(job, &j->messages[message]),
         .value = from,
@@ -198,8 +205,21 @@ static uint32_t link_down(const struct sim_jobs *j, uint32_t place, uint32_t chi
 {
     const struct sim_endpoint *e = &j->endpoints[child];
 
-    return sim_job_is_routed(&j->jobs[e->job]) ? sim__ways_next(j, place, e)
-                                               : sim__jobs_next_down(j->network, place, e);
+    return j->jobs[e->job].config.planned != NULL ? sim__planned_link(j, sim__planned_step(j, e->down, place))
+           : sim_job_is_routed(&j->jobs[e->job])  ? sim__ways_next(j, place, e)
+                                                  : sim__jobs_next_down(j->network, place, e);
+}
+
+/* The endpoint's link, or the step that a packet of it begins with. */
+static uint32_t way_of(const struct sim_jobs *j, const struct sim_endpoint *e, uint32_t link, uint32_t message)
+{
+    uint64_t sequence;
+
+    if (j->jobs[e->job].config.planned == NULL) {
+        return link;
+    }
+    memcpy(&sequence, j->messages[message].packet + offsetof(struct trib_packet, sequence), sizeof sequence);
+    return sim__planned_pick(j, e, link, sequence);
 }
 
 /* From a place on the way to these children of the endpoint: one packet into each link that leads to some of them. */
@@ -225,7 +245,9 @@ static void spread(struct sim_jobs *j, uint32_t message, uint32_t endpoint, uint
         if (count > 1) {
             give_many(j, message, endpoint, together, link, mark);
         } else {
-            give(j, message, child, SIM_FROM_PARENT, link, mark);
+            bool is_planned = j->jobs[j->endpoints[child].job].config.planned != NULL;
+            uint32_t way = is_planned ? sim__planned_step(j, j->endpoints[child].down, place) : link;
+            give(j, message, child, SIM_FROM_PARENT, way, mark);
         }
     }
 }
@@ -275,13 +297,15 @@ static void send_down(struct sim_jobs *j, uint32_t endpoint, uint32_t message, u
         send_through(j, endpoint, message, children, 0);
         return;
     }
-    if (j->is_multicast) {
+    const struct sim_planned *planned = j->jobs[e->job].config.planned;
+    if (j->is_multicast && (planned == NULL || planned->trees[e->tree].is_multicast)) {
         spread(j, message, endpoint, children, e->place, 0);
         return;
     }
     for (uint32_t child = e->first_child; child != SIM_NONE; child = j->endpoints[child].sibling) {
-        if ((children >> j->endpoints[child].child & 1) != 0) {
-            give(j, message, child, SIM_FROM_PARENT, j->endpoints[child].down, 0);
+        const struct sim_endpoint *c = &j->endpoints[child];
+        if ((children >> c->child & 1) != 0) {
+            give(j, message, child, SIM_FROM_PARENT, way_of(j, c, c->down, message), 0);
         }
     }
 }
@@ -301,11 +325,11 @@ static void send_packet(struct sim_jobs *j, uint32_t endpoint, const struct trib
         if (j->jobs[e.job].config.servers != 0) {
             send_up(j, endpoint, message);
         } else {
-            give(j, message, e.parent, (uint16_t)e.child, e.up, 0);
+            give(j, message, e.parent, (uint16_t)e.child, way_of(j, &e, e.up, message), 0);
         }
         break;
     case TRIB_PLACE_PARENT:
-        give(j, message, e.parent, (uint16_t)e.child, e.up, 0);
+        give(j, message, e.parent, (uint16_t)e.child, way_of(j, &e, e.up, message), 0);
         break;
     case TRIB_PLACE_CHILDREN:
         send_down(j, endpoint, message, to->children);
@@ -511,7 +535,8 @@ static void pass_on(struct sim_jobs *j, uint32_t packet)
         pass_many(j, packet);
         return;
     }
-    uint32_t link = sim_job_is_routed(&j->jobs[e->job]) ? sim__ways_next(j, p->to, e)
+    uint32_t link = j->jobs[e->job].config.planned != NULL ? sim__planned_link(j, ++p->hash)
+                    : sim_job_is_routed(&j->jobs[e->job])  ? sim__ways_next(j, p->to, e)
                     : p->value == SIM_FROM_PARENT
                         ? sim__jobs_next_down(j->network, p->to, e)
                         : sim__jobs_next_up(j->network, p->to, &j->jobs[e->job].ways[e->tree]);

@@ -18,7 +18,7 @@
  * host. A job may have several trees, each under another root; which roots, of all that would do, is chosen by the
  * load that all jobs before have put on the links (tree.c). A worker has an endpoint in each of its trees, with one
  * node: that of the first tree has its timers and its iterations, and the others are only places to send to and to
- * come from. Servers and chains have other shapes (servers.c, chain.c).
+ * come from. Servers, chains and planned trees have other shapes (servers.c, chain.c, planned.h).
  *
  * Sessions (registration, marks of idle ranks) are told at once, without packets: they are not what is simulated.
  * Read next: core/node.h, open.c, tree.c, chain.c, servers.c, shares.c, jobs.c, numbers.c. */
@@ -43,7 +43,8 @@
 #define SIM_ADDED (1U << 4)                      /* flag of a packet: it has been through the switch's own link */
 #define SIM_FRAGMENTS 4096U                      /* of one operation at most: an iteration is as many as it takes */
 #define SIM_FROM_PARENT UINT16_MAX               /* `value` of a packet that comes from the parent */
-#define SIM_MANY (1U << 5)                       /* it is for several children of its owner, by its details' bitmap */
+#define SIM_JOB_NAME_MAX 64U
+#define SIM_MANY (1U << 5) /* it is for several children of its owner, by its details' bitmap */
 
 enum sim_placement { SIM_PLACEMENT_NONE = 0, SIM_CLOSE, SIM_RANDOM, SIM_PLACEMENT_COUNT };
 
@@ -57,10 +58,12 @@ struct sim_job_config {
     uint64_t compute_ps; /* of an iteration, before they are summed */
     uint64_t start_ps;
     enum sim_placement placement;
-    uint32_t copies;               /* so many such jobs; 0 is taken as 1 */
-    uint64_t every_ps;             /* the mean time from one's start to the next one's, drawn: Poisson arrivals */
-    uint32_t *hosts;               /* of its workers, by rank, instead of a placement; the scenario's, freed with it */
-    const struct sim_model *model; /* NULL: none was named */
+    uint32_t copies;   /* so many such jobs; 0 is taken as 1 */
+    uint64_t every_ps; /* the mean time from one's start to the next one's, drawn: Poisson arrivals */
+    uint32_t *hosts;   /* of its workers, by rank, instead of a placement; the scenario's, freed with it */
+    const struct sim_planned *planned; /* its trees and rate; NULL: trees are chosen by load. Borrowed */
+    char name[SIM_JOB_NAME_MAX];       /* that a plan has for it; "": none */
+    const struct sim_model *model;     /* NULL: none was named */
     double jitter;       /* each worker's time to compute is drawn anew for each iteration, within this share of it */
     double slower;       /* stragglers compute so much longer: 0.5 is half as much again */
     uint32_t stragglers; /* the last ranks */
@@ -94,8 +97,8 @@ struct sim_endpoint {
     uint8_t child;        /* the parent's number of it */
     uint8_t children;     /* how many */
     uint32_t parent;      /* endpoint; SIM_NONE */
-    uint32_t up;          /* its link towards the parent */
-    uint32_t down;        /* the parent's link towards it */
+    uint32_t up;          /* its link towards the parent; of a planned job: bundle (planned.h) */
+    uint32_t down;        /* the parent's link towards it; of a planned job: bundle */
     uint32_t first_child; /* endpoint; SIM_NONE */
     union {
         uint32_t last_child; /* of a switch */
@@ -249,6 +252,7 @@ struct sim_jobs {
     struct sim_memory *memories; /* by switch; NULL: it has no bound */
     uint32_t *lodgers;           /* endpoints of switches, switch by switch */
     struct sim_row_pool *pools;  /* by switch; NULL: no job has servers */
+    struct sim_bundles *bundles; /* NULL: no job is planned */
     uint64_t *behind;            /* of jobs with servers: ranks, by endpoint; NULL: there are none */
     struct trib_share *shares;   /* room for those of one, while its memory is divided */
 };
@@ -436,8 +440,8 @@ void sim__shares_opened(struct sim_jobs *j, uint32_t endpoint);
 void sim__shares_count(struct sim_jobs *j, uint32_t endpoint);
 void sim__shares_closed(struct sim_jobs *j, uint32_t endpoint);
 
-/* Of tree.c: chooses the job's trees and places their switches, behind its workers; false: error says why it cannot
- * be. */
+/* Of tree.c: chooses the job's trees and places their switches, behind its workers. False: error says why it
+ * cannot be. */
 bool sim__jobs_trees(struct sim_jobs *j, struct sim_job *job, char *error);
 /* Of servers.c: places servers and combiners, opens and closes their nodes; combiners hear M; a switch loses what it
  * holds. */

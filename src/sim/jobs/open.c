@@ -9,6 +9,7 @@
 #include "core/lane.h"
 #include "io/explain.h"
 #include "published/published.h"
+#include "sim/jobs/planned.h"
 #include "sim/jobs/steps.h"
 #include "sim/network/topology.h"
 
@@ -49,6 +50,9 @@ static bool open_worker(struct sim_jobs *j, struct sim_job *job, struct sim_endp
         .operations = OPERATIONS,
         .stall_ns = STALL_NS,
         .is_zeroed = 1,
+        .rate = job->config.planned != NULL ? job->config.planned->rate_bps / 8 : 0,
+        .distance = sim__planned_spreads(job->config.planned) ? job->session.slots : 0,
+        .extra = SIM_JOB_HEADERS + job->data - SIM_JOB_PAYLOAD, /* as a packet counts on the links */
     };
 
     e->node = sim__jobs_take(j, job, job->scheme->worker->size(&config));
@@ -111,6 +115,7 @@ static bool open_switch(struct sim_jobs *j, struct sim_job *job, uint32_t endpoi
         .has_parent = e->is_branch,
         .is_zeroed = e->node == NULL,
         .is_narrow = true, /* all numbers have 32 bits */
+        .has_paths = sim__planned_spreads(job->config.planned),
     };
 
     config.session.salt = 0;
@@ -183,6 +188,9 @@ uint64_t sim_job_endpoints(const struct sim_job_config *config)
     uint32_t trees = config->trees != 0 ? config->trees : 1;
     uint32_t roots = config->servers > trees ? config->servers : trees;
 
+    if (config->planned != NULL) {
+        return sim_planned_endpoints(config->planned, config->workers);
+    }
     return (uint64_t)roots * config->workers * (config->combines_everywhere ? SIM_PATH_MAX : SIM_TIERS_MAX);
 }
 
@@ -231,7 +239,7 @@ bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, uint6
     job->boot = BOOT;
     job->config.ranks = config->ranks != 0 ? config->ranks : 1;
     job->config.buckets = config->buckets != 0 ? config->buckets : 1;
-    job->config.trees = config->trees != 0 ? config->trees : 1;
+    job->config.trees = config->planned != NULL ? config->planned->count : config->trees != 0 ? config->trees : 1;
     job->config.at_least = config->at_least != 0 ? config->at_least : SIM_RACK_LEAST;
     TRIB_ASSERT(job->config.trees <= TRIB_ROOTS_MAX);
     job->log = calloc(job->config.iterations, sizeof *job->log);
@@ -260,6 +268,9 @@ bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, uint6
 /* Behind its workers. */
 static bool place_nodes(struct sim_jobs *j, struct sim_job *job, const uint32_t *hosts, char *error)
 {
+    if (job->config.planned != NULL) {
+        return sim__planned_trees(j, job, error);
+    }
     if (job->config.servers != 0) {
         return sim__servers_place(j, job, hosts, error);
     }
@@ -338,7 +349,7 @@ void sim_jobs_close(struct sim_jobs *j, uint32_t number)
     }
     if (job->config.servers != 0) {
         sim__servers_close(j, job);
-    } else if (sim_job_adds(job) && !sim_job_is_routed(job)) {
+    } else if (sim_job_adds(job) && !sim_job_is_routed(job) && job->config.planned == NULL) {
         sim__jobs_unload(j, job);
     }
     job->steps = NULL;

@@ -248,6 +248,13 @@ const char *sim_topology_name(enum sim_topology_kind kind)
     return names[kind];
 }
 
+const char *sim_paths_name(enum sim_paths paths)
+{
+    static const char *const names[SIM_PATHS_COUNT] = {"explicit", "ecmp", "pinned"};
+
+    return names[paths];
+}
+
 uint32_t sim_topology_each(const struct sim_topology *t)
 {
     struct sim_pods p;

@@ -39,6 +39,9 @@ struct sim_ratio {
     uint32_t up;
 };
 
+/* Which paths a plan of jobs' trees may name (plan/network.h). */
+enum sim_paths { SIM_PATHS_EXPLICIT = 0, SIM_PATHS_ECMP, SIM_PATHS_PINNED, SIM_PATHS_COUNT };
+
 #define SIM_ODD_LINKS_MAX 64U
 
 /* A cable that is not as the others of its kind. */
@@ -70,6 +73,7 @@ struct sim_topology {
     bool hosts_mark;            /* as switches do what waits in their own queues */
     uint64_t mark_bytes;        /* a switch marks packets that find more waiting; SIM_NEVER: none */
     uint32_t smallest, largest; /* bytes of packets */
+    enum sim_paths paths;       /* of planned jobs */
     struct sim_buffers_config buffers;
 };
 
@@ -94,6 +98,7 @@ bool sim_topology_pods(const struct sim_topology *t, struct sim_pods *pods);
 /* The most hosts below one link down of a switch; 1 where the network is no tree. */
 uint32_t sim_topology_each(const struct sim_topology *t);
 const char *sim_topology_name(enum sim_topology_kind kind);
+const char *sim_paths_name(enum sim_paths paths);
 struct sim_topology_size sim_topology_size(const struct sim_topology *t);
 /* What people call nodes: a tier, and a number in it, from 0 on. Hosts are the first tier. */
 struct sim_tier {

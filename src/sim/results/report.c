@@ -4,6 +4,7 @@
 
 #include "io/units.h"
 #include "report/json.h"
+#include "sim/jobs/planned.h"
 #include "sim/network/gates.h"
 #include "sim/results/ideal.h"
 
@@ -281,6 +282,18 @@ static void json_job(struct report_json *json, const struct sim_run *run, uint32
     struct sim_job_times t = sim_results_job(run, number);
 
     report_json_open(json, NULL, '{');
+    if (c->name[0] != '\0') {
+        report_json_say(json, "name", c->name);
+    }
+    if (c->planned != NULL) {
+        report_json_count(json, "planned_bps", c->planned->rate_bps);
+        double rate = sim_results_rate(run, number);
+        if (rate != 0) {
+            report_json_put(json, "simulated_bps", "%.0f", rate);
+        } else {
+            report_json_put(json, "simulated_bps", "null");
+        }
+    }
     report_json_say(json, "scheme", c->scheme);
     report_json_count(json, "workers", c->workers);
     report_json_count(json, "switches", sim_job_nodes(job));
@@ -575,6 +588,30 @@ static void summary_jobs(FILE *out, const struct sim_run *run, const struct sim_
     }
 }
 
+static void summary_rates(FILE *out, const struct sim_run *run)
+{
+    bool is_first = true;
+
+    for (uint32_t i = 0; i < run->jobs.count && i < JOBS_SHOWN; i++) {
+        const struct sim_job_config *c = &run->jobs.jobs[i].config;
+        if (c->planned == NULL) {
+            continue;
+        }
+        if (is_first) {
+            (void)fprintf(out, "  %-16s %9s %14s %14s %9s\n", "planned jobs", "trees", "planned Gbps", "simulated Gbps",
+                          "off by");
+        }
+        is_first = false;
+        double planned = (double)c->planned->rate_bps, rate = sim_results_rate(run, i);
+        (void)fprintf(out, "  %-16s %9u %14.4f", c->name, c->planned->count, planned / 1e9);
+        if (rate != 0) {
+            (void)fprintf(out, " %14.4f %8.2f%%\n", rate / 1e9, 100 * (rate / planned - 1));
+        } else {
+            (void)fprintf(out, " %14s\n", "none");
+        }
+    }
+}
+
 static void summary_pools(FILE *out, const struct sim_run *run)
 {
     struct trib_combiner_counters sum;
@@ -627,6 +664,7 @@ void sim_results_summary(FILE *out, const struct sim_run *run, const struct sim_
         summary_times(out, "all, without jobs", &story->ideal->flows.all);
     }
     summary_jobs(out, run, story->ideal);
+    summary_rates(out, run);
     summary_pools(out, run);
     trib_format_count(n->hops, counts[0]);
     (void)fprintf(out, "  %s packet-hops in %.2f s of CPU time: %.2f million a second; trace %016" PRIx64 "\n",

@@ -183,3 +183,12 @@ bool sim_results_make(struct sim_results *results, const struct sim_run *run)
     free(space.slowdowns);
     return is_good;
 }
+
+double sim_results_rate(const struct sim_run *run, uint32_t number)
+{
+    const struct sim_job *job = &run->jobs.jobs[number];
+    struct sim_job_times t = sim_results_job(run, number);
+    double bytes = (double)job->fragments * (job->data + SIM_JOB_HEADERS);
+
+    return t.count != 0 && job->config.buckets == 1 ? 8 * bytes / (t.summing_ps / 1e12) : 0;
+}

@@ -109,6 +109,7 @@ bool sim__read_scale(struct draft *d, const struct trib_toml_value *value, void 
 bool sim__read_flag(struct draft *d, const struct trib_toml_value *value, void *field);
 bool sim__read_part(struct draft *d, const struct trib_toml_value *value, void *field);
 bool sim__read_trees(struct draft *d, const struct trib_toml_value *value, void *field);
+bool sim__read_paths(struct draft *d, const struct trib_toml_value *value, void *field);
 bool sim__read_pool(struct draft *d, const struct trib_toml_value *value, void *field);
 bool sim__read_placement(struct draft *d, const struct trib_toml_value *value, void *field);
 

@@ -83,6 +83,8 @@ static const struct key keys[] = {
      SEVERAL, 0},
     {"topology", "fabric_delay", "of links between switches [delay]", sim__read_duration, AT(topology.fabric.delay_ps),
      SEVERAL, 0},
+    {"topology", "paths", "explicit, ecmp or pinned: which paths a plan may name (docs/PLAN.md) [explicit]",
+     sim__read_paths, AT(topology.paths), ANY, 0},
     {"link", "link", "a cable unlike the others, by both ends: leaf0-spine1", sim__read_odd_link, 0, ANY, ANY},
     {"link", "rate", "of both directions [as the others]", sim__read_rate, ODD(wire.rate_bps), ANY, 0},
     {"link", "delay", "of both directions [as the others]", sim__read_duration, ODD(wire.delay_ps), ANY, 0},
@@ -135,6 +137,7 @@ static const struct key keys[] = {
      "switchml, panama, panama:7/8, rina, atp, atp-aimd, ps, ring, hybrid:M, ring-steps, which sends messages in 2 "
      "(N - 1) steps, or panama-literal or rina-literal, the published rules",
      sim__read_scheme, JOB(scheme), ANY, ANY},
+    {"job", "name", "as a plan has it (--plan)", sim__read_name, JOB(name), ANY, 0},
     {"job", "workers", "each on a host of its own", sim__read_count, JOB(workers), ANY, ANY},
     {"job", "ranks", "of each worker's host, which are summed in its memory first [1]", sim__read_count, JOB(ranks),
      ANY, 0},
@@ -559,6 +562,18 @@ static bool keep_places(struct draft *d)
     memcpy(p->path, d->path, len);
     s->places = p;
     return true;
+}
+
+bool sim_scenario_refuse(const struct sim_scenario *scenario, uint32_t job, char *error, const char *format, ...)
+{
+    char cause[TRIB_ERROR_TEXT_MAX];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(cause, sizeof cause, format, arguments);
+    va_end(arguments);
+    struct trib_file_place place = job != SIM_NONE ? scenario->places->jobs[job] : (struct trib_file_place){1, 1};
+    return trib_file_refuse(error, scenario->places->path, place, "%s", cause);
 }
 
 bool sim_scenario_run(struct sim_run *run, const struct sim_scenario *scenario, char *error)

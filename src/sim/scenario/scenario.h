@@ -29,6 +29,9 @@ bool sim_scenario_read(struct sim_scenario *scenario, const char *path, const st
 bool sim_scenario_parse(struct sim_scenario *scenario, const char *text, const char *path,
                         const struct sim_overrides *overrides, char *error);
 void sim_scenario_free(struct sim_scenario *scenario);
+/* Writes the cause with the place of a job, or, of SIM_NONE, the file. Returns false. */
+__attribute__((format(printf, 4, 5))) bool sim_scenario_refuse(const struct sim_scenario *scenario, uint32_t job,
+                                                               char *error, const char *format, ...);
 /* As sim_run_init, of a scenario that was read: what only the whole network shows is refused with its place as well. */
 bool sim_scenario_run(struct sim_run *run, const struct sim_scenario *scenario, char *error);
 /* Prints every key that may stand in a file, a line each. */

@@ -481,6 +481,20 @@ bool sim__read_pool(struct draft *d, const struct trib_toml_value *value, void *
     return is_good;
 }
 
+static const char *paths_name(uint32_t index)
+{
+    return index < SIM_PATHS_COUNT ? sim_paths_name((enum sim_paths)index) : NULL;
+}
+
+bool sim__read_paths(struct draft *d, const struct trib_toml_value *value, void *field)
+{
+    uint32_t index = 0;
+    bool is_good = read_word(d, value, paths_name, &index);
+
+    *(enum sim_paths *)field = (enum sim_paths)index;
+    return is_good;
+}
+
 /* 1/8, or 2. */
 bool sim__read_alpha(struct draft *d, const struct trib_toml_value *value, void *field)
 {

@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# rina.net.sh: scheme rina in racks with a plain bridge between them: bytes on every link, against what the formulas say and a ring sends.
+#
+#   G racks with a root for each: the link of a rack carries 2 (G-1)/G of the model in each direction, that of a worker the model once.
+#   A ring of N workers: both carry 2 (N-1)/N of it.
+. "$(dirname "$0")/network.sh"
+RACKS=4
+EACH=2
+SIZE=$((4 << 20))
+CALLS=10
+PACKET=1408
+
+net_racks $RACKS $EACH
+net_rate 400mbit
+net_switches_start --threads $RACKS
+
+# passes JOB CALLS OPTIONS...: runs it, and adds the bytes out of and into each node, times SIGN.
+declare -A OUT INTO
+passes() {
+    local job=$1 calls=$2 node
+    shift 2
+    declare -A out into
+    for node in "${WORKERS[@]}" "${SWITCHES[@]}"; do
+        out[$node]=$(sent_bytes "$node") into[$node]=$(received_bytes "$node")
+    done
+    net_perf "$job" -b $SIZE -e $SIZE -w 0 -n "$calls" "$@"
+    ranks_end 60 0
+    check_right "$job" "$TMP/$job.0"
+    for node in "${WORKERS[@]}" "${SWITCHES[@]}"; do
+        OUT[$node]=$((OUT[$node] + SIGN * ($(sent_bytes "$node") - out[$node])))
+        INTO[$node]=$((INTO[$node] + SIGN * ($(received_bytes "$node") - into[$node])))
+    done
+}
+
+# carried JOB OPTIONS...: sets BYTES[NODE], of one call: a long run less a short one.
+declare -A BYTES
+carried() {
+    local job=$1 node
+    shift
+    OUT=() INTO=()
+    SIGN=-1 passes "$job" 2 "$@"
+    SIGN=1 passes "$job" $((CALLS + 2)) "$@"
+    for node in "${WORKERS[@]}" "${SWITCHES[@]}"; do
+        BYTES[$node]="$((OUT[$node] / CALLS)) $((INTO[$node] / CALLS))"
+    done
+}
+
+# about NODE TIMES: each direction of its link carries so many times the model, and headers: at least those of each train, at most those of
+# each packet and 2 %.
+about() {
+    local node=$1
+    check "$node carries $2 of the model: ${BYTES[$node]}" \
+        awk -v size=$SIZE -v times="$2" -v packet=$PACKET 'NR == 1 {
+            least = 0.99 * times * size; most = 1.02 * times * size * (packet + 64 + 42) / packet
+            exit !($1 >= least && $1 <= most && $2 >= least && $2 <= most) }' <<<"${BYTES[$node]}"
+}
+
+say "four racks of two"
+carried rina --scheme rina
+for name in "${WORKERS[@]}"; do about "$name" 1; done
+for name in "${SWITCHES[@]}"; do about "$name" 1.5; done
+
+say "the same workers as a ring"
+carried ring --scheme ring --rendezvous "${NET_ADDRESS[w0]}:7999"
+for name in "${WORKERS[@]}"; do about "$name" 1.75; done
+for name in "${SWITCHES[@]}"; do about "$name" 1.75; done
+
+say "one tree of switches, below that of the first rack"
+carried tree --scheme panama
+for name in s2 s3 s4; do about "$name" 1; done
+about s1 3
+net_switches_stop
+finish

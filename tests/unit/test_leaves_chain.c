@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_leaves_chain.c: scheme rina at the controller: which switch is whose parent, for which root. Mirrors chain() of
+ * src/control/jobs/opening.c. The rules of all trees are in test_leaves.c. */
+#include "leaves_harness.h"
+
+#define SEEDS 40
+
+/* Scheme rina: switches that have connected to the controller are a ring with it, in the order of their ranks: 0, 3, 2,
+ * 1. Each root has another one, cut in two chains. What has connected to one of them stays there. One at a loopback
+ * address is where another one finds the controller. */
+static void join__racks_form_chains(void **state)
+{
+    static const unsigned homes[5] = {0, 3, 4, 1, 2};    /* the fourth is below the second */
+    static const uint32_t behind[5] = {10, 8, 6, 6, 2};  /* for some root */
+    static const uint32_t children[5] = {3, 3, 4, 2, 2}; /* for the second root */
+    static const char *const parents[5][2] = {
+        {NULL, NULL},
+        {"10.0.0.1:7470", "10.0.0.1:7471"},
+        {"10.0.0.4:7470", "10.0.0.2:7471"},
+        {"10.0.0.1:7470", "10.0.0.3:7471"},
+        {"10.0.0.3:7470", "10.0.0.3:7471"},
+    };
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct world world;
+        char text[64];
+        world_init(&world, seed);
+        struct node *root = node_add(&world, NULL);
+        for (unsigned i = 1; i < 4; i++) {
+            (void)node_add(&world, root);
+        }
+        world.node[3].config.listen = seed == 1 ? trib_address_v4(0x7f000001U, 7570) : world.node[3].config.listen;
+        (void)node_add(&world, &world.node[2]);
+        ranks_make(&world, 10);
+        for (uint32_t i = 0; i < 10; i++) {
+            (void)snprintf(world.rank[i].join.join.settings.scheme, 8, "rina");
+            world.rank[i].home = &world.node[homes[i % 5]];
+        }
+        tree_run(&world);
+        assert_true(all_run(&world, 1));
+        for (unsigned i = 0; i < 5; i++) {
+            const struct recorder *r = &world.node[i].recorder;
+            uint32_t count = 0;
+            for (uint32_t rank = 0; rank < 10; rank++) {
+                count += r->behind[rank] != 0;
+            }
+            assert_int_equal(r->opens, 1);
+            assert_int_equal(r->has_parent, i > 0);
+            assert_int_equal(r->children, children[i]);
+            assert_int_equal(count, behind[i]);
+            for (unsigned t = 0; t < 2 && i > 0; t++) {
+                trib_address_format(&r->parent[t], text);
+                assert_string_equal(text, seed == 1 && i == 2 && t == 0 ? "10.0.0.1:7570" : parents[i][t]);
+            }
+        }
+        trib_address_format(&world.node[2].recorder.addresses[1][1], text); /* the rank at 3, by 3 */
+        assert_string_equal(text, seed == 1 ? "10.0.0.1:7571" : "10.0.0.4:7471");
+        trib_address_format(&world.node[0].recorder.addresses[1][1], text);
+        assert_string_equal(text, "10.0.0.2:7471");
+        world_end(&world);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(join__racks_form_chains),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
