@@ -32,7 +32,7 @@ static double time_steps(struct trib_prng *prng, uint32_t nodes, uint32_t member
         double begin = most;
         for (uint32_t i = 0; i < nodes; i++) {
             double before = last[(i + nodes - 1) % nodes];
-            double longest = -INFINITY;
+            double longest = -HUGE_VAL;
             for (uint32_t k = 0; k < members; k++) {
                 longest = fmax(longest, draw_normal(prng));
             }

@@ -105,7 +105,7 @@ static void draw(struct reproduce_run *run, const struct rates *r)
 /* Of all networks and models the least, or the largest, ratio of two ways. */
 static double ratio(const struct rates *r, uint32_t way, uint32_t to, bool is_most)
 {
-    double result = is_most ? 0 : INFINITY;
+    double result = is_most ? 0 : HUGE_VAL;
 
     for (uint32_t n = 0; n < 2; n++) {
         for (uint32_t m = 0; m < r->models; m++) {
@@ -251,7 +251,7 @@ static void draw_curves(struct reproduce_run *run, const struct curves *c, uint3
 /* The least that one more replaced rack brings. */
 static double least_step(const struct curves *c, uint32_t curve, uint32_t racks)
 {
-    double least = INFINITY;
+    double least = HUGE_VAL;
 
     for (uint32_t k = 1; k < c->points && c->counts[k] <= racks; k++) {
         least = fmin(least, c->seconds[curve][k - 1] / c->seconds[curve][k]);
@@ -262,8 +262,8 @@ static double least_step(const struct curves *c, uint32_t curve, uint32_t racks)
 bool rina_fig11(struct reproduce_run *run)
 {
     static struct curves c[2];
-    double first = INFINITY;
-    double least = INFINITY;
+    double first = HUGE_VAL;
+    double least = HUGE_VAL;
 
     for (uint32_t n = 0; n < 2; n++) {
         if (!measure_curves(run, n, n == 0 ? 1 : run->is_quick ? 32 : 4, &c[n])) {

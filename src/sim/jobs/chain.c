@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chain.c: jobs whose switches form chains (schemes/rina/rina.h). A rack, of enough workers below a switch that adds, is
- * a link with its switch; any other worker is a link by itself, with a node on its host. Links stand in a ring, in the
- * order of their lowest ranks. The first is the root, to which two chains lead; each tree has the ring cut elsewhere.
- * Switches between links pass packets on. By the published rule (published/rina_literal/rina_literal.h) one chain goes
- * once around, and in tree N begins at link N. The first worker of a rack, its agent, has a node besides, which takes
- * the sum of the links before; the last link is the root. Read next: ways.c, tree.c. */
+/* chain.c: jobs whose switches form chains (schemes/rina/rina.h). A rack, of enough workers below a switch that adds,
+ * is a link with its switch; any other worker is a link by itself, with a node on its host. Links stand in a ring, in
+ * the order of their lowest ranks. The first is the root, to which two chains lead; each tree has the ring cut
+ * elsewhere. Switches between links pass packets on. By the published rule (published/rina_literal/rina_literal.h) one
+ * chain goes once around, and in tree N begins at link N. The first worker of a rack, its agent, has a node besides,
+ * which takes the sum of the links before; the last link is the root. Read next: ways.c, tree.c. */
 #include <stdlib.h>
 
 #include "io/explain.h"
