@@ -17,7 +17,7 @@ struct open_communicator {
     uint32_t communicator; /* 0: free */
     uint32_t ranks;
     uint32_t roots;                      /* opened one by one: a bitmap of them */
-    bool behind[TRIB_SESSION_RANKS_MAX]; /* this switch */
+    bool behind[TRIB_SESSION_RANKS_MAX]; /* this switch, in the tree of some root */
     bool has_parent;
 };
 
@@ -54,6 +54,21 @@ static inline struct open_communicator *must_be_open(void *plane, uint32_t commu
     return open;
 }
 
+/* Each root has a tree of its own: a rank may be behind this switch in one tree alone. */
+static inline void accounts_note_ranks(struct open_communicator *open, const struct trib_opening *opening)
+{
+    bool seen[TRIB_SESSION_RANKS_MAX] = {false};
+
+    for (uint32_t i = 0; i < opening->count; i++) {
+        for (uint32_t k = 0; k < opening->branches[i].count; k++) {
+            uint32_t rank = opening->branches[i].ranks[k];
+            must(!seen[rank], "plane: a rank behind two branches");
+            seen[rank] = true;
+            open->behind[rank] = true;
+        }
+    }
+}
+
 static inline enum trib_status plane_open(void *plane, const struct trib_opening *opening)
 {
     struct accounts *accounts = plane;
@@ -73,22 +88,19 @@ static inline enum trib_status plane_open(void *plane, const struct trib_opening
     }
     must(opening->parent != NULL ? seen <= opening->ranks : seen == opening->session.ranks,
          "plane: ranks that are behind no branch, or two");
-    roots |= open != NULL ? open->roots : 0;
     open = open != NULL ? open : accounts_find(accounts, 0);
     if (accounts->refuses || open == NULL) {
         return TRIB_ERR_MEMORY;
     }
-    memset(open, 0, sizeof *open);
-    open->roots = roots;
+    if (open->communicator == 0) {
+        memset(open, 0, sizeof *open);
+    }
+    must(open->communicator == 0 || open->has_parent == (opening->parent != NULL), "plane: a root and a switch below");
+    open->roots |= roots;
     open->communicator = opening->session.communicator;
     open->ranks = opening->session.ranks;
     open->has_parent = opening->parent != NULL;
-    for (uint32_t i = 0; i < opening->count; i++) {
-        for (uint32_t k = 0; k < opening->branches[i].count; k++) {
-            must(!open->behind[opening->branches[i].ranks[k]], "plane: a rank behind two branches");
-            open->behind[opening->branches[i].ranks[k]] = true;
-        }
-    }
+    accounts_note_ranks(open, opening);
     return TRIB_OK;
 }
 

@@ -114,7 +114,7 @@ static void make_open(uint32_t what, uint32_t how, struct trib_message *message)
                                                               .payload = 1408,
                                                               .generation = 1,
                                                               .wire = TRIB_FLOAT32};
-    strcpy(message->root_open.scheme, how == 251 ? "ring" : how == 250 ? "literal" : "switchml");
+    strcpy(message->root_open.scheme, how == 251 ? "ring" : how == 250 ? "literal" : how == 248 ? "rina" : "switchml");
     if (how != 249) {
         message->root_open.parent = trib_address_v4((how & 8) != 0 ? 0x0a0000fe : 0, 7470);
     }
