@@ -146,4 +146,10 @@ static inline uint32_t trib_congestion_tree_fragments(const struct trib_congesti
     return c->window / TRIB_CONGESTION_ONE;
 }
 
+/* True if results are rarely marked: alpha is below 1/32. It is after 54 epochs without a mark. */
+static inline bool trib_congestion_tree_is_clear(const struct trib_congestion_tree *c)
+{
+    return c->alpha < TRIB_CONGESTION_ONE / 32;
+}
+
 #endif

@@ -325,6 +325,8 @@ void trib__worker_set_child(void *node, uint32_t root, uint32_t child);
 void trib__worker_told_cap(struct worker *w, const struct trib_packet *result);
 void trib__worker_lost(struct worker *w, uint32_t index);
 void trib__worker_rested(struct worker *w, uint32_t root, uint64_t now_ns);
+/* True if the rest of the run of the root's next sequence fits into the window. Only for a paced worker with room. */
+bool trib__worker_admits_run(const struct worker *w, uint32_t root);
 bool trib__worker_is_early(struct worker *w, uint64_t now_ns);
 void trib__worker_spent(struct worker *w, const struct trib_packet *packet);
 uint64_t trib__worker_burst_end(const struct worker *w);

@@ -54,6 +54,27 @@ void trib__worker_rested(struct worker *w, uint32_t root, uint64_t now_ns)
     }
 }
 
+/* Fragments leave in runs, which end at the same sequences at all ranks: trains, or a half, a quarter and so on if the
+ * window has no room for two. Windows differ between ranks. Without runs the trains of ranks would end at different
+ * sequences, and results would come in the pieces between all these ends, since a result needs all parts. A piece costs
+ * as much CPU as a train. Where the network marks, single fragments leave, so that a window shares as before. */
+bool trib__worker_admits_run(const struct worker *w, uint32_t root)
+{
+    const struct worker_root *r = &w->roots[root];
+    uint64_t sequence = w->next[root];
+    uint32_t run = w->window.train;
+
+    if (run <= 1 || !trib_congestion_tree_is_clear(&r->tree)) {
+        return true;
+    }
+    while (run > 1 && run > r->congestion.window / 2) {
+        run /= 2;
+    }
+    uint64_t rest = run - trib_window_dense(&w->window, sequence) % run;
+    uint64_t left = (w->end - sequence - 1) / w->window.roots + 1; /* submitted and not sent, about */
+    return r->congestion.in_flight + (rest < left ? rest : left) <= r->congestion.window;
+}
+
 /* ---- a rate ---- */
 
 /* So many bytes leave at once: a train, but no more than the rate has in a millisecond. */

@@ -309,7 +309,7 @@ static bool is_open(struct worker *w, uint32_t root, const struct worker_operati
         trib__worker_blocked(w, root);
         return false;
     }
-    if (!trib_congestion_admits(&r->congestion)) {
+    if (!trib_congestion_admits(&r->congestion) || (w->is_paced && !trib__worker_admits_run(w, root))) {
         r->is_full = w->is_paced && trib_congestion_tree_fragments(&r->tree) == r->congestion.window;
         return false;
     }

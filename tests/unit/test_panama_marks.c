@@ -279,6 +279,119 @@ static void window__of_equal_ranks_reaches_the_cap(void **state)
     }
 }
 
+/* ---- runs ---- */
+
+/* Contributions of a rank that left last, or 0; *limit: the sequence behind them. */
+static uint32_t count_sent(const struct trees *t, uint32_t rank, uint64_t *limit)
+{
+    uint32_t sent = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        const struct trees_parcel *p = &t->parcels[i];
+        if (p->is_up && p->rank == rank && p->packet.kind == TRIB_CONTRIBUTION) {
+            *limit = p->packet.sequence + 1;
+            sent++;
+        }
+    }
+    return sent;
+}
+
+/* Whatever the windows of ranks are, what they send ends where a train, or the half or a quarter of one, ends; and all
+ * is sent in the end. */
+static void worker__sends_runs_where_nothing_is_marked(void **state)
+{
+    static const struct {
+        uint32_t roots, window, run;
+    } cases[] = {{1, 256, 16}, {1, 100, 16}, {1, 33, 16}, {1, 31, 8}, {1, 15, 4}, {1, 3, 1}, {1, 1, 1}, {3, 40, 16}};
+    (void)state;
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct trib_session_config session = one;
+        struct trees t;
+        uint32_t rounds = 0;
+        session.roots = cases[i].roots;
+        session.train = 16;
+        trees_start(&t, &trib_panama, &session, 256);
+        for (uint32_t root = 0; root < cases[i].roots; root++) {
+            W->limit(t.workers[1], root, cases[i].window);
+        }
+        trees_submit(&t, 20003, 1);
+        trees_run(&t, 0, 200);
+        for (uint32_t round = 0; round < 60; round++) {
+            uint64_t limit = 0;
+            (void)trees_round(&t);
+            if (count_sent(&t, 1, &limit) > 0) {
+                assert_int_equal(limit % cases[i].run, 0);
+                assert_true(W->in_flight(t.workers[1], 0) <= cases[i].window);
+                rounds++;
+            }
+        }
+        assert_true(rounds >= 20);
+        trees_run(&t, 1, 100000);
+        trees_check(&t);
+        trees_stop(&t);
+    }
+}
+
+/* In rounds without marks, the ones in which rank 0 sent, and of these the ones that ended within a run. */
+static void count_rounds(struct trees *t, uint32_t rounds, uint32_t run, uint32_t *sent, uint32_t *within)
+{
+    *sent = *within = 0;
+    for (uint32_t round = 0; round < rounds; round++) {
+        uint64_t limit = 0;
+        (void)trees_round(t);
+        bool has_sent = count_sent(t, 0, &limit) > 0;
+        *sent += has_sent;
+        *within += has_sent && limit % run != 0;
+    }
+}
+
+static void worker__sends_single_fragments_for_a_while_after_a_mark(void **state)
+{
+    struct trib_session_config session = one;
+    struct trees t;
+    uint32_t sent, within;
+    (void)state;
+
+    session.train = 16;
+    trees_start(&t, &trib_panama, &session, 256);
+    W->limit(t.workers[0], 0, 39);
+    trees_submit(&t, 20003, 1);
+    trees_run(&t, 0, 200);
+    count_rounds(&t, 20, 16, &sent, &within);
+    assert_true(sent >= 10 && within == 0);
+    t.is_marked[0] = true;
+    trees_run(&t, 0, 2);
+    t.is_marked[0] = false;
+    count_rounds(&t, 20, 16, &sent, &within);
+    assert_true(W->in_flight(t.workers[0], 0) >= 32 && within >= sent / 2);
+    trees_run(&t, 0, 20);
+    count_rounds(&t, 20, 16, &sent, &within);
+    assert_true(sent >= 10 && within == 0);
+    trees_run(&t, 1, 100000);
+    trees_check(&t);
+    trees_stop(&t);
+}
+
+/* The last fragments of what was submitted wait for no room for a whole run. */
+static void worker__sends_the_rest_of_the_last_run_at_once(void **state)
+{
+    struct trib_session_config session = one;
+    struct trees t;
+    (void)state;
+
+    session.train = 16;
+    trees_start(&t, &trib_panama, &session, 256);
+    trees_submit(&t, 16 * 800, 1);
+    trees_run(&t, 1, 100000);
+    W->limit(t.workers[0], 0, 40);
+    trees_submit(&t, 32 + 3, 1);
+    trees_run(&t, 0, 0);
+    assert_int_equal(W->in_flight(t.workers[0], 0), 32 + 3);
+    trees_run(&t, 2, 100);
+    trees_check(&t);
+    trees_stop(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -289,6 +402,9 @@ int main(void)
         cmocka_unit_test(window__grows_for_4N_results_after_being_the_last),
         cmocka_unit_test(window__grows_as_ever_where_its_number_is_not_known),
         cmocka_unit_test(window__of_equal_ranks_reaches_the_cap),
+        cmocka_unit_test(worker__sends_runs_where_nothing_is_marked),
+        cmocka_unit_test(worker__sends_single_fragments_for_a_while_after_a_mark),
+        cmocka_unit_test(worker__sends_the_rest_of_the_last_run_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
