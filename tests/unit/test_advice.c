@@ -335,7 +335,7 @@ static void schemes__refusals_name_the_remedy(void **state)
             refused++;
         }
     }
-    assert_int_equal(refused, 3);
+    assert_int_equal(refused, 4);
     assert_non_null(strstr(trib_scheme_explain("switchml:7/8"), "panama has"));
     assert_non_null(strstr(trib_scheme_explain("ring:2"), "hybrid has"));
 }

@@ -61,10 +61,38 @@ static void join__racks_form_chains(void **state)
     }
 }
 
+/* The refusal has the memory of all roots, as for trees: less would be refused again. */
+static void join__quota_is_for_all_roots(void **state)
+{
+    static const char *const schemes[2] = {"rina", "panama"};
+    uint64_t slots[2] = {0};
+    (void)state;
+    for (unsigned k = 0; k < 2; k++) {
+        struct world world;
+        world_init(&world, 1);
+        struct node *root = node_add(&world, NULL);
+        struct node *rack = node_add(&world, root);
+        root->jobs.agent.job_quota = 1000;
+        ranks_make(&world, 4);
+        for (uint32_t i = 0; i < 4; i++) {
+            (void)snprintf(world.rank[i].join.join.settings.scheme, 8, "%s", schemes[k]);
+            world.rank[i].home = i % 2 == 0 ? root : rack;
+        }
+        tree_run(&world);
+        assert_int_equal(world.rank[0].failure, TRIB_ERR_REFUSED);
+        const char *said = strstr(world.rank[0].text, "of switch memory (");
+        assert_non_null(said);
+        slots[k] = strtoull(strchr(said, '(') + 1, NULL, 10);
+        world_end(&world);
+    }
+    assert_true(slots[0] > 0 && slots[0] == slots[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(join__racks_form_chains),
+        cmocka_unit_test(join__quota_is_for_all_roots),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

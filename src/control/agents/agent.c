@@ -178,6 +178,19 @@ static uint64_t bytes_of(const struct trib_data_plane *plane, const struct trib_
     return bytes;
 }
 
+enum trib_status trib_agent_check(const struct trib_agent *agent, const struct trib_agent_opening *opening,
+                                  struct trib_opening *const *wanted, const struct trib_root_at *roots, uint32_t count,
+                                  char *error)
+{
+    uint64_t bytes = 0;
+    uint64_t slots = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        bytes += bytes_of(agent->plane, wanted[i], &roots[i], 1);
+        slots += wanted[i]->session.slots;
+    }
+    return check_quotas(agent, opening, bytes, slots, error);
+}
+
 static void enter(struct trib_agent *agent, struct trib_agent_opening *opening, uint32_t communicator)
 {
     TRIB_ASSERT(!opening->is_open || opening->communicator == communicator);

@@ -55,6 +55,12 @@ void trib_agent_init(struct trib_agent *agent, const struct trib_data_plane *pla
 TRIB_MUST_USE enum trib_status trib_agent_open(struct trib_agent *agent, struct trib_agent_opening *opening,
                                                const struct trib_opening *wanted, const struct trib_root_at *roots,
                                                uint32_t count, char *error);
+/* For openings of one root each, before the first: returns ERR_REFUSED if a quota has no room for all. The error names
+ * the memory of all. */
+TRIB_MUST_USE enum trib_status trib_agent_check(const struct trib_agent *agent,
+                                                const struct trib_agent_opening *opening,
+                                                struct trib_opening *const *wanted, const struct trib_root_at *roots,
+                                                uint32_t count, char *error);
 /* Bytes of all openings of the job that this one is of, without this one. */
 uint64_t trib_agent_others_of_job(const struct trib_agent *agent, const struct trib_agent_opening *opening);
 /* The opening of this communicator. NULL: none. */

@@ -441,18 +441,29 @@ static enum trib_status open_elsewhere(const struct trib_jobs *jobs, const struc
     return TRIB_OK;
 }
 
+/* Each root has a tree of its own. */
 static enum trib_status open_each_here(struct trib_jobs *jobs, struct trib_job *job, const struct trib_root_at *at,
-                                       char *cause)
+                                       uint32_t count, char *cause)
 {
-    struct trib_opening *opening = trib_opening_create(job, 0, at->root);
-    if (!opening) {
-        return explain_memory(cause);
+    struct trib_opening *each[TRIB_ROOTS_MAX] = {NULL};
+    enum trib_status status = TRIB_OK;
+    for (uint32_t i = 0; i < count && status == TRIB_OK; i++) {
+        each[i] = trib_opening_create(job, 0, at[i].root);
+        if (!each[i]) {
+            status = explain_memory(cause);
+        } else if (!trib_opening_check(each[i], cause)) {
+            status = TRIB_ERR_REFUSED;
+        }
     }
-    enum trib_status status = trib_opening_check(opening, cause) ? TRIB_OK : TRIB_ERR_REFUSED;
     if (status == TRIB_OK) {
-        status = trib_agent_open(&jobs->agent, &job->here, opening, at, 1, cause);
+        status = trib_agent_check(&jobs->agent, &job->here, each, at, count, cause);
     }
-    trib_opening_destroy(opening);
+    for (uint32_t i = 0; i < count && status == TRIB_OK; i++) {
+        status = trib_agent_open(&jobs->agent, &job->here, each[i], &at[i], 1, cause);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        trib_opening_destroy(each[i]);
+    }
     return status;
 }
 
@@ -474,11 +485,10 @@ static enum trib_status open_here(struct trib_jobs *jobs, struct trib_job *job, 
     job->here.job = job->name;
     bool is_all = jobs->config->lenders.count == 0;
     enum trib_status status = TRIB_OK;
-    if (trib_job_shapes(job) == 1) {
+    if (trib_job_shapes(job) > 1) {
+        status = open_each_here(jobs, job, here, count, cause);
+    } else {
         status = trib_agent_open(&jobs->agent, &job->here, opening, here, is_all ? 0 : count, cause);
-    }
-    for (uint32_t i = 0; i < count && trib_job_shapes(job) > 1 && status == TRIB_OK; i++) {
-        status = open_each_here(jobs, job, &here[i], cause);
     }
     if (status == TRIB_ERR_REFUSED) {
         trib_explain(error, "%s", cause);

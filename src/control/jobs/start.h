@@ -34,7 +34,7 @@ bool trib_job_has_servers(const struct trib_job *job);
 bool trib_job_has_detour(const struct trib_job *job);
 /* By its scheme, the switches that have connected to the controller form chains (rina). */
 bool trib_job_is_chain(const struct trib_job *job);
-/* So many roots have trees of their own, the first ones; 1: all have the same. */
+/* Number of different trees, of the first roots; 1: one for all roots. */
 uint32_t trib_job_shapes(const struct trib_job *job);
 /* Is this rank, for this root, at that switch, or at one below it? At the place of the root all are. */
 bool trib_job_is_behind(const struct trib_job *job, uint32_t rank, uint32_t below, uint32_t root);
