@@ -83,7 +83,7 @@ while read -r command; do
     "$T" "$command" --help | sed -n 's/^  \(-[a-z], \)\{0,1\}--\([a-z-]*\) \(DIR\|FILE\) .*/\2/p' | sed "s/^/$command /"
 done <"$TMP/commands" | sort >"$TMP/paths"
 printf '%s\n' 'plan check' 'plan jobs' 'plan out' 'plan topology' 'reproduce out' 'reproduce sweep' 'server config' 'server plan' \
-    'server topology' 'sim html' 'sim out' 'switch config' 'switch plan' 'switch topology' | diff - "$TMP/paths" ||
+    'server topology' 'sim html' 'sim out' 'sim plan' 'switch config' 'switch plan' 'switch topology' | diff - "$TMP/paths" ||
     fail "an option with a file or folder that this script does not try"
 for path in "$FOLDER/x" "$TMP/absent/x" "$TMP/file/x" /proc/absent; do
     expect_line 1 "$path: |$path cannot be written: " "$T" sim "$TMP/small.toml" --out "$path"
