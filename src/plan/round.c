@@ -185,12 +185,15 @@ static bool keep_best(struct best *best, const struct plan_pack *pack, const uin
         return true;
     }
     double *rates = realloc(best->rates, (pack->tree_count + 1U) * sizeof *rates);
-    uint64_t *copy = realloc(best->levels, (pack->jobs->count + 1U) * sizeof *copy);
-    best->rates = rates != NULL ? rates : best->rates;
-    best->levels = copy != NULL ? copy : best->levels;
-    if (rates == NULL || copy == NULL) {
+    if (rates == NULL) {
         return false;
     }
+    best->rates = rates;
+    uint64_t *copy = realloc(best->levels, (pack->jobs->count + 1U) * sizeof *copy);
+    if (copy == NULL) {
+        return false;
+    }
+    best->levels = copy;
     memcpy(best->rates, pack->rates, pack->tree_count * sizeof *rates);
     memcpy(best->levels, levels, pack->jobs->count * sizeof *copy);
     best->trees = pack->tree_count;
