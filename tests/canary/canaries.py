@@ -671,7 +671,7 @@ CANARIES = [
     Canary(
         "control-chain-cut-at-once", "C-5", "scheme rina: all roots have the ring of racks cut at one place",
         edits=(("src/schemes/schemes.h", "uint32_t cut = (root / 2 + (root % 2 == 0 ? racks / 2 : 0)) % racks;", "uint32_t cut = racks / 2;"),),
-        world=("control",), search=NO_CONTROL, test="unit/test_leaves_chain", scheme="rina"),
+        world=("control", "path"), search=NO_CONTROL, test="unit/test_leaves_chain", scheme="rina"),
     Canary(
         "control-grant-drawn-again", "C-15", "ranks that come back get another train",
         edits=((START, "        job->grant.boot = next_boot(jobs, job);", "        job->grant.boot = next_boot(jobs, job);\n        job->grant.train += job->is_return;"),),
