@@ -359,7 +359,7 @@ static void probe_parent(void *owner, uint32_t communicator)
     }
 }
 
-static bool parent_answered(void *owner, uint32_t communicator)
+static bool parent_answered(void *owner, uint32_t communicator, struct trib_address *silent)
 {
     struct trib_plane *plane = owner;
     uint32_t members = 0;
@@ -369,6 +369,9 @@ static bool parent_answered(void *owner, uint32_t communicator)
         if (member != NULL) {
             members++;
             answers += member->has_answer;
+            if (silent != NULL && members == answers + 1 && !member->has_answer) { /* the first */
+                *silent = member->parent;
+            }
             done_reading(plane, i);
         }
     }

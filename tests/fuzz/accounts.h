@@ -129,8 +129,9 @@ static inline void plane_probe_parent(void *plane, uint32_t communicator)
     must(must_be_open(plane, communicator)->has_parent, "plane: a parent that there is not is asked");
 }
 
-static inline bool plane_parent_answered(void *plane, uint32_t communicator)
+static inline bool plane_parent_answered(void *plane, uint32_t communicator, struct trib_address *silent)
 {
+    (void)silent;
     plane_probe_parent(plane, communicator);
     return ((const struct accounts *)plane)->answers;
 }

@@ -51,7 +51,8 @@ struct recorder {
     uint32_t missing_count;
     struct trib_address parent[TRIB_ROOTS_MAX];
     bool has_parent;
-    bool parent_answers; /* to path probes */
+    bool parent_answers;  /* to path probes */
+    uint32_t silent_root; /* whose parent does not */
     unsigned parent_probes;
     uint64_t learned; /* M, from the parent's session */
     uint32_t group;
@@ -153,11 +154,14 @@ static inline void recorder_probe_parent(void *plane, uint32_t communicator)
     pthread_mutex_unlock(&r->lock);
 }
 
-static inline bool recorder_parent_answered(void *plane, uint32_t communicator)
+static inline bool recorder_parent_answered(void *plane, uint32_t communicator, struct trib_address *silent)
 {
     struct recorder *r = plane;
     pthread_mutex_lock(&r->lock);
     bool answered = communicator == r->communicator && r->parent_answers && r->parent_probes > 0;
+    if (!answered && silent != NULL) {
+        *silent = r->parent[r->silent_root];
+    }
     pthread_mutex_unlock(&r->lock);
     return answered;
 }

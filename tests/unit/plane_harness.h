@@ -310,7 +310,8 @@ static inline void prove_all(struct world *world)
     for (uint32_t i = 0; i < world->planes; i++) {
         const struct side *side = &world->side[i];
         bool has_parent = side->parent != NO_PLANE;
-        while (has_parent && !side->verbs.parent_answered(side->plane, COMMUNICATOR) && trib_clock_ns() < end_ns) {
+        while (has_parent && !side->verbs.parent_answered(side->plane, COMMUNICATOR, NULL) &&
+               trib_clock_ns() < end_ns) {
             side->verbs.probe_parent(side->plane, COMMUNICATOR);
             (void)poll(NULL, 0, 1);
         }

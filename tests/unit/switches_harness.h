@@ -207,8 +207,9 @@ static inline void below_learn(void *owner, uint32_t communicator, uint64_t mark
     (void)mark;
 }
 
-static inline bool below_answered(void *owner, uint32_t communicator)
+static inline bool below_answered(void *owner, uint32_t communicator, struct trib_address *silent)
 {
+    (void)silent;
     (void)owner;
     (void)communicator;
     return true;

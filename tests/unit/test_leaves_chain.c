@@ -88,11 +88,45 @@ static void join__quota_is_for_all_roots(void **state)
     assert_true(slots[0] > 0 && slots[0] == slots[1]);
 }
 
+/* The parents of a rack are other racks for other roots: the error names the one that does not answer. */
+static void paths__the_silent_parent_is_named(void **state)
+{
+    (void)state;
+    for (uint32_t silent = 0; silent < 2; silent++) {
+        struct world world;
+        char parent[64];
+        char expected[128];
+        world_init(&world, 1);
+        struct node *root = node_add(&world, NULL);
+        for (unsigned i = 1; i < 4; i++) {
+            (void)node_add(&world, root);
+        }
+        ranks_make(&world, 4);
+        for (uint32_t i = 0; i < 4; i++) {
+            (void)snprintf(world.rank[i].join.join.settings.scheme, 8, "rina");
+            world.rank[i].home = &world.node[i];
+        }
+        world.node[1].recorder.parent_answers = false;
+        world.node[1].recorder.silent_root = silent;
+        tree_run(&world);
+        tick(&world, 3 * TRIB_SECOND_NS);
+        trib_address_format(&world.node[1].recorder.parent[silent], parent);
+        (void)snprintf(expected, sizeof expected, "and its parent %s: check", parent);
+        for (uint32_t i = 0; i < 4; i++) {
+            assert_int_equal(world.rank[i].failure, TRIB_ERR_UNREACHABLE);
+            assert_non_null(strstr(world.rank[i].text, expected));
+        }
+        assert_false(trib_address_same_host(&world.node[1].recorder.parent[0], &world.node[1].recorder.parent[1]));
+        world_end(&world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(join__racks_form_chains),
         cmocka_unit_test(join__quota_is_for_all_roots),
+        cmocka_unit_test(paths__the_silent_parent_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

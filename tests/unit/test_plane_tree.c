@@ -228,7 +228,7 @@ static void read__wakes_nobody(void **state)
     assert_int_equal(count_kicked(side), 0);
     assert_int_equal(verbs->communicator_mark(side->plane, COMMUNICATOR + 1), 0);
     assert_int_equal(count_kicked(side), 0);
-    assert_false(verbs->parent_answered(side->plane, COMMUNICATOR));
+    assert_false(verbs->parent_answered(side->plane, COMMUNICATOR, NULL));
     assert_int_equal(count_kicked(side), 0);
     assert_true(verbs->report(side->plane, COMMUNICATOR, &report));
     assert_int_equal(count_kicked(side), 0);
@@ -500,20 +500,22 @@ static void probe_parent__is_answered_twice_and_noted(void **state)
     open_sides(&world);
     for (uint32_t i = 1; i < world.planes; i++) {
         struct side *side = &world.side[i];
-        assert_false(side->verbs.parent_answered(side->plane, COMMUNICATOR));
+        struct trib_address silent = {.len = 0};
+        assert_false(side->verbs.parent_answered(side->plane, COMMUNICATOR, &silent));
+        assert_true(silent.len > 0);
         side->verbs.probe_parent(side->plane, COMMUNICATOR);
         uint64_t end_ns = trib_clock_ns() + LIMIT_NS;
-        while (!side->verbs.parent_answered(side->plane, COMMUNICATOR) && trib_clock_ns() < end_ns) {
+        while (!side->verbs.parent_answered(side->plane, COMMUNICATOR, NULL) && trib_clock_ns() < end_ns) {
             (void)poll(NULL, 0, 1);
         }
-        assert_true(side->verbs.parent_answered(side->plane, COMMUNICATOR));
+        assert_true(side->verbs.parent_answered(side->plane, COMMUNICATOR, NULL));
     }
     (void)poll(NULL, 0, 20); /* long enough for a thousand echoes */
     assert_int_equal(paths_of(&world.side[0]), 2 * SHARDS);
     assert_int_equal(paths_of(&world.side[1]), 2 * SHARDS);
     assert_int_equal(paths_of(&world.side[2]), 0);
     world.side[0].verbs.probe_parent(world.side[0].plane, COMMUNICATOR); /* it has none */
-    assert_false(world.side[0].verbs.parent_answered(world.side[0].plane, COMMUNICATOR));
+    assert_false(world.side[0].verbs.parent_answered(world.side[0].plane, COMMUNICATOR, NULL));
     close_world(&world);
 }
 
@@ -641,10 +643,10 @@ static void parent__is_believed_by_its_address_alone(void **state)
 static void wait_answered(const struct side *side, bool expected)
 {
     uint64_t end_ns = trib_clock_ns() + (expected ? 10 * TRIB_SECOND_NS * patience() : TRIB_SECOND_NS / 20);
-    while (!side->verbs.parent_answered(side->plane, COMMUNICATOR) && trib_clock_ns() < end_ns) {
+    while (!side->verbs.parent_answered(side->plane, COMMUNICATOR, NULL) && trib_clock_ns() < end_ns) {
         (void)poll(NULL, 0, 1);
     }
-    assert_int_equal(side->verbs.parent_answered(side->plane, COMMUNICATOR), expected);
+    assert_int_equal(side->verbs.parent_answered(side->plane, COMMUNICATOR, NULL), expected);
 }
 
 static void parent_answered__only_by_what_it_would_send(void **state)

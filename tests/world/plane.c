@@ -284,8 +284,9 @@ static void probe_parent(void *owner, uint32_t communicator)
     }
 }
 
-static bool parent_answered(void *owner, uint32_t communicator)
+static bool parent_answered(void *owner, uint32_t communicator, struct trib_address *silent)
 {
+    (void)silent;
     const struct world_plane *plane = owner;
     const struct world_comm *comm = find_comm(plane, communicator);
     uint64_t answer_ns = comm == NULL ? 0 : comm->members[plane->at].answer_ns;

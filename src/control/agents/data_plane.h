@@ -71,9 +71,10 @@ struct trib_data_plane {
     /* With a parent: M came from the controller. */
     void (*learn_mark)(void *plane, uint32_t communicator, uint64_t mark);
     /* With a parent: one TRIB_PATH packet to it, from every shard, of full size when it has proved its address; and has
-     * it sent one of full size back to every shard yet? */
+     * it sent one of full size back to every shard yet? If not, `silent` (NULL: none wanted) becomes the parent of a
+     * root that waits for that. */
     void (*probe_parent)(void *plane, uint32_t communicator);
-    bool (*parent_answered)(void *plane, uint32_t communicator);
+    bool (*parent_answered)(void *plane, uint32_t communicator, struct trib_address *silent);
     /* The smallest M of its shards, valid for every root (docs/DECISIONS.md). */
     uint64_t (*communicator_mark)(void *plane, uint32_t communicator);
     /* Results by multicast to this group from now on (0: unicast). */

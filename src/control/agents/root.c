@@ -149,7 +149,6 @@ static enum trib_status take_open(struct trib_root *root, const struct trib_mess
         .shard = message->root_open.shard,
     };
     root->has_parent = message->root_open.parent.len > 0;
-    root->parent = root->open != 0 ? root->parent : message->root_open.parent;
     if (root->has_parent) {
         plan->parent[message->root_open.index] = message->root_open.parent;
         plan->opening.parent = plan->parent;
@@ -260,7 +259,7 @@ static void look_if_ready(struct trib_root *root, struct trib_message *answer)
 {
     const struct trib_data_plane *plane = root->agent->plane;
     if (root->has_parent && !root->has_path && root->path_limit_ns != 0 &&
-        plane->parent_answered(plane->plane, root->of.communicator)) {
+        plane->parent_answered(plane->plane, root->of.communicator, NULL)) {
         root->has_path = true;
         root->probe_ns = TRIB_NEVER;
     }

@@ -27,7 +27,6 @@ struct trib_root {
     struct trib_rank_set named;
     struct trib_rank_set joined;
     /* Of a switch below. */
-    struct trib_address parent; /* of the first root that was asked for; len 0: none */
     bool has_parent;
     bool has_path;  /* full size passes to the parent and back, on every root */
     bool is_return; /* ranks had a READY before: the path is tried for as long as the opening lasts */

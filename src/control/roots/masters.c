@@ -493,8 +493,11 @@ static void fail_path(struct trib_masters *masters, struct trib_lending *lending
     char here[96];
     char parent[64];
     const struct trib_message message = {.of = lending->root.of};
+    const struct trib_data_plane *plane = masters->agent->plane;
     uint32_t port = trib_address_port(&masters->config->listen);
-    trib_address_format(&lending->root.parent, parent);
+    struct trib_address silent = masters->config->parent; /* if the last answer comes just now */
+    (void)plane->parent_answered(plane->plane, lending->communicator, &silent);
+    trib_address_format(&silent, parent);
     trib_explain(text,
                  "packets of %u bytes payload do not pass between %s, UDP ports %u to %u, and its parent %s: check the "
                  "path MTU and the firewall, or set a smaller payload",
