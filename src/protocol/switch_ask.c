@@ -203,11 +203,8 @@ void trib__switch_find_gap(struct switch_node *n, uint32_t child, uint64_t dense
 {
     uint64_t at = n->expected[child] > n->mark_dense ? n->expected[child] : n->mark_dense;
 
-    if (n->config.has_combiners || (n->config.branches >> child & 1) != 0) {
-        return; /* sums come in the order in which they were complete */
-    }
-    if (n->config.has_paths) {
-        return; /* parts on several paths overtake each other */
+    if (n->config.has_combiners || n->config.has_paths || (n->config.branches >> child & 1) != 0) {
+        return; /* sums come in the order in which they were complete, and parts on several paths in any */
     }
     while (at < dense && !lacks(n, child, at)) {
         at++;
