@@ -203,6 +203,7 @@ struct trib_job {
     struct trib_job *next_waiting;  /* of jobs that wait for an agent */
     struct trib_job **waiting_back; /* points to this job in jobs->waiting; NULL: not in that list */
     struct trib_address meeting;    /* where ranks meet if the switch is gone for good; len 0: nowhere */
+    bool is_chain;                  /* by its scheme, each root has a tree of its own (start.h) */
     struct trib_inner *below;       /* `belows` of them */
     uint32_t belows;
     struct trib_link_load *loads; /* put by its trees (roots/loads.h); NULL: none */

@@ -16,6 +16,7 @@ struct question {
     const struct trib_jobs *jobs;
     struct trib_job *job;
     uint64_t sequence;
+    uint32_t root; /* of the sequence */
     uint64_t now_ns;
     struct trib_rank_set lacking;
     const char *silent; /* a switch below that lacks no rank, yet no sum comes from there; NULL: none */
@@ -83,9 +84,8 @@ static bool find_lacking(const struct question *q, struct trib_placement *placem
 /* Switches between it and the root, with it. */
 static uint32_t level_of(const struct question *q, uint32_t below)
 {
-    uint32_t root = trib_placements_root(q->job, q->sequence);
     uint32_t level = 0;
-    for (uint32_t at = below; at != 0; at = q->job->below[at - 1].parent[root]) {
+    for (uint32_t at = below; at != 0; at = q->job->below[at - 1].parent[q->root]) {
         level++;
     }
     return level;
@@ -95,12 +95,11 @@ static uint32_t level_of(const struct question *q, uint32_t below)
 static bool narrow(struct question *q, uint32_t below)
 {
     struct trib_placement *placement = &q->job->below[below - 1].placement;
-    uint32_t root = trib_placements_root(q->job, q->sequence);
     struct trib_rank_set known = {0};
     uint32_t meant = 0;
     uint32_t left = 0;
     for (uint32_t i = 0; i < q->job->settings.ranks; i++) {
-        meant += trib_rank_set_has(&q->lacking, i) && trib_job_is_behind(q->job, i, below, root);
+        meant += trib_rank_set_has(&q->lacking, i) && trib_job_is_behind(q->job, i, below, q->root);
     }
     if (meant == 0 || !placement->remote) {
         return true;
@@ -109,7 +108,7 @@ static bool narrow(struct question *q, uint32_t below)
         return false;
     }
     for (uint32_t i = 0; i < q->job->settings.ranks; i++) {
-        if (trib_rank_set_has(&q->lacking, i) && trib_job_is_behind(q->job, i, below, root)) {
+        if (trib_rank_set_has(&q->lacking, i) && trib_job_is_behind(q->job, i, below, q->root)) {
             bool lacks = trib_rank_set_has(&known, i);
             left += lacks;
             q->lacking.word[i / 64] &= lacks ? UINT64_MAX : ~(UINT64_C(1) << i % 64);
@@ -123,6 +122,7 @@ uint32_t trib_placements_missing(struct trib_jobs *jobs, struct trib_job *job, u
                                  uint16_t *ranks, const char **silent)
 {
     struct question q = {.jobs = jobs, .job = job, .sequence = sequence, .now_ns = now_ns};
+    q.root = trib_placements_root(job, sequence);
     bool is_known = find_lacking(&q, trib_placement_at(job, sequence), &q.lacking);
     uint32_t count = 0;
     for (uint32_t level = 1, left = job->belows; left > 0 && is_known; level++) { /* parents before their children */

@@ -57,12 +57,6 @@ bool trib_job_has_detour(const struct trib_job *job)
     return trib_scheme_has_detour(trib_scheme_find(trib_job_scheme(job)));
 }
 
-bool trib_job_is_chain(const struct trib_job *job)
-{
-    const struct trib_scheme *scheme = trib_scheme_find(trib_job_scheme(job));
-    return scheme && scheme->is_chain;
-}
-
 /* 1 + place of this switch in job->below. 0: out of memory. */
 static uint32_t find_inner(struct trib_job *job, struct trib_remote *remote)
 {
@@ -102,11 +96,6 @@ static void chain(struct trib_job *job)
             job->below[rack[k] - 1].parent[t] = rack[trib_chain_parent(racks, t, k)];
         }
     }
-}
-
-uint32_t trib_job_shapes(const struct trib_job *job)
-{
-    return trib_job_is_chain(job) ? job->grant.roots : 1;
 }
 
 bool trib_job_is_behind(const struct trib_job *job, uint32_t rank, uint32_t below, uint32_t root)
@@ -171,7 +160,7 @@ uint32_t trib_job_children(const struct trib_job *job, uint32_t below, uint32_t 
 static void count_children(struct trib_job *job)
 {
     uint16_t branch[TRIB_RANKS_MAX];
-    uint32_t shapes = trib_job_is_chain(job) ? TRIB_ROOTS_MAX : 1;
+    uint32_t shapes = job->is_chain ? TRIB_ROOTS_MAX : 1;
     for (uint32_t t = 0; t < shapes; t++) {
         for (uint32_t b = 1; b <= job->belows; b++) {
             uint32_t children = trib_job_children(job, b, t, branch);
@@ -199,8 +188,10 @@ void trib_job_ungroup(struct trib_job *job)
  * those of the leader. */
 bool trib_job_group(struct trib_job *job)
 {
-    bool has_detour = trib_job_has_detour(job);
+    const struct trib_scheme *scheme = trib_scheme_find(trib_job_scheme(job));
+    bool has_detour = trib_scheme_has_detour(scheme);
     trib_job_ungroup(job);
+    job->is_chain = scheme && scheme->is_chain;
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         const struct trib_rank *sender = &job->ranks[has_detour ? trib_job_leader(job, i) : i];
         struct trib_remote *leaf = sender->session ? sender->session->leaf : NULL;
@@ -209,7 +200,7 @@ bool trib_job_group(struct trib_job *job)
         }
     }
     TRIB_ASSERT(job->belows <= TRIB_RANKS_MAX);
-    if (trib_job_is_chain(job)) {
+    if (job->is_chain) {
         chain(job);
     }
     count_children(job);

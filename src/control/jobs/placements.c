@@ -409,17 +409,28 @@ static enum trib_status explain_memory(char *error)
     return TRIB_ERR_MEMORY;
 }
 
+/* The last one, unless each root has a tree of its own; then another one, in place of the last. NULL: out of memory. */
+static struct trib_opening *opening_for(const struct trib_job *job, uint32_t below, uint32_t root,
+                                        struct trib_opening *last)
+{
+    if (last && trib_job_shapes(job) == 1) {
+        return last;
+    }
+    trib_opening_destroy(last);
+    return trib_opening_create(job, below, root);
+}
+
 static enum trib_status open_below(const struct trib_jobs *jobs, const struct trib_job *job, char *error)
 {
     for (uint32_t b = 1; b <= job->belows; b++) {
+        struct trib_opening *opening = NULL;
         for (uint32_t t = 0; t < job->grant.roots; t++) {
-            struct trib_opening *opening = trib_opening_create(job, b, t);
-            if (!opening) {
+            if (!(opening = opening_for(job, b, t, opening))) {
                 return explain_memory(error);
             }
             ask_below(jobs, job, b, t, opening);
-            trib_opening_destroy(opening);
         }
+        trib_opening_destroy(opening);
     }
     return TRIB_OK;
 }
@@ -427,17 +438,17 @@ static enum trib_status open_below(const struct trib_jobs *jobs, const struct tr
 /* Roots at agents elsewhere. */
 static enum trib_status open_elsewhere(const struct trib_jobs *jobs, const struct trib_job *job, char *error)
 {
+    struct trib_opening *opening = NULL;
     for (uint32_t t = 0; t < job->grant.roots && job->placements > 0; t++) {
-        struct trib_opening *opening = NULL;
         if (trib_placement_is_here(placement_of(job, t))) {
             continue;
         }
-        if (!(opening = trib_opening_create(job, 0, t))) {
+        if (!(opening = opening_for(job, 0, t, opening))) {
             return explain_memory(error);
         }
         ask_to_open(jobs, job, opening, t);
-        trib_opening_destroy(opening);
     }
+    trib_opening_destroy(opening);
     return TRIB_OK;
 }
 

@@ -32,10 +32,11 @@ void trib_job_ungroup(struct trib_job *job);
 bool trib_job_has_servers(const struct trib_job *job);
 /* A rank whose switch is gone comes to the places of the roots. */
 bool trib_job_has_detour(const struct trib_job *job);
-/* By its scheme, the switches that have connected to the controller form chains (rina). */
-bool trib_job_is_chain(const struct trib_job *job);
 /* Number of different trees, of the first roots; 1: one for all roots. */
-uint32_t trib_job_shapes(const struct trib_job *job);
+static inline uint32_t trib_job_shapes(const struct trib_job *job)
+{
+    return job->is_chain ? job->grant.roots : 1;
+}
 /* Is this rank, for this root, at that switch, or at one below it? At the place of the root all are. */
 bool trib_job_is_behind(const struct trib_job *job, uint32_t rank, uint32_t below, uint32_t root);
 /* For some root. */
