@@ -42,7 +42,7 @@ static bool make_network(struct plan_simulated *it)
     return true;
 }
 
-/* What of a job of the scenario can not be planned; NULL: nothing. */
+/* Why a job of the scenario cannot be planned; NULL: it can. */
 static const char *find_fault(const struct plan_simulated *it, const struct sim_job_config *job)
 {
     if (job->name[0] == '\0') {

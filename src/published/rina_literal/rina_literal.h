@@ -7,7 +7,7 @@
  * `trees` of a job. Windows are AIMD. So with G racks and M bytes the links of agents carry (1 + (G - 1)/G) M each
  * way, those of other ranks M. A chunk takes 2 G - 1 steps, each from an agent over its switch to the next agent.
  *
- * What is not the paper's:
+ * Where it differs from the paper:
  *   - Results go back along the chain, in place of on around the ring: as many bytes, and as many steps.
  *   - A rank sends within its window; there is no PULL, by which an agent asks for a chunk.
  *   - What is lost is asked for by the rules of trees (docs/ARCHITECTURE.md), as the paper has none.
