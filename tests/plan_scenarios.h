@@ -210,6 +210,9 @@ static inline bool scenario_run(const struct sim_scenario *scenario, double *rat
         const struct sim_job *job = &run->jobs.jobs[j];
         double bytes = (double)job->fragments * (job->data + SIM_JOB_HEADERS);
         is_good = job->iterations == 1;
+        if (!is_good) {
+            (void)snprintf(error, TRIB_ERROR_TEXT_MAX, "job %u: its iteration has not ended", j);
+        }
         rates[j] = is_good ? 8 * bytes / (job->summing_ps / 1e12) : 0;
     }
     *dropped = run->network.dropped;

@@ -115,11 +115,12 @@ static void end_progress(const struct progress *p)
 static const struct reproduce_experiment *find(const char *name)
 {
     struct trib_nearest nearest = {.word = name, .len = strlen(name)};
+    const struct reproduce_experiment *found = reproduce_experiment_find(name);
 
+    if (found != NULL) {
+        return found;
+    }
     for (uint32_t i = 0; reproduce_experiment_at(i) != NULL; i++) {
-        if (strcmp(reproduce_experiment_at(i)->name, name) == 0) {
-            return reproduce_experiment_at(i);
-        }
         trib_nearest_offer(&nearest, reproduce_experiment_at(i)->name);
     }
     if (nearest.best != NULL) {

@@ -2,6 +2,7 @@
 /* experiments.c: every experiment, in the order of the papers, and what these left open. Read next: reproduce.h,
  * panama.h. */
 #include <stddef.h>
+#include <string.h>
 
 #include "plan/lp.h"
 #include "reproduce/atp.h"
@@ -233,8 +234,8 @@ static const struct reproduce_experiment experiments[] = {
      goat_overfill, NULL},
     {"goat-throughput", "GOAT", "Training on three switches", true,
      LIST("The simulator has no scheme of GOAT. Scheme `atp`, with a row for every part, runs in its place: as many "
-          "parts "
-          "are added, but at the first switch of each worker. The baseline is one server without aggregation (`ps`).",
+          "parts are added, but at the first switch of each worker. The baseline is one server without aggregation "
+          "(`ps`).",
           "Eight workers and a server on two leaves and a spine, 100 Gbps, 1 us; jobs at 1/4, or 1/32 with --quick. "
           "Computing: a P100's 164 ms for ResNet-50; ResNet-18 by multiplications, 1.8 of 4.1 billion."),
      goat_throughput, NULL},
@@ -262,30 +263,26 @@ static const struct reproduce_experiment experiments[] = {
     {"rina-fig10", "Rina", "Throughput of training", true,
      LIST(
          "Rates, overheads and times to compute are not printed: hosts' links of 25 Gbps and 10 us, so a step takes 20 "
-         "us; "
-         "other links 1 us; 30 ms for a batch, 200 ms of ResNet101 and BERT base. Packets of 9,000 bytes, sizes and "
-         "delays at 1/4; with --quick ResNet50 alone, 1,500 bytes, 1/32.",
+         "us; other links 1 us; 30 ms for a batch, 200 ms of ResNet101 and BERT base. Packets of 9,000 bytes, sizes "
+         "and delays at 1/4; with --quick ResNet50 alone, 1,500 bytes, 1/32.",
          "Dragonfly: 64 of 72 hosts, as ATP names 64 workers. Half: racks, 4 of 8 and 16 of 32; of ATP in the fat tree "
          "6 of 13, as printed.",
          "ATP: scheme `atp`, but each switch that adds on the way is a combiner, as Fig. 5 counts them. It and the one "
          "server are on the first worker's host. H-AR: `hybrid:2`. A ring is `ring-steps`; ours, `ring`.",
          "Rina as published is `rina-literal`, ours `rina`, 16 chains at most. Claims are of the least, or the "
-         "largest, "
-         "ratio of all models in both networks."),
+         "largest, ratio of all models in both networks."),
      rina_fig10, NULL},
     {"rina-fig11", "Rina", "Throughput as switches are replaced one by one", true,
      LIST("ResNet50, as in `rina-fig10`, at 1/4, and 1/64 with --quick, where the dragonfly has only its two ends.",
           "By the paper's accounts: 2 G - 1 steps of 1 ms and (2 G - 1)/G of the gradients; ATP sums up, then down, at "
-          "the "
-          "rate of `rina-bom`.",
+          "the rate of `rina-bom`.",
           "Only switches of racks are in chains, so Rina's curves end with these."),
      rina_fig11, NULL},
     {"rina-fig12", "Rina", "The testbed: two racks of four hosts", true,
      LIST("Two leaves and a spine, 100 Gbps and 1 us; ResNet50, 9,000 bytes, 1/16 with --quick. No computing: of "
           "summing alone.",
           "One switch: the first rack's. Footnote 1: hosts below switches that add have links of 20 Gbps, and others, "
-          "and "
-          "all of a ring, of 100.",
+          "and all of a ring, of 100.",
           "Bars are lost, and the unit of BERT base is per 10 s in one place and per 5 s in another."),
      rina_fig12, NULL},
 };
@@ -293,6 +290,16 @@ static const struct reproduce_experiment experiments[] = {
 const struct reproduce_experiment *reproduce_experiment_at(uint32_t index)
 {
     return index < sizeof experiments / sizeof experiments[0] ? &experiments[index] : NULL;
+}
+
+const struct reproduce_experiment *reproduce_experiment_find(const char *name)
+{
+    for (uint32_t i = 0; i < sizeof experiments / sizeof experiments[0]; i++) {
+        if (strcmp(experiments[i].name, name) == 0) {
+            return &experiments[i];
+        }
+    }
+    return NULL;
 }
 
 bool reproduce_lacks_solver(const struct reproduce_experiment *experiment)

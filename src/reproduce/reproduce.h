@@ -99,6 +99,8 @@ struct reproduce_run {
 /* The index-th; NULL behind the last. */
 const struct reproduce_claim *reproduce_claim_at(uint32_t index);
 const struct reproduce_experiment *reproduce_experiment_at(uint32_t index);
+/* NULL: there is none of that name. */
+const struct reproduce_experiment *reproduce_experiment_find(const char *name);
 
 /* The numbers that a claim allows: from least on, to below most or, where it is a bound, to most. */
 double reproduce_claim_least(const struct reproduce_claim *claim);

@@ -87,7 +87,8 @@ static const struct {
 #define ORDERS (sizeof orders / sizeof orders[0])
 #define SWITCHES_MAX 40U
 
-static bool draw_network(struct reproduce_run *run, const struct rina_network *network, double rates[ORDERS][40])
+static bool draw_network(struct reproduce_run *run, const struct rina_network *network,
+                         double rates[ORDERS][SWITCHES_MAX + 1])
 {
     struct plan_deploy deploy;
     uint32_t hosts = sim_topology_size(&network->topology).hosts;
@@ -122,8 +123,8 @@ static bool draw_network(struct reproduce_run *run, const struct rina_network *n
 
 bool rina_bom(struct reproduce_run *run)
 {
-    double tree[ORDERS][40] = {{0}};
-    double dragonfly[ORDERS][40] = {{0}};
+    double tree[ORDERS][SWITCHES_MAX + 1] = {{0}};
+    double dragonfly[ORDERS][SWITCHES_MAX + 1] = {{0}};
 
     if (!draw_network(run, &rina_fat_tree, tree) || !draw_network(run, &rina_dragonfly, dragonfly)) {
         return false;

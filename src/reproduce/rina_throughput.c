@@ -117,7 +117,7 @@ static double ratio(const struct rates *r, uint32_t way, uint32_t to, bool is_mo
 }
 
 /* By the paper's accounts, in the fat tree, ResNet50: how long a step's overhead must be for one to be as fast as the
- * other. rack: of H-AR. */
+ * other: H-AR in racks of two, or Rina with 12 links, as a ring. */
 static double overhead_us(bool is_of_hybrid)
 {
     struct rina_model m = {.bytes = models[0].bytes, .rate_bps = 25e9};

@@ -18,17 +18,6 @@
 #include "reproduce/texts.h"
 #include "reproduce/write.h"
 
-static const struct reproduce_experiment *find(const char *name)
-{
-    for (uint32_t i = 0; reproduce_experiment_at(i) != NULL; i++) {
-        if (strcmp(reproduce_experiment_at(i)->name, name) == 0) {
-            return reproduce_experiment_at(i);
-        }
-    }
-    fail_msg("no experiment %s", name);
-    return NULL;
-}
-
 static const struct reproduce_claim *find_claim(const char *experiment, const char *name)
 {
     for (uint32_t i = 0; reproduce_claim_at(i) != NULL; i++) {
@@ -189,11 +178,11 @@ static void numbers__are_those_of_every_claim_that_is_computed(void **state)
     (void)state;
     for (uint32_t i = 0; i < NUMBERS; i++) {
         double ours = 0;
-        if (reproduce_lacks_solver(find(numbers[i].experiment))) {
+        if (reproduce_lacks_solver(reproduce_experiment_find(numbers[i].experiment))) {
             continue;
         }
         if (i == 0 || strcmp(numbers[i].experiment, numbers[i - 1].experiment) != 0) {
-            reproduce_init(&run, find(numbers[i].experiment));
+            reproduce_init(&run, reproduce_experiment_find(numbers[i].experiment));
             assert_true(run.experiment->run(&run));
         }
         const struct reproduce_claim *claim = find_claim(numbers[i].experiment, numbers[i].claim);
@@ -209,7 +198,7 @@ static void numbers__are_those_of_every_claim_that_is_computed(void **state)
         }
     }
     for (uint32_t i = 0; reproduce_claim_at(i) != NULL; i++) {
-        const struct reproduce_experiment *e = find(reproduce_claim_at(i)->experiment);
+        const struct reproduce_experiment *e = reproduce_experiment_find(reproduce_claim_at(i)->experiment);
         claims += !e->is_simulated && !reproduce_is_measured(e);
     }
     assert_int_equal(claims, NUMBERS);
@@ -273,13 +262,13 @@ static void claims__belong_to_experiments(void **state)
     (void)state;
     for (uint32_t i = 0; reproduce_claim_at(i) != NULL; i++) {
         const struct reproduce_claim *claim = reproduce_claim_at(i);
-        assert_non_null(find(claim->experiment));
+        assert_non_null(reproduce_experiment_find(claim->experiment));
         assert_ptr_equal(find_claim(claim->experiment, claim->name), claim); /* no two of one name */
         assert_true((claim->relation == REPRODUCE_PRINTED) == (claim->step > 0));
     }
     for (uint32_t i = 0; reproduce_experiment_at(i) != NULL; i++) {
         const struct reproduce_experiment *e = reproduce_experiment_at(i);
-        assert_ptr_equal(find(e->name), e);
+        assert_ptr_equal(reproduce_experiment_find(e->name), e);
         assert_true(strlen(e->name) < 32); /* io/nearest.h */
         assert_non_null(e->assumptions[0]);
     }
@@ -330,7 +319,7 @@ static void cells__stop_at_a_time(void **state)
     struct reproduce_run run;
 
     (void)state;
-    reproduce_init(&run, find("panama-sum"));
+    reproduce_init(&run, reproduce_experiment_find("panama-sum"));
     assert_true(reproduce_open(&run, &cell, "%s", STAR));
     reproduce_flow(&cell, 0, 1, 1);
     uint64_t bytes = 0;
@@ -357,7 +346,7 @@ static void partial_sums__are_ahead_without_bound(void **state)
     struct reproduce_run run;
 
     (void)state;
-    reproduce_init(&run, find("panama-partial"));
+    reproduce_init(&run, reproduce_experiment_find("panama-partial"));
     run.is_quick = true;
     assert_true(run.experiment->run(&run));
     assert_int_equal(run.panels[0].count, 3);
@@ -456,7 +445,7 @@ static void writers__say_numbers_and_verdicts(void **state)
     struct reproduce_run run;
 
     (void)state;
-    reproduce_init(&run, find("panama-table2"));
+    reproduce_init(&run, reproduce_experiment_find("panama-table2"));
     assert_true(run.experiment->run(&run));
     check_written(reproduce_write_text, &run, "the prototype's LUTs are 4461\n    ours: 4461: reproduced\n");
     check_written(reproduce_write_text, &run, "ours: 0.1092 %: differs\n    1.03 % is the share of");
@@ -471,13 +460,13 @@ static void writers__say_numbers_and_verdicts(void **state)
     check_written(write_all, &run, "| its LUTs are of a VU19P's | 1.03 % | 0.1092 % | **differs** |");
     reproduce_deinit(&run);
 
-    reproduce_init(&run, find("panama-fig14"));
+    reproduce_init(&run, reproduce_experiment_find("panama-fig14"));
     assert_true(run.experiment->run(&run));
     check_written(write_json, &run, "\"least\":null,\"most\":133,");
     check_written(reproduce_write_csv, &run, "\"FPGA, 100 Gbps\",1500,172.1875\n");
     reproduce_deinit(&run);
 
-    reproduce_init(&run, find("panama-fig7")); /* as --all --markdown leaves it */
+    reproduce_init(&run, reproduce_experiment_find("panama-fig7")); /* as --all --markdown leaves it */
     check_written(write_all, &run, "0 claims reproduced, 0 differ.");
     check_written(write_all, &run, "`tributary reproduce panama-fig7`.\n");
     check_written(write_all, &run, "at least | 0.886 times | at least that |");

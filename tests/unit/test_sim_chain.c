@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sim_chain.c: jobs whose racks form a chain in the simulated network (schemes rina and rina-literal): their
+/* test_sim_chain.c: jobs whose racks form chains in the simulated network (schemes rina and rina-literal): their
  * shapes, the bytes that links carry, and every sum, whatever is lost. */
 #include <setjmp.h>
 #include <stdarg.h>

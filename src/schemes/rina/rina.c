@@ -7,7 +7,7 @@
 const struct trib_scheme trib_rina = {
     .name = "rina",
     .guarantee =
-        "as panama, without a quorum; the switches of racks form a chain, each of which sends its sum on to the "
+        "as panama, without a quorum; the switches of racks form chains, in which each sends its sum on to the "
         "next, so no switch between racks needs to add",
     .follows_congestion = true,
     .is_chain = true,
