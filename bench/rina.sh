@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # rina.sh: racks with a switch that sums, and a plain bridge between them; every link has one rate:
-#   bench/rina.sh [RACKS] [WORKERS of a rack] [RATE] [SIZE] [ROUNDS] [DELAY]
-# rina: the racks' switches form a chain. tree: all are below the switch of the first rack (scheme panama). ring: of all workers. gloo: Gloo's
-# ring, if bench/run has built it. Times are medians of calls, in rounds of all in turn. DELAY: what each packet of a worker waits before it
-# leaves, as a host that needs that long for a step. Needs a build, and namespaces for ordinary users.
+#   bench/rina.sh [RACKS] [WORKERS of a rack] [RATE] [SIZE] [ROUNDS] [DELAY] [THREADS]
+# rina: the switches of racks stand in a ring, which is cut at another place for each root; THREADS roots, as many as racks if it is not named.
+# tree: all switches are below that of the first rack (scheme panama). ring: of all workers. gloo: Gloo's ring, if bench/run has built it.
+# Times are medians of calls, in rounds of all in turn; a wrong sum ends the script. DELAY: how long each packet of a worker waits before it
+# leaves, as if a host needed that time for a step (needs netem). Needs a build, and namespaces for ordinary users.
+set -o pipefail
 export TRIBUTARY=${TRIBUTARY:-$PWD/build/bin/tributary} BUILD_DIR=${BUILD_DIR:-$PWD/build}
 . "$(dirname "$0")/../tests/integration/network.sh"
 RACKS=${1:-4}
@@ -13,6 +15,7 @@ RATE=${3:-200mbit}
 SIZE=${4:-8MiB}
 ROUNDS=${5:-3}
 DELAY=${6:-0}
+THREADS=${7:-$RACKS}
 CALLS=5
 GLOO=$BUILD_DIR/bench/gloo_collective
 
@@ -24,28 +27,38 @@ if [ "$DELAY" != 0 ]; then
         tc -n "$name" qdisc add dev eth0 parent 1:1 netem delay "$DELAY" limit 20000
     done
 fi
-net_switches_start --threads "$RACKS"
+net_switches_start --threads "$THREADS"
 
 bytes() { numfmt --from=iec-i --suffix=B "$1" | tr -d B; }
+# row NAME FILE: a line, of the output of `perf --json` or of Gloo's program.
+row() {
+    python3 - "$@" <<'PROGRAM'
+import json, statistics, sys
+name, file = sys.argv[1:]
+report = json.load(open(file))
+row = report["rows"][0] if "rows" in report else {"time_us": statistics.median(report["times_us"]), "wrong": report["wrong"]}
+print("%-5s %.1f us, %s wrong" % (name, row["time_us"], row["wrong"]))
+sys.exit(row["wrong"] != 0)
+PROGRAM
+}
 ours() { # NAME OPTIONS...
-    local name=$1
+    local name=$1 pid
     shift
     net_perf "$name" -b "$SIZE" -e "$SIZE" -w 2 -n $CALLS --json "$@"
-    wait "${RANK_PIDS[@]}"
-    python3 -c 'import json, sys; row = json.load(open(sys.argv[1]))["rows"][0]; print("%.1f us, %s wrong" % (row["time_us"], row["wrong"]))' "$TMP/$name.0"
+    for pid in "${RANK_PIDS[@]}"; do
+        wait "$pid" || { show "$TMP/$name".*; return 1; }
+    done
+    row "$name" "$TMP/$name.0"
 }
 gloo() {
-    local names addresses
-    names=$(IFS=,; echo "${WORKERS[*]}")
+    local addresses
     addresses=$(for name in "${WORKERS[@]}"; do echo "${NET_ADDRESS[$name]}"; done | paste -sd ,)
-    "$GLOO" --ranks ${#WORKERS[@]} --bytes "$(bytes "$SIZE")" --iterations $CALLS --warmups 2 --collective allreduce --algorithm ring \
-        --address "$addresses" --netns "$names" |
-        python3 -c 'import json, statistics, sys; r = json.load(sys.stdin); print("%.1f us, %s wrong" % (statistics.median(r["times_us"]), r["wrong"]))'
+    "$GLOO" --ranks ${#WORKERS[@]} --bytes "$(bytes "$SIZE")" --iterations $CALLS --warmups 2 --collective allreduce \
+        --algorithm ring --address "$addresses" --netns "$(IFS=,; echo "${WORKERS[*]}")" >"$TMP/gloo" && row gloo "$TMP/gloo"
 }
 
 for ((round = 0; round < ROUNDS; round++)); do
-    printf '%-5s %s\n' rina "$(ours rina --scheme rina)"
-    printf '%-5s %s\n' tree "$(ours tree --scheme panama)"
-    printf '%-5s %s\n' ring "$(ours ring --scheme ring --rendezvous "${NET_ADDRESS[w0]}:7999")"
-    [ ! -x "$GLOO" ] || printf '%-5s %s\n' gloo "$(gloo)"
+    ours rina --scheme rina && ours tree --scheme panama &&
+        ours ring --scheme ring --rendezvous "${NET_ADDRESS[w0]}:7999" || exit 1
+    [ ! -x "$GLOO" ] || gloo || exit 1
 done

@@ -69,6 +69,10 @@ int main(int argc, char **argv)
     for (uint32_t i = 0; i < sets; i++) {
         run(seed + i, seconds, &wish, &errors);
     }
+    if (errors.count == 0) {
+        (void)fprintf(stderr, "no network could be planned\n");
+        return 1;
+    }
     qsort(errors.list, errors.count, sizeof *errors.list, compare);
     (void)printf("\n%u jobs: median %.2f %%, worst %.2f %%\n", errors.count, 100 * errors.list[errors.count / 2],
                  100 * errors.list[errors.count - 1]);

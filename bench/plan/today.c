@@ -7,9 +7,11 @@
  *   roots alone  the control plane's (fabric/choose.h): only roots add, streams take all shortest paths
  *   on the way   the simulator's (sim/jobs/tree.c): all switches on the way that can add do
  * Rates are those of fragments that all ranks have, from FROM_PS to END_PS. */
+#include <inttypes.h>
 #include <math.h>
 
 #include "fabric/choose.h"
+#include "plan/lp.h"
 #include "plan_scenarios.h"
 
 #define SETS_MAX 1000U
@@ -37,8 +39,15 @@ static double done(const struct sim_run *run, uint32_t number)
     return (double)lowest * (job->data + SIM_JOB_HEADERS);
 }
 
+/* Rates of a run with a wrong sum, or without any, say nothing. */
+static void fail(uint64_t seed, const char *cause)
+{
+    (void)fprintf(stderr, "seed %" PRIu64 ": %s\n", seed, cause);
+    exit(1);
+}
+
 /* bit/s of the slowest job; negative: error says why it cannot be. */
-static double slowest(struct sim_scenario *scenario, char *error)
+static double slowest(uint64_t seed, struct sim_scenario *scenario, char *error)
 {
     struct sim_run *run = calloc(1, sizeof *run);
     double before[SIM_JOB_TABLES_MAX], least = HUGE_VAL;
@@ -55,6 +64,10 @@ static double slowest(struct sim_scenario *scenario, char *error)
         before[j] = done(run, j);
     }
     while (least > 0 && sim_run_now(run) < END_PS && sim_run_advance(run, STEP)) {
+    }
+    const char *fault = least > 0 ? sim_run_check(run) : NULL;
+    if (fault != NULL) {
+        fail(seed, fault);
     }
     double seconds = (double)(sim_run_now(run) - from_ps) / 1e12;
     for (uint32_t j = 0; least > 0 && j < scenario->job_count; j++) {
@@ -193,18 +206,21 @@ static bool run(uint64_t seed, uint32_t trees, uint32_t k, struct outcome *out)
     for (uint32_t j = 0; j < it.jobs.count; j++) {
         out->planned = fmin(out->planned, (double)it.plan.grants[j].rate_bps);
     }
-    out->rate = slowest(&scenario, error);
+    out->rate = slowest(seed, &scenario, error);
     plan_simulated_free(&it);
     if (!plan_simulated_init(&it, &scenario, error)) {
         abort();
     }
     out->model = choose(&it, trees);
-    out->roots = slowest(&scenario, error);
+    out->roots = slowest(seed, &scenario, error);
+    if (!(out->rate > 0) || !(out->roots > 0)) {
+        fail(seed, error[0] != '\0' ? error : "a job made no progress");
+    }
     plan_simulated_free(&it);
     for (uint32_t j = 0; j < scenario.job_count; j++) {
         scenario.jobs[j].trees = trees;
     }
-    out->way = slowest(&scenario, error);
+    out->way = slowest(seed, &scenario, error);
     (void)printf("| %lu | %s, %u hosts | %u | %.3f | %.3f | %.3f (%.3f) | %.2f |", (unsigned long)seed,
                  sim_topology_name(scenario.topology.kind), d.hosts, scenario.job_count, out->planned / 1e9,
                  out->rate / 1e9, out->roots / 1e9, out->model / 1e9, out->rate / out->roots);
@@ -221,6 +237,10 @@ static bool run(uint64_t seed, uint32_t trees, uint32_t k, struct outcome *out)
 static void print(const char *what, double *list, uint32_t count)
 {
     uint32_t worse = 0;
+    if (count == 0) {
+        (void)printf("%s: none\n", what);
+        return;
+    }
     qsort(list, count, sizeof *list, compare);
     for (uint32_t i = 0; i < count; i++) {
         worse += list[i] < 1;
@@ -231,11 +251,15 @@ static void print(const char *what, double *list, uint32_t count)
 
 int main(int argc, char **argv)
 {
-    static double roots[SETS_MAX], way[SETS_MAX];
+    static double roots[SETS_MAX], fit[SETS_MAX], way[SETS_MAX];
     uint32_t sets = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 20, count = 0, ways = 0;
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     uint32_t trees = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : PLAN_TREES_MAX;
     uint32_t k = argc > 4 ? (uint32_t)strtoul(argv[4], NULL, 10) : 0;
+    if (!trib_lp_is_there()) {
+        (void)fprintf(stderr, "this build has no solver: install coinor-libclp-dev\n");
+        return 77;
+    }
     (void)printf("| seed | network | jobs | planned Gbps | simulated | roots alone (by the model) | times | on the way "
                  "| times |\n"
                  "|---|---|---|---|---|---|---|---|---|\n");
@@ -244,6 +268,7 @@ int main(int argc, char **argv)
         if (!run(seed, trees, k, &out)) {
             continue;
         }
+        fit[count] = out.roots / out.model;
         roots[count++] = out.rate / out.roots;
         if (out.way > 0) {
             way[ways++] = out.rate / out.way;
@@ -252,5 +277,6 @@ int main(int argc, char **argv)
     (void)printf("\n");
     print("roots alone", roots, count);
     print("on the way", way, ways);
+    print("roots alone, of their rate by the model", fit, count);
     return 0;
 }

@@ -70,6 +70,7 @@ say "a switch in the middle that stops for a second: those behind it wait"
 ranks stop "$RACKS" -b 1M -e 1M -n 200 -w 1
 wait_for 10 job_runs stop
 kill -STOP "${PID[two]}"
+check "the job still runs" kill -0 "${RANK_PIDS[0]}"
 sleep 1
 kill -CONT "${PID[two]}"
 ranks_end 30 0
@@ -113,7 +114,7 @@ kill -TERM "${RANK_PIDS[0]}"
 ranks_end 30 0
 stop three root
 
-say "as many shards as racks: each root has the ring cut elsewhere"
+say "as many shards as racks: right sums"
 start root --threads 4
 for name in one two three; do
     start $name --threads 4 $(below root)
@@ -132,5 +133,6 @@ for name in two root; do
 done
 ranks_end 60 0
 check_right "four roots and restarts" "$TMP/again.0"
+check_in "each rank has registered anew" 'of 8: back at 127.0.0.1' "$TMP"/again.[0-7]
 stop one two three root
 finish
