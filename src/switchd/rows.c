@@ -2,7 +2,10 @@
 /* rows.c: see rows.h. */
 #include "switchd/rows.h"
 
+#include <inttypes.h>
+
 #include "core/assert.h"
+#include "io/log.h"
 #include "io/memory.h"
 #include "protocol/combining.h"
 
@@ -62,8 +65,21 @@ static bool enter(const struct trib_rows *rows, struct trib_member *member, stru
     return trib_pool_enter(rows->pool, member->node[0].node, &member->node[0], &share);
 }
 
+static void tell_if_short(struct trib_rows *rows, uint32_t each, uint32_t count)
+{
+    bool is_short = each == 0 && count > 0 && rows->limit > 0;
+    if (is_short && !rows->is_short) {
+        trib_log(TRIB_LOG_WARN,
+                 "the pool of a shard has too few rows (%" PRIu32 ", for payloads of %" PRIu32
+                 " bytes), communicators: %" PRIu32 "%s; all their parts pass: raise --pool",
+                 rows->rows, rows->payload, count,
+                 rows->is_static ? ", with as many rows each (--pool-share static)" : "");
+    }
+    rows->is_short = is_short;
+}
+
 /* All communicators get their rows; parts in the rows that they had are lost, as packets are. */
-static bool share_out(const struct trib_rows *rows, const struct trib_members *members)
+static bool share_out(struct trib_rows *rows, const struct trib_members *members)
 {
     struct trib_pool_share share = {.rows = rows->rows};
     uint32_t count = 0;
@@ -72,6 +88,7 @@ static bool share_out(const struct trib_rows *rows, const struct trib_members *m
         count += members->list[i]->adds;
     }
     share.rows /= rows->is_static && count > 0 ? count : 1;
+    tell_if_short(rows, share.rows, count);
     for (uint32_t i = 0; i < members->count; i++) {
         if (members->list[i]->numbers != 0) {
             are_in = enter(rows, members->list[i], share) && are_in;
@@ -125,7 +142,7 @@ void trib_rows_leave(struct trib_member *member)
     }
 }
 
-void trib_rows_divide(const struct trib_rows *rows, const struct trib_members *members)
+void trib_rows_divide(struct trib_rows *rows, const struct trib_members *members)
 {
     if (rows->is_static && rows->pool != NULL) {
         (void)share_out(rows, members); /* all are in already */

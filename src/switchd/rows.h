@@ -18,6 +18,7 @@ struct trib_rows {
     void *pool;     /* NULL: nobody needed one yet */
     size_t size;
     uint32_t payload, rows;
+    bool is_short; /* there are combiners, and none of them has a row: the log says so each time this begins */
     struct trib_combiner_counters counters; /* of pools before this one */
 };
 
@@ -28,7 +29,7 @@ bool trib_rows_enter(struct trib_rows *rows, const struct trib_members *members,
 /* A member that is no combiner, or not in: nothing happens. */
 void trib_rows_leave(struct trib_member *member);
 /* A combiner has left the members: the others have its rows, where shares are static. */
-void trib_rows_divide(const struct trib_rows *rows, const struct trib_members *members);
+void trib_rows_divide(struct trib_rows *rows, const struct trib_members *members);
 /* The node of the next packet; NULL: no packet waits. */
 struct trib_member_node *trib_rows_next(const struct trib_rows *rows);
 void trib_rows_count(const struct trib_rows *rows, struct trib_plane_rows *sum);

@@ -104,6 +104,37 @@ static void rows__are_as_long_as_the_longest_payload_there_is(void **state)
     trib_rows_close(&world.rows);
 }
 
+/* A share of none is said, and over when there is a row for each. */
+static void shares__of_no_row_are_known(void **state)
+{
+    (void)state;
+    struct world world = {.rows = {.limit = LIMIT / 32, .is_static = true}};
+    struct made first = enter(&world, 1, TRIB_PAYLOAD_MAX);
+    assert_int_equal(count(&world), 1);
+    assert_false(world.rows.is_short);
+    struct made second = enter(&world, 2, TRIB_PAYLOAD_MAX);
+    assert_true(world.rows.is_short);
+    leave(&world, &first);
+    assert_false(world.rows.is_short);
+    leave(&world, &second);
+    trib_members_deinit(&world.members);
+    trib_rows_close(&world.rows);
+
+    world = (struct world){.rows = {.limit = 64}}; /* no room for one */
+    first = enter(&world, 3, TRIB_PAYLOAD_MAX);
+    assert_true(world.rows.is_short);
+    leave(&world, &first);
+    trib_members_deinit(&world.members);
+    trib_rows_close(&world.rows);
+
+    world = (struct world){.rows = {.limit = 0}}; /* as wished (--pool 0) */
+    first = enter(&world, 4, TRIB_PAYLOAD_MAX);
+    assert_false(world.rows.is_short);
+    leave(&world, &first);
+    trib_members_deinit(&world.members);
+    trib_rows_close(&world.rows);
+}
+
 static void limit__must_be_memory_that_there_is(void **state)
 {
     (void)state;
@@ -116,6 +147,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows__are_as_long_as_the_longest_payload_there_is),
+        cmocka_unit_test(shares__of_no_row_are_known),
         cmocka_unit_test(limit__must_be_memory_that_there_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
