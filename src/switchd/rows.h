@@ -18,7 +18,7 @@ struct trib_rows {
     void *pool;     /* NULL: nobody needed one yet */
     size_t size;
     uint32_t payload, rows;
-    bool is_short; /* there are combiners, and none of them has a row: the log says so each time this begins */
+    bool is_short; /* combiners were dealt no row the last time; the log says so when this begins */
     struct trib_combiner_counters counters; /* of pools before this one */
 };
 
