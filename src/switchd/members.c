@@ -16,7 +16,7 @@
 
 /* The config of one node of the tree; its children that are nodes of this switch are switches like any other. */
 static struct trib_switch_config node_config(const struct trib_switch_verbs *verbs, const struct trib_opening *opening,
-                                             uint32_t root, uint32_t number)
+                                             uint32_t number)
 {
     uint32_t inner = number == 0 ? 0 : number - 1;
     const struct trib_scheme *scheme = trib_scheme_find(opening->scheme);
@@ -25,7 +25,7 @@ static struct trib_switch_config node_config(const struct trib_switch_verbs *ver
         .session = opening->session,
         .kernels = trib_value_kernels(),
         .children = trib_tree_children(opening->count, number),
-        .root = root,
+        .root = opening->root,
         .boot = opening->boot,
         .has_parent = number > 0 || opening->parent != NULL,
         .behind = opening->numbers,
@@ -54,7 +54,7 @@ size_t trib_member_size(const struct trib_switch_verbs *verbs, const struct trib
 {
     size_t size = 0;
     for (uint32_t i = 0; i < trib_tree_nodes(opening->count); i++) {
-        const struct trib_switch_config config = node_config(verbs, opening, 0, i);
+        const struct trib_switch_config config = node_config(verbs, opening, i);
         size += padded_size(verbs, &config);
     }
     return size;
@@ -70,9 +70,9 @@ static bool has_combined(const struct trib_opening *opening)
 }
 
 /* Which children send from one address; only a member of one node has some. */
-static void group_children(struct trib_member_node *node, const struct trib_opening *opening, uint32_t root,
-                           uint64_t *together)
+static void group_children(struct trib_member_node *node, const struct trib_opening *opening, uint64_t *together)
 {
+    uint32_t root = opening->root;
     for (uint32_t i = 0; i < node->children; i++) {
         for (uint32_t k = 0; k < node->children; k++) {
             bool is_same = trib_address_equal(&opening->branches[i].address[root], &opening->branches[k].address[root]);
@@ -83,7 +83,7 @@ static void group_children(struct trib_member_node *node, const struct trib_open
 }
 
 /* Lays out the nodes in the member's memory and the addresses behind the member. */
-static void init_nodes(struct trib_member *member, const struct trib_opening *opening, uint32_t root)
+static void init_nodes(struct trib_member *member, const struct trib_opening *opening)
 {
     struct trib_address *addresses = (struct trib_address *)(member->node + member->nodes);
     uint64_t *nonces = (uint64_t *)(void *)(addresses + opening->count);
@@ -93,7 +93,7 @@ static void init_nodes(struct trib_member *member, const struct trib_opening *op
     uint32_t branch = 0;
     for (uint32_t i = 0; i < member->nodes; i++) {
         struct trib_member_node *node = &member->node[i];
-        const struct trib_switch_config config = node_config(member->verbs, opening, root, i);
+        const struct trib_switch_config config = node_config(member->verbs, opening, i);
         node->member = member;
         node->number = i;
         node->children = config.children;
@@ -113,17 +113,16 @@ static void init_nodes(struct trib_member *member, const struct trib_opening *op
         }
     }
     for (uint32_t i = 0; i < opening->count; i++) {
-        addresses[i] = opening->branches[i].address[root];
+        addresses[i] = opening->branches[i].address[opening->root];
         nonces[i] = trib_draw() | 1; /* 0 is none */
     }
     if (has_combined(opening)) {
-        group_children(&member->node[0], opening, root, together);
+        group_children(&member->node[0], opening, together);
         member->can_multicast = false;
     }
 }
 
-struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, const struct trib_opening *opening,
-                                       const struct trib_tree *tree, uint32_t root)
+struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, const struct trib_opening *opening)
 {
     uint32_t nodes = trib_tree_nodes(opening->count);
     struct trib_member *member =
@@ -134,12 +133,12 @@ struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, co
     }
     member->memory_size = trib_member_size(verbs, opening);
     member->memory = trib_memory_map(member->memory_size);
-    if (member->memory == NULL) {
-        free(member);
+    member->tree = trib_tree_create(opening);
+    if (member->memory == NULL || member->tree == NULL) {
+        trib_member_destroy(member);
         return NULL;
     }
     member->verbs = verbs;
-    member->tree = tree;
     member->timeout_ns = TRIB_NEVER;
     member->idle_ns = TRIB_NEVER;
     member->communicator = opening->session.communicator;
@@ -153,16 +152,17 @@ struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, co
     member->has_parent = opening->parent != NULL;
     member->sources = opening->count + member->has_parent;
     if (member->has_parent) {
-        member->parent = opening->parent[root];
+        member->parent = opening->parent[opening->root];
         member->own_nonce = trib_draw() | 1;
     }
-    init_nodes(member, opening, root);
+    init_nodes(member, opening);
     return member;
 }
 
 void trib_member_destroy(struct trib_member *member)
 {
     if (member != NULL) {
+        trib_tree_destroy(member->tree);
         trib_memory_unmap(member->memory, member->memory_size);
         free(member);
     }

@@ -27,11 +27,11 @@ struct trib_member_node {
     uint8_t unused[7];
 };
 
-/* A communicator here: one node, or inner nodes and a top node above them. Lies still from add to remove. */
+/* A root of a communicator here: one node, or inner nodes and a top node above them. Lies still from add to remove. */
 struct trib_member {
     const struct trib_switch_verbs *verbs;
-    const struct trib_tree *tree; /* its shape; outlives the member */
-    uint64_t timeout_ns;          /* the earliest of its nodes, as of its last drain */
+    struct trib_tree *tree; /* its shape. Marks in it are the control plane's thread's */
+    uint64_t timeout_ns;    /* the earliest of its nodes, as of its last drain */
     uint64_t idle_ns; /* when to give back the memory of its nodes, if they are idle then; NEVER: it was looked at */
     uint64_t flagged; /* packets that said that their way was congested */
     uint32_t communicator;
@@ -80,12 +80,11 @@ struct trib_members {
     uint32_t sources;
 };
 
-/* Bytes of the nodes that a member of this opening has on one shard. */
+/* Bytes of the nodes of a member of this opening. */
 size_t trib_member_size(const struct trib_switch_verbs *verbs, const struct trib_opening *opening);
-/* Makes a member with its nodes, initialised, in memory that is there once it is used. `tree` is the opening's and
- * outlives it. NULL: out of memory. */
-struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, const struct trib_opening *opening,
-                                       const struct trib_tree *tree, uint32_t root);
+/* Makes the member of a sound opening (tree.h) with its nodes, initialised, in memory that is there once it is used.
+ * NULL: out of memory. */
+struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, const struct trib_opening *opening);
 void trib_member_destroy(struct trib_member *member); /* NULL is allowed */
 
 static inline bool trib_member_has_caps(const struct trib_member *member)

@@ -98,11 +98,6 @@ void trib_plane_close(struct trib_plane *plane)
     for (uint32_t i = 0; i < plane->shards; i++) {
         trib_shard_close(&plane->shard[i]);
     }
-    while (plane->trees != NULL) {
-        struct trib_tree *tree = plane->trees;
-        plane->trees = tree->next;
-        trib_tree_destroy(tree);
-    }
     free(plane);
 }
 
@@ -119,29 +114,6 @@ uint32_t trib_plane_receive_room(const struct trib_plane *plane)
         least = room < least ? room : least;
     }
     return least;
-}
-
-/* The next tree of the communicator, from there on in the list; NULL: there is no more. */
-static struct trib_tree *next_tree(struct trib_tree *from, uint32_t communicator)
-{
-    while (from != NULL && from->communicator != communicator) {
-        from = from->next;
-    }
-    return from;
-}
-
-static void remove_trees(struct trib_plane *plane, uint32_t communicator)
-{
-    struct trib_tree **at = &plane->trees;
-    while (*at != NULL) {
-        struct trib_tree *tree = *at;
-        if (tree->communicator == communicator) {
-            *at = tree->next;
-            trib_tree_destroy(tree);
-        } else {
-            at = &tree->next;
-        }
-    }
 }
 
 static void done_reading(struct trib_plane *plane, uint32_t shard)
@@ -182,7 +154,6 @@ static void close_communicator(void *owner, uint32_t communicator)
             trib_member_destroy(member);
         }
     }
-    remove_trees(plane, communicator);
 }
 
 static const struct trib_switch_verbs *verbs_of(const struct trib_scheme *row, const struct trib_opening *opening)
@@ -190,16 +161,29 @@ static const struct trib_switch_verbs *verbs_of(const struct trib_scheme *row, c
     return opening->numbers != 0 ? &trib_combining_verbs : row->switch_node;
 }
 
-static bool open_member(struct trib_shard *shard, const struct trib_scheme *row, const struct trib_opening *opening,
-                        const struct trib_tree *tree, uint32_t root)
+/* A packet says by its source address whether it comes from above or from below: one that says both says neither. */
+static bool is_parent_apart(const struct trib_opening *opening)
 {
-    struct trib_member *member = trib_member_create(verbs_of(row, opening), opening, tree, root);
-    if (member == NULL) {
-        return false;
+    uint32_t root = opening->root;
+    bool is_apart = true;
+    for (uint32_t i = 0; opening->parent != NULL && i < opening->count; i++) {
+        is_apart = is_apart && !trib_address_equal(&opening->parent[root], &opening->branches[i].address[root]);
     }
-    member->follows_congestion = row->follows_congestion;
-    member->adds = row->has_combiners;
-    member->priority = opening->priority;
+    return is_apart;
+}
+
+/* Can this plane be what the opening asks for? */
+static bool can_be(const struct trib_plane *plane, const struct trib_scheme *row, const struct trib_opening *opening)
+{
+    uint32_t roots = opening->session.roots;
+    return row != NULL && row->switch_node != NULL && opening->root < roots && roots <= TRIB_ROOTS_MAX &&
+           opening->shard < plane->shards &&
+           trib_members_find(&plane->shard[opening->shard].members, opening->session.communicator) == NULL &&
+           trib_tree_is_sound(opening) && is_parent_apart(opening);
+}
+
+static bool add_member(struct trib_shard *shard, struct trib_member *member)
+{
     trib_shard_enter(shard);
     bool added = trib_members_add(&shard->members, member);
     if (added && member->numbers != 0 && !trib_rows_enter(&shard->rows, &shard->members, member)) {
@@ -208,72 +192,25 @@ static bool open_member(struct trib_shard *shard, const struct trib_scheme *row,
     }
     trib_shard_settle(shard);
     trib_shard_leave(shard);
-    if (!added) {
-        trib_member_destroy(member);
-    }
     return added;
 }
 
-/* A packet says by its source address whether it comes from above or from below: one that says both says neither. */
-static bool is_parent_apart(const struct trib_opening *opening)
-{
-    for (uint32_t i = 0; opening->parent != NULL && i < opening->count; i++) {
-        for (uint32_t root = 0; root < opening->session.roots; root++) {
-            if (trib_address_equal(&opening->parent[root], &opening->branches[i].address[root])) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
-/* Can this plane be what the opening asks for? Of a communicator that is here already only another root can be
- * opened. */
-static bool has_room(const struct trib_plane *plane, const struct trib_opening *opening, const struct trib_tree *tree)
-{
-    uint32_t roots = opening->session.roots;
-    if (opening->is_one) {
-        return (tree == NULL || tree->ranks == opening->ranks) && opening->root < roots && roots <= TRIB_ROOTS_MAX &&
-               opening->shard < plane->shards &&
-               trib_members_find(&plane->shard[opening->shard].members, opening->session.communicator) == NULL;
-    }
-    return roots > 0 && roots <= plane->shards && tree == NULL;
-}
-
-/* Root i of a communicator is shard i; it may have fewer roots than this switch has shards. False: out of memory. */
-static bool open_members(struct trib_plane *plane, const struct trib_scheme *row, const struct trib_opening *opening,
-                         const struct trib_tree *tree)
-{
-    if (opening->is_one) {
-        return open_member(&plane->shard[opening->shard], row, opening, tree, opening->root);
-    }
-    for (uint32_t i = 0; i < opening->session.roots; i++) {
-        if (!open_member(&plane->shard[i], row, opening, tree, i)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static enum trib_status open_communicator(void *owner, const struct trib_opening *opening)
+static enum trib_status open_root(void *owner, const struct trib_opening *opening)
 {
     struct trib_plane *plane = owner;
-    const struct trib_session_config *session = &opening->session;
     const struct trib_scheme *row = trib_scheme_find(opening->scheme);
-    if (row == NULL || row->switch_node == NULL ||
-        !has_room(plane, opening, next_tree(plane->trees, session->communicator)) || !trib_tree_is_sound(opening) ||
-        !is_parent_apart(opening)) {
+    if (!can_be(plane, row, opening)) {
         return TRIB_ERR_INVALID;
     }
-    struct trib_tree *tree = trib_tree_create(opening);
-    if (tree == NULL) {
-        close_communicator(plane, session->communicator);
-        return TRIB_ERR_MEMORY;
+    struct trib_member *member = trib_member_create(verbs_of(row, opening), opening);
+    if (member != NULL) {
+        member->follows_congestion = row->follows_congestion;
+        member->adds = row->has_combiners;
+        member->priority = opening->priority;
     }
-    tree->next = plane->trees;
-    plane->trees = tree;
-    if (!open_members(plane, row, opening, tree)) {
-        close_communicator(plane, session->communicator);
+    if (member == NULL || !add_member(&plane->shard[opening->shard], member)) {
+        trib_member_destroy(member);
+        close_communicator(plane, opening->session.communicator);
         return TRIB_ERR_MEMORY;
     }
     return TRIB_OK;
@@ -281,11 +218,9 @@ static enum trib_status open_communicator(void *owner, const struct trib_opening
 
 static size_t slot_bytes(void *owner, const struct trib_opening *opening)
 {
-    const struct trib_plane *plane = owner;
     const struct trib_scheme *row = trib_scheme_find(opening->scheme);
-    uint32_t roots = opening->session.roots < plane->shards ? opening->session.roots : plane->shards;
-    roots = opening->is_one ? 1 : roots;
-    return row == NULL || !trib_tree_is_sound(opening) ? 0 : trib_member_size(verbs_of(row, opening), opening) * roots;
+    (void)owner;
+    return row == NULL || !trib_tree_is_sound(opening) ? 0 : trib_member_size(verbs_of(row, opening), opening);
 }
 
 /* ---- marks ---- */
@@ -293,13 +228,9 @@ static size_t slot_bytes(void *owner, const struct trib_opening *opening)
 static void join_communicator(void *owner, uint32_t communicator, uint32_t rank, uint64_t mark)
 {
     struct trib_plane *plane = owner;
-    bool is_here = false;
-    for (struct trib_tree *tree = plane->trees; (tree = next_tree(tree, communicator)) != NULL; tree = tree->next) {
-        is_here = trib_tree_join(tree, rank, mark) || is_here;
-    }
     for (uint32_t i = 0; i < plane->shards; i++) {
-        struct trib_member *member = is_here ? enter_member(plane, i, communicator) : NULL;
-        if (member != NULL && !trib_tree_has(member->tree, rank)) {
+        struct trib_member *member = enter_member(plane, i, communicator);
+        if (member != NULL && !trib_tree_join(member->tree, rank, mark)) {
             done_reading(plane, i);
         } else if (member != NULL) {
             trib_member_join(member, rank);
@@ -311,13 +242,11 @@ static void join_communicator(void *owner, uint32_t communicator, uint32_t rank,
 static void learn_mark(void *owner, uint32_t communicator, uint64_t mark)
 {
     struct trib_plane *plane = owner;
-    const struct trib_tree *tree = next_tree(plane->trees, communicator);
-    if (tree == NULL || !tree->has_parent) {
-        return; /* a root knows better */
-    }
     for (uint32_t i = 0; i < plane->shards; i++) {
         struct trib_member *member = enter_member(plane, i, communicator);
-        if (member != NULL) {
+        if (member != NULL && !member->has_parent) {
+            done_reading(plane, i); /* a root knows better */
+        } else if (member != NULL) {
             trib_member_learn_mark(member, mark);
             leave_member(plane, i);
         }
@@ -495,7 +424,7 @@ struct trib_data_plane trib_plane_verbs(struct trib_plane *plane)
 {
     return (struct trib_data_plane){
         .plane = plane,
-        .open = open_communicator,
+        .open = open_root,
         .close = close_communicator,
         .join = join_communicator,
         .learn_mark = learn_mark,

@@ -11,7 +11,6 @@
 
 struct trib_plane {
     uint32_t shards;
-    struct trib_tree *trees; /* of all communicators, one for each opening; the calling thread's */
     struct trib_shard shard[TRIB_ROOTS_MAX];
 };
 

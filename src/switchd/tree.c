@@ -67,8 +67,6 @@ struct trib_tree *trib_tree_create(const struct trib_opening *opening)
     if (tree == NULL) {
         return NULL;
     }
-    tree->communicator = opening->session.communicator;
-    tree->has_parent = opening->parent != NULL;
     for (uint32_t rank = 0; rank < tree->ranks; rank++) {
         tree->branch_of[rank] = TRIB_TREE_ELSEWHERE;
         tree->marks[rank] = TRIB_NEVER;

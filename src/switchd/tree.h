@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tree.h: a communicator's tree as far as it lies in this switch, of one root or of all: the ranks behind each branch,
+/* tree.h: the tree of one root of a communicator, as far as it lies in this switch: the ranks behind each branch,
  * the node that a branch is a child of, and the marks that the ranks told by their sessions. Arithmetic alone: no node,
  * no socket, no lock.
  *
@@ -17,11 +17,8 @@
 _Static_assert(TRIB_SESSION_RANKS_MAX <= TRIB_CHILDREN_MAX * TRIB_CHILDREN_MAX, "two levels of nodes hold all ranks");
 
 struct trib_tree {
-    struct trib_tree *next; /* the owner's */
-    uint32_t communicator;
     uint32_t ranks; /* of the whole communicator */
     uint32_t branches;
-    bool has_parent;
     uint16_t *order;     /* the ranks behind this switch, branch after branch */
     uint16_t *start;     /* of each branch in `order`, and behind the last */
     uint16_t *branch_of; /* of each rank; TRIB_TREE_ELSEWHERE: behind another switch */

@@ -148,8 +148,8 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_shard"),
     Canary(
         "switch-parent-is-child", "I7", "one address may be parent and child of a communicator",
-        edits=((PLANE, "            if (trib_address_equal(&opening->parent[root], &opening->branches[i].address[root])) {",
-                "            if (false) {"),),
+        edits=((PLANE, "        is_apart = is_apart && !trib_address_equal(&opening->parent[root], &opening->branches[i].address[root]);",
+                ""),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_plane"),
     Canary(
         "switch-mark-of-one-shard", "I6", "the highest M of the shards is told for that of all",
@@ -200,8 +200,8 @@ DRIVERS = [
         world=("control", "assert"), search=NO_DRIVER, test="unit/test_server"),
     Canary(
         "control-quota-by-group", "C-14", "each communicator of a job may take what the job may have",
-        edits=((AGENT, "                        .others = trib_agent_others_of_job(agent, opening)};",
-                "                        .others = 0};"),),
+        edits=((AGENT, "                         .others = trib_agent_others_of_job(agent, opening),",
+                "                         .others = 0,"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_owner"),
     Canary(
         "control-job-of-before", "C-1", "a communicator whose ranks bring its job again stays in the one that it began",

@@ -74,7 +74,7 @@ static inline enum trib_status plane_open(void *plane, const struct trib_opening
     struct accounts *accounts = plane;
     uint32_t seen = 0;
     struct open_communicator *open = accounts_find(accounts, opening->session.communicator);
-    uint32_t roots = opening->is_one ? 1U << opening->root : UINT32_MAX;
+    uint32_t roots = 1U << opening->root;
 
     must(opening->boot != 0 && opening->count > 0 && opening->session.communicator != 0,
          "plane: an opening of nothing");
@@ -156,10 +156,8 @@ static inline void plane_multicast(void *plane, uint32_t communicator, uint32_t 
 
 static inline size_t plane_slot_bytes(void *plane, const struct trib_opening *opening)
 {
-    size_t roots = opening->is_one ? 1 : opening->session.roots;
-
     (void)plane;
-    return opening->session.slots * roots * opening->count * 1000;
+    return (size_t)opening->session.slots * opening->count * 1000;
 }
 
 static inline bool plane_report(void *plane, uint32_t communicator, struct trib_plane_report *report)

@@ -44,8 +44,7 @@ static enum trib_status root_open(void *owner, const struct trib_opening *openin
     const struct trib_session_config *session = &opening->session;
     uint32_t ranks = 0;
 
-    must(opening->is_one && opening->root < session->roots && session->roots <= TRIB_ROOTS_MAX,
-         "root: none that can be");
+    must(opening->root < session->roots && session->roots <= TRIB_ROOTS_MAX, "root: none that can be");
     must(opening->shard < SHARDS && opening->parent == NULL && session->salt == 0, "root: not this one's");
     must(plane->communicator == 0 || plane->communicator == session->communicator, "root: of two communicators");
     must((plane->roots >> opening->root & 1) == 0, "root: opened twice");

@@ -25,7 +25,6 @@
 #define SPREAD 40U /* sequences from M on that packets name */
 
 struct job {
-    struct trib_tree *tree;
     struct trib_member *member; /* NULL: none runs in this place */
     uint64_t mark;
     uint32_t children;
@@ -90,8 +89,7 @@ static void begin(struct job *job, uint32_t slots)
             (struct trib_branch){.ranks = &ranks[i], .count = 1, .address = {trib_address_v4(2, (uint16_t)(1 + i))}};
         opening.numbers |= UINT64_C(1) << (8 * i + draw(8));
     }
-    job->tree = trib_tree_create(&opening);
-    job->member = trib_member_create(&trib_combining_verbs, &opening, job->tree, 0);
+    job->member = trib_member_create(&trib_combining_verbs, &opening);
     assert_non_null(job->member);
     job->mark = 0;
     job->children = opening.count;
@@ -110,7 +108,6 @@ static void cut_off(struct job *job)
     trib_rows_leave(job->member);
     trib_rows_divide(&world.rows, &world.members);
     trib_member_destroy(job->member);
-    trib_tree_destroy(job->tree);
     job->member = NULL;
     check_rows();
 }

@@ -68,7 +68,7 @@ static inline enum trib_status recorder_open(void *plane, const struct trib_open
     bool is_kept = strcmp(opening->scheme, "switchml") == 0 || strcmp(opening->scheme, "atp") == 0 ||
                    strcmp(opening->scheme, "rina") == 0;
     if (status == TRIB_OK && is_kept) {
-        r->opens += !opening->is_one || r->open_now != opening->session.communicator;
+        r->opens += r->open_now != opening->session.communicator;
         r->open_now = opening->session.communicator;
         r->session = opening->session;
         r->ranks = opening->ranks;
@@ -78,10 +78,8 @@ static inline enum trib_status recorder_open(void *plane, const struct trib_open
         r->children = opening->count;
         r->has_parent = opening->parent != NULL;
         r->learned = 0;
-        uint32_t first = opening->is_one ? opening->root : 0;
-        uint32_t end = opening->is_one ? opening->root + 1 : opening->session.roots;
-        for (uint32_t t = first; t < end && r->has_parent; t++) {
-            r->parent[t] = opening->parent[t];
+        if (r->has_parent) {
+            r->parent[opening->root] = opening->parent[opening->root];
         }
         memset(r->marks, 0xff, sizeof r->marks);
         for (uint32_t i = 0; i < opening->count; i++) {
@@ -91,8 +89,8 @@ static inline enum trib_status recorder_open(void *plane, const struct trib_open
                 r->marks[rank] = 0;
                 r->behind[rank] = branch->count;
                 r->is_switch[rank] = branch->is_switch;
-                for (uint32_t t = first; t < end && t < 2; t++) {
-                    r->addresses[rank][t] = branch->address[t];
+                if (opening->root < 2) {
+                    r->addresses[rank][opening->root] = branch->address[opening->root];
                 }
             }
         }
@@ -189,7 +187,7 @@ static inline void recorder_probe(void *plane, uint32_t communicator, uint32_t g
 static inline size_t recorder_slot_bytes(void *plane, const struct trib_opening *opening)
 {
     (void)plane;
-    return (size_t)opening->session.slots * opening->session.roots * opening->count * SLOT_COST;
+    return (size_t)opening->session.slots * opening->count * SLOT_COST;
 }
 
 static inline bool recorder_report(void *plane, uint32_t communicator, struct trib_plane_report *report)

@@ -256,7 +256,11 @@ static inline enum trib_status open_side(struct world *world, uint32_t plane)
     if (side->parent != NO_PLANE) {
         opening.parent = world->side[side->parent].address;
     }
-    enum trib_status status = side->verbs.open(side->plane, &opening);
+    enum trib_status status = TRIB_OK;
+    for (uint32_t root = 0; root < world->session.roots && status == TRIB_OK; root++) {
+        opening.root = opening.shard = root;
+        status = side->verbs.open(side->plane, &opening);
+    }
     free(branches);
     free(ranks);
     free(is_in);

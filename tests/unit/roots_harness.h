@@ -45,7 +45,6 @@ struct fake_plane {
 static inline enum trib_status fake_open(void *owner, const struct trib_opening *opening)
 {
     struct fake_plane *plane = owner;
-    assert_true(opening->is_one);
     assert_null(opening->parent);
     assert_int_equal(opening->session.salt, 0);
     assert_string_equal(opening->scheme, "switchml");

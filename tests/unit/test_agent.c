@@ -29,10 +29,10 @@ static enum trib_status accounts_open(void *plane, const struct trib_opening *op
 {
     struct accounts *accounts = plane;
     uint32_t communicator = opening->session.communicator;
-    uint32_t roots = opening->is_one ? 1U << opening->root : (1U << opening->session.roots) - 1;
+    uint32_t roots = 1U << opening->root;
     assert_true(communicator < 4);
     assert_int_equal(accounts->open[communicator] & roots, 0);
-    assert_true(!opening->is_one || opening->shard == 5 - opening->root);
+    assert_int_equal(opening->shard, 5 - opening->root);
     if (++accounts->opens == accounts->fails_at) {
         accounts->open[communicator] = 0;
         return accounts->failure;
@@ -51,7 +51,7 @@ static void accounts_close(void *plane, uint32_t communicator)
 static size_t accounts_bytes(void *plane, const struct trib_opening *opening)
 {
     (void)plane;
-    return (size_t)(opening->session.slots * KIB * (opening->is_one ? 1 : opening->session.roots));
+    return (size_t)(opening->session.slots * KIB);
 }
 
 struct world {
@@ -75,21 +75,17 @@ static void begin(struct world *w)
     }
 }
 
-static struct trib_opening wanted_of(uint32_t communicator, uint32_t roots)
-{
-    return (struct trib_opening){.session = {.communicator = communicator, .roots = roots, .slots = SLOTS}};
-}
-
-/* Root `first` and those after it, each alone. */
+/* Root `first` and those after it, until one fails. */
 static enum trib_status open_roots(struct world *w, uint32_t communicator, uint32_t first, uint32_t count)
 {
-    struct trib_root_at at[4];
-    const struct trib_opening wanted = wanted_of(communicator, 4);
-    for (uint32_t i = 0; i < count; i++) {
-        at[i] = (struct trib_root_at){first + i, 5 - (first + i)};
-    }
+    enum trib_status status = TRIB_OK;
     memset(w->error, 0, sizeof w->error);
-    return trib_agent_open(&w->agent, &w->opening[communicator], &wanted, at, count, w->error);
+    for (uint32_t root = first; root < first + count && status == TRIB_OK; root++) {
+        const struct trib_opening wanted = {
+            .session = {.communicator = communicator, .roots = 4, .slots = SLOTS}, .root = root, .shard = 5 - root};
+        status = trib_agent_open(&w->agent, &w->opening[communicator], &wanted, first + count, w->error);
+    }
+    return status;
 }
 
 /* What is counted is what is open. */
@@ -100,7 +96,7 @@ static void expect_open(const struct world *w, uint32_t communicator, uint32_t r
     assert_int_equal(w->accounts.open[communicator], roots);
     assert_int_equal(opening->is_open, roots != 0);
     assert_int_equal(opening->bytes, count * ROOT_BYTES);
-    assert_int_equal(opening->slots, count * SLOTS);
+    assert_int_equal(opening->roots, count);
 }
 
 static void expect_nothing(const struct world *w)
@@ -152,7 +148,8 @@ static const struct {
      "set "
      "a smaller window, or raise the quota"},
     {"of the agent, none left", 64, 64, 4, 4, 0, 1, false, false,
-     "job train needs 8 KiB of switch memory (8 slots of 1 KiB), free: 0 B of 64 KiB: wait for other jobs to end, set "
+     "job train needs at least 8 KiB of switch memory (8 slots of 1 KiB), free: 0 B of 64 KiB: wait for other jobs to "
+     "end, set "
      "a "
      "smaller window, or raise the quota"},
     {"of a controller", 64, 24, 2, 0, 1, 2, true, true, ""},
@@ -192,7 +189,9 @@ static void quota__of_job_agent_and_controller(void **state)
         w.agent.memory_quota = quotas[i].memory > 0 ? quotas[i].memory * KIB : UINT64_MAX;
         w.agent.job_quota = quotas[i].job > 0 ? quotas[i].job * KIB : UINT64_MAX;
         open_some(&w, 1, 0, had);
+        uint32_t opens = w.accounts.opens;
         assert_int_equal(open_roots(&w, 1, had, asked), quotas[i].fits ? TRIB_OK : TRIB_ERR_REFUSED);
+        assert_int_equal(w.accounts.opens - opens, quotas[i].fits ? asked : 0); /* refused before the first */
         assert_string_equal(w.error, quotas[i].text);
         expect_open(&w, 1, (1U << (had + (quotas[i].fits ? asked : 0))) - 1); /* what it had it keeps */
         assert_int_equal(w.agent.memory_used, w.opening[1].bytes + (quotas[i].second + quotas[i].third) * ROOT_BYTES);
@@ -216,10 +215,10 @@ static void quota__of_a_job_for_all_its_communicators(void **state)
     assert_int_equal(trib_agent_others_of_job(&w.agent, &w.opening[1]), 2 * ROOT_BYTES);
     assert_int_equal(open_roots(&w, 1, 1, 1), TRIB_OK);
     assert_int_equal(open_roots(&w, 2, 1, 1), TRIB_ERR_REFUSED);
-    assert_string_equal(w.error,
-                        "job train/0 needs 16 KiB of switch memory (16 slots of 1 KiB) beside 2 other groups of the "
-                        "same job with 24 KiB, the quota of a job is 32 KiB: close a group, set a smaller window or "
-                        "payload, or raise the quota; they are train/1 (8 KiB), train (16 KiB)");
+    assert_string_equal(
+        w.error, "job train/0 needs at least 16 KiB of switch memory (16 slots of 1 KiB) beside 2 other groups of the "
+                 "same job with 24 KiB, the quota of a job is 32 KiB: close a group, set a smaller window or "
+                 "payload, or raise the quota; they are train/1 (8 KiB), train (16 KiB)");
     expect_open(&w, 2, 1);
     trib_agent_shut(&w.agent, &w.opening[3]);
     assert_int_equal(open_roots(&w, 2, 1, 1), TRIB_OK); /* what has gone does not count */
@@ -247,26 +246,6 @@ static void quota__of_jobs_with_one_number(void **state)
     shut_all(&w);
 }
 
-/* All roots of a communicator by one call, as a switch opens them that has no lenders. */
-static void quota__of_all_roots_at_once(void **state)
-{
-    struct world w;
-    const struct trib_opening wanted = wanted_of(1, 3);
-    (void)state;
-    begin(&w);
-    w.agent.memory_quota = w.agent.job_quota = 3 * ROOT_BYTES - 1;
-    assert_int_equal(trib_agent_open(&w.agent, &w.opening[1], &wanted, NULL, 0, w.error), TRIB_ERR_REFUSED);
-    assert_non_null(strstr(w.error, "job train needs 24 KiB of switch memory (24 slots of 1 KiB)"));
-    assert_int_equal(w.accounts.opens, 0);
-    expect_nothing(&w);
-    w.agent.memory_quota = w.agent.job_quota = 3 * ROOT_BYTES;
-    assert_int_equal(trib_agent_open(&w.agent, &w.opening[1], &wanted, NULL, 0, w.error), TRIB_OK);
-    assert_int_equal(w.accounts.opens, 1);
-    expect_open(&w, 1, 7);
-    assert_int_equal(w.agent.memory_used, 3 * ROOT_BYTES);
-    shut_all(&w);
-}
-
 /* In the process of a rank. */
 static void quota__of_a_plane_that_counts_nothing(void **state)
 {
@@ -278,7 +257,7 @@ static void quota__of_a_plane_that_counts_nothing(void **state)
     assert_int_equal(open_roots(&w, 1, 0, 4), TRIB_OK);
     assert_int_equal(w.accounts.open[1], 15);
     assert_int_equal(w.opening[1].bytes, 0);
-    assert_int_equal(w.opening[1].slots, 4 * SLOTS);
+    assert_int_equal(w.opening[1].roots, 4);
     shut_all(&w);
 }
 
@@ -298,7 +277,7 @@ static void open__all_or_nothing(void **state)
             w.accounts.fails_at = w.accounts.opens + k;
             w.accounts.failure = k % 2 ? TRIB_ERR_MEMORY : TRIB_ERR_INVALID;
             assert_int_equal(open_roots(&w, 1, had, 4 - had), w.accounts.failure);
-            (void)snprintf(want, sizeof want, "%u KiB: %s", (4 - had) * SLOTS, trib_status_text(w.accounts.failure));
+            (void)snprintf(want, sizeof want, "%u KiB: %s", 4 * SLOTS, trib_status_text(w.accounts.failure));
             assert_string_equal(w.error, want);
             expect_open(&w, 1, 0);
             expect_open(&w, 2, 3); /* another communicator's */
@@ -347,49 +326,33 @@ static void shut__of_what_was_never_open(void **state)
 static const struct {
     const char *what;
     uint8_t parent[2], child[3][2];
-    bool has_parent, is_one;
+    bool has_parent;
     uint32_t root;
     const char *text;
 } addresses[] = {
-    {"all differ", {0}, {{1, 2}, {3, 4}, {5, 6}}, false, false, 0, ""},
-    {"to different roots", {0}, {{1, 2}, {2, 1}, {5, 6}}, false, false, 0, ""},
-    {"the same",
-     {0},
-     {{1, 2}, {3, 4}, {3, 6}},
-     false,
-     false,
-     0,
-     "ranks 1 and 2 both claim to send from 10.0.0.3:9, UDP"},
-    {"the same to root 1",
-     {0},
-     {{1, 6}, {3, 4}, {5, 6}},
-     false,
-     false,
-     0,
-     "ranks 0 and 2 both claim to send from 10.0.0.6:9, UDP"},
-    {"the same to another root", {0}, {{1, 6}, {3, 4}, {5, 6}}, false, true, 0, ""},
+    {"all differ", {0}, {{1, 2}, {3, 4}, {5, 6}}, false, 0, ""},
+    {"to different roots", {0}, {{1, 2}, {2, 1}, {5, 6}}, false, 0, ""},
+    {"the same", {0}, {{1, 2}, {3, 4}, {3, 6}}, false, 0, "ranks 1 and 2 both claim to send from 10.0.0.3:9, UDP"},
+    {"the same to another root", {0}, {{1, 6}, {3, 4}, {5, 6}}, false, 0, ""},
     {"the same to this root",
      {0},
      {{1, 6}, {3, 4}, {5, 6}},
      false,
-     true,
      1,
      "ranks 0 and 2 both claim to send from 10.0.0.6:9, UDP"},
-    {"a parent apart", {7, 8}, {{1, 2}, {3, 4}, {5, 6}}, true, false, 0, ""},
-    {"a parent to another root", {2, 1}, {{1, 2}, {3, 4}, {5, 6}}, true, false, 0, ""},
+    {"a parent apart", {7, 8}, {{1, 2}, {3, 4}, {5, 6}}, true, 0, ""},
+    {"a parent to another root", {2, 1}, {{1, 2}, {3, 4}, {5, 6}}, true, 0, ""},
     {"a parent that is a child",
      {7, 6},
      {{1, 2}, {3, 4}, {5, 6}},
      true,
-     false,
-     0,
+     1,
      "rank 2 claims to send from the address of this switch's parent"},
-    {"a parent that is no child of this root", {7, 6}, {{1, 2}, {3, 4}, {5, 6}}, true, true, 0, ""},
+    {"a parent that is no child of this root", {7, 6}, {{1, 2}, {3, 4}, {5, 6}}, true, 0, ""},
     {"the parent first",
      {3, 8},
      {{3, 2}, {3, 4}, {5, 6}},
      true,
-     false,
      0,
      "rank 0 claims to send from the address of this switch's parent"},
 };
@@ -412,12 +375,11 @@ static void check__addresses(void **state)
                 children[b].address[t] = trib_address_v4(0x0a000000U + addresses[i].child[b][t], 9);
             }
         }
-        struct trib_opening opening = wanted_of(1, 2);
-        opening.parent = addresses[i].has_parent ? parent : NULL;
-        opening.branches = children;
-        opening.count = 3;
-        opening.is_one = addresses[i].is_one;
-        opening.root = addresses[i].root;
+        const struct trib_opening opening = {.session = {.communicator = 1, .roots = 2},
+                                             .parent = addresses[i].has_parent ? parent : NULL,
+                                             .branches = children,
+                                             .count = 3,
+                                             .root = addresses[i].root};
         assert_int_equal(trib_opening_check(&opening, error), addresses[i].text[0] == '\0');
         assert_string_equal(error, addresses[i].text);
     }
@@ -429,7 +391,6 @@ int main(void)
         cmocka_unit_test(quota__of_job_agent_and_controller),
         cmocka_unit_test(quota__of_a_job_for_all_its_communicators),
         cmocka_unit_test(quota__of_jobs_with_one_number),
-        cmocka_unit_test(quota__of_all_roots_at_once),
         cmocka_unit_test(quota__of_a_plane_that_counts_nothing),
         cmocka_unit_test(open__all_or_nothing),
         cmocka_unit_test(shut__in_any_order_and_twice),

@@ -68,7 +68,6 @@ static const struct trib_switch_verbs without = {.size = node_size, .init = node
 
 struct world {
     struct trib_members members;
-    struct trib_tree *tree[MEMBERS];
     struct cap_node *node[MEMBERS];
     uint64_t now_ns;
 };
@@ -98,9 +97,7 @@ static void add(struct world *w, const struct trib_switch_verbs *verbs, uint32_t
         branches[i].count = 1;
         branches[i].address[0] = trib_address_v4(0x7f000001, (uint16_t)(1000 + RANKS * index + i));
     }
-    w->tree[index] = trib_tree_create(&opening);
-    assert_non_null(w->tree[index]);
-    struct trib_member *member = trib_member_create(verbs, &opening, w->tree[index], 0);
+    struct trib_member *member = trib_member_create(verbs, &opening);
     assert_non_null(member);
     w->node[index] = member->node[0].node;
     assert_true(trib_members_add(&w->members, member));
@@ -114,11 +111,7 @@ static uint64_t divide(struct world *w, uint32_t room)
 
 static void destroy(struct world *w)
 {
-    uint32_t count = w->members.count;
     trib_members_deinit(&w->members);
-    for (uint32_t i = 0; i < count; i++) {
-        trib_tree_destroy(w->tree[i]);
-    }
 }
 
 static void divide__one_alone_gets_all(void **state)

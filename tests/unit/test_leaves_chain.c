@@ -61,21 +61,25 @@ static void join__racks_form_chains(void **state)
     }
 }
 
-/* The refusal has the memory of all roots, as for trees: less would be refused again. */
+/* The refusal has the memory of all roots, at the root's switch and at one below: less would be refused again. */
 static void join__quota_is_for_all_roots(void **state)
 {
-    static const char *const schemes[2] = {"rina", "panama"};
-    uint64_t slots[2] = {0};
+    static const struct {
+        const char *scheme;
+        bool is_below;
+    } cases[] = {{"rina", false}, {"switchml", false}, {"rina", true}, {"switchml", true}};
+    uint64_t slots[4] = {0};
     (void)state;
-    for (unsigned k = 0; k < 2; k++) {
+    for (unsigned k = 0; k < 4; k++) {
         struct world world;
         world_init(&world, 1);
         struct node *root = node_add(&world, NULL);
         struct node *rack = node_add(&world, root);
-        root->jobs.agent.job_quota = 1000;
+        root->jobs.agent.job_quota = cases[k].is_below ? root->jobs.agent.job_quota : 1000;
+        rack->config.job_quota = cases[k].is_below ? 1000 : rack->config.job_quota;
         ranks_make(&world, 4);
         for (uint32_t i = 0; i < 4; i++) {
-            (void)snprintf(world.rank[i].join.join.settings.scheme, 8, "%s", schemes[k]);
+            (void)snprintf(world.rank[i].join.join.settings.scheme, 16, "%s", cases[k].scheme);
             world.rank[i].home = i % 2 == 0 ? root : rack;
         }
         tree_run(&world);
@@ -85,7 +89,9 @@ static void join__quota_is_for_all_roots(void **state)
         slots[k] = strtoull(strchr(said, '(') + 1, NULL, 10);
         world_end(&world);
     }
-    assert_true(slots[0] > 0 && slots[0] == slots[1]);
+    for (unsigned k = 0; k < 4; k++) {
+        assert_true(slots[k] > 0 && slots[k] == slots[0]);
+    }
 }
 
 /* The parents of a rack are other racks for other roots: the error names the one that does not answer. */

@@ -23,14 +23,8 @@ static struct trib_address address_of(uint32_t number)
     return address;
 }
 
-/* A member and its tree, which outlives it. */
-struct made {
-    struct trib_tree *tree;
-    struct trib_member *member;
-};
-
 /* Branch i comes from address_of(i); the parent, if any, from address_of(500). */
-static struct made make(uint32_t communicator, uint32_t ranks, bool has_parent)
+static struct trib_member *make(uint32_t communicator, uint32_t ranks, bool has_parent)
 {
     struct trib_branch branches[200] = {0};
     uint16_t numbers[200];
@@ -55,27 +49,17 @@ static struct made make(uint32_t communicator, uint32_t ranks, bool has_parent)
         branches[i] = (struct trib_branch){.ranks = &numbers[i], .count = 1, .address = {address_of(i)}};
     }
     assert_true(trib_tree_is_sound(&opening));
-    struct made made = {.tree = trib_tree_create(&opening)};
-    assert_non_null(made.tree);
-    made.member = trib_member_create(trib_scheme_find("switchml")->switch_node, &opening, made.tree, 0);
-    assert_non_null(made.member);
-    for (uint32_t i = 0; i < made.member->nodes; i++) {
-        assert_int_equal((uintptr_t)made.member->node[i].node % 64, 0);
+    struct trib_member *member = trib_member_create(trib_scheme_find("switchml")->switch_node, &opening);
+    assert_non_null(member);
+    for (uint32_t i = 0; i < member->nodes; i++) {
+        assert_int_equal((uintptr_t)member->node[i].node % 64, 0);
     }
-    return made;
+    return member;
 }
 
-static void add(struct trib_members *members, struct made *made, uint32_t communicator, uint32_t ranks)
+static void add(struct trib_members *members, uint32_t communicator, uint32_t ranks)
 {
-    *made = make(communicator, ranks, false);
-    assert_true(trib_members_add(members, made->member));
-}
-
-static void destroy_trees(struct made *made, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        trib_tree_destroy(made[i].tree);
-    }
+    assert_true(trib_members_add(members, make(communicator, ranks, false)));
 }
 
 /* ---- what a node hears of its ranks ---- */
@@ -121,12 +105,9 @@ static void open_quorum(const char *scheme, uint32_t ranks, uint32_t from, uint3
         branches[at].address[0] = address_of(at);
     }
     assert_true(trib_tree_is_sound(&opening));
-    struct trib_tree *tree = trib_tree_create(&opening);
-    assert_non_null(tree);
-    struct trib_member *member = trib_member_create(&verbs, &opening, tree, 0);
+    struct trib_member *member = trib_member_create(&verbs, &opening);
     assert_non_null(member);
     trib_member_destroy(member);
-    trib_tree_destroy(tree);
 }
 
 static void node__hears_what_its_ranks_bring(void **state)
@@ -160,9 +141,8 @@ static void find_source__by_communicator_and_address(void **state)
 {
     (void)state;
     struct trib_members members = {.count = 0};
-    static struct made made[200];
     for (uint32_t i = 0; i < 200; i++) {
-        add(&members, &made[i], i * 7, 8);
+        add(&members, i * 7, 8);
     }
     for (uint32_t i = 0; i < 1400; i++) {
         for (uint32_t number = 0; number < 9; number++) {
@@ -183,7 +163,6 @@ static void find_source__by_communicator_and_address(void **state)
     trib_address_set_port(&other_port, 1);
     assert_null(trib_members_find_source(&members, 7, &other_port));
     trib_members_deinit(&members);
-    destroy_trees(made, 200);
 }
 
 static void find_source__in_an_empty_table(void **state)
@@ -201,9 +180,8 @@ static void remove__forgets_one_and_no_other(void **state)
     (void)state;
     struct trib_members members = {.count = 0};
     struct trib_address from = address_of(3);
-    struct made made[50];
     for (uint32_t i = 0; i < 50; i++) {
-        add(&members, &made[i], i, 5);
+        add(&members, i, 5);
     }
     for (uint32_t i = 0; i < 50; i += 2) {
         struct trib_member *member = trib_members_find(&members, i);
@@ -219,7 +197,6 @@ static void remove__forgets_one_and_no_other(void **state)
     assert_int_equal(members.count, 25);
     assert_int_equal(members.sources, 125);
     trib_members_deinit(&members);
-    destroy_trees(made, 50);
 }
 
 /* 100 branches: each is a child of an inner node, and the parent is the top node's. */
@@ -227,9 +204,9 @@ static void find_source__in_a_tree_of_nodes(void **state)
 {
     (void)state;
     struct trib_members members = {.count = 0};
-    struct made made = make(9, 100, true);
-    assert_true(trib_members_add(&members, made.member));
-    assert_int_equal(made.member->nodes, 3);
+    struct trib_member *made = make(9, 100, true);
+    assert_true(trib_members_add(&members, made));
+    assert_int_equal(made->nodes, 3);
     assert_int_equal(members.sources, 101);
     for (uint32_t i = 0; i < 100; i++) {
         struct trib_address from = address_of(i);
@@ -247,12 +224,11 @@ static void find_source__in_a_tree_of_nodes(void **state)
     assert_int_equal(source->place.kind, TRIB_PLACE_PARENT);
     assert_true(trib_address_equal(trib_member_source_address(source), &from));
     assert_null(trib_members_find_source(&members, 8, &from));
-    trib_members_remove(&members, made.member);
+    trib_members_remove(&members, made);
     assert_int_equal(members.sources, 0);
     assert_null(trib_members_find_source(&members, 9, &from));
-    trib_member_destroy(made.member);
+    trib_member_destroy(made);
     trib_members_deinit(&members);
-    trib_tree_destroy(made.tree);
 }
 
 /* A server takes sums only if switches below make some. */
@@ -275,13 +251,11 @@ static void a_server__takes_sums_of_schemes_that_combine(void **state)
     seen.count = 0;
     for (uint32_t i = 0; i < 2; i++) {
         opening.scheme = i == 0 ? "atp" : "ps";
-        struct trib_tree *tree = trib_tree_create(&opening);
-        struct trib_member *member = trib_member_create(&verbs, &opening, tree, 0);
+        struct trib_member *member = trib_member_create(&verbs, &opening);
         assert_non_null(member);
         assert_int_equal(member->node[0].together[1], 3);
         assert_int_equal(seen.config[i].has_combiners, i == 0);
         trib_member_destroy(member);
-        trib_tree_destroy(tree);
     }
 }
 

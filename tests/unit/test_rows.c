@@ -20,11 +20,6 @@ struct world {
     struct trib_members members;
 };
 
-struct made {
-    struct trib_tree *tree;
-    struct trib_member *member;
-};
-
 static struct trib_address address_of(uint32_t number)
 {
     char text[64];
@@ -35,7 +30,7 @@ static struct trib_address address_of(uint32_t number)
 }
 
 /* A communicator with this payload, whose ranks are behind the combiner. */
-static struct made enter(struct world *world, uint32_t communicator, uint32_t payload)
+static struct trib_member *enter(struct world *world, uint32_t communicator, uint32_t payload)
 {
     static const uint16_t ranks[RANKS] = {0, 1};
     struct trib_branch branches[RANKS] = {{.ranks = &ranks[0], .count = 1, .address = {address_of(0)}},
@@ -57,23 +52,20 @@ static struct made enter(struct world *world, uint32_t communicator, uint32_t pa
         .count = RANKS,
         .numbers = 3,
     };
-    struct made made = {.tree = trib_tree_create(&opening)};
-    assert_non_null(made.tree);
-    made.member = trib_member_create(&trib_combining_verbs, &opening, made.tree, 0);
-    assert_non_null(made.member);
-    made.member->adds = true;
-    assert_true(trib_members_add(&world->members, made.member));
-    assert_true(trib_rows_enter(&world->rows, &world->members, made.member));
-    return made;
+    struct trib_member *member = trib_member_create(&trib_combining_verbs, &opening);
+    assert_non_null(member);
+    member->adds = true;
+    assert_true(trib_members_add(&world->members, member));
+    assert_true(trib_rows_enter(&world->rows, &world->members, member));
+    return member;
 }
 
-static void leave(struct world *world, struct made *made)
+static void leave(struct world *world, struct trib_member *member)
 {
-    trib_members_remove(&world->members, made->member);
-    trib_rows_leave(made->member);
+    trib_members_remove(&world->members, member);
+    trib_rows_leave(member);
     trib_rows_divide(&world->rows, &world->members);
-    trib_member_destroy(made->member);
-    trib_tree_destroy(made->tree);
+    trib_member_destroy(member);
 }
 
 static uint64_t count(const struct world *world)
@@ -87,19 +79,19 @@ static void rows__are_as_long_as_the_longest_payload_there_is(void **state)
 {
     (void)state;
     struct world world = {.rows = {.limit = LIMIT}};
-    struct made large = enter(&world, 1, TRIB_PAYLOAD_MAX);
+    struct trib_member *large = enter(&world, 1, TRIB_PAYLOAD_MAX);
     uint64_t few = count(&world);
-    struct made small = enter(&world, 2, 64);
+    struct trib_member *small = enter(&world, 2, 64);
     assert_int_equal(count(&world), few);
-    leave(&world, &large);
-    leave(&world, &small);
+    leave(&world, large);
+    leave(&world, small);
     small = enter(&world, 3, 64); /* the large one leaves nothing behind */
     uint64_t many = count(&world);
     assert_true(many > 10 * few);
     large = enter(&world, 4, TRIB_PAYLOAD_MAX);
     assert_int_equal(count(&world), few);
-    leave(&world, &small);
-    leave(&world, &large);
+    leave(&world, small);
+    leave(&world, large);
     trib_members_deinit(&world.members);
     trib_rows_close(&world.rows);
 }
@@ -109,28 +101,28 @@ static void shares__of_no_row_are_known(void **state)
 {
     (void)state;
     struct world world = {.rows = {.limit = LIMIT / 32, .is_static = true}};
-    struct made first = enter(&world, 1, TRIB_PAYLOAD_MAX);
+    struct trib_member *first = enter(&world, 1, TRIB_PAYLOAD_MAX);
     assert_int_equal(count(&world), 1);
     assert_false(world.rows.is_short);
-    struct made second = enter(&world, 2, TRIB_PAYLOAD_MAX);
+    struct trib_member *second = enter(&world, 2, TRIB_PAYLOAD_MAX);
     assert_true(world.rows.is_short);
-    leave(&world, &first);
+    leave(&world, first);
     assert_false(world.rows.is_short);
-    leave(&world, &second);
+    leave(&world, second);
     trib_members_deinit(&world.members);
     trib_rows_close(&world.rows);
 
     world = (struct world){.rows = {.limit = 64}}; /* no room for one */
     first = enter(&world, 3, TRIB_PAYLOAD_MAX);
     assert_true(world.rows.is_short);
-    leave(&world, &first);
+    leave(&world, first);
     trib_members_deinit(&world.members);
     trib_rows_close(&world.rows);
 
     world = (struct world){.rows = {.limit = 0}}; /* as wished (--pool 0) */
     first = enter(&world, 4, TRIB_PAYLOAD_MAX);
     assert_false(world.rows.is_short);
-    leave(&world, &first);
+    leave(&world, first);
     trib_members_deinit(&world.members);
     trib_rows_close(&world.rows);
 }

@@ -127,7 +127,6 @@ static const struct trib_switch_verbs script_verbs = {
 /* A plane with a member of scripts on shard 0, whose child 0 is a socket of the test. */
 struct stage {
     struct world world;
-    struct trib_tree *tree;
     struct trib_member *member;
     struct trib_port *child;
 };
@@ -152,9 +151,7 @@ static void open_stage(struct stage *stage)
                                    .branches = branches,
                                    .count = BRANCHES};
     opening.session.ranks = BRANCHES;
-    stage->tree = trib_tree_create(&opening);
-    assert_non_null(stage->tree);
-    stage->member = trib_member_create(&script_verbs, &opening, stage->tree, 0);
+    stage->member = trib_member_create(&script_verbs, &opening);
     assert_non_null(stage->member);
     struct trib_shard *shard = &stage->world.side[0].plane->shard[0];
     trib_shard_enter(shard);
@@ -169,7 +166,6 @@ static void close_stage(struct stage *stage)
 {
     trib_port_close(stage->child);
     close_world(&stage->world);
-    trib_tree_destroy(stage->tree);
 }
 
 static void send_script(struct stage *stage, enum script script)

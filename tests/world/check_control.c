@@ -36,14 +36,9 @@ static bool is_its_place(const struct world *world, uint32_t at, const struct tr
                          const struct trib_branch *branch)
 {
     const struct trib_address *listen = &world->planes[at].config.listen;
-    uint32_t end = opening->is_one ? opening->root + 1 : opening->session.roots;
-    bool is = true;
 
-    for (uint32_t root = opening->is_one ? opening->root : 0; root < end; root++) {
-        is = is && trib_address_same_host(&branch->address[root], listen) &&
-             trib_address_port(&branch->address[root]) == trib_address_port(listen) + root;
-    }
-    return is;
+    return trib_address_same_host(&branch->address[opening->root], listen) &&
+           trib_address_port(&branch->address[opening->root]) == trib_address_port(listen) + opening->root;
 }
 
 static bool is_branch(const struct shape_child *child, const struct trib_branch *branch)
@@ -99,13 +94,13 @@ void check_opening(struct world_comm *comm, uint32_t at, const struct trib_openi
 
     session_scheme(comm, scheme);
     trib_scheme_settle(opening->scheme, &session); /* as data planes do */
-    if (unit_of_switch(comm, at, opening->is_one ? opening->root : 0)->is_open || world_has_peers(world)) {
+    if (unit_of_switch(comm, at, opening->root)->is_open || world_has_peers(world)) {
         world_fail(world, WORLD_CHECK_CONTROL, "C-2: communicator %u is opened twice at switch %u", comm->index, at);
     } else if (!is_session(comm, &session) || strcmp(opening->scheme, scheme) != 0 ||
                opening->ranks != comm->set.session.ranks || (opening->parent != NULL) != (world_seat(world, at) != 0)) {
         world_fail(world, WORLD_CHECK_CONTROL, "C-4: switch %u opens communicator %u otherwise than it is", at,
                    comm->index);
-    } else if (!has_branches(world, &comm->tree[opening->is_one ? opening->root : 0]->shapes[at], opening) ||
+    } else if (!has_branches(world, &comm->tree[opening->root]->shapes[at], opening) ||
                !has_numbers(comm, at, opening)) {
         world_fail(world, WORLD_CHECK_CONTROL, "C-5: switch %u opens communicator %u over other children", at,
                    comm->index);

@@ -32,12 +32,9 @@ static size_t slot_bytes(void *owner, const struct trib_opening *opening)
     size_t bytes = 0;
 
     const struct world_comm *comm = opened(plane, opening);
-    uint32_t end = opening->is_one ? opening->root + 1 : opening->session.roots;
-    for (uint32_t root = opening->is_one ? opening->root : 0; root < end; root++) {
-        for (uint32_t node = 0; node < comm->tree[root]->shapes[plane->at].node_count; node++) {
-            const struct trib_switch_config config = unit_switch_config(comm, plane->at, root, node);
-            bytes += world_switch_verbs(comm->world, plane->at)->size(&config);
-        }
+    for (uint32_t node = 0; node < comm->tree[opening->root]->shapes[plane->at].node_count; node++) {
+        const struct trib_switch_config config = unit_switch_config(comm, plane->at, opening->root, node);
+        bytes += world_switch_verbs(comm->world, plane->at)->size(&config);
     }
     return bytes;
 }
@@ -79,7 +76,6 @@ static enum trib_status open_units(void *owner, const struct trib_opening *openi
     const struct world_plane *plane = owner;
     struct world_comm *comm = opened(plane, opening);
     struct comm_member *member = &comm->members[plane->at];
-    uint32_t end = opening->is_one ? opening->root + 1 : opening->session.roots;
 
     check_opening(comm, plane->at, opening);
     if (comm->world->failed != WORLD_CHECK_NONE) {
@@ -91,14 +87,12 @@ static enum trib_status open_units(void *owner, const struct trib_opening *openi
     member->boot = opening->boot;
     member->answer_ns = 0;
     member->priority = opening->priority;
-    for (uint32_t root = opening->is_one ? opening->root : 0; root < end; root++) {
-        if (plane->at != 0) {
-            comm->world->report->lent_roots += plane->at >= comm->world->tree_count;
-            fault_at_opening(comm->world, plane->at);
-        }
-        plane_forget_marks(comm, plane->at, root);
-        unit_open_switch(comm, plane->at, root);
+    if (plane->at != 0) {
+        comm->world->report->lent_roots += plane->at >= comm->world->tree_count;
+        fault_at_opening(comm->world, plane->at);
     }
+    plane_forget_marks(comm, plane->at, opening->root);
+    unit_open_switch(comm, plane->at, opening->root);
     member->is_open = true;
     return TRIB_OK;
 }

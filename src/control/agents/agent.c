@@ -10,6 +10,7 @@
 #include "io/units.h"
 
 #define GROUPS_LISTED 4U /* in an error text */
+#define NEED_TEXT_MAX (2 * TRIB_UNITS_TEXT_MAX + 64)
 
 void trib_agent_init(struct trib_agent *agent, const struct trib_data_plane *plane, uint32_t shards)
 {
@@ -21,9 +22,11 @@ void trib_agent_init(struct trib_agent *agent, const struct trib_data_plane *pla
 /* Memory and slots that a communicator needs here, beside the other communicators of its job. */
 struct need {
     const struct trib_agent_opening *opening;
+    uint64_t more; /* bytes of roots that are not open yet */
     uint64_t bytes;
     uint64_t slots;
     uint64_t others;
+    bool is_part; /* there are more roots, which may come here later */
 };
 
 static bool is_same_job(const struct trib_agent_opening *a, const struct trib_agent_opening *b)
@@ -63,9 +66,18 @@ static uint32_t list_others(const struct trib_agent *agent, const struct trib_ag
     return count;
 }
 
+/* "at least 20 MiB of switch memory (80 slots of 256 KiB)" */
+static void format_need(const struct need *need, char text[static NEED_TEXT_MAX])
+{
+    char needs[TRIB_UNITS_TEXT_MAX], each[TRIB_UNITS_TEXT_MAX];
+    trib_format_size(need->bytes, needs);
+    trib_format_size(need->bytes / (need->slots ? need->slots : 1), each);
+    (void)snprintf(text, NEED_TEXT_MAX, "%s%s of switch memory (%llu slots of %s)", need->is_part ? "at least " : "",
+                   needs, (unsigned long long)need->slots, each);
+}
+
 /* The list is the end of the text: it is cut first. */
-static void explain_groups(const struct trib_agent *agent, const struct need *need, const char *needs, const char *each,
-                           char *error)
+static void explain_groups(const struct trib_agent *agent, const struct need *need, const char *needs, char *error)
 {
     char list[GROUPS_LISTED * (TRIB_NAME_MAX + TRIB_UNITS_TEXT_MAX + 8) + 32];
     char quota[TRIB_UNITS_TEXT_MAX], others[TRIB_UNITS_TEXT_MAX];
@@ -73,34 +85,30 @@ static void explain_groups(const struct trib_agent *agent, const struct need *ne
     trib_format_size(agent->job_quota, quota);
     trib_format_size(need->others, others);
     trib_explain(error,
-                 "job %s needs %s of switch memory (%llu slots of %s) beside %u other group%s of the same job with %s, "
-                 "the quota of a job is %s: close a group, set a smaller window or payload, or raise the quota; they "
-                 "are %s",
-                 need->opening->job, needs, (unsigned long long)need->slots, each, count, count == 1 ? "" : "s", others,
-                 quota, list);
+                 "job %s needs %s beside %u other group%s of the same job with %s, the quota of a job is %s: close a "
+                 "group, set a smaller window or payload, or raise the quota; they are %s",
+                 need->opening->job, needs, count, count == 1 ? "" : "s", others, quota, list);
 }
 
 static enum trib_status refuse_job(const struct trib_agent *agent, const struct need *need, uint64_t free_bytes,
                                    char *error)
 {
-    char needs[TRIB_UNITS_TEXT_MAX], each[TRIB_UNITS_TEXT_MAX], has[TRIB_UNITS_TEXT_MAX], of[TRIB_UNITS_TEXT_MAX];
+    char needs[NEED_TEXT_MAX], has[TRIB_UNITS_TEXT_MAX], of[TRIB_UNITS_TEXT_MAX];
     bool is_over_quota = need->bytes + need->others > agent->job_quota;
-    trib_format_size(need->bytes, needs);
-    trib_format_size(need->bytes / (need->slots ? need->slots : 1), each);
+    format_need(need, needs);
     trib_format_size(is_over_quota ? agent->job_quota : free_bytes, has);
     trib_format_size(agent->memory_quota, of);
     if (is_over_quota && need->others > 0) {
-        explain_groups(agent, need, needs, each, error);
+        explain_groups(agent, need, needs, error);
     } else if (is_over_quota) {
         trib_explain(error,
-                     "job %s needs %s of switch memory (%llu slots of %s), the quota of a job is %s: set a smaller "
-                     "window or payload, or raise the quota",
-                     need->opening->job, needs, (unsigned long long)need->slots, each, has);
+                     "job %s needs %s, the quota of a job is %s: set a smaller window or payload, or raise the quota",
+                     need->opening->job, needs, has);
     } else {
         trib_explain(error,
-                     "job %s needs %s of switch memory (%llu slots of %s), free: %s of %s: wait for other jobs to "
-                     "end, set a smaller window, or raise the quota",
-                     need->opening->job, needs, (unsigned long long)need->slots, each, has, of);
+                     "job %s needs %s, free: %s of %s: wait for other jobs to end, set a smaller window, or raise the "
+                     "quota",
+                     need->opening->job, needs, has, of);
     }
     return TRIB_ERR_REFUSED;
 }
@@ -135,61 +143,31 @@ static bool fits_master(const struct trib_agent *agent, const struct trib_agent_
     return false;
 }
 
-static enum trib_status check_quotas(const struct trib_agent *agent, const struct trib_agent_opening *opening,
-                                     uint64_t more, uint64_t slots, char *error)
+static enum trib_status check_quotas(const struct trib_agent *agent, const struct need *need, char *error)
 {
-    uint64_t others = agent->memory_used - opening->bytes;
+    uint64_t others = agent->memory_used - need->opening->bytes;
     uint64_t free_bytes = agent->memory_quota > others ? agent->memory_quota - others : 0;
-    struct need need = {.opening = opening,
-                        .bytes = opening->bytes + more,
-                        .slots = opening->slots + slots,
-                        .others = trib_agent_others_of_job(agent, opening)};
-    if (need.bytes + need.others > agent->job_quota || need.bytes > free_bytes) {
-        return refuse_job(agent, &need, free_bytes, error);
+    if (need->bytes + need->others > agent->job_quota || need->bytes > free_bytes) {
+        return refuse_job(agent, need, free_bytes, error);
     }
-    return fits_master(agent, opening, more, error) ? TRIB_OK : TRIB_ERR_REFUSED;
+    return fits_master(agent, need->opening, need->more, error) ? TRIB_OK : TRIB_ERR_REFUSED;
+}
+
+/* each: bytes of one root. */
+static struct need need_of(const struct trib_agent *agent, const struct trib_agent_opening *opening,
+                           const struct trib_session_config *session, uint32_t roots, uint64_t each)
+{
+    uint32_t left = roots > opening->roots ? roots - opening->roots : 1;
+    uint64_t more = left * each;
+    return (struct need){.opening = opening,
+                         .more = more,
+                         .bytes = opening->bytes + more,
+                         .slots = (uint64_t)session->slots * (opening->roots + left),
+                         .others = trib_agent_others_of_job(agent, opening),
+                         .is_part = opening->roots + left < session->roots};
 }
 
 /* ---- slots ---- */
-
-static struct trib_opening one_of(const struct trib_opening *wanted, const struct trib_root_at *at)
-{
-    struct trib_opening one = *wanted;
-    one.is_one = true;
-    one.root = at->root;
-    one.shard = at->shard;
-    return one;
-}
-
-static uint64_t bytes_of(const struct trib_data_plane *plane, const struct trib_opening *wanted,
-                         const struct trib_root_at *roots, uint32_t count)
-{
-    uint64_t bytes = 0;
-    if (!plane->slot_bytes) { /* nothing is counted in the process of a rank */
-        return 0;
-    }
-    if (count == 0) {
-        return plane->slot_bytes(plane->plane, wanted);
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        struct trib_opening one = one_of(wanted, &roots[i]);
-        bytes += plane->slot_bytes(plane->plane, &one);
-    }
-    return bytes;
-}
-
-enum trib_status trib_agent_check(const struct trib_agent *agent, const struct trib_agent_opening *opening,
-                                  struct trib_opening *const *wanted, const struct trib_root_at *roots, uint32_t count,
-                                  char *error)
-{
-    uint64_t bytes = 0;
-    uint64_t slots = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        bytes += bytes_of(agent->plane, wanted[i], &roots[i], 1);
-        slots += wanted[i]->session.slots;
-    }
-    return check_quotas(agent, opening, bytes, slots, error);
-}
 
 static void enter(struct trib_agent *agent, struct trib_agent_opening *opening, uint32_t communicator)
 {
@@ -201,7 +179,7 @@ static void enter(struct trib_agent *agent, struct trib_agent_opening *opening, 
         opening->communicator = communicator;
         agent->changes++;
         opening->bytes = 0;
-        opening->slots = 0;
+        opening->roots = 0;
     }
 }
 
@@ -235,40 +213,32 @@ static bool is_free(const struct trib_agent *agent, const struct trib_agent_open
 }
 
 enum trib_status trib_agent_open(struct trib_agent *agent, struct trib_agent_opening *opening,
-                                 const struct trib_opening *wanted, const struct trib_root_at *roots, uint32_t count,
-                                 char *error)
+                                 const struct trib_opening *wanted, uint32_t roots, char *error)
 {
     const struct trib_data_plane *plane = agent->plane;
-    uint64_t slots = (uint64_t)wanted->session.slots * (count > 0 ? count : wanted->session.roots);
-    uint64_t bytes = bytes_of(plane, wanted, roots, count);
-    uint32_t opened = 0;
-    if (!is_free(agent, opening, wanted->session.communicator, error)) {
+    const struct trib_session_config *session = &wanted->session;
+    /* nothing is counted in the process of a rank */
+    uint64_t bytes = plane->slot_bytes ? plane->slot_bytes(plane->plane, wanted) : 0;
+    if (!is_free(agent, opening, session->communicator, error)) {
         return TRIB_ERR_REFUSED;
     }
-    enum trib_status status = check_quotas(agent, opening, bytes, slots, error);
+    const struct need need = need_of(agent, opening, session, roots, bytes);
+    enum trib_status status = check_quotas(agent, &need, error);
     if (status != TRIB_OK) {
         return status;
     }
-    if (count == 0) {
-        status = plane->open(plane->plane, wanted);
+    status = plane->open(plane->plane, wanted);
+    if (status != TRIB_OK) {
+        explain_failure(need.bytes, status, error);
+        trib_agent_shut(agent, opening); /* the data plane may have closed all of them */
+        return status;
     }
-    for (; opened < count && status == TRIB_OK; opened += status == TRIB_OK) {
-        struct trib_opening one = one_of(wanted, &roots[opened]);
-        status = plane->open(plane->plane, &one);
-    }
-    if (status == TRIB_OK || opened > 0) {
-        enter(agent, opening, wanted->session.communicator);
-    }
-    if (status == TRIB_OK) {
-        opening->bytes += bytes;
-        opening->slots += slots;
-        agent->memory_used += bytes;
-        TRIB_ASSERT(agent->memory_used <= agent->memory_quota); /* C-14 */
-        return TRIB_OK;
-    }
-    explain_failure(bytes, status, error);
-    trib_agent_shut(agent, opening); /* the data plane may have closed all of them */
-    return status;
+    enter(agent, opening, session->communicator);
+    opening->bytes += bytes;
+    opening->roots++;
+    agent->memory_used += bytes;
+    TRIB_ASSERT(agent->memory_used <= agent->memory_quota); /* C-14 */
+    return TRIB_OK;
 }
 
 void trib_agent_shut(struct trib_agent *agent, struct trib_agent_opening *opening)
@@ -287,7 +257,7 @@ void trib_agent_shut(struct trib_agent *agent, struct trib_agent_opening *openin
     TRIB_ASSERT(agent->memory_used >= opening->bytes); /* C-14 */
     agent->memory_used -= opening->bytes;
     opening->bytes = 0;
-    opening->slots = 0;
+    opening->roots = 0;
     opening->is_open = false;
     TRIB_ASSERT(agent->first || agent->memory_used == 0); /* C-14, C-19 */
 }
@@ -317,15 +287,11 @@ static bool check_pair(const struct trib_branch *one, const struct trib_branch *
 
 bool trib_opening_check(const struct trib_opening *opening, char *error)
 {
-    uint32_t first = opening->is_one ? opening->root : 0;
-    uint32_t end = opening->is_one ? opening->root + 1 : opening->session.roots;
     bool is_good = true;
-    for (uint32_t b = 0; b < opening->count; b++) {
-        for (uint32_t t = first; t < end && is_good; t++) {
-            is_good = check_parent(opening, &opening->branches[b], t, error);
-            for (uint32_t a = 0; a < b && is_good; a++) {
-                is_good = check_pair(&opening->branches[a], &opening->branches[b], t, error);
-            }
+    for (uint32_t b = 0; b < opening->count && is_good; b++) {
+        is_good = check_parent(opening, &opening->branches[b], opening->root, error);
+        for (uint32_t a = 0; a < b && is_good; a++) {
+            is_good = check_pair(&opening->branches[a], &opening->branches[b], opening->root, error);
         }
     }
     return is_good;

@@ -12,8 +12,6 @@
 /* Less cache than more, and a loss or two in flight still do not stop the rank. */
 #define TRIB_SLOTS_PER_WINDOW 2
 
-struct trib_agent_opening;
-
 struct trib_agent {
     const struct trib_data_plane *plane; /* borrowed */
     uint32_t shards;                     /* of the data plane. 0: nothing can be opened here */
@@ -25,8 +23,7 @@ struct trib_agent {
 };
 
 /* The slots of one communicator at an agent. It lies in its owner, which keeps it in place while it has slots. The
- * owner
- * fills in the first four fields; the rest is zero before the first trib_agent_open. */
+ * owner fills in the first four fields; the rest is zero before the first trib_agent_open. */
 struct trib_agent_opening {
     const char *job;                   /* name of the communicator, for texts; borrowed */
     uint64_t job_id;                   /* openings of one controller with the same one are of one job */
@@ -35,40 +32,27 @@ struct trib_agent_opening {
     struct trib_agent_opening *next;
     uint32_t communicator;
     uint64_t bytes; /* reserved. 0 also where the data plane counts none */
-    uint64_t slots; /* of all roots here */
+    uint32_t roots; /* that are open here */
     bool is_open;
 };
 
-/* One root of a communicator, and the shard that is to sum it. */
-struct trib_root_at {
-    uint32_t root;
-    uint32_t shard;
-};
-
 void trib_agent_init(struct trib_agent *agent, const struct trib_data_plane *plane, uint32_t shards);
-/* Opens `count` roots of `wanted`; count 0: all of them, root i on shard i. May be called again for other roots of the
- * same communicator. Returns ERR_REFUSED, with the whole cause and the numbers in error, if a quota has no room: of a
- * job, of the agent, or of one controller elsewhere; or if another opening has that communicator. What was open before
- * stays open. Returns the data plane's status,
- * with "24 KiB: " and its text in error, if that fails (ERR_MEMORY): then no root of the communicator is open here.
- * error: TRIB_ERROR_TEXT_MAX bytes. */
+/* Opens one root. `roots`: the number of roots of this communicator here in the end, as far as known: with this one and
+ * all open ones. Returns ERR_REFUSED, with the whole cause and the numbers in error, if a quota of a job, of the agent,
+ * or of one controller elsewhere has no room for so many roots of this size; or if another opening has that
+ * communicator. Open roots stay open. Returns the data plane's status, with "24 KiB: " and its text in error, if that
+ * fails (ERR_MEMORY): then no root of the communicator is open here. error: TRIB_ERROR_TEXT_MAX bytes. */
 TRIB_MUST_USE enum trib_status trib_agent_open(struct trib_agent *agent, struct trib_agent_opening *opening,
-                                               const struct trib_opening *wanted, const struct trib_root_at *roots,
-                                               uint32_t count, char *error);
-/* For openings of one root each, before the first: returns ERR_REFUSED if a quota has no room for all. The error names
- * the memory of all. */
-TRIB_MUST_USE enum trib_status trib_agent_check(const struct trib_agent *agent,
-                                                const struct trib_agent_opening *opening,
-                                                struct trib_opening *const *wanted, const struct trib_root_at *roots,
-                                                uint32_t count, char *error);
+                                               const struct trib_opening *wanted, uint32_t roots, char *error);
 /* Bytes of all openings of the job that this one is of, without this one. */
 uint64_t trib_agent_others_of_job(const struct trib_agent *agent, const struct trib_agent_opening *opening);
 /* The opening of this communicator. NULL: none. */
 const struct trib_agent_opening *trib_agent_find(const struct trib_agent *agent, uint32_t communicator);
 /* Closes all its roots and gives the memory back. Not open: nothing happens. */
 void trib_agent_shut(struct trib_agent *agent, struct trib_agent_opening *opening);
-/* False, with the cause in error: two children, or a child and the parent, send from one address, and so could not be
- * told apart. Children behind combiners may: their packets have their numbers. error: TRIB_ERROR_TEXT_MAX bytes. */
+/* False, with the cause in error: two children, or a child and the parent, send from one address to this root, and so
+ * could not be told apart. Children behind combiners may: packets have their numbers.
+ * error: TRIB_ERROR_TEXT_MAX bytes. */
 bool trib_opening_check(const struct trib_opening *opening, char *error);
 
 #endif

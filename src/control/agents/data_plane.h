@@ -19,7 +19,7 @@ struct trib_branch {
     struct trib_address address[TRIB_ROOTS_MAX]; /* where it sends from, by shard */
 };
 
-/* A communicator as the data plane opens it; all borrowed for the call. */
+/* One root of a communicator, as the data plane opens it; all borrowed for the call. */
 struct trib_opening {
     struct trib_session_config
         session;    /* ranks: members of its sums, ranks or hosts. salt 0: a switch never learns it */
@@ -31,9 +31,8 @@ struct trib_opening {
     uint32_t count;
     uint64_t numbers; /* not 0: a combiner (protocol/combiner.h), whose children, in order, have these at the root */
     uint8_t priority; /* of a combiner's rows */
-    bool is_one;      /* false: all roots, root i on shard i. True: root `root` alone, on shard `shard` */
     uint32_t root;    /* of an opening of another root of the communicator only the tree differs, and these */
-    uint32_t shard;
+    uint32_t shard;   /* that is to sum it */
 };
 
 /* Counters of a communicator's nodes, for metrics and `jobs`. */
@@ -62,7 +61,8 @@ struct trib_plane_rows {
  * not. */
 struct trib_data_plane {
     void *plane;
-    /* Opens the communicator's slots on every shard. ERR_MEMORY. */
+    /* Opens a root's slots on its shard, which has no other root of the communicator. ERR_MEMORY: then no root of it is
+     * open any more. */
     enum trib_status (*open)(void *plane, const struct trib_opening *opening);
     void (*close)(void *plane, uint32_t communicator);
     /* Registration of a rank that is behind this switch, or its mark from the session. A child joins with the last of
@@ -81,7 +81,7 @@ struct trib_data_plane {
     void (*multicast)(void *plane, uint32_t communicator, uint32_t group, uint16_t port);
     /* One TRIB_PATH packet of full size to the group, from every shard. */
     void (*probe_multicast)(void *plane, uint32_t communicator, uint32_t group, uint16_t port);
-    /* Bytes of slot memory, all shards together. */
+    /* Bytes of slot memory of this root. */
     size_t (*slot_bytes)(void *plane, const struct trib_opening *opening);
     /* For metrics and `jobs`; false when unknown. */
     bool (*report)(void *plane, uint32_t communicator, struct trib_plane_report *report);

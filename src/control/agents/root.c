@@ -144,7 +144,6 @@ static enum trib_status take_open(struct trib_root *root, const struct trib_mess
         .branches = plan->branches,
         .numbers = message->root_open.numbers,
         .priority = message->root_open.priority,
-        .is_one = true,
         .root = message->root_open.index,
         .shard = message->root_open.shard,
     };
@@ -196,13 +195,14 @@ static enum trib_status open_plan(struct trib_root *root, struct trib_message *a
     char cause[TRIB_ERROR_TEXT_MAX];
     char error[TRIB_ERROR_TEXT_MAX];
     struct trib_root_plan *plan = root->plan;
-    const struct trib_root_at at = {plan->opening.root, plan->opening.shard};
     enum trib_status status = TRIB_ERR_INVALID;
     lay_out(plan);
     if (!has_its_children(&plan->opening)) {
         trib_explain(error, "%u children of %u", plan->opening.count, plan->opening.session.ranks);
     } else if (trib_opening_check(&plan->opening, error)) {
-        status = trib_agent_open(root->agent, &root->opening, &plan->opening, &at, 1, error);
+        /* a switch below has all roots; which others a root's process is to have it does not know */
+        uint32_t roots = root->has_parent ? plan->opening.session.roots : root->opening.roots + 1;
+        status = trib_agent_open(root->agent, &root->opening, &plan->opening, roots, error);
     }
     root->open |= status == TRIB_OK ? 1U << plan->opening.root : 0;
     root->open = root->opening.is_open ? root->open : 0;

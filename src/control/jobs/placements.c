@@ -435,72 +435,21 @@ static enum trib_status open_below(const struct trib_jobs *jobs, const struct tr
     return TRIB_OK;
 }
 
-/* Roots at agents elsewhere. */
-static enum trib_status open_elsewhere(const struct trib_jobs *jobs, const struct trib_job *job, char *error)
+static uint32_t count_here(const struct trib_job *job)
 {
-    struct trib_opening *opening = NULL;
-    for (uint32_t t = 0; t < job->grant.roots && job->placements > 0; t++) {
-        if (trib_placement_is_here(placement_of(job, t))) {
-            continue;
-        }
-        if (!(opening = opening_for(job, 0, t, opening))) {
-            return explain_memory(error);
-        }
-        ask_to_open(jobs, job, opening, t);
+    uint32_t count = 0;
+    for (uint32_t t = 0; t < job->grant.roots; t++) {
+        count += trib_placement_is_here(placement_of(job, t));
     }
-    trib_opening_destroy(opening);
-    return TRIB_OK;
+    return count;
 }
 
-/* Each root has a tree of its own. */
-static enum trib_status open_each_here(struct trib_jobs *jobs, struct trib_job *job, const struct trib_root_at *at,
-                                       uint32_t count, char *cause)
-{
-    struct trib_opening *each[TRIB_ROOTS_MAX] = {NULL};
-    enum trib_status status = TRIB_OK;
-    for (uint32_t i = 0; i < count && status == TRIB_OK; i++) {
-        each[i] = trib_opening_create(job, 0, at[i].root);
-        if (!each[i]) {
-            status = explain_memory(cause);
-        } else if (!trib_opening_check(each[i], cause)) {
-            status = TRIB_ERR_REFUSED;
-        }
-    }
-    if (status == TRIB_OK) {
-        status = trib_agent_check(&jobs->agent, &job->here, each, at, count, cause);
-    }
-    for (uint32_t i = 0; i < count && status == TRIB_OK; i++) {
-        status = trib_agent_open(&jobs->agent, &job->here, each[i], &at[i], 1, cause);
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        trib_opening_destroy(each[i]);
-    }
-    return status;
-}
-
-/* A switch that sums all roots on as many shards opens them at once. */
 static enum trib_status open_here(struct trib_jobs *jobs, struct trib_job *job, const struct trib_opening *opening,
                                   char *error)
 {
     char cause[TRIB_ERROR_TEXT_MAX];
-    struct trib_root_at here[TRIB_ROOTS_MAX];
-    uint32_t count = 0;
-    for (uint32_t t = 0; t < job->grant.roots; t++) {
-        if (trib_placement_is_here(placement_of(job, t))) {
-            here[count++] = (struct trib_root_at){t, job->root[t].shard};
-        }
-    }
-    if (count == 0) {
-        return TRIB_OK;
-    }
     job->here.job = job->name;
-    bool is_all = jobs->config->lenders.count == 0;
-    enum trib_status status = TRIB_OK;
-    if (trib_job_shapes(job) > 1) {
-        status = open_each_here(jobs, job, here, count, cause);
-    } else {
-        status = trib_agent_open(&jobs->agent, &job->here, opening, here, is_all ? 0 : count, cause);
-    }
+    enum trib_status status = trib_agent_open(&jobs->agent, &job->here, opening, count_here(job), cause);
     if (status == TRIB_ERR_REFUSED) {
         trib_explain(error, "%s", cause);
     } else if (status != TRIB_OK) {
@@ -517,13 +466,44 @@ static bool agrees(const struct trib_grant *grant, const struct trib_opening *op
            session->train == grant->train && session->slots == grant->slots;
 }
 
-enum trib_status trib_placements_open(struct trib_jobs *jobs, struct trib_job *job, const struct trib_opening *opening,
-                                      char *error)
+/* The top of each tree: a root here, or at an agent elsewhere, or, without placements, nobody. */
+static enum trib_status open_root(struct trib_jobs *jobs, struct trib_job *job, struct trib_opening *opening,
+                                  uint32_t root, bool is_here, char *error)
 {
     TRIB_ASSERT(agrees(&job->grant, opening)); /* C-4: every agent opens the grant of WELCOME */
-    enum trib_status status = job->placements > 0 ? open_here(jobs, job, opening, error) : TRIB_OK;
+    opening->root = root;
+    opening->shard = job->root[root].shard;
+    if (is_here && !trib_opening_check(opening, error)) {
+        return TRIB_ERR_INVALID;
+    }
+    if (job->placements == 0 || trib_placement_is_here(placement_of(job, root)) != is_here) {
+        return TRIB_OK;
+    }
+    if (is_here) {
+        return open_here(jobs, job, opening, error);
+    }
+    ask_to_open(jobs, job, opening, root);
+    return TRIB_OK;
+}
+
+static enum trib_status open_roots(struct trib_jobs *jobs, struct trib_job *job, bool is_here, char *error)
+{
+    struct trib_opening *opening = NULL;
+    enum trib_status status = TRIB_OK;
+    for (uint32_t t = 0; t < job->grant.roots && status == TRIB_OK; t++) {
+        opening = opening_for(job, 0, t, opening);
+        status = opening ? open_root(jobs, job, opening, t, is_here, error) : explain_memory(error);
+    }
+    trib_opening_destroy(opening);
+    return status;
+}
+
+/* Others are asked once all is open here. */
+enum trib_status trib_placements_open(struct trib_jobs *jobs, struct trib_job *job, char *error)
+{
+    enum trib_status status = open_roots(jobs, job, true, error);
     if (status == TRIB_OK) {
-        status = open_elsewhere(jobs, job, error);
+        status = open_roots(jobs, job, false, error);
     }
     if (status == TRIB_OK) {
         status = open_below(jobs, job, error);

@@ -41,9 +41,9 @@ enum trib_status trib_placement_status(int32_t said);
 /* Some root is a shard of this switch. */
 bool trib_placements_are_here(const struct trib_job *job);
 
-/* Opens the slots here, and asks the others for theirs. Returns as trib_agent_open, with the whole cause in error. */
-TRIB_MUST_USE enum trib_status trib_placements_open(struct trib_jobs *jobs, struct trib_job *job,
-                                                    const struct trib_opening *opening, char *error);
+/* Opens the slots here, and asks other agents for theirs. Returns as trib_agent_open, or ERR_INVALID if two children
+ * cannot be told apart, with the whole cause in error. */
+TRIB_MUST_USE enum trib_status trib_placements_open(struct trib_jobs *jobs, struct trib_job *job, char *error);
 /* Closes the slots here and at other switches, and forgets all placements. In the process of a rank the end of its
  * session does it. */
 void trib_placements_shut(struct trib_jobs *jobs, struct trib_job *job);

@@ -129,21 +129,12 @@ static void draw_grant(struct trib_jobs *jobs, struct trib_job *job)
 static enum trib_status open_job(struct trib_jobs *jobs, struct trib_job *job, char *error)
 {
     const struct trib_dealer *dealer = trib_job_dealer(jobs, job);
-    struct trib_opening *opening = trib_opening_create(job, 0, 0);
-    if (!opening) {
-        trib_explain(error, "the control plane is out of memory");
-        return TRIB_ERR_MEMORY;
-    }
     const struct trib_scheme *scheme = trib_scheme_find(trib_job_scheme(job));
     const char *unfit = trib_scheme_explain_members(scheme, trib_job_members(job));
-    enum trib_status status = !unfit && trib_opening_check(opening, error) ? TRIB_OK : TRIB_ERR_INVALID;
     if (unfit) {
         trib_explain(error, "scheme %s: %s", trib_job_scheme(job), unfit);
     }
-    if (status == TRIB_OK) {
-        status = trib_placements_open(jobs, job, opening, error);
-    }
-    trib_opening_destroy(opening);
+    enum trib_status status = unfit ? TRIB_ERR_INVALID : trib_placements_open(jobs, job, error);
     job->is_open = status == TRIB_OK;
     if (job->is_open && dealer->say_dealt) {
         dealer->say_dealt(jobs, job);
