@@ -72,10 +72,9 @@ static bool has_combined(const struct trib_opening *opening)
 /* Which children send from one address; only a member of one node has some. */
 static void group_children(struct trib_member_node *node, const struct trib_opening *opening, uint64_t *together)
 {
-    uint32_t root = opening->root;
     for (uint32_t i = 0; i < node->children; i++) {
         for (uint32_t k = 0; k < node->children; k++) {
-            bool is_same = trib_address_equal(&opening->branches[i].address[root], &opening->branches[k].address[root]);
+            bool is_same = trib_address_equal(&opening->branches[i].from, &opening->branches[k].from);
             together[i] |= (uint64_t)is_same << k;
         }
     }
@@ -113,7 +112,7 @@ static void init_nodes(struct trib_member *member, const struct trib_opening *op
         }
     }
     for (uint32_t i = 0; i < opening->count; i++) {
-        addresses[i] = opening->branches[i].address[opening->root];
+        addresses[i] = opening->branches[i].from;
         nonces[i] = trib_draw() | 1; /* 0 is none */
     }
     if (has_combined(opening)) {
@@ -152,7 +151,7 @@ struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, co
     member->has_parent = opening->parent != NULL;
     member->sources = opening->count + member->has_parent;
     if (member->has_parent) {
-        member->parent = opening->parent[opening->root];
+        member->parent = *opening->parent;
         member->own_nonce = trib_draw() | 1;
     }
     init_nodes(member, opening);

@@ -164,10 +164,9 @@ static const struct trib_switch_verbs *verbs_of(const struct trib_scheme *row, c
 /* A packet says by its source address whether it comes from above or from below: one that says both says neither. */
 static bool is_parent_apart(const struct trib_opening *opening)
 {
-    uint32_t root = opening->root;
     bool is_apart = true;
     for (uint32_t i = 0; opening->parent != NULL && i < opening->count; i++) {
-        is_apart = is_apart && !trib_address_equal(&opening->parent[root], &opening->branches[i].address[root]);
+        is_apart = is_apart && !trib_address_equal(opening->parent, &opening->branches[i].from);
     }
     return is_apart;
 }

@@ -148,7 +148,7 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_shard"),
     Canary(
         "switch-parent-is-child", "I7", "one address may be parent and child of a communicator",
-        edits=((PLANE, "        is_apart = is_apart && !trib_address_equal(&opening->parent[root], &opening->branches[i].address[root]);",
+        edits=((PLANE, "        is_apart = is_apart && !trib_address_equal(opening->parent, &opening->branches[i].from);",
                 ""),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_plane"),
     Canary(

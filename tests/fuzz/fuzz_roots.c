@@ -51,7 +51,7 @@ static enum trib_status root_open(void *owner, const struct trib_opening *openin
     for (uint32_t b = 0; b < opening->count; b++) {
         const struct trib_branch *branch = &opening->branches[b];
         must(branch->count > 0 && (branch->count == 1 || branch->is_switch), "root: a branch of nobody");
-        must(trib_address_port(&branch->address[opening->root]) != 0, "root: a branch without an address");
+        must(trib_address_port(&branch->from) != 0, "root: a branch without an address");
         ranks += branch->count;
     }
     must(ranks == session->ranks, "root: ranks that are behind no branch, or two");

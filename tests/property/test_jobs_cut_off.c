@@ -86,7 +86,7 @@ static void begin(struct job *job, uint32_t slots)
     opening.ranks = opening.session.ranks = opening.count;
     for (uint32_t i = 0; i < opening.count; i++) {
         branches[i] =
-            (struct trib_branch){.ranks = &ranks[i], .count = 1, .address = {trib_address_v4(2, (uint16_t)(1 + i))}};
+            (struct trib_branch){.ranks = &ranks[i], .count = 1, .from = trib_address_v4(2, (uint16_t)(1 + i))};
         opening.numbers |= UINT64_C(1) << (8 * i + draw(8));
     }
     job->member = trib_member_create(&trib_combining_verbs, &opening);

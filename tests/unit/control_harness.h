@@ -79,7 +79,7 @@ static inline enum trib_status recorder_open(void *plane, const struct trib_open
         r->has_parent = opening->parent != NULL;
         r->learned = 0;
         if (r->has_parent) {
-            r->parent[opening->root] = opening->parent[opening->root];
+            r->parent[opening->root] = *opening->parent;
         }
         memset(r->marks, 0xff, sizeof r->marks);
         for (uint32_t i = 0; i < opening->count; i++) {
@@ -90,7 +90,7 @@ static inline enum trib_status recorder_open(void *plane, const struct trib_open
                 r->behind[rank] = branch->count;
                 r->is_switch[rank] = branch->is_switch;
                 if (opening->root < 2) {
-                    r->addresses[rank][opening->root] = branch->address[opening->root];
+                    r->addresses[rank][opening->root] = branch->from;
                 }
             }
         }

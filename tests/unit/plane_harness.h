@@ -219,14 +219,22 @@ static inline struct trib_branch make_branch(const struct world *world, uint32_t
             ranks[branch.count++] = (uint16_t)i;
         }
     }
-    for (uint32_t k = 0; k < SHARDS; k++) {
-        if (branch.is_switch) {
-            branch.address[k] = world->side[below].address[k];
+    return branch;
+}
+
+/* Where branches send to this root from. */
+static inline void name_places(const struct world *world, uint32_t plane, uint32_t root, struct trib_opening *opening,
+                               struct trib_branch *branches)
+{
+    opening->root = opening->shard = root;
+    for (uint32_t b = 0; b < opening->count; b++) {
+        uint32_t rank = branches[b].ranks[0];
+        if (branches[b].is_switch) {
+            branches[b].from = world->side[next_below(world, plane, rank)].address[root];
         } else {
-            trib_port_local(world->rank[rank].udp[k], &branch.address[k]);
+            trib_port_local(world->rank[rank].udp[root], &branches[b].from);
         }
     }
-    return branch;
 }
 
 /* Opens the communicator on one plane with the ranks behind it; returns what open says. */
@@ -253,12 +261,10 @@ static inline enum trib_status open_side(struct world *world, uint32_t plane)
             }
         }
     }
-    if (side->parent != NO_PLANE) {
-        opening.parent = world->side[side->parent].address;
-    }
     enum trib_status status = TRIB_OK;
     for (uint32_t root = 0; root < world->session.roots && status == TRIB_OK; root++) {
-        opening.root = opening.shard = root;
+        name_places(world, plane, root, &opening, branches);
+        opening.parent = side->parent != NO_PLANE ? &world->side[side->parent].address[root] : NULL;
         status = side->verbs.open(side->plane, &opening);
     }
     free(branches);

@@ -61,7 +61,7 @@ static inline enum trib_status fake_open(void *owner, const struct trib_opening 
         assert_true(opening->branches[b].count == 1 || (opening->branches[b].is_switch && plane->has_belows));
         assert_int_equal(opening->branches[b].ranks[0], b);
         assert_true(!opening->branches[b].is_switch || plane->has_belows);
-        plane->from[b] = opening->branches[b].address[opening->root];
+        plane->from[b] = opening->branches[b].from;
     }
     return TRIB_OK;
 }

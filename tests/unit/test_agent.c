@@ -322,39 +322,18 @@ static void shut__of_what_was_never_open(void **state)
 
 /* ---- addresses ---- */
 
-/* Last bytes of addresses: of the parent, and of three children, to roots 0 and 1. */
+/* Last bytes of addresses: of the parent, 0: none, and of three children. */
 static const struct {
     const char *what;
-    uint8_t parent[2], child[3][2];
-    bool has_parent;
-    uint32_t root;
+    uint8_t parent, child[3];
     const char *text;
 } addresses[] = {
-    {"all differ", {0}, {{1, 2}, {3, 4}, {5, 6}}, false, 0, ""},
-    {"to different roots", {0}, {{1, 2}, {2, 1}, {5, 6}}, false, 0, ""},
-    {"the same", {0}, {{1, 2}, {3, 4}, {3, 6}}, false, 0, "ranks 1 and 2 both claim to send from 10.0.0.3:9, UDP"},
-    {"the same to another root", {0}, {{1, 6}, {3, 4}, {5, 6}}, false, 0, ""},
-    {"the same to this root",
-     {0},
-     {{1, 6}, {3, 4}, {5, 6}},
-     false,
-     1,
-     "ranks 0 and 2 both claim to send from 10.0.0.6:9, UDP"},
-    {"a parent apart", {7, 8}, {{1, 2}, {3, 4}, {5, 6}}, true, 0, ""},
-    {"a parent to another root", {2, 1}, {{1, 2}, {3, 4}, {5, 6}}, true, 0, ""},
-    {"a parent that is a child",
-     {7, 6},
-     {{1, 2}, {3, 4}, {5, 6}},
-     true,
-     1,
-     "rank 2 claims to send from the address of this switch's parent"},
-    {"a parent that is no child of this root", {7, 6}, {{1, 2}, {3, 4}, {5, 6}}, true, 0, ""},
-    {"the parent first",
-     {3, 8},
-     {{3, 2}, {3, 4}, {5, 6}},
-     true,
-     0,
-     "rank 0 claims to send from the address of this switch's parent"},
+    {"all differ", 0, {1, 3, 5}, ""},
+    {"the same", 0, {1, 3, 3}, "ranks 1 and 2 both claim to send from 10.0.0.3:9, UDP"},
+    {"the same, not side by side", 0, {6, 4, 6}, "ranks 0 and 2 both claim to send from 10.0.0.6:9, UDP"},
+    {"a parent apart", 7, {1, 3, 5}, ""},
+    {"a parent that is a child", 5, {1, 3, 5}, "rank 2 claims to send from the address of this switch's parent"},
+    {"the parent first", 3, {3, 3, 5}, "rank 0 claims to send from the address of this switch's parent"},
 };
 
 static void check__addresses(void **state)
@@ -362,24 +341,16 @@ static void check__addresses(void **state)
     static const uint16_t numbers[] = {0, 1, 2};
     (void)state;
     for (size_t i = 0; i < sizeof addresses / sizeof addresses[0]; i++) {
-        struct trib_address parent[2];
         struct trib_branch children[3];
         char error[TRIB_ERROR_TEXT_MAX] = "";
-        memset(children, 0, sizeof children);
         print_message("%s\n", addresses[i].what);
-        for (uint32_t t = 0; t < 2; t++) {
-            parent[t] = trib_address_v4(0x0a000000U + addresses[i].parent[t], 9);
-            for (uint32_t b = 0; b < 3; b++) {
-                children[b].ranks = &numbers[b];
-                children[b].count = 1;
-                children[b].address[t] = trib_address_v4(0x0a000000U + addresses[i].child[b][t], 9);
-            }
+        const struct trib_address parent = trib_address_v4(0x0a000000U + addresses[i].parent, 9);
+        for (uint32_t b = 0; b < 3; b++) {
+            children[b] = (struct trib_branch){
+                .ranks = &numbers[b], .count = 1, .from = trib_address_v4(0x0a000000U + addresses[i].child[b], 9)};
         }
-        const struct trib_opening opening = {.session = {.communicator = 1, .roots = 2},
-                                             .parent = addresses[i].has_parent ? parent : NULL,
-                                             .branches = children,
-                                             .count = 3,
-                                             .root = addresses[i].root};
+        const struct trib_opening opening = {
+            .parent = addresses[i].parent != 0 ? &parent : NULL, .branches = children, .count = 3};
         assert_int_equal(trib_opening_check(&opening, error), addresses[i].text[0] == '\0');
         assert_string_equal(error, addresses[i].text);
     }

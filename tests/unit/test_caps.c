@@ -95,7 +95,7 @@ static void add(struct world *w, const struct trib_switch_verbs *verbs, uint32_t
         numbers[i] = (uint16_t)i;
         branches[i].ranks = &numbers[i];
         branches[i].count = 1;
-        branches[i].address[0] = trib_address_v4(0x7f000001, (uint16_t)(1000 + RANKS * index + i));
+        branches[i].from = trib_address_v4(0x7f000001, (uint16_t)(1000 + RANKS * index + i));
     }
     struct trib_member *member = trib_member_create(verbs, &opening);
     assert_non_null(member);

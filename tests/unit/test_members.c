@@ -46,7 +46,7 @@ static struct trib_member *make(uint32_t communicator, uint32_t ranks, bool has_
     };
     for (uint32_t i = 0; i < ranks; i++) {
         numbers[i] = (uint16_t)i;
-        branches[i] = (struct trib_branch){.ranks = &numbers[i], .count = 1, .address = {address_of(i)}};
+        branches[i] = (struct trib_branch){.ranks = &numbers[i], .count = 1, .from = address_of(i)};
     }
     assert_true(trib_tree_is_sound(&opening));
     struct trib_member *member = trib_member_create(trib_scheme_find("switchml")->switch_node, &opening);
@@ -102,7 +102,7 @@ static void open_quorum(const char *scheme, uint32_t ranks, uint32_t from, uint3
         branches[at].ranks = branches[at].count == 0 ? &numbers[i] : branches[at].ranks;
         branches[at].count++;
         branches[at].is_switch = is_below;
-        branches[at].address[0] = address_of(at);
+        branches[at].from = address_of(at);
     }
     assert_true(trib_tree_is_sound(&opening));
     struct trib_member *member = trib_member_create(&verbs, &opening);
@@ -235,8 +235,8 @@ static void find_source__in_a_tree_of_nodes(void **state)
 static void a_server__takes_sums_of_schemes_that_combine(void **state)
 {
     static const uint16_t ranks[] = {0, 1};
-    struct trib_branch branches[] = {{.ranks = &ranks[0], .count = 1, .is_combined = true, .address = {address_of(0)}},
-                                     {.ranks = &ranks[1], .count = 1, .is_combined = true, .address = {address_of(0)}}};
+    struct trib_branch branches[] = {{.ranks = &ranks[0], .count = 1, .is_combined = true, .from = address_of(0)},
+                                     {.ranks = &ranks[1], .count = 1, .is_combined = true, .from = address_of(0)}};
     struct trib_switch_verbs verbs = *trib_scheme_find("panama")->switch_node;
     struct trib_opening opening = {
         .session = {.ranks = 2, .roots = 1, .train = 1, .slots = 2, .payload = 128, .lookahead = 1},

@@ -357,7 +357,7 @@ static void open__refuses_what_it_cannot_do(void **state)
     const uint16_t zero = 0;
     struct trib_branch branch = {.ranks = &zero, .count = 1};
     open_flat(&world, RANKS, &none);
-    memcpy(branch.address, root->address, sizeof branch.address);
+    branch.from = root->address[0];
     struct trib_opening opening = {.session = world.session,
                                    .ranks = 1,
                                    .scheme = "no such scheme",
@@ -376,7 +376,7 @@ static void open__refuses_what_it_cannot_do(void **state)
     opening.ranks = opening.session.ranks = 2; /* of whom one is behind nobody */
     assert_int_equal(root->verbs.slot_bytes(root->plane, &opening), 0);
     assert_int_equal(root->verbs.open(root->plane, &opening), TRIB_ERR_INVALID);
-    opening.parent = branch.address; /* which is the address of its child */
+    opening.parent = &branch.from; /* which is the address of its child */
     assert_int_equal(root->verbs.open(root->plane, &opening), TRIB_ERR_INVALID);
     close_world(&world);
 }
@@ -397,7 +397,6 @@ static void open_alone(struct alone *alone)
     static const uint16_t rank;
     struct world world;
     struct trib_switchd_config config = {.threads = 2, .buffer = 1 << 20, .trains = true};
-    struct trib_address local;
     begin_world(&world);
     memset(alone, 0, sizeof *alone);
     assert_int_equal(trib_address_parse("127.0.0.1:0", 0, &config.listen, NULL), TRIB_OK);
@@ -407,10 +406,8 @@ static void open_alone(struct alone *alone)
     }
     alone->verbs = trib_plane_verbs(alone->plane);
     alone->child = open_loopback(NULL);
-    trib_port_local(alone->child, &local);
     alone->branch = (struct trib_branch){.ranks = &rank, .count = 1};
-    alone->branch.address[2] = local;
-    alone->branch.address[3] = local;
+    trib_port_local(alone->child, &alone->branch.from);
     alone->opening = (struct trib_opening){.session = world.session,
                                            .scheme = "switchml",
                                            .boot = BOOT,

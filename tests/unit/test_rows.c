@@ -33,8 +33,8 @@ static struct trib_address address_of(uint32_t number)
 static struct trib_member *enter(struct world *world, uint32_t communicator, uint32_t payload)
 {
     static const uint16_t ranks[RANKS] = {0, 1};
-    struct trib_branch branches[RANKS] = {{.ranks = &ranks[0], .count = 1, .address = {address_of(0)}},
-                                          {.ranks = &ranks[1], .count = 1, .address = {address_of(1)}}};
+    struct trib_branch branches[RANKS] = {{.ranks = &ranks[0], .count = 1, .from = address_of(0)},
+                                          {.ranks = &ranks[1], .count = 1, .from = address_of(1)}};
     const struct trib_address parent = address_of(500);
     const struct trib_opening opening = {
         .session = {.communicator = communicator,

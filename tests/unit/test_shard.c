@@ -141,9 +141,9 @@ static void open_stage(struct stage *stage)
     for (uint16_t i = 0; i < BRANCHES; i++) {
         ranks[i] = i;
         branches[i] =
-            (struct trib_branch){.ranks = &ranks[i], .count = 1, .address = {trib_address_v4(0x0a000000U + i, 1000)}};
+            (struct trib_branch){.ranks = &ranks[i], .count = 1, .from = trib_address_v4(0x0a000000U + i, 1000)};
     }
-    trib_port_local(stage->child, &branches[0].address[0]);
+    trib_port_local(stage->child, &branches[0].from);
     struct trib_opening opening = {.session = stage->world.session,
                                    .ranks = BRANCHES,
                                    .scheme = "",

@@ -37,8 +37,8 @@ static bool is_its_place(const struct world *world, uint32_t at, const struct tr
 {
     const struct trib_address *listen = &world->planes[at].config.listen;
 
-    return trib_address_same_host(&branch->address[opening->root], listen) &&
-           trib_address_port(&branch->address[opening->root]) == trib_address_port(listen) + opening->root;
+    return trib_address_same_host(&branch->from, listen) &&
+           trib_address_port(&branch->from) == trib_address_port(listen) + opening->root;
 }
 
 static bool is_branch(const struct shape_child *child, const struct trib_branch *branch)

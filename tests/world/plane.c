@@ -64,7 +64,7 @@ static uint32_t switch_at(const struct world *world, const struct trib_address *
 /* Where its sums go, as the control plane has it. */
 static void note_parent(const struct world_plane *plane, struct comm_member *member, const struct trib_opening *opening)
 {
-    const struct trib_address *parent = &opening->parent[opening->root];
+    const struct trib_address *parent = opening->parent;
 
     member->parents[opening->root] = (uint16_t)switch_at(plane->world, parent);
     member->shards[opening->root] =

@@ -262,25 +262,45 @@ void trib_agent_shut(struct trib_agent *agent, struct trib_agent_opening *openin
     TRIB_ASSERT(agent->first || agent->memory_used == 0); /* C-14, C-19 */
 }
 
-/* ---- addresses ---- */
+/* ---- branches ---- */
 
-static bool check_parent(const struct trib_opening *opening, const struct trib_branch *branch, uint32_t root,
-                         char *error)
+void trib_branches_lay_out(struct trib_branch *branches, uint32_t count, const uint16_t *child, uint32_t ranks,
+                           uint16_t *at)
 {
-    if (opening->parent && trib_address_equal(&opening->parent[root], &branch->address[root])) {
+    uint32_t start[TRIB_RANKS_MAX + 1] = {0};
+    for (uint32_t i = 0; i < ranks; i++) {
+        if (child[i] != UINT16_MAX) {
+            start[child[i] + 1]++;
+        }
+    }
+    for (uint32_t b = 0; b < count; b++) {
+        start[b + 1] += start[b];
+        branches[b].ranks = at + start[b];
+        branches[b].count = 0;
+    }
+    for (uint32_t i = 0; i < ranks; i++) {
+        if (child[i] != UINT16_MAX) {
+            at[start[child[i]] + branches[child[i]].count++] = (uint16_t)i;
+        }
+    }
+}
+
+static bool check_parent(const struct trib_opening *opening, const struct trib_branch *branch, char *error)
+{
+    if (opening->parent && trib_address_equal(opening->parent, &branch->from)) {
         trib_explain(error, "rank %u claims to send from the address of this switch's parent", branch->ranks[0]);
         return false;
     }
     return true;
 }
 
-static bool check_pair(const struct trib_branch *one, const struct trib_branch *two, uint32_t root, char *error)
+static bool check_pair(const struct trib_branch *one, const struct trib_branch *two, char *error)
 {
     char text[64];
-    if ((one->is_combined && two->is_combined) || !trib_address_equal(&one->address[root], &two->address[root])) {
+    if ((one->is_combined && two->is_combined) || !trib_address_equal(&one->from, &two->from)) {
         return true;
     }
-    trib_address_format(&one->address[root], text);
+    trib_address_format(&one->from, text);
     trib_explain(error, "ranks %u and %u both claim to send from %s, UDP", one->ranks[0], two->ranks[0], text);
     return false;
 }
@@ -289,9 +309,9 @@ bool trib_opening_check(const struct trib_opening *opening, char *error)
 {
     bool is_good = true;
     for (uint32_t b = 0; b < opening->count && is_good; b++) {
-        is_good = check_parent(opening, &opening->branches[b], opening->root, error);
+        is_good = check_parent(opening, &opening->branches[b], error);
         for (uint32_t a = 0; a < b && is_good; a++) {
-            is_good = check_pair(&opening->branches[a], &opening->branches[b], opening->root, error);
+            is_good = check_pair(&opening->branches[a], &opening->branches[b], error);
         }
     }
     return is_good;

@@ -50,6 +50,10 @@ uint64_t trib_agent_others_of_job(const struct trib_agent *agent, const struct t
 const struct trib_agent_opening *trib_agent_find(const struct trib_agent *agent, uint32_t communicator);
 /* Closes all its roots and gives the memory back. Not open: nothing happens. */
 void trib_agent_shut(struct trib_agent *agent, struct trib_agent_opening *opening);
+/* Gives each of `count` branches, which have no ranks yet, its own, ascending. child: of each rank; UINT16_MAX: it is
+ * behind none. at: room for as many ranks as are behind some; outlives the branches. */
+void trib_branches_lay_out(struct trib_branch *branches, uint32_t count, const uint16_t *child, uint32_t ranks,
+                           uint16_t *at);
 /* False, with the cause in error: two children, or a child and the parent, send from one address to this root, and so
  * could not be told apart. Children behind combiners may: packets have their numbers.
  * error: TRIB_ERROR_TEXT_MAX bytes. */

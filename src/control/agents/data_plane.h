@@ -15,8 +15,8 @@ struct trib_branch {
     const uint16_t *ranks; /* ascending; borrowed */
     uint32_t count;        /* of them */
     bool is_switch;
-    bool is_combined; /* its packets come through a combiner, from an address that other children may share */
-    struct trib_address address[TRIB_ROOTS_MAX]; /* where it sends from, by shard */
+    bool is_combined;         /* its packets come through a combiner, from an address that other children may share */
+    struct trib_address from; /* it sends to this root from there */
 };
 
 /* One root of a communicator, as the data plane opens it; all borrowed for the call. */
@@ -26,7 +26,7 @@ struct trib_opening {
     uint32_t ranks; /* of the whole communicator, behind those members */
     const char *scheme;
     uint32_t boot;                      /* of this incarnation of the communicator's tree, the same at every hop */
-    const struct trib_address *parent;  /* by shard; NULL: this switch is the root */
+    const struct trib_address *parent;  /* NULL: this switch is the root */
     const struct trib_branch *branches; /* in order of their lowest ranks */
     uint32_t count;
     uint64_t numbers; /* not 0: a combiner (protocol/combiner.h), whose children, in order, have these at the root */

@@ -19,13 +19,12 @@
 
 struct trib_root_plan {
     struct trib_opening opening;
-    struct trib_address parent[TRIB_ROOTS_MAX];
+    struct trib_address parent;
     uint32_t next; /* no lower rank may follow */
     char scheme[32];
-    uint32_t behind; /* ranks that there are to be */
-    uint32_t named;  /* that there are so far */
-    uint16_t rank[TRIB_RANKS_MAX];
-    uint16_t branch_of[TRIB_RANKS_MAX];
+    uint32_t behind;                /* ranks that there are to be */
+    uint32_t named;                 /* that there are so far */
+    uint16_t child[TRIB_RANKS_MAX]; /* of each rank; UINT16_MAX: it is not named */
     uint16_t ranks[TRIB_RANKS_MAX]; /* branch by branch */
     struct trib_branch branches[];  /* room for as many as there are ranks */
 };
@@ -135,6 +134,7 @@ static enum trib_status take_open(struct trib_root *root, const struct trib_mess
     if (!plan) {
         return give_up(root, TRIB_ERR_MEMORY, "out of memory for a root", answer);
     }
+    memset(plan->child, 0xff, sizeof plan->child);
     memcpy(plan->scheme, message->root_open.scheme, sizeof plan->scheme);
     plan->opening = (struct trib_opening){
         .session = *session,
@@ -149,8 +149,8 @@ static enum trib_status take_open(struct trib_root *root, const struct trib_mess
     };
     root->has_parent = message->root_open.parent.len > 0;
     if (root->has_parent) {
-        plan->parent[message->root_open.index] = message->root_open.parent;
-        plan->opening.parent = plan->parent;
+        plan->parent = message->root_open.parent;
+        plan->opening.parent = &plan->parent;
     }
     root->plan = plan;
     root->of = message->of;
@@ -158,22 +158,6 @@ static enum trib_status take_open(struct trib_root *root, const struct trib_mess
     plan->behind = message->root_open.behind;
     root->is_return = message->root_open.is_return;
     return TRIB_OK;
-}
-
-/* The ranks of each branch side by side, and the branch that points to them. */
-static void lay_out(struct trib_root_plan *plan)
-{
-    uint16_t *at = plan->ranks;
-    for (uint32_t b = 0; b < plan->opening.count; b++) {
-        struct trib_branch *branch = &plan->branches[b];
-        branch->ranks = at;
-        for (uint32_t i = 0; i < plan->named; i++) {
-            if (plan->branch_of[i] == b) {
-                at[branch->count++] = plan->rank[i];
-            }
-        }
-        at += branch->count;
-    }
 }
 
 /* Each member is a child, or is behind a child that is a switch, or has another way to the parent. */
@@ -196,7 +180,7 @@ static enum trib_status open_plan(struct trib_root *root, struct trib_message *a
     char error[TRIB_ERROR_TEXT_MAX];
     struct trib_root_plan *plan = root->plan;
     enum trib_status status = TRIB_ERR_INVALID;
-    lay_out(plan);
+    trib_branches_lay_out(plan->branches, plan->opening.count, plan->child, root->ranks, plan->ranks);
     if (!has_its_children(&plan->opening)) {
         trib_explain(error, "%u children of %u", plan->opening.count, plan->opening.session.ranks);
     } else if (trib_opening_check(&plan->opening, error)) {
@@ -227,7 +211,7 @@ static enum trib_status take_child(struct trib_root *root, const struct trib_mes
         message->root_child.rank >= root->ranks || branch > plan->opening.count || !is_place) {
         return refuse(root, message, "it names a child that cannot be", answer);
     }
-    struct trib_address *address = &plan->branches[branch].address[plan->opening.root];
+    struct trib_address *address = &plan->branches[branch].from;
     if (branch == plan->opening.count) {
         *address = *from;
         plan->branches[branch].is_switch = message->root_child.is_switch;
@@ -236,8 +220,8 @@ static enum trib_status take_child(struct trib_root *root, const struct trib_mes
     } else if (!trib_address_equal(address, from)) {
         return refuse(root, message, "it names two addresses of one child", answer);
     }
-    plan->rank[plan->named] = (uint16_t)message->root_child.rank;
-    plan->branch_of[plan->named++] = (uint16_t)branch;
+    plan->child[message->root_child.rank] = (uint16_t)branch;
+    plan->named++;
     plan->next = message->root_child.rank + 1;
     root->behind += !trib_rank_set_has(&root->named, message->root_child.rank);
     trib_rank_set_add(&root->named, message->root_child.rank);

@@ -37,17 +37,16 @@ uint32_t trib_rank_process(const struct trib_rank *rank)
     return (uint32_t)trib_mix64(trib_address_near(&from) + rank->data_port[0]) | 1U << 31;
 }
 
-/* Shard t's packets come from the t-th port that the rank named; a rank with fewer sockets uses them in turn. */
-static void spread(const struct trib_rank *rank, uint32_t roots, struct trib_address *row)
+/* Packets to root t come from the t-th port that the rank named; a rank with fewer sockets uses them in turn. */
+static struct trib_address from_rank(const struct trib_rank *rank, uint32_t root)
 {
     uint32_t ports = 1; /* JOIN has checked the first */
     while (ports < TRIB_ROOTS_MAX && rank->data_port[ports] != 0) {
         ports++;
     }
-    for (uint32_t t = 0; t < roots; t++) {
-        row[t] = trib_rank_place(rank, t);
-        trib_address_set_port(&row[t], rank->data_port[t % ports]);
-    }
+    struct trib_address from = trib_rank_place(rank, root);
+    trib_address_set_port(&from, rank->data_port[root % ports]);
+    return from;
 }
 
 /* ---- which switches below sum, and for which ranks ---- */
@@ -235,14 +234,12 @@ struct trib_address trib_inner_towards(const struct trib_remote *inner, const st
     return at;
 }
 
-/* Shard t of a switch below sends from there to its parent; 0: to the places of the roots. */
-static void spread_switch(const struct trib_job *job, uint32_t below, uint32_t parent, struct trib_address *row)
+/* A switch below sends from there to its parent; 0: to the place of the root. */
+static struct trib_address from_switch(const struct trib_job *job, uint32_t below, uint32_t parent, uint32_t root)
 {
     const struct trib_remote *remote = job->below[below - 1].placement.remote;
-    for (uint32_t t = 0; t < job->grant.roots; t++) {
-        bool is_chained = parent != 0 && !remote->above;
-        row[t] = is_chained ? trib_inner_towards(remote, job->below[parent - 1].placement.remote, t) : remote->at[t];
-    }
+    bool is_chained = parent != 0 && !remote->above;
+    return is_chained ? trib_inner_towards(remote, job->below[parent - 1].placement.remote, root) : remote->at[root];
 }
 
 struct trib_opening *trib_opening_create(const struct trib_job *job, uint32_t below, uint32_t root)
@@ -255,34 +252,25 @@ struct trib_opening *trib_opening_create(const struct trib_job *job, uint32_t be
     if (!whole) {
         return NULL;
     }
-    uint16_t *at = (uint16_t *)(void *)&whole->branches[children];
-    for (uint32_t b = 0; b < children; b++) {
-        struct trib_branch *branch = &whole->branches[b];
-        branch->ranks = at;
-        for (uint32_t i = 0; i < ranks_max; i++) {
-            if (child[i] == b) {
-                at[branch->count++] = (uint16_t)i;
-            }
-        }
-        TRIB_ASSERT(branch->count > 0); /* C-5 */
-        uint32_t next = next_below(job, at[0], below, root);
-        branch->is_switch = next != 0 && !trib_job_has_servers(job);
-        branch->is_combined = next != 0 && !branch->is_switch;
-        if (next != 0) {
-            spread_switch(job, next, below, branch->address);
-        } else {
-            spread(&job->ranks[at[0]], job->grant.roots, branch->address);
-        }
-        at += branch->count;
-    }
-    TRIB_ASSERT(children > 0 && job->grant.roots >= 1 && job->grant.roots <= TRIB_ROOTS_MAX);
     struct trib_opening *opening = &whole->opening;
+    TRIB_ASSERT(children > 0 && job->grant.roots >= 1 && job->grant.roots <= TRIB_ROOTS_MAX);
     trib_job_session(job, &opening->session);
     opening->ranks = job->settings.ranks;
     opening->scheme = trib_job_scheme(job);
     opening->boot = job->grant.boot;
     opening->branches = whole->branches;
     opening->count = children;
+    opening->root = root;
+    opening->shard = below != 0 ? root : job->root[root].shard;
+    trib_branches_lay_out(whole->branches, children, child, ranks_max, (uint16_t *)(void *)&whole->branches[children]);
+    for (uint32_t b = 0; b < children; b++) {
+        struct trib_branch *branch = &whole->branches[b];
+        TRIB_ASSERT(branch->count > 0); /* C-5 */
+        uint32_t next = next_below(job, branch->ranks[0], below, root);
+        branch->is_switch = next != 0 && !trib_job_has_servers(job);
+        branch->is_combined = next != 0 && !branch->is_switch;
+        branch->from = next != 0 ? from_switch(job, next, below, root) : from_rank(&job->ranks[branch->ranks[0]], root);
+    }
     opening->priority = job->settings.priority;
     for (uint32_t b = 0; b < children && below != 0 && trib_job_has_servers(job); b++) {
         opening->numbers |= UINT64_C(1) << job->ranks[whole->branches[b].ranks[0]].branch;

@@ -302,9 +302,10 @@ void trib_placement_tell(const struct trib_jobs *jobs, const struct trib_job *jo
     }
 }
 
-static void name_children(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t below, uint32_t root,
+static void name_children(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t below,
                           const struct trib_opening *opening)
 {
+    uint32_t root = opening->root;
     const struct trib_placement *placement = below != 0 ? &job->below[below - 1].placement : placement_of(job, root);
     uint16_t child[TRIB_RANKS_MAX];
     (void)trib_job_children(job, below, root, child);
@@ -319,7 +320,7 @@ static void name_children(const struct trib_jobs *jobs, const struct trib_job *j
                                                       .branch = child[i],
                                                       .is_switch = branch->is_switch,
                                                       .is_combined = branch->is_combined,
-                                                      .from = branch->address[root]}};
+                                                      .from = branch->from}};
         if (below != 0 && !branch->is_switch && !branch->is_combined && job->ranks[i].session) {
             message.root_child.to = job->ranks[i].session->local;
         }
@@ -327,14 +328,14 @@ static void name_children(const struct trib_jobs *jobs, const struct trib_job *j
     }
 }
 
-static void ask_to_open(const struct trib_jobs *jobs, const struct trib_job *job, const struct trib_opening *opening,
-                        uint32_t root)
+static void ask_to_open(const struct trib_jobs *jobs, const struct trib_job *job, const struct trib_opening *opening)
 {
+    uint32_t root = opening->root;
     const struct trib_placement *placement = placement_of(job, root);
     struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_OPEN,
                                    .root_open = {.of = of(job),
                                                  .index = root,
-                                                 .shard = job->root[root].shard,
+                                                 .shard = opening->shard,
                                                  .ranks = opening->ranks,
                                                  .behind = opening->ranks,
                                                  .session = opening->session}};
@@ -347,7 +348,7 @@ static void ask_to_open(const struct trib_jobs *jobs, const struct trib_job *job
         message.root_open.at = rank_root(job, root);
     }
     trib_placement_tell(jobs, job, placement, &message);
-    name_children(jobs, job, 0, root, opening);
+    name_children(jobs, job, 0, opening);
 }
 
 /* Wishes for a multicast group for results if all ranks behind this switch are its children and want one: a new group,
@@ -377,14 +378,15 @@ static void wish_group(const struct trib_job *job, uint32_t below, struct trib_m
 }
 
 /* One root at a switch below, with the ranks behind that. */
-static void ask_below(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t below, uint32_t root,
+static void ask_below(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t below,
                       const struct trib_opening *opening)
 {
+    uint32_t root = opening->root;
     const struct trib_inner *inner = &job->below[below - 1];
     struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_OPEN,
                                    .root_open = {.of = of(job),
                                                  .index = root,
-                                                 .shard = root,
+                                                 .shard = opening->shard,
                                                  .ranks = opening->ranks,
                                                  .key = job->grant.key,
                                                  .job_id = job->owner->id,
@@ -400,7 +402,7 @@ static void ask_below(const struct trib_jobs *jobs, const struct trib_job *job, 
     memcpy(message.root_open.job, job->name, sizeof message.root_open.job);
     wish_group(job, below, &message);
     trib_placement_tell(jobs, job, &inner->placement, &message);
-    name_children(jobs, job, below, root, opening);
+    name_children(jobs, job, below, opening);
 }
 
 static enum trib_status explain_memory(char *error)
@@ -409,28 +411,17 @@ static enum trib_status explain_memory(char *error)
     return TRIB_ERR_MEMORY;
 }
 
-/* The last one, unless each root has a tree of its own; then another one, in place of the last. NULL: out of memory. */
-static struct trib_opening *opening_for(const struct trib_job *job, uint32_t below, uint32_t root,
-                                        struct trib_opening *last)
-{
-    if (last && trib_job_shapes(job) == 1) {
-        return last;
-    }
-    trib_opening_destroy(last);
-    return trib_opening_create(job, below, root);
-}
-
 static enum trib_status open_below(const struct trib_jobs *jobs, const struct trib_job *job, char *error)
 {
     for (uint32_t b = 1; b <= job->belows; b++) {
-        struct trib_opening *opening = NULL;
         for (uint32_t t = 0; t < job->grant.roots; t++) {
-            if (!(opening = opening_for(job, b, t, opening))) {
+            struct trib_opening *opening = trib_opening_create(job, b, t);
+            if (!opening) {
                 return explain_memory(error);
             }
-            ask_below(jobs, job, b, t, opening);
+            ask_below(jobs, job, b, opening);
+            trib_opening_destroy(opening);
         }
-        trib_opening_destroy(opening);
     }
     return TRIB_OK;
 }
@@ -466,35 +457,32 @@ static bool agrees(const struct trib_grant *grant, const struct trib_opening *op
            session->train == grant->train && session->slots == grant->slots;
 }
 
-/* The top of each tree: a root here, or at an agent elsewhere, or, without placements, nobody. */
-static enum trib_status open_root(struct trib_jobs *jobs, struct trib_job *job, struct trib_opening *opening,
-                                  uint32_t root, bool is_here, char *error)
+/* The top of a tree: a root here, or at an agent elsewhere, or, without placements, nobody. */
+static enum trib_status open_root(struct trib_jobs *jobs, struct trib_job *job, const struct trib_opening *opening,
+                                  bool is_here, char *error)
 {
     TRIB_ASSERT(agrees(&job->grant, opening)); /* C-4: every agent opens the grant of WELCOME */
-    opening->root = root;
-    opening->shard = job->root[root].shard;
     if (is_here && !trib_opening_check(opening, error)) {
         return TRIB_ERR_INVALID;
     }
-    if (job->placements == 0 || trib_placement_is_here(placement_of(job, root)) != is_here) {
+    if (job->placements == 0 || trib_placement_is_here(placement_of(job, opening->root)) != is_here) {
         return TRIB_OK;
     }
     if (is_here) {
         return open_here(jobs, job, opening, error);
     }
-    ask_to_open(jobs, job, opening, root);
+    ask_to_open(jobs, job, opening);
     return TRIB_OK;
 }
 
 static enum trib_status open_roots(struct trib_jobs *jobs, struct trib_job *job, bool is_here, char *error)
 {
-    struct trib_opening *opening = NULL;
     enum trib_status status = TRIB_OK;
     for (uint32_t t = 0; t < job->grant.roots && status == TRIB_OK; t++) {
-        opening = opening_for(job, 0, t, opening);
-        status = opening ? open_root(jobs, job, opening, t, is_here, error) : explain_memory(error);
+        struct trib_opening *opening = trib_opening_create(job, 0, t);
+        status = opening ? open_root(jobs, job, opening, is_here, error) : explain_memory(error);
+        trib_opening_destroy(opening);
     }
-    trib_opening_destroy(opening);
     return status;
 }
 
