@@ -123,6 +123,10 @@ static enum trib_status check_lenders(const struct trib_switchd_config *config, 
         trib_explain(error, "a switch with a parent cannot use other switches: only its parent can");
         return TRIB_ERR_INVALID;
     }
+    if (config->lend_to.count > 0 && config->parent.len > 0) {
+        trib_explain(error, "a switch with a parent sums for that one alone: it lends nothing, leave out --lend");
+        return TRIB_ERR_INVALID;
+    }
     if (config->trees > config->lenders.count + 1) {
         trib_explain(error, "%" PRIu32 " trees of each job: there are %" PRIu32 " switches, each with one at most",
                      config->trees, config->lenders.count + 1);

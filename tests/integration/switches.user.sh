@@ -221,6 +221,7 @@ stop sixth six
 say "mistakes"
 quiet_port
 expect_line 2 "the switch 127.0.0.1:$QUIET_PORT is this switch itself" "$T" switch --listen "127.0.0.1:$QUIET_PORT" --with "127.0.0.1:$QUIET_PORT"
+expect_line 2 'a switch with a parent sums for that one alone' "$T" switch --listen "127.0.0.1:$QUIET_PORT" --parent "127.0.0.1:$((QUIET_PORT + 1))" --lend 127.0.0.1
 expect_line 2 'a switch with a parent cannot use other switches' "$T" switch --listen "127.0.0.1:$QUIET_PORT" --parent "127.0.0.1:$((QUIET_PORT + 1))" --with "127.0.0.1:$((QUIET_PORT + 2))"
 expect_line 2 '\-\-with: "127.0.0.1:7998" is named twice' "$T" switch --with 127.0.0.1,127.0.0.1:7998,127.0.0.1:7998
 for text in '' , 127.0.0.1, ,127.0.0.1; do expect_line 2 '\-\-with: "" is not ' "$T" switch --with "$text"; done

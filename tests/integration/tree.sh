@@ -2,13 +2,14 @@
 # tree.sh: several switches as processes of one script, by name. Sourced; it sources common.sh.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-# start NAME OPTIONS...: a switch, which lends its shards to those at LENDS; PORT[NAME] and PID[NAME], its log in $TMP/NAME.log.
+# start NAME OPTIONS...: a switch, which lends its shards to those at LENDS unless it has a parent; PORT[NAME] and PID[NAME], its log in $TMP/NAME.log.
 declare -A PORT PID OPTIONS
 start() {
-    local name=$1
+    local name=$1 lends=${LENDS:-}
     shift
+    [[ " $* " != *" --parent "* && " $* " != *" -p "* ]] || lends=
     SWITCH_LOG=$TMP/$name.log
-    switch_start ${LENDS:+--lend "$LENDS"} "$@"
+    switch_start ${lends:+--lend "$lends"} "$@"
     PORT[$name]=$SWITCH_PORT
     PID[$name]=$SWITCH_PID
     OPTIONS[$name]=$*
