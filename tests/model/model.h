@@ -80,6 +80,7 @@ struct model_op {
 struct model_job {
     uint32_t ranks;
     uint32_t switches;
+    bool is_chain; /* of racks: scheme rina */
     uint8_t parent[MODEL_SWITCHES];
     uint8_t leaf[MODEL_RANKS]; /* each rank's switch */
     uint32_t ops;

@@ -17,6 +17,7 @@
 #define OPS3           .ops = 3, .op = {ONE, ONE, ONE}
 #define FRAGMENTS(n)   .ops = 1, .op = {WHOLE(n)}
 #define FORK(n)        .ranks = (n), .switches = 3 /* a root and two inner switches */
+#define CHAIN(n)       .is_chain = true, .ranks = (n), .switches = (n), .parent = {0, 0, 1}, .leaf = {0, 1, 2} /* a rank at each */
 #define INTEGERS       .type = TRIB_INT32, .wire = TRIB_FLOAT32
 #define BLOCKS         .type = TRIB_FLOAT32, .wire = TRIB_INT32 /* floats that travel as integers */
 #define FLOATS         .type = TRIB_FLOAT32, .wire = TRIB_FLOAT32, .is_rough = true
@@ -76,6 +77,10 @@ static const struct model_scenario scenarios[] = {
      .job = {{.ranks = 2, .switches = 4, .parent = {0, 0, 1, 0}, .leaf = {2, 3}, OPS2}}, FAULTS(1, 0, 0, 0)},
     {PLAIN, .name = "tree-restart", .about = "2 inner switches with a rank each, 2 operations; one of the 3 switches restarts", .rounds = 3,
      .job = {{FORK(2), .leaf = {1, 2}, OPS2}}, FAULTS(0, 0, 0, 1)},
+    {PLAIN, .name = "chain", .about = "3 racks of a rank each, the third behind the second; 1 loss, 1 copy", .rounds = 3,
+     .job = {{CHAIN(3), OPS1}}, FAULTS(1, 1, 0, 0)},
+    {POOL(1, 1), INTEGERS, .name = "chain-restart", .about = "3 racks of a rank each, the third behind the second; one of the 3 switches restarts, 1 loss", .rounds = 4,
+     .job = {{CHAIN(3), OPS1}}, FAULTS(1, 0, 0, 1)},
     {PLAIN, .name = "batch", .about = "2 ranks, 1 slot, 3 operations, two packets at once; 1 loss, 1 copy", .rounds = 2,
      .job = {{STAR(2), OPS3}}, FAULTS(1, 1, 0, 0), .batches = true},
     {PLAIN, .name = "batch-restart", .about = "2 ranks, 1 slot, 2 operations, two packets at once; the switch restarts, 1 loss", .rounds = 2,
@@ -239,6 +244,9 @@ const char *scenario_scheme(const struct model_scenario *scenario)
     }
     if (scenario->cap != 0 || scenario->quorum_of != 0 || scenario->has_numbers) {
         return "panama";
+    }
+    if (scenario->job[0].is_chain) {
+        return "rina";
     }
     return !scenario->has_peers ? NULL : scenario->group == 0 ? "ring" : "hybrid";
 }

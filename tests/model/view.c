@@ -374,6 +374,7 @@ const struct view *view_find(const char *scheme)
     static const struct view views[] = {
         {"switchml", clear_worker, clear_switch, worker_limits, switch_limits, worker_lists, worker_windows},
         {"panama", clear_worker, clear_switch, worker_limits, switch_limits, worker_lists, worker_windows},
+        {"rina", clear_worker, clear_switch, worker_limits, switch_limits, worker_lists, worker_windows},
         {"atp", clear_worker, clear_switch, worker_limits, switch_limits, worker_lists, worker_windows},
         {"ring", clear_ring_worker, NULL, ring_worker_limits, NULL, NULL, NULL},
         {"hybrid", clear_ring_worker, NULL, ring_worker_limits, NULL, NULL, NULL},
