@@ -132,6 +132,22 @@ static void print_line(const struct jobs_view *view, const json_t *job, const ch
            waits);
 }
 
+static double mbps(const json_t *plan, const char *key)
+{
+    return (double)number(plan, key) * 8e-6;
+}
+
+/* A job that does not keep the rate of its plan. */
+static void print_missed(const json_t *job)
+{
+    const json_t *plan = json_object_get(job, "plan");
+
+    if (json_is_true(json_object_get(plan, "is_missed"))) {
+        printf("job %s reaches %.1f Mbit/s a rank, the plan has %.1f: make a new plan (tributary plan)\n",
+               text(job, "name"), mbps(plan, "achieved_bytes_per_second"), mbps(plan, "planned_bytes_per_second"));
+    }
+}
+
 /* A job that has no more than its first communicator is one line. Names of others begin with that of the job, as a
  * rule. */
 static void print_job(const struct jobs_view *view, const json_t *owner)
@@ -177,8 +193,8 @@ static void print_lends(const json_t *lends)
 
 static void print_all(const struct jobs_view *view)
 {
-    size_t i;
-    const json_t *job;
+    size_t i, k;
+    const json_t *job, *communicator;
 
     if (json_array_size(view->now) == 0) {
         printf("no jobs\n");
@@ -190,6 +206,13 @@ static void print_all(const struct jobs_view *view)
     json_array_foreach(view->now, i, job)
     {
         print_job(view, job);
+    }
+    json_array_foreach(view->now, i, job)
+    {
+        json_array_foreach(json_object_get(job, "communicators"), k, communicator)
+        {
+            print_missed(communicator);
+        }
     }
     print_lends(view->lends);
 }
@@ -222,6 +245,18 @@ static void print_switches(const json_t *switches)
     }
 }
 
+static void print_plan(const json_t *plan)
+{
+    if (!json_is_object(plan)) {
+        return;
+    }
+    printf("planned %.1f Mbit/s of each rank", mbps(plan, "planned_bytes_per_second"));
+    if (number(plan, "achieved_bytes_per_second") > 0) {
+        printf(", achieved %.1f", mbps(plan, "achieved_bytes_per_second"));
+    }
+    printf("\n");
+}
+
 static void print_one(const json_t *job)
 {
     size_t i;
@@ -241,6 +276,7 @@ static void print_one(const json_t *job)
            number(settings, "payload"), text(settings, "wire"), number(job, "window"), number(job, "mark"),
            json_is_true(json_object_get(job, "multicast")) ? "multicast" : "unicast");
     print_switches(json_object_get(job, "switches"));
+    print_plan(json_object_get(job, "plan"));
     if (number(job, "cap") > 0 || number(job, "flagged_packets") > 0) {
         printf("congestion: %" PRIu64 " packets came from a congested way", number(job, "flagged_packets"));
         if (number(job, "cap") > 0) {

@@ -11,6 +11,7 @@
 #include "comm/embedded.h"
 #include "comm/endpoint.h"
 #include "comm/level0.h"
+#include "comm/progress.h"
 #include "comm/queue.h"
 #include "comm/transport.h"
 #include "control/words/ping.h"
@@ -62,6 +63,7 @@ struct trib_comm {
     char asked[32];                 /* scheme before the switch made a ring of the job; "": no ring was made */
     uint32_t window;
     uint64_t rate; /* bytes per second that this rank sends at most, as the controller says; 0: no limit */
+    struct trib_progress progress;
     const struct trib_transport *transport;
     const struct trib_worker_verbs *verbs;
     void *node; /* NULL before the first WELCOME, and on one host */

@@ -80,6 +80,9 @@ void trib_comm_end_operation(struct trib_comm *comm, struct trib_request *reques
 {
     TRIB_ASSERT(comm->running.head != NULL && request->comm == comm);
     comm->stats.operations++;
+    if (comm->rate != 0) {
+        trib_comm_count_operation(comm, &request->operation, now_ns);
+    }
     comm->idle_since_ns = now_ns;
     trib_requests_end(&comm->running, request, TRIB_OK);
     trib_endpoint_wake(comm->endpoint);

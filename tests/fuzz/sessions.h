@@ -240,7 +240,7 @@ static inline void make_message(uint32_t choice, struct trib_message *message)
         TRIB_MESSAGE_PATHS, TRIB_MESSAGE_REGISTER,  TRIB_MESSAGE_MARK,  TRIB_MESSAGE_CLOSE,
         TRIB_MESSAGE_ABORT, TRIB_MESSAGE_OPERATION, TRIB_MESSAGE_STALL, TRIB_MESSAGE_GONE,
         TRIB_MESSAGE_FAIL,  TRIB_MESSAGE_DISPUTE,   TRIB_MESSAGE_PATHS, TRIB_MESSAGE_REGISTER,
-        TRIB_MESSAGE_MARK,  TRIB_MESSAGE_CLOSE,     TRIB_MESSAGE_RING,  TRIB_MESSAGE_AWAY,
+        TRIB_MESSAGE_MARK,  TRIB_MESSAGE_CLOSE,     TRIB_MESSAGE_RING,  TRIB_MESSAGE_PROGRESS,
     };
 
     *message = (struct trib_message){.kind = (enum trib_message_kind)kinds[choice & 15]};
@@ -253,6 +253,10 @@ static inline void make_message(uint32_t choice, struct trib_message *message)
     case TRIB_MESSAGE_MARK:
     case TRIB_MESSAGE_CLOSE:
         message->mark.mark = next_number();
+        return;
+    case TRIB_MESSAGE_PROGRESS:
+        message->progress.bytes = next_number();
+        message->progress.busy_ns = TRIB_PROGRESS_NS + next_number();
         return;
     case TRIB_MESSAGE_OPERATION:
         message->operation.sequence = next_number();

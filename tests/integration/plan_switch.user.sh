@@ -26,8 +26,12 @@ if grep -q 'this build has no solver: install coinor-libclp-dev' "$TMP/out"; the
     { tree wide 85 "$A" && tree wide 255 "$B"; } >"$TMP/plan.toml"
 fi
 tree narrow 255 "$B" >>"$TMP/plan.toml"
+for job in kept missed; do # which no loopback reaches
+    printf '[[job]]\nname = "%s"\nrate_bps = %s\n' $job $([ $job = kept ] && echo 8000000 || echo 400000000000)
+    tree $job 255 "$B"
+done >>"$TMP/plan.toml"
 start A --listen "$A" --with "$B" --plan "$TMP/plan.toml" --http 127.0.0.1:0
-check_in "A says so" 'a plan has the switches of 2 jobs' "$TMP/A.log"
+check_in "A says so" 'a plan has the switches of 4 jobs' "$TMP/A.log"
 for job in wide narrow other; do
     ranks "$job" "A A" -b 256K -e 256K -n 200
     ranks_end 60 0
@@ -36,6 +40,37 @@ done
 check_in "wide has both" "job wide: trees through $A and $B, of 2 switches, by the plan\$" "$TMP/A.log"
 check_in "narrow has one" "job narrow: trees through $B, of 2 switches, by the plan\$" "$TMP/A.log"
 check "other is dealt as without a plan" [ "$(grep -cs 'job other: trees' "$TMP/A.log")" = 0 ]
+
+say "the rates that jobs achieve, beside those of the plan"
+HTTP=$(sed -n 's/.*http on http:\/\/\(127.0.0.1:[0-9]*\).*/\1/p' "$TMP/A.log")
+metric() { awk -v name="tributary_job_$1{job=\"$2\"}" '$1 == name { print $2 }' <"$TMP/metrics"; }
+fetch() {
+    exec 8<>"/dev/tcp/${HTTP/://}" || return 1
+    printf 'GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n' >&8
+    tr -d '\r' <&8 >"$TMP/metrics"
+    exec 8<&- 8>&-
+}
+both_achieve() { fetch && [ -n "$(metric achieved_bytes_per_second kept)" ] && [ -n "$(metric achieved_bytes_per_second missed)" ]; }
+ranks kept "A A" -b 256K -e 256K -n 100000
+KEPT=("${RANK_PIDS[@]}")
+ranks missed "A A" -b 256K -e 256K -n 100000
+if has_jobs; then
+    check "both have been busy for 2 s" wait_for 30 both_achieve
+    check "kept achieves its rate" awk -v a="$(metric achieved_bytes_per_second kept)" 'BEGIN { exit !(a > 8e5 && a < 1.2e6) }'
+    check "as planned" [ "$(metric planned_bytes_per_second kept)/$(metric misses_plan kept)" = 1000000/0 ]
+    check "missed is planned" [ "$(metric planned_bytes_per_second missed)/$(metric misses_plan missed)" = 50000000000/1 ]
+    check "wide, which is over, has no rate" [ -z "$(metric planned_bytes_per_second wide)" ]
+    "$T" jobs --http "$HTTP" >"$TMP/jobs" 2>&1
+    check_in "missed is in tributary jobs" '^job missed reaches [0-9.]+ Mbit/s a rank, the plan has 400000.0: make a new plan' "$TMP/jobs"
+    check "kept is not" [ "$(grep -c '^job kept ' "$TMP/jobs")" = 0 ]
+    "$T" jobs kept --http "$HTTP" >"$TMP/jobs" 2>&1
+    check_in "its rates are" '^planned 8.0 Mbit/s of each rank, achieved [678]' "$TMP/jobs"
+fi
+said() { [ "$(grep -cs 'job missed: its ranks reach .* make a new one' "$TMP/A.log")" = 1 ]; }
+check "the log says it once" wait_for 30 said
+check "of kept nothing" [ "$(grep -c 'job kept: its ranks' "$TMP/A.log")" = 0 ]
+kill -TERM "${KEPT[@]}" "${RANK_PIDS[@]}"
+for pid in "${KEPT[@]}" "${RANK_PIDS[@]}"; do ended 10 "$pid"; done
 
 say "the switch that the ranks join is killed: they come back to what they had"
 load_ranks narrow "A A"

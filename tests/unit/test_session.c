@@ -292,7 +292,7 @@ static void decode__bad_bytes(void **state)
         {"length above the limit, before the rest is there", "000007fd"},
         {"length 2^32 - 1", "ffffffff"},
         {"kind 0", "0000000900"},
-        {"kind behind the last, before the rest is there", "0000000929"},
+        {"kind behind the last, before the rest is there", "000000092a"},
         {"more roots than there can be", "0000005902" GRANT_HEX "0000000411 00"},
         {"a place to meet of no family", "0000006202" GRANT_HEX "000000040000 00 05 1d30 0a000001 00 0000"},
         {"more peers than it carries", "0000005902" GRANT_HEX "00000004 00 00 05"},
@@ -309,6 +309,7 @@ static void decode__bad_bytes(void **state)
         {"a bool of 2", "00000003030200"},
         {"a text longer than the message", "0000001208000000000000001100ff62617272696572"},
         {"a text with a zero byte", "000000090cfffffff500026800"},
+        {"progress in less than 2 s", "00000011 29 0000000000001234 00000000773593ff"},
         {"another magic", "000000090154524943000100010000000000"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

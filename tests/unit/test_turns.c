@@ -60,6 +60,7 @@ static const struct rule RULES[] = {
     FROM(WELCOMED, DESCRIBE, DOWN),
     FROM(WELCOMED, MISSING, DOWN),
     FROM(REGISTERED, MARK, UP | DOWN),
+    FROM(REGISTERED, PROGRESS, BIT(RANK)),
     AT(REGISTERED, READY, BIT(CONTROL)),
     FROM(REGISTERED, ROOT_READY, BIT(AGENT)),
     FROM(REGISTERED, ROOT_MISSING, BIT(AGENT)),
@@ -97,6 +98,7 @@ static const struct rule RULES[] = {
     AT(RECALLED, PATHS, BIT(RANK)),
     AT(RECALLED, REGISTER, BIT(RANK)),
     AT(RECALLED, MARK, BIT(RANK)),
+    AT(RECALLED, PROGRESS, BIT(RANK)),
     AT(RECALLED, OPERATION, BIT(RANK)),
     AT(RECALLED, CLOSE, BIT(RANK)),
     AT(RECALLED, ABORT, BIT(RANK)),
@@ -160,6 +162,8 @@ static struct trib_message plain(enum trib_message_kind kind)
         message.hello.wire_version = TRIB_WIRE_VERSION;
     } else if (kind == TRIB_MESSAGE_CHANNEL) {
         message.channel.peer = trib_address_v4(1, 1);
+    } else if (kind == TRIB_MESSAGE_PROGRESS) {
+        message.progress.busy_ns = TRIB_PROGRESS_NS;
     } else if (kind == TRIB_MESSAGE_ROOT_CHILD) {
         message.root_child.from = trib_address_v4(1, 1);
     }

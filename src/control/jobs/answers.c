@@ -6,9 +6,9 @@
 #include "control/jobs/peers.h"
 #include "control/jobs/placements.h"
 #include "control/jobs/places.h"
+#include "control/jobs/progress.h"
 #include "control/jobs/start.h"
 #include "control/roots/roots.h"
-#include "control/roots/trees.h"
 #include "io/explain.h"
 #include "io/units.h"
 
@@ -36,8 +36,7 @@ static void name_below(const struct trib_jobs *jobs, const struct trib_job *job,
 /* One switch, all of whose shards have an address, says nothing: they are where the session is. */
 static void name(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank, struct trib_message *welcome)
 {
-    const struct trib_planned_job *planned = trib_trees_planned(jobs, job);
-    welcome->welcome.rate = planned ? planned->rate_bps / 8 : 0;
+    welcome->welcome.rate = trib_job_planned_rate(jobs, job);
     if (job->ranks[rank].session->leaf) {
         name_below(jobs, job, rank, welcome);
         return;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "control/jobs/places.h"
+#include "control/jobs/progress.h"
 #include "control/jobs/start.h"
 #include "control/roots/leaves.h"
 #include "control/roots/loads.h"
@@ -298,6 +299,9 @@ static bool receive_of_rank(struct trib_jobs *jobs, struct trib_session *session
     case TRIB_MESSAGE_MARK:
     case TRIB_MESSAGE_CLOSE:
         return receive_mark(jobs, session, message, now_ns);
+    case TRIB_MESSAGE_PROGRESS:
+        trib_job_progress(jobs, job, session->rank, message);
+        return true;
     case TRIB_MESSAGE_OPERATION:
         trib_job_operation(jobs, job, session->rank, message);
         return true;

@@ -71,8 +71,9 @@ struct trib_rank {
     uint64_t host;      /* 0: unknown */
     bool wants_level0;
     struct trib_stall stall;
-    uint64_t mark; /* the highest it has told us */
-    uint64_t told; /* the highest M that we have told it */
+    uint64_t mark;     /* the highest it has told us */
+    uint64_t told;     /* the highest M that we have told it */
+    uint64_t achieved; /* bytes per second, by its latest PROGRESS; 0: none yet */
     uint16_t data_port[TRIB_ROOTS_MAX];
     uint16_t subnet[TRIB_ROOTS_MAX]; /* of each card: 1 + its place (trees.c); UINT16_MAX: none; 0: not looked up */
     struct trib_address_list places; /* of its packets, by root in turn; none: `address` */
@@ -197,6 +198,7 @@ struct trib_job {
     uint32_t placements;                         /* from `deal` until the slots are shut; 0: ranks send to each other */
     struct trib_root_place root[TRIB_ROOTS_MAX]; /* grant.roots of them */
     uint32_t ways;      /* that its places have, each of its own: as many trains share a tensor */
+    bool misses_plan;   /* the log has said so (progress.h) */
     bool has_trees;     /* of several: grant.switches is right, and others follow it */
     uint64_t unlent_ns; /* since when an agent that it has chosen does not answer; 0: all do, or none is asked */
     uint64_t heard;     /* jobs->event that it was last told of */

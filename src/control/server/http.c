@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "control/jobs/owner.h"
+#include "control/jobs/progress.h"
 #include "control/roots/trees.h"
 #include "io/clock.h"
 #include "io/explain.h"
@@ -145,6 +146,21 @@ static json_t *show_switches(const struct trib_jobs *jobs, const struct trib_job
     return list;
 }
 
+/* The rates of each rank, of a job that a plan has dealt. */
+static json_t *show_plan(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    uint64_t planned = trib_job_planned_rate(jobs, job);
+    uint64_t achieved = trib_job_achieved_rate(job);
+    if (planned == 0) {
+        return json_null();
+    }
+    json_t *object = json_object();
+    set(object, "planned_bytes_per_second", json_u64(planned));
+    set(object, "achieved_bytes_per_second", achieved != 0 ? json_u64(achieved) : json_null());
+    set(object, "is_missed", json_boolean(trib_job_misses_plan(jobs, job)));
+    return object;
+}
+
 static json_t *show_communicator(const struct trib_report *report, const struct trib_job *job, uint64_t now_ns)
 {
     struct trib_job_report facts;
@@ -164,6 +180,7 @@ static json_t *show_communicator(const struct trib_report *report, const struct 
     set(object, "multicast", json_boolean(job->multicast));
     set(object, "shards", json_u64(job->grant.roots));
     set(object, "switches", show_switches(report->jobs, job));
+    set(object, "plan", show_plan(report->jobs, job));
     set(object, "window", json_u64(job->grant.window));
     set(object, "slots", json_u64(job->grant.slots));
     set(object, "slot_bytes", json_u64(job->here.bytes));

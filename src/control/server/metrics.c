@@ -8,6 +8,7 @@
 #include "control/jobs/owner.h"
 #include "control/jobs/placements.h"
 #include "control/jobs/places.h"
+#include "control/jobs/progress.h"
 #include "control/server/report.h"
 #include "io/clock.h"
 
@@ -182,6 +183,37 @@ static void put_gauges(FILE *out, const struct row *rows, size_t count)
     }
 }
 
+/* Of jobs that a plan has dealt. */
+static void put_plan(FILE *out, const struct trib_jobs *jobs, const struct row *rows, size_t count)
+{
+    head(out, "job_planned_bytes_per_second", "gauge", "rate of each rank by the plan, headers included");
+    for (size_t i = 0; i < count; i++) {
+        uint64_t planned = trib_job_planned_rate(jobs, rows[i].job);
+        if (planned != 0) {
+            (void)fprintf(out, "tributary_job_planned_bytes_per_second{job=\"%s\"} %llu\n", rows[i].label,
+                          (unsigned long long)planned);
+        }
+    }
+    head(out, "job_achieved_bytes_per_second", "gauge",
+         "rate of a planned job's fastest rank, headers included, over its last 2 s or more with an operation under "
+         "way; "
+         "time without one does not count");
+    for (size_t i = 0; i < count; i++) {
+        uint64_t achieved = trib_job_achieved_rate(rows[i].job);
+        if (achieved != 0) {
+            (void)fprintf(out, "tributary_job_achieved_bytes_per_second{job=\"%s\"} %llu\n", rows[i].label,
+                          (unsigned long long)achieved);
+        }
+    }
+    head(out, "job_misses_plan", "gauge", "1: the two differ by 20 % or more, a new plan is due");
+    for (size_t i = 0; i < count; i++) {
+        if (trib_job_planned_rate(jobs, rows[i].job) != 0) {
+            (void)fprintf(out, "tributary_job_misses_plan{job=\"%s\"} %d\n", rows[i].label,
+                          trib_job_misses_plan(jobs, rows[i].job));
+        }
+    }
+}
+
 static void put_counters(FILE *out, const struct row *rows, size_t count)
 {
     for (size_t k = 0; k < JOB_COUNTER_COUNT; k++) {
@@ -316,6 +348,7 @@ char *trib_metrics_text(const struct trib_report *report, uint64_t now_ns, size_
     put_traffic(out, report);
     put_rows(out, &report->config->plane);
     put_gauges(out, rows, count);
+    put_plan(out, jobs, rows, count);
     put_counters(out, rows, all);
     free(rows);
     if (fclose(out) != 0) {

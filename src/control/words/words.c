@@ -438,6 +438,14 @@ static bool room(struct trib_fields *f, struct trib_message *message)
     return true;
 }
 
+static bool progress(struct trib_fields *f, struct trib_message *message)
+{
+    trib_field_u64(f, "bytes", &message->progress.bytes);
+    trib_field_u64(f, "busy", &message->progress.busy_ns);
+    trib_fields_check(f, "busy", message->progress.busy_ns >= TRIB_PROGRESS_NS);
+    return true;
+}
+
 static bool ping(struct trib_fields *f, struct trib_message *message)
 {
     trib_field_u64(f, "number", &message->ping.number);
@@ -555,6 +563,7 @@ static const struct kind KINDS[TRIB_MESSAGE_KIND_COUNT] = {
     [TRIB_MESSAGE_ROOT_MARK] = {"ROOT_MARK", root_mark, {NO, NO, NO, NO, NO, AFTER_WELCOME}},
     [TRIB_MESSAGE_ROOT_PROBE] = {"ROOT_PROBE", opening_alone, {NO, NO, NO, NO, NO, AFTER_WELCOME}},
     [TRIB_MESSAGE_BYE] = {"BYE", failure, {NO, NO, NO, NO, AFTER_WELCOME}},
+    [TRIB_MESSAGE_PROGRESS] = {"PROGRESS", progress, {AFTER_REGISTER | RECALLED}},
 };
 
 const char *trib_message_name(enum trib_message_kind kind)
