@@ -59,6 +59,10 @@ void plan_print(const struct plan_view *v)
     }
     (void)printf("network: %u hosts, %u switches of which %u add, paths %s, multicast %s\n\n", v->net->hosts,
                  v->net->switches, adders, plan_paths_name(v->net->paths), v->net->has_multicast ? "yes" : "no");
+    if (v->net->headroom > 0) {
+        (void)printf("headroom for uneven flows: %u %% of a link's part in one stream, %u in 4, %u in 16\n\n",
+                     v->net->headroom, plan_headroom(v->net, 4), plan_headroom(v->net, 16));
+    }
     (void)printf("%-16s %6s %6s %6s %12s %12s %10s\n", "job", "hosts", "weight", "trees", "rate, Gbps", "bound, Gbps",
                  "step");
     for (uint32_t j = 0; j < v->plan->job_count; j++) {
@@ -186,6 +190,7 @@ void plan_print_json(const struct plan_view *v)
     report_json_put(&json, "network", "\"%016" PRIx64 "\"", v->plan->network_digest);
     report_json_say(&json, "family", plan_family_name(v->plan->family));
     report_json_say(&json, "paths", plan_paths_name(v->plan->paths));
+    report_json_put(&json, "headroom_percent", "%u", v->plan->headroom);
     report_json_flag(&json, "multicast", v->plan->has_multicast);
     report_json_real(&json, "gap", v->proof->gap);
     report_json_real(&json, "first_gap", v->proof->first_gap);

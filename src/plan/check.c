@@ -19,6 +19,11 @@ bool plan_check_network(const struct plan *plan, const struct plan_network *net,
                      net->has_multicast ? "yes" : "no");
         return false;
     }
+    if (plan->headroom != net->headroom) {
+        trib_explain(error, "the plan has a headroom of %u %% on links, but the network wants %u %%: plan again",
+                     plan->headroom, net->headroom);
+        return false;
+    }
     if (plan->network_digest != plan_network_digest(net)) {
         trib_explain(error,
                      "the plan is for another network (digest %016" PRIx64 ", this one's is %016" PRIx64

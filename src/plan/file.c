@@ -66,6 +66,9 @@ static void write_plan(FILE *out, const struct plan *plan, const struct plan_net
                   "multicast = %s\n",
                   plan->network_digest, plan->jobs_digest, plan_family_name(plan->family), plan_paths_name(plan->paths),
                   plan->has_multicast ? "true" : "false");
+    if (plan->headroom > 0) {
+        (void)fprintf(out, "headroom = \"%u%%\"\n", plan->headroom);
+    }
     for (uint32_t j = 0; j < plan->job_count; j++) {
         const struct plan_grant *grant = &plan->grants[j];
         (void)fprintf(out,
@@ -102,6 +105,7 @@ bool plan_write(const struct plan *plan, const struct plan_network *net, const s
 
 struct top_table {
     const char *network, *jobs, *family, *paths;
+    uint32_t headroom;
     bool has_multicast;
 };
 
@@ -132,6 +136,7 @@ static const struct plan_key keys[] = {
     {"", "jobs", "a digest in quotes", plan_read_text, TOP(jobs), true},
     {"", "family", "the name of a family in quotes", plan_read_text, TOP(family), true},
     {"", "paths", "the name of a kind of paths in quotes", plan_read_text, TOP(paths), true},
+    {"", "headroom", "a share in quotes", plan_read_percent, TOP(headroom), false},
     {"", "multicast", "true or false", plan_read_flag, TOP(has_multicast), true},
     {"job", "name", "a job's name in quotes", plan_read_text, JOB(name), true},
     {"job", "rate_bps", NUMBER, plan_read_long, JOB(rate_bps), true},
@@ -179,6 +184,7 @@ static bool read_top(struct reader *r)
         return REFUSE_ALL(r, "a digest is a hexadecimal number");
     }
     plan->has_multicast = top.has_multicast;
+    plan->headroom = top.headroom;
     plan->family = PLAN_FAMILIES;
     plan->paths = PLAN_PATHS_COUNT;
     for (unsigned i = 0; i < PLAN_FAMILIES; i++) {

@@ -192,6 +192,20 @@ bool plan_read_count(struct plan_input *in, const struct trib_toml_value *value,
     return true;
 }
 
+bool plan_read_percent(struct plan_input *in, const struct trib_toml_value *value, void *field)
+{
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+    double share = 0;
+    if (value->kind != TRIB_TOML_STRING) {
+        return false;
+    }
+    if (trib_parse_percent(value->text, &share, cause) != TRIB_OK) {
+        return plan_refuse(in, value->place, "%s: %s", value->key, cause);
+    }
+    *(uint32_t *)field = (uint32_t)(share * 100 + 0.5);
+    return true;
+}
+
 bool plan_read_flag(struct plan_input *in, const struct trib_toml_value *value, void *field)
 {
     (void)in;

@@ -16,6 +16,16 @@ const char *plan_paths_name(enum plan_paths paths)
     return names[paths];
 }
 
+uint32_t plan_headroom(const struct plan_network *net, uint64_t streams)
+{
+    uint64_t one = (uint64_t)net->headroom * net->headroom;
+    uint32_t percent = 0;
+    while ((uint64_t)percent * percent * streams < one) {
+        percent++;
+    }
+    return percent;
+}
+
 bool plan_network_init(struct plan_network *net, uint32_t hosts, uint32_t switches, uint32_t links)
 {
     *net = (struct plan_network){
@@ -58,6 +68,7 @@ uint64_t plan_network_digest(const struct plan_network *net)
     digest = plan_digest_number(digest, net->switches);
     digest = plan_digest_number(digest, net->has_multicast);
     digest = plan_digest_number(digest, (uint64_t)net->paths);
+    digest = net->headroom > 0 ? plan_digest_number(digest, net->headroom) : digest;
     for (uint32_t i = 0; i < f->places; i++) {
         digest = plan_digest(digest, net->names.list[i], strlen(net->names.list[i]) + 1);
     }

@@ -31,7 +31,13 @@ struct plan_network {
     uint64_t *adds_bps;      /* by switch: PLAN_ADDS_NOT, PLAN_ADDS_ALL, or bit/s of all its inputs */
     bool has_multicast;      /* switches copy a result where paths part; else each child is sent its own */
     enum plan_paths paths;
+    uint32_t headroom; /* percent, by ECMP: see plan_headroom; else 0 */
 };
+
+/* Of ECMP, where the file of the network says none: a stream has 16 source ports, each of which takes one path, and
+ * this is one standard deviation of the ports on a link that gets a ninth of them. docs/PERF.md, "planned rates in the
+ * simulator". */
+#define PLAN_HEADROOM 70U
 
 /* Reads a file. False: error has the cause and the place. Free it in any case. */
 bool plan_network_read(struct plan_network *net, const char *path, char *error);
@@ -52,6 +58,14 @@ uint64_t plan_network_digest(const struct plan_network *net);
 bool plan_network_change(struct plan_network *net, const char *change, char *error);
 /* The link of a text "A-B", of len bytes, from A to B; TRIB_NO_LINK: there is none. */
 uint32_t plan_network_link(const struct plan_network *net, const char *text, size_t len);
+static inline uint32_t plan_headroom_of(enum plan_paths paths)
+{
+    return paths == PLAN_ECMP ? PLAN_HEADROOM : 0;
+}
+
+/* Percent that a plan adds to the part of a link in so many streams of one hop, at least one, which take several paths.
+ * The ports of a stream do not come out even; the more streams, the more even, by the root of their number. */
+uint32_t plan_headroom(const struct plan_network *net, uint64_t streams);
 const char *plan_paths_name(enum plan_paths paths);
 
 static inline bool plan_adds(const struct plan_network *net, uint32_t place)

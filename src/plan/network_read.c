@@ -29,6 +29,7 @@ struct switch_table {
 
 struct top_table {
     const char *paths;
+    uint32_t headroom;
     bool has_multicast;
 };
 
@@ -51,6 +52,8 @@ static const struct plan_key keys[] = {
     {"", "multicast", "true or false: whether switches copy a result where paths part", plan_read_flag,
      offsetof(struct draft, top.has_multicast), false},
     {"", "paths", "\"explicit\", \"ecmp\" or \"pinned\"", plan_read_text, offsetof(struct draft, top.paths), false},
+    {"", "headroom", "a share in quotes, for uneven flows by ECMP: \"40%\"", plan_read_percent,
+     offsetof(struct draft, top.headroom), false},
     {"topology", "kind", "\"star\", \"leaf-spine\", \"fat-tree\" or \"dragonfly\"", plan_read_text,
      offsetof(struct draft, kind), true},
     {"topology", "hosts", "the hosts of a star, or of each leaf or router", plan_read_count, TOPOLOGY(hosts), false},
@@ -114,6 +117,14 @@ static bool read_top(struct draft *d)
     }
     if (net->paths == PLAN_PATHS_COUNT) {
         return plan_refuse(&d->in, place, "paths is \"explicit\", \"ecmp\" or \"pinned\", not \"%s\"", paths);
+    }
+    net->headroom = plan_headroom_of(net->paths);
+    if (plan_input_find(&d->in, 0, "headroom") != NULL) {
+        net->headroom = d->top.headroom;
+        if (net->paths != PLAN_ECMP) {
+            return plan_refuse(&d->in, plan_input_find(&d->in, 0, "headroom")->place,
+                               "headroom wants paths = \"ecmp\": others are even");
+        }
     }
     return net->paths == PLAN_EXPLICIT || !net->has_multicast ||
            plan_refuse(&d->in, place, "multicast wants paths = \"explicit\": others send each child its own result");

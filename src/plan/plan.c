@@ -26,6 +26,7 @@ enum trib_status plan_make(struct plan *plan, const struct plan_network *net, co
     *plan = (struct plan){.family = options->family,
                           .most = options->most > 0 ? options->most : PLAN_TREES_MAX,
                           .paths = net->paths,
+                          .headroom = net->headroom,
                           .has_multicast = net->has_multicast,
                           .network_digest = plan_network_digest(net),
                           .jobs_digest = plan_jobs_digest(jobs),

@@ -28,6 +28,7 @@ struct plan_grant {
 struct plan {
     enum plan_family family;
     enum plan_paths paths;
+    uint32_t headroom;
     bool has_multicast;
     uint64_t network_digest;
     uint64_t jobs_digest;

@@ -152,16 +152,16 @@ static struct choice price_leaf(const struct plan_pricer *p, const struct plan_l
 {
     uint32_t from = leaf->place - p->net->hosts;
     int64_t members = leaf->members, inside = adding_price(p, p->net->hosts + to);
-    int64_t path = p->routes.price[plan_pair(&p->routes, to, from)];
+    int64_t path = plan_routes_cost(&p->routes, to, from, leaf->members);
     if (from == to) {
         return (struct choice){members * inside, false};
     }
     if (path >= PLAN_FAR) {
         return (struct choice){PLAN_FAR, false};
     }
-    struct choice best = {members * (path + inside), false};
+    struct choice best = {path + members * inside, false};
     if (members > 1 && plan_adds(p->net, leaf->place)) {
-        int64_t sum = path + inside + members * adding_price(p, leaf->place);
+        int64_t sum = plan_routes_cost(&p->routes, to, from, 1) + inside + members * adding_price(p, leaf->place);
         best = sum <= best.price ? (struct choice){sum, true} : best;
     }
     return best;
@@ -178,7 +178,7 @@ static bool uses_middle(const struct plan_pricer *p, const struct plan_leaf *lea
 static int64_t price_middle(const struct plan_pricer *p, const struct plan_job *job, const struct plan_offer *at,
                             const int64_t *direct, const int64_t *via)
 {
-    int64_t price = p->routes.price[plan_pair(&p->routes, at->root, at->middle)];
+    int64_t price = plan_routes_cost(&p->routes, at->root, at->middle, 1);
     if (price >= PLAN_FAR) {
         return PLAN_FAR;
     }

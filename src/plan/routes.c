@@ -16,8 +16,10 @@ bool plan_routes_init(struct plan_routes *routes, const struct plan_network *net
                                    .is_only = calloc(pairs + 1, sizeof *routes->is_only),
                                    .price = calloc(pairs + 1, sizeof *routes->price),
                                    .step = calloc(pairs + 1, sizeof *routes->step)};
+    routes->split = net->paths == PLAN_ECMP ? calloc(pairs + 1, sizeof *routes->split) : NULL;
     uint32_t *hops = calloc(2 * (size_t)f->places + 1, sizeof *hops); /* and an order */
-    bool is_good = hops && routes->next && routes->hops && routes->is_only && routes->price && routes->step;
+    bool is_good = hops && routes->next && routes->hops && routes->is_only && routes->price && routes->step &&
+                   (routes->split != NULL || net->paths != PLAN_ECMP);
     for (uint32_t target = 0; is_good && target < routes->count; target++) {
         uint32_t *order = hops + f->places;
         uint32_t reach = trib_fabric_measure(f, net->hosts + target, hops, order);
@@ -56,6 +58,7 @@ void plan_routes_free(struct plan_routes *routes)
     free(routes->is_only);
     free(routes->price);
     free(routes->step);
+    free(routes->split);
     *routes = (struct plan_routes){.net = NULL};
 }
 
@@ -76,20 +79,24 @@ static bool leads(const struct plan_routes *routes, uint32_t target, uint32_t li
 }
 
 /* The mean over all that lead there, rounded down: no tree is cheaper than its price says. */
-static int64_t mean_price(const struct plan_routes *routes, const int64_t *prices, uint32_t target, uint32_t from)
+static void price_mean(struct plan_routes *routes, const int64_t *prices, uint32_t target, uint32_t from)
 {
     const struct trib_fabric *f = &routes->net->fabric;
     uint32_t place = routes->net->hosts + from;
-    int64_t sum = 0, count = 0;
+    size_t pair = plan_pair(routes, target, from);
+    int64_t sum = 0, count = 0, split = 0;
     for (uint32_t k = f->first[place]; k < f->first[place + 1]; k++) {
         uint32_t link = f->out[k];
         if (leads(routes, target, link)) {
-            sum += both(f, prices, link) + routes->price[plan_pair(routes, target, f->to[link] - routes->net->hosts)];
+            size_t next = plan_pair(routes, target, f->to[link] - routes->net->hosts);
+            sum += both(f, prices, link) + routes->price[next];
+            split = routes->split[next];
             count++;
         }
     }
     TRIB_ASSERT(count > 0);
-    return sum / count;
+    routes->price[pair] = sum / count;
+    routes->split[pair] = count > 1 ? routes->price[pair] : split;
 }
 
 /* Shortest paths, from near to far. */
@@ -111,7 +118,7 @@ static void price_shortest(struct plan_routes *routes, const int64_t *prices, ui
             if (hops == 0) {
                 routes->price[pair] = 0;
             } else if (routes->net->paths == PLAN_ECMP) {
-                routes->price[pair] = mean_price(routes, prices, target, i);
+                price_mean(routes, prices, target, i);
             } else {
                 routes->price[pair] =
                     both(f, prices, next) + routes->price[plan_pair(routes, target, f->to[next] - routes->net->hosts)];
@@ -178,12 +185,25 @@ void plan_routes_price(struct plan_routes *routes, const int64_t *prices)
     }
 }
 
-/* By levels, from the source on; parts are rounded up, so that no link carries more than its amount says. */
+int64_t plan_routes_cost(const struct plan_routes *routes, uint32_t target, uint32_t from, uint32_t streams)
+{
+    size_t pair = plan_pair(routes, target, from);
+    int64_t price = routes->price[pair];
+    int64_t split = routes->split != NULL ? routes->split[pair] : 0;
+    if (price >= PLAN_FAR) {
+        return PLAN_FAR;
+    }
+    return price * streams + (split > 0 ? split * streams / 100 * plan_headroom(routes->net, streams) : 0);
+}
+
+/* By levels, from the source on; parts are rounded up, so that no link carries more than its amount says. Up to the
+ * first switch with several links that lead there all packets take one path, which needs no headroom. */
 void plan_routes_spread(const struct plan_routes *routes, uint32_t from, uint32_t target, uint64_t streams,
                         uint64_t *amount)
 {
     const struct trib_fabric *f = &routes->net->fabric;
     uint64_t parts[PLAN_SWITCHES_MAX] = {0};
+    uint64_t percent = 100;
     parts[from] = streams * PLAN_SHARE;
     for (uint32_t hops = routes->hops[plan_pair(routes, target, from)]; hops > 0; hops--) {
         for (uint32_t i = 0; i < routes->count; i++) {
@@ -196,11 +216,13 @@ void plan_routes_spread(const struct plan_routes *routes, uint32_t from, uint32_
             }
             TRIB_ASSERT(count > 0);
             uint64_t part = (parts[i] + count - 1) / count;
+            percent = count > 1 ? 100 + plan_headroom(routes->net, streams) : percent;
+            uint64_t load = (part * percent + 99) / 100;
             for (uint32_t k = f->first[place]; k < f->first[place + 1]; k++) {
                 uint32_t link = f->out[k];
                 if (leads(routes, target, link)) {
-                    amount[link] += part;
-                    amount[f->opposite[link]] += part;
+                    amount[link] += load;
+                    amount[f->opposite[link]] += load;
                     parts[f->to[link] - routes->net->hosts] += part;
                 }
             }

@@ -19,6 +19,7 @@ struct plan_routes {
     bool *is_only;  /* likewise: no other path is as short */
     /* At the latest prices, by target and switch. */
     int64_t *price; /* of a stream there and back; PLAN_FAR: there is no path */
+    int64_t *split; /* of that, the part for links behind a switch that has several of them; by ECMP alone */
     uint32_t *step; /* link that begins the cheapest path, with explicit paths; else as in next */
 };
 
@@ -27,8 +28,11 @@ bool plan_routes_init(struct plan_routes *routes, const struct plan_network *net
 void plan_routes_free(struct plan_routes *routes);
 /* Finds the prices of paths to all switches that add. prices: by row, 0 to 2^40. */
 void plan_routes_price(struct plan_routes *routes, const int64_t *prices);
+/* The price of so many streams from one switch to another, with the headroom of plan_headroom; rounded down. PLAN_FAR:
+ * there is no path. */
+int64_t plan_routes_cost(const struct plan_routes *routes, uint32_t target, uint32_t from, uint32_t streams);
 /* Adds to amount, by link, the parts of `streams` streams from one switch to another, and of their results the other
- * way, in PLAN_SHARE; with paths by ECMP. There must be a path. */
+ * way, in PLAN_SHARE, with their headroom; with paths by ECMP. There must be a path. */
 void plan_routes_spread(const struct plan_routes *routes, uint32_t from, uint32_t target, uint64_t streams,
                         uint64_t *amount);
 

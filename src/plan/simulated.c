@@ -39,6 +39,7 @@ static bool make_network(struct plan_simulated *it)
     free(adds);
     net->has_multicast = s->is_multicast;
     net->paths = paths_of(s->topology.paths);
+    net->headroom = plan_headroom_of(net->paths);
     return true;
 }
 
@@ -269,12 +270,13 @@ bool plan_simulated_give(struct plan_simulated *it, char *error)
     return true;
 }
 
-/* A plan may assume less of paths than the network has. */
+/* A plan may assume less of paths than the network has, and has the headroom of its own network. */
 static bool read_plan(struct plan_simulated *it, const char *path, char *error)
 {
     bool is_good = plan_read(&it->plan, &it->net, &it->jobs, true, path, error);
-    if (!is_good && it->plan.paths < it->net.paths && it->plan.network_digest != 0) {
+    if (!is_good && it->plan.paths <= it->net.paths && it->plan.network_digest != 0) {
         it->net.paths = it->plan.paths;
+        it->net.headroom = it->plan.headroom;
         plan_free(&it->plan);
         is_good = plan_read(&it->plan, &it->net, &it->jobs, true, path, error);
     }

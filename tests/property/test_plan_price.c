@@ -221,6 +221,7 @@ static void price__with_paths_of_the_network(void **state)
         char error[TRIB_ERROR_TEXT_MAX] = "";
         draw_network(&net, &d, seed);
         net.paths = seed % 2 == 0 ? PLAN_ECMP : PLAN_PINNED;
+        net.headroom = net.paths == PLAN_ECMP ? (uint32_t)(seed % 101) : 0;
         draw_jobs(&jobs, &net, &d, 1, 5, false);
         int64_t *prices = draw_prices(&d, &net);
         enum trib_status status = plan_pricer_init(&p, &net, &jobs, PLAN_MIDDLE, error);

@@ -149,7 +149,16 @@ static void make__ways_of_the_network(void **state)
     struct subject s;
     (void)state;
     make_plan(&s, "paths = \"ecmp\"\n" LEAF_SPINE ADDS("leaf*"), JOB("a", "host0-7"));
+    expect_rate(&s, 0, 50 / (.5 * 1.7)); /* one stream over two spines, there and back */
+    free_subject(&s);
+    make_plan(&s, "paths = \"ecmp\"\nheadroom = \"0%\"\n" LEAF_SPINE ADDS("leaf*"), JOB("a", "host0-7"));
     expect_rate(&s, 0, 100);
+    free_subject(&s);
+    make_plan(&s, "paths = \"ecmp\"\nheadroom = \"40%\"\n" LEAF_SPINE ADDS("leaf0"), JOB("a", "host0-7"));
+    expect_rate(&s, 0, 50 / (4 * .5 * 1.2)); /* four streams */
+    free_subject(&s);
+    make_plan(&s, "paths = \"ecmp\"\n" LEAF_SPINE ADDS("spine*"), JOB("a", "host0-7"));
+    expect_rate(&s, 0, 25); /* to a spine there is one path */
     free_subject(&s);
     make_plan(&s, "paths = \"pinned\"\n" LEAF_SPINE ADDS("*"), JOB("a", "host0-7"));
     expect_rate(&s, 0, 100); /* the ways to spines are the only ones of their length */
@@ -303,6 +312,21 @@ static bool hold(struct subject *s, const char *text, const char *with)
         }                                                                                 \
     } while (0)
 
+/* The headroom is in the loads that a plan is checked by. */
+static void check__refuses_a_plan_without_headroom(void **state)
+{
+    struct subject s;
+    char rate[64], more[64];
+    (void)state;
+    make_plan(&s, "paths = \"ecmp\"\n" LEAF_SPINE ADDS("leaf*"), JOB("a", "host0-7"));
+    REFUSED("headroom = \"70%\"", "headroom = \"40%\"", "a headroom of 40 % on links, but the network wants 70 %");
+    REFUSED("headroom = \"70%\"", "", "a headroom of 0 %");
+    (void)snprintf(rate, sizeof rate, "rate_bps = %lu", (unsigned long)s.plan.grants[0].rate_bps);
+    (void)snprintf(more, sizeof more, "rate_bps = %lu", (unsigned long)s.plan.grants[0].rate_bps * 101 / 100);
+    REFUSED(rate, more, "overloads");
+    free_subject(&s);
+}
+
 static void check__refuses_a_changed_plan(void **state)
 {
     struct subject s;
@@ -406,6 +430,8 @@ static void read__mistakes(void **state)
     expect_refusal("[topology]\nkind = \"star\"\nhosts = 8\n", jobs, ":1:1: rate is missing");
     expect_refusal("multicast = 3\n" STAR, jobs, "multicast must be true or false");
     expect_refusal("paths = \"any\"\n" STAR ADDS("*"), jobs, "paths is \"explicit\"");
+    expect_refusal("headroom = \"20%\"\n" STAR ADDS("*"), jobs, "headroom wants paths = \"ecmp\"");
+    expect_refusal("paths = \"ecmp\"\nheadroom = \"200%\"\n" STAR ADDS("*"), jobs, "200%");
     expect_refusal("paths = \"ecmp\"\nmulticast = true\n" STAR ADDS("*"), jobs, "multicast wants");
     expect_refusal("[[link]]\nbetween = \"a b\"\nrate = \"1Gbps\"\n", jobs, "a cable between two hosts");
     expect_refusal("[[link]]\nbetween = \"a a\"\nrate = \"1Gbps\"\n", jobs, "from one place to itself");
@@ -452,6 +478,7 @@ int main(void)
         cmocka_unit_test(change__links_and_switches),
         cmocka_unit_test(write__same_bytes_each_time),
         cmocka_unit_test(check__refuses_a_changed_plan),
+        cmocka_unit_test(check__refuses_a_plan_without_headroom),
         cmocka_unit_test(check__refuses_streams_that_pass_an_adder),
         cmocka_unit_test(check__prices_of_any_kind),
         cmocka_unit_test(read__mistakes),

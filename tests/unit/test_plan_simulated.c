@@ -62,7 +62,8 @@ static void rates_of_plans__are_reached(void **state)
 static void rates_by_ecmp__are_reached_in_part(void **state)
 {
     (void)state;
-    expect_rates(6, "ecmp", 0.35);
+    expect_rates(5, "ecmp", 0.15); /* without headroom .29 */
+    expect_rates(6, "ecmp", 0.15);
 }
 
 int main(void)
