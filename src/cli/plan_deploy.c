@@ -10,63 +10,119 @@
 #include "plan/deploy.h"
 #include "report/json.h"
 
-#define RACK 2U /* workers below a switch for a link of a chain, as in scheme rina */
-
-enum { NEXT, BY_WORKERS, BEST, MEAN, ORDERS };
-
-/* The curves of the next switches. */
-struct advice {
-    const struct plan_network *net;
-    struct plan_deploy deploy;
-    uint32_t count;                  /* of next switches */
-    uint32_t *lists[BY_WORKERS + 1]; /* by order */
-    double *rates[ORDERS];
-    bool *adds;
-};
+enum { IN_TURN, BY_WORKERS, BEST, MEAN, ORDERS };
 
 static const enum plan_deploy_order orders[ORDERS] = {PLAN_DEPLOY_NEXT, PLAN_DEPLOY_BY_WORKERS, PLAN_DEPLOY_BEST,
                                                       PLAN_DEPLOY_RANDOM};
 
-static const char *name_of(const struct advice *a, uint32_t order, uint32_t at)
+static const struct {
+    enum plan_deploy_scheme scheme;
+    const char *name;
+    const char *limits;
+    uint32_t order; /* in which switches are named */
+} schemes[] = {
+    {PLAN_DEPLOY_TREES, "trees", "any switch adds, and a sum ends at the best of them", IN_TURN},
+    {PLAN_DEPLOY_ATP, "atp", "switches of racks add, for their own workers and before the server", IN_TURN},
+    {PLAN_DEPLOY_RINA, "rina", "switches of racks add, in a chain", BY_WORKERS},
+};
+
+#define SCHEMES (sizeof schemes / sizeof schemes[0])
+
+/* The next switches of one scheme, and its rates with them. */
+struct curve {
+    uint32_t count;
+    uint32_t *list;
+    double *rates[ORDERS];
+};
+
+struct advice {
+    const struct plan_network *net;
+    struct plan_deploy deploy;
+    struct curve curves[SCHEMES];
+    bool *adds;
+};
+
+static const char *name_of(const struct advice *a, uint32_t scheme, uint32_t at)
 {
-    return a->net->names.list[a->deploy.switches[a->lists[order][at]].place];
+    return a->net->names.list[a->deploy.switches[a->curves[scheme].list[at]].place];
 }
 
-/* Of a chain, with so many more switches, those with the most workers first. */
-static uint32_t links_with(struct advice *a, uint32_t more)
+/* Of a chain, with so many more switches of its list. */
+static uint32_t links_with(struct advice *a, uint32_t scheme, uint32_t more)
 {
     for (uint32_t i = 0; i < a->deploy.count; i++) {
         a->adds[i] = false;
     }
     for (uint32_t i = 0; i < more; i++) {
-        a->adds[a->lists[BY_WORKERS][i]] = true;
+        a->adds[a->curves[scheme].list[i]] = true;
     }
-    return plan_deploy_links(&a->deploy, a->adds, RACK);
+    return plan_deploy_links(&a->deploy, a->adds, PLAN_DEPLOY_RACK);
 }
 
 /* ---- printing ---- */
 
+static void print_row(struct advice *a, uint32_t scheme, uint32_t k)
+{
+    const struct curve *c = &a->curves[scheme];
+
+    if (schemes[scheme].scheme == PLAN_DEPLOY_RINA) {
+        uint32_t links = links_with(a, scheme, k);
+        printf("  %4u  %-7.3f  %-5u  %-5u", k, c->rates[BY_WORKERS][k], links,
+               plan_deploy_steps(links, a->deploy.workers));
+    } else {
+        printf("  %4u  %-7.3f  %-10.3f  %-5.3f  %-14.3f", k, c->rates[IN_TURN][k], c->rates[BY_WORKERS][k],
+               c->rates[BEST][k], c->rates[MEAN][k]);
+    }
+    printf("%s%s\n", k != 0 ? "  " : "", k != 0 ? name_of(a, scheme, k - 1) : "");
+}
+
 static void print_text(struct advice *a)
 {
-    printf("%u workers below %u switches, of which %u add\n", a->deploy.workers, a->deploy.count,
-           a->deploy.count - plan_deploy_left(&a->deploy));
-    if (a->count == 0) {
-        printf("  every switch on the way adds\n");
-        return;
+    uint32_t adders = 0;
+
+    for (uint32_t i = 0; i < a->deploy.count; i++) {
+        adders += a->deploy.switches[i].adds;
     }
-    printf("  next for trees and atp   %s\n", name_of(a, NEXT, 0));
-    printf("  next for rina            %s\n\n", name_of(a, BY_WORKERS, 0));
-    printf("        trees, atp: of a host's rate                      rina\n");
-    printf("  more  in turn  by workers  best   mean of orders    links  steps\n");
-    for (uint32_t k = 0; k <= a->count; k++) {
-        uint32_t links = links_with(a, k);
-        printf("  %4u  %-7.3f  %-10.3f  %-5.3f  %-14.3f  %7u %6u", k, a->rates[NEXT][k], a->rates[BY_WORKERS][k],
-               a->rates[BEST][k], a->rates[MEAN][k], links, plan_deploy_steps(links, a->deploy.workers));
-        if (k != 0) {
-            printf("  %s, %s", name_of(a, NEXT, k - 1), name_of(a, BY_WORKERS, k - 1));
+    printf("%u workers below %u switches, of which %u add; rates are of a host's\n", a->deploy.workers, a->deploy.count,
+           adders);
+    for (uint32_t scheme = 0; scheme < SCHEMES; scheme++) {
+        const struct curve *c = &a->curves[scheme];
+        printf("\n%s: %s\n", schemes[scheme].name, schemes[scheme].limits);
+        if (c->count == 0) {
+            printf("  every switch that can adds: %.3f\n", c->rates[schemes[scheme].order][0]);
+            continue;
         }
-        printf("\n");
+        printf("  next: %s\n", name_of(a, scheme, 0));
+        printf(schemes[scheme].scheme == PLAN_DEPLOY_RINA
+                   ? "  more  rate     links  steps  switch\n"
+                   : "  more  in turn  by workers  best   mean of orders  switch\n");
+        for (uint32_t k = 0; k <= c->count; k++) {
+            print_row(a, scheme, k);
+        }
     }
+}
+
+static void print_json_row(struct advice *a, struct report_json *json, uint32_t scheme, uint32_t k)
+{
+    const struct curve *c = &a->curves[scheme];
+
+    report_json_open(json, NULL, '{');
+    report_json_count(json, "more", k);
+    if (schemes[scheme].scheme == PLAN_DEPLOY_RINA) {
+        uint32_t links = links_with(a, scheme, k);
+        report_json_real(json, "rate", c->rates[BY_WORKERS][k]);
+        report_json_count(json, "links", links);
+        report_json_count(json, "steps", plan_deploy_steps(links, a->deploy.workers));
+    } else {
+        report_json_real(json, "in_turn", c->rates[IN_TURN][k]);
+        report_json_real(json, "by_workers", c->rates[BY_WORKERS][k]);
+        report_json_real(json, "best", c->rates[BEST][k]);
+        report_json_real(json, "mean", c->rates[MEAN][k]);
+    }
+    if (k != 0) {
+        report_json_say(json, "switch", name_of(a, scheme, k - 1));
+    }
+    report_json_close(json, '}');
 }
 
 static void print_json(struct advice *a)
@@ -76,44 +132,40 @@ static void print_json(struct advice *a)
     report_json_open(&json, NULL, '{');
     report_json_count(&json, "workers", a->deploy.workers);
     report_json_count(&json, "switches", a->deploy.count);
-    report_json_count(&json, "add", a->deploy.count - plan_deploy_left(&a->deploy));
-    report_json_open(&json, "curve", '[');
-    for (uint32_t k = 0; k <= a->count; k++) {
-        uint32_t links = links_with(a, k);
-        report_json_open(&json, NULL, '{');
-        report_json_count(&json, "more", k);
-        report_json_real(&json, "in_turn", a->rates[NEXT][k]);
-        report_json_real(&json, "best", a->rates[BEST][k]);
-        report_json_real(&json, "by_workers", a->rates[BY_WORKERS][k]);
-        report_json_real(&json, "mean", a->rates[MEAN][k]);
-        report_json_count(&json, "links", links);
-        report_json_count(&json, "steps", plan_deploy_steps(links, a->deploy.workers));
-        if (k != 0) {
-            report_json_say(&json, "next_for_trees", name_of(a, NEXT, k - 1));
-            report_json_say(&json, "next_for_rina", name_of(a, BY_WORKERS, k - 1));
+    for (uint32_t scheme = 0; scheme < SCHEMES; scheme++) {
+        report_json_open(&json, schemes[scheme].name, '[');
+        for (uint32_t k = 0; k <= a->curves[scheme].count; k++) {
+            print_json_row(a, &json, scheme, k);
         }
-        report_json_close(&json, '}');
+        report_json_close(&json, ']');
     }
-    report_json_close(&json, ']');
     report_json_close(&json, '}');
     printf("\n");
 }
 
 /* ---- the advice ---- */
 
+static bool compute_curve(struct plan_deploy *deploy, uint32_t scheme, uint32_t most, struct curve *c)
+{
+    deploy->scheme = schemes[scheme].scheme;
+    uint32_t left = plan_deploy_left(deploy);
+    c->count = left < most ? left : most;
+    c->list = calloc(c->count + 1U, sizeof *c->list);
+    bool is_good =
+        c->list != NULL && plan_deploy_list(deploy, orders[schemes[scheme].order], c->count, c->list) == c->count;
+    for (uint32_t i = 0; is_good && i < ORDERS; i++) {
+        c->rates[i] = calloc(c->count + 1U, sizeof *c->rates[i]);
+        is_good = c->rates[i] != NULL && plan_deploy_curve(deploy, orders[i], c->count, c->rates[i]);
+    }
+    return is_good;
+}
+
 static bool compute(struct advice *a, uint32_t most)
 {
-    uint32_t left = plan_deploy_left(&a->deploy);
     bool is_good = (a->adds = calloc(a->deploy.count + 1U, sizeof *a->adds)) != NULL;
 
-    a->count = left < most ? left : most;
-    for (uint32_t i = 0; is_good && i < ORDERS; i++) {
-        a->rates[i] = calloc(a->count + 1U, sizeof *a->rates[i]);
-        is_good = a->rates[i] != NULL && plan_deploy_curve(&a->deploy, orders[i], a->count, a->rates[i]);
-        if (is_good && i <= BY_WORKERS) {
-            a->lists[i] = calloc(a->count + 1U, sizeof *a->lists[i]);
-            is_good = a->lists[i] != NULL && plan_deploy_list(&a->deploy, orders[i], a->count, a->lists[i]) == a->count;
-        }
+    for (uint32_t scheme = 0; is_good && scheme < SCHEMES; scheme++) {
+        is_good = compute_curve(&a->deploy, scheme, most, &a->curves[scheme]);
     }
     return is_good;
 }
@@ -121,11 +173,11 @@ static bool compute(struct advice *a, uint32_t most)
 static void release(struct advice *a)
 {
     plan_deploy_free(&a->deploy);
-    for (uint32_t i = 0; i < ORDERS; i++) {
-        free(a->rates[i]);
-    }
-    for (uint32_t i = 0; i <= BY_WORKERS; i++) {
-        free(a->lists[i]);
+    for (uint32_t scheme = 0; scheme < SCHEMES; scheme++) {
+        for (uint32_t i = 0; i < ORDERS; i++) {
+            free(a->curves[scheme].rates[i]);
+        }
+        free(a->curves[scheme].list);
     }
     free(a->adds);
 }

@@ -98,29 +98,103 @@ void plan_deploy_free(struct plan_deploy *d)
 
 /* ---- rates ---- */
 
-/* sums: room for a number of each switch. */
-static double rate_of(const struct plan_deploy *d, const bool *adds, uint32_t *sums)
+/* Streams at a switch. Those on the fullest link are those of the sum's way to a root in that direction. */
+struct flow {
+    uint32_t in;            /* that come from below, and of its own workers */
+    uint32_t up;            /* to its parent */
+    uint32_t down;          /* from its parent, if the root is here or below */
+    uint32_t below;         /* of the fullest link below or to its parent, if the root is above */
+    uint32_t first, second; /* the most of that of its children, of two of them */
+    uint32_t above;         /* of the fullest link elsewhere, if the root is here or below */
+};
+
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+static bool does_add(const struct plan_deploy *d, const bool *adds, uint32_t i)
+{
+    return adds[i] || d->switches[i].adds;
+}
+
+/* Streams of the fullest link on the way to the server. */
+static uint32_t to_server(const struct plan_deploy *d, const bool *adds, struct flow *flows)
 {
     uint32_t most = 1;
 
-    memset(sums, 0, d->count * sizeof *sums);
     for (uint32_t i = d->count; i-- > 0;) {
         const struct plan_deploy_switch *s = &d->switches[i];
-        uint32_t streams = adds[i] || s->adds ? 1 : sums[i] + s->workers;
-        most = streams > most ? streams : most;
+        bool is_local = d->scheme == PLAN_DEPLOY_ATP && i != 0; /* streams of others pass */
+        bool adds_own = does_add(d, adds, i) && s->workers != 0;
+        uint32_t own = is_local && adds_own ? 1 : s->workers;
+        flows[i].up = does_add(d, adds, i) && !is_local ? 1 : flows[i].in + own;
+        most = larger(most, flows[i].up);
         if (s->parent != PLAN_DEPLOY_NONE) {
-            sums[s->parent] += streams;
+            flows[s->parent].in += flows[i].up;
         }
     }
-    return 1.0 / most;
+    return most;
+}
+
+static void flow_up(const struct plan_deploy *d, const bool *adds, struct flow *flows)
+{
+    for (uint32_t i = d->count; i-- > 0;) {
+        struct flow *f = &flows[i];
+        uint32_t parent = d->switches[i].parent;
+        f->in += d->switches[i].workers;
+        f->up = does_add(d, adds, i) ? 1 : f->in;
+        f->below = larger(f->up, f->first);
+        if (parent != PLAN_DEPLOY_NONE) {
+            struct flow *to = &flows[parent];
+            to->in += f->up;
+            to->second = larger(to->second, f->below < to->first ? f->below : to->first);
+            to->first = larger(to->first, f->below);
+        }
+    }
+}
+
+/* Of the fullest link if the sum ends at the best switch that adds; 0: none does. */
+static uint32_t to_best_root(const struct plan_deploy *d, const bool *adds, struct flow *flows)
+{
+    uint32_t best = 0;
+
+    flow_up(d, adds, flows);
+    for (uint32_t i = 0; i < d->count; i++) {
+        struct flow *f = &flows[i];
+        uint32_t parent = d->switches[i].parent;
+        if (parent != PLAN_DEPLOY_NONE) {
+            const struct flow *from = &flows[parent];
+            uint32_t rest = from->in - f->up + from->down;
+            f->down = rest > 1 && does_add(d, adds, parent) ? 1 : rest;
+            f->above = larger(from->above, f->below == from->first ? from->second : from->first);
+            f->above = larger(f->above, f->down);
+        }
+        if (does_add(d, adds, i)) {
+            uint32_t most = larger(1, larger(f->first, f->above));
+            best = best == 0 || most < best ? most : best;
+        }
+    }
+    return best;
+}
+
+/* flows: room for one of each switch. */
+static double rate_of(const struct plan_deploy *d, const bool *adds, struct flow *flows)
+{
+    if (d->scheme == PLAN_DEPLOY_RINA) {
+        return plan_deploy_chain(plan_deploy_links(d, adds, PLAN_DEPLOY_RACK), d->workers);
+    }
+    memset(flows, 0, d->count * sizeof *flows);
+    uint32_t most = d->scheme == PLAN_DEPLOY_TREES ? to_best_root(d, adds, flows) : to_server(d, adds, flows);
+    return most != 0 ? 1.0 / most : 0;
 }
 
 double plan_deploy_rate(const struct plan_deploy *d, const bool *adds)
 {
-    uint32_t *sums = calloc(d->count + 1U, sizeof *sums);
-    double rate = sums != NULL ? rate_of(d, adds, sums) : 0;
+    struct flow *flows = calloc(d->count + 1U, sizeof *flows);
+    double rate = flows != NULL ? rate_of(d, adds, flows) : 0;
 
-    free(sums);
+    free(flows);
     return rate;
 }
 
@@ -135,46 +209,62 @@ uint32_t plan_deploy_links(const struct plan_deploy *d, const bool *adds, uint32
     return links;
 }
 
+/* Is the switch to be replaced, in this scheme? */
+static bool is_left(const struct plan_deploy *d, uint32_t i)
+{
+    const struct plan_deploy_switch *s = &d->switches[i];
+
+    if (s->adds) {
+        return false;
+    }
+    return d->scheme == PLAN_DEPLOY_ATP    ? s->workers != 0 || i == 0
+           : d->scheme == PLAN_DEPLOY_RINA ? s->workers >= PLAN_DEPLOY_RACK
+                                           : true;
+}
+
 uint32_t plan_deploy_left(const struct plan_deploy *d)
 {
     uint32_t left = 0;
 
     for (uint32_t i = 0; i < d->count; i++) {
-        left += !d->switches[i].adds;
+        left += is_left(d, i);
     }
     return left;
 }
 
 /* ---- orders ---- */
 
-/* Of switches: numbers of those that are left, flags, and sums of streams. */
+/* Of switches: numbers of those that are left, flags, and streams. */
 struct room {
     uint32_t *list;
-    uint32_t *sums;
+    struct flow *flows;
     bool *adds;
     uint32_t left;
 };
+
+static void room_free(struct room *r)
+{
+    free(r->list);
+    free(r->flows);
+    free(r->adds);
+}
 
 static bool room_take(struct room *r, const struct plan_deploy *d)
 {
     size_t count = d->count + 1U;
 
-    *r = (struct room){.list = calloc(3 * count, sizeof *r->list)};
-    if (r->list == NULL) {
+    *r = (struct room){.list = calloc(count, sizeof *r->list),
+                       .flows = calloc(count, sizeof *r->flows),
+                       .adds = calloc(count, sizeof *r->adds)};
+    if (r->list == NULL || r->flows == NULL || r->adds == NULL) {
+        room_free(r);
         return false;
     }
-    r->sums = r->list + count;
-    r->adds = (bool *)(r->sums + count);
     for (uint32_t i = 0; i < d->count; i++) {
         r->list[r->left] = i;
-        r->left += !d->switches[i].adds;
+        r->left += is_left(d, i);
     }
     return true;
-}
-
-static void room_free(struct room *r)
-{
-    free(r->list);
 }
 
 /* Is a to be replaced before b? */
@@ -215,7 +305,7 @@ static void sort_next(const struct plan_deploy *d, uint32_t most, struct room *r
         uint32_t best = k;
         for (uint32_t i = k; i < r->left; i++) {
             r->adds[r->list[i]] = true;
-            double rate = rate_of(d, r->adds, r->sums);
+            double rate = rate_of(d, r->adds, r->flows);
             r->adds[r->list[i]] = false;
             best = rate > highest ? i : best;
             highest = rate > highest ? rate : highest;
@@ -265,7 +355,7 @@ static void look_at_all(const struct plan_deploy *d, bool is_mean, uint32_t most
             size += set >> i & 1;
         }
         if (size <= most) {
-            double rate = rate_of(d, r->adds, r->sums);
+            double rate = rate_of(d, r->adds, r->flows);
             subsets[size]++;
             rates[size] = is_mean ? rates[size] + rate : rate > rates[size] ? rate : rates[size];
         }
@@ -279,10 +369,10 @@ static void look_at_all(const struct plan_deploy *d, bool is_mean, uint32_t most
 static void follow(const struct plan_deploy *d, uint32_t most, double share, double *rates, struct room *r)
 {
     memset(r->adds, 0, d->count * sizeof *r->adds);
-    rates[0] += share * rate_of(d, r->adds, r->sums);
+    rates[0] += share * rate_of(d, r->adds, r->flows);
     for (uint32_t k = 0; k < most; k++) {
         r->adds[r->list[k]] = true;
-        rates[k + 1] += share * rate_of(d, r->adds, r->sums);
+        rates[k + 1] += share * rate_of(d, r->adds, r->flows);
     }
 }
 

@@ -55,9 +55,8 @@ double rina_model_hybrid(const struct rina_model *m, uint32_t workers, uint32_t 
 
 double rina_model_chain(const struct rina_model *m, uint32_t links, uint32_t workers)
 {
-    double steps = plan_deploy_steps(links, workers);
-
-    return steps * m->overhead_s + steps / links * m->bytes * 8 / m->rate_bps;
+    return plan_deploy_steps(links, workers) * m->overhead_s +
+           2 * m->bytes * 8 / (plan_deploy_chain(links, workers) * m->rate_bps);
 }
 
 double rina_model_tree(const struct rina_model *m, double share)
@@ -112,7 +111,7 @@ static bool draw_network(struct reproduce_run *run, const struct rina_network *n
     (void)reproduce_panel(run, network == &rina_fat_tree ? "Steps of a chain, fat tree" : "Steps of a chain, dragonfly",
                           "switches that add", "steps");
     for (uint32_t k = 0; k <= deploy.count; k++) {
-        uint32_t links = plan_deploy_links(&deploy, adds, 2);
+        uint32_t links = plan_deploy_links(&deploy, adds, PLAN_DEPLOY_RACK);
         reproduce_point(run, "Rina", k, plan_deploy_steps(links, hosts));
         reproduce_point(run, "ring", k, 2.0 * (hosts - 1));
         adds[k < deploy.count ? list[k] : 0] = true;

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -61,6 +62,97 @@ static void curves__are_the_papers(void **state)
                  (const double[]){1 / 16., .2, .25, .25, 1 / 3., 1 / 3., .5, .5, .5, .5, .5, .5, .5, 1});
     assert_curve(PLAN_DEPLOY_BY_WORKERS, (const double[]){1 / 16., 1 / 14., 1 / 13., 1 / 12., 1 / 11., .1, 1 / 9., .125,
                                                           1 / 7., 1 / 6., .5, .5, .5, 1});
+    close_network();
+}
+
+/* The same network. Trees end at the core at first; with four switches at one in the server's pod, to which each other
+ * pod sends a sum; with five at the core again. */
+static void curves__of_trees(void **state)
+{
+    static const double best[] = {0, .25, .25, .25, 1 / 3., .5, .5, .5, .5, .5, .5, .5, .5, 1};
+
+    (void)state;
+    open_network(&fat_tree, 16, 1, 0);
+    deploy.scheme = PLAN_DEPLOY_TREES;
+    assert_int_equal(plan_deploy_left(&deploy), 13);
+    assert_curve(PLAN_DEPLOY_BEST, best);
+    close_network();
+}
+
+/* Rates by trying every root, each link by itself. */
+static double rate_by_hand(const bool *adds)
+{
+    uint32_t best = 0;
+
+    for (uint32_t root = 0; root < deploy.count; root++) {
+        uint32_t most = 1, turned[16], order[16], in[16] = {0}, count = 1;
+        memset(turned, 0xff, sizeof turned);
+        order[0] = root;
+        for (uint32_t k = 0; k < count; k++) { /* parents towards this root */
+            for (uint32_t i = 0; i < deploy.count; i++) {
+                bool is_next = deploy.switches[i].parent == order[k] || deploy.switches[order[k]].parent == i;
+                if (is_next && i != root && turned[i] == PLAN_DEPLOY_NONE) {
+                    turned[i] = order[k];
+                    order[count++] = i;
+                }
+            }
+        }
+        for (uint32_t k = count; k-- > 1;) {
+            uint32_t i = order[k];
+            uint32_t streams = in[i] + deploy.switches[i].workers;
+            streams = adds[i] && streams > 1 ? 1 : streams;
+            in[turned[i]] += streams;
+            most = streams > most ? streams : most;
+        }
+        best = adds[root] && (best == 0 || most < best) ? most : best;
+    }
+    return best != 0 ? 1.0 / best : 0;
+}
+
+static void rates_of_trees__are_those_of_the_best_root(void **state)
+{
+    (void)state;
+    for (uint32_t server = 0; server < 16; server += 5) {
+        open_network(&fat_tree, 7, 2, server);
+        deploy.scheme = PLAN_DEPLOY_TREES;
+        for (uint32_t set = 0; set >> deploy.count == 0; set++) {
+            bool adds[16] = {false};
+            for (uint32_t i = 0; i < deploy.count; i++) {
+                adds[i] = (set >> i & 1) != 0;
+            }
+            assert_true(fabs(plan_deploy_rate(&deploy, adds) - rate_by_hand(adds)) < 1e-9);
+        }
+        close_network();
+    }
+}
+
+/* Of racks alone: the server's first, then each of the others takes a stream away. */
+static void curves__of_atp(void **state)
+{
+    double rates[9];
+
+    (void)state;
+    open_network(&fat_tree, 16, 1, 0);
+    deploy.scheme = PLAN_DEPLOY_ATP;
+    assert_int_equal(plan_deploy_left(&deploy), 8);
+    assert_true(plan_deploy_curve(&deploy, PLAN_DEPLOY_BEST, 8, rates));
+    assert_true(rates[0] == 1 / 16.);
+    for (uint32_t k = 1; k <= 8; k++) {
+        assert_true(fabs(rates[k] - 1 / (15. - k)) < 1e-9);
+    }
+    close_network();
+}
+
+static void curves__of_rina(void **state)
+{
+    double rates[9];
+
+    (void)state;
+    open_network(&fat_tree, 16, 1, 0);
+    deploy.scheme = PLAN_DEPLOY_RINA;
+    assert_int_equal(plan_deploy_left(&deploy), 8);
+    assert_true(plan_deploy_curve(&deploy, PLAN_DEPLOY_BY_WORKERS, 8, rates));
+    assert_true(fabs(rates[0] - 32 / 30.) < 1e-9 && fabs(rates[8] - 16 / 15.) < 1e-9);
     close_network();
 }
 
@@ -142,9 +234,15 @@ static void racks__shorten_chains(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(curves__are_the_papers), cmocka_unit_test(orders__are_by_workers),
-        cmocka_unit_test(mean__is_of_all_orders), cmocka_unit_test(switches_that_add__are_left_out),
+        cmocka_unit_test(curves__are_the_papers),
+        cmocka_unit_test(orders__are_by_workers),
+        cmocka_unit_test(mean__is_of_all_orders),
+        cmocka_unit_test(switches_that_add__are_left_out),
         cmocka_unit_test(racks__shorten_chains),
+        cmocka_unit_test(curves__of_trees),
+        cmocka_unit_test(rates_of_trees__are_those_of_the_best_root),
+        cmocka_unit_test(curves__of_atp),
+        cmocka_unit_test(curves__of_rina),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
