@@ -20,6 +20,7 @@ struct plan_arguments {
     const char *jobs;
     const char *out;
     const char *check;
+    const char *page;
     const char *change;
     uint32_t trees;
     bool explain;
@@ -36,6 +37,8 @@ static const struct option_row rows[] = {
     {"out", 'o', "FILE", "write the plan there, with its proof", OPTION_TEXT, offsetof(struct plan_arguments, out)},
     {"check", 0, "FILE", "prove a plan of this network and these jobs again, without a solver", OPTION_TEXT,
      offsetof(struct plan_arguments, check)},
+    {"page", 0, "FILE", "write a page with the network, loads of links, and trees of jobs there", OPTION_TEXT,
+     offsetof(struct plan_arguments, page)},
     {"trees", 0, "N",
      "trees of a job at most; `tributary switch --plan` takes jobs with roots at up to 8 switches [16]",
      OPTION_COUNT(1, PLAN_TREES_MAX), offsetof(struct plan_arguments, trees)},
@@ -71,7 +74,7 @@ const struct option_command options_of_plan = {
         "interrupted.",
     .rows = rows,
     .examples = "  tributary plan --topology net.toml --jobs jobs.toml --out plan.toml\n"
-                "  tributary plan --topology net.toml --jobs jobs.toml --check plan.toml\n"
+                "  tributary plan --topology net.toml --jobs jobs.toml --check plan.toml --page plan.html\n"
                 "  tributary plan --topology net.toml --jobs jobs.toml --what-if \"link leaf0-spine1 down\"\n"
                 "  tributary plan --topology net.toml --jobs job.toml --objective goat --server host9\n"
                 "  tributary plan --topology net.toml --deploy 5",
@@ -100,16 +103,22 @@ static int make(struct plan *plan, uint32_t trees, const struct plan_network *ne
     return plan_check(plan, net, jobs, proof, error) ? 0 : complain("plan: the plan does not hold: %s", error);
 }
 
-static void print(const struct plan_arguments *arguments, const struct plan_view *view)
+/* Of a plan that holds. Returns the exit status. */
+static int show(const struct plan_arguments *arguments, const struct plan_view *view)
 {
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    if (arguments->page != NULL && !plan_page_write(view, arguments->page, error)) {
+        return complain("plan: %s", error);
+    }
     if (arguments->json) {
         plan_print_json(view);
-        return;
+        return 0;
     }
     plan_print(view);
     if (arguments->explain) {
         plan_print_explain(view);
     }
+    return 0;
 }
 
 static int run_plan(const struct plan_arguments *arguments, const struct plan_network *net,
@@ -118,7 +127,8 @@ static int run_plan(const struct plan_arguments *arguments, const struct plan_ne
     struct plan plan;
     struct plan_proof proof;
     char error[TRIB_ERROR_TEXT_MAX] = "";
-    if (arguments->out != NULL && !trib_file_may_write(arguments->out, error)) {
+    if ((arguments->out != NULL && !trib_file_may_write(arguments->out, error)) ||
+        (arguments->page != NULL && !trib_file_may_write(arguments->page, error))) {
         return complain("plan: %s", error);
     }
     int status = make(&plan, arguments->trees, net, jobs, &proof);
@@ -126,7 +136,7 @@ static int run_plan(const struct plan_arguments *arguments, const struct plan_ne
         status = complain("plan: %s", error);
     }
     if (status == 0) {
-        print(arguments, &(struct plan_view){net, jobs, &plan, &proof});
+        status = show(arguments, &(struct plan_view){net, jobs, &plan, &proof});
     }
     plan_free(&plan);
     return status;
@@ -144,7 +154,7 @@ static int run_check(const struct plan_arguments *arguments, const struct plan_n
     } else if (!plan_check(&plan, net, jobs, &proof, error)) {
         status = complain("plan: %s does not hold: %s", arguments->check, error);
     } else {
-        print(arguments, &(struct plan_view){net, jobs, &plan, &proof});
+        status = show(arguments, &(struct plan_view){net, jobs, &plan, &proof});
     }
     plan_free(&plan);
     return status;
@@ -206,8 +216,8 @@ static bool fits_deploy(const struct plan_arguments *arguments)
 {
     const struct plan_goat_arguments *goat = &arguments->goat;
     bool has_more = goat->memory != 0 || goat->seed != 0 || goat->late != 0 || goat->gradients != 0;
-    bool is_plan = arguments->check != NULL || arguments->out != NULL || arguments->change != NULL ||
-                   arguments->trees != 0 || arguments->explain;
+    bool is_plan = arguments->check != NULL || arguments->out != NULL || arguments->page != NULL ||
+                   arguments->change != NULL || arguments->trees != 0 || arguments->explain;
 
     if (arguments->deploy != 0 && (goat->objective != NULL || has_more || is_plan)) {
         (void)complain("plan: --deploy goes with --topology, --jobs, --server and --json alone");
@@ -226,8 +236,9 @@ static bool fits(const struct plan_arguments *arguments)
                                                                          : "--topology and --jobs are");
         return false;
     }
-    if (arguments->change != NULL && (arguments->check != NULL || arguments->out != NULL || arguments->json)) {
-        (void)complain("plan: --what-if compares two plans: it goes with none of --check, --out, --json");
+    bool has_file = arguments->out != NULL || arguments->page != NULL;
+    if (arguments->change != NULL && (arguments->check != NULL || has_file || arguments->json)) {
+        (void)complain("plan: --what-if compares two plans: it goes with none of --check, --out, --page, --json");
         return false;
     }
     if (arguments->check != NULL && (arguments->out != NULL || arguments->trees != 0)) {
@@ -238,9 +249,9 @@ static bool fits(const struct plan_arguments *arguments)
         (void)complain("plan: --server, --memory, --gradients, --late and --seed go with --objective");
         return false;
     }
-    if (arguments->goat.objective != NULL &&
-        (arguments->change != NULL || arguments->check != NULL || arguments->out != NULL)) {
-        (void)complain("plan: a plan of --objective is to look at: it goes with none of --check, --out, --what-if");
+    if (arguments->goat.objective != NULL && (arguments->change != NULL || arguments->check != NULL || has_file)) {
+        (void)complain("plan: a plan of --objective is to look at: it goes with none of --check, --out, --page, "
+                       "--what-if");
         return false;
     }
     return fits_deploy(arguments);

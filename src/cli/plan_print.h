@@ -3,15 +3,7 @@
 #ifndef TRIB_CLI_PLAN_PRINT_H
 #define TRIB_CLI_PLAN_PRINT_H
 
-#include "plan/check.h"
-
-/* A plan with all that it depends on. */
-struct plan_view {
-    const struct plan_network *net;
-    const struct plan_jobs *jobs;
-    const struct plan *plan;
-    const struct plan_proof *proof;
-};
+#include "plan/page.h"
 
 void plan_print(const struct plan_view *view);
 /* Trees, stages, and how full links and adders are. */

@@ -82,7 +82,7 @@ FOLDER=$TMP/closed
 while read -r command; do
     "$T" "$command" --help | sed -n 's/^  \(-[a-z], \)\{0,1\}--\([a-z-]*\) \(DIR\|FILE\) .*/\2/p' | sed "s/^/$command /"
 done <"$TMP/commands" | sort >"$TMP/paths"
-printf '%s\n' 'plan check' 'plan jobs' 'plan out' 'plan topology' 'reproduce out' 'reproduce sweep' 'server config' 'server plan' \
+printf '%s\n' 'plan check' 'plan jobs' 'plan out' 'plan page' 'plan topology' 'reproduce out' 'reproduce sweep' 'server config' 'server plan' \
     'server topology' 'sim html' 'sim out' 'sim plan' 'switch config' 'switch plan' 'switch topology' | diff - "$TMP/paths" ||
     fail "an option with a file or folder that this script does not try"
 for path in "$FOLDER/x" "$TMP/absent/x" "$TMP/file/x" /proc/absent; do
@@ -98,6 +98,7 @@ for path in "$FOLDER/x" "$TMP/absent/x" "$TMP/file/x" /proc/absent; do
     expect_line 1 "$path: " "$T" plan --topology "$TMP/net.toml" --jobs "$path"
     expect_line 1 "$path: " "$T" plan --topology "$TMP/net.toml" --jobs "$TMP/jobs.toml" --check "$path"
     expect 1 "$path: |$path cannot be written: |this build has no solver" "$T" plan --topology "$TMP/net.toml" --jobs "$TMP/jobs.toml" --out "$path"
+    expect 1 "$path: |$path cannot be written: |this build has no solver" "$T" plan --topology "$TMP/net.toml" --jobs "$TMP/jobs.toml" --page "$path"
 done
 expect_line 1 "$TMP cannot be written: Is a directory" "$T" sim "$TMP/small.toml" --html "$TMP"
 expect_line 1 "$TMP/file is no folder" "$T" sim "$TMP/small.toml" --out "$TMP/file"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Looks at a page of `tributary sim --html`: every tag that opens closes, and every number of a plot lies within it.  page_check.py FILE"""
+"""Looks at a page, as of `tributary sim --html`: every tag that opens closes, and every number of a plot lies within it.  page_check.py FILE"""
 import html.parser
 import re
 import sys
@@ -14,12 +14,15 @@ class Page(html.parser.HTMLParser):
     def __init__(self):
         super().__init__()
         self.open, self.plots, self.points = [], 0, 0
+        self.width = self.height = 0
 
     def handle_starttag(self, tag, attrs):
         if tag not in VOID:
             self.open.append(tag)
         self.plots += tag == "svg"
         for name, value in attrs:
+            if name == "viewbox":
+                self.width, self.height = (float(number) for number in value.split()[2:])
             if name == "points":
                 self.look(value.split())
 
@@ -31,7 +34,7 @@ class Page(html.parser.HTMLParser):
         self.points += len(points)
         for point in points:
             x, y = (float(number) for number in point.split(","))
-            if not (0 <= x <= 560 and 0 <= y <= 300):
+            if not (0 <= x <= self.width and 0 <= y <= self.height):
                 sys.exit(f"a point lies outside: {point}")
 
 

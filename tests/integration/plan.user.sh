@@ -13,6 +13,7 @@ expect 0 '--topology FILE' "$T" plan --help
 expect_line 2 'plan: --topology and --jobs are missing' "$T" plan
 expect_line 2 'plan: --jobs is missing' "$T" "${NET[@]}"
 expect_line 2 'plan: --check makes no plan' "$T" "${P[@]}" --check a --trees 2
+expect_line 2 'plan: --what-if compares two plans' "$T" "${P[@]}" --what-if "link leaf0-spine1 down" --page a
 expect_line 2 'plan: unexpected argument "x"' "$T" "${P[@]}" x
 expect_line 2 'plan: --check makes no plan' "$T" "${P[@]}" --check a --out b
 expect_line 2 'plan: --what-if compares two plans' "$T" "${P[@]}" --what-if "link leaf0-spine1 down" --json
@@ -46,6 +47,21 @@ expect_line 1 'bound.toml does not hold: stage 1 does not hold' "$T" "${P[@]}" -
 sed 's/"50Gbps"/"40Gbps"/' "$HERE/examples/plan/net.toml" >"$TMP/net.toml"
 expect_line 1 'the plan is for another network' "$T" plan --topology "$TMP/net.toml" --jobs "$HERE/examples/plan/jobs.toml" --check "$TMP/plan.toml"
 expect_line 1 'cannot be written|No such file' "$T" "${P[@]}" --out "$TMP/absent/plan.toml"
+
+say "a page, of a plan that is made and of one that is read"
+sed 's/"resnet"/"<b>"/' "$HERE/examples/plan/jobs.toml" >"$TMP/odd.toml"
+expect 0 'proved: no plan' "$T" "${NET[@]}" --jobs "$TMP/odd.toml" --page "$TMP/page.html" --out "$TMP/odd_plan.toml"
+expect 0 'proved: no plan' "$T" "${NET[@]}" --jobs "$TMP/odd.toml" --check "$TMP/odd_plan.toml" --page "$TMP/again.html"
+check "the same page" cmp "$TMP/page.html" "$TMP/again.html"
+check "it needs nothing else" [ "$(grep -c -i -E 'https?:|<script|src=|href=|@import|url\(' "$TMP/page.html")" = 0 ]
+check "a drawing of all jobs, and one of each" [ "$(grep -c '<svg' "$TMP/page.html")" = 4 ]
+check "each cable once in the first" [ "$(sed '/<\/svg>/q' "$TMP/page.html" | grep -c '<title>leaf.* to spine')" = 32 ]
+check_in "a link with its loads" '<title>leaf4 to spine0: [0-9.]+ %, back [0-9.]+ %</title>' "$TMP/page.html"
+check_in "a name as it is" '<h2>&lt;b&gt;</h2>' "$TMP/page.html"
+check_in "a tree" '<tr><td>spine[0-3]</td><td>[0-9.]+ %</td><td>leaf0' "$TMP/page.html"
+if command -v python3 >/dev/null; then
+    check "its tags close, its numbers are finite" python3 "$HERE/tests/integration/page_check.py" "$TMP/page.html"
+fi
 
 say "a change"
 expect 0 '^resnet +25 +18.75 +-25.0%' "$T" "${P[@]}" --what-if "link leaf2-spine0 down"

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "report/graph.h"
 #include "report/html.h"
 #include "report/json.h"
 
@@ -83,13 +84,68 @@ static void pages_show_texts_as_they_are(void **state)
     expect(out, "<td>&lt;a href=&quot;x&quot;&gt;&amp;amp;&lt;/a&gt;</td>");
 }
 
+static uint32_t count_of(const char *text)
+{
+    uint32_t count = 0;
+    for (const char *at = strstr(written, text); at != NULL; at = strstr(at + 1, text)) {
+        count++;
+    }
+    return count;
+}
+
+static void draw(const struct report_graph *graph)
+{
+    FILE *out = open_memstream(&written, &length);
+    assert_true(report_graph_draw(out, graph));
+    assert_int_equal(fclose(out), 0);
+}
+
+/* Two tiers: the upper one above, names within the drawing, a colour by the larger load. */
+static void graphs_have_a_row_for_each_tier(void **state)
+{
+    const struct report_node nodes[] = {
+        {.name = "a", .foot = .1}, {.name = "<b>", .foot = 1}, {"top", 1, true, true, -1}};
+    const struct report_edge edges[] = {{{0, 2}, {.2, .96}}, {{1, 2}, {0, 0}}};
+    struct report_graph graph = {.title = "t", .foot = "hosts", .nodes = nodes, .edges = edges};
+
+    (void)state;
+    graph.node_count = 3;
+    graph.edge_count = 2;
+    draw(&graph);
+    assert_int_equal(count_of("<polyline"), 4); /* and two feet */
+    assert_int_equal(count_of("<circle"), 3);
+    assert_non_null(strstr(written, "points=\"125.0,150.0 210.0,40.0\"><title>a to top: 20.0 %, back 96.0 %</title>"));
+    assert_non_null(strstr(written, "<title>&lt;b&gt;, hosts: 100.0 %</title>"));
+    assert_non_null(strstr(written, "<title>top, adds, a root</title>"));
+    assert_int_equal(count_of("#c4390a"), 2); /* of .96 and 1 */
+    free(written);
+    graph.hides_unused = true;
+    draw(&graph);
+    assert_int_equal(count_of("<polyline"), 3);
+    free(written);
+}
+
+/* One tier: no three nodes in a row, so that no edge lies on another one. */
+static void graphs_of_one_tier_are_circles(void **state)
+{
+    const struct report_node nodes[4] = {{.name = "a"}, {.name = "b"}, {.name = "c"}, {.name = "d"}};
+    const struct report_edge edges[] = {{{0, 2}, {.5, .5}}};
+    const struct report_graph graph = {
+        .title = "t", .foot = "hosts", .nodes = nodes, .edges = edges, .node_count = 4, .edge_count = 1};
+
+    (void)state;
+    draw(&graph);
+    assert_non_null(strstr(written, "points=\"220.0,96.0 220.0,296.0\"><title>a to c"));
+    assert_non_null(strstr(written, "cx=\"320.0\" cy=\"196.0\"><title>b<"));
+    free(written);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(json_texts_are_escaped),
-        cmocka_unit_test(json_has_no_infinity),
-        cmocka_unit_test(json_has_commas_between_members),
-        cmocka_unit_test(pages_show_texts_as_they_are),
+        cmocka_unit_test(json_texts_are_escaped),          cmocka_unit_test(json_has_no_infinity),
+        cmocka_unit_test(json_has_commas_between_members), cmocka_unit_test(pages_show_texts_as_they_are),
+        cmocka_unit_test(graphs_have_a_row_for_each_tier), cmocka_unit_test(graphs_of_one_tier_are_circles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* page.h: a plan as a page of HTML that needs nothing else: the network with the loads of its links, and the trees of
+ * each job. Read next: page.c, report/graph.h. */
+#ifndef TRIB_PLAN_PAGE_H
+#define TRIB_PLAN_PAGE_H
+
+#include "plan/check.h"
+
+/* A plan with all that it depends on. */
+struct plan_view {
+    const struct plan_network *net;
+    const struct plan_jobs *jobs;
+    const struct plan *plan;
+    const struct plan_proof *proof;
+};
+
+/* Writes the page to a file. False: error says why not. */
+bool plan_page_write(const struct plan_view *view, const char *path, char *error);
+
+#endif
