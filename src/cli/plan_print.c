@@ -12,17 +12,17 @@
 
 #define FULL_ROWS 10 /* that --explain lists */
 
-/* Seconds that a step's bytes take; 0: they are unknown. */
-static double step_s(const struct plan_job *job, const struct plan_grant *grant)
+/* Seconds of a sum of the job's bytes: those take their time, and so do the two steps, up and down. */
+static double step_s(const struct plan_view *v, uint32_t j)
 {
-    return (double)job->bytes * 8 / (double)grant->rate_bps;
+    return (double)v->jobs->list[j].bytes * 8 / (double)v->plan->grants[j].rate_bps + 2e-9 * (double)v->net->step_ns;
 }
 
-static void format_step(const struct plan_job *job, const struct plan_grant *grant, char text[TRIB_UNITS_TEXT_MAX])
+static void format_step(const struct plan_view *v, uint32_t j, char text[TRIB_UNITS_TEXT_MAX])
 {
     (void)snprintf(text, TRIB_UNITS_TEXT_MAX, "-");
-    if (job->bytes > 0) {
-        trib_format_duration((uint64_t)(step_s(job, grant) * 1e9), text);
+    if (v->jobs->list[j].bytes > 0) {
+        trib_format_duration((uint64_t)(step_s(v, j) * 1e9), text);
     }
 }
 
@@ -69,7 +69,7 @@ void plan_print(const struct plan_view *v)
         const struct plan_grant *grant = &v->plan->grants[j];
         const struct plan_job *job = &v->jobs->list[j];
         char step[TRIB_UNITS_TEXT_MAX];
-        format_step(job, grant, step);
+        format_step(v, j, step);
         (void)printf("%-16s %6u %6u %6u %12.4g %12.4g %10s\n", job->name, job->host_count, job->weight, grant->count,
                      gbps(grant->rate_bps), bound_of(v, j), step);
     }
@@ -166,7 +166,7 @@ static void json_jobs(struct report_json *json, const struct plan_view *v)
         report_json_count(json, "stage", grant->stage + 1);
         report_json_count(json, "trees_wanted", grant->wanted);
         if (job->bytes > 0) {
-            report_json_real(json, "step_s", step_s(job, grant));
+            report_json_real(json, "step_s", step_s(v, j));
         }
         report_json_open(json, "trees", '[');
         for (uint32_t i = 0; i < grant->count; i++) {

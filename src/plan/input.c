@@ -192,6 +192,16 @@ bool plan_read_count(struct plan_input *in, const struct trib_toml_value *value,
     return true;
 }
 
+bool plan_read_duration(struct plan_input *in, const struct trib_toml_value *value, void *field)
+{
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+    if (value->kind != TRIB_TOML_STRING) {
+        return false;
+    }
+    return trib_parse_duration(value->text, field, cause) == TRIB_OK ||
+           plan_refuse(in, value->place, "%s: %s", value->key, cause);
+}
+
 bool plan_read_percent(struct plan_input *in, const struct trib_toml_value *value, void *field)
 {
     char cause[TRIB_ERROR_TEXT_MAX] = "";

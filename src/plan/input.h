@@ -41,13 +41,14 @@ bool plan_input_is(const struct plan_input *in, uint32_t table, const char *name
 const struct trib_toml_value *plan_input_find(const struct plan_input *in, uint32_t table, const char *key);
 
 /* Readers; the field's type is in brackets. */
-bool plan_read_text(struct plan_input *in, const struct trib_toml_value *value, void *field);    /* [const char *] */
-bool plan_read_rate(struct plan_input *in, const struct trib_toml_value *value, void *field);    /* [uint64_t] bit/s */
-bool plan_read_size(struct plan_input *in, const struct trib_toml_value *value, void *field);    /* [uint64_t] bytes */
-bool plan_read_count(struct plan_input *in, const struct trib_toml_value *value, void *field);   /* [uint32_t] >= 1 */
-bool plan_read_long(struct plan_input *in, const struct trib_toml_value *value, void *field);    /* [uint64_t] */
-bool plan_read_percent(struct plan_input *in, const struct trib_toml_value *value, void *field); /* [uint32_t] */
-bool plan_read_flag(struct plan_input *in, const struct trib_toml_value *value, void *field);    /* [bool] */
+bool plan_read_text(struct plan_input *in, const struct trib_toml_value *value, void *field);     /* [const char *] */
+bool plan_read_rate(struct plan_input *in, const struct trib_toml_value *value, void *field);     /* [uint64_t] bit/s */
+bool plan_read_size(struct plan_input *in, const struct trib_toml_value *value, void *field);     /* [uint64_t] bytes */
+bool plan_read_count(struct plan_input *in, const struct trib_toml_value *value, void *field);    /* [uint32_t] >= 1 */
+bool plan_read_long(struct plan_input *in, const struct trib_toml_value *value, void *field);     /* [uint64_t] */
+bool plan_read_duration(struct plan_input *in, const struct trib_toml_value *value, void *field); /* [uint64_t] ns */
+bool plan_read_percent(struct plan_input *in, const struct trib_toml_value *value, void *field);  /* [uint32_t] */
+bool plan_read_flag(struct plan_input *in, const struct trib_toml_value *value, void *field);     /* [bool] */
 
 /* The next word between blanks from *at on, of *len bytes; NULL: there is none. */
 const char *plan_next_word(const char **at, size_t *len);

@@ -31,6 +31,7 @@ struct plan_network {
     uint64_t *adds_bps;      /* by switch: PLAN_ADDS_NOT, PLAN_ADDS_ALL, or bit/s of all its inputs */
     bool has_multicast;      /* switches copy a result where paths part; else each child is sent its own */
     enum plan_paths paths;
+    uint64_t step_ns;  /* that a step takes beside its bytes; of no plan: not in the digest */
     uint32_t headroom; /* percent, by ECMP: see plan_headroom; else 0 */
 };
 

@@ -30,6 +30,7 @@ struct switch_table {
 struct top_table {
     const char *paths;
     uint32_t headroom;
+    uint64_t step_ns;
     bool has_multicast;
 };
 
@@ -54,6 +55,8 @@ static const struct plan_key keys[] = {
     {"", "paths", "\"explicit\", \"ecmp\" or \"pinned\"", plan_read_text, offsetof(struct draft, top.paths), false},
     {"", "headroom", "a share in quotes, for uneven flows by ECMP: \"40%\"", plan_read_percent,
      offsetof(struct draft, top.headroom), false},
+    {"", "step_overhead", "a time in quotes, that each step of a sum takes: \"20us\"", plan_read_duration,
+     offsetof(struct draft, top.step_ns), false},
     {"topology", "kind", "\"star\", \"leaf-spine\", \"fat-tree\" or \"dragonfly\"", plan_read_text,
      offsetof(struct draft, kind), true},
     {"topology", "hosts", "the hosts of a star, or of each leaf or router", plan_read_count, TOPOLOGY(hosts), false},
@@ -111,6 +114,7 @@ static bool read_top(struct draft *d)
     const char *paths = d->top.paths != NULL ? d->top.paths : plan_paths_name(PLAN_EXPLICIT);
     struct trib_file_place place = d->top.paths != NULL ? plan_input_find(&d->in, 0, "paths")->place : whole_file;
     net->has_multicast = d->top.has_multicast;
+    net->step_ns = d->top.step_ns;
     net->paths = PLAN_PATHS_COUNT;
     for (unsigned i = 0; i < PLAN_PATHS_COUNT; i++) {
         net->paths = strcmp(paths, plan_paths_name((enum plan_paths)i)) == 0 ? (enum plan_paths)i : net->paths;

@@ -36,6 +36,8 @@ check "each job has so many at most" [ "$(grep '^job = ' "$TMP/few.toml" | sort 
 expect 0 'proved: no plan' "$T" "${P[@]}" --check "$TMP/few.toml"
 check "the same bytes" cmp "$TMP/plan.toml" "$TMP/again.toml"
 expect 0 'before rounding it has 12.5' "$T" "${P[@]}" --check "$TMP/plan.toml"
+sed '1i step_overhead = "10ms"' "$HERE/examples/plan/net.toml" >"$TMP/slow.toml"
+expect 0 '^resnet +24 .* 51 ms$' "$T" plan --topology "$TMP/slow.toml" --jobs "$HERE/examples/plan/jobs.toml" --check "$TMP/plan.toml"
 expect 0 '"family":"middle","paths":"explicit"' "$T" "${P[@]}" --json
 if command -v python3 >/dev/null; then
     check "it is JSON" python3 -m json.tool "$TMP/out" /dev/null
