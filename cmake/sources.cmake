@@ -15,9 +15,11 @@ function(trib_published_sources out)
 endfunction()
 
 # All of the library. Of the switch everything but what makes a daemon of it; HTTP is the daemon's as well (http.cmake).
+# Of src/keys one half (keys.cmake).
+include(${CMAKE_CURRENT_LIST_DIR}/keys.cmake)
 function(trib_library_sources out)
     trib_pure_sources(pure)
     file(GLOB sources CONFIGURE_DEPENDS src/io/*.c src/net/*.c src/fabric/*.c src/host/*.c src/control/*/*.c src/comm/*.c src/switchd/*.c)
     list(FILTER sources EXCLUDE REGEX "/(control/server/(http|http_none)|switchd/switchd)\\.c$")
-    set(${out} ${pure} ${sources} PARENT_SCOPE)
+    set(${out} ${pure} ${sources} ${keys_sources} PARENT_SCOPE)
 endfunction()

@@ -14,7 +14,7 @@ function(trib_layers out source)
     file(STRINGS ${source} includes REGEX "^#include [\"<][a-z_0-9/]+\\.h")
     foreach(line ${includes})
         string(REGEX REPLACE "^#include [\"<]([a-z_0-9/]+\\.h).*" "\\1" header "${line}")
-        if(header MATCHES "^(core|protocol|schemes|published|io|net|fabric|host|control|comm|switchd|report|sim|plan|reproduce|demo|cli)/")
+        if(header MATCHES "^(core|protocol|schemes|published|io|keys|net|fabric|host|control|comm|switchd|report|sim|plan|reproduce|demo|cli)/")
             string(REGEX REPLACE "^net$" "port" layer "${CMAKE_MATCH_1}") # net is the label of scripts that need namespaces
             list(APPEND layers ${layer})
         elseif(header MATCHES "^tributary/comm")

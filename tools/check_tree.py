@@ -26,18 +26,19 @@ LAYERS = {
     "schemes": {"core", "protocol", "schemes"},
     "published": {"core", "protocol", "schemes", "published"},
     "io": {"core", "io"},
+    "keys": {"core", "io", "keys"},
     "net": {"core", "io", "net"},
     "host": {"core", "io", "host"},
     "fabric": {"core", "io", "fabric"} | NET,
-    "control": {"core", "protocol/combiner.h", "schemes/schemes.h", "io", "fabric", "control"} | NET,
-    "comm": {"core", "schemes/schemes.h", "io", "host", "control", "comm", "switchd/plane.h"} | NET,
-    "switchd": {"core", "protocol/combiner.h", "protocol/combining.h", "schemes/schemes.h", "io", "fabric", "control", "switchd"} | NET,
+    "control": {"core", "protocol/combiner.h", "schemes/schemes.h", "io", "keys", "fabric", "control"} | NET,
+    "comm": {"core", "schemes/schemes.h", "io", "keys", "host", "control", "comm", "switchd/plane.h"} | NET,
+    "switchd": {"core", "protocol/combiner.h", "protocol/combining.h", "schemes/schemes.h", "io", "keys", "fabric", "control", "switchd"} | NET,
     "report": {"report"},
     "sim": {"core", "protocol/combiner.h", "schemes/schemes.h", "published/published.h", "io", "fabric", "report", "sim"},
     "plan": {"core", "io", "fabric", "report", "sim", "plan"} | NET,
     "reproduce": {"core", "protocol/combiner.h", "schemes", "published", "io", "sim", "plan", "report", "demo", "reproduce"},
     "demo": {"core", "protocol/combiner.h", "schemes/schemes.h", "published", "demo"},
-    "cli": {"core", "schemes/schemes.h", "published/published.h", "io", "fabric", "control", "comm", "switchd", "report", "sim", "plan", "reproduce",
+    "cli": {"core", "schemes/schemes.h", "published/published.h", "io", "keys", "fabric", "control", "comm", "switchd", "report", "sim", "plan", "reproduce",
             "demo", "cli", "net/socket.h"} | NET,  # doctor reads raw packets
 }
 # What a folder inside one of these may include of its own layer, by folders and files.

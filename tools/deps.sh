@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sees to it that the Debian packages of the named groups are there:  tools/deps.sh build test ...
 #   build  compiler, make, cmake: all that `make demo` needs        http   HTTP/JSON of the daemon (optional)
+#   tls    keys of jobs (optional)
 #   test   cmocka                                                    bench  the peers of `make bench`
 #   plan   the solver of `tributary plan` (optional)
 #   ns3    the simulator's peer in `make test-all` (optional)        torch  what tools/torch.sh makes a virtual environment with (optional)
@@ -15,6 +16,7 @@ packages() {
     build) echo gcc libc6-dev make cmake pkg-config ;;
     test) echo libcmocka-dev ;;
     plan) echo coinor-libclp-dev ;;
+    tls) echo libssl-dev ;;
     http) echo libmicrohttpd-dev libjansson-dev libcurl4-openssl-dev ;;
     all) echo g++ clang libclang-rt-dev llvm clang-format clang-tidy cppcheck ccache ninja-build python3 iproute2 ethtool util-linux curl prometheus ;;
     ns3) echo g++ libns3-dev ;;
@@ -22,7 +24,7 @@ packages() {
     bench) echo g++ libgloo-dev libopenmpi-dev openmpi-bin iproute2 python3 ;;
     torch) echo python3 python3-venv ;;
     *)
-        echo "deps.sh: no group \"$1\"; there are build test http plan ns3 aarch64 all bench torch" >&2
+        echo "deps.sh: no group \"$1\"; there are build test http tls plan ns3 aarch64 all bench torch" >&2
         exit 2
         ;;
     esac
@@ -41,7 +43,7 @@ have() {
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
-[ $# -gt 0 ] || { sed -n '3,10s/^# //p' "$0"; exit 2; }
+[ $# -gt 0 ] || { sed -n '3,11s/^# //p' "$0"; exit 2; }
 missing=()
 for group in "$@"; do
     list=$(packages "$group")

@@ -6,7 +6,7 @@
 set -uo pipefail
 . "$(dirname "$0")/steps.sh"
 
-tools/deps.sh build test http all || exit 1
+tools/deps.sh build test http tls all || exit 1
 
 format() {
     local files

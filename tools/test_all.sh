@@ -11,7 +11,7 @@ set -uo pipefail
 # These lanes alone make threads wait for a core, and CI may have other work beside it.
 export TRIB_PATIENCE=${TRIB_PATIENCE:-3}
 
-tools/deps.sh build test http plan all || exit 1
+tools/deps.sh build test http tls plan all || exit 1
 
 # As `make test`, but for what the step canary does as well.
 run_test() {

@@ -40,7 +40,9 @@ extern "C" {
 #define TRIB_RANKS_MAX 1024 /* ranks of one communicator */
 #define TRIB_NAME_MAX 64    /* bytes of a job or switch name, without the final zero */
 #define TRIB_JOB_DEFAULT "default"
-#define TRIB_NICS_MAX 255       /* bytes of a list of network cards, without the final zero */
+#define TRIB_NICS_MAX 255 /* bytes of a list of network cards, without the final zero */
+#define TRIB_KEY_MIN 32   /* bytes of a job's key */
+#define TRIB_KEY_MAX 128
 #define TRIB_ERROR_TEXT_MAX 512 /* bytes of an error text, with the final zero */
 
 struct trib_comm;
@@ -130,6 +132,13 @@ struct trib_config {
     uint64_t timeout_ns;       /* limit of one operation; a timeout ends the job [30 min] */
     uint64_t linger_ns;        /* limit of trib_comm_close at a switch without fallback; not for a ring [1 s] */
     struct trib_faults faults; /* [none] */
+    /* Secret of the job, the same on all ranks: key_len bytes of any value, TRIB_KEY_MIN to TRIB_KEY_MAX. A string
+     * counts without its final zero, such as the string of a program for NCCL. The switch has a key derived from the
+     * secret (`tributary key tenant`). If the library was built without OpenSSL 3, a key is ERR_UNSUPPORTED. The
+     * library keeps derived keys and no copy of the secret. The caller overwrites this copy after use. If all ranks are
+     * on one host without a switch, the key has no effect [key_len 0: no key; sessions are unauthenticated]. */
+    uint8_t key[TRIB_KEY_MAX];
+    uint32_t key_len;
 };
 
 /* Counters since trib_comm_create. Bytes are UDP payload bytes (64-byte header + payload), before IP. */

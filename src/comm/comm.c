@@ -36,7 +36,15 @@
 
 #define GROUPS_MAX 8 /* communicators made of others, on one endpoint, that listen to multicast */
 
-static struct trib_comm *make(const struct trib_config *config, char *error)
+/* Frees the memory of a communicator, keys overwritten. */
+static void erase(struct trib_comm *comm)
+{
+    trib_key_wipe(&comm->keys, sizeof comm->keys);
+    free(comm);
+}
+
+/* keys: copied. NULL: out of memory. */
+static struct trib_comm *make(const struct trib_config *config, const struct trib_keys *keys, char *error)
 {
     static _Atomic uint64_t made;
     struct trib_comm *comm = calloc(1, sizeof *comm);
@@ -46,6 +54,9 @@ static struct trib_comm *make(const struct trib_config *config, char *error)
     }
     comm->serial = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed) + 1;
     comm->config = *config;
+    trib_key_wipe(comm->config.key, sizeof comm->config.key);
+    comm->config.key_len = 0;
+    comm->keys = *keys;
     comm->config.wire = trib_config_wire(config);
     comm->member = config->rank;
     comm->members = config->ranks;
@@ -93,7 +104,7 @@ static void dissolve(struct trib_comm *comm)
         comm->transport->destroy(comm);
     }
     free(comm->subsets);
-    free(comm);
+    erase(comm);
 }
 
 /* Results by multicast need sockets of the communicator's own, so only the first few on an endpoint ask for them. A
@@ -187,7 +198,7 @@ static enum trib_status enter_host(struct trib_comm *made, struct trib_comm *mak
         }
     }
     if (status != TRIB_OK) {
-        free(made);
+        erase(made);
     }
     return status;
 }
@@ -222,7 +233,7 @@ static enum trib_status enter_place(struct trib_comm *made, const struct trib_ad
     }
     if (status != TRIB_OK) {
         trib_embedded_release(made->embedded, 0, false);
-        free(made);
+        erase(made);
         return status;
     }
     return enter(made, error);
@@ -260,7 +271,13 @@ enum trib_status trib_comm_create(const struct trib_config *config, struct trib_
     if (status != TRIB_OK) {
         return status;
     }
-    struct trib_comm *made = make(config, error);
+    struct trib_keys keys;
+    status = trib_keys_derive(config->key, config->key_len, &keys, error);
+    if (status != TRIB_OK) {
+        return status;
+    }
+    struct trib_comm *made = make(config, &keys, error);
+    trib_key_wipe(&keys, sizeof keys);
     if (made == NULL) {
         return TRIB_ERR_MEMORY;
     }
@@ -313,7 +330,7 @@ enum trib_status trib_comm_create_from(struct trib_comm *maker, const struct tri
     if (status != TRIB_OK) {
         return status;
     }
-    struct trib_comm *made = make(config, error);
+    struct trib_comm *made = make(config, &maker->keys, error);
     if (made == NULL) {
         return TRIB_ERR_MEMORY;
     }
@@ -326,7 +343,7 @@ enum trib_status trib_comm_create_from(struct trib_comm *maker, const struct tri
         if (!maker->endpoint->where.no_box) {
             status = bring_control(made, &maker->endpoint->where.address, error);
             if (status != TRIB_OK) {
-                free(made);
+                erase(made);
                 return status;
             }
         }

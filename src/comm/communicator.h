@@ -19,6 +19,7 @@
 #include "core/node.h"
 #include "host/host.h"
 #include "io/clock.h"
+#include "keys/derive.h"
 
 /* The states of a communicator and its session. states.c says which may follow which. */
 enum trib_comm_state {
@@ -155,7 +156,8 @@ struct trib_comm {
     uint64_t dropped[TRIB_DROP_COUNT]; /* before a node saw them */
     struct trib_port_stats base;       /* of the endpoint's sockets at creation */
     struct trib_port_stats root_base;  /* and of the root's */
-    struct trib_config config;
+    struct trib_config config;         /* without the key */
+    struct trib_keys keys;             /* not set: no key */
 };
 
 /* Ranks send to each other, and not to roots. */

@@ -8,6 +8,7 @@
 #include "core/packet.h"
 #include "io/explain.h"
 #include "io/units.h"
+#include "keys/load.h"
 #include "net/port.h"
 #include "net/resolve.h"
 
@@ -174,6 +175,40 @@ static enum trib_status read_faults(const struct trib_variable *variable, const 
     return trib_faults_parse(text, field, error);
 }
 
+/* field is config.key: config.key_len is set as well. */
+static enum trib_status put_key(const struct trib_variable *variable, const struct trib_key *key, void *field,
+                                char *error)
+{
+    struct trib_config *config = (struct trib_config *)(void *)((char *)field - variable->at);
+    if (config->key_len != 0) {
+        trib_explain(error, "TRIB_KEY_FILE and TRIB_KEY_FD are both set: choose one");
+        return TRIB_ERR_INVALID;
+    }
+    memcpy(config->key, key->bytes, key->len);
+    config->key_len = key->len;
+    return TRIB_OK;
+}
+
+static enum trib_status read_key_file(const struct trib_variable *variable, const char *text, void *field, char *error)
+{
+    struct trib_key key;
+    enum trib_status status = trib_key_read_file(text, &key, error);
+    status = status == TRIB_OK ? put_key(variable, &key, field, error) : status;
+    trib_key_wipe(&key, sizeof key);
+    return status;
+}
+
+static enum trib_status read_key_fd(const struct trib_variable *variable, const char *text, void *field, char *error)
+{
+    struct trib_key key = {.len = 0};
+    uint64_t fd = 0;
+    enum trib_status status = trib_parse_number(text, variable->min, variable->max, &fd, error);
+    status = status == TRIB_OK ? trib_key_read_fd((int)fd, &key, error) : status;
+    status = status == TRIB_OK ? put_key(variable, &key, field, error) : status;
+    trib_key_wipe(&key, sizeof key);
+    return status;
+}
+
 /* ---- the table ---- */
 
 #define AT(field) offsetof(struct trib_config, field), sizeof(((struct trib_config *)NULL)->field)
@@ -242,6 +277,11 @@ static const struct trib_variable variables[] = {
     {"TRIB_FAULTS", "loss=1%,seed=7",
      "faults on purpose, on received packets: loss, duplicate, reorder, corrupt in %, seed [none]", read_faults,
      AT(faults), 0, 0},
+    {"TRIB_KEY_FILE", "/run/secrets/job.key",
+     "file with the key of the job, of this user and mode 0600 (`tributary key new`) [none: unauthenticated]",
+     read_key_file, AT(key), 0, 0},
+    {"TRIB_KEY_FD", "9", "open descriptor of such a file, instead of its name; read from its start [none]", read_key_fd,
+     AT(key), 0, INT32_MAX},
     {"TRIB_DEBUG", "INFO", "lines on standard error: WARN, INFO or TRACE [WARN]", NULL, 0, 0, 0, 0}};
 
 const struct trib_variable *trib_variable_at(unsigned index)

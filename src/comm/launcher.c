@@ -17,6 +17,7 @@
 #include "io/log.h"
 #include "io/nearest.h"
 #include "io/units.h"
+#include "keys/derive.h"
 #include "net/port.h"
 #include "schemes/schemes.h"
 
@@ -251,10 +252,12 @@ enum trib_status trib_config_from_environment(struct trib_config *config, char *
         placed.level0 = true; /* the program may still name a place to meet */
         placed.fallback = false;
         status = trib_config_check(&placed, error);
+        trib_key_wipe(placed.key, sizeof placed.key);
     }
     if (status == TRIB_OK) {
         *config = result;
     }
+    trib_key_wipe(result.key, sizeof result.key);
     return status;
 }
 
@@ -408,5 +411,6 @@ enum trib_status trib_config_check(const struct trib_config *config, char *error
         trib_explain(error, "faults: a rate is not from 0 to 1");
         return TRIB_ERR_INVALID;
     }
-    return check_names(config, error);
+    enum trib_status status = trib_key_check(config->key_len, error);
+    return status == TRIB_OK ? check_names(config, error) : status;
 }

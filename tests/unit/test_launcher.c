@@ -120,7 +120,8 @@ static void config__every_variable_takes_its_example(void **state)
     unsigned read = 0;
     for (unsigned i = 0; (variable = trib_variable_at(i)) != NULL; i++) {
         assert_true(strlen(variable->help) > 0);
-        if (variable->read != NULL) {
+        bool needs_file = strncmp(variable->name, "TRIB_KEY_", 9) == 0; /* test_keys.c has one */
+        if (variable->read != NULL && !needs_file) {
             assert_int_equal(trib_variable_read(variable, variable->example, &config, error), TRIB_OK);
             read++;
         }

@@ -7,7 +7,7 @@ import pytest
 from tributary_torch import Options, _bootstrap, _capi
 
 # What the group itself says, or a test, or what exists for comparison.
-NOT_OPTIONS = {"rank", "ranks", "timeout_ns", "faults", "progress_thread", "trains"}
+NOT_OPTIONS = {"rank", "ranks", "timeout_ns", "faults", "progress_thread", "trains", "key_len"}
 NAMES = {"switch": "switch_address", "join_timeout": "join_timeout_ns", "switch_timeout": "switch_timeout_ns", "linger": "linger_ns"}
 
 
@@ -20,8 +20,9 @@ def test_values():
     config = _capi.Config()
     Options(switch="10.0.0.1:7", rendezvous="a:1", job="j", run="r", host_id="h", nics="eth0", root_weight=3, scheme="ring", wire="bfloat16", payload=640,
             window=9, gradient_bytes=4_000_000, priority=8, level0=True, multicast=True, spin_us=5, dscp=6, backlog=7, join_timeout=1.5, switch_timeout=datetime.timedelta(seconds=2), fallback=True,
-            linger=0.25).apply(config)
+            linger=0.25, key="k" * 32).apply(config)
     got = {name: getattr(config, name) for name, _ in _capi.Config._fields_ if name not in NOT_OPTIONS}
+    assert bytes(got.pop("key"))[:config.key_len] == b"k" * 32
     assert got == {"switch_address": b"10.0.0.1:7", "rendezvous": b"a:1", "host_id": b"h", "nics": b"eth0", "root_weight": 3, "job": b"j", "run": b"r",
                    "scheme": b"ring", "wire": 3, "payload": 640, "window": 9, "gradient_bytes": 4_000_000, "priority": 8, "level0": True, "multicast": True, "spin_us": 5, "dscp": 6, "backlog": 7,
                    "join_timeout_ns": 1_500_000_000, "switch_timeout_ns": 2_000_000_000, "fallback": True, "linger_ns": 250_000_000}
@@ -30,6 +31,8 @@ def test_values():
 def test_mistakes():
     with pytest.raises(ValueError, match="wire 'float8'"):
         Options(wire="float8").apply(_capi.Config())
+    with pytest.raises(ValueError, match="key of 31 bytes: a key has 32 to 128"):
+        Options(key=b"k" * 31).apply(_capi.Config())
     with pytest.raises(ValueError, match="job .* is longer than 64 bytes"):
         Options(job="x" * 65).apply(_capi.Config())
 

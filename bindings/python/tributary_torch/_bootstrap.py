@@ -54,6 +54,7 @@ class Options:
     switch_timeout: float | datetime.timedelta | None = None
     fallback: bool | None = None
     linger: float | datetime.timedelta | None = None
+    key: bytes | str | None = dataclasses.field(default=None, repr=False)
 
     def apply(self, config):
         """Writes what is not None into a struct trib_config."""
@@ -69,6 +70,8 @@ class Options:
                 setattr(config, field.name + "_ns", nanoseconds(value))
             elif field.name in ("switch", "rendezvous", "job", "run", "host_id", "nics", "scheme"):
                 set_text(config, "switch_address" if field.name == "switch" else field.name, value)
+            elif field.name == "key":
+                set_key(config, value)
             else:
                 setattr(config, field.name, value)
 
@@ -83,6 +86,14 @@ def set_text(config, name, text):
     if len(data) >= getattr(_capi.Config, name).size:
         raise ValueError(f"{name} {text!r} is longer than {getattr(_capi.Config, name).size - 1} bytes")
     setattr(config, name, data)
+
+
+def set_key(config, key):
+    data = key.encode() if isinstance(key, str) else bytes(key)
+    if not 32 <= len(data) <= _capi.Config.key.size:
+        raise ValueError(f"key of {len(data)} bytes: a key has 32 to {_capi.Config.key.size}")
+    ctypes.memmove(config.key, data, len(data))
+    config.key_len = len(data)
 
 
 class Communicator:

@@ -7,7 +7,7 @@ Calls release Python's global lock. Read next: include/tributary/comm.h, which s
 import ctypes
 import os
 import threading
-from ctypes import POINTER, byref, c_bool, c_char, c_char_p, c_double, c_int, c_int32, c_uint32, c_uint64, c_size_t, c_void_p
+from ctypes import POINTER, byref, c_bool, c_char, c_char_p, c_double, c_int, c_int32, c_uint32, c_uint64, c_size_t, c_uint8, c_void_p
 
 NAME_MAX = 64
 ERROR_TEXT_MAX = 512
@@ -50,6 +50,7 @@ class Config(ctypes.Structure):
         ("window", c_uint32), ("gradient_bytes", c_uint64), ("priority", c_uint32), ("level0", c_bool), ("multicast", c_bool), ("progress_thread", c_bool), ("trains", c_bool),
         ("spin_us", c_uint32), ("dscp", c_uint32), ("backlog", c_uint32), ("join_timeout_ns", c_uint64), ("switch_timeout_ns", c_uint64),
         ("fallback", c_bool), ("timeout_ns", c_uint64), ("linger_ns", c_uint64), ("faults", Faults),
+        ("key", c_uint8 * 128), ("key_len", c_uint32),
     ]
 
 

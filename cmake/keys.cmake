@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+# Keys of jobs: by OpenSSL 3, else *_none.c, which refuse a key and say what is missing. Sets keys_sources, keys_libraries
+# and keys_found (0 or 1), for CMakeLists.txt and the canaries.
+option(TRIB_TLS "Job keys and authenticated sessions, if OpenSSL 3 is there" ON)
+set(keys_found 0)
+set(keys_libraries "")
+if(TRIB_TLS)
+    find_package(OpenSSL 3.0 QUIET COMPONENTS Crypto SSL)
+    if(OpenSSL_FOUND)
+        set(keys_found 1)
+        set(keys_libraries OpenSSL::SSL OpenSSL::Crypto)
+    else()
+        message(NOTICE "Job keys left out: need OpenSSL 3 (apt-get install libssl-dev)")
+    endif()
+endif()
+file(GLOB keys_sources CONFIGURE_DEPENDS src/keys/*.c)
+if(keys_found)
+    list(FILTER keys_sources EXCLUDE REGEX "_none\\.c$")
+else()
+    list(FILTER keys_sources EXCLUDE REGEX "_openssl\\.c$")
+endif()
