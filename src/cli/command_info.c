@@ -11,6 +11,7 @@
 #include "core/crc32c.h"
 #include "core/node.h"
 #include "core/value.h"
+#include "keys/derive.h"
 #include "net/port.h"
 #include "net/resolve.h"
 #include "published/published.h"
@@ -60,6 +61,7 @@ static void print_text(struct sockets sockets)
     printf("socket buffer      room for %u bytes of packets (raise net.core.rmem_max for more, or run as root)\n",
            sockets.room);
     printf("http in the switch %s\n", trib_server_has_http() ? "yes" : "no: built without libmicrohttpd or jansson");
+    printf("keys of jobs       %s\n", trib_keys_explain_lack() == NULL ? "yes" : trib_keys_explain_lack());
     printf("limits             %d ranks, %d shards, payload 64 to %d bytes\n", TRIB_RANKS_MAX, TRIB_ROOTS_MAX,
            TRIB_PAYLOAD_MAX);
     for (unsigned i = 0; trib_published_at(i) != NULL; i++) {
@@ -97,6 +99,7 @@ static void print_json(struct sockets sockets)
     report_json_flag(&json, "trains", sockets.trains);
     report_json_put(&json, "receive_room", "%u", sockets.room);
     report_json_flag(&json, "http", trib_server_has_http());
+    report_json_flag(&json, "keys", trib_keys_explain_lack() == NULL);
     report_json_put(&json, "ranks_max", "%d", TRIB_RANKS_MAX);
     report_json_put(&json, "shards_max", "%d", TRIB_ROOTS_MAX);
     report_json_put(&json, "payload_max", "%d", TRIB_PAYLOAD_MAX);

@@ -10,6 +10,7 @@ static const struct command commands[] = {
     {"run", "run a program as several ranks on this machine", command_run, false, &options_of_run},
     {"perf", "measure a collective, check every value", command_perf, true, &options_of_perf},
     {"jobs", "states of the jobs of a switch, once or --watch", command_jobs, true, &options_of_jobs},
+    {"key", "make and name keys of jobs", command_key, true, &options_of_key},
     {"doctor", "check this machine and the way to the switch", command_doctor, true, &options_of_doctor},
     {"demo", "a wrong sum and how it is caught, step by step", command_demo, true, &options_of_demo},
     {"sim", "simulate a data centre, packet by packet", command_sim, true, &options_of_sim},

@@ -24,6 +24,7 @@ int command_server(int argc, char **argv);
 int command_run(int argc, char **argv);
 int command_perf(int argc, char **argv);
 int command_jobs(int argc, char **argv);
+int command_key(int argc, char **argv);
 int command_doctor(int argc, char **argv);
 int command_demo(int argc, char **argv);
 int command_sim(int argc, char **argv);
@@ -32,7 +33,7 @@ int command_reproduce(int argc, char **argv);
 int command_info(int argc, char **argv);
 
 extern const struct option_command options_of_switch, options_of_server, options_of_run, options_of_perf,
-    options_of_jobs, options_of_doctor, options_of_demo, options_of_sim, options_of_plan, options_of_reproduce,
-    options_of_info;
+    options_of_jobs, options_of_key, options_of_doctor, options_of_demo, options_of_sim, options_of_plan,
+    options_of_reproduce, options_of_info;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* load.h: reads the key of a job from a file. A key is 32 to 128 bytes. A file of 32 bytes is the key. Any other file is
- * text of one line, printable and without its newline: such as 64 digits by `tributary key new`, or the string that a
- * program gives to NCCL. Read next: derive.h. */
+/* load.h: reads the key of a job from a file. A key is 32 to 128 bytes. A file of 32 bytes is the key. Any other
+ * file is text of one line, printable and without its newline: such as 64 digits by `tributary key new`, or the string
+ * that a program gives to NCCL. Read next: derive.h. */
 #ifndef TRIB_KEYS_LOAD_H
 #define TRIB_KEYS_LOAD_H
 
@@ -18,7 +18,7 @@ struct trib_key {
 
 /* ERR_INVALID with cause and remedy: no such file, another user's, open to other users, or no key. */
 TRIB_MUST_USE enum trib_status trib_key_read_file(const char *path, struct trib_key *key, char *error);
-/* The same of an open file or memfd, read from its start; its offset stays, so processes may share it. Its owner and mode
+/* The same of an open file or memfd, read from its start; the offset stays, so processes may share it. Owner and mode
  * are not looked at. */
 TRIB_MUST_USE enum trib_status trib_key_read_fd(int fd, struct trib_key *key, char *error);
 /* Overwrites `size` bytes; no compiler removes it. */

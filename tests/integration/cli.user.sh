@@ -9,7 +9,7 @@ expect 0 '^usage: tributary <command>' "$T" --help
 expect 0 '^usage: tributary <command>' "$T" help help
 expect 2 '^usage: tributary <command>' "$T"
 expect_line 0 '^tributary [0-9]+\.[0-9]+\.[0-9]+$' "$T" --version
-for command in switch run perf doctor demo sim info; do
+for command in switch run perf key doctor demo sim info; do
     expect 0 "^usage: tributary $command" "$T" "$command" --help
     grep -oE '^  (-[a-z], )?--[a-z_-]+' "$TMP/out" | grep -oE -- '--[a-z_-]+' >"$TMP/options"
     check "$command --help lists options" test -s "$TMP/options"

@@ -208,6 +208,7 @@ quiet_port() {
 }
 
 # Whether the switch of this build has HTTP.
+has_keys() { "$TRIBUTARY" info --json | grep -q '"keys":true'; }
 has_http() { "$TRIBUTARY" info --json | grep -q '"http":true'; }
 # And `tributary jobs`, which asks it.
 has_jobs() { has_http && "$TRIBUTARY" jobs --help >/dev/null 2>&1; }

@@ -27,6 +27,8 @@ END
 printf '[topology]\nkind = "star"\nhosts = 4\nrate = "10Gbps"\n[[switch]]\nname = "switch0"\n' >"$TMP/net.toml"
 printf '[[job]]\nname = "a"\nhosts = "host0-3"\n' >"$TMP/jobs.toml"
 
+has_keys && "$T" key new "$TMP/job.key" >/dev/null
+
 # A line for each command that --help lists, of which every one says something in a moment.
 arguments() {
     case $1 in
@@ -38,6 +40,7 @@ arguments() {
     sim) echo "$TMP/small.toml" ;;
     reproduce | jobs | plan) echo --help ;;
     info) echo --json ;;
+    key) echo id "$TMP/job.key" ;;
     *) fail "this script does not know the command $1" ;;
     esac
 }
@@ -55,6 +58,7 @@ say "standard output that takes nothing"
 "$T" --help | sed -n 's/^  \([a-z]*\)  *.*/\1/p' >"$TMP/commands"
 check "commands are listed" test "$(wc -l <"$TMP/commands")" -ge 9
 while read -r command; do
+    [ "$command" != key ] || has_keys || continue
     [ "$command" != jobs ] || has_jobs || continue # which this build refuses before it writes
     # shellcheck disable=SC2046
     for way in full shut readonly_; do refused "$way" "$T" "$command" $(arguments "$command"); done

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_keys.c: keys of jobs: files, misuse, and derived keys against pinned vectors. Mirrors src/keys/load.c and
- * derive.c. The vectors are by Python's hmac and hashlib, and a second time by its package cryptography (HKDF). */
+ * derive.c and store.c. The vectors are by Python's hmac and hashlib, and a second time by its package cryptography (HKDF). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,6 +17,7 @@
 #include "comm/environment.h"
 #include "keys/derive.h"
 #include "keys/load.h"
+#include "keys/store.h"
 
 static char error[TRIB_ERROR_TEXT_MAX];
 static char path[] = "/tmp/test_keysXXXXXX";
@@ -285,6 +286,47 @@ static void test_no_key(void **state)
     assert_memory_equal(&keys, &none, sizeof keys);
 }
 
+/* ---- files of a switch ---- */
+
+static void test_store(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/test_keysXXXXXX";
+    char job[64];
+    char written[64];
+    struct trib_key key;
+    struct trib_keys keys = {.is_set = true, .id = {0xab, 1, 2, 3, 4, 5, 6, 7}, .switch_key = {0xfe, 0x10}};
+    uint8_t found[TRIB_SUBKEY_SIZE] = {0};
+    bool is_absent = false;
+    struct stat status;
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(job, sizeof job, "%s/job.key", folder);
+    assert_int_equal(trib_key_make(job, error), TRIB_OK);
+    assert_int_equal(stat(job, &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0600);
+    assert_int_equal(trib_key_read_file(job, &key, error), TRIB_OK);
+    assert_int_equal(key.len, 64);
+    assert_int_equal(trib_key_make(job, error), TRIB_ERR_INVALID);
+    assert_non_null(strstr(error, "a key is not overwritten"));
+
+    assert_int_equal(trib_key_find(folder, "ab01020304050607", found, &is_absent, error), TRIB_ERR_INVALID);
+    assert_true(is_absent);
+    assert_int_equal(trib_key_store(folder, &keys, written, sizeof written, error), TRIB_OK);
+    assert_string_equal(strrchr(written, '/'), "/ab01020304050607");
+    assert_int_equal(trib_key_find(folder, "ab01020304050607", found, &is_absent, error), TRIB_OK);
+    assert_memory_equal(found, keys.switch_key, sizeof found);
+    assert_int_equal(trib_key_store(folder, &keys, written, sizeof written, error), TRIB_ERR_INVALID);
+    assert_int_equal(chmod(written, 0640), 0);
+    assert_int_equal(trib_key_find(folder, "ab01020304050607", found, &is_absent, error), TRIB_ERR_INVALID);
+    assert_false(is_absent);
+    static const char *const names[] = {"", "job.key", "../ab010203040506", "AB01020304050607", "ab010203040506070"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) { /* a peer names files of keys only */
+        assert_int_equal(trib_key_find(folder, names[i], found, &is_absent, error), TRIB_ERR_INVALID);
+        assert_true(is_absent);
+    }
+    assert_int_equal(unlink(written) | unlink(job) | rmdir(folder), 0);
+}
+
 int main(void)
 {
 #define WITH_FILE(f) cmocka_unit_test_setup_teardown(f, make_file, remove_file)
@@ -299,6 +341,7 @@ int main(void)
         cmocka_unit_test(test_config),
         cmocka_unit_test(test_vectors),
         cmocka_unit_test(test_no_key),
+        cmocka_unit_test(test_store),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
