@@ -92,11 +92,21 @@ static void print_json(const struct doctor *doctor)
 /* True of every machine: no check can make it better. */
 static void tell_trust(struct doctor *doctor)
 {
-    struct doctor_finding *finding =
-        doctor_add(doctor, DOCTOR_NOTE, "trust",
-                   "packets and sessions are not authenticated: anybody on the link can change sums without an "
-                   "error (a repeated result with another payload), and read them");
-    doctor_advise(finding, "let only machines that you trust reach the ports of the switch, the ranks and the link");
+    char id[TRIB_KEY_ID_TEXT];
+    struct doctor_finding *finding = NULL;
+    if (doctor->keys.is_set) {
+        trib_key_id_format(doctor->keys.id, id);
+        finding = doctor_add(doctor, DOCTOR_NOTE, "trust",
+                             "sessions are authenticated by key %s; packets are not: anybody on the link can change "
+                             "sums without an error (a repeated result with another payload), and read them",
+                             id);
+    } else {
+        finding = doctor_add(doctor, DOCTOR_NOTE, "trust",
+                             "packets and sessions are not authenticated: anybody on the link can change sums without "
+                             "an error (a repeated result with another payload), and read them");
+    }
+    doctor_advise(finding, "let only machines that you trust reach the ports of the switch, the ranks and the link%s",
+                  doctor->keys.is_set ? "" : "; a key (`tributary key`) keeps others out of sessions");
 }
 
 int command_doctor(int argc, char **argv)
@@ -125,6 +135,9 @@ int command_doctor(int argc, char **argv)
         .nics = config.nics,
         .timeout_ns = options.timeout_ns,
     };
+    if (trib_keys_derive(config.key, config.key_len, &doctor.keys, error) != TRIB_OK) {
+        return complain("%s", error);
+    }
     doctor_machine(&doctor);
     tell_trust(&doctor);
     if (!options.offline) {
@@ -135,5 +148,7 @@ int command_doctor(int argc, char **argv)
     } else {
         print_text(&doctor);
     }
+    trib_key_wipe(&doctor.keys, sizeof doctor.keys);
+    trib_key_wipe(config.key, sizeof config.key);
     return count_of(&doctor, DOCTOR_FAIL) == 0 ? 0 : 1;
 }

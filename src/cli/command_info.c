@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* command_info.c: `tributary info`: the build, the limits of this machine, and every environment variable. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -61,6 +62,9 @@ static void print_text(struct sockets sockets)
     printf("socket buffer      room for %u bytes of packets (raise net.core.rmem_max for more, or run as root)\n",
            sockets.room);
     printf("http in the switch %s\n", trib_server_has_http() ? "yes" : "no: built without libmicrohttpd or jansson");
+    const char *key = getenv("TRIB_KEY_FILE") != NULL ? getenv("TRIB_KEY_FILE") : getenv("TRIB_KEY_FD");
+    printf("sessions           %s%s\n", key != NULL ? "with the key in " : "unauthenticated: no TRIB_KEY_FILE",
+           key != NULL ? key : "");
     printf("keys of jobs       %s\n", trib_keys_explain_lack() == NULL ? "yes" : trib_keys_explain_lack());
     printf("limits             %d ranks, %d shards, payload 64 to %d bytes\n", TRIB_RANKS_MAX, TRIB_ROOTS_MAX,
            TRIB_PAYLOAD_MAX);

@@ -48,16 +48,6 @@ static int print_id(const struct key_options *options, const struct trib_keys *k
     return 0;
 }
 
-/* The key in the file at path, as derived keys. */
-static enum trib_status load(const char *path, struct trib_keys *keys, char *error)
-{
-    struct trib_key key;
-    enum trib_status status = trib_key_read_file(path, &key, error);
-    status = status == TRIB_OK ? trib_keys_derive(key.bytes, key.len, keys, error) : status;
-    trib_key_wipe(&key, sizeof key);
-    return status;
-}
-
 static int run(const struct key_options *options, int count, char **words)
 {
     struct trib_keys keys = {.is_set = false};
@@ -72,7 +62,7 @@ static int run(const struct key_options *options, int count, char **words)
     if (is_new) {
         status = trib_key_make(words[1], error);
     }
-    status = status == TRIB_OK ? load(words[1], &keys, error) : status;
+    status = status == TRIB_OK ? trib_keys_load(words[1], &keys, error) : status;
     if (status == TRIB_OK && is_tenant) {
         status = trib_key_store(words[2], &keys, written, sizeof written, error);
     }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* command_switch.c: `tributary switch`: options and a configuration file for the daemon of src/switchd. */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -13,6 +15,8 @@
 #include "fabric/planned.h"
 #include "io/explain.h"
 #include "io/log.h"
+#include "keys/keyring.h"
+#include "keys/store.h"
 #include "net/identity.h"
 #include "net/resolve.h"
 #include "switchd/switchd.h"
@@ -31,6 +35,9 @@ struct switch_options {
     struct trib_planned planned; /* of the plan */
     const char *http;
     const char *group;
+    const char *keys;
+    const char *key;
+    struct trib_keyring ring; /* of --keys and --key */
     bool check;
 };
 
@@ -115,6 +122,12 @@ static const struct option_row rows[] = {
      OPTION_COUNT(1, UINT8_MAX), AT(config.weight)},
     {"http", 0, "ADDRESS", "HTTP/JSON and /metrics for people; \"none\" for none [127.0.0.1, port + 1000]",
      OPTION_KIND(read_http, 1, TRIB_NAME_MAX), AT(http)},
+    {"keys", 0, "DIR", "take jobs with a key only, whose file is in DIR (`tributary key tenant`) [no key is asked for]",
+     OPTION_TEXT, AT(keys)},
+    {"key", 0, "FILE",
+     "key of the operator (`tributary key new`), the same at all switches: other switches are taken with it only "
+     "[none]",
+     OPTION_TEXT, AT(key)},
     {"memory", 0, "SIZE", "slot memory for all jobs [4GiB]", OPTION_SIZE(1, UINT64_MAX), AT(config.memory_quota)},
     {"job-quota", 0, "SIZE", "slot memory for one job, all its groups together [3GiB, or --memory if that is less]",
      OPTION_SIZE(1, UINT64_MAX), AT(config.job_quota)},
@@ -298,6 +311,34 @@ static bool resolve_trees(struct switch_options *options)
     return true;
 }
 
+/* The keyring of --keys and --key. */
+static bool resolve_keys(struct switch_options *options)
+{
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    struct stat folder;
+
+    if (options->keys == NULL && options->key == NULL) {
+        return true;
+    }
+    if (trib_keys_explain_lack() != NULL) {
+        complain("%s: %s", options->keys != NULL ? "--keys" : "--key", trib_keys_explain_lack());
+        return false;
+    }
+    if (options->keys != NULL && (stat(options->keys, &folder) != 0 || !S_ISDIR(folder.st_mode))) {
+        complain("--keys: %.400s is no folder that can be read: %s", options->keys, strerror(errno));
+        return false;
+    }
+    trib_key_wipe(&options->ring, sizeof options->ring); /* options are read twice with a file */
+    if (options->key != NULL && trib_keys_load(options->key, &options->ring.own, error) != TRIB_OK) {
+        complain("--key: %s", error);
+        return false;
+    }
+    options->ring.folder = options->keys;
+    options->ring.is_for_jobs = options->keys != NULL;
+    options->config.keys = &options->ring;
+    return true;
+}
+
 /* Addresses given as text become addresses. */
 static bool resolve(struct switch_options *options)
 {
@@ -314,6 +355,9 @@ static bool resolve(struct switch_options *options)
     }
     config->identity = options->identity != NULL ? trib_identity_of(options->identity) : 0;
     if (options->lend != NULL && !resolve_askers(options->lend, config)) {
+        return false;
+    }
+    if (!resolve_keys(options)) {
         return false;
     }
     if ((options->with != NULL && !resolve_lenders(options->with, config)) || !resolve_trees(options)) {
@@ -424,6 +468,7 @@ static int serve(const struct option_command *command, int argc, char **argv)
     } else {
         result = run(&options);
     }
+    trib_key_wipe(&options.ring, sizeof options.ring);
     trib_topology_free(&options.links);
     trib_planned_free(&options.planned);
     return result;

@@ -10,6 +10,8 @@
 
 #include <tributary/comm.h>
 
+#include "keys/derive.h"
+
 #define DOCTOR_FINDINGS_MAX 24
 
 enum doctor_level {
@@ -29,6 +31,7 @@ struct doctor_finding {
 struct doctor {
     const char *switch_address; /* as the user wrote it */
     const char *nics;           /* TRIB_NICS; "": none are named */
+    struct trib_keys keys;      /* of TRIB_KEY_FILE; not set: none */
     uint64_t timeout_ns;        /* of each step on the way to the switch */
     uint32_t count;
     struct doctor_finding findings[DOCTOR_FINDINGS_MAX];

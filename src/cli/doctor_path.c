@@ -95,6 +95,7 @@ static void send_join(struct path *path, const uint16_t *ports)
     memcpy(message.join.address, path->nics.at, sizeof message.join.address);
     /* Every switch takes this scheme, also one that only combines. */
     (void)snprintf(message.join.settings.scheme, sizeof message.join.settings.scheme, "ps");
+    message.join.key = path->doctor->keys.is_set ? trib_key_id_number(&path->doctor->keys) : 0;
     message.join.settings.ranks = 1;
     message.join.settings.payload = TRIB_PAYLOAD_MAX; /* so that the switch echoes all sizes */
     message.join.settings.window = 4 * (TRIB_HEADER_SIZE + TRIB_PAYLOAD_MAX);
@@ -111,11 +112,14 @@ static bool be_admitted(struct path *path, const uint16_t *ports)
     if (!await(path, &message)) {
         bool is_foreign = path->session.state == TRIB_SESSION_FOREIGN;
         struct doctor_finding *finding =
-            doctor_add(path->doctor, DOCTOR_FAIL, "session", "TCP port %u of %s answers, but not as a switch: %s",
+            doctor_add(path->doctor, DOCTOR_FAIL, "session", "TCP port %u of %s answers, but not %s: %s",
                        trib_address_port(&path->address), path->doctor->switch_address,
+                       path->doctor->keys.is_set ? "to this key" : "as a switch",
                        path->session.cause[0] != '\0' ? path->session.cause : "no answer to JOIN");
         doctor_advise(finding, "%s",
-                      is_foreign ? "another program has this port: name the switch's" : "look at the switch's log");
+                      is_foreign && path->doctor->keys.is_set ? "see TRIB_KEY_FILE here, and --keys of the switch"
+                      : is_foreign                            ? "another program has this port: name the switch's"
+                                                              : "look at the switch's log");
         return false;
     }
     if (message.kind != TRIB_MESSAGE_WELCOME) {
@@ -465,6 +469,11 @@ void doctor_path(struct doctor *doctor)
     }
     trib_address_format(&path.address, text);
     trib_session_client_init(&path.session);
+    path.session.side = doctor->keys.is_set ? trib_tls_client(&doctor->keys, error) : NULL;
+    if (doctor->keys.is_set && path.session.side == NULL) {
+        (void)doctor_add(doctor, DOCTOR_FAIL, "session", "%.300s", error);
+        return;
+    }
     if (connect_session(&path)) {
         (void)doctor_add(doctor, DOCTOR_OK, "switch", "%s answers by TCP", text);
         check_path(&path);
@@ -474,4 +483,5 @@ void doctor_path(struct doctor *doctor)
         doctor_advise(finding, "is `tributary switch` running there? is the port open in firewalls?");
     }
     trib_session_client_close(&path.session);
+    trib_tls_release(path.session.side);
 }

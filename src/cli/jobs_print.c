@@ -257,7 +257,8 @@ static void print_plan(const json_t *plan)
     printf("\n");
 }
 
-static void print_one(const json_t *job)
+/* key: id of the key of its ranks; no text: they have shown none. */
+static void print_one(const json_t *job, const json_t *key)
 {
     size_t i;
     const json_t *rank;
@@ -271,10 +272,12 @@ static void print_one(const json_t *job)
                        asked, number(settings, "gradient_bytes"));
     }
     printf("\n%s: communicator %08" PRIx64 " generation %" PRIu64 ", scheme %s%s, payload %" PRIu64
-           ", wire %s, window %" PRIu64 ", finished below fragment %" PRIu64 ", results by %s\n",
+           ", wire %s, window %" PRIu64 ", finished below fragment %" PRIu64 ", results by %s, %s%s\n",
            text(job, "name"), number(job, "communicator"), number(job, "generation"), scheme, why,
            number(settings, "payload"), text(settings, "wire"), number(job, "window"), number(job, "mark"),
-           json_is_true(json_object_get(job, "multicast")) ? "multicast" : "unicast");
+           json_is_true(json_object_get(job, "multicast")) ? "multicast" : "unicast",
+           json_is_string(key) ? "sessions of key " : "sessions unauthenticated",
+           json_is_string(key) ? json_string_value(key) : "");
     print_switches(json_object_get(job, "switches"));
     print_plan(json_object_get(job, "plan"));
     if (number(job, "cap") > 0 || number(job, "flagged_packets") > 0) {
@@ -316,7 +319,7 @@ bool jobs_print(const struct jobs_view *view)
             if (!is_there) {
                 print_all(&(struct jobs_view){.now = view->now, .before = view->before, .seconds = view->seconds});
             }
-            print_one(job);
+            print_one(job, json_object_get(owner, "key"));
             is_there = true;
         }
     }

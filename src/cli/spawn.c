@@ -19,6 +19,7 @@
 #include "comm/environment.h"
 #include "comm/launcher.h"
 #include "io/clock.h"
+#include "keys/keyring.h"
 #include "net/resolve.h"
 
 #define SWITCH_START_MS 10000
@@ -59,17 +60,32 @@ static void on_switch_signal(int number)
     trib_switchd_stop();
 }
 
+/* The key of the ranks, which read the same environment. False: error says why there is none. */
+static bool read_keys(struct trib_keyring *keys, char *error)
+{
+    struct trib_config config;
+    enum trib_status status = trib_config_from_environment(&config, error);
+    status = status == TRIB_OK ? trib_keys_derive(config.key, config.key_len, &keys->own, error) : status;
+    trib_key_wipe(config.key, sizeof config.key);
+    keys->is_for_jobs = keys->own.is_set;
+    return status == TRIB_OK;
+}
+
 static void run_switch(const struct trib_switchd_config *config, int ready_fd)
 {
     struct trib_switchd_config own = *config;
     char error[TRIB_ERROR_TEXT_MAX] = "";
     struct sigaction action = {.sa_handler = on_switch_signal};
 
+    struct trib_keyring keys = {.folder = NULL};
+
     own.ready_fd = ready_fd;
     sigaction(SIGTERM, &action, NULL);
     signal(SIGINT, SIG_IGN); /* Ctrl-C goes to the whole group: the parent ends the switch, last */
     signal(SIGPIPE, SIG_IGN);
-    if (trib_switchd_run(&own, error) != TRIB_OK) {
+    bool has_read = read_keys(&keys, error);
+    own.keys = keys.is_for_jobs ? &keys : NULL;
+    if (!has_read || trib_switchd_run(&own, error) != TRIB_OK) {
         complain("the switch did not start: %s", error);
         _exit(1);
     }

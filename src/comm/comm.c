@@ -39,6 +39,7 @@
 /* Frees the memory of a communicator, keys overwritten. */
 static void erase(struct trib_comm *comm)
 {
+    trib_tls_release(comm->session.side);
     trib_key_wipe(&comm->keys, sizeof comm->keys);
     free(comm);
 }
@@ -212,7 +213,7 @@ static enum trib_status bring_control(struct trib_comm *made, const struct trib_
         return TRIB_OK;
     }
     if (made->config.rendezvous[0] != '\0') {
-        return trib_embedded_acquire(&made->config, address, &made->embedded, error);
+        return trib_embedded_acquire(&made->config, &made->keys, address, &made->embedded, error);
     }
     if (!made->config.fallback) {
         return TRIB_OK;
@@ -221,7 +222,7 @@ static enum trib_status bring_control(struct trib_comm *made, const struct trib_
         memset(&local.storage, 0, sizeof local.storage);
         local.storage.ss_family = address->storage.ss_family;
     }
-    return trib_embedded_acquire(&made->config, &local, &made->embedded, error);
+    return trib_embedded_acquire(&made->config, &made->keys, &local, &made->embedded, error);
 }
 
 /* At the switch. Without a switch at rank 0, which starts the control plane. */
@@ -276,11 +277,15 @@ enum trib_status trib_comm_create(const struct trib_config *config, struct trib_
     if (status != TRIB_OK) {
         return status;
     }
-    struct trib_comm *made = make(config, &keys, error);
+    struct trib_tls_side *side = keys.is_set ? trib_tls_client(&keys, error) : NULL;
+    bool is_possible = side != NULL || !keys.is_set;
+    struct trib_comm *made = is_possible ? make(config, &keys, error) : NULL;
     trib_key_wipe(&keys, sizeof keys);
     if (made == NULL) {
-        return TRIB_ERR_MEMORY;
+        trib_tls_release(side);
+        return is_possible ? TRIB_ERR_MEMORY : TRIB_ERR_SYSTEM;
     }
+    made->session.side = side;
     if (!made->config.progress_thread && serves_others(made)) {
         trib_log(TRIB_LOG_WARN,
                  "job %s rank %u: progress thread off is ignored: other ranks need this process between its calls too, "
@@ -335,6 +340,7 @@ enum trib_status trib_comm_create_from(struct trib_comm *maker, const struct tri
         return TRIB_ERR_MEMORY;
     }
     made->is_derived = true;
+    made->session.side = trib_tls_share(maker->session.side);
     if (trib_comm_is_local(maker)) {
         status = enter_host(made, maker, error);
     } else {

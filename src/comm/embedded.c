@@ -15,6 +15,7 @@
 #include "io/draw.h"
 #include "io/explain.h"
 #include "io/log.h"
+#include "keys/keyring.h"
 
 /* After so long a released control plane reports the ranks that it waits for. */
 #define LOOK_NS TRIB_SECOND_NS
@@ -23,6 +24,7 @@ struct trib_embedded {
     struct trib_embedded *next; /* in `all` */
     struct trib_address address;
     struct trib_server *server;
+    struct trib_keyring keys;    /* of ranks; not set: none */
     char run[TRIB_NAME_MAX + 1]; /* launch whose ranks come here */
     uint32_t shares;
     uint64_t patience_ns; /* time for which it waits for communicators of others, ns */
@@ -117,6 +119,7 @@ static enum trib_status create_server(const struct trib_config *config, const st
         .job_quota = UINT64_MAX,
         .boot = trib_draw_id(),
         .run = embedded->run,
+        .keys = embedded->keys.is_for_jobs ? &embedded->keys : NULL,
         .is_guest = true,
         .changed = tell_changed,
     };
@@ -151,8 +154,14 @@ static int start(struct trib_embedded *embedded)
     return failed;
 }
 
-static enum trib_status open_embedded(const struct trib_config *config, const struct trib_address *address,
-                                      struct trib_embedded **opened, char *error)
+static void erase(struct trib_embedded *embedded)
+{
+    trib_key_wipe(&embedded->keys, sizeof embedded->keys);
+    free(embedded);
+}
+
+static enum trib_status open_embedded(const struct trib_config *config, const struct trib_keys *keys,
+                                      const struct trib_address *address, struct trib_embedded **opened, char *error)
 {
     struct trib_embedded *embedded = calloc(1, sizeof *embedded);
     if (embedded == NULL) {
@@ -162,6 +171,7 @@ static enum trib_status open_embedded(const struct trib_config *config, const st
     embedded->address = *address;
     embedded->shares = 1;
     memcpy(embedded->run, config->run, sizeof embedded->run);
+    embedded->keys = (struct trib_keyring){.own = *keys, .is_for_jobs = keys->is_set};
     enum trib_status status = create_server(config, address, embedded, error);
     if (status == TRIB_OK) {
         int failed = start(embedded);
@@ -172,7 +182,7 @@ static enum trib_status open_embedded(const struct trib_config *config, const st
         }
     }
     if (status != TRIB_OK) {
-        free(embedded);
+        erase(embedded);
         return status;
     }
     embedded->next = all;
@@ -191,7 +201,7 @@ static void destroy(struct trib_embedded *embedded)
     }
     *at = embedded->next;
     trib_server_destroy(embedded->server);
-    free(embedded);
+    erase(embedded);
 }
 
 /* Frees control planes that have ended by themselves, at every address. Locked. */
@@ -228,8 +238,8 @@ static struct trib_embedded *find(const struct trib_address *address)
     return NULL;
 }
 
-enum trib_status trib_embedded_acquire(const struct trib_config *config, const struct trib_address *address,
-                                       struct trib_embedded **embedded, char *error)
+enum trib_status trib_embedded_acquire(const struct trib_config *config, const struct trib_keys *keys,
+                                       const struct trib_address *address, struct trib_embedded **embedded, char *error)
 {
     enum trib_status status = TRIB_OK;
     (void)pthread_once(&prepared, prepare);
@@ -240,7 +250,7 @@ enum trib_status trib_embedded_acquire(const struct trib_config *config, const s
         found->shares++;
         *embedded = found;
     } else {
-        status = open_embedded(config, address, embedded, error);
+        status = open_embedded(config, keys, address, embedded, error);
     }
     if (status == TRIB_OK && (*embedded)->patience_ns < config->timeout_ns) {
         (*embedded)->patience_ns = config->timeout_ns;

@@ -9,14 +9,15 @@
 
 #include <tributary/comm.h>
 
+#include "keys/derive.h"
 #include "net/address.h"
 
 struct trib_embedded;
 
 /* Finds or starts the one at this address: of the rendezvous of config; or, with port 0, of this host, at any port.
- * *embedded is the caller's share of it, written only on success. ERR_REFUSED when another program has the port;
- * ERR_SYSTEM, ERR_MEMORY; error as in comm.h. */
-TRIB_MUST_USE enum trib_status trib_embedded_acquire(const struct trib_config *config,
+ * keys: of its sessions, copied by the one that starts. *embedded is the caller's share of it, written only on success.
+ * ERR_REFUSED when another program has the port; ERR_SYSTEM, ERR_MEMORY; error as in comm.h. */
+TRIB_MUST_USE enum trib_status trib_embedded_acquire(const struct trib_config *config, const struct trib_keys *keys,
                                                      const struct trib_address *address,
                                                      struct trib_embedded **embedded, char *error);
 /* Port; NULL: 0. */

@@ -39,6 +39,15 @@ enum trib_status trib_keys_derive(const uint8_t *key, uint32_t key_len, struct t
     return TRIB_OK;
 }
 
+enum trib_status trib_keys_load(const char *path, struct trib_keys *keys, char *error)
+{
+    struct trib_key key;
+    enum trib_status status = trib_key_read_file(path, &key, error);
+    status = status == TRIB_OK ? trib_keys_derive(key.bytes, key.len, keys, error) : status;
+    trib_key_wipe(&key, sizeof key);
+    return status;
+}
+
 void trib_key_id_format(const uint8_t id[TRIB_KEY_ID_SIZE], char text[TRIB_KEY_ID_TEXT])
 {
     for (size_t i = 0; i < TRIB_KEY_ID_SIZE; i++) {

@@ -26,6 +26,17 @@ TRIB_MUST_USE enum trib_status trib_key_check(uint32_t key_len, char *error);
 /* key: key_len bytes; 0: keys->is_set is false. Fails as trib_key_check, and with ERR_SYSTEM if OpenSSL lacks HKDF. */
 TRIB_MUST_USE enum trib_status trib_keys_derive(const uint8_t *key, uint32_t key_len, struct trib_keys *keys,
                                                 char *error);
+/* Reads the job's key in the file at path, and derives the others. Fails as trib_key_read_file and trib_keys_derive. */
+TRIB_MUST_USE enum trib_status trib_keys_load(const char *path, struct trib_keys *keys, char *error);
+/* The id as a number, most significant byte first. */
+static inline uint64_t trib_key_id_number(const struct trib_keys *keys)
+{
+    uint64_t number = 0;
+    for (size_t i = 0; i < TRIB_KEY_ID_SIZE; i++) {
+        number = number << 8 | keys->id[i];
+    }
+    return number;
+}
 /* 16 hexadecimal digits. */
 void trib_key_id_format(const uint8_t id[TRIB_KEY_ID_SIZE], char text[TRIB_KEY_ID_TEXT]);
 

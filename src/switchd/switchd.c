@@ -182,6 +182,7 @@ static struct trib_server_config server_config(const struct trib_switchd_config 
         .also = config->also,
         .lenders = config->lenders,
         .lend_to = config->lend_to,
+        .keys = config->keys,
         .trees = config->trees,
         .topology = config->topology,
         .planned = config->planned,

@@ -14,6 +14,8 @@
 #include "net/address.h"
 #include "net/nics.h"
 
+struct trib_keyring;
+
 struct trib_switchd_config {
     struct trib_address listen; /* [0.0.0.0:7470] UDP port of shard 0, and TCP; shard t has port + t; port 0: any */
     struct trib_address_list
@@ -22,8 +24,9 @@ struct trib_switchd_config {
     uint64_t identity;          /* [0: of the machine and `listen`] for the parent, the same after a restart */
     struct trib_others
         lenders; /* [none] sessions of other switches, whose shards its jobs use as well; not with a parent */
-    struct trib_others lend_to; /* [none] switches whose jobs may use shards here, by their hosts */
-    uint32_t trees;             /* [0: all] of this switch and its lenders, each job is dealt over so many; 8 at most */
+    struct trib_others lend_to;      /* [none] switches whose jobs may use shards here, by their hosts */
+    const struct trib_keyring *keys; /* [none: sessions are unauthenticated] of jobs and of the operator; borrowed */
+    uint32_t trees; /* [0: all] of this switch and its lenders, each job is dealt over so many; 8 at most */
     const struct trib_planned *planned;   /* [none] jobs whose switches a plan has chosen; borrowed */
     const struct trib_topology *topology; /* [none: each one link away] by which they are chosen; borrowed */
     uint32_t weight;                      /* [1] of a root on a shard here, beside those at other switches: 1 to 255 */

@@ -33,6 +33,8 @@ MISSING = "src/control/jobs/missing.c"
 PLACEMENTS = "src/control/jobs/placements.c"
 ANSWERS = "src/control/jobs/answers.c"
 CONNECTIONS = "src/control/server/connections.c"
+ROUNDS = "src/control/server/rounds.c"
+KEYED = "src/control/server/keyed.c"
 CHANNELS = "src/control/server/channels.c"
 COMM_QUEUE = "src/comm/queue.c"
 COMM_JOIN = "src/comm/join.c"
@@ -384,8 +386,16 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_connections"),
     Canary(
         "control-closed-twice", "I7", "a server closes a descriptor a second time, when its number is another thread's",
-        edits=((CONNECTIONS, "        connections->epoll_fd = -1;\n", ""),),
+        edits=((ROUNDS, "        connections->epoll_fd = -1;\n", ""),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server"),
+    Canary(
+        "control-job-without-key", "I7", "a switch that takes jobs with a key only takes one without",
+        edits=((KEYED, "said == 0 && config->keys && config->keys->is_for_jobs", "said == 0 && !config->keys"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_keyed"),
+    Canary(
+        "control-key-of-another", "I7", "a rank says the id of a key that its session does not have",
+        edits=((KEYED, "    if (said != known) {", "    if (false) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_keyed"),
     Canary(
         "control-way-in-a-circle", "C-16", "a switch may be below itself",
         edits=((CHANNELS, "is_twice || at->below->identity == message->hello.identity;", "is_twice || false;"),),

@@ -27,11 +27,13 @@ static struct place make_place(const char *host)
     return place;
 }
 
+static const struct trib_keys no_keys = {.is_set = false};
+
 static struct trib_embedded *acquire(const struct place *place)
 {
     struct trib_embedded *embedded = NULL;
     error[0] = '\0';
-    enum trib_status status = trib_embedded_acquire(&place->config, &place->address, &embedded, error);
+    enum trib_status status = trib_embedded_acquire(&place->config, &no_keys, &place->address, &embedded, error);
     assert_string_equal(error, "");
     assert_int_equal(status, TRIB_OK);
     return embedded;
@@ -98,7 +100,8 @@ static void acquire__names_a_port_that_is_taken(void **state)
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(bind(fd, (const struct sockaddr *)&place.address.storage, place.address.len), 0);
     assert_int_equal(listen(fd, 1), 0);
-    assert_int_equal(trib_embedded_acquire(&place.config, &place.address, &embedded, error), TRIB_ERR_REFUSED);
+    assert_int_equal(trib_embedded_acquire(&place.config, &no_keys, &place.address, &embedded, error),
+                     TRIB_ERR_REFUSED);
     assert_non_null(strstr(error, "cannot listen at the rendezvous 127.0.0.1:"));
     assert_non_null(strstr(error, "in use"));
     assert_non_null(strstr(error, "(TRIB_RENDEZVOUS=HOST:PORT)"));

@@ -162,6 +162,7 @@ struct trib_job {
     uint32_t maker;              /* id of the communicator that this one was made of; 0: none */
     char name[TRIB_NAME_MAX + 1];
     char run[TRIB_NAME_MAX + 1]; /* which launch of that name; "": unknown */
+    uint64_t key;                /* id of the key of its ranks; 0: none */
     enum trib_job_state state;
     bool is_return;                    /* re-created from the grants of its ranks */
     bool is_recalled;                  /* the ranks were told to come back; the job stayed here */

@@ -433,6 +433,7 @@ static struct trib_job *create_job(struct trib_jobs *jobs, const struct trib_mes
     job->maker = join->join.maker.communicator;
     memcpy(job->name, join->join.job, sizeof job->name);
     memcpy(job->run, join->join.run, sizeof job->run);
+    job->key = join->join.key;
     trib_job_enter(job, TRIB_JOB_JOINING);
     job->has_peers = trib_join_has_peers(join->join.settings.scheme);
     job->is_return = join->join.known.communicator != 0;
@@ -628,6 +629,17 @@ static bool names_places(const struct trib_server_config *config, const struct t
     return true;
 }
 
+/* Ranks of two keys never meet. */
+static enum trib_status check_key(const struct trib_job *job, const struct trib_message *message, char *error)
+{
+    if (!job || job->key == message->join.key) {
+        return TRIB_OK;
+    }
+    trib_explain(error, "job %s is of another key than rank %u: give all ranks one key, or choose another job name",
+                 job->name, message->join.rank);
+    return TRIB_ERR_REFUSED;
+}
+
 /* Is this the place for such a job? A control plane in the process of rank 0 is for its run alone. Under the name that
  * ranks have who were given none, the ranks of two users would meet. */
 static enum trib_status check_host(const struct trib_jobs *jobs, const struct trib_session *session,
@@ -710,6 +722,7 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
     enum trib_status status = check_fields(message, error);
     struct trib_job *job = status == TRIB_OK ? find_job(jobs, message) : NULL;
     status = status == TRIB_OK ? check_host(jobs, session, message, error) : status;
+    status = status == TRIB_OK ? check_key(job, message, error) : status;
     if (status == TRIB_OK && !names_places(jobs->config, session, message, error)) {
         status = TRIB_ERR_INVALID;
     }

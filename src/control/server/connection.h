@@ -5,6 +5,7 @@
 #define TRIB_CONTROL_CONNECTION_H
 
 #include "control/server/connections.h"
+#include "control/words/line.h"
 #include "control/words/outbox.h"
 #include "control/words/ping.h"
 
@@ -29,6 +30,7 @@ struct trib_pass;  /* passes.c */
 struct trib_connection {
     struct trib_session session; /* first: a cast leads from the session to the connection */
     int fd;                      /* -1: a channel */
+    struct trib_line line;       /* not of a channel */
     enum trib_connection_state state;
     struct trib_below *below;     /* set: a switch below is the peer, with the sessions of its ranks as channels */
     bool is_proved;               /* PROOF of that switch has repeated the nonce */
@@ -89,7 +91,7 @@ struct trib_channel_verbs {
     void (*forget)(struct trib_connections *connections, struct trib_connection *connection);
 };
 
-/* connections.c, for channels.c. */
+/* connections.c, for channels.c and rounds.c. */
 
 /* True for the session of a job or a controller, the usable connection of a switch below, and one that is passed on. */
 static inline bool trib_connection_is_joined(const struct trib_connection *connection)
@@ -115,6 +117,12 @@ void trib_connection_break(struct trib_connections *connections, struct trib_con
 /* As trib_connection_break, counted and logged: the peer is at fault. */
 void trib_connection_reject(struct trib_connections *connections, struct trib_connection *connection, uint64_t *counter,
                             const char *why);
+/* The line about a rejected peer; of many in a second one is written. */
+void trib_connection_log_reject(struct trib_connections *connections, const struct trib_address *peer, const char *why);
+/* Reads once, and hands whole messages over. False: nothing has come. */
+bool trib_connection_take_bytes(struct trib_connections *connections, struct trib_connection *connection);
+/* Frees the connection at this index, which is over. */
+void trib_connections_remove_at(struct trib_connections *connections, uint32_t at);
 /* FAIL, and the end of the session. */
 void trib_connection_fail(struct trib_connections *connections, struct trib_connection *connection,
                           enum trib_status status, const char *text);
@@ -127,6 +135,9 @@ void trib_connection_feed(struct trib_connections *connections, struct trib_conn
                           const uint8_t *bytes, size_t count);
 /* The timeout of the connection may be earlier from now on. */
 void trib_connection_watch(struct trib_connections *connections, const struct trib_connection *connection);
+/* keyed.c: true if this first message needs a key that its session does not have; cause: TRIB_ERROR_TEXT_MAX bytes. */
+bool trib_connection_lacks_key(const struct trib_connections *connections, const struct trib_connection *connection,
+                               const struct trib_message *message, char *cause);
 /* Pays gap_ns from the saved time, which is most_ns at most. False: too little is saved. */
 bool trib_connection_pay(const struct trib_connections *connections, struct trib_connection *connection,
                          uint64_t gap_ns, uint64_t most_ns);

@@ -22,12 +22,7 @@
 #include "io/inherit.h"
 #include "io/log.h"
 
-#define ACCEPTS_AT_ONCE 64
-#define LAST_WORDS_MAX 4 /* reads from a peer that is turned away */
-#define ACCEPT_PAUSE_NS (100 * TRIB_MILLISECOND_NS)
-#define WARN_GAP_NS (10 * TRIB_SECOND_NS) /* between lines about one lasting lack */
 #define LAST_READS_MAX 4096
-#define GOODBYE_NS (250 * TRIB_MILLISECOND_NS)
 /* A root hears of each of its communicator's ranks at once, and again when they register: 2 x 1024 messages of 32
  * bytes. */
 #define OUT_MAX ((size_t)32 * TRIB_MESSAGE_MAX)
@@ -68,7 +63,7 @@ void trib_connection_break(struct trib_connections *connections, struct trib_con
     }
 }
 
-static void log_reject(struct trib_connections *connections, const struct trib_address *peer, const char *why)
+void trib_connection_log_reject(struct trib_connections *connections, const struct trib_address *peer, const char *why)
 {
     if (connections->logged_ns != 0 && connections->now_ns - connections->logged_ns < TRIB_SECOND_NS) {
         connections->unlogged++;
@@ -87,7 +82,7 @@ void trib_connection_reject(struct trib_connections *connections, struct trib_co
 {
     char cause[128];
     (*counter)++;
-    log_reject(connections, &connection->session.peer, why);
+    trib_connection_log_reject(connections, &connection->session.peer, why);
     (void)snprintf(cause, sizeof cause, "its session was ended: %s", why);
     trib_connection_break(connections, connection, cause);
 }
@@ -95,7 +90,7 @@ void trib_connection_reject(struct trib_connections *connections, struct trib_co
 /* Waits for room to write as long as something is to be written. */
 static void set_interest(const struct trib_connections *connections, struct trib_connection *connection)
 {
-    bool waits = connection->out.len > 0;
+    bool waits = connection->line.kind->waits(&connection->line, connection->out.len > 0);
     if (waits != connection->waits_to_write) {
         struct epoll_event event = {.events = waits ? EPOLLIN | EPOLLRDHUP | EPOLLOUT : EPOLLIN | EPOLLRDHUP,
                                     .data.ptr = connection};
@@ -111,7 +106,7 @@ static void write_some(struct trib_connections *connections, struct trib_connect
         if (connection->below) {
             connections->channels->fill(connections, connection);
         }
-        if (!trib_outbox_send(&connection->out, connection->fd)) {
+        if (!trib_outbox_send(&connection->out, &connection->line, connection->fd)) {
             /* In OPEN the peer's last words may be unread still: reading finds the end behind them. */
             if (connection->state != CONNECTION_OPEN) {
                 char cause[128];
@@ -122,7 +117,9 @@ static void write_some(struct trib_connections *connections, struct trib_connect
             return;
         }
     } while (connection->below && connection->out.len == 0 && connections->channels->wait(connection));
-    if (connection->out.len == 0 && connection->state == CONNECTION_ENDING) {
+    bool is_sent =
+        !connection->line.kind->waits(&connection->line, connection->out.len > 0) && connection->out.len == 0;
+    if (is_sent && connection->state == CONNECTION_ENDING) {
         connection->state = CONNECTION_DRAINING;
         (void)shutdown(connection->fd, SHUT_WR);
     }
@@ -228,7 +225,7 @@ static void refuse_item(struct trib_connections *connections, struct trib_connec
     trib_explain(text, "message %s needs feature %u, which this switch (tributary %s) does not know: update it",
                  trib_message_name(message->kind), message->unknown_item, TRIB_VERSION);
     connections->stats.rejected_version++;
-    log_reject(connections, &connection->session.peer, text);
+    trib_connection_log_reject(connections, &connection->session.peer, text);
     trib_jobs_expel(connections->jobs, &connection->session, "it sent a message that needs a later version",
                     connections->now_ns);
     trib_connection_fail(connections, connection, TRIB_ERR_VERSION, text);
@@ -248,8 +245,15 @@ static void refuse_version(struct trib_connections *connections, struct trib_con
         "packet %d: update the older one",
         message->join.version, message->join.wire_version, TRIB_VERSION, TRIB_SESSION_VERSION, TRIB_WIRE_VERSION);
     connections->stats.rejected_version++;
-    log_reject(connections, &connection->session.peer, text);
+    trib_connection_log_reject(connections, &connection->session.peer, text);
     trib_connection_fail(connections, connection, TRIB_ERR_VERSION, text);
+}
+
+static void refuse_key(struct trib_connections *connections, struct trib_connection *connection, const char *cause)
+{
+    connections->stats.rejected_key++;
+    trib_connection_log_reject(connections, &connection->session.peer, cause);
+    trib_connection_fail(connections, connection, TRIB_ERR_REFUSED, cause);
 }
 
 /* A message of a known kind with a bad field is answered: the text names the field. Other bytes are not answered. */
@@ -257,6 +261,10 @@ static void refuse_malformed(struct trib_connections *connections, struct trib_c
                              const struct trib_message *message)
 {
     char text[TRIB_ERROR_TEXT_MAX];
+    if (connection->in[0] == TRIB_TLS_FIRST_BYTE && !trib_connection_is_joined(connection)) {
+        refuse_key(connections, connection, "it comes with a key, and there are none here: see --keys");
+        return;
+    }
     if (message->kind == TRIB_MESSAGE_NONE) {
         trib_connection_reject(connections, connection, &connections->stats.rejected_malformed,
                                "bytes that are no message");
@@ -265,7 +273,7 @@ static void refuse_malformed(struct trib_connections *connections, struct trib_c
     trib_explain(text, "a malformed message %s: its field \"%s\" is cut off, too long or has no value that it may have",
                  trib_message_name(message->kind), message->bad_field);
     connections->stats.rejected_malformed++;
-    log_reject(connections, &connection->session.peer, text);
+    trib_connection_log_reject(connections, &connection->session.peer, text);
     trib_jobs_expel(connections->jobs, &connection->session, "it sent a malformed message", connections->now_ns);
     trib_connection_fail(connections, connection, TRIB_ERR_INVALID, text);
 }
@@ -276,7 +284,7 @@ static void refuse_turn(struct trib_connections *connections, struct trib_connec
     char text[TRIB_ERROR_TEXT_MAX];
     trib_explain(text, "message %s has no place here in the dialogue", trib_message_name(message->kind));
     connections->stats.rejected_turn++;
-    log_reject(connections, &connection->session.peer, text);
+    trib_connection_log_reject(connections, &connection->session.peer, text);
     trib_jobs_expel(connections->jobs, &connection->session, "it sent a message out of turn", connections->now_ns);
     trib_connection_fail(connections, connection, TRIB_ERR_INVALID, text);
 }
@@ -301,7 +309,7 @@ static bool lacks_way(const struct trib_connections *connections, const struct t
 static void refuse_way(struct trib_connections *connections, struct trib_connection *connection, const char *cause)
 {
     connections->stats.rejected_way++;
-    log_reject(connections, &connection->session.peer, cause);
+    trib_connection_log_reject(connections, &connection->session.peer, cause);
     trib_connection_fail(connections, connection, TRIB_ERR_UNREACHABLE, cause);
 }
 
@@ -333,7 +341,7 @@ static void refuse_flood(struct trib_connections *connections, struct trib_conne
     const char *text =
         is_switch ? "it says more than 1000 messages a second" : "it says more than 200 messages a second";
     connections->stats.rejected_flood++;
-    log_reject(connections, &connection->session.peer, text);
+    trib_connection_log_reject(connections, &connection->session.peer, text);
     trib_jobs_expel(connections->jobs, &connection->session, text, connections->now_ns);
     trib_connection_fail(connections, connection, TRIB_ERR_INVALID,
                          is_switch ? text : "this rank says more than 200 messages a second");
@@ -404,6 +412,8 @@ static void take_messages(struct trib_connections *connections, struct trib_conn
             refuse_malformed(connections, connection, &message);
         } else if (used > 0 && !pay_message(connections, connection, &message)) {
             refuse_flood(connections, connection);
+        } else if (used > 0 && trib_connection_lacks_key(connections, connection, &message, cause)) {
+            refuse_key(connections, connection, cause);
         } else if (used > 0 && begins(&message) && lacks_way(connections, connection, cause)) {
             refuse_way(connections, connection, cause);
         } else if (used > 0) {
@@ -445,32 +455,51 @@ static void end_pass(const struct trib_connections *connections, struct trib_con
     }
 }
 
-/* One read per wake: nobody can keep the others waiting. False: nothing has come. */
-static bool take_bytes(struct trib_connections *connections, struct trib_connection *connection)
+/* The peer has ended, or its key is wrong. */
+static void take_end(struct trib_connections *connections, struct trib_connection *connection, int error)
 {
-    bool is_open = connection->state == CONNECTION_OPEN;
-    if (!is_open) {
+    char cause[128];
+    if (error == EPROTO && connection->state == CONNECTION_OPEN) {
+        trib_connection_reject(connections, connection, &connections->stats.rejected_key,
+                               trib_line_cause(&connection->line));
+    }
+    (void)snprintf(cause, sizeof cause, error != 0 ? "its session broke: %s" : "its session closed", strerror(error));
+    trib_connection_break(connections, connection, cause);
+    end_pass(connections, connection);
+    trib_jobs_gone(connections->jobs, &connection->session, cause, connections->now_ns);
+    if (connection->below) {
+        connections->channels->lose(connections, connection, cause);
+    }
+}
+
+/* As recv(2). fd -1: only bytes that have come already. */
+static ssize_t receive(struct trib_connection *connection, int fd)
+{
+    return connection->line.kind->receive(&connection->line, fd, connection->in + connection->in_len,
+                                          sizeof connection->in - connection->in_len);
+}
+
+/* One read per wake: nobody can keep the others waiting. */
+bool trib_connection_take_bytes(struct trib_connections *connections, struct trib_connection *connection)
+{
+    if (connection->state != CONNECTION_OPEN) {
         connection->in_len = 0;
     }
-    ssize_t got =
-        recv(connection->fd, connection->in + connection->in_len, sizeof connection->in - connection->in_len, 0);
+    ssize_t got = receive(connection, connection->fd);
+    if (connection->line.tls) { /* the handshake may have an answer */
+        set_interest(connections, connection);
+    }
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) {
         return false;
     }
     if (got <= 0) {
-        char cause[128];
-        (void)snprintf(cause, sizeof cause, got < 0 ? "its session broke: %s" : "its session closed", strerror(errno));
-        trib_connection_break(connections, connection, cause);
-        end_pass(connections, connection);
-        trib_jobs_gone(connections->jobs, &connection->session, cause, connections->now_ns);
-        if (connection->below) {
-            connections->channels->lose(connections, connection, cause);
-        }
+        take_end(connections, connection, got < 0 ? errno : 0);
         return false;
     }
-    if (is_open) {
+    while (got > 0 && connection->state == CONNECTION_OPEN) {
         connection->in_len += (size_t)got;
         take_messages(connections, connection);
+        got = receive(connection, -1);
     }
     return true;
 }
@@ -486,6 +515,7 @@ struct trib_connection *trib_connection_add(struct trib_connections *connections
     }
     connection->session.peer = *peer;
     connection->fd = fd;
+    trib_line_accept(&connection->line, fd >= 0 ? connections->side : NULL);
     connection->out.max = OUT_MAX;
     trib_ping_init(&connection->ping, connections->jobs->config->ping_gap_ns);
     connection->state = CONNECTION_OPEN;
@@ -498,138 +528,17 @@ struct trib_connection *trib_connection_add(struct trib_connections *connections
     return connection;
 }
 
-/* A peer for which there is no room is told so, and comes again: without a word it would report that no switch is
- * there. Whatever it has said is read first, since unread bytes make the close a reset. */
-static void turn_away(struct trib_connections *connections, int fd, const struct trib_address *peer, bool is_share)
-{
-    struct trib_message message = {.kind = TRIB_MESSAGE_AWAY};
-    struct trib_address here = {.len = sizeof here.storage};
-    uint8_t bytes[TRIB_MESSAGE_MAX];
-    if (getsockname(fd, (struct sockaddr *)(void *)&here.storage, &here.len) != 0) {
-        here.len = 0;
-    }
-    trib_connections_explain_room(connections, &here, is_share, message.note.text);
-    (void)send(fd, bytes, trib_message_encode(&message, bytes), MSG_NOSIGNAL | MSG_DONTWAIT);
-    for (int i = 0; i < LAST_WORDS_MAX && recv(fd, bytes, sizeof bytes, MSG_DONTWAIT) > 0; i++) {
-    }
-    *(is_share ? &connections->stats.rejected_address : &connections->stats.rejected_full) += 1;
-    log_reject(connections, peer, is_share ? "too many from one address" : "too many connections");
-    (void)close(fd);
-}
-
-static void add(struct trib_connections *connections, int fd, const struct trib_address *peer)
-{
-    bool is_share = false;
-    struct trib_connection *connection =
-        trib_connections_lack_room(connections, peer, &is_share) ? NULL : trib_connection_add(connections, fd, peer);
-    if (!connection) {
-        turn_away(connections, fd, peer, is_share);
-        return;
-    }
-    trib_session_bound_silence(fd, TRIB_SILENCE_NS);
-    connection->session.local.len = sizeof connection->session.local.storage;
-    if (getsockname(fd, (struct sockaddr *)(void *)&connection->session.local.storage,
-                    &connection->session.local.len) != 0) {
-        connection->session.local.len = 0;
-    }
-    /* A rank takes packets only from where it sends to, and the routes may lead back to it from another address of
-     * ours. */
-    if (trib_address_is_any(&connections->jobs->config->listen)) {
-        trib_address_set_source(&connection->session.peer, &connection->session.local);
-    }
-}
-
-static void pause_accepting(struct trib_connections *connections, int cause)
-{
-    connections->accept_ns = connections->now_ns + ACCEPT_PAUSE_NS;
-    if (connections->warned_ns == 0 || connections->now_ns - connections->warned_ns >= WARN_GAP_NS) {
-        trib_log(TRIB_LOG_WARN, "cannot accept a session now: %s: raise the limit of open files (ulimit -n)",
-                 strerror(cause));
-        connections->warned_ns = connections->now_ns;
-    }
-}
-
-static void accept_some(struct trib_connections *connections, int listen_fd)
-{
-    for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
-        struct trib_address peer = {.len = sizeof peer.storage};
-        int fd = accept4(listen_fd, (struct sockaddr *)(void *)&peer.storage, &peer.len, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd >= 0) {
-            add(connections, fd, &peer);
-            continue;
-        }
-        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            pause_accepting(connections, errno);
-        }
-        if (errno != EINTR && errno != ECONNABORTED) {
-            return;
-        }
-    }
-}
-
 const struct trib_session *trib_connections_at(const struct trib_connections *connections, uint32_t index)
 {
     return &connections->all[index]->session;
-}
-
-bool trib_connections_is_paused(const struct trib_connections *connections, uint64_t now_ns)
-{
-    return now_ns < connections->accept_ns;
-}
-
-uint32_t trib_connections_poll(const struct trib_connections *connections, struct pollfd *fds, uint64_t now_ns)
-{
-    bool is_paused = trib_connections_is_paused(connections, now_ns);
-    for (uint32_t i = 0; i < connections->listen_count; i++) {
-        fds[i] = (struct pollfd){.fd = is_paused ? -1 : connections->listen_fd[i], .events = POLLIN};
-    }
-    fds[connections->listen_count] = (struct pollfd){.fd = connections->epoll_fd, .events = POLLIN};
-    return connections->listen_count + 1;
 }
 
 /* Of a peer that has shut its side it is all that is left: bounded by the socket's buffer. */
 void trib_connection_read_last(struct trib_connections *connections, struct trib_connection *connection)
 {
     for (int i = 0; i < LAST_READS_MAX && connection->state != CONNECTION_BROKEN; i++) {
-        if (!take_bytes(connections, connection)) {
+        if (!trib_connection_take_bytes(connections, connection)) {
             return;
-        }
-    }
-}
-
-/* Those sessions that have moved. */
-static void take_sessions(struct trib_connections *connections)
-{
-    const uint32_t ended = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
-    int moved = epoll_wait(connections->epoll_fd, connections->events, TRIB_CONNECTIONS_MAX, 0);
-    /* Ended sessions come first: a rank that comes back at once must find its place, and its job's name, free. */
-    for (int i = 0; i < moved; i++) {
-        if (connections->events[i].events & ended) {
-            trib_connection_read_last(connections, connections->events[i].data.ptr);
-        }
-    }
-    for (int i = 0; i < moved; i++) {
-        struct trib_connection *connection = connections->events[i].data.ptr;
-        if (connection->state != CONNECTION_BROKEN && (connections->events[i].events & EPOLLOUT)) {
-            trib_connection_flush(connections, connection);
-        }
-        if (connection->state != CONNECTION_BROKEN && (connections->events[i].events & EPOLLIN)) {
-            (void)take_bytes(connections, connection);
-        }
-    }
-}
-
-void trib_connections_ready(struct trib_connections *connections, const struct pollfd *fds, uint32_t count,
-                            uint64_t now_ns)
-{
-    uint32_t listeners = count - 1;
-    connections->now_ns = now_ns;
-    if (fds[listeners].revents != 0) {
-        take_sessions(connections);
-    }
-    for (uint32_t i = 0; i < listeners; i++) {
-        if (fds[i].revents != 0) {
-            accept_some(connections, connections->listen_fd[i]);
         }
     }
 }
@@ -687,7 +596,7 @@ void trib_connections_on_timeout(struct trib_connections *connections, uint64_t 
 }
 
 /* A child of fork may hold its descriptor as well, so closing it does not take it out of the set. */
-static void remove_at(struct trib_connections *connections, uint32_t at)
+void trib_connections_remove_at(struct trib_connections *connections, uint32_t at)
 {
     struct trib_connection *connection = connections->all[at];
     uint32_t last = --connections->count;
@@ -700,6 +609,7 @@ static void remove_at(struct trib_connections *connections, uint32_t at)
     connections->all[at] = connections->all[last];
     connections->near[at] = connections->near[last];
     trib_outbox_drop(&connection->out);
+    trib_line_close(&connection->line);
     free(connection);
 }
 
@@ -712,7 +622,7 @@ void trib_connections_sweep(struct trib_connections *connections, uint64_t now_n
             if (connection->state == CONNECTION_BROKEN) {
                 trib_jobs_gone(connections->jobs, &connection->session, connection->cause, now_ns);
                 connections->broken--;
-                remove_at(connections, i--);
+                trib_connections_remove_at(connections, i--);
             }
         }
     }
@@ -729,57 +639,4 @@ void trib_connections_abandon(const struct trib_connections *connections)
         }
     }
     trib_inherit_drop(connections->epoll_fd);
-}
-
-/* Connections that carry this channel. */
-static uint32_t depth_of(const struct trib_connection *connection)
-{
-    uint32_t depth = 0;
-    while (connection->over) {
-        connection = connection->over;
-        depth++;
-    }
-    return depth;
-}
-
-static void say_farewell(struct trib_connections *connections, struct trib_connection *connection,
-                         enum trib_status status, const char *text)
-{
-    if (status != TRIB_OK && (connection->is_proved || connection->pass)) { /* channels may have words that wait */
-        trib_connections_end(connections, &connection->session);
-    } else if (status != TRIB_OK) {
-        trib_connection_fail(connections, connection, status, text);
-    } else if (connection->state == CONNECTION_OPEN) {
-        trib_connection_break(connections, connection, "this control plane has ended");
-    }
-}
-
-void trib_connections_deinit(struct trib_connections *connections, enum trib_status status, const char *text)
-{
-    uint64_t end_ns = trib_clock_ns() + GOODBYE_NS;
-    while (connections->listen_count > 0) {
-        (void)close(connections->listen_fd[--connections->listen_count]);
-    }
-    for (uint32_t depth = TRIB_HOPS_MAX + 2; depth-- > 0;) { /* channels first: what carries them ends behind them */
-        for (uint32_t i = 0; i < connections->count; i++) {
-            if (depth_of(connections->all[i]) == depth) {
-                say_farewell(connections, connections->all[i], status, text);
-            }
-        }
-    }
-    trib_connections_sweep(connections, trib_clock_ns());
-    struct pollfd fds[TRIB_CONNECTIONS_POLLED];
-    for (uint64_t now_ns = trib_clock_ns(); connections->count > 0 && now_ns < end_ns; now_ns = trib_clock_ns()) {
-        uint32_t count = trib_connections_poll(connections, fds, now_ns);
-        (void)poll(fds, count, (int)((end_ns - now_ns) / TRIB_MILLISECOND_NS) + 1);
-        trib_connections_ready(connections, fds, count, trib_clock_ns());
-        trib_connections_sweep(connections, trib_clock_ns());
-    }
-    while (connections->count > 0) {
-        remove_at(connections, connections->count - 1);
-    }
-    if (connections->epoll_fd >= 0) {
-        (void)close(connections->epoll_fd);
-        connections->epoll_fd = -1;
-    }
 }

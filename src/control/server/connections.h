@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* connections.h: the TCP side of sessions: accept, framing, and the limits that keep a hostile or broken peer harmless.
+/* connections.h: the TCP side of sessions: accept (rounds.c), framing, and the limits that keep a hostile or broken peer
+ * harmless.
  * Nothing here blocks or reads the fields of messages: whole messages go to trib_jobs_receive.
  *
  * Use: trib_connections_init; then poll(2) what trib_connections_poll wrote, trib_connections_ready with the answers,
@@ -22,17 +23,18 @@
 #define TRIB_DRAIN_WAIT_NS (UINT64_C(1) * 1000000000) /* and have this long to read the last words */
 
 /* Why the server, not the peer, ended a connection. */
-#define TRIB_REJECT_MAP(X)                    \
-    X(full, "too many connections")           \
-    X(address, "too many from one address")   \
-    X(silent, "no JOIN within 10 s")          \
-    X(slow, "half a message for 10 s")        \
-    X(malformed, "bytes that are no message") \
-    X(version, "another version")             \
-    X(turn, "a message out of turn")          \
-    X(way, "no way for its data")             \
-    X(unread, "answers pile up unread")       \
-    X(flood, "more than 200 messages a second")
+#define TRIB_REJECT_MAP(X)                      \
+    X(full, "too many connections")             \
+    X(address, "too many from one address")     \
+    X(silent, "no JOIN within 10 s")            \
+    X(slow, "half a message for 10 s")          \
+    X(malformed, "bytes that are no message")   \
+    X(version, "another version")               \
+    X(turn, "a message out of turn")            \
+    X(way, "no way for its data")               \
+    X(unread, "answers pile up unread")         \
+    X(flood, "more than 200 messages a second") \
+    X(key, "no key, or a wrong one")
 
 struct trib_connections_stats {
     uint64_t accepted;
@@ -54,6 +56,7 @@ struct trib_connections {
     uint32_t broken; /* of count: to be freed */
     struct trib_jobs *jobs;
     const struct trib_channel_verbs *channels;
+    struct trib_tls_side *side;          /* NULL: no keys */
     const struct trib_pass_verbs *above; /* NULL: this switch has no parent */
     uint64_t now_ns;                     /* of the call under way */
     uint64_t due_ns;                     /* no session's time is up before */

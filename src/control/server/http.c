@@ -4,6 +4,7 @@
 #include "control/server/http.h"
 #include "control/server/listener.h"
 
+#include <inttypes.h>
 #include <jansson.h>
 #include <microhttpd.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include "control/roots/trees.h"
 #include "io/clock.h"
 #include "io/explain.h"
+#include "keys/keyring.h"
 
 #define CONNECTIONS_MAX 64
 #define IDLE_S 10
@@ -197,6 +199,15 @@ static json_t *show_communicator(const struct trib_report *report, const struct 
     return object;
 }
 
+/* Id of the key that its ranks have shown; null: they are unauthenticated. */
+static json_t *show_key(const struct trib_server_config *config, const struct trib_job *job)
+{
+    char text[TRIB_KEY_ID_TEXT];
+    bool is_shown = config->keys && config->keys->is_for_jobs;
+    (void)snprintf(text, sizeof text, "%016" PRIx64, job->key);
+    return is_shown ? json_string(text) : json_null();
+}
+
 /* Its communicators, the oldest first. */
 static json_t *show_job(const struct trib_report *report, const struct trib_owner *owner, uint64_t now_ns)
 {
@@ -209,6 +220,7 @@ static json_t *show_job(const struct trib_report *report, const struct trib_owne
     }
     set(object, "job", json_string(owner->name));
     set(object, "run", json_string(owner->run));
+    set(object, "key", show_key(report->config, owner->first));
     set(object, "slot_bytes", json_u64(bytes));
     set(object, "communicators", communicators);
     return object;

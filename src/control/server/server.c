@@ -45,6 +45,8 @@ struct trib_server {
     struct trib_connections connections;
     struct trib_uplinks uplinks;
     struct trib_report report;
+    struct trib_tls_side *below; /* for sessions that come; NULL: no keys */
+    struct trib_tls_side *above; /* for connections to other switches; NULL: no key of the operator */
     struct trib_http *http;
     int wake_fd;
     atomic_bool stopping;
@@ -123,10 +125,57 @@ static enum trib_status listen_also(struct trib_server *server, char *error)
     return TRIB_OK;
 }
 
+static void release_keys(struct trib_server *server)
+{
+    trib_tls_release(server->below);
+    trib_tls_release(server->above);
+}
+
+/* Keys of sessions, if there are any. */
+static enum trib_status open_keys(struct trib_server *server, char *error)
+{
+    const struct trib_keyring *keys = server->config.keys;
+    if (!keys) {
+        return TRIB_OK;
+    }
+    server->below = trib_tls_server(keys, error);
+    server->above = server->below && keys->own.is_set ? trib_tls_client(&keys->own, error) : NULL;
+    server->connections.side = server->below;
+    server->uplinks.side = server->above;
+    return server->below && (server->above || !keys->own.is_set) ? TRIB_OK : TRIB_ERR_SYSTEM;
+}
+
+static const char *say_keys(const struct trib_keyring *keys)
+{
+    if (!keys) {
+        return ", unauthenticated";
+    }
+    return keys->is_for_jobs ? ", jobs with a key only" : ", jobs unauthenticated, switches with a key only";
+}
+
+/* Keys, further addresses and HTTP; then the log says where sessions are. */
+static enum trib_status open_rest(struct trib_server *server, char *error)
+{
+    char text[64];
+    enum trib_status status = open_keys(server, error);
+    if (status == TRIB_OK) {
+        status = listen_also(server, error);
+    }
+    if (status == TRIB_OK) {
+        status = open_http(server, error);
+    }
+    if (status == TRIB_OK) {
+        trib_address_format(&server->config.listen, text);
+        trib_log(TRIB_LOG_INFO, "sessions on tcp %s, boot %08x%s%s%s", text, server->config.boot,
+                 server->config.parent.len > 0 ? ", parent " : "",
+                 server->config.parent.len > 0 ? server->uplinks.name : "", say_keys(server->config.keys));
+    }
+    return status;
+}
+
 enum trib_status trib_server_create(const struct trib_server_config *config, struct trib_server **server, char *error)
 {
     int listen_fd;
-    char text[64];
     struct trib_server *made = calloc(1, sizeof *made);
     if (!made) {
         trib_explain(error, "out of memory for the control plane");
@@ -166,20 +215,15 @@ enum trib_status trib_server_create(const struct trib_server_config *config, str
     made->report = (struct trib_report){&made->config, &made->jobs, &made->connections, trib_clock_ns()};
     (void)pthread_mutex_init(&made->lock, NULL);
     (void)pthread_mutex_init(&made->working, NULL);
-    status = listen_also(made, error);
-    if (status == TRIB_OK) {
-        status = open_http(made, error);
-    }
+    status = open_rest(made, error);
     if (status != TRIB_OK) {
         goto close_connections;
     }
-    trib_address_format(&made->config.listen, text);
-    trib_log(TRIB_LOG_INFO, "sessions on tcp %s, boot %08x%s%s", text, config->boot,
-             made->config.parent.len > 0 ? ", parent " : "", made->config.parent.len > 0 ? made->uplinks.name : "");
     *server = made;
     return TRIB_OK;
 
 close_connections:
+    release_keys(made);
     while (made->connections.listen_count > 1) {
         (void)close(made->connections.listen_fd[--made->connections.listen_count]);
     }
@@ -408,5 +452,6 @@ void trib_server_destroy(struct trib_server *server)
     (void)close(server->wake_fd);
     (void)pthread_mutex_destroy(&server->lock);
     (void)pthread_mutex_destroy(&server->working);
+    release_keys(server);
     free(server);
 }

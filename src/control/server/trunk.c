@@ -24,6 +24,7 @@ struct trib_uplink *trib_uplink_add(struct trib_uplinks *uplinks, const struct t
         return NULL;
     }
     trib_session_client_init(&uplink->client);
+    uplink->client.side = uplinks->side;
     trib_ping_init(&uplink->ping, uplinks->jobs->config->ping_gap_ns);
     trib_session_client_open(&uplink->client, to, local, SILENCE_NS);
     uplink->deadline_ns = uplinks->now_ns + TRY_NS;

@@ -38,6 +38,7 @@ struct trib_uplinks {
     struct trib_jobs *jobs;
     struct trib_connections *connections;
     struct trib_pass_verbs verbs;
+    struct trib_tls_side *side; /* borrowed; NULL: no key of the operator */
     struct trib_address parent;
     struct trib_address local;      /* source address of the data as well; len 0: the kernel chooses */
     char name[64];                  /* of the parent */

@@ -22,6 +22,7 @@ enum trib_item_type {
     TRIB_ITEM_ADDRESSES = 0x8002, /* of a rank with several network cards */
     TRIB_ITEM_ROOT = 0x8003,      /* without a switch: the root that the rank's process offers */
     TRIB_ITEM_MAKER = 0x8005,     /* of a communicator that was made of another one: which job it is of */
+    TRIB_ITEM_KEY = 0x8006,       /* id of the key of the session (keys/derive.h) */
     TRIB_ITEM_RATE = 0x0021,      /* WELCOME: of a planned job: bytes per second of each rank */
     /* Reserved; nothing sends them yet. What would make a sum wrong, or a packet unreadable, where it is not known, has
      * TRIB_ITEM_MUST. */

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 /* False: there is no room for so many bytes more. */
 static bool make_room(struct trib_outbox *box, size_t count)
@@ -61,10 +60,13 @@ static void take(struct trib_outbox *box, size_t count)
     }
 }
 
-bool trib_outbox_send(struct trib_outbox *box, int fd)
+bool trib_outbox_send(struct trib_outbox *box, struct trib_line *line, int fd)
 {
+    if (!line->kind->flush(line, fd)) {
+        return false;
+    }
     while (box->len > 0) {
-        ssize_t sent = send(fd, box->bytes, box->len, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t sent = line->kind->send(line, fd, box->bytes, box->len);
         if (sent >= 0) {
             take(box, (size_t)sent);
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {

@@ -4,6 +4,7 @@
 #ifndef TRIB_CONTROL_OUTBOX_H
 #define TRIB_CONTROL_OUTBOX_H
 
+#include "control/words/line.h"
 #include "control/words/words.h"
 
 struct trib_outbox {
@@ -18,7 +19,7 @@ bool trib_outbox_add(struct trib_outbox *box, const struct trib_message *message
 /* Likewise of bytes that are messages, or parts of them. */
 bool trib_outbox_add_bytes(struct trib_outbox *box, const uint8_t *bytes, size_t count);
 /* Sends as much as the kernel takes now. False: the connection has ended, errno says how, and the bytes are kept. */
-bool trib_outbox_send(struct trib_outbox *box, int fd);
+bool trib_outbox_send(struct trib_outbox *box, struct trib_line *line, int fd);
 /* Moves up to TRIB_CHANNEL_BYTES into a BYTES of channel `number`. */
 void trib_outbox_carry(struct trib_outbox *box, uint32_t number, struct trib_message *message);
 void trib_outbox_drop(struct trib_outbox *box);

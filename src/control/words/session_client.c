@@ -47,6 +47,7 @@ static void end_connection(struct trib_session_client *client, enum trib_session
         (void)close(client->fd);
         client->fd = -1;
     }
+    trib_line_close(&client->line);
     trib_outbox_drop(&client->out);
     enter(client, state);
 }
@@ -85,6 +86,8 @@ void trib_session_client_init(struct trib_session_client *client)
 {
     client->out = (struct trib_outbox){.max = OUT_MAX};
     client->fd = -1;
+    client->side = NULL;
+    (void)trib_line_connect(&client->line, NULL);
     client->epoll_fd = -1;
     client->state = TRIB_SESSION_CLOSED;
     client->in_len = 0;
@@ -98,6 +101,10 @@ void trib_session_client_open(struct trib_session_client *client, const struct t
     client->fd = socket(peer->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (client->fd < 0) {
         lose_errno(client, errno);
+        return;
+    }
+    if (!trib_line_connect(&client->line, client->side)) {
+        lose_errno(client, ENOMEM);
         return;
     }
     trib_session_bound_silence(client->fd, silence_ns);
@@ -126,7 +133,7 @@ short trib_session_client_interest(const struct trib_session_client *client)
         return POLLOUT;
     case TRIB_SESSION_OPEN:
     case TRIB_SESSION_ENDING:
-        return client->out.len > 0 ? POLLIN | POLLOUT : POLLIN;
+        return client->line.kind->waits(&client->line, client->out.len > 0) ? POLLIN | POLLOUT : POLLIN;
     case TRIB_SESSION_CLOSED:
     case TRIB_SESSION_LOST:
     case TRIB_SESSION_FOREIGN:
@@ -156,12 +163,12 @@ static bool is_standing(const struct trib_session_client *client)
 
 static void write_out(struct trib_session_client *client)
 {
-    if (is_standing(client) && !trib_outbox_send(&client->out, client->fd)) {
+    if (is_standing(client) && !trib_outbox_send(&client->out, &client->line, client->fd)) {
         /* Last messages of the other side, such as FAIL, may be unread: reading finds the end behind them. */
         trib_outbox_drop(&client->out);
         return;
     }
-    if (client->out.len > 0) {
+    if (client->line.kind->waits(&client->line, client->out.len > 0) || client->out.len > 0) {
         return;
     }
     if (client->state == TRIB_SESSION_ENDING) {
@@ -180,11 +187,23 @@ void trib_session_client_end(struct trib_session_client *client)
     }
 }
 
+static void lose_line(struct trib_session_client *client, int error)
+{
+    if (error == EPROTO && trib_line_cause(&client->line)[0] != '\0') {
+        char cause[sizeof client->cause];
+        (void)snprintf(cause, sizeof cause, "%s", trib_line_cause(&client->line));
+        trib_session_client_refuse(client, cause);
+    } else {
+        lose_errno(client, error);
+    }
+}
+
 /* Bytes that are thrown away fill no buffer, so READS_MAX bounds the reads from a peer that sends without end. */
 static void read_in(struct trib_session_client *client)
 {
     for (unsigned reads = 0; reads < READS_MAX && is_standing(client) && client->in_len < sizeof client->in; reads++) {
-        ssize_t got = recv(client->fd, client->in + client->in_len, sizeof client->in - client->in_len, MSG_DONTWAIT);
+        ssize_t got = client->line.kind->receive(&client->line, client->fd, client->in + client->in_len,
+                                                 sizeof client->in - client->in_len);
         if (got > 0) {
             client->in_len += client->state == TRIB_SESSION_OPEN ? (size_t)got : 0;
         } else if (got == 0) {
@@ -192,7 +211,7 @@ static void read_in(struct trib_session_client *client)
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             return;
         } else if (errno != EINTR) {
-            lose_errno(client, errno);
+            lose_line(client, errno);
         }
     }
 }
@@ -205,7 +224,8 @@ void trib_session_client_ready(struct trib_session_client *client, short revents
     if (is_standing(client) && (revents & (POLLIN | POLLHUP | POLLERR)) != 0) {
         read_in(client);
     }
-    if (is_standing(client) && (revents & POLLOUT) != 0) {
+    bool is_due = client->line.tls != NULL && client->line.kind->waits(&client->line, client->out.len > 0);
+    if (is_standing(client) && (is_due || (revents & POLLOUT) != 0)) {
         write_out(client);
     }
 }
@@ -237,16 +257,26 @@ static void refuse_message(struct trib_session_client *client, const struct trib
     trib_session_client_refuse(client, cause);
 }
 
+/* More bytes, from the memory of the line. False: there are none, or no room. */
+static bool read_more(struct trib_session_client *client)
+{
+    ssize_t got = client->state == TRIB_SESSION_OPEN && client->in_len < sizeof client->in
+                      ? client->line.kind->receive(&client->line, -1, client->in + client->in_len,
+                                                   sizeof client->in - client->in_len)
+                      : 0;
+    client->in_len += got > 0 ? (size_t)got : 0;
+    return got > 0;
+}
+
 bool trib_session_client_next(struct trib_session_client *client, struct trib_message *message)
 {
     size_t used = 0;
-    if (client->in_len == 0) {
-        return false;
-    }
-    if (trib_message_decode(client->in, client->in_len, message, &used) != TRIB_OK) {
-        refuse_message(client, message);
-        return false;
-    }
+    do {
+        if (client->in_len > 0 && trib_message_decode(client->in, client->in_len, message, &used) != TRIB_OK) {
+            refuse_message(client, message);
+            return false;
+        }
+    } while (used == 0 && read_more(client));
     client->in_len -= used;
     memmove(client->in, client->in + used, client->in_len);
     return used > 0;

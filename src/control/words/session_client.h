@@ -19,7 +19,9 @@ enum trib_session_state {
 };
 
 struct trib_session_client {
-    int fd;       /* -1: none */
+    int fd; /* -1: none */
+    struct trib_line line;
+    struct trib_tls_side *side; /* set by a caller that has a key, after init; borrowed. NULL: no key */
     int epoll_fd; /* set by a caller that watches fd with it; fd is taken out before the close. -1: none */
     enum trib_session_state state;
     size_t in_len;

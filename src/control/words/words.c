@@ -125,11 +125,22 @@ static void maker(struct trib_fields *f, struct trib_message *message)
     trib_field_text(f, "maker's job", message->join.maker.job, sizeof message->join.maker.job);
 }
 
+static bool has_key(const struct trib_message *message)
+{
+    return message->join.key != 0;
+}
+
+static void key(struct trib_fields *f, struct trib_message *message)
+{
+    trib_field_u64(f, "key", &message->join.key);
+}
+
 static const struct trib_item JOIN_ITEMS[] = {
     {TRIB_ITEM_GRANT, "known grant", is_return, known_grant},
     {TRIB_ITEM_ADDRESSES, "addresses", has_addresses, addresses},
     {TRIB_ITEM_ROOT, "root", offers_root, own_root},
     {TRIB_ITEM_MAKER, "maker", is_derived, maker},
+    {TRIB_ITEM_KEY, "key", has_key, key},
 };
 
 static bool has_rate(const struct trib_message *message)

@@ -293,6 +293,7 @@ struct trib_message {
             uint8_t weight; /* that it wishes for as a root: 1 to 255; 0 is taken as 1 */
             bool level0;    /* it would be summed with the other ranks of its host, and not come by itself */
             struct trib_maker maker;
+            uint64_t key;   /* id of the key of its session; 0: none */
             uint32_t roots; /* sockets of the rank; 0: no limit */
         } join;
         struct {

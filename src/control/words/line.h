@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* line.h: how bytes of a session go to the socket and come from it: as they are, or by TLS. The one place of sessions
+ * that reads and writes sockets; nothing above knows more. A row for each way (struct trib_line_kind). Read next:
+ * outbox.h, keys/tls.h. */
+#ifndef TRIB_CONTROL_LINE_H
+#define TRIB_CONTROL_LINE_H
+
+#include <sys/types.h>
+
+#include "keys/tls.h"
+
+struct trib_line;
+
+struct trib_line_kind {
+    const char *name;
+    /* Sends bytes of the line's own that wait: of the handshake, or encrypted. False: the connection has ended, errno
+     * says how. */
+    bool (*flush)(struct trib_line *line, int fd);
+    /* As send(2) and recv(2), never waiting. fd -1: only bytes that are in memory already. EPROTO: trib_line_cause. */
+    ssize_t (*send)(struct trib_line *line, int fd, const uint8_t *bytes, size_t count);
+    ssize_t (*receive)(struct trib_line *line, int fd, uint8_t *bytes, size_t room);
+    /* True if the line must be flushed once the socket has room. has_bytes: the owner has bytes to send. */
+    bool (*waits)(const struct trib_line *line, bool has_bytes);
+};
+
+struct trib_line {
+    const struct trib_line_kind *kind; /* NULL: no line */
+    struct trib_tls_side *side;        /* borrowed; of a server whose client has said nothing yet */
+    struct trib_tls *tls;              /* NULL: as they are */
+};
+
+/* A line as a client. side: NULL, or borrowed while the line is open. False: out of memory. */
+bool trib_line_connect(struct trib_line *line, struct trib_tls_side *side);
+/* A line as a server. With a side the first byte of the client says whether it comes with TLS. */
+void trib_line_accept(struct trib_line *line, struct trib_tls_side *side);
+void trib_line_close(struct trib_line *line);
+/* Id of the key that both sides have; 0: none, or the handshake is not over. */
+uint64_t trib_line_key_id(const struct trib_line *line);
+/* Why TLS has failed, at most 127 bytes; "": it has not. */
+const char *trib_line_cause(const struct trib_line *line);
+
+#endif

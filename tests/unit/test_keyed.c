@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_keyed.c: which sessions a control plane with keys takes, over real sockets. Mirrors src/control/server/keyed.c.
+ * Without OpenSSL there is nothing to test. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <poll.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "control/server.h"
+#include "control/words/session_client.h"
+#include "io/clock.h"
+#include "keys/store.h"
+
+#define PATIENCE_NS (20 * TRIB_SECOND_NS)
+
+static char error[TRIB_ERROR_TEXT_MAX];
+static char folder[] = "/tmp/test_keyedXXXXXX";
+static char files[2][64]; /* of jobs a and b; the server does not know c */
+static struct trib_keyring ring;
+static struct trib_server *server;
+static struct trib_server_config config;
+static struct trib_session_client client;
+static pthread_t thread;
+
+static struct trib_keys keys_of(char letter)
+{
+    uint8_t key[TRIB_KEY_MIN];
+    struct trib_keys keys;
+    memset(key, letter, sizeof key);
+    assert_int_equal(trib_keys_derive(key, sizeof key, &keys, error), TRIB_OK);
+    return keys;
+}
+
+static void *serve(void *unused)
+{
+    trib_server_run(server);
+    return unused;
+}
+
+static int start(void **state)
+{
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    for (unsigned i = 0; i < 2; i++) {
+        const struct trib_keys keys = keys_of((char)('a' + (int)i));
+        assert_int_equal(trib_key_store(folder, &keys, files[i], sizeof files[i], error), TRIB_OK);
+    }
+    ring = (struct trib_keyring){.folder = folder, .own = keys_of('o'), .is_for_jobs = true};
+    config = (struct trib_server_config){.listen = trib_address_v4(0x7f000001, 0),
+                                         .join_timeout_ns = PATIENCE_NS,
+                                         .memory_quota = UINT64_MAX,
+                                         .job_quota = UINT64_MAX,
+                                         .boot = 7,
+                                         .keys = &ring};
+    assert_int_equal(trib_server_create(&config, &server, error), TRIB_OK);
+    trib_session_client_init(&client);
+    return pthread_create(&thread, NULL, serve, NULL);
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    trib_session_client_close(&client);
+    trib_tls_release(client.side);
+    trib_server_stop(server);
+    (void)pthread_join(thread, NULL);
+    trib_server_destroy(server);
+    int failed = unlink(files[0]) | unlink(files[1]) | rmdir(folder);
+    memcpy(folder + sizeof folder - 7, "XXXXXX", 6);
+    return failed;
+}
+
+/* A session with the key of this letter; 0: without one. */
+static void open_session(struct trib_session_client *session, char letter)
+{
+    struct trib_address at = trib_address_v4(0x7f000001, trib_server_port(server));
+    const struct trib_keys keys = keys_of(letter != 0 ? letter : 'a');
+    trib_session_client_init(session);
+    session->side = letter != 0 ? trib_tls_client(&keys, error) : NULL;
+    trib_session_client_open(session, &at, NULL, PATIENCE_NS);
+}
+
+static void turn(struct trib_session_client *session)
+{
+    struct pollfd fds = {.fd = session->fd, .events = trib_session_client_interest(session)};
+    (void)poll(&fds, 1, 100);
+    trib_session_client_ready(session, fds.revents);
+}
+
+/* Sends one message once the session is open. The text of the FAIL that answers it; "": no answer came within 200 ms; or
+ * why the session has ended. */
+static const char *answer(struct trib_session_client *session, const struct trib_message *message)
+{
+    static struct trib_message said;
+    uint64_t end_ns = trib_clock_ns() + PATIENCE_NS;
+    while (session->state == TRIB_SESSION_CONNECTING && trib_clock_ns() < end_ns) {
+        turn(session);
+    }
+    trib_session_client_send(session, message);
+    end_ns = trib_clock_ns() + PATIENCE_NS / 100;
+    while (trib_clock_ns() < end_ns && session->state == TRIB_SESSION_OPEN) {
+        turn(session);
+        while (trib_session_client_next(session, &said)) {
+            if (said.kind == TRIB_MESSAGE_FAIL) {
+                return said.fail.text;
+            }
+        }
+    }
+    return session->cause;
+}
+
+static struct trib_message join_of(const char *job, uint32_t rank, char key)
+{
+    struct trib_message join = {.kind = TRIB_MESSAGE_JOIN};
+    join.join.magic = TRIB_SESSION_MAGIC;
+    join.join.version = TRIB_SESSION_VERSION;
+    join.join.wire_version = TRIB_WIRE_VERSION;
+    (void)snprintf(join.join.job, sizeof join.join.job, "%s", job);
+    join.join.rank = rank;
+    (void)snprintf(join.join.settings.scheme, sizeof join.join.settings.scheme, "switchml");
+    join.join.settings.ranks = 3;
+    join.join.settings.payload = 1024;
+    join.join.settings.wire = TRIB_WIRE_FLOAT32;
+    join.join.data_port[0] = 7;
+    join.join.root_port = 9;
+    join.join.weight = 1;
+    join.join.room = 1U << 20;
+    if (key != 0) {
+        const struct trib_keys keys = keys_of(key);
+        join.join.key = trib_key_id_number(&keys);
+    }
+    return join;
+}
+
+static void expect(const char *part, const char *text)
+{
+    if (strstr(text, part) == NULL || (part[0] == '\0' && text[0] != '\0')) {
+        fail_msg("\"%s\" is not in \"%s\"", part, text);
+    }
+}
+
+static void test_without_key(void **state)
+{
+    (void)state;
+    const struct trib_message join = join_of("j", 0, 0);
+    open_session(&client, 0);
+    expect("rank 0 of job j has no key, and rank 0's process takes jobs with a key only", answer(&client, &join));
+}
+
+static void test_with_key(void **state)
+{
+    (void)state;
+    const struct trib_message join = join_of("j", 0, 'a');
+    open_session(&client, 'a');
+    expect("", answer(&client, &join));
+    assert_int_equal(client.state, TRIB_SESSION_OPEN);
+}
+
+static void test_unknown_key(void **state)
+{
+    (void)state;
+    const struct trib_message join = join_of("j", 0, 'c');
+    open_session(&client, 'c');
+    expect("it does not know key", answer(&client, &join));
+    assert_int_equal(client.state, TRIB_SESSION_FOREIGN);
+}
+
+/* A key that is taken away is not taken any more. */
+static void test_removed_key(void **state)
+{
+    (void)state;
+    char away[sizeof files[0] + 8];
+    const struct trib_message join = join_of("j", 0, 'a');
+    (void)snprintf(away, sizeof away, "%s.away", files[0]);
+    assert_int_equal(rename(files[0], away), 0);
+    open_session(&client, 'a');
+    expect("it does not know key", answer(&client, &join));
+    assert_int_equal(rename(away, files[0]), 0);
+}
+
+static void test_id_of_another(void **state)
+{
+    (void)state;
+    struct trib_message join = join_of("j", 0, 'b');
+    open_session(&client, 'a');
+    expect("rank 0 says key", answer(&client, &join));
+}
+
+static void test_id_without_session(void **state)
+{
+    (void)state;
+    struct trib_message join = join_of("j", 0, 'a');
+    open_session(&client, 0);
+    expect("rank 0 says key", answer(&client, &join));
+}
+
+/* Ranks of two keys never meet, under whatever name. */
+static void test_two_keys(void **state)
+{
+    (void)state;
+    struct trib_session_client second;
+    struct trib_message first_join = join_of("j", 0, 'a');
+    struct trib_message second_join = join_of("j", 1, 'b');
+    open_session(&client, 'a');
+    expect("", answer(&client, &first_join));
+    open_session(&second, 'b');
+    expect("job j is of another key than rank 1", answer(&second, &second_join));
+    trib_session_client_close(&second);
+    trib_tls_release(second.side);
+}
+
+/* Other switches have the operator's key; that of a job is not enough. */
+static void test_switches(void **state)
+{
+    (void)state;
+    static const char letters[] = {0, 'a', 'o'};
+    for (size_t i = 0; i < sizeof letters; i++) {
+        struct trib_message hello = {.kind = TRIB_MESSAGE_HELLO};
+        struct trib_session_client below;
+        hello.hello.magic = TRIB_SESSION_MAGIC;
+        hello.hello.version = TRIB_SESSION_VERSION;
+        hello.hello.wire_version = TRIB_WIRE_VERSION;
+        open_session(&below, letters[i]);
+        const char *text = answer(&below, &hello);
+        bool is_refused = strstr(text, "with the key of its operator only") != NULL;
+        assert_int_equal(is_refused, letters[i] != 'o');
+        trib_session_client_close(&below);
+        trib_tls_release(below.side);
+    }
+}
+
+int main(void)
+{
+#define KEYED(f) cmocka_unit_test_setup_teardown(f, start, stop)
+    const struct CMUnitTest tests[] = {
+        KEYED(test_without_key),   KEYED(test_with_key),           KEYED(test_unknown_key), KEYED(test_removed_key),
+        KEYED(test_id_of_another), KEYED(test_id_without_session), KEYED(test_two_keys),    KEYED(test_switches),
+    };
+    if (trib_keys_explain_lack() != NULL) {
+        return 77; /* skipped */
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
