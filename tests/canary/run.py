@@ -33,7 +33,7 @@ from drivers import DRIVERS
 CANARIES = NODES + DRIVERS + COMBINERS
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-COPIED = ("cmake/flags.cmake", "cmake/sources.cmake", "include", "src", "tests/world", "tests/model", "tests/unit", "tests/property")
+COPIED = ("cmake/flags.cmake", "cmake/sources.cmake", "cmake/keys.cmake", "include", "src", "tests/world", "tests/model", "tests/unit", "tests/property")
 WORLD_FIRST_SEEDS = 2000  # at once: from so many on, worlds notice paths that were never taken
 SEARCH_SHARES = 6         # no scenario gets more than this part of the time
 FIRST_SHARES = 3          # but the one that the table names, which gets so many

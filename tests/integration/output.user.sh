@@ -86,8 +86,8 @@ FOLDER=$TMP/closed
 while read -r command; do
     "$T" "$command" --help | sed -n 's/^  \(-[a-z], \)\{0,1\}--\([a-z-]*\) \(DIR\|FILE\) .*/\2/p' | sed "s/^/$command /"
 done <"$TMP/commands" | sort >"$TMP/paths"
-printf '%s\n' 'plan check' 'plan jobs' 'plan out' 'plan page' 'plan topology' 'reproduce out' 'reproduce sweep' 'server config' 'server plan' \
-    'server topology' 'sim html' 'sim out' 'sim plan' 'switch config' 'switch plan' 'switch topology' | diff - "$TMP/paths" ||
+printf '%s\n' 'plan check' 'plan jobs' 'plan out' 'plan page' 'plan topology' 'reproduce out' 'reproduce sweep' 'server config' 'server key' 'server keys' \
+    'server plan' 'server topology' 'sim html' 'sim out' 'sim plan' 'switch config' 'switch key' 'switch keys' 'switch plan' 'switch topology' | diff - "$TMP/paths" ||
     fail "an option with a file or folder that this script does not try"
 for path in "$FOLDER/x" "$TMP/absent/x" "$TMP/file/x" /proc/absent; do
     expect_line 1 "$path: |$path cannot be written: " "$T" sim "$TMP/small.toml" --out "$path"
@@ -96,6 +96,10 @@ for path in "$FOLDER/x" "$TMP/absent/x" "$TMP/file/x" /proc/absent; do
     expect_line 1 "$path: " "$T" sim sweep "$TMP/grid.toml" --out "$path"
     expect 1 "$path: " "$T" reproduce panama-fig8 --sweep "$path"
     expect_line 2 "$path: " "$T" switch --config "$path" --check-config
+    ! has_keys || expect_line 2 "$path: |--keys: $path is no folder" "$T" switch --keys "$path" --check-config
+    ! has_keys || expect_line 2 "key file $path: " "$T" switch --key "$path" --check-config
+    ! has_keys || expect_line 1 "$path: " "$T" key new "$path"
+    ! has_keys || expect_line 1 "$path/" "$T" key tenant "$TMP/job.key" "$path"
     expect_line 2 "$path: " "$T" switch --with 10.0.0.2 --trees 1 --topology "$path" --check-config
     expect_line 2 "$path: " "$T" switch --with 10.0.0.2 --plan "$path" --check-config
     expect_line 1 "$path: " "$T" plan --topology "$path" --jobs "$TMP/jobs.toml"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* connections.h: the TCP side of sessions: accept (rounds.c), framing, and the limits that keep a hostile or broken peer
- * harmless.
- * Nothing here blocks or reads the fields of messages: whole messages go to trib_jobs_receive.
+/* connections.h: the TCP side of sessions: accept (rounds.c), framing, and the limits that keep a hostile or broken
+ * peer harmless. Nothing here blocks or reads the fields of messages: whole messages go to trib_jobs_receive.
  *
  * Use: trib_connections_init; then poll(2) what trib_connections_poll wrote, trib_connections_ready with the answers,
  * trib_connections_on_timeout at trib_connections_next_timeout, each followed by trib_connections_sweep. A session that

@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# keys.user.sh: jobs with a key at switches that take no others: right sums, refusals on both sides, a restart, a tree of switches with the key of
+# an operator, and handshakes that do not end.
+. "$(dirname "$0")/tree.sh"
+T=$TRIBUTARY
+QUICK=(-b 8 -e 64K -f 64 -n 2 -w 0)
+export TRIB_JOIN_TIMEOUT=$((10 * PATIENCE))s
+if ! has_keys; then # a key is never ignored
+    printf '%064d\n' 0 >"$TMP/job.key"
+    chmod 600 "$TMP/job.key"
+    expect_line 1 'this build has no OpenSSL' "$T" key new "$TMP/new.key"
+    expect_line 2 'this build has no OpenSSL' env TRIB_KEY_FILE="$TMP/job.key" "$T" perf --workers 2 "${QUICK[@]}"
+    expect_line 2 'this build has no OpenSSL' "$T" switch --keys "$TMP" --check-config
+    finish
+fi
+
+mkdir "$TMP/keys" "$TMP/empty"
+for name in job other op; do expect_line 0 '^[0-9a-f]{16} ' "$T" key new "$TMP/$name.key"; done
+ID=$("$T" key id "$TMP/job.key")
+expect_line 0 "^$ID $TMP/keys/$ID$" "$T" key tenant "$TMP/job.key" "$TMP/keys"
+expect_line 1 'a key is not overwritten' "$T" key tenant "$TMP/job.key" "$TMP/keys"
+expect_line 2 'write new FILE, id FILE or tenant FILE DIR' "$T" key tenant "$TMP/job.key"
+check "the switch does not have the key of the job" sh -c '! grep -q "$(cat "$1")" "$2"' - "$TMP/job.key" "$TMP/keys/$ID"
+
+say "a switch with keys"
+start keyed --keys "$TMP/keys"
+check_in "the log says so" 'jobs with a key only' "$TMP/keyed.log"
+TRIB_KEY_FILE=$TMP/job.key ranks right "keyed keyed keyed" "${QUICK[@]}"
+ranks_end 30 0
+check_right "with the key" "$TMP/right.0"
+check "no key is in a log" sh -c '! grep -qr "$(cat "$1")" "$2" --include=*.log --include=right.*' - "$TMP/job.key" "$TMP"
+ranks none "keyed keyed" "${QUICK[@]}"
+ranks_end 30 1
+check_in "without a key" 'has no key, and this switch \(--keys\) takes jobs with a key only' "$TMP/none.0" "$TMP/none.1" "$TMP/keyed.log"
+sleep 1.1 # a second has one line about peers that are turned away
+TRIB_KEY_FILE=$TMP/other.key ranks other "keyed keyed" "${QUICK[@]}"
+ranks_end 30 1
+check_in "with another key" 'it does not know key [0-9a-f]{16}: put its file' "$TMP/other.0" "$TMP/other.1"
+check_in "and at the switch" 'there is no key of that id' "$TMP/keyed.log"
+exec 7<"$TMP/job.key"
+TRIB_KEY_FD=7 ranks descriptor "keyed keyed" "${QUICK[@]}"
+ranks_end 30 0
+exec 7<&-
+check_right "by a descriptor that both have" "$TMP/descriptor.0"
+expect 0 'sessions are authenticated by key' env TRIB_SWITCH="127.0.0.1:${PORT[keyed]}" TRIB_KEY_FILE="$TMP/job.key" "$T" doctor
+expect 1 'not to this key' env TRIB_SWITCH="127.0.0.1:${PORT[keyed]}" TRIB_KEY_FILE="$TMP/other.key" "$T" doctor
+expect 0 'unauthenticated' "$T" info
+
+say "files that others can read, and a file of another key"
+chmod 644 "$TMP/job.key"
+expect_line 2 "TRIB_KEY_FILE: key file $TMP/job.key: its mode is 0644" env TRIB_KEY_FILE="$TMP/job.key" "$T" perf --workers 2
+chmod 600 "$TMP/job.key"
+OTHER=$("$T" key id "$TMP/other.key")
+"$T" key tenant "$TMP/other.key" "$TMP/empty" >/dev/null
+mv "$TMP/empty/$OTHER" "$TMP/empty/$ID"
+start wrong --keys "$TMP/empty"
+TRIB_KEY_FILE=$TMP/job.key ranks wrong "wrong" "${QUICK[@]}"
+ranks_end 30 1
+check_in "the rank knows why" "its file of key $ID is of another key" "$TMP/wrong.0"
+check_in "the switch as well" "key $ID: the peer has another key of that id" "$TMP/wrong.log"
+rm "$TMP/empty/$ID"
+TRIB_KEY_FILE=$TMP/job.key ranks gone "wrong" "${QUICK[@]}"
+ranks_end 30 1
+check_in "an empty folder" 'it does not know key' "$TMP/gone.0"
+expect_line 2 '--keys: .*nowhere is no folder' "$T" switch --keys "$TMP/nowhere" --check-config
+
+say "no fallback: a key at a switch without keys"
+start plain
+check_in "its log says what it is" 'sessions on tcp .* unauthenticated$' "$TMP/plain.log"
+TRIB_KEY_FILE=$TMP/job.key ranks plain "plain plain" "${QUICK[@]}"
+ranks_end 30 1
+check_in "the rank knows why" 'it answers without TLS' "$TMP/plain.0" "$TMP/plain.1"
+check_in "the switch as well" 'it comes with a key, and there are none here' "$TMP/plain.log"
+
+say "where no switch is named, and a switch of one's own"
+unset TRIB_SWITCH
+TRIB_KEY_FILE=$TMP/job.key expect 0 '^# 0 wrong elements' "$T" perf --workers 2 "${QUICK[@]}"
+quiet_port
+TRIB_KEY_FILE=$TMP/job.key expect 0 '^# 0 wrong elements' "$T" perf --workers 3 --rendezvous "127.0.0.1:$QUIET_PORT" "${QUICK[@]}"
+
+say "a tree with the key of an operator"
+start root --keys "$TMP/keys" --key "$TMP/op.key"
+start leaf $(below root) --keys "$TMP/keys" --key "$TMP/op.key"
+TRIB_KEY_FILE=$TMP/job.key ranks tree "leaf leaf root" "${QUICK[@]}"
+ranks_end 30 0
+check_right "a tree" "$TMP/tree.0"
+start stranger $(below root) --keys "$TMP/keys" --key "$TMP/other.key"
+start bare $(below root) --keys "$TMP/keys"
+TRIB_JOIN_TIMEOUT=2s TRIB_KEY_FILE=$TMP/job.key ranks lost "stranger bare" "${QUICK[@]}"
+ranks_end 30 1
+check_in "a switch with another key" 'it does not know key' "$TMP/lost.0"
+check_in "a switch without the key" 'with the key of its operator only' "$TMP/lost.1"
+stop stranger bare
+
+say "handshakes that do not end: the switch ends them after 10 s, and serves others meanwhile"
+python3 - "${PORT[root]}" >"$TMP/slow" 2>&1 <<'END' &
+import socket, sys, time
+begun, ends = time.monotonic(), []
+for said in (b"", b"\x16", b"\x16\x03\x01\x02\x00", b"\x16\x03\x01\x02\x00" + bytes(100)):
+    ends.append(socket.create_connection(("127.0.0.1", int(sys.argv[1]))))
+    ends[-1].sendall(said)
+for end in ends:
+    end.settimeout(30)
+    try:
+        end.recv(100)
+    except ConnectionError:
+        pass
+print("all ended" if 5 < time.monotonic() - begun < 29 else "too early or late")
+END
+SLOW=$!
+CHILDREN+=($SLOW)
+TRIB_KEY_FILE=$TMP/job.key ranks beside "root root" "${QUICK[@]}"
+ranks_end 30 0
+check_right "beside them" "$TMP/beside.0"
+quiet_port # a place that takes connections and says nothing
+python3 -c 'import socket, sys, time; s = socket.create_server(("127.0.0.1", int(sys.argv[1]))); time.sleep(60)' "$QUIET_PORT" &
+CHILDREN+=($!)
+sleep 0.3
+TRIB_JOIN_TIMEOUT=2s TRIB_KEY_FILE=$TMP/job.key expect 1 'unreachable|answered|silent|no answer|joined' "$T" perf --workers 1 --switch "127.0.0.1:$QUIET_PORT" "${QUICK[@]}"
+
+say "a switch is killed and comes back, as do its ranks"
+TRIB_KEY_FILE=$TMP/job.key ranks back "keyed keyed" -b 4M -e 4M -n 300 -w 0
+SWITCH_LOG=$TMP/keyed.log
+wait_for 10 runs_job back
+sleep 0.2
+again keyed
+ranks_end 60 0
+check_right "after a restart" "$TMP/back.0"
+check "it did come back" test "$(grep -c 'job back runs: all' "$TMP/keyed.log")" -ge 2
+ended 40 $SLOW
+check_in "the slow ones" 'all ended' "$TMP/slow"
+stop keyed wrong plain leaf root
+finish
