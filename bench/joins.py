@@ -5,7 +5,7 @@
 Of each place (star: a switch; tree: two switches below one; several: a switch with another; none: the first rank's process) and count of
 ranks: milliseconds from the first that may join to each rank's end of trib_comm_create (median over ranks and the last, of the round in
 the middle), control messages a second to one switch while nothing is summed and while ranks sum, and how long they stood still when it was
-killed meanwhile and started again. All on the loopback, each rank a thread (bench/micro/joins.c). Needs a build and `ss` (iproute2).
+killed meanwhile and started again. With --keys all sessions have keys (TLS). All on the loopback, each rank a thread (bench/micro/joins.c). Needs a build and `ss` (iproute2).
 """
 import argparse
 import json
@@ -22,6 +22,7 @@ sys.dont_write_bytecode = True
 from processes import BenchError, kill_all, name_of, say, start  # noqa: E402
 
 BUILD = os.environ.get("BUILD_DIR", os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "build"))
+KEYS = []  # options of each switch
 STAY_S = 8  # the first half idle, the second busy
 
 
@@ -48,7 +49,7 @@ class Switch:
     def start(self):
         ready, theirs = os.pipe()
         command = [os.path.join(BUILD, "bin", "tributary"), "switch", "--listen", f"127.0.0.1:{self.port}", "--http", "none", "--memory", "16GiB",
-                   "--job-quota", "8GiB", "--join-timeout", "120s", "--ready-fd", str(theirs), *self.options]
+                   "--job-quota", "8GiB", "--join-timeout", "120s", "--ready-fd", str(theirs), *KEYS, *self.options]
         self.process = begin(command, pass_fds=[theirs])
         os.close(theirs)
         said = os.read(ready, 16)
@@ -126,13 +127,29 @@ def measure(name, ranks, rounds):
     return result
 
 
+def make_keys(folder):
+    """A key for the ranks, its file for the switches, and one for them alone."""
+    program = os.path.join(BUILD, "bin", "tributary")
+    key, operator = os.path.join(folder, "job.key"), os.path.join(folder, "operator.key")
+    taken = os.path.join(folder, "taken")
+    os.mkdir(taken)
+    for command in (["new", key], ["new", operator], ["tenant", key, taken]):
+        subprocess.run([program, "key", *command], check=True, stdout=subprocess.DEVNULL)
+    os.environ["TRIB_KEY_FILE"] = key
+    KEYS.extend(["--keys", taken, "--key", operator])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("places", metavar="PLACE", nargs="*", default=["star", "tree", "several", "none"])
     parser.add_argument("--ranks", default="64,1024")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--keys", action="store_true", help="sessions with keys")
     options = parser.parse_args()
     failed = 0
+    folder = tempfile.TemporaryDirectory()
+    if options.keys:
+        make_keys(folder.name)
     print(f"{'place':<8} {'ranks':>5} {'median ms':>10} {'last ms':>8} {'idle /s':>8} {'busy /s':>8} {'gap ms':>7}")
     for name in options.places:
         for ranks in map(int, options.ranks.split(",")):

@@ -22,6 +22,7 @@
 #include <tributary/comm.h>
 
 #include "io/clock.h"
+#include "keys/load.h"
 
 #define RANKS_MAX 1024
 #define PROCESS_RANKS 128U /* a process may have so many descriptors open, and no more */
@@ -53,6 +54,19 @@ static void must(enum trib_status status, const char *what, const char *cause)
     }
 }
 
+/* The key of TRIB_KEY_FILE, if it is set. */
+static void read_key(struct trib_config *config)
+{
+    const char *path = getenv("TRIB_KEY_FILE");
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    struct trib_key key;
+    if (path != NULL) {
+        must(trib_key_read_file(path, &key, error), "key", error);
+        memcpy(config->key, key.bytes, key.len);
+        config->key_len = key.len;
+    }
+}
+
 static struct trib_comm *join(const struct member *member, uint32_t round)
 {
     const struct joins *joins = member->joins;
@@ -63,6 +77,7 @@ static struct trib_comm *join(const struct member *member, uint32_t round)
     (void)snprintf(joins->without_switch ? config.rendezvous : config.switch_address, sizeof config.rendezvous, "%s",
                    joins->places[member->rank % joins->place_count]);
     (void)snprintf(config.job, sizeof config.job, "joins-%u-%u", (unsigned)getppid(), round);
+    read_key(&config);
     config.rank = member->rank;
     config.ranks = joins->ranks;
     config.level0 = config.multicast = false;
