@@ -128,6 +128,15 @@ again keyed
 ranks_end 60 0
 check_right "after a restart" "$TMP/back.0"
 check "it did come back" test "$(grep -c 'job back runs: all' "$TMP/keyed.log")" -ge 2
+
+say "the switch comes back without keys: no rank follows it"
+TRIB_KEY_FILE=$TMP/job.key ranks weak "keyed keyed" -b 4M -e 4M -n 3000 -w 0
+wait_for 10 runs_job weak
+SWITCH_PID=${PID[keyed]}
+switch_kill
+start keyed --listen "127.0.0.1:${PORT[keyed]}"
+ranks_end 30 1
+check_in "and each knows why" 'it answers without TLS' "$TMP/weak.0" "$TMP/weak.1"
 ended 40 $SLOW
 check_in "the slow ones" 'all ended' "$TMP/slow"
 stop keyed wrong plain leaf root
