@@ -97,6 +97,12 @@ ssize_t trib_tls_write(struct trib_tls *tls, const uint8_t *bytes, size_t count)
     return -1;
 }
 
+bool trib_tls_is_refused(const struct trib_tls *tls)
+{
+    (void)tls;
+    return false;
+}
+
 const char *trib_tls_cause(const struct trib_tls *tls)
 {
     (void)tls;

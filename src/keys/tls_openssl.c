@@ -38,6 +38,7 @@ struct trib_tls {
     BIO *out;
     bool is_open;
     bool has_failed;
+    bool is_refused;   /* counts once it has failed */
     bool has_heard;    /* bytes of the peer */
     uint64_t asked_id; /* of the key that the client has named, at a server */
     char cause[CAUSE_MAX];
@@ -225,6 +226,7 @@ bool trib_tls_feed(struct trib_tls *tls, const uint8_t *bytes, size_t count)
     bool is_first = !tls->has_heard && count > 0;
     tls->has_heard = tls->has_heard || count > 0;
     if (is_first && bytes[0] != TRIB_TLS_FIRST_BYTE && bytes[0] != ALERT_BYTE) {
+        tls->is_refused = true;
         (void)snprintf(
             tls->cause, sizeof tls->cause,
             "it answers without TLS: start it with --keys (other switches: --key), or leave out the key here");
@@ -268,8 +270,9 @@ static void fail(struct trib_tls *tls)
     unsigned long error = ERR_peek_last_error();
     int reason = ERR_GET_REASON(error);
     tls->has_failed = true;
-    if (tls->cause[0] == '\0' && tls->side->keys == NULL) {
+    if (tls->cause[0] == '\0' && tls->side->keys == NULL && !tls->is_open) {
         explain_alert(tls, reason);
+        tls->is_refused = tls->cause[0] != '\0';
     }
     if (tls->cause[0] == '\0' && reason == SSL_R_BINDER_DOES_NOT_VERIFY) {
         (void)snprintf(tls->cause, sizeof tls->cause, "key %016" PRIx64 ": the peer has another key of that id",
@@ -357,6 +360,11 @@ ssize_t trib_tls_write(struct trib_tls *tls, const uint8_t *bytes, size_t count)
     }
     int sent = SSL_write(tls->ssl, bytes, (int)(count < SSL3_RT_MAX_PLAIN_LENGTH ? count : SSL3_RT_MAX_PLAIN_LENGTH));
     return sent > 0 ? sent : explain_none(tls, sent);
+}
+
+bool trib_tls_is_refused(const struct trib_tls *tls)
+{
+    return tls->has_failed && tls->is_refused;
 }
 
 const char *trib_tls_cause(const struct trib_tls *tls)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_tls.c: both ends of TLS in memory, and lines over a socket pair. Mirrors src/keys/tls_openssl.c and
- * src/control/words/line.c. Without OpenSSL there is nothing to test. */
+ * src/control/words/line.c, and session_client.c with a key. Without OpenSSL there is nothing to test. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,10 +11,11 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "control/words/line.h"
+#include "control/words/session_client.h"
 #include "keys/store.h"
 #include "keys/tls.h"
 
@@ -142,6 +143,7 @@ static void test_wrong_key(void **state)
     assert_non_null(strstr(trib_tls_cause(ends.server), "the peer has another key of that id"));
     assert_non_null(strstr(trib_tls_cause(ends.client), "is of another key"));
     assert_true(strlen(trib_tls_cause(ends.client)) < 128);
+    assert_true(trib_tls_is_refused(ends.client));
     end(&ends);
 }
 
@@ -158,6 +160,7 @@ static void test_plain_answer(void **state)
     assert_false(trib_tls_shake(ends.client));
     assert_non_null(strstr(trib_tls_cause(ends.client), "it answers without TLS"));
     assert_true(strlen(trib_tls_cause(ends.client)) < 128);
+    assert_true(trib_tls_is_refused(ends.client));
     expect_closed(&ends);
     end(&ends);
 }
@@ -244,22 +247,25 @@ static void test_flipped(void **state)
     spoil(false, false);
 }
 
-/* A record that comes later and is forged ends the connection. */
+/* A record that comes later and is forged ends the connection; another may begin. */
 static void test_forged_record(void **state)
 {
     (void)state;
     static const uint8_t forged[] = {0x17, 3, 3, 0, 18, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18};
     const struct trib_keys keys = keys_of('a');
-    struct ends ends;
-    uint8_t byte = 0;
-    begin(&ends, &keys, &keys);
-    shake(&ends, 0);
-    expect_open(&ends, trib_key_id_number(&keys));
-    assert_true(trib_tls_feed(ends.server, forged, sizeof forged));
-    assert_int_equal(trib_tls_read(ends.server, &byte, 1), -1);
-    assert_int_equal(errno, EPROTO);
-    assert_false(trib_tls_is_open(ends.server));
-    end(&ends);
+    for (unsigned i = 0; i < 2; i++) {
+        struct ends ends;
+        uint8_t byte = 0;
+        begin(&ends, &keys, &keys);
+        shake(&ends, 0);
+        expect_open(&ends, trib_key_id_number(&keys));
+        struct trib_tls *victim = i == 0 ? ends.server : ends.client;
+        assert_true(trib_tls_feed(victim, forged, sizeof forged));
+        assert_int_equal(trib_tls_read(victim, &byte, 1), -1);
+        assert_int_equal(errno, EPROTO);
+        assert_false(trib_tls_is_open(victim) || trib_tls_is_refused(victim));
+        end(&ends);
+    }
 }
 
 /* ---- lines ---- */
@@ -336,12 +342,52 @@ static void test_plain_client(void **state)
     close_pair(&pair);
 }
 
+/* Of a client in this state, behind an answer that is not TLS (plain), or a record that is none. */
+static enum trib_session_state state_after(enum trib_session_state state, bool is_plain)
+{
+    static const uint8_t answers[2][9] = {{TRIB_TLS_FIRST_BYTE, 3, 3, 0, 4, 9, 9, 9, 9}, {0, 0, 0, 5, 12, 0, 0, 0, 0}};
+    static struct trib_session_client client;
+    const struct trib_keys keys = keys_of('a');
+    int fds[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+    trib_session_client_init(&client);
+    client.side = trib_tls_client(&keys, error);
+    assert_true(trib_line_connect(&client.line, client.side));
+    client.fd = fds[0];
+    client.state = TRIB_SESSION_OPEN;
+    assert_int_equal(trib_session_client_interest(&client), POLLIN | POLLOUT);
+    trib_session_client_ready(&client, POLLOUT);
+    assert_int_equal(trib_session_client_interest(&client), POLLIN);
+    if (state == TRIB_SESSION_ENDING) {
+        trib_session_client_end(&client);
+    }
+    assert_int_equal(write(fds[1], answers[is_plain], sizeof answers[0]), sizeof answers[0]);
+    trib_session_client_ready(&client, POLLIN);
+    state = client.state;
+    assert_true(client.cause[0] != '\0');
+    trib_session_client_close(&client);
+    trib_tls_release(client.side);
+    assert_int_equal(close(fds[1]), 0);
+    return state;
+}
+
+/* A refusal is final. Nonsense is a lost session, which may begin anew; so is all of a session that is ending. */
+static void test_sessions(void **state)
+{
+    (void)state;
+    assert_int_equal(state_after(TRIB_SESSION_OPEN, true), TRIB_SESSION_FOREIGN);
+    assert_int_equal(state_after(TRIB_SESSION_OPEN, false), TRIB_SESSION_LOST);
+    assert_int_equal(state_after(TRIB_SESSION_ENDING, true), TRIB_SESSION_LOST);
+    assert_int_equal(state_after(TRIB_SESSION_ENDING, false), TRIB_SESSION_LOST);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_right_key), cmocka_unit_test(test_wrong_key),    cmocka_unit_test(test_plain_answer),
         cmocka_unit_test(test_garbage),   cmocka_unit_test(test_cut),          cmocka_unit_test(test_flipped),
         cmocka_unit_test(test_lines),     cmocka_unit_test(test_plain_client), cmocka_unit_test(test_forged_record),
+        cmocka_unit_test(test_sessions),
     };
     if (trib_keys_explain_lack() != NULL) {
         return 77; /* skipped */

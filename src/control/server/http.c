@@ -200,11 +200,11 @@ static json_t *show_communicator(const struct trib_report *report, const struct 
 }
 
 /* Id of the key that its ranks have shown; null: they are unauthenticated. */
-static json_t *show_key(const struct trib_server_config *config, const struct trib_job *job)
+static json_t *show_key(const struct trib_server_config *config, uint64_t key)
 {
     char text[TRIB_KEY_ID_TEXT];
     bool is_shown = config->keys && config->keys->is_for_jobs;
-    (void)snprintf(text, sizeof text, "%016" PRIx64, job->key);
+    (void)snprintf(text, sizeof text, "%016" PRIx64, key);
     return is_shown ? json_string(text) : json_null();
 }
 
@@ -214,13 +214,15 @@ static json_t *show_job(const struct trib_report *report, const struct trib_owne
     json_t *object = json_object();
     json_t *communicators = json_array();
     uint64_t bytes = 0;
+    uint64_t key = 0; /* the same in all */
     for (const struct trib_job *job = owner->first; job; job = job->next_owned) {
         (void)json_array_insert_new(communicators, 0, show_communicator(report, job, now_ns));
         bytes += job->here.bytes;
+        key = job->key;
     }
     set(object, "job", json_string(owner->name));
     set(object, "run", json_string(owner->run));
-    set(object, "key", show_key(report->config, owner->first));
+    set(object, "key", show_key(report->config, key));
     set(object, "slot_bytes", json_u64(bytes));
     set(object, "communicators", communicators);
     return object;

@@ -168,6 +168,11 @@ uint64_t trib_line_key_id(const struct trib_line *line)
     return line->tls != NULL ? trib_tls_key_id(line->tls) : 0;
 }
 
+bool trib_line_is_refused(const struct trib_line *line)
+{
+    return line->tls != NULL && trib_tls_is_refused(line->tls);
+}
+
 const char *trib_line_cause(const struct trib_line *line)
 {
     return line->tls != NULL ? trib_tls_cause(line->tls) : "";

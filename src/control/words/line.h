@@ -36,6 +36,8 @@ void trib_line_accept(struct trib_line *line, struct trib_tls_side *side);
 void trib_line_close(struct trib_line *line);
 /* Id of the key that both sides have; 0: none, or the handshake is not over. */
 uint64_t trib_line_key_id(const struct trib_line *line);
+/* True if TLS has failed so that another try is no use (trib_tls_is_refused). */
+bool trib_line_is_refused(const struct trib_line *line);
 /* Why TLS has failed, at most 127 bytes; "": it has not. */
 const char *trib_line_cause(const struct trib_line *line);
 

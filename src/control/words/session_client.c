@@ -189,12 +189,16 @@ void trib_session_client_end(struct trib_session_client *client)
 
 static void lose_line(struct trib_session_client *client, int error)
 {
-    if (error == EPROTO && trib_line_cause(&client->line)[0] != '\0') {
-        char cause[sizeof client->cause];
-        (void)snprintf(cause, sizeof cause, "%s", trib_line_cause(&client->line));
+    if (error != EPROTO) {
+        lose_errno(client, error);
+        return;
+    }
+    char cause[sizeof client->cause];
+    (void)snprintf(cause, sizeof cause, "%s", trib_line_cause(&client->line));
+    if (client->state == TRIB_SESSION_OPEN && trib_line_is_refused(&client->line)) {
         trib_session_client_refuse(client, cause);
     } else {
-        lose_errno(client, error);
+        trib_session_client_lose(client, cause);
     }
 }
 
