@@ -158,6 +158,7 @@ endif()
 find_program(PYTHON3 python3)
 mark_as_advanced(PYTHON3)
 if(PYTHON3 AND NOT TRIB_FUZZ)
+    trib_test(vectors/tag "core" 60 ${PYTHON3} ${PROJECT_SOURCE_DIR}/tests/vectors/tag.py --check)
     trib_test(canary/check "canary" 60 ${PYTHON3} ${PROJECT_SOURCE_DIR}/tests/canary/run.py --check)
 endif()
 

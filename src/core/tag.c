@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tag.c: keys, masks and residues of tag.h; payloads are hashed by the kernels.
+ * Read next: protocol/worker_lane.c. */
+#include "core/tag.h"
+
+#include <string.h>
+
+#include "core/assert.h"
+#include "core/quorum.h"
+#include "core/tag_kernels.h"
+#include "core/value.h"
+
+/* Inputs of ChaCha20 never meet: the uppermost byte of the last word is the use. */
+enum use {
+    USE_MASK = 1, /* sequence / 8 (46 bits) and attempt, digest, rank */
+    USE_NUMBERS,  /* r, g and u */
+    USE_KEY,      /* communicator, generation */
+    USE_NONCE     /* a rank's nonce, rank */
+};
+
+static uint32_t last_word(enum use use, uint32_t number)
+{
+    return (uint32_t)use << 24 | number;
+}
+
+/* ---- choice ---- */
+
+static bool is_same_name(const char *a, const char *b)
+{
+    while (*a != '\0' && *a == *b) {
+        a++;
+        b++;
+    }
+    return *a == *b;
+}
+
+const struct trib_tag_kernel *trib_tag_kernel_named(const char *name)
+{
+#if TRIB_TAG_X86
+    __builtin_cpu_init();
+    if (is_same_name(name, trib_tag_ifma.name)) {
+        bool has = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512ifma");
+        return has ? &trib_tag_ifma : NULL;
+    }
+    if (is_same_name(name, trib_tag_avx2.name)) {
+        return __builtin_cpu_supports("avx2") ? &trib_tag_avx2 : NULL;
+    }
+#endif
+    return is_same_name(name, trib_tag_scalar.name) ? &trib_tag_scalar : NULL;
+}
+
+const struct trib_tag_kernel *trib_tag_kernel(void)
+{
+    static const char *const names[] = {"ifma", "avx2"};
+
+    for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct trib_tag_kernel *kernel = trib_tag_kernel_named(names[i]);
+        if (kernel != NULL) {
+            return kernel;
+        }
+    }
+    return &trib_tag_scalar;
+}
+
+/* ---- residues ---- */
+
+uint64_t trib_tag_times(uint64_t a, uint64_t b)
+{
+    return trib_tag_reduce_wide(__extension__((TRIB_TAG_WIDE)a * b));
+}
+
+/* 1 / a, by Fermat. */
+static uint64_t inverse(uint64_t a)
+{
+    uint64_t result = 1;
+
+    for (uint64_t bits = TRIB_TAG_PRIME - 2; bits != 0; bits >>= 1) {
+        result = (bits & 1) != 0 ? trib_tag_times(result, a) : result;
+        a = trib_tag_times(a, a);
+    }
+    return result;
+}
+
+/* A number of a block, as a residue: the lower 52 bits, of which 47 values come twice. */
+static uint64_t residue(const uint32_t *words)
+{
+    return trib_tag_reduce(((uint64_t)words[1] << 32 | words[0]) & ((UINT64_C(1) << 52) - 1));
+}
+
+/* ---- keys ---- */
+
+static void rekey(uint8_t key[TRIB_TAG_KEY], const uint32_t input[4])
+{
+    uint32_t block[TRIB_CHACHA20_WORDS];
+
+    trib_chacha20(block, key, input);
+    for (uint32_t i = 0; i < TRIB_TAG_KEY; i++) {
+        key[i] = (uint8_t)(block[i / 4] >> 8 * (i % 4));
+    }
+}
+
+void trib_tag_key(uint8_t key[TRIB_TAG_KEY], const uint8_t job[TRIB_TAG_KEY], uint32_t communicator,
+                  uint16_t generation, const uint64_t *nonces, uint32_t count)
+{
+    memcpy(key, job, TRIB_TAG_KEY);
+    rekey(key, (uint32_t[4]){communicator, generation, count, last_word(USE_KEY, 0)});
+    for (uint32_t rank = 0; rank < count; rank++) {
+        rekey(key,
+              (uint32_t[4]){(uint32_t)nonces[rank], (uint32_t)(nonces[rank] >> 32), rank, last_word(USE_NONCE, 0)});
+    }
+}
+
+/* Numbers from `from` on of the stream of the key. */
+static void draw(const uint8_t key[TRIB_TAG_KEY], uint32_t from, uint64_t *number, uint32_t count)
+{
+    uint32_t block[TRIB_CHACHA20_WORDS];
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (i % TRIB_TAG_BATCH == 0) {
+            trib_chacha20(block, key, (uint32_t[4]){(from + i) / TRIB_TAG_BATCH, 0, 0, last_word(USE_NUMBERS, 0)});
+        }
+        number[i] = residue(block + (size_t)2 * (i % TRIB_TAG_BATCH));
+    }
+}
+
+void trib_tag_init(struct trib_tag *tag, const struct trib_tag_kernel *kernel, const uint8_t key[TRIB_TAG_KEY],
+                   uint32_t ranks)
+{
+    uint64_t last[TRIB_TAG_BATCH];
+
+    memcpy(tag->key, key, TRIB_TAG_KEY);
+    tag->kernel = kernel;
+    tag->ranks = ranks;
+    tag->epoch++;
+    draw(key, 0, tag->r, TRIB_TAG_WORDS);
+    draw(key, TRIB_TAG_WORDS, tag->exponent, TRIB_TAG_EXPONENTS);
+    draw(key, TRIB_TAG_WORDS + TRIB_TAG_EXPONENTS, last, TRIB_TAG_BATCH);
+    tag->own = last[0] != 0 ? last[0] : 1;
+    tag->own_inverse = inverse(tag->own);
+    for (uint32_t i = 0; i < TRIB_TAG_WORDS; i++) {
+        uint64_t more = trib_tag_times(tag->r[i], UINT64_C(1) << 31);
+        tag->offset[i + 1] = trib_tag_add(tag->offset[i], more);
+    }
+}
+
+/* ---- of a fragment ---- */
+
+uint64_t trib_tag_hash(const struct trib_tag *tag, const void *payload, size_t len)
+{
+    size_t words = len / 4;
+    size_t left = len % 4;
+    uint64_t hash = tag->kernel->sum(tag->r, payload, words);
+
+    TRIB_ASSERT(len <= (size_t)4 * TRIB_TAG_WORDS);
+    if (left != 0) {
+        uint32_t word = 0;
+        memcpy(&word, (const uint8_t *)payload + 4 * words, left);
+        hash = trib_tag_add(hash, tag->kernel->sum(tag->r + words, &word, 1));
+        words++;
+    }
+    return trib_tag_less(hash, tag->offset[words]);
+}
+
+uint64_t trib_tag_exponent(const struct trib_tag *tag, int16_t exponent)
+{
+    uint32_t at = (uint32_t)(exponent + 149);
+
+    if (exponent == TRIB_EXPONENT_ZERO || exponent == TRIB_EXPONENT_RAW) {
+        at = TRIB_TAG_EXPONENTS - (exponent == TRIB_EXPONENT_ZERO ? 2 : 1);
+    }
+    TRIB_ASSERT(at < TRIB_TAG_EXPONENTS);
+    return tag->exponent[at];
+}
+
+#define NO_RANK UINT16_MAX /* of a block that has the sums of all ranks */
+
+static void compute(const struct trib_tag *tag, uint32_t rank, struct trib_tag_masks *m)
+{
+    uint32_t block[TRIB_CHACHA20_WORDS];
+    uint32_t batch[2] = {(uint32_t)m->block, (uint32_t)(m->block >> 32) << 8 | m->attempt};
+
+    trib_chacha20(block, tag->key, (uint32_t[4]){batch[0], batch[1], m->digest, last_word(USE_MASK, rank)});
+    for (uint32_t i = 0; i < TRIB_TAG_BATCH; i++) {
+        m->mask[i] = trib_tag_add(m->mask[i], residue(block + (size_t)2 * i));
+    }
+}
+
+/* P of a rank, of `ranks`, or with NO_RANK of all ranks together. m: where it may be remembered. */
+static uint64_t mask_of(const struct trib_tag *tag, struct trib_tag_masks *m, const struct trib_tag_id *id,
+                        uint32_t rank)
+{
+    uint64_t batch = id->sequence / TRIB_TAG_BATCH;
+
+    if (m->block != batch || m->digest != id->digest || m->rank != rank || m->attempt != id->attempt ||
+        m->epoch != tag->epoch) {
+        *m = (struct trib_tag_masks){
+            .block = batch, .digest = id->digest, .epoch = tag->epoch, .rank = (uint16_t)rank, .attempt = id->attempt};
+        for (uint32_t i = rank != NO_RANK ? rank : 0; i < (rank != NO_RANK ? rank + 1 : tag->ranks); i++) {
+            compute(tag, i, m);
+        }
+    }
+    return m->mask[id->sequence % TRIB_TAG_BATCH];
+}
+
+uint64_t trib_tag_mask_of_all(const struct trib_tag *tag, struct trib_tag_memory *memory, const struct trib_tag_id *id)
+{
+    return mask_of(tag, &memory->all[id->sequence / TRIB_TAG_BATCH % 2], id, tag->ranks);
+}
+
+uint64_t trib_tag_mask(const struct trib_tag *tag, struct trib_tag_memory *memory, const struct trib_tag_id *id,
+                       uint32_t rank)
+{
+    uint64_t mask = mask_of(tag, &memory->own, id, rank);
+
+    TRIB_ASSERT(rank < tag->ranks);
+    mask = trib_tag_less(mask, mask_of(tag, &memory->next, id, (rank + 1) % tag->ranks));
+    return rank == 0 ? trib_tag_add(mask, trib_tag_mask_of_all(tag, memory, id)) : mask;
+}
+
+uint64_t trib_tag_lone_mask(const struct trib_tag *tag, struct trib_tag_memory *memory, const struct trib_tag_id *id,
+                            uint32_t rank)
+{
+    TRIB_ASSERT(rank < tag->ranks);
+    return mask_of(tag, &memory->own, id, rank);
+}
+
+uint64_t trib_tag_lone_masks(const struct trib_tag *tag, struct trib_tag_memory *memory, const struct trib_tag_id *id,
+                             const uint8_t *list)
+{
+    uint64_t mask = mask_of(tag, &memory->all[id->sequence / TRIB_TAG_BATCH % 2], id, NO_RANK);
+
+    for (uint32_t rank = 0; rank < tag->ranks; rank++) {
+        if (!trib_quorum_has(list, rank)) {
+            mask = trib_tag_less(mask, mask_of(tag, &memory->lacking, id, rank));
+        }
+    }
+    return mask;
+}
+
+bool trib_tag_is_own(const struct trib_tag *tag, uint64_t rest)
+{
+    uint64_t count = trib_tag_times(rest, tag->own_inverse);
+
+    return count >= 1 && count <= tag->ranks;
+}

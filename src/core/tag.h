@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tag.h: the lane of a communicator with a key: an end-to-end proof of which contributions are in a result, and of its
+ * values where sums are exact. A switch adds 64-bit lanes as ever, knows no key, and cannot make the lane of a sum that
+ * it has not made.
+ *
+ * With p = 2^52 - 47 (a prime), the lane of rank w is
+ *     (<r, x> + g(e) + c u + m(w)) mod p
+ *   <r, x>  the payload's 32-bit words as little-endian two's complement, times r. Only where payloads are exact:
+ *           float32 tensors on wire int32, and bytes (at most one rank has any). 0 without payload.
+ *   g(e)    a random number for the block exponent e that the rank has used: ranks that were told different exponents
+ *           make lanes that do not fit. 0 but on wire int32.
+ *   c u     c is 1 if this rank's own exponent was e. So a result proves that e was the exponent of some rank. A rank
+ *           refuses a result with less than its own exponent (worker_lane.c); together: e is the largest one.
+ *   m(w)    the mask P(w) - P(w + 1 mod ranks), and P(ranks) besides if w is 0: all masks add up to P(ranks), and no
+ *           other set of contributions does. In a sum that may lack ranks m(w) is P(w), and the receiver adds those of
+ *           listed ranks. P is ChaCha20 of sequence, digest, attempt and rank, and is used for one lane alone.
+ * r, g, u and P come from the communicator's key, which trib_tag_key derives from the job's, communicator, generation,
+ * and a nonce of each rank (comm/proof.c), so that nothing repeats in another run with the same ids.
+ *
+ * The sum of up to 1,024 lanes is below 2^62, so the switch's addition does not wrap, whatever its tree. The receiver
+ * takes the sum mod p, less masks, <r, S> and ranks x g(e). What is left must be 0; on wire int32 k u, 1 <= k <= ranks.
+ *
+ * A result with wrong values passes with probability 1 / p, on wire int32 ranks / p (2^-50 with 4 ranks, 2^-42 with
+ * 1,024), because a wrong word differs by less than 2^32 < p from the right one, and r is known to ranks alone. The
+ * sums on the wire do not wrap: ranks x |q| <= 2^31 - 1 for all exponents that a rank accepts (trib_block_shift).
+ * Integer tensors may wrap, which is no error, and no linear hash in a 64-bit lane follows sums mod 2^32: their values
+ * are not proved. Nor are sums of floats, which round, other reductions, and blocks with infinity or NaN, which travel
+ * as float32. For all of these the masks still say which contributions are in.
+ *
+ * Attacks:
+ * - I1, I2: the mask has communicator, generation (by the key), sequence, attempt and digest: a part of another
+ *   fragment, a missing, doubled or foreign part, and a header in place of a part leave a mask behind.
+ * - I3, I4, repeats: a rank makes the lane of a fragment once, and repeats its bits. Switches of a restart add the same.
+ * - OFFER: the lane of the result that the rank has taken, kept with it.
+ * - I5-I8: the lane decides nothing but whether a result is taken. I9: no bit of a value depends on it.
+ * - I10: different digests make different masks. I11: payloads are read when they are sent, and not after.
+ * - Quorum: the list is in the payload; a list that lies leaves a mask behind. Such sums are of floats.
+ * - Trees, chains, combiners: lanes are added in any order and any groups. The error names the root alone.
+ * - A rank that gets a header only (reduce, reduce-scatter) gets no value, and checks none.
+ * - Level 0: the ranks of the tag are hosts; memory of one host is trusted. Rings: each hop is a rank, which has the
+ *   key; they keep the lane of lane.h. Shared memory alone: no packets, no lane.
+ * - A rank of the job can lie about its part, and knows the key: out of scope.
+ * Read next: tag_kernels.h, protocol/worker_lane.c (the use). */
+#ifndef TRIB_CORE_TAG_H
+#define TRIB_CORE_TAG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/chacha20.h"
+
+#define TRIB_TAG_PRIME ((UINT64_C(1) << 52) - 47)
+#define TRIB_TAG_WORDS 2048 /* of a payload at most */
+#define TRIB_TAG_KEY TRIB_CHACHA20_KEY
+#define TRIB_TAG_BATCH 8 /* consecutive sequences of a block of masks */
+#define TRIB_TAG_EXPONENTS 280
+
+struct trib_tag_kernel {
+    const char *name; /* "scalar", "avx2", "ifma" */
+    /* <r, words + 2^31> mod p, with the words as they lie in memory, little-endian two's complement, at any alignment.
+     * At most TRIB_TAG_WORDS. */
+    uint64_t (*sum)(const uint64_t *r, const void *words, size_t count);
+};
+
+/* The best kernel for this CPU; one by name, NULL where the CPU or the build lacks it. */
+const struct trib_tag_kernel *trib_tag_kernel(void);
+const struct trib_tag_kernel *trib_tag_kernel_named(const char *name);
+
+/* Of one communicator at a rank: constant while a fragment is under way. */
+struct trib_tag {
+    uint64_t r[TRIB_TAG_WORDS];
+    uint64_t offset[TRIB_TAG_WORDS + 1];   /* 2^31 times the first so many of r */
+    uint64_t exponent[TRIB_TAG_EXPONENTS]; /* g */
+    uint64_t own, own_inverse;             /* u, and 1 / u mod p */
+    uint8_t key[TRIB_TAG_KEY];
+    uint32_t ranks;
+    uint32_t epoch; /* how often it was made, so that remembered masks are not those of a former key */
+    const struct trib_tag_kernel *kernel;
+};
+
+/* Identity of a fragment's masks. */
+struct trib_tag_id {
+    uint64_t sequence;
+    uint32_t digest;
+    uint8_t attempt;
+};
+
+/* A block of masks, remembered. All 0: none. */
+struct trib_tag_masks {
+    uint64_t block; /* sequence / TRIB_TAG_BATCH */
+    uint32_t digest;
+    uint32_t epoch;
+    uint16_t rank;
+    uint8_t attempt;
+    uint64_t mask[TRIB_TAG_BATCH];
+};
+
+/* Blocks of masks that a rank has used last: of its part, of the next rank's, of results (of two roots), and of a rank
+ * that a sum lacks. */
+struct trib_tag_memory {
+    struct trib_tag_masks own, next, all[2], lacking;
+};
+
+/* key = that of the communicator. job: the tag key of the job. nonces: of each rank; NULL, 0: none are known yet. */
+void trib_tag_key(uint8_t key[TRIB_TAG_KEY], const uint8_t job[TRIB_TAG_KEY], uint32_t communicator,
+                  uint16_t generation, const uint64_t *nonces, uint32_t count);
+/* Expands the key. The tag's memory is zeroed, or a tag. */
+void trib_tag_init(struct trib_tag *tag, const struct trib_tag_kernel *kernel, const uint8_t key[TRIB_TAG_KEY],
+                   uint32_t ranks);
+
+/* <r, x> of a payload of len bytes; a last word that is cut off ends with zeros. */
+uint64_t trib_tag_hash(const struct trib_tag *tag, const void *payload, size_t len);
+/* g of an exponent that trib_block_exponent can give. */
+uint64_t trib_tag_exponent(const struct trib_tag *tag, int16_t exponent);
+/* m of this rank, and the sum of m of all ranks. */
+uint64_t trib_tag_mask(const struct trib_tag *tag, struct trib_tag_memory *memory, const struct trib_tag_id *id,
+                       uint32_t rank);
+uint64_t trib_tag_mask_of_all(const struct trib_tag *tag, struct trib_tag_memory *memory, const struct trib_tag_id *id);
+/* The same in a sum that may lack ranks. list: core/quorum.h. */
+uint64_t trib_tag_lone_mask(const struct trib_tag *tag, struct trib_tag_memory *memory, const struct trib_tag_id *id,
+                            uint32_t rank);
+uint64_t trib_tag_lone_masks(const struct trib_tag *tag, struct trib_tag_memory *memory, const struct trib_tag_id *id,
+                             const uint8_t *list);
+
+/* Arithmetic of residues: all below p. */
+static inline uint64_t trib_tag_add(uint64_t a, uint64_t b)
+{
+    uint64_t sum = a + b;
+
+    return sum >= TRIB_TAG_PRIME ? sum - TRIB_TAG_PRIME : sum;
+}
+
+static inline uint64_t trib_tag_less(uint64_t a, uint64_t b)
+{
+    return a >= b ? a - b : a + TRIB_TAG_PRIME - b;
+}
+
+/* x mod p of any x. */
+static inline uint64_t trib_tag_reduce(uint64_t x)
+{
+    uint64_t folded = (x & ((UINT64_C(1) << 52) - 1)) + 47 * (x >> 52);
+
+    return folded >= TRIB_TAG_PRIME ? folded - TRIB_TAG_PRIME : folded;
+}
+
+uint64_t trib_tag_times(uint64_t a, uint64_t b);
+
+/* What is left of the lane of a result, which must be k u with 1 <= k <= ranks: true if it is. */
+bool trib_tag_is_own(const struct trib_tag *tag, uint64_t rest);
+
+#endif
