@@ -48,9 +48,11 @@ struct trib_place {
 /* An event that the driver must act on or report. */
 enum trib_event_kind {
     TRIB_EVENT_NONE = 0,
-    TRIB_EVENT_DONE,   /* worker: operation `token` has ended with success; its buffers are the caller's again */
-    TRIB_EVENT_FAILED, /* worker: one fragment's results failed their check too often; the communicator must end */
-    TRIB_EVENT_BOOT,   /* worker: root `root` seems to have booted as `boot`: ask the session */
+    TRIB_EVENT_DONE, /* worker: operation `token` has ended with success; its buffers are the caller's again */
+    /* worker: one fragment's results failed their check too often; the communicator must end. `root`, and in `other`
+     * the last result's enum trib_drop; on a ring both are 0. */
+    TRIB_EVENT_FAILED,
+    TRIB_EVENT_BOOT, /* worker: root `root` seems to have booted as `boot`: ask the session */
     /* worker: `sequence` has waited since `since_ns`; `bitmap` = its switch's children that are there. On a ring: rank
      * `child` acknowledges nothing to this one; UINT16_MAX: none. */
     TRIB_EVENT_STALL,
@@ -135,9 +137,14 @@ static inline uint64_t trib_session_odd(const struct trib_session_config *sessio
 
 #define TRIB_RATE_MIN 125000 /* bytes per second: with less, a rank would seem to be away */
 
+struct trib_tag; /* tag.h */
+
 struct trib_worker_config {
     struct trib_session_config session;
     const struct trib_value_kernels *kernels;
+    /* Of a communicator with a key, as long as the node lives; NULL: lanes are those of lane.h. Workers that send to
+     * ranks take none. */
+    const struct trib_tag *tag;
     uint32_t rank;
     uint32_t window;     /* fragments in flight per root, at most session.slots */
     uint32_t operations; /* submitted and not ended, at most; at least 1 */

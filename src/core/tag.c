@@ -231,7 +231,7 @@ uint64_t trib_tag_lone_masks(const struct trib_tag *tag, struct trib_tag_memory 
     uint64_t mask = mask_of(tag, &memory->all[id->sequence / TRIB_TAG_BATCH % 2], id, NO_RANK);
 
     for (uint32_t rank = 0; rank < tag->ranks; rank++) {
-        if (!trib_quorum_has(list, rank)) {
+        if (list != NULL && !trib_quorum_has(list, rank)) {
             mask = trib_tag_less(mask, mask_of(tag, &memory->lacking, id, rank));
         }
     }

@@ -8,7 +8,7 @@
  *   <r, x>  the payload's 32-bit words as little-endian two's complement, times r. Only where payloads are exact:
  *           float32 tensors on wire int32, and bytes (at most one rank has any). 0 without payload.
  *   g(e)    a random number for the block exponent e that the rank has used: ranks that were told different exponents
- *           make lanes that do not fit. 0 but on wire int32.
+ *           make lanes that do not fit. 0 but on wire int32, where ranks without payload have it as well.
  *   c u     c is 1 if this rank's own exponent was e. So a result proves that e was the exponent of some rank. A rank
  *           refuses a result with less than its own exponent (worker_lane.c); together: e is the largest one.
  *   m(w)    the mask P(w) - P(w + 1 mod ranks), and P(ranks) besides if w is 0: all masks add up to P(ranks), and no
@@ -117,7 +117,7 @@ uint64_t trib_tag_exponent(const struct trib_tag *tag, int16_t exponent);
 uint64_t trib_tag_mask(const struct trib_tag *tag, struct trib_tag_memory *memory, const struct trib_tag_id *id,
                        uint32_t rank);
 uint64_t trib_tag_mask_of_all(const struct trib_tag *tag, struct trib_tag_memory *memory, const struct trib_tag_id *id);
-/* The same in a sum that may lack ranks. list: core/quorum.h. */
+/* The same in a sum that may lack ranks. list: core/quorum.h; NULL: of all ranks. */
 uint64_t trib_tag_lone_mask(const struct trib_tag *tag, struct trib_tag_memory *memory, const struct trib_tag_id *id,
                             uint32_t rank);
 uint64_t trib_tag_lone_masks(const struct trib_tag *tag, struct trib_tag_memory *memory, const struct trib_tag_id *id,

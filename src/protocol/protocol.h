@@ -11,6 +11,7 @@
  *   switch_up.c, switch_parent.c   a child of a switch
  *   worker_receive.c               packets from the switch: results, asks, held
  *   worker_deliver.c               a result goes into its tensor
+ *   worker_lane.c                  lanes of parts and results, with and without a key
  *   worker_recover.c               lost packets: which rank probes when
  *   worker_pace.c, switch_pace.c   windows by the network's signs, and caps
  *   worker_quorum.c, worker_late.c, switch_quorum.c   sums that may lack ranks

@@ -21,6 +21,7 @@ static size_t lay_out(struct worker *w, const struct trib_worker_config *config)
     w->queue_at = trib_node_place(&at, flights * sizeof(uint32_t));
     w->events_at = trib_node_place(&at, worker_event_room(config) * sizeof(struct trib_event));
     w->exponents_at = trib_node_place(&at, w->exponents * sizeof(int16_t));
+    w->has_exponents_at = trib_node_place(&at, w->exponents * sizeof(uint8_t));
     w->wire_at = trib_node_place(&at, flights * s->payload);
     w->aside_at = trib_node_place(&at, sizeof(struct worker_aside));
     w->times_at = trib_node_place(&at, flights * sizeof(struct flight_times));
@@ -61,6 +62,7 @@ void trib__worker_init(void *node, const struct trib_worker_config *config)
     w->config = *config;
     trib_window_init(&w->window, &config->session, worker_at(w, w->table_at));
     w->flights = config->session.roots * config->session.slots;
+    w->lanes = trib__worker_lanes(config);
     w->key = trib_lane_key(config->session.salt, config->rank);
     for (uint32_t rank = 0; rank < config->session.ranks; rank++) {
         w->keys += trib_lane_key(config->session.salt, rank);

@@ -17,6 +17,7 @@
 #include "core/node.h"
 #include "core/operation.h"
 #include "core/quorum.h"
+#include "core/tag.h"
 #include "core/window.h"
 
 #define TRIB_PROTOCOL_FAST_DISTANCE 16 /* later transmissions answered before a fragment is probed early */
@@ -48,20 +49,22 @@ enum flight_copy {
 
 struct flight {
     uint64_t sequence;
+    uint64_t lane;         /* of the contribution, and of the retained copy */
     uint32_t newer, older; /* by last transmission, of the flights sent to one root; NO_FLIGHT at the ends */
     uint32_t operation;    /* index into the ring */
     /* of the retained copy */
     uint32_t digest;
     uint16_t payload_len;
     uint16_t flags;
-    uint16_t parts; /* ranks with payload in the result */
-    int16_t exponent;
+    uint16_t parts;   /* ranks with payload in the result */
+    int16_t exponent; /* of a contribution: this rank's own */
     uint8_t type;
     uint8_t reduction;
     uint8_t state;
     uint8_t pending; /* queued packets */
     uint8_t strikes;
     uint8_t encoded : 1; /* the wire buffer holds the contribution */
+    uint8_t is_made : 1; /* so are its lane and exponent, which are made once */
     uint8_t is_lost : 1; /* the result was sent, it seems, and did not come: a probe says so */
     uint8_t is_old : 1;  /* sent to an earlier boot: a loss went with that boot */
     uint8_t is_new : 1;  /* not sent to this boot yet: a combiner may add the part, as a first one */
@@ -109,15 +112,19 @@ struct worker_root {
     uint32_t unused_too;
 };
 
+/* How lanes are made and checked: worker_lane.c. */
+struct worker_lanes;
+
 struct worker {
     struct trib_worker_config config;
+    const struct worker_lanes *lanes;
     struct trib_window window;
     uint64_t key;                                /* of this rank's lane */
     uint64_t keys;                               /* sum over all ranks */
     uint64_t number;                             /* operations submitted */
     uint64_t end;                                /* behind the last submitted sequence */
     uint64_t mark;                               /* own mark: lowest unfinished */
-    uint64_t exponents;                          /* room for so many */
+    uint64_t exponents;                          /* room for so many, and whether they were this rank's own */
     uint32_t flights;                            /* how many */
     uint32_t boot;                               /* registered with; 0: suspended */
     uint64_t oldest_operation, newest_operation; /* ring positions, free-running */
@@ -129,8 +136,8 @@ struct worker {
     uint64_t is_paced; /* 1: windows follow the network and the switches' memory, as PANAMA's; 0: they are fixed */
     uint64_t is_aimd;  /* of a worker that is paced: a mark halves a window */
     /* offsets of the arrays behind this struct; before the roots, of which most workers have few */
-    size_t table_at, operations_at, flights_at, queue_at, events_at, exponents_at, wire_at, aside_at, times_at,
-        scratch_at;
+    size_t table_at, operations_at, flights_at, queue_at, events_at, exponents_at, has_exponents_at, wire_at, aside_at,
+        times_at, scratch_at;
     uint64_t next[TRIB_ROOTS_MAX]; /* of each root: the lowest sequence that was not sent; it may lie behind `end` */
     struct worker_root roots[TRIB_ROOTS_MAX];
 };
@@ -156,6 +163,7 @@ struct worker_aside {
     uint64_t burst_bytes; /* and how much of it */
     struct worker_root_times roots[TRIB_ROOTS_MAX];
     struct trib_counters counters;
+    struct trib_tag_memory masks; /* with a key */
 };
 
 static inline void *worker_at(const struct worker *w, size_t offset)
@@ -225,6 +233,12 @@ static inline int16_t *worker_exponent(const struct worker *w, uint64_t sequence
     return (int16_t *)worker_at(w, w->exponents_at) + sequence % w->exponents;
 }
 
+/* Whether it was the exponent of this rank's own block. */
+static inline uint8_t *worker_has_exponent(const struct worker *w, uint64_t sequence)
+{
+    return (uint8_t *)worker_at(w, w->has_exponents_at) + sequence % w->exponents;
+}
+
 /* Which block's payload a sequence of the operation carries; blocks and more: none. */
 static inline uint64_t worker_block(const struct worker_operation *o, uint64_t sequence)
 {
@@ -255,6 +269,19 @@ struct worker_form {
     bool wants;       /* this rank has use for the result */
     bool may_lack;    /* the sum may lack ranks */
 };
+
+struct worker_lanes {
+    /* The lane of this rank's part: the packet is complete but for it. */
+    uint64_t (*make)(const struct worker *w, const struct worker_operation *o, const struct worker_form *form,
+                     const struct trib_packet *packet);
+    /* Has the result, of the right shape, the lane of exactly the ranks that it must have, and with a key of exactly
+     * these values? */
+    bool (*holds)(const struct worker *w, const struct worker_operation *o, const struct worker_form *form,
+                  const struct trib_packet *packet);
+};
+
+/* worker_lane.c */
+const struct worker_lanes *trib__worker_lanes(const struct trib_worker_config *config);
 
 /* worker.c */
 size_t trib__worker_size(const struct trib_worker_config *config);
@@ -296,7 +323,7 @@ bool trib__worker_next_packet(void *node, uint64_t now_ns, struct trib_packet *p
 enum trib_drop trib__worker_receive(void *node, struct trib_place from, const struct trib_packet *packet,
                                     uint64_t now_ns);
 void trib__worker_soon(const void *node, struct trib_place from, const struct trib_packet *packet);
-void trib__worker_strike(struct worker *w, uint32_t index);
+void trib__worker_strike(struct worker *w, uint32_t index, enum trib_drop drop);
 
 /* worker_deliver.c */
 enum trib_drop trib__worker_check_result(const struct worker *w, uint32_t index, const struct trib_packet *packet,
@@ -310,7 +337,6 @@ void trib__worker_finish(struct worker *w, uint32_t index, struct worker_operati
 /* worker_quorum.c */
 bool trib__worker_has_quorum(const struct worker *w, const struct trib_packet *packet, const struct worker_form *form);
 void trib__worker_count_lacking(struct worker *w, const struct trib_packet *packet);
-uint64_t trib__worker_listed_keys(const struct worker *w, const uint8_t *list);
 void trib__worker_skip_taken(struct worker *w, uint32_t root);
 
 /* worker_late.c */

@@ -3,7 +3,6 @@
  * check comes before the first effect. Read next: worker_receive.c. */
 #include <string.h>
 
-#include "core/lane.h"
 #include "protocol/worker.h"
 
 /* An exponent that trib_block_exponent can give. */
@@ -34,15 +33,6 @@ static bool has_shape(const struct worker *w, const struct worker_operation *o, 
     return packet->payload_len == form->len + (lacks ? TRIB_QUORUM_LIST : 0) && packet->type == form->wire;
 }
 
-static bool lane_holds(const struct worker *w, const struct trib_packet *packet)
-{
-    const uint8_t *list = trib_quorum_list(packet);
-    uint64_t keys = list != NULL ? trib__worker_listed_keys(w, list) : w->keys;
-
-    return packet->lane ==
-           keys * trib_session_odd(&w->config.session, packet->sequence, packet->attempt, packet->digest);
-}
-
 /* Is the result that of the operation, whole and right? */
 enum trib_drop trib__worker_check_sum(const struct worker *w, const struct worker_operation *o,
                                       const struct trib_packet *packet, struct worker_form *form)
@@ -54,7 +44,7 @@ enum trib_drop trib__worker_check_sum(const struct worker *w, const struct worke
     if (!has_shape(w, o, packet, form)) {
         return TRIB_DROP_SHAPE;
     }
-    return lane_holds(w, packet) ? TRIB_DROP_NONE : TRIB_DROP_LANE;
+    return w->lanes->holds(w, o, form, packet) ? TRIB_DROP_NONE : TRIB_DROP_LANE;
 }
 
 /* Checks a result against its flight. */
@@ -66,7 +56,9 @@ enum trib_drop trib__worker_check_result(const struct worker *w, uint32_t index,
     if (f->state != FLIGHT_SENT || f->sequence != packet->sequence) {
         return worker_was_sent(w, packet->sequence) ? TRIB_DROP_DUPLICATE : TRIB_DROP_UNASKED;
     }
-    return trib__worker_check_sum(w, worker_operation_at(w, f->operation), packet, form);
+    enum trib_drop drop = trib__worker_check_sum(w, worker_operation_at(w, f->operation), packet, form);
+    bool is_largest = packet->exponent >= f->exponent; /* as that of a result is to be */
+    return drop == TRIB_DROP_NONE && !is_largest ? TRIB_DROP_SHAPE : drop;
 }
 
 /* An average is one of the parts that are in. */
@@ -157,6 +149,7 @@ static void retain(const struct worker *w, struct flight *f, const struct worker
     f->reduction = packet->reduction;
     f->flags = packet->flags & TRIB_FLAG_QUORUM;
     f->exponent = packet->exponent;
+    f->lane = form->parts > 1 && packet->payload_len == 0 ? f->lane : packet->lane;
     f->type = (uint8_t)form->wire;
     f->payload_len = form->parts != 0 ? form->len : 0;
     f->parts = packet->contributors;
@@ -177,6 +170,7 @@ void trib__worker_accept(struct worker *w, uint32_t index, const struct trib_pac
 {
     struct flight *f = worker_flight(w, index);
     const struct worker_operation *o = worker_operation_at(w, f->operation);
+    bool has_exponent = f->exponent == packet->exponent;
 
     retain(w, f, o, packet, form);
     /* A rank that wants no payload gets the payload as well when another rank's OFFER completed the sum. A rank that
@@ -188,6 +182,7 @@ void trib__worker_accept(struct worker *w, uint32_t index, const struct trib_pac
     }
     if (o->layout.lookahead != 0 && packet->sequence - o->first < o->layout.blocks) {
         *worker_exponent(w, packet->sequence) = packet->exponent;
+        *worker_has_exponent(w, packet->sequence) = has_exponent;
         worker_aside(w)->counters.raw_blocks += packet->exponent == TRIB_EXPONENT_RAW;
     }
     worker_aside(w)->counters.results++;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker_quorum.c: results that lack ranks (core/quorum.h): is the list of ranks right, and which lane keys belong to
- * it?
+/* worker_quorum.c: results that lack ranks (core/quorum.h): is the list of ranks right?
  * Read next: worker_late.c, a result that lacks this rank. */
-#include "core/lane.h"
 #include "protocol/worker.h"
 
 /* Does the result list as many ranks as it must have, and say so? */
@@ -12,17 +10,6 @@ bool trib__worker_has_quorum(const struct worker *w, const struct trib_packet *p
 
     return form->may_lack && list != NULL && packet->contributors >= w->least &&
            trib_quorum_lists(list, packet->contributors, w->config.session.ranks);
-}
-
-/* The sum of the keys of listed ranks; few are not. */
-uint64_t trib__worker_listed_keys(const struct worker *w, const uint8_t *list)
-{
-    uint64_t keys = w->keys;
-
-    for (uint32_t rank = 0; rank < w->config.session.ranks; rank++) {
-        keys -= trib_quorum_has(list, rank) ? 0 : trib_lane_key(w->config.session.salt, rank);
-    }
-    return keys;
 }
 
 /* A result of a sum that lacks ranks was taken. */

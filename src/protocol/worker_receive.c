@@ -6,9 +6,10 @@
 
 /* A result of the own operation that came whole but wrong: ask again at once, and give up at the third (I8). From then
  * on only the RTO asks, or wrong results and probes would answer each other without end (I5). */
-void trib__worker_strike(struct worker *w, uint32_t index)
+void trib__worker_strike(struct worker *w, uint32_t index, enum trib_drop drop)
 {
     struct flight *f = worker_flight(w, index);
+    uint32_t root = trib_window_root(&w->window, f->sequence);
 
     if (f->strikes == TRIB_PROTOCOL_STRIKES) {
         return;
@@ -17,7 +18,8 @@ void trib__worker_strike(struct worker *w, uint32_t index)
         trib__worker_probe_lost(w, index);
         return;
     }
-    struct trib_event event = {.kind = TRIB_EVENT_FAILED, .sequence = f->sequence};
+    struct trib_event event = {
+        .kind = TRIB_EVENT_FAILED, .sequence = f->sequence, .root = root, .other = (uint16_t)drop};
     trib__worker_event(w, &event);
 }
 
@@ -60,7 +62,7 @@ static enum trib_drop take_result(struct worker *w, const struct trib_packet *pa
     enum trib_drop drop = trib__worker_check_result(w, index, packet, &form);
 
     if (drop == TRIB_DROP_LANE || drop == TRIB_DROP_SHAPE) {
-        trib__worker_strike(w, index);
+        trib__worker_strike(w, index, drop);
     }
     /* The others have done without this rank: the switch must see the rank's other operation. */
     if (drop == TRIB_DROP_DIGEST && (packet->flags & TRIB_FLAG_QUORUM) != 0) {

@@ -4,7 +4,6 @@
  * probe is decided in worker_recover.c.
  * Read next: switch.c, where it arrives. */
 #include "core/assert.h"
-#include "core/lane.h"
 #include "protocol/worker.h"
 
 void trib__worker_form(const struct worker *w, const struct worker_operation *o, uint64_t sequence,
@@ -31,11 +30,6 @@ void trib__worker_form(const struct worker *w, const struct worker_operation *o,
         }
     }
     form->converted = form->wire != TRIB_BYTES && form->wire != o->operation.type;
-}
-
-static uint64_t lane_odd(const struct worker *w, uint64_t sequence, uint32_t digest)
-{
-    return trib_session_odd(&w->config.session, sequence, 0, digest);
 }
 
 /* The fields that every packet has. */
@@ -109,8 +103,6 @@ void trib__worker_contribution(struct worker *w, uint32_t index, const struct wo
     packet->digest = o->layout.digest;
     packet->reduction = (uint8_t)o->operation.reduction;
     packet->type = (uint8_t)form.wire;
-    packet->exponent = exponent_ahead(w, o, f->sequence);
-    packet->lane = w->key * lane_odd(w, f->sequence, o->layout.digest);
     /* A share's header is wanted by all where there is no block of it. */
     if (!form.wants && (form.parts != 0 || !trib_operation_has_shares(&o->operation))) {
         packet->flags |= TRIB_FLAG_UNWANTED;
@@ -121,6 +113,13 @@ void trib__worker_contribution(struct worker *w, uint32_t index, const struct wo
     if (form.piece.elements != 0 && form.contributes) {
         attach_payload(w, index, o, &form, packet);
     }
+    if (!f->is_made) { /* a mask is used for one lane alone */
+        f->exponent = exponent_ahead(w, o, f->sequence);
+        f->lane = w->lanes->make(w, o, &form, packet);
+        f->is_made = 1;
+    }
+    packet->exponent = f->exponent;
+    packet->lane = f->lane;
 }
 
 /* The copy in wire form: in a tensor while the operation runs, in the flight's own buffer after. */
@@ -150,19 +149,16 @@ static void build_kept(const struct worker *w, uint32_t index, struct trib_packe
     packet->reduction = f->reduction;
     packet->exponent = f->exponent;
     packet->contributors = f->parts;
-    packet->lane = w->keys * lane_odd(w, f->sequence, f->digest);
+    packet->lane = f->lane;
     packet->payload_len = f->payload_len;
     packet->payload = f->payload_len != 0 ? trib__worker_retained(w, index) : NULL;
     if (f->flags & TRIB_FLAG_QUORUM) {
-        const uint8_t *list = worker_wire(w, index) + f->payload_len;
-        packet->lane = trib__worker_listed_keys(w, list) * lane_odd(w, f->sequence, f->digest);
         packet->payload_len += TRIB_QUORUM_LIST;
     }
     if (f->is_own) {
         packet->flags = TRIB_FLAG_UNWANTED | TRIB_FLAG_RESEND;
         packet->mark = w->mark < f->sequence ? w->mark : f->sequence; /* never above the sequence */
         packet->contributors = f->payload_len != 0;
-        packet->lane = w->key * lane_odd(w, f->sequence, f->digest);
     }
 }
 

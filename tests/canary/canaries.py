@@ -46,6 +46,7 @@ WORKER_RECOVER = "src/protocol/worker_recover.c"
 WORKER_QUORUM = "src/protocol/worker_quorum.c"
 WORKER_PACE = "src/protocol/worker_pace.c"
 WORKER_DELIVER = "src/protocol/worker_deliver.c"
+WORKER_LANE = "src/protocol/worker_lane.c"
 SWITCH_RESULT = "src/protocol/switch_result.c"
 SWITCH_UP = "src/protocol/switch_up.c"
 SWITCH_ASK = "src/protocol/switch_ask.c"
@@ -451,7 +452,7 @@ CANARIES = [
         world=ORACLE, search=ORACLE, first="quorum-three", test="unit/test_quorum_rules", scheme="panama:1/2"),
     Canary(
         "quorum-list-unchecked", "I12", "a worker does not look whether the lane is that of the ranks that are listed",
-        edits=((WORKER_DELIVER, "    uint64_t keys = list != NULL ?", "    if (list != NULL) {\n        return true;\n    }\n    uint64_t keys = list != NULL ?"),),
+        edits=((WORKER_LANE, "    uint64_t keys = list != NULL ?", "    if (list != NULL) {\n        return true;\n    }\n    uint64_t keys = list != NULL ?"),),
         world=("oracle", "list", "buffer"), search=Never("its switches are right, so it has no wrong list to check"),
         test="unit/test_quorum_rules", scheme="panama:1/2"),
     Canary(
@@ -491,12 +492,12 @@ CANARIES = [
         world=LANE, search=LANE),
     Canary(
         "lane-of-one-offered", "I12", "a rank OFFERs the result of all with its own lane",
-        edits=((WORKER_SEND, "    packet->lane = w->keys * lane_odd(", "    packet->lane = w->key * lane_odd("),),
+        edits=((WORKER_DELIVER, "    f->lane = form->parts > 1 && packet->payload_len == 0 ? f->lane : packet->lane;\n", ""),),
         world=LANE, search=LANE, first="restart"),
     Canary(
         "lane-unchecked", "I12", "a worker takes every lane",
-        edits=((WORKER_DELIVER, "    return lane_holds(w, packet) ? TRIB_DROP_NONE : TRIB_DROP_LANE;",
-                "    (void)lane_holds;\n    return TRIB_DROP_NONE;"),),
+        edits=((WORKER_DELIVER, "    return w->lanes->holds(w, o, form, packet) ? TRIB_DROP_NONE : TRIB_DROP_LANE;",
+                "    return TRIB_DROP_NONE;"),),
         world=("path", "oracle"), search=Never("its switches are right, so it has no wrong lane to check"),
         test="unit/test_switchml_worker"),
     Canary(

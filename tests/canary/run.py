@@ -3,7 +3,7 @@
 """Shows that the tests would notice:  tests/canary/run.py [--first] [--only NAME,...] [--seconds N] [--build FOLDER] [--markdown FILE]
                                        tests/canary/run.py --check | --list
 
-A canary is one defect put into a copy of src (the tables are canaries.py, drivers.py and combiners.py). The worlds and the search of every state, built against that copy,
+A canary is one defect put into a copy of src (the tables are canaries.py, drivers.py, combiners.py and tags.py). The worlds and the search of every state, built against that copy,
 must each catch it by the check that the table names, within a minute. Where one of them cannot, by the nature of the defect, the table says
 why, and a unit or property test must: so it is for all of src/host. The product's sources hold no trace of any of this.
 
@@ -29,11 +29,13 @@ import time
 from canaries import CANARIES as NODES, Canary, Never
 from combiners import COMBINERS
 from drivers import DRIVERS
+from tags import TAGS
 
-CANARIES = NODES + DRIVERS + COMBINERS
+CANARIES = NODES + DRIVERS + COMBINERS + TAGS
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-COPIED = ("cmake/flags.cmake", "cmake/sources.cmake", "cmake/keys.cmake", "include", "src", "tests/world", "tests/model", "tests/unit", "tests/property")
+COPIED = ("cmake/flags.cmake", "cmake/sources.cmake", "cmake/keys.cmake", "include", "src", "tests/world", "tests/model", "tests/unit", "tests/property",
+          "tests/vectors")
 WORLD_FIRST_SEEDS = 2000  # at once: from so many on, worlds notice paths that were never taken
 SEARCH_SHARES = 6         # no scenario gets more than this part of the time
 FIRST_SHARES = 3          # but the one that the table names, which gets so many
@@ -436,7 +438,7 @@ def check_table():
             except (ValueError, OSError) as error:
                 text = str(error)
             if text:
-                problems.append(f"{text}\n(change the canary with the code: tests/canary/canaries.py, drivers.py, combiners.py)")
+                problems.append(f"{text}\n(change the canary with the code: tests/canary/canaries.py, drivers.py, combiners.py, tags.py)")
     for canary in CANARIES:
         if not canary.test and (isinstance(canary.world, Never) or isinstance(canary.search, Never)):
             problems.append(f"{canary.name}: a finder cannot catch it, so the table must name a test that does")

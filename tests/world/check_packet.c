@@ -93,10 +93,11 @@ void check_silence(struct world_unit *unit, uint32_t root)
 }
 
 /* Ranks whose settings differ hold no promise, but what they send is true: no sum may mix their operations with those
- * of others (I10). Who has another salt makes other lanes, though. */
+ * of others (I10). Who has another salt makes other lanes, though. Lanes of a key are of values: the oracle has those.
+ */
 static bool lanes_are_true(const struct world_comm *comm)
 {
-    return comm->set.hostility != WORLD_LETHAL && comm->set.skew != WORLD_SKEW_SALT;
+    return comm->tag == NULL && comm->set.hostility != WORLD_LETHAL && comm->set.skew != WORLD_SKEW_SALT;
 }
 
 /* From a combiner to its parent: whose parts a sum says it has, those it has. What is passed on may be forged, or of a

@@ -33,7 +33,7 @@ static struct world_fragment *known_of(const struct world_comm *comm, uint64_t s
     return is_true && at < comm->fragments ? &comm->known[at] : NULL;
 }
 
-static struct world_op *op_of(const struct world_comm *comm, uint64_t sequence)
+struct world_op *op_of(const struct world_comm *comm, uint64_t sequence)
 {
     uint64_t at = sequence - comm->set.session.first;
     uint32_t i = comm->set.op_count - 1;

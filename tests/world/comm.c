@@ -89,6 +89,7 @@ struct world_comm *comm_create(struct world *world, const struct comm_settings *
     if (before != NULL) {
         inherit(comm);
     }
+    proof_make(comm);
     work_create(comm);
     world_schedule(world, set->start_ns, (struct world_event){.kind = WORLD_START, .a = comm->index});
     return comm;
@@ -205,6 +206,7 @@ static void count(const struct world_comm *comm)
     report->combined += world_has_servers(comm->world) && comm->depth > 1;
     report->paced += world_has_caps(comm->world);
     report->quorums += comm_has_quorum(comm);
+    report->tagged += comm->tag != NULL;
     report->skewed += skewed;
     report->early += comm->set.early_rank != WORLD_NONE && comm->ranks[comm->set.early_rank].is_closing;
     report->skewed_done += skewed && comm->done_all == s->ranks * comm->set.op_count;
@@ -261,6 +263,7 @@ void comm_free(struct world_comm *comm)
     }
     work_destroy(comm);
     shape_free(comm);
+    free(comm->tag);
     free(comm->ranks);
     free(comm);
 }

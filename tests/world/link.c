@@ -259,6 +259,15 @@ void world_trace(const struct world *world, const char *what, uint32_t from, uin
     }
 }
 
+static void schedule_bent(struct world *world, uint32_t from, uint32_t to, const struct trib_packet *bent)
+{
+    struct world_link *link = link_between(world, &world->units[from], &world->units[to]);
+
+    world_schedule(
+        world, arrival(world, link),
+        (struct world_event){.kind = WORLD_ARRIVE, .unit = (uint16_t)to, .a = world_parcel(world, bent), .b = from});
+}
+
 /* A switch goes wrong with a result for a rank, before its checksum is made, in what proves which contributions are in,
  * and in the sum as well: at most twice for one fragment and rank, so that the third asking helps, but without limit
  * where the communicator may fail. The packet goes without further faults: a copy of it would count as one more. */
@@ -287,6 +296,14 @@ static bool is_bent(struct world *world, uint32_t from, uint32_t to, const struc
         payload[world_below(world, bent.payload_len)] ^= (uint8_t)(1 + world_below(world, 255));
         bent.payload = payload;
     }
+    if (comm->set.has_key && world_below(world, 2) == 0 && proof_is_due(comm, packet)) {
+        bent.exponent =
+            (int16_t)(bent.exponent + (int)(lethal ? world_below(world, 3) : 0)); /* a lie for all blocks to come */
+        world->report->falsified++;
+        *bends = (uint8_t)(*bends + (*bends < 2));
+        schedule_bent(world, from, to, &bent);
+        return true;
+    }
     switch (world_below(world, 4)) {
     case 0:
         bent.contributors ^= (uint16_t)(1U << world_below(world, 16));
@@ -302,10 +319,7 @@ static bool is_bent(struct world *world, uint32_t from, uint32_t to, const struc
         break;
     }
     world->report->bent++;
-    struct world_link *link = link_between(world, &world->units[from], &world->units[to]);
-    world_schedule(
-        world, arrival(world, link),
-        (struct world_event){.kind = WORLD_ARRIVE, .unit = (uint16_t)to, .a = world_parcel(world, &bent), .b = from});
+    schedule_bent(world, from, to, &bent);
     return true;
 }
 

@@ -132,6 +132,7 @@ static void skew(const struct world_comm *comm, struct trib_worker_config *confi
         return;
     case WORLD_SKEW_SALT:
         s->salt ^= 1;
+        config->tag = NULL;
         return;
     case WORLD_SKEW_GENERATION:
         s->generation ^= 1;
@@ -150,6 +151,7 @@ void unit_open_worker(struct world_comm *comm, uint32_t rank)
     struct trib_worker_config config = {
         .session = comm->set.session,
         .kernels = comm->ranks[rank].kernels,
+        .tag = comm->tag,
         .rank = rank,
         .window = comm->set.window,
         .operations = comm->set.operations,

@@ -125,6 +125,7 @@ struct comm_settings {
     uint64_t late_ns; /* between ranks' submits, and between their CLOSEs */
     uint64_t gap_ns;  /* between operations */
     uint64_t lag_ns;  /* of one rank more than of the others, where sums may lack ranks */
+    bool has_key;     /* lanes prove values */
     bool is_return;   /* its ranks bring a grant of a time before this world, */
     bool was_ready;   /* with which they have seen READY */
     uint32_t hostile_packets;
@@ -133,14 +134,12 @@ struct comm_settings {
     uint8_t priority; /* of its rows in combiners */
     uint64_t rate;    /* of each rank, bytes per second; 0: none */
     uint32_t skewed_rank, lagging_rank;
-    uint32_t
-        early_rank; /* closes after some of the operations, so that the others must get an error; WORLD_NONE: nobody */
+    uint32_t early_rank; /* closes after some of the operations, so that others get an error; WORLD_NONE: none */
     uint32_t early_ops;
     double lane;       /* rate of results that a switch spoils */
     bool free_buffers; /* give buffers back to the allocator right after DONE */
     bool closes;       /* each rank closes when it has done all */
 };
-
 /* Of the whole world. Rates are per packet unless named otherwise. */
 struct world_settings {
     uint64_t delay_ns;  /* of a link, one way */
@@ -344,8 +343,7 @@ struct world_op {
     bool is_uneven;
     uint8_t *inputs; /* of all ranks, or the one tensor of which each rank has its share or one rank all */
     uint8_t *expected;
-    uint8_t *
-        earlier; /* what its ranks expected before they became a star; who is done first says which of both it is. NULL: the same */
+    uint8_t *earlier; /* expected before its ranks became a star; the first that is done says which. NULL: the same */
     bool in_place;
     uint8_t misaligned;
     struct rank_op *ranks;
@@ -447,6 +445,7 @@ struct world_comm {
     struct comm_member members[WORLD_SWITCHES_MAX];
     struct comm_rank *ranks;
     struct world_op *ops;
+    struct trib_tag *tag;         /* NULL: the communicator has no key */
     struct world_fragment *known; /* NULL: all ranks are in all sums */
     struct world_comm *before;    /* whose addresses it has; NULL: nobody's */
     uint32_t depth;               /* the most switches between a rank and the root, both counted */
@@ -479,7 +478,6 @@ struct world_comm {
 };
 
 /* ---- what worlds did, summed ---- */
-
 #define WORLD_REPORT_MAP(X)                                \
     X(lost, "lost")                                        \
     X(bursts, "bursts")                                    \
@@ -495,6 +493,8 @@ struct world_comm {
     X(overflowed, "inbox overflowed")                      \
     X(forged, "forged")                                    \
     X(bent, "lanes bent")                                  \
+    X(falsified, "values falsified under a right lane")    \
+    X(tagged, "communicators with a key")                  \
     X(strays, "packets for nobody")                        \
     X(inherited, "late packets of an old communicator")    \
     X(restarts, "restarts of a root")                      \

@@ -106,7 +106,7 @@ static enum trib_drop take(struct worker *w, struct trib_place from, const struc
     enum trib_drop drop = trib__worker_check_result(w, index, packet, &form);
     if (drop != TRIB_DROP_NONE) {
         if (drop == TRIB_DROP_LANE) {
-            trib__worker_strike(w, index);
+            trib__worker_strike(w, index, drop);
         }
         return drop;
     }
