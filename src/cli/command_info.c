@@ -11,6 +11,7 @@
 #include "control/server.h"
 #include "core/crc32c.h"
 #include "core/node.h"
+#include "core/tag.h"
 #include "core/value.h"
 #include "keys/derive.h"
 #include "net/port.h"
@@ -66,6 +67,8 @@ static void print_text(struct sockets sockets)
     printf("sessions           %s%s\n", key != NULL ? "with the key in " : "unauthenticated: no TRIB_KEY_FILE",
            key != NULL ? key : "");
     printf("keys of jobs       %s\n", trib_keys_explain_lack() == NULL ? "yes" : trib_keys_explain_lack());
+    printf("proof of values    float32 sums on wire int32, broadcasts and allgathers, of jobs with a key; kernel %s\n",
+           trib_tag_kernel()->name);
     printf("limits             %d ranks, %d shards, payload 64 to %d bytes\n", TRIB_RANKS_MAX, TRIB_ROOTS_MAX,
            TRIB_PAYLOAD_MAX);
     for (unsigned i = 0; trib_published_at(i) != NULL; i++) {
@@ -104,6 +107,7 @@ static void print_json(struct sockets sockets)
     report_json_put(&json, "receive_room", "%u", sockets.room);
     report_json_flag(&json, "http", trib_server_has_http());
     report_json_flag(&json, "keys", trib_keys_explain_lack() == NULL);
+    report_json_say(&json, "proof_kernel", trib_tag_kernel()->name);
     report_json_put(&json, "ranks_max", "%d", TRIB_RANKS_MAX);
     report_json_put(&json, "shards_max", "%d", TRIB_ROOTS_MAX);
     report_json_put(&json, "payload_max", "%d", TRIB_PAYLOAD_MAX);

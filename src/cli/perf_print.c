@@ -8,6 +8,7 @@
 #include "cli/options.h"
 #include "cli/perf.h"
 #include "comm/launcher.h"
+#include "comm/proof.h"
 #include "core/value.h"
 #include "report/json.h"
 
@@ -31,6 +32,11 @@ static int64_t total(const struct perf_row *row, enum perf_column column)
 static const char *wire_name(const struct trib_config *config)
 {
     return trib_type_name((enum trib_type)trib_config_wire(config));
+}
+
+static const char *proof_text(const struct trib_config *config, const char *scheme, const struct trib_comm_stats *stats)
+{
+    return stats->hosts == 1 ? "no values: ranks sum in the memory of one host" : trib_proof_text(config, scheme);
 }
 
 static double algbw(const struct perf_row *row)
@@ -74,6 +80,7 @@ static void print_json_begin(const struct perf_options *options, const char *sch
     report_json_flag(&json, "no_box", stats->no_box);
     report_json_say(&json, "rendezvous", c->rendezvous);
     report_json_put(&json, "roots", "%u", stats->roots);
+    report_json_say(&json, "proved", proof_text(c, scheme, stats));
     report_json_say(&json, "nics", c->nics);
     report_json_put(&json, "iterations", "%u", options->iterations);
     report_json_put(&json, "warmups", "%u", options->warmups);
@@ -117,6 +124,9 @@ void perf_print_begin(const struct perf_options *options, const struct trib_comm
     }
     if (stats.hosts > 1) {
         printf("# level 0: %u hosts, whose ranks are summed in shared memory before one of them sends\n", stats.hosts);
+    }
+    if (c->key_len != 0) {
+        printf("# the key proves %s\n", proof_text(c, scheme, &stats));
     }
     printf("# out, in: bytes on %s per byte of the tensor, all processes that use it; cpu: ns per byte, per rank and "
            "switch\n",

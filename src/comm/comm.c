@@ -19,9 +19,11 @@
 #include "comm/local.h"
 #include "comm/memory.h"
 #include "comm/network.h"
+#include "comm/nonces.h"
 #include "comm/own_root.h"
 #include "comm/paths.h"
 #include "comm/peers.h"
+#include "comm/proof.h"
 #include "comm/queue.h"
 #include "comm/refusal.h"
 #include "comm/say.h"
@@ -101,6 +103,7 @@ static void dissolve(struct trib_comm *comm)
     trib_endpoint_release(comm->endpoint, comm);
     trib_embedded_release(comm->embedded, comm->config.linger_ns, comm->state != TRIB_COMM_FAILED);
     trib_memory_unmap(comm->node, comm->node_size);
+    trib_proof_close(comm);
     if (comm->transport->destroy != NULL) {
         comm->transport->destroy(comm);
     }
@@ -140,6 +143,16 @@ static void meet(struct trib_comm *made)
     trib_comm_settle(made, trib_clock_ns());
 }
 
+static enum trib_status exchange_nonces(struct trib_comm *made, char *error)
+{
+    enum trib_status status = trib_nonces_exchange(made);
+    if (status != TRIB_OK) {
+        const char *cause = trib_comm_error(made);
+        trib_explain(error, "%s", cause[0] != '\0' ? cause : trib_status_text(status));
+    }
+    return status;
+}
+
 /* made is on an endpoint. Returns when all ranks have joined. A communicator that fails is freed. */
 static enum trib_status enter(struct trib_comm *made, char *error)
 {
@@ -173,6 +186,9 @@ static enum trib_status enter(struct trib_comm *made, char *error)
         trib_explain(error, "%s", made->failure_text);
     }
     trib_endpoint_unlock(made->endpoint);
+    if (status == TRIB_OK) {
+        status = exchange_nonces(made, error);
+    }
     if (status != TRIB_OK) {
         dissolve(made);
     }

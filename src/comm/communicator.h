@@ -158,6 +158,7 @@ struct trib_comm {
     struct trib_port_stats root_base;  /* and of the root's */
     struct trib_config config;         /* without the key */
     struct trib_keys keys;             /* not set: no key */
+    struct trib_tag *tag;              /* of the node's lanes (proof.h); NULL: they prove no values */
 };
 
 /* Ranks send to each other, and not to roots. */

@@ -40,6 +40,10 @@ static void format_operation(const struct trib_operation *operation, char *text,
         (void)snprintf(text, size, "trib_comm_split");
         return;
     }
+    if (operation->part_of == TRIB_PART_OF_NONCES) {
+        (void)snprintf(text, size, "the exchange of nonces at the start");
+        return;
+    }
     trib_format_count(operation->count, count);
     format_shares(operation, shares, sizeof shares);
     switch (operation->collective) {

@@ -13,6 +13,7 @@
 #include "comm/end.h"
 #include "comm/paths.h"
 #include "comm/peers.h"
+#include "comm/proof.h"
 #include "comm/queue.h"
 #include "comm/say.h"
 #include "comm/send.h"
@@ -150,10 +151,11 @@ static void take_event(struct trib_comm *comm, const struct trib_event *event, u
         return;
     case TRIB_EVENT_FAILED: {
         char text[256];
+        char cause[256];
         trib_comm_describe(comm, event->sequence, text, sizeof text);
-        trib_comm_fail_all(comm, TRIB_ERR_CHECK,
-                           "rank %u: the result of fragment %" PRIu64 " (%s) failed its check again and again",
-                           comm->config.rank, event->sequence, text);
+        trib_proof_explain(comm, event, cause, sizeof cause);
+        trib_comm_fail_all(comm, TRIB_ERR_CHECK, "rank %u: the result of fragment %" PRIu64 " (%s) %s",
+                           comm->config.rank, event->sequence, text, cause);
         return;
     }
     case TRIB_EVENT_BOOT:

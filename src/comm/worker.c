@@ -5,6 +5,7 @@
 
 #include "comm/communicator.h"
 #include "comm/endpoint.h"
+#include "comm/proof.h"
 #include "comm/worker.h"
 #include "core/assert.h"
 #include "core/share.h"
@@ -82,6 +83,10 @@ enum trib_status trib_comm_make_node(struct trib_comm *comm, const struct trib_g
     session->cap = trib_scheme_has_caps(scheme) ? trib_share_first(grant->slots) : 0;
     memcpy(session->weight, grant->weight, sizeof grant->weight);
     TRIB_ASSERT(comm->node == NULL && !comm->is_led && comm->member < comm->members);
+    if (!trib_proof_open(comm, grant)) {
+        return TRIB_ERR_MEMORY;
+    }
+    config.tag = comm->tag;
     comm->node_size = comm->verbs->size(&config);
     comm->node = trib_memory_map(comm->node_size);
     if (comm->node == NULL) {

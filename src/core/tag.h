@@ -15,7 +15,7 @@
  *           other set of contributions does. In a sum that may lack ranks m(w) is P(w), and the receiver adds those of
  *           listed ranks. P is ChaCha20 of sequence, digest, attempt and rank, and is used for one lane alone.
  * r, g, u and P come from the communicator's key, which trib_tag_key derives from the job's, communicator, generation,
- * and a nonce of each rank (comm/proof.c), so that nothing repeats in another run with the same ids.
+ * and a nonce of each rank (comm/nonces.h), so that nothing repeats in another run with the same ids.
  *
  * The sum of up to 1,024 lanes is below 2^62, so the switch's addition does not wrap, whatever its tree. The receiver
  * takes the sum mod p, less masks, <r, S> and ranks x g(e). What is left must be 0; on wire int32 k u, 1 <= k <= ranks.

@@ -38,7 +38,8 @@ static bool no_box;                 /* ranks name rank 0, and are the roots: eac
 static uint16_t rendezvous_port;
 /* Of the switches; to be set before keeper_open. 0: as they are without. */
 static uint64_t ping_gap_ns, switch_join_timeout_ns;
-static bool child_combines; /* the switch below is a combiner; to be set before keeper_open */
+static const struct trib_keyring *switch_keys; /* to be set before keeper_open */
+static bool child_combines;                    /* the switch below is a combiner; to be set before keeper_open */
 static uint32_t
     ranks_a_host; /* each so many say that they are on one host, and are summed there; 0: each comes alone */
 
@@ -70,6 +71,7 @@ static inline int switch_process(uint16_t port, uint16_t parent, uint32_t thread
         config.combines_only = child_combines;
     }
     config.http.len = 0;
+    config.keys = switch_keys;
     config.threads = threads;
     config.threshold = threshold;
     config.ping_gap_ns = ping_gap_ns;

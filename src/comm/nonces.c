@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nonces.c: see nonces.h. */
+#include "comm/nonces.h"
+
+#include <stdlib.h>
+
+#include "comm/communicator.h"
+#include "comm/endpoint.h"
+#include "comm/proof.h"
+#include "comm/request.h"
+#include "core/assert.h"
+#include "io/draw.h"
+
+static enum trib_status gather(struct trib_comm *comm, uint64_t *nonces)
+{
+    uint64_t own = trib_draw();
+    const struct trib_operation operation = {
+        .collective = TRIB_ALLGATHER,
+        .type = TRIB_INT64,
+        .send = &own,
+        .recv = nonces,
+        .count = 1,
+        .part_of = TRIB_PART_OF_NONCES,
+    };
+    enum trib_status status = trib_request_run(comm, &operation);
+    TRIB_ASSERT(status != TRIB_OK || nonces[comm->config.rank] == own);
+    return status;
+}
+
+enum trib_status trib_nonces_exchange(struct trib_comm *comm)
+{
+    if (!trib_proof_is_wanted(comm)) {
+        return TRIB_OK;
+    }
+    uint64_t *nonces = calloc(comm->config.ranks, sizeof *nonces);
+    if (nonces == NULL) {
+        return TRIB_ERR_MEMORY;
+    }
+    enum trib_status status = gather(comm, nonces);
+    if (status == TRIB_OK) {
+        trib_endpoint_lock(comm->endpoint);
+        trib_proof_renew(comm, nonces);
+        trib_endpoint_unlock(comm->endpoint);
+    }
+    free(nonces);
+    return status;
+}
