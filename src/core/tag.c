@@ -133,12 +133,13 @@ void trib_tag_init(struct trib_tag *tag, const struct trib_tag_kernel *kernel, c
     tag->kernel = kernel;
     tag->ranks = ranks;
     tag->epoch++;
-    draw(key, 0, tag->r, TRIB_TAG_WORDS);
-    draw(key, TRIB_TAG_WORDS, tag->exponent, TRIB_TAG_EXPONENTS);
-    draw(key, TRIB_TAG_WORDS + TRIB_TAG_EXPONENTS, last, TRIB_TAG_BATCH);
+    draw(key, 0, tag->r, TRIB_TAG_ROW);
+    draw(key, TRIB_TAG_ROW, tag->s, TRIB_TAG_ROWS);
+    draw(key, TRIB_TAG_ROW + TRIB_TAG_ROWS, tag->exponent, TRIB_TAG_EXPONENTS);
+    draw(key, TRIB_TAG_ROW + TRIB_TAG_ROWS + TRIB_TAG_EXPONENTS, last, TRIB_TAG_BATCH);
     tag->own = last[0] != 0 ? last[0] : 1;
     tag->own_inverse = inverse(tag->own);
-    for (uint32_t i = 0; i < TRIB_TAG_WORDS; i++) {
+    for (uint32_t i = 0; i < TRIB_TAG_ROW; i++) {
         uint64_t more = trib_tag_times(tag->r[i], UINT64_C(1) << 31);
         tag->offset[i + 1] = trib_tag_add(tag->offset[i], more);
     }
@@ -146,20 +147,33 @@ void trib_tag_init(struct trib_tag *tag, const struct trib_tag_kernel *kernel, c
 
 /* ---- of a fragment ---- */
 
-uint64_t trib_tag_hash(const struct trib_tag *tag, const void *payload, size_t len)
+/* Of a row, without its factor. */
+static uint64_t hash_row(const struct trib_tag *tag, const uint8_t *row, size_t len)
 {
     size_t words = len / 4;
     size_t left = len % 4;
-    uint64_t hash = tag->kernel->sum(tag->r, payload, words);
+    uint64_t hash = tag->kernel->sum(tag->r, row, words);
 
-    TRIB_ASSERT(len <= (size_t)4 * TRIB_TAG_WORDS);
     if (left != 0) {
         uint32_t word = 0;
-        memcpy(&word, (const uint8_t *)payload + 4 * words, left);
+        memcpy(&word, row + 4 * words, left);
         hash = trib_tag_add(hash, tag->kernel->sum(tag->r + words, &word, 1));
         words++;
     }
     return trib_tag_less(hash, tag->offset[words]);
+}
+
+uint64_t trib_tag_hash(const struct trib_tag *tag, const void *payload, size_t len)
+{
+    const size_t row = (size_t)4 * TRIB_TAG_ROW;
+    uint64_t hash = 0;
+
+    TRIB_ASSERT(len <= TRIB_TAG_ROWS * row);
+    for (size_t at = 0; at < len; at += row) {
+        uint64_t one = hash_row(tag, (const uint8_t *)payload + at, len - at < row ? len - at : row);
+        hash = trib_tag_add(hash, trib_tag_times(one, tag->s[at / row]));
+    }
+    return hash;
 }
 
 uint64_t trib_tag_exponent(const struct trib_tag *tag, int16_t exponent)

@@ -5,8 +5,9 @@
  *
  * With p = 2^52 - 47 (a prime), the lane of rank w is
  *     (<r, x> + g(e) + c u + m(w)) mod p
- *   <r, x>  the payload's 32-bit words as little-endian two's complement, times r. Only where payloads are exact:
- *           float32 tensors on wire int32, and bytes (at most one rank has any). 0 without payload.
+ *   <r, x>  the payload's 32-bit words as little-endian two's complement, times the numbers r. Only where payloads are
+ *           exact: float32 tensors on wire int32, and bytes (at most one rank has any). 0 without payload. The number
+ *           of word i is r[i mod 256] s[i / 256] mod p: so few numbers stay in the cache beside the payload.
  *   g(e)    a random number for the block exponent e that the rank has used: ranks that were told different exponents
  *           make lanes that do not fit. 0 but on wire int32, where ranks without payload have it as well.
  *   c u     c is 1 if this rank's own exponent was e. So a result proves that e was the exponent of some rank. A rank
@@ -20,8 +21,8 @@
  * The sum of up to 1,024 lanes is below 2^62, so the switch's addition does not wrap, whatever its tree. The receiver
  * takes the sum mod p, less masks, <r, S> and ranks x g(e). What is left must be 0; on wire int32 k u, 1 <= k <= ranks.
  *
- * A result with wrong values passes with probability 1 / p, on wire int32 ranks / p (2^-50 with 4 ranks, 2^-42 with
- * 1,024), because a wrong word differs by less than 2^32 < p from the right one, and r is known to ranks alone. The
+ * A result with wrong values passes with probability 2 / p, on wire int32 2 ranks / p (2^-49 with 4 ranks, 2^-41 with
+ * 1,024): the difference of some row is 0 with 1 / p, and else the sum of rows with 1 / p, because a wrong word differs by less than 2^32 < p from the right one, and r is known to ranks alone. The
  * sums on the wire do not wrap: ranks x |q| <= 2^31 - 1 for all exponents that a rank accepts (trib_block_shift).
  * Integer tensors may wrap, which is no error, and no linear hash in a 64-bit lane follows sums mod 2^32: their values
  * are not proved. Nor are sums of floats, which round, other reductions, and blocks with infinity or NaN, which travel
@@ -51,7 +52,8 @@
 #include "core/chacha20.h"
 
 #define TRIB_TAG_PRIME ((UINT64_C(1) << 52) - 47)
-#define TRIB_TAG_WORDS 2048 /* of a payload at most */
+#define TRIB_TAG_ROW 256 /* words */
+#define TRIB_TAG_ROWS 8  /* of a payload at most */
 #define TRIB_TAG_KEY TRIB_CHACHA20_KEY
 #define TRIB_TAG_BATCH 8 /* consecutive sequences of a block of masks */
 #define TRIB_TAG_EXPONENTS 280
@@ -59,7 +61,7 @@
 struct trib_tag_kernel {
     const char *name; /* "scalar", "avx2", "ifma" */
     /* <r, words + 2^31> mod p, with the words as they lie in memory, little-endian two's complement, at any alignment.
-     * At most TRIB_TAG_WORDS. */
+     * At most TRIB_TAG_ROW. */
     uint64_t (*sum)(const uint64_t *r, const void *words, size_t count);
 };
 
@@ -69,8 +71,9 @@ const struct trib_tag_kernel *trib_tag_kernel_named(const char *name);
 
 /* Of one communicator at a rank: constant while a fragment is under way. */
 struct trib_tag {
-    uint64_t r[TRIB_TAG_WORDS];
-    uint64_t offset[TRIB_TAG_WORDS + 1];   /* 2^31 times the first so many of r */
+    uint64_t r[TRIB_TAG_ROW];              /* of a row's words */
+    uint64_t s[TRIB_TAG_ROWS];             /* of rows */
+    uint64_t offset[TRIB_TAG_ROW + 1];     /* 2^31 times the first so many of r */
     uint64_t exponent[TRIB_TAG_EXPONENTS]; /* g */
     uint64_t own, own_inverse;             /* u, and 1 / u mod p */
     uint8_t key[TRIB_TAG_KEY];

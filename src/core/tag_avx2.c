@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tag_avx2.c: the kernel of AVX2: four words at a time. Each r is split into two halves of 26 bits, so that 64 products
- * of 58 bits fit 64 bits. Compiled with -mavx2; empty on other CPUs. Read first: tag_scalar.c. */
+/* tag_avx2.c: the kernel of AVX2: four words at a time. Each r is split into two halves of 26 bits, so that the 64
+ * products of a lane, of 58 bits, fit 64 bits. Compiled with -mavx2; empty on other CPUs. Read first: tag_scalar.c. */
 #include "core/tag_kernels.h"
 
 #if TRIB_TAG_X86
 #include <immintrin.h>
 
-#define LANES 4
-#define RUN ((size_t)64 * LANES) /* words until a lane may be full */
+#define LANES 4 /* of 64 bits: TRIB_TAG_ROW has 64 words for each */
 
 __extension__ static TRIB_TAG_WIDE add_up(__m256i lanes)
 {
@@ -22,22 +21,18 @@ static uint64_t sum(const uint64_t *r, const void *words, size_t count)
     const __m256i low_half = _mm256_set1_epi64x((1 << 26) - 1);
     const __m128i half = _mm_set1_epi32(INT32_MIN);
     const uint8_t *at = words;
-    __extension__ TRIB_TAG_WIDE total = 0;
     size_t whole = count - count % LANES;
+    __m256i low = _mm256_setzero_si256();
+    __m256i high = _mm256_setzero_si256();
 
-    for (size_t run = 0; run < whole; run += RUN) {
-        size_t end = whole - run < RUN ? whole : run + RUN;
-        __m256i low = _mm256_setzero_si256();
-        __m256i high = _mm256_setzero_si256();
-        for (size_t i = run; i < end; i += LANES) {
-            __m128i word = _mm_loadu_si128((const __m128i *)(const void *)(at + 4 * i));
-            __m256i x = _mm256_cvtepu32_epi64(_mm_xor_si128(word, half));
-            __m256i k = _mm256_loadu_si256((const __m256i *)(const void *)(r + i));
-            low = _mm256_add_epi64(low, _mm256_mul_epu32(x, _mm256_and_si256(k, low_half)));
-            high = _mm256_add_epi64(high, _mm256_mul_epu32(x, _mm256_srli_epi64(k, 26)));
-        }
-        total += add_up(low) + (add_up(high) << 26);
+    for (size_t i = 0; i < whole; i += LANES) {
+        __m128i word = _mm_loadu_si128((const __m128i *)(const void *)(at + 4 * i));
+        __m256i x = _mm256_cvtepu32_epi64(_mm_xor_si128(word, half));
+        __m256i k = _mm256_loadu_si256((const __m256i *)(const void *)(r + i));
+        low = _mm256_add_epi64(low, _mm256_mul_epu32(x, _mm256_and_si256(k, low_half)));
+        high = _mm256_add_epi64(high, _mm256_mul_epu32(x, _mm256_srli_epi64(k, 26)));
     }
+    __extension__ TRIB_TAG_WIDE total = add_up(low) + (add_up(high) << 26);
     uint64_t rest = trib_tag_scalar.sum(r + whole, at + 4 * whole, count - whole);
     return trib_tag_add(trib_tag_reduce_wide(total), rest);
 }

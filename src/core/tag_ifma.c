@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tag_ifma.c: the kernel of AVX-512 with IFMA: eight words at a time. A product of 84 bits is added in two sums, of
- * its lower 52 bits and of the bits above, each of which has room for 2,048 such. Compiled with -mavx512ifma; empty on
+ * its lower 52 bits and of the bits above, each of which has room for many such. Compiled with -mavx512ifma; empty on
  * other CPUs. Read first: tag_scalar.c. */
 #include "core/tag_kernels.h"
 
@@ -33,7 +33,7 @@ static uint64_t sum(const uint64_t *r, const void *words, size_t count)
         low[1] = _mm512_madd52lo_epu64(low[1], y, l);
         high[1] = _mm512_madd52hi_epu64(high[1], y, l);
     }
-    /* 2,048 numbers of 52 bits are 63; of the 32 bits above, times 47, less than 2^49. */
+    /* 256 numbers of 52 bits are 60; of the 32 bits above, times 47, less than 2^46. */
     uint64_t below = (uint64_t)_mm512_reduce_add_epi64(_mm512_add_epi64(low[0], low[1]));
     uint64_t above = (uint64_t)_mm512_reduce_add_epi64(_mm512_add_epi64(high[0], high[1]));
     uint64_t rest = trib_tag_scalar.sum(r + whole, at + 4 * whole, count - whole);

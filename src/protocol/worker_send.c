@@ -113,9 +113,9 @@ void trib__worker_contribution(struct worker *w, uint32_t index, const struct wo
     if (form.piece.elements != 0 && form.contributes) {
         attach_payload(w, index, o, &form, packet);
     }
-    if (!f->is_made) { /* a mask is used for one lane alone */
-        f->exponent = exponent_ahead(w, o, f->sequence);
+    if (!f->is_made) { /* a mask is used for one lane alone; the payload is in the cache, the block ahead is not */
         f->lane = w->lanes->make(w, o, &form, packet);
+        f->exponent = exponent_ahead(w, o, f->sequence);
         f->is_made = 1;
     }
     packet->exponent = f->exponent;

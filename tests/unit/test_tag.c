@@ -19,6 +19,7 @@
 
 #define RANKS_MAX 64
 #define WORDS 16
+#define WORDS_MAX (TRIB_TAG_ROW * TRIB_TAG_ROWS)
 #define SUMS 5000
 #define WRONG_EACH 220 /* of a sum: 1,100,000 in all */
 
@@ -40,12 +41,13 @@ static int32_t draw_word(struct trib_prng *prng)
 }
 
 /* The sum without any of the tricks: each term is reduced. */
-static uint64_t slow_hash(const uint64_t *r, const int32_t *word, size_t count)
+static uint64_t slow_hash(const int32_t *word, size_t count)
 {
     wide total = 0;
 
     for (size_t i = 0; i < count; i++) {
-        wide term = (wide)r[i] * word[i] % (wide)TRIB_TAG_PRIME;
+        wide number = (wide)tag.r[i % TRIB_TAG_ROW] * tag.s[i / TRIB_TAG_ROW] % (wide)TRIB_TAG_PRIME;
+        wide term = number * word[i] % (wide)TRIB_TAG_PRIME;
         total = (total + term + (wide)TRIB_TAG_PRIME) % (wide)TRIB_TAG_PRIME;
     }
     return (uint64_t)total;
@@ -60,7 +62,7 @@ static void fill(struct trib_prng *prng, int kind, int32_t *word, size_t count)
 
 static void tag__kernels_agree(void **state)
 {
-    static int32_t word[TRIB_TAG_WORDS + 1];
+    static int32_t word[WORDS_MAX + 1];
     struct trib_prng prng = {.state = 7};
     uint8_t key[TRIB_TAG_KEY] = {9};
     (void)state;
@@ -73,20 +75,20 @@ static void tag__kernels_agree(void **state)
         assert_string_equal(kernel->name, names[k]);
         trib_tag_init(&tag, kernel, key, 4);
         for (int trial = 0; trial < 400; trial++) {
-            size_t count = trial < 4 ? TRIB_TAG_WORDS : trib_prng_below(&prng, TRIB_TAG_WORDS + 1);
+            size_t count = trial < 4 ? WORDS_MAX : trib_prng_below(&prng, WORDS_MAX + 1);
             uint8_t *at = (uint8_t *)word + trial % 4; /* any alignment */
-            int32_t copy[TRIB_TAG_WORDS];
-            fill(&prng, trial, word, TRIB_TAG_WORDS + 1);
+            int32_t copy[WORDS_MAX];
+            fill(&prng, trial, word, WORDS_MAX + 1);
             memcpy(copy, at, 4 * count);
-            assert_true(trib_tag_hash(&tag, at, 4 * count) == slow_hash(tag.r, copy, count));
+            assert_true(trib_tag_hash(&tag, at, 4 * count) == slow_hash(copy, count));
         }
-        for (uint32_t i = 0; i < TRIB_TAG_WORDS; i++) {
+        for (uint32_t i = 0; i < TRIB_TAG_ROW; i++) {
             tag.r[i] = TRIB_TAG_PRIME - 1; /* the largest products */
         }
-        fill(&prng, 1, word, TRIB_TAG_WORDS);
-        uint64_t sum = kernel->sum(tag.r, word, TRIB_TAG_WORDS);
+        fill(&prng, 1, word, TRIB_TAG_ROW);
+        uint64_t sum = kernel->sum(tag.r, word, TRIB_TAG_ROW);
         wide term = (wide)(TRIB_TAG_PRIME - 1) * UINT32_MAX;
-        assert_true(sum == (uint64_t)(term * TRIB_TAG_WORDS % (wide)TRIB_TAG_PRIME));
+        assert_true(sum == (uint64_t)(term * TRIB_TAG_ROW % (wide)TRIB_TAG_PRIME));
     }
     assert_null(trib_tag_kernel_named("none"));
     assert_non_null(trib_tag_kernel());
@@ -244,7 +246,7 @@ static uint64_t count_passes(struct trib_prng *prng, uint64_t mask_of_r, int sum
 
     for (int trial = 0; trial < sums; trial++) {
         begin(prng, 1 + (uint32_t)trib_prng_below(prng, 4), &p);
-        for (uint32_t i = 0; i < TRIB_TAG_WORDS; i++) {
+        for (uint32_t i = 0; i < TRIB_TAG_ROW; i++) {
             tag.r[i] &= mask_of_r;
             tag.offset[i + 1] = trib_tag_add(tag.offset[i], trib_tag_times(tag.r[i], UINT64_C(1) << 31));
         }
@@ -443,7 +445,8 @@ static void tag__vectors(void **state)
     trib_tag_key(key, job, 0xc0ffee, 3, nonces, 4);
     assert_true(first_bytes(key) == vector("key"));
     trib_tag_init(&tag, trib_tag_kernel(), key, 4);
-    assert_true(tag.r[0] == vector("r-0") && tag.r[TRIB_TAG_WORDS - 1] == vector("r-2047"));
+    assert_true(trib_tag_times(tag.r[0], tag.s[0]) == vector("r-0"));
+    assert_true(trib_tag_times(tag.r[TRIB_TAG_ROW - 1], tag.s[TRIB_TAG_ROWS - 1]) == vector("r-2047"));
     assert_true(trib_tag_exponent(&tag, 0) == vector("g-of-0"));
     assert_true(trib_tag_exponent(&tag, TRIB_EXPONENT_ZERO) == vector("g-of-zeros"));
     assert_true(tag.own == vector("u"));

@@ -53,9 +53,10 @@ class Tag:
     """The numbers of a communicator."""
 
     def __init__(self, key, ranks):
-        stream = [n for i in range(292) for n in numbers(chacha20(key, (i, 0, 0, 2 << 24)))]
+        stream = [n for i in range(69) for n in numbers(chacha20(key, (i, 0, 0, 2 << 24)))]
         self.key, self.ranks = key, ranks
-        self.r, self.g, self.u = stream[:2048], stream[2048:2328], stream[2328] or 1
+        self.g, self.u = stream[264:544], stream[544] or 1
+        self.r = [stream[i % 256] * stream[256 + i // 256] % P for i in range(2048)]
 
     def prf(self, sequence, digest, attempt, rank):
         batch = sequence // 8
