@@ -11,7 +11,7 @@
  *   g(e)    a random number for the block exponent e that the rank has used: ranks that were told different exponents
  *           make lanes that do not fit. 0 but on wire int32, where ranks without payload have it as well.
  *   c u     c is 1 if this rank's own exponent was e. So a result proves that e was the exponent of some rank. A rank
- *           refuses a result with less than its own exponent (worker_lane.c); together: e is the largest one.
+ *           refuses a result with less than its own exponent (worker_deliver.c); together: e is the largest one.
  *   m(w)    the mask P(w) - P(w + 1 mod ranks), and P(ranks) besides if w is 0: all masks add up to P(ranks), and no
  *           other set of contributions does. In a sum that may lack ranks m(w) is P(w), and the receiver adds those of
  *           listed ranks. P is ChaCha20 of sequence, digest, attempt and rank, and is used for one lane alone.
@@ -22,16 +22,18 @@
  * takes the sum mod p, less masks, <r, S> and ranks x g(e). What is left must be 0; on wire int32 k u, 1 <= k <= ranks.
  *
  * A result with wrong values passes with probability 2 / p, on wire int32 2 ranks / p (2^-49 with 4 ranks, 2^-41 with
- * 1,024): the difference of some row is 0 with 1 / p, and else the sum of rows with 1 / p, because a wrong word differs by less than 2^32 < p from the right one, and r is known to ranks alone. The
- * sums on the wire do not wrap: ranks x |q| <= 2^31 - 1 for all exponents that a rank accepts (trib_block_shift).
- * Integer tensors may wrap, which is no error, and no linear hash in a 64-bit lane follows sums mod 2^32: their values
- * are not proved. Nor are sums of floats, which round, other reductions, and blocks with infinity or NaN, which travel
- * as float32. For all of these the masks still say which contributions are in.
+ * 1,024): the difference of some row is 0 with 1 / p, and else the sum of rows with 1 / p, because a wrong word
+ * differs by less than 2^32 < p from the right one, and r is known to ranks alone. The sums on the wire do not wrap:
+ * ranks x |q| <= 2^31 - 1 for all exponents that a rank accepts (trib_block_shift). Integer tensors may wrap, which is
+ * no error, and no linear hash in a 64-bit lane follows sums mod 2^32: their values are not proved. Nor are sums of
+ * floats, which round, other reductions, and blocks with infinity or NaN, which travel as float32. For all of these
+ * the masks still say which contributions are in.
  *
  * Attacks:
  * - I1, I2: the mask has communicator, generation (by the key), sequence, attempt and digest: a part of another
  *   fragment, a missing, doubled or foreign part, and a header in place of a part leave a mask behind.
- * - I3, I4, repeats: a rank makes the lane of a fragment once, and repeats its bits. Switches of a restart add the same.
+ * - I3, I4, repeats: a rank makes the lane of a fragment once, and repeats its bits. Switches of a restart add the
+ *   same.
  * - OFFER: the lane of the result that the rank has taken, kept with it.
  * - I5-I8: the lane decides nothing but whether a result is taken. I9: no bit of a value depends on it.
  * - I10: different digests make different masks. I11: payloads are read when they are sent, and not after.
