@@ -103,6 +103,10 @@ void trib__worker_contribution(struct worker *w, uint32_t index, const struct wo
     packet->digest = o->layout.digest;
     packet->reduction = (uint8_t)o->operation.reduction;
     packet->type = (uint8_t)form.wire;
+    if (!f->is_made) { /* before the payload, which is in the cache then when it is sent */
+        f->exponent = exponent_ahead(w, o, f->sequence);
+    }
+    packet->exponent = f->exponent;
     /* A share's header is wanted by all where there is no block of it. */
     if (!form.wants && (form.parts != 0 || !trib_operation_has_shares(&o->operation))) {
         packet->flags |= TRIB_FLAG_UNWANTED;
@@ -113,12 +117,10 @@ void trib__worker_contribution(struct worker *w, uint32_t index, const struct wo
     if (form.piece.elements != 0 && form.contributes) {
         attach_payload(w, index, o, &form, packet);
     }
-    if (!f->is_made) { /* a mask is used for one lane alone; the payload is in the cache, the block ahead is not */
+    if (!f->is_made) { /* a mask is used for one lane alone */
         f->lane = w->lanes->make(w, o, &form, packet);
-        f->exponent = exponent_ahead(w, o, f->sequence);
         f->is_made = 1;
     }
-    packet->exponent = f->exponent;
     packet->lane = f->lane;
 }
 
