@@ -16,10 +16,10 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/tributary-config-version.cm
 install(FILES ${CMAKE_BINARY_DIR}/tributary-config.cmake ${CMAKE_BINARY_DIR}/tributary-config-version.cmake
         DESTINATION ${package_dir})
 
-set(pc_keys_libraries "")
-if(keys_found)
-    set(pc_keys_libraries " -lssl -lcrypto")
-endif()
+set(pc_dl_libraries "")
+foreach(library ${CMAKE_DL_LIBS})
+    string(APPEND pc_dl_libraries " -l${library}")
+endforeach()
 file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(cmake/tributary.pc.in ${CMAKE_BINARY_DIR}/tributary.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/tributary.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# Keys of jobs: by OpenSSL 3, else *_none.c, which refuse a key and say what is missing. Sets keys_sources, keys_libraries
-# and keys_found (0 or 1), for CMakeLists.txt and the canaries.
+# Keys of jobs: by OpenSSL 3, whose headers are needed here and whose library is loaded with the first key
+# (src/keys/openssl.h), else *_none.c, which refuse a key and say what is missing. Sets keys_sources and keys_includes.
 option(TRIB_TLS "Job keys and authenticated sessions, if OpenSSL 3 is there" ON)
-set(keys_found 0)
-set(keys_libraries "")
+set(keys_found OFF)
 if(TRIB_TLS)
     find_package(OpenSSL 3.0 QUIET COMPONENTS Crypto SSL)
     if(OpenSSL_FOUND)
-        set(keys_found 1)
-        set(keys_libraries OpenSSL::SSL OpenSSL::Crypto)
+        set(keys_found ON)
+        set(keys_includes ${OPENSSL_INCLUDE_DIR})
     else()
         message(NOTICE "Job keys left out: need OpenSSL 3 (apt-get install libssl-dev)")
     endif()

@@ -17,8 +17,6 @@ from setuptools.command.build_py import build_py
 HERE = pathlib.Path(__file__).resolve().parent
 TREE = HERE.parent.parent
 LIBRARY = "libtributary.so.0"
-# Job keys need OpenSSL, which no manylinux platform promises: such a library is for machines like this one.
-KEYS = os.environ.get("TRIBUTARY_KEYS") == "1"
 # The libraries of glibc, which each manylinux platform has.
 ALLOWED = r"(libc|libm|libpthread|librt|libdl|ld-linux[-a-z0-9_]*)\.so\.[0-9]+"
 
@@ -35,8 +33,7 @@ def build_library():
         return pathlib.Path(named) / "lib" / LIBRARY
     folder = HERE / "build" / "cmake"
     subprocess.run(["cmake", "-S", TREE, "-B", folder, "--log-level=NOTICE", "-D", "CMAKE_BUILD_TYPE=Release", "-D", "TRIB_TESTS=OFF",
-                    "-D", "TRIB_EXAMPLES=OFF", "-D", "TRIB_BENCH=OFF", "-D", "TRIB_HTTP=OFF", "-D", "TRIB_PLAN=OFF",
-                    "-D", f"TRIB_TLS={'ON' if KEYS else 'OFF'}"], check=True)
+                    "-D", "TRIB_EXAMPLES=OFF", "-D", "TRIB_BENCH=OFF", "-D", "TRIB_HTTP=OFF", "-D", "TRIB_PLAN=OFF"], check=True)
     subprocess.run(["cmake", "--build", folder, "--target", "tributary_shared", "-j", str(os.cpu_count() or 1)], check=True)
     return folder / "lib" / LIBRARY
 

@@ -40,9 +40,10 @@ static inline uint64_t trib_key_id_number(const struct trib_keys *keys)
 /* 16 hexadecimal digits. */
 void trib_key_id_format(const uint8_t id[TRIB_KEY_ID_SIZE], char text[TRIB_KEY_ID_TEXT]);
 
-/* HKDF-SHA256 with salt "tributary": fills out. False: it failed, or there is no OpenSSL (trib_keys_explain_lack). */
+/* HKDF-SHA256 with salt "tributary": fills out. False: it failed, or there is no OpenSSL. */
 bool trib_hkdf(const uint8_t *secret, size_t secret_len, const char *info, uint8_t *out, size_t size);
-/* Why keys are impossible in this build, with the remedy; NULL: they are possible. */
+/* Why keys are impossible here, with the remedy: this build has no OpenSSL, or this machine. NULL: they are possible.
+ * Loads OpenSSL when it is called first, from any thread. */
 const char *trib_keys_explain_lack(void);
 
 #endif

@@ -2,18 +2,10 @@
 /* hkdf_openssl.c: see derive.h. Without OpenSSL: hkdf_none.c. */
 #include <string.h>
 
-#include <openssl/core_names.h>
-#include <openssl/kdf.h>
-#include <openssl/params.h>
-
 #include "keys/derive.h"
+#include "keys/openssl.h"
 
 #define SALT "tributary"
-
-const char *trib_keys_explain_lack(void)
-{
-    return NULL;
-}
 
 /* OpenSSL takes parameters without const, and writes none of these. */
 static OSSL_PARAM octets(const char *name, const void *bytes, size_t len)
@@ -27,6 +19,9 @@ static OSSL_PARAM octets(const char *name, const void *bytes, size_t len)
 
 bool trib_hkdf(const uint8_t *secret, size_t secret_len, const char *info, uint8_t *out, size_t size)
 {
+    if (trib_keys_explain_lack() != NULL) {
+        return false;
+    }
     char digest[] = "SHA256";
     EVP_KDF *kdf = EVP_KDF_fetch(NULL, "HKDF", NULL);
     EVP_KDF_CTX *context = kdf != NULL ? EVP_KDF_CTX_new(kdf) : NULL;

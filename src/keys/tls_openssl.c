@@ -9,12 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <openssl/bio.h>
-#include <openssl/crypto.h>
-#include <openssl/err.h>
-#include <openssl/ssl.h>
-
 #include "io/explain.h"
+#include "keys/openssl.h"
 #include "keys/tls.h"
 
 #define CIPHERS "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256" /* both with the hash that keys are for */
@@ -121,12 +117,14 @@ static bool set_up(SSL_CTX *context)
            SSL_CTX_set_num_tickets(context, 0) == 1;
 }
 
-static struct trib_tls_side *make_side(const SSL_METHOD *method, char *error)
+static struct trib_tls_side *make_side(bool is_server, char *error)
 {
-    /* Threads of the library may outlive main, and use OpenSSL meanwhile. */
-    (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
+    if (trib_keys_explain_lack() != NULL) {
+        trib_explain(error, "%s", trib_keys_explain_lack());
+        return NULL;
+    }
     struct trib_tls_side *side = calloc(1, sizeof *side);
-    SSL_CTX *context = side != NULL ? SSL_CTX_new(method) : NULL;
+    SSL_CTX *context = side != NULL ? SSL_CTX_new(is_server ? TLS_server_method() : TLS_client_method()) : NULL;
     if (context == NULL || !set_up(context)) {
         char text[256] = "out of memory";
         if (ERR_peek_last_error() != 0) {
@@ -145,7 +143,7 @@ static struct trib_tls_side *make_side(const SSL_METHOD *method, char *error)
 
 struct trib_tls_side *trib_tls_client(const struct trib_keys *keys, char *error)
 {
-    struct trib_tls_side *side = make_side(TLS_client_method(), error);
+    struct trib_tls_side *side = make_side(false, error);
     if (side != NULL) {
         side->id = trib_key_id_number(keys);
         trib_key_id_format(keys->id, side->identity);
@@ -158,7 +156,7 @@ struct trib_tls_side *trib_tls_client(const struct trib_keys *keys, char *error)
 
 struct trib_tls_side *trib_tls_server(const struct trib_keyring *keys, char *error)
 {
-    struct trib_tls_side *side = make_side(TLS_server_method(), error);
+    struct trib_tls_side *side = make_side(true, error);
     if (side != NULL) {
         side->keys = keys;
         SSL_CTX_set_psk_find_session_callback(side->context, find_key);
