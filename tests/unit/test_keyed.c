@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <arpa/inet.h>
 #include <cmocka.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "control/server.h"
@@ -45,9 +47,9 @@ static void *serve(void *unused)
     return unused;
 }
 
-static int start(void **state)
+/* parent: the port of the switch above; 0: there is none. */
+static int start_at(uint16_t parent)
 {
-    (void)state;
     assert_non_null(mkdtemp(folder));
     for (unsigned i = 0; i < 2; i++) {
         const struct trib_keys keys = keys_of((char)('a' + (int)i));
@@ -60,9 +62,18 @@ static int start(void **state)
                                          .job_quota = UINT64_MAX,
                                          .boot = 7,
                                          .keys = &ring};
+    if (parent != 0) {
+        config.parent = trib_address_v4(0x7f000001, parent);
+    }
     assert_int_equal(trib_server_create(&config, &server, error), TRIB_OK);
     trib_session_client_init(&client);
     return pthread_create(&thread, NULL, serve, NULL);
+}
+
+static int start(void **state)
+{
+    (void)state;
+    return start_at(0);
 }
 
 static int stop(void **state)
@@ -237,12 +248,33 @@ static void test_switches(void **state)
     }
 }
 
+/* A switch that passes sessions on checks each JOIN, also behind a recall. Its parent here never answers. */
+static void test_another_join(void **state)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof at;
+    int parent = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(parent, (struct sockaddr *)&at, len), 0);
+    assert_int_equal(listen(parent, 8), 0);
+    assert_int_equal(getsockname(parent, (struct sockaddr *)&at, &len), 0);
+    assert_int_equal(stop(state), 0);
+    assert_int_equal(start_at(ntohs(at.sin_port)), 0);
+    struct trib_message join = join_of("j", 0, 'a');
+    open_session(&client, 'a');
+    expect("", answer(&client, &join, false));
+    expect("", answer(&client, &join, false));
+    join = join_of("j", 0, 'b');
+    expect("rank 0 says key", answer(&client, &join, true));
+    assert_int_equal(close(parent), 0);
+}
+
 int main(void)
 {
 #define KEYED(f) cmocka_unit_test_setup_teardown(f, start, stop)
     const struct CMUnitTest tests[] = {
-        KEYED(test_without_key),   KEYED(test_with_key),           KEYED(test_unknown_key), KEYED(test_removed_key),
-        KEYED(test_id_of_another), KEYED(test_id_without_session), KEYED(test_two_keys),    KEYED(test_switches),
+        KEYED(test_without_key), KEYED(test_with_key),      KEYED(test_unknown_key),
+        KEYED(test_removed_key), KEYED(test_id_of_another), KEYED(test_id_without_session),
+        KEYED(test_two_keys),    KEYED(test_switches),      KEYED(test_another_join),
     };
     if (trib_keys_explain_lack() != NULL) {
         return 77; /* skipped */

@@ -371,7 +371,30 @@ static bool hand_over(struct trib_connections *connections, struct trib_connecti
     return trib_jobs_receive(connections->jobs, &connection->session, message, connections->now_ns);
 }
 
-/* Passes the message at this place on, unread. Returns the length; 0: a part is missing. */
+/* A rank says JOIN again after a recall, and the controller cannot see the key of a connection that ends here. True: the
+ * message is refused. */
+static bool refuse_passed(struct trib_connections *connections, struct trib_connection *connection,
+                          const uint8_t *bytes, size_t size)
+{
+    struct trib_message message;
+    char cause[TRIB_ERROR_TEXT_MAX];
+    size_t used = 0;
+    enum trib_message_kind kind = bytes[4];
+    if (kind != TRIB_MESSAGE_JOIN && kind != TRIB_MESSAGE_HELLO && kind != TRIB_MESSAGE_CONTROL) {
+        return false;
+    }
+    if (trib_message_decode(bytes, size, &message, &used) != TRIB_OK) {
+        refuse_malformed(connections, connection, &message);
+        return true;
+    }
+    if (trib_connection_lacks_key(connections, connection, &message, cause)) {
+        refuse_key(connections, connection, cause);
+        return true;
+    }
+    return false;
+}
+
+/* Passes the message at this place on. Returns the length; 0: a part is missing, or the session has ended. */
 static size_t pass_one(struct trib_connections *connections, struct trib_connection *connection, size_t at)
 {
     size_t left = connection->in_len - at;
@@ -381,7 +404,7 @@ static size_t pass_one(struct trib_connections *connections, struct trib_connect
                                "bytes that are no message");
         return 0;
     }
-    if (left < size) {
+    if (left < size || refuse_passed(connections, connection, connection->in + at, size)) {
         return 0;
     }
     if (!connections->above->take(connections->above->owner, connection->pass, connection->in + at, size) &&
