@@ -16,7 +16,8 @@
 #define CIPHERS "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256" /* both with the hash that keys are for */
 #define GROUPS "X25519:P-256"
 #define CAUSE_MAX 128
-#define ALERT_BYTE 0x15 /* first of a record: a server answers with a handshake or an alert */
+#define IDENTITIES_MAX 4 /* of one client, each of which costs a look at the folder of keys; ours names one */
+#define ALERT_BYTE 0x15  /* first of a record: a server answers with a handshake or an alert */
 
 struct trib_tls_side {
     SSL_CTX *context;
@@ -34,9 +35,10 @@ struct trib_tls {
     BIO *out;
     bool is_open;
     bool has_failed;
-    bool is_refused;   /* counts once it has failed */
-    bool has_heard;    /* bytes of the peer */
-    uint64_t asked_id; /* of the key that the client has named, at a server */
+    bool is_refused;     /* counts once it has failed */
+    bool has_heard;      /* bytes of the peer */
+    uint32_t identities; /* that the client has named, at a server */
+    uint64_t asked_id;   /* of its key */
     char cause[CAUSE_MAX];
 };
 
@@ -89,6 +91,10 @@ static int find_key(SSL *ssl, const unsigned char *identity, size_t identity_len
     uint8_t switch_key[TRIB_SUBKEY_SIZE];
     char error[TRIB_ERROR_TEXT_MAX] = "";
     *session = NULL;
+    if (++tls->identities > IDENTITIES_MAX) {
+        (void)snprintf(tls->cause, sizeof tls->cause, "a client with more than %d keys", IDENTITIES_MAX);
+        return 0;
+    }
     if (!read_id(identity, identity_len, &tls->asked_id)) {
         (void)snprintf(tls->cause, sizeof tls->cause, "a key without an id of 16 digits");
         return 1;

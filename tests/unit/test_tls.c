@@ -381,13 +381,74 @@ static void test_sessions(void **state)
     assert_int_equal(state_after(TRIB_SESSION_ENDING, false), TRIB_SESSION_LOST);
 }
 
+#define EXTENSION 63U /* pre_shared_key with one identity, at the end of a hello */
+#define IDENTITY 22U  /* its length, 16 digits, its age */
+
+static void add_u16(uint8_t *at, uint32_t more)
+{
+    uint32_t value = (uint32_t)(at[0] << 8 | at[1]) + more;
+    at[0] = (uint8_t)(value >> 8);
+    at[1] = (uint8_t)value;
+}
+
+/* Copies a hello of one identity, `times` over. Returns the size. */
+static size_t multiply(uint8_t *to, const uint8_t *from, size_t size, uint32_t times)
+{
+    size_t behind = size - EXTENSION + 6; /* the first identity */
+    uint32_t more = (times - 1) * IDENTITY;
+    memcpy(to, from, behind);
+    for (uint32_t i = 0; i < times; i++) {
+        memcpy(to + behind + (size_t)i * IDENTITY, from + behind, IDENTITY);
+    }
+    memcpy(to + behind + (size_t)times * IDENTITY, from + behind + IDENTITY, size - behind - IDENTITY);
+    size_t at = 5 + 4 + 2 + 32;                                 /* record, message, version, random */
+    at += 1U + to[at];                                          /* session */
+    at += 2U + (size_t)(to[at] << 8 | to[at + 1]);              /* ciphers */
+    at += 1U + to[at];                                          /* compressions */
+    assert_int_equal(to[at] << 8 | to[at + 1], size - at - 2U); /* extensions */
+    add_u16(to + at, more);
+    add_u16(to + 3, more);
+    add_u16(to + 7, more);
+    add_u16(to + size - EXTENSION + 2, more);
+    add_u16(to + size - EXTENSION + 4, more);
+    return size + more;
+}
+
+/* Each identity of a client costs a look at the folder of keys: the server looks at four. */
+static void test_many_identities(void **state)
+{
+    (void)state;
+    const struct trib_keys client = keys_of('a');
+    const struct trib_keys server = keys_of('b');
+    static const char *const causes[] = {"there is no key of that id", "a client with more than 4 keys"};
+    for (uint32_t i = 0; i < 2; i++) {
+        struct ends ends;
+        const uint8_t *hello = NULL;
+        uint8_t many[FLIGHT_MAX];
+        begin(&ends, &client, &server);
+        (void)trib_tls_shake(ends.client);
+        size_t size = trib_tls_peek(ends.client, &hello);
+        assert_true(trib_tls_feed(ends.server, many, multiply(many, hello, size, 4 + i)));
+        assert_false(trib_tls_shake(ends.server));
+        assert_non_null(strstr(trib_tls_cause(ends.server), causes[i]));
+        end(&ends);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_right_key), cmocka_unit_test(test_wrong_key),    cmocka_unit_test(test_plain_answer),
-        cmocka_unit_test(test_garbage),   cmocka_unit_test(test_cut),          cmocka_unit_test(test_flipped),
-        cmocka_unit_test(test_lines),     cmocka_unit_test(test_plain_client), cmocka_unit_test(test_forged_record),
+        cmocka_unit_test(test_right_key),
+        cmocka_unit_test(test_wrong_key),
+        cmocka_unit_test(test_plain_answer),
+        cmocka_unit_test(test_garbage),
+        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_flipped),
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_plain_client),
+        cmocka_unit_test(test_forged_record),
         cmocka_unit_test(test_sessions),
+        cmocka_unit_test(test_many_identities),
     };
     if (trib_keys_explain_lack() != NULL) {
         return 77; /* skipped */
