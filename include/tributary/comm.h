@@ -99,8 +99,8 @@ struct trib_config {
     uint32_t window;     /* bytes in flight per rank and switch shard [0: the switch chooses] */
     /* Bytes of gradients that the job sums in one iteration: all trained parameters, elements x bytes per element. The
      * operator of a switch can make small jobs a ring, for any requested scheme (`tributary switch --threshold`);
-     * trib_comm_scheme returns the result. Communicators made by split and subset have the scheme of their origin
-     * [0: not known, no threshold applies]. */
+     * trib_comm_scheme returns the result. Communicators made by split and subset have the scheme of their origin. No
+     * switch makes a ring of a job with a key, because a ring proves no sums [0: not known, no threshold applies]. */
     uint64_t gradient_bytes;
     /* Scheme atp: if a switch on the way has too few rows for all jobs, a job of higher priority takes rows of lower
      * ones, and the sums there leave incomplete. A job with rows in the way of others loses priority; complete sums

@@ -60,6 +60,9 @@ static struct trib_comm *make(const struct trib_config *config, const struct tri
     trib_key_wipe(comm->config.key, sizeof comm->config.key);
     comm->config.key_len = 0;
     comm->keys = *keys;
+    if (keys->is_set) { /* a ring proves nothing: no switch is to make one of this job */
+        comm->config.gradient_bytes = 0;
+    }
     comm->config.wire = trib_config_wire(config);
     comm->member = config->rank;
     comm->members = config->ranks;
