@@ -79,11 +79,15 @@ static int start(void **state)
 static int stop(void **state)
 {
     (void)state;
+    if (server == NULL) { /* by the test */
+        return 0;
+    }
     trib_session_client_close(&client);
     trib_tls_release(client.side);
     trib_server_stop(server);
     (void)pthread_join(thread, NULL);
     trib_server_destroy(server);
+    server = NULL;
     int failed = unlink(files[0]) | unlink(files[1]) | rmdir(folder);
     memcpy(folder + sizeof folder - 7, "XXXXXX", 6);
     return failed;
@@ -268,13 +272,28 @@ static void test_another_join(void **state)
     assert_int_equal(close(parent), 0);
 }
 
+/* A rank with a key takes a word in clear for the answer of a server without keys, and would end. */
+static void test_farewell(void **state)
+{
+    struct trib_address at = trib_address_v4(0x7f000001, trib_server_port(server));
+    int silent = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    uint8_t byte = 0;
+    assert_int_equal(connect(silent, (const struct sockaddr *)&at.storage, at.len), 0);
+    open_session(&client, 'a'); /* is served behind it */
+    const struct trib_message join = join_of("j", 0, 'a');
+    expect("", answer(&client, &join, false));
+    assert_int_equal(stop(state), 0);
+    assert_int_equal(recv(silent, &byte, 1, 0), 0);
+    assert_int_equal(close(silent), 0);
+}
+
 int main(void)
 {
 #define KEYED(f) cmocka_unit_test_setup_teardown(f, start, stop)
     const struct CMUnitTest tests[] = {
-        KEYED(test_without_key), KEYED(test_with_key),      KEYED(test_unknown_key),
-        KEYED(test_removed_key), KEYED(test_id_of_another), KEYED(test_id_without_session),
-        KEYED(test_two_keys),    KEYED(test_switches),      KEYED(test_another_join),
+        KEYED(test_without_key),   KEYED(test_with_key),           KEYED(test_unknown_key), KEYED(test_removed_key),
+        KEYED(test_id_of_another), KEYED(test_id_without_session), KEYED(test_two_keys),    KEYED(test_switches),
+        KEYED(test_another_join),  KEYED(test_farewell),
     };
     if (trib_keys_explain_lack() != NULL) {
         return 77; /* skipped */

@@ -155,6 +155,9 @@ static void say_farewell(struct trib_connections *connections, struct trib_conne
 {
     if (status != TRIB_OK && (connection->is_proved || connection->pass)) { /* channels may have words that wait */
         trib_connections_end(connections, &connection->session);
+    } else if (status != TRIB_OK && connection->line.side) {
+        /* A rank with a key would take a word in clear for an answer. */
+        trib_connection_break(connections, connection, text);
     } else if (status != TRIB_OK) {
         trib_connection_fail(connections, connection, status, text);
     } else if (connection->state == CONNECTION_OPEN) {

@@ -126,11 +126,13 @@ static ssize_t first_receive(struct trib_line *line, int fd, uint8_t *bytes, siz
         errno = fd >= 0 ? errno : EAGAIN;
         return got;
     }
+    struct trib_tls_side *side = line->side;
+    line->side = NULL;
     if (first != TRIB_TLS_FIRST_BYTE) {
         line->kind = &plain;
         return plain_receive(line, fd, bytes, room);
     }
-    line->tls = trib_tls_open(line->side);
+    line->tls = trib_tls_open(side);
     if (line->tls == NULL) {
         errno = ENOMEM;
         return -1;
