@@ -15,6 +15,7 @@
 #include "core/packet.h"
 #include "io/explain.h"
 #include "io/units.h"
+#include "keys/load.h"
 #include "net/resolve.h"
 #include "published/published.h"
 
@@ -284,12 +285,14 @@ static int measure_all(const struct perf_options *options, struct trib_comm *com
     return wrong != 0;
 }
 
-static int run_rank(const struct perf_options *options)
+static int run_rank(struct perf_options *options)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
     struct trib_comm *comm = NULL;
+    enum trib_status status = trib_comm_create(&options->comm, &comm, error);
 
-    if (trib_comm_create(&options->comm, &comm, error) != TRIB_OK && options->workers > 0) {
+    trib_key_wipe(options->comm.key, sizeof options->comm.key);
+    if (status != TRIB_OK && options->workers > 0) {
         memcpy(options->refusals[options->comm.rank], error, sizeof error);
         return 1;
     }
@@ -392,6 +395,7 @@ static int run_here(struct perf_options *options)
             break;
         }
     }
+    trib_key_wipe(options->comm.key, sizeof options->comm.key);
     int result = spawn_wait(&ranks, true);
     tell_refusals(options);
     spawn_switch_stop(&own);
