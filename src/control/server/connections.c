@@ -371,8 +371,8 @@ static bool hand_over(struct trib_connections *connections, struct trib_connecti
     return trib_jobs_receive(connections->jobs, &connection->session, message, connections->now_ns);
 }
 
-/* A rank says JOIN again after a recall, and the controller cannot see the key of a connection that ends here. True: the
- * message is refused. */
+/* A rank says JOIN again after a recall, and the controller cannot see the key of a connection that ends here. True:
+ * the message is refused. */
 static bool refuse_passed(struct trib_connections *connections, struct trib_connection *connection,
                           const uint8_t *bytes, size_t size)
 {
