@@ -3,17 +3,15 @@
 #include "comm/progress.h"
 
 #include "comm/communicator.h"
+#include "comm/worker.h"
 #include "core/operation.h"
 
 /* Bytes of the tensor on the wire, as the rate counts them. */
 static uint64_t bytes_of(const struct trib_comm *comm, const struct trib_operation *operation)
 {
-    const struct trib_session_config session = {
-        .ranks = comm->config.ranks,
-        .payload = comm->config.payload,
-        .wire = (enum trib_type)comm->config.wire,
-    };
+    struct trib_session_config session;
     struct trib_layout layout;
+    trib_comm_describe_session(comm, &session);
     trib_layout_init(&layout, &session, operation, 0);
     bool is_even = trib_operation_has_shares(operation) && operation->shares == NULL;
     uint64_t elements = operation->count * (is_even ? session.ranks : 1);
