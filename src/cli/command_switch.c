@@ -122,12 +122,11 @@ static const struct option_row rows[] = {
      OPTION_COUNT(1, UINT8_MAX), AT(config.weight)},
     {"http", 0, "ADDRESS", "HTTP/JSON and /metrics for people; \"none\" for none [127.0.0.1, port + 1000]",
      OPTION_KIND(read_http, 1, TRIB_NAME_MAX), AT(http)},
-    {"keys", 0, "DIR", "take jobs with a key only, whose file is in DIR (`tributary key tenant`) [no key is asked for]",
+    {"keys", 0, "DIR", "accept only jobs with a key that has a file in DIR (`tributary key tenant`) [none: all jobs]",
      OPTION_TEXT, AT(keys)},
     {"key", 0, "FILE",
-     "key of the operator (`tributary key new`), the same at all switches: other switches are taken with it only "
-     "[none]",
-     OPTION_TEXT, AT(key)},
+     "key of the operator (`tributary key new`), the same at all switches: other switches need it [none]", OPTION_TEXT,
+     AT(key)},
     {"memory", 0, "SIZE", "slot memory for all jobs [4GiB]", OPTION_SIZE(1, UINT64_MAX), AT(config.memory_quota)},
     {"job-quota", 0, "SIZE", "slot memory for one job, all its groups together [3GiB, or --memory if that is less]",
      OPTION_SIZE(1, UINT64_MAX), AT(config.job_quota)},
@@ -324,11 +323,12 @@ static bool resolve_keys(struct switch_options *options)
         complain("%s: %s", options->keys != NULL ? "--keys" : "--key", trib_keys_explain_lack());
         return false;
     }
-    if (options->keys != NULL && (stat(options->keys, &folder) != 0 || !S_ISDIR(folder.st_mode))) {
-        complain("--keys: %.400s is no folder that can be read: %s", options->keys, strerror(errno));
+    bool is_there = options->keys == NULL || stat(options->keys, &folder) == 0;
+    if (!is_there || (options->keys != NULL && !S_ISDIR(folder.st_mode))) {
+        complain("--keys: %.400s is no folder: %s", options->keys, strerror(is_there ? ENOTDIR : errno));
         return false;
     }
-    trib_key_wipe(&options->ring, sizeof options->ring); /* options are read twice with a file */
+    trib_key_wipe(&options->ring, sizeof options->ring); /* with --config options are read twice */
     if (options->key != NULL && trib_keys_load(options->key, &options->ring.own, error) != TRIB_OK) {
         complain("--key: %s", error);
         return false;

@@ -110,6 +110,7 @@ for path in "$FOLDER/x" "$TMP/absent/x" "$TMP/file/x" /proc/absent; do
 done
 expect_line 1 "$TMP cannot be written: Is a directory" "$T" sim "$TMP/small.toml" --html "$TMP"
 expect_line 1 "$TMP/file is no folder" "$T" sim "$TMP/small.toml" --out "$TMP/file"
+! has_keys || expect_line 2 "$TMP/file is no folder: Not a directory" "$T" switch --keys "$TMP/file" --check-config
 expect 1 '^tributary: /dev/full could not be written' "$T" sim "$TMP/small.toml" --html /dev/full
 expect 0 . "$T" sim "$TMP/small.toml" --html "$TMP/page.html"
 check "a page that can be written is" grep -q '<html' "$TMP/page.html"
