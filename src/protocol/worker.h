@@ -64,7 +64,7 @@ struct flight {
     uint8_t pending; /* queued packets */
     uint8_t strikes;
     uint8_t encoded : 1; /* the wire buffer holds the contribution */
-    uint8_t is_made : 1; /* so are its lane and exponent, which are made once */
+    uint8_t is_made : 1; /* lane and exponent of the contribution are set; they are made once */
     uint8_t is_lost : 1; /* the result was sent, it seems, and did not come: a probe says so */
     uint8_t is_old : 1;  /* sent to an earlier boot: a loss went with that boot */
     uint8_t is_new : 1;  /* not sent to this boot yet: a combiner may add the part, as a first one */
@@ -124,7 +124,7 @@ struct worker {
     uint64_t number;                             /* operations submitted */
     uint64_t end;                                /* behind the last submitted sequence */
     uint64_t mark;                               /* own mark: lowest unfinished */
-    uint64_t exponents;                          /* room for so many, and whether they were this rank's own */
+    uint64_t exponents;                          /* entries of the two arrays of exponents */
     uint32_t flights;                            /* how many */
     uint32_t boot;                               /* registered with; 0: suspended */
     uint64_t oldest_operation, newest_operation; /* ring positions, free-running */
@@ -233,7 +233,7 @@ static inline int16_t *worker_exponent(const struct worker *w, uint64_t sequence
     return (int16_t *)worker_at(w, w->exponents_at) + sequence % w->exponents;
 }
 
-/* Whether it was the exponent of this rank's own block. */
+/* 1: that exponent was also the one of this rank's own block. */
 static inline uint8_t *worker_has_exponent(const struct worker *w, uint64_t sequence)
 {
     return (uint8_t *)worker_at(w, w->has_exponents_at) + sequence % w->exponents;
@@ -271,11 +271,11 @@ struct worker_form {
 };
 
 struct worker_lanes {
-    /* The lane of this rank's part: the packet is complete but for it. */
+    /* The lane of this rank's part. The rest of the packet is complete. */
     uint64_t (*make)(const struct worker *w, const struct worker_operation *o, const struct worker_form *form,
                      const struct trib_packet *packet);
-    /* Has the result, of the right shape, the lane of exactly the ranks that it must have, and with a key of exactly
-     * these values? */
+    /* True if the result, which has the right shape, has the lane of exactly the ranks that must be in it, and, with a
+     * key, of exactly these values. */
     bool (*holds)(const struct worker *w, const struct worker_operation *o, const struct worker_form *form,
                   const struct trib_packet *packet);
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker_lane.c: the lane of a part, and of a result: two rows, one of which a worker has for life. Without a key lanes
- * are those of core/lane.h; with one, of core/tag.h, which prove values as well.
+/* worker_lane.c: makes the lane of a part and checks that of a result. There are two rows; a worker has one of them for
+ * life. Without a key lanes are those of core/lane.h; with a key those of core/tag.h, which prove values as well.
  * Read next: worker_send.c, worker_deliver.c (the callers). */
 #include "core/lane.h"
 #include "core/tag.h"
@@ -15,7 +15,7 @@ static uint64_t make_plain(const struct worker *w, const struct worker_operation
     return w->key * trib_session_odd(&w->config.session, packet->sequence, 0, packet->digest);
 }
 
-/* The sum of the keys of listed ranks; few are not. */
+/* The sum of the keys of listed ranks. Most ranks are listed. */
 static uint64_t listed_keys(const struct worker *w, const uint8_t *list)
 {
     uint64_t keys = w->keys;
@@ -41,7 +41,7 @@ static const struct worker_lanes plain = {.make = make_plain, .holds = holds_pla
 
 /* ---- with a key ---- */
 
-/* Do payloads add up exactly: integers that cannot wrap, or the bytes of one rank? */
+/* True if payloads add up exactly: integers that cannot wrap, or the bytes of one rank. */
 static bool is_exact(const struct worker_operation *o, const struct worker_form *form)
 {
     return form->wire == TRIB_BYTES || (form->wire == TRIB_INT32 && o->layout.lookahead != 0);
@@ -77,21 +77,21 @@ static uint64_t make_tagged(const struct worker *w, const struct worker_operatio
     return lane;
 }
 
-/* All ranks have an exponent, also the owner of a reduce-scatter's block, which sends no payload. A header without the
- * payload that others get brings no value, and nothing can be said of it. */
+/* A header without the payload that other ranks get brings no value, and cannot be checked. All ranks add an exponent,
+ * also the owner of a reduce-scatter's block, which sends no payload. */
 static bool holds_tagged(const struct worker *w, const struct worker_operation *o, const struct worker_form *form,
                          const struct trib_packet *packet)
 {
     const struct trib_tag *tag = w->config.tag;
     struct trib_tag_memory *memory = &worker_aside(w)->masks;
     struct trib_tag_id id = id_of(packet);
-    uint64_t masks = form->may_lack ? trib_tag_lone_masks(tag, memory, &id, trib_quorum_list(packet))
-                                    : trib_tag_mask_of_all(tag, memory, &id);
-    uint64_t rest = trib_tag_less(trib_tag_reduce(packet->lane), masks);
 
     if (packet->payload_len == 0 && form->parts != 0) {
         return true;
     }
+    uint64_t masks = form->may_lack ? trib_tag_lone_masks(tag, memory, &id, trib_quorum_list(packet))
+                                    : trib_tag_mask_of_all(tag, memory, &id);
+    uint64_t rest = trib_tag_less(trib_tag_reduce(packet->lane), masks);
     if (packet->payload_len != 0 && is_exact(o, form)) {
         rest = trib_tag_less(rest, trib_tag_hash(tag, packet->payload, form->len));
     }
