@@ -22,7 +22,7 @@ const struct option_command options_of_key = {
     .usage = "tributary key [options] new FILE | id FILE | tenant FILE DIR",
     .summary =
         "Keys of jobs. new: makes a key in FILE, mode 0600, for the ranks of a job (TRIB_KEY_FILE). id: prints the\n"
-        "public id of the key in FILE. tenant: derives the key of the switch (`tributary switch --keys DIR`), and\n"
+        "public id of the key in FILE. tenant: derives a key for the switch (`tributary switch --keys DIR`), and\n"
         "writes it to the file DIR/ID. The key of the job cannot be computed from it. No file is overwritten.",
     .rows = rows,
     .examples = "  tributary key new job.key\n"

@@ -37,7 +37,7 @@ static const struct option_row rows[] = {
     {"out", 'o', "FILE", "write the plan there, with its proof", OPTION_TEXT, offsetof(struct plan_arguments, out)},
     {"check", 0, "FILE", "prove a plan of this network and these jobs again, without a solver", OPTION_TEXT,
      offsetof(struct plan_arguments, check)},
-    {"page", 0, "FILE", "write a page with the network, loads of links, and trees of jobs there", OPTION_TEXT,
+    {"page", 0, "FILE", "write a page there: the network, loads of links, and trees of jobs", OPTION_TEXT,
      offsetof(struct plan_arguments, page)},
     {"trees", 0, "N",
      "trees of a job at most; `tributary switch --plan` takes jobs with roots at up to 8 switches [16]",
@@ -103,7 +103,7 @@ static int make(struct plan *plan, uint32_t trees, const struct plan_network *ne
     return plan_check(plan, net, jobs, proof, error) ? 0 : complain("plan: the plan does not hold: %s", error);
 }
 
-/* Of a plan that holds. Returns the exit status. */
+/* Prints a plan that holds, and writes its page. Returns the exit status. */
 static int show(const struct plan_arguments *arguments, const struct plan_view *view)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";

@@ -19,7 +19,7 @@ static const struct {
     enum plan_deploy_scheme scheme;
     const char *name;
     const char *limits;
-    uint32_t order; /* in which switches are named */
+    uint32_t order; /* of the names of switches */
 } schemes[] = {
     {PLAN_DEPLOY_TREES, "trees", "any switch adds, and a sum ends at the best of them", IN_TURN},
     {PLAN_DEPLOY_ATP, "atp", "switches of racks add, for their own workers and before the server", IN_TURN},
@@ -47,7 +47,7 @@ static const char *name_of(const struct advice *a, uint32_t scheme, uint32_t at)
     return a->net->names.list[a->deploy.switches[a->curves[scheme].list[at]].place];
 }
 
-/* Of a chain, with so many more switches of its list. */
+/* Links of a chain if the first `more` switches of the list add as well. */
 static uint32_t links_with(struct advice *a, uint32_t scheme, uint32_t more)
 {
     for (uint32_t i = 0; i < a->deploy.count; i++) {
@@ -83,8 +83,8 @@ static void print_text(struct advice *a)
     for (uint32_t i = 0; i < a->deploy.count; i++) {
         adders += a->deploy.switches[i].adds;
     }
-    printf("%u workers below %u switches, of which %u add; rates are of a host's\n", a->deploy.workers, a->deploy.count,
-           adders);
+    printf("%u workers below %u switches, of which %u add; rates are shares of a host's rate\n", a->deploy.workers,
+           a->deploy.count, adders);
     for (uint32_t scheme = 0; scheme < SCHEMES; scheme++) {
         const struct curve *c = &a->curves[scheme];
         printf("\n%s: %s\n", schemes[scheme].name, schemes[scheme].limits);

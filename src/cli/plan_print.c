@@ -12,7 +12,7 @@
 
 #define FULL_ROWS 10 /* that --explain lists */
 
-/* Seconds of a sum of the job's bytes: those take their time, and so do the two steps, up and down. */
+/* Seconds of a sum of the job's bytes: the time of the bytes, and the overhead of two steps, up and down. */
 static double step_s(const struct plan_view *v, uint32_t j)
 {
     return (double)v->jobs->list[j].bytes * 8 / (double)v->plan->grants[j].rate_bps + 2e-9 * (double)v->net->step_ns;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* progress.h: the rate that a rank of a planned job has reached, which it tells the controller by PROGRESS. Locked.
+/* progress.h: the rate that a rank of a planned job has achieved. The rank sends it to the controller as PROGRESS.
+ * Locked.
  * Read next: queue.c (the caller), control/jobs/progress.h (the other side). */
 #ifndef TRIB_COMM_PROGRESS_H
 #define TRIB_COMM_PROGRESS_H
@@ -11,11 +12,11 @@ struct trib_operation;
 
 /* Since the last PROGRESS. */
 struct trib_progress {
-    uint64_t bytes;   /* of operations that have ended, with the headers of their packets */
-    uint64_t busy_ns; /* in which an operation was under way */
+    uint64_t bytes;   /* of operations that have ended, packet headers included */
+    uint64_t busy_ns; /* time with an operation under way */
 };
 
-/* This operation ends now. Counts it, and tells if the rank was busy for long enough. */
+/* Counts an operation that ends now. Sends PROGRESS if the rank was busy for TRIB_PROGRESS_NS since the last one. */
 void trib_comm_count_operation(struct trib_comm *comm, const struct trib_operation *operation, uint64_t now_ns);
 
 #endif

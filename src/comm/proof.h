@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* proof.h: the lanes of a communicator with a key (core/tag.h): the numbers, and texts for people.
+/* proof.h: the tag of a communicator with a key (core/tag.h), and texts for people about it.
  * Read next: proof.c, core/tag.h. */
 #ifndef TRIB_COMM_PROOF_H
 #define TRIB_COMM_PROOF_H
@@ -11,19 +11,19 @@
 struct trib_comm;
 struct trib_grant;
 
-/* True if lanes of comm prove values: it has a key, and the ranks send to switches or roots. The same at all ranks of
- * comm, also at a rank that another rank of its host sends for. */
+/* True if lanes of comm prove values: comm has a key, and its ranks send to switches or roots. All ranks of comm have
+ * the same answer, also a rank for which the leader of its host sends. */
 bool trib_proof_is_wanted(const struct trib_comm *comm);
-/* Before the node is made: comm->tag, NULL if no lanes are wanted. False: no memory. */
+/* Makes comm->tag, before the node is made; NULL if no proof is wanted. False: out of memory. */
 bool trib_proof_open(struct trib_comm *comm, const struct trib_grant *grant);
-/* Between two operations: the numbers of a key of all ranks' nonces. */
+/* Renews comm->tag, if there is one, with the nonces of all ranks. No operation may be under way. */
 void trib_proof_renew(struct trib_comm *comm, const uint64_t *nonces);
 void trib_proof_close(struct trib_comm *comm);
 
-/* Why the results of a fragment fail, by the FAILED event of the node. */
+/* Writes why the results of a fragment failed. event: FAILED, of the node. */
 void trib_proof_explain(const struct trib_comm *comm, const struct trib_event *event, char *text, size_t size);
 
-/* Which sums of such a communicator are proved, for people. */
+/* Names the operations of such a communicator of which values are proved, for people. */
 const char *trib_proof_text(const struct trib_config *config, const char *scheme);
 
 #endif

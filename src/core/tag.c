@@ -10,9 +10,9 @@
 #include "core/tag_kernels.h"
 #include "core/value.h"
 
-/* Inputs of ChaCha20 never meet: the uppermost byte of the last word is the use. */
+/* The uppermost byte of the last input word is the use, so no two uses have the same input of ChaCha20. */
 enum use {
-    USE_MASK = 1, /* sequence / 8 (46 bits) and attempt, digest, rank */
+    USE_MASK = 1, /* sequence / 8 (45 bits) and attempt, digest, rank */
     USE_NUMBERS,  /* r, g and u */
     USE_KEY,      /* communicator, generation */
     USE_NONCE     /* a rank's nonce, rank */
@@ -82,7 +82,7 @@ static uint64_t inverse(uint64_t a)
     return result;
 }
 
-/* A number of a block, as a residue: the lower 52 bits, of which 47 values come twice. */
+/* The residue of two words of a block: of their lower 52 bits. 47 residues have two such values. */
 static uint64_t residue(const uint32_t *words)
 {
     return trib_tag_reduce(((uint64_t)words[1] << 32 | words[0]) & ((UINT64_C(1) << 52) - 1));
@@ -111,7 +111,7 @@ void trib_tag_key(uint8_t key[TRIB_TAG_KEY], const uint8_t job[TRIB_TAG_KEY], ui
     }
 }
 
-/* Numbers from `from` on of the stream of the key. */
+/* Draws numbers of the key's stream, the first at index `from`, a multiple of TRIB_TAG_BATCH. */
 static void draw(const uint8_t key[TRIB_TAG_KEY], uint32_t from, uint64_t *number, uint32_t count)
 {
     uint32_t block[TRIB_CHACHA20_WORDS];
@@ -147,7 +147,7 @@ void trib_tag_init(struct trib_tag *tag, const struct trib_tag_kernel *kernel, c
 
 /* ---- of a fragment ---- */
 
-/* Of a row, without its factor. */
+/* The hash of a row, without the factor s. */
 static uint64_t hash_row(const struct trib_tag *tag, const uint8_t *row, size_t len)
 {
     size_t words = len / 4;
@@ -187,9 +187,10 @@ uint64_t trib_tag_exponent(const struct trib_tag *tag, int16_t exponent)
     return tag->exponent[at];
 }
 
-#define NO_RANK UINT16_MAX /* of a block that has the sums of all ranks */
+#define NO_RANK UINT16_MAX /* a block of sums over all ranks */
 
-static void compute(const struct trib_tag *tag, uint32_t rank, struct trib_tag_masks *m)
+/* Adds P(rank) of each sequence of the block. */
+static void add_masks(const struct trib_tag *tag, uint32_t rank, struct trib_tag_masks *m)
 {
     uint32_t block[TRIB_CHACHA20_WORDS];
     uint32_t batch[2] = {(uint32_t)m->block, (uint32_t)(m->block >> 32) << 8 | m->attempt};
@@ -200,7 +201,7 @@ static void compute(const struct trib_tag *tag, uint32_t rank, struct trib_tag_m
     }
 }
 
-/* P of a rank, of `ranks`, or with NO_RANK of all ranks together. m: where it may be remembered. */
+/* P(rank), where rank may be tag->ranks; with NO_RANK the sum of P over all ranks. m: memory of the block. */
 static uint64_t mask_of(const struct trib_tag *tag, struct trib_tag_masks *m, const struct trib_tag_id *id,
                         uint32_t rank)
 {
@@ -211,7 +212,7 @@ static uint64_t mask_of(const struct trib_tag *tag, struct trib_tag_masks *m, co
         *m = (struct trib_tag_masks){
             .block = batch, .digest = id->digest, .epoch = tag->epoch, .rank = (uint16_t)rank, .attempt = id->attempt};
         for (uint32_t i = rank != NO_RANK ? rank : 0; i < (rank != NO_RANK ? rank + 1 : tag->ranks); i++) {
-            compute(tag, i, m);
+            add_masks(tag, i, m);
         }
     }
     return m->mask[id->sequence % TRIB_TAG_BATCH];

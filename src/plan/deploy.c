@@ -98,14 +98,14 @@ void plan_deploy_free(struct plan_deploy *d)
 
 /* ---- rates ---- */
 
-/* Streams at a switch. Those on the fullest link are those of the sum's way to a root in that direction. */
+/* Numbers of streams at a switch, for sums that go to a root somewhere. */
 struct flow {
-    uint32_t in;            /* that come from below, and of its own workers */
+    uint32_t in;            /* from below, with those of its own workers */
     uint32_t up;            /* to its parent */
     uint32_t down;          /* from its parent, if the root is here or below */
-    uint32_t below;         /* of the fullest link below or to its parent, if the root is above */
-    uint32_t first, second; /* the most of that of its children, of two of them */
-    uint32_t above;         /* of the fullest link elsewhere, if the root is here or below */
+    uint32_t below;         /* on the fullest link below or to its parent, if the root is above */
+    uint32_t first, second; /* the two largest `below` of its children */
+    uint32_t above;         /* on the fullest link elsewhere, if the root is here or below */
 };
 
 static uint32_t larger(uint32_t a, uint32_t b)
@@ -154,7 +154,7 @@ static void flow_up(const struct plan_deploy *d, const bool *adds, struct flow *
     }
 }
 
-/* Of the fullest link if the sum ends at the best switch that adds; 0: none does. */
+/* Streams on the fullest link if the sum ends at the best switch that adds; 0: none adds. */
 static uint32_t to_best_root(const struct plan_deploy *d, const bool *adds, struct flow *flows)
 {
     uint32_t best = 0;
@@ -178,7 +178,7 @@ static uint32_t to_best_root(const struct plan_deploy *d, const bool *adds, stru
     return best;
 }
 
-/* flows: room for one of each switch. */
+/* flows: room for one entry of each switch. */
 static double rate_of(const struct plan_deploy *d, const bool *adds, struct flow *flows)
 {
     if (d->scheme == PLAN_DEPLOY_RINA) {
@@ -209,7 +209,7 @@ uint32_t plan_deploy_links(const struct plan_deploy *d, const bool *adds, uint32
     return links;
 }
 
-/* Is the switch to be replaced, in this scheme? */
+/* True if the switch does not add, and could add in this scheme. */
 static bool is_left(const struct plan_deploy *d, uint32_t i)
 {
     const struct plan_deploy_switch *s = &d->switches[i];

@@ -2,12 +2,12 @@
 /* deploy.h: which switches to replace first by switches that add: rates and steps of a job as switches are replaced one
  * by one, by the model of Rina's paper (section III-B, "BOM").
  *
- * Sums travel to a server over a spanning tree of shortest ways. A switch that adds sends one stream, another one sends
- * all streams that come from below. All workers send at the rate of the fullest link: 1 / streams of a host's rate. In
- * a chain (scheme rina) no link has more than one stream in a direction; switches that add make the chain shorter.
- * That is PLAN_DEPLOY_PAPER; the other schemes have limits of their own.
+ * Sums travel to a server over a spanning tree of shortest paths. A switch that adds sends one stream; a switch that
+ * does not add sends all streams that come from below. All workers send at the rate of the fullest link: 1 / streams of
+ * a host's rate. In a chain (scheme rina) no link has more than one stream in a direction; switches that add make the
+ * chain shorter. That is PLAN_DEPLOY_PAPER; the other schemes have limits of their own.
  *
- * Use: plan_deploy_init, then rates and orders, of any scheme; plan_deploy_free. */
+ * Rates are shares of a host's rate. Use: plan_deploy_init, then rates and orders, of any scheme; plan_deploy_free. */
 #ifndef TRIB_PLAN_DEPLOY_H
 #define TRIB_PLAN_DEPLOY_H
 
@@ -27,11 +27,11 @@ struct plan_deploy_switch {
 
 /* Which switches can add, and where the sum ends. */
 enum plan_deploy_scheme {
-    PLAN_DEPLOY_PAPER, /* all on the way to a server, as Rina's paper has ATP */
-    PLAN_DEPLOY_TREES, /* all, without a server: the sum ends at one that adds, the best one; none adds: rate 0 */
-    /* Those of racks: each adds streams of its own workers, and the server's adds all that come (ATP, NSDI'21). */
+    PLAN_DEPLOY_PAPER, /* all switches on the way to a server, as Rina's paper has ATP */
+    PLAN_DEPLOY_TREES, /* all switches. The sum ends at the best switch that adds; if none adds, the rate is 0 */
+    /* Switches of racks: each adds streams of its own workers; the server's adds all streams (ATP, NSDI'21). */
     PLAN_DEPLOY_ATP,
-    PLAN_DEPLOY_RINA, /* those of racks of PLAN_DEPLOY_RACK workers and more, in a chain */
+    PLAN_DEPLOY_RINA, /* switches of racks of PLAN_DEPLOY_RACK workers and more, in a chain */
 };
 
 #define PLAN_DEPLOY_RACK 2U
@@ -56,11 +56,11 @@ enum plan_deploy_order {
 bool plan_deploy_init(struct plan_deploy *deploy, const struct trib_fabric *fabric, const uint32_t *hosts,
                       uint32_t count, uint32_t server);
 void plan_deploy_free(struct plan_deploy *deploy);
-/* Of a host's rate, if these switches add, by number, besides those that do already. 0: out of memory, or no tree. */
+/* The rate if these switches, by number, add as well as those that add already. 0: out of memory, or no tree. */
 double plan_deploy_rate(const struct plan_deploy *deploy, const bool *adds);
 /* Links of a chain: a switch of at least so many workers that adds is one, and so is any other worker. */
 uint32_t plan_deploy_links(const struct plan_deploy *deploy, const bool *adds, uint32_t at_least);
-/* Switches that do not add, and can in this scheme. */
+/* Number of switches that do not add and could add in this scheme. */
 uint32_t plan_deploy_left(const struct plan_deploy *deploy);
 /* Rates by the number of switches that are replaced, from 0 on: of all that are left, or `most` of them. False: out of
  * memory. */
@@ -75,8 +75,8 @@ static inline uint32_t plan_deploy_steps(uint32_t links, uint32_t workers)
     return links < workers ? 2 * links - 1 : 2 * (workers - 1);
 }
 
-/* Of a host's rate, as that of a tree: in each step a link carries 1 / links of the gradients, and through a tree the
- * same bytes go up and down. */
+/* The rate of a chain, comparable with that of a tree: in each step of the chain a link carries 1 / links of the
+ * gradients; in a tree all gradients go up and down once. */
 static inline double plan_deploy_chain(uint32_t links, uint32_t workers)
 {
     return 2.0 * links / plan_deploy_steps(links, workers);

@@ -31,13 +31,13 @@ struct plan_network {
     uint64_t *adds_bps;      /* by switch: PLAN_ADDS_NOT, PLAN_ADDS_ALL, or bit/s of all its inputs */
     bool has_multicast;      /* switches copy a result where paths part; else each child is sent its own */
     enum plan_paths paths;
-    uint64_t step_ns;  /* that a step takes beside its bytes; of no plan: not in the digest */
-    uint32_t headroom; /* percent, by ECMP: see plan_headroom; else 0 */
+    uint64_t step_ns;  /* time of a step beside its bytes. Not in the digest: plans do not depend on it */
+    uint32_t headroom; /* percent for one stream by ECMP, see plan_headroom; else 0 */
 };
 
-/* Of ECMP, where the file of the network says none: a stream has 16 source ports, each of which takes one path, and
- * this is one standard deviation of the ports on a link that gets a ninth of them. docs/PERF.md, "planned rates in the
- * simulator". */
+/* Headroom for ECMP, if the file of the network has none. A stream has 16 source ports, and each takes one path. This
+ * is one standard deviation of the number of ports on a link that gets a ninth of them. docs/PERF.md, "planned rates in
+ * the simulator". */
 #define PLAN_HEADROOM 70U
 
 /* Reads a file. False: error has the cause and the place. Free it in any case. */
@@ -64,8 +64,9 @@ static inline uint32_t plan_headroom_of(enum plan_paths paths)
     return paths == PLAN_ECMP ? PLAN_HEADROOM : 0;
 }
 
-/* Percent that a plan adds to the part of a link in so many streams of one hop, at least one, which take several paths.
- * The ports of a stream do not come out even; the more streams, the more even, by the root of their number. */
+/* Percent that a plan adds to the load of a link if `streams` streams of one hop, at least one, take several paths.
+ * Ports of a stream are not spread evenly over paths. More streams are more even: the percentage falls by the root of
+ * their number. */
 uint32_t plan_headroom(const struct plan_network *net, uint64_t streams);
 const char *plan_paths_name(enum plan_paths paths);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page.c: see page.h. Hosts are not drawn: their cables are those below their switch. */
+/* page.c: see page.h. Hosts are not drawn: one line below each switch stands for the cables of its hosts. */
 #include "plan/page.h"
 
 #include <errno.h>
@@ -34,7 +34,8 @@ static double gbps(uint64_t bps)
 
 /* ---- the network ---- */
 
-/* A switch with hosts is in the lowest tier, and each other one above its lowest neighbour. */
+/* A switch with hosts is in the lowest tier; each other switch is one tier above its lowest neighbour. False: out of
+ * memory. */
 static bool find_tiers(struct page *p)
 {
     const struct trib_fabric *f = &p->view->net->fabric;
@@ -93,7 +94,7 @@ static double fill(const struct page *p, uint32_t row)
     return capacity != 0 && capacity != UINT64_MAX ? (double)p->loads[row] / (double)capacity : 0;
 }
 
-/* The loads of these jobs, onto nodes and edges. */
+/* Sets the loads of nodes and edges to those of these jobs. */
 static bool load(struct page *p, uint32_t first, uint32_t count)
 {
     const struct plan_network *net = p->view->net;
@@ -119,7 +120,7 @@ static bool load(struct page *p, uint32_t first, uint32_t count)
     return true;
 }
 
-/* Switches that add in trees of these jobs, and roots. */
+/* Marks switches that add in trees of these jobs, and roots. */
 static void mark(struct page *p, uint32_t first, uint32_t count)
 {
     uint32_t hosts = p->view->net->hosts;
@@ -210,7 +211,7 @@ static void put_trees(const struct page *p, uint32_t j)
     for (uint32_t t = 0; t < grant->count; t++) {
         weights += grant->shares[t].weight;
     }
-    (void)fputs("<table><tr><th>root</th><th>of its bytes</th><th>other switches that add</th></tr>\n", p->out);
+    (void)fputs("<table><tr><th>root</th><th>part of the bytes</th><th>other switches that add</th></tr>\n", p->out);
     for (uint32_t t = 0; t < grant->count; t++) {
         (void)fputs("<tr>", p->out);
         report_html_cell(p->out, p->view->net->names.list[grant->shares[t].tree.root]);
@@ -238,7 +239,7 @@ static void put_summary(const struct page *p)
     report_graph_legend(p->out);
     (void)fputs(
         "<p>Filled switches add, and a thick ring is a root. The line below a switch is the fullest cable of its "
-        "hosts. A pointer on a link shows both directions.</p>\n",
+        "hosts. Point at a link to see both directions.</p>\n",
         p->out);
     if (v->net->switches > SWITCHES_MAX) {
         (void)fprintf(p->out, "<p>A network of more than %u switches is not drawn.</p>\n", SWITCHES_MAX);
@@ -256,7 +257,7 @@ static bool put(struct page *p)
         (void)fputs("<h2>", p->out);
         report_html_text(p->out, v->jobs->list[j].name);
         (void)fputs("</h2>\n", p->out);
-        is_good = j >= DRAWN_MAX || draw(p, "Its part of each link", j, 1);
+        is_good = j >= DRAWN_MAX || draw(p, "Load of each link by this job", j, 1);
         put_trees(p, j);
     }
     report_html_end(p->out);

@@ -19,7 +19,7 @@ struct plan_routes {
     bool *is_only;  /* likewise: no other path is as short */
     /* At the latest prices, by target and switch. */
     int64_t *price; /* of a stream there and back; PLAN_FAR: there is no path */
-    int64_t *split; /* of that, the part for links behind a switch that has several of them; by ECMP alone */
+    int64_t *split; /* the part of the price for links behind a switch with several shortest paths; ECMP only */
     uint32_t *step; /* link that begins the cheapest path, with explicit paths; else as in next */
 };
 

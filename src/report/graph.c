@@ -38,7 +38,7 @@ struct canvas {
     double width;
     double height;
     struct spot *spots; /* by node */
-    double gap;         /* of neighbours */
+    double gap;         /* between neighbours */
 };
 
 static unsigned level_of(double load)
@@ -59,7 +59,7 @@ static uint32_t count_tiers(const struct report_graph *g)
     return tiers;
 }
 
-/* A row for each tier. counts: room for two numbers of each. */
+/* A row for each tier. counts: two zeroed numbers of each tier. */
 static void place_in_rows(struct canvas *c, uint32_t tiers, uint32_t *counts)
 {
     const struct report_graph *g = c->graph;
@@ -79,7 +79,7 @@ static void place_in_rows(struct canvas *c, uint32_t tiers, uint32_t *counts)
     }
 }
 
-/* Where all nodes are of one tier, as routers of a dragonfly. */
+/* If all nodes are of one tier, such as routers of a dragonfly. */
 static void place_in_circle(struct canvas *c)
 {
     uint32_t count = c->graph->node_count;
@@ -120,7 +120,7 @@ static void begin_line(const struct canvas *c, double load, const struct spot *f
                   classes[level].colour, level == 0 ? "1" : "2.5", from->x, from->y);
 }
 
-/* A straight line; between two nodes of a row with a bend. */
+/* A straight line, with a bend between two nodes of a row. */
 static void draw_edge(const struct canvas *c, const struct report_edge *edge)
 {
     const struct spot *a = &c->spots[edge->ends[0]], *b = &c->spots[edge->ends[1]];
@@ -151,7 +151,7 @@ static void draw_foot(const struct canvas *c, uint32_t i)
     (void)fprintf(c->out, ": %.1f %%</title></polyline>\n", 100 * node->foot);
 }
 
-/* Behind the foot, or above a node without a foot. No name without room: titles of nodes have all names. */
+/* At the end of the foot, or above a node without a foot. Names without room are left out: titles have all names. */
 static void draw_name(const struct canvas *c, uint32_t i)
 {
     const struct report_node *node = &c->graph->nodes[i];

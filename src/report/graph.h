@@ -12,7 +12,7 @@ struct report_node {
     uint32_t tier; /* 0 is the lowest */
     bool is_full;  /* drawn as a filled circle */
     bool is_root;  /* with a ring */
-    double foot;   /* load of cables to places that are not drawn; below 0: there are none */
+    double foot;   /* load of cables to hosts that are not drawn; below 0: there are none */
 };
 
 struct report_edge {
@@ -22,18 +22,18 @@ struct report_edge {
 
 struct report_graph {
     const char *title;
-    const char *foot; /* of the cables that go to no node: "hosts" */
+    const char *foot; /* name of the other ends of these cables: "hosts" */
     const struct report_node *nodes;
     const struct report_edge *edges;
     uint32_t node_count;
     uint32_t edge_count;
-    bool hides_unused; /* edges without a load */
+    bool hides_unused; /* edges without a load are left out */
 };
 
-/* Draws the nodes of a tier in a row, in order; a single tier is a circle. The larger load gives an edge the colour,
- * and the title has both. False: out of memory. */
+/* Draws the nodes of a tier in a row, in order; a single tier is a circle. The larger load of an edge sets the colour;
+ * the title of the edge has both. False: out of memory. */
 bool report_graph_draw(FILE *out, const struct report_graph *graph);
-/* Writes the loads that the colours stand for. */
+/* Writes the legend of the colours. */
 void report_graph_legend(FILE *out);
 
 #endif

@@ -629,7 +629,7 @@ static bool names_places(const struct trib_server_config *config, const struct t
     return true;
 }
 
-/* Ranks of two keys never meet. */
+/* All ranks of a job have the same key, or none. */
 static enum trib_status check_key(const struct trib_job *job, const struct trib_message *message, char *error)
 {
     if (!job || job->key == message->join.key) {

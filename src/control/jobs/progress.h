@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* progress.h: whether a job keeps the rate of its plan: ranks of a planned job say PROGRESS. A rank whose operations
- * have ended is idle, and that time does not count. A rank that waits for another one is busy; so the rate of a job is
- * that of its fastest rank: the one that the others have waited for.
+/* progress.h: whether a job keeps the rate of its plan. Ranks of a planned job send PROGRESS. Time in which a rank has
+ * no operation under way does not count. A rank that waits for another one is busy. So the rate of a job is that of its
+ * fastest rank: the other ranks have waited for that one.
  * Read next: comm/progress.h (what a rank tells), server/metrics.c (where it is shown). */
 #ifndef TRIB_CONTROL_PROGRESS_H
 #define TRIB_CONTROL_PROGRESS_H
@@ -17,7 +17,7 @@ uint64_t trib_job_achieved_rate(const struct trib_job *job);
 /* True if the two are known, and the achieved rate differs from the planned one by TRIB_PLAN_MISSED_PERCENT or more: a
  * new plan is due. */
 bool trib_job_misses_plan(const struct trib_jobs *jobs, const struct trib_job *job);
-/* A PROGRESS. The first one by which the job misses its plan is in the log. */
+/* Takes a PROGRESS. Writes to the log when the job misses its plan for the first time. */
 void trib_job_progress(struct trib_jobs *jobs, struct trib_job *job, uint32_t index,
                        const struct trib_message *message);
 

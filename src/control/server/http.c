@@ -148,7 +148,7 @@ static json_t *show_switches(const struct trib_jobs *jobs, const struct trib_job
     return list;
 }
 
-/* The rates of each rank, of a job that a plan has dealt. */
+/* Planned and achieved rate of each rank. null: no plan has dealt the job. */
 static json_t *show_plan(const struct trib_jobs *jobs, const struct trib_job *job)
 {
     uint64_t planned = trib_job_planned_rate(jobs, job);
@@ -199,7 +199,7 @@ static json_t *show_communicator(const struct trib_report *report, const struct 
     return object;
 }
 
-/* Id of the key that its ranks have shown; null: they are unauthenticated. */
+/* Id of the key of the job's ranks; null: they are unauthenticated. */
 static json_t *show_key(const struct trib_server_config *config, uint64_t key)
 {
     char text[TRIB_KEY_ID_TEXT];

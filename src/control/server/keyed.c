@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* keyed.c: which sessions need a key. The edge, where a connection ends, vouches for the key id in a JOIN: on a channel
- * the switch below has done so. Read next: connections.c. */
+/* keyed.c: which sessions need a key. The switch at the end of a rank's connection checks the key id in its JOIN: for a
+ * channel the switch below has done that. Read next: connections.c. */
 #include <inttypes.h>
 
 #include "control/server/connection.h"
 #include "io/explain.h"
 
-/* JOIN. The id that the rank says is that of its connection. */
+/* A JOIN. Its key id must be that of the rank's connection. */
 static bool lacks_job_key(const struct trib_server_config *config, const struct trib_connection *connection,
                           const struct trib_message *message, char *cause)
 {

@@ -195,9 +195,8 @@ static void put_plan(FILE *out, const struct trib_jobs *jobs, const struct row *
         }
     }
     head(out, "job_achieved_bytes_per_second", "gauge",
-         "rate of a planned job's fastest rank, headers included, over its last 2 s or more with an operation under "
-         "way; "
-         "time without one does not count");
+         "rate of a planned job's fastest rank, headers included, over its last 2 s or more with an operation in "
+         "progress");
     for (size_t i = 0; i < count; i++) {
         uint64_t achieved = trib_job_achieved_rate(rows[i].job);
         if (achieved != 0) {
@@ -205,7 +204,7 @@ static void put_plan(FILE *out, const struct trib_jobs *jobs, const struct row *
                           (unsigned long long)achieved);
         }
     }
-    head(out, "job_misses_plan", "gauge", "1: the two differ by 20 % or more, a new plan is due");
+    head(out, "job_misses_plan", "gauge", "1: planned and achieved rate differ by 20 % or more, a new plan is due");
     for (size_t i = 0; i < count; i++) {
         if (trib_job_planned_rate(jobs, rows[i].job) != 0) {
             (void)fprintf(out, "tributary_job_misses_plan{job=\"%s\"} %d\n", rows[i].label,

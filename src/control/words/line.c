@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <sys/socket.h>
 
-#define READS_MAX 4 /* of the socket, for one receive */
+#define READS_MAX 4 /* calls of recv(2) for one receive */
 #define READ_MAX 4096
 
-/* ---- as they are ---- */
+/* ---- in clear ---- */
 
 static bool plain_flush(struct trib_line *line, int fd)
 {
@@ -59,7 +59,7 @@ static bool tls_flush(struct trib_line *line, int fd)
     return stands;
 }
 
-/* Encrypts more only when the last encrypted bytes have left. */
+/* Encrypts more bytes only after the last encrypted bytes have left. */
 static ssize_t tls_send(struct trib_line *line, int fd, const uint8_t *bytes, size_t count)
 {
     const uint8_t *waiting = NULL;
@@ -77,7 +77,7 @@ static ssize_t tls_send(struct trib_line *line, int fd, const uint8_t *bytes, si
     return taken;
 }
 
-/* Feeds what one recv(2) brings, and answers. */
+/* Feeds the bytes of one recv(2) to TLS, and sends its answer. */
 static ssize_t tls_take(struct trib_line *line, int fd)
 {
     uint8_t bytes[READ_MAX];

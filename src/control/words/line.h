@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* line.h: how bytes of a session go to the socket and come from it: as they are, or by TLS. The one place of sessions
- * that reads and writes sockets; nothing above knows more. A row for each way (struct trib_line_kind). Read next:
- * outbox.h, keys/tls.h. */
+/* line.h: carries bytes of a session to the socket and back, in clear or by TLS. Only this file reads and writes
+ * sockets of sessions; no layer above knows of TLS records. There is a row for each way (struct trib_line_kind).
+ * Read next: outbox.h, keys/tls.h. */
 #ifndef TRIB_CONTROL_LINE_H
 #define TRIB_CONTROL_LINE_H
 
@@ -13,10 +13,11 @@ struct trib_line;
 
 struct trib_line_kind {
     const char *name;
-    /* Sends bytes of the line's own that wait: of the handshake, or encrypted. False: the connection has ended, errno
-     * says how. */
+    /* Sends bytes that wait in the line: of the handshake, or encrypted. False: the connection has ended; errno has the
+     * cause. */
     bool (*flush)(struct trib_line *line, int fd);
-    /* As send(2) and recv(2), never waiting. fd -1: only bytes that are in memory already. EPROTO: trib_line_cause. */
+    /* As send(2) and recv(2), without blocking. fd -1: takes only bytes that are in memory already. EPROTO:
+     * trib_line_cause has the text. */
     ssize_t (*send)(struct trib_line *line, int fd, const uint8_t *bytes, size_t count);
     ssize_t (*receive)(struct trib_line *line, int fd, uint8_t *bytes, size_t room);
     /* True if the line must be flushed once the socket has room. has_bytes: the owner has bytes to send. */
@@ -26,7 +27,7 @@ struct trib_line_kind {
 struct trib_line {
     const struct trib_line_kind *kind; /* NULL: no line */
     struct trib_tls_side *side;        /* borrowed; of a server whose client has said nothing yet */
-    struct trib_tls *tls;              /* NULL: as they are */
+    struct trib_tls *tls;              /* NULL: in clear */
 };
 
 /* A line as a client. side: NULL, or borrowed while the line is open. False: out of memory. */

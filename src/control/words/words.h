@@ -21,8 +21,8 @@
  *   PING                   -> <- PONG                does the controller still read?
  *                          <- RECALL (boot, text)  a switch is lost: the incarnation is over. The rank answers
  *   JOIN (settings, known) ->                      on the same session; its earlier messages have no effect
- * A rank to which WELCOME has said a rate says PROGRESS at the end of an operation, if it was busy for TRIB_PROGRESS_NS
- * since the last one. The rate that it has reached shows whether a plan still holds (jobs/progress.h).
+ * If WELCOME has a rate, the rank sends PROGRESS at the end of an operation, once it was busy for TRIB_PROGRESS_NS
+ * since the last PROGRESS. The achieved rate shows whether a plan still holds (jobs/progress.h).
  * A closed or reset connection without CLOSE is the death of that rank: the others get FAIL(ERR_PEER, "rank 2 ...").
  * Before WELCOME the rank only gives up its place. After FAIL or CLOSED the control plane ends the connection. If a
  * switch on the way of a rank is lost, all ranks of the communicator return. A rank whose session stands hears RECALL,
@@ -89,7 +89,7 @@
 #define TRIB_SWITCHES_MAX 8                           /* for the roots of one job: at least two roots each */
 #define TRIB_HOPS_MAX 16                              /* switches between a rank and the root: more are a loop */
 #define TRIB_CHANNEL_BYTES 2000                       /* in one BYTES: with its frame within TRIB_MESSAGE_MAX */
-#define TRIB_PROGRESS_NS (2 * TRIB_SECOND_NS)         /* that a PROGRESS is about, at least */
+#define TRIB_PROGRESS_NS (2 * TRIB_SECOND_NS)         /* busy time between two PROGRESS, at least */
 
 enum trib_message_kind {
     TRIB_MESSAGE_NONE = 0,
@@ -134,7 +134,7 @@ enum trib_message_kind {
     TRIB_MESSAGE_ROOT_MARK = 38,    /* controller -> switch below: M, and how results travel */
     TRIB_MESSAGE_ROOT_PROBE = 39,   /* controller -> switch below: try the path to the parent, and multicast */
     TRIB_MESSAGE_BYE = 40,          /* switch -> controller: it shuts down */
-    TRIB_MESSAGE_PROGRESS = 41,     /* rank -> control, of a planned job: bytes summed, and the time that took */
+    TRIB_MESSAGE_PROGRESS = 41,     /* rank -> control, of a planned job: bytes sent, and the busy time */
     TRIB_MESSAGE_KIND_COUNT
 };
 
@@ -325,8 +325,8 @@ struct trib_message {
             uint64_t mark;
         } mark; /* REGISTER, MARK, CLOSE */
         struct {
-            uint64_t bytes;   /* that this rank had to send, as the rate counts them, since its last PROGRESS */
-            uint64_t busy_ns; /* in which it had an operation under way; TRIB_PROGRESS_NS and more */
+            uint64_t bytes;   /* that this rank had to send since its last PROGRESS, headers included */
+            uint64_t busy_ns; /* time with an operation under way; TRIB_PROGRESS_NS or more */
         } progress;
         struct {
             uint64_t number; /* the same in the answer */
