@@ -139,15 +139,22 @@ bool plan_read_text(struct plan_input *in, const struct trib_toml_value *value, 
     return value->kind == TRIB_TOML_STRING;
 }
 
-bool plan_read_rate(struct plan_input *in, const struct trib_toml_value *value, void *field)
+/* A string of a rate, a size or a time. */
+static bool read_quantity(struct plan_input *in, const struct trib_toml_value *value, uint64_t *field,
+                          enum trib_status (*parse)(const char *, uint64_t *, char *))
 {
     char cause[TRIB_ERROR_TEXT_MAX] = "";
-    uint64_t *rate = field;
     if (value->kind != TRIB_TOML_STRING) {
         return false;
     }
-    if (trib_parse_rate(value->text, rate, cause) != TRIB_OK) {
-        return plan_refuse(in, value->place, "%s: %s", value->key, cause);
+    return parse(value->text, field, cause) == TRIB_OK || plan_refuse(in, value->place, "%s: %s", value->key, cause);
+}
+
+bool plan_read_rate(struct plan_input *in, const struct trib_toml_value *value, void *field)
+{
+    uint64_t *rate = field;
+    if (!read_quantity(in, value, rate, trib_parse_rate)) {
+        return false;
     }
     if (*rate < TRIB_LINK_RATE_MIN || *rate > TRIB_LINK_RATE_MAX) {
         return plan_refuse(in, value->place,
@@ -160,12 +167,12 @@ bool plan_read_rate(struct plan_input *in, const struct trib_toml_value *value, 
 
 bool plan_read_size(struct plan_input *in, const struct trib_toml_value *value, void *field)
 {
-    char cause[TRIB_ERROR_TEXT_MAX] = "";
-    if (value->kind != TRIB_TOML_STRING) {
-        return false;
-    }
-    return trib_parse_size(value->text, field, cause) == TRIB_OK ||
-           plan_refuse(in, value->place, "%s: %s", value->key, cause);
+    return read_quantity(in, value, field, trib_parse_size);
+}
+
+bool plan_read_duration(struct plan_input *in, const struct trib_toml_value *value, void *field)
+{
+    return read_quantity(in, value, field, trib_parse_duration);
 }
 
 bool plan_read_long(struct plan_input *in, const struct trib_toml_value *value, void *field)
@@ -190,16 +197,6 @@ bool plan_read_count(struct plan_input *in, const struct trib_toml_value *value,
     }
     *(uint32_t *)field = (uint32_t)number;
     return true;
-}
-
-bool plan_read_duration(struct plan_input *in, const struct trib_toml_value *value, void *field)
-{
-    char cause[TRIB_ERROR_TEXT_MAX] = "";
-    if (value->kind != TRIB_TOML_STRING) {
-        return false;
-    }
-    return trib_parse_duration(value->text, field, cause) == TRIB_OK ||
-           plan_refuse(in, value->place, "%s: %s", value->key, cause);
 }
 
 bool plan_read_percent(struct plan_input *in, const struct trib_toml_value *value, void *field)
