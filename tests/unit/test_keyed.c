@@ -20,6 +20,7 @@
 #include "control/words/session_client.h"
 #include "io/clock.h"
 #include "keys/store.h"
+#include "letter_keys.h"
 
 #define PATIENCE_NS (20 * TRIB_SECOND_NS)
 
@@ -32,13 +33,10 @@ static struct trib_server_config config;
 static struct trib_session_client client;
 static pthread_t thread;
 
-static struct trib_keys keys_of(char letter)
+static void close_session(struct trib_session_client *session)
 {
-    uint8_t key[TRIB_KEY_MIN];
-    struct trib_keys keys;
-    memset(key, letter, sizeof key);
-    assert_int_equal(trib_keys_derive(key, sizeof key, &keys, error), TRIB_OK);
-    return keys;
+    trib_session_client_close(session);
+    trib_tls_release(session->side);
 }
 
 static void *serve(void *unused)
@@ -82,8 +80,7 @@ static int stop(void **state)
     if (server == NULL) { /* by the test */
         return 0;
     }
-    trib_session_client_close(&client);
-    trib_tls_release(client.side);
+    close_session(&client);
     trib_server_stop(server);
     (void)pthread_join(thread, NULL);
     trib_server_destroy(server);
@@ -110,8 +107,8 @@ static void turn(struct trib_session_client *session)
     trib_session_client_ready(session, fds.revents);
 }
 
-/* Sends one message once the session is open. The text of the FAIL that answers it; "": no answer came, within 200 ms
- * if none is wanted; or why the session has ended. */
+/* Sends one message once the session is open. Returns the text of the FAIL that answers, or the cause of the session's
+ * end, or "" if no answer came. If none is wanted, it waits for 200 ms only. */
 static const char *answer(struct trib_session_client *session, const struct trib_message *message, bool is_wanted)
 {
     static struct trib_message said;
@@ -162,12 +159,18 @@ static void expect(const char *part, const char *text)
     }
 }
 
+/* A rank with a session of key `session` that says key `said` in JOIN; 0: none. */
+static void expect_refused(char session, char said, const char *text)
+{
+    const struct trib_message join = join_of("j", 0, said);
+    open_session(&client, session);
+    expect(text, answer(&client, &join, true));
+}
+
 static void test_without_key(void **state)
 {
     (void)state;
-    const struct trib_message join = join_of("j", 0, 0);
-    open_session(&client, 0);
-    expect("rank 0 of job j has no key, and rank 0's process takes jobs with a key only", answer(&client, &join, true));
+    expect_refused(0, 0, "rank 0 of job j has no key, and rank 0's process takes jobs with a key only");
 }
 
 static void test_with_key(void **state)
@@ -182,42 +185,34 @@ static void test_with_key(void **state)
 static void test_unknown_key(void **state)
 {
     (void)state;
-    const struct trib_message join = join_of("j", 0, 'c');
-    open_session(&client, 'c');
-    expect("it does not know key", answer(&client, &join, true));
+    expect_refused('c', 'c', "it does not know key");
     assert_int_equal(client.state, TRIB_SESSION_FOREIGN);
 }
 
-/* A key that is taken away is not taken any more. */
+/* A key is refused once its file is removed. */
 static void test_removed_key(void **state)
 {
     (void)state;
     char away[sizeof files[0] + 8];
-    const struct trib_message join = join_of("j", 0, 'a');
     (void)snprintf(away, sizeof away, "%s.away", files[0]);
     assert_int_equal(rename(files[0], away), 0);
-    open_session(&client, 'a');
-    expect("it does not know key", answer(&client, &join, true));
+    expect_refused('a', 'a', "it does not know key");
     assert_int_equal(rename(away, files[0]), 0);
 }
 
 static void test_id_of_another(void **state)
 {
     (void)state;
-    struct trib_message join = join_of("j", 0, 'b');
-    open_session(&client, 'a');
-    expect("rank 0 says key", answer(&client, &join, true));
+    expect_refused('a', 'b', "rank 0 says key");
 }
 
 static void test_id_without_session(void **state)
 {
     (void)state;
-    struct trib_message join = join_of("j", 0, 'a');
-    open_session(&client, 0);
-    expect("rank 0 says key", answer(&client, &join, true));
+    expect_refused(0, 'a', "rank 0 says key");
 }
 
-/* Ranks of two keys never meet, under whatever name. */
+/* Ranks of one job name with two keys. */
 static void test_two_keys(void **state)
 {
     (void)state;
@@ -228,8 +223,7 @@ static void test_two_keys(void **state)
     expect("", answer(&client, &first_join, false));
     open_session(&second, 'b');
     expect("job j is of another key than rank 1", answer(&second, &second_join, true));
-    trib_session_client_close(&second);
-    trib_tls_release(second.side);
+    close_session(&second);
 }
 
 /* Other switches have the operator's key; that of a job is not enough. */
@@ -247,8 +241,7 @@ static void test_switches(void **state)
         const char *text = answer(&below, &hello, letters[i] != 'o');
         bool is_refused = strstr(text, "with the key of its operator only") != NULL;
         assert_int_equal(is_refused, letters[i] != 'o');
-        trib_session_client_close(&below);
-        trib_tls_release(below.side);
+        close_session(&below);
     }
 }
 

@@ -18,6 +18,7 @@
 #include "control/words/session_client.h"
 #include "keys/store.h"
 #include "keys/tls.h"
+#include "letter_keys.h"
 
 #define FLIGHT_MAX 4096
 
@@ -30,15 +31,6 @@ struct ends {
     struct trib_tls *client;
     struct trib_tls *server;
 };
-
-static struct trib_keys keys_of(char letter)
-{
-    uint8_t key[TRIB_KEY_MIN];
-    struct trib_keys keys;
-    memset(key, letter, sizeof key);
-    assert_int_equal(trib_keys_derive(key, sizeof key, &keys, error), TRIB_OK);
-    return keys;
-}
 
 static void begin(struct ends *ends, const struct trib_keys *client, const struct trib_keys *server)
 {
