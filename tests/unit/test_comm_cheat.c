@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_comm_cheat.c: a switch that changes one element of one result, under a right lane and checksum: sendmsg of this
- * program does it, for the switch's process. With a key no rank gets the value, and the error names the place. */
+/* test_comm_cheat.c: a switch that changes one element of one result, and keeps lane and checksum right. In the
+ * process of the switch sendmsg of this program does it. With a key no rank gets the value, and the error names root
+ * and fragment. */
 #define _GNU_SOURCE
 #include <sys/syscall.h>
 
@@ -136,7 +137,7 @@ static void cheat__is_caught_and_named(void **state)
     print_message("%s\n", ranks[0].error);
 }
 
-/* Without a key the sum is wrong, and nobody knows: the cheat works. */
+/* Without a key the sum is wrong, and no rank notices: the cheat works. */
 static void believing_body(struct rank *rank)
 {
     float *value = calloc(COUNT, sizeof *value);

@@ -40,6 +40,14 @@ static void close_network(void)
 static const struct sim_topology fat_tree = {.kind = SIM_FAT_TREE, .k = 4, WIRES};
 static const struct sim_topology leaf_spine = {.kind = SIM_LEAF_SPINE, .leaves = 3, .spines = 2, .hosts = 4, WIRES};
 
+/* Two workers below each of eight racks, the server at the first. `left` switches can be replaced. */
+static void open_scheme(enum plan_deploy_scheme scheme, uint32_t left)
+{
+    open_network(&fat_tree, 16, 1, 0);
+    deploy.scheme = scheme;
+    assert_int_equal(plan_deploy_left(&deploy), left);
+}
+
 static void assert_curve(enum plan_deploy_order order, const double *expected)
 {
     double rates[16];
@@ -52,11 +60,11 @@ static void assert_curve(enum plan_deploy_order order, const double *expected)
     }
 }
 
-/* Fig. 5a: of two workers below each of eight switches, the server at the first. */
+/* Fig. 5a. */
 static void curves__are_the_papers(void **state)
 {
     (void)state;
-    open_network(&fat_tree, 16, 1, 0);
+    open_scheme(PLAN_DEPLOY_PAPER, 13);
     assert_int_equal(deploy.count, 13);
     assert_curve(PLAN_DEPLOY_BEST,
                  (const double[]){1 / 16., .2, .25, .25, 1 / 3., 1 / 3., .5, .5, .5, .5, .5, .5, .5, 1});
@@ -65,16 +73,14 @@ static void curves__are_the_papers(void **state)
     close_network();
 }
 
-/* The same network. Trees end at the core at first; with four switches at one in the server's pod, to which each other
- * pod sends a sum; with five at the core again. */
+/* Trees end at the core at first; with four switches at a switch in the server's pod, to which each other pod sends a
+ * sum; with five at the core again. */
 static void curves__of_trees(void **state)
 {
     static const double best[] = {0, .25, .25, .25, 1 / 3., .5, .5, .5, .5, .5, .5, .5, .5, 1};
 
     (void)state;
-    open_network(&fat_tree, 16, 1, 0);
-    deploy.scheme = PLAN_DEPLOY_TREES;
-    assert_int_equal(plan_deploy_left(&deploy), 13);
+    open_scheme(PLAN_DEPLOY_TREES, 13);
     assert_curve(PLAN_DEPLOY_BEST, best);
     close_network();
 }
@@ -126,15 +132,13 @@ static void rates_of_trees__are_those_of_the_best_root(void **state)
     }
 }
 
-/* Of racks alone: the server's first, then each of the others takes a stream away. */
+/* Switches of racks only: the server's first, then each other one takes a stream away. */
 static void curves__of_atp(void **state)
 {
     double rates[9];
 
     (void)state;
-    open_network(&fat_tree, 16, 1, 0);
-    deploy.scheme = PLAN_DEPLOY_ATP;
-    assert_int_equal(plan_deploy_left(&deploy), 8);
+    open_scheme(PLAN_DEPLOY_ATP, 8);
     assert_true(plan_deploy_curve(&deploy, PLAN_DEPLOY_BEST, 8, rates));
     assert_true(rates[0] == 1 / 16.);
     for (uint32_t k = 1; k <= 8; k++) {
@@ -148,9 +152,7 @@ static void curves__of_rina(void **state)
     double rates[9];
 
     (void)state;
-    open_network(&fat_tree, 16, 1, 0);
-    deploy.scheme = PLAN_DEPLOY_RINA;
-    assert_int_equal(plan_deploy_left(&deploy), 8);
+    open_scheme(PLAN_DEPLOY_RINA, 8);
     assert_true(plan_deploy_curve(&deploy, PLAN_DEPLOY_BY_WORKERS, 8, rates));
     assert_true(fabs(rates[0] - 32 / 30.) < 1e-9 && fabs(rates[8] - 16 / 15.) < 1e-9);
     close_network();

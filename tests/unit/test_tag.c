@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_tag.c: the tag passes right sums and no others; kernels against 128-bit arithmetic, and the vectors that
- * tests/vectors/tag.py has computed. */
+/* test_tag.c: the tag accepts right sums and no others; kernels against 128-bit arithmetic; the vectors of
+ * tests/vectors/tag.py. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -149,7 +149,7 @@ static uint64_t lane_of(const struct parts *p, const struct trib_tag_id *id, uin
     return trib_tag_add(lane, trib_tag_mask(&tag, &memory, id, rank));
 }
 
-/* What is left of the lane of a sum that the fragment's own rank accepts. */
+/* The lane of a sum less all terms that a rank knows. */
 static uint64_t rest_of(const struct parts *p, const int32_t *sum, uint64_t lane)
 {
     uint64_t rest = trib_tag_less(trib_tag_reduce(lane), trib_tag_hash(&tag, sum, sizeof p->sum));
@@ -323,7 +323,7 @@ static void tag__exponent_of_none_fails(void **state)
     }
 }
 
-/* A list of ranks that lies leaves a mask behind. */
+/* A wrong list of ranks leaves a mask in the rest. */
 static void tag__lists_of_ranks(void **state)
 {
     struct trib_prng prng = {.state = 31};
@@ -348,7 +348,7 @@ static void tag__lists_of_ranks(void **state)
     }
 }
 
-/* A mask that is remembered is the one that is computed. */
+/* A mask from memory is equal to a computed one. */
 static void tag__remembered_masks(void **state)
 {
     struct trib_prng prng = {.state = 37};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_worker_tag.c: workers with a key at a switch that cheats. It makes lanes and checksums as it likes, but does not
+/* test_worker_tag.c: workers with a key at a switch that cheats. The switch makes any lanes and checksums, but does not
  * know the key: no wrong value reaches a tensor, and the event names root and fragment. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +13,7 @@
 
 #include "core/prng.h"
 #include "core/tag.h"
+#include "node_memory.h"
 #include "protocol/protocol.h"
 
 #define W (&trib_protocol_worker)
@@ -45,15 +46,6 @@ struct world {
     uint64_t cheats;
 };
 
-static void *memory_of(size_t size)
-{
-    void *memory = aligned_alloc(64, (size + 63) & ~(size_t)63);
-
-    assert_non_null(memory);
-    memset(memory, 0xa5, size);
-    return memory;
-}
-
 static void open_world(struct world *world, enum trib_type wire)
 {
     struct trib_session_config session = {.communicator = 7,
@@ -75,7 +67,7 @@ static void open_world(struct world *world, enum trib_type wire)
     trib_tag_key(key, job, session.communicator, session.generation, NULL, 0);
     trib_tag_init(world->tag, trib_tag_kernel(), key, RANKS);
     for (of_switch.root = 0; of_switch.root < ROOTS; of_switch.root++) {
-        void *node = world->node[of_switch.root] = memory_of(S->size(&of_switch));
+        void *node = world->node[of_switch.root] = node_memory(S->size(&of_switch));
         S->init(node, &of_switch);
         for (uint32_t rank = 0; rank < RANKS; rank++) {
             S->join(node, rank, 0);
@@ -89,7 +81,7 @@ static void open_world(struct world *world, enum trib_type wire)
                                             .window = 16,
                                             .operations = 1,
                                             .stall_ns = 1000 * MS};
-        world->worker[rank] = memory_of(W->size(&config));
+        world->worker[rank] = node_memory(W->size(&config));
         W->init(world->worker[rank], &config);
         W->registered(world->worker[rank], BOOT, 0, world->now_ns);
     }
@@ -117,8 +109,8 @@ static float value_of(uint32_t rank, uint64_t i)
 static void submit(struct world *world)
 {
     for (uint32_t rank = 0; rank < RANKS; rank++) {
-        world->send[rank] = memory_of(ELEMENTS * sizeof(float));
-        world->recv[rank] = memory_of(ELEMENTS * sizeof(float));
+        world->send[rank] = node_memory(ELEMENTS * sizeof(float));
+        world->recv[rank] = node_memory(ELEMENTS * sizeof(float));
         for (uint64_t i = 0; i < ELEMENTS; i++) {
             world->send[rank][i] = value_of(rank, i);
         }
@@ -187,7 +179,7 @@ static void carry_down(struct world *world, uint32_t root)
     }
 }
 
-/* Until nothing moves, or some rank has failed and two seconds are over. */
+/* Until all ranks are done or failed and no packet moves, or some rank has failed and 5,000 turns are over. */
 static void run(struct world *world)
 {
     for (uint32_t turn = 0; turn < 20000; turn++) {
@@ -215,7 +207,7 @@ static void run(struct world *world)
     }
 }
 
-/* Every value that a rank has is the right one: what was not delivered has the memory's pattern. */
+/* Number of values that the rank has got; all of them must be right. The others have the pattern of node_memory. */
 static uint64_t count_delivered(const struct world *world, uint32_t rank)
 {
     uint64_t delivered = 0;
@@ -252,7 +244,7 @@ static void falsify_one(struct world *world, uint32_t rank, struct trib_packet *
     }
 }
 
-/* The same without asking for what cannot be: two words that make up for each other. */
+/* Two words change places: the sum of all words stays the same. */
 static void swap_words(struct world *world, uint32_t rank, struct trib_packet *packet, uint8_t *payload)
 {
     if (rank == 1 && packet->sequence == BAD && packet->payload_len != 0) {
@@ -264,7 +256,7 @@ static void swap_words(struct world *world, uint32_t rank, struct trib_packet *p
     }
 }
 
-/* The result of the fragment before under this one's number. */
+/* The result of the fragment before, under the number of this one. */
 static uint8_t kept[PAYLOAD];
 static uint64_t kept_lane;
 
@@ -281,7 +273,7 @@ static void give_stale(struct world *world, uint32_t rank, struct trib_packet *p
     }
 }
 
-/* Zeros, and no lane: nobody was added. */
+/* Zeros and no lane: no part was added. */
 static void give_nothing(struct world *world, uint32_t rank, struct trib_packet *packet, uint8_t *payload)
 {
     if (rank == 1 && packet->sequence == BAD && packet->payload_len != 0) {
@@ -301,7 +293,7 @@ static void raise_exponent(struct world *world, uint32_t rank, struct trib_packe
     }
 }
 
-/* For one rank alone: the ranks' words have different units then. */
+/* A larger exponent for one rank only: the words of the ranks have different units then. */
 static void raise_one_exponent(struct world *world, uint32_t rank, struct trib_packet *packet, uint8_t *payload)
 {
     (void)payload;
@@ -363,7 +355,7 @@ static void tag__honest_switch(void **state)
     close_world(&world);
 }
 
-/* The rank that was cheated has not got the fragment, says which one and by which root, and is not done. */
+/* Rank 1, which was cheated, is not done, has not got the fragment, and names it and its root. */
 static void expect_caught(struct cheat cheat, uint64_t sequence)
 {
     struct world world;
@@ -410,7 +402,7 @@ static void tag__cheats_of_parts(void **state)
     expect_caught((struct cheat){.up = double_one}, BAD);
 }
 
-/* Float wires: which ranks are in, and not which values. */
+/* On float wires ranks are proved, and values are not. */
 static void tag__floats_are_not_proved(void **state)
 {
     struct world world;
