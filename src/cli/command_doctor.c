@@ -89,7 +89,7 @@ static void print_json(const struct doctor *doctor)
     printf("\n");
 }
 
-/* True of every machine: no check can make it better. */
+/* A note that every machine gets: no check can remove the cause. */
 static void tell_trust(struct doctor *doctor)
 {
     char id[TRIB_KEY_ID_TEXT];
@@ -97,8 +97,9 @@ static void tell_trust(struct doctor *doctor)
     if (doctor->keys.is_set) {
         trib_key_id_format(doctor->keys.id, id);
         finding = doctor_add(doctor, DOCTOR_NOTE, "trust",
-                             "sessions are authenticated by key %s; packets are not: anybody on the link can change "
-                             "sums without an error (a repeated result with another payload), and read them",
+                             "sessions are authenticated by key %s; packets are not: anybody on the link can read "
+                             "sums, and change without an error those that are not proved (`tributary info` says "
+                             "which are)",
                              id);
     } else {
         finding = doctor_add(doctor, DOCTOR_NOTE, "trust",
