@@ -132,11 +132,11 @@ struct trib_config {
     uint64_t timeout_ns;       /* limit of one operation; a timeout ends the job [30 min] */
     uint64_t linger_ns;        /* limit of trib_comm_close at a switch without fallback; not for a ring [1 s] */
     struct trib_faults faults; /* [none] */
-    /* Secret of the job, the same on all ranks: key_len bytes of any value, TRIB_KEY_MIN to TRIB_KEY_MAX. A string
-     * counts without its final zero, such as the string of a program for NCCL. The switch has a key derived from the
-     * secret (`tributary key tenant`). If the library was built without OpenSSL 3, a key is ERR_UNSUPPORTED. The
-     * library keeps derived keys and no copy of the secret. The caller overwrites this copy after use. If all ranks are
-     * on one host without a switch, the key has no effect [key_len 0: no key; sessions are unauthenticated]. */
+    /* Secret of the job, the same on all ranks: key_len bytes of any value, TRIB_KEY_MIN to TRIB_KEY_MAX. A string,
+     * such as a program gives to NCCL, counts without its final zero. The switch has a key derived from the secret
+     * (`tributary key tenant`). If the library was built without OpenSSL 3, a key is ERR_UNSUPPORTED. The library keeps
+     * derived keys and no copy of the secret. The caller should overwrite this copy after use. If all ranks are on one
+     * host without a switch, the key has no effect [key_len 0: no key; sessions are unauthenticated]. */
     uint8_t key[TRIB_KEY_MAX];
     uint32_t key_len;
 };

@@ -175,7 +175,7 @@ static enum trib_status read_faults(const struct trib_variable *variable, const 
     return trib_faults_parse(text, field, error);
 }
 
-/* field is config.key: config.key_len is set as well. */
+/* field is config.key; sets config.key_len as well. */
 static enum trib_status put_key(const struct trib_variable *variable, const struct trib_key *key, void *field,
                                 char *error)
 {
@@ -278,10 +278,10 @@ static const struct trib_variable variables[] = {
      "faults on purpose, on received packets: loss, duplicate, reorder, corrupt in %, seed [none]", read_faults,
      AT(faults), 0, 0},
     {"TRIB_KEY_FILE", "/run/secrets/job.key",
-     "file with the key of the job, of this user and mode 0600 (`tributary key new`) [none: unauthenticated]",
+     "file with the key of the job, owned by this user, mode 0600 (`tributary key new`) [none: unauthenticated]",
      read_key_file, AT(key), 0, 0},
-    {"TRIB_KEY_FD", "9", "open descriptor of such a file, instead of its name; read from its start [none]", read_key_fd,
-     AT(key), 0, INT32_MAX},
+    {"TRIB_KEY_FD", "9", "open descriptor of a file with the key, instead of its name; read from the start [none]",
+     read_key_fd, AT(key), 0, INT32_MAX},
     {"TRIB_DEBUG", "INFO", "lines on standard error: WARN, INFO or TRACE [WARN]", NULL, 0, 0, 0, 0}};
 
 const struct trib_variable *trib_variable_at(unsigned index)

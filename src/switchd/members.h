@@ -30,8 +30,8 @@ struct trib_member_node {
 /* A root of a communicator here: one node, or inner nodes and a top node above them. Lies still from add to remove. */
 struct trib_member {
     const struct trib_switch_verbs *verbs;
-    struct trib_tree *tree; /* its shape. Marks in it are the control plane's thread's */
-    uint64_t timeout_ns;    /* the earliest of its nodes, as of its last drain */
+    struct trib_tree *tree; /* its shape. Only the thread of the control plane uses marks in it */
+    uint64_t timeout_ns;    /* the earliest timeout of its nodes, at its last drain */
     uint64_t idle_ns; /* when to give back the memory of its nodes, if they are idle then; NEVER: it was looked at */
     uint64_t flagged; /* packets that said that their way was congested */
     uint32_t communicator;
@@ -82,8 +82,7 @@ struct trib_members {
 
 /* Bytes of the nodes of a member of this opening. */
 size_t trib_member_size(const struct trib_switch_verbs *verbs, const struct trib_opening *opening);
-/* Makes the member of a sound opening (tree.h) with its nodes, initialised, in memory that is there once it is used.
- * NULL: out of memory. */
+/* Makes the member of an opening that was checked (tree.h), with its initialised nodes. NULL: out of memory. */
 struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, const struct trib_opening *opening);
 void trib_member_destroy(struct trib_member *member); /* NULL is allowed */
 

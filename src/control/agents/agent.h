@@ -37,11 +37,11 @@ struct trib_agent_opening {
 };
 
 void trib_agent_init(struct trib_agent *agent, const struct trib_data_plane *plane, uint32_t shards);
-/* Opens one root. `roots`: the number of roots of this communicator here in the end, as far as known: with this one and
- * all open ones. Returns ERR_REFUSED, with the whole cause and the numbers in error, if a quota of a job, of the agent,
- * or of one controller elsewhere has no room for so many roots of this size; or if another opening has that
- * communicator. Open roots stay open. Returns the data plane's status, with "24 KiB: " and its text in error, if that
- * fails (ERR_MEMORY): then no root of the communicator is open here. error: TRIB_ERROR_TEXT_MAX bytes. */
+/* Opens one root. `roots`: the number of roots of this communicator that will be open here, as far as known; it counts
+ * this root and all open ones. Returns ERR_REFUSED, with the whole cause and the numbers in error, if another opening
+ * has that communicator, or if a quota has no room for so many roots of this size: of a job, of the agent, or of one
+ * controller elsewhere. Open roots stay open then. If the data plane fails, returns its status (ERR_MEMORY), with
+ * "24 KiB: " and its text in error: then no root of the communicator is open here. error: TRIB_ERROR_TEXT_MAX bytes. */
 TRIB_MUST_USE enum trib_status trib_agent_open(struct trib_agent *agent, struct trib_agent_opening *opening,
                                                const struct trib_opening *wanted, uint32_t roots, char *error);
 /* Bytes of all openings of the job that this one is of, without this one. */
@@ -50,13 +50,13 @@ uint64_t trib_agent_others_of_job(const struct trib_agent *agent, const struct t
 const struct trib_agent_opening *trib_agent_find(const struct trib_agent *agent, uint32_t communicator);
 /* Closes all its roots and gives the memory back. Not open: nothing happens. */
 void trib_agent_shut(struct trib_agent *agent, struct trib_agent_opening *opening);
-/* Gives each of `count` branches, which have no ranks yet, its own, ascending. child: of each rank; UINT16_MAX: it is
- * behind none. at: room for as many ranks as are behind some; outlives the branches. */
+/* Gives each of `count` branches, which have no ranks yet, its ranks in ascending order. child: branch of each rank;
+ * UINT16_MAX: none. at: room for all ranks that have a branch; outlives the branches. */
 void trib_branches_lay_out(struct trib_branch *branches, uint32_t count, const uint16_t *child, uint32_t ranks,
                            uint16_t *at);
-/* False, with the cause in error: two children, or a child and the parent, send from one address to this root, and so
- * could not be told apart. Children behind combiners may: packets have their numbers.
- * error: TRIB_ERROR_TEXT_MAX bytes. */
+/* Returns false, with the cause in error, if two children, or a child and the parent, send to this root from one
+ * address: packets of the two could not be told apart. Children behind combiners may share an address, because their
+ * packets have their numbers. error: TRIB_ERROR_TEXT_MAX bytes. */
 bool trib_opening_check(const struct trib_opening *opening, char *error);
 
 #endif

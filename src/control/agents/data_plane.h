@@ -16,7 +16,7 @@ struct trib_branch {
     uint32_t count;        /* of them */
     bool is_switch;
     bool is_combined;         /* its packets come through a combiner, from an address that other children may share */
-    struct trib_address from; /* it sends to this root from there */
+    struct trib_address from; /* source address of its packets to this root */
 };
 
 /* One root of a communicator, as the data plane opens it; all borrowed for the call. */
@@ -32,7 +32,7 @@ struct trib_opening {
     uint64_t numbers; /* not 0: a combiner (protocol/combiner.h), whose children, in order, have these at the root */
     uint8_t priority; /* of a combiner's rows */
     uint32_t root;    /* of an opening of another root of the communicator only the tree differs, and these */
-    uint32_t shard;   /* that is to sum it */
+    uint32_t shard;   /* sums this root */
 };
 
 /* Counters of a communicator's nodes, for metrics and `jobs`. */
@@ -61,8 +61,8 @@ struct trib_plane_rows {
  * not. */
 struct trib_data_plane {
     void *plane;
-    /* Opens a root's slots on its shard, which has no other root of the communicator. ERR_MEMORY: then no root of it is
-     * open any more. */
+    /* Opens a root's slots on its shard, which has no other root of the communicator. ERR_MEMORY: no root of the
+     * communicator is open any more. */
     enum trib_status (*open)(void *plane, const struct trib_opening *opening);
     void (*close)(void *plane, uint32_t communicator);
     /* Registration of a rank that is behind this switch, or its mark from the session. A child joins with the last of

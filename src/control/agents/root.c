@@ -22,8 +22,8 @@ struct trib_root_plan {
     struct trib_address parent;
     uint32_t next; /* no lower rank may follow */
     char scheme[32];
-    uint32_t behind;                /* ranks that there are to be */
-    uint32_t named;                 /* that there are so far */
+    uint32_t behind;                /* ranks that are to be named */
+    uint32_t named;                 /* ranks that are named so far */
     uint16_t child[TRIB_RANKS_MAX]; /* of each rank; UINT16_MAX: it is not named */
     uint16_t ranks[TRIB_RANKS_MAX]; /* branch by branch */
     struct trib_branch branches[];  /* room for as many as there are ranks */
@@ -184,7 +184,7 @@ static enum trib_status open_plan(struct trib_root *root, struct trib_message *a
     if (!has_its_children(&plan->opening)) {
         trib_explain(error, "%u children of %u", plan->opening.count, plan->opening.session.ranks);
     } else if (trib_opening_check(&plan->opening, error)) {
-        /* a switch below has all roots; which others a root's process is to have it does not know */
+        /* a switch below has all roots; a root's process does not know which other roots it will have */
         uint32_t roots = root->has_parent ? plan->opening.session.roots : root->opening.roots + 1;
         status = trib_agent_open(root->agent, &root->opening, &plan->opening, roots, error);
     }

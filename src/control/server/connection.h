@@ -117,11 +117,11 @@ void trib_connection_break(struct trib_connections *connections, struct trib_con
 /* As trib_connection_break, counted and logged: the peer is at fault. */
 void trib_connection_reject(struct trib_connections *connections, struct trib_connection *connection, uint64_t *counter,
                             const char *why);
-/* The line about a rejected peer; of many in a second one is written. */
+/* Writes the log's line about a rejected peer; at most one in a second. */
 void trib_connection_log_reject(struct trib_connections *connections, const struct trib_address *peer, const char *why);
-/* Reads once, and hands whole messages over. False: nothing has come. */
+/* Reads once, and passes on whole messages. False: no bytes have come. */
 bool trib_connection_take_bytes(struct trib_connections *connections, struct trib_connection *connection);
-/* Frees the connection at this index, which is over. */
+/* Frees the connection at this index, which has ended. */
 void trib_connections_remove_at(struct trib_connections *connections, uint32_t at);
 /* FAIL, and the end of the session. */
 void trib_connection_fail(struct trib_connections *connections, struct trib_connection *connection,
