@@ -14,7 +14,7 @@
 static unsigned char payloads[BUFFERS][8192];
 static struct trib_tag tag;
 static struct trib_tag_memory memory;
-static uint64_t used; /* what came out, so that it is computed */
+static uint64_t used; /* sum of all results, so that the compiler keeps the calls */
 
 static double now_ns(void)
 {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Canaries in lanes with a key (src/core/tag.h), as in canaries.py. A unit test must catch each; worlds those that let a wrong value
-through."""
+"""Canaries in lanes with a key (src/core/tag.h), as in canaries.py. A unit test must catch each; the worlds must
+catch each one that lets a wrong value through."""
 from canaries import Canary, Never
 
 TAG = "src/core/tag.c"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_keys.c: keys of jobs: files, misuse, and derived keys against pinned vectors. Mirrors src/keys/load.c and
- * derive.c and store.c. The vectors are by Python's hmac and hashlib, and a second time by its package cryptography (HKDF). */
+/* test_keys.c: keys of jobs: files, misuse, and derived keys against pinned vectors. Mirrors load.c, derive.c and
+ * store.c of src/keys. The vectors were computed by Python's hmac, and again by its package cryptography. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -93,8 +93,8 @@ void check_silence(struct world_unit *unit, uint32_t root)
 }
 
 /* Ranks whose settings differ hold no promise, but what they send is true: no sum may mix their operations with those
- * of others (I10). Who has another salt makes other lanes, though. Lanes of a key are of values: the oracle has those.
- */
+ * of others (I10). A rank with another salt makes other lanes, though. With a key lanes prove values, which the oracle
+ * checks. */
 static bool lanes_are_true(const struct world_comm *comm)
 {
     return comm->tag == NULL && comm->set.hostility != WORLD_LETHAL && comm->set.skew != WORLD_SKEW_SALT;

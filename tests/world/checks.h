@@ -37,15 +37,15 @@ void oracle_expect_of(const struct world_comm *comm, struct world_op *op, uint64
                       const struct rank_set *list);
 enum trib_type oracle_wire(const struct world_comm *comm); /* what float32 tensors travel as */
 
-/* The operation that the sequence is of. */
+/* The operation of the sequence. */
 struct world_op *op_of(const struct world_comm *comm, uint64_t sequence);
 
 /* proof.c */
 void proof_draw(const struct world *world, struct comm_settings *set);
 void proof_make(struct world_comm *comm);
-/* Must all ranks get the right values, whatever switches do? */
+/* True if all ranks must get the right values, whatever switches do. */
 bool proof_covers(const struct world_comm *comm, const struct world_op *op);
-/* Is a switch to falsify this result alone in its values? */
+/* True if a switch may falsify the values of this packet, and nothing else in it. */
 bool proof_is_due(const struct world_comm *comm, const struct trib_packet *packet);
 
 #endif

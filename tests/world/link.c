@@ -297,8 +297,8 @@ static bool is_bent(struct world *world, uint32_t from, uint32_t to, const struc
         bent.payload = payload;
     }
     if (comm->set.has_key && world_below(world, 2) == 0 && proof_is_due(comm, packet)) {
-        bent.exponent =
-            (int16_t)(bent.exponent + (int)(lethal ? world_below(world, 3) : 0)); /* a lie for all blocks to come */
+        /* a wrong exponent spoils a later block */
+        bent.exponent = (int16_t)(bent.exponent + (int)(lethal ? world_below(world, 3) : 0));
         world->report->falsified++;
         *bends = (uint8_t)(*bends + (*bends < 2));
         schedule_bent(world, from, to, &bent);

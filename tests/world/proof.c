@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* proof.c: communicators with a key (core/tag.h): which have one, which operations are proved, and switches that
- * falsify values under a right lane. Of such an operation no rank may ever take a wrong value, whoever lies.
+/* proof.c: communicators with a key (core/tag.h): which have one, which operations are proved, and when switches
+ * falsify values under a right lane. No rank may take a wrong value of a proved operation, whichever switch lies.
  * Read next: link.c. */
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "core/tag.h"
 #include "world.h"
 
-/* A third of the communicators whose ranks send to switches; half of these sum integers. */
+/* A third of the communicators whose ranks send to switches has a key; half of these sum integers. */
 static uint64_t dice_of(const struct comm_settings *set)
 {
     return trib_mix64(set->session.salt ^ 6);
