@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "comm/communicator.h"
+#include "comm/layout.h"
 #include "comm/refusal.h"
 #include "comm/request.h"
-#include "comm/worker.h"
 #include "core/operation.h"
 
 /* Most bytes of a tensor: no number computed from them overflows. */

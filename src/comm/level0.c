@@ -10,6 +10,7 @@
 #include "comm/communicator.h"
 #include "comm/end.h"
 #include "comm/endpoint.h"
+#include "comm/layout.h"
 #include "comm/level0_plan.h"
 #include "comm/memory.h"
 #include "comm/network.h"

@@ -3,6 +3,7 @@
  * send to each other have one data socket, and PATH packets go from rank to rank.
  * Read next: join.c. */
 #include "comm/peers.h"
+#include "comm/layout.h"
 
 #include <string.h>
 #include <sys/socket.h>
@@ -11,7 +12,6 @@
 #include "comm/endpoint.h"
 #include "comm/own_root.h"
 #include "comm/send.h"
-#include "comm/worker.h"
 #include "core/assert.h"
 #include "io/draw.h"
 #include "io/explain.h"

@@ -3,7 +3,7 @@
 #include "comm/progress.h"
 
 #include "comm/communicator.h"
-#include "comm/worker.h"
+#include "comm/layout.h"
 #include "core/operation.h"
 
 /* Bytes of the tensor on the wire, as the rate counts them. */

@@ -5,6 +5,7 @@
 
 #include "comm/communicator.h"
 #include "comm/endpoint.h"
+#include "comm/layout.h"
 #include "comm/proof.h"
 #include "comm/worker.h"
 #include "core/assert.h"
@@ -42,16 +43,6 @@ void trib_comm_shrink_window(struct trib_comm *comm, const struct trib_grant *gr
     uint32_t window = choose_window(comm, grant);
     comm->window = window < comm->window ? window : comm->window;
     trib_endpoint_find_window(comm->endpoint);
-}
-
-void trib_comm_describe_session(const struct trib_comm *comm, struct trib_session_config *session)
-{
-    *session = (struct trib_session_config){
-        .ranks = comm->config.ranks,
-        .payload = comm->config.payload,
-        .wire = (enum trib_type)comm->config.wire,
-    };
-    trib_scheme_settle(comm->config.scheme, session);
 }
 
 enum trib_status trib_comm_make_node(struct trib_comm *comm, const struct trib_grant *grant)

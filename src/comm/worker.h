@@ -5,8 +5,6 @@
 
 #include "comm/communicator.h"
 
-/* Fills *session from the settings of all ranks: how tensors become payloads. The grant adds the rest. */
-void trib_comm_describe_session(const struct trib_comm *comm, struct trib_session_config *session);
 /* Makes the node for the grant of its WELCOME. Returns ERR_MEMORY. */
 TRIB_MUST_USE enum trib_status trib_comm_make_node(struct trib_comm *comm, const struct trib_grant *grant);
 /* Shrinks the window to the grant of another place. */

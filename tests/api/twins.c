@@ -4,7 +4,7 @@
  * Read next: ends.c (who makes them). */
 #include "api/api.h"
 #include "comm/communicator.h"
-#include "comm/worker.h"
+#include "comm/layout.h"
 #include "core/operation.h"
 #include "io/memory.h"
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "comm/communicator.h"
-#include "comm/worker.h"
+#include "comm/layout.h"
 #include "core/operation.h"
 #include "core/packet.h"
 #include "core/quorum.h"
