@@ -27,7 +27,7 @@ LAYERS = {
     "published": {"core", "protocol", "schemes", "published"},
     "io": {"core", "io"},
     "keys": {"core", "io", "keys"},
-    "net": {"core", "io", "net"},
+    "net": {"core", "io", "keys/auth.h", "net"},
     "host": {"core", "io", "host"},
     "fabric": {"core", "io", "fabric"} | NET,
     "control": {"core", "protocol/combiner.h", "schemes/schemes.h", "io", "keys", "fabric", "control"} | NET,

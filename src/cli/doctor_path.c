@@ -30,6 +30,7 @@ struct path {
     struct trib_grant grant;
     struct trib_address shard[TRIB_ROOTS_MAX];
     struct trib_address_list nics; /* of this host, that were named */
+    struct trib_auth *auth;        /* of packets, with a key; else NULL */
     uint32_t sockets;
     int fd[TRIB_ROOTS_MAX];         /* UDP: one, or one for each of those */
     uint64_t own_nonce;             /* which each is to send back */
@@ -103,6 +104,24 @@ static void send_join(struct path *path, const uint16_t *ports)
     trib_session_client_send(&path->session, &message);
 }
 
+/* The packet key of WELCOME, of one rank. False: no memory, or OpenSSL lacks something. */
+static bool take_auth(struct path *path, const struct trib_message *welcome)
+{
+    const struct trib_auth_key *key = &welcome->welcome.auth;
+
+    if (!trib_auth_key_is_set(key)) {
+        return true;
+    }
+    path->auth = trib_auth_create(key->bytes, trib_auth_rank(0), path->grant.roots);
+    for (uint32_t i = 0; path->auth != NULL && i < path->grant.roots; i++) {
+        trib_auth_set_peer(path->auth, i, trib_auth_switch(key->parent, i));
+    }
+    if (path->auth == NULL) {
+        (void)doctor_add(path->doctor, DOCTOR_FAIL, "session", "authenticated packets need OpenSSL with Poly1305");
+    }
+    return path->auth != NULL;
+}
+
 /* From JOIN to WELCOME. */
 static bool be_admitted(struct path *path, const uint16_t *ports)
 {
@@ -140,7 +159,7 @@ static bool be_admitted(struct path *path, const uint16_t *ports)
     (void)doctor_add(path->doctor, DOCTOR_OK, "session",
                      "the switch admits jobs: %u shard%s, a window of %u packets of %u bytes", path->grant.roots,
                      path->grant.roots == 1 ? "" : "s", path->grant.window, TRIB_PAYLOAD_MAX);
-    return true;
+    return take_auth(path, &message);
 }
 
 /* PATHS, REGISTER, READY, CLOSE, CLOSED: so that the switch sees a job that ended well. */
@@ -165,6 +184,7 @@ static bool send_probe(struct path *path, uint32_t shard, uint32_t payload)
 {
     static const uint8_t zeros[TRIB_PAYLOAD_MAX];
     uint8_t header[TRIB_HEADER_SIZE];
+    uint8_t authenticator[TRIB_AUTHENTICATOR_SIZE];
     struct trib_address to = path->shard[shard];
     const struct trib_packet packet = {
         .kind = TRIB_PATH,
@@ -175,16 +195,21 @@ static bool send_probe(struct path *path, uint32_t shard, uint32_t payload)
         .bitmap = path->nonce[shard],
         .payload = payload > 0 ? zeros : NULL,
         .payload_len = (uint16_t)payload,
+        .authenticated = path->auth != NULL,
     };
-    struct iovec parts[2] = {{header, sizeof header}, {(void *)(uintptr_t)zeros, payload}};
+    struct iovec parts[3] = {
+        {header, sizeof header}, {(void *)(uintptr_t)zeros, payload}, {authenticator, sizeof authenticator}};
     const struct msghdr message = {
         .msg_name = &to.storage,
         .msg_namelen = to.len,
         .msg_iov = parts,
-        .msg_iovlen = payload > 0 ? 2 : 1,
+        .msg_iovlen = path->auth != NULL ? 3 : 2,
     };
 
     trib_packet_encode(&packet, header);
+    if (path->auth != NULL) {
+        trib_auth_seal(path->auth, trib_auth_peer(path->auth, shard), header, zeros, payload, authenticator);
+    }
     if (sendmsg(path->fd[shard % path->sockets], &message, 0) < 0) {
         path->send_errno = errno;
         return false;
@@ -212,7 +237,7 @@ static int read_tos(struct msghdr *message)
 /* One datagram, if it is the answer to a probe of this size from this shard. */
 static bool read_answer(struct path *path, uint32_t shard, uint32_t payload)
 {
-    static uint8_t data[TRIB_HEADER_SIZE + TRIB_PAYLOAD_MAX];
+    static uint8_t data[TRIB_HEADER_SIZE + TRIB_PAYLOAD_MAX + TRIB_AUTHENTICATOR_SIZE];
     union {
         struct cmsghdr align;
         char bytes[128];
@@ -233,7 +258,11 @@ static bool read_answer(struct path *path, uint32_t shard, uint32_t payload)
     if (got < 0 || trib_packet_decode(data, (size_t)got, &packet) != TRIB_DROP_NONE || packet.kind != TRIB_PATH ||
         packet.communicator != path->grant.communicator || packet.payload_len != payload ||
         packet.bitmap != path->own_nonce || !trib_address_same_host(&from, &path->shard[shard]) ||
-        trib_address_port(&from) != trib_address_port(&path->shard[shard])) {
+        trib_address_port(&from) != trib_address_port(&path->shard[shard]) ||
+        (packet.authenticated != 0) != (path->auth != NULL)) {
+        return false;
+    }
+    if (path->auth != NULL && trib_auth_check(path->auth, shard, data, (size_t)got) != TRIB_DROP_NONE) {
         return false;
     }
     path->tos = read_tos(&message);
@@ -309,7 +338,8 @@ static bool check_shards(struct path *path)
 /* The largest payload, a multiple of 64, that comes back uncut. */
 static void check_size(struct path *path)
 {
-    const uint32_t usual = trib_address_payload(&path->address); /* where nothing is set */
+    const uint32_t usual = trib_address_payload(&path->address, path->auth != NULL ? TRIB_AUTHENTICATOR_SIZE
+                                                                                   : 0); /* where nothing is set */
     uint32_t good = 0;
     uint32_t bad = TRIB_PAYLOAD_MAX / TRIB_PAYLOAD_ALIGN + 1;
 
@@ -433,6 +463,7 @@ static void check_path(struct path *path)
         }
         leave(path);
     }
+    trib_auth_destroy(path->auth);
     for (uint32_t i = 0; i < path->sockets; i++) {
         (void)close(path->fd[i]);
     }

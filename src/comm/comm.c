@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "comm/auth.h"
 #include "comm/bounds.h"
 #include "comm/communicator.h"
 #include "comm/connect.h"
@@ -107,6 +108,7 @@ static void dissolve(struct trib_comm *comm)
     trib_embedded_release(comm->embedded, comm->config.linger_ns, comm->state != TRIB_COMM_FAILED);
     trib_memory_unmap(comm->node, comm->node_size);
     trib_proof_close(comm);
+    trib_comm_drop_auth(comm);
     if (comm->transport->destroy != NULL) {
         comm->transport->destroy(comm);
     }
@@ -314,8 +316,9 @@ enum trib_status trib_comm_create(const struct trib_config *config, struct trib_
     }
     trib_comm_warn_of_cards(made);
     if (made->config.payload == 0) {
-        made->config.payload =
-            trib_address_payload(&address); /* the same on every rank: switches of one tree have one family */
+        /* the same on every rank: switches of one tree have one family */
+        uint32_t behind = made->keys.is_set ? TRIB_AUTHENTICATOR_SIZE : 0;
+        made->config.payload = trib_address_payload(&address, behind);
     }
     status = address.len > 0 ? enter_place(made, &address, error) : enter_host(made, NULL, error);
     if (status == TRIB_OK) {
@@ -440,12 +443,12 @@ static void add_counters(const struct trib_counters *counters, struct trib_comm_
     stats->lane_failures = counters->dropped[TRIB_DROP_LANE];
 }
 
-/* Reasons up to CRC are those of trib_packet_decode. */
+/* Reasons up to CRC are those of trib_packet_decode. AUTH is that of a corrupt packet of a job with a key. */
 static void add_dropped(const struct trib_comm *comm, struct trib_comm_stats *stats)
 {
     for (unsigned i = 0; i < TRIB_DROP_COUNT; i++) {
         stats->dropped += comm->dropped[i];
-        stats->dropped_corrupt += i <= TRIB_DROP_CRC ? comm->dropped[i] : 0;
+        stats->dropped_corrupt += i <= TRIB_DROP_CRC || i == TRIB_DROP_AUTH ? comm->dropped[i] : 0;
     }
 }
 

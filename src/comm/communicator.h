@@ -19,6 +19,7 @@
 #include "core/node.h"
 #include "host/host.h"
 #include "io/clock.h"
+#include "keys/auth.h"
 #include "keys/derive.h"
 
 /* The states of a communicator and its session. states.c says which may follow which. */
@@ -158,6 +159,7 @@ struct trib_comm {
     struct trib_port_stats root_base;  /* and of the root's */
     struct trib_config config;         /* without the key */
     struct trib_keys keys;             /* not set: no key */
+    struct trib_auth *auth;            /* of this incarnation's packets (auth.h); NULL: they have no authenticators */
     struct trib_tag *tag;              /* of the node's lanes (proof.h); NULL: they prove no values */
 };
 

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "comm/auth.h"
 #include "comm/communicator.h"
 #include "comm/drive.h"
 #include "comm/endpoint.h"
@@ -107,6 +108,11 @@ static void take_packet(struct trib_endpoint *endpoint, struct trib_comm *owner,
         return;
     }
     struct trib_came_from from = {channel->is_wide ? comm->last_root : channel->shard, channel->is_group};
+    drop = trib_comm_check_auth(comm, from.root, &packet, arrival);
+    if (drop != TRIB_DROP_NONE) {
+        comm->dropped[drop]++;
+        return;
+    }
     trib_comm_receive(comm, from, &packet, now_ns);
 }
 

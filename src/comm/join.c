@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "comm/auth.h"
 #include "comm/bounds.h"
 #include "comm/communicator.h"
 #include "comm/connect.h"
@@ -108,6 +109,7 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
     trib_comm_stay(comm);
     comm->rate = message->welcome.rate;
     enum trib_status status = trib_comm_take_places(comm, message, cause);
+    status = status == TRIB_OK ? trib_comm_take_auth(comm, message, cause) : status;
     if (status == TRIB_OK && comm->node == NULL && !comm->is_led) {
         status = trib_comm_make_node(comm, &message->welcome.grant);
     }

@@ -2,6 +2,7 @@
 /* progress.c: see progress.h. */
 #include "comm/progress.h"
 
+#include "comm/auth.h"
 #include "comm/communicator.h"
 #include "comm/layout.h"
 #include "core/operation.h"
@@ -15,7 +16,7 @@ static uint64_t bytes_of(const struct trib_comm *comm, const struct trib_operati
     trib_layout_init(&layout, &session, operation, 0);
     bool is_even = trib_operation_has_shares(operation) && operation->shares == NULL;
     uint64_t elements = operation->count * (is_even ? session.ranks : 1);
-    return elements * layout.wire_size + layout.sequences * TRIB_WIRE_EXTRA;
+    return elements * layout.wire_size + layout.sequences * (TRIB_WIRE_EXTRA + trib_comm_behind_payload(comm));
 }
 
 void trib_comm_count_operation(struct trib_comm *comm, const struct trib_operation *operation, uint64_t now_ns)

@@ -8,12 +8,14 @@
 void trib_comm_send(struct trib_comm *comm, uint32_t root, const struct trib_packet *packet)
 {
     TRIB_ASSERT(root < comm->root_count);
+    const struct trib_seal made = {comm->auth, comm->auth != NULL ? trib_auth_peer(comm->auth, root) : TRIB_AUTH_ALL};
+    const struct trib_seal *seal = comm->auth != NULL ? &made : NULL;
     if (trib_comm_is_wide(comm)) {
         TRIB_ASSERT(comm->endpoint->wide != NULL);
         uint32_t card = trib_comm_has_peers(comm) ? 0 : root % comm->endpoint->wide_count;
-        trib_port_send(comm->endpoint->wide[card].port, packet, &comm->roots[root], 1);
+        trib_port_send_sealed(comm->endpoint->wide[card].port, packet, &comm->roots[root], 1, seal);
     } else {
-        trib_port_send(comm->endpoint->shards[root].port, packet, NULL, 1);
+        trib_port_send_sealed(comm->endpoint->shards[root].port, packet, NULL, 1, seal);
     }
 }
 

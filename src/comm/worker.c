@@ -3,6 +3,7 @@
  * Read next: join.c (the caller), communicator.c (packets and events). */
 #include <string.h>
 
+#include "comm/auth.h"
 #include "comm/communicator.h"
 #include "comm/endpoint.h"
 #include "comm/layout.h"
@@ -23,7 +24,7 @@
  * roots. */
 static uint32_t choose_window(const struct trib_comm *comm, const struct trib_grant *grant)
 {
-    uint32_t packet = TRIB_HEADER_SIZE + comm->config.payload;
+    uint32_t packet = TRIB_HEADER_SIZE + comm->config.payload + trib_comm_behind_payload(comm);
     uint32_t sockets = trib_comm_is_wide(comm) ? grant->roots : 1;
     const struct trib_channel *channel = trib_comm_is_wide(comm) ? comm->endpoint->wide : &comm->endpoint->shards[0];
     TRIB_ASSERT(channel != NULL && channel->port != NULL && sockets > 0);
@@ -57,6 +58,7 @@ enum trib_status trib_comm_make_node(struct trib_comm *comm, const struct trib_g
         .stall_ns = stall > 0 ? stall : 1,
         .is_zeroed = 1,
         .rate = comm->rate,
+        .extra = TRIB_WIRE_EXTRA + trib_comm_behind_payload(comm),
     };
     struct trib_session_config *session = &config.session;
     trib_comm_describe_session(comm, session);

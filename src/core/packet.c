@@ -78,10 +78,10 @@ bool trib_packet_can_encode(const struct trib_packet *packet)
 void trib_packet_encode(const struct trib_packet *packet, uint8_t *header)
 {
     int64_t offset = (int64_t)(packet->mark - packet->sequence);
+    uint64_t version = packet->authenticated != 0 ? TRIB_WIRE_AUTHENTICATED : TRIB_WIRE_VERSION;
     TRIB_ASSERT(trib_packet_can_encode(packet));
     uint64_t words[WORDS] = {
-        (uint64_t)TRIB_WIRE_VERSION << 56 | (uint64_t)packet->kind << 48 | (uint64_t)packet->flags << 32 |
-            packet->communicator,
+        version << 56 | (uint64_t)packet->kind << 48 | (uint64_t)packet->flags << 32 | packet->communicator,
         (uint64_t)packet->generation << 48 | (uint64_t)packet->attempt << 40 | (uint64_t)packet->tree << 32 |
             packet->sequence >> 16,
         packet->sequence << 48 | (uint64_t)packet->node << 32 | packet->bitmap >> 32,
@@ -91,7 +91,7 @@ void trib_packet_encode(const struct trib_packet *packet, uint8_t *header)
         (uint64_t)packet->window_cap << 48 | (uint64_t)(uint16_t)packet->exponent << 32,
         packet->lane,
     };
-    words[CRC_WORD] |= checksum(words, packet->payload, packet->payload_len);
+    words[CRC_WORD] |= packet->authenticated != 0 ? 0 : checksum(words, packet->payload, packet->payload_len);
     for (int i = 0; i < WORDS; i++) {
         uint64_t raw = swap64(words[i]);
         memcpy(header + 8 * i, &raw, sizeof raw);
@@ -135,20 +135,22 @@ enum trib_drop trib_packet_decode(const uint8_t *data, size_t len, struct trib_p
         return TRIB_DROP_SHORT;
     }
     load_words(data, words);
-    if (words[0] >> 56 != TRIB_WIRE_VERSION) {
+    bool is_authenticated = words[0] >> 56 == TRIB_WIRE_AUTHENTICATED;
+    if (words[0] >> 56 != TRIB_WIRE_VERSION && !is_authenticated) {
         return TRIB_DROP_VERSION;
     }
     const uint8_t *payload = data + TRIB_HEADER_SIZE;
-    size_t payload_len = len - TRIB_HEADER_SIZE;
-    if (payload_len != (words[3] & 0xffff)) {
+    size_t payload_len = words[3] & 0xffff;
+    if (len != TRIB_HEADER_SIZE + payload_len + (is_authenticated ? TRIB_AUTHENTICATOR_SIZE : 0)) {
         return TRIB_DROP_LENGTH;
     }
     uint32_t crc = (uint32_t)(words[CRC_WORD] & CRC_BITS);
     words[CRC_WORD] &= ~CRC_BITS;
-    if (checksum(words, payload, payload_len) != crc) {
+    if (!is_authenticated && checksum(words, payload, payload_len) != crc) {
         return TRIB_DROP_CRC;
     }
     struct trib_packet parsed = parse(words, payload);
+    parsed.authenticated = is_authenticated;
     if (!has_valid_fields(&parsed)) {
         return TRIB_DROP_FIELD;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* packet.h: the wire format, and nothing else: one 64-byte header in network byte order, then the payload. Encoding and
+/* packet.h: the wire format, and nothing else: one 64-byte header in network byte order, then the payload. Packets of a
+ * job with a key end in an authenticator, which is made and checked elsewhere (keys/auth.h). Encoding and
  * decoding copy; packet memory is never cast. docs/PROTOCOL.md says the same byte by byte, tests/vectors pins it. A
  * change here also changes: docs/PROTOCOL.md, tests/vectors, TRIB_WIRE_VERSION, CHANGELOG.md.
  * Read next: node.h (the verbs that take and give packets). */
@@ -11,7 +12,9 @@
 #include <stdint.h>
 
 #define TRIB_WIRE_VERSION 1
+#define TRIB_WIRE_AUTHENTICATED 2 /* version of a packet that ends in an authenticator (keys/auth.h) */
 #define TRIB_HEADER_SIZE 64
+#define TRIB_AUTHENTICATOR_SIZE 28
 #define TRIB_WIRE_EXTRA \
     (TRIB_HEADER_SIZE + 28 + 38) /* bytes of a packet on Ethernet beside its payload: IPv4 and UDP */
 #define TRIB_PAYLOAD_MAX 8192
@@ -93,8 +96,9 @@ struct trib_packet {
     uint8_t tree;    /* reserved likewise; a published rule in the simulator: the tree */
     uint8_t type;
     uint8_t reduction;
-    uint32_t communicator; /* what differs between packets of one stands before it, but for the payload */
-    const void *payload;   /* NULL when payload_len is 0 */
+    uint32_t communicator;  /* what differs between packets of one stands before it, but for the payload */
+    uint32_t authenticated; /* 1: an authenticator follows the payload, and there is no checksum; nodes leave it 0 */
+    const void *payload;    /* NULL when payload_len is 0 */
 };
 
 _Static_assert(offsetof(struct trib_packet, communicator) == 64, "what differs is in one cache line");
@@ -108,6 +112,8 @@ _Static_assert(offsetof(struct trib_packet, communicator) == 64, "what differs i
     X(FIELD, "a field has a value that none may have")              \
     X(CRC, "checksum wrong")                                        \
     X(SOURCE, "unknown sender or communicator")                     \
+    X(AUTH, "no authenticator, or a wrong one")                     \
+    X(REPLAY, "a packet with its number was here")                  \
     X(KIND, "a kind that this node does not take")                  \
     X(GENERATION, "another generation")                             \
     X(BOOT, "another boot")                                         \
@@ -140,13 +146,14 @@ const char *trib_kind_name(enum trib_kind kind); /* "RESULT" */
  * numbers that a stranger chose must cost a packet, not every job's switch. */
 bool trib_packet_can_encode(const struct trib_packet *packet);
 
-/* Writes the header for packet, with the checksum over header and packet->payload, into header[TRIB_HEADER_SIZE].
- * The payload is not copied: the driver sends the two pieces by iovec. */
+/* Writes the header for packet into header[TRIB_HEADER_SIZE], with the checksum over header and packet->payload, or 0
+ * for a packet that is to end in an authenticator. The payload is not copied: the driver sends the pieces by iovec. */
 void trib_packet_encode(const struct trib_packet *packet, uint8_t *header);
 
 /* Reads len bytes at data. On TRIB_DROP_NONE *packet is whole, and packet->payload points into data.
  * Checks, in this order: SHORT, VERSION, LENGTH, CRC, FIELD (kind, type, reduction, flags, attempt,
- * tree, mark). No other effect. */
+ * tree, mark). No other effect. Of a packet with an authenticator no checksum is checked: nobody believes it before
+ * its authenticator was checked. */
 enum trib_drop trib_packet_decode(const uint8_t *data, size_t len, struct trib_packet *packet);
 
 #endif

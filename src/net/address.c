@@ -169,9 +169,9 @@ uint32_t trib_address_ip_size(const struct trib_address *address)
     return address->storage.ss_family == AF_INET6 ? 40 : 20;
 }
 
-uint32_t trib_address_payload(const struct trib_address *address)
+uint32_t trib_address_payload(const struct trib_address *address, uint32_t behind)
 {
-    uint32_t room = ETHERNET_MTU - trib_address_ip_size(address) - UDP_HEADER_SIZE - TRIB_HEADER_SIZE;
+    uint32_t room = ETHERNET_MTU - trib_address_ip_size(address) - UDP_HEADER_SIZE - TRIB_HEADER_SIZE - behind;
     return room - room % TRIB_PAYLOAD_ALIGN;
 }
 

@@ -60,7 +60,8 @@ bool trib_address_is_mapped(const struct trib_address *address); /* ::ffff:1.2.3
 void trib_address_unmap(struct trib_address *address);           /* such an address becomes the IPv4 address in it */
 /* Bytes of the IP header on the way there. */
 uint32_t trib_address_ip_size(const struct trib_address *address);
-/* The largest payload whose packet fits an MTU of 1500 on the way there: 1408, over IPv6 1344. */
-uint32_t trib_address_payload(const struct trib_address *address);
+/* The largest payload whose packet, with so many bytes behind the payload, fits an MTU of 1500 on the way there: 1408,
+ * over IPv6 or with an authenticator 1344. */
+uint32_t trib_address_payload(const struct trib_address *address, uint32_t behind);
 
 #endif

@@ -45,8 +45,8 @@ static enum trib_status open_carriers(struct trib_port *port, const struct trib_
     port->top = port->last;
     port->last->stats = &port->stats;
     if (trib_inject_active(&config->faults)) {
-        struct trib_carrier *faults =
-            trib_faults_create(&config->faults, TRIB_HEADER_SIZE + (size_t)config->payload, port->last);
+        struct trib_carrier *faults = trib_faults_create(
+            &config->faults, TRIB_HEADER_SIZE + (size_t)config->payload + TRIB_AUTHENTICATOR_SIZE, port->last);
         if (faults == NULL) {
             trib_explain(error, "out of memory for a socket's buffers");
             return TRIB_ERR_MEMORY;
@@ -289,9 +289,9 @@ static bool is_backlogged(const struct trib_port *port, const struct trib_addres
 }
 
 static void load(struct trib_port *port, const struct trib_packet *packet, const struct trib_address *to, uint64_t bits,
-                 const struct trib_address *group)
+                 const struct trib_address *group, const struct trib_seal *seal)
 {
-    size_t len = TRIB_HEADER_SIZE + (size_t)packet->payload_len;
+    size_t len = trib_train_size(packet, seal);
     uint32_t index = find_train(port, to, bits, group);
     struct trib_train *train = &port->train[index];
     const struct trib_address *first = group != NULL ? group : to; /* destinations of the carrier */
@@ -305,7 +305,7 @@ static void load(struct trib_port *port, const struct trib_packet *packet, const
     if (train->packets == 0 && port->backlog > 0) {
         train->is_flagged = is_backlogged(port, first, sent);
     }
-    trib_train_add(train, packet);
+    trib_train_add(train, packet, seal);
     port->stats.flagged_sent += train->is_flagged ? (uint64_t)__builtin_popcountll(sent) : 0;
     port->loaded |= UINT32_C(1) << index;
 }
@@ -313,13 +313,19 @@ static void load(struct trib_port *port, const struct trib_packet *packet, const
 void trib_port_send(struct trib_port *port, const struct trib_packet *packet, const struct trib_address *to,
                     uint64_t bits)
 {
-    load(port, packet, to, bits, NULL);
+    load(port, packet, to, bits, NULL, NULL);
+}
+
+void trib_port_send_sealed(struct trib_port *port, const struct trib_packet *packet, const struct trib_address *to,
+                           uint64_t bits, const struct trib_seal *seal)
+{
+    load(port, packet, to, bits, NULL, seal);
 }
 
 void trib_port_send_to_group(struct trib_port *port, const struct trib_packet *packet, const struct trib_address *to,
-                             uint64_t bits, const struct trib_address *group)
+                             uint64_t bits, const struct trib_address *group, const struct trib_seal *seal)
 {
-    load(port, packet, to, bits, group);
+    load(port, packet, to, bits, group, seal);
 }
 
 void trib_port_flush(struct trib_port *port)

@@ -19,6 +19,7 @@
 #include <tributary/comm.h>
 
 #include "core/packet.h"
+#include "keys/auth.h"
 #include "net/address.h"
 
 #define TRIB_TRAIN_PACKETS_MAX 64  /* UDP_MAX_SEGMENTS of every kernel that has UDP_SEGMENT */
@@ -86,11 +87,18 @@ TRIB_MUST_USE bool trib_port_connect(struct trib_port *port, const struct trib_a
 bool trib_port_receive(struct trib_port *port, uint64_t now_ns);
 /* The next packet of that train; false at its end. */
 bool trib_port_next(struct trib_port *port, struct trib_arrival *arrival);
-/* Decodes it; a mark of the network becomes TRIB_FLAG_ECN of the packet, which nodes know. */
+/* Decodes it; a mark of the network becomes TRIB_FLAG_ECN of the packet, which nodes know. An authenticator is still to
+ * be checked, with the packet key of the communicator. */
 enum trib_drop trib_port_decode(const struct trib_arrival *arrival, struct trib_packet *packet);
 /* When trib_port_receive is to be called although nothing came to the descriptor: faults hold packets back, or a
  * neighbour has handed over some (0: now). UINT64_MAX: never. */
 uint64_t trib_port_deadline(const struct trib_port *port);
+
+/* The authenticator of a packet (keys/auth.h), made when the packet joins a train. */
+struct trib_seal {
+    struct trib_auth *auth; /* of the sender, in this incarnation of the packet's communicator */
+    uint16_t receiver;      /* id; TRIB_AUTH_ALL for a set of more than one */
+};
 
 /* Adds a packet to the train for a set of destinations: to[i] for each bit i of `bits`, not 0 (connected: to is NULL,
  * bits 1). The same train goes to each destination, encoded once. It is sent when the next packet does not fit (larger
@@ -99,10 +107,13 @@ uint64_t trib_port_deadline(const struct trib_port *port);
  * leave in order. Payload and array must stay valid until the next flush: arrays are compared by pointer. */
 void trib_port_send(struct trib_port *port, const struct trib_packet *packet, const struct trib_address *to,
                     uint64_t bits);
+/* The same with an authenticator; seal NULL: without. */
+void trib_port_send_sealed(struct trib_port *port, const struct trib_packet *packet, const struct trib_address *to,
+                           uint64_t bits, const struct trib_seal *seal);
 /* One packet for the whole set, by a multicast group. Packets to single destinations of the set keep their order with
- * it. */
+ * it. seal: as above. */
 void trib_port_send_to_group(struct trib_port *port, const struct trib_packet *packet, const struct trib_address *to,
-                             uint64_t bits, const struct trib_address *group);
+                             uint64_t bits, const struct trib_address *group, const struct trib_seal *seal);
 void trib_port_flush(struct trib_port *port);
 /* Whether nothing has been sent since. */
 bool trib_port_is_flushed(const struct trib_port *port);

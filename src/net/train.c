@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "keys/auth.h"
+
 bool trib_train_fits(const struct trib_train *train, size_t len)
 {
     if (train->packets == 0) {
@@ -14,15 +16,16 @@ bool trib_train_fits(const struct trib_train *train, size_t len)
            train->bytes + len <= TRIB_TRAIN_BYTES_MAX;
 }
 
-void trib_train_add(struct trib_train *train, const struct trib_packet *packet)
+void trib_train_add(struct trib_train *train, const struct trib_packet *packet, const struct trib_seal *seal)
 {
-    size_t len = TRIB_HEADER_SIZE + (size_t)packet->payload_len;
+    size_t len = trib_train_size(packet, seal);
     uint8_t *header = train->header[train->packets];
     train->segment = train->packets == 0 ? len : train->segment;
-    if (train->is_flagged) {
-        struct trib_packet flagged = *packet;
-        flagged.flags |= TRIB_FLAG_ECN;
-        trib_packet_encode(&flagged, header);
+    if (train->is_flagged || seal != NULL) {
+        struct trib_packet changed = *packet;
+        changed.flags |= train->is_flagged ? TRIB_FLAG_ECN : 0;
+        changed.authenticated = seal != NULL;
+        trib_packet_encode(&changed, header);
     } else {
         trib_packet_encode(packet, header);
     }
@@ -32,6 +35,11 @@ void trib_train_add(struct trib_train *train, const struct trib_packet *packet)
         void *payload;
         memcpy(&payload, &packet->payload, sizeof payload);
         train->piece[train->pieces++] = (struct iovec){payload, packet->payload_len};
+    }
+    if (seal != NULL) {
+        uint8_t *authenticator = train->authenticator[train->packets];
+        trib_auth_seal(seal->auth, seal->receiver, header, packet->payload, packet->payload_len, authenticator);
+        train->piece[train->pieces++] = (struct iovec){authenticator, TRIB_AUTHENTICATOR_SIZE};
     }
     train->packets++;
     train->bytes += len;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train.h: packets gathered for one send. Headers lie here, payloads where their owner has them. For src/net only.
+/* train.h: packets gathered for one send. Headers and authenticators lie here, payloads where their owner has them. For
+ * src/net only.
  * Read next: port.c (gathers them), udp_send.c (sends them). */
 #ifndef TRIB_NET_TRAIN_H
 #define TRIB_NET_TRAIN_H
@@ -8,8 +9,8 @@
 
 #include "net/port.h"
 
-/* All packets are `segment` bytes long but the last, which may be shorter. A packet has one piece when it is a
- * header alone, else two. */
+/* All packets are `segment` bytes long but the last, which may be shorter. A packet has a piece for its header, one for
+ * its payload if there is any, and one for its authenticator if it has one. */
 struct trib_train {
     const struct trib_address *to;    /* NULL: connected */
     uint64_t to_bits;                 /* which of the array */
@@ -19,13 +20,19 @@ struct trib_train {
     size_t segment;
     size_t bytes;
     bool is_flagged; /* its packets get TRIB_FLAG_ECN; whoever adds the first says so */
-    struct iovec piece[2 * TRIB_TRAIN_PACKETS_MAX];
+    struct iovec piece[3 * TRIB_TRAIN_PACKETS_MAX];
     uint8_t header[TRIB_TRAIN_PACKETS_MAX][TRIB_HEADER_SIZE];
+    uint8_t authenticator[TRIB_TRAIN_PACKETS_MAX][TRIB_AUTHENTICATOR_SIZE];
 };
 
 /* Can a packet of len bytes join the train? An empty train takes any. */
 bool trib_train_fits(const struct trib_train *train, size_t len);
-void trib_train_add(struct trib_train *train, const struct trib_packet *packet);
+/* Bytes of UDP payload that a packet takes. seal: NULL for one without an authenticator. */
+static inline size_t trib_train_size(const struct trib_packet *packet, const struct trib_seal *seal)
+{
+    return TRIB_HEADER_SIZE + (size_t)packet->payload_len + (seal != NULL ? TRIB_AUTHENTICATOR_SIZE : 0);
+}
+void trib_train_add(struct trib_train *train, const struct trib_packet *packet, const struct trib_seal *seal);
 void trib_train_empty(struct trib_train *train);
 
 #endif

@@ -104,14 +104,12 @@ static int send_span(int fd, const struct span *span, const struct trib_address 
 /* Every packet in its own call; true if all were sent. */
 static bool send_singly(struct trib_train *train, int fd, const struct trib_address *to, struct trib_port_stats *stats)
 {
-    uint32_t stride = train->segment > TRIB_HEADER_SIZE ? 2 : 1;
     bool all = true;
-    for (uint32_t i = 0; i < train->packets; i++) {
-        struct iovec *piece = &train->piece[(size_t)i * stride];
-        uint32_t left = train->pieces - i * stride;
-        struct span span = {.piece = piece, .pieces = left < stride ? left : stride, .packets = 1};
-        for (uint32_t k = 0; k < span.pieces; k++) {
-            span.bytes += piece[k].iov_len;
+    for (uint32_t at = 0; at < train->pieces;) {
+        struct span span = {.piece = &train->piece[at], .packets = 1};
+        while (at < train->pieces && span.bytes < train->segment) {
+            span.bytes += train->piece[at++].iov_len;
+            span.pieces++;
         }
         if (send_span(fd, &span, to, stats) != 0) {
             stats->send_dropped++;

@@ -106,6 +106,7 @@ static void init_nodes(struct trib_member *member, const struct trib_opening *op
         at += padded_size(member->verbs, &config);
         if (i > 0 || member->nodes == 1) {
             node->child = addresses + branch;
+            node->first = branch;
             node->nonce = nonces + branch;
             node->headers = headers + branch;
             branch += config.children;
@@ -121,6 +122,24 @@ static void init_nodes(struct trib_member *member, const struct trib_opening *op
     }
 }
 
+/* False: no memory. */
+static bool open_auth(struct trib_member *member, const struct trib_opening *opening)
+{
+    const struct trib_auth_key *key = opening->auth;
+    if (key == NULL || !trib_auth_key_is_set(key)) {
+        return true;
+    }
+    member->auth =
+        trib_auth_create(key->bytes, trib_auth_switch(key->below, opening->root), opening->count + member->has_parent);
+    for (uint32_t i = 0; member->auth != NULL && i < opening->count; i++) {
+        trib_auth_set_peer(member->auth, i, opening->branches[i].sender);
+    }
+    if (member->auth != NULL && member->has_parent) {
+        trib_auth_set_peer(member->auth, opening->count, trib_auth_switch(key->parent, opening->root));
+    }
+    return member->auth != NULL;
+}
+
 struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, const struct trib_opening *opening)
 {
     uint32_t nodes = trib_tree_nodes(opening->count);
@@ -133,7 +152,8 @@ struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, co
     member->memory_size = trib_member_size(verbs, opening);
     member->memory = trib_memory_map(member->memory_size);
     member->tree = trib_tree_create(opening);
-    if (member->memory == NULL || member->tree == NULL) {
+    member->has_parent = opening->parent != NULL;
+    if (member->memory == NULL || member->tree == NULL || !open_auth(member, opening)) {
         trib_member_destroy(member);
         return NULL;
     }
@@ -148,7 +168,6 @@ struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, co
     member->boot = opening->boot;
     member->numbers = opening->numbers;
     member->nodes = nodes;
-    member->has_parent = opening->parent != NULL;
     member->sources = opening->count + member->has_parent;
     if (member->has_parent) {
         member->parent = *opening->parent;
@@ -161,6 +180,7 @@ struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, co
 void trib_member_destroy(struct trib_member *member)
 {
     if (member != NULL) {
+        trib_auth_destroy(member->auth);
         trib_tree_destroy(member->tree);
         trib_memory_unmap(member->memory, member->memory_size);
         free(member);
@@ -286,7 +306,8 @@ uint32_t trib_member_slots_held(const struct trib_member *member)
 /* One of the member's sources: its branches in order, and the parent. */
 static struct trib_member_source find_place(struct trib_member *member, uint32_t index)
 {
-    struct trib_member_source source = {.node = &member->node[0], .place = {.kind = TRIB_PLACE_PARENT}};
+    struct trib_member_source source = {
+        .node = &member->node[0], .place = {.kind = TRIB_PLACE_PARENT}, .number = index};
     if (index < member->tree->branches) {
         uint32_t child;
         source.node = &member->node[trib_tree_node_of(member->tree, index, &child)];

@@ -7,6 +7,7 @@
 #define TRIB_SWITCHD_MEMBERS_H
 
 #include "core/share.h"
+#include "keys/auth.h"
 #include "switchd/tree.h"
 
 struct trib_member;
@@ -16,6 +17,7 @@ struct trib_member_node {
     struct trib_member *member;
     void *node;
     const struct trib_address *child; /* of each child; NULL: the children are the member's other nodes */
+    uint32_t first;                   /* branch of the member that is child 0 */
     const uint64_t *together;         /* of each child: those at its address, behind a combiner; NULL: all are apart */
     uint64_t *nonce;                  /* of each child, drawn: a PATH that brings it proves the address */
     uint32_t *headers;                /* that have gone to each child which had not brought its nonce */
@@ -24,12 +26,14 @@ struct trib_member_node {
     uint32_t children;
     uint32_t number; /* in its member; 0: the top node */
     bool has_more;   /* a verb was called since its packets were last taken */
-    uint8_t unused[7];
+    uint8_t unused[3];
 };
 
 /* A root of a communicator here: one node, or inner nodes and a top node above them. Lies still from add to remove. */
 struct trib_member {
     const struct trib_switch_verbs *verbs;
+    struct trib_auth
+        *auth; /* of its packets, which hears its sources by their number; NULL: they have no authenticators */
     struct trib_tree *tree; /* its shape. Only the thread of the control plane uses marks in it */
     uint64_t timeout_ns;    /* the earliest timeout of its nodes, at its last drain */
     uint64_t idle_ns; /* when to give back the memory of its nodes, if they are idle then; NEVER: it was looked at */
@@ -68,6 +72,7 @@ struct trib_member_source {
     struct trib_member_node *node; /* NULL: empty */
     struct trib_place place;       /* a child, the children behind a combiner, or the parent */
     uint32_t hash;
+    uint32_t number; /* of the member's sources: a branch, or behind the last the parent */
 };
 
 struct trib_members {

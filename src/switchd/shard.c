@@ -105,6 +105,28 @@ void trib_shard_leave_unchanged(struct trib_shard *shard)
 
 /* ---- what comes ---- */
 
+/* What leaves by the socket for single addresses. receiver: its id, or TRIB_AUTH_ALL. */
+static void send_sealed(struct trib_shard *shard, const struct trib_member *member, const struct trib_packet *packet,
+                        const struct trib_address *to, uint64_t bits, uint16_t receiver)
+{
+    const struct trib_seal seal = {member->auth, receiver};
+    trib_port_send_sealed(shard->port, packet, to, bits, member->auth != NULL ? &seal : NULL);
+}
+
+/* The id of the child that a set has, or of all. */
+static uint16_t receiver_of(const struct trib_member_node *node, uint64_t bits)
+{
+    bool is_one = (bits & (bits - 1)) == 0;
+    return is_one && node->member->auth != NULL
+               ? trib_auth_peer(node->member->auth, node->first + (uint32_t)__builtin_ctzll(bits))
+               : TRIB_AUTH_ALL;
+}
+
+static uint16_t receiver_above(const struct trib_member *member)
+{
+    return member->auth != NULL ? trib_auth_peer(member->auth, member->tree->branches) : TRIB_AUTH_ALL;
+}
+
 void trib_shard_probe_group(struct trib_shard *shard, const struct trib_member *member, const struct trib_address *to)
 {
     const struct trib_packet probe = {
@@ -115,7 +137,7 @@ void trib_shard_probe_group(struct trib_shard *shard, const struct trib_member *
         .payload_len = (uint16_t)member->payload,
         .payload = zeros,
     };
-    trib_port_send(shard->port, &probe, to, 1);
+    send_sealed(shard, member, &probe, to, 1, TRIB_AUTH_ALL);
 }
 
 void trib_shard_probe_parent(struct trib_shard *shard, const struct trib_member *member)
@@ -130,7 +152,7 @@ void trib_shard_probe_parent(struct trib_shard *shard, const struct trib_member 
         .payload_len = (uint16_t)(member->is_parent_proved ? member->payload : 0),
         .payload = zeros,
     };
-    trib_port_send(shard->port, &probe, &member->parent, 1);
+    send_sealed(shard, member, &probe, &member->parent, 1, receiver_above(member));
 }
 
 /* The parent's first answer brings this switch's nonce back, and one of its own, which proves this switch's address
@@ -186,7 +208,8 @@ static void take_path(struct trib_shard *shard, const struct trib_member_source 
         .payload = zeros,
     };
     shard->paths++;
-    trib_port_send(shard->port, &answer, trib_member_source_address(source), 1);
+    send_sealed(shard, node->member, &answer, trib_member_source_address(source), 1,
+                receiver_of(node, UINT64_C(1) << child));
 }
 
 /* Gives a node a packet; the node counts its drops. */
@@ -196,6 +219,17 @@ static void give(struct trib_member_node *node, struct trib_place from, const st
     (void)node->member->verbs->node.receive(node->node, from, packet, now_ns);
     node->has_more = true;
     node->member->is_touched = true;
+}
+
+/* A member with a packet key takes packets with an authenticator only, and another one without only. */
+static enum trib_drop check_authenticator(const struct trib_member_source *source, const struct trib_packet *packet,
+                                          const struct trib_arrival *arrival)
+{
+    struct trib_auth *auth = source->node->member->auth;
+    if ((auth != NULL) != (packet->authenticated != 0)) {
+        return TRIB_DROP_AUTH;
+    }
+    return auth != NULL ? trib_auth_check(auth, source->number, arrival->data, arrival->len) : TRIB_DROP_NONE;
 }
 
 /* Takes in the packets of one buffer. All of a buffer are from one sender, and nearly always for one communicator. */
@@ -217,8 +251,9 @@ static void take_buffer(struct trib_shard *shard, uint64_t now_ns)
             communicator = packet.communicator;
             source = trib_members_find_source(&shard->members, communicator, from);
         }
-        if (source == NULL) {
-            shard->dropped[TRIB_DROP_SOURCE]++;
+        drop = source != NULL ? check_authenticator(source, &packet, &arrival) : TRIB_DROP_SOURCE;
+        if (drop != TRIB_DROP_NONE) {
+            shard->dropped[drop]++;
         } else if (packet.kind == TRIB_PATH) {
             take_path(shard, source, &packet);
         } else {
@@ -290,9 +325,9 @@ static void note_lent(const struct trib_shard *shard, struct trib_member_node *n
 }
 
 static void send_packet(struct trib_shard *shard, struct trib_member_node *node, const struct trib_packet *packet,
-                        const struct trib_address *to, uint64_t bits)
+                        uint64_t bits)
 {
-    trib_port_send(shard->port, packet, to, bits);
+    send_sealed(shard, node->member, packet, node->child, bits, receiver_of(node, bits));
     note_lent(shard, node, packet);
 }
 
@@ -314,7 +349,8 @@ static void send_to_parent(struct trib_shard *shard, struct trib_member_node *no
     if (node->number > 0) {
         hand_over(shard, &member->node[0], trib_member_child(node->number - 1), packet, now_ns);
     } else if (member->has_parent) {
-        send_packet(shard, node, packet, &member->parent, 1);
+        send_sealed(shard, member, packet, &member->parent, 1, receiver_above(member));
+        note_lent(shard, node, packet);
     }
 }
 
@@ -335,11 +371,11 @@ static void send_through(struct trib_shard *shard, struct trib_member_node *node
     }
     named.node = TRIB_NODE_ALL;
     if (firsts != 0) {
-        send_packet(shard, node, &named, node->child, firsts);
+        send_packet(shard, node, &named, firsts);
     }
     for (; alone != 0; alone &= alone - 1) {
         named.node = (uint16_t)trib_member_number(node->member, (uint32_t)__builtin_ctzll(alone));
-        send_packet(shard, node, &named, node->child, alone & -alone);
+        send_packet(shard, node, &named, alone & -alone);
     }
 }
 
@@ -350,7 +386,9 @@ static void send_by_socket(struct trib_shard *shard, struct trib_member_node *no
     const struct trib_member *member = node->member;
     bool is_for_all = bits == trib_all_children(node->children);
     if (is_for_all && node->children > 1 && member->is_multicast) {
-        trib_port_send_to_group(shard->port, packet, node->child, bits, &member->group);
+        const struct trib_seal seal = {member->auth, TRIB_AUTH_ALL};
+        trib_port_send_to_group(shard->port, packet, node->child, bits, &member->group,
+                                member->auth != NULL ? &seal : NULL);
         note_lent(shard, node, packet);
         return;
     }
@@ -358,7 +396,7 @@ static void send_by_socket(struct trib_shard *shard, struct trib_member_node *no
     if (node->together != NULL) {
         send_through(shard, node, packet, bits);
     } else if (bits != 0) {
-        send_packet(shard, node, packet, node->child, bits);
+        send_packet(shard, node, packet, bits);
     }
 }
 

@@ -18,6 +18,12 @@
         0x21222324, 0x31323334 \
     }
 #define NO_ITEMS_HEX " 0000000000000000 00"
+#define PACKET_KEY_HEX "d1d2d3d4d5d6d7d8 d9dadbdcdddedfe0 e1e2e3e4e5e6e7e8 e9eaebecedeeeff0 "
+#define PACKET_KEY                                                                                                  \
+    {                                                                                                               \
+        0xd1, 0xd2, 0xd3, 0xd4, 0xd5, 0xd6, 0xd7, 0xd8, 0xd9, 0xda, 0xdb, 0xdc, 0xdd, 0xde, 0xdf, 0xe0, 0xe1, 0xe2, \
+            0xe3, 0xe4, 0xe5, 0xe6, 0xe7, 0xe8, 0xe9, 0xea, 0xeb, 0xec, 0xed, 0xee, 0xef, 0xf0                      \
+    }
 
 #define GRANT                                                                                                      \
     {                                                                                                              \
@@ -40,7 +46,7 @@ struct golden {
 
 static const struct golden goldens[] = {
     {"join",
-     "000000af 01 54524942 000f 0001 0006 646967697473 000a 736c75726d2034323a30 00000003 4e204e21 "
+     "000000af 01 54524942 0010 0001 0006 646967697473 000a 736c75726d2034323a30 00000003 4e204e21 "
      "00000000000000000000000000000000000000000000000000000000 01 0008 7377697463686d6c 00000004 "
      "00000580 00010000 04 01 00000000 00400000 09 01 b1b2b3b4b5b6b7b8 01 00400000 1d30 00000004 "
      "c1c2c3c4c5c6c7c8 03 8002 000f 02 04 0000 0a000003 04 0000 0a010003 8003 0003 1d2f 05 "
@@ -73,7 +79,7 @@ static const struct golden goldens[] = {
                .room = 4194304,
                .maker = {0x21222324, 0x292a2b2c2d2e2f30, "all"}}}},
     {"join, a return",
-     "000000c8 01 54524942 000f 0001 0001 6a 0000 00000000 ffff0000 "
+     "000000c8 01 54524942 0010 0001 0001 6a 0000 00000000 ffff0000 "
      "00000000000000000000000000000000000000000000000000000000 00 0000 00000001 00000040 00000000 "
      "01 00 0000000000000000 00 00 0000000000000000 00 00000000 0000 00000000 "
      "0000000000000000 01 8001 005b " GRANT_HEX " 01",
@@ -103,6 +109,11 @@ static const struct golden goldens[] = {
     {"welcome, behind a combiner",
      "00000076 02 " GRANT_HEX " 00000004 00 00 00 00 00 04 1d2e 0a000001 0000" NO_ITEMS_HEX,
      {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4}}},
+    {"welcome, of a job with a key",
+     "00000098 02 " GRANT_HEX " 00000004 00 00 00 00 00 00 0000 0000000000000000 01 8030 0024 " PACKET_KEY_HEX
+     "0000 0002",
+     {.kind = TRIB_MESSAGE_WELCOME,
+      .welcome = {.grant = GRANT, .generation_ranks = 4, .auth = {.bytes = PACKET_KEY, .parent = 2}}}},
     {"paths", "00000003 03 01 00", {.kind = TRIB_MESSAGE_PATHS, .paths = {true, false}}},
     {"register", "00000009 04 0000a1a2a3a4a5a6", {.kind = TRIB_MESSAGE_REGISTER, .mark = {0xa1a2a3a4a5a6}}},
     {"ready",
@@ -132,13 +143,14 @@ static const struct golden goldens[] = {
      "00000019 11 21222324 31323334 0000000000000011 00000003 00000005",
      {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {OF, 17, {3, 5}}}},
     {"root_open",
-     "00000087 12 21222324 31323334 00000001 00000002 00000006 0008 7377697463686d6c 0003 6a6f62 0000000000000007 04 "
+     "000000af 12 21222324 31323334 00000001 00000002 00000006 0008 7377697463686d6c 0003 6a6f62 0000000000000007 04 "
      "1d31 0a000002 "
      "c1c2c3c4c5c6c7c8 00000004 "
      "00000002 0000002c "
      "00000580 "
      "00000580 0001 04 03010000 00000000 00000000 00000000 "
-     "00000003 04 1d30 0a000001 000000000000000b 09 01 01 efc07401 1d3e" NO_ITEMS_HEX,
+     "00000003 04 1d30 0a000001 000000000000000b 09 01 01 efc07401 1d3e 0000000000000000 01 8030 0024 " PACKET_KEY_HEX
+     "0003 0002",
      {.kind = TRIB_MESSAGE_ROOT_OPEN,
       .root_open = {.of = OF,
                     .index = 1,
@@ -149,6 +161,7 @@ static const struct golden goldens[] = {
                     .job_id = 7,
                     .key = 0xc1c2c3c4c5c6c7c8,
                     .behind = 3,
+                    .auth = {.bytes = PACKET_KEY, .below = 3, .parent = 2},
                     .numbers = 0xb,
                     .priority = 9,
                     .is_return = true,
@@ -165,9 +178,9 @@ static const struct golden goldens[] = {
                                 .wire = TRIB_INT32,
                                 .weight = {3, 1}}}}},
     {"root_child",
-     "00000025 13 21222324 31323334 00000003 00000002 01 01 04 4e21 0a000003 00000000 04 1d2e 0a000002",
+     "00000027 13 21222324 31323334 00000003 00000002 01 01 8032 04 4e21 0a000003 00000000 04 1d2e 0a000002",
      {.kind = TRIB_MESSAGE_ROOT_CHILD,
-      .root_child = {.of = OF, .rank = 3, .branch = 2, .is_switch = true, .is_combined = true}}},
+      .root_child = {.of = OF, .rank = 3, .branch = 2, .is_switch = true, .is_combined = true, .sender = 0x8032}}},
     {"root_join",
      "00000015 14 21222324 31323334 00000003 0000000000000012",
      {.kind = TRIB_MESSAGE_ROOT_JOIN, .root_join = {OF, 3, 18}}},
@@ -176,12 +189,12 @@ static const struct golden goldens[] = {
      "00000017 16 21222324 31323334 0000000000000731 0002 0002 0003",
      {.kind = TRIB_MESSAGE_ROOT_MISSING, .root_missing = {.of = OF, .sequence = 1841, .missing = {2, {2, 3}}}}},
     {"control",
-     "00000024 17 54524942 000f 0001 1d2e 0102030405060708 1112131415161718" NO_ITEMS_HEX,
+     "00000024 17 54524942 0010 0001 1d2e 0102030405060708 1112131415161718" NO_ITEMS_HEX,
      {.kind = TRIB_MESSAGE_CONTROL,
       .control = {TRIB_SESSION_MAGIC, TRIB_SESSION_VERSION, TRIB_WIRE_VERSION, 7470, 0x0102030405060708,
                   0x1112131415161718}}},
     {"hello",
-     "0000004b 18 54524942 000f 0001 3132333435363738 2122232425262728 00000009 1112131415161718 00200000 03 02 04 "
+     "0000004b 18 54524942 0010 0001 3132333435363738 2122232425262728 00000009 1112131415161718 00200000 03 02 04 "
      "1d2e 0a000002 04 1d2f 00000000 01 4142434445464748" NO_ITEMS_HEX,
      {.kind = TRIB_MESSAGE_HELLO,
       .hello = {.magic = TRIB_SESSION_MAGIC,

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "core/packet.h"
 #include "net/resolve.h"
 
 static void parse__texts_come_back(void **state)
@@ -131,14 +132,15 @@ static void facts__follow_from_the_address(void **state)
     } rows[] = {{"0.0.0.0", 1408, true}, {"10.0.0.1", 1408, false}, {"::", 1344, true}, {"fd00::1", 1344, false}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct trib_address address = parsed(rows[i].text);
-        assert_int_equal(trib_address_payload(&address), rows[i].payload);
+        assert_int_equal(trib_address_payload(&address, 0), rows[i].payload);
         assert_true(rows[i].payload + 64 + 8 + trib_address_ip_size(&address) <= 1500);
+        assert_int_equal(trib_address_payload(&address, TRIB_AUTHENTICATOR_SIZE), 1344);
         assert_true(rows[i].payload + 64 + 64 + 8 + trib_address_ip_size(&address) > 1500);
         assert_int_equal(trib_address_is_any(&address), rows[i].is_any);
         assert_false(trib_address_is_mapped(&address));
     }
     const struct trib_address none = {.len = 0};
-    assert_int_equal(trib_address_payload(&none), 1408);
+    assert_int_equal(trib_address_payload(&none, 0), 1408);
     assert_false(trib_address_is_any(&none) || trib_address_is_mapped(&none));
 
     struct trib_address a = parsed("[fd00::1]:5");

@@ -242,7 +242,7 @@ static void send__a_group_is_in_order_with_its_members(void **state)
         send_one(port, number + 1, to, 1);
         for (uint64_t i = 2; i < 4; i++) {
             struct trib_packet packet = packet_number(number + i, PAYLOAD);
-            trib_port_send_to_group(port, &packet, to, 3, &group);
+            trib_port_send_to_group(port, &packet, to, 3, &group, NULL);
         }
     }
     trib_port_flush(port);

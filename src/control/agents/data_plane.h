@@ -16,6 +16,7 @@ struct trib_branch {
     uint32_t count;        /* of them */
     bool is_switch;
     bool is_combined;         /* its packets come through a combiner, from an address that other children may share */
+    uint16_t sender;          /* id of what sends its packets, in authenticators */
     struct trib_address from; /* source address of its packets to this root */
 };
 
@@ -33,6 +34,7 @@ struct trib_opening {
     uint8_t priority; /* of a combiner's rows */
     uint32_t root;    /* of an opening of another root of the communicator only the tree differs, and these */
     uint32_t shard;   /* sums this root */
+    const struct trib_auth_key *auth; /* all 0: packets have no authenticators */
 };
 
 /* Counters of a communicator's nodes, for metrics and `jobs`. */

@@ -20,6 +20,7 @@
 struct trib_root_plan {
     struct trib_opening opening;
     struct trib_address parent;
+    struct trib_auth_key auth;
     uint32_t next; /* no lower rank may follow */
     char scheme[32];
     uint32_t behind;                /* ranks that are to be named */
@@ -37,12 +38,20 @@ void trib_root_init(struct trib_root *root, struct trib_agent *agent)
     root->probe_ns = TRIB_NEVER;
 }
 
+static void drop_plan(struct trib_root_plan *plan)
+{
+    if (plan) {
+        trib_auth_wipe(&plan->auth, sizeof plan->auth);
+    }
+    free(plan);
+}
+
 void trib_root_deinit(struct trib_root *root)
 {
     trib_agent_shut(root->agent, &root->opening);
     root->open = 0;
     root->probe_ns = TRIB_NEVER;
-    free(root->plan);
+    drop_plan(root->plan);
     root->plan = NULL;
 }
 
@@ -146,7 +155,9 @@ static enum trib_status take_open(struct trib_root *root, const struct trib_mess
         .priority = message->root_open.priority,
         .root = message->root_open.index,
         .shard = message->root_open.shard,
+        .auth = &plan->auth,
     };
+    plan->auth = message->root_open.auth;
     root->has_parent = message->root_open.parent.len > 0;
     if (root->has_parent) {
         plan->parent = message->root_open.parent;
@@ -190,7 +201,7 @@ static enum trib_status open_plan(struct trib_root *root, struct trib_message *a
     }
     root->open |= status == TRIB_OK ? 1U << plan->opening.root : 0;
     root->open = root->opening.is_open ? root->open : 0;
-    free(plan);
+    drop_plan(plan);
     root->plan = NULL;
     if (status != TRIB_OK) { /* a quota's text stands by itself */
         trib_explain(cause, "%s%.400s", status == TRIB_ERR_REFUSED ? "" : "cannot open its root: ", error);
@@ -216,6 +227,7 @@ static enum trib_status take_child(struct trib_root *root, const struct trib_mes
         *address = *from;
         plan->branches[branch].is_switch = message->root_child.is_switch;
         plan->branches[branch].is_combined = message->root_child.is_combined;
+        plan->branches[branch].sender = message->root_child.sender;
         plan->opening.count++;
     } else if (!trib_address_equal(address, from)) {
         return refuse(root, message, "it names two addresses of one child", answer);

@@ -179,6 +179,7 @@ struct trib_job {
     struct trib_address founder;       /* where the first of its ranks came from; len 0: a switch above knows */
     struct trib_settings settings;
     struct trib_grant grant;
+    uint8_t packet_key[TRIB_AUTH_KEY]; /* of this incarnation of a job with a key; else 0 */
     uint32_t children; /* branches: ranks, hosts, and switches with ranks behind them; 0 before all are there */
     uint32_t hosts;    /* that are members of its sums (hosts.c); 0: the ranks are */
     struct trib_rank_set leaders;   /* the first rank of each host; 0 hosts: none */

@@ -12,6 +12,7 @@
 /* One allocation: the opening, then the branches that it points to, then their ranks. */
 struct whole {
     struct trib_opening opening; /* first: it is found again by a cast */
+    struct trib_auth_key auth;
     struct trib_branch branches[];
 };
 
@@ -242,6 +243,13 @@ static struct trib_address from_switch(const struct trib_job *job, uint32_t belo
     return is_chained ? trib_inner_towards(remote, job->below[parent - 1].placement.remote, root) : remote->at[root];
 }
 
+struct trib_auth_key trib_job_auth(const struct trib_job *job, uint32_t below, uint32_t parent)
+{
+    struct trib_auth_key auth = {.below = (uint16_t)below, .parent = (uint16_t)parent};
+    memcpy(auth.bytes, job->packet_key, sizeof auth.bytes);
+    return trib_auth_key_is_set(&auth) ? auth : (struct trib_auth_key){.below = 0};
+}
+
 struct trib_opening *trib_opening_create(const struct trib_job *job, uint32_t below, uint32_t root)
 {
     uint32_t ranks_max = job->settings.ranks;
@@ -261,6 +269,8 @@ struct trib_opening *trib_opening_create(const struct trib_job *job, uint32_t be
     opening->branches = whole->branches;
     opening->count = children;
     opening->root = root;
+    whole->auth = trib_job_auth(job, below, below != 0 ? job->below[below - 1].parent[root] : 0);
+    opening->auth = &whole->auth;
     opening->shard = below != 0 ? root : job->root[root].shard;
     trib_branches_lay_out(whole->branches, children, child, ranks_max, (uint16_t *)(void *)&whole->branches[children]);
     for (uint32_t b = 0; b < children; b++) {
@@ -269,6 +279,7 @@ struct trib_opening *trib_opening_create(const struct trib_job *job, uint32_t be
         uint32_t next = next_below(job, branch->ranks[0], below, root);
         branch->is_switch = next != 0 && !trib_job_has_servers(job);
         branch->is_combined = next != 0 && !branch->is_switch;
+        branch->sender = next != 0 ? trib_auth_switch(next, root) : trib_auth_rank(branch->ranks[0]);
         branch->from = next != 0 ? from_switch(job, next, below, root) : from_rank(&job->ranks[branch->ranks[0]], root);
     }
     opening->priority = job->settings.priority;
@@ -280,5 +291,9 @@ struct trib_opening *trib_opening_create(const struct trib_job *job, uint32_t be
 
 void trib_opening_destroy(struct trib_opening *opening)
 {
+    if (opening) {
+        struct whole *whole = (struct whole *)(void *)opening;
+        trib_auth_wipe(&whole->auth, sizeof whole->auth);
+    }
     free(opening);
 }

@@ -320,6 +320,7 @@ static void name_children(const struct trib_jobs *jobs, const struct trib_job *j
                                                       .branch = child[i],
                                                       .is_switch = branch->is_switch,
                                                       .is_combined = branch->is_combined,
+                                                      .sender = branch->sender,
                                                       .from = branch->from}};
         if (below != 0 && !branch->is_switch && !branch->is_combined && job->ranks[i].session) {
             message.root_child.to = job->ranks[i].session->local;
@@ -338,6 +339,7 @@ static void ask_to_open(const struct trib_jobs *jobs, const struct trib_job *job
                                                  .shard = opening->shard,
                                                  .ranks = opening->ranks,
                                                  .behind = opening->ranks,
+                                                 .auth = *opening->auth,
                                                  .session = opening->session}};
     (void)snprintf(message.root_open.scheme, sizeof message.root_open.scheme, "%s", opening->scheme);
     memcpy(message.root_open.job, job->name, sizeof message.root_open.job);
@@ -394,6 +396,7 @@ static void ask_below(const struct trib_jobs *jobs, const struct trib_job *job, 
                                                  .parent = parent_of(jobs, job, inner, root),
                                                  .numbers = opening->numbers,
                                                  .priority = opening->priority,
+                                                 .auth = *opening->auth,
                                                  .session = opening->session}};
     for (uint32_t b = 0; b < opening->count; b++) {
         message.root_open.behind += opening->branches[b].count;

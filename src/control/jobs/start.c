@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "control/jobs/owner.h"
 #include "control/jobs/placements.h"
@@ -169,8 +170,10 @@ void trib_job_welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now
             continue;
         }
         struct trib_message named = message;
+        named.welcome.auth = trib_job_auth(job, 0, job->ranks[i].below);
         trib_job_places(jobs, job)->name(jobs, job, i, &named);
         jobs->output.send(jobs->output.owner, job->ranks[i].session, &named);
+        trib_auth_wipe(&named.welcome.auth, sizeof named.welcome.auth);
     }
     trib_placements_probe(jobs, job);
     trib_job_queue(jobs, job);
@@ -202,6 +205,15 @@ static uint32_t next_boot(struct trib_jobs *jobs, const struct trib_job *job)
     return boot;
 }
 
+/* Of this incarnation alone, so that numbers of packets may begin anew. Sessions of a job with a key are encrypted. */
+static void draw_packet_key(const struct trib_jobs *jobs, struct trib_job *job)
+{
+    for (size_t i = 0; job->key != 0 && i < sizeof job->packet_key; i += sizeof(uint64_t)) {
+        uint64_t part = draw(jobs);
+        memcpy(job->packet_key + i, &part, sizeof part);
+    }
+}
+
 void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
@@ -230,6 +242,7 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
         }
         trib_placements_trim(job);
         job->grant.boot = next_boot(jobs, job);
+        draw_packet_key(jobs, job);
         status = status == TRIB_OK ? open_job(jobs, job, error) : status;
     }
     if (status != TRIB_OK) {

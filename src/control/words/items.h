@@ -24,14 +24,13 @@ enum trib_item_type {
     TRIB_ITEM_MAKER = 0x8005,     /* of a communicator that was made of another one: which job it is of */
     TRIB_ITEM_KEY = 0x8006,       /* id of the key of the session (keys/derive.h) */
     TRIB_ITEM_RATE = 0x0021,      /* WELCOME: of a planned job: bytes per second of each rank */
+    TRIB_ITEM_AUTH = 0x8030,      /* WELCOME, ROOT_OPEN: of a job with a key: the key of its packets (keys/auth.h) */
     /* Reserved; nothing sends them yet. What would make a sum wrong, or a packet unreadable, where it is not known, has
      * TRIB_ITEM_MUST. */
     TRIB_ITEM_PLACES =
         0x8010, /* WELCOME: what is at each root: a sum, a cache before a root, a server (ATP 2.2, 2.3 C12) */
-    TRIB_ITEM_POOL = 0x0011,   /* WELCOME: packets in flight over a shared pool; beyond, directly (ATP 2.3 C10) */
-    TRIB_ITEM_PLAN = 0x0020,   /* JOIN: the plan that the job was made for; advice (GOAT) */
-    TRIB_ITEM_MAC = 0x8030,    /* WELCOME: packets end in a counter and a tag of so many bytes (security 3.4) */
-    TRIB_ITEM_SENDER = 0x8031, /* WELCOME: the 32-bit sender of this rank's nonces (security 3.4) */
+    TRIB_ITEM_POOL = 0x0011, /* WELCOME: packets in flight over a shared pool; beyond, directly (ATP 2.3 C10) */
+    TRIB_ITEM_PLAN = 0x0020, /* JOIN: the plan that the job was made for; advice (GOAT) */
 };
 
 struct trib_message;

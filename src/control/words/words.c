@@ -153,7 +153,38 @@ static void rate(struct trib_fields *f, struct trib_message *message)
     trib_field_u64(f, "rate", &message->welcome.rate);
 }
 
-static const struct trib_item WELCOME_ITEMS[] = {{TRIB_ITEM_RATE, "rate", has_rate, rate}};
+static void packet_key(struct trib_fields *f, struct trib_auth_key *auth)
+{
+    trib_field_bytes(f, "packet key", auth->bytes, sizeof auth->bytes);
+    trib_field_u16(f, "agent", &auth->below);
+    trib_field_u16(f, "parent", &auth->parent);
+}
+
+static bool welcome_has_auth(const struct trib_message *message)
+{
+    return trib_auth_key_is_set(&message->welcome.auth);
+}
+
+static void welcome_auth(struct trib_fields *f, struct trib_message *message)
+{
+    packet_key(f, &message->welcome.auth);
+}
+
+static bool opening_has_auth(const struct trib_message *message)
+{
+    return trib_auth_key_is_set(&message->root_open.auth);
+}
+
+static void opening_auth(struct trib_fields *f, struct trib_message *message)
+{
+    packet_key(f, &message->root_open.auth);
+}
+
+static const struct trib_item WELCOME_ITEMS[] = {
+    {TRIB_ITEM_RATE, "rate", has_rate, rate},
+    {TRIB_ITEM_AUTH, "packet key", welcome_has_auth, welcome_auth},
+};
+static const struct trib_item ROOT_OPEN_ITEMS[] = {{TRIB_ITEM_AUTH, "packet key", opening_has_auth, opening_auth}};
 
 /* The end of the first message of a side. */
 static void items(struct trib_fields *f, struct trib_message *message, const struct trib_item *known, size_t count)
@@ -354,7 +385,7 @@ static bool root_open(struct trib_fields *f, struct trib_message *message)
     trib_field_bool(f, "wants group", &message->root_open.wants_group);
     trib_field_u32(f, "group", &message->root_open.group);
     trib_field_u16(f, "group port", &message->root_open.group_port);
-    items(f, message, NULL, 0);
+    items(f, message, ROOT_OPEN_ITEMS, sizeof ROOT_OPEN_ITEMS / sizeof ROOT_OPEN_ITEMS[0]);
     return true;
 }
 
@@ -381,6 +412,7 @@ static bool root_child(struct trib_fields *f, struct trib_message *message)
     trib_field_u32(f, "branch", &message->root_child.branch);
     trib_field_bool(f, "is switch", &message->root_child.is_switch);
     trib_field_bool(f, "is combined", &message->root_child.is_combined);
+    trib_field_u16(f, "sender", &message->root_child.sender);
     trib_field_address(f, "from", &message->root_child.from);
     trib_field_scope(f, "scope", &message->root_child.from);
     trib_field_address_or_none(f, "to", &message->root_child.to);

@@ -77,10 +77,11 @@
 
 #include "core/node.h"
 #include "io/clock.h"
+#include "keys/auth.h"
 #include "net/address.h"
 
 #define TRIB_SESSION_MAGIC 0x54524942U /* "TRIB" */
-#define TRIB_SESSION_VERSION 15
+#define TRIB_SESSION_VERSION 16
 #define TRIB_SLOTS_MAX (1U << 20)   /* that a grant may name, per root: sizes never overflow */
 #define TRIB_MESSAGE_MAX 2048       /* bytes of a whole message, framing included */
 #define TRIB_RANKS_LISTED 128       /* ranks that a message names, of any number */
@@ -316,6 +317,7 @@ struct trib_message {
             /* Behind a combiner: the switch with the roots, as this rank may reach it. len 0: it is not said. */
             struct trib_address server;
             uint64_t rate; /* bytes per second that this rank is to send at most, TRIB_RATE_MIN and more; 0: no limit */
+            struct trib_auth_key auth; /* of this incarnation; its parent is where the rank sends to */
         } welcome;
         struct {
             bool unicast;   /* full-size packets pass on every shard, both ways */
@@ -385,6 +387,7 @@ struct trib_message {
             uint64_t numbers; /* not 0: it is a combiner, and its children, in order, have these numbers at the root */
             uint8_t priority; /* of a combiner's rows */
             bool is_return;   /* ranks had a READY before, and so paths were tried */
+            struct trib_auth_key auth; /* of this incarnation */
             bool wants_group; /* a switch below is to give its ranks a multicast group for results, if it can */
             uint32_t group;   /* the group that they had before; 0: none */
             uint16_t group_port;
@@ -405,6 +408,7 @@ struct trib_message {
             uint32_t branch;  /* which child it is, or is behind: from 0, in order of their lowest ranks */
             bool is_switch;   /* that child is a switch, and sends for the ranks behind it */
             bool is_combined; /* its packets come through a combiner, as those of other children */
+            uint16_t sender;  /* id of what sends them, in authenticators (keys/auth.h) */
             struct trib_address from;
             struct trib_address to; /* where that child finds the switch below; len 0: it is not said */
         } root_child;

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* auth.c: see auth.h. Read next: send.c (makes authenticators), drive.c (has them checked). */
+#include "comm/auth.h"
+
+#include "io/explain.h"
+
+/* The id of this root or peer. */
+static uint16_t sender_of(const struct trib_comm *comm, const struct trib_auth_key *key, uint32_t root)
+{
+    return trib_comm_has_peers(comm) ? trib_auth_rank(comm->peers[root]) : trib_auth_switch(key->parent, root);
+}
+
+void trib_comm_drop_auth(struct trib_comm *comm)
+{
+    trib_auth_destroy(comm->auth);
+    comm->auth = NULL;
+}
+
+enum trib_status trib_comm_take_auth(struct trib_comm *comm, const struct trib_message *welcome, char *error)
+{
+    const struct trib_auth_key *key = &welcome->welcome.auth;
+    bool is_set = trib_auth_key_is_set(key);
+    trib_comm_drop_auth(comm);
+    if (is_set != comm->keys.is_set) {
+        trib_explain(error, "the %s %s", comm->where.title,
+                     is_set ? "gives a key of packets to a rank without a key"
+                            : "gives a rank with a key none for its packets");
+        return TRIB_ERR_REFUSED;
+    }
+    if (!is_set || comm->is_led) {
+        return TRIB_OK;
+    }
+    comm->auth = trib_auth_create(key->bytes, trib_auth_rank(comm->config.rank), comm->root_count);
+    if (comm->auth == NULL) {
+        trib_explain(error, "no memory for authenticated packets, or OpenSSL lacks ChaCha20 or Poly1305 here");
+        return TRIB_ERR_MEMORY;
+    }
+    for (uint32_t i = 0; i < comm->root_count; i++) {
+        trib_auth_set_peer(comm->auth, i, sender_of(comm, key, i));
+    }
+    return TRIB_OK;
+}
+
+enum trib_drop trib_comm_check_auth(struct trib_comm *comm, uint32_t root, const struct trib_packet *packet,
+                                    const struct trib_arrival *arrival)
+{
+    if ((comm->auth != NULL) != (packet->authenticated != 0)) {
+        return TRIB_DROP_AUTH;
+    }
+    return comm->auth != NULL ? trib_auth_check(comm->auth, root, arrival->data, arrival->len) : TRIB_DROP_NONE;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* auth.h: authenticated packets of a job with a key. Each packet ends in an authenticator: sender, receiver, number,
+ * and a Poly1305 MAC (RFC 8439, section 2.5) over header, payload and these three. The MAC's one-time key is part of a
+ * ChaCha20 block (section 2.3) of packet key, sender and number. docs/PROTOCOL.md, "Authenticator", has the bytes.
+ *
+ * A *packet key* belongs to one incarnation of a communicator. All ranks and agents of the incarnation have the key,
+ * and each has an id, so no two packets share a one-time key if each sender has one object per packet key. A receiver
+ * takes each number of a sender once: within a window of TRIB_AUTH_WINDOW numbers in any order, below the window none.
+ *
+ * One thread at a time per object. Read next: auth_openssl.c; comm/auth.c and switchd/members.c (their objects). */
+#ifndef TRIB_KEYS_AUTH_H
+#define TRIB_KEYS_AUTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/packet.h"
+
+#define TRIB_AUTH_KEY 32       /* bytes of a packet key */
+#define TRIB_AUTH_WINDOW 2048U /* numbers of a sender that may come late */
+#define TRIB_AUTH_ALL 0xffffU  /* receiver of a packet that several receive */
+
+/* Packet key of an incarnation, and places in its tree. All 0: packets have no authenticators. Secret: trib_auth_wipe
+ * after use. */
+struct trib_auth_key {
+    uint8_t bytes[TRIB_AUTH_KEY]; /* the packet key */
+    uint16_t below;               /* of an agent: its number, as trib_auth_switch takes it */
+    uint16_t parent; /* number of the agent that packets go up to: of a rank, or of an agent with a parent */
+};
+
+static inline bool trib_auth_key_is_set(const struct trib_auth_key *key)
+{
+    uint8_t any = 0;
+    for (unsigned i = 0; i < TRIB_AUTH_KEY; i++) {
+        any |= key->bytes[i];
+    }
+    return any != 0;
+}
+
+/* Overwrites a secret. */
+static inline void trib_auth_wipe(void *secret, size_t size)
+{
+    for (volatile uint8_t *at = secret; size > 0; size--) {
+        *at++ = 0;
+    }
+}
+
+struct trib_auth;
+
+/* Ids: of a rank, and of the agent with this number, for root `root`. The root has number 0; switches below have 1 +
+ * their places in the controller's list. */
+static inline uint16_t trib_auth_rank(uint32_t rank)
+{
+    return (uint16_t)rank;
+}
+
+static inline uint16_t trib_auth_switch(uint32_t below, uint32_t root)
+{
+    return (uint16_t)(0x8000U | below << 4 | root);
+}
+
+/* own: id of this sender, which hears `count` others: trib_auth_set_peer gives their ids. NULL: no memory, or no
+ * OpenSSL. The key is copied. */
+struct trib_auth *trib_auth_create(const uint8_t key[TRIB_AUTH_KEY], uint16_t own, uint32_t count);
+void trib_auth_destroy(struct trib_auth *auth); /* NULL is allowed */
+/* Peer number `peer`, from 0, has this id from now on, and nothing was heard from this peer. */
+void trib_auth_set_peer(struct trib_auth *auth, uint32_t peer, uint16_t id);
+uint16_t trib_auth_peer(const struct trib_auth *auth, uint32_t peer);
+
+/* Writes the authenticator of a packet to the receiver with this id, or to all, with the next number. header:
+ * TRIB_HEADER_SIZE bytes. Costs one MAC, and one call of ChaCha20 for several packets. */
+void trib_auth_seal(struct trib_auth *auth, uint16_t receiver, const uint8_t *header, const void *payload,
+                    size_t payload_len, uint8_t authenticator[TRIB_AUTHENTICATOR_SIZE]);
+/* Checks a packet of len bytes, TRIB_HEADER_SIZE + TRIB_AUTHENTICATOR_SIZE at least, from peer number `peer`. NONE: the
+ * packet is authentic, for this receiver, and new; the next time its number is a REPLAY. AUTH, REPLAY: no effect. */
+enum trib_drop trib_auth_check(struct trib_auth *auth, uint32_t peer, const uint8_t *data, size_t len);
+
+#endif
