@@ -64,7 +64,7 @@ static void print_text(struct sockets sockets)
            sockets.room);
     printf("http in the switch %s\n", trib_server_has_http() ? "yes" : "no: built without libmicrohttpd or jansson");
     const char *key = getenv("TRIB_KEY_FILE") != NULL ? getenv("TRIB_KEY_FILE") : getenv("TRIB_KEY_FD");
-    printf("sessions           %s%s\n", key != NULL ? "with the key in " : "unauthenticated: no TRIB_KEY_FILE",
+    printf("sessions, packets  %s%s\n", key != NULL ? "with the key in " : "unauthenticated: no TRIB_KEY_FILE",
            key != NULL ? key : "");
     printf("keys of jobs       %s\n", trib_keys_explain_lack() == NULL ? "yes" : trib_keys_explain_lack());
     printf("proof of values    float32 sums on wire int32, broadcasts and allgathers, of jobs with a key; kernel %s\n",

@@ -328,6 +328,12 @@ static bool resolve_keys(struct switch_options *options)
         complain("--keys: %.400s is no folder: %s", options->keys, strerror(is_there ? ENOTDIR : errno));
         return false;
     }
+    if (options->keys != NULL && options->key == NULL &&
+        (options->parent != NULL || options->with != NULL || options->lend != NULL)) {
+        complain("--keys: together with other switches (--parent, --with, --lend) it needs --key as well: the keys of "
+                 "packets go to them, and only --key encrypts the sessions between switches");
+        return false;
+    }
     trib_key_wipe(&options->ring, sizeof options->ring); /* with --config options are read twice */
     if (options->key != NULL && trib_keys_load(options->key, &options->ring.own, error) != TRIB_OK) {
         complain("--key: %s", error);

@@ -276,7 +276,7 @@ static void print_one(const json_t *job, const json_t *key)
            text(job, "name"), number(job, "communicator"), number(job, "generation"), scheme, why,
            number(settings, "payload"), text(settings, "wire"), number(job, "window"), number(job, "mark"),
            json_is_true(json_object_get(job, "multicast")) ? "multicast" : "unicast",
-           json_is_string(key) ? "sessions of key " : "sessions unauthenticated",
+           json_is_string(key) ? "sessions and packets of key " : "unauthenticated",
            json_is_string(key) ? json_string_value(key) : "");
     print_switches(json_object_get(job, "switches"));
     print_plan(json_object_get(job, "plan"));

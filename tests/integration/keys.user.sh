@@ -90,20 +90,49 @@ say "where no switch is named, and a switch of one's own"
 unset TRIB_SWITCH
 TRIB_KEY_FILE=$TMP/job.key expect 0 '^# 0 wrong elements' "$T" perf --workers 2 "${QUICK[@]}"
 quiet_port
-TRIB_KEY_FILE=$TMP/job.key expect 0 '^# 0 wrong elements' "$T" perf --workers 3 --rendezvous "127.0.0.1:$QUIET_PORT" "${QUICK[@]}"
+for scheme in switchml ring; do
+    TRIB_KEY_FILE=$TMP/job.key expect 0 '^# 0 wrong elements' "$T" perf --workers 3 --scheme $scheme --rendezvous "127.0.0.1:$QUIET_PORT" \
+        "${QUICK[@]}"
+done
 
-say "a tree with the key of an operator"
-start root --keys "$TMP/keys" --key "$TMP/op.key"
-start leaf $(below root) --keys "$TMP/keys" --key "$TMP/op.key"
-TRIB_KEY_FILE=$TMP/job.key ranks tree "leaf leaf root" "${QUICK[@]}"
+say "a tree with the key of an operator: sums, combiners, racks"
+OPERATOR=(--keys "$TMP/keys" --key "$TMP/op.key" --http 127.0.0.1:0)
+start root "${OPERATOR[@]}"
+start leaf $(below root) "${OPERATOR[@]}"
+start leaf2 $(below root) "${OPERATOR[@]}"
+start low $(below leaf2) "${OPERATOR[@]}"
+for scheme in switchml panama atp rina; do
+    TRIB_SCHEME=$scheme TRIB_KEY_FILE=$TMP/job.key ranks tree-$scheme "leaf leaf low leaf2 root" "${QUICK[@]}"
+    ranks_end 30 0
+    check_right "a tree, $scheme" "$TMP/tree-$scheme.0"
+done
+# dropped NAME: packets of keyed jobs that this switch has refused; none of them came from a stranger.
+dropped() {
+    curl -s "http://127.0.0.1:$((PORT[$1] + 1000))/metrics" | awk '/foreign_dropped_packets_total.reason="(AUTH|REPLAY)"/ { n += $2; rows++ } END { print rows, n }'
+}
+for name in root leaf leaf2 low; do
+    ! has_http || check "$name has refused no packet" test "$(dropped $name)" = "2 0"
+done
+stop low leaf2
+
+say "switches that work side by side"
+LENDS=127.0.0.1 start lender "${OPERATOR[@]}"
+start with --with "127.0.0.1:${PORT[lender]}" "${OPERATOR[@]}"
+TRIB_KEY_FILE=$TMP/job.key ranks with "with with" "${QUICK[@]}"
 ranks_end 30 0
-check_right "a tree" "$TMP/tree.0"
+check_right "with a lender" "$TMP/with.0"
+check_in "the lender has part" 'lends [0-9]* shard' "$TMP/lender.log"
+for name in lender with; do
+    ! has_http || check "$name has refused no packet" test "$(dropped $name)" = "2 0"
+done
+stop with lender
 start stranger $(below root) --keys "$TMP/keys" --key "$TMP/other.key"
-start bare $(below root) --keys "$TMP/keys"
+expect_line 2 '--keys: together with other switches .* needs --key' "$T" switch $(below root) --keys "$TMP/keys" --check-config
+start bare $(below root)
 TRIB_JOIN_TIMEOUT=2s TRIB_KEY_FILE=$TMP/job.key ranks lost "stranger bare" "${QUICK[@]}"
 ranks_end 30 1
 check_in "a switch with another key" 'it does not know key' "$TMP/lost.0"
-check_in "a switch without the key" 'with the key of its operator only' "$TMP/lost.1"
+check_in "a switch without the key" 'it answers without TLS' "$TMP/lost.1"
 stop stranger bare
 
 say "handshakes that do not end: the switch ends them after 10 s, and serves others meanwhile"
