@@ -15,6 +15,8 @@
 
 struct doctor_options {
     const char *switch_address;
+    const char *topology;
+    const char *host;
     uint64_t timeout_ns;
     bool offline;
     bool json;
@@ -25,6 +27,10 @@ static const struct option_row rows[] = {
      offsetof(struct doctor_options, switch_address)},
     {"timeout", 0, "TIME", "how long to wait for each answer [2s]", OPTION_TIMEOUT,
      offsetof(struct doctor_options, timeout_ns)},
+    {"topology", 0, "FILE", "measure link and overhead of a step, and write both there for `tributary plan`",
+     OPTION_TEXT, offsetof(struct doctor_options, topology)},
+    {"host", 0, "NAME", "with --topology: name of this machine in the file [its host name or address]", OPTION_TEXT,
+     offsetof(struct doctor_options, host)},
     {"offline", 0, NULL, "look at this machine only", OPTION_ON, offsetof(struct doctor_options, offline)},
     {"json", 0, NULL, "as one JSON object", OPTION_ON, offsetof(struct doctor_options, json)},
     {NULL, 0, NULL, NULL, NULL, 0},
@@ -38,6 +44,7 @@ const struct option_command options_of_doctor = {
         "shard, path MTU, round trip, ECN. Names remedies. Exit status 1 when jobs can not run.",
     .rows = rows,
     .examples = "  tributary doctor --switch 10.0.0.1\n"
+                "  tributary doctor --switch 10.0.0.1 --topology net.toml\n"
                 "  tributary doctor --offline --json",
 };
 
@@ -85,6 +92,15 @@ static void print_json(const struct doctor *doctor)
         report_json_close(&json, '}');
     }
     report_json_close(&json, ']');
+    if (doctor->has_written) {
+        report_json_open(&json, "measured", '{');
+        report_json_say(&json, "topology", doctor->topology);
+        report_json_say(&json, "host", doctor->cable.host);
+        report_json_say(&json, "switch", doctor->cable.other);
+        report_json_count(&json, "rate_bps", doctor->numbers.rate_bps);
+        report_json_count(&json, "step_overhead_ns", doctor->numbers.step_ns);
+        report_json_close(&json, '}');
+    }
     report_json_close(&json, '}');
     printf("\n");
 }
@@ -110,6 +126,37 @@ static void tell_trust(struct doctor *doctor)
                   doctor->keys.is_set ? "" : "; a key (`tributary key`) keeps others out of sessions");
 }
 
+/* False: the options do not go together, which is said. */
+static bool fits(const struct doctor_options *options)
+{
+    if (options->topology != NULL && options->offline) {
+        (void)complain("doctor: --topology measures the way to the switch: it does not go with --offline");
+        return false;
+    }
+    if (options->topology == NULL && options->host != NULL) {
+        (void)complain("doctor: --host goes with --topology");
+        return false;
+    }
+    return true;
+}
+
+static void examine(struct doctor *doctor, const struct trib_config *settings, bool is_offline)
+{
+    bool measures = doctor->topology != NULL && doctor_link_find(doctor);
+
+    doctor_machine(doctor);
+    tell_trust(doctor);
+    if (!is_offline) {
+        doctor_path(doctor);
+    }
+    if (measures && count_of(doctor, DOCTOR_FAIL) == 0) {
+        doctor_link_measure(doctor, settings);
+    } else if (measures) {
+        (void)doctor_add(doctor, DOCTOR_NOTE, "topology", "nothing was measured, and %.200s stays as it is",
+                         doctor->topology);
+    }
+}
+
 int command_doctor(int argc, char **argv)
 {
     struct doctor_options options = {.timeout_ns = 2 * TRIB_SECOND_NS};
@@ -125,6 +172,9 @@ int command_doctor(int argc, char **argv)
         complain("unexpected argument \"%s\"", argv[rest]);
         return EXIT_USAGE;
     }
+    if (!fits(&options)) {
+        return EXIT_USAGE;
+    }
     if (trib_config_from_environment(&config, error) != TRIB_OK) {
         return complain("%s", error);
     }
@@ -135,15 +185,13 @@ int command_doctor(int argc, char **argv)
         .switch_address = options.switch_address != NULL ? options.switch_address : config.switch_address,
         .nics = config.nics,
         .timeout_ns = options.timeout_ns,
+        .topology = options.topology,
+        .host = options.host,
     };
     if (trib_keys_derive(config.key, config.key_len, &doctor.keys, error) != TRIB_OK) {
         return complain("%s", error);
     }
-    doctor_machine(&doctor);
-    tell_trust(&doctor);
-    if (!options.offline) {
-        doctor_path(&doctor);
-    }
+    examine(&doctor, &config, options.offline);
     if (options.json) {
         print_json(&doctor);
     } else {

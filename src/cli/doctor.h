@@ -2,7 +2,7 @@
 /* doctor.h: shared by the parts of `tributary doctor`: findings, each with a remedy. A finding is looked
  * up, never guessed: a check that could not be made says so.
  * Read next: command_doctor.c, doctor_findings.c, doctor_machine.c (this machine), doctor_path.c (the way to the
- * switch). */
+ * switch), doctor_link.c (numbers for the planner). */
 #ifndef TRIB_CLI_DOCTOR_H
 #define TRIB_CLI_DOCTOR_H
 
@@ -10,6 +10,7 @@
 
 #include <tributary/comm.h>
 
+#include "cli/doctor_topology.h"
 #include "keys/derive.h"
 
 #define DOCTOR_FINDINGS_MAX 24
@@ -33,6 +34,11 @@ struct doctor {
     const char *nics;           /* TRIB_NICS; "": none are named */
     struct trib_keys keys;      /* of TRIB_KEY_FILE; not set: none */
     uint64_t timeout_ns;        /* of each step on the way to the switch */
+    const char *topology;       /* file for the measured numbers; NULL: nothing is measured */
+    const char *host;           /* name of this machine there; NULL: it is found */
+    bool has_written;           /* the numbers are in the file */
+    struct doctor_cable cable;  /* of this machine */
+    struct doctor_numbers numbers;
     uint32_t count;
     struct doctor_finding findings[DOCTOR_FINDINGS_MAX];
 };
@@ -47,5 +53,14 @@ void doctor_machine(struct doctor *doctor);
 /* Reachability by TCP and UDP, largest packet that passes uncut, round trip, ECN marks that survive: by a real session
  * of one rank, which ends cleanly. */
 void doctor_path(struct doctor *doctor);
+/* Finds the cable of this machine in doctor->topology before anything is measured. Returns false if it is not found or
+ * the file cannot be replaced; a finding says why. */
+bool doctor_link_find(struct doctor *doctor);
+/* Measures the link towards the switch, and writes its rate and the overhead of a step into doctor->topology. settings:
+ * of the environment. If anything fails, the file stays as it is. */
+void doctor_link_measure(struct doctor *doctor, const struct trib_config *settings);
+/* Measures by sums of a job of one rank; takes some 2 s. Returns false with the cause in error. */
+bool doctor_measure(const struct doctor *doctor, const struct trib_config *settings, struct doctor_numbers *numbers,
+                    char *error);
 
 #endif

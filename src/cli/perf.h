@@ -125,6 +125,8 @@ int64_t perf_quorum_wrong(const struct perf_options *options, const void *tensor
 /* perf_measure.c: measures one size on this rank; row is whole on every rank. */
 enum trib_status perf_measure(const struct perf_options *options, struct trib_comm *comm, uint64_t bytes,
                               struct perf_row *row);
+/* The interface towards the switch or rank 0, at the address `place`; "" when it cannot be told. name: 32 bytes. */
+void perf_find_nic(const char *place, char *name);
 
 /* perf_print.c: rank 0 only. */
 void perf_print_begin(const struct perf_options *options, const struct trib_comm *comm);

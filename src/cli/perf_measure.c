@@ -49,15 +49,13 @@ static bool has_address(const struct ifaddrs *interface, const struct trib_addre
     return trib_address_same_host(&own, address);
 }
 
-/* The interface towards the switch, or rank 0; "" when it cannot be told. */
-static void find_nic(const struct perf_options *options, char *name)
+void perf_find_nic(const char *place, char *name)
 {
     struct trib_address peer;
     struct trib_address local;
     struct ifaddrs *all = NULL;
 
     name[0] = '\0';
-    const char *place = options->comm.rendezvous[0] != '\0' ? options->comm.rendezvous : options->comm.switch_address;
     if (trib_address_parse(place, TRIB_DEFAULT_PORT, &peer, NULL) != TRIB_OK || !trib_nics_source(&peer, &local) ||
         getifaddrs(&all) != 0) {
         return;
@@ -409,7 +407,8 @@ enum trib_status perf_measure(const struct perf_options *options, struct trib_co
     }
     row->bytes = row->count * size;
     row->ranks = ranks;
-    find_nic(options, row->nic);
+    const char *rendezvous = options->comm.rendezvous;
+    perf_find_nic(rendezvous[0] != '\0' ? rendezvous : options->comm.switch_address, row->nic);
     b.send = take(options, row->bytes + 64);
     b.recv = take(options, row->bytes + 64);
     b.shared = calloc(b.shared_count, sizeof *b.shared);

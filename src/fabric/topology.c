@@ -162,6 +162,20 @@ static bool read_value(struct draft *d, const struct trib_toml_value *value)
                : REFUSE(d, value->key_place, "unknown key %s; a [[link]] has between and rate", value->key);
 }
 
+/* A file may have the planner's overhead of a step, as `tributary doctor` writes it. Nothing here depends on it. */
+static bool read_top(struct draft *d, const struct trib_toml_value *value)
+{
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+    uint64_t step_ns = 0;
+    if (strcmp(value->key, "step_overhead") != 0) {
+        return REFUSE(d, value->key_place, "%s does not stand here, but in a table [[link]]", value->key);
+    }
+    if (value->kind != TRIB_TOML_STRING || trib_parse_duration(value->text, &step_ns, cause) != TRIB_OK) {
+        return REFUSE(d, value->place, "%s", cause[0] != '\0' ? cause : "a time stands in quotes: \"20us\"");
+    }
+    return true;
+}
+
 static bool read_table(struct draft *d, uint32_t index)
 {
     const struct trib_toml_table *table = &d->toml.tables[index];
@@ -174,10 +188,7 @@ static bool read_table(struct draft *d, uint32_t index)
         if (value->table != index) {
             continue;
         }
-        if (index == 0) {
-            return REFUSE(d, value->key_place, "%s does not stand here, but in a table [[link]]", value->key);
-        }
-        if (!read_value(d, value)) {
+        if (index == 0 ? !read_top(d, value) : !read_value(d, value)) {
             return false;
         }
         values++;

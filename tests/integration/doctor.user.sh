@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# doctor.user.sh: `tributary doctor` on a good way to a switch and on bad ones, `tributary jobs` on a job that waits: what they say must be
-# what is so.
+# doctor.user.sh: `tributary doctor` on a good way to a switch and on bad ones, and the numbers that it writes for the planner; `tributary jobs`
+# on a job that waits: what they say must be what is so.
 . "$(dirname "$0")/common.sh"
 T=$TRIBUTARY
 
@@ -23,6 +23,36 @@ fi
 check_in "the switch saw a job that ended well" 'job doctor-.* closed$' "$SWITCH_LOG"
 check "and nothing to warn of" sh -c '! grep -q warn "$1"' - "$SWITCH_LOG"
 expect 0 '^ok +clock' "$T" doctor --offline
+
+say "numbers for the planner"
+NET=$TMP/net.toml
+expect 0 '^ok +topology +.*net.toml has both numbers' "$T" doctor --topology "$NET" --host h0
+check_in "the rate" '^(ok|note) +link rate +[0-9.]+[MG]bps between h0 and 127.0.0.1:[0-9]+, with headers, both ways at once$' "$TMP/out"
+check_in "the overhead" '^ok +step overhead +[0-9.]+(us|ms): half' "$TMP/out"
+check_in "the file has it" "^between = \"h0 $TRIB_SWITCH\"\$" "$NET"
+printf '\n[[link]] # a second host\nbetween = "h1 %s"\nrate="1Gbps" # guessed\n' "$TRIB_SWITCH" >>"$NET"
+cp "$NET" "$TMP/before.toml"
+expect 0 '"measured":\{"topology":".*net.toml","host":"h1","switch":"[^"]*","rate_bps":[1-9][0-9]*,"step_overhead_ns":[1-9][0-9]*\}' \
+    "$T" doctor --topology "$NET" --host h1 --json
+RATE=$(grep -o '"rate_bps":[0-9]*' "$TMP/out")
+if command -v python3 >/dev/null; then
+    check "doctor's JSON is JSON" python3 -m json.tool "$TMP/out" /dev/null
+fi
+numbers_out() { sed 's/^\(step_overhead =\).*/\1/; s/^rate="[^"]*"/rate=/' "$1"; }
+check "nothing else has changed" cmp <(numbers_out "$TMP/before.toml") <(numbers_out "$NET")
+check "but the rate" sh -c '! grep -q "^rate=.1Gbps" "$0"' "$NET"
+printf '[[job]]\nname = "a"\nhosts = "h0-1"\nbytes = "1MB"\n' >"$TMP/jobs.toml"
+"$T" plan -t "$NET" -j "$TMP/jobs.toml" >"$TMP/out" 2>&1
+check_in "the planner reads it" '^proved|no solver' "$TMP/out"
+say "$RATE of h1"
+cp "$NET" "$TMP/before.toml"
+expect 1 'FAIL +topology +.*net.toml: --host: there is no h7; did you mean h' "$T" doctor --topology "$NET" --host h7
+expect 1 'FAIL +topology +/nowhere/net.toml cannot be written: No such file' "$T" doctor --topology /nowhere/net.toml
+expect 1 'FAIL +topology +TRIB_NICS names several network cards' env TRIB_NICS=127.0.0.1,127.0.0.2 "$T" doctor --topology "$NET" --host h0
+expect 1 '^note +topology +nothing was measured, and .*net.toml stays as it is' "$T" doctor -s 127.0.0.1:1 --topology "$NET" --host h0
+expect_line 2 '\-\-topology measures the way to the switch: it does not go with --offline' "$T" doctor --offline --topology "$NET"
+expect_line 2 '\-\-host goes with --topology' "$T" doctor --host h0
+check "the file is as it was" cmp "$TMP/before.toml" "$NET"
 switch_stop
 
 say "bad ways"

@@ -86,7 +86,7 @@ FOLDER=$TMP/closed
 while read -r command; do
     "$T" "$command" --help | sed -n 's/^  \(-[a-z], \)\{0,1\}--\([a-z-]*\) \(DIR\|FILE\) .*/\2/p' | sed "s/^/$command /"
 done <"$TMP/commands" | sort >"$TMP/paths"
-printf '%s\n' 'plan check' 'plan jobs' 'plan out' 'plan page' 'plan topology' 'reproduce out' 'reproduce sweep' 'server config' 'server key' 'server keys' \
+printf '%s\n' 'doctor topology' 'plan check' 'plan jobs' 'plan out' 'plan page' 'plan topology' 'reproduce out' 'reproduce sweep' 'server config' 'server key' 'server keys' \
     'server plan' 'server topology' 'sim html' 'sim out' 'sim plan' 'switch config' 'switch key' 'switch keys' 'switch plan' 'switch topology' | diff - "$TMP/paths" ||
     fail "an option with a file or folder that this script does not try"
 for path in "$FOLDER/x" "$TMP/absent/x" "$TMP/file/x" /proc/absent; do
@@ -102,6 +102,7 @@ for path in "$FOLDER/x" "$TMP/absent/x" "$TMP/file/x" /proc/absent; do
     ! has_keys || expect_line 1 "$path/" "$T" key tenant "$TMP/job.key" "$path"
     expect_line 2 "$path: " "$T" switch --with 10.0.0.2 --trees 1 --topology "$path" --check-config
     expect_line 2 "$path: " "$T" switch --with 10.0.0.2 --plan "$path" --check-config
+    expect 1 "^FAIL +topology +$path(:| cannot be written:) " "$T" doctor --switch 127.0.0.1:1 --topology "$path"
     expect_line 1 "$path: " "$T" plan --topology "$path" --jobs "$TMP/jobs.toml"
     expect_line 1 "$path: " "$T" plan --topology "$TMP/net.toml" --jobs "$path"
     expect_line 1 "$path: " "$T" plan --topology "$TMP/net.toml" --jobs "$TMP/jobs.toml" --check "$path"

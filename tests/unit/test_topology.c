@@ -49,10 +49,11 @@ static void read__places_and_links(void **state)
     char error[TRIB_ERROR_TEXT_MAX] = "";
     char text[64];
     (void)state;
-    assert_true(read_text("# racks\n" LINK("10.0.1.0/24 leaf1", "25Gbps") LINK("10.0.1.77  leaf1 ", "10Gbps")
-                              LINK("fd00:2::/64 leaf2", "25Gbps") LINK("leaf1 leaf2", "400Gbps")
-                                  LINK("leaf1 10.0.9.1:7470", "100Gbps") LINK("leaf2 10.0.9.2:7470", "100Gbps")
-                                      LINK("10.0.9.3:7480 leaf2", "40Gbps") LINK("10.0.1.9/24 leaf2", "25Gbps"),
+    assert_true(read_text("# racks\nstep_overhead = \"20us\"\n" LINK("10.0.1.0/24 leaf1", "25Gbps")
+                              LINK("10.0.1.77  leaf1 ", "10Gbps") LINK("fd00:2::/64 leaf2", "25Gbps")
+                                  LINK("leaf1 leaf2", "400Gbps") LINK("leaf1 10.0.9.1:7470", "100Gbps")
+                                      LINK("leaf2 10.0.9.2:7470", "100Gbps") LINK("10.0.9.3:7480 leaf2", "40Gbps")
+                                          LINK("10.0.1.9/24 leaf2", "25Gbps"),
                           &file, error));
     const struct trib_topology *t = &file;
     assert_int_equal(t->switches, 3);
@@ -107,6 +108,8 @@ static void refused__with_the_place_and_the_cause(void **state)
         {"[[link]]\nspeed = \"a b\"\n", ":2:1: unknown key speed; a [[link]] has between and rate"},
         {"[[cable]]\n", ":1:1: unknown table [cable]; there are tables [[link]]"},
         {"[link]\n", ":1:1: unknown table [link]"},
+        {"step_overhead = 7\n", ":1:17: a time stands in quotes: \"20us\""},
+        {"step_overhead = \"7\"\n", ":1:17: \"7\" has no unit"},
         {"rate = \"1Gbps\"\n", ":1:1: rate does not stand here, but in a table [[link]]"},
         {"[[link]]\nbetween = \"10.0.1.0/24 leaf\"\n", ":1:1: a [[link]] has between and rate"},
         {"[[link]]\nbetween = [\"a\", \"b\"]\n", ":2:11: arrays and inline tables are not read here"},
