@@ -67,8 +67,8 @@ struct trib_faults {
 };
 
 /* Every field has a default (in brackets). All ranks of a communicator must agree on ranks, scheme, wire, payload,
- * window, gradient_bytes, priority and fallback. A difference is reported on every rank, with both values. If all ranks
- * are on one host without a switch, only the first five are compared; the others have no effect there. */
+ * window, gradient_bytes, priority, fallback and encrypt. A difference is reported on every rank, with both values. If
+ * all ranks are on one host without a switch, only the first five are compared; the others have no effect there. */
 struct trib_config {
     /* Address of the switch: "host", "host:port" or "[fd00::1]:7470" ["": no switch; without a rendezvous all ranks
      * are on this host]. */
@@ -139,6 +139,9 @@ struct trib_config {
      * host without a switch, the key has no effect [key_len 0: no key; sessions are unauthenticated]. */
     uint8_t key[TRIB_KEY_MAX];
     uint32_t key_len;
+    /* Payloads of packets are encrypted, between ranks and switches, which decrypt them. Needs a key. Costs CPU time
+     * (docs/PERF.md). Without it the packets of a job with a key are authenticated, and can be read [false]. */
+    bool encrypt;
 };
 
 /* Counters since trib_comm_create. Bytes are UDP payload bytes (64-byte header + payload), before IP. */

@@ -66,6 +66,12 @@ static void print_text(struct sockets sockets)
     const char *key = getenv("TRIB_KEY_FILE") != NULL ? getenv("TRIB_KEY_FILE") : getenv("TRIB_KEY_FD");
     printf("sessions, packets  %s%s\n", key != NULL ? "with the key in " : "unauthenticated: no TRIB_KEY_FILE",
            key != NULL ? key : "");
+    const char *encrypt = getenv("TRIB_ENCRYPT");
+    if (key != NULL) {
+        printf("payloads           %s\n", encrypt != NULL && strcmp(encrypt, "0") != 0
+                                              ? "encrypted (TRIB_ENCRYPT)"
+                                              : "in clear (TRIB_ENCRYPT=1 encrypts them)");
+    }
     printf("keys of jobs       %s\n", trib_keys_explain_lack() == NULL ? "yes" : trib_keys_explain_lack());
     printf("proof of values    float32 sums on wire int32, broadcasts and allgathers, of jobs with a key; kernel %s\n",
            trib_tag_kernel()->name);

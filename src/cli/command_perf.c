@@ -145,6 +145,7 @@ static const struct option_row rows[] = {
      OPTION_SIZE(0, UINT64_MAX), AT(comm.gradient_bytes)},
     {"priority", 0, "N", "scheme atp: of the job's rows in switches on the way, 0 to 255 [TRIB_PRIORITY, else 128]",
      OPTION_COUNT(0, UINT8_MAX), AT(comm.priority)},
+    {"encrypt", 0, NULL, "payloads are encrypted; needs a key (TRIB_KEY_FILE)", OPTION_ON, AT(comm.encrypt)},
     {"no-multicast", 0, NULL, "results by unicast", OPTION_OFF, AT(comm.multicast)},
     {"fallback", 0, NULL, "a switch that is gone for --switch-timeout: go on without it", OPTION_ON, AT(comm.fallback)},
     {"switch-timeout", 0, "TIME", "how long a switch that went away is waited for [10s]", OPTION_TIMEOUT,

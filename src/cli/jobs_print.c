@@ -278,6 +278,9 @@ static void print_one(const json_t *job, const json_t *key)
            json_is_true(json_object_get(job, "multicast")) ? "multicast" : "unicast",
            json_is_string(key) ? "sessions and packets of key " : "unauthenticated",
            json_is_string(key) ? json_string_value(key) : "");
+    if (json_is_true(json_object_get(settings, "encrypt"))) {
+        printf("payloads are encrypted\n");
+    }
     print_switches(json_object_get(job, "switches"));
     print_plan(json_object_get(job, "plan"));
     if (number(job, "cap") > 0 || number(job, "flagged_packets") > 0) {

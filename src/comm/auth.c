@@ -21,6 +21,11 @@ enum trib_status trib_comm_take_auth(struct trib_comm *comm, const struct trib_m
     const struct trib_auth_key *key = &welcome->welcome.auth;
     bool is_set = trib_auth_key_is_set(key);
     trib_comm_drop_auth(comm);
+    if (is_set && key->encrypts != comm->config.encrypt) {
+        trib_explain(error, "the %s would have payloads %s", comm->where.title,
+                     key->encrypts ? "encrypted" : "in clear, and TRIB_ENCRYPT is on");
+        return TRIB_ERR_REFUSED;
+    }
     if (is_set != comm->keys.is_set) {
         trib_explain(error, "the %s %s", comm->where.title,
                      is_set ? "gives a key of packets to a rank without a key"
@@ -35,17 +40,11 @@ enum trib_status trib_comm_take_auth(struct trib_comm *comm, const struct trib_m
         trib_explain(error, "no memory for authenticated packets, or OpenSSL lacks ChaCha20 or Poly1305 here");
         return TRIB_ERR_MEMORY;
     }
+    if (key->encrypts) {
+        trib_auth_set_encrypting(comm->auth);
+    }
     for (uint32_t i = 0; i < comm->root_count; i++) {
         trib_auth_set_peer(comm->auth, i, sender_of(comm, key, i));
     }
     return TRIB_OK;
-}
-
-enum trib_drop trib_comm_check_auth(struct trib_comm *comm, uint32_t root, const struct trib_packet *packet,
-                                    const struct trib_arrival *arrival)
-{
-    if ((comm->auth != NULL) != (packet->authenticated != 0)) {
-        return TRIB_DROP_AUTH;
-    }
-    return comm->auth != NULL ? trib_auth_check(comm->auth, root, arrival->data, arrival->len) : TRIB_DROP_NONE;
 }

@@ -17,8 +17,5 @@ static inline uint32_t trib_comm_behind_payload(const struct trib_comm *comm)
 }
 /* comm has ended. */
 void trib_comm_drop_auth(struct trib_comm *comm);
-/* Checks a packet that has come from this root or peer. NONE: comm may take it. */
-enum trib_drop trib_comm_check_auth(struct trib_comm *comm, uint32_t root, const struct trib_packet *packet,
-                                    const struct trib_arrival *arrival);
 
 #endif

@@ -10,7 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "comm/auth.h"
 #include "comm/communicator.h"
 #include "comm/drive.h"
 #include "comm/endpoint.h"
@@ -108,7 +107,7 @@ static void take_packet(struct trib_endpoint *endpoint, struct trib_comm *owner,
         return;
     }
     struct trib_came_from from = {channel->is_wide ? comm->last_root : channel->shard, channel->is_group};
-    drop = trib_comm_check_auth(comm, from.root, &packet, arrival);
+    drop = trib_port_authenticate(arrival, &packet, comm->auth, from.root);
     if (drop != TRIB_DROP_NONE) {
         comm->dropped[drop]++;
         return;

@@ -282,6 +282,8 @@ static const struct trib_variable variables[] = {
      read_key_file, AT(key), 0, 0},
     {"TRIB_KEY_FD", "9", "open descriptor of a file with the key, instead of its name; read from the start [none]",
      read_key_fd, AT(key), 0, INT32_MAX},
+    {"TRIB_ENCRYPT", "1", "payloads of packets are encrypted as well; needs a key [0: packets are authenticated]",
+     read_bool, AT(encrypt), 0, 0},
     {"TRIB_DEBUG", "INFO", "lines on standard error: WARN, INFO or TRACE [WARN]", NULL, 0, 0, 0, 0}};
 
 const struct trib_variable *trib_variable_at(unsigned index)

@@ -353,6 +353,10 @@ static enum trib_status check_names(const struct trib_config *config, char *erro
         trib_explain(error, "fallback (TRIB_FALLBACK) is on, but no switch (TRIB_SWITCH) is named that could be gone");
         return TRIB_ERR_INVALID;
     }
+    if (config->encrypt && config->key_len == 0) {
+        trib_explain(error, "payloads are to be encrypted (TRIB_ENCRYPT), and there is no key (TRIB_KEY_FILE)");
+        return TRIB_ERR_INVALID;
+    }
     if (config->switch_address[0] == '\0' && config->rendezvous[0] == '\0' && !config->level0) {
         trib_explain(error, "neither a switch (TRIB_SWITCH) nor a rendezvous (TRIB_RENDEZVOUS) is named, and level 0 "
                             "is off: ranks have no place to meet");

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "comm/auth.h"
 #include "comm/communicator.h"
 #include "comm/describe.h"
 #include "comm/end.h"
@@ -39,7 +38,7 @@ void trib_comm_receive(struct trib_comm *comm, struct trib_came_from from, const
                        uint64_t now_ns)
 {
     comm->stats.packets_received++;
-    comm->stats.bytes_received += TRIB_HEADER_SIZE + (uint64_t)packet->payload_len + trib_comm_behind_payload(comm);
+    comm->stats.bytes_received += trib_packet_size(packet->payload_len, packet->authenticated != 0);
     if (packet->kind == TRIB_PATH) {
         if (!trib_comm_echo_path(comm, from.root, packet)) {
             trib_comm_path_arrived(comm, from, packet);

@@ -56,6 +56,7 @@ void trib_comm_say_join(struct trib_comm *comm)
     message.join.settings.window = config->window;
     message.join.settings.wire = (uint8_t)config->wire;
     message.join.settings.fallback = config->fallback;
+    message.join.settings.encrypt = config->encrypt;
     message.join.settings.gradient_bytes = config->gradient_bytes;
     message.join.settings.priority = (uint8_t)config->priority;
     message.join.is_ring = comm->asked[0] != '\0';

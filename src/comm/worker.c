@@ -24,7 +24,7 @@
  * roots. */
 static uint32_t choose_window(const struct trib_comm *comm, const struct trib_grant *grant)
 {
-    uint32_t packet = TRIB_HEADER_SIZE + comm->config.payload + trib_comm_behind_payload(comm);
+    uint32_t packet = trib_packet_size(comm->config.payload, comm->auth != NULL);
     uint32_t sockets = trib_comm_is_wide(comm) ? grant->roots : 1;
     const struct trib_channel *channel = trib_comm_is_wide(comm) ? comm->endpoint->wide : &comm->endpoint->shards[0];
     TRIB_ASSERT(channel != NULL && channel->port != NULL && sockets > 0);

@@ -103,6 +103,12 @@ struct trib_packet {
 
 _Static_assert(offsetof(struct trib_packet, communicator) == 64, "what differs is in one cache line");
 
+/* Bytes of a packet with so much payload. */
+static inline uint32_t trib_packet_size(uint32_t payload, bool is_authenticated)
+{
+    return TRIB_HEADER_SIZE + payload + (is_authenticated ? TRIB_AUTHENTICATOR_SIZE : 0);
+}
+
 /* Why a packet was dropped; every drop is counted under its reason (counters.h). */
 #define TRIB_DROP_MAP(X)                                            \
     X(NONE, "not dropped")                                          \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* auth.h: authenticated packets of a job with a key. Each packet ends in an authenticator: sender, receiver, number,
  * and a Poly1305 MAC (RFC 8439, section 2.5) over header, payload and these three. The MAC's one-time key is part of a
- * ChaCha20 block (section 2.3) of packet key, sender and number. docs/PROTOCOL.md, "Authenticator", has the bytes.
+ * ChaCha20 block (section 2.3) of packet key, sender and number. Payloads are encrypted with ChaCha20 if the job wants
+ * it. docs/PROTOCOL.md, "Authenticator", has the bytes.
  *
  * A *packet key* belongs to one incarnation of a communicator. All ranks and agents of the incarnation have the key,
  * and each has an id, so no two packets share a one-time key if each sender has one object per packet key. A receiver
@@ -27,6 +28,7 @@ struct trib_auth_key {
     uint8_t bytes[TRIB_AUTH_KEY]; /* the packet key */
     uint16_t below;               /* of an agent: its number, as trib_auth_switch takes it */
     uint16_t parent; /* number of the agent that packets go up to: of a rank, or of an agent with a parent */
+    bool encrypts;   /* payloads are encrypted as well */
 };
 
 static inline bool trib_auth_key_is_set(const struct trib_auth_key *key)
@@ -72,6 +74,14 @@ uint16_t trib_auth_peer(const struct trib_auth *auth, uint32_t peer);
  * TRIB_HEADER_SIZE bytes. Costs one MAC, and one call of ChaCha20 for several packets. */
 void trib_auth_seal(struct trib_auth *auth, uint16_t receiver, const uint8_t *header, const void *payload,
                     size_t payload_len, uint8_t authenticator[TRIB_AUTHENTICATOR_SIZE]);
+/* From now on payloads are encrypted: trib_auth_encrypt comes before each trib_auth_seal of a payload, and
+ * trib_auth_decrypt behind each NONE of trib_auth_check. */
+void trib_auth_set_encrypting(struct trib_auth *auth);
+bool trib_auth_encrypts(const struct trib_auth *auth);
+/* Encrypts the payload of the packet that trib_auth_seal gets next. */
+void trib_auth_encrypt(struct trib_auth *auth, const void *payload, size_t payload_len, uint8_t *to);
+/* Decrypts the payload of an authentic packet in place. */
+void trib_auth_decrypt(struct trib_auth *auth, uint8_t *data, size_t len);
 /* Checks a packet of len bytes, TRIB_HEADER_SIZE + TRIB_AUTHENTICATOR_SIZE at least, from peer number `peer`. NONE: the
  * packet is authentic, for this receiver, and new; the next time its number is a REPLAY. AUTH, REPLAY: no effect. */
 enum trib_drop trib_auth_check(struct trib_auth *auth, uint32_t peer, const uint8_t *data, size_t len);

@@ -41,6 +41,32 @@ void trib_auth_seal(struct trib_auth *auth, uint16_t receiver, const uint8_t *he
     TRIB_ASSERT(auth == NULL);
 }
 
+void trib_auth_set_encrypting(struct trib_auth *auth)
+{
+    TRIB_ASSERT(auth == NULL);
+}
+
+bool trib_auth_encrypts(const struct trib_auth *auth)
+{
+    TRIB_ASSERT(auth == NULL);
+    return false;
+}
+
+void trib_auth_encrypt(struct trib_auth *auth, const void *payload, size_t payload_len, uint8_t *to)
+{
+    (void)payload;
+    (void)payload_len;
+    (void)to;
+    TRIB_ASSERT(auth == NULL);
+}
+
+void trib_auth_decrypt(struct trib_auth *auth, uint8_t *data, size_t len)
+{
+    (void)data;
+    (void)len;
+    TRIB_ASSERT(auth == NULL);
+}
+
 enum trib_drop trib_auth_check(struct trib_auth *auth, uint32_t peer, const uint8_t *data, size_t len)
 {
     (void)auth;

@@ -22,6 +22,15 @@
 
 _Static_assert(WORDS * 64 == TRIB_AUTH_WINDOW && (WORDS & (WORDS - 1)) == 0, "the window is a ring of words");
 
+/* Nonces of one-time keys and of payloads differ in the domain. */
+enum domain { DOMAIN_MAC = 0, DOMAIN_PAYLOAD = 1 };
+
+struct nonce {
+    enum domain domain;
+    uint16_t sender;
+    uint64_t number; /* of the row of one-time keys, or of the packet */
+};
+
 /* One-time keys of a sender's numbers row x LANES, and behind. */
 struct row {
     uint64_t number; /* NO_ROW: none */
@@ -46,6 +55,7 @@ struct trib_auth {
     struct row row;
     uint32_t count;
     uint16_t own;
+    bool encrypts;
     struct peer peer[];
 };
 
@@ -123,20 +133,26 @@ uint16_t trib_auth_peer(const struct trib_auth *auth, uint32_t peer)
     return auth->peer[peer].id;
 }
 
+/* Encrypts or decrypts len bytes with ChaCha20: block counter 0, and a nonce that begins with this domain. */
+static void run_chacha(const struct trib_auth *auth, struct nonce nonce, const uint8_t *from, size_t len, uint8_t *to)
+{
+    uint8_t start[16] = {0}; /* counter, little-endian, then the nonce */
+    int written = 0;
+    put(start + 4, nonce.domain, 2);
+    put(start + 6, nonce.sender, 2);
+    put(start + 8, nonce.number, 8);
+    bool is_done = EVP_EncryptInit_ex2(auth->cipher, NULL, NULL, start, NULL) == 1 &&
+                   EVP_EncryptUpdate(auth->cipher, to, &written, from, (int)len) == 1 && written == (int)len;
+    TRIB_ASSERT(is_done); /* else a key would not be secret, or a payload not encrypted */
+}
+
 /* The one-time key of this number of this sender, from the row. A row of other numbers is made anew. */
 static const uint8_t *one_time_key(const struct trib_auth *auth, struct row *row, uint16_t sender, uint64_t number)
 {
     static const uint8_t zeros[LANES * BLOCK];
-    uint8_t start[16] = {0}; /* counter 0, which is little-endian, then the nonce */
-    int written = 0;
     if (row->number != number / LANES) {
         row->number = number / LANES;
-        put(start + 6, sender, 2);
-        put(start + 8, row->number, 8);
-        bool is_made = EVP_EncryptInit_ex2(auth->cipher, NULL, NULL, start, NULL) == 1 &&
-                       EVP_EncryptUpdate(auth->cipher, row->block, &written, zeros, sizeof zeros) == 1 &&
-                       written == (int)sizeof zeros;
-        TRIB_ASSERT(is_made); /* else the key would not be secret */
+        run_chacha(auth, (struct nonce){DOMAIN_MAC, sender, row->number}, zeros, sizeof zeros, row->block);
     }
     return row->block + number % LANES * BLOCK;
 }
@@ -164,6 +180,31 @@ void trib_auth_seal(struct trib_auth *auth, uint16_t receiver, const uint8_t *he
                             (const void *const[]){header, payload, authenticator},
                             (const size_t[]){TRIB_HEADER_SIZE, payload_len, NAMES_SIZE}, authenticator + NAMES_SIZE);
     TRIB_ASSERT(is_made);
+}
+
+void trib_auth_set_encrypting(struct trib_auth *auth)
+{
+    auth->encrypts = true;
+}
+
+bool trib_auth_encrypts(const struct trib_auth *auth)
+{
+    return auth->encrypts;
+}
+
+void trib_auth_encrypt(struct trib_auth *auth, const void *payload, size_t payload_len, uint8_t *to)
+{
+    TRIB_ASSERT(auth->encrypts && payload_len <= TRIB_PAYLOAD_MAX);
+    run_chacha(auth, (struct nonce){DOMAIN_PAYLOAD, auth->own, auth->next}, payload, payload_len, to);
+}
+
+void trib_auth_decrypt(struct trib_auth *auth, uint8_t *data, size_t len)
+{
+    const uint8_t *authenticator = data + len - TRIB_AUTHENTICATOR_SIZE;
+    uint8_t *payload = data + TRIB_HEADER_SIZE;
+    TRIB_ASSERT(auth->encrypts && len >= TRIB_HEADER_SIZE + TRIB_AUTHENTICATOR_SIZE);
+    const struct nonce nonce = {DOMAIN_PAYLOAD, (uint16_t)get(authenticator, 2), get(authenticator + 4, 8)};
+    run_chacha(auth, nonce, payload, len - TRIB_HEADER_SIZE - TRIB_AUTHENTICATOR_SIZE, payload);
 }
 
 /* ---- the window ---- */

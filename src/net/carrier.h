@@ -16,7 +16,7 @@ struct trib_port_limits {
 /* A train as it came: all packets are `segment` bytes long but the last, which may be shorter. Bytes and sender are
  * valid until the next receive. */
 struct trib_delivery {
-    const uint8_t *bytes;
+    uint8_t *bytes;
     size_t len;
     size_t segment;
     const struct trib_address *from;

@@ -45,8 +45,8 @@ static enum trib_status open_carriers(struct trib_port *port, const struct trib_
     port->top = port->last;
     port->last->stats = &port->stats;
     if (trib_inject_active(&config->faults)) {
-        struct trib_carrier *faults = trib_faults_create(
-            &config->faults, TRIB_HEADER_SIZE + (size_t)config->payload + TRIB_AUTHENTICATOR_SIZE, port->last);
+        struct trib_carrier *faults =
+            trib_faults_create(&config->faults, trib_packet_size(config->payload, true), port->last);
         if (faults == NULL) {
             trib_explain(error, "out of memory for a socket's buffers");
             return TRIB_ERR_MEMORY;
@@ -213,6 +213,19 @@ enum trib_drop trib_port_decode(const struct trib_arrival *arrival, struct trib_
     enum trib_drop drop = trib_packet_decode(arrival->data, arrival->len, packet);
     if (drop == TRIB_DROP_NONE && arrival->is_marked) {
         packet->flags |= TRIB_FLAG_ECN;
+    }
+    return drop;
+}
+
+enum trib_drop trib_port_authenticate(const struct trib_arrival *arrival, const struct trib_packet *packet,
+                                      struct trib_auth *auth, uint32_t peer)
+{
+    if ((auth != NULL) != (packet->authenticated != 0)) {
+        return TRIB_DROP_AUTH;
+    }
+    enum trib_drop drop = auth != NULL ? trib_auth_check(auth, peer, arrival->data, arrival->len) : TRIB_DROP_NONE;
+    if (drop == TRIB_DROP_NONE && auth != NULL && trib_auth_encrypts(auth)) {
+        trib_auth_decrypt(auth, arrival->data, arrival->len);
     }
     return drop;
 }

@@ -58,7 +58,7 @@ struct trib_port_stats {
 
 /* One packet as it came: bytes valid until the next trib_port_next or _receive. */
 struct trib_arrival {
-    const uint8_t *data;
+    uint8_t *data;
     size_t len;
     const struct trib_address *from;
     bool is_marked; /* the network has said on the way that it is congested (CE, RFC 3168) */
@@ -90,6 +90,11 @@ bool trib_port_next(struct trib_port *port, struct trib_arrival *arrival);
 /* Decodes it; a mark of the network becomes TRIB_FLAG_ECN of the packet, which nodes know. An authenticator is still to
  * be checked, with the packet key of the communicator. */
 enum trib_drop trib_port_decode(const struct trib_arrival *arrival, struct trib_packet *packet);
+/* Checks the authenticator of a decoded packet, and decrypts an encrypted payload. auth: of the packet's communicator;
+ * NULL: packets there have none. peer: number of the sender in auth. NONE: the packet may be believed; else AUTH or
+ * REPLAY. */
+enum trib_drop trib_port_authenticate(const struct trib_arrival *arrival, const struct trib_packet *packet,
+                                      struct trib_auth *auth, uint32_t peer);
 /* When trib_port_receive is to be called although nothing came to the descriptor: faults hold packets back, or a
  * neighbour has handed over some (0: now). UINT64_MAX: never. */
 uint64_t trib_port_deadline(const struct trib_port *port);

@@ -16,6 +16,20 @@ bool trib_train_fits(const struct trib_train *train, size_t len)
            train->bytes + len <= TRIB_TRAIN_BYTES_MAX;
 }
 
+/* The payload as it leaves: its owner's, or encrypted in the train. */
+static void *wire_payload(struct trib_train *train, const struct trib_packet *packet, const struct trib_seal *seal)
+{
+    void *payload;
+    if (seal != NULL && trib_auth_encrypts(seal->auth)) {
+        payload = train->cipher + train->encrypted;
+        trib_auth_encrypt(seal->auth, packet->payload, packet->payload_len, payload);
+        train->encrypted += packet->payload_len;
+        return payload;
+    }
+    memcpy(&payload, &packet->payload, sizeof payload); /* carriers only read, but an iovec is not const */
+    return payload;
+}
+
 void trib_train_add(struct trib_train *train, const struct trib_packet *packet, const struct trib_seal *seal)
 {
     size_t len = trib_train_size(packet, seal);
@@ -30,15 +44,14 @@ void trib_train_add(struct trib_train *train, const struct trib_packet *packet, 
         trib_packet_encode(packet, header);
     }
     train->piece[train->pieces++] = (struct iovec){header, TRIB_HEADER_SIZE};
+    void *payload = NULL;
     if (packet->payload_len > 0) {
-        /* Carriers only read, but an iovec is not const. */
-        void *payload;
-        memcpy(&payload, &packet->payload, sizeof payload);
+        payload = wire_payload(train, packet, seal);
         train->piece[train->pieces++] = (struct iovec){payload, packet->payload_len};
     }
     if (seal != NULL) {
         uint8_t *authenticator = train->authenticator[train->packets];
-        trib_auth_seal(seal->auth, seal->receiver, header, packet->payload, packet->payload_len, authenticator);
+        trib_auth_seal(seal->auth, seal->receiver, header, payload, packet->payload_len, authenticator);
         train->piece[train->pieces++] = (struct iovec){authenticator, TRIB_AUTHENTICATOR_SIZE};
     }
     train->packets++;
@@ -50,4 +63,5 @@ void trib_train_empty(struct trib_train *train)
     train->packets = 0;
     train->pieces = 0;
     train->bytes = 0;
+    train->encrypted = 0;
 }

@@ -35,7 +35,7 @@ bool trib_caps_have_changed(const struct trib_members *members, uint64_t now_ns)
 /* Bytes that come when everybody who sends to this member here sends one fragment. */
 static uint64_t bytes_of(const struct trib_member *member)
 {
-    return (uint64_t)member->sources * (TRIB_HEADER_SIZE + member->payload);
+    return (uint64_t)member->sources * trib_packet_size(member->payload, member->auth != NULL);
 }
 
 /* Fragments of which there may be twice as many as the sum of all caps, as in share.h: one is half of what the largest

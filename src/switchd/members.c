@@ -131,6 +131,9 @@ static bool open_auth(struct trib_member *member, const struct trib_opening *ope
     }
     member->auth =
         trib_auth_create(key->bytes, trib_auth_switch(key->below, opening->root), opening->count + member->has_parent);
+    if (member->auth != NULL && key->encrypts) {
+        trib_auth_set_encrypting(member->auth);
+    }
     for (uint32_t i = 0; member->auth != NULL && i < opening->count; i++) {
         trib_auth_set_peer(member->auth, i, opening->branches[i].sender);
     }
@@ -169,7 +172,7 @@ struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, co
     member->numbers = opening->numbers;
     member->nodes = nodes;
     member->sources = opening->count + member->has_parent;
-    if (member->has_parent) {
+    if (opening->parent != NULL) {
         member->parent = *opening->parent;
         member->own_nonce = trib_draw() | 1;
     }

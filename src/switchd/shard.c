@@ -221,17 +221,6 @@ static void give(struct trib_member_node *node, struct trib_place from, const st
     node->member->is_touched = true;
 }
 
-/* A member with a packet key takes packets with an authenticator only, and another one without only. */
-static enum trib_drop check_authenticator(const struct trib_member_source *source, const struct trib_packet *packet,
-                                          const struct trib_arrival *arrival)
-{
-    struct trib_auth *auth = source->node->member->auth;
-    if ((auth != NULL) != (packet->authenticated != 0)) {
-        return TRIB_DROP_AUTH;
-    }
-    return auth != NULL ? trib_auth_check(auth, source->number, arrival->data, arrival->len) : TRIB_DROP_NONE;
-}
-
 /* Takes in the packets of one buffer. All of a buffer are from one sender, and nearly always for one communicator. */
 static void take_buffer(struct trib_shard *shard, uint64_t now_ns)
 {
@@ -251,7 +240,8 @@ static void take_buffer(struct trib_shard *shard, uint64_t now_ns)
             communicator = packet.communicator;
             source = trib_members_find_source(&shard->members, communicator, from);
         }
-        drop = source != NULL ? check_authenticator(source, &packet, &arrival) : TRIB_DROP_SOURCE;
+        drop = source == NULL ? TRIB_DROP_SOURCE
+                              : trib_port_authenticate(&arrival, &packet, source->node->member->auth, source->number);
         if (drop != TRIB_DROP_NONE) {
             shard->dropped[drop]++;
         } else if (packet.kind == TRIB_PATH) {

@@ -170,8 +170,8 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_tree"),
     Canary(
         "switch-caps-of-one", "I6", "caps are reckoned as if one child sent",
-        edits=((CAPS, "    return (uint64_t)member->sources * (",
-                "    return (uint64_t)("),),
+        edits=((CAPS, "    return (uint64_t)member->sources * trib",
+                "    return (uint64_t)trib"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_caps"),
     Canary(
         "switch-blames-another", "I10", "of two ranks that differ one is named twice",

@@ -60,6 +60,23 @@ expect 0 'sessions are authenticated by key' env TRIB_SWITCH="127.0.0.1:${PORT[k
 expect 1 'not to this key' env TRIB_SWITCH="127.0.0.1:${PORT[keyed]}" TRIB_KEY_FILE="$TMP/other.key" "$T" doctor
 expect 0 'unauthenticated' "$T" info
 
+say "encrypted payloads"
+for options in "--encrypt" ""; do
+    # shellcheck disable=SC2086
+    TRIB_LEVEL0=0 TRIB_KEY_FILE=$TMP/job.key ranks "encrypt$options" "keyed keyed" "${QUICK[@]}" $options
+    ranks_end 30 0
+    check_right "payloads ${options:-in clear}" "$TMP/encrypt$options.0"
+done
+TRIB_KEY_FILE=$TMP/job.key TRIB_RANKS=2 TRIB_JOB=differs TRIB_RANK=0 "$T" perf "${QUICK[@]}" --encrypt >"$TMP/differs.0" 2>&1 &
+RANK_PIDS=($!)
+TRIB_KEY_FILE=$TMP/job.key TRIB_RANKS=2 TRIB_JOB=differs TRIB_RANK=1 "$T" perf "${QUICK[@]}" >"$TMP/differs.1" 2>&1 &
+RANK_PIDS+=($!)
+CHILDREN+=("${RANK_PIDS[@]}")
+ranks_end 30 1
+check_in "all ranks encrypt, or none" 'settings differ: encrypt is on on rank 0 and off on rank 1' "$TMP/differs.0" "$TMP/differs.1"
+expect_line 2 'payloads are to be encrypted \(TRIB_ENCRYPT\), and there is no key' "$T" perf --workers 2 --encrypt "${QUICK[@]}"
+TRIB_KEY_FILE=$TMP/job.key expect 0 '^payloads +encrypted' env TRIB_ENCRYPT=1 "$T" info
+
 say "files that others can read, and a file of another key"
 chmod 644 "$TMP/job.key"
 expect_line 2 "TRIB_KEY_FILE: key file $TMP/job.key: its mode is 0644" env TRIB_KEY_FILE="$TMP/job.key" "$T" perf --workers 2

@@ -46,9 +46,9 @@ struct golden {
 
 static const struct golden goldens[] = {
     {"join",
-     "000000af 01 54524942 0010 0001 0006 646967697473 000a 736c75726d2034323a30 00000003 4e204e21 "
+     "000000b0 01 54524942 0010 0001 0006 646967697473 000a 736c75726d2034323a30 00000003 4e204e21 "
      "00000000000000000000000000000000000000000000000000000000 01 0008 7377697463686d6c 00000004 "
-     "00000580 00010000 04 01 00000000 00400000 09 01 b1b2b3b4b5b6b7b8 01 00400000 1d30 00000004 "
+     "00000580 00010000 04 01 00000000 00400000 09 01 01 b1b2b3b4b5b6b7b8 01 00400000 1d30 00000004 "
      "c1c2c3c4c5c6c7c8 03 8002 000f 02 04 0000 0a000003 04 0000 0a010003 8003 0003 1d2f 05 "
      "8005 0011 21222324 292a2b2c2d2e2f30 0003 616c6c",
      {.kind = TRIB_MESSAGE_JOIN,
@@ -68,7 +68,8 @@ static const struct golden goldens[] = {
                             .wire = 4,
                             .fallback = true,
                             .gradient_bytes = 4194304,
-                            .priority = 9},
+                            .priority = 9,
+                            .encrypt = true},
                .is_ring = true,
                .host = 0xb1b2b3b4b5b6b7b8,
                .level0 = true,
@@ -79,9 +80,9 @@ static const struct golden goldens[] = {
                .room = 4194304,
                .maker = {0x21222324, 0x292a2b2c2d2e2f30, "all"}}}},
     {"join, a return",
-     "000000c8 01 54524942 0010 0001 0001 6a 0000 00000000 ffff0000 "
+     "000000c9 01 54524942 0010 0001 0001 6a 0000 00000000 ffff0000 "
      "00000000000000000000000000000000000000000000000000000000 00 0000 00000001 00000040 00000000 "
-     "01 00 0000000000000000 00 00 0000000000000000 00 00000000 0000 00000000 "
+     "01 00 0000000000000000 00 00 00 0000000000000000 00 00000000 0000 00000000 "
      "0000000000000000 01 8001 005b " GRANT_HEX " 01",
      {.kind = TRIB_MESSAGE_JOIN,
       .join = {.magic = TRIB_SESSION_MAGIC,
@@ -110,10 +111,12 @@ static const struct golden goldens[] = {
      "00000076 02 " GRANT_HEX " 00000004 00 00 00 00 00 04 1d2e 0a000001 0000" NO_ITEMS_HEX,
      {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4}}},
     {"welcome, of a job with a key",
-     "00000098 02 " GRANT_HEX " 00000004 00 00 00 00 00 00 0000 0000000000000000 01 8030 0024 " PACKET_KEY_HEX
-     "0000 0002",
+     "00000099 02 " GRANT_HEX " 00000004 00 00 00 00 00 00 0000 0000000000000000 01 8030 0025 " PACKET_KEY_HEX
+     "0000 0002 01",
      {.kind = TRIB_MESSAGE_WELCOME,
-      .welcome = {.grant = GRANT, .generation_ranks = 4, .auth = {.bytes = PACKET_KEY, .parent = 2}}}},
+      .welcome = {.grant = GRANT,
+                  .generation_ranks = 4,
+                  .auth = {.bytes = PACKET_KEY, .parent = 2, .encrypts = true}}}},
     {"paths", "00000003 03 01 00", {.kind = TRIB_MESSAGE_PATHS, .paths = {true, false}}},
     {"register", "00000009 04 0000a1a2a3a4a5a6", {.kind = TRIB_MESSAGE_REGISTER, .mark = {0xa1a2a3a4a5a6}}},
     {"ready",
@@ -143,14 +146,14 @@ static const struct golden goldens[] = {
      "00000019 11 21222324 31323334 0000000000000011 00000003 00000005",
      {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {OF, 17, {3, 5}}}},
     {"root_open",
-     "000000af 12 21222324 31323334 00000001 00000002 00000006 0008 7377697463686d6c 0003 6a6f62 0000000000000007 04 "
+     "000000b0 12 21222324 31323334 00000001 00000002 00000006 0008 7377697463686d6c 0003 6a6f62 0000000000000007 04 "
      "1d31 0a000002 "
      "c1c2c3c4c5c6c7c8 00000004 "
      "00000002 0000002c "
      "00000580 "
      "00000580 0001 04 03010000 00000000 00000000 00000000 "
-     "00000003 04 1d30 0a000001 000000000000000b 09 01 01 efc07401 1d3e 0000000000000000 01 8030 0024 " PACKET_KEY_HEX
-     "0003 0002",
+     "00000003 04 1d30 0a000001 000000000000000b 09 01 01 efc07401 1d3e 0000000000000000 01 8030 0025 " PACKET_KEY_HEX
+     "0003 0002 00",
      {.kind = TRIB_MESSAGE_ROOT_OPEN,
       .root_open = {.of = OF,
                     .index = 1,

@@ -116,6 +116,58 @@ static void vectors__agree_with_another_library(void **state)
     assert_int_equal(count, 6);
 }
 
+/* The encrypted payload of the packet with this number, and back. */
+static void check_payload(const uint8_t *vector_key, const struct vector *v, const uint8_t *expected)
+{
+    uint8_t packet[TRIB_HEADER_SIZE + 256 + TRIB_AUTHENTICATOR_SIZE] = {0};
+    uint8_t plain[256];
+    uint8_t *payload = packet + TRIB_HEADER_SIZE;
+    struct trib_auth *sender = trib_auth_create(vector_key, (uint16_t)v->sender, 0);
+    struct trib_auth *receiver = trib_auth_create(vector_key, ROOT, 1);
+    assert_true(sender != NULL && receiver != NULL && v->payload <= sizeof plain);
+    trib_auth_set_encrypting(sender);
+    trib_auth_set_encrypting(receiver);
+    trib_auth_set_peer(receiver, 0, (uint16_t)v->sender);
+    for (size_t i = 0; i < v->payload; i++) {
+        plain[i] = (uint8_t)((3 * (TRIB_HEADER_SIZE + i) + v->payload) % 251);
+    }
+    for (unsigned long long i = 0; i <= v->number; i++) {
+        trib_auth_encrypt(sender, plain, v->payload, payload);
+        trib_auth_seal(sender, ROOT, packet, payload, v->payload, payload + v->payload);
+    }
+    assert_memory_equal(payload, expected, v->payload);
+    size_t len = TRIB_HEADER_SIZE + v->payload + TRIB_AUTHENTICATOR_SIZE;
+    assert_int_equal(trib_auth_check(receiver, 0, packet, len), TRIB_DROP_NONE);
+    trib_auth_decrypt(receiver, packet, len);
+    assert_memory_equal(payload, plain, v->payload);
+    trib_auth_destroy(sender);
+    trib_auth_destroy(receiver);
+}
+
+static void vectors__of_payloads(void **state)
+{
+    char line[512], hex[2 * 256 + 1];
+    uint8_t vector_key[TRIB_AUTH_KEY] = {0};
+    uint8_t expected[256];
+    unsigned count = 0;
+    FILE *file = fopen(TRIB_TEST_DIR "/vectors/auth.txt", "r");
+    (void)state;
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file) != NULL) {
+        struct vector v = {.sender = 0};
+        if (strncmp(line, "key ", 4) == 0) {
+            from_hex(line + 4, vector_key, sizeof vector_key);
+        } else if (sscanf(line, "payload sender %u number %llu bytes %zu is %512s", &v.sender, &v.number, &v.payload,
+                          hex) == 4) {
+            from_hex(hex, expected, v.payload);
+            check_payload(vector_key, &v, expected);
+            count++;
+        }
+    }
+    (void)fclose(file);
+    assert_int_equal(count, 2);
+}
+
 /* ---- what is refused ---- */
 
 static void check__finds_every_bit(void **state)
@@ -239,6 +291,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vectors__agree_with_another_library),
+        cmocka_unit_test(vectors__of_payloads),
         cmocka_unit_test(check__finds_every_bit),
         cmocka_unit_test(check__is_for_sender_and_receiver),
         cmocka_unit_test(check__another_incarnation_has_another_key),

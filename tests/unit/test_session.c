@@ -133,9 +133,9 @@ struct span {
 
 #define SETTINGS(scheme)                                                                                 \
     {"scheme", 2 + (scheme)}, {"ranks", 4}, {"payload", 4}, {"window", 4}, {"wire", 1}, {"fallback", 1}, \
-        {"gradient bytes", 8},                                                                           \
+        {"gradient bytes", 8}, {"priority", 1},                                                          \
     {                                                                                                    \
-        "priority", 1                                                                                    \
+        "encrypt", 1                                                                                     \
     }
 #define HEAD(job, run, scheme)                                                                                         \
     {"magic", 4}, {"session version", 2}, {"packet version", 2}, {"job", 2 + (job)}, {"run", 2 + (run)}, {"rank", 4},  \

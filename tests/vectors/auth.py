@@ -23,6 +23,11 @@ def authenticator(key, packet, sender, receiver, number):
     return names + Poly1305.generate_tag(one_time_key(key, sender, number), packet + names)
 
 
+def encrypted(key, payload, sender, number):
+    nonce = struct.pack(">HHQ", 1, sender, number)
+    return Cipher(algorithms.ChaCha20(key, bytes(4) + nonce), mode=None).encryptor().update(payload)
+
+
 def main():
     print("# Made by tests/vectors/auth.py: packet key, packets and their authenticators (docs/PROTOCOL.md).")
     print("key", KEY.hex())
@@ -32,6 +37,9 @@ def main():
         packet = bytes((3 * i + payload) % 251 for i in range(64 + payload))
         print("packet sender", sender, "receiver", receiver, "number", number, "payload", payload, "is",
               authenticator(KEY, packet, sender, receiver, number).hex())
+    for sender, number, payload in [(0, 0, 4), (3, 9, 100)]:
+        plain = bytes((3 * (64 + i) + payload) % 251 for i in range(payload))
+        print("payload sender", sender, "number", number, "bytes", payload, "is", encrypted(KEY, plain, sender, number).hex())
 
 
 main()

@@ -55,6 +55,7 @@ class Options:
     fallback: bool | None = None
     linger: float | datetime.timedelta | None = None
     key: bytes | str | None = dataclasses.field(default=None, repr=False)
+    encrypt: bool | None = None
 
     def apply(self, config):
         """Writes what is not None into a struct trib_config."""

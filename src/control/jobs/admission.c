@@ -16,10 +16,16 @@
 #define TRAIN_LEAST 4    /* shorter ones cost more system calls than they spread */
 #define LEAST_SHARE 4 /* a late job gets this part of what it would get alone, even if the socket is full of promises */
 
-/* Packets of one train for this payload: as many as one UDP_SEGMENT call takes. */
-static uint32_t train_packets(uint32_t payload)
+/* Bytes of the largest packet. */
+static uint32_t packet_of(const struct trib_job *job)
 {
-    uint32_t packets = TRIB_TRAIN_BYTES_MAX / (TRIB_HEADER_SIZE + payload);
+    return trib_packet_size(job->settings.payload, job->key != 0);
+}
+
+/* Packets of one train for this payload: as many as one UDP_SEGMENT call takes. */
+static uint32_t train_packets(const struct trib_job *job)
+{
+    uint32_t packets = TRIB_TRAIN_BYTES_MAX / packet_of(job);
     return packets < TRIB_TRAIN_PACKETS_MAX ? packets : TRIB_TRAIN_PACKETS_MAX;
 }
 
@@ -27,7 +33,7 @@ static uint32_t train_packets(uint32_t payload)
  * switches: each has a link of its own. */
 static uint32_t train_of(const struct trib_job *job)
 {
-    uint32_t train = train_packets(job->settings.payload);
+    uint32_t train = train_packets(job);
     TRIB_ASSERT(train > 0 && job->ways > 0); /* the places have dealt their roots */
     uint32_t share = (train + job->ways - 1) / job->ways;
     uint32_t least = train < TRAIN_LEAST ? train : TRAIN_LEAST;
@@ -52,7 +58,7 @@ struct senders {
 
 static uint64_t bytes_of(const struct trib_job *job)
 {
-    return (uint64_t)job->grant.window * (TRIB_HEADER_SIZE + job->settings.payload);
+    return (uint64_t)job->grant.window * packet_of(job);
 }
 
 static struct sender *find(const struct senders *senders, const struct trib_rank *rank, uint32_t process)
@@ -205,7 +211,7 @@ static uint32_t room_below(const struct trib_jobs *jobs, const struct trib_job *
  * of its parent. */
 static uint32_t largest_window(const struct trib_jobs *jobs, const struct trib_job *job)
 {
-    uint32_t packet = TRIB_HEADER_SIZE + job->settings.payload;
+    uint32_t packet = packet_of(job);
     uint32_t senders = job->has_peers ? TRIB_PEERS_MAX : job->children; /* to one socket */
     TRIB_ASSERT(senders > 0);
     uint32_t window = room_for(jobs, job, NULL) / packet / senders;
@@ -225,7 +231,7 @@ bool trib_admission_has_room(const struct trib_jobs *jobs, const struct trib_job
                  "job %s would get a cap of 0 fragments: packets of %u bytes from %u children, beside those of other "
                  "jobs, share the %u bytes that a socket of this switch, or of one between, can hold: raise "
                  "net.core.rmem_max (sysctl), run the switch as root, or wait for other jobs to end",
-                 job->name, TRIB_HEADER_SIZE + job->settings.payload, job->children, trib_admission_socket(jobs, job));
+                 job->name, packet_of(job), job->children, trib_admission_socket(jobs, job));
     return false;
 }
 
@@ -233,9 +239,9 @@ bool trib_admission_window(const struct trib_jobs *jobs, struct trib_job *job)
 {
     const struct trib_settings *settings = &job->settings;
     struct trib_grant *grant = &job->grant;
-    uint32_t packet = TRIB_HEADER_SIZE + settings->payload;
+    uint32_t packet = packet_of(job);
     uint32_t train = train_of(job);
-    uint32_t wanted = settings->window ? settings->window / packet : TRAINS_DEFAULT * train_packets(settings->payload);
+    uint32_t wanted = settings->window ? settings->window / packet : TRAINS_DEFAULT * train_packets(job);
     uint32_t room = largest_window(jobs, job);
     uint32_t window = wanted < room ? wanted : room;
     window = window < TRIB_SLOTS_MAX / TRIB_SLOTS_PER_WINDOW ? window : TRIB_SLOTS_MAX / TRIB_SLOTS_PER_WINDOW;

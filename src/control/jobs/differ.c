@@ -59,6 +59,11 @@ static bool explain_difference(const struct trib_settings *a, uint32_t rank, con
                      rank, b->fallback ? "on" : "off", other);
         return true;
     }
+    if (a->encrypt != b->encrypt) {
+        trib_explain(error, "settings differ: encrypt is %s on rank %u and %s on rank %u", a->encrypt ? "on" : "off",
+                     rank, b->encrypt ? "on" : "off", other);
+        return true;
+    }
     if (a->gradient_bytes != b->gradient_bytes) {
         explain_bytes(a, rank, b, other, error);
         return true;

@@ -113,6 +113,8 @@ static enum trib_status check_fields(const struct trib_message *message, char *e
     } else if (!trib_settings_is_wire(settings->wire)) {
         trib_explain(error, "wire %u: want %d (float32), %d (bfloat16) or %d (int32)", settings->wire,
                      TRIB_WIRE_FLOAT32, TRIB_WIRE_BFLOAT16, TRIB_WIRE_INT32);
+    } else if (settings->encrypt && message->join.key == 0) {
+        trib_explain(error, "payloads are to be encrypted, and the job has no key (TRIB_KEY_FILE)");
     } else if (message->join.is_ring && (settings->gradient_bytes == 0 || trib_join_has_peers(settings->scheme))) {
         trib_explain(error, "rank %u comes as one of a ring, as no switch has told it to", message->join.rank);
     } else if (has_way(message, error) && trib_maker_check(message, error)) {

@@ -245,7 +245,8 @@ static struct trib_address from_switch(const struct trib_job *job, uint32_t belo
 
 struct trib_auth_key trib_job_auth(const struct trib_job *job, uint32_t below, uint32_t parent)
 {
-    struct trib_auth_key auth = {.below = (uint16_t)below, .parent = (uint16_t)parent};
+    struct trib_auth_key auth = {
+        .below = (uint16_t)below, .parent = (uint16_t)parent, .encrypts = job->settings.encrypt};
     memcpy(auth.bytes, job->packet_key, sizeof auth.bytes);
     return trib_auth_key_is_set(&auth) ? auth : (struct trib_auth_key){.below = 0};
 }

@@ -285,8 +285,8 @@ void trib_job_probe(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
 
 static void explain_path(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank, char *error)
 {
-    uint32_t packet =
-        trib_address_ip_size(&job->ranks[rank].address) + UDP_HEADER_SIZE + TRIB_HEADER_SIZE + job->settings.payload;
+    uint32_t packet = trib_address_ip_size(&job->ranks[rank].address) + UDP_HEADER_SIZE +
+                      trib_packet_size(job->settings.payload, job->key != 0);
     char way[128];
     trib_job_places(jobs, job)->explain_way(jobs, job, rank, way);
     trib_explain(error,

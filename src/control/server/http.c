@@ -72,6 +72,7 @@ static json_t *show_settings(const struct trib_job *job)
     set(object, "scheme_asked", json_string(settings->scheme));
     set(object, "gradient_bytes", json_u64(settings->gradient_bytes));
     set(object, "priority", json_integer(settings->priority));
+    set(object, "encrypt", json_boolean(settings->encrypt));
     set(object, "payload", json_u64(settings->payload));
     set(object, "window", json_u64(settings->window));
     set(object, "wire", json_string(trib_type_name((enum trib_type)settings->wire)));

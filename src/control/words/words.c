@@ -36,6 +36,7 @@ static void settings(struct trib_fields *f, struct trib_settings *s)
     trib_field_bool(f, "fallback", &s->fallback);
     trib_field_u64(f, "gradient bytes", &s->gradient_bytes);
     trib_field_u8(f, "priority", &s->priority);
+    trib_field_bool(f, "encrypt", &s->encrypt);
 }
 
 static void grant(struct trib_fields *f, struct trib_grant *g)
@@ -158,6 +159,7 @@ static void packet_key(struct trib_fields *f, struct trib_auth_key *auth)
     trib_field_bytes(f, "packet key", auth->bytes, sizeof auth->bytes);
     trib_field_u16(f, "agent", &auth->below);
     trib_field_u16(f, "parent", &auth->parent);
+    trib_field_bool(f, "encrypts", &auth->encrypts);
 }
 
 static bool welcome_has_auth(const struct trib_message *message)

@@ -174,6 +174,7 @@ struct trib_settings {
     bool fallback;           /* a switch that is gone for good: the ranks go on without one */
     uint64_t gradient_bytes; /* that the job sums in an iteration, 0: it has not said */
     uint8_t priority;        /* of its rows in combiners */
+    bool encrypt;            /* payloads of its packets are encrypted; of a job with a key */
 };
 
 /* True for a type that float32 tensors may have on the wire. */
