@@ -231,6 +231,20 @@ static void warn_of_unknown(void)
     }
 }
 
+/* The configuration as the environment has it, where the program may still name a place to meet, a key, and the number
+ * of ranks: with the ranks of one group if a scheme of groups is named, and no number. */
+static void complete(struct trib_config *config)
+{
+    struct trib_session_config session = {.ranks = config->ranks};
+    config->level0 = true;
+    config->fallback = false;
+    config->encrypt = false;
+    if (config->ranks == 1 && trib_scheme_find(config->scheme) != NULL) {
+        trib_scheme_settle(config->scheme, &session);
+        config->ranks = session.group > 1 ? session.group : 1;
+    }
+}
+
 enum trib_status trib_config_from_environment(struct trib_config *config, char *error)
 {
     struct trib_config result;
@@ -249,8 +263,7 @@ enum trib_status trib_config_from_environment(struct trib_config *config, char *
     }
     if (status == TRIB_OK) {
         struct trib_config placed = result;
-        placed.level0 = true; /* the program may still name a place to meet */
-        placed.fallback = false;
+        complete(&placed);
         status = trib_config_check(&placed, error);
         trib_key_wipe(placed.key, sizeof placed.key);
     }

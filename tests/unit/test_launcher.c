@@ -111,6 +111,28 @@ static void config__defaults_are_those_of_the_header(void **state)
                 config.faults.corrupt == 0 && config.faults.seed == 0);
 }
 
+/* The program may name the ranks, and a key, later. */
+static void config__what_depends_on_the_program_is_checked_later(void **state)
+{
+    (void)state;
+    struct trib_config config;
+    set("TRIB_SCHEME", "hybrid:2");
+    set("TRIB_ENCRYPT", "1");
+    assert_int_equal(trib_config_from_environment(&config, error), TRIB_OK);
+    assert_true(config.encrypt);
+    assert_int_equal(config.ranks, 1);
+    config.ranks = 3;
+    assert_int_equal(trib_config_check(&config, error), TRIB_ERR_INVALID);
+    assert_non_null(strstr(error, "there is no key (TRIB_KEY_FILE)"));
+    config.encrypt = false;
+    assert_int_equal(trib_config_check(&config, error), TRIB_ERR_INVALID);
+    assert_non_null(strstr(error, "not a multiple"));
+    set("TRIB_RANKS", "3");
+    set("TRIB_RANK", "0");
+    assert_int_equal(trib_config_from_environment(&config, error), TRIB_ERR_INVALID);
+    assert_non_null(strstr(error, "not a multiple"));
+}
+
 static void config__every_variable_takes_its_example(void **state)
 {
     (void)state;
@@ -489,6 +511,7 @@ int main(void)
         cmocka_unit_test_setup(config__quorum, clear),
         cmocka_unit_test_setup(config__torchrun_says_where_rank_0_is, clear),
         cmocka_unit_test_setup(config__defaults_are_those_of_the_header, clear),
+        cmocka_unit_test_setup(config__what_depends_on_the_program_is_checked_later, clear),
         cmocka_unit_test_setup(config__every_variable_takes_its_example, clear),
         cmocka_unit_test_setup(config__variables_reach_their_fields, clear),
         cmocka_unit_test_setup(config__rank_and_size_come_from_launchers, clear),
