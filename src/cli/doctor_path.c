@@ -114,7 +114,7 @@ static bool take_auth(struct path *path, const struct trib_message *welcome)
     }
     path->auth = trib_auth_create(key->bytes, trib_auth_rank(0), path->grant.roots);
     for (uint32_t i = 0; path->auth != NULL && i < path->grant.roots; i++) {
-        trib_auth_set_peer(path->auth, i, trib_auth_switch(key->parent, i));
+        trib_auth_set_above(path->auth, i, trib_auth_switch(key->parent, i));
     }
     if (path->auth == NULL) {
         (void)doctor_add(path->doctor, DOCTOR_FAIL, "session", "authenticated packets need OpenSSL with Poly1305");

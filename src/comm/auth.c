@@ -4,10 +4,14 @@
 
 #include "io/explain.h"
 
-/* The id of this root or peer. */
-static uint16_t sender_of(const struct trib_comm *comm, const struct trib_auth_key *key, uint32_t root)
+/* This root or peer is to be heard. */
+static void hear(const struct trib_comm *comm, const struct trib_auth_key *key, uint32_t root)
 {
-    return trib_comm_has_peers(comm) ? trib_auth_rank(comm->peers[root]) : trib_auth_switch(key->parent, root);
+    if (trib_comm_has_peers(comm)) {
+        trib_auth_set_peer(comm->auth, root, trib_auth_rank(comm->peers[root]));
+    } else {
+        trib_auth_set_above(comm->auth, root, trib_auth_switch(key->parent, root));
+    }
 }
 
 void trib_comm_drop_auth(struct trib_comm *comm)
@@ -44,7 +48,7 @@ enum trib_status trib_comm_take_auth(struct trib_comm *comm, const struct trib_m
         trib_auth_set_encrypting(comm->auth);
     }
     for (uint32_t i = 0; i < comm->root_count; i++) {
-        trib_auth_set_peer(comm->auth, i, sender_of(comm, key, i));
+        hear(comm, key, i);
     }
     return TRIB_OK;
 }

@@ -20,7 +20,7 @@
 
 #define TRIB_AUTH_KEY 32       /* bytes of a packet key */
 #define TRIB_AUTH_WINDOW 2048U /* numbers of a sender that may come late */
-#define TRIB_AUTH_ALL 0xffffU  /* receiver of a packet that several receive */
+#define TRIB_AUTH_ALL 0xffffU  /* receiver of a packet that all receive, or several */
 
 /* Packet key of an incarnation, and places in its tree. All 0: packets have no authenticators. Secret: trib_auth_wipe
  * after use. */
@@ -62,16 +62,32 @@ static inline uint16_t trib_auth_switch(uint32_t below, uint32_t root)
     return (uint16_t)(0x8000U | below << 4 | root);
 }
 
+/* Receiver of a packet for all but this id: a result without payload is not for the root of a reduce, one with
+ * payload not for the owner of a block. */
+static inline uint16_t trib_auth_all_but(uint16_t id)
+{
+    return (uint16_t)(id < 0x8000U ? 0x7000U + id : id - 0x7000U);
+}
+
+/* True if the receiver with this id is among those of a packet for `receiver`. Ids of ranks are below 0x1000. */
+static inline bool trib_auth_is_for(uint16_t receiver, uint16_t id)
+{
+    bool is_all_but = receiver >= 0x1000U && receiver < 0x8000U;
+    return receiver == id || receiver == TRIB_AUTH_ALL || (is_all_but && receiver != trib_auth_all_but(id));
+}
+
 /* own: id of this sender, which hears `count` others: trib_auth_set_peer gives their ids. NULL: no memory, or no
  * OpenSSL. The key is copied. */
 struct trib_auth *trib_auth_create(const uint8_t key[TRIB_AUTH_KEY], uint16_t own, uint32_t count);
 void trib_auth_destroy(struct trib_auth *auth); /* NULL is allowed */
 /* Peer number `peer`, from 0, has this id from now on, and nothing was heard from this peer. */
 void trib_auth_set_peer(struct trib_auth *auth, uint32_t peer, uint16_t id);
+/* The same of a root or parent: packets for several receivers count from there alone. */
+void trib_auth_set_above(struct trib_auth *auth, uint32_t peer, uint16_t id);
 uint16_t trib_auth_peer(const struct trib_auth *auth, uint32_t peer);
 
-/* Writes the authenticator of a packet to the receiver with this id, or to all, with the next number. header:
- * TRIB_HEADER_SIZE bytes. Costs one MAC, and one call of ChaCha20 for several packets. */
+/* Writes the authenticator of a packet to the receiver with this id, to all, or to all but one, with the next number.
+ * header: TRIB_HEADER_SIZE bytes. Costs one MAC, and one call of ChaCha20 for several packets. */
 void trib_auth_seal(struct trib_auth *auth, uint16_t receiver, const uint8_t *header, const void *payload,
                     size_t payload_len, uint8_t authenticator[TRIB_AUTHENTICATOR_SIZE]);
 /* From now on payloads are encrypted: trib_auth_encrypt comes before each trib_auth_seal of a payload, and

@@ -23,6 +23,11 @@ void trib_auth_set_peer(struct trib_auth *auth, uint32_t peer, uint16_t id)
     TRIB_ASSERT(auth == NULL);
 }
 
+void trib_auth_set_above(struct trib_auth *auth, uint32_t peer, uint16_t id)
+{
+    trib_auth_set_peer(auth, peer, id);
+}
+
 uint16_t trib_auth_peer(const struct trib_auth *auth, uint32_t peer)
 {
     (void)peer;

@@ -44,6 +44,7 @@ struct peer {
     uint64_t seen[WORDS];
     struct row row;
     uint16_t id;
+    bool is_above; /* takes packets for several to this receiver */
 };
 
 struct trib_auth {
@@ -125,6 +126,12 @@ void trib_auth_set_peer(struct trib_auth *auth, uint32_t peer, uint16_t id)
 {
     TRIB_ASSERT(peer < auth->count);
     auth->peer[peer] = (struct peer){.id = id, .row.number = NO_ROW};
+}
+
+void trib_auth_set_above(struct trib_auth *auth, uint32_t peer, uint16_t id)
+{
+    trib_auth_set_peer(auth, peer, id);
+    auth->peer[peer].is_above = true;
 }
 
 uint16_t trib_auth_peer(const struct trib_auth *auth, uint32_t peer)
@@ -237,7 +244,8 @@ enum trib_drop trib_auth_check(struct trib_auth *auth, uint32_t peer, const uint
     const uint8_t *authenticator = data + len - TRIB_AUTHENTICATOR_SIZE;
     uint16_t receiver = (uint16_t)get(authenticator + 2, 2);
     uint64_t number = get(authenticator + 4, 8);
-    if (get(authenticator, 2) != from->id || (receiver != auth->own && receiver != TRIB_AUTH_ALL)) {
+    bool is_for_own = receiver == auth->own || (from->is_above && trib_auth_is_for(receiver, auth->own));
+    if (get(authenticator, 2) != from->id || !is_for_own) {
         return TRIB_DROP_AUTH;
     }
     if (was_here(from, number)) {

@@ -138,7 +138,7 @@ static bool open_auth(struct trib_member *member, const struct trib_opening *ope
         trib_auth_set_peer(member->auth, i, opening->branches[i].sender);
     }
     if (member->auth != NULL && member->has_parent) {
-        trib_auth_set_peer(member->auth, opening->count, trib_auth_switch(key->parent, opening->root));
+        trib_auth_set_above(member->auth, opening->count, trib_auth_switch(key->parent, opening->root));
     }
     return member->auth != NULL;
 }

@@ -113,13 +113,33 @@ static void send_sealed(struct trib_shard *shard, const struct trib_member *memb
     trib_port_send_sealed(shard->port, packet, to, bits, member->auth != NULL ? &seal : NULL);
 }
 
-/* The id of the child that a set has, or of all. */
+static uint16_t id_of_child(const struct trib_member_node *node, uint64_t bits)
+{
+    return trib_auth_peer(node->member->auth, node->first + (uint32_t)__builtin_ctzll(bits));
+}
+
+/* True if all these children send from one address, which has one id. */
+static bool is_one_address(const struct trib_member_node *node, uint64_t bits)
+{
+    return bits != 0 &&
+           ((bits & (bits - 1)) == 0 || (node->together != NULL && node->together[__builtin_ctzll(bits)] == bits));
+}
+
+/* The id of the child that a set has, all but the one that it lacks, or all. Results go to such sets, and to others
+ * only if several children want no payload, or if ranks are late: those count as all. */
 static uint16_t receiver_of(const struct trib_member_node *node, uint64_t bits)
 {
-    bool is_one = (bits & (bits - 1)) == 0;
-    return is_one && node->member->auth != NULL
-               ? trib_auth_peer(node->member->auth, node->first + (uint32_t)__builtin_ctzll(bits))
-               : TRIB_AUTH_ALL;
+    uint64_t lacks = trib_all_children(node->children);
+    if (node->member->auth == NULL) {
+        return TRIB_AUTH_ALL;
+    }
+    if ((bits & (bits - 1)) == 0) {
+        return id_of_child(node, bits);
+    }
+    for (uint64_t rest = bits; rest != 0; rest &= rest - 1) {
+        lacks &= node->together != NULL ? ~node->together[__builtin_ctzll(rest)] : ~(rest & -rest);
+    }
+    return is_one_address(node, lacks) ? trib_auth_all_but(id_of_child(node, lacks)) : TRIB_AUTH_ALL;
 }
 
 static uint16_t receiver_above(const struct trib_member *member)

@@ -26,7 +26,7 @@ static struct trib_auth *create(uint16_t own, uint16_t peer)
 {
     struct trib_auth *auth = trib_auth_create(key, own, 1);
     assert_non_null(auth);
-    trib_auth_set_peer(auth, 0, peer);
+    trib_auth_set_above(auth, 0, peer);
     return auth;
 }
 
@@ -85,7 +85,7 @@ static void check_vector(const uint8_t *vector_key, const struct vector *v)
     if (v->number < 100) {
         assert_memory_equal(made, v->expected, sizeof made);
     }
-    trib_auth_set_peer(receiver, 0, (uint16_t)v->sender);
+    trib_auth_set_above(receiver, 0, (uint16_t)v->sender);
     memcpy(packet + len, v->expected, sizeof v->expected);
     assert_int_equal(trib_auth_check(receiver, 0, packet, len + sizeof v->expected), TRIB_DROP_NONE);
     assert_int_equal(trib_auth_check(receiver, 0, packet, len + sizeof v->expected), TRIB_DROP_REPLAY);
@@ -208,10 +208,36 @@ static void check__is_for_sender_and_receiver(void **state)
     len = make(rank, TRIB_AUTH_ALL, packet, 100);
     assert_int_equal(trib_auth_check(other, 0, packet, len), TRIB_DROP_NONE);
     assert_int_equal(trib_auth_check(below, 0, packet, len), TRIB_DROP_NONE);
+    trib_auth_set_peer(other, 0, trib_auth_rank(5)); /* what goes down to all does not go up */
+    assert_int_equal(trib_auth_check(other, 0, packet, len), TRIB_DROP_AUTH);
     trib_auth_destroy(rank);
     trib_auth_destroy(root);
     trib_auth_destroy(other);
     trib_auth_destroy(below);
+}
+
+/* What all but one receive is for nobody else, nor for that one; ids of the largest jobs. */
+static void check__is_not_for_the_one_left_out(void **state)
+{
+    const uint16_t ids[] = {trib_auth_rank(0),          trib_auth_rank(1),        trib_auth_rank(1023),
+                            trib_auth_switch(0, 0),     trib_auth_switch(0, 15),  trib_auth_switch(1, 0),
+                            trib_auth_switch(1024, 15), trib_auth_switch(256, 0), trib_auth_switch(1023, 15)};
+    const unsigned count = sizeof ids / sizeof ids[0];
+    uint8_t packet[PACKET];
+    struct trib_auth *root = create(ROOT, trib_auth_rank(5));
+    (void)state;
+    for (unsigned left_out = 0; left_out < count; left_out++) {
+        uint16_t receiver = trib_auth_all_but(ids[left_out]);
+        size_t len = make(root, receiver, packet, 10);
+        for (unsigned i = 0; i < count; i++) {
+            struct trib_auth *other = create(ids[i], ROOT);
+            assert_int_not_equal(receiver, ids[i]);
+            assert_int_not_equal(receiver, TRIB_AUTH_ALL);
+            assert_int_equal(trib_auth_check(other, 0, packet, len), i == left_out ? TRIB_DROP_AUTH : TRIB_DROP_NONE);
+            trib_auth_destroy(other);
+        }
+    }
+    trib_auth_destroy(root);
 }
 
 static void check__another_incarnation_has_another_key(void **state)
@@ -294,6 +320,7 @@ int main(void)
         cmocka_unit_test(vectors__of_payloads),
         cmocka_unit_test(check__finds_every_bit),
         cmocka_unit_test(check__is_for_sender_and_receiver),
+        cmocka_unit_test(check__is_not_for_the_one_left_out),
         cmocka_unit_test(check__another_incarnation_has_another_key),
         cmocka_unit_test(window__takes_each_number_once),
         cmocka_unit_test(window__is_wide),
