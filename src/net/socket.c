@@ -52,18 +52,20 @@ uint32_t trib_socket_backlog(int fd)
     return ioctl(fd, SIOCOUTQ, &bytes) == 0 && bytes > 0 ? (uint32_t)bytes : 0;
 }
 
-/* Marks: DSCP and ECT(0), and those of what comes are told. A packet larger than the path is an error, never cut up: a
- * fragment's loss would lose the packet. */
+/* Marks: DSCP and ECT(0), and those of what comes are told. A packet is never cut up, as a fragment's loss would lose
+ * the packet; one larger than the device takes is an error. DESIGN NOTE: no word of ICMP about the path is believed
+ * (PMTUDISC_PROBE, not DO): anybody can say that a path is narrow, and one such packet would stop a job for ten
+ * minutes. Packets of full size try each path before a job runs (comm/paths.c). */
 static bool set_marks(int fd, int family, uint32_t dscp)
 {
     int tos = (int)(dscp << 2 | 2U);
     if (family == AF_INET6) {
         return set_int(fd, IPPROTO_IPV6, IPV6_TCLASS, tos) && set_int(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1) &&
-               set_int(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO) &&
+               set_int(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE) &&
                set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
     }
     return set_int(fd, IPPROTO_IP, IP_TOS, tos) && set_int(fd, IPPROTO_IP, IP_RECVTOS, 1) &&
-           set_int(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO);
+           set_int(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE);
 }
 
 static struct in_addr v4_of(const struct trib_address *address)

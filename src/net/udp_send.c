@@ -10,6 +10,7 @@
 #include "net/udp.h"
 
 #define FULL_WAIT_MS 2
+#define TRIES_MAX 4 /* of a call that fails for whatever reason */
 
 struct span {
     struct iovec *piece;
@@ -75,12 +76,12 @@ static ssize_t send_once(int fd, const struct span *span, const struct trib_addr
 }
 
 /* Sends one span, 0 or the errno. A full socket or device queue is waited for once, shortly: windows make it rare,
- * and a dropped train costs a timeout of somebody. ECONNREFUSED is an old ICMP message, which hit this call by
- * chance. */
+ * and a dropped train costs a timeout of somebody. Most other errors are of an ICMP message, old or forged, which hit
+ * this call by chance; one that is the call's own comes again. */
 static int send_span(int fd, const struct span *span, const struct trib_address *to, struct trib_port_stats *stats)
 {
     bool waited = false;
-    bool refused = false;
+    unsigned tries = 1;
     for (;;) {
         stats->send_calls++;
         if (send_once(fd, span, to) >= 0) {
@@ -93,9 +94,7 @@ static int send_span(int fd, const struct span *span, const struct trib_address 
             waited = true;
             stats->send_waits++;
             (void)poll(&writable, 1, FULL_WAIT_MS);
-        } else if (errno == ECONNREFUSED && !refused) {
-            refused = true;
-        } else if (errno != EINTR) {
+        } else if (errno == EAGAIN || errno == ENOBUFS || (errno != EINTR && tries++ >= TRIES_MAX)) {
             return errno;
         }
     }

@@ -221,6 +221,26 @@ static void send__dscp_and_ect(void **state)
 }
 
 /* A queue that we can see without a slow device: what a corked socket holds back counts as well. */
+static void check_option(const char *local, int level, int option, int expected)
+{
+    struct trib_port *udp = open_at(local, NULL, true);
+    int value = -1;
+    socklen_t len = sizeof value;
+    assert_int_equal(getsockopt(trib_port_fd(udp), level, option, &value, &len), 0);
+    assert_int_equal(value, expected);
+    trib_port_close(udp);
+}
+
+/* Anybody can say by ICMP that a path is narrow (tests/redteam): no size is refused for that, and none is cut up. */
+static void send__no_word_about_the_path_is_believed(void **state)
+{
+    (void)state;
+    check_option("127.0.0.1:0", IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE);
+    if (has_ipv6()) {
+        check_option("[::1]:0", IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE);
+    }
+}
+
 static void cork(const struct trib_port *udp, const struct trib_address *to, size_t bytes)
 {
     static const uint8_t filler[60000];
@@ -333,6 +353,7 @@ int main(void)
         cmocka_unit_test(receive__marks_become_flags_over_ipv6),
         cmocka_unit_test(receive__held_packets_keep_their_marks),
         cmocka_unit_test(send__dscp_and_ect),
+        cmocka_unit_test(send__no_word_about_the_path_is_believed),
         cmocka_unit_test(send__flags_what_joins_a_long_queue),
         cmocka_unit_test(send__flags_nothing_for_a_neighbour),
     };
