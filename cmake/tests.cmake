@@ -229,6 +229,13 @@ foreach(source ${sources})
     endif()
 endforeach()
 
+# The outsider of redteam.net.sh and flood.net.sh, which shares no code with the library.
+file(GLOB sources CONFIGURE_DEPENDS tests/redteam/*.c)
+if(wanted AND NOT TRIB_FUZZ AND sources)
+    trib_test_program(redteam-liar redteam ${sources})
+    set_target_properties(redteam-liar PROPERTIES OUTPUT_NAME liar)
+endif()
+
 # Our half of tests/ns3/compare.py, which compiles the other half where ns-3 is there.
 trib_wanted(wanted sim)
 if(wanted AND NOT TRIB_FUZZ)

@@ -370,10 +370,10 @@ static void report(struct load *load, enum trib_status status)
     trib_comm_stats(load->comm, &stats);
     printf("# rank %u: %" PRIu64 " operations, %" PRIu64 " MiB, %" PRIu64 " wrong, slowest step %.1f ms, "
            "%" PRIu64 " returns, %" PRIu64 " packets sent, %" PRIu64 " probes, %" PRIu64 " resent, %" PRIu64
-           " offers, %" PRIu64 " lane failures\n",
+           " offers, %" PRIu64 " lane failures, %" PRIu64 " packets received, %" PRIu64 " dropped\n",
            trib_comm_rank(load->comm), load->operations, load->bytes >> 20, load->wrong, (double)load->slowest_ns / 1e6,
            stats.reregistrations, stats.packets_sent, stats.probes_sent, stats.contributions_resent, stats.offers_sent,
-           stats.lane_failures);
+           stats.lane_failures, stats.packets_received, stats.dropped);
     if (status != TRIB_OK) {
         printf("ended %" PRIu64 " rank %u: %s: %s\n", now_ns(), trib_comm_rank(load->comm), trib_status_text(status),
                trib_comm_error(load->comm));
