@@ -10,6 +10,11 @@
 
 #include "keys/keyring.h"
 
+/* A fatal alert, internal_error, in clear: a server says so that it has no room for a connection. The client has a text
+ * for it, and comes again. */
+#define TRIB_TLS_NO_ROOM "\x15\x03\x03\x00\x02\x02\x50"
+#define TRIB_TLS_NO_ROOM_SIZE (sizeof TRIB_TLS_NO_ROOM - 1)
+
 struct trib_tls_side; /* shared by all connections of one side, which are counted */
 struct trib_tls;
 

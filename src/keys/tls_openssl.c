@@ -255,8 +255,8 @@ void trib_tls_sent(struct trib_tls *tls, size_t count)
     }
 }
 
-/* The client's words for the alert of a server, which does not say more to a stranger. */
-static void explain_alert(struct trib_tls *tls, int reason)
+/* The client's words for the alert of a server, which does not say more to a stranger. True: another try is no use. */
+static bool explain_alert(struct trib_tls *tls, int reason)
 {
     uint64_t id = tls->side->id;
     if (reason == SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE) {
@@ -266,7 +266,13 @@ static void explain_alert(struct trib_tls *tls, int reason)
     } else if (reason == SSL_R_SSLV3_ALERT_ILLEGAL_PARAMETER || reason == SSL_R_TLSV1_ALERT_DECRYPT_ERROR) {
         (void)snprintf(tls->cause, sizeof tls->cause,
                        "its file of key %016" PRIx64 " is of another key: write it anew (tributary key tenant)", id);
+    } else if (reason == SSL_R_TLSV1_ALERT_INTERNAL_ERROR) {
+        (void)snprintf(tls->cause, sizeof tls->cause,
+                       "it has no room for another session: come again later, or raise its limit of open files "
+                       "(ulimit -n)");
+        return false;
     }
+    return tls->cause[0] != '\0';
 }
 
 static void fail(struct trib_tls *tls)
@@ -275,8 +281,7 @@ static void fail(struct trib_tls *tls)
     int reason = ERR_GET_REASON(error);
     tls->has_failed = true;
     if (tls->cause[0] == '\0' && tls->side->keys == NULL && !tls->is_open) {
-        explain_alert(tls, reason);
-        tls->is_refused = tls->cause[0] != '\0';
+        tls->is_refused = explain_alert(tls, reason);
     }
     if (tls->cause[0] == '\0' && reason == SSL_R_BINDER_DOES_NOT_VERIFY) {
         (void)snprintf(tls->cause, sizeof tls->cause, "key %016" PRIx64 ": the peer has another key of that id",

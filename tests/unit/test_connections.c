@@ -290,6 +290,32 @@ static void full__more_are_turned_away(void **state)
     close_all(fds, 3);
 }
 
+/* A peer with a key hears it as an alert: one that has said nothing yet if all have keys here. */
+static void full__with_keys_peers_hear_it_as_they_speak(void **state)
+{
+    static const struct trib_keyring ring = {.is_for_jobs = true};
+    struct world *w = *state;
+    uint8_t bytes[2 * TRIB_TLS_NO_ROOM_SIZE];
+    int fds[4];
+    for (unsigned i = 0; i < 4; i++) {
+        fds[i] = connect_to(w->port);
+    }
+    send_bytes(fds[1], "\x16\x03\x01", 3);
+    send_bytes(fds[2], "\x00\x00\x00\x80", 4);
+    w->connections.limit = 1;
+    w->connections.side = (struct trib_tls_side *)(void *)w; /* never used: the only peer inside says nothing */
+    w->control.config.keys = &ring;
+    step(w);
+    assert_int_equal(w->connections.stats.rejected_full, 3);
+    for (unsigned i = 1; i < 4; i += 2) {
+        assert_int_equal(recv(fds[i], bytes, sizeof bytes, 0), TRIB_TLS_NO_ROOM_SIZE);
+        assert_memory_equal(bytes, TRIB_TLS_NO_ROOM, TRIB_TLS_NO_ROOM_SIZE);
+    }
+    assert_int_equal(next_message(fds[2]).kind, TRIB_MESSAGE_AWAY);
+    w->connections.side = NULL;
+    close_all(fds, 4);
+}
+
 /* A quarter is for others. */
 static void full__one_address_does_not_take_all(void **state)
 {
@@ -676,25 +702,16 @@ static void loop__does_not_fill_the_log(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(silent__is_closed_after_its_time),
-        TEST(slow__half_a_message_is_closed_after_its_time),
-        TEST(malformed__is_told_which_field),
-        TEST(malformed__ends_the_rank),
-        TEST(control__bad_ones_disturb_nobody),
-        TEST(slow__whole_messages_may_come_at_any_pace),
-        TEST(ended__that_never_closes_is_closed),
-        TEST(full__no_descriptors_left_is_survived),
-        TEST(full__more_are_turned_away),
-        TEST(full__one_address_does_not_take_all),
-        TEST(flood__of_one_is_its_end),
-        TEST(flood__that_ends_is_seen_at_once),
-        TEST(unread__answers_do_not_pile_up),
-        TEST(marks__that_rise_unseen_are_told),
-        TEST(full__limit_leaves_descriptors_for_others),
-        TEST(guest__strangers_raise_nothing),
-        TEST(loop__does_not_fill_the_log),
-        TEST(forked__child_keeps_no_session),
-        TEST(random__comings_and_goings_leave_nothing),
+        TEST(silent__is_closed_after_its_time),    TEST(slow__half_a_message_is_closed_after_its_time),
+        TEST(malformed__is_told_which_field),      TEST(malformed__ends_the_rank),
+        TEST(control__bad_ones_disturb_nobody),    TEST(slow__whole_messages_may_come_at_any_pace),
+        TEST(ended__that_never_closes_is_closed),  TEST(full__no_descriptors_left_is_survived),
+        TEST(full__more_are_turned_away),          TEST(full__with_keys_peers_hear_it_as_they_speak),
+        TEST(full__one_address_does_not_take_all), TEST(flood__of_one_is_its_end),
+        TEST(flood__that_ends_is_seen_at_once),    TEST(unread__answers_do_not_pile_up),
+        TEST(marks__that_rise_unseen_are_told),    TEST(full__limit_leaves_descriptors_for_others),
+        TEST(guest__strangers_raise_nothing),      TEST(loop__does_not_fill_the_log),
+        TEST(forked__child_keeps_no_session),      TEST(random__comings_and_goings_leave_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -157,6 +157,22 @@ static void test_plain_answer(void **state)
     end(&ends);
 }
 
+/* A server without room for a connection: the client knows why, and comes again. */
+static void test_no_room(void **state)
+{
+    (void)state;
+    const struct trib_keys keys = keys_of('a');
+    struct ends ends;
+    begin(&ends, &keys, &keys);
+    assert_true(trib_tls_shake(ends.client));
+    assert_true(trib_tls_feed(ends.client, (const uint8_t *)TRIB_TLS_NO_ROOM, TRIB_TLS_NO_ROOM_SIZE));
+    assert_false(trib_tls_shake(ends.client));
+    assert_non_null(strstr(trib_tls_cause(ends.client), "it has no room for another session: come again later"));
+    assert_false(trib_tls_is_refused(ends.client));
+    expect_closed(&ends);
+    end(&ends);
+}
+
 static uint64_t next_random(uint64_t *random)
 {
     *random = *random * UINT64_C(6364136223846793005) + 1;
@@ -430,17 +446,10 @@ static void test_many_identities(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_right_key),
-        cmocka_unit_test(test_wrong_key),
-        cmocka_unit_test(test_plain_answer),
-        cmocka_unit_test(test_garbage),
-        cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_flipped),
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_plain_client),
-        cmocka_unit_test(test_forged_record),
-        cmocka_unit_test(test_sessions),
-        cmocka_unit_test(test_many_identities),
+        cmocka_unit_test(test_right_key),     cmocka_unit_test(test_wrong_key), cmocka_unit_test(test_plain_answer),
+        cmocka_unit_test(test_no_room),       cmocka_unit_test(test_garbage),   cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_flipped),       cmocka_unit_test(test_lines),     cmocka_unit_test(test_plain_client),
+        cmocka_unit_test(test_forged_record), cmocka_unit_test(test_sessions),  cmocka_unit_test(test_many_identities),
     };
     if (trib_keys_explain_lack() != NULL) {
         return 77; /* skipped */

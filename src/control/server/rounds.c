@@ -16,6 +16,22 @@
 #define WARN_GAP_NS (10 * TRIB_SECOND_NS) /* between lines about one lasting lack */
 #define GOODBYE_NS (250 * TRIB_MILLISECOND_NS)
 
+/* Says AWAY, or the same to a peer with a key, which would take clear words for those of somebody else: its first byte
+ * shows it, if that is here already. Else it has a key if this is for jobs with a key only. */
+static void say_away(const struct trib_connections *connections, int fd, const struct trib_message *message)
+{
+    const struct trib_keyring *keys = connections->jobs->config->keys;
+    uint8_t bytes[TRIB_MESSAGE_MAX];
+    uint8_t first = 0;
+    bool has_spoken = recv(fd, &first, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
+    bool is_clear = !connections->side || (has_spoken && first != TRIB_TLS_FIRST_BYTE);
+    if (is_clear) {
+        (void)send(fd, bytes, trib_message_encode(message, bytes), MSG_NOSIGNAL | MSG_DONTWAIT);
+    } else if (has_spoken || (keys && keys->is_for_jobs)) {
+        (void)send(fd, TRIB_TLS_NO_ROOM, TRIB_TLS_NO_ROOM_SIZE, MSG_NOSIGNAL | MSG_DONTWAIT);
+    }
+}
+
 /* A peer for which there is no room is told so, and comes again: without a word it would report that no switch is
  * there. Whatever it has said is read first, since unread bytes make the close a reset. */
 static void turn_away(struct trib_connections *connections, int fd, const struct trib_address *peer, bool is_share)
@@ -27,9 +43,7 @@ static void turn_away(struct trib_connections *connections, int fd, const struct
         here.len = 0;
     }
     trib_connections_explain_room(connections, &here, is_share, message.note.text);
-    if (!connections->side) { /* a client with TLS would not know it, and comes again */
-        (void)send(fd, bytes, trib_message_encode(&message, bytes), MSG_NOSIGNAL | MSG_DONTWAIT);
-    }
+    say_away(connections, fd, &message);
     for (int i = 0; i < LAST_WORDS_MAX && recv(fd, bytes, sizeof bytes, MSG_DONTWAIT) > 0; i++) {
     }
     *(is_share ? &connections->stats.rejected_address : &connections->stats.rejected_full) += 1;
