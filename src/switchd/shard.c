@@ -125,8 +125,8 @@ static bool is_one_address(const struct trib_member_node *node, uint64_t bits)
            ((bits & (bits - 1)) == 0 || (node->together != NULL && node->together[__builtin_ctzll(bits)] == bits));
 }
 
-/* The id of the child that a set has, all but the one that it lacks, or all. Results go to such sets, and to others
- * only if several children want no payload, or if ranks are late: those count as all. */
+/* The receiver of a packet for a set of children: one id, all but one, or all. Results go to such sets. Sets of other
+ * sizes count as all: several children want no payload, or are late. */
 static uint16_t receiver_of(const struct trib_member_node *node, uint64_t bits)
 {
     uint64_t lacks = trib_all_children(node->children);
