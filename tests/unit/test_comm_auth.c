@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_comm_auth.c: which packets a communicator takes with a packet key, and which keys of packets. Mirrors
+ * src/comm/auth.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "comm/auth.h"
+#include "comm/transport.h"
+#include "keys/derive.h"
+
+#define ROOTS 2
+#define RANK 3
+
+static struct trib_comm comm;
+static struct trib_message welcome;
+static struct trib_auth *roots[ROOTS];
+static char error[TRIB_ERROR_TEXT_MAX];
+
+static int setup(void **state)
+{
+    (void)state;
+    if (trib_keys_explain_lack() != NULL) {
+        print_message("%s\n", trib_keys_explain_lack());
+        exit(77);
+    }
+    memset(&comm, 0, sizeof comm);
+    comm.transport = &trib_transport_network;
+    comm.root_count = ROOTS;
+    comm.config.rank = RANK;
+    comm.keys.is_set = true;
+    welcome = (struct trib_message){.kind = TRIB_MESSAGE_WELCOME};
+    welcome.welcome.auth = (struct trib_auth_key){.bytes = {1, 2, 3}, .parent = 5};
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    trib_comm_drop_auth(&comm);
+    for (uint32_t i = 0; i < ROOTS; i++) {
+        trib_auth_destroy(roots[i]);
+        roots[i] = NULL;
+    }
+    return 0;
+}
+
+/* Senders with these ids, and the rank in an incarnation with them. */
+static void take_key(uint16_t first, uint16_t second)
+{
+    const uint16_t ids[ROOTS] = {first, second};
+    for (uint32_t i = 0; i < ROOTS; i++) {
+        roots[i] = trib_auth_create(welcome.welcome.auth.bytes, ids[i], 0);
+        assert_non_null(roots[i]);
+    }
+    assert_int_equal(trib_comm_take_auth(&comm, &welcome, error), TRIB_OK);
+}
+
+struct bytes {
+    uint8_t at[TRIB_HEADER_SIZE + TRIB_AUTHENTICATOR_SIZE];
+};
+
+static struct bytes make(struct trib_auth *auth, uint16_t receiver)
+{
+    struct bytes made;
+    const struct trib_packet packet = {.kind = TRIB_HELD, .authenticated = 1};
+    trib_packet_encode(&packet, made.at);
+    trib_auth_seal(auth, receiver, made.at, NULL, 0, made.at + TRIB_HEADER_SIZE);
+    return made;
+}
+
+static enum trib_drop check_from(uint32_t root, const struct bytes *bytes, bool is_authenticated)
+{
+    const struct trib_packet packet = {.kind = TRIB_HELD, .authenticated = is_authenticated};
+    const struct trib_arrival arrival = {.data = bytes->at,
+                                         .len = is_authenticated ? sizeof bytes->at : TRIB_HEADER_SIZE};
+    return trib_comm_check_auth(&comm, root, &packet, &arrival);
+}
+
+static void rank__takes_each_packet_once_from_its_root(void **state)
+{
+    (void)state;
+    take_key(trib_auth_switch(5, 0), trib_auth_switch(5, 1));
+    struct bytes bytes = make(roots[0], trib_auth_rank(RANK));
+    assert_int_equal(check_from(1, &bytes, true), TRIB_DROP_AUTH);
+    assert_int_equal(check_from(0, &bytes, false), TRIB_DROP_AUTH);
+    assert_int_equal(check_from(0, &bytes, true), TRIB_DROP_NONE);
+    assert_int_equal(check_from(0, &bytes, true), TRIB_DROP_REPLAY);
+    bytes = make(roots[1], TRIB_AUTH_ALL);
+    assert_int_equal(check_from(1, &bytes, true), TRIB_DROP_NONE);
+    bytes = make(roots[1], trib_auth_all_but(trib_auth_rank(RANK)));
+    assert_int_equal(check_from(1, &bytes, true), TRIB_DROP_AUTH);
+    bytes = make(roots[1], trib_auth_rank(RANK + 1));
+    assert_int_equal(check_from(1, &bytes, true), TRIB_DROP_AUTH);
+}
+
+/* On a ring nobody sends to several. */
+static void rank__takes_of_a_peer_what_is_for_it_alone(void **state)
+{
+    (void)state;
+    comm.transport = &trib_transport_ranks;
+    comm.peers[0] = 2;
+    comm.peers[1] = 4;
+    take_key(trib_auth_rank(2), trib_auth_rank(4));
+    struct bytes bytes = make(roots[1], TRIB_AUTH_ALL);
+    assert_int_equal(check_from(1, &bytes, true), TRIB_DROP_AUTH);
+    bytes = make(roots[1], trib_auth_rank(RANK));
+    assert_int_equal(check_from(0, &bytes, true), TRIB_DROP_AUTH);
+    assert_int_equal(check_from(1, &bytes, true), TRIB_DROP_NONE);
+}
+
+/* The numbers of a new incarnation begin anew, with another key. */
+static void rank__forgets_the_key_of_before(void **state)
+{
+    (void)state;
+    take_key(trib_auth_switch(5, 0), trib_auth_switch(5, 1));
+    struct bytes bytes = make(roots[0], trib_auth_rank(RANK));
+    welcome.welcome.auth.bytes[0]++;
+    assert_int_equal(trib_comm_take_auth(&comm, &welcome, error), TRIB_OK);
+    assert_int_equal(check_from(0, &bytes, true), TRIB_DROP_AUTH);
+}
+
+static void rank__refuses_a_switch_without_a_key_of_packets(void **state)
+{
+    struct bytes bytes;
+    (void)state;
+    memset(&bytes, 0, sizeof bytes);
+    memset(&welcome.welcome.auth, 0, sizeof welcome.welcome.auth);
+    comm.where.title[0] = 's';
+    assert_int_equal(trib_comm_take_auth(&comm, &welcome, error), TRIB_ERR_REFUSED);
+    assert_non_null(strstr(error, "gives a rank with a key none for its packets"));
+    comm.keys.is_set = false;
+    assert_int_equal(trib_comm_take_auth(&comm, &welcome, error), TRIB_OK);
+    assert_int_equal(check_from(0, &bytes, false), TRIB_DROP_NONE);
+    assert_int_equal(check_from(0, &bytes, true), TRIB_DROP_AUTH);
+    welcome.welcome.auth.bytes[0] = 1;
+    assert_int_equal(trib_comm_take_auth(&comm, &welcome, error), TRIB_ERR_REFUSED);
+    assert_non_null(strstr(error, "gives a key of packets to a rank without a key"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(rank__takes_each_packet_once_from_its_root),
+        TEST(rank__takes_of_a_peer_what_is_for_it_alone),
+        TEST(rank__forgets_the_key_of_before),
+        TEST(rank__refuses_a_switch_without_a_key_of_packets),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
