@@ -3,7 +3,7 @@
 """Shows that the tests would notice:  tests/canary/run.py [--first] [--only NAME,...] [--seconds N] [--build FOLDER] [--markdown FILE]
                                        tests/canary/run.py --check | --list
 
-A canary is one defect put into a copy of src (the tables are canaries.py, drivers.py, combiners.py and tags.py). The worlds and the search of every state, built against that copy,
+A canary is one defect put into a copy of src (the tables are canaries.py, drivers.py, combiners.py, tags.py and auths.py). The worlds and the search of every state, built against that copy,
 must each catch it by the check that the table names, within a minute. Where one of them cannot, by the nature of the defect, the table says
 why, and a unit or property test must: so it is for all of src/host. The product's sources hold no trace of any of this.
 
@@ -26,12 +26,13 @@ import tempfile
 import threading
 import time
 
+from auths import AUTHS
 from canaries import CANARIES as NODES, Canary, Never
 from combiners import COMBINERS
 from drivers import DRIVERS
 from tags import TAGS
 
-CANARIES = NODES + DRIVERS + COMBINERS + TAGS
+CANARIES = NODES + DRIVERS + COMBINERS + TAGS + AUTHS
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 COPIED = ("cmake/flags.cmake", "cmake/sources.cmake", "cmake/keys.cmake", "include", "src", "tests/world", "tests/model", "tests/unit", "tests/property",
@@ -438,7 +439,7 @@ def check_table():
             except (ValueError, OSError) as error:
                 text = str(error)
             if text:
-                problems.append(f"{text}\n(change the canary with the code: tests/canary/canaries.py, drivers.py, combiners.py, tags.py)")
+                problems.append(f"{text}\n(change the canary with the code: tests/canary/canaries.py, drivers.py, combiners.py, tags.py, auths.py)")
     for canary in CANARIES:
         if not canary.test and (isinstance(canary.world, Never) or isinstance(canary.search, Never)):
             problems.append(f"{canary.name}: a finder cannot catch it, so the table must name a test that does")

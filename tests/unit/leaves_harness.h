@@ -73,6 +73,7 @@ static inline void rank_welcome(struct rank *rank, const struct trib_message *me
 {
     const struct trib_message paths = {.kind = TRIB_MESSAGE_PATHS, .paths = {true, rank->join.join.multicast}};
     rank->join.join.known = message->welcome.grant;
+    rank->auth = message->welcome.auth;
     if (!rank->was_running) {
         rank_send(rank, &paths);
     }

@@ -94,6 +94,40 @@ static void abort__text_reaches_all(void **state)
     world_end(&world);
 }
 
+/* All ranks have one packet key, and know which switch they send to. */
+static void check_keys(const struct world *world, bool is_set)
+{
+    for (uint32_t i = 0; i < world->ranks; i++) {
+        const struct trib_auth_key *auth = &world->rank[i].auth;
+        assert_memory_equal(auth->bytes, world->rank[0].auth.bytes, TRIB_AUTH_KEY);
+        assert_int_equal(trib_auth_key_is_set(auth), is_set);
+        assert_int_equal(auth->parent != 0, is_set && i % 4 != 0); /* 0 and 4 are at the root */
+    }
+}
+
+/* Numbers of packets begin anew in each incarnation: with the key of before, two packets would have one one-time key. */
+static void lost__packets_have_another_key_afterwards(void **state)
+{
+    (void)state;
+    for (unsigned victim = 0; victim < 4; victim++) {
+        struct world world;
+        tree_make(&world, victim, 8);
+        for (uint32_t i = 0; i < 8 && victim != 3; i++) {
+            world.rank[i].join.join.key = 0x1234;
+        }
+        tree_run(&world);
+        check_keys(&world, victim != 3);
+        const struct trib_auth_key before = world.rank[0].auth;
+        node_kill(&world.node[victim], false);
+        node_restart(&world.node[victim]);
+        tick(&world, 2 * TRIB_SECOND_NS);
+        assert_true(all_are_back(&world) && all_run(&world, 2));
+        check_keys(&world, victim != 3);
+        assert_int_equal(memcmp(before.bytes, world.rank[0].auth.bytes, TRIB_AUTH_KEY) != 0, victim != 3);
+        world_end(&world);
+    }
+}
+
 /* Each of the four switches, alone and in pairs; all ranks come back under one new boot id, and go on. */
 static void lost__switches_come_back(void **state)
 {
@@ -511,6 +545,7 @@ int main(void)
         cmocka_unit_test(death__of_a_rank_is_told_with_its_address),
         cmocka_unit_test(death__before_the_start),
         cmocka_unit_test(abort__text_reaches_all),
+        cmocka_unit_test(lost__packets_have_another_key_afterwards),
         cmocka_unit_test(lost__switches_come_back),
         cmocka_unit_test(lost__switches_come_back_while_ranks_join),
         cmocka_unit_test(away__all_go_on_trying),

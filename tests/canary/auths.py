@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Canaries in authenticators of packets (src/keys/auth.h) and in who asks for them, as in canaries.py. A unit test must
+catch each."""
+from canaries import Canary, Never
+
+AUTH = "src/keys/auth_openssl.c"
+HEADER = "src/keys/auth.h"
+SHARD = "src/switchd/shard.c"
+COMM = "src/comm/auth.c"
+START = "src/control/jobs/start.c"
+SOCKET = "src/net/socket.c"
+
+NODES_ALONE = Never("it has nodes, and what is before them has taken or dropped the packet")
+
+
+def defect(name, about, edits, test):
+    return Canary(name, "I12", about, edits=edits, world=NODES_ALONE, search=NODES_ALONE, test=test)
+
+
+AUTHS = [
+    defect("auth-any-mac", "a packet of somebody without the key is taken",
+           ((AUTH, "CRYPTO_memcmp(mac, authenticator + NAMES_SIZE, MAC_SIZE) == 0;", "CRYPTO_memcmp(mac, mac, MAC_SIZE) == 0;"),),
+           "unit/test_auth"),
+    defect("auth-half-mac", "half of a MAC is enough",
+           ((AUTH, "CRYPTO_memcmp(mac, authenticator + NAMES_SIZE, MAC_SIZE) == 0;",
+             "CRYPTO_memcmp(mac, authenticator + NAMES_SIZE, MAC_SIZE / 2) == 0;"),),
+           "unit/test_auth"),
+    defect("auth-any-receiver", "a packet is taken by whom it is not for",
+           ((AUTH, "from->id || !is_for_own) {", "from->id || (!is_for_own && number_of_roots > 99)) {"),
+            (AUTH, "    uint64_t number = get(authenticator + 4, 8);", "    unsigned number_of_roots = auth->count;\n    uint64_t number = get(authenticator + 4, 8);")),
+           "unit/test_auth"),
+    defect("auth-any-sender", "a packet of one rank is taken from the address of another",
+           ((AUTH, "    if (get(authenticator, 2) != from->id || ", "    if ("),
+            (AUTH, "    put(start + 6, sender, 2);", "    put(start + 6, sender / sender, 2);")),
+           "unit/test_auth"),
+    defect("auth-one-key-for-two-senders", "two senders use the same one-time keys",
+           ((AUTH, "    put(start + 6, sender, 2);", "    put(start + 6, sender >> 15, 2);"),),
+           "unit/test_auth"),
+    defect("auth-number-stands-still", "two packets have one one-time key",
+           ((AUTH, "    uint64_t number = auth->next++;", "    uint64_t number = auth->next++ / 2;"),),
+           "unit/test_auth"),
+    defect("auth-repeated", "a packet is taken again",
+           ((AUTH, "    note(from, number);\n    return", "    note(from, number | 63);\n    return"),),
+           "unit/test_auth"),
+    defect("auth-below-the-window", "a packet older than the window is taken again",
+           ((AUTH, "    return peer->word - word >= WORDS || (peer", "    return peer->word - word < WORDS && (peer"),),
+           "unit/test_auth"),
+    defect("auth-old-window", "numbers of before are taken for those of now, and true packets are dropped",
+           ((AUTH, "        peer->seen[peer->word % WORDS] = 0;\n", ""),),
+           "unit/test_auth"),
+    defect("auth-forged-number-counts", "a forged number moves the window",
+           ((AUTH, "    if (was_here(from, number)) {", "    bool was = was_here(from, number);\n    note(from, number);\n    if (was) {"),),
+           "unit/test_auth"),
+    defect("auth-down-is-up", "what a switch sends down to all is taken by the switch above",
+           ((AUTH, "(from->is_above && trib_auth_is_for(", "(from->id != 0 && trib_auth_is_for("),),
+           "unit/test_auth"),
+    defect("auth-for-the-one-left-out", "what all but one receive is taken by that one",
+           ((HEADER, "(is_all_but && receiver != trib_auth_all_but(id));", "is_all_but;"),),
+           "unit/test_auth"),
+    defect("auth-shard-without", "a shard takes packets without an authenticator for a job with a key",
+           ((SHARD, "    if ((auth != NULL) != (packet->authenticated != 0)) {", "    if (auth == NULL && packet->authenticated != 0) {"),
+            (SHARD, "    return auth != NULL ? trib_auth_check(", "    return packet->authenticated != 0 ? trib_auth_check(")),
+           "unit/test_plane_auth"),
+    defect("auth-shard-for-all", "a result for some may be brought to others",
+           ((SHARD, "    return is_one_address(node, lacks) ?", "    return is_one_address(node, lacks) && lacks == 0 ?"),),
+           "unit/test_plane_auth"),
+    defect("auth-rank-without", "a rank with a key takes packets without an authenticator",
+           ((COMM, "    if ((comm->auth != NULL) != (packet->authenticated != 0)) {", "    if (comm->auth == NULL && packet->authenticated != 0) {"),
+            (COMM, "    return comm->auth != NULL ? trib_auth_check(", "    return packet->authenticated != 0 ? trib_auth_check(")),
+           "unit/test_comm_auth"),
+    defect("auth-rank-without-a-key", "a rank with a key goes on at a switch that gives none for its packets",
+           ((COMM, "    if (is_set != comm->keys.is_set) {", "    if (is_set && !comm->keys.is_set) {"),),
+           "unit/test_comm_auth"),
+    defect("auth-peer-for-all", "on a ring what one rank has sent to another is taken by a third",
+           ((COMM, "        trib_auth_set_peer(comm->auth, root, trib_auth_rank(comm->peers[root]));",
+             "        trib_auth_set_above(comm->auth, root, trib_auth_rank(comm->peers[root]));"),),
+           "unit/test_comm_auth"),
+    defect("auth-key-of-before", "the next incarnation has the packet key of the last one, and numbers begin anew",
+           ((START, "    for (size_t i = 0; job->key != 0 && i < ", "    for (size_t i = 0; job->key != 0 && !job->is_return && i < "),),
+           "unit/test_leaves_faults"),
+    defect("net-believes-icmp", "one forged ICMP message stops a job for ten minutes",
+           ((SOCKET, "IP_MTU_DISCOVER, IP_PMTUDISC_PROBE)", "IP_MTU_DISCOVER, IP_PMTUDISC_DO)"),),
+           "unit/test_udp_marks"),
+]
