@@ -9,7 +9,7 @@ has_http || skip "this build has no HTTP, so nobody can read what was dropped"
 has_keys || skip "this build has no OpenSSL"
 export TRIB_SWITCH_TIMEOUT=$((5 * PATIENCE))s TRIB_JOIN_TIMEOUT=$((10 * PATIENCE))s
 LOAD=$BUILD_DIR/tests/integration/load LIAR=$BUILD_DIR/tests/redteam/liar
-LIES=${LIES:-1000000} RATE=${RATE:-0} SEED=${SEED:-$(date +%s)}
+LIES=${LIES:-$((1000000 / PATIENCE))} RATE=${RATE:-0} SEED=${SEED:-$(date +%s)}
 SHAPES=7 # attacks, each with the same part of the lies
 TOLD=0
 

@@ -150,7 +150,7 @@ static void expect_dropped(enum trib_drop reason, uint64_t count)
 static void plane__takes_each_packet_once_from_its_sender(void **state)
 {
     const struct trib_packet probe = packet_of(TRIB_PATH);
-    struct trib_packet answer;
+    struct trib_packet answer = {.kind = TRIB_KIND_NONE};
     struct bytes bytes = make(child[0].auth, ROOT, probe);
     (void)state;
     open_member(&key);
@@ -188,7 +188,7 @@ static void plane__without_a_key_takes_none_with_authenticators(void **state)
 static void prove(uint32_t i)
 {
     struct trib_packet probe = packet_of(TRIB_PATH);
-    struct trib_packet answer;
+    struct trib_packet answer = {.kind = TRIB_KIND_NONE};
     struct bytes bytes = make(child[i].auth, ROOT, probe);
     send_from(i, &bytes);
     (void)hear(i, TRIB_PATH, &answer);
@@ -220,7 +220,7 @@ static void plane__says_for_whom_results_are(void **state)
     const uint16_t wants[3][2] = {{trib_auth_all_but(trib_auth_rank(1)), trib_auth_rank(1)},
                                   {TRIB_AUTH_ALL, TRIB_AUTH_ALL},
                                   {trib_auth_all_but(trib_auth_rank(1)), trib_auth_rank(1)}};
-    struct trib_packet result;
+    struct trib_packet result = {.kind = TRIB_KIND_NONE};
     (void)state;
     open_member(&key);
     for (uint32_t i = 0; i < CHILDREN; i++) {
