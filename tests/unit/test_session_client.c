@@ -96,6 +96,19 @@ static void next__knows_a_stranger(void **state)
     assert_string_equal(client.cause, "the answer is not from a tributary switch");
 }
 
+/* A switch with keys has no room, and has not heard yet that this client has no key. */
+static void next__knows_that_a_key_is_missing(void **state)
+{
+    (void)state;
+    struct trib_message message;
+    assert_int_equal(write(peer, TRIB_TLS_NO_ROOM, TRIB_TLS_NO_ROOM_SIZE), TRIB_TLS_NO_ROOM_SIZE);
+    trib_session_client_ready(&client, POLLIN);
+    assert_false(trib_session_client_next(&client, &message));
+    assert_int_equal(client.state, TRIB_SESSION_FOREIGN);
+    assert_string_equal(client.cause,
+                        "it takes sessions with a key only (TRIB_KEY_FILE), and has no room for another now");
+}
+
 /* It speaks the protocol but for a field. */
 static void next__names_a_bad_field(void **state)
 {
@@ -244,6 +257,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(next__puts_pieces_together, connect_pair, close_pair),
         cmocka_unit_test_setup_teardown(next__hands_out_what_came_before_the_end, connect_pair, close_pair),
         cmocka_unit_test_setup_teardown(next__knows_a_stranger, connect_pair, close_pair),
+        cmocka_unit_test_setup_teardown(next__knows_that_a_key_is_missing, connect_pair, close_pair),
         cmocka_unit_test_setup_teardown(next__names_a_bad_field, connect_pair, close_pair),
         cmocka_unit_test_setup_teardown(send__keeps_what_does_not_fit, connect_pair, close_pair),
         cmocka_unit_test_setup_teardown(send__gives_up_on_a_peer_that_never_reads, connect_pair, close_pair),

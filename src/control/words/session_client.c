@@ -249,7 +249,10 @@ void trib_session_client_send(struct trib_session_client *client, const struct t
 static void refuse_message(struct trib_session_client *client, const struct trib_message *message)
 {
     char cause[sizeof client->cause] = "the answer is not from a tributary switch";
-    if (message->unknown_item != 0) {
+    if (client->line.tls == NULL && client->in[0] == TRIB_TLS_NO_ROOM[0]) {
+        (void)snprintf(cause, sizeof cause,
+                       "it takes sessions with a key only (TRIB_KEY_FILE), and has no room for another now");
+    } else if (message->unknown_item != 0) {
         (void)snprintf(cause, sizeof cause,
                        "its %s needs feature %u, which tributary %s does not know: update this side",
                        trib_message_name(message->kind), message->unknown_item, TRIB_VERSION);
