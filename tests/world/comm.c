@@ -207,6 +207,7 @@ static void count(const struct world_comm *comm)
     report->paced += world_has_caps(comm->world);
     report->quorums += comm_has_quorum(comm);
     report->tagged += comm->tag != NULL;
+    report->auth_communicators += comm->set.is_sealed;
     report->skewed += skewed;
     report->early += comm->set.early_rank != WORLD_NONE && comm->ranks[comm->set.early_rank].is_closing;
     report->skewed_done += skewed && comm->done_all == s->ranks * comm->set.op_count;

@@ -85,6 +85,14 @@ static void session_ping(void *owner, struct trib_session *session)
     (void)session;
 }
 
+/* Of a job that has its grant, a control plane draws packet keys, each a new one. */
+static bool is_granted(const struct world_comm *comm)
+{
+    const struct trib_job *job = control_job(comm, 0);
+
+    return job != NULL && job->grant.communicator != 0 && job->owner->token != 0;
+}
+
 /* A grant is what the seed says (swarm_comm.c): the numbers are drawn in the order of start.c. */
 static uint64_t draw(void *owner)
 {
@@ -92,6 +100,9 @@ static uint64_t draw(void *owner)
     const struct world_comm *comm = world_has_agents(plane->world) ? agents_starting(plane) : plane->served;
     const struct trib_session_config *s = comm == NULL ? NULL : &comm->set.session;
 
+    if (comm != NULL && is_granted(comm)) {
+        return auth_key_part(plane->world);
+    }
     plane->drawn = comm == plane->drawing ? plane->drawn : 0;
     plane->drawing = comm;
     switch (s == NULL ? UINT32_MAX : plane->drawn++) {

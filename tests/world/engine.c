@@ -274,6 +274,7 @@ static void end(struct world *world)
     free(world->ghost);
     free(world->heap);
     free(world->parcels);
+    auth_end(world);
     control_end(world);
 }
 

@@ -244,7 +244,7 @@ static void flood(struct world_comm *comm, uint32_t child, uint32_t parent)
         packet.sequence = limited(packet.mark + ((uint64_t)s->slots + s->train + i) * s->roots);
         fit(&packet);
         world->report->forged++;
-        world_deliver(world, child, parent, world_parcel(world, &packet), 0);
+        world_deliver(world, child, parent, auth_forged(world, child, parent, &packet), 0);
     }
 }
 
@@ -330,15 +330,17 @@ static void inject_peer(const struct world_comm *comm)
     }
     fit(&packet);
     world->report->forged++;
-    world_deliver(world, comm->ranks[from].unit, comm->ranks[to].unit, world_parcel(world, &packet), 0);
+    from = comm->ranks[from].unit;
+    to = comm->ranks[to].unit;
+    world_deliver(world, from, to, auth_forged(world, from, to, &packet), 0);
 }
 
 /* The codec sends no other attempt than 0: such a packet is bent into one under a right checksum. */
-static uint32_t forge(struct world *world, struct trib_packet *packet)
+static uint32_t forge(struct world *world, uint32_t from, uint32_t to, struct trib_packet *packet)
 {
     uint8_t attempt = packet->attempt;
     packet->attempt = 0;
-    uint32_t index = world_parcel(world, packet);
+    uint32_t index = auth_forged(world, from, to, packet);
     struct parcel *parcel = &world->parcels[index];
 
     if (attempt != 0) {
@@ -348,6 +350,7 @@ static uint32_t forge(struct world *world, struct trib_packet *packet)
         for (unsigned i = 0; i < 4; i++) {
             parcel->data[TRIB_AT_CRC + i] = (uint8_t)(crc >> (24 - 8 * i));
         }
+        auth_changed(world, index);
     }
     return index;
 }
@@ -389,5 +392,7 @@ void hostile_inject(struct world_comm *comm)
     fit(&packet);
     add_payload(comm, &packet, bytes);
     world->report->forged++;
-    world_deliver(world, up ? child : parent, up ? parent : child, forge(world, &packet), 0);
+    uint32_t from = up ? child : parent;
+    uint32_t to = up ? parent : child;
+    world_deliver(world, from, to, forge(world, from, to, &packet), 0);
 }

@@ -20,6 +20,7 @@ static uint32_t take_parcel(struct world *world)
         index = world->parcel_count++;
     }
     world->parcels[index].refs = 1;
+    world->parcels[index].seal = (struct world_seal){.end = 0};
     return index;
 }
 
@@ -50,11 +51,12 @@ uint32_t world_parcel(struct world *world, const struct trib_packet *packet)
     return index;
 }
 
-static uint32_t copied(struct world *world, uint32_t parcel)
+uint32_t world_copy(struct world *world, uint32_t parcel)
 {
     uint32_t index = take_parcel(world);
 
     world->parcels[index].len = world->parcels[parcel].len;
+    world->parcels[index].seal = world->parcels[parcel].seal;
     memcpy(world->parcels[index].data, world->parcels[parcel].data, world->parcels[parcel].len);
     return index;
 }
@@ -111,9 +113,8 @@ static uint32_t damaged(struct world *world, uint32_t parcel)
     if (!corrupt && !truncate) {
         return parcel;
     }
-    uint32_t copy = copied(world, parcel);
+    uint32_t copy = world_copy(world, parcel);
     struct parcel *p = &world->parcels[copy];
-    world_release(world, parcel);
     if (corrupt) {
         for (uint64_t bits = 1 + world_below(world, 4); bits > 0; bits--) {
             p->data[world_below(world, p->len)] ^= (uint8_t)(1U << world_below(world, 8));
@@ -124,6 +125,10 @@ static uint32_t damaged(struct world *world, uint32_t parcel)
         p->len = (uint32_t)world_below(world, p->len);
         world->report->truncated++;
     }
+    if (p->len != world->parcels[parcel].len || memcmp(p->data, world->parcels[parcel].data, p->len) != 0) {
+        auth_changed(world, copy); /* else two flips were of one bit */
+    }
+    world_release(world, parcel);
     return copy;
 }
 
@@ -263,9 +268,9 @@ static void schedule_bent(struct world *world, uint32_t from, uint32_t to, const
 {
     struct world_link *link = link_between(world, &world->units[from], &world->units[to]);
 
-    world_schedule(
-        world, arrival(world, link),
-        (struct world_event){.kind = WORLD_ARRIVE, .unit = (uint16_t)to, .a = world_parcel(world, bent), .b = from});
+    world_schedule(world, arrival(world, link),
+                   (struct world_event){
+                       .kind = WORLD_ARRIVE, .unit = (uint16_t)to, .a = auth_parcel(world, from, to, bent), .b = from});
 }
 
 /* A switch goes wrong with a result for a rank, before its checksum is made, in what proves which contributions are in,
@@ -341,6 +346,7 @@ void world_send(struct world *world, uint32_t from, uint32_t to, uint32_t parcel
         return;
     }
     remember(world, from, to, parcel);
+    auth_lie(world, from, to, parcel);
     if (is_lost(world, link)) {
         world_release(world, parcel);
         return;

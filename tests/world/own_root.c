@@ -31,6 +31,7 @@ static enum trib_status open_root(void *owner, const struct trib_opening *openin
     member->owners[opening->root] = own->rank + 1;
     plane_forget_marks(comm, 0, opening->root);
     unit_open_switch(comm, 0, opening->root);
+    auth_open(comm, 0, opening);
     member->is_open = true;
     comm->world->report->own_roots++;
     return TRIB_OK;

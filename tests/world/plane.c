@@ -93,6 +93,7 @@ static enum trib_status open_units(void *owner, const struct trib_opening *openi
     }
     plane_forget_marks(comm, plane->at, opening->root);
     unit_open_switch(comm, plane->at, opening->root);
+    auth_open(comm, plane->at, opening);
     member->is_open = true;
     return TRIB_OK;
 }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "keys/derive.h"
 #include "world.h"
 
 /* What cannot happen, by construction:
@@ -192,11 +193,24 @@ static bool is_of_trees(const char *text)
     return is_in(text, names, COUNT(names));
 }
 
+/* Where OpenSSL is. */
+static unsigned print_auths(const struct world_report *r)
+{
+    bool is_needed = trib_keys_explain_lack() == NULL;
+    unsigned missing = 0;
+
+#define X(name, text) missing += print_count("auth", text, r->auth_##name, is_needed);
+    WORLD_AUTH_MAP(X)
+#undef X
+    return missing;
+}
+
 static unsigned print_peers(const struct world_report *r)
 {
     unsigned missing = print_counters("peer", &r->peer, never_peer, COUNT(never_peer), NULL);
 
     missing += print_drops("peer", r->peer.dropped, peer_drops, COUNT(peer_drops));
+    missing += print_auths(r);
 #define X(name, help) missing += print_count("flow", #name, r->flows.name, true);
     TRIB_FLOW_COUNTER_MAP(X)
 #undef X
@@ -225,6 +239,7 @@ unsigned report_print(const struct world_report *r, uint32_t depth_max, const st
         return missing;
     }
     missing += print_counters("worker", &r->worker, never_worker, COUNT(never_worker), scheme);
+    missing += scheme != NULL ? print_auths(r) : 0;
     missing += print_drops("worker", r->worker.dropped, worker_drops, COUNT(worker_drops));
     missing += print_counters("root", &r->root, never_root, COUNT(never_root), scheme);
     missing += print_drops("root", r->root.dropped, switch_drops, COUNT(switch_drops));

@@ -150,6 +150,7 @@ static void send_join(struct world_comm *comm, uint32_t rank)
         skew(&message.join.settings, s->salt);
     }
     offer_root(comm, rank, &message);
+    message.join.key = comm->set.is_sealed ? s->salt | 1 : 0;
     message.join.known = r->grant;
     message.join.was_ready = r->was_running;
     session_say(comm, rank, &message);
@@ -282,6 +283,7 @@ static void take_welcome(struct world_comm *comm, uint32_t rank, const struct tr
 
     r->state = RANK_WELCOME;
     r->grant = message->welcome.grant;
+    auth_welcome(comm, rank, &message->welcome.auth);
     if (!r->was_running || !world_has_peers(comm->world)) {
         session_say(comm, rank, &paths);
     }

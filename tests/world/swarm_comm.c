@@ -222,6 +222,7 @@ void comm_draw(struct world *world, uint32_t ranks, struct comm_settings *set)
         draw_quorum(world, set);
     }
     proof_draw(world, set);
+    auth_draw(set);
     draw_grant(world, set);
     draw_work(set, &prng);
     set->groups = world->depth_max == 0 || world_has_servers(world) ? TRIB_CHILDREN_MAX : set->groups;

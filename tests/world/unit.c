@@ -277,6 +277,7 @@ void unit_close(struct world *world, struct world_unit *unit)
     unit->nodes = NULL;
     unit->is_open = false;
     unit->wake_ns = TRIB_NEVER;
+    auth_close(unit);
     drop_inbox(world, unit);
 }
 
@@ -332,7 +333,8 @@ void unit_arrive(struct world *world, const struct world_event *event)
         }
         world->report->inherited++;
     }
-    memcpy(&bytes, parcel->data + TRIB_AT_CRC, 8);
+    /* the checksum or, where that is 0, a part of the MAC */
+    memcpy(&bytes, parcel->data + (parcel->seal.end != 0 ? parcel->len - 8 : TRIB_AT_CRC), 8);
     world->report->trace = (world->report->trace ^ world->now_ns) * UINT64_C(0x9e3779b97f4a7c15) + bytes + to;
     world->report->packets++;
     if (!unit->is_open || world->units[from].comm != unit->comm) {
@@ -392,6 +394,9 @@ static void feed(struct world *world, struct world_unit *unit)
         struct trib_place place;
         enum trib_drop drop = trib_packet_decode(parcel->data, parcel->len, &packet);
         void *node = place_of(world, unit, &world->units[unit->inbox[i].from], &place);
+        if (node != NULL && drop == TRIB_DROP_NONE) {
+            drop = auth_take(world, unit_number(world, unit), unit->inbox[i].from, index, &packet);
+        }
         if (unit->is_worker) {
             uint32_t root = world->units[unit->inbox[i].from].root;
             unit->heard_ns[root] = world->now_ns;
@@ -507,7 +512,8 @@ static void send_to_peer(struct world_comm *comm, uint32_t rank, const struct tr
     comm->sent[packet->kind == TRIB_FLOW_ACK]++;
     if (to < comm->set.session.ranks && to != rank && is_peer_of(comm, rank, to) && is_peer_of(comm, to, rank)) {
         check_peer(comm, rank, packet);
-        world_send(world, comm->ranks[rank].unit, comm->ranks[to].unit, world_parcel(world, packet), packet);
+        world_send(world, comm->ranks[rank].unit, comm->ranks[to].unit,
+                   auth_parcel(world, comm->ranks[rank].unit, comm->ranks[to].unit, packet), packet);
     } else if (comm_has_promise(comm)) {
         world_fail(world, WORLD_CHECK_MISUSE, "rank %u: a packet to rank %u", rank, to);
     }
@@ -543,7 +549,8 @@ static void drain_worker(struct world_comm *comm, uint32_t rank)
             }
             if (to.index < comm->set.session.roots) {
                 uint32_t at = comm_top(comm, comm->ranks[rank].home, to.index);
-                world_send(world, number, comm->members[at].units[to.index], world_parcel(world, &packet), &packet);
+                uint32_t to_unit = comm->members[at].units[to.index];
+                world_send(world, number, to_unit, auth_parcel(world, number, to_unit, &packet), &packet);
             } else if (comm_has_promise(comm)) {
                 world_fail(world, WORLD_CHECK_MISUSE, "rank %u: a packet to root %u", rank, to.index);
             }

@@ -6,9 +6,11 @@
 
 #include "world.h"
 
+#define FOR_ALL UINT32_MAX
 #define DRAIN_MAX 200000 /* packets that one run of a unit may hand out */
 
-/* To one child, which may be a node of the same switch: that takes it at once. */
+/* To one child, which may be a node of the same switch: that takes it at once. *parcel: the packet as others have had it;
+ * 0: nobody has, or will; FOR_ALL: nobody has yet. */
 static void give_child(struct world *world, uint32_t number, uint32_t index, uint32_t child,
                        const struct trib_packet *packet, uint32_t *parcel)
 {
@@ -23,14 +25,14 @@ static void give_child(struct world *world, uint32_t number, uint32_t index, uin
         world_trace(world, drop == TRIB_DROP_NONE ? "down" : trib_drop_name(drop), number, number, packet);
         return;
     }
-    if (*parcel == 0) {
-        *parcel = world_parcel(world, packet);
-    }
-    world->parcels[*parcel].refs++;
     comm->sent[1]++;
     uint32_t below = to->kind == SHAPE_SWITCH ? to->index : to->via - 1U;
     bool is_rank = to->kind == SHAPE_RANK && to->via == 0;
     uint32_t to_unit = is_rank ? comm->ranks[to->index].unit : comm->members[below].units[unit->root];
+    if (*parcel == 0 || *parcel == FOR_ALL) {
+        *parcel = auth_parcel(world, number, *parcel == 0 ? to_unit : WORLD_NONE, packet);
+    }
+    world->parcels[*parcel].refs++;
     world_send(world, number, to_unit, *parcel, packet);
 }
 
@@ -59,7 +61,7 @@ static void give_children(struct world *world, uint32_t number, uint32_t index, 
     const struct world_unit *unit = &world->units[number];
     const struct shape_node *shape = &unit->comm->tree[unit->root]->shapes[unit->at].nodes[index];
     bool many = (children & (children - 1)) != 0;
-    uint32_t parcel = 0;
+    uint32_t parcel = many ? FOR_ALL : 0;
 
     for (uint64_t bits = children; bits != 0; bits &= bits - 1) {
         uint32_t child = (uint32_t)__builtin_ctzll(bits);
@@ -73,7 +75,7 @@ static void give_children(struct world *world, uint32_t number, uint32_t index, 
         }
         give_child(world, number, index, child, packet, &parcel);
     }
-    if (parcel != 0) {
+    if (parcel != 0 && parcel != FOR_ALL) {
         world_release(world, parcel);
     }
 }
@@ -97,7 +99,8 @@ static void give_parent(struct world *world, uint32_t number, uint32_t index, co
         return;
     }
     comm->sent[0]++;
-    world_send(world, number, comm->members[parent].units[unit->root], world_parcel(world, packet), packet);
+    uint32_t to = comm->members[parent].units[unit->root];
+    world_send(world, number, to, auth_parcel(world, number, to, packet), packet);
 }
 
 /* One packet of one node. */
