@@ -58,7 +58,22 @@ struct recorder {
     uint32_t group;
     uint16_t group_port;
     bool refuse_memory;
+    struct trib_auth_key auth[2];       /* of the first two roots */
+    uint16_t sender[TRIB_RANKS_MAX][2]; /* id of what sends the packets of each rank; TRIB_AUTH_ALL: not behind */
 };
+
+static inline void record_auth(struct recorder *r, const struct trib_opening *opening)
+{
+    r->auth[opening->root] = *opening->auth;
+    for (uint32_t rank = 0; rank < TRIB_RANKS_MAX; rank++) {
+        r->sender[rank][opening->root] = TRIB_AUTH_ALL;
+    }
+    for (uint32_t i = 0; i < opening->count; i++) {
+        for (uint32_t k = 0; k < opening->branches[i].count; k++) {
+            r->sender[opening->branches[i].ranks[k]][opening->root] = opening->branches[i].sender;
+        }
+    }
+}
 
 static inline enum trib_status recorder_open(void *plane, const struct trib_opening *opening)
 {
@@ -82,6 +97,9 @@ static inline enum trib_status recorder_open(void *plane, const struct trib_open
             r->parent[opening->root] = *opening->parent;
         }
         memset(r->marks, 0xff, sizeof r->marks);
+        if (opening->root < 2) {
+            record_auth(r, opening);
+        }
         for (uint32_t i = 0; i < opening->count; i++) {
             const struct trib_branch *branch = &opening->branches[i];
             for (uint32_t k = 0; k < branch->count; k++) {

@@ -68,8 +68,9 @@ struct rank {
     bool was_running;
     bool is_quiet; /* does not answer by itself */
     bool is_dead;
-    bool is_closed; /* CLOSED has come */
-    bool multicast; /* READY said so */
+    bool is_closed;            /* CLOSED has come */
+    bool multicast;            /* READY said so */
+    struct trib_auth_key auth; /* of the last WELCOME */
     enum trib_status failure;
     char text[TRIB_ERROR_TEXT_MAX]; /* of FAIL, AWAY */
     struct trib_message last;

@@ -40,6 +40,8 @@ struct fake_plane {
     uint16_t missing[RANKS_MAX];
     uint32_t missing_count;
     uint64_t missing_sequence; /* that was asked for last */
+    struct trib_auth_key auth[2];
+    uint16_t sender[RANKS_MAX]; /* of each branch, to the root opened last */
 };
 
 static inline enum trib_status fake_open(void *owner, const struct trib_opening *opening)
@@ -53,6 +55,7 @@ static inline enum trib_status fake_open(void *owner, const struct trib_opening 
     }
     plane->root[plane->opens % 2] = opening->root;
     plane->shard[plane->opens % 2] = opening->shard;
+    plane->auth[plane->opens % 2] = *opening->auth;
     plane->opens++;
     plane->session = opening->session;
     plane->boot = opening->boot;
@@ -62,6 +65,7 @@ static inline enum trib_status fake_open(void *owner, const struct trib_opening 
         assert_int_equal(opening->branches[b].ranks[0], b);
         assert_true(!opening->branches[b].is_switch || plane->has_belows);
         plane->from[b] = opening->branches[b].from;
+        plane->sender[b] = opening->branches[b].sender;
     }
     return TRIB_OK;
 }
