@@ -3,7 +3,7 @@
 """Shows that the tests would notice:  tests/canary/run.py [--first] [--only NAME,...] [--seconds N] [--build FOLDER] [--markdown FILE]
                                        tests/canary/run.py --check | --list
 
-A canary is one defect put into a copy of src (the tables are canaries.py, drivers.py, combiners.py, tags.py and auths.py). The worlds and the search of every state, built against that copy,
+A canary is one defect put into a copy of src (the tables are canaries.py, drivers.py, combiners.py, tags.py, auths.py and authworlds.py). The worlds and the search of every state, built against that copy,
 must each catch it by the check that the table names, within a minute. Where one of them cannot, by the nature of the defect, the table says
 why, and a unit or property test must: so it is for all of src/host. The product's sources hold no trace of any of this.
 
@@ -27,12 +27,13 @@ import threading
 import time
 
 from auths import AUTHS
+from authworlds import AUTHWORLDS
 from canaries import CANARIES as NODES, Canary, Never
 from combiners import COMBINERS
 from drivers import DRIVERS
 from tags import TAGS
 
-CANARIES = NODES + DRIVERS + COMBINERS + TAGS + AUTHS
+CANARIES = NODES + DRIVERS + COMBINERS + TAGS + AUTHS + AUTHWORLDS
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 COPIED = ("cmake/flags.cmake", "cmake/sources.cmake", "cmake/keys.cmake", "include", "src", "tests/world", "tests/model", "tests/unit", "tests/property",

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Canaries in authenticators of packets (src/keys/auth.h) and in the keys and ids that control planes give, as in
+canaries.py. The worlds must catch each, and a unit test as well."""
+from canaries import Canary, Never
+
+AUTH = "src/keys/auth_openssl.c"
+OPENING = "src/control/jobs/opening.c"
+START = "src/control/jobs/start.c"
+
+NO_AUTH = Never("its packets have no authenticators")
+
+
+def defect(name, about, edits, test):
+    return Canary(name, "I1", about, edits=edits, world=("auth",), search=NO_AUTH, test=test)
+
+
+AUTHWORLDS = [
+    defect("packet-key-stays", "all incarnations of a job have one packet key, and number their packets from 0",
+           ((START, "for (size_t i = 0; job->key != 0 && i <",
+             "for (size_t i = 0; job->key != 0 && job->packet_key[0] == 0 && i <"),), "unit/test_leaves_auth"),
+    defect("packet-number-twice", "a packet for all has the number of the next one",
+           ((AUTH, "    uint64_t number = auth->next++;",
+             "    uint64_t number = auth->next;\n    auth->next += receiver != TRIB_AUTH_ALL;"),), "unit/test_auth"),
+    defect("packet-for-another", "a packet is taken whoever it was sealed for",
+           ((AUTH, "from->id || (receiver != auth->own && receiver != TRIB_AUTH_ALL)",
+             "from->id || (receiver != auth->own && receiver == 0x7fff)"),), "unit/test_auth"),
+    defect("packet-again", "what has come is not remembered", ((AUTH, "    note(from, number);\n", ""),),
+           "unit/test_auth"),
+    defect("parent-of-another-root", "a switch takes its children for switches of the first root",
+           ((OPENING, "next != 0 ? trib_auth_switch(next, root)", "next != 0 ? trib_auth_switch(next, 0)"),),
+           "unit/test_leaves_auth"),
+    defect("rank-sends-to-the-root", "a rank behind a switch takes the root for its parent",
+           ((START, "trib_job_auth(job, 0, job->ranks[i].below)", "trib_job_auth(job, 0, 0)"),),
+           "unit/test_leaves_auth"),
+]
