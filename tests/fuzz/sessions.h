@@ -19,22 +19,24 @@
 #define SESSIONS 12
 #define JOB_NAMES 3
 #define LEAVES 2
+#define KEY 0x2222  /* id of the key of the last job */
 #define AT_LEAVES 8 /* sessions from this one on come to switches below, where there are any */
 #define BOOT 0xb0070000U
 
 /* A connection, as connections.c keeps it. */
 struct peer {
     struct trib_session session;
-    struct trib_grant grant;  /* of its last WELCOME; kept for the next one that connects here */
-    struct trib_grant before; /* of the WELCOME before; the last one may be lost */
-    bool has_joined;          /* it has said JOIN */
-    bool is_recalled;         /* and was told to say it again */
-    struct trib_message join; /* its last */
-    bool is_ring;             /* and that it has been told to be one of a ring */
-    bool hears_group;         /* it said so, in PATHS or by a READY of before */
-    bool is_there;            /* connected */
-    bool has_ended;           /* nothing more may be sent */
-    bool has_last;            /* FAIL or CLOSED was sent: only its end may follow */
+    struct trib_grant grant;   /* of its last WELCOME; kept for the next one that connects here */
+    struct trib_grant before;  /* of the WELCOME before; the last one may be lost */
+    struct trib_auth_key auth; /* of its last WELCOME; kept as well */
+    bool has_joined;           /* it has said JOIN */
+    bool is_recalled;          /* and was told to say it again */
+    struct trib_message join;  /* its last */
+    bool is_ring;              /* and that it has been told to be one of a ring */
+    bool hears_group;          /* it said so, in PATHS or by a READY of before */
+    bool is_there;             /* connected */
+    bool has_ended;            /* nothing more may be sent */
+    bool has_last;             /* FAIL or CLOSED was sent: only its end may follow */
 };
 
 static struct script {
@@ -71,6 +73,23 @@ static inline struct peer *peer_of(struct trib_session *session)
     return (struct peer *)(void *)session; /* its first member */
 }
 
+/* All of an incarnation have one packet key, and nobody else has; without a key of the job there is none. */
+static inline void check_auth(const struct peer *peer, const struct trib_message *welcome)
+{
+    const struct trib_auth_key *auth = &welcome->welcome.auth;
+    bool is_set = trib_auth_key_is_set(auth);
+
+    must(is_set == (peer->session.job->key != 0), "session: a packet key without a key of the job, or none with one");
+    for (uint32_t i = 0; i < SESSIONS && is_set; i++) {
+        const struct peer *other = &script.peers[i];
+        bool is_same = memcmp(other->auth.bytes, auth->bytes, sizeof auth->bytes) == 0;
+        bool are_together = other->grant.communicator == welcome->welcome.grant.communicator &&
+                            other->grant.boot == welcome->welcome.grant.boot;
+        must(is_same == are_together || !trib_auth_key_is_set(&other->auth),
+             "session: two incarnations have one packet key, or one has two");
+    }
+}
+
 static inline void peer_send(void *owner, struct trib_session *session, const struct trib_message *message)
 {
     struct peer *peer = peer_of(session);
@@ -93,8 +112,10 @@ static inline void peer_send(void *owner, struct trib_session *session, const st
          "session: told of an incarnation before it has come back for it");
     peer->is_recalled = peer->is_recalled || message->kind == TRIB_MESSAGE_RECALL;
     if (message->kind == TRIB_MESSAGE_WELCOME) {
+        check_auth(peer, message);
         peer->before = peer->grant;
         peer->grant = message->welcome.grant;
+        peer->auth = message->welcome.auth;
     }
 }
 
@@ -115,6 +136,7 @@ static inline void peer_connect(struct peer *peer)
 {
     const struct trib_grant grant = peer->grant;
     const struct trib_grant before = peer->before;
+    const struct trib_auth_key auth = peer->auth;
     uint32_t index = (uint32_t)(peer - script.peers);
     struct sockaddr_in from = {
         .sin_family = AF_INET,
@@ -125,6 +147,7 @@ static inline void peer_connect(struct peer *peer)
     memset(peer, 0, sizeof *peer);
     peer->grant = grant;
     peer->before = before;
+    peer->auth = auth;
     peer->is_there = true;
     memcpy(&peer->session.peer.storage, &from, sizeof from);
     peer->session.peer.len = sizeof from;
@@ -191,6 +214,7 @@ static inline void make_join(const struct peer *peer, struct trib_message *messa
         message->join.data_port[i] = (uint16_t)(20000 + (peer - script.peers) * 16 + i);
     }
     message->join.multicast = (how >> 1 & 1) != 0;
+    message->join.key = how == 252 ? KEY + 1 : message->join.job[0] == 'x' ? KEY : 0;
     strcpy(message->join.settings.scheme, how == 255 ? "literal" : "switchml");
     message->join.settings.ranks = how == 254 ? TRIB_SESSION_RANKS_MAX : ranks;
     message->join.settings.payload = how == 253 ? 64 : 1408;
