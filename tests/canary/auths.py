@@ -5,7 +5,9 @@ from canaries import Canary, Never
 
 AUTH = "src/keys/auth_openssl.c"
 HEADER = "src/keys/auth.h"
+PORT = "src/net/port.c"
 SHARD = "src/switchd/shard.c"
+TRAIN = "src/net/train.c"
 COMM = "src/comm/auth.c"
 START = "src/control/jobs/start.c"
 SOCKET = "src/net/socket.c"
@@ -31,10 +33,10 @@ AUTHS = [
            "unit/test_auth"),
     defect("auth-any-sender", "a packet of one rank is taken from the address of another",
            ((AUTH, "    if (get(authenticator, 2) != from->id || ", "    if ("),
-            (AUTH, "    put(start + 6, sender, 2);", "    put(start + 6, sender / sender, 2);")),
+            (AUTH, "    put(start + 6, nonce.sender, 2);", "    put(start + 6, nonce.sender != 0, 2);")),
            "unit/test_auth"),
     defect("auth-one-key-for-two-senders", "two senders use the same one-time keys",
-           ((AUTH, "    put(start + 6, sender, 2);", "    put(start + 6, sender >> 15, 2);"),),
+           ((AUTH, "    put(start + 6, nonce.sender, 2);", "    put(start + 6, nonce.sender >> 15, 2);"),),
            "unit/test_auth"),
     defect("auth-number-stands-still", "two packets have one one-time key",
            ((AUTH, "    uint64_t number = auth->next++;", "    uint64_t number = auth->next++ / 2;"),),
@@ -57,17 +59,20 @@ AUTHS = [
     defect("auth-for-the-one-left-out", "what all but one receive is taken by that one",
            ((HEADER, "(is_all_but && receiver != trib_auth_all_but(id));", "is_all_but;"),),
            "unit/test_auth"),
-    defect("auth-shard-without", "a shard takes packets without an authenticator for a job with a key",
-           ((SHARD, "    if ((auth != NULL) != (packet->authenticated != 0)) {", "    if (auth == NULL && packet->authenticated != 0) {"),
-            (SHARD, "    return auth != NULL ? trib_auth_check(", "    return packet->authenticated != 0 ? trib_auth_check(")),
+    defect("auth-without", "a shard or rank with a packet key takes packets without an authenticator",
+           ((PORT, "    if ((auth != NULL) != (packet->authenticated != 0)) {", "    if (auth == NULL && packet->authenticated != 0) {"),
+            (PORT, "auth != NULL ? trib_auth_check(", "packet->authenticated != 0 ? trib_auth_check(")),
            "unit/test_plane_auth"),
+    defect("auth-in-clear", "payloads that are to be encrypted leave in clear",
+           ((TRAIN, "    if (seal != NULL && trib_auth_encrypts(seal->auth)) {", "    if (seal != NULL && packet->payload_len == 1) {"),),
+           "unit/test_port_auth"),
+    defect("auth-one-stream", "all payloads of a sender are encrypted with one key stream",
+           ((AUTH, "(struct nonce){DOMAIN_PAYLOAD, auth->own, auth->next}", "(struct nonce){DOMAIN_PAYLOAD, auth->own, 0}"),
+            (AUTH, "(uint16_t)get(authenticator, 2), get(authenticator + 4, 8)};", "(uint16_t)get(authenticator, 2), 0};")),
+           "unit/test_auth"),
     defect("auth-shard-for-all", "a result for some may be brought to others",
            ((SHARD, "    return is_one_address(node, lacks) ?", "    return is_one_address(node, lacks) && lacks == 0 ?"),),
            "unit/test_plane_auth"),
-    defect("auth-rank-without", "a rank with a key takes packets without an authenticator",
-           ((COMM, "    if ((comm->auth != NULL) != (packet->authenticated != 0)) {", "    if (comm->auth == NULL && packet->authenticated != 0) {"),
-            (COMM, "    return comm->auth != NULL ? trib_auth_check(", "    return packet->authenticated != 0 ? trib_auth_check(")),
-           "unit/test_comm_auth"),
     defect("auth-rank-without-a-key", "a rank with a key goes on at a switch that gives none for its packets",
            ((COMM, "    if (is_set != comm->keys.is_set) {", "    if (is_set && !comm->keys.is_set) {"),),
            "unit/test_comm_auth"),

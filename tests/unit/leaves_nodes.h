@@ -74,7 +74,6 @@ struct rank {
     enum trib_status failure;
     char text[TRIB_ERROR_TEXT_MAX]; /* of FAIL, AWAY */
     struct trib_message last;
-    struct trib_auth_key auth; /* of its packets, as WELCOME said */
 };
 
 struct world {

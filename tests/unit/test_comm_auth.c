@@ -78,9 +78,10 @@ static struct bytes make(struct trib_auth *auth, uint16_t receiver)
 static enum trib_drop check_from(uint32_t root, const struct bytes *bytes, bool is_authenticated)
 {
     const struct trib_packet packet = {.kind = TRIB_HELD, .authenticated = is_authenticated};
-    const struct trib_arrival arrival = {.data = bytes->at,
-                                         .len = is_authenticated ? sizeof bytes->at : TRIB_HEADER_SIZE};
-    return trib_comm_check_auth(&comm, root, &packet, &arrival);
+    struct bytes copy = *bytes;
+    const struct trib_arrival arrival = {.data = copy.at,
+                                         .len = is_authenticated ? sizeof copy.at : TRIB_HEADER_SIZE};
+    return trib_port_authenticate(&arrival, &packet, comm.auth, root);
 }
 
 static void rank__takes_each_packet_once_from_its_root(void **state)
