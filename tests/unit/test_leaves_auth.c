@@ -271,7 +271,7 @@ static void no_key__nobody_is_given_one(void **state)
 /* WELCOME and ROOT_OPEN have the item if and only if there is a key. */
 static void no_key__no_item(void **state)
 {
-    static const uint8_t item[] = {0x80, 0x30, 0, 36};
+    static const uint8_t item[] = {0x80, 0x30, 0, 37};
     struct trib_message message = {.kind = TRIB_MESSAGE_WELCOME};
     uint8_t bytes[TRIB_MESSAGE_MAX];
     (void)state;
@@ -283,7 +283,7 @@ static void no_key__no_item(void **state)
         auth->bytes[31] = 1;
         size_t with = trib_message_encode(&message, bytes);
         assert_non_null(memmem(bytes, with, item, sizeof item));
-        assert_int_equal(with, without + sizeof item + 36);
+        assert_int_equal(with, without + sizeof item + 37);
     }
 }
 
