@@ -5,10 +5,10 @@ from canaries import Canary, Never
 
 AUTH = "src/keys/auth_openssl.c"
 HEADER = "src/keys/auth.h"
-PORT = "src/net/port.c"
 SHARD = "src/switchd/shard.c"
-TRAIN = "src/net/train.c"
+PORT = "src/net/port.c"
 COMM = "src/comm/auth.c"
+TRAIN = "src/net/train.c"
 START = "src/control/jobs/start.c"
 SOCKET = "src/net/socket.c"
 
@@ -33,10 +33,13 @@ AUTHS = [
            "unit/test_auth"),
     defect("auth-any-sender", "a packet of one rank is taken from the address of another",
            ((AUTH, "    if (get(authenticator, 2) != from->id || ", "    if ("),
-            (AUTH, "    put(start + 6, nonce.sender, 2);", "    put(start + 6, nonce.sender != 0, 2);")),
+            (AUTH, "    put(start + 6, nonce.sender, 2);", "    put(start + 6, 1, 2);")),
            "unit/test_auth"),
     defect("auth-one-key-for-two-senders", "two senders use the same one-time keys",
            ((AUTH, "    put(start + 6, nonce.sender, 2);", "    put(start + 6, nonce.sender >> 15, 2);"),),
+           "unit/test_auth"),
+    defect("auth-payload-shows-keys", "payloads are encrypted with the stream that one-time keys come from",
+           ((AUTH, "    put(start + 4, nonce.domain, 2);", "    put(start + 4, DOMAIN_MAC, 2);"),),
            "unit/test_auth"),
     defect("auth-number-stands-still", "two packets have one one-time key",
            ((AUTH, "    uint64_t number = auth->next++;", "    uint64_t number = auth->next++ / 2;"),),
@@ -59,9 +62,12 @@ AUTHS = [
     defect("auth-for-the-one-left-out", "what all but one receive is taken by that one",
            ((HEADER, "(is_all_but && receiver != trib_auth_all_but(id));", "is_all_but;"),),
            "unit/test_auth"),
-    defect("auth-without", "a shard or rank with a packet key takes packets without an authenticator",
+    defect("auth-without", "packets without an authenticator are taken for a job with a key",
            ((PORT, "    if ((auth != NULL) != (packet->authenticated != 0)) {", "    if (auth == NULL && packet->authenticated != 0) {"),
-            (PORT, "auth != NULL ? trib_auth_check(", "packet->authenticated != 0 ? trib_auth_check(")),
+            (PORT, "    enum trib_drop drop = auth != NULL ? trib_auth_check(", "    enum trib_drop drop = packet->authenticated != 0 ? trib_auth_check(")),
+           "unit/test_plane_auth"),
+    defect("auth-of-others", "packets with an authenticator are taken for a job without a key",
+           ((PORT, "    if ((auth != NULL) != (packet->authenticated != 0)) {", "    if (auth != NULL && packet->authenticated == 0) {"),),
            "unit/test_plane_auth"),
     defect("auth-in-clear", "payloads that are to be encrypted leave in clear",
            ((TRAIN, "    if (seal != NULL && trib_auth_encrypts(seal->auth)) {", "    if (seal != NULL && packet->payload_len == 1) {"),),

@@ -108,7 +108,7 @@ shape() {
 say "$LIES lies, seed $SEED"
 shape multicast 4 s0 s0 s0 s0
 export TRIB_MULTICAST=0
-shape tree 1 s1 s1 s0 s0
+TRIB_ENCRYPT=1 shape tree 1 s1 s1 s0 s0
 TRIB_SCHEME=atp shape combined 1 s2 s2 s0 s0
 TRIB_SCHEME=ring TRIB_RENDEZVOUS=${NET_ADDRESS[w0]}:7470 shape ring 1 - - - -
 TRIB_RENDEZVOUS=${NET_ADDRESS[w0]}:7470 shape roots 0 - - - -
