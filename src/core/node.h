@@ -293,8 +293,9 @@ struct trib_switch_verbs {
     uint32_t (*slots_held)(const void *node);
     uint64_t (*missing)(const void *node,
                         uint64_t *sequence); /* children missing on the oldest open slot, 0 if none is open */
-    /* Children without a part of this sequence here; 0 also when it is complete, below M, beyond the window or
-     * another root's. */
+    /* Children that this sequence waits for: those without a part here; or, where sum and result are here, those
+     * without a mark above it, unless they are all children, and ranks. Up to one window beyond the window: those that
+     * the slot it needs waits for. 0 also below M, further beyond, and of another root's sequence. */
     uint64_t (*missing_on)(const void *node, uint64_t sequence);
     /* These three where windows have caps, else NULL; core/share.h divides a driver's memory by them. From now on
      * packets down say that each rank may have so many fragments in flight at this root; another value than 1 to P / 2

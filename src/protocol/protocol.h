@@ -9,6 +9,7 @@
  *   switch_result.c                a switch: whole results, freed slots
  *   switch_ask.c, switch_answer.c  a switch: gaps, questions, answers to probes
  *   switch_up.c, switch_parent.c   a child of a switch
+ *   switch_missing.c               a switch: late children, for people
  *   worker_receive.c               packets from the switch: results, asks, held
  *   worker_deliver.c               a result goes into its tensor
  *   worker_lane.c                  lanes of parts and results, with and without a key

@@ -577,36 +577,6 @@ uint32_t trib__switch_slots_held(const void *node)
     return ((const struct switch_node *)node)->held;
 }
 
-uint64_t trib__switch_missing(const void *node, uint64_t *sequence)
-{
-    const struct switch_node *n = node;
-
-    for (uint32_t i = 0; i < n->window.slots && n->held > 0; i++) {
-        const struct trib_slot *slot = switch_slot(n, (uint32_t)((n->mark_dense + i) % n->window.slots));
-        if (!trib_slot_is_empty(slot) && !trib_slot_is_complete(slot, n->required)) {
-            *sequence = slot->sequence;
-            return n->required & ~slot->present;
-        }
-    }
-    return 0;
-}
-
-uint64_t trib__switch_missing_on(const void *node, uint64_t sequence)
-{
-    const struct switch_node *n = node;
-
-    if (sequence < n->communicator_mark || sequence > TRIB_SEQUENCE_MAX ||
-        trib_window_root(&n->window, sequence) != n->config.root || !switch_admits(n, sequence)) {
-        return 0;
-    }
-    const struct trib_slot *slot = switch_slot(n, trib_window_slot(&n->window, sequence));
-    bool is_here = trib_slot_holds(slot, sequence);
-    if (is_here && slot->has_result && trib_session_has_quorum(&n->config.session)) {
-        return trib__switch_behind(n, sequence); /* whole or not, at the top or below it: all others may be waiting */
-    }
-    return n->required & ~(is_here ? slot->present : 0);
-}
-
 /* A slot that is empty and in no queue is all zeros; rows and queues are written before they are read. */
 uint32_t trib__switch_idle(const void *node, struct trib_range ranges[TRIB_IDLE_RANGES])
 {

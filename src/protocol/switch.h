@@ -255,10 +255,12 @@ uint64_t trib__switch_next_timeout(const void *node);
 void trib__switch_on_timeout(void *node, uint64_t now_ns);
 uint64_t trib__switch_communicator_mark(const void *node);
 uint32_t trib__switch_slots_held(const void *node);
-uint64_t trib__switch_missing(const void *node, uint64_t *sequence);
-uint64_t trib__switch_missing_on(const void *node, uint64_t sequence);
 uint32_t trib__switch_idle(const void *node, struct trib_range ranges[TRIB_IDLE_RANGES]);
 const struct trib_counters *trib__switch_counters(const void *node);
+
+/* switch_missing.c */
+uint64_t trib__switch_missing(const void *node, uint64_t *sequence);
+uint64_t trib__switch_missing_on(const void *node, uint64_t sequence);
 
 /* switch_result.c */
 void trib__switch_raise_mark(struct switch_node *n, uint64_t mark);
@@ -305,7 +307,6 @@ void trib__switch_list(struct switch_node *n, uint32_t index, const struct trib_
 bool trib__switch_is_enough(const struct switch_node *n, const struct trib_slot *slot);
 void trib__switch_latch(struct switch_node *n, uint32_t index);
 void trib__switch_attach_list(struct switch_node *n, uint32_t index);
-uint64_t trib__switch_behind(const struct switch_node *n, uint64_t sequence);
 bool trib__switch_overlaps(const struct switch_node *n, uint32_t index, const struct trib_packet *packet,
                            const uint8_t *list);
 bool trib__switch_is_late(const struct switch_node *n, uint32_t index, uint32_t child,

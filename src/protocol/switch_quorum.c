@@ -95,17 +95,6 @@ void trib__switch_attach_list(struct switch_node *n, uint32_t index)
     memcpy(row + slot->payload_len, ranks, TRIB_QUORUM_LIST);
 }
 
-/* Children that have not finished a sequence, of which the result is here: M waits for them. */
-uint64_t trib__switch_behind(const struct switch_node *n, uint64_t sequence)
-{
-    uint64_t behind = 0;
-
-    for (uint32_t child = 0; child < n->config.children; child++) {
-        behind |= (uint64_t)(n->marks[child] <= sequence) << child;
-    }
-    return behind;
-}
-
 /* True if the slot has left out the rank's part, for good. A part from a switch is never late. */
 bool trib__switch_is_late(const struct switch_node *n, uint32_t index, uint32_t child, const struct trib_packet *packet)
 {

@@ -286,21 +286,25 @@ uint64_t trib__worker_next_timeout(const void *node)
     return lesser(earliest, trib__worker_burst_end(w));
 }
 
-/* If sums may lack ranks, the awaited rank may have all results to come, and take none: nothing is
- * outstanding here, and M stands. Of which sequence, and since when? False: nothing is the matter. */
+/* All that may be sent to the root of the own mark has a result, and M stands: a rank takes no results. On which
+ * sequence, and since when? The one of the needed slot: the same root knows the ranks behind. False: M may be on the
+ * way, as no PROBE was in vain: the process may have been off the core. */
 static bool is_held_back(const struct worker *w, uint64_t *sequence, uint64_t *since_ns)
 {
-    if (!trib_session_has_quorum(&w->config.session) || w->oldest_operation == w->newest_operation) {
+    uint32_t root = trib_window_root(&w->window, w->mark);
+    const struct worker_root_times *times = &worker_aside(w)->roots[root];
+    uint64_t below = trib_window_dense_below(&w->window, root, w->roots[root].communicator_mark);
+    uint64_t next = trib_window_dense(&w->window, w->mark);
+
+    if (w->oldest_operation == w->newest_operation || next < below + w->roots[root].reach ||
+        times->quiet_backoff < EQUAL_TIMEOUTS) {
         return false;
     }
-    *sequence = trib__worker_lowest_mark(w);
-    *since_ns = 0;
-    for (uint32_t root = 0; root < w->window.roots; root++) {
-        if (w->roots[root].communicator_mark == *sequence && worker_aside(w)->roots[root].risen_ns > *since_ns) {
-            *since_ns = worker_aside(w)->roots[root].risen_ns;
-        }
-    }
-    return *sequence < w->mark;
+    *sequence = trib_window_sequence(&w->window, root, below);
+    uint64_t last = trib_window_sequence(&w->window, root, next - 1);
+    uint64_t sent_ns = worker_times(w, worker_flight_index(w, last))->sent_ns;
+    *since_ns = sent_ns > times->risen_ns ? sent_ns : times->risen_ns;
+    return true;
 }
 
 void trib__worker_report_stall(struct worker *w, uint64_t now_ns)

@@ -333,8 +333,10 @@ static void missing__are_those_that_have_not_taken_the_result(void **state)
     void *node = latched_switch();
 
     (void)state;
-    assert_int_equal(S->missing_on(node, SLOTS), 0xf); /* nobody has said yet that it has it */
+    assert_int_equal(S->missing_on(node, SLOTS),
+                     0); /* nobody has said yet that it has it: it is the result that lacks */
     tell_mark(node, 0, SLOTS + 1);
+    assert_int_equal(S->missing_on(node, SLOTS), 0xe);
     tell_mark(node, 3, SLOTS + 1);
     assert_int_equal(S->missing_on(node, SLOTS), 0x6);
     free(node);
@@ -376,6 +378,7 @@ static void missing__is_nobody_where_the_sum_was_handed_up(void **state)
     assert_int_equal(S->missing_on(node, SLOTS), 0);
     struct trib_packet result = listed(TRIB_RESULT, SLOTS, 0x3c, payload);
     assert_int_equal(S->node.receive(node, parent, &result, 1000 * MS), TRIB_DROP_NONE);
+    assert_int_equal(S->missing_on(node, SLOTS), 0xf); /* others, elsewhere, may be ahead */
     for (uint32_t rank = 1; rank < 4; rank++) {
         tell_mark(node, rank, SLOTS + 1);
     }

@@ -34,6 +34,29 @@ static void contribution__is_summed_and_goes_to_all_when_all_are_there(void **st
     assert_int_equal(f->verbs->missing_on(f->node, 0), 0);
 }
 
+/* The sum is there, and M waits for who has not told that it has the result: so do all others, at the end of the window
+ * at last. */
+static void missing_on__a_sum_that_is_here(void **state)
+{
+    struct fixture *f = *state;
+
+    complete(f, 0, 0);
+    complete(f, 1, 0);
+    assert_int_equal(f->verbs->missing_on(f->node, 0), 0); /* nobody has the result yet, that is known */
+    assert_int_equal(probe(f, 1, 1, 1, 0), TRIB_DROP_NONE);
+    assert_int_equal(f->verbs->missing_on(f->node, 0), 1 << 0 | 1 << 2);
+    assert_int_equal(f->verbs->missing_on(f->node, 1), 0);
+    assert_int_equal(probe(f, 2, SLOTS, SLOTS, 0), TRIB_DROP_NONE);
+    assert_int_equal(f->verbs->missing_on(f->node, 0), 1 << 0);
+    assert_int_equal(f->verbs->missing_on(f->node, 1), 1 << 0 | 1 << 1);
+    assert_int_equal(f->verbs->missing_on(f->node, 2), ALL);
+    assert_int_equal(f->verbs->missing_on(f->node, SLOTS), 1 << 0); /* for the slot of 0 */
+    assert_int_equal(f->verbs->missing_on(f->node, SLOTS + 2), ALL);
+    assert_int_equal(f->verbs->missing_on(f->node, UINT64_C(2) * SLOTS), 0);
+    assert_int_equal(probe(f, 0, 2, 2, 0), TRIB_DROP_NONE);
+    assert_int_equal(f->verbs->missing_on(f->node, 0), 0); /* below M */
+}
+
 static void contribution__of_one_child_counts_once(void **state)
 {
     struct fixture *f = *state;
@@ -388,6 +411,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_NODE(contribution__is_summed_and_goes_to_all_when_all_are_there),
+        WITH_NODE(missing_on__a_sum_that_is_here),
         WITH_NODE(contribution__of_one_child_counts_once),
         WITH_NODE(contribution__below_M_is_stale),
         WITH_NODE(contribution__beyond_the_window_is_dropped),

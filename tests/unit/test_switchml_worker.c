@@ -391,6 +391,135 @@ static void stall__is_reported_with_who_is_there(void **state)
     assert_true(f->now_ns - start >= 100 * MS);
 }
 
+/* Brings the results of as much as may be sent; with two roots, root 1 lacks the mark of a rank. */
+static void bring_results(struct fixture *f)
+{
+    struct trib_packet packet;
+    struct trib_place to;
+
+    while (f->verbs->node.next_packet(f->node, f->now_ns, &packet, &to)) {
+        if (packet.kind == TRIB_CONTRIBUTION) {
+            packet = result_of(f, packet.sequence, 0);
+            packet.mark = to.index == 0 ? f->mark : 0;
+            assert_int_equal(f->verbs->node.receive(f->node, to, &packet, f->now_ns), TRIB_DROP_NONE);
+        }
+    }
+}
+
+/* Brings the results of a whole window, and submits more. */
+static void fill_the_window(struct fixture *f)
+{
+    uint64_t mark = f->verbs->mark(f->node);
+
+    submit_blocks(f, SLOTS);
+    bring_results(f);
+    expect_event(f, TRIB_EVENT_DONE, mark);
+    submit_blocks(f, SLOTS);
+    bring_results(f);
+    assert_int_equal(f->verbs->mark(f->node), mark + SLOTS);
+}
+
+/* Lets time pass until then, or to a stall. */
+static struct trib_event wait_until(struct fixture *f, uint64_t end_ns)
+{
+    struct trib_event event = {.kind = TRIB_EVENT_NONE};
+    struct trib_packet packet;
+    struct trib_place to;
+
+    while (event.kind == TRIB_EVENT_NONE && f->verbs->node.next_timeout(f->node) <= end_ns) {
+        time_out(f);
+        while (f->verbs->node.next_packet(f->node, f->now_ns, &packet, &to)) {
+            assert_int_equal(packet.kind, TRIB_PROBE);
+            assert_int_equal(packet.flags & TRIB_FLAG_UNWANTED, TRIB_FLAG_UNWANTED);
+        }
+        (void)f->verbs->node.next_event(f->node, &event);
+    }
+    return event;
+}
+
+/* The other rank has sent all that may be sent, lacks one result, and is stopped: here nothing is outstanding, and M
+ * stands. */
+static void stall__is_reported_when_the_mark_alone_is_awaited(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t start = f->now_ns;
+
+    fill_the_window(f);
+    for (uint32_t i = 1; i < 4; i++) { /* again and again */
+        struct trib_event event = wait_until(f, f->now_ns + 1000 * MS);
+        assert_int_equal(event.kind, TRIB_EVENT_STALL);
+        assert_int_equal(event.sequence, 0);
+        assert_int_equal(event.since_ns, start);
+        assert_true(f->now_ns - start >= i * 100 * MS);
+    }
+    f->mark = 2; /* one rank goes on a little, and stops again */
+    start = f->now_ns;
+    assert_int_equal(hold(f, SLOTS, 0), TRIB_DROP_NONE);
+    bring_results(f);
+    assert_int_equal(f->verbs->mark(f->node), SLOTS + 2);
+    struct trib_event event = wait_until(f, f->now_ns + 1000 * MS);
+    assert_int_equal(event.kind, TRIB_EVENT_STALL);
+    assert_int_equal(event.sequence, 2);
+    assert_true(f->now_ns - start >= 100 * MS);
+}
+
+/* M was last heard to rise long ago, as nothing was under way. */
+static void stall__of_the_mark_counts_from_the_last_fragment(void **state)
+{
+    struct fixture *f = *state;
+
+    fill_the_window(f);
+    f->verbs->learn_mark(f->node, SLOTS, f->now_ns);
+    bring_results(f);
+    expect_event(f, TRIB_EVENT_DONE, SLOTS);
+    f->verbs->learn_mark(f->node, 2 * SLOTS, f->now_ns);
+    f->now_ns += 10000 * MS;
+    fill_the_window(f);
+    assert_int_equal(wait_until(f, f->now_ns + 99 * MS).kind, TRIB_EVENT_NONE);
+    assert_int_equal(wait_until(f, f->now_ns + 1000 * MS).kind, TRIB_EVENT_STALL);
+}
+
+/* This process was off its core for long: M may be in its socket. */
+static void stall__of_the_mark_comes_after_some_probes(void **state)
+{
+    struct fixture *f = *state;
+
+    fill_the_window(f);
+    f->now_ns += 5000 * MS;
+    f->verbs->node.on_timeout(f->node, f->now_ns);
+    expect_no_event(f);
+    assert_int_equal(expect(f, TRIB_PROBE, SLOTS).flags, TRIB_FLAG_UNWANTED);
+    time_out(f);
+    expect_no_event(f);
+    time_out(f);
+    expect_event(f, TRIB_EVENT_STALL, 0);
+}
+
+static int set_up_two(void **state)
+{
+    return set_up_with(state, 2, 0);
+}
+
+/* Who has not finished the sequence whose slot the next fragment needs, only its own root knows. */
+static void stall__of_the_mark_asks_the_root_that_holds_back(void **state)
+{
+    struct fixture *f = *state;
+
+    for (uint32_t i = 0; i < 3; i++) {
+        submit_blocks(f, SLOTS);
+        bring_results(f);
+        f->mark = 1;
+        if (i < 2) {
+            expect_event(f, TRIB_EVENT_DONE, i * SLOTS);
+        }
+    }
+    assert_int_equal(f->verbs->mark(f->node), 2 * SLOTS + 1);
+    assert_int_equal(f->verbs->node.communicator_mark(f->node), 0);
+    struct trib_event event = wait_until(f, f->now_ns + 1000 * MS);
+    assert_int_equal(event.kind, TRIB_EVENT_STALL);
+    assert_int_equal(event.sequence, 1);
+}
+
 /* ---- broadcast ---- */
 
 static void broadcast__root_gets_a_header_and_retains_its_block(void **state)
@@ -506,6 +635,10 @@ int main(void)
         WITH_NODE(learn_mark__ignores_nonsense),
         WITH_NODE(restart__is_hinted_silenced_and_then_everything_is_probed),
         WITH_NODE(stall__is_reported_with_who_is_there),
+        WITH_NODE(stall__is_reported_when_the_mark_alone_is_awaited),
+        WITH_NODE(stall__of_the_mark_counts_from_the_last_fragment),
+        WITH_NODE(stall__of_the_mark_comes_after_some_probes),
+        cmocka_unit_test_setup_teardown(stall__of_the_mark_asks_the_root_that_holds_back, set_up_two, tear_down),
         WITH_NODE(broadcast__root_gets_a_header_and_retains_its_block),
         WITH_NODE(broadcast__root_survives_a_payload_that_it_did_not_want),
         WITH_NODE(state_size__leaves_times_and_counters_out),

@@ -309,18 +309,28 @@ void check_received(const struct world_unit *unit, const struct world_unit *from
     }
 }
 
-/* The switch at which both ranks' ways meet, and where the late one's branch hangs there: has it sent the result on? */
-static bool has_answered(const struct world_comm *comm, uint64_t sequence, uint32_t waiting, uint32_t rank)
+/* Has the node sent the result on, in this incarnation? Of sums that hold all ranks nothing is kept: it has, if nothing
+ * was lost since; but not a combiner, which keeps no results. */
+static bool is_sent_on(const struct world_comm *comm, uint64_t sequence, uint32_t at, uint64_t bit)
 {
     const struct world_fragment *known = known_of(comm, sequence);
 
+    if (!comm->members[at].is_open) {
+        return false;
+    }
+    return known == NULL ? comm->incarnation == 1 && !world_is_combiner(comm->world, at)
+                         : known->incarnation == comm->incarnation && (known->answered & bit) != 0;
+}
+
+/* The switch at which both ranks' ways meet, and where the late one's branch hangs there: has it sent the result on? */
+static bool has_answered(const struct world_comm *comm, uint64_t sequence, uint32_t waiting, uint32_t rank)
+{
     for (uint32_t place = 1; place <= session_places(comm, waiting); place++) {
         uint32_t at = comm_top(comm, session_switch(comm, waiting, place), comm_root_of(comm, sequence));
         if (rank_set_has(&comm->tree[0]->shapes[at].ranks, rank)) {
             uint64_t bit = bit_of(at, shape_place_at(comm, rank, at, comm_root_of(comm, sequence)).node);
             bool is_sure = comm->tree[0]->shapes[at].node_count <= 64 / WORLD_SWITCHES_MAX;
-            return is_sure && comm->members[at].is_open && known->incarnation == comm->incarnation &&
-                   (known->answered & bit) != 0;
+            return is_sure && is_sent_on(comm, sequence, at, bit);
         }
     }
     return false;
@@ -330,9 +340,9 @@ static bool has_answered(const struct world_comm *comm, uint64_t sequence, uint3
 void check_stall(const struct world_comm *comm, uint32_t rank, const struct trib_event *event)
 {
     const struct trib_worker_verbs *verbs = comm->world->scheme->worker;
-    const struct world_fragment *known = known_of(comm, event->sequence);
+    bool is_true = comm->set.hostility != WORLD_LETHAL;
 
-    if (known == NULL || !comm_has_promise(comm) || event->sequence >= verbs->mark(worker_node(comm, rank))) {
+    if (!is_true || !comm_has_promise(comm) || event->sequence >= verbs->mark(worker_node(comm, rank))) {
         return;
     }
     comm->world->report->stalls_of_mark++;

@@ -455,10 +455,11 @@ void session_idle(struct world_comm *comm, uint32_t rank)
     tell_mark(comm, rank, TRIB_MESSAGE_MARK);
 }
 
-/* Its own mark has waited for long. */
+/* Its own mark has waited for long, or M. */
 void session_stall(struct world_comm *comm, uint32_t rank, const struct trib_event *event)
 {
     const struct comm_rank *r = &comm->ranks[rank];
+    const void *node = worker_node(comm, rank);
     uint64_t since_ns = comm->world->now_ns + comm->world->units[r->unit].clock_ns - event->since_ns;
     const struct trib_message message = {
         .kind = TRIB_MESSAGE_STALL,
@@ -466,6 +467,9 @@ void session_stall(struct world_comm *comm, uint32_t rank, const struct trib_eve
     const struct trib_message ping = {.kind = TRIB_MESSAGE_PING};
 
     if (r->state == RANK_RUNNING) {
+        if (!r->is_closing && node != NULL && comm->world->scheme->worker->mark(node) > event->sequence) {
+            tell_mark(comm, rank, TRIB_MESSAGE_MARK);
+        }
         session_say(comm, rank, &message);
         if (world_has_agents(comm->world)) { /* who waits asks whether its switch still reads, and that its agents */
             session_say(comm, rank, &ping);
