@@ -7,6 +7,7 @@
 
 #include "comm/communicator.h"
 #include "comm/describe.h"
+#include "comm/say.h"
 #include "comm/stall.h"
 #include "comm/worker.h"
 #include "io/clock.h"
@@ -59,6 +60,9 @@ void trib_comm_report_stall(struct trib_comm *comm, const struct trib_event *eve
         trib_rank_list_add(&message.stall.missing, event->child);
     }
     if (comm->state == TRIB_COMM_RUNNING) {
+        if (comm->stall_is_mark && !comm->is_closing) {
+            trib_comm_tell_mark(comm, TRIB_MESSAGE_MARK); /* that this rank is not the one that is waited for */
+        }
         comm->stalls_open++;
         trib_session_client_send(&comm->session, &message);
     }

@@ -30,6 +30,8 @@ JOB_START = "src/control/jobs/start.c"
 LOADS = "src/control/roots/loads.c"
 OWNER = "src/control/jobs/owner.c"
 MISSING = "src/control/jobs/missing.c"
+JOB_STALL = "src/control/jobs/stall.c"
+SWITCH_MISSING = "src/protocol/switch_missing.c"
 PLACEMENTS = "src/control/jobs/placements.c"
 ANSWERS = "src/control/jobs/answers.c"
 CONNECTIONS = "src/control/server/connections.c"
@@ -53,6 +55,8 @@ WORKER_RECOVER = "src/protocol/worker_recover.c"
 
 NO_DRIVER = Never("it drives nodes itself, without sockets and sessions")
 NO_RATE = Never("sums are right at any rate")
+NO_SILENCE = Never("it looks at the names of stalls that come, and all of its ranks come back")
+NO_WORDS = Never("what is said to people is no part of its states")
 
 DRIVERS = [
     Canary(
@@ -484,4 +488,38 @@ DRIVERS = [
                 "        worker_aside(w)->roots[root].tail_backoff = 0 * i;"),),
         world=Never("it happens in one of 12,000"), search=Never("the model has no clock"),
         test="unit/test_switchml_worker_recover"),
+    Canary(
+        "held-back-unsaid", "I8", "a rank waits for the mark of another without a word, as nothing of its own is outstanding",
+        edits=((WORKER_RECOVER, "    if (f == NULL && !is_held_back(w, &sequence, &sent_ns)) {",
+                "    if (f == NULL && (!is_held_back(w, &sequence, &sent_ns) || now_ns != 0)) {"),),
+        world=NO_SILENCE, search=NO_WORDS, test="unit/test_switchml_worker"),
+    Canary(
+        "held-back-too-soon", "I8", "a rank that was idle complains at once of ranks that are not late",
+        edits=((WORKER_RECOVER, "    *since_ns = sent_ns > times->risen_ns ? sent_ns : times->risen_ns;",
+                "    *since_ns = sent_ns < times->risen_ns ? sent_ns : times->risen_ns;"),),
+        world=NO_SILENCE, search=NO_WORDS, test="unit/test_switchml_worker"),
+    Canary(
+        "held-back-by-itself", "I8", "a rank that was off its core complains of others before it has read what came",
+        edits=((WORKER_RECOVER, "        times->quiet_backoff < EQUAL_TIMEOUTS) {", "        times->quiet_backoff > 1000) {"),),
+        world=NO_SILENCE, search=NO_WORDS, test="unit/test_switchml_worker"),
+    Canary(
+        "held-back-elsewhere", "I8", "who holds a root's window back is asked of another root",
+        edits=((WORKER_RECOVER, "    *sequence = trib_window_sequence(&w->window, root, below);",
+                "    *sequence = trib__worker_lowest_mark(w);"),),
+        world=NO_SILENCE, search=NO_WORDS, test="unit/test_switchml_worker"),
+    Canary(
+        "held-back-unnamed", "I8", "who takes no results is not named, and all others wait for that rank",
+        edits=((SWITCH_MISSING, "slot->has_result ? behind(n, slot->sequence) : 0;",
+                "slot->has_result && n->config.children == 0 ? behind(n, slot->sequence) : 0;"),),
+        world=("error",), search=NO_WORDS, test="unit/test_switchml_switch"),
+    Canary(
+        "held-back-by-the-left", "I8", "a rank that has finished ends the job for one that has left, whose result it has itself",
+        edits=((JOB_STALL, "stall->since_ms >= LEFT_MS && !is_ahead(&job->ranks[index], stall->sequence);",
+                "stall->since_ms >= LEFT_MS;"),
+               (JOB_STALL, "!is_ahead(&job->ranks[index], stall->sequence) || ", "true || "),),
+        world=NO_SILENCE, search=NO_WORDS, test="unit/test_server_stall"),
+    Canary(
+        "silent-behind-a-switch", "I8", "a stopped rank behind a switch is not named, but the switch",
+        edits=((MISSING, "    return is_long && is_any;", "    return is_long && !is_any;"),),
+        world=NO_SILENCE, search=NO_WORDS, test="unit/test_server_stall"),
 ]

@@ -199,6 +199,28 @@ static void jobs__one_running(void **state)
     close_all(fds, 3);
 }
 
+/* Rank 0 has finished 1841, and rank 1 has not: nothing that is open at the switch shows whom all wait for. */
+static void jobs__name_who_holds_all_back(void **state)
+{
+    struct control *c = *state;
+    int fds[3];
+    struct trib_message stall = {.kind = TRIB_MESSAGE_STALL, .stall = {.sequence = 1841, .since_ms = 1200}};
+    (void)run_job(c, 3, fds);
+    recorder_lack(c, 1, (const uint16_t[]){1});
+    send_mark(fds[0], TRIB_MESSAGE_MARK, 1842);
+    (void)expect(fds[0], TRIB_MESSAGE_MARK);
+    send_message(fds[0], &stall);
+    (void)expect(fds[0], TRIB_MESSAGE_MISSING);
+    json_t *root = get_json(c, "/v1/jobs");
+    const json_t *job = json_array_get(json_object_get(json_array_get(root, 0), "communicators"), 0);
+    assert_int_equal(json_array_size(json_object_get(job, "missing")), 1);
+    assert_int_equal(json_integer_value(json_array_get(json_object_get(job, "missing"), 0)), 1);
+    assert_int_equal(number_in(job, "missing_sequence"), 1841);
+    assert_true(json_real_value(json_object_get(job, "stall_seconds")) >= 1.2);
+    json_decref(root);
+    close_all(fds, 3);
+}
+
 /* Two communicators of one job, which only their ranks know to be of one: no page shows its token. */
 static void jobs__have_their_communicators_inside(void **state)
 {
@@ -372,6 +394,7 @@ int main(void)
         TEST(host__is_an_address_of_the_switch_or_localhost),
         TEST(jobs__empty_is_an_array),
         TEST(jobs__one_running),
+        TEST(jobs__name_who_holds_all_back),
         TEST(jobs__have_their_communicators_inside),
         TEST(switch__numbers),
         TEST(metrics__jobs_and_reasons),

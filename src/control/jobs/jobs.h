@@ -41,6 +41,9 @@ struct trib_session {
     struct trib_address local; /* where it reached that switch; len 0: unknown */
 };
 
+/* A waiting rank reports once a second, or a little later: older than two reports is of the past. */
+#define TRIB_STALL_FRESH_NS (5 * TRIB_SECOND_NS / 2)
+
 /* The latest STALL of a rank. */
 struct trib_stall {
     uint64_t sequence;

@@ -91,30 +91,66 @@ static uint32_t level_of(const struct question *q, uint32_t below)
     return level;
 }
 
+/* Of these ranks, behind a switch that lacks none, those that have not finished, if none waits itself: their parts are
+ * here, and they do not ask the switch for the result. All have had time to say so. False: some wait, for the switch.
+ */
+static bool find_silent(const struct question *q, const struct trib_rank_set *meant, struct trib_rank_set *silent)
+{
+    bool is_long = false;
+    bool is_any = false;
+    for (uint32_t i = 0; i < q->job->settings.ranks; i++) {
+        const struct trib_rank *rank = &q->job->ranks[i];
+        const struct trib_stall *stall = &rank->stall;
+        bool is_fresh = stall->at_ns != 0 && q->now_ns - stall->at_ns <= TRIB_STALL_FRESH_NS;
+        bool is_unfinished = trib_rank_set_has(meant, i) && rank->mark <= q->sequence;
+        is_long = is_long || (is_fresh && stall->sequence == q->sequence &&
+                              stall->since_ms * TRIB_MILLISECOND_NS >= TRIB_STALL_FRESH_NS);
+        if (is_unfinished && is_fresh) {
+            return false;
+        }
+        if (is_unfinished) {
+            trib_rank_set_add(silent, i);
+            is_any = true;
+        }
+    }
+    return is_long && is_any;
+}
+
 /* Of the ranks behind this switch, keeps the ranks that the switch lacks. False: the switch is being asked. */
 static bool narrow(struct question *q, uint32_t below)
 {
     struct trib_placement *placement = &q->job->below[below - 1].placement;
     struct trib_rank_set known = {0};
-    uint32_t meant = 0;
+    struct trib_rank_set meant = {0};
+    struct trib_rank_set silent = {0};
+    uint32_t count = 0;
     uint32_t left = 0;
     for (uint32_t i = 0; i < q->job->settings.ranks; i++) {
-        meant += trib_rank_set_has(&q->lacking, i) && trib_job_is_behind(q->job, i, below, q->root);
+        if (trib_rank_set_has(&q->lacking, i) && trib_job_is_behind(q->job, i, below, q->root)) {
+            trib_rank_set_add(&meant, i);
+            count++;
+        }
     }
-    if (meant == 0 || !placement->remote) {
+    if (count == 0 || !placement->remote) {
         return true;
     }
     if (!find_lacking(q, placement, &known)) {
         return false;
     }
     for (uint32_t i = 0; i < q->job->settings.ranks; i++) {
-        if (trib_rank_set_has(&q->lacking, i) && trib_job_is_behind(q->job, i, below, q->root)) {
+        if (trib_rank_set_has(&meant, i)) {
             bool lacks = trib_rank_set_has(&known, i);
             left += lacks;
             q->lacking.word[i / 64] &= lacks ? UINT64_MAX : ~(UINT64_C(1) << i % 64);
         }
     }
-    q->silent = left > 0 ? q->silent : placement->remote->name;
+    if (left == 0 && find_silent(q, &meant, &silent)) {
+        for (uint32_t i = 0; i < sizeof silent.word / sizeof silent.word[0]; i++) {
+            q->lacking.word[i] |= silent.word[i];
+        }
+    } else if (left == 0) {
+        q->silent = placement->remote->name;
+    }
     return true;
 }
 

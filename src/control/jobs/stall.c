@@ -10,16 +10,13 @@
 #include "io/explain.h"
 #include "io/units.h"
 
-#define FRESH_NS \
-    (5 * TRIB_SECOND_NS / 2) /* a waiting rank reports once a second: older than two reports is of the past */
-
 #define LEFT_MS 3000 /* many PROBEs of a waiting rank, each ASKing another one that has finished */
 
 /* A mark above the sequence of the STALL says that this wait is over. */
 static bool waits_too(const struct trib_rank *rank, uint64_t now_ns)
 {
     const struct trib_stall *stall = &rank->stall;
-    return stall->at_ns != 0 && stall->sequence >= rank->mark && now_ns - stall->at_ns <= FRESH_NS;
+    return stall->at_ns != 0 && stall->sequence >= rank->mark && now_ns - stall->at_ns <= TRIB_STALL_FRESH_NS;
 }
 
 /* Where ranks send to each other, no place holds the parts, and so none sees which part lacks. But a rank that takes
@@ -55,7 +52,14 @@ static void ask_next(struct trib_jobs *jobs, struct trib_job *job, uint32_t inde
     }
 }
 
-/* Who is missing where this rank waits, unless an agent has to be asked first. */
+/* The rank has finished the sequence of its STALL: it waits for ranks that have not. */
+static bool is_ahead(const struct trib_rank *rank, uint64_t sequence)
+{
+    return rank->mark > sequence;
+}
+
+/* Who is missing where this rank waits, unless an agent has to be asked first. After a restart the switch may lack
+ * parts of ranks that have finished: a rank that is ahead as well does not wait for these. */
 static void find_missing(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t now_ns)
 {
     struct trib_stall *stall = &job->ranks[index].stall;
@@ -69,7 +73,9 @@ static void find_missing(struct trib_jobs *jobs, struct trib_job *job, uint32_t 
     }
     stall->is_open = count == TRIB_MISSING_LATER;
     for (uint32_t i = 0; i < count && !stall->is_open; i++) {
-        trib_rank_list_add(&stall->missing, lacking[i]);
+        if (!is_ahead(&job->ranks[index], stall->sequence) || !is_ahead(&job->ranks[lacking[i]], stall->sequence)) {
+            trib_rank_list_add(&stall->missing, lacking[i]);
+        }
     }
     if (count == 0 && silent) {
         (void)snprintf(stall->where, sizeof stall->where, "%s", silent);
@@ -101,14 +107,16 @@ static bool waits_for_closed(const struct trib_job *job, uint64_t sequence, uint
 
 /* After a restart the switch lacks what a rank gave before; that rank has closed and left, and whoever else kept the
  * result has had all this time to OFFER it. One that closed behind a lost switch may come back with all others, if that
- * one's loss is not the last, while its time for that lasts. */
-static bool waits_for_left(const struct trib_jobs *jobs, const struct trib_job *job, const struct trib_stall *stall,
-                           uint32_t *left)
+ * one's loss is not the last, while its time for that lasts. A rank that has finished the sequence lacks nothing, and
+ * can give the result itself. */
+static bool waits_for_left(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t index, uint32_t *left)
 {
+    const struct trib_stall *stall = &job->ranks[index].stall;
     uint32_t carried = trib_rank_list_carried(&stall->missing);
     bool is_over = stall->since_ms * TRIB_MILLISECOND_NS >= jobs->config->join_timeout_ns;
+    bool may_lack = stall->since_ms >= LEFT_MS && !is_ahead(&job->ranks[index], stall->sequence);
 
-    for (uint32_t i = 0; i < carried && stall->since_ms >= LEFT_MS; i++) {
+    for (uint32_t i = 0; i < carried && may_lack; i++) {
         const struct trib_rank *rank = &job->ranks[stall->missing.rank[i]];
         if (rank->has_left || (is_over && rank->is_closing && (!rank->session || rank->is_outside))) {
             *left = stall->missing.rank[i];
@@ -166,7 +174,7 @@ void trib_job_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index
     struct trib_stall *stall = &job->ranks[index].stall;
     bool was_open = stall->is_open && stall->sequence == message->stall.sequence;
     note_stall(jobs, job, index, message, now_ns);
-    if (waits_for_closed(job, stall->sequence, &closed) || waits_for_left(jobs, job, stall, &closed)) {
+    if (waits_for_closed(job, stall->sequence, &closed) || waits_for_left(jobs, job, index, &closed)) {
         fail_for_closed(jobs, job, index, closed);
         return;
     }
@@ -197,7 +205,7 @@ bool trib_job_missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t seq
         if (stall->is_open) { /* another agent is asked */
             continue;
         }
-        if (waits_for_left(jobs, job, stall, &left)) {
+        if (waits_for_left(jobs, job, i, &left)) {
             fail_for_closed(jobs, job, i, left);
             return false;
         }

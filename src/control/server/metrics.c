@@ -264,18 +264,23 @@ const char *trib_job_state_name(enum trib_job_state state)
     return "unknown";
 }
 
-/* A stall counts while no newer mark of its rank has passed it; a rank reports again about once a second. */
-static double longest_stall(const struct trib_job *job, uint64_t mark, uint64_t now_ns)
+/* The rank that has waited longest; NULL: none waits. A stall counts while no newer mark of its rank has passed it, or
+ * as long as the rank repeats it: then M is what the rank waits for. */
+static const struct trib_stall *longest_stall(const struct trib_job *job, uint64_t mark, uint64_t now_ns,
+                                              double *longest)
 {
-    double longest = 0;
+    const struct trib_stall *found = NULL;
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         const struct trib_stall *stall = &job->ranks[i].stall;
-        if (stall->at_ns != 0 && stall->sequence >= mark && stall->sequence >= job->ranks[i].mark) {
-            double waited = (double)stall->since_ms / 1e3 + (double)(now_ns - stall->at_ns) / 1e9;
-            longest = waited > longest ? waited : longest;
+        bool is_fresh = now_ns - stall->at_ns <= TRIB_STALL_FRESH_NS;
+        double waited = (double)stall->since_ms / 1e3 + (double)(now_ns - stall->at_ns) / 1e9;
+        if (stall->at_ns != 0 && stall->sequence >= mark && (stall->sequence >= job->ranks[i].mark || is_fresh) &&
+            waited > *longest) {
+            *longest = waited;
+            found = stall;
         }
     }
-    return longest;
+    return found;
 }
 
 void trib_job_report(const struct trib_report *report, const struct trib_job *job, uint64_t now_ns,
@@ -289,7 +294,12 @@ void trib_job_report(const struct trib_report *report, const struct trib_job *jo
         memset(&out->plane, 0, sizeof out->plane);
     }
     out->communicator_mark = trib_job_places(report->jobs, job)->mark(report->jobs, job);
-    out->stall_s = longest_stall(job, out->communicator_mark, now_ns);
+    const struct trib_stall *stall = longest_stall(job, out->communicator_mark, now_ns, &out->stall_s);
+    if (stall && stall->missing.count > 0) { /* by name, also of ranks whose marks alone are awaited */
+        out->plane.sequence = stall->sequence;
+        out->plane.missing_count = trib_rank_list_carried(&stall->missing);
+        memcpy(out->plane.missing, stall->missing.rank, out->plane.missing_count * sizeof stall->missing.rank[0]);
+    }
 }
 
 /* After a restart two jobs may have one name, which must not be two lines of one label. */
