@@ -105,10 +105,14 @@ static bool send_on(struct combiner *c, struct row *row)
     return true;
 }
 
-/* Where to look for a fragment of the member: other parts of the key may differ. In a large pool, fragments that follow
+/* Where to look for a fragment of the member: other parts of the key may differ. The sequence names the row of a piece.
+ * Without pieces a hash does. In a large pool, fragments that follow
  * each other have rows that do, up to RUN of them: a cache then has the next row, and fewer fragments collide. */
 static struct row *find(const struct combiner *c, const struct trib_combiner_grant *m, uint64_t sequence)
 {
+    if (m->pieces.count != 0) {
+        return row_at(c, m->first_row + trib_pieces_row(&m->pieces, sequence, m->rows));
+    }
     uint32_t run = m->rows < LARGE ? 1 : RUN;
     uint64_t hash = trib_mix64(((uint64_t)m->communicator << 16 | m->generation) ^ trib_mix64(sequence / run));
     uint32_t row = (uint32_t)((hash >> 32) * m->rows >> 32) + (uint32_t)(sequence % run);
@@ -300,11 +304,11 @@ static bool is_sound(const struct trib_packet *packet, uint64_t ranks)
                                                             packet->contributors <= trib_count_bits(ranks)));
 }
 
-/* Only parts that were not asked for, with other parts still to come. */
+/* Only parts of own pieces that were not asked for, with other parts still to come. */
 static bool may_add(const struct trib_combiner_grant *m, const struct trib_packet *packet, uint64_t ranks)
 {
-    return m->rows != 0 && (packet->flags & (TRIB_FLAG_RESEND | TRIB_FLAG_COLLISION | TRIB_FLAG_QUORUM)) == 0 &&
-           ranks != m->behind;
+    return m->rows != 0 && trib_pieces_has(&m->pieces, packet->sequence) &&
+           (packet->flags & (TRIB_FLAG_RESEND | TRIB_FLAG_COLLISION | TRIB_FLAG_QUORUM)) == 0 && ranks != m->behind;
 }
 
 /* A finished rank contributes no more. So no rank behind needs a row below the least of their marks, which no packet
@@ -397,6 +401,7 @@ enum trib_combined trib_combiner_up(void *combiner, uint32_t member, uint64_t se
     }
     c->counters.direct += (packet->flags & TRIB_FLAG_RESEND) != 0;
     c->counters.beyond += is_beyond;
+    c->counters.elsewhere += can_be && !is_beyond && !trib_pieces_has(&m->pieces, packet->sequence);
     c->counters.passed++;
     return TRIB_COMBINED_PASS;
 }
@@ -522,6 +527,8 @@ void trib_combiner_admit(void *combiner, uint32_t member, const struct trib_comb
     struct combiner *c = combiner;
 
     TRIB_ASSERT(grant->behind != 0 && (uint64_t)grant->first_row + grant->rows <= c->config.rows);
+    TRIB_ASSERT(grant->pieces.count == 0 || (grant->pieces.count <= TRIB_PIECES_MAX && grant->pieces.run != 0 &&
+                                             (grant->pieces.own & ~trib_pieces_all(grant->pieces.count)) == 0));
     trib_combiner_dismiss(c, member);
     *grant_at(c, member) = *grant;
     member_at(c, member)->priority = grant->priority;

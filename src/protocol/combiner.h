@@ -9,8 +9,9 @@
  *   - Only the control plane says which ranks are behind a sender, and behind the combiner.
  *   - A row may leave or be lost at any moment.
  * One pool of rows serves all communicators of a switch. A fragment's hash names the row; if another fragment has the
- * row, the part passes (a collision). A row leaves, and is free, when all ranks behind the combiner are in or have sent
- * later parts, when a PROBE for the fragment passes, or when a part of a higher priority takes the place.
+ * row, the part passes (a collision). If a plan has cut the model of a communicator into pieces, it has rows of its own
+ * (pieces.h), for the pieces that are added here. A row leaves, and is free, when all ranks behind the combiner are in
+ * or have sent later parts, when a PROBE for the fragment passes, or when a part of a higher priority takes the place.
  *
  * A member is a communicator, and has a priority: that of its grant at first. A part that passes at a row halves the
  * priority of the row's member, and each sum of all ranks adds 1, up to the grant's. A job with a straggler holds rows
@@ -23,11 +24,12 @@
  * not come by. A combiner is plain data; its only pointer is to the table of kernels. One thread at a time. There is no
  * clock: a row that never becomes complete leaves at a PROBE, and is free for others once M is past, or the least mark
  * that the ranks behind have told.
- * Read next: combiner.c, switch_combined.c. */
+ * Read next: pieces.h, combiner.c, switch_combined.c. */
 #ifndef TRIB_PROTOCOL_COMBINER_H
 #define TRIB_PROTOCOL_COMBINER_H
 
 #include "core/node.h"
+#include "protocol/pieces.h"
 
 struct trib_combiner_config {
     const struct trib_value_kernels *kernels;
@@ -39,13 +41,16 @@ struct trib_combiner_config {
     uint8_t unused[2];
 };
 
-/* A communicator, as the control plane grants it. */
+/* A communicator, as the control plane grants it. No field stands before a gap. */
 struct trib_combiner_grant {
     uint64_t behind; /* the ranks, by their numbers at the root */
     uint64_t mark;   /* M as known */
     uint64_t span;   /* sequences from M on that may be under way (trib_window_span); later ones pass. 0: no bound */
+    struct trib_pieces pieces;
     uint32_t communicator;
-    uint32_t first_row, rows; /* the share of the pool; all of the pool, where jobs share; rows 0: every part passes */
+    /* The share of the pool: all that communicators without pieces have together, where these share; with pieces rows
+     * of its own. rows 0: every part passes. */
+    uint32_t first_row, rows;
     uint16_t generation;
     uint8_t roots;    /* of the communicator, this one included; 0: 1 */
     uint8_t priority; /* the most that a member's is; 0: its parts never take the row of another fragment */
@@ -71,6 +76,7 @@ static inline uint64_t trib_combiner_ranks(uint64_t behind, const struct trib_pa
     X(collisions, "of passed parts: another fragment had the row")                 \
     X(direct, "of passed parts: asked for by the root")                            \
     X(beyond, "of passed parts: beyond the window")                                \
+    X(elsewhere, "of passed parts: of pieces that a plan has placed elsewhere")    \
     X(complete, "sums of all ranks behind the combiner")                           \
     X(rest, "sums of all ranks but those with parts that passed before")           \
     X(flushed, "sums with ranks missing: sent on for a PROBE")                     \

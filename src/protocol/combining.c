@@ -68,6 +68,7 @@ bool trib_pool_enter(void *pool, void *node, void *owner, const struct trib_pool
         .behind = n->behind,
         .mark = n->mark,
         .span = trib_window_span(&n->session),
+        .pieces = share->pieces,
         .communicator = n->session.communicator,
         .generation = n->session.generation,
         .roots = (uint8_t)n->session.roots,

@@ -28,6 +28,7 @@ void trib_pool_init(void *pool, const struct trib_combiner_config *config);
 
 /* A communicator's share of a pool. rows 0: nothing is added, every part passes. */
 struct trib_pool_share {
+    struct trib_pieces pieces; /* of the scheme's placement; count 0: the rows are shared, by hash */
     uint32_t first_row, rows;
     uint8_t priority; /* as in struct trib_combiner_grant */
 };

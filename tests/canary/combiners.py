@@ -5,6 +5,7 @@ from canaries import Canary, Never
 
 COMBINER = "src/protocol/combiner.c"
 COMBINER_H = "src/protocol/combiner.h"
+PIECES = "src/protocol/pieces.h"
 COMBINING = "src/protocol/combining.c"
 SWITCH = "src/protocol/switch.c"
 COMBINED = "src/protocol/switch_combined.c"
@@ -42,6 +43,14 @@ COMBINERS = [
            ((COMBINER, "(slot->unwanted == 0) == is_wanted &&",
              "(is_wanted || !is_wanted) &&"),),
            "property/test_combiner"),
+    defect("combiner-any-piece", "I7", "a combiner adds pieces that a plan has placed elsewhere",
+           ((COMBINER, "return m->rows != 0 && trib_pieces_has(&m->pieces, packet->sequence) &&",
+             "return m->rows != 0 &&"),),
+           "unit/test_combiner_pieces"),
+    defect("pieces-meet-in-a-row", "I6", "two pieces under way have one row",
+           ((PIECES, "* trib_count_bits(pieces->own) + trib_count_bits(before);",
+             "* trib_count_bits(pieces->own) + 0 * trib_count_bits(before);"),),
+           "unit/test_combiner_pieces"),
     defect("combiner-adds-again", "I4", "a combiner adds a part that is in the row",
            ((COMBINER, "bool is_here = is_like(row, packet) && (ranks & ~row->slot.present) == 0;",
              "bool is_here = false;"),

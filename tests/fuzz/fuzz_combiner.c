@@ -484,6 +484,10 @@ static void admit(uint32_t member)
         .priority = (uint8_t)(how & 7),
         .mark = (how & 8) != 0 ? share : 0,
     };
+    if ((how & 0x87) == 0x87) { /* some pieces alone */
+        c->grant.pieces = (struct trib_pieces){.count = 1 + (share & 7), .run = 1 + (share >> 6)};
+        c->grant.pieces.own = ((uint64_t)share * 0x9e3779b97f4a7c15 >> 32) & trib_pieces_all(c->grant.pieces.count);
+    }
     uint64_t narrowed = c->grant.behind & ~(UINT64_C(1) << (how >> 4 & 7));
     c->grant.behind = narrowed != 0 ? narrowed : c->grant.behind;
     memset(script.marks[member], 0, sizeof script.marks[member]);

@@ -63,7 +63,10 @@ static void make_pool(const struct model *model, const struct machine *m)
 
 static void enter(const struct model *model, const struct machine *m, uint32_t job)
 {
-    const struct trib_pool_share share = {.rows = model->scenario->rows, .priority = model->scenario->priority[job]};
+    struct trib_pool_share share = {.rows = model->scenario->rows, .priority = model->scenario->priority[job]};
+    if (model->scenario->pieces != 0) { /* the second one is its own */
+        share.pieces = (struct trib_pieces){.own = 2, .count = model->scenario->pieces, .run = model->scenario->train};
+    }
     bool is_in = trib_pool_enter(pool_of(m), node_of_job(m, job), node_of_job(m, job), &share);
 
     TRIB_ASSERT(is_in);

@@ -136,6 +136,7 @@ struct model_scenario {
     uint8_t quorum, quorum_of; /* sums may lack ranks (scheme panama); 0, 0: not */
     bool has_numbers;          /* ranks and inner switches of job 0 are told their child numbers (scheme panama), */
     uint8_t untold;            /* but for these: bit of a rank, or MODEL_RANKS + of a switch */
+    uint8_t pieces;            /* not 0: combiners add the second of so many pieces alone */
     uint8_t rows; /* not 0: the root is a server, and switches below are combiners with so many rows for all jobs
                      (scheme atp), */
     uint8_t priority[MODEL_JOBS]; /* of each job's */

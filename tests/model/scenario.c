@@ -226,6 +226,8 @@ static const struct model_scenario scenarios[] = {
      .job = {{BEHIND(2), FRAGMENTS(3)}}, POOLS(1, 0, 0, 0)},
     {POOL(2, 2), COMBINE(2), .name = "combine-rows", .about = "2 ranks behind a combiner with 2 rows, 2 slots, an operation of 2 fragments; 1 loss, 1 copy", .rounds = 2,
      .job = {{BEHIND(2), FRAGMENTS(2)}}, POOLS(1, 1, 0, 0)},
+    {POOL(2, 2), COMBINE(1), .pieces = 2, .name = "combine-pieces", .about = "2 ranks behind a combiner that adds every second fragment, in a row, 2 slots, an operation of 2 fragments; 1 loss, 1 copy", .rounds = 2,
+     .job = {{BEHIND(2), FRAGMENTS(2)}}, POOLS(1, 1, 0, 0)},
     {POOL(1, 1), COMBINE(1), .name = "combine-reduce", .about = "2 ranks behind a combiner with a row, 1 slot, a reduce, then an allreduce; 1 loss", .rounds = 2,
      .job = {{BEHIND(2), .ops = 2, .op = {REDUCE(1), ONE}}}, POOLS(1, 0, 0, 0)},
     {POOL(1, 1), COMBINE(1), .name = "combine-jobs", .about = "2 jobs of 2 ranks behind one combiner with a row, 1 slot, an operation each", .rounds = 1,
