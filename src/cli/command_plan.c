@@ -9,6 +9,7 @@
 #include "cli/plan_deploy.h"
 #include "cli/plan_goat.h"
 #include "cli/plan_print.h"
+#include "fabric/placed.h"
 #include "io/file.h"
 #include "plan/file.h"
 #include "plan/lp.h"
@@ -34,7 +35,8 @@ static const struct option_row rows[] = {
      offsetof(struct plan_arguments, topology)},
     {"jobs", 'j', "FILE", "the jobs: hosts, weights, bytes of a step", OPTION_TEXT,
      offsetof(struct plan_arguments, jobs)},
-    {"out", 'o', "FILE", "write the plan there, with its proof", OPTION_TEXT, offsetof(struct plan_arguments, out)},
+    {"out", 'o', "FILE", "write the plan there, with its proof; of --objective, for jobs of scheme goat", OPTION_TEXT,
+     offsetof(struct plan_arguments, out)},
     {"check", 0, "FILE", "prove a plan of this network and these jobs again, without a solver", OPTION_TEXT,
      offsetof(struct plan_arguments, check)},
     {"page", 0, "FILE", "write a page there: the network, loads of links, and trees of jobs", OPTION_TEXT,
@@ -76,7 +78,7 @@ const struct option_command options_of_plan = {
     .examples = "  tributary plan --topology net.toml --jobs jobs.toml --out plan.toml\n"
                 "  tributary plan --topology net.toml --jobs jobs.toml --check plan.toml --page plan.html\n"
                 "  tributary plan --topology net.toml --jobs jobs.toml --what-if \"link leaf0-spine1 down\"\n"
-                "  tributary plan --topology net.toml --jobs job.toml --objective goat --server host9\n"
+                "  tributary plan --topology net.toml --jobs job.toml --objective goat --server host9 --out goat.toml\n"
                 "  tributary plan --topology net.toml --deploy 5",
 };
 
@@ -149,6 +151,13 @@ static int run_check(const struct plan_arguments *arguments, const struct plan_n
     struct plan_proof proof;
     char error[TRIB_ERROR_TEXT_MAX] = "";
     int status = 0;
+    struct trib_placed placed;
+    if (trib_placed_read(&placed, arguments->check, error) && placed.count > 0) {
+        trib_placed_free(&placed);
+        return complain("plan: %s is a plan of --objective, which has no proof to check: plan again for the bound",
+                        arguments->check);
+    }
+    trib_placed_free(&placed);
     if (!plan_read(&plan, net, jobs, false, arguments->check, error)) {
         status = complain("plan: %s", error);
     } else if (!plan_check(&plan, net, jobs, &proof, error)) {
@@ -249,9 +258,9 @@ static bool fits(const struct plan_arguments *arguments)
         (void)complain("plan: --server, --memory, --gradients, --late and --seed go with --objective");
         return false;
     }
-    if (arguments->goat.objective != NULL && (arguments->change != NULL || arguments->check != NULL || has_file)) {
-        (void)complain("plan: a plan of --objective is to look at: it goes with none of --check, --out, --page, "
-                       "--what-if");
+    if (arguments->goat.objective != NULL &&
+        (arguments->change != NULL || arguments->check != NULL || arguments->page != NULL)) {
+        (void)complain("plan: --objective goes with none of --check, --page, --what-if");
         return false;
     }
     return fits_deploy(arguments);
@@ -272,6 +281,7 @@ int command_plan(int argc, char **argv)
     if (!fits(&arguments)) {
         return EXIT_USAGE;
     }
+    arguments.goat.out = arguments.out;
     arguments.goat.explain = arguments.explain;
     arguments.goat.json = arguments.json;
     return run(&arguments);

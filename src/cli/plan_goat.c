@@ -8,9 +8,10 @@
 #include <string.h>
 
 #include "cli/options.h"
+#include "io/file.h"
 #include "io/nearest.h"
 #include "io/units.h"
-#include "plan/goat.h"
+#include "plan/goat_file.h"
 #include "report/json.h"
 
 /* A plan with all that it depends on. */
@@ -18,6 +19,7 @@ struct goat_view {
     const struct plan_goat_arguments *arguments;
     const struct plan_network *net;
     const struct plan_job *job;
+    uint32_t server;          /* place */
     const uint32_t *switches; /* places */
     const struct trib_goat *problem;
     const struct trib_goat_plan *plan;
@@ -84,6 +86,10 @@ static void print_text(const struct goat_view *v)
     }
     printf("  server           receives %.6g GB; without aggregation %.6g\n", gigabytes(plan->server_bytes),
            gigabytes(p->total * p->workers));
+    if (v->arguments->out != NULL) {
+        printf("  paths            a switch counts for workers of which all shortest paths to the server pass it "
+               "(--out)\n");
+    }
     if (plan->excess_bytes != 0) {
         printf("  beyond memory    %.4g MB: this plan does not fit\n", (double)plan->excess_bytes / 1e6);
     }
@@ -123,6 +129,27 @@ static void print_json(const struct goat_view *v)
 
 /* ---- planning ---- */
 
+/* The file says which switch adds which pieces. A part is added at the first such switch that it passes. */
+static enum trib_status write_file(const struct goat_view *v, char *error)
+{
+    const struct plan_goat_file file = {.net = v->net,
+                                        .job = v->job,
+                                        .server = v->server,
+                                        .objective = v->arguments->objective,
+                                        .switches = v->switches,
+                                        .problem = v->problem,
+                                        .plan = v->plan};
+
+    if (v->plan->excess_bytes != 0) {
+        (void)snprintf(error, TRIB_ERROR_TEXT_MAX,
+                       "the plan exceeds the memory of switches by %.4g MB, so it is not written: use objective "
+                       "krgs-repaired or goat",
+                       (double)v->plan->excess_bytes / 1e6);
+        return TRIB_ERR_INVALID;
+    }
+    return plan_goat_write(&file, v->arguments->out, error) ? TRIB_OK : TRIB_ERR_SYSTEM;
+}
+
 static int make_and_print(const struct goat_view *unplanned, const struct trib_goat_rule *rule)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "out of memory";
@@ -137,6 +164,11 @@ static int make_and_print(const struct goat_view *unplanned, const struct trib_g
     view.direct = plan.cost;
     if (status == TRIB_OK) {
         status = rule->make(p, &options, &plan);
+    }
+    if (status == TRIB_OK && a->out != NULL) {
+        trib_goat_send_to_nearest(p, &plan);
+        trib_goat_count(p, &plan);
+        status = write_file(&view, error);
     }
     if (status == TRIB_OK) {
         (a->json ? print_json : print_text)(&view);
@@ -195,9 +227,10 @@ static int plan_job(const struct plan_goat_arguments *a, const struct plan_netwo
                                     .worker_places = job->hosts,
                                     .switch_places = lists.switches,
                                     .memory = lists.memory,
-                                    .bytes = lists.bytes};
+                                    .bytes = lists.bytes,
+                                    .is_on_path = a->out != NULL};
         struct goat_view view = {
-            .arguments = a, .net = net, .job = job, .switches = lists.switches, .problem = &problem};
+            .arguments = a, .net = net, .job = job, .server = server, .switches = lists.switches, .problem = &problem};
         status = trib_goat_create(&problem, &its, error) == TRIB_OK
                      ? make_and_print(&view, trib_goat_rule_find(a->objective))
                      : complain("plan: job \"%s\": %s", job->name, error);
@@ -229,6 +262,13 @@ int plan_goat(const struct plan_goat_arguments *a, const struct plan_network *ne
 
     if (trib_goat_rule_find(a->objective) == NULL) {
         return refuse_objective(a->objective);
+    }
+    if (a->out != NULL && a->gradients > TRIB_PIECES_MAX) {
+        return complain("plan: --out: a plan for jobs of scheme goat has at most %u pieces, and --gradients is %u",
+                        TRIB_PIECES_MAX, a->gradients);
+    }
+    if (a->out != NULL && !trib_file_may_write(a->out, error)) {
+        return complain("plan: %s", error);
     }
     if (jobs->count != 1) {
         return complain("plan: --objective plans one job; the file has %u", jobs->count);

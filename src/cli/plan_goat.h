@@ -13,6 +13,7 @@ struct plan_goat_arguments {
     uint64_t seed;
     double late;        /* share of the workers, for `atp` */
     uint32_t gradients; /* that the model is cut into; 0: PLAN_GOAT_GRADIENTS */
+    const char *out;    /* file for the plan; NULL: none */
     bool explain;
     bool json;
 };

@@ -68,6 +68,41 @@ static bool set_way_to_server(struct trib_goat *p, uint32_t worker, uint32_t hop
     return true;
 }
 
+/* Leaves the worker only the switches that all of its shortest paths to the server pass: alone at their distance.
+ * to_server, hops, order: hops to the server from all places, and room for as many numbers. */
+static void keep_to_paths(struct trib_goat *p, const struct trib_goat_job *job, uint32_t w, const uint32_t *to_server,
+                          uint32_t *hops, uint32_t *order)
+{
+    uint32_t at_distance[TRIB_GOAT_HOPS_MAX + 1] = {0}; /* places of shortest paths */
+    uint32_t reached = trib_fabric_measure(job->fabric, job->worker_places[w], hops, order);
+
+    for (uint32_t i = 0; i < reached; i++) {
+        uint32_t away = hops[order[i]];
+        bool is_on_path = to_server[order[i]] != TRIB_NO_WAY && away + to_server[order[i]] == p->to_server[w];
+        at_distance[is_on_path ? away : 0]++;
+    }
+    for (uint32_t s = 0; s < p->switches; s++) {
+        uint32_t *way = &p->to_switch[(size_t)w * p->switches + s];
+        bool is_on_path = *way != TRIB_NO_WAY && *way + p->from_switch[s] == p->to_server[w] && at_distance[*way] == 1;
+        *way = is_on_path ? *way : TRIB_NO_WAY;
+    }
+}
+
+/* False: out of memory. */
+static bool keep_all_to_paths(struct trib_goat *p, const struct trib_goat_job *job, uint32_t *hops, uint32_t *order)
+{
+    uint32_t *to_server = calloc(job->fabric->places + 1U, sizeof *to_server);
+
+    if (to_server != NULL) {
+        (void)trib_fabric_measure(job->fabric, job->server, to_server, order);
+        for (uint32_t w = 0; w < p->workers; w++) {
+            keep_to_paths(p, job, w, to_server, hops, order);
+        }
+    }
+    free(to_server);
+    return to_server != NULL;
+}
+
 /* The ways of all workers and switches. hops, order: room for all places. False: error. */
 static bool measure(struct trib_goat *p, const struct trib_goat_job *job, uint32_t *hops, uint32_t *order, char *error)
 {
@@ -109,6 +144,8 @@ enum trib_status trib_goat_create(struct trib_goat *p, const struct trib_goat_jo
         status = TRIB_ERR_MEMORY;
     } else if (!set_bytes(p, job, error) || !measure(p, job, hops, order, error)) {
         status = TRIB_ERR_INVALID;
+    } else if (job->is_on_path && !keep_all_to_paths(p, job, hops, order)) {
+        status = TRIB_ERR_MEMORY;
     }
     free(hops);
     free(order);

@@ -35,6 +35,9 @@ struct trib_goat_job {
     const uint32_t *switch_places; /* of switches that add */
     const uint64_t *memory;        /* bytes, by switch */
     const uint64_t *bytes;         /* by gradient */
+    /* Packets keep to shortest paths to the server, whichever those are: a switch counts for a worker only if all of
+     * its shortest paths pass that switch. */
+    bool is_on_path;
 };
 
 struct trib_goat {

@@ -46,7 +46,7 @@ expect 1 'name its host with --server' "${PLAN[@]}" --objective greedy
 expect 1 'there is no hst8; did you mean host8' "${PLAN[@]}" --objective greedy --server hst8
 expect 1 '"spine0" is a switch' "${PLAN[@]}" --objective greedy --server spine0
 expect 2 'go with --objective' "${PLAN[@]}" --server host8
-expect 2 'it goes with none of' "${PLAN[@]}" --objective greedy --server host8 --out "$TMP/plan.toml"
+expect 2 'goes with none of' "${PLAN[@]}" --objective greedy --server host8 --page "$TMP/plan.html"
 printf '[[job]]\nname = "resnet"\nhosts = "host0-7"\n' >"$TMP/job.toml"
 expect 1 'give job "resnet" a line like bytes = "98MB"' "${PLAN[@]}" --objective greedy --server host8
 finish

@@ -432,7 +432,7 @@ static void jobs__say_what_is_wrong(void **state)
     uint64_t bytes[2] = {4, 6};
     uint32_t workers[2] = {0, 0};
     uint32_t switches[2] = {4, 3};
-    struct trib_goat_job job = {&f, 1, 1, 2, 2, workers, switches, memory, bytes};
+    struct trib_goat_job job = {&f, 1, 1, 2, 2, workers, switches, memory, bytes, false};
     struct trib_goat p;
 
     (void)state;

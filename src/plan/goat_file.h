@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* goat_file.h: a plan of GOAT's problem as a file (fabric/placed.h), for jobs of scheme `goat`.
+ * Read next: goat_file.c. */
+#ifndef TRIB_PLAN_GOAT_FILE_H
+#define TRIB_PLAN_GOAT_FILE_H
+
+#include "plan/goat.h"
+#include "plan/jobs.h"
+#include "protocol/pieces.h"
+
+/* A plan with all that its file says. */
+struct plan_goat_file {
+    const struct plan_network *net;
+    const struct plan_job *job;
+    uint32_t server;                 /* place */
+    const char *objective;           /* rule that made the plan */
+    const uint32_t *switches;        /* places, as numbered in the problem */
+    const struct trib_goat *problem; /* of at most TRIB_PIECES_MAX gradients, each a piece */
+    const struct trib_goat_plan *plan;
+};
+
+/* Writes the plan: of each switch the pieces that some worker sends there. False: error has the cause. */
+bool plan_goat_write(const struct plan_goat_file *file, const char *path, char *error);
+/* A number that is the same for the same workers, in any order, and the same server. Never 0. */
+uint64_t plan_goat_hosts_digest(const uint32_t *workers, uint32_t count, uint32_t server);
+
+#endif
