@@ -50,7 +50,7 @@ struct trib_request;
 
 /* Wire form of float32 tensors. Tensors of other types travel unchanged. */
 enum trib_wire {
-    TRIB_WIRE_OF_SCHEME = 0, /* int32 for scheme atp, else float32 */
+    TRIB_WIRE_OF_SCHEME = 0, /* int32 for schemes atp and goat, else float32 */
     TRIB_WIRE_FLOAT32 = 1,   /* unchanged; the sum is reproducible bit by bit */
     TRIB_WIRE_BFLOAT16 = 3,  /* rounded to bfloat16: half the bytes */
     TRIB_WIRE_INT32 = 4      /* block floating point, for switches without floats (SwitchML, NSDI'21, section 3.7) */

@@ -12,6 +12,7 @@
 #include "cli/options.h"
 #include "cli/switch_names.h"
 #include "control/jobs/jobs.h"
+#include "fabric/placed.h"
 #include "fabric/planned.h"
 #include "io/explain.h"
 #include "io/log.h"
@@ -32,7 +33,8 @@ struct switch_options {
     const char *topology;
     const char *plan;
     struct trib_topology links;  /* of the topology */
-    struct trib_planned planned; /* of the plan */
+    struct trib_planned planned; /* of the plan, */
+    struct trib_placed placed;   /* or if it is one of --objective */
     const char *http;
     const char *group;
     const char *keys;
@@ -113,9 +115,8 @@ static const struct option_row rows[] = {
      "with --trees: which hosts and switches are behind which links [each switch is one link away]", OPTION_TEXT,
      AT(topology)},
     {"plan", 0, "FILE",
-     "with --with: a plan of `tributary plan`: the jobs that it names have the switches and weights that it says, "
-     "others "
-     "as without it [none]",
+     "a plan of `tributary plan`: with --with, jobs that it names have its switches and weights; at the server of jobs "
+     "of scheme goat, a plan of --objective: which switches below add which pieces; others as without it [none]",
      OPTION_TEXT, AT(plan)},
     {"weight", 0, "N",
      "how much of a tensor comes here beside other switches, 1 to 255: twice as much as at weight N/2 [1]",
@@ -131,7 +132,8 @@ static const struct option_row rows[] = {
     {"job-quota", 0, "SIZE", "slot memory for one job, all its groups together [3GiB, or --memory if that is less]",
      OPTION_SIZE(1, UINT64_MAX), AT(config.job_quota)},
     {"pool", 0, "SIZE",
-     "with --parent: rows in which parts of jobs of scheme atp are added on the way to a server, one pool for all "
+     "with --parent: rows in which parts of jobs of scheme atp or goat are added on the way to a server, one pool for "
+     "all "
      "jobs; "
      "0: all parts pass [64MiB]",
      OPTION_SIZE(0, UINT64_MAX / 2), AT(config.pool)},
@@ -153,7 +155,7 @@ static const struct option_row rows[] = {
     {"buffer", 0, "SIZE", "socket buffers of a shard [32MiB]", OPTION_SIZE32(1, TRIB_BUFFER_MAX), AT(config.buffer)},
     {"dscp", 0, "N", "DSCP of data packets, 0 to 63 [0]", OPTION_COUNT(0, 63), AT(config.dscp)},
     {"backlog", 0, "SIZE",
-     "panama, rina, atp, ps: waiting behind so many bytes of its socket is congestion, for each child; 0: never "
+     "panama, rina, atp, goat, ps: waiting behind so many bytes of its socket is congestion, for each child; 0: never "
      "[127500]",
      OPTION_SIZE32(0, TRIB_BUFFER_MAX), AT(config.backlog)},
     {"spin-us", 0, "N", "longest busy wait before a shard sleeps, microseconds [20]", OPTION_COUNT(0, TRIB_SPIN_US_MAX),
@@ -174,8 +176,8 @@ const struct option_command options_of_switch = {
         "it is one of a tree of switches: ranks name the switch next to them, and only sums go up. With --with\n"
         "several switches share each tensor, and the links to all of them are used; with --trees each job has some of\n"
         "them, and a job does not depend on another lender.\n"
-        "Jobs of scheme atp have their sums at the switch without --parent, which is then their parameter server;\n"
-        "switches with --parent add parts on the way, as far as their pool has room.\n"
+        "Jobs of scheme atp or goat have their sums at the switch without --parent, which is then their parameter\n"
+        "server; switches with --parent add parts on the way: atp's as far as their pool has room, goat's by a plan.\n"
         "A topology (--topology) is TOML: a table [[link]] for each link, with `rate = \"100Gbps\"` and\n"
         "`between = \"10.0.1.0/24 leaf1\"`: two of a subnet or address of hosts, a switch as --listen or --with has "
         "it,\n"
@@ -190,18 +192,20 @@ const struct option_command options_of_switch = {
         "  tributary switch --lend 10.0.0.1               # as each of those is started\n"
         "  tributary switch --with 10.0.0.2,10.0.0.3 --trees 2 --topology links.toml\n"
         "  tributary switch --with 10.0.0.2,10.0.0.3 --plan plan.toml     # as `tributary plan` has dealt the jobs\n"
+        "  tributary switch --listen 10.0.9.9 --plan goat.toml            # the server of jobs of scheme goat\n"
         "  tributary switch --config /etc/tributary/switch.conf --check-config",
 };
 
 const struct option_command options_of_server = {
     .usage = "tributary server [options]",
-    .summary = "Runs a parameter server on a host, for jobs of scheme atp or ps (TRIB_SCHEME): the same program as "
-               "`tributary\n"
-               "switch`, with the same options. All parts of a job come here, or sums of parts, where switches on the "
-               "way are\n"
-               "combiners (`tributary switch --combine --parent SERVER`): ranks name the combiner next to them, or the "
-               "server.\n"
-               "Several servers share each tensor (--with), or the jobs (--with and --trees).",
+    .summary =
+        "Runs a parameter server on a host, for jobs of scheme atp, goat or ps (TRIB_SCHEME): the same program as "
+        "`tributary\n"
+        "switch`, with the same options. All parts of a job come here, or sums of parts, where switches on the "
+        "way are\n"
+        "combiners (`tributary switch --combine --parent SERVER`): ranks name the combiner next to them, or the "
+        "server.\n"
+        "Several servers share each tensor (--with), or the jobs (--with and --trees).",
     .rows = rows,
     .examples = "  tributary server --listen 10.0.0.9                              # all jobs of all ranks\n"
                 "  tributary switch --combine --parent 10.0.0.9                    # on the box at the top of a rack\n"
@@ -267,6 +271,49 @@ static bool resolve_lenders(const char *text, struct trib_switchd_config *config
     return true;
 }
 
+/* Pieces are placed on switches below, which come later: by their addresses. */
+static bool fits_placed(struct switch_options *options)
+{
+    for (uint32_t i = 0; i < options->placed.switch_count; i++) {
+        const struct trib_placed_switch *it = &options->placed.switches[i];
+        if (it->at.len == 0) {
+            complain("--plan: %s:%u: switch %s: in the network of a plan of --objective name each switch that adds by "
+                     "its address and port, such as 10.0.9.1:%d",
+                     options->plan, it->place.line, it->name, TRIB_DEFAULT_PORT);
+            return false;
+        }
+    }
+    if (options->parent != NULL) {
+        complain("--plan: this switch has a parent: a plan of --objective is for the server, which has none");
+        return false;
+    }
+    options->config.placed = &options->placed;
+    return true;
+}
+
+static bool resolve_plan(struct switch_options *options, const struct trib_switch_names *names)
+{
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+
+    if (options->plan == NULL) {
+        return true;
+    }
+    bool is_good = trib_placed_read(&options->placed, options->plan, error);
+    if (is_good && options->placed.count > 0) {
+        return fits_placed(options);
+    }
+    if (is_good && options->with == NULL) {
+        complain("--plan: there is only one switch: name others with --with");
+        return false;
+    }
+    if (!is_good || !trib_planned_read(&options->planned, options->plan, names, error)) {
+        complain("--plan: %s", error);
+        return false;
+    }
+    options->config.planned = &options->planned;
+    return true;
+}
+
 /* Which of them a job has. */
 static bool resolve_trees(struct switch_options *options)
 {
@@ -298,16 +345,7 @@ static bool resolve_trees(struct switch_options *options)
         return false;
     }
     config->topology = options->topology != NULL ? &options->links : NULL;
-    if (options->plan != NULL && options->with == NULL) {
-        complain("--plan: there is only one switch: name others with --with");
-        return false;
-    }
-    if (options->plan != NULL && !trib_planned_read(&options->planned, options->plan, &names, error)) {
-        complain("--plan: %s", error);
-        return false;
-    }
-    config->planned = options->plan != NULL ? &options->planned : NULL;
-    return true;
+    return resolve_plan(options, &names);
 }
 
 /* The keyring of --keys and --key. */
@@ -477,6 +515,7 @@ static int serve(const struct option_command *command, int argc, char **argv)
     trib_key_wipe(&options.ring, sizeof options.ring);
     trib_topology_free(&options.links);
     trib_planned_free(&options.planned);
+    trib_placed_free(&options.placed);
     return result;
 }
 

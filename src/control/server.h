@@ -14,6 +14,7 @@
 struct trib_server;
 struct trib_http_verbs;
 struct trib_keyring;
+struct trib_placed;
 struct trib_planned;
 struct trib_topology;
 
@@ -41,9 +42,10 @@ struct trib_server_config {
     struct trib_others lend_to;
     const struct trib_topology *topology; /* by which they are chosen, borrowed; NULL: each is one link away */
     const struct trib_planned *planned;   /* jobs whose switches a plan has chosen, borrowed; NULL: none */
-    const struct trib_keyring *keys;      /* of sessions, borrowed; NULL: sessions are unauthenticated */
-    const char *run;                      /* ranks of this run alone come here, borrowed; NULL: of any */
-    uint32_t trees;                       /* of this switch and its lenders, each job is dealt over so many; 0: all */
+    const struct trib_placed *placed; /* jobs whose pieces a plan has placed on switches below, borrowed; NULL: none */
+    const struct trib_keyring *keys;  /* of sessions, borrowed; NULL: sessions are unauthenticated */
+    const char *run;                  /* ranks of this run alone come here, borrowed; NULL: of any */
+    uint32_t trees;                   /* of this switch and its lenders, each job is dealt over so many; 0: all */
     uint32_t
         shards; /* 0: none, and no data plane: the ranks' processes are the roots (roots.h), and `plane` is not used */
     uint32_t boot;         /* random, not 0 */

@@ -8,6 +8,7 @@
 #include "published/rina_literal/rina_literal.h"
 #include "schemes/atp/atp.h"
 #include "schemes/forward/forward.h"
+#include "schemes/goat/goat.h"
 #include "schemes/panama/panama.h"
 #include "schemes/ps/ps.h"
 #include "schemes/rina/rina.h"
@@ -16,9 +17,9 @@
 
 /* Each rule behind the scheme that repairs it, which is how `tributary info` lists them. */
 static const struct trib_scheme *const table[] = {
-    &trib_switchml, &trib_literal, &trib_panama, &trib_panama_literal, &trib_atp,  &trib_atp_literal,
-    &trib_atp_aimd, &trib_ps,      &trib_rina,   &trib_rina_literal,   &trib_ring, &trib_hybrid,
-    &trib_forward,  NULL};
+    &trib_switchml, &trib_literal, &trib_panama, &trib_panama_literal, &trib_atp,          &trib_atp_literal,
+    &trib_atp_aimd, &trib_goat,    &trib_ps,     &trib_rina,           &trib_rina_literal, &trib_ring,
+    &trib_hybrid,   &trib_forward, NULL};
 
 const struct trib_scheme *trib_published_at(unsigned index)
 {

@@ -6,15 +6,16 @@
 
 #include "schemes/atp/atp.h"
 #include "schemes/forward/forward.h"
+#include "schemes/goat/goat.h"
 #include "schemes/panama/panama.h"
 #include "schemes/ps/ps.h"
 #include "schemes/rina/rina.h"
 #include "schemes/ring/ring.h"
 #include "schemes/switchml/switchml.h"
 
-static const struct trib_scheme *const schemes[] = {&trib_switchml, &trib_panama, &trib_atp,  &trib_atp_aimd,
-                                                    &trib_ps,       &trib_rina,   &trib_ring, &trib_hybrid,
-                                                    &trib_forward,  NULL};
+static const struct trib_scheme *const schemes[] = {&trib_switchml, &trib_panama,  &trib_atp,  &trib_atp_aimd,
+                                                    &trib_goat,     &trib_ps,      &trib_rina, &trib_ring,
+                                                    &trib_hybrid,   &trib_forward, NULL};
 
 const struct trib_scheme *trib_scheme_at(unsigned index)
 {

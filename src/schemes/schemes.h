@@ -21,6 +21,7 @@ struct trib_scheme {
     bool has_quorum;    /* its sums may lack ranks, where the name says so behind a colon: "panama:7/8" */
     bool has_servers;   /* roots are on hosts */
     bool has_combiners; /* switches on the way to the roots add as far as memory allows (protocol/combiner.h) */
+    bool has_pieces;    /* combiners add the pieces that a plan has placed there (protocol/pieces.h), no others */
     bool is_chain;      /* switches that stand side by side below the root form a chain (rina/rina.h) */
     bool has_agents;    /* of a published rule: a rank of each rack takes the sums of the racks before */
     /* Which parts meet in a combiner differs from run to run, and with that the rounding of floats. So the wire is

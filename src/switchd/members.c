@@ -10,6 +10,7 @@
 #include "core/lane.h"
 #include "core/quorum.h"
 #include "core/share.h"
+#include "core/window.h"
 #include "io/draw.h"
 #include "io/memory.h"
 #include "schemes/schemes.h"
@@ -170,6 +171,8 @@ struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, co
     member->first_cap = trib_switch_has_caps(verbs) ? trib_share_first(member->slots) : 0;
     member->boot = opening->boot;
     member->numbers = opening->numbers;
+    member->pieces = opening->pieces;
+    member->span = trib_window_span(&opening->session);
     member->nodes = nodes;
     member->sources = opening->count + member->has_parent;
     if (opening->parent != NULL) {

@@ -45,8 +45,10 @@ struct trib_member {
     uint32_t first_cap; /* of a scheme whose switches set caps; else 0 */
     uint32_t cap;       /* as last set; 0: never */
     uint32_t nodes;
-    uint32_t sources; /* addresses that it takes packets from */
-    uint64_t numbers; /* of a combiner: those of its children at the root; else 0 */
+    uint32_t sources;          /* addresses that it takes packets from */
+    uint64_t numbers;          /* of a combiner: those of its children at the root; else 0 */
+    struct trib_pieces pieces; /* that a combiner adds, in rows of its own; count 0: rows are shared */
+    uint64_t span;             /* sequences that may be under way (trib_window_span) */
     uint16_t generation;
     bool follows_congestion; /* its ranks' windows do: packets say when the queue here is long */
     uint8_t priority;        /* of a combiner's rows */

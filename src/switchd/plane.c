@@ -148,7 +148,7 @@ static void close_communicator(void *owner, uint32_t communicator)
         if (member != NULL) {
             trib_members_remove(&plane->shard[i].members, member);
             trib_rows_leave(member);
-            trib_rows_divide(&plane->shard[i].rows, &plane->shard[i].members);
+            trib_rows_divide(&plane->shard[i].rows, &plane->shard[i].members, member);
             trib_shard_settle(&plane->shard[i]);
             leave_member(plane, i);
             trib_member_destroy(member);
@@ -204,7 +204,7 @@ static enum trib_status open_root(void *owner, const struct trib_opening *openin
     struct trib_member *member = trib_member_create(verbs_of(row, opening), opening);
     if (member != NULL) {
         member->follows_congestion = row->follows_congestion;
-        member->adds = row->has_combiners;
+        member->adds = row->has_combiners && (!row->has_pieces || opening->pieces.own != 0);
         member->priority = opening->priority;
     }
     if (member == NULL || !add_member(&plane->shard[opening->shard], member)) {

@@ -55,6 +55,7 @@ static bool make(struct trib_rows *rows, uint32_t payload)
     rows->size = size;
     rows->payload = payload;
     rows->rows = count;
+    rows->shared = count;
     return true;
 }
 
@@ -62,13 +63,26 @@ static bool enter(const struct trib_rows *rows, struct trib_member *member, stru
 {
     share.rows = member->adds ? share.rows : 0;
     share.priority = member->priority;
+    share.pieces = member->pieces;
     return trib_pool_enter(rows->pool, member->node[0].node, &member->node[0], &share);
 }
 
-static void tell_if_short(struct trib_rows *rows, uint32_t each, uint32_t count)
+/* Rows of its own that a member with pieces is to have, or none. */
+static uint64_t own_rows(const struct trib_member *member)
 {
-    bool is_short = each == 0 && count > 0 && rows->limit > 0;
-    if (is_short && !rows->is_short) {
+    return member->adds ? trib_pieces_rows(&member->pieces, member->span) : 0;
+}
+
+/* A share as it was dealt out, for the log. */
+static void tell_if_short(struct trib_rows *rows, uint32_t each, uint32_t count, uint64_t lacking)
+{
+    bool is_short = ((each == 0 && count > 0) || lacking > 0) && rows->limit > 0;
+    if (lacking > 0 && !rows->is_short) {
+        trib_log(TRIB_LOG_WARN,
+                 "the pool of a shard has %" PRIu32 " rows, for payloads of %" PRIu32 " bytes, and lacks %" PRIu64
+                 " for pieces that a plan has placed here; more parts pass: raise --pool",
+                 rows->rows, rows->payload, lacking);
+    } else if (is_short && !rows->is_short) {
         trib_log(TRIB_LOG_WARN,
                  "the pool of a shard has too few rows (%" PRIu32 ", for payloads of %" PRIu32
                  " bytes), communicators: %" PRIu32 "%s; all their parts pass: raise --pool",
@@ -81,16 +95,26 @@ static void tell_if_short(struct trib_rows *rows, uint32_t each, uint32_t count)
 /* All communicators get their rows; parts in the rows that they had are lost, as packets are. */
 static bool share_out(struct trib_rows *rows, const struct trib_members *members)
 {
-    struct trib_pool_share share = {.rows = rows->rows};
+    struct trib_pool_share share = {.first_row = 0};
+    struct trib_pool_share own = {.first_row = rows->rows};
+    uint64_t lacking = 0;
     uint32_t count = 0;
     bool are_in = true;
     for (uint32_t i = 0; i < members->count; i++) {
-        count += members->list[i]->adds;
+        uint64_t wanted = own_rows(members->list[i]);
+        count += members->list[i]->adds && wanted == 0;
+        if (wanted != 0) {
+            own.rows = (uint32_t)(wanted < own.first_row ? wanted : own.first_row);
+            own.first_row -= own.rows;
+            lacking += wanted - own.rows;
+            are_in = enter(rows, members->list[i], own) && are_in;
+        }
     }
-    share.rows /= rows->is_static && count > 0 ? count : 1;
-    tell_if_short(rows, share.rows, count);
+    rows->shared = own.first_row;
+    share.rows = rows->shared / (rows->is_static && count > 0 ? count : 1);
+    tell_if_short(rows, share.rows, count, lacking);
     for (uint32_t i = 0; i < members->count; i++) {
-        if (members->list[i]->numbers != 0) {
+        if (members->list[i]->numbers != 0 && own_rows(members->list[i]) == 0) {
             are_in = enter(rows, members->list[i], share) && are_in;
             share.first_row += rows->is_static && members->list[i]->adds ? share.rows : 0;
         }
@@ -128,11 +152,11 @@ static bool are_of_length(const struct trib_rows *rows, const struct trib_member
 
 bool trib_rows_enter(struct trib_rows *rows, const struct trib_members *members, struct trib_member *member)
 {
-    const struct trib_pool_share all = {.rows = rows->rows};
+    const struct trib_pool_share all = {.rows = rows->shared};
     if (rows->pool == NULL || !are_of_length(rows, members, member)) {
         return renew(rows, members, member->payload);
     }
-    return rows->is_static ? share_out(rows, members) : enter(rows, member, all);
+    return rows->is_static || own_rows(member) != 0 ? share_out(rows, members) : enter(rows, member, all);
 }
 
 void trib_rows_leave(struct trib_member *member)
@@ -142,9 +166,9 @@ void trib_rows_leave(struct trib_member *member)
     }
 }
 
-void trib_rows_divide(struct trib_rows *rows, const struct trib_members *members)
+void trib_rows_divide(struct trib_rows *rows, const struct trib_members *members, const struct trib_member *left)
 {
-    if (rows->is_static && rows->pool != NULL) {
+    if ((rows->is_static || own_rows(left) != 0) && rows->pool != NULL) {
         (void)share_out(rows, members); /* all are in already */
     }
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rows.h: the rows in which a shard combines parts on their way to servers (protocol/combining.h): one pool for all
- * communicators. It is made for the first communicator that needs it, and anew, empty, for one with longer payloads, or
- * with shorter ones if it is alone; nobody but throughput notices. All calls are under the shard's lock.
+ * communicators. Communicators with pieces (a plan has cut the model) have own rows, at the pool's end. The pool is
+ * made for the first communicator that needs it. It is made anew, empty, for one with longer payloads, or with shorter
+ * ones if that is alone; nobody but throughput notices. All calls are under the shard's lock.
  * Read next: rows.c. */
 #ifndef TRIB_SWITCHD_ROWS_H
 #define TRIB_SWITCHD_ROWS_H
@@ -18,7 +19,8 @@ struct trib_rows {
     void *pool;     /* NULL: nobody needed one yet */
     size_t size;
     uint32_t payload, rows;
-    bool is_short; /* combiners were dealt no row the last time; the log says so when this begins */
+    uint32_t shared; /* of them, the first ones: for communicators without pieces */
+    bool is_short;   /* combiners were dealt too few rows the last time; the log says so when this begins */
     struct trib_combiner_counters counters; /* of pools before this one */
 };
 
@@ -28,8 +30,8 @@ bool trib_rows_can_have(uint64_t limit);
 bool trib_rows_enter(struct trib_rows *rows, const struct trib_members *members, struct trib_member *member);
 /* A member that is no combiner, or not in: nothing happens. */
 void trib_rows_leave(struct trib_member *member);
-/* A combiner has left the members: the others have its rows, where shares are static. */
-void trib_rows_divide(struct trib_rows *rows, const struct trib_members *members);
+/* This member, a combiner, has left the members: the others have its rows, if it had some for itself. */
+void trib_rows_divide(struct trib_rows *rows, const struct trib_members *members, const struct trib_member *left);
 /* The node of the next packet; NULL: no packet waits. */
 struct trib_member_node *trib_rows_next(const struct trib_rows *rows);
 void trib_rows_count(const struct trib_rows *rows, struct trib_plane_rows *sum);

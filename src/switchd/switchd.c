@@ -186,6 +186,7 @@ static struct trib_server_config server_config(const struct trib_switchd_config 
         .trees = config->trees,
         .topology = config->topology,
         .planned = config->planned,
+        .placed = config->placed,
         .weight = (uint8_t)config->weight,
         .shards = trib_switchd_shards(config),
         .boot = boot,
@@ -278,6 +279,9 @@ static void tell_ready(const struct trib_switchd_config *config, const struct tr
     if (config->trees > 0 && config->trees <= config->lenders.count) {
         trib_log(TRIB_LOG_INFO, "each job goes through %" PRIu32 " of these %" PRIu32 " switches, by %s", config->trees,
                  config->lenders.count + 1, config->topology != NULL ? "the topology" : "their load");
+    }
+    if (config->placed != NULL) {
+        trib_log(TRIB_LOG_INFO, "a plan has the pieces of %" PRIu32 " jobs", config->placed->count);
     }
     if (config->planned != NULL) {
         trib_log(TRIB_LOG_INFO, "a plan has the switches of %" PRIu32 " jobs", config->planned->count);

@@ -9,6 +9,7 @@
 #define TRIB_SWITCHD_SWITCHD_H
 
 #include "core/node.h"
+#include "fabric/placed.h"
 #include "fabric/planned.h"
 #include "fabric/topology.h"
 #include "net/address.h"
@@ -28,6 +29,7 @@ struct trib_switchd_config {
     const struct trib_keyring *keys; /* [none: sessions are unauthenticated] of jobs and of the operator; borrowed */
     uint32_t trees; /* [0: all] of this switch and its lenders, each job is dealt over so many; 8 at most */
     const struct trib_planned *planned;   /* [none] jobs whose switches a plan has chosen; borrowed */
+    const struct trib_placed *placed;     /* [none] jobs whose pieces a plan has placed below; borrowed */
     const struct trib_topology *topology; /* [none: each one link away] by which they are chosen; borrowed */
     uint32_t weight;                      /* [1] of a root on a shard here, beside those at other switches: 1 to 255 */
     struct trib_address http;             /* [127.0.0.1:0] len 0: none; port 0: listen's port + 1000 */

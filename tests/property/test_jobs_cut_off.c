@@ -106,7 +106,7 @@ static void cut_off(struct job *job)
     world.waiting_at_end += next != NULL;
     trib_members_remove(&world.members, job->member);
     trib_rows_leave(job->member);
-    trib_rows_divide(&world.rows, &world.members);
+    trib_rows_divide(&world.rows, &world.members, job->member);
     trib_member_destroy(job->member);
     job->member = NULL;
     check_rows();

@@ -46,6 +46,7 @@ struct recorder {
     uint32_t behind[TRIB_RANKS_MAX]; /* ranks of each rank's branch */
     bool is_switch[TRIB_RANKS_MAX];
     uint32_t children;
+    struct trib_pieces pieces;
     uint32_t boot;
     uint16_t missing[TRIB_RANKS_MAX]; /* what is missing on every sequence */
     uint32_t missing_count;
@@ -81,7 +82,7 @@ static inline enum trib_status recorder_open(void *plane, const struct trib_open
     pthread_mutex_lock(&r->lock);
     enum trib_status status = r->refuse_memory ? TRIB_ERR_MEMORY : TRIB_OK;
     bool is_kept = strcmp(opening->scheme, "switchml") == 0 || strcmp(opening->scheme, "atp") == 0 ||
-                   strcmp(opening->scheme, "rina") == 0;
+                   strcmp(opening->scheme, "goat") == 0 || strcmp(opening->scheme, "rina") == 0;
     if (status == TRIB_OK && is_kept) {
         r->opens += r->open_now != opening->session.communicator;
         r->open_now = opening->session.communicator;
@@ -91,6 +92,7 @@ static inline enum trib_status recorder_open(void *plane, const struct trib_open
         r->joined = 0;
         r->boot = opening->boot;
         r->children = opening->count;
+        r->pieces = opening->pieces;
         r->has_parent = opening->parent != NULL;
         r->learned = 0;
         if (r->has_parent) {

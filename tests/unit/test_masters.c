@@ -361,6 +361,27 @@ static void opening__refuses_what_is_anothers(void **state)
     assert_non_null(s->lender[0].jobs.masters.lendings);
 }
 
+/* Pieces of a model, at a switch that is no combiner. */
+static void opening__refuses_pieces_of_a_sum(void **state)
+{
+    struct switches *s = *state;
+    join_ranks(s, 1);
+    struct link *link = &s->link[0];
+    uint32_t at = link->up_len - 1;
+    while (link->up[at].kind != TRIB_MESSAGE_ROOT_OPEN) {
+        at--;
+    }
+    struct trib_message open = link->up[at];
+    open.root_open.index = 0;
+    open.root_open.pieces = 16;
+    open.root_open.own_pieces = 1;
+    tell(link, &open);
+    run_links(s);
+    expect_failed(&s->h, 0, TRIB_ERR_REFUSED,
+                  "(--with): unexpected message ROOT_OPEN: it asks for a root that cannot be");
+    assert_null(s->lender[0].jobs.masters.lendings);
+}
+
 /* A root that there is, and a shard that there is not: it ends this communicator there. */
 static void opening__refuses_a_root_twice_and_one_that_it_has_not(void **state)
 {
@@ -573,6 +594,7 @@ int main(void)
         TEST(quota__one_for_all_of_a_job),
         TEST(job_id__is_no_secret),
         TEST(opening__refuses_a_root_twice_and_one_that_it_has_not),
+        TEST(opening__refuses_pieces_of_a_sum),
         TEST(opening__refuses_its_own_jobs),
         TEST(opening__children_are_somewhere),
         TEST(room__is_told_when_it_changes),

@@ -29,8 +29,9 @@ static struct trib_address address_of(uint32_t number)
     return address;
 }
 
-/* A communicator with this payload, whose ranks are behind the combiner. */
-static struct trib_member *enter(struct world *world, uint32_t communicator, uint32_t payload)
+/* A communicator with this payload, whose ranks are behind the combiner, which adds these of 16 pieces; 0: it is not
+ * cut. */
+static struct trib_member *enter_with(struct world *world, uint32_t communicator, uint32_t payload, uint64_t pieces)
 {
     static const uint16_t ranks[RANKS] = {0, 1};
     struct trib_branch branches[RANKS] = {{.ranks = &ranks[0], .count = 1, .from = address_of(0)},
@@ -51,6 +52,7 @@ static struct trib_member *enter(struct world *world, uint32_t communicator, uin
         .branches = branches,
         .count = RANKS,
         .numbers = 3,
+        .pieces = {.own = pieces, .count = pieces != 0 ? 16 : 0, .run = 1},
     };
     struct trib_member *member = trib_member_create(&trib_combining_verbs, &opening);
     assert_non_null(member);
@@ -60,11 +62,16 @@ static struct trib_member *enter(struct world *world, uint32_t communicator, uin
     return member;
 }
 
+static struct trib_member *enter(struct world *world, uint32_t communicator, uint32_t payload)
+{
+    return enter_with(world, communicator, payload, 0);
+}
+
 static void leave(struct world *world, struct trib_member *member)
 {
     trib_members_remove(&world->members, member);
     trib_rows_leave(member);
-    trib_rows_divide(&world->rows, &world->members);
+    trib_rows_divide(&world->rows, &world->members, member);
     trib_member_destroy(member);
 }
 
@@ -127,6 +134,52 @@ static void shares__of_no_row_are_known(void **state)
     trib_rows_close(&world.rows);
 }
 
+/* Of a window of 2 + 2 sequences one round more than none: as many rows as pieces. They are nobody else's. */
+static void pieces__have_rows_of_their_own(void **state)
+{
+    (void)state;
+    struct world world = {.rows = {.limit = LIMIT}};
+    struct trib_member *shared = enter(&world, 1, 64);
+    uint32_t all = world.rows.rows;
+    assert_int_equal(world.rows.shared, all);
+    struct trib_member *first = enter_with(&world, 2, 64, 0x7);
+    assert_int_equal(world.rows.shared, all - 3);
+    struct trib_member *second = enter_with(&world, 3, 64, 0xff00);
+    assert_int_equal(world.rows.shared, all - 11);
+    struct trib_member *late = enter(&world, 4, 64);
+    assert_int_equal(world.rows.shared, all - 11);
+    leave(&world, first);
+    assert_int_equal(world.rows.shared, all - 8);
+    leave(&world, shared);
+    leave(&world, late);
+    assert_int_equal(world.rows.shared, all - 8);
+    leave(&world, second);
+    assert_int_equal(world.rows.shared, all);
+    assert_false(world.rows.is_short);
+    trib_members_deinit(&world.members);
+    trib_rows_close(&world.rows);
+}
+
+/* The last come has what is left, and the log says so once. */
+static void pieces__may_lack_rows(void **state)
+{
+    (void)state;
+    struct world world = {.rows = {.limit = LIMIT / 8}};
+    struct trib_member *first = enter_with(&world, 1, TRIB_PAYLOAD_MAX, 0xffff);
+    uint32_t rows = world.rows.rows;
+    assert_in_range(rows, 1, 15);
+    assert_int_equal(world.rows.shared, 0);
+    assert_true(world.rows.is_short);
+    struct trib_member *second = enter(&world, 2, TRIB_PAYLOAD_MAX);
+    assert_true(world.rows.is_short);
+    leave(&world, first);
+    assert_int_equal(world.rows.shared, rows);
+    assert_false(world.rows.is_short);
+    leave(&world, second);
+    trib_members_deinit(&world.members);
+    trib_rows_close(&world.rows);
+}
+
 static void limit__must_be_memory_that_there_is(void **state)
 {
     (void)state;
@@ -140,6 +193,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows__are_as_long_as_the_longest_payload_there_is),
         cmocka_unit_test(shares__of_no_row_are_known),
+        cmocka_unit_test(pieces__have_rows_of_their_own),
+        cmocka_unit_test(pieces__may_lack_rows),
         cmocka_unit_test(limit__must_be_memory_that_there_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

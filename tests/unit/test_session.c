@@ -409,6 +409,33 @@ static void encode__long_list_of_ranks(void **state)
     }
 }
 
+/* Pieces beyond those that there are, and more of them than bits. */
+static void root_open__pieces_that_cannot_be(void **state)
+{
+    static const struct {
+        uint8_t count;
+        uint64_t own;
+        bool can_be;
+    } cases[] = {{16, 0xffff, true}, {16, 0x10000, false}, {64, UINT64_MAX, true}, {65, 1, false},
+                 {1, 1, true},       {0, 1, false},        {255, 1, false},        {63, UINT64_MAX, false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        uint8_t bytes[TRIB_MESSAGE_MAX];
+        size_t used;
+        size_t len = join_bytes("root_open", bytes);
+        struct trib_message message;
+        bytes[len - 9] = cases[i].count; /* the item is the last one */
+        for (unsigned k = 0; k < 8; k++) {
+            bytes[len - 1 - k] = (uint8_t)(cases[i].own >> 8 * k);
+        }
+        enum trib_status status = trib_message_decode(bytes, len, &message, &used);
+        assert_int_equal(status, cases[i].can_be ? TRIB_OK : TRIB_ERR_INVALID);
+        if (!cases[i].can_be) {
+            assert_string_equal(message.bad_field, "own pieces");
+        }
+    }
+}
+
 /* Only a message with items may have been longer: what is left of it comes back the same. */
 static void assert_skipped(const struct trib_message *message, const uint8_t *bytes, size_t len, size_t was)
 {
@@ -466,6 +493,7 @@ int main(void)
         cmocka_unit_test(decode__cut_at_each_byte),
         cmocka_unit_test(join__cut_off_names_the_field),
         cmocka_unit_test(join__wrong_value_names_the_field),
+        cmocka_unit_test(root_open__pieces_that_cannot_be),
         cmocka_unit_test(decode__one_byte_too_many),
         cmocka_unit_test(decode__bad_bytes),
         cmocka_unit_test(decode__text_that_does_not_fit),

@@ -17,7 +17,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "world.h"
+#include "placing.h"
 
 /* ---- openings ---- */
 
@@ -77,12 +77,25 @@ static bool has_branches(const struct world *world, const struct shape_switch *s
     return count == opening->count;
 }
 
+/* A combiner is told which pieces it adds: those of the plan. */
+static bool has_pieces(const struct world_comm *comm, uint32_t at, const struct trib_opening *opening)
+{
+    struct trib_pieces placed = {.count = 0};
+
+    if (world_is_combiner(comm->world, at)) {
+        placed = placing_of(comm, at);
+    }
+    return opening->pieces.own == placed.own &&
+           (placed.own == 0 || (opening->pieces.count == placed.count && opening->pieces.run == placed.run));
+}
+
 /* A combiner is told which numbers its ranks have at the root, which are the ranks, and the priority of the job. */
 static bool has_numbers(const struct world_comm *comm, uint32_t at, const struct trib_opening *opening)
 {
     bool is_combiner = world_is_combiner(comm->world, at);
 
-    return opening->numbers == (is_combiner ? comm->tree[0]->shapes[at].ranks.bits[0] : 0) &&
+    return has_pieces(comm, at, opening) &&
+           opening->numbers == (is_combiner ? comm->tree[0]->shapes[at].ranks.bits[0] : 0) &&
            (!is_combiner || opening->priority == comm->set.priority);
 }
 

@@ -100,6 +100,18 @@ static void end_pool(struct world *world, struct world_pool *pool)
     }
 }
 
+/* Rows for the pieces, as far as there are some. Those of two communicators may be the same: then they collide. */
+static void own_rows(const struct world_unit *unit, struct trib_pool_share *share)
+{
+    uint32_t rows = share->rows;
+    uint64_t wanted;
+
+    share->pieces = unit->comm->members[unit->at].pieces;
+    wanted = share->pieces.own == 0 ? 0 : trib_pieces_rows(&share->pieces, trib_window_span(&unit->comm->set.session));
+    share->first_row = rows != 0 ? (uint32_t)(trib_mix64(unit->comm->index) % rows) : 0;
+    share->rows = (uint32_t)(wanted < rows - share->first_row ? wanted : rows - share->first_row);
+}
+
 void combining_enter(struct world_unit *unit)
 {
     struct world *world = unit->comm->world;
@@ -110,6 +122,9 @@ void combining_enter(struct world_unit *unit)
         make_pool(world, unit->at, unit->root);
     }
     share.rows = world->scheme->has_combiners ? pool->rows : 0;
+    if (world->scheme->has_pieces) {
+        own_rows(unit, &share);
+    }
     if (!trib_pool_enter(pool->memory, unit->nodes[0].memory, (void *)(uintptr_t)unit_number(world, unit), &share)) {
         world_fail(world, WORLD_CHECK_MISUSE, "a pool has no place for communicator %u", unit->comm->index);
     }

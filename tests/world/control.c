@@ -13,7 +13,7 @@
 #include "control/roots/processes.h"
 #include "core/lane.h"
 #include "io/clock.h"
-#include "world.h"
+#include "placing.h"
 
 #define NOTICE_NS (100 * WORLD_MS) /* until the loss of a connection is noticed */
 #define PORT 7470
@@ -199,6 +199,7 @@ void control_begin(struct world *world)
             plane->config.lend_to.at[plane->config.lend_to.count++] = world->planes[0].config.listen;
         }
     }
+    placing_begin(world);
     world->planes[0].config.trees = world->set.trees;
     for (uint32_t at = 0; at < world->switch_count; at++) {
         struct world_plane *plane = &world->planes[at];
@@ -757,4 +758,5 @@ void control_end(struct world *world)
     }
     free(world->wires);
     free(world->planes);
+    free(world->plan);
 }

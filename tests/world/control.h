@@ -192,4 +192,7 @@ void check_plane(const struct world_plane *plane);
 void check_differ(struct world_comm *comm);
 void check_left(struct world *world);
 
+/* plane.c */
+bool plane_is_missing(const struct world_comm *comm, uint32_t waiting, uint32_t rank, uint64_t sequence);
+
 #endif

@@ -87,6 +87,7 @@ static enum trib_status open_units(void *owner, const struct trib_opening *openi
     member->boot = opening->boot;
     member->answer_ns = 0;
     member->priority = opening->priority;
+    member->pieces = opening->pieces;
     if (plane->at != 0) {
         comm->world->report->lent_roots += plane->at >= comm->world->tree_count;
         fault_at_opening(comm->world, plane->at);

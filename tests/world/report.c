@@ -217,11 +217,13 @@ static unsigned print_peers(const struct world_report *r)
     return missing;
 }
 
-static unsigned print_combiners(const struct world_report *r)
+static unsigned print_combiners(const struct world_report *r, const struct trib_scheme *scheme)
 {
+    bool has_pieces = scheme == NULL || scheme->has_pieces;
     unsigned missing = 0;
 
-#define X(name, help) missing += print_count("rows", #name, r->combiner.name, strcmp(#name, "elsewhere") != 0);
+#define X(name, help) \
+    missing += print_count("rows", #name, r->combiner.name, strcmp(#name, "elsewhere") != 0 || has_pieces);
     TRIB_COMBINER_COUNTER_MAP(X)
 #undef X
     return missing;
@@ -248,7 +250,7 @@ unsigned report_print(const struct world_report *r, uint32_t depth_max, const st
         missing += print_drops("inner", r->inner.dropped, switch_drops, COUNT(switch_drops));
     }
     if (depth_max > 1 && (scheme == NULL || scheme->has_combiners)) {
-        missing += print_combiners(r);
+        missing += print_combiners(r, scheme);
     }
     missing += print_drops("decode", r->decode, decode_drops, COUNT(decode_drops));
 #define X(name, text)                                                                         \

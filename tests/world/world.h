@@ -399,6 +399,7 @@ struct comm_member {
     uint16_t parents[WORLD_ROOTS_MAX]; /* below the root: where that root sends its sums, */
     uint8_t shards[WORLD_ROOTS_MAX];   /* and to which shard */
     uint8_t priority;                  /* of a combiner's rows */
+    struct trib_pieces pieces;         /* that a combiner adds */
     uint64_t answer_ns;                /* the parent's answer to a probe of the path comes; 0: none is under way */
     struct rank_set registered[WORLD_ROOTS_MAX]; /* as far as that root of the data plane knows */
     uint64_t *marks;                             /* of each rank, root by root */
@@ -509,6 +510,7 @@ struct world {
     struct parcel *parcels;
     uint32_t parcel_count, parcel_capacity, parcel_free;
     struct world_plane *planes; /* of each switch */
+    struct world_plan *plan;    /* placing.h */
     struct world_pool pools[WORLD_SWITCHES_MAX][WORLD_ROOTS_MAX];
     struct world_wire **wires; /* NULL: free */
     uint32_t wire_count, wire_capacity;
@@ -662,9 +664,6 @@ void fault_at_close(struct world *world);
 void fault_at_return(struct world_comm *comm, uint32_t rank);
 void fault_at_opening(struct world *world, uint32_t at);
 void fault_happen(struct world *world, const struct world_event *event);
-
-/* plane.c */
-bool plane_is_missing(const struct world_comm *comm, uint32_t waiting, uint32_t rank, uint64_t sequence);
 
 /* work.c */
 void work_create(struct world_comm *comm);

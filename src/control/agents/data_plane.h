@@ -31,6 +31,8 @@ struct trib_opening {
     const struct trib_branch *branches; /* in order of their lowest ranks */
     uint32_t count;
     uint64_t numbers; /* not 0: a combiner (protocol/combiner.h), whose children, in order, have these at the root */
+    struct trib_pieces
+        pieces;       /* that a combiner adds (protocol/pieces.h); count 0: the scheme or its plan names none */
     uint8_t priority; /* of a combiner's rows */
     uint32_t root;    /* of an opening of another root of the communicator only the tree differs, and these */
     uint32_t shard;   /* sums this root */

@@ -81,7 +81,8 @@ static bool is_its_kind(const struct trib_message *message, const struct trib_sc
     uint32_t members = message->root_open.session.ranks;
     bool is_below = message->root_open.parent.len > 0;
     return (numbers != 0) == (scheme->has_servers && is_below) &&
-           (numbers == 0 || (members <= TRIB_CHILDREN_MAX && (numbers & ~trib_all_children(members)) == 0));
+           (numbers == 0 || (members <= TRIB_CHILDREN_MAX && (numbers & ~trib_all_children(members)) == 0)) &&
+           (message->root_open.own_pieces == 0 || (numbers != 0 && scheme->has_pieces));
 }
 
 static bool is_sane(const struct trib_message *message)
@@ -152,6 +153,7 @@ static enum trib_status take_open(struct trib_root *root, const struct trib_mess
         .boot = message->of.boot,
         .branches = plan->branches,
         .numbers = message->root_open.numbers,
+        .pieces = {.own = message->root_open.own_pieces, .count = message->root_open.pieces, .run = session->train},
         .priority = message->root_open.priority,
         .root = message->root_open.index,
         .shard = message->root_open.shard,

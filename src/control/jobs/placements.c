@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "control/jobs/owner.h"
+#include "control/jobs/pieces.h"
 #include "control/jobs/places.h"
 #include "control/jobs/start.h"
 #include "core/assert.h"
@@ -395,6 +396,8 @@ static void ask_below(const struct trib_jobs *jobs, const struct trib_job *job, 
                                                  .is_return = job->was_running,
                                                  .parent = parent_of(jobs, job, inner, root),
                                                  .numbers = opening->numbers,
+                                                 .own_pieces = opening->pieces.own,
+                                                 .pieces = (uint8_t)opening->pieces.count,
                                                  .priority = opening->priority,
                                                  .auth = *opening->auth,
                                                  .session = opening->session}};
@@ -422,6 +425,7 @@ static enum trib_status open_below(const struct trib_jobs *jobs, const struct tr
             if (!opening) {
                 return explain_memory(error);
             }
+            opening->pieces = trib_job_pieces(jobs, job, b);
             ask_below(jobs, job, b, opening);
             trib_opening_destroy(opening);
         }

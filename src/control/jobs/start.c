@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "control/jobs/owner.h"
+#include "control/jobs/pieces.h"
 #include "control/jobs/placements.h"
 #include "control/jobs/places.h"
 #include "control/jobs/start.h"
@@ -139,6 +140,9 @@ static enum trib_status open_job(struct trib_jobs *jobs, struct trib_job *job, c
     job->is_open = status == TRIB_OK;
     if (job->is_open && dealer->say_dealt) {
         dealer->say_dealt(jobs, job);
+    }
+    if (job->is_open && !job->is_return) {
+        trib_job_say_pieces(jobs, job);
     }
     return status;
 }

@@ -9,6 +9,7 @@
 
 #include "control/words/items.h"
 #include "core/assert.h"
+#include "protocol/pieces.h"
 
 #define LENGTH_SIZE 4
 #define FRAME_SIZE (LENGTH_SIZE + 1) /* length and kind */
@@ -186,7 +187,25 @@ static const struct trib_item WELCOME_ITEMS[] = {
     {TRIB_ITEM_RATE, "rate", has_rate, rate},
     {TRIB_ITEM_AUTH, "packet key", welcome_has_auth, welcome_auth},
 };
-static const struct trib_item ROOT_OPEN_ITEMS[] = {{TRIB_ITEM_AUTH, "packet key", opening_has_auth, opening_auth}};
+
+static bool has_pieces(const struct trib_message *message)
+{
+    return message->root_open.own_pieces != 0;
+}
+
+static void pieces(struct trib_fields *f, struct trib_message *message)
+{
+    trib_field_u8(f, "pieces", &message->root_open.pieces);
+    trib_field_u64(f, "own pieces", &message->root_open.own_pieces);
+    trib_fields_check(f, "own pieces",
+                      message->root_open.pieces <= TRIB_PIECES_MAX &&
+                          (message->root_open.own_pieces & ~trib_pieces_all(message->root_open.pieces)) == 0);
+}
+
+static const struct trib_item ROOT_OPEN_ITEMS[] = {
+    {TRIB_ITEM_PIECES, "pieces", has_pieces, pieces},
+    {TRIB_ITEM_AUTH, "packet key", opening_has_auth, opening_auth},
+};
 
 /* The end of the first message of a side. */
 static void items(struct trib_fields *f, struct trib_message *message, const struct trib_item *known, size_t count)

@@ -386,8 +386,10 @@ struct trib_message {
              * connected to. len 0: it is the root. */
             struct trib_address parent;
             uint64_t numbers; /* not 0: it is a combiner, and its children, in order, have these numbers at the root */
-            uint8_t priority; /* of a combiner's rows */
-            bool is_return;   /* ranks had a READY before, and so paths were tried */
+            uint64_t own_pieces; /* of a combiner: it adds these pieces of the model, as bits; 0: none are named */
+            uint8_t pieces;      /* that the model is cut into (protocol/pieces.h) */
+            uint8_t priority;    /* of a combiner's rows */
+            bool is_return;      /* ranks had a READY before, and so paths were tried */
             struct trib_auth_key auth; /* of this incarnation */
             bool wants_group; /* a switch below is to give its ranks a multicast group for results, if it can */
             uint32_t group;   /* the group that they had before; 0: none */
