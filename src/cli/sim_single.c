@@ -12,6 +12,7 @@
 #include "cli/sim_progress.h"
 #include "io/clock.h"
 #include "io/file.h"
+#include "plan/placed.h"
 #include "plan/simulated.h"
 #include "sim/results/ideal.h"
 
@@ -25,7 +26,8 @@ struct everything {
     struct sim_results results;
     struct sim_story story;
     struct sim_ideal ideal;
-    struct plan_simulated plan;
+    struct plan_simulated plan; /* of trees, */
+    struct plan_placed placed;  /* or of pieces */
 };
 
 static void simulate(struct everything *e, bool is_quiet)
@@ -137,6 +139,17 @@ static int run(struct everything *e, const struct sim_single *options)
     return status;
 }
 
+/* Gives the plan to the scenario's jobs. False: error. */
+static bool read_plan(struct everything *e, const char *path, char *error)
+{
+    if (!plan_placed_read(&e->placed, path, error)) {
+        return false;
+    }
+    return e->placed.plan.count != 0
+               ? plan_placed_give(&e->placed, &e->scenario, error)
+               : plan_simulated_init(&e->plan, &e->scenario, error) && plan_simulated_read(&e->plan, path, error);
+}
+
 int sim_single(const char *path, const struct sim_overrides *overrides, const struct sim_single *options)
 {
     struct everything *e = calloc(1, sizeof *e);
@@ -151,14 +164,14 @@ int sim_single(const char *path, const struct sim_overrides *overrides, const st
         (options->html != NULL && !trib_file_may_write(options->html, error))) {
         complain("%s", error);
     } else if (!sim_scenario_read(&e->scenario, path, overrides, error) ||
-               (options->plan != NULL && (!plan_simulated_init(&e->plan, &e->scenario, error) ||
-                                          !plan_simulated_read(&e->plan, options->plan, error)))) {
+               (options->plan != NULL && !read_plan(e, options->plan, error))) {
         complain("%s", error);
         status = EXIT_USAGE;
     } else {
         status = run(e, options);
     }
     plan_simulated_free(&e->plan);
+    plan_placed_free(&e->placed);
     sim_scenario_free(&e->scenario);
     sim_ideal_free(&e->ideal);
     free(e);

@@ -41,6 +41,15 @@ static const char *find_name(const struct draft *d, uint32_t table, const char *
     return is_name && strlen(value->text) <= most ? value->text : NULL;
 }
 
+/* A number; 0: the key does not stand there. */
+static bool read_bytes(struct draft *d, uint32_t table, const char *key, uint64_t *bytes)
+{
+    const struct trib_toml_value *value = find_value(d, table, key);
+    *bytes = 0;
+    return value == NULL || trib_parse_number(value->text, 1, UINT64_MAX / 2, bytes, NULL) == TRIB_OK ||
+           REFUSE(d, value->place, "%s is a number of bytes" NO_PLAN, value->key);
+}
+
 /* A hexadecimal number; 0: the key does not stand there. */
 static bool read_digest(struct draft *d, uint32_t table, const char *key, uint64_t *digest)
 {
@@ -101,7 +110,8 @@ static bool read_model(struct draft *d, uint32_t table)
     (void)snprintf(model->job, sizeof model->job, "%s", job);
     (void)snprintf(model->server, sizeof model->server, "%s", server);
     d->placed->count++;
-    return read_digest(d, table, "hosts", &model->hosts);
+    return read_digest(d, table, "hosts", &model->hosts) && read_bytes(d, table, "parts_bytes", &model->parts_bytes) &&
+           read_bytes(d, table, "server_bytes", &model->server_bytes);
 }
 
 static bool read_placement(struct draft *d, uint32_t table)

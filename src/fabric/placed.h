@@ -26,7 +26,8 @@ struct trib_placed_model {
     char job[TRIB_NAME_MAX + 1];
     char server[TRIB_PLACED_NAME_MAX + 1];
     uint32_t pieces;
-    uint64_t hosts; /* digest of the workers' and the server's places; 0: not said */
+    uint64_t hosts;                     /* digest of the workers' and the server's places; 0: not said */
+    uint64_t parts_bytes, server_bytes; /* of a step: all workers' parts, and those that the server receives; or 0 */
     struct trib_file_place place;
 };
 

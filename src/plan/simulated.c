@@ -21,10 +21,8 @@ static enum plan_paths paths_of(enum sim_paths paths)
 
 /* ---- network and jobs ---- */
 
-static bool make_network(struct plan_simulated *it)
+static bool make_network(struct plan_network *net, const struct sim_scenario *s)
 {
-    const struct sim_scenario *s = it->scenario;
-    struct plan_network *net = &it->net;
     if (!plan_network_build(net, &s->topology) || !trib_fabric_ready(&net->fabric)) {
         return false;
     }
@@ -41,6 +39,17 @@ static bool make_network(struct plan_simulated *it)
     net->paths = paths_of(s->topology.paths);
     net->headroom = plan_headroom_of(net->paths);
     return true;
+}
+
+bool plan_simulated_network(struct plan_network *net, const struct sim_scenario *scenario, char *error)
+{
+    struct sim_topology_size size = sim_topology_size(&scenario->topology);
+    if (size.hosts > PLAN_HOSTS_MAX || size.switches > PLAN_SWITCHES_MAX || size.links > PLAN_LINKS_MAX) {
+        return sim_scenario_refuse(scenario, SIM_NONE, error,
+                                   "a planned network has at most %u hosts, %u switches and %u cables", PLAN_HOSTS_MAX,
+                                   PLAN_SWITCHES_MAX, PLAN_LINKS_MAX / 2);
+    }
+    return make_network(net, scenario) || sim_scenario_refuse(scenario, SIM_NONE, error, "out of memory");
 }
 
 /* Why a job of the scenario cannot be planned; NULL: it can. */
@@ -100,16 +109,7 @@ static bool make_jobs(struct plan_simulated *it, char *error)
 bool plan_simulated_init(struct plan_simulated *it, struct sim_scenario *scenario, char *error)
 {
     *it = (struct plan_simulated){.scenario = scenario};
-    struct sim_topology_size size = sim_topology_size(&scenario->topology);
-    if (size.hosts > PLAN_HOSTS_MAX || size.switches > PLAN_SWITCHES_MAX || size.links > PLAN_LINKS_MAX) {
-        return sim_scenario_refuse(scenario, SIM_NONE, error,
-                                   "a planned network has at most %u hosts, %u switches and %u cables", PLAN_HOSTS_MAX,
-                                   PLAN_SWITCHES_MAX, PLAN_LINKS_MAX / 2);
-    }
-    if (!make_network(it)) {
-        return sim_scenario_refuse(scenario, SIM_NONE, error, "out of memory");
-    }
-    return make_jobs(it, error);
+    return plan_simulated_network(&it->net, scenario, error) && make_jobs(it, error);
 }
 
 void plan_simulated_free(struct plan_simulated *it)

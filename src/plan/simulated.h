@@ -23,6 +23,8 @@ struct plan_simulated {
     struct sim_planned *planned; /* by job */
 };
 
+/* The scenario's network, with the switches that add. False: error has the cause. Free it in any case. */
+bool plan_simulated_network(struct plan_network *net, const struct sim_scenario *scenario, char *error);
 /* Network and jobs. False: error has the place and the cause. Free it in any case. */
 bool plan_simulated_init(struct plan_simulated *it, struct sim_scenario *scenario, char *error);
 /* Reads and checks a plan, and gives it to the scenario's jobs. False: error has the place and the cause. */

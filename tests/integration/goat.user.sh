@@ -79,6 +79,19 @@ check_right "sums" "$TMP/resnet.0"
 check_in "names the switch" "job resnet: its plan names switch $RIGHT, but no rank has come to that switch or one below it" "$TMP/root.log"
 stop left right root
 
+say "the same in the simulator"
+HERE=$(cd "$(dirname "$0")/../.." && pwd)
+expect 0 '^  server +receives 0\.196 GB' "$T" plan -t "$HERE/examples/plan/three_switches.toml" -j "$HERE/examples/plan/goat_job.toml" \
+    --objective greedy --server host8 --memory 98MB -o "$TMP/sim.plan"
+# The plan does not count that leaf0, beside the server, adds the sums of leaf1 once more: 15 of 16.
+expect 0 '^  resnet: of the workers. packets the server is saved 93\.75 %; planned 87\.50 %$' \
+    "$T" sim "$HERE/examples/sim/goat.toml" --plan "$TMP/sim.plan"
+expect_line 2 'goat.toml:[0-9]+:[0-9]+: the plan is for another network' "$T" sim "$HERE/examples/sim/goat.toml" --plan "$TMP/plan.toml"
+sed 's/"0-7 9-16 8"/"0-8 9-15 16"/' "$HERE/examples/sim/goat.toml" >"$TMP/hosts.toml"
+expect_line 2 'the plan is for other hosts, or another server' "$T" sim "$TMP/hosts.toml" --plan "$TMP/sim.plan"
+sed 's/"goat"/"atp"/' "$HERE/examples/sim/goat.toml" >"$TMP/atp.toml"
+expect_line 2 'the plan has pieces of its model, which are for scheme goat' "$T" sim "$TMP/atp.toml" --plan "$TMP/sim.plan"
+
 say "mistakes"
 network rack0 rack1 >"$TMP/names.toml"
 printf '[[switch]]\nname = "rack*"\n' >>"$TMP/names.toml"

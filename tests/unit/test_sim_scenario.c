@@ -347,7 +347,7 @@ static void jobs__are_refused_in_one_line(void **state)
         {JOB "size = \"1MB\"\ntrees = 17\n", "x:12:9: trees: 17 is not from 1 to 16"},
         {JOB "size = \"1MB\"\n[switches]\nbypass = \"1us\"\nmemory = \"1MB\"\n",
          "x:14:1: memory needs a job with switches that add"},
-        {JOB "size = \"1MB\"\n[switches]\npool = \"static\"\n", "x:13:1: pool needs a job with combiners (scheme atp)"},
+        {JOB "size = \"1MB\"\n[switches]\npool = \"static\"\n", "x:13:1: pool needs a job with combiners (scheme atp or goat)"},
         {JOB "size = \"1MB\"\nservers = 2\n", "x:12:1: servers does not apply to scheme ring: it has no servers"},
         {SERVED("atp") "priority = 256\n", "x:12:12: priority is 256; the limit is 255"},
         {SERVED("ps") "priority = 1\n", "x:12:1: priority does not apply to scheme ps: it has no combiners"},

@@ -46,6 +46,13 @@
 #define SIM_JOB_NAME_MAX 64U
 #define SIM_MANY (1U << 5) /* it is for several children of its owner, by its details' bitmap */
 
+/* Pieces of a job's model by a plan (plan/placed.h), of a scheme that has pieces. */
+struct sim_placed {
+    uint32_t pieces;
+    double saved;  /* share of the workers' parts that the server does not receive, as planned */
+    uint64_t *own; /* by switch: network node less the hosts: the pieces that it adds, as bits */
+};
+
 enum sim_placement { SIM_PLACEMENT_NONE = 0, SIM_CLOSE, SIM_RANDOM, SIM_PLACEMENT_COUNT };
 
 struct sim_job_config {
@@ -62,6 +69,7 @@ struct sim_job_config {
     uint64_t every_ps; /* the mean time from one's start to the next one's, drawn: Poisson arrivals */
     uint32_t *hosts;   /* of its workers, by rank, instead of a placement; the scenario's, freed with it */
     const struct sim_planned *planned; /* its trees and rate; NULL: trees are chosen by load. Borrowed */
+    const struct sim_placed *placed;   /* of a scheme with pieces; NULL: no switch adds. Borrowed */
     char name[SIM_JOB_NAME_MAX];       /* that a plan has for it; "": none */
     const struct sim_model *model;     /* NULL: none was named */
     double jitter;       /* each worker's time to compute is drawn anew for each iteration, within this share of it */
@@ -443,6 +451,8 @@ void sim__shares_closed(struct sim_jobs *j, uint32_t endpoint);
 /* Of tree.c: chooses the job's trees and places their switches, behind its workers. False: error says why it
  * cannot be. */
 bool sim__jobs_trees(struct sim_jobs *j, struct sim_job *job, char *error);
+/* May jobs of this scheme have a struct sim_placed? */
+bool sim_placed_fits(const char *scheme);
 /* Of servers.c: places servers and combiners, opens and closes their nodes; combiners hear M; a switch loses what it
  * holds. */
 bool sim__servers_place(struct sim_jobs *j, struct sim_job *job, const uint32_t *hosts, char *error);

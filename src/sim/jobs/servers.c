@@ -8,6 +8,7 @@
 
 #include "core/window.h"
 #include "io/explain.h"
+#include "published/published.h"
 #include "sim/jobs/jobs.h"
 
 /* Where memory has no bound: rows for each fragment of all windows, so that hardly any meet, and rows at most. */
@@ -17,11 +18,37 @@
 
 /* ---- places ---- */
 
+bool sim_placed_fits(const char *scheme)
+{
+    const struct trib_scheme *found = trib_published_find(scheme);
+
+    return found != NULL && found->has_pieces;
+}
+
+/* The pieces that the switch adds, by a plan. count 0: the scheme has none. */
+static struct trib_pieces pieces_at(const struct sim_jobs *j, const struct sim_job *job, uint32_t place)
+{
+    const struct sim_placed *placed = job->config.placed;
+
+    return job->scheme->has_pieces && placed != NULL
+               ? (struct trib_pieces){.own = placed->own[place - j->network->hosts],
+                                      .count = placed->pieces,
+                                      .run = job->session.train}
+               : (struct trib_pieces){.count = 0};
+}
+
+/* May the switch add for the job? */
+static bool may_add(const struct sim_jobs *j, const struct sim_job *job, uint32_t place)
+{
+    return job->scheme->has_combiners && (j->adds == NULL || j->adds[place] != 0) &&
+           (!job->scheme->has_pieces || pieces_at(j, job, place).own != 0);
+}
+
 /* The tree's combiner at the switch, made if there is none; SIM_NONE: the switch does not add. */
 static uint32_t combiner_at(struct sim_jobs *j, const struct sim_job *job, uint32_t tree, uint32_t place,
                             uint32_t parent)
 {
-    if (!job->scheme->has_combiners || (j->adds != NULL && j->adds[place] == 0)) {
+    if (!may_add(j, job, place)) {
         return SIM_NONE;
     }
     for (uint32_t i = sim_job_combiners(job); i < j->endpoint_count; i++) {
@@ -119,6 +146,30 @@ uint32_t sim__pool_member(const struct sim_endpoint *e)
     return (uint32_t)e->job * TRIB_ROOTS_MAX + e->tree;
 }
 
+/* Rows of its own that a job has there in each tree; 0: it shares those of all. */
+static uint64_t own_rows(const struct sim_jobs *j, const struct sim_job *job, uint32_t place)
+{
+    struct trib_session_config session = job->session;
+
+    if (job->scheme == NULL || !may_add(j, job, place)) {
+        return 0;
+    }
+    const struct trib_pieces pieces = pieces_at(j, job, place);
+    session.roots = job->config.servers;
+    return trib_pieces_rows(&pieces, trib_window_span(&session));
+}
+
+/* All rows of their own that the first so many jobs have. */
+static uint64_t all_own_rows(const struct sim_jobs *j, uint32_t place, uint32_t count)
+{
+    uint64_t rows = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        rows += own_rows(j, &j->jobs[i], place) * j->jobs[i].config.servers;
+    }
+    return rows;
+}
+
 /* At the first combiner of the switch. */
 static bool open_pool(struct sim_jobs *j, uint32_t place)
 {
@@ -134,9 +185,10 @@ static bool open_pool(struct sim_jobs *j, uint32_t place)
     for (uint32_t i = 0; i < j->count; i++) {
         bool shares = j->jobs[i].scheme != NULL && j->jobs[i].scheme->has_combiners;
         payload = shares && j->jobs[i].config.payload > payload ? j->jobs[i].config.payload : payload;
-        windows += shares ? j->jobs[i].config.window : 0;
+        windows += shares && !j->jobs[i].scheme->has_pieces ? j->jobs[i].config.window : 0;
     }
     uint64_t wanted = POOL_EACH * windows < POOL_MOST ? POOL_EACH * windows : POOL_MOST;
+    wanted += all_own_rows(j, place, j->count);
     uint64_t rows = j->memory_bytes != SIM_NEVER ? j->memory_bytes / payload : wanted;
     struct trib_combiner_config config = {
         .kernels = trib_value_kernels(),
@@ -155,6 +207,26 @@ static bool open_pool(struct sim_jobs *j, uint32_t place)
     return pool->combiner != NULL && pool->members != NULL;
 }
 
+/* Rows for pieces are the last ones of the pool, as far as it has some. */
+static void share_rows(const struct sim_jobs *j, const struct sim_endpoint *e, const struct sim_row_pool *pool,
+                       struct trib_combiner_grant *grant)
+{
+    const struct sim_job *job = &j->jobs[e->job];
+    uint64_t own = own_rows(j, job, e->place);
+    uint64_t taken = own != 0 ? all_own_rows(j, e->place, e->job) + own * e->tree : all_own_rows(j, e->place, j->count);
+    uint32_t left = taken < pool->rows ? pool->rows - (uint32_t)taken : 0;
+
+    grant->pieces = pieces_at(j, job, e->place);
+    grant->rows = left;
+    if (own != 0) {
+        grant->rows = own < left ? (uint32_t)own : left;
+        grant->first_row = left - grant->rows;
+    } else if (j->is_pool_static) {
+        grant->rows = left / j->count;
+        grant->first_row = grant->rows * e->job;
+    }
+}
+
 /* The control plane grants a communicator at a combiner, and knows M. */
 static void admit(struct sim_jobs *j, uint32_t endpoint, uint64_t mark)
 {
@@ -168,14 +240,10 @@ static void admit(struct sim_jobs *j, uint32_t endpoint, uint64_t mark)
         .communicator = job->session.communicator,
         .generation = job->session.generation,
         .roots = (uint8_t)job->session.roots,
-        .rows = pool->rows,
         .priority = (uint8_t)job->config.priority,
     };
 
-    if (j->is_pool_static) {
-        grant.rows = pool->rows / j->count;
-        grant.first_row = grant.rows * e->job;
-    }
+    share_rows(j, e, pool, &grant);
     pool->members[sim__pool_member(e)] = endpoint;
     trib_combiner_admit(pool->combiner, sim__pool_member(e), &grant);
 }

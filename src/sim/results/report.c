@@ -274,6 +274,26 @@ static void put_flow_counters(struct report_json *json, const struct trib_flow_c
 #undef X
 }
 
+/* Beside the numbers of a plan. */
+static void json_plan(struct report_json *json, const struct sim_run *run, uint32_t number)
+{
+    const struct sim_job_config *c = &run->jobs.jobs[number].config;
+
+    if (c->planned != NULL) {
+        report_json_count(json, "planned_bps", c->planned->rate_bps);
+        double rate = sim_results_rate(run, number);
+        if (rate != 0) {
+            report_json_put(json, "simulated_bps", "%.0f", rate);
+        } else {
+            report_json_put(json, "simulated_bps", "null");
+        }
+    }
+    if (c->placed != NULL) {
+        report_json_put(json, "planned_saved", "%.6f", c->placed->saved);
+        report_json_put(json, "simulated_saved", "%.6f", sim_results_saved(run, number));
+    }
+}
+
 static void json_job(struct report_json *json, const struct sim_run *run, uint32_t number)
 {
     const struct sim_job *job = &run->jobs.jobs[number];
@@ -285,15 +305,7 @@ static void json_job(struct report_json *json, const struct sim_run *run, uint32
     if (c->name[0] != '\0') {
         report_json_say(json, "name", c->name);
     }
-    if (c->planned != NULL) {
-        report_json_count(json, "planned_bps", c->planned->rate_bps);
-        double rate = sim_results_rate(run, number);
-        if (rate != 0) {
-            report_json_put(json, "simulated_bps", "%.0f", rate);
-        } else {
-            report_json_put(json, "simulated_bps", "null");
-        }
-    }
+    json_plan(json, run, number);
     report_json_say(json, "scheme", c->scheme);
     report_json_count(json, "workers", c->workers);
     report_json_count(json, "switches", sim_job_nodes(job));
@@ -612,6 +624,18 @@ static void summary_rates(FILE *out, const struct sim_run *run)
     }
 }
 
+/* Parts that the server of a job with pieces does not receive. */
+static void summary_pieces(FILE *out, const struct sim_run *run)
+{
+    for (uint32_t i = 0; i < run->jobs.count && i < JOBS_SHOWN; i++) {
+        const struct sim_job_config *c = &run->jobs.jobs[i].config;
+        if (c->placed != NULL) {
+            (void)fprintf(out, "  %s: of the workers' packets the server is saved %.2f %%; planned %.2f %%\n", c->name,
+                          100 * sim_results_saved(run, i), 100 * c->placed->saved);
+        }
+    }
+}
+
 static void summary_pools(FILE *out, const struct sim_run *run)
 {
     struct trib_combiner_counters sum;
@@ -665,6 +689,7 @@ void sim_results_summary(FILE *out, const struct sim_run *run, const struct sim_
     }
     summary_jobs(out, run, story->ideal);
     summary_rates(out, run);
+    summary_pieces(out, run);
     summary_pools(out, run);
     trib_format_count(n->hops, counts[0]);
     (void)fprintf(out, "  %s packet-hops in %.2f s of CPU time: %.2f million a second; trace %016" PRIx64 "\n",

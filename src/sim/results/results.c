@@ -192,3 +192,11 @@ double sim_results_rate(const struct sim_run *run, uint32_t number)
 
     return t.count != 0 && job->config.buckets == 1 ? 8 * bytes / (t.summing_ps / 1e12) : 0;
 }
+
+double sim_results_saved(const struct sim_run *run, uint32_t number)
+{
+    struct sim_job_counters counters = sim_jobs_counters(&run->jobs, number);
+    double sent = (double)counters.workers.contributions;
+
+    return sent != 0 ? 1 - (double)counters.switches.contributions / sent : 0;
+}

@@ -58,6 +58,8 @@ bool sim_results_make(struct sim_results *results, const struct sim_run *run);
 /* bit/s that a worker of the job sent in its iterations, headers included, while it summed. 0: none has ended,
  * or gradients come in buckets, so that computing hides some of it. */
 double sim_results_rate(const struct sim_run *run, uint32_t job);
+/* Share of the contributions of a job's workers that its servers did not receive: sums came in their place. */
+double sim_results_saved(const struct sim_run *run, uint32_t job);
 struct sim_job_times sim_results_job(const struct sim_run *run, uint32_t job);
 /* Iterations of all jobs that were not done; *jobs: of how many jobs. Means are of the others. */
 uint64_t sim_results_not_done(const struct sim_run *run, uint32_t *jobs);

@@ -210,7 +210,7 @@ static const struct {
     {"multicast", sim__has_roots, "switches that add, or servers"},
     {"memory", sim__has_adders, "switches that add"},
     {"latency", sim__has_adders, "switches that add"},
-    {"pool", sim__has_combiners, "combiners (scheme atp)"},
+    {"pool", sim__has_combiners, "combiners (scheme atp or goat)"},
 };
 
 static bool fit_switches(struct draft *d)

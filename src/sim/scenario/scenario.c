@@ -134,7 +134,8 @@ static const struct key keys[] = {
     {"traffic", "file", "trace: flows as in HPCC's flow.txt; beside the scenario", sim__read_file, 0, BIT(SIM_TRACE),
      BIT(SIM_TRACE)},
     {"job", "scheme",
-     "switchml, panama, panama:7/8, rina, atp, atp-aimd, ps, ring, hybrid:M, ring-steps, which sends messages in 2 "
+     "switchml, panama, panama:7/8, rina, atp, atp-aimd, goat, ps, ring, hybrid:M, ring-steps, which sends messages in "
+     "2 "
      "(N - 1) steps, or panama-literal or rina-literal, the published rules",
      sim__read_scheme, JOB(scheme), ANY, ANY},
     {"job", "name", "as a plan has it (--plan)", sim__read_name, JOB(name), ANY, 0},
@@ -167,8 +168,8 @@ static const struct key keys[] = {
      sim__read_trees, JOB(trees), ANY, 0},
     {"job", "at_least", "rina: so many workers below a switch that adds are a rack; others are links of the chain [2]",
      sim__read_count, JOB(at_least), ANY, 0},
-    {"job", "servers", "atp, ps: roots, each on a host; fragments take turns [1]", sim__read_trees, JOB(servers), ANY,
-     0},
+    {"job", "servers", "atp, goat, ps: roots, each on a host; fragments take turns [1]", sim__read_trees, JOB(servers),
+     ANY, 0},
     {"job", "servers_at_workers", "atp, ps: true: servers are on hosts of workers [false: on hosts of their own]",
      sim__read_flag, JOB(are_servers_at_workers), ANY, 0},
     {"job", "combines_everywhere",

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_plan_placed.c: plans of pieces in the simulator: how many packets of a job the server receives, by hand, and
+ * plans that are not for the scenario. Mirrors src/plan/placed.c, and src/sim/jobs/servers.c where jobs have pieces. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "plan/goat_file.h"
+#include "plan/placed.h"
+#include "sim/results/results.h"
+
+#define NETWORK                                                                                                   \
+    "duration = \"10s\"\nmtu = \"9000B\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts = 3\n" \
+    "rate = \"100Gbps\"\ndelay = \"1us\"\n[queues]\nbuffer = \"none\"\necn = \"65pkt\"\n"
+#define JOB(name, scheme, rest) \
+    "[[job]]\nname = \"" name "\"\nscheme = \"" scheme "\"\nworkers = 4\niterations = 1\nsize = \"6553600B\"\n" rest
+#define HOSTS "hosts = \"0 1 3 4 2\"\n" /* two workers at leaf0, two at leaf1, the server at leaf0 */
+#define MODEL "[[model]]\njob = \"a\"\npieces = 4\nserver = \"host2\"\n"
+#define AT(name, pieces) "[[placement]]\njob = \"a\"\nswitch = \"" name "\"\npieces = \"" pieces "\"\n"
+
+static struct sim_scenario scenario;
+static struct sim_run run;
+
+/* False: error. Then close_all. */
+static bool give(struct plan_placed *it, const char *scenario_text, const char *plan, char *error)
+{
+    char path[] = "/tmp/test_plan_placed_XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, plan, strlen(plan)), strlen(plan));
+    (void)close(fd);
+    if (!sim_scenario_parse(&scenario, scenario_text, "text", NULL, error)) {
+        fail_msg("%s", error);
+    }
+    bool is_good = plan_placed_read(it, path, error) && plan_placed_give(it, &scenario, error);
+    (void)unlink(path);
+    return is_good;
+}
+
+static void close_all(struct plan_placed *it)
+{
+    plan_placed_free(it);
+    sim_scenario_free(&scenario);
+}
+
+/* The share of the first job's packets that the server is saved, which is checked to be the sum of all parts. */
+static double simulate(const char *scenario_text, const char *plan)
+{
+    struct plan_placed it;
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    if (!give(&it, scenario_text, plan, error) || !sim_run_init(&run, &scenario, error)) {
+        fail_msg("%s", error);
+    }
+    while (sim_run_advance(&run, 100000)) {
+    }
+    assert_null(sim_run_check(&run));
+    assert_int_equal(sim_results_job(&run, 0).count, 1);
+    double saved = sim_results_saved(&run, 0);
+    sim_run_deinit(&run);
+    close_all(&it);
+    return saved;
+}
+
+static void expect_saved(double saved, double expected)
+{
+    if (saved < expected - 1e-9 || saved > expected + 1e-9) {
+        fail_msg("%f, expected %f", saved, expected);
+    }
+}
+
+/* 800 fragments of four pieces. Piece 0 at leaf1 is added for two workers, so three packets of four remain; the same at
+ * the spine. Piece 2 at leaf0 is added for all: one of four. Piece 3 is added nowhere. */
+static void packets_at_the_server__are_as_placed(void **state)
+{
+    (void)state;
+    expect_saved(simulate(NETWORK JOB("a", "goat", HOSTS), MODEL AT("leaf1", "0") AT("spine0", "1") AT("leaf0", "2")),
+                 (1 + 1 + 3) / 16.0);
+    expect_saved(simulate(NETWORK JOB("a", "goat", HOSTS), MODEL), 0);
+    expect_saved(simulate(NETWORK JOB("a", "goat", HOSTS), MODEL AT("leaf0", "0-3")), 3 / 4.0);
+    /* A sum of leaf1 is added again at leaf0. */
+    expect_saved(simulate(NETWORK JOB("a", "goat", HOSTS), MODEL AT("leaf0", "0-1") AT("leaf1", "0-3")), 8 / 16.0);
+}
+
+/* Without a plan no switch adds, and a job beside it has the rest of the pool. */
+static void other_jobs__are_as_without_a_plan(void **state)
+{
+    (void)state;
+    sim_scenario_parse(&scenario, NETWORK JOB("a", "goat", HOSTS), "text", NULL, (char[TRIB_ERROR_TEXT_MAX]){""});
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    assert_true(sim_run_init(&run, &scenario, error));
+    while (sim_run_advance(&run, 100000)) {
+    }
+    assert_null(sim_run_check(&run));
+    expect_saved(sim_results_saved(&run, 0), 0);
+    sim_run_deinit(&run);
+    sim_scenario_free(&scenario);
+    static const char beside[] = "[[job]]\nscheme = \"atp\"\nworkers = 4\niterations = 1\nsize = \"700000B\"\n";
+    char text[2048];
+    (void)snprintf(text, sizeof text, "%s%s", NETWORK JOB("a", "goat", HOSTS), beside);
+    char *hosts = strstr(text, "hosts = 3");
+    hosts[8] = '6';
+    char *job = strstr(text, "\"0 1 3 4 2\"");
+    memcpy(job, "\"0 1 6 7 2\"", 11);
+    expect_saved(simulate(text, MODEL AT("leaf0", "0-3")), 3 / 4.0);
+}
+
+/* Few rows: parts collide and pass, and all sums are right. */
+static void too_little_memory__costs_sums_on_the_way_alone(void **state)
+{
+    (void)state;
+    double saved = simulate(NETWORK "[switches]\nmemory = \"64KB\"\n" JOB("a", "goat", HOSTS "window = 64\n"),
+                            MODEL AT("leaf0", "0-3"));
+    assert_true(saved > 0 && saved <= 3 / 4.0);
+}
+
+static void refused__with_its_place(void **state)
+{
+    static const struct {
+        const char *scenario, *plan, *error;
+    } cases[] = {
+        {NETWORK JOB("a", "goat", HOSTS), "network = \"1\"\n" MODEL, "the plan is for another network"},
+        {NETWORK JOB("a", "goat", HOSTS), MODEL "hosts = \"1\"\n",
+         "the plan is for other hosts, or another server, which stands last in hosts"},
+        {NETWORK JOB("a", "goat", HOSTS), MODEL AT("leaf7", "0"), "pieces at leaf7, which is no switch that adds here"},
+        {NETWORK JOB("a", "goat", HOSTS), MODEL AT("host1", "0"), "pieces at host1, which is no switch that adds here"},
+        {NETWORK "[switches]\nadd = \"leaf\"\n" JOB("a", "goat", HOSTS), MODEL AT("spine0", "0"),
+         "pieces at spine0, which is no switch that adds here"},
+        {NETWORK JOB("b", "goat", HOSTS), MODEL, "the plan has no job of this name: write name = \"a\""},
+        {NETWORK JOB("a", "atp", HOSTS), MODEL, "the plan has pieces of its model, which are for scheme goat"},
+        {NETWORK JOB("a", "goat", ""), MODEL, "a planned job names its hosts"},
+        {NETWORK JOB("a", "goat", "servers = 2\nhosts = \"0 1 3 4 2 5\"\n"), MODEL,
+         "a plan of pieces is for one server"},
+        {NETWORK JOB("b", "atp", HOSTS), MODEL, "the plan has 1 jobs, of which 0 are in this scenario"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct plan_placed it;
+        char error[TRIB_ERROR_TEXT_MAX] = "";
+        assert_false(give(&it, cases[i].scenario, cases[i].plan, error));
+        if (strstr(error, cases[i].error) == NULL) {
+            fail_msg("%zu: %s", i, error);
+        }
+        close_all(&it);
+    }
+}
+
+static void digest_of_hosts__does_not_depend_on_their_order(void **state)
+{
+    const uint32_t hosts[] = {3, 0, 7}, again[] = {7, 3, 0}, others[] = {3, 0, 8};
+    (void)state;
+    uint64_t digest = plan_goat_hosts_digest(hosts, 3, 5);
+    assert_true(digest == plan_goat_hosts_digest(again, 3, 5));
+    assert_true(digest != plan_goat_hosts_digest(others, 3, 5));
+    assert_true(digest != plan_goat_hosts_digest(hosts, 3, 6));
+    assert_true(digest != plan_goat_hosts_digest(hosts, 2, 5));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(packets_at_the_server__are_as_placed),
+        cmocka_unit_test(other_jobs__are_as_without_a_plan),
+        cmocka_unit_test(too_little_memory__costs_sums_on_the_way_alone),
+        cmocka_unit_test(refused__with_its_place),
+        cmocka_unit_test(digest_of_hosts__does_not_depend_on_their_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
