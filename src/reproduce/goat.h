@@ -52,6 +52,7 @@ bool goat_cost(struct reproduce_run *run);
 bool goat_dynamics(struct reproduce_run *run);
 bool goat_overfill(struct reproduce_run *run);
 bool goat_bound(struct reproduce_run *run);
+bool goat_packets(struct reproduce_run *run);
 bool goat_throughput(struct reproduce_run *run);
 
 #endif

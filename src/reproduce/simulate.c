@@ -11,21 +11,44 @@
 #define TEXT_MAX 8192U
 #define HOPS_EACH UINT64_C(200000) /* between two looks at the clock: some ten milliseconds */
 
-bool reproduce_open(struct reproduce_run *run, struct reproduce_cell *cell, const char *format, ...)
+__attribute__((format(printf, 3, 0))) static bool parse(struct reproduce_run *run, struct reproduce_cell *cell,
+                                                        const char *format, va_list arguments)
 {
     char text[TEXT_MAX];
+    int len = vsnprintf(text, sizeof text, format, arguments);
+
+    TRIB_ASSERT(len > 0 && (size_t)len < sizeof text);
+    return sim_scenario_parse(&cell->scenario, text, run->experiment->name, NULL, run->error);
+}
+
+bool reproduce_parse(struct reproduce_run *run, struct reproduce_cell *cell, const char *format, ...)
+{
     va_list arguments;
 
     va_start(arguments, format);
-    int len = vsnprintf(text, sizeof text, format, arguments);
+    bool is_good = parse(run, cell, format, arguments);
     va_end(arguments);
-    TRIB_ASSERT(len > 0 && (size_t)len < sizeof text);
-    bool is_good = sim_scenario_parse(&cell->scenario, text, run->experiment->name, NULL, run->error) &&
-                   sim_run_init(&cell->sim, &cell->scenario, run->error);
+    return is_good;
+}
+
+bool reproduce_begin(struct reproduce_run *run, struct reproduce_cell *cell)
+{
+    bool is_good = sim_run_init(&cell->sim, &cell->scenario, run->error);
+
     if (is_good) {
         run->error[0] = '\0';
     }
     return is_good;
+}
+
+bool reproduce_open(struct reproduce_run *run, struct reproduce_cell *cell, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    bool is_good = parse(run, cell, format, arguments);
+    va_end(arguments);
+    return is_good && reproduce_begin(run, cell);
 }
 
 void reproduce_flow(struct reproduce_cell *cell, uint32_t from, uint32_t to, uint32_t hash)

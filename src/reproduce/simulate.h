@@ -23,6 +23,10 @@ struct reproduce_cell {
 /* Reads the text and makes the run. False: run->error says why. Close it in any case. */
 __attribute__((format(printf, 3, 4))) bool reproduce_open(struct reproduce_run *run, struct reproduce_cell *cell,
                                                           const char *format, ...);
+/* The same in two steps, for scenarios that are changed between: reads the text; makes the run. */
+__attribute__((format(printf, 3, 4))) bool reproduce_parse(struct reproduce_run *run, struct reproduce_cell *cell,
+                                                           const char *format, ...);
+bool reproduce_begin(struct reproduce_run *run, struct reproduce_cell *cell);
 /* Before time begins: a flow from one host to another, without end; hash: its way. */
 void reproduce_flow(struct reproduce_cell *cell, uint32_t from, uint32_t to, uint32_t hash);
 /* Simulates up to this time, its end, or where somebody has set the network's `stop`. False: interrupted, or the
