@@ -162,6 +162,61 @@ static void digest_of_hosts__does_not_depend_on_their_order(void **state)
     assert_true(digest != plan_goat_hosts_digest(hosts, 2, 5));
 }
 
+/* Two leaves with two spines between: worker 0 and the server at leaf0, worker 1 at leaf1. Each spine is on one of two
+ * paths of worker 1, and so counts for none. The plan is written, and read as it was. */
+static void switches_beside_a_path__do_not_count(void **state)
+{
+    static const char network[] = "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts = 3\n"
+                                  "rate = \"100Gbps\"\nfabric_rate = \"100Gbps\"\n[[switch]]\nname = \"leaf*\"\n"
+                                  "[[switch]]\nname = \"spine*\"\n";
+    char net_path[] = "/tmp/test_plan_placed_XXXXXX", plan_path[] = "/tmp/test_plan_placed_XXXXXX";
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    uint32_t workers[] = {0, 1, 3, 4}, switches[] = {6, 7, 8, 9};
+    uint64_t memory[] = {10, 10, 10, 10}, bytes[] = {10, 10, 10};
+    struct plan_network net;
+    struct plan_job job = {.name = "a", .hosts = workers, .host_count = 4};
+    struct trib_goat_options options = {.error = error};
+    struct trib_goat problem;
+    struct trib_goat_plan plan;
+    struct trib_placed placed;
+
+    (void)state;
+    int fd = mkstemp(net_path), out = mkstemp(plan_path);
+    assert_int_equal(write(fd, network, strlen(network)), strlen(network));
+    assert_true(plan_network_read(&net, net_path, error));
+    struct trib_goat_job its = {&net.fabric, 2, 4, 4, 3, workers, switches, memory, bytes, true};
+    assert_int_equal(trib_goat_create(&problem, &its, error), TRIB_OK);
+    for (uint32_t w = 0; w < 4; w++) {
+        const uint32_t *ways = &problem.to_switch[w * 4];
+        assert_true(ways[0] == (w < 2 ? 1 : 3) && ways[1] == (w < 2 ? TRIB_NO_WAY : 1));
+        assert_true(ways[2] == TRIB_NO_WAY && ways[3] == TRIB_NO_WAY);
+    }
+    assert_int_equal(trib_goat_plan_create(&plan, &problem), TRIB_OK);
+    assert_int_equal(trib_goat_rule_find("greedy")->make(&problem, &options, &plan), TRIB_OK);
+    const struct plan_goat_file file = {&net, &job, 2, "greedy", switches, &problem, &plan};
+    assert_true(plan_goat_write(&file, plan_path, error));
+    assert_true(trib_placed_read(&placed, plan_path, error));
+    assert_int_equal(placed.network, plan_network_digest(&net));
+    assert_int_equal(placed.models[0].pieces, 3);
+    assert_string_equal(placed.models[0].server, "host2");
+    assert_int_equal(placed.models[0].parts_bytes, 120);
+    assert_int_equal(placed.models[0].server_bytes, plan.server_bytes);
+    assert_int_equal(placed.switch_count, 2); /* a gradient at each leaf, and none at a spine */
+    assert_string_equal(placed.switches[0].name, "leaf0");
+    assert_string_equal(placed.switches[1].name, "leaf1");
+    assert_int_equal(trib_count_bits(placed.switches[0].pieces), 1);
+    assert_int_equal(trib_count_bits(placed.switches[1].pieces), 1);
+    assert_false(plan_goat_write(&file, "/nowhere/plan.toml", error));
+    trib_placed_free(&placed);
+    trib_goat_plan_destroy(&plan);
+    trib_goat_destroy(&problem);
+    plan_network_free(&net);
+    (void)unlink(net_path);
+    (void)unlink(plan_path);
+    (void)close(fd);
+    (void)close(out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +224,7 @@ int main(void)
         cmocka_unit_test(other_jobs__are_as_without_a_plan),
         cmocka_unit_test(too_little_memory__costs_sums_on_the_way_alone),
         cmocka_unit_test(refused__with_its_place),
+        cmocka_unit_test(switches_beside_a_path__do_not_count),
         cmocka_unit_test(digest_of_hosts__does_not_depend_on_their_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
