@@ -52,9 +52,16 @@ if can_count; then # of two ranks' parts the half is 7 of 16 pieces, of sequence
     check "no two parts meet in a row" [ "$(counter left collisions)" = 0 ]
 fi
 
+say "communicators that are made of the job's first one have its pieces"
+BEFORE=$(grep -c 'switches add 7 of 16 pieces, by the plan' "$TMP/root.log")
+many_start resnet "left right left right" 8 4 65536 5 2
+ranks_end 30 0
+check_in "sums" '"wrong": 0}$' "$TMP"/resnet.[0-3]
+check "each has the pieces" [ "$(grep -c 'switches add 7 of 16 pieces, by the plan' "$TMP/root.log")" -ge $((BEFORE + 8)) ]
+
 say "losses, and a combiner that is killed and comes back"
 ranks resnet "left right left right" -b 2M -e 2M -n 100 -w 1 --loss 0.5% --duplicate 0.5% --reorder 1%
-again_runs() { [ "$(grep -c 'job resnet runs: all' "$TMP/root.log")" -ge 2 ]; }
+again_runs() { [ "$(grep -c 'job resnet runs: all' "$TMP/root.log")" -ge 3 ]; }
 wait_for 10 again_runs
 sleep 0.2
 again left

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "control/jobs/owner.h"
 #include "fabric/placed.h"
 #include "schemes/schemes.h"
 
@@ -14,10 +15,10 @@ static bool has_pieces(const struct trib_job *job)
     return scheme && scheme->has_pieces;
 }
 
-/* NULL: no plan names the job, or its scheme has no pieces. */
+/* The model of the job that owns the communicator. NULL: no plan names the job, or its scheme has no pieces. */
 static const struct trib_placed_model *find_model(const struct trib_jobs *jobs, const struct trib_job *job)
 {
-    return has_pieces(job) ? trib_placed_find(jobs->config->placed, job->name) : NULL;
+    return has_pieces(job) ? trib_placed_find(jobs->config->placed, job->owner->name) : NULL;
 }
 
 struct trib_pieces trib_job_pieces(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t below)
@@ -53,8 +54,8 @@ void trib_job_say_pieces(const struct trib_jobs *jobs, const struct trib_job *jo
     }
     if (!model) {
         trib_jobs_say(jobs, TRIB_LOG_WARN,
-                      "job %s has scheme %s, but no plan has its name, so no switch adds for it: see --plan", job->name,
-                      trib_job_scheme(job));
+                      "job %s has scheme %s, but no plan has its name, so no switch adds for it: see --plan",
+                      job->owner->name, trib_job_scheme(job));
         return;
     }
     uint64_t pieces = 0;
