@@ -424,9 +424,10 @@ static void root_open__pieces_that_cannot_be(void **state)
         size_t used;
         size_t len = join_bytes("root_open", bytes);
         struct trib_message message;
-        bytes[len - 9] = cases[i].count; /* the item is the last one */
+        const size_t end = len - (4 + TRIB_AUTH_KEY + 5); /* of the item: the packet key's is the last one */
+        bytes[end - 9] = cases[i].count;
         for (unsigned k = 0; k < 8; k++) {
-            bytes[len - 1 - k] = (uint8_t)(cases[i].own >> 8 * k);
+            bytes[end - 1 - k] = (uint8_t)(cases[i].own >> 8 * k);
         }
         enum trib_status status = trib_message_decode(bytes, len, &message, &used);
         assert_int_equal(status, cases[i].can_be ? TRIB_OK : TRIB_ERR_INVALID);
