@@ -36,10 +36,10 @@ static void put(uint8_t *to, uint64_t value, unsigned bytes)
 }
 
 /* An eighth, where there are authenticators at all, whether or not they have a key for their lanes as well (proof.c):
- * more would take too long. */
+ * more would take too long. So drawn that seeds which are kept (seeds.txt, and those of canaries) mean what they did. */
 void auth_draw(struct comm_settings *set)
 {
-    set->is_sealed = trib_mix64(set->session.salt ^ 7) % 8 == 0 && trib_keys_explain_lack() == NULL;
+    set->is_sealed = trib_mix64(set->session.salt ^ 181) % 8 == 0 && trib_keys_explain_lack() == NULL;
 }
 
 uint64_t auth_key_part(struct world *world)
