@@ -79,8 +79,7 @@ static enum trib_drop check_from(uint32_t root, const struct bytes *bytes, bool 
 {
     const struct trib_packet packet = {.kind = TRIB_HELD, .authenticated = is_authenticated};
     struct bytes copy = *bytes;
-    const struct trib_arrival arrival = {.data = copy.at,
-                                         .len = is_authenticated ? sizeof copy.at : TRIB_HEADER_SIZE};
+    const struct trib_arrival arrival = {.data = copy.at, .len = is_authenticated ? sizeof copy.at : TRIB_HEADER_SIZE};
     return trib_port_authenticate(&arrival, &packet, comm.auth, root);
 }
 
