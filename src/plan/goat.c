@@ -140,13 +140,13 @@ enum trib_status trib_goat_create(struct trib_goat *p, const struct trib_goat_jo
     }
     uint32_t *hops = calloc(job->fabric->places + 1U, sizeof *hops);
     uint32_t *order = calloc(job->fabric->places + 1U, sizeof *order);
-    if (hops == NULL || order == NULL) {
-        status = TRIB_ERR_MEMORY;
-    } else if (!set_bytes(p, job, error) || !measure(p, job, hops, order, error)) {
+    bool has_memory = hops != NULL && order != NULL;
+    if (has_memory && (!set_bytes(p, job, error) || !measure(p, job, hops, order, error))) {
         status = TRIB_ERR_INVALID;
-    } else if (job->is_on_path && !keep_all_to_paths(p, job, hops, order)) {
-        status = TRIB_ERR_MEMORY;
+    } else if (has_memory && job->is_on_path) {
+        has_memory = keep_all_to_paths(p, job, hops, order);
     }
+    status = has_memory ? status : TRIB_ERR_MEMORY;
     free(hops);
     free(order);
     if (status != TRIB_OK) {

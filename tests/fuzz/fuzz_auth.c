@@ -206,7 +206,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                              .sender = trib_auth_create(key, trib_auth_rank(3), 1),
                              .receiver = trib_auth_create(key, trib_auth_switch(0, 0), PEERS)};
     must(script.sender != NULL && script.receiver != NULL, "auth: no memory");
-    trib_auth_set_peer(script.receiver, SENDER, trib_auth_rank(3));
+    trib_auth_set_above(script.receiver, SENDER, trib_auth_rank(3));
     trib_auth_set_peer(script.receiver, OTHER, trib_auth_rank(4));
     for (uint32_t i = 0; i < EVENTS_MAX && script.left > 0; i++) {
         happen(next_byte());

@@ -34,6 +34,7 @@ marked() {
 
 clean_up() {
     local pid
+    [ "$BASHPID" = $$ ] || return 0 # of a child that was told to end before it became its program
     disown -a # or bash says of each that it was killed
     for pid in "${CHILDREN[@]}" $(marked); do
         kill -KILL "$pid" 2>/dev/null
@@ -268,6 +269,7 @@ start_rank() { rank_start "$@"; }
 rank_start() {
     local job=$1 ranks=$2 rank=$3
     shift 3
+    : >"$TMP/$job.$rank" # what an earlier job of this name has said is not what this one says
     TRIB_JOB=$job TRIB_RANKS=$ranks TRIB_RANK=$rank "$TRIBUTARY" perf "$@" >"$TMP/$job.$rank" 2>&1 &
     RANK_PIDS+=($!)
     CHILDREN+=($!)

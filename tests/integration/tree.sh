@@ -55,6 +55,7 @@ load_ranks() {
     read -ra switches <<<"$2"
     RANK_PIDS=()
     for name in "${switches[@]}"; do
+        : >"$TMP/$job.$rank" # what an earlier job of this name has said is not what this one says
         TRIB_HOSTID=host-$((rank / ${PER_HOST:-1})) TRIB_SWITCH=127.0.0.1:${PORT[$name]} TRIB_JOB=$job TRIB_RANKS=${#switches[@]} \
             TRIB_RANK=$rank "$LOAD" "$TMP/records" 60 1 300000 "${SEED:-1}" >"$TMP/$job.$rank" 2>&1 &
         RANK_PIDS+=($!)

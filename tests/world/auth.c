@@ -136,8 +136,10 @@ void auth_welcome(struct world_comm *comm, uint32_t rank, const struct trib_auth
     begin(unit, key, comm->ranks[rank].grant.boot, trib_auth_rank(rank), peers);
     for (uint32_t i = 0; i < peers; i++) {
         uint16_t id = world_has_peers(world) ? trib_auth_rank(ranks[i]) : trib_auth_switch(key->parent, i);
-        trib_auth_set_peer(unit->auth->auth, i, id);
-        if (world_has_peers(world)) {
+        if (!world_has_peers(world)) {
+            trib_auth_set_above(unit->auth->auth, i, id);
+        } else {
+            trib_auth_set_peer(unit->auth->auth, i, id);
             unit->auth->of[WORLD_SWITCHES_MAX + ranks[i]] = (uint16_t)i;
         }
     }
@@ -183,7 +185,8 @@ void auth_open(struct world_comm *comm, uint32_t at, const struct trib_opening *
         note_branch(unit, &opening->branches[i], (uint16_t)i);
     }
     if (has_parent) {
-        trib_auth_set_peer(unit->auth->auth, opening->count, trib_auth_switch(key->parent, opening->root));
+        trib_auth_set_above(unit->auth->auth, opening->count, trib_auth_switch(key->parent, opening->root));
+        unit->auth->has_parent = true;
         note_parent(unit, comm->members[at].parents[opening->root], (uint16_t)opening->count);
     }
 }
@@ -297,6 +300,12 @@ static void hear(struct world_heard *heard, uint64_t number)
     heard->most = number > heard->most ? number : heard->most;
 }
 
+/* Packets for all count from a root or parent alone. */
+static bool is_above(const struct world *world, const struct world_unit *unit, uint16_t peer)
+{
+    return unit->is_worker ? !world_has_peers(world) : unit->auth->has_parent && peer == unit->auth->peers - 1;
+}
+
 /* By what was done to the packet, not by its bytes. */
 static bool is_authentic(const struct world *world, const struct world_unit *unit, uint32_t from,
                          const struct world_seal *seal)
@@ -308,7 +317,9 @@ static bool is_authentic(const struct world *world, const struct world_unit *uni
         return false;
     }
     const struct world_end *own = &auths->ends[unit->auth->end];
-    return own->key == auths->ends[seal->end - 1].key && (seal->receiver == own->id || seal->receiver == TRIB_AUTH_ALL);
+    bool is_for_own = seal->receiver == own->id || (seal->receiver == TRIB_AUTH_ALL &&
+                                                    is_above(world, unit, peer_of(world, unit, &world->units[from])));
+    return own->key == auths->ends[seal->end - 1].key && is_for_own;
 }
 
 static const char *wrong_about(const struct world_seal *seal, struct world_heard *heard, enum trib_drop drop)

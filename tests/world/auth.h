@@ -25,9 +25,10 @@ struct world_seal {
 /* The packets of a unit, in one incarnation. */
 struct world_auth {
     struct trib_auth *auth;
-    uint32_t end;   /* whose id it has, in struct world_auths */
-    uint32_t peers; /* number of them */
-    uint16_t of[];  /* by switch, then by rank: the number of that peer; UINT16_MAX: it is none */
+    uint32_t end;    /* whose id it has, in struct world_auths */
+    uint32_t peers;  /* number of them */
+    bool has_parent; /* the last of them */
+    uint16_t of[];   /* by switch, then by rank: the number of that peer; UINT16_MAX: it is none */
 };
 
 /* An id under a packet key, in all lives of those who have it. */

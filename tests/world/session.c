@@ -143,7 +143,7 @@ static void send_join(struct world_comm *comm, uint32_t rank)
     session_scheme(comm, message.join.settings.scheme);
     message.join.settings.ranks = s->ranks;
     message.join.settings.payload = s->payload;
-    message.join.settings.window = comm->set.window * (TRIB_HEADER_SIZE + s->payload);
+    message.join.settings.window = comm->set.window * trib_packet_size(s->payload, comm->set.is_sealed);
     message.join.settings.wire = (uint8_t)s->wire;
     message.join.settings.priority = comm->set.priority;
     if (comm->set.skew == WORLD_SKEW_JOIN && rank == comm->set.skewed_rank) {

@@ -177,7 +177,7 @@ static void draw_grant(const struct world *world, struct comm_settings *set)
     if (set->is_return) {
         return;
     }
-    uint32_t most = TRIB_TRAIN_BYTES_MAX / (TRIB_HEADER_SIZE + s->payload);
+    uint32_t most = TRIB_TRAIN_BYTES_MAX / trib_packet_size(s->payload, set->is_sealed);
     uint32_t ways = world->set.trees != 0 ? world->set.trees : 1 + world->switch_count - world->tree_count;
     most = most < TRIB_TRAIN_PACKETS_MAX ? most : TRIB_TRAIN_PACKETS_MAX;
     uint32_t least = most < 4 ? most : 4;
