@@ -105,7 +105,7 @@ void trib_shard_leave_unchanged(struct trib_shard *shard)
 
 /* ---- what comes ---- */
 
-/* What leaves by the socket for single addresses. receiver: its id, or TRIB_AUTH_ALL. */
+/* Sends to single addresses by the socket. receiver: an id, or TRIB_AUTH_ALL. */
 static void send_sealed(struct trib_shard *shard, const struct trib_member *member, const struct trib_packet *packet,
                         const struct trib_address *to, uint64_t bits, uint16_t receiver)
 {

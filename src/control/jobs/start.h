@@ -47,8 +47,8 @@ uint32_t trib_job_children(const struct trib_job *job, uint32_t below, uint32_t 
 /* The job, grouped, as that place is to open this root, but for its parent; the caller destroys it. NULL: out of
  * memory. */
 struct trib_opening *trib_opening_create(const struct trib_job *job, uint32_t below, uint32_t root);
-/* Packet key of this incarnation, for the agent with number `below` or for a rank, whose packets go up to the agent
- * with number `parent`. All 0: the job has no key. */
+/* Packet key of this incarnation, for the agent with number `below`, or for a rank. Packets go up from there to the
+ * agent with number `parent`. All 0: the job has no key. */
 struct trib_auth_key trib_job_auth(const struct trib_job *job, uint32_t below, uint32_t parent);
 /* Where one switch below finds the shard of another, which did not connect to it: one at a loopback address is beside
  * the controller. */
