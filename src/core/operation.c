@@ -210,12 +210,8 @@ static uint32_t digest(const struct trib_layout *layout, const struct trib_sessi
     h = trib_mix64(h ^ operation->count);
     h = trib_mix64(h ^ ((uint64_t)operation->collective << 48 | (uint64_t)operation->type << 40 |
                         (uint64_t)operation->reduction << 32 | operation->root));
-    if (trib_session_has_quorum(session)) {
-        h = trib_mix64(h ^ ((uint64_t)session->quorum << 8 | session->quorum_of));
-    }
-    if (layout->chunk != 0) {
-        h = trib_mix64(h ^ ((uint64_t)layout->chunk << 32 | session->ranks));
-    }
+    h = trib_mix64(h ^ ((uint64_t)layout->chunk << 32 | (uint64_t)session->ranks << 16 |
+                        (uint64_t)session->quorum << 8 | session->quorum_of));
     for (uint32_t rank = 0; operation->shares != NULL && rank < operation->shares->ranks; rank++) {
         h = trib_mix64(h ^ operation->shares->count[rank]);
     }

@@ -67,9 +67,10 @@ def lane_odd(salt, communicator, generation, sequence, digest):
 
 
 def operation_digest(settings, number, count, collective, kind, reduction, root):
-    payload, wire, lookahead = settings
+    payload, wire, lookahead, ranks = settings
     h = mix(mix(mix(payload << 48 | wire << 40 | lookahead) ^ number) ^ count)
-    return mix(h ^ (collective << 48 | kind << 40 | reduction << 32 | root)) >> 32
+    h = mix(h ^ (collective << 48 | kind << 40 | reduction << 32 | root))
+    return mix(h ^ ranks << 16) >> 32
 
 
 # --- packets
@@ -145,7 +146,7 @@ class Operation:
     def __init__(self, worker, collective, data, kind, count, root=0):
         self.worker, self.data, self.step = worker, data, worker.payload
         self.reduction = 1 if collective == ALLREDUCE else 0
-        settings = worker.payload, worker.wire, worker.lookahead
+        settings = worker.payload, worker.wire, worker.lookahead, worker.ranks
         self.digest = operation_digest(settings, worker.number, count, collective, kind, self.reduction, root)
         self.is_broadcast, is_root = collective == BROADCAST, worker.rank == root
         self.gives = collective == ALLREDUCE or (self.is_broadcast and is_root)

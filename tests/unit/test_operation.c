@@ -358,13 +358,15 @@ static void digest__differs_with_settings(void **state)
 {
     struct trib_operation operation = allreduce_of(TRIB_INT32, 1000);
     struct trib_session_config settings[] = {session_of(TRIB_FLOAT32, 1408, 8), session_of(TRIB_FLOAT32, 1344, 8),
-                                             session_of(TRIB_INT32, 1408, 8), session_of(TRIB_FLOAT32, 1408, 9)};
+                                             session_of(TRIB_INT32, 1408, 8), session_of(TRIB_FLOAT32, 1408, 9),
+                                             session_of(TRIB_FLOAT32, 1408, 8)};
     struct trib_layout base;
     struct trib_layout other;
 
     (void)state;
+    settings[4].ranks++; /* of which the scale of wire int32 is made */
     trib_layout_init(&base, &settings[0], &operation, 7);
-    for (size_t i = 1; i < 4; i++) {
+    for (size_t i = 1; i < 5; i++) {
         trib_layout_init(&other, &settings[i], &operation, 7);
         assert_int_not_equal(other.digest, base.digest);
     }
