@@ -11,6 +11,7 @@ not_everyday='integration/([^.]*|.*\.(root|net))' # names in ctest of what `make
 places=$((3 * jobs)) # of tests, which mostly wait; cmake/tests.cmake says how many each takes
 [ -n "${TRIB_RESULTS:-}" ] || { TRIB_RESULTS=$(mktemp); trap 'rm -f "$TRIB_RESULTS"' EXIT; }
 export TRIB_RESULTS
+export CCACHE_NOHASHDIR=1 # what build has compiled serves build-bare; debuggers look for sources in the first
 counted=$(wc -l <"$TRIB_RESULTS") # by others, before
 lanes=()
 read -ra built <<<"${TRIB_BUILT:-}" # presets that who called has built

@@ -203,8 +203,12 @@ consumer() {
         "$root/bin/tributary" --help >/dev/null
 }
 
+# Without TRIB_WERROR, or nothing that is in the compiler's cache would serve; a warning is an error all the same.
 bare() {
-    build build-bare -D TRIB_TESTS=OFF -D TRIB_HTTP=OFF -D TRIB_PLAN=OFF -D TRIB_WERROR=ON
+    local warnings
+    warnings=$(build build-bare -D TRIB_TESTS=OFF -D TRIB_HTTP=OFF -D TRIB_PLAN=OFF 2>&1) && [ -z "$warnings" ] && return
+    echo "$warnings"
+    return 1
 }
 
 run_install() {
