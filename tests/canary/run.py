@@ -17,6 +17,7 @@ import argparse
 import concurrent.futures
 import math
 import os
+import queue
 import re
 import shutil
 import signal
@@ -138,7 +139,7 @@ class Tree:
         self.call(["cmake", *quick, "-S", self.root, "-B", self.build, "-D", "CMAKE_BUILD_TYPE=Checked", "-D", "CMAKE_C_FLAGS=-w", *launcher])
 
     def make(self, *targets):
-        self.call(["cmake", "--build", self.build, "-j", str(os.cpu_count()), "--target", *targets])
+        self.call(["cmake", "--build", self.build, "-j", "2", "--target", *targets])
 
     def call(self, command):
         with open(self.log, "w", encoding="utf-8") as log:
@@ -291,11 +292,12 @@ class Result:
     def __init__(self, canary):
         self.canary, self.findings, self.problem, self.aside = canary, {}, "", None
 
-    def settle(self):
-        """Waits for the test that is asked aside."""
+    def settled(self):
+        """Itself, after the test that is asked aside has ended."""
         if self.aside:
             self.findings["test"] = self.aside.result()
         print(f"{self.canary.name}: " + "; ".join(f"{name} {f.text()}" for name, f in sorted(self.findings.items())) + self.problem, flush=True)
+        return self
 
     def is_caught(self):
         return not self.problem and any(f.word for f in self.findings.values()) and all(f.word or f.why for f in self.findings.values())
@@ -320,6 +322,31 @@ def hear(tree, canary, seconds, ask_finders):
 def finders(canary):
     """Name, program, what it may say, how it is asked."""
     return (("world", "world", canary.world, ask_worlds), ("search", "model", canary.search, ask_search))
+
+
+def hear_all(options, chosen, ask_finders):
+    """As many canaries at once as there are cores, each in a copy of its own. Their results, in the order of the table."""
+    if shutil.which("ccache"):  # which finds what another copy has compiled
+        os.environ.update(CCACHE_BASEDIR=os.path.abspath(options.build), CCACHE_NOHASHDIR="1")
+    trees = queue.SimpleQueue()
+    first = Tree(os.path.join(options.build, "0"))
+    first.configure()
+    control(first, chosen)
+    for number in range(1, min(os.cpu_count() or 1, len(chosen))):
+        tree = Tree(os.path.join(options.build, str(number)))
+        tree.configure()
+        trees.put(tree)
+    trees.put(first)
+
+    def heard(canary):
+        tree = trees.get()
+        try:
+            return hear(tree, canary, options.seconds, ask_finders)
+        finally:
+            trees.put(tree)
+    with concurrent.futures.ThreadPoolExecutor(trees.qsize()) as pool:
+        results = [later.result().settled() for later in [pool.submit(heard, canary) for canary in chosen]]
+    return results
 
 
 def ask_all(tree, result, seconds):
@@ -457,7 +484,7 @@ def arguments():
     parser.add_argument("--only", help="these canaries, by name, separated by commas")
     parser.add_argument("--first", action="store_true", help="ask no finder more about a canary that one has caught")
     parser.add_argument("--seconds", type=float, default=60, help="CPU time of each finder for each canary [60]")
-    parser.add_argument("--build", default=os.path.join(ROOT, "build-canary"), help="folder for the copy [build-canary]")
+    parser.add_argument("--build", default=os.path.join(ROOT, "build-canary"), help="folder for the copies [build-canary]")
     parser.add_argument("--markdown", help="write the table of docs/TESTING.md to this file")
     parser.add_argument("--check", action="store_true", help="only look whether every defect still applies, and compiles")
     parser.add_argument("--list", action="store_true", help="names and what they are about")
@@ -477,21 +504,9 @@ def main():
     if unknown:
         print(f"no canary is called {', '.join(sorted(unknown))}; --list names them", file=sys.stderr)
         return 2
-    if shutil.which("ccache"):
-        os.environ.setdefault("CCACHE_BASEDIR", os.path.abspath(options.build))
-    tree = Tree(options.build)
-    results = []
+    chosen = [canary for canary in CANARIES if canary.name in wanted]
     try:
-        tree.configure()
-        chosen = [canary for canary in CANARIES if canary.name in wanted]
-        control(tree, chosen)
-        for canary in chosen:
-            results.append(hear(tree, canary, options.seconds, ask_first if options.first else ask_all))
-            if not results[-1].aside:
-                results[-1].settle()
-        for result in results:
-            if result.aside:
-                result.settle()
+        results = hear_all(options, chosen, ask_first if options.first else ask_all)
     except (RuntimeError, ValueError) as error:
         print(error)
         return 1
