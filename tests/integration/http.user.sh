@@ -38,7 +38,7 @@ HTTP_PORT=$(sed -n 's/.*http on http:\/\/127.0.0.1:\([0-9]*\).*/\1/p' "$SWITCH_L
 check "the log names the port of HTTP" test -n "$HTTP_PORT"
 
 say "a port in use"
-expect 1 "127.0.0.1:$SWITCH_PORT: Address already in use: another program has this port, choose another" \
+expect 1 "127.0.0.1:$SWITCH_PORT: Address already in use: another program has this port, choose another, for HTTP \\(--http ADDRESS, or --http none\\)" \
     "$T" switch --listen 127.0.0.1:0 --http "127.0.0.1:$SWITCH_PORT"
 
 say "before there is a job"
