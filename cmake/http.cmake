@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# HTTP/JSON of the daemon: real with libmicrohttpd and jansson, else http_none.c, which says what is missing.
+# HTTP/JSON of the daemon: real with libmicrohttpd and jansson, else http_none.c, and the switch says what is missing.
 set(http_found 0)
 set(http_libraries "")
 set(http_includes "")

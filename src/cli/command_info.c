@@ -62,7 +62,7 @@ static void print_text(struct sockets sockets)
     printf("packet trains      %s\n", sockets.trains ? "yes (UDP_SEGMENT, UDP_GRO)" : "no: one packet a call");
     printf("socket buffer      room for %u bytes of packets (raise net.core.rmem_max for more, or run as root)\n",
            sockets.room);
-    printf("http in the switch %s\n", trib_server_has_http() ? "yes" : "no: built without libmicrohttpd or jansson");
+    printf("http in the switch %s\n", trib_http_verbs() != NULL ? "yes" : "no: built without libmicrohttpd or jansson");
     const char *key = getenv("TRIB_KEY_FILE") != NULL ? getenv("TRIB_KEY_FILE") : getenv("TRIB_KEY_FD");
     printf("sessions, packets  %s%s\n", key != NULL ? "with the key in " : "unauthenticated: no TRIB_KEY_FILE",
            key != NULL ? key : "");
@@ -111,7 +111,7 @@ static void print_json(struct sockets sockets)
     report_json_say(&json, "checksum", trib_crc32c_name());
     report_json_flag(&json, "trains", sockets.trains);
     report_json_put(&json, "receive_room", "%u", sockets.room);
-    report_json_flag(&json, "http", trib_server_has_http());
+    report_json_flag(&json, "http", trib_http_verbs() != NULL);
     report_json_flag(&json, "keys", trib_keys_explain_lack() == NULL);
     report_json_say(&json, "proof_kernel", trib_tag_kernel()->name);
     report_json_put(&json, "ranks_max", "%d", TRIB_RANKS_MAX);

@@ -483,7 +483,7 @@ static int run(const struct switch_options *options)
     struct sigaction action = {.sa_handler = on_signal};
 
     trib_log_set_default(TRIB_LOG_INFO);
-    if (!trib_server_has_http() && options->http != NULL && options->config.http.len != 0) {
+    if (trib_http_verbs() == NULL && options->http != NULL && options->config.http.len != 0) {
         return complain(
             "--http: this build has no HTTP: install libmicrohttpd-dev and libjansson-dev, and build again");
     }

@@ -102,7 +102,7 @@ bool trib_server_is_own_place(const struct trib_server_config *config, const str
 /* The TCP ports that are really listened on; http: 0 without. For a config that said "any". */
 uint16_t trib_server_port(const struct trib_server *server);
 uint16_t trib_server_http_port(const struct trib_server *server);
-/* False: a build without libmicrohttpd and jansson; for `tributary info`. */
-bool trib_server_has_http(void);
+/* HTTP for a config (server/http.h). NULL: this build has none, as libmicrohttpd or jansson was not there. */
+const struct trib_http_verbs *trib_http_verbs(void);
 
 #endif

@@ -12,7 +12,7 @@
 
 static uint16_t port_of(uint32_t connection)
 {
-    return connection % 2 == 0 || !trib_server_has_http() ? trib_server_port(server) : trib_server_http_port(server);
+    return connection % 2 == 0 || trib_http_verbs() == NULL ? trib_server_port(server) : trib_server_http_port(server);
 }
 
 /* HTTP may wait for the rest of a request for as long as its idle time (control/server/http.c), we do not. */
@@ -36,7 +36,7 @@ static void check_alive(void)
     (void)send(fd, nonsense, sizeof nonsense, MSG_NOSIGNAL);
     read_to_end(fd);
     (void)close(fd);
-    if (trib_server_has_http()) {
+    if (trib_http_verbs() != NULL) {
         fd = open_connection(trib_server_http_port(server));
         must(send(fd, question, sizeof question - 1, MSG_NOSIGNAL) == (ssize_t)sizeof question - 1,
              "server: http takes no question");

@@ -64,7 +64,7 @@ static inline void start(void)
     };
 
     must(trib_address_parse("127.0.0.1:0", 0, &config.listen, NULL) == TRIB_OK, "server: no address");
-    if (trib_server_has_http()) {
+    if (trib_http_verbs() != NULL) {
         config.http = config.listen;
         config.http_verbs = trib_http_verbs();
     }

@@ -442,8 +442,8 @@ static enum MHD_Result serve(void *owner, struct MHD_Connection *connection, con
     return reply_error(connection, MHD_HTTP_NOT_FOUND, "no such page: /v1/jobs, /v1/switch, /metrics, /healthz");
 }
 
-enum trib_status trib_http_create(const struct trib_address *address, const struct trib_report *report,
-                                  struct trib_http **http, char *error)
+static enum trib_status create(const struct trib_address *address, const struct trib_report *report,
+                               struct trib_http **http, char *error)
 {
     int listen_fd;
     struct trib_address bound;
@@ -480,48 +480,38 @@ enum trib_status trib_http_create(const struct trib_address *address, const stru
     return TRIB_OK;
 }
 
-void trib_http_destroy(struct trib_http *http)
+static void destroy(struct trib_http *http)
 {
-    if (http) {
-        MHD_stop_daemon(http->daemon);
-        free(http);
-    }
+    MHD_stop_daemon(http->daemon);
+    free(http);
 }
 
-int trib_http_fd(const struct trib_http *http)
+static int fd_of(const struct trib_http *http)
 {
-    return http ? http->epoll_fd : -1;
+    return http->epoll_fd;
 }
 
-uint16_t trib_http_port(const struct trib_http *http)
+static uint16_t port_of(const struct trib_http *http)
 {
-    return http ? http->port : 0;
+    return http->port;
 }
 
-uint64_t trib_http_next_timeout(const struct trib_http *http, uint64_t now_ns)
+static uint64_t next_timeout(const struct trib_http *http, uint64_t now_ns)
 {
     MHD_UNSIGNED_LONG_LONG wait_ms;
-    if (!http || MHD_get_timeout(http->daemon, &wait_ms) != MHD_YES) {
+    if (MHD_get_timeout(http->daemon, &wait_ms) != MHD_YES) {
         return TRIB_NEVER;
     }
     return now_ns + wait_ms * TRIB_MILLISECOND_NS;
 }
 
-void trib_http_run(struct trib_http *http)
+static void run(struct trib_http *http)
 {
-    if (http) {
-        (void)MHD_run(http->daemon);
-    }
+    (void)MHD_run(http->daemon);
 }
 
 const struct trib_http_verbs *trib_http_verbs(void)
 {
-    static const struct trib_http_verbs verbs = {trib_http_create, trib_http_destroy,      trib_http_fd,
-                                                 trib_http_port,   trib_http_next_timeout, trib_http_run};
+    static const struct trib_http_verbs verbs = {create, destroy, fd_of, port_of, next_timeout, run};
     return &verbs;
-}
-
-bool trib_server_has_http(void)
-{
-    return true;
 }

@@ -64,11 +64,17 @@ struct trib_server {
 static enum trib_status open_http(struct trib_server *server, char *error)
 {
     struct trib_address address = server->config.http;
-    if (address.len == 0 || server->config.http_verbs == NULL) {
+    if (address.len == 0) {
+        return TRIB_OK;
+    }
+    if (!server->config.http_verbs) {
+        trib_log(TRIB_LOG_WARN,
+                 "no http: this build has neither /metrics nor /v1 (install libmicrohttpd-dev and libjansson-dev, and "
+                 "build again)");
         return TRIB_OK;
     }
     enum trib_status status = server->config.http_verbs->create(&address, &server->report, &server->http, error);
-    if (status == TRIB_OK && server->http) {
+    if (status == TRIB_OK) {
         char text[64];
         trib_address_set_port(&address, trib_server_http_port(server));
         trib_address_format(&address, text);
