@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* metrics.c: /metrics, Prometheus text format 0.0.4, in base units. Labels are bounded: the jobs that exist now, and
  * lists from the sources (drop reasons, statuses). A job's series end with it. Read next: http.c (the server). */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,50 +138,33 @@ static void put_rows(FILE *out, const struct trib_data_plane *plane)
 #undef X
 }
 
+/* Series of every job: name, type, help, format, value. */
+#define JOB_GAUGE_MAP(X)                                                                                              \
+    X("job_ranks", "gauge", "ranks of a job", PRIu32, row->job->settings.ranks)                                       \
+    X("job_memory_bytes", "gauge", "slot memory that a job may take", PRIu64, row->job->here.bytes)                   \
+    X("job_memory_held_bytes", "gauge", "slot memory of a job that is really there", PRIu64,                          \
+      row->report.plane.memory_held)                                                                                  \
+    X("job_slots", "gauge", "slots of a job, all shards", PRIu64,                                                     \
+      (uint64_t)row->job->grant.slots * row->job->grant.roots)                                                        \
+    X("job_cap", "gauge",                                                                                             \
+      "fragments that a rank may have in flight at a root, as the switch tells; 0: the scheme has no caps", PRIu32,   \
+      row->report.plane.cap)                                                                                          \
+    X("job_flagged_packets_total", "counter", "packets of a job that came saying that their way was congested",       \
+      PRIu64, row->report.plane.flagged)                                                                              \
+    X("job_slots_held", "gauge", "slots that hold a fragment now", PRIu32, row->report.plane.slots_held)              \
+    X("job_mark", "gauge", "sequence below which every rank has every result", PRIu64, row->report.communicator_mark) \
+    X("job_stall_seconds", "gauge", "how long a rank has waited for one fragment, 0: none waits", ".3f",              \
+      row->report.stall_s)
+
 static void put_gauges(FILE *out, const struct row *rows, size_t count)
 {
-    head(out, "job_ranks", "gauge", "ranks of a job");
-    for (size_t i = 0; i < count; i++) {
-        (void)fprintf(out, "tributary_job_ranks{job=\"%s\"} %u\n", rows[i].label, rows[i].job->settings.ranks);
+#define X(name, type, help, format, value)                                                     \
+    head(out, name, type, help);                                                               \
+    for (const struct row *row = rows; row < rows + count; row++) {                            \
+        (void)fprintf(out, "tributary_" name "{job=\"%s\"} %" format "\n", row->label, value); \
     }
-    head(out, "job_memory_bytes", "gauge", "slot memory that a job may take");
-    for (size_t i = 0; i < count; i++) {
-        (void)fprintf(out, "tributary_job_memory_bytes{job=\"%s\"} %llu\n", rows[i].label,
-                      (unsigned long long)rows[i].job->here.bytes);
-    }
-    head(out, "job_memory_held_bytes", "gauge", "slot memory of a job that is really there");
-    for (size_t i = 0; i < count; i++) {
-        (void)fprintf(out, "tributary_job_memory_held_bytes{job=\"%s\"} %llu\n", rows[i].label,
-                      (unsigned long long)rows[i].report.plane.memory_held);
-    }
-    head(out, "job_slots", "gauge", "slots of a job, all shards");
-    for (size_t i = 0; i < count; i++) {
-        (void)fprintf(out, "tributary_job_slots{job=\"%s\"} %llu\n", rows[i].label,
-                      (unsigned long long)rows[i].job->grant.slots * rows[i].job->grant.roots);
-    }
-    head(out, "job_cap", "gauge",
-         "fragments that a rank may have in flight at a root, as the switch tells; 0: the scheme has no caps");
-    for (size_t i = 0; i < count; i++) {
-        (void)fprintf(out, "tributary_job_cap{job=\"%s\"} %u\n", rows[i].label, rows[i].report.plane.cap);
-    }
-    head(out, "job_flagged_packets_total", "counter", "packets of a job that came saying that their way was congested");
-    for (size_t i = 0; i < count; i++) {
-        (void)fprintf(out, "tributary_job_flagged_packets_total{job=\"%s\"} %llu\n", rows[i].label,
-                      (unsigned long long)rows[i].report.plane.flagged);
-    }
-    head(out, "job_slots_held", "gauge", "slots that hold a fragment now");
-    for (size_t i = 0; i < count; i++) {
-        (void)fprintf(out, "tributary_job_slots_held{job=\"%s\"} %u\n", rows[i].label, rows[i].report.plane.slots_held);
-    }
-    head(out, "job_mark", "gauge", "sequence below which every rank has every result");
-    for (size_t i = 0; i < count; i++) {
-        (void)fprintf(out, "tributary_job_mark{job=\"%s\"} %llu\n", rows[i].label,
-                      (unsigned long long)rows[i].report.communicator_mark);
-    }
-    head(out, "job_stall_seconds", "gauge", "how long a rank has waited for one fragment, 0: none waits");
-    for (size_t i = 0; i < count; i++) {
-        (void)fprintf(out, "tributary_job_stall_seconds{job=\"%s\"} %.3f\n", rows[i].label, rows[i].report.stall_s);
-    }
+    JOB_GAUGE_MAP(X)
+#undef X
 }
 
 /* Of jobs that a plan has dealt. */
