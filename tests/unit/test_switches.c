@@ -95,7 +95,7 @@ static void deal__a_lender_beside_the_switch(void **state)
     struct switches *s = *state;
     s->lender[0].config.listen = trib_address_v4(0, 7480);
     s->h.config.lenders.at[0] = trib_address_v4(INADDR_LOOPBACK, 7480);
-    trib_remote_init(&s->h.jobs.remote[0], &s->h.config.lenders.at[0]);
+    trib_remote_init(&s->h.jobs.remote[0], &s->h.config.lenders.at[0], &s->h.jobs.remotes);
     join_ranks(s, 2);
     assert_address(&s->h.process[0].welcome.welcome.root[1], "10.0.0.1:7480");
     assert_address(&s->h.process[0].welcome.welcome.root[4], "10.0.0.1:7481");

@@ -13,16 +13,16 @@
 #define HURRY_NS (50 * TRIB_MILLISECOND_NS) /* between the beginnings of two tries, while a communicator waits */
 #define ANSWER_NS TRIB_SECOND_NS            /* from dialling to HELLO */
 
-void trib_remote_init(struct trib_remote *remote, const struct trib_address *address)
+void trib_remote_init(struct trib_remote *remote, const struct trib_address *address,
+                      const struct trib_remote_output *output)
 {
     char text[64];
-    *remote = (struct trib_remote){.address = *address, .gap_ns = DIAL_GAP_FIRST_NS};
+    *remote = (struct trib_remote){.output = output, .address = *address, .gap_ns = DIAL_GAP_FIRST_NS};
     trib_address_format(address, text);
     (void)snprintf(remote->name, sizeof remote->name, "switch %s", text);
 }
 
-void trib_remote_connected(struct trib_remote *remote, const struct trib_remote_output *output, uint16_t port,
-                           uint64_t id, uint64_t nonce)
+void trib_remote_connected(struct trib_remote *remote, uint16_t port, uint64_t id, uint64_t nonce)
 {
     const struct trib_message message = {.kind = TRIB_MESSAGE_CONTROL,
                                          .control = {.magic = TRIB_SESSION_MAGIC,
@@ -34,7 +34,7 @@ void trib_remote_connected(struct trib_remote *remote, const struct trib_remote_
     TRIB_ASSERT(remote->state == TRIB_REMOTE_DIALLED);
     remote->state = TRIB_REMOTE_ASKED;
     remote->nonce = nonce;
-    output->send(output->owner, remote, &message);
+    remote->output->send(remote->output->owner, remote, &message);
 }
 
 /* An agent at any address is where it was dialled. */
@@ -77,11 +77,10 @@ bool trib_remote_receive(struct trib_remote *remote, const struct trib_message *
     return false;
 }
 
-void trib_remote_end(struct trib_remote *remote, const struct trib_remote_output *output, bool may_hurry,
-                     uint64_t now_ns)
+void trib_remote_end(struct trib_remote *remote, bool may_hurry, uint64_t now_ns)
 {
     if (remote->state != TRIB_REMOTE_AWAY) {
-        output->end(output->owner, remote);
+        remote->output->end(remote->output->owner, remote);
     }
     remote->line = NULL;
     remote->state = TRIB_REMOTE_AWAY;
@@ -107,14 +106,14 @@ uint64_t trib_remote_timeout(const struct trib_remote *remote)
     return remote->state == TRIB_REMOTE_USABLE ? TRIB_NEVER : remote->tried_ns + ANSWER_NS;
 }
 
-bool trib_remote_on_timeout(struct trib_remote *remote, const struct trib_remote_output *output, uint64_t now_ns)
+bool trib_remote_on_timeout(struct trib_remote *remote, uint64_t now_ns)
 {
     if (remote->state != TRIB_REMOTE_AWAY) {
         return false;
     }
     TRIB_ASSERT(!remote->line); /* C-17: the session before has ended */
     remote->tried_ns = now_ns;
-    if (!output->open(output->owner, remote)) {
+    if (!remote->output->open(remote->output->owner, remote)) {
         return false;
     }
     remote->state = TRIB_REMOTE_DIALLED;

@@ -19,12 +19,14 @@ enum trib_remote_state {
 };
 
 struct trib_placement; /* jobs.h */
+struct trib_remote_output;
 
 struct trib_remote {
     struct trib_address address; /* where its control plane listens */
     char name[96];               /* "switch 10.0.0.2:7470" */
     enum trib_remote_state state;
-    void *line; /* the driver's, from `open` until `end` */
+    const struct trib_remote_output *output; /* borrowed */
+    void *line;                              /* the driver's, from `open` until `end` */
     uint64_t dial_ns;
     uint64_t gap_ns;     /* between the end of a session and the next try */
     uint64_t tried_ns;   /* DIALLED, ASKED: since when */
@@ -61,21 +63,20 @@ struct trib_remote_output {
 };
 
 /* `name` is made of the address. Dialled at the first trib_remote_on_timeout. */
-void trib_remote_init(struct trib_remote *remote, const struct trib_address *address);
+void trib_remote_init(struct trib_remote *remote, const struct trib_address *address,
+                      const struct trib_remote_output *output);
 /* The connection stands: says CONTROL. */
-void trib_remote_connected(struct trib_remote *remote, const struct trib_remote_output *output, uint16_t port,
-                           uint64_t id, uint64_t nonce);
+void trib_remote_connected(struct trib_remote *remote, uint16_t port, uint64_t id, uint64_t nonce);
 /* Takes HELLO and ROOM. False: nothing that an agent says there. */
 bool trib_remote_receive(struct trib_remote *remote, const struct trib_message *message);
 /* The session has ended, or is to. may_hurry: it may be there again in a moment. */
-void trib_remote_end(struct trib_remote *remote, const struct trib_remote_output *output, bool may_hurry,
-                     uint64_t now_ns);
+void trib_remote_end(struct trib_remote *remote, bool may_hurry, uint64_t now_ns);
 /* A communicator waits for it: dials now, if it is away, and often. */
 void trib_remote_hurry(struct trib_remote *remote, uint64_t now_ns);
 /* When it is to be dialled, or has not answered for too long. */
 uint64_t trib_remote_timeout(const struct trib_remote *remote);
 /* At that time: dials. False: it has not answered, or could not be dialled: it is lost. */
-bool trib_remote_on_timeout(struct trib_remote *remote, const struct trib_remote_output *output, uint64_t now_ns);
+bool trib_remote_on_timeout(struct trib_remote *remote, uint64_t now_ns);
 static inline bool trib_remote_is_usable(const struct trib_remote *remote)
 {
     return remote->state == TRIB_REMOTE_USABLE;

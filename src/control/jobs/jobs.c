@@ -34,7 +34,7 @@ void trib_jobs_init(struct trib_jobs *jobs, const struct trib_server_config *con
     jobs->life = output->draw(output->owner);
     trib_masters_init(&jobs->masters, &jobs->agent, config, &jobs->output);
     for (uint32_t i = 0; i < config->lenders.count; i++) {
-        trib_remote_init(&jobs->remote[i], &config->lenders.at[i]);
+        trib_remote_init(&jobs->remote[i], &config->lenders.at[i], &jobs->remotes);
     }
     jobs->peers = &trib_places_peers;
     jobs->no_dealer = &trib_dealer_peers;

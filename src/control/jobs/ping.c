@@ -3,17 +3,7 @@
  * agents elsewhere that sum for the communicator. No rank is asked: a stopped rank is late, and not gone. Read next:
  * stall.c (which ranks are missing). */
 #include "control/words/ping.h"
-#include "control/jobs/jobs.h"
-
-static void ping_below(const struct trib_jobs *jobs, const struct trib_job *job)
-{
-    for (uint32_t i = 0; i < job->belows; i++) {
-        struct trib_remote *remote = job->below[i].placement.remote;
-        if (remote && trib_remote_is_usable(remote)) {
-            jobs->below.ping(jobs->below.owner, remote);
-        }
-    }
-}
+#include "control/jobs/placements.h"
 
 void trib_jobs_pinged(struct trib_jobs *jobs, struct trib_session *session, uint64_t now_ns)
 {
@@ -23,11 +13,10 @@ void trib_jobs_pinged(struct trib_jobs *jobs, struct trib_session *session, uint
         return;
     }
     job->pinged_ns = now_ns;
-    ping_below(jobs, job);
-    for (uint32_t i = 0; i < job->placements; i++) {
-        struct trib_remote *remote = job->placement[i].remote;
+    for (uint32_t i = 0; i < trib_placements_count(job); i++) {
+        struct trib_remote *remote = trib_placement_number(job, i)->remote;
         if (remote && trib_remote_is_usable(remote)) {
-            jobs->remotes.ping(jobs->remotes.owner, remote);
+            remote->output->ping(remote->output->owner, remote);
         }
     }
 }

@@ -296,7 +296,7 @@ void trib_placement_tell(const struct trib_jobs *jobs, const struct trib_job *jo
 {
     struct trib_session *session = job->ranks[placement->rank].session;
     if (placement->remote && trib_remote_is_usable(placement->remote)) {
-        const struct trib_remote_output *output = placement->remote->is_below ? &jobs->below : &jobs->remotes;
+        const struct trib_remote_output *output = placement->remote->output;
         output->send(output->owner, placement->remote, message);
     } else if (placement->carrier == TRIB_CARRIER_RANK && session) {
         jobs->output.send(jobs->output.owner, session, message);

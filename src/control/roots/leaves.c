@@ -76,6 +76,7 @@ struct trib_remote *trib_leaves_add(struct trib_jobs *jobs, const struct trib_me
     TRIB_ASSERT(!trib_leaves_explain_unfit(jobs, hello, session));
     check_identity(jobs, hello->hello.identity, session->leaf);
     *remote = (struct trib_remote){.state = TRIB_REMOTE_USABLE,
+                                   .output = &jobs->below,
                                    .line = line,
                                    .life = hello->hello.life,
                                    .identity = hello->hello.identity,

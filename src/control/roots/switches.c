@@ -138,7 +138,7 @@ static void lose(struct trib_jobs *jobs, struct trib_remote *remote, enum trib_s
     if (trib_remote_is_usable(remote)) {
         trib_jobs_say(jobs, TRIB_LOG_WARN, "%s", text);
     }
-    trib_remote_end(remote, &jobs->remotes, status == TRIB_OK, now_ns);
+    trib_remote_end(remote, status == TRIB_OK, now_ns);
     while (*served) {
         end_incarnation(jobs, (*served)->job, text, now_ns);
     }
@@ -182,7 +182,7 @@ static void take_refusal(struct trib_jobs *jobs, struct trib_remote *remote, int
 
 void trib_switches_connected(struct trib_jobs *jobs, struct trib_remote *remote)
 {
-    trib_remote_connected(remote, &jobs->remotes, trib_address_port(&jobs->config->listen), jobs->life,
+    trib_remote_connected(remote, trib_address_port(&jobs->config->listen), jobs->life,
                           jobs->output.draw(jobs->output.owner));
 }
 
@@ -286,7 +286,7 @@ void trib_switches_answer(struct trib_jobs *jobs, struct trib_remote *remote, co
 void trib_switches_end(struct trib_jobs *jobs)
 {
     for (uint32_t i = 0; i < jobs->config->lenders.count; i++) {
-        trib_remote_end(&jobs->remote[i], &jobs->remotes, false, 0);
+        trib_remote_end(&jobs->remote[i], false, 0);
         jobs->remote[i].dial_ns = TRIB_NEVER;
     }
 }
@@ -304,7 +304,7 @@ void trib_switches_on_timeout(struct trib_jobs *jobs, uint64_t now_ns)
 {
     for (uint32_t i = 0; i < jobs->config->lenders.count; i++) {
         struct trib_remote *remote = &jobs->remote[i];
-        if (now_ns >= trib_remote_timeout(remote) && !trib_remote_on_timeout(remote, &jobs->remotes, now_ns)) {
+        if (now_ns >= trib_remote_timeout(remote) && !trib_remote_on_timeout(remote, now_ns)) {
             trib_switches_lost(jobs, remote, "no answer", false, now_ns);
         }
     }
