@@ -570,7 +570,7 @@ static void end__of_the_connection_is_the_end_of_all(void **state)
     hears_end(w, fd[1]);
     pump(w);
     assert_int_equal(w->uplinks.count, 0);
-    assert_int_equal(w->uplinks.channels, 0);
+    assert_int_equal(w->uplinks.mux.count, 0);
     int late = come(w, 2);
     assert_int_equal(greet(w).hello.attempt, 2);
     (void)hears_channel(w, &number[2]);
@@ -593,7 +593,7 @@ static void end__of_a_rank_is_said(void **state)
     const struct trib_message end = hears(w, w->line, TRIB_MESSAGE_END);
     assert_int_equal(end.end.number, number[0]);
     assert_false(end.end.is_lost);
-    assert_int_equal(w->uplinks.channels, 1);
+    assert_int_equal(w->uplinks.mux.count, 1);
     close(fd[1]);
 }
 

@@ -30,40 +30,23 @@ struct trib_below {
     uint32_t attempt;
     enum below_state state;
     uint64_t nonce;
-    bool is_asked;  /* PROVED: by PING, for a new connection with the same identity; nothing has come since */
-    uint64_t asked; /* WAITS, CHALLENGED: the life of the switch that was asked */
-    uint32_t count;
-    uint32_t size;
-    struct trib_connection **channel; /* by ascending numbers */
-    struct trib_connection *first_queued;
-    struct trib_connection **last_queued;
-    uint32_t number; /* highest number so far */
+    bool is_asked;   /* PROVED: by PING, for a new connection with the same identity; nothing has come since */
+    uint64_t asked;  /* WAITS, CHALLENGED: the life of the switch that was asked */
+    uint32_t number; /* highest number of a channel so far */
 };
 
 /* ---- finding ---- */
 
-/* The place of the first channel with this number or a higher one. */
-static uint32_t place_of(const struct trib_below *below, uint32_t number)
+static struct trib_connection *channel_at(const struct trib_connection *connection, uint32_t index)
 {
-    uint32_t low = 0;
-    uint32_t high = below->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (below->channel[middle]->number < number) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return trib_connection_of_channel(connection->carried.at[index]);
 }
 
-static struct trib_connection *find(const struct trib_below *below, uint32_t number)
+static struct trib_connection *find(const struct trib_connection *connection, uint32_t number)
 {
-    uint32_t place = place_of(below, number);
-    struct trib_connection *channel = place < below->count ? below->channel[place] : NULL;
-    bool is_open = channel && channel->number == number && channel->state != CONNECTION_BROKEN;
-    return is_open && !channel->end_is_known ? channel : NULL;
+    struct trib_mux_channel *found = trib_mux_find(&connection->carried, number);
+    struct trib_connection *channel = found ? trib_connection_of_channel(found) : NULL;
+    return channel && channel->state != CONNECTION_BROKEN ? channel : NULL;
 }
 
 /* True if both have one identity, or one place to send from, which only one process at a time has. */
@@ -93,78 +76,6 @@ static struct trib_connection *find_before(const struct trib_connections *connec
     return NULL;
 }
 
-/* ---- the way out ---- */
-
-/* On the connection itself, before all waiting bytes of channels. */
-static void say(struct trib_connections *connections, struct trib_connection *connection,
-                const struct trib_message *message)
-{
-    bool is_there = connection->state == CONNECTION_OPEN || connection->state == CONNECTION_ENDING;
-    if (is_there && !trib_outbox_add(&connection->out, message)) {
-        trib_connection_reject(connections, connection, &connections->stats.rejected_unread, "answers pile up unread");
-    }
-}
-
-static struct trib_message end_of(uint32_t number)
-{
-    return (struct trib_message){.kind = TRIB_MESSAGE_END, .end = {.number = number}};
-}
-
-static void queue(struct trib_connections *connections, struct trib_connection *channel)
-{
-    struct trib_below *below = channel->over->below;
-    if (!channel->is_queued) {
-        channel->is_queued = true;
-        channel->next_queued = NULL;
-        *below->last_queued = channel;
-        below->last_queued = &channel->next_queued;
-    }
-    trib_connection_flush(connections, channel->over);
-}
-
-static struct trib_connection *take_queued(struct trib_below *below)
-{
-    struct trib_connection *channel = below->first_queued;
-    below->first_queued = channel->next_queued;
-    if (!below->first_queued) {
-        below->last_queued = &below->first_queued;
-    }
-    channel->is_queued = false;
-    return channel;
-}
-
-static void fill(struct trib_connections *connections, struct trib_connection *connection)
-{
-    struct trib_below *below = connection->below;
-    while (below->first_queued && connection->out.len < TRIB_FILLED_MAX) {
-        struct trib_connection *channel = take_queued(below);
-        struct trib_message message;
-        if (channel->below) {
-            fill(connections, channel);
-        }
-        if (channel->out.len > 0) {
-            trib_outbox_carry(&channel->out, channel->number, &message);
-            say(connections, connection, &message);
-        }
-        if (channel->out.len > 0 || (channel->below && channel->below->first_queued)) {
-            channel->is_queued = true; /* behind the others */
-            channel->next_queued = NULL;
-            *below->last_queued = channel;
-            below->last_queued = &channel->next_queued;
-        } else if (channel->state == CONNECTION_ENDING) {
-            message = end_of(channel->number);
-            say(connections, connection, &message);
-            channel->end_is_known = true;
-            trib_connection_break(connections, channel, "its session closed");
-        }
-    }
-}
-
-static bool has_waiting(const struct trib_connection *connection)
-{
-    return connection->below->first_queued != NULL;
-}
-
 /* ---- the way in: HELLO and PROOF ---- */
 
 static void challenge(struct trib_connections *connections, struct trib_connection *connection)
@@ -174,7 +85,7 @@ static void challenge(struct trib_connections *connections, struct trib_connecti
     connection->asked_ns = TRIB_NEVER;
     connection->below->nonce = trib_draw();
     message.proof.nonce = connection->below->nonce;
-    say(connections, connection, &message);
+    trib_connection_say(connections, connection, &message);
     trib_connection_flush(connections, connection);
     trib_connection_watch(connections, connection);
 }
@@ -186,7 +97,7 @@ static void ask(struct trib_connections *connections, struct trib_connection *co
     connection->asked_ns = connections->now_ns + ANSWER_NS;
     connection->below->asked = other->below->life;
     other->below->is_asked = true;
-    say(connections, other, &question);
+    trib_connection_say(connections, other, &question);
     trib_connection_flush(connections, other);
     trib_connection_watch(connections, connection);
 }
@@ -246,7 +157,6 @@ static bool take_hello(struct trib_connections *connections, struct trib_connect
     below->identity = message->hello.identity;
     below->life = message->hello.life;
     below->attempt = message->hello.attempt;
-    below->last_queued = &below->first_queued;
     connection->below = below;
     struct trib_connection *other = find_before(connections, connection);
     if (!other || other->below->life == below->life) {
@@ -264,11 +174,12 @@ static void mark_lost(struct trib_connections *connections, struct trib_connecti
     if (below->remote) {
         trib_leaves_lose(below->remote);
     }
-    for (uint32_t i = 0; i < below->count; i++) {
-        below->channel[i]->end_is_known = true;
-        trib_connection_break(connections, below->channel[i], cause);
-        if (below->channel[i]->below) {
-            mark_lost(connections, below->channel[i], cause);
+    for (uint32_t i = 0; i < connection->carried.count; i++) {
+        struct trib_connection *channel = channel_at(connection, i);
+        channel->channel.end_is_known = true;
+        trib_connection_break(connections, channel, cause);
+        if (channel->below) {
+            mark_lost(connections, channel, cause);
         }
     }
 }
@@ -276,19 +187,20 @@ static void mark_lost(struct trib_connections *connections, struct trib_connecti
 static void tell_lost(struct trib_connections *connections, const struct trib_connection *connection, const char *cause)
 {
     struct trib_below *below = connection->below;
-    for (uint32_t i = 0; i < below->count; i++) {
-        if (below->channel[i]->below) {
-            tell_lost(connections, below->channel[i], cause);
+    for (uint32_t i = 0; i < connection->carried.count; i++) {
+        struct trib_connection *channel = channel_at(connection, i);
+        if (channel->below) {
+            tell_lost(connections, channel, cause);
         } else {
-            trib_jobs_gone(connections->jobs, &below->channel[i]->session, cause, connections->now_ns);
+            trib_jobs_gone(connections->jobs, &channel->session, cause, connections->now_ns);
         }
     }
     if (below->remote) {
         trib_leaves_remove(connections->jobs, below->remote, cause, connections->now_ns);
         below->remote = NULL;
     }
-    for (uint32_t i = 0; i < below->count; i++) {
-        below->channel[i]->session.leaf = NULL;
+    for (uint32_t i = 0; i < connection->carried.count; i++) {
+        channel_at(connection, i)->session.leaf = NULL;
     }
 }
 
@@ -385,44 +297,30 @@ static void turn_channel_away(struct trib_connections *connections, struct trib_
     struct trib_message message;
     if (trib_outbox_add(&box, word)) {
         trib_outbox_carry(&box, number, &message);
-        say(connections, connection, &message);
+        trib_connection_say(connections, connection, &message);
     }
     trib_outbox_drop(&box);
-    message = end_of(number);
-    say(connections, connection, &message);
+    message = trib_mux_end(number, false);
+    trib_connection_say(connections, connection, &message);
     trib_connection_flush(connections, connection);
-}
-
-static bool make_place(struct trib_below *below)
-{
-    if (below->count < below->size) {
-        return true;
-    }
-    uint32_t size = below->size > 0 ? 2 * below->size : 16;
-    struct trib_connection **made = realloc(below->channel, size * sizeof(struct trib_connection *));
-    if (!made) {
-        return false;
-    }
-    below->channel = made;
-    below->size = size;
-    return true;
 }
 
 static bool begin(struct trib_connections *connections, struct trib_connection *connection,
                   const struct trib_message *message)
 {
-    struct trib_below *below = connection->below;
-    struct trib_connection *channel =
-        make_place(below) ? trib_connection_add(connections, -1, &connection->session.peer) : NULL;
+    struct trib_connection *channel = trib_connection_add(connections, -1, &connection->session.peer);
     if (!channel) {
         return false;
     }
+    channel->channel.number = message->channel.number;
+    if (!trib_mux_add(&connection->carried, &channel->channel)) {
+        trib_connection_break(connections, channel, "the control plane is out of memory");
+        return false;
+    }
     channel->over = connection;
-    channel->number = message->channel.number;
     channel->session.peer = message->channel.peer;
     channel->session.local = message->channel.local;
-    channel->session.leaf = below->remote;
-    below->channel[below->count++] = channel;
+    channel->session.leaf = connection->below->remote;
     return true;
 }
 
@@ -442,7 +340,7 @@ static void take_channel(struct trib_connections *connections, struct trib_conne
     bool is_share = false;
     struct trib_message word = {.kind = TRIB_MESSAGE_AWAY};
     if (number <= below->number) { /* an error of an open channel, or late */
-        struct trib_connection *channel = find(below, number);
+        struct trib_connection *channel = find(connection, number);
         if (channel) {
             trib_connection_reject(connections, channel, &connections->stats.rejected_turn, "its channel began twice");
         }
@@ -461,7 +359,7 @@ static void take_channel(struct trib_connections *connections, struct trib_conne
 
 static void take_end(struct trib_connections *connections, struct trib_connection *channel, bool is_lost)
 {
-    channel->end_is_known = true;
+    channel->channel.end_is_known = true;
     trib_connection_break(connections, channel, "its session closed");
     if (channel->below) {
         lose(connections, channel, "its session closed");
@@ -477,7 +375,7 @@ static void take_of_channel(struct trib_connections *connections, struct trib_co
                             const struct trib_message *message)
 {
     uint32_t number = message->kind == TRIB_MESSAGE_BYTES ? message->bytes.number : message->end.number;
-    struct trib_connection *channel = find(connection->below, number);
+    struct trib_connection *channel = find(connection, number);
     if (!channel) {
         return;
     }
@@ -493,11 +391,10 @@ static void take_ping(struct trib_connections *connections, struct trib_connecti
                       const struct trib_message *message)
 {
     const struct trib_message answer = {.kind = TRIB_MESSAGE_PONG, .ping = message->ping};
-    struct trib_below *below = connection->below;
-    say(connections, connection, &answer);
+    trib_connection_say(connections, connection, &answer);
     trib_connection_flush(connections, connection);
-    for (uint32_t i = 0; i < below->count; i++) {
-        trib_jobs_pinged(connections->jobs, &below->channel[i]->session, connections->now_ns);
+    for (uint32_t i = 0; i < connection->carried.count; i++) {
+        trib_jobs_pinged(connections->jobs, &channel_at(connection, i)->session, connections->now_ns);
     }
 }
 
@@ -556,33 +453,14 @@ static bool may_say(const struct trib_connections *connections, struct trib_conn
 
 /* ---- the end ---- */
 
-static void unqueue(struct trib_below *below, const struct trib_connection *channel)
-{
-    struct trib_connection **at = &below->first_queued;
-    while (*at && *at != channel) {
-        at = &(*at)->next_queued;
-    }
-    if (*at) {
-        *at = channel->next_queued;
-        below->last_queued = channel->next_queued ? below->last_queued : at;
-    }
-}
-
 static void forget_channel(struct trib_connections *connections, struct trib_connection *channel)
 {
-    struct trib_below *below = channel->over->below;
-    uint32_t place = place_of(below, channel->number);
-    if (channel->is_queued) {
-        unqueue(below, channel);
-    }
-    if (!channel->end_is_known) {
-        const struct trib_message message = end_of(channel->number);
-        say(connections, channel->over, &message);
+    trib_mux_remove(&channel->over->carried, &channel->channel);
+    if (!channel->channel.end_is_known) {
+        const struct trib_message message = trib_mux_end(channel->channel.number, false);
+        trib_connection_say(connections, channel->over, &message);
         trib_connection_flush(connections, channel->over);
     }
-    below->count--;
-    memmove(below->channel + place, below->channel + place + 1,
-            (below->count - place) * sizeof(struct trib_connection *));
 }
 
 static void forget(struct trib_connections *connections, struct trib_connection *connection)
@@ -592,10 +470,10 @@ static void forget(struct trib_connections *connections, struct trib_connection 
     }
     if (connection->below) {
         lose(connections, connection, connection->cause);
-        for (uint32_t i = 0; i < connection->below->count; i++) {
-            connection->below->channel[i]->over = NULL; /* the channel is swept later, or is being freed */
+        for (uint32_t i = 0; i < connection->carried.count; i++) {
+            channel_at(connection, i)->over = NULL; /* the channel is swept later, or is being freed */
         }
-        free(connection->below->channel);
+        free(connection->carried.at);
         free(connection->below);
     }
 }
@@ -604,7 +482,7 @@ static void forget(struct trib_connections *connections, struct trib_connection 
 
 void trib_channels_tell(void *connections, struct trib_remote *remote, const struct trib_message *message)
 {
-    say(connections, remote->line, message);
+    trib_connection_say(connections, remote->line, message);
     trib_connection_flush(connections, remote->line);
 }
 
@@ -617,9 +495,6 @@ void trib_channels_ping(void *connections, struct trib_remote *remote)
 const struct trib_channel_verbs trib_channels = {
     .receive = receive,
     .may_say = may_say,
-    .queue = queue,
-    .fill = fill,
-    .wait = has_waiting,
     .lose = lose,
     .on_timeout = on_timeout,
     .forget = forget,

@@ -4,7 +4,10 @@
 #ifndef TRIB_CONTROL_CONNECTION_H
 #define TRIB_CONTROL_CONNECTION_H
 
+#include <stddef.h>
+
 #include "control/server/connections.h"
+#include "control/server/mux.h"
 #include "control/words/line.h"
 #include "control/words/outbox.h"
 #include "control/words/ping.h"
@@ -37,10 +40,8 @@ struct trib_connection {
     struct trib_pass *pass;       /* set: its bytes go to the parent of this switch, and come from there, unread */
     uint64_t asked_ns;            /* end of waiting for an older connection's answer; TRIB_NEVER: none */
     struct trib_connection *over; /* set: the connection that carries this channel */
-    uint32_t number;              /* of the channel */
-    bool is_queued;               /* bytes, or END, wait for a turn on `over` */
-    bool end_is_known;            /* by the other side of the channel */
-    struct trib_connection *next_queued;
+    struct trib_mux_channel channel;
+    struct trib_mux carried; /* its channels */
     struct trib_ping ping;
     uint64_t since_ns; /* accepted, or ending */
     uint64_t half_ns;  /* since when a part of a message lies in `in`; 0: none */
@@ -55,6 +56,11 @@ struct trib_connection {
 static inline struct trib_connection *trib_connection_of(struct trib_session *session)
 {
     return (struct trib_connection *)(void *)session;
+}
+
+static inline struct trib_connection *trib_connection_of_channel(struct trib_mux_channel *channel)
+{
+    return (struct trib_connection *)(void *)((char *)channel - offsetof(struct trib_connection, channel));
 }
 
 /* The connection to the parent of this switch, for connections.c, which knows this table alone. */
@@ -77,12 +83,6 @@ struct trib_channel_verbs {
     /* BYTES and END are free, other messages are paid for (trib_connection_pay). False: the peer says too much. */
     bool (*may_say)(const struct trib_connections *connections, struct trib_connection *connection,
                     const struct trib_message *message);
-    /* The channel has something to say, or has ended. */
-    void (*queue)(struct trib_connections *connections, struct trib_connection *channel);
-    /* Moves waiting bytes of the channels onto the connection, up to TRIB_FILLED_MAX. */
-    void (*fill)(struct trib_connections *connections, struct trib_connection *connection);
-    /* True if a channel waits for its turn. */
-    bool (*wait)(const struct trib_connection *connection);
     /* The connection has ended, and all its channels with it, without a word. */
     void (*lose)(struct trib_connections *connections, struct trib_connection *connection, const char *cause);
     /* asked_ns has come. */
@@ -109,6 +109,9 @@ uint32_t trib_connections_limit(bool may_raise);
 bool trib_connections_lack_room(struct trib_connections *connections, const struct trib_address *peer, bool *is_share);
 void trib_connections_explain_room(const struct trib_connections *connections, const struct trib_address *local,
                                    bool is_share, char *text);
+/* A message for the peer of the connection itself, before all waiting bytes of its channels. */
+void trib_connection_say(struct trib_connections *connections, struct trib_connection *connection,
+                         const struct trib_message *message);
 /* Bytes for the peer, unread. */
 void trib_connection_write(struct trib_connections *connections, struct trib_connection *connection,
                            const uint8_t *bytes, size_t count);

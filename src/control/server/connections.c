@@ -99,13 +99,42 @@ static void set_interest(const struct trib_connections *connections, struct trib
     }
 }
 
+void trib_connection_say(struct trib_connections *connections, struct trib_connection *connection,
+                         const struct trib_message *message)
+{
+    bool is_there = connection->state == CONNECTION_OPEN || connection->state == CONNECTION_ENDING;
+    if (is_there && !trib_outbox_add(&connection->out, message)) {
+        trib_connection_reject(connections, connection, &connections->stats.rejected_unread, "answers pile up unread");
+    }
+}
+
+/* Moves waiting bytes of the channels onto the connection, up to TRIB_FILLED_MAX. */
+static void fill(struct trib_connections *connections, struct trib_connection *connection)
+{
+    while (connection->carried.first && connection->out.len < TRIB_FILLED_MAX) {
+        struct trib_connection *channel = trib_connection_of_channel(trib_mux_take(&connection->carried));
+        struct trib_message message;
+        fill(connections, channel);
+        if (channel->out.len > 0) {
+            trib_outbox_carry(&channel->out, channel->channel.number, &message);
+            trib_connection_say(connections, connection, &message);
+        }
+        if (channel->out.len > 0 || channel->carried.first) {
+            trib_mux_queue(&connection->carried, &channel->channel); /* behind the others */
+        } else if (channel->state == CONNECTION_ENDING) {
+            message = trib_mux_end(channel->channel.number, false);
+            trib_connection_say(connections, connection, &message);
+            channel->channel.end_is_known = true;
+            trib_connection_break(connections, channel, "its session closed");
+        }
+    }
+}
+
 /* Writes as much as the kernel takes now. */
 static void write_some(struct trib_connections *connections, struct trib_connection *connection)
 {
     do {
-        if (connection->below) {
-            connections->channels->fill(connections, connection);
-        }
+        fill(connections, connection);
         if (!trib_outbox_send(&connection->out, &connection->line, connection->fd)) {
             /* In OPEN the peer's last words may be unread still: reading finds the end behind them. */
             if (connection->state != CONNECTION_OPEN) {
@@ -116,7 +145,7 @@ static void write_some(struct trib_connections *connections, struct trib_connect
             trib_outbox_drop(&connection->out);
             return;
         }
-    } while (connection->below && connection->out.len == 0 && connections->channels->wait(connection));
+    } while (connection->out.len == 0 && connection->carried.first);
     bool is_sent =
         !connection->line.kind->waits(&connection->line, connection->out.len > 0) && connection->out.len == 0;
     if (is_sent && connection->state == CONNECTION_ENDING) {
@@ -128,7 +157,8 @@ static void write_some(struct trib_connections *connections, struct trib_connect
 void trib_connection_flush(struct trib_connections *connections, struct trib_connection *connection)
 {
     if (connection->over) {
-        connections->channels->queue(connections, connection);
+        trib_mux_queue(&connection->over->carried, &connection->channel);
+        trib_connection_flush(connections, connection->over);
     } else if (connection->fd >= 0) {
         write_some(connections, connection);
         set_interest(connections, connection);

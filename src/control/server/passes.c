@@ -12,40 +12,26 @@
 
 /* A connection here, as a channel on the trunk. */
 struct trib_pass {
-    struct trib_connection *down; /* NULL: it has ended */
-    uint32_t number;
-    bool is_begun;   /* CHANNEL was said */
-    bool has_spoken; /* bytes have come from above */
-    bool is_lost;    /* on the way, and not by the peer */
-    bool owes_pong;  /* PING has come from below */
-    uint64_t ping;   /* its number */
+    struct trib_mux_channel channel; /* first: a cast leads from it to the pass */
+    struct trib_connection *down;    /* NULL: it has ended */
+    bool is_begun;                   /* CHANNEL was said */
+    bool has_spoken;                 /* bytes have come from above */
+    bool is_lost;                    /* on the way, and not by the peer */
+    bool owes_pong;                  /* PING has come from below */
+    uint64_t ping;                   /* its number */
     /* Of the message from above whose bytes are coming. */
     uint32_t left; /* behind its length */
     uint32_t head_len;
-    uint8_t head[4];   /* its length */
-    bool end_is_known; /* by the parent */
-    bool is_queued;    /* bytes, or END, wait for a turn */
-    struct trib_pass *next_queued;
+    uint8_t head[4]; /* its length */
     struct trib_address peer;
     struct trib_address local;
     struct trib_path below; /* of a switch below: the path of its HELLO, and its identity */
     struct trib_outbox out;
 };
 
-static bool make_place(struct trib_uplinks *uplinks)
+static struct trib_pass *pass_of(struct trib_mux_channel *channel)
 {
-    if (uplinks->channels < uplinks->size) {
-        return true;
-    }
-    uint32_t size = uplinks->size > 0 ? 2 * uplinks->size : 16;
-    struct trib_pass **made =
-        size <= TRIB_CONNECTIONS_MAX ? realloc(uplinks->channel, size * sizeof(struct trib_pass *)) : NULL;
-    if (!made) {
-        return false;
-    }
-    uplinks->channel = made;
-    uplinks->size = size;
-    return true;
+    return (struct trib_pass *)(void *)channel;
 }
 
 /* ---- the way out ---- */
@@ -53,55 +39,43 @@ static bool make_place(struct trib_uplinks *uplinks)
 static void begin_channel(struct trib_uplinks *uplinks, struct trib_pass *pass)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_CHANNEL};
-    message.channel.number = pass->number;
+    message.channel.number = pass->channel.number;
     message.channel.peer = pass->peer;
     message.channel.local = pass->local;
     pass->is_begun = true;
     trib_session_client_send(&uplinks->trunk->client, &message);
 }
 
-static void queue_behind(struct trib_uplinks *uplinks, struct trib_pass *pass)
-{
-    pass->is_queued = true;
-    pass->next_queued = NULL;
-    *uplinks->last_queued = pass;
-    uplinks->last_queued = &pass->next_queued;
-}
-
 /* Up to TRIB_FILLED_MAX. */
 void trib_passes_fill(struct trib_uplinks *uplinks)
 {
-    while (uplinks->first_queued && trib_trunk_stands(uplinks) && uplinks->trunk->client.out.len < TRIB_FILLED_MAX) {
-        struct trib_pass *pass = uplinks->first_queued;
+    while (uplinks->mux.first && trib_trunk_stands(uplinks) && uplinks->trunk->client.out.len < TRIB_FILLED_MAX) {
+        struct trib_pass *pass = pass_of(trib_mux_take(&uplinks->mux));
         struct trib_message message;
-        uplinks->first_queued = pass->next_queued;
-        uplinks->last_queued = uplinks->first_queued ? uplinks->last_queued : &uplinks->first_queued;
-        pass->is_queued = false;
-        if (pass->end_is_known) { /* END has come from above meanwhile */
+        if (pass->channel.end_is_known) { /* END has come from above meanwhile */
             continue;
         }
         if (!pass->is_begun) {
             begin_channel(uplinks, pass);
         }
         if (pass->out.len > 0) {
-            trib_outbox_carry(&pass->out, pass->number, &message);
+            trib_outbox_carry(&pass->out, pass->channel.number, &message);
             trib_session_client_send(&uplinks->trunk->client, &message);
         }
         if (pass->out.len > 0) {
-            queue_behind(uplinks, pass);
+            trib_mux_queue(&uplinks->mux, &pass->channel);
         } else if (!pass->down) {
-            message = (struct trib_message){.kind = TRIB_MESSAGE_END,
-                                            .end = {.number = pass->number, .is_lost = pass->is_lost}};
+            message = trib_mux_end(pass->channel.number, pass->is_lost);
             trib_session_client_send(&uplinks->trunk->client, &message);
-            pass->end_is_known = true;
+            pass->channel.end_is_known = true;
         }
     }
 }
 
 static void queue(struct trib_uplinks *uplinks, struct trib_pass *pass)
 {
-    if (!pass->is_queued && !pass->end_is_known) {
-        queue_behind(uplinks, pass);
+    if (!pass->channel.end_is_known) {
+        trib_mux_queue(&uplinks->mux, &pass->channel);
     }
     trib_passes_fill(uplinks);
 }
@@ -140,6 +114,14 @@ static struct trib_path path_of(const struct trib_message *hello)
     return path;
 }
 
+static void discard(struct trib_pass *pass)
+{
+    if (pass) {
+        trib_outbox_drop(&pass->out);
+    }
+    free(pass);
+}
+
 static struct trib_pass *pass_begin(void *owner, struct trib_connection *connection, const struct trib_message *message)
 {
     struct trib_uplinks *uplinks = owner;
@@ -160,24 +142,24 @@ static struct trib_pass *pass_begin(void *owner, struct trib_connection *connect
     if (!uplinks->trunk) {
         trib_trunk_begin(uplinks);
     }
-    bool has_place = uplinks->trunk && uplinks->number < UINT32_MAX && make_place(uplinks);
+    bool has_place = uplinks->trunk && uplinks->number < UINT32_MAX && uplinks->mux.count < TRIB_CONNECTIONS_MAX;
     struct trib_pass *pass = has_place ? calloc(1, sizeof *pass) : NULL;
     if (pass) {
         pass->out.max = is_switch ? TRIB_TELL_MAX : CHANNEL_MAX;
+        pass->channel.number = uplinks->number + 1;
     }
-    if (!pass || !trib_outbox_add(&pass->out, &first)) {
-        free(pass);
+    if (!pass || !trib_outbox_add(&pass->out, &first) || !trib_mux_add(&uplinks->mux, &pass->channel)) {
+        discard(pass);
         const struct trib_message away = trib_trunk_away("the control plane is out of memory");
         answer(uplinks, connection, &away);
         return NULL;
     }
     pass->down = connection;
-    pass->number = ++uplinks->number;
+    uplinks->number++;
     pass->peer = connection->session.peer;
     pass->local = connection->session.local;
     pass->below = is_switch ? path_of(message) : (struct trib_path){0};
     connection->out.max = is_switch ? TRIB_TELL_MAX : connection->out.max;
-    uplinks->channel[uplinks->channels++] = pass;
     queue(uplinks, pass);
     return pass;
 }
@@ -227,7 +209,7 @@ static void pass_end(void *owner, struct trib_pass *pass)
 static void end_down(const struct trib_uplinks *uplinks, struct trib_pass *pass, const struct trib_message *word)
 {
     struct trib_connection *down = pass->down;
-    pass->end_is_known = true;
+    pass->channel.end_is_known = true;
     if (down) {
         down->pass = NULL;
         pass->down = NULL;
@@ -243,16 +225,17 @@ static void end_down(const struct trib_uplinks *uplinks, struct trib_pass *pass,
 struct trib_path trib_passes_first_waiting(const struct trib_uplinks *uplinks)
 {
     uint32_t at = 0;
-    while (at < uplinks->channels && uplinks->channel[at]->below.count == 0) {
+    while (at < uplinks->mux.count && pass_of(uplinks->mux.at[at])->below.count == 0) {
         at++;
     }
-    return at < uplinks->channels ? uplinks->channel[at]->below : (struct trib_path){0};
+    return at < uplinks->mux.count ? pass_of(uplinks->mux.at[at])->below : (struct trib_path){0};
 }
 
 bool trib_passes_have_ranks(const struct trib_uplinks *uplinks)
 {
-    for (uint32_t i = 0; i < uplinks->channels; i++) {
-        if (uplinks->channel[i]->down && uplinks->channel[i]->below.count == 0) {
+    for (uint32_t i = 0; i < uplinks->mux.count; i++) {
+        const struct trib_pass *pass = pass_of(uplinks->mux.at[i]);
+        if (pass->down && pass->below.count == 0) {
             return true;
         }
     }
@@ -261,19 +244,9 @@ bool trib_passes_have_ranks(const struct trib_uplinks *uplinks)
 
 static struct trib_pass *find(const struct trib_uplinks *uplinks, uint32_t number)
 {
-    uint32_t low = 0;
-    uint32_t high = uplinks->channels;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (uplinks->channel[middle]->number < number) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    struct trib_pass *pass = low < uplinks->channels ? uplinks->channel[low] : NULL;
-    bool is_open = pass && pass->number == number && pass->is_begun;
-    return is_open && pass->down && !pass->end_is_known ? pass : NULL;
+    struct trib_mux_channel *channel = trib_mux_find(&uplinks->mux, number);
+    struct trib_pass *pass = channel ? pass_of(channel) : NULL;
+    return pass && pass->is_begun && pass->down ? pass : NULL;
 }
 
 /* Where messages from above end. */
@@ -319,41 +292,38 @@ void trib_passes_take_end(struct trib_uplinks *uplinks, const struct trib_messag
 
 void trib_passes_end_all(struct trib_uplinks *uplinks, const struct trib_message *word)
 {
-    uplinks->first_queued = NULL;
-    uplinks->last_queued = &uplinks->first_queued;
-    for (uint32_t i = 0; i < uplinks->channels; i++) {
-        uplinks->channel[i]->is_queued = false;
-        end_down(uplinks, uplinks->channel[i], word);
+    while (trib_mux_take(&uplinks->mux)) {
+    }
+    for (uint32_t i = 0; i < uplinks->mux.count; i++) {
+        end_down(uplinks, pass_of(uplinks->mux.at[i]), word);
     }
 }
 
 void trib_passes_sweep(struct trib_uplinks *uplinks)
 {
+    struct trib_mux *mux = &uplinks->mux;
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < uplinks->channels; i++) {
-        struct trib_pass *pass = uplinks->channel[i];
-        bool is_over = !pass->down && !pass->is_queued && (pass->end_is_known || !uplinks->trunk);
-        if (is_over) {
-            trib_outbox_drop(&pass->out);
-            free(pass);
+    for (uint32_t i = 0; i < mux->count; i++) {
+        struct trib_pass *pass = pass_of(mux->at[i]);
+        bool end_is_known = pass->channel.end_is_known || !uplinks->trunk;
+        if (!pass->down && !pass->channel.is_queued && end_is_known) {
+            discard(pass);
         } else {
-            uplinks->channel[kept++] = pass;
+            mux->at[kept++] = &pass->channel;
         }
     }
-    uplinks->channels = kept;
+    mux->count = kept;
 }
 
 void trib_passes_deinit(struct trib_uplinks *uplinks)
 {
-    for (uint32_t i = 0; i < uplinks->channels; i++) {
-        end_down(uplinks, uplinks->channel[i], NULL);
-        trib_outbox_drop(&uplinks->channel[i]->out);
-        free(uplinks->channel[i]);
+    for (uint32_t i = 0; i < uplinks->mux.count; i++) {
+        struct trib_pass *pass = pass_of(uplinks->mux.at[i]);
+        end_down(uplinks, pass, NULL);
+        discard(pass);
     }
-    free(uplinks->channel);
-    uplinks->channel = NULL;
-    uplinks->channels = 0;
-    uplinks->size = 0;
+    free(uplinks->mux.at);
+    uplinks->mux = (struct trib_mux){.count = 0};
 }
 
 static const struct trib_pass_verbs verbs = {.begin = pass_begin, .take = pass_take, .end = pass_end};
@@ -362,5 +332,4 @@ void trib_passes_init(struct trib_uplinks *uplinks)
 {
     uplinks->verbs = verbs;
     uplinks->verbs.owner = uplinks;
-    uplinks->last_queued = &uplinks->first_queued;
 }

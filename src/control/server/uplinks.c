@@ -424,7 +424,7 @@ void trib_uplinks_deinit(struct trib_uplinks *uplinks)
     uint64_t end_ns = trib_clock_ns() + GOODBYE_NS;
     for (uint64_t now_ns = trib_clock_ns(); fds && uplinks->count > 0 && now_ns < end_ns; now_ns = trib_clock_ns()) {
         trib_uplinks_sweep(uplinks, now_ns);
-        if (uplinks->trunk && uplinks->channels == 0) { /* all channels have sent END */
+        if (uplinks->trunk && uplinks->mux.count == 0) { /* all channels have sent END */
             end(uplinks, uplinks->trunk);
             uplinks->trunk = NULL;
         }

@@ -28,13 +28,9 @@ struct trib_uplinks {
     uint32_t count;
     struct trib_uplink *all[TRIB_UPLINKS_MAX];
     struct trib_uplink *trunk; /* of `all`: to the parent; NULL: none */
-    uint32_t channels;
-    uint32_t size;
-    struct trib_pass **channel; /* by ascending numbers */
-    struct trib_pass *first_queued;
-    struct trib_pass **last_queued;
-    uint32_t number;   /* of the last channel */
-    uint32_t attempts; /* trunks so far */
+    struct trib_mux mux;       /* of the trunk */
+    uint32_t number;           /* of the last channel */
+    uint32_t attempts;         /* trunks so far */
     struct trib_jobs *jobs;
     struct trib_connections *connections;
     struct trib_pass_verbs verbs;
