@@ -55,12 +55,12 @@ static bool suits(struct trib_endpoint *endpoint, const struct trib_address *add
 {
     bool same_place = address == NULL ? endpoint->is_local
                                       : !endpoint->is_local && trib_address_equal(&endpoint->where.address, address);
+    const struct trib_config *own = &endpoint->config;
     same_place = same_place && endpoint->where.no_box == (config->rendezvous[0] != '\0');
-    same_place = same_place && strcmp(endpoint->nics_named, config->nics) == 0;
-    return same_place && endpoint->payload == config->payload && endpoint->dscp == config->dscp &&
-           endpoint->backlog == config->backlog && endpoint->spin_us == config->spin_us &&
-           endpoint->trains == config->trains && endpoint->progress_thread == config->progress_thread &&
-           same_faults(&endpoint->faults, &config->faults) && !has_job(endpoint, config->job);
+    return same_place && strcmp(own->nics, config->nics) == 0 && own->payload == config->payload &&
+           own->dscp == config->dscp && own->backlog == config->backlog && own->spin_us == config->spin_us &&
+           own->trains == config->trains && own->progress_thread == config->progress_thread &&
+           same_faults(&own->faults, &config->faults) && !has_job(endpoint, config->job);
 }
 
 static enum trib_status open_channel(struct trib_endpoint *endpoint, const struct trib_address *local, bool is_spare,
@@ -68,20 +68,20 @@ static enum trib_status open_channel(struct trib_endpoint *endpoint, const struc
 {
     struct trib_port_config config = {
         .local = *local,
-        .payload = endpoint->payload,
+        .payload = endpoint->config.payload,
         .buffer = SOCKET_BUFFER,
-        .dscp = endpoint->dscp,
-        .trains = endpoint->trains,
+        .dscp = endpoint->config.dscp,
+        .trains = endpoint->config.trains,
         .is_spare = is_spare,
-        .faults = endpoint->faults,
+        .faults = endpoint->config.faults,
     };
-    config.faults.seed = endpoint->faults.seed + seed;
+    config.faults.seed += seed;
     TRIB_ASSERT(endpoint->shard_count < sizeof endpoint->shards / sizeof endpoint->shards[0]);
     struct trib_channel *channel = &endpoint->shards[endpoint->shard_count];
     enum trib_status status = trib_port_open(&config, &channel->port, error);
     if (status == TRIB_OK) {
         channel->shard = endpoint->shard_count++;
-        trib_port_set_backlog(channel->port, endpoint->flags_backlog ? endpoint->backlog : 0);
+        trib_port_set_backlog(channel->port, endpoint->flags_backlog ? endpoint->config.backlog : 0);
     }
     return status;
 }
@@ -112,7 +112,7 @@ void trib_endpoint_find_backlog(struct trib_endpoint *endpoint)
         endpoint->flags_backlog = endpoint->flags_backlog || comm->follows_congestion;
     }
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
-        trib_port_set_backlog(endpoint->shards[i].port, endpoint->flags_backlog ? endpoint->backlog : 0);
+        trib_port_set_backlog(endpoint->shards[i].port, endpoint->flags_backlog ? endpoint->config.backlog : 0);
     }
 }
 
@@ -239,7 +239,7 @@ static void destroy(struct trib_endpoint *endpoint)
 
 static enum trib_status start_progress(struct trib_endpoint *endpoint, void *(*body)(void *), char *error)
 {
-    if (!endpoint->progress_thread) {
+    if (!endpoint->config.progress_thread) {
         return TRIB_OK;
     }
     sigset_t all;
@@ -290,16 +290,9 @@ static struct trib_endpoint *create(const struct trib_address *address, const st
     if (address != NULL) {
         trib_where_init(&endpoint->where, address, config->rendezvous[0] != '\0');
     }
-    memcpy(endpoint->nics_named, config->nics, sizeof endpoint->nics_named);
-    endpoint->payload = config->payload;
-    endpoint->dscp = config->dscp;
-    endpoint->backlog = config->backlog;
-    endpoint->spin_us = config->spin_us;
+    endpoint->config = *config;
     endpoint->spin.limit_ns = endpoint->spin.length_ns =
         config->spin_us * TRIB_MICROSECOND_NS * (address == NULL ? LOCAL_SPIN : 1);
-    endpoint->trains = config->trains;
-    endpoint->progress_thread = config->progress_thread;
-    endpoint->faults = config->faults;
     return endpoint;
 }
 

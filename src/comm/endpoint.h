@@ -108,18 +108,15 @@ struct trib_endpoint {
     struct trib_pollset progress_set;
     pthread_t progress;
     /* fixed */
-    struct trib_where where; /* place of all communicators that have not moved */
-    char nics_named[TRIB_NICS_MAX + 1];
+    struct trib_where where;   /* place of all communicators that have not moved */
+    struct trib_config config; /* of the first communicator: settings of sockets and threads */
     /* Addresses of the cards: card t mod n reaches shard or root t. None: as the routes lead. */
     struct trib_address_list nics;
-    uint32_t payload, dscp, spin_us, backlog;
     bool flags_backlog;    /* some communicator's windows follow congestion: sockets look at their backlog */
     struct trib_spin spin; /* the leader's */
     struct trib_nap nap;   /* of the thread that sleeps: one drives at a time */
-    bool trains, progress_thread;
-    bool has_hosts; /* ranks of this host have met in memory, for some communicator */
-    bool is_local;  /* of communicators on one host: no switch, no sockets */
-    struct trib_faults faults;
+    bool has_hosts;        /* ranks of this host have met in memory, for some communicator */
+    bool is_local;         /* of communicators on one host: no switch, no sockets */
     struct trib_port_stats closed_traffic; /* of sockets that are closed again */
     /* registry */
     struct trib_endpoint *next;
