@@ -343,8 +343,8 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server_rules"),
     Canary(
         "control-settings-unlike", "I10", "ranks with different wires join one job",
-        edits=((JOB_DIFFER, "    if (a->wire != b->wire) {",
-                "    if (false) {"),),
+        edits=((JOB_DIFFER, """        {"wire", trib_type_name((enum trib_type)a->wire), trib_type_name((enum trib_type)b->wire)},\n""",
+                ""),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server"),
     Canary(
         "control-stranger-ends-job", "I8", "ranks whose settings differ end a job before those who agree have come",

@@ -17,58 +17,51 @@
 /* Longer than the ranks of one launch come apart that began together, shorter than people wait for an error. */
 #define APART_NS TRIB_SECOND_NS
 
-static void explain_bytes(const struct trib_settings *a, uint32_t rank, const struct trib_settings *b, uint32_t other,
-                          char *error)
+/* Room for a setting as text. */
+#define SETTING_MAX 32
+
+static char *say_number(uint32_t number, char *text)
 {
-    trib_explain(error,
-                 "settings differ: gradient bytes are %" PRIu64 " on rank %u and %" PRIu64 " on rank %u: all ranks say "
-                 "the same number (TRIB_GRADIENT_BYTES), or none does",
-                 a->gradient_bytes, rank, b->gradient_bytes, other);
+    (void)snprintf(text, SETTING_MAX, "%u", number);
+    return text;
+}
+
+static const char *say_flag(bool flag)
+{
+    return flag ? "on" : "off";
 }
 
 /* Names the first setting in which rank `other` differs from `rank`; false: none. */
 static bool explain_difference(const struct trib_settings *a, uint32_t rank, const struct trib_settings *b,
                                uint32_t other, char *error)
 {
+    char text[8][SETTING_MAX];
     const struct {
-        const char *name;
-        uint32_t a, b;
-    } numbers[] = {{"ranks", a->ranks, b->ranks},
-                   {"payload", a->payload, b->payload},
-                   {"window", a->window, b->window},
-                   {"priority", a->priority, b->priority}};
-    if (strcmp(a->scheme, b->scheme) != 0) {
-        trib_explain(error, "settings differ: scheme is %s on rank %u and %s on rank %u", a->scheme, rank, b->scheme,
-                     other);
-        return true;
-    }
-    for (unsigned i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        if (numbers[i].a != numbers[i].b) {
-            trib_explain(error, "settings differ: %s is %u on rank %u and %u on rank %u", numbers[i].name, numbers[i].a,
-                         rank, numbers[i].b, other);
+        const char *name, *a, *b;
+    } settings[] = {
+        {"scheme", a->scheme, b->scheme},
+        {"ranks", say_number(a->ranks, text[0]), say_number(b->ranks, text[1])},
+        {"payload", say_number(a->payload, text[2]), say_number(b->payload, text[3])},
+        {"window", say_number(a->window, text[4]), say_number(b->window, text[5])},
+        {"priority", say_number(a->priority, text[6]), say_number(b->priority, text[7])},
+        {"wire", trib_type_name((enum trib_type)a->wire), trib_type_name((enum trib_type)b->wire)},
+        {"fallback", say_flag(a->fallback), say_flag(b->fallback)},
+        {"encrypt", say_flag(a->encrypt), say_flag(b->encrypt)},
+    };
+    for (unsigned i = 0; i < sizeof settings / sizeof settings[0]; i++) {
+        if (strcmp(settings[i].a, settings[i].b) != 0) {
+            trib_explain(error, "settings differ: %s is %s on rank %u and %s on rank %u", settings[i].name,
+                         settings[i].a, rank, settings[i].b, other);
             return true;
         }
     }
-    if (a->wire != b->wire) {
-        trib_explain(error, "settings differ: wire is %s on rank %u and %s on rank %u",
-                     trib_type_name((enum trib_type)a->wire), rank, trib_type_name((enum trib_type)b->wire), other);
-        return true;
-    }
-    if (a->fallback != b->fallback) {
-        trib_explain(error, "settings differ: fallback is %s on rank %u and %s on rank %u", a->fallback ? "on" : "off",
-                     rank, b->fallback ? "on" : "off", other);
-        return true;
-    }
-    if (a->encrypt != b->encrypt) {
-        trib_explain(error, "settings differ: encrypt is %s on rank %u and %s on rank %u", a->encrypt ? "on" : "off",
-                     rank, b->encrypt ? "on" : "off", other);
-        return true;
-    }
     if (a->gradient_bytes != b->gradient_bytes) {
-        explain_bytes(a, rank, b, other, error);
-        return true;
+        trib_explain(error,
+                     "settings differ: gradient bytes are %" PRIu64 " on rank %u and %" PRIu64 " on rank %u: all ranks "
+                     "say the same number (TRIB_GRADIENT_BYTES), or none does",
+                     a->gradient_bytes, rank, b->gradient_bytes, other);
     }
-    return false;
+    return a->gradient_bytes != b->gradient_bytes;
 }
 
 /* The text names the lower rank first. */
