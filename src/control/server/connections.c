@@ -247,6 +247,18 @@ void trib_connection_fail(struct trib_connections *connections, struct trib_conn
     trib_connections_end(connections, &connection->session);
 }
 
+/* The peer is at fault, and hears why. cause: for the other ranks of its job; NULL: it has not joined one. */
+static void refuse(struct trib_connections *connections, struct trib_connection *connection, uint64_t *counter,
+                   enum trib_status status, const char *cause, const char *text)
+{
+    (*counter)++;
+    trib_connection_log_reject(connections, &connection->session.peer, text);
+    if (cause) {
+        trib_jobs_expel(connections->jobs, &connection->session, cause, connections->now_ns);
+    }
+    trib_connection_fail(connections, connection, status, text);
+}
+
 /* The message needs a feature of a later version. */
 static void refuse_item(struct trib_connections *connections, struct trib_connection *connection,
                         const struct trib_message *message)
@@ -254,11 +266,8 @@ static void refuse_item(struct trib_connections *connections, struct trib_connec
     char text[TRIB_ERROR_TEXT_MAX];
     trib_explain(text, "message %s needs feature %u, which this switch (tributary %s) does not know: update it",
                  trib_message_name(message->kind), message->unknown_item, TRIB_VERSION);
-    connections->stats.rejected_version++;
-    trib_connection_log_reject(connections, &connection->session.peer, text);
-    trib_jobs_expel(connections->jobs, &connection->session, "it sent a message that needs a later version",
-                    connections->now_ns);
-    trib_connection_fail(connections, connection, TRIB_ERR_VERSION, text);
+    refuse(connections, connection, &connections->stats.rejected_version, TRIB_ERR_VERSION,
+           "it sent a message that needs a later version", text);
 }
 
 static void refuse_version(struct trib_connections *connections, struct trib_connection *connection,
@@ -274,16 +283,12 @@ static void refuse_version(struct trib_connections *connections, struct trib_con
         "versions differ: the sender speaks session %u and packet %u, this switch (tributary %s) session %d and "
         "packet %d: update the older one",
         message->join.version, message->join.wire_version, TRIB_VERSION, TRIB_SESSION_VERSION, TRIB_WIRE_VERSION);
-    connections->stats.rejected_version++;
-    trib_connection_log_reject(connections, &connection->session.peer, text);
-    trib_connection_fail(connections, connection, TRIB_ERR_VERSION, text);
+    refuse(connections, connection, &connections->stats.rejected_version, TRIB_ERR_VERSION, NULL, text);
 }
 
 static void refuse_key(struct trib_connections *connections, struct trib_connection *connection, const char *cause)
 {
-    connections->stats.rejected_key++;
-    trib_connection_log_reject(connections, &connection->session.peer, cause);
-    trib_connection_fail(connections, connection, TRIB_ERR_REFUSED, cause);
+    refuse(connections, connection, &connections->stats.rejected_key, TRIB_ERR_REFUSED, NULL, cause);
 }
 
 /* A message of a known kind with a bad field is answered: the text names the field. Other bytes are not answered. */
@@ -302,10 +307,8 @@ static void refuse_malformed(struct trib_connections *connections, struct trib_c
     }
     trib_explain(text, "a malformed message %s: its field \"%s\" is cut off, too long or has no value that it may have",
                  trib_message_name(message->kind), message->bad_field);
-    connections->stats.rejected_malformed++;
-    trib_connection_log_reject(connections, &connection->session.peer, text);
-    trib_jobs_expel(connections->jobs, &connection->session, "it sent a malformed message", connections->now_ns);
-    trib_connection_fail(connections, connection, TRIB_ERR_INVALID, text);
+    refuse(connections, connection, &connections->stats.rejected_malformed, TRIB_ERR_INVALID,
+           "it sent a malformed message", text);
 }
 
 static void refuse_turn(struct trib_connections *connections, struct trib_connection *connection,
@@ -313,10 +316,8 @@ static void refuse_turn(struct trib_connections *connections, struct trib_connec
 {
     char text[TRIB_ERROR_TEXT_MAX];
     trib_explain(text, "message %s has no place here in the dialogue", trib_message_name(message->kind));
-    connections->stats.rejected_turn++;
-    trib_connection_log_reject(connections, &connection->session.peer, text);
-    trib_jobs_expel(connections->jobs, &connection->session, "it sent a message out of turn", connections->now_ns);
-    trib_connection_fail(connections, connection, TRIB_ERR_INVALID, text);
+    refuse(connections, connection, &connections->stats.rejected_turn, TRIB_ERR_INVALID,
+           "it sent a message out of turn", text);
 }
 
 /* Who listens at :: is reached over IPv4 as well, but moves no data that way. True: so it is; the cause is for the
@@ -334,13 +335,6 @@ static bool lacks_way(const struct trib_connections *connections, const struct t
                  "it listen at 0.0.0.0",
                  from);
     return true;
-}
-
-static void refuse_way(struct trib_connections *connections, struct trib_connection *connection, const char *cause)
-{
-    connections->stats.rejected_way++;
-    trib_connection_log_reject(connections, &connection->session.peer, cause);
-    trib_connection_fail(connections, connection, TRIB_ERR_UNREACHABLE, cause);
 }
 
 bool trib_connection_pay(const struct trib_connections *connections, struct trib_connection *connection,
@@ -468,7 +462,7 @@ static void take_messages(struct trib_connections *connections, struct trib_conn
         } else if (used > 0 && trib_connection_lacks_key(connections, connection, &message, cause)) {
             refuse_key(connections, connection, cause);
         } else if (used > 0 && begins(&message) && lacks_way(connections, connection, cause)) {
-            refuse_way(connections, connection, cause);
+            refuse(connections, connection, &connections->stats.rejected_way, TRIB_ERR_UNREACHABLE, NULL, cause);
         } else if (used > 0) {
             at += used;
             trib_log(TRIB_LOG_TRACE, "session message %s of %zu bytes", trib_message_name(message.kind), used);
