@@ -130,12 +130,6 @@ static bool has_caps(const struct trib_job *job)
     return trib_scheme_has_caps(trib_scheme_find(trib_job_scheme(job)));
 }
 
-/* Do packets of `job` come to a socket that is counted: of a root of `but`, or, NULL, of a shard here? */
-static bool counts(const struct trib_job *job, const struct trib_job *but)
-{
-    return job != but && job->is_open && !has_caps(job) && trib_placements_meet(job, but);
-}
-
 /* Bytes that may be on their way to one shard here of communicators of controllers elsewhere, but of `but`. */
 static uint64_t flight_lent(const struct trib_jobs *jobs, const struct trib_master *but)
 {
@@ -146,22 +140,35 @@ static uint64_t flight_lent(const struct trib_jobs *jobs, const struct trib_mast
     return bytes;
 }
 
-/* Bytes, up to `most`, that may be on their way to one shard. Ranks of `but` (NULL: of no job) and the communicators of
- * `master` (NULL: of no controller) do not count. All communicators of a process together have no more in flight than
- * the largest window of one of them (comm/communicator.c). */
-static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_job *but,
-                              const struct trib_master *master, uint64_t most)
+/* Bytes that an open job adds at a socket of this switch below; NULL: of a root of `but`, or if that is NULL, of a
+ * shard here. */
+static uint64_t add_at(const struct trib_job *job, const struct trib_remote *remote, const struct trib_job *but,
+                       struct senders *senders)
 {
+    for (uint32_t b = 1; b <= job->belows && remote; b++) {
+        if (job->below[b - 1].placement.remote == remote) {
+            return add_job(job, b, senders);
+        }
+    }
+    return !remote && trib_placements_meet(job, but) ? add_job(job, 0, senders) : 0;
+}
+
+/* `bytes`, and those that may be on their way to one shard at that place (0: of the roots), up to `most`. Ranks of
+ * `but` (NULL: of no job) do not count. All communicators of a process together have no more in flight than the largest
+ * window of one of them (comm/network.c). */
+static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_job *but, uint32_t below, uint64_t bytes,
+                              uint64_t most)
+{
+    const struct trib_remote *remote = below != 0 ? but->below[below - 1].placement.remote : NULL;
     struct senders senders = {.list = NULL};
-    uint64_t bytes = but && !trib_placements_are_here(but) ? 0 : flight_lent(jobs, master);
     for (uint32_t i = 0; but && i < but->settings.ranks && has_place(&senders); i++) {
-        if (but->ranks[i].below == 0 && but->ranks[i].session && trib_job_leads(but, i)) {
+        if (but->ranks[i].below == below && but->ranks[i].session && trib_job_leads(but, i)) {
             take(&senders, but, i)->bytes = UINT64_MAX;
         }
     }
     for (const struct trib_job *job = jobs->first; job && bytes < most; job = job->next) {
-        if (counts(job, but)) {
-            bytes += add_job(job, 0, &senders);
+        if (job != but && job->is_open && !has_caps(job)) {
+            bytes += add_at(job, remote, but, &senders);
         }
     }
     free(senders.list);
@@ -173,11 +180,13 @@ uint32_t trib_admission_socket(const struct trib_jobs *jobs, const struct trib_j
     return job ? trib_job_places(jobs, job)->room(jobs, job) : jobs->config->receive_room;
 }
 
-/* Bytes that this job may have on its way to one shard here. */
+/* Bytes that this job may have on its way to one shard here. Communicators of `master` (NULL: of no controller) do not
+ * count. */
 static uint32_t room_for(const struct trib_jobs *jobs, const struct trib_job *job, const struct trib_master *master)
 {
     uint32_t all = trib_admission_socket(jobs, job);
-    return all - (uint32_t)bytes_granted(jobs, job, master, all - all / LEAST_SHARE);
+    uint64_t lent = job && !trib_placements_are_here(job) ? 0 : flight_lent(jobs, master);
+    return all - (uint32_t)bytes_granted(jobs, job, 0, lent, all - all / LEAST_SHARE);
 }
 
 uint32_t trib_admission_room(const struct trib_jobs *jobs, const struct trib_master *master)
@@ -187,24 +196,10 @@ uint32_t trib_admission_room(const struct trib_jobs *jobs, const struct trib_mas
 }
 
 /* Bytes that this job may have on its way to one shard of a switch below, beside other jobs there. */
-static uint32_t room_below(const struct trib_jobs *jobs, const struct trib_job *but, uint32_t below)
+static uint32_t room_below(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t below)
 {
-    const struct trib_remote *remote = but->below[below - 1].placement.remote;
-    struct senders senders = {.list = NULL};
-    uint64_t most = remote->room - remote->room / LEAST_SHARE;
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < but->settings.ranks && has_place(&senders); i++) {
-        if (but->ranks[i].below == below && but->ranks[i].session && trib_job_leads(but, i)) {
-            take(&senders, but, i)->bytes = UINT64_MAX;
-        }
-    }
-    for (const struct trib_job *job = jobs->first; job && bytes < most; job = job->next) {
-        for (uint32_t b = 1; b <= job->belows && job != but && job->is_open && !has_caps(job); b++) {
-            bytes += job->below[b - 1].placement.remote == remote ? add_job(job, b, &senders) : 0;
-        }
-    }
-    free(senders.list);
-    return remote->room - (uint32_t)(bytes < most ? bytes : most);
+    uint32_t all = job->below[below - 1].placement.remote->room;
+    return all - (uint32_t)bytes_granted(jobs, job, below, 0, all - all / LEAST_SHARE);
 }
 
 /* The largest window that fits here and at every switch below. A switch below gets packets of its children, and results
