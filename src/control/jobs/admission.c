@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* admission.c: how much a communicator gets: packets in a train, fragments in flight, slots, and whether its memory
  * fits the quotas. No state but the jobs'. Read next: start.c (the caller). */
-#include <stdlib.h>
 #include <string.h>
 
 #include "control/jobs/placements.h"
 #include "control/jobs/places.h"
 #include "control/jobs/start.h"
+#include "control/roots/processes.h"
 #include "core/assert.h"
 #include "core/lane.h"
 #include "io/explain.h"
@@ -40,85 +40,31 @@ static uint32_t train_of(const struct trib_job *job)
     return share > least ? share : least;
 }
 
-/* A socket that sends to this switch: one process, whatever number of communicators it has here. */
-struct sender {
-    const struct trib_rank *rank; /* NULL: none */
-    uint32_t process;             /* its hash, as in struct trib_job */
-    uint64_t bytes;               /* the largest window of its communicators */
-};
-
-#define SENDERS_FIRST 256U /* a power of two */
-
-/* By address and port; `but`'s ranks are in it with no bytes, and stay so. */
-struct senders {
-    struct sender *list;
-    uint32_t size; /* a power of two, at least twice the count; 0: there is no memory for it */
-    uint32_t count;
-};
-
 static uint64_t bytes_of(const struct trib_job *job)
 {
     return (uint64_t)job->grant.window * packet_of(job);
 }
 
-static struct sender *find(const struct senders *senders, const struct trib_rank *rank, uint32_t process)
+/* Does this rank send to that place (0: of the roots)? */
+static bool sends_to(const struct trib_job *job, uint32_t rank, uint32_t below)
 {
-    uint32_t at = process % senders->size;
-    while (senders->list[at].rank && !trib_rank_is_same_process(senders->list[at].rank, rank)) {
-        at = (at + 1) % senders->size;
-    }
-    return &senders->list[at];
+    return job->ranks[rank].below == below && job->ranks[rank].session && trib_job_leads(job, rank);
 }
 
-/* For one more. False: out of memory; then each communicator counts for itself, which is never too little. */
-static bool has_place(struct senders *senders)
-{
-    if (2 * senders->count < senders->size) {
-        return true;
-    }
-    struct senders more = {.size = senders->size > 0 ? 2 * senders->size : SENDERS_FIRST, .count = senders->count};
-    more.list = calloc(more.size, sizeof *more.list);
-    for (uint32_t i = 0; i < senders->size && more.list; i++) {
-        const struct sender *sender = &senders->list[i];
-        if (sender->rank) {
-            *find(&more, sender->rank, sender->process) = *sender;
-        }
-    }
-    if (more.list) {
-        free(senders->list);
-        *senders = more;
-    }
-    return more.list != NULL;
-}
-
-static struct sender *take(struct senders *senders, const struct trib_job *job, uint32_t index)
-{
-    struct sender *sender = find(senders, &job->ranks[index], job->processes[index].hash);
-    if (!sender->rank) {
-        *sender = (struct sender){.rank = &job->ranks[index], .process = job->processes[index].hash};
-        senders->count++;
-    }
-    return sender;
-}
-
-/* Bytes that one open job adds to `senders`: of its children at one place (0: of the roots), and at a switch below of
- * the parent, which sends results there. */
-static uint64_t add_job(const struct trib_job *job, uint32_t below, struct senders *senders)
+/* Bytes that one open job adds to what its processes have been counted with: of its children at one place (0: of the
+ * roots), and at a switch below of the parent, which sends results there. */
+static uint64_t add_job(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t below)
 {
     uint64_t each = bytes_of(job);
     uint64_t bytes = below != 0 ? each : 0;
     uint32_t children = below != 0 ? job->below[below - 1].children : job->children;
     uint32_t direct = 0;
-    for (uint32_t i = 0; i < job->settings.ranks && has_place(senders); i++) {
-        const struct trib_rank *rank = &job->ranks[i];
-        if (rank->below != below || !rank->session || !trib_job_leads(job, i)) {
-            continue;
-        }
-        struct sender *sender = take(senders, job, i);
-        direct++;
-        if (sender->bytes < each) {
-            bytes += each - sender->bytes;
-            sender->bytes = each;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        if (sends_to(job, i, below)) {
+            uint64_t *counted = trib_process_bytes(jobs, job, i);
+            bytes += *counted < each ? each - *counted : 0;
+            *counted = *counted < each ? each : *counted;
+            direct++;
         }
     }
     return bytes + (children - direct) * each; /* switches below, and ranks that have left */
@@ -142,36 +88,35 @@ static uint64_t flight_lent(const struct trib_jobs *jobs, const struct trib_mast
 
 /* Bytes that an open job adds at a socket of this switch below; NULL: of a root of `but`, or if that is NULL, of a
  * shard here. */
-static uint64_t add_at(const struct trib_job *job, const struct trib_remote *remote, const struct trib_job *but,
-                       struct senders *senders)
+static uint64_t add_at(const struct trib_jobs *jobs, const struct trib_job *job, const struct trib_remote *remote,
+                       const struct trib_job *but)
 {
     for (uint32_t b = 1; b <= job->belows && remote; b++) {
         if (job->below[b - 1].placement.remote == remote) {
-            return add_job(job, b, senders);
+            return add_job(jobs, job, b);
         }
     }
-    return !remote && trib_placements_meet(job, but) ? add_job(job, 0, senders) : 0;
+    return !remote && trib_placements_meet(job, but) ? add_job(jobs, job, 0) : 0;
 }
 
 /* `bytes`, and those that may be on their way to one shard at that place (0: of the roots), up to `most`. Ranks of
  * `but` (NULL: of no job) do not count. All communicators of a process together have no more in flight than the largest
  * window of one of them (comm/network.c). */
-static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_job *but, uint32_t below, uint64_t bytes,
+static uint64_t bytes_granted(struct trib_jobs *jobs, const struct trib_job *but, uint32_t below, uint64_t bytes,
                               uint64_t most)
 {
     const struct trib_remote *remote = below != 0 ? but->below[below - 1].placement.remote : NULL;
-    struct senders senders = {.list = NULL};
-    for (uint32_t i = 0; but && i < but->settings.ranks && has_place(&senders); i++) {
-        if (but->ranks[i].below == below && but->ranks[i].session && trib_job_leads(but, i)) {
-            take(&senders, but, i)->bytes = UINT64_MAX;
+    trib_processes_begin(jobs);
+    for (uint32_t i = 0; but && i < but->settings.ranks; i++) {
+        if (sends_to(but, i, below)) {
+            *trib_process_bytes(jobs, but, i) = UINT64_MAX;
         }
     }
     for (const struct trib_job *job = jobs->first; job && bytes < most; job = job->next) {
         if (job != but && job->is_open && !has_caps(job)) {
-            bytes += add_at(job, remote, but, &senders);
+            bytes += add_at(jobs, job, remote, but);
         }
     }
-    free(senders.list);
     return bytes < most ? bytes : most;
 }
 
@@ -182,21 +127,21 @@ uint32_t trib_admission_socket(const struct trib_jobs *jobs, const struct trib_j
 
 /* Bytes that this job may have on its way to one shard here. Communicators of `master` (NULL: of no controller) do not
  * count. */
-static uint32_t room_for(const struct trib_jobs *jobs, const struct trib_job *job, const struct trib_master *master)
+static uint32_t room_for(struct trib_jobs *jobs, const struct trib_job *job, const struct trib_master *master)
 {
     uint32_t all = trib_admission_socket(jobs, job);
     uint64_t lent = job && !trib_placements_are_here(job) ? 0 : flight_lent(jobs, master);
     return all - (uint32_t)bytes_granted(jobs, job, 0, lent, all - all / LEAST_SHARE);
 }
 
-uint32_t trib_admission_room(const struct trib_jobs *jobs, const struct trib_master *master)
+uint32_t trib_admission_room(struct trib_jobs *jobs, const struct trib_master *master)
 {
     uint32_t room = room_for(jobs, NULL, master);
     return room > 0 ? room : 1;
 }
 
 /* Bytes that this job may have on its way to one shard of a switch below, beside other jobs there. */
-static uint32_t room_below(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t below)
+static uint32_t room_below(struct trib_jobs *jobs, const struct trib_job *job, uint32_t below)
 {
     uint32_t all = job->below[below - 1].placement.remote->room;
     return all - (uint32_t)bytes_granted(jobs, job, below, 0, all - all / LEAST_SHARE);
@@ -204,7 +149,7 @@ static uint32_t room_below(const struct trib_jobs *jobs, const struct trib_job *
 
 /* The largest window that fits here and at every switch below. A switch below gets packets of its children, and results
  * of its parent. */
-static uint32_t largest_window(const struct trib_jobs *jobs, const struct trib_job *job)
+static uint32_t largest_window(struct trib_jobs *jobs, const struct trib_job *job)
 {
     uint32_t packet = packet_of(job);
     uint32_t senders = job->has_peers ? TRIB_PEERS_MAX : job->children; /* to one socket */
@@ -217,7 +162,7 @@ static uint32_t largest_window(const struct trib_jobs *jobs, const struct trib_j
     return window;
 }
 
-bool trib_admission_has_room(const struct trib_jobs *jobs, const struct trib_job *job, char *error)
+bool trib_admission_has_room(struct trib_jobs *jobs, const struct trib_job *job, char *error)
 {
     if (!has_caps(job) || largest_window(jobs, job) > 0) {
         return true;
@@ -230,7 +175,7 @@ bool trib_admission_has_room(const struct trib_jobs *jobs, const struct trib_job
     return false;
 }
 
-bool trib_admission_window(const struct trib_jobs *jobs, struct trib_job *job)
+bool trib_admission_window(struct trib_jobs *jobs, struct trib_job *job)
 {
     const struct trib_settings *settings = &job->settings;
     struct trib_grant *grant = &job->grant;
@@ -249,7 +194,7 @@ bool trib_admission_window(const struct trib_jobs *jobs, struct trib_job *job)
     return room < wanted;
 }
 
-void trib_admission_shrink(const struct trib_jobs *jobs, struct trib_job *job)
+void trib_admission_shrink(struct trib_jobs *jobs, struct trib_job *job)
 {
     uint32_t room = largest_window(jobs, job);
     uint32_t window = room < job->grant.window ? room : job->grant.window;

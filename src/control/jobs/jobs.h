@@ -149,7 +149,10 @@ struct trib_link_load; /* choose.h */
 struct trib_process {
     struct trib_process *next;
     struct trib_job *job; /* NULL: it is in no list */
-    uint32_t hash;        /* 0: unknown, or the rank is behind a switch below */
+    uint32_t hash;        /* 0: unknown */
+    /* Of the first one of a process: what it has been counted with by that search. */
+    uint64_t search;
+    uint64_t bytes;
 };
 
 struct trib_job {
@@ -261,9 +264,9 @@ struct trib_jobs {
     uint64_t room_ns;         /* and when that was */
     uint64_t turn;            /* so often switches have been chosen: of equal ones another is the first each time */
     struct trib_loads *loads; /* of links, by all trees; NULL: no choice has been made */
-    struct trib_process **processes; /* by hash (roots/processes.h); NULL: likewise */
+    struct trib_process **processes; /* by hash (roots/processes.h); NULL: no job has begun yet */
     uint32_t processes_known;        /* so many are in that table */
-    uint64_t search;                 /* free-running: searches for jobs by processes */
+    uint64_t search;                 /* free-running: searches by processes */
     uint64_t unlent_logged_ns;       /* of the last line about a lender that cannot be reached */
     struct trib_jobs_output output;
     struct trib_remote_output remotes;
@@ -458,11 +461,11 @@ TRIB_MUST_USE bool trib_job_settles_ring(struct trib_jobs *jobs, struct trib_job
 
 /* False, with the numbers in error: not one packet of each child has room. Of schemes with caps; others send one all
  * the same. */
-bool trib_admission_has_room(const struct trib_jobs *jobs, const struct trib_job *job, char *error);
+bool trib_admission_has_room(struct trib_jobs *jobs, const struct trib_job *job, char *error);
 /* Chooses window, train and slots of a new communicator, so that what the children of all jobs have on their way fits
  * receive_room, and the room of switches below. True: the window was cut by that. */
-bool trib_admission_window(const struct trib_jobs *jobs, struct trib_job *job);
-/* Do both send from the same port of the same address to root 0, so that one process does? */
+bool trib_admission_window(struct trib_jobs *jobs, struct trib_job *job);
+/* Do both send from the same port of the same address to root 0 of one switch, so that one process does? */
 bool trib_rank_is_same_process(const struct trib_rank *a, const struct trib_rank *b);
 /* The same for both if they do; not 0. */
 uint32_t trib_rank_process(const struct trib_rank *rank);
@@ -471,7 +474,7 @@ uint32_t trib_rank_process(const struct trib_rank *rank);
 uint32_t trib_admission_socket(const struct trib_jobs *jobs, const struct trib_job *job);
 /* Bytes that one more job may have on its way to a shard here, or all jobs of `master` (NULL: one of this controller);
  * not 0. */
-uint32_t trib_admission_room(const struct trib_jobs *jobs, const struct trib_master *master);
+uint32_t trib_admission_room(struct trib_jobs *jobs, const struct trib_master *master);
 /* hosts.c: ranks that are summed on their host. Only the leader of a host sends. */
 
 /* All ranks are there: are hosts to be the members? Only if all ranks want it, and each host's are a run of ranks. */
@@ -501,7 +504,7 @@ void trib_job_choose_meeting(const struct trib_jobs *jobs, struct trib_job *job)
 struct trib_address trib_job_server_towards(const struct trib_jobs *jobs, const struct trib_job *job,
                                             const struct trib_session *session);
 /* A job that comes from a switch: the roots here may hold less than that did. Lowers the window of its grant. */
-void trib_admission_shrink(const struct trib_jobs *jobs, struct trib_job *job);
+void trib_admission_shrink(struct trib_jobs *jobs, struct trib_job *job);
 /* opening.c: the address that this rank's packets to root t come from, and that its own t-th root is at; without a port
  * that means anything. */
 struct trib_address trib_rank_place(const struct trib_rank *rank, uint32_t root);

@@ -427,7 +427,7 @@ static struct trib_job *create_job(struct trib_jobs *jobs, const struct trib_mes
                                    uint64_t now_ns)
 {
     struct trib_job *job = calloc(1, job_size(join->join.settings.ranks));
-    if (!job || !trib_owner_adopt(jobs, job, join, job_token)) {
+    if (!job || !trib_processes_start(jobs) || !trib_owner_adopt(jobs, job, join, job_token)) {
         free(job);
         return NULL;
     }
@@ -555,7 +555,7 @@ static void place_rank(struct trib_job *job, struct trib_session *session, const
         memcpy(rank->places.at[i].source, session->peer.source, sizeof session->peer.source);
     }
     name_rank(session, message, rank->name);
-    job->processes[message->join.rank].hash = rank->via == 0 ? trib_rank_process(rank) : 0;
+    job->processes[message->join.rank].hash = trib_rank_process(rank);
 }
 
 /* A rank that returns knows its communicator's secret: the session that it had before is dead, whether it looks so or

@@ -24,7 +24,7 @@ struct trib_address trib_rank_place(const struct trib_rank *rank, uint32_t root)
 /* The first port is that of the socket at the first card. */
 bool trib_rank_is_same_process(const struct trib_rank *a, const struct trib_rank *b)
 {
-    if (a->data_port[0] != b->data_port[0]) {
+    if (a->data_port[0] != b->data_port[0] || a->via != b->via) {
         return false;
     }
     struct trib_address from = trib_rank_place(a, 0);
@@ -35,7 +35,7 @@ bool trib_rank_is_same_process(const struct trib_rank *a, const struct trib_rank
 uint32_t trib_rank_process(const struct trib_rank *rank)
 {
     const struct trib_address from = trib_rank_place(rank, 0);
-    return (uint32_t)trib_mix64(trib_address_near(&from) + rank->data_port[0]) | 1U << 31;
+    return (uint32_t)trib_mix64(trib_mix64(rank->via) + trib_address_near(&from) + rank->data_port[0]) | 1U << 31;
 }
 
 /* Packets to root t come from the t-th port that the rank named; a rank with fewer sockets uses them in turn. */

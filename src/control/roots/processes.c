@@ -16,14 +16,12 @@ static struct trib_process **bucket_of(const struct trib_jobs *jobs, uint32_t ha
 void trib_process_enter(struct trib_jobs *jobs, struct trib_job *job, uint32_t index)
 {
     struct trib_process *process = &job->processes[index];
-    if (jobs->processes && process->hash != 0) {
-        struct trib_process **at = bucket_of(jobs, process->hash);
-        TRIB_ASSERT(!process->job);
-        process->job = job;
-        process->next = *at;
-        *at = process;
-        jobs->processes_known++;
-    }
+    struct trib_process **at = bucket_of(jobs, process->hash);
+    TRIB_ASSERT(!process->job && process->hash != 0);
+    process->job = job;
+    process->next = *at;
+    *at = process;
+    jobs->processes_known++;
 }
 
 void trib_process_leave(struct trib_jobs *jobs, struct trib_job *job, uint32_t index)
@@ -43,22 +41,14 @@ void trib_process_leave(struct trib_jobs *jobs, struct trib_job *job, uint32_t i
 
 void trib_processes_leave(struct trib_jobs *jobs, struct trib_job *job)
 {
-    for (uint32_t i = 0; jobs->processes && i < job->settings.ranks; i++) {
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
         trib_process_leave(jobs, job, i);
     }
 }
 
 bool trib_processes_start(struct trib_jobs *jobs)
 {
-    if (jobs->processes) {
-        return true;
-    }
-    jobs->processes = calloc(BUCKETS, sizeof(void *));
-    for (struct trib_job *job = jobs->first; job && jobs->processes; job = job->next) {
-        for (uint32_t i = 0; i < job->settings.ranks; i++) {
-            trib_process_enter(jobs, job, i);
-        }
-    }
+    jobs->processes = jobs->processes ? jobs->processes : calloc(BUCKETS, sizeof(void *));
     return jobs->processes != NULL;
 }
 
@@ -67,21 +57,41 @@ void trib_processes_begin(struct trib_jobs *jobs)
     jobs->search++;
 }
 
+static const struct trib_rank *rank_of(const struct trib_process *process)
+{
+    return &process->job->ranks[process - process->job->processes];
+}
+
+static bool is_same(const struct trib_process *a, const struct trib_process *b)
+{
+    return a->hash == b->hash && trib_rank_is_same_process(rank_of(a), rank_of(b));
+}
+
+uint64_t *trib_process_bytes(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t index)
+{
+    const struct trib_process *process = &job->processes[index];
+    struct trib_process *first = *bucket_of(jobs, process->hash);
+    while (!is_same(first, process)) {
+        first = first->next;
+    }
+    if (first->search != jobs->search) {
+        first->search = jobs->search;
+        first->bytes = 0;
+    }
+    return &first->bytes;
+}
+
 uint32_t trib_processes_find(struct trib_jobs *jobs, struct trib_job *job, struct trib_job **list, uint32_t count)
 {
-    TRIB_ASSERT(jobs->processes);
     job->found = jobs->search;
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         const struct trib_process *process = &job->processes[i];
-        const struct trib_process *at = process->hash != 0 ? *bucket_of(jobs, process->hash) : NULL;
-        for (; at; at = at->next) {
-            struct trib_job *other = at->job;
-            uint32_t rank = (uint32_t)(at - other->processes);
-            if (at->hash == process->hash && other->found != jobs->search &&
-                trib_rank_is_same_process(&job->ranks[i], &other->ranks[rank])) {
+        bool is_direct = process->job && job->ranks[i].via == 0;
+        for (const struct trib_process *at = is_direct ? *bucket_of(jobs, process->hash) : NULL; at; at = at->next) {
+            if (at->job->found != jobs->search && is_same(at, process)) {
                 TRIB_ASSERT(count < jobs->count);
-                other->found = jobs->search;
-                list[count++] = other;
+                at->job->found = jobs->search;
+                list[count++] = at->job;
             }
         }
     }
@@ -100,10 +110,10 @@ static bool is_entered(const struct trib_jobs *jobs, const struct trib_process *
 void trib_processes_check(const struct trib_jobs *jobs)
 {
     uint32_t known = 0;
-    for (const struct trib_job *job = jobs->first; job && jobs->processes; job = job->next) {
+    for (const struct trib_job *job = jobs->first; job; job = job->next) {
         for (uint32_t i = 0; i < job->settings.ranks; i++) {
             TRIB_ASSERT((job->processes[i].job == job) == (job->processes[i].hash != 0));
-            known += is_entered(jobs, &job->processes[i]);
+            known += job->processes[i].job && is_entered(jobs, &job->processes[i]);
         }
     }
     TRIB_ASSERT(known == jobs->processes_known); /* C-19: of no job that has ended */

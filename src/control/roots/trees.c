@@ -175,14 +175,14 @@ static enum trib_status find_bound(struct trib_jobs *jobs, struct trib_job *job,
                                    char *error)
 {
     struct trib_job **list = calloc(jobs->count, sizeof(struct trib_job *));
-    bool is_good = list && trib_processes_start(jobs);
     bool is_one = true;
-    uint32_t count = 0;
-    *bound = trib_loads_is_settled(job) ? job : NULL;
-    if (is_good) {
-        trib_processes_begin(jobs);
-        count = trib_processes_find(jobs, job, list, 0);
+    if (!list) {
+        trib_explain(error, "the control plane is out of memory");
+        return TRIB_ERR_MEMORY;
     }
+    *bound = trib_loads_is_settled(job) ? job : NULL;
+    trib_processes_begin(jobs);
+    uint32_t count = trib_processes_find(jobs, job, list, 0);
     for (uint32_t i = 0; i < count; i++) {
         if (binds(list[i], job)) {
             is_one = is_one && (!*bound || are_same(jobs, *bound, list[i]));
@@ -190,10 +190,6 @@ static enum trib_status find_bound(struct trib_jobs *jobs, struct trib_job *job,
         }
     }
     free(list);
-    if (!is_good) {
-        trib_explain(error, "the control plane is out of memory");
-        return TRIB_ERR_MEMORY;
-    }
     return is_one ? TRIB_OK : refuse_first(jobs, job, error);
 }
 
@@ -414,7 +410,7 @@ static bool change(struct trib_jobs *jobs, struct trib_job *const *group, uint32
 uint32_t trib_trees_unbind(struct trib_jobs *jobs, struct trib_job *job, struct trib_job **list)
 {
     uint32_t count = 0;
-    if (!job->is_return || !jobs->processes) {
+    if (!job->is_return) {
         return 0;
     }
     trib_processes_begin(jobs);
