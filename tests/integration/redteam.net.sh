@@ -60,18 +60,26 @@ dropped() { in_node s0 curl -s "http://${NET_ADDRESS[s0]}:8470/metrics" | awk -v
 # speed JOB FROM TO: bytes a second of rank 0 between these times.
 speed() { awk -v from="$2" -v to="$3" '$1 >= from && $2 <= to { bytes += $4 } END { printf "%d\n", bytes * 1e9 / (to - from) }' "$TMP/$1.steps"; }
 
-# attack JOB [OLD]: beside the job, first a while without.
+# lie COUNT OLD NEW NOBODY
+lie() { in_node outsider "$LIAR" eth0 "$1" $((SEED + TOLD)) "$RATE" "$2" "$3" "$4" >"$TMP/told" 2>&1; }
+
+# attack JOB [OLD]: beside the job, first a while without, then a while with lies to a port without a socket: the outsider and the network take CPU
+# from the job in both, so the job's speed meanwhile is the base.
+NOBODY=9
 attack() {
-    local job=$1 from middle to before during
+    local job=$1 from control middle to base during
     pause 0.1
     from=$(now_ns)
     pause 0.4
+    control=$(now_ns)
+    check "the outsider hears $job" lie $((LIES / SHAPES / 4)) "" "" $NOBODY
     middle=$(now_ns)
-    check "the outsider hears $job" in_node outsider "$LIAR" eth0 $((LIES / SHAPES)) $((SEED + TOLD)) "$RATE" "${2:-}" "$TMP/heard" >"$TMP/told" 2>&1
+    check "the outsider hears $job" lie $((LIES / SHAPES)) "${2:-}" "$TMP/heard" ""
     to=$(now_ns)
     TOLD=$((TOLD + 1))
-    before=$(speed "$job" "$from" "$middle") during=$(speed "$job" "$middle" "$to")
-    say "$job: $(head -n 1 "$TMP/told") $((during / 1000000)) MB/s meanwhile, $((before / 1000000)) before: $((during * 100 / (before + 1))) %"
+    base=$(speed "$job" "$control" "$middle") during=$(speed "$job" "$middle" "$to")
+    say "$job: $(head -n 1 "$TMP/told") $((during / 1000000)) MB/s meanwhile, $((during * 100 / (base + 1))) % of $((base / 1000000)) with lies to nobody;" \
+        "$(($(speed "$job" "$from" "$control") / 1000000)) without lies"
     [ "$TOLD" -gt 1 ] || say "$(tail -n 1 "$TMP/told")"
 }
 

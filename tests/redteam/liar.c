@@ -3,11 +3,13 @@
  * hears all packets of the job, has no key, and may send whatever it wants, from whatever address. None of what it
  * sends may be taken. It shares no code with the library. Read next: lies.c (what it sends).
  *
- *   liar DEVICE COUNT SEED RATE [OLD [NEW]]
+ *   liar DEVICE COUNT SEED RATE [OLD [NEW [NOBODY]]]
  *
  * Listens until it has heard enough, then sends COUNT lies of all kinds, RATE a second at most (0: no limit), and goes on
  * to listen, so that what is repeated is new. OLD: a file with packets of an earlier incarnation of the job. NEW: where
- * to write those that were heard. Prints how many lies of which kind were sent. Exit status 1: it hears nothing. */
+ * to write those that were heard. NOBODY: a port without a socket, to which all lies go instead: they cost the job the
+ * CPU of their sender and of the network, and none of its own. Prints how many lies of which kind were sent. Exit
+ * status 1: it hears nothing. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -137,13 +139,14 @@ int main(int argc, char **argv)
 {
     static struct team team;
     if (argc < 5) {
-        fprintf(stderr, "usage: liar DEVICE COUNT SEED RATE [OLD [NEW]]\n");
+        fprintf(stderr, "usage: liar DEVICE COUNT SEED RATE [OLD [NEW [NOBODY]]]\n");
         return 2;
     }
     team_begin(&team, strtoull(argv[3], NULL, 10));
     if (argc > 5 && argv[5][0] != '\0' && !team_load(&team, argv[5])) {
         fail(argv[5]);
     }
+    team.nobody = argc > 7 ? htons((uint16_t)strtoul(argv[7], NULL, 10)) : 0;
     int fd = open_link(argv[1]);
     if (!hear_enough(fd, &team)) {
         fprintf(stderr, "liar: only %" PRIu64 " packets of the job in %d ms\n", team.heard, HEAR_MS);
@@ -151,7 +154,7 @@ int main(int argc, char **argv)
     }
     lie(fd, &team, strtoull(argv[2], NULL, 10), strtoull(argv[4], NULL, 10));
     team_print(&team);
-    if (argc > 6 && !team_save(&team, argv[6])) {
+    if (argc > 6 && argv[6][0] != '\0' && !team_save(&team, argv[6])) {
         fail(argv[6]);
     }
     (void)close(fd);

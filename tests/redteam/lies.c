@@ -429,6 +429,7 @@ void team_lie(struct team *team, struct draft *draft)
     size_t kind = below(team, LIES);
     draft->is_icmp = false;
     lies[kind].make(team, draft);
+    draft->way.to_port = team->nobody != 0 ? team->nobody : draft->way.to_port;
     team->sent[kind]++;
 }
 

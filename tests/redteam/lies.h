@@ -39,7 +39,8 @@ struct draft {
 
 struct team {
     uint64_t seed, random;
-    uint64_t heard; /* in all */
+    uint16_t nobody; /* a port without a socket that all lies go to instead, network byte order; 0: none */
+    uint64_t heard;  /* in all */
     unsigned flows;
     unsigned old_count;
     struct way flow[WAYS_MAX]; /* that were seen */
