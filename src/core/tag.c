@@ -15,7 +15,8 @@ enum use {
     USE_MASK = 1, /* sequence / 8 (45 bits) and attempt, digest, rank */
     USE_NUMBERS,  /* r, g and u */
     USE_KEY,      /* communicator, generation */
-    USE_NONCE     /* a rank's nonce, rank */
+    USE_NONCE,    /* a rank's nonce, rank */
+    USE_SAMPLE    /* number of the sampled operation */
 };
 
 static uint32_t last_word(enum use use, uint32_t number)
@@ -109,6 +110,12 @@ void trib_tag_key(uint8_t key[TRIB_TAG_KEY], const uint8_t job[TRIB_TAG_KEY], ui
         rekey(key,
               (uint32_t[4]){(uint32_t)nonces[rank], (uint32_t)(nonces[rank] >> 32), rank, last_word(USE_NONCE, 0)});
     }
+}
+
+void trib_tag_sample_key(const struct trib_tag *tag, uint64_t number, uint8_t key[TRIB_TAG_KEY])
+{
+    memcpy(key, tag->key, TRIB_TAG_KEY);
+    rekey(key, (uint32_t[4]){(uint32_t)number, (uint32_t)(number >> 32), 0, last_word(USE_SAMPLE, 0)});
 }
 
 /* Draws numbers of the key's stream, the first at index `from`, a multiple of TRIB_TAG_BATCH. */

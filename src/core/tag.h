@@ -110,6 +110,8 @@ struct trib_tag_memory {
 /* Writes the key of the communicator. job: the tag key of the job. nonces: by rank; NULL and count 0: not known yet. */
 void trib_tag_key(uint8_t key[TRIB_TAG_KEY], const uint8_t job[TRIB_TAG_KEY], uint32_t communicator,
                   uint16_t generation, const uint64_t *nonces, uint32_t count);
+/* Writes the key of the samples of one operation (sample.h). number: of sampled operations before it. */
+void trib_tag_sample_key(const struct trib_tag *tag, uint64_t number, uint8_t key[TRIB_TAG_KEY]);
 /* Expands the key. The tag's memory is zeroed, or a tag. */
 void trib_tag_init(struct trib_tag *tag, const struct trib_tag_kernel *kernel, const uint8_t key[TRIB_TAG_KEY],
                    uint32_t ranks);

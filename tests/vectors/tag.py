@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Computes the vectors of the tag (docs/PROTOCOL.md, "Tag") from the text of the protocol, with Python's integers.
+"""Computes the vectors of the tag and of samples (docs/PROTOCOL.md, "Tag", "Samples") from the text of the protocol, with Python's integers.
 
 Prints tests/vectors/tag.txt; --check compares the file with the computation, and ChaCha20 with the package
 `cryptography` where that is installed.
@@ -39,10 +39,11 @@ def numbers(words):
     return [(words[i + 1] << 32 | words[i]) % 2**52 % P for i in range(0, 16, 2)]
 
 
-def communicator_key(job, communicator, generation, nonces):
-    def derive(key, words):
-        return struct.pack("<8I", *chacha20(key, words)[:8])
+def derive(key, words):
+    return struct.pack("<8I", *chacha20(key, words)[:8])
 
+
+def communicator_key(job, communicator, generation, nonces):
     key = derive(job, (communicator, generation, len(nonces), 3 << 24))
     for rank, nonce in enumerate(nonces):
         key = derive(key, (nonce & 0xFFFFFFFF, nonce >> 32, rank, 4 << 24))
@@ -104,6 +105,20 @@ def vectors():
     whole = [4 * 0 + 6, -6, 4 * (2**29 - 1), -4 * 2**29 + 6, 42, -4]
     rest = total - tag.hash(struct.pack("<6i", *whole)) - 4 * tag.exponent(5) - tag.prf(sequence, digest, 0, 4)
     assert rest % P == 3 * tag.u % P
+    yield from sample_vectors(key)
+
+
+def sample_vectors(key):
+    """Of the sampled operation 0x100000007, with 1,500 elements and one run in ten: 94 runs, the last stratum of 4."""
+    key = derive(key, (7, 1, 0, 5 << 24))
+    yield "sample-key", int.from_bytes(key, "big")
+    for stratum in range(10):
+        words = chacha20(key, (stratum // 8, 0, 0, 0))
+        number = words[stratum % 8 * 2 + 1] << 32 | words[stratum % 8 * 2]
+        yield f"sample-{stratum}", 16 * (10 * stratum + number % min(10, 94 - 10 * stratum))
+    for block in range(2):
+        stream = struct.pack("<16I", *chacha20(key, (block, 0, 3, 1)))
+        yield f"sample-stream-{block}", int.from_bytes(stream[:8], "big")
 
 
 def check():
@@ -125,6 +140,6 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["--check"]:
         check()
     else:
-        print("# Vectors of the tag, hexadecimal; computed by tests/vectors/tag.py, read by tests/unit/test_tag.c.")
+        print("# Vectors of the tag, hexadecimal; computed by tests/vectors/tag.py, read by test_tag.c and test_sample.c.")
         for name, value in vectors():
             print(name, f"{value:x}")
