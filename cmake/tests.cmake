@@ -109,7 +109,7 @@ if(CMOCKA_INCLUDE AND CMOCKA_LIBRARY AND NOT TRIB_FUZZ)
             target_link_libraries(${target} PRIVATE ${CMOCKA_LIBRARY})
             # Compiling them was half of a build, and they mostly wait; what they test is the library's objects.
             target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
-            if(name STREQUAL "test_comm_cheat") # a switch that lies about a value before it encodes it
+            if(name MATCHES "^test_comm_(cheat|sample)$") # a switch that lies about a value before it encodes it
                 target_link_options(${target} PRIVATE -Wl,--wrap=trib_packet_encode)
             endif()
             trib_test(${kind}/${name} "${kind};${layers}" 900 ${target})

@@ -142,6 +142,14 @@ struct trib_config {
     /* Payloads of packets are encrypted, between ranks and switches, which decrypt them. Needs a key. Costs CPU time
      * (docs/PERF.md). Without it the packets of a job with a key are authenticated, and can be read [false]. */
     bool encrypt;
+    /* Ranks repeat a sample of each sum of which the key proves no values: floats on wire float32 or bfloat16,
+     * integers, minimum, maximum, product. Of each `sample` runs of 16 elements one is repeated and compared before the
+     * result is returned. n falsified runs of one operation are found with probability 1 - (1 - 1 / sample)^n or more.
+     * They end the job, with root and fragment named. Needs a key, a scheme with a fixed order of additions, no quorum,
+     * at most 64 ranks, and one switch or rendezvous that all ranks join: a tree of switches ends the job at the start.
+     * Must be the same on all ranks. Turns level0 off. Each rank sends tensor / sample bytes more, to all ranks. 1 to
+     * 1000000 [0: no sums are repeated]. */
+    uint32_t sample;
 };
 
 /* Counters since trib_comm_create. Bytes are UDP payload bytes (64-byte header + payload), before IP. */

@@ -8,11 +8,14 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "comm/environment.h"
+#include "comm/sample.h"
 #include "control/server.h"
 #include "core/crc32c.h"
 #include "core/node.h"
+#include "core/sample.h"
 #include "core/tag.h"
 #include "core/value.h"
+#include "io/units.h"
 #include "keys/derive.h"
 #include "net/port.h"
 #include "net/resolve.h"
@@ -54,6 +57,33 @@ static struct sockets probe_sockets(void)
     return found;
 }
 
+static void print_sample(void)
+{
+    const char *text = getenv("TRIB_SAMPLE");
+    char found[TRIB_SAMPLE_TEXT_MAX];
+    uint64_t every = 0;
+    if (text == NULL || trib_parse_number(text, 1, TRIB_SAMPLE_EVERY_MAX, &every, NULL) != TRIB_OK) {
+        printf("other sums         not sampled (TRIB_SAMPLE=1000 repeats one of 1000 runs of each)\n");
+        return;
+    }
+    trib_sample_explain((uint32_t)every, found);
+    printf("other sums         sampled (TRIB_SAMPLE): %s\n", found);
+}
+
+static void print_key(void)
+{
+    const char *key = getenv("TRIB_KEY_FILE") != NULL ? getenv("TRIB_KEY_FILE") : getenv("TRIB_KEY_FD");
+    const char *encrypt = getenv("TRIB_ENCRYPT");
+    if (key == NULL) {
+        printf("sessions, packets  unauthenticated: no TRIB_KEY_FILE\n");
+        return;
+    }
+    printf("sessions, packets  with the key in %s\n", key);
+    printf("payloads           %s\n", encrypt != NULL && strcmp(encrypt, "0") != 0
+                                          ? "encrypted (TRIB_ENCRYPT)"
+                                          : "in clear (TRIB_ENCRYPT=1 encrypts them)");
+}
+
 static void print_text(struct sockets sockets)
 {
     printf("version            %s (wire %d, session %d)\n", trib_version(), TRIB_WIRE_VERSION, TRIB_SESSION_VERSION);
@@ -63,18 +93,13 @@ static void print_text(struct sockets sockets)
     printf("socket buffer      room for %u bytes of packets (raise net.core.rmem_max for more, or run as root)\n",
            sockets.room);
     printf("http in the switch %s\n", trib_http_verbs() != NULL ? "yes" : "no: built without libmicrohttpd or jansson");
-    const char *key = getenv("TRIB_KEY_FILE") != NULL ? getenv("TRIB_KEY_FILE") : getenv("TRIB_KEY_FD");
-    printf("sessions, packets  %s%s\n", key != NULL ? "with the key in " : "unauthenticated: no TRIB_KEY_FILE",
-           key != NULL ? key : "");
-    const char *encrypt = getenv("TRIB_ENCRYPT");
-    if (key != NULL) {
-        printf("payloads           %s\n", encrypt != NULL && strcmp(encrypt, "0") != 0
-                                              ? "encrypted (TRIB_ENCRYPT)"
-                                              : "in clear (TRIB_ENCRYPT=1 encrypts them)");
-    }
+    print_key();
     printf("keys of jobs       %s\n", trib_keys_explain_lack() == NULL ? "yes" : trib_keys_explain_lack());
     printf("proof of values    float32 sums on wire int32, broadcasts and allgathers, of jobs with a key; kernel %s\n",
            trib_tag_kernel()->name);
+    if (getenv("TRIB_KEY_FILE") != NULL || getenv("TRIB_KEY_FD") != NULL) {
+        print_sample();
+    }
     printf("limits             %d ranks, %d shards, payload 64 to %d bytes\n", TRIB_RANKS_MAX, TRIB_ROOTS_MAX,
            TRIB_PAYLOAD_MAX);
     for (unsigned i = 0; trib_published_at(i) != NULL; i++) {

@@ -13,6 +13,7 @@
 #include "cli/perf.h"
 #include "cli/spawn.h"
 #include "core/packet.h"
+#include "core/sample.h"
 #include "io/explain.h"
 #include "io/units.h"
 #include "keys/load.h"
@@ -146,6 +147,8 @@ static const struct option_row rows[] = {
     {"priority", 0, "N", "scheme atp: of the job's rows in switches on the way, 0 to 255 [TRIB_PRIORITY, else 128]",
      OPTION_COUNT(0, UINT8_MAX), AT(comm.priority)},
     {"encrypt", 0, NULL, "payloads are encrypted; needs a key (TRIB_KEY_FILE)", OPTION_ON, AT(comm.encrypt)},
+    {"sample", 0, "N", "repeat one of so many runs of each sum that the key does not prove [TRIB_SAMPLE, else 0: none]",
+     OPTION_COUNT(0, TRIB_SAMPLE_EVERY_MAX), AT(comm.sample)},
     {"no-multicast", 0, NULL, "results by unicast", OPTION_OFF, AT(comm.multicast)},
     {"fallback", 0, NULL, "a switch that is gone for --switch-timeout: go on without it", OPTION_ON, AT(comm.fallback)},
     {"switch-timeout", 0, "TIME", "how long a switch that went away is waited for [10s]", OPTION_TIMEOUT,

@@ -9,6 +9,7 @@
 #include "cli/perf.h"
 #include "comm/launcher.h"
 #include "comm/proof.h"
+#include "comm/sample.h"
 #include "core/value.h"
 #include "report/json.h"
 
@@ -81,6 +82,7 @@ static void print_json_begin(const struct perf_options *options, const char *sch
     report_json_say(&json, "rendezvous", c->rendezvous);
     report_json_put(&json, "roots", "%u", stats->roots);
     report_json_say(&json, "proved", proof_text(c, scheme, stats));
+    report_json_put(&json, "sample", "%u", stats->hosts == 1 ? 0 : c->sample);
     report_json_say(&json, "nics", c->nics);
     report_json_put(&json, "iterations", "%u", options->iterations);
     report_json_put(&json, "warmups", "%u", options->warmups);
@@ -127,6 +129,11 @@ void perf_print_begin(const struct perf_options *options, const struct trib_comm
     }
     if (c->key_len != 0) {
         printf("# the key proves %s\n", proof_text(c, scheme, &stats));
+    }
+    if (c->sample != 0 && stats.hosts != 1) {
+        char text[TRIB_SAMPLE_TEXT_MAX];
+        trib_sample_explain(c->sample, text);
+        printf("# other sums are sampled: %s\n", text);
     }
     printf("# out, in: bytes on %s per byte of the tensor, all processes that use it; cpu: ns per byte, per rank and "
            "switch\n",

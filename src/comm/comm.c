@@ -27,6 +27,7 @@
 #include "comm/proof.h"
 #include "comm/queue.h"
 #include "comm/refusal.h"
+#include "comm/sample.h"
 #include "comm/say.h"
 #include "comm/worker.h"
 #include "core/assert.h"
@@ -63,6 +64,9 @@ static struct trib_comm *make(const struct trib_config *config, const struct tri
     comm->keys = *keys;
     if (keys->is_set) { /* a ring proves nothing: no switch is to make one of this job */
         comm->config.gradient_bytes = 0;
+    }
+    if (config->sample != 0) { /* ranks know the order of additions if each is a child of the switch */
+        comm->config.level0 = false;
     }
     comm->config.wire = trib_config_wire(config);
     comm->member = config->rank;
@@ -108,6 +112,7 @@ static void dissolve(struct trib_comm *comm)
     trib_embedded_release(comm->embedded, comm->config.linger_ns, comm->state != TRIB_COMM_FAILED);
     trib_memory_unmap(comm->node, comm->node_size);
     trib_proof_close(comm);
+    trib_sampler_close(comm);
     trib_comm_drop_auth(comm);
     if (comm->transport->destroy != NULL) {
         comm->transport->destroy(comm);

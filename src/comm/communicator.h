@@ -161,6 +161,7 @@ struct trib_comm {
     struct trib_keys keys;             /* not set: no key */
     struct trib_auth *auth;            /* of this incarnation's packets (auth.h); NULL: they have no authenticators */
     struct trib_tag *tag;              /* of the node's lanes (proof.h); NULL: they prove no values */
+    struct trib_sampler *sampler;      /* of sums that they do not prove (sample.h); NULL: none is sampled */
 };
 
 /* Ranks send to each other, and not to roots. */

@@ -30,7 +30,18 @@ static void format_shares(const struct trib_operation *operation, char *text, si
     }
 }
 
-static void format_operation(const struct trib_operation *operation, char *text, size_t size)
+/* Of the exchange of nonces, which is one in which ranks with different settings do not meet. */
+static void format_nonces(uint64_t part_of, char *text, size_t size)
+{
+    uint64_t every = part_of - TRIB_PART_OF_NONCES;
+    if (every == 0) {
+        (void)snprintf(text, size, "the exchange of nonces at the start");
+        return;
+    }
+    (void)snprintf(text, size, "the exchange of nonces at the start, with TRIB_SAMPLE=%" PRIu64, every);
+}
+
+void trib_comm_name_operation(const struct trib_operation *operation, char *text, size_t size)
 {
     const char *name = trib_collective_name(operation->collective);
     const char *type = trib_type_name(operation->type);
@@ -40,8 +51,12 @@ static void format_operation(const struct trib_operation *operation, char *text,
         (void)snprintf(text, size, "trib_comm_split");
         return;
     }
-    if (operation->part_of == TRIB_PART_OF_NONCES) {
-        (void)snprintf(text, size, "the exchange of nonces at the start");
+    if (operation->part_of == TRIB_PART_OF_SAMPLE) {
+        (void)snprintf(text, size, "the sample of the sum before it");
+        return;
+    }
+    if (operation->part_of >> 32 == TRIB_PART_OF_NONCES >> 32) {
+        format_nonces(operation->part_of, text, size);
         return;
     }
     trib_format_count(operation->count, count);
@@ -75,7 +90,7 @@ static void format_operation(const struct trib_operation *operation, char *text,
 void trib_comm_describe_operation(uint64_t number, const struct trib_operation *operation, char *text, size_t size)
 {
     char name[192];
-    format_operation(operation, name, sizeof name);
+    trib_comm_name_operation(operation, name, sizeof name);
     (void)snprintf(text, size, "%s as operation %" PRIu64, name, number);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/packet.h"
+#include "core/sample.h"
 #include "io/explain.h"
 #include "io/units.h"
 #include "keys/load.h"
@@ -284,6 +285,9 @@ static const struct trib_variable variables[] = {
      read_key_fd, AT(key), 0, INT32_MAX},
     {"TRIB_ENCRYPT", "1", "payloads of packets are encrypted as well; needs a key [0: packets are authenticated]",
      read_bool, AT(encrypt), 0, 0},
+    {"TRIB_SAMPLE", "1000",
+     "ranks repeat one of so many runs of 16 elements of sums that the key does not prove; needs a key [0: none]",
+     read_u32, AT(sample), 0, TRIB_SAMPLE_EVERY_MAX},
     {"TRIB_DEBUG", "INFO", "lines on standard error: WARN, INFO or TRACE [WARN]", NULL, 0, 0, 0, 0}};
 
 const struct trib_variable *trib_variable_at(unsigned index)

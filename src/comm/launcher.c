@@ -12,6 +12,7 @@
 #include "comm/environment.h"
 #include "core/lane.h"
 #include "core/packet.h"
+#include "core/sample.h"
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/log.h"
@@ -239,6 +240,7 @@ static void complete(struct trib_config *config)
     config->level0 = true;
     config->fallback = false;
     config->encrypt = false;
+    config->sample = 0;
     if (config->ranks == 1 && trib_scheme_find(config->scheme) != NULL) {
         trib_scheme_settle(config->scheme, &session);
         config->ranks = session.group > 1 ? session.group : 1;
@@ -319,6 +321,26 @@ static const char *unfit(const struct trib_scheme *scheme, const struct trib_con
     return cause != NULL || are_hosts ? cause : trib_scheme_explain_members(scheme, config->ranks);
 }
 
+/* Why ranks cannot repeat sums with this config (core/sample.h); NULL: they can. */
+static const char *unfit_for_samples(const struct trib_scheme *scheme, const struct trib_config *config)
+{
+    if (config->key_len == 0) {
+        return "there is no key (TRIB_KEY_FILE)";
+    }
+    if (scheme->worker->peers != NULL) {
+        return "in this scheme ranks send to each other, and no switch adds";
+    }
+    if (scheme->sums_by_luck) {
+        return "in this scheme the order of additions differs from run to run";
+    }
+    if (trib_scheme_names_quorum(config->scheme)) {
+        return "with a quorum sums may lack ranks, and the order of additions is not known";
+    }
+    return config->ranks > TRIB_CHILDREN_MAX
+               ? "more than 64 ranks are a tree inside a switch, and ranks do not know its order of additions"
+               : NULL;
+}
+
 static enum trib_status check_scheme(const struct trib_config *config, char *error)
 {
     bool is_name = is_text(config->scheme, sizeof config->scheme);
@@ -335,6 +357,10 @@ static enum trib_status check_scheme(const struct trib_config *config, char *err
     }
     if (unfit(scheme, config) != NULL) {
         trib_explain(error, "scheme %s: %s", config->scheme, unfit(scheme, config));
+        return TRIB_ERR_INVALID;
+    }
+    if (config->sample != 0 && unfit_for_samples(scheme, config) != NULL) {
+        trib_explain(error, "samples of sums (TRIB_SAMPLE): %s", unfit_for_samples(scheme, config));
         return TRIB_ERR_INVALID;
     }
     return TRIB_OK;
@@ -368,6 +394,11 @@ static enum trib_status check_names(const struct trib_config *config, char *erro
     }
     if (config->encrypt && config->key_len == 0) {
         trib_explain(error, "payloads are to be encrypted (TRIB_ENCRYPT), and there is no key (TRIB_KEY_FILE)");
+        return TRIB_ERR_INVALID;
+    }
+    if (config->sample > TRIB_SAMPLE_EVERY_MAX) {
+        trib_explain(error, "samples of sums (TRIB_SAMPLE): %u is not from 0 to %d", config->sample,
+                     TRIB_SAMPLE_EVERY_MAX);
         return TRIB_ERR_INVALID;
     }
     if (config->switch_address[0] == '\0' && config->rendezvous[0] == '\0' && !config->level0) {

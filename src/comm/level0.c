@@ -407,9 +407,9 @@ static bool run_steps(struct trib_comm *comm, uint64_t now_ns)
     return level0->has_submitted && comm->state != TRIB_COMM_FAILED;
 }
 
-static void take_done(struct trib_comm *comm, uint64_t token, uint64_t now_ns)
+static void take_done(struct trib_comm *comm, const struct trib_event *event, uint64_t now_ns)
 {
-    struct trib_level0_part *part = (struct trib_level0_part *)(uintptr_t)token;
+    struct trib_level0_part *part = (struct trib_level0_part *)(uintptr_t)event->token;
     (void)now_ns;
     TRIB_ASSERT(part >= comm->level0->part && part < comm->level0->part + TRIB_LEVEL0_AHEAD && !part->is_done);
     trib_level0_divide(part->plan, part->k, part->slot);

@@ -15,6 +15,7 @@
 #include "comm/peers.h"
 #include "comm/proof.h"
 #include "comm/queue.h"
+#include "comm/sample.h"
 #include "comm/say.h"
 #include "comm/send.h"
 #include "comm/stall.h"
@@ -136,18 +137,20 @@ static void submit(struct trib_comm *comm, uint64_t now_ns)
     (void)submit_waiting(comm, now_ns);
 }
 
-static void take_done(struct trib_comm *comm, uint64_t token, uint64_t now_ns)
+static void take_done(struct trib_comm *comm, const struct trib_event *event, uint64_t now_ns)
 {
-    struct trib_request *request = (struct trib_request *)(uintptr_t)token;
+    struct trib_request *request = (struct trib_request *)(uintptr_t)event->token;
     TRIB_ASSERT(request != NULL && request->comm == comm);
-    trib_comm_end_operation(comm, request, now_ns);
+    if (trib_sample_agrees(comm, request, event->sequence)) {
+        trib_comm_end_operation(comm, request, now_ns);
+    }
 }
 
 static void take_event(struct trib_comm *comm, const struct trib_event *event, uint64_t now_ns)
 {
     switch (event->kind) {
     case TRIB_EVENT_DONE:
-        comm->transport->take_done(comm, event->token, now_ns);
+        comm->transport->take_done(comm, event, now_ns);
         return;
     case TRIB_EVENT_FAILED: {
         char text[256];

@@ -8,6 +8,7 @@
 #include "comm/endpoint.h"
 #include "comm/proof.h"
 #include "comm/request.h"
+#include "comm/sample.h"
 #include "core/assert.h"
 #include "io/draw.h"
 
@@ -20,7 +21,7 @@ static enum trib_status gather(struct trib_comm *comm, uint64_t *nonces)
         .send = &own,
         .recv = nonces,
         .count = 1,
-        .part_of = TRIB_PART_OF_NONCES,
+        .part_of = TRIB_PART_OF_NONCES + comm->config.sample, /* ranks with other samples do not meet */
     };
     enum trib_status status = trib_request_run(comm, &operation);
     TRIB_ASSERT(status != TRIB_OK || nonces[comm->config.rank] == own);
@@ -40,6 +41,7 @@ enum trib_status trib_nonces_exchange(struct trib_comm *comm)
     if (status == TRIB_OK) {
         trib_endpoint_lock(comm->endpoint);
         trib_proof_renew(comm, nonces);
+        status = trib_sampler_open(comm);
         trib_endpoint_unlock(comm->endpoint);
     }
     free(nonces);

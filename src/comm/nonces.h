@@ -12,7 +12,7 @@
 #include <tributary/comm.h>
 
 /* Call it when all ranks have joined, before the first operation of the program. Does nothing if no values are proved
- * (trib_proof_is_wanted). Returns ERR_MEMORY, or as trib_allgather. */
+ * (trib_proof_is_wanted). Opens comm->sampler. Returns ERR_MEMORY, or as trib_allgather. */
 TRIB_MUST_USE enum trib_status trib_nonces_exchange(struct trib_comm *comm);
 
 #endif

@@ -231,11 +231,25 @@ static bool take_nonce(struct trib_comm *comm, struct trib_came_from from, const
     return is_nonce;
 }
 
+/* Ranks can repeat sums if all are children of one node, in the order of ranks (core/sample.h). */
+static void refuse_tree(struct trib_comm *comm, uint32_t root, uint32_t child)
+{
+    char address[64];
+    trib_address_format(&comm->roots[root], address);
+    trib_comm_fail_all(comm, TRIB_ERR_SETTINGS,
+                       "rank %u: samples of sums (TRIB_SAMPLE) need one switch that all ranks join: at %s this rank is "
+                       "child %u, so the switch is part of a tree, whose order of additions ranks do not know",
+                       comm->config.rank, address, child);
+}
+
 /* A root also tells this rank's child number; a packet to a group has none. */
 static void take_number(struct trib_comm *comm, struct trib_came_from from, const struct trib_packet *echo)
 {
     bool is_root = !from.is_group && !trib_comm_has_peers(comm) && comm->node != NULL;
 
+    if (is_root && comm->config.sample != 0 && echo->node != comm->member) {
+        refuse_tree(comm, from.root, echo->node);
+    }
     if (is_root && comm->verbs->set_child != NULL && echo->node < TRIB_CHILDREN_MAX) {
         comm->verbs->set_child(comm->node, from.root, echo->node);
     }
@@ -247,6 +261,9 @@ void trib_comm_path_arrived(struct trib_comm *comm, struct trib_came_from from, 
         return;
     }
     take_number(comm, from, echo);
+    if (comm->state != TRIB_COMM_PROBING) { /* it has failed */
+        return;
+    }
     if (take_nonce(comm, from, echo)) {
         return;
     }

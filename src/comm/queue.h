@@ -14,6 +14,7 @@
 
 struct trib_comm;
 struct trib_endpoint;
+struct trib_sampled; /* sample.h */
 
 struct trib_request {
     struct trib_comm *comm;         /* not to be touched once done: close may have freed it */
@@ -21,7 +22,8 @@ struct trib_request {
     uint64_t serial;                /* of comm */
     struct trib_request *next;
     struct trib_request *previous;
-    struct trib_request *group; /* of this operation, or itself; NULL: no group */
+    struct trib_request *group;   /* of this operation, or itself; NULL: no group */
+    struct trib_sampled *sampled; /* sample of the operation; NULL: none */
     struct trib_operation operation;
     uint64_t deadline_ns;
     uint32_t left;    /* operations that have not ended */

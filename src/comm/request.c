@@ -10,6 +10,7 @@
 #include "comm/endpoint.h"
 #include "comm/network.h"
 #include "comm/refusal.h"
+#include "comm/sample.h"
 #include "io/clock.h"
 
 static bool is_done(const struct trib_request *request)
@@ -24,6 +25,26 @@ static void begin(struct trib_comm *comm, struct trib_request *request, uint32_t
     atomic_init(&request->done, operations == 0);
 }
 
+/* Draws of later operations depend on how many were prepared, so no rank may leave one out. */
+static enum trib_status prepare(struct trib_comm *comm, struct trib_request *request)
+{
+    enum trib_status status = trib_sample_prepare(comm, request);
+    if (status != TRIB_OK) {
+        trib_comm_fail_all(comm, status, "rank %u: no memory for the sample of an operation", comm->config.rank);
+        trib_comm_settle(comm, trib_clock_ns());
+    }
+    return status;
+}
+
+static void put(struct trib_comm *comm, struct trib_request *request)
+{
+    uint64_t now = trib_clock_ns();
+    trib_comm_submit(comm, request, now);
+    if (trib_sample_gathering(request) != NULL) {
+        trib_comm_submit(comm, trib_sample_gathering(request), now);
+    }
+}
+
 /* Locked. Packets have left when it returns. */
 static enum trib_status submit(struct trib_comm *comm, struct trib_request *request,
                                const struct trib_operation *operation)
@@ -34,9 +55,12 @@ static enum trib_status submit(struct trib_comm *comm, struct trib_request *requ
     }
     begin(comm, request, 1);
     request->operation = *operation;
-    trib_comm_submit(comm, request, trib_clock_ns());
-    trib_comm_settle(comm, trib_clock_ns());
-    return TRIB_OK;
+    status = prepare(comm, request);
+    if (status == TRIB_OK) {
+        put(comm, request);
+        trib_comm_settle(comm, trib_clock_ns());
+    }
+    return status;
 }
 
 /* Locked. `callers` keeps the communicator alive until every waiting thread has left; the thread that closes it
@@ -70,6 +94,7 @@ enum trib_status trib_request_run(struct trib_comm *comm, const struct trib_oper
         status = status_of(&request);
     }
     trib_endpoint_unlock(comm->endpoint);
+    trib_sample_free(&request);
     return status;
 }
 
@@ -85,15 +110,30 @@ static enum trib_status submit_group(struct trib_comm *comm, struct trib_request
     begin(comm, group, count);
     group->group = group;
     group->members = count;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count && status == TRIB_OK; i++) {
         struct trib_request *member = &group[1 + i];
         begin(comm, member, 1);
         member->group = group;
         member->operation = operations[i];
-        trib_comm_submit(comm, member, trib_clock_ns());
+        status = prepare(comm, member);
+    }
+    if (status != TRIB_OK) {
+        return status;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        put(comm, &group[1 + i]);
     }
     trib_comm_settle(comm, trib_clock_ns());
     return TRIB_OK;
+}
+
+/* Frees a request that was not submitted: one, or a group with so many behind it. */
+static void discard(struct trib_request *made, uint32_t members)
+{
+    for (uint32_t i = 0; i <= members; i++) {
+        trib_sample_free(&made[i]);
+    }
+    free(made);
 }
 
 /* Submits `made`, or its group of operations. trib_request_wait or _test ends it; a thread must drive until then. */
@@ -109,7 +149,7 @@ static enum trib_status start(struct trib_comm *comm, struct trib_request *made,
     }
     trib_endpoint_unlock(comm->endpoint);
     if (status != TRIB_OK) {
-        free(made);
+        discard(made, is_group ? count : 0);
     }
     return status;
 }
@@ -117,7 +157,7 @@ static enum trib_status start(struct trib_comm *comm, struct trib_request *made,
 enum trib_status trib_request_start(struct trib_comm *comm, const struct trib_operation *operation,
                                     struct trib_request **request)
 {
-    struct trib_request *made = malloc(sizeof *made);
+    struct trib_request *made = calloc(1, sizeof *made);
     return made != NULL ? start(comm, made, false, operation, 1, request)
                         : trib_refuse(comm, TRIB_ERR_MEMORY, "no memory for a request");
 }
@@ -142,6 +182,7 @@ static enum trib_status collect(struct trib_request *request)
     enum trib_status status = status_of(request);
     for (uint32_t i = 0; i <= request->members; i++) {
         trib_request_free_shares(&request[i].operation);
+        trib_sample_free(&request[i]);
     }
     trib_endpoint_drop(request->endpoint);
     free(request);

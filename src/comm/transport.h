@@ -20,6 +20,7 @@
 
 struct trib_comm;
 struct trib_endpoint;
+struct trib_event;
 struct trib_message;
 struct trib_operation;
 struct trib_where;
@@ -45,8 +46,8 @@ struct trib_transport {
     void (*run)(struct trib_comm *comm, uint64_t now_ns);
     /* True if the loop must run the transport in every round, and ask the memory for a wake-up before a sleep. */
     bool (*is_busy)(const struct trib_comm *comm);
-    /* An operation that the worker node was given has ended. */
-    void (*take_done)(struct trib_comm *comm, uint64_t token, uint64_t now_ns);
+    /* An operation that the worker node was given has ended. event: DONE. */
+    void (*take_done)(struct trib_comm *comm, const struct trib_event *event, uint64_t now_ns);
     /* The line to a rank in the memory has hung up. */
     void (*take_death)(struct trib_comm *comm, uint32_t dead);
 

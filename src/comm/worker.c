@@ -46,21 +46,10 @@ void trib_comm_shrink_window(struct trib_comm *comm, const struct trib_grant *gr
     trib_endpoint_find_window(comm->endpoint);
 }
 
-enum trib_status trib_comm_make_node(struct trib_comm *comm, const struct trib_grant *grant)
+void trib_comm_describe_grant(const struct trib_comm *comm, const struct trib_grant *grant,
+                              struct trib_session_config *session)
 {
-    uint64_t stall = comm->config.timeout_ns / 2 < STALL_NS ? comm->config.timeout_ns / 2 : STALL_NS;
     const struct trib_scheme *scheme = trib_scheme_find(comm->config.scheme);
-    struct trib_worker_config config = {
-        .kernels = trib_value_kernels(),
-        .rank = comm->member,
-        .window = choose_window(comm, grant),
-        .operations = OPERATIONS_MAX,
-        .stall_ns = stall > 0 ? stall : 1,
-        .is_zeroed = 1,
-        .rate = comm->rate,
-        .extra = TRIB_WIRE_EXTRA + trib_comm_behind_payload(comm),
-    };
-    struct trib_session_config *session = &config.session;
     trib_comm_describe_session(comm, session);
     session->salt = grant->salt;
     session->communicator = grant->communicator;
@@ -75,6 +64,23 @@ enum trib_status trib_comm_make_node(struct trib_comm *comm, const struct trib_g
     session->lookahead = (grant->slots + 1) / 2 * grant->roots;
     session->cap = trib_scheme_has_caps(scheme) ? trib_share_first(grant->slots) : 0;
     memcpy(session->weight, grant->weight, sizeof grant->weight);
+}
+
+enum trib_status trib_comm_make_node(struct trib_comm *comm, const struct trib_grant *grant)
+{
+    uint64_t stall = comm->config.timeout_ns / 2 < STALL_NS ? comm->config.timeout_ns / 2 : STALL_NS;
+    const struct trib_scheme *scheme = trib_scheme_find(comm->config.scheme);
+    struct trib_worker_config config = {
+        .kernels = trib_value_kernels(),
+        .rank = comm->member,
+        .window = choose_window(comm, grant),
+        .operations = OPERATIONS_MAX,
+        .stall_ns = stall > 0 ? stall : 1,
+        .is_zeroed = 1,
+        .rate = comm->rate,
+        .extra = TRIB_WIRE_EXTRA + trib_comm_behind_payload(comm),
+    };
+    trib_comm_describe_grant(comm, grant, &config.session);
     TRIB_ASSERT(comm->node == NULL && !comm->is_led && comm->member < comm->members);
     if (!trib_proof_open(comm, grant)) {
         return TRIB_ERR_MEMORY;

@@ -5,6 +5,9 @@
 
 #include "comm/communicator.h"
 
+/* Fills *session, of the node for this grant. */
+void trib_comm_describe_grant(const struct trib_comm *comm, const struct trib_grant *grant,
+                              struct trib_session_config *session);
 /* Makes the node for the grant of its WELCOME. Returns ERR_MEMORY. */
 TRIB_MUST_USE enum trib_status trib_comm_make_node(struct trib_comm *comm, const struct trib_grant *grant);
 /* Shrinks the window to the grant of another place. */

@@ -76,7 +76,8 @@ struct trib_shares; /* operation.h */
 
 /* Exchanges of the library itself: no call of a program meets them. The highest bit is set, as in all digests here. */
 #define TRIB_PART_OF_SPLIT (UINT64_C(1) << 63 | UINT64_C(1) << 32)
-#define TRIB_PART_OF_NONCES (UINT64_C(1) << 63 | UINT64_C(2) << 32)
+#define TRIB_PART_OF_NONCES (UINT64_C(1) << 63 | UINT64_C(2) << 32) /* plus trib_config.sample */
+#define TRIB_PART_OF_SAMPLE (UINT64_C(1) << 63 | UINT64_C(3) << 32)
 
 /* A collective as submitted. Buffers are borrowed until its DONE event or until the node is given up. */
 struct trib_operation {

@@ -148,7 +148,7 @@ static void config__every_variable_takes_its_example(void **state)
             read++;
         }
     }
-    assert_int_equal(read, 29);
+    assert_int_equal(read, 30);
 }
 
 static void config__variables_reach_their_fields(void **state)

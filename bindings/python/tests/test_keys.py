@@ -31,10 +31,11 @@ def keyed_switch(tmp_path):
 
 
 def test_same_weights_with_a_key(fresh, switch, keyed):
-    """By TRIB_KEY_FILE, and encrypted by an option."""
+    """By TRIB_KEY_FILE, and encrypted or sampled by an option."""
     clean = hash_of(fresh(environment=environment_of("switch", switch)).run("cases_training.ddp_hash", 50))
     assert hash_of(fresh(environment=keyed).run("cases_training.ddp_hash", 50)) == clean
     assert hash_of(fresh(options={"encrypt": True}, environment=keyed).run("cases_training.ddp_hash", 50)) == clean
+    assert hash_of(fresh(options={"sample": 10}, environment=keyed).run("cases_training.ddp_hash", 50)) == clean
 
 
 def test_same_weights_with_a_key_and_no_switch(fresh, switch):

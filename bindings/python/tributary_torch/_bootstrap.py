@@ -56,6 +56,7 @@ class Options:
     linger: float | datetime.timedelta | None = None
     key: bytes | str | None = dataclasses.field(default=None, repr=False)
     encrypt: bool | None = None
+    sample: int | None = None
 
     def apply(self, config):
         """Writes what is not None into a struct trib_config."""

@@ -50,7 +50,7 @@ class Config(ctypes.Structure):
         ("window", c_uint32), ("gradient_bytes", c_uint64), ("priority", c_uint32), ("level0", c_bool), ("multicast", c_bool), ("progress_thread", c_bool), ("trains", c_bool),
         ("spin_us", c_uint32), ("dscp", c_uint32), ("backlog", c_uint32), ("join_timeout_ns", c_uint64), ("switch_timeout_ns", c_uint64),
         ("fallback", c_bool), ("timeout_ns", c_uint64), ("linger_ns", c_uint64), ("faults", Faults),
-        ("key", c_uint8 * 128), ("key_len", c_uint32), ("encrypt", c_bool),
+        ("key", c_uint8 * 128), ("key_len", c_uint32), ("encrypt", c_bool), ("sample", c_uint32),
     ]
 
 
