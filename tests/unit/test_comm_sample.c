@@ -71,6 +71,7 @@ static uint32_t sample_every;
 static const char *scheme;
 static enum trib_wire wire;
 static uint32_t operations_most;
+static uint64_t elements; /* of an operation that a switch falsifies */
 
 static void use(struct trib_config *config)
 {
@@ -89,6 +90,7 @@ static void begin(enum cheat_kind kind, uint32_t every)
     cheat->kind = (int)kind;
     cheat->count = 0;
     sample_every = every;
+    elements = 16384;
     scheme = "switchml";
     wire = TRIB_WIRE_FLOAT32;
 }
@@ -318,18 +320,19 @@ static _Atomic uint32_t operations_before; /* of rank 0, until it was caught */
 /* Operations until the communicator fails. */
 static void cheated_body(struct rank *rank)
 {
-    enum { COUNT = 16384 };
-    static _Thread_local float send[COUNT], recv[COUNT];
-    enum trib_status status = TRIB_OK;
+    uint64_t count = elements;
+    float *send = calloc(2 * count, sizeof *send);
+    enum trib_status status = send != NULL ? TRIB_OK : TRIB_ERR_MEMORY;
     uint32_t done = 0;
 
-    for (uint64_t i = 0; i < COUNT; i++) {
+    for (uint64_t i = 0; i < count && send != NULL; i++) {
         send[i] = element(rank->config.rank, i);
     }
     while (status == TRIB_OK && done < operations_most) {
-        status = trib_allreduce(rank->comm, send, recv, COUNT, TRIB_FLOAT32, TRIB_SUM);
+        status = trib_allreduce(rank->comm, send, send + count, count, TRIB_FLOAT32, TRIB_SUM);
         done += status == TRIB_OK;
     }
+    free(send);
     if (rank->config.rank == 0) {
         operations_before = done;
     }
@@ -389,24 +392,25 @@ static void cheat__on_the_parts_is_caught(void **state)
     expect_caught(ranks, "is not proved");
 }
 
-/* One element of an operation of 16,384 at most, and one of 20 runs is repeated: after n changes the switch is caught
- * with 1 - (19/20)^n. So five jobs need 100 changes on average, and more than 500 with a probability of 3e-7. */
+/* One element of 10^6, and one of 20 runs is repeated: after n changes the switch is caught with 1 - (19/20)^n. So three
+ * jobs need 60 changes on average, and more than 400 with a probability of 5e-7. */
 static void cheat__in_few_elements_is_caught_within_the_bound(void **state)
 {
     struct rank ranks[RANKS];
     uint32_t all = 0, changes = 0;
     (void)state;
-    for (uint32_t job = 0; job < 5; job++) {
+    for (uint32_t job = 0; job < 3; job++) {
         begin(CHEAT_SOME, 20);
-        cheat->every = 60;
+        elements = 1000000;
+        cheat->every = 2976; /* fragments of 336 elements */
         operations_most = 1000;
         run_ranks(ranks, RANKS, use, cheated_body);
         expect_caught(ranks, "is not the sum of what the ranks sent");
         all += operations_before;
         changes += cheat->count;
     }
-    print_message("caught after %u operations and %u changes on average\n", all / 5, changes / 5);
-    assert_in_range(changes, 5, 500);
+    print_message("caught after %u operations and %u changes on average\n", all / 3, changes / 3);
+    assert_in_range(changes, 3, 400);
 }
 
 /* ---- where it is refused ---- */
