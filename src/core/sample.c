@@ -39,6 +39,7 @@ void trib_sample_draw(const struct trib_sample *sample, uint64_t *at)
             trib_chacha20(block, sample->key, (uint32_t[4]){(uint32_t)counter, (uint32_t)(counter >> 32), 0, USE_DRAW});
         }
         uint64_t first = i * sample->every;
+        TRIB_ASSERT(first < runs && sample->every > 0); /* a stratum has a run */
         uint64_t size = runs - first < sample->every ? runs - first : sample->every;
         uint64_t number = (uint64_t)block[word + 1] << 32 | block[word]; /* the remainder's bias is below 2^-43 */
         at[i] = (first + number % size) * TRIB_SAMPLE_RUN;
