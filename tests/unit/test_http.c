@@ -106,6 +106,31 @@ static void pages__status_and_type(void **state)
     }
 }
 
+/* Connections without a request, as many as there may be, are not all of one address. */
+static void connections__one_address_has_its_share(void **state)
+{
+    enum { MANY = 64 };
+    struct control *c = *state;
+    int fds[MANY];
+    const struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1)};
+    const struct sockaddr_in to = {.sin_family = AF_INET,
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                                   .sin_port = htons(trib_server_http_port(c->server))};
+    for (unsigned i = 0; i < MANY; i++) {
+        fds[i] = socket(AF_INET, SOCK_STREAM, 0);
+        assert_int_equal(bind(fds[i], (const struct sockaddr *)&from, sizeof from), 0);
+        assert_int_equal(connect(fds[i], (const struct sockaddr *)&to, sizeof to), 0);
+    }
+    uint64_t begun_ns = trib_clock_ns();
+    char *answer = request(c, "GET", "/healthz");
+    expect_in(answer, "\r\n\r\nok\n");
+    assert_true(trib_clock_ns() - begun_ns < 5 * TRIB_SECOND_NS); /* not when those were silent for too long */
+    free(answer);
+    for (unsigned i = 0; i < MANY; i++) {
+        close(fds[i]);
+    }
+}
+
 /* A browser that a page of another site has sent here says that site's name. */
 static void host__is_an_address_of_the_switch_or_localhost(void **state)
 {
@@ -391,6 +416,7 @@ int main(void)
         cmocka_unit_test(none__says_so),
 #if TRIB_WITH_HTTP
         TEST(pages__status_and_type),
+        TEST(connections__one_address_has_its_share),
         TEST(host__is_an_address_of_the_switch_or_localhost),
         TEST(jobs__empty_is_an_array),
         TEST(jobs__one_running),

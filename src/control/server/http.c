@@ -21,6 +21,7 @@
 #include "keys/keyring.h"
 
 #define CONNECTIONS_MAX 64
+#define CONNECTIONS_NEAR_MAX 48 /* of one address */
 #define IDLE_S 10
 #define MEMORY_SIZE (32 * 1024)
 #define HOST_SIZE 64 /* holds every address */
@@ -461,8 +462,9 @@ static enum trib_status create(const struct trib_address *address, const struct 
     made->port = trib_address_port(&bound);
     made->daemon =
         MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, serve, made, MHD_OPTION_LISTEN_SOCKET, listen_fd,
-                         MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
-                         (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_SIZE, MHD_OPTION_END);
+                         MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+                         (unsigned)CONNECTIONS_NEAR_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
+                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_SIZE, MHD_OPTION_END);
     const union MHD_DaemonInfo *info =
         made->daemon ? MHD_get_daemon_info(made->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
     if (!info) {
