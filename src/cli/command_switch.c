@@ -131,6 +131,8 @@ static const struct option_row rows[] = {
     {"memory", 0, "SIZE", "slot memory for all jobs [4GiB]", OPTION_SIZE(1, UINT64_MAX), AT(config.memory_quota)},
     {"job-quota", 0, "SIZE", "slot memory for one job, all its groups together [3GiB, or --memory if that is less]",
      OPTION_SIZE(1, UINT64_MAX), AT(config.job_quota)},
+    {"tenant-quota", 0, "SIZE", "slot memory for all jobs of one key together [with --keys three quarters of --memory]",
+     OPTION_SIZE(1, UINT64_MAX), AT(config.tenant_quota)},
     {"pool", 0, "SIZE",
      "with --parent: rows in which parts of jobs of scheme atp or goat are added on the way to a server, one pool for "
      "all "
@@ -443,8 +445,11 @@ static bool check_ranges(struct switch_options *options)
     if (config->job_quota == 0) {
         config->job_quota = config->memory_quota < JOB_QUOTA ? config->memory_quota : JOB_QUOTA;
     }
-    if (config->job_quota > config->memory_quota) {
-        complain("--job-quota: more than --memory");
+    if (config->tenant_quota == 0 && options->keys != NULL) { /* a quarter is for other keys */
+        config->tenant_quota = config->memory_quota - config->memory_quota / 4;
+    }
+    if (config->job_quota > config->memory_quota || config->tenant_quota > config->memory_quota) {
+        complain("--%s-quota: more than --memory", config->job_quota > config->memory_quota ? "job" : "tenant");
         return false;
     }
     if (trib_switchd_check(config, error) != TRIB_OK) {

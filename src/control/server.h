@@ -53,6 +53,7 @@ struct trib_server_config {
     uint32_t receive_room; /* bytes of packets that a shard's socket can hold: limits window x children */
     uint64_t memory_quota; /* bytes of slot memory for all jobs */
     uint64_t job_quota;    /* bytes for one job, all its communicators together */
+    uint64_t tenant_quota; /* bytes for all jobs of one key, together; 0: no limit */
     uint64_t threshold;    /* jobs of fewer bytes of gradients an iteration are rings (jobs/threshold.c); 0: none */
     uint64_t ping_gap_ns;  /* between questions to another switch that is waited for (words/ping.h); 0: 1 s */
     /* First of 256 multicast groups to give out, host order; 0: never. Each communicator has its own; results go to

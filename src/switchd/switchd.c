@@ -192,6 +192,7 @@ static struct trib_server_config server_config(const struct trib_switchd_config 
         .boot = boot,
         .memory_quota = config->memory_quota,
         .job_quota = config->job_quota,
+        .tenant_quota = config->tenant_quota,
         .threshold = config->threshold,
         .is_shared = config->is_shared,
         .combines_only = config->combines_only,

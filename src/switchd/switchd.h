@@ -42,6 +42,7 @@ struct trib_switchd_config {
     uint32_t spin_us;      /* [20] longest busy wait of a shard before it sleeps; it yields the CPU */
     uint64_t memory_quota; /* [4 GiB] bytes of slot memory, all jobs */
     uint64_t job_quota;    /* [3 GiB] bytes of slot memory, one job with all its communicators */
+    uint64_t tenant_quota; /* [0: no limit] bytes of slot memory, all jobs of one key */
     uint64_t pool;         /* [64 MiB] bytes of rows in which it combines, all shards; 0: all parts pass */
     bool is_pool_static;   /* [false] each communicator has as many of these rows; else all have all */
     bool combines_only;    /* [false] it has no slots for sums; with a parent alone */

@@ -26,6 +26,7 @@ JOB = "src/control/jobs/job.c"
 JOB_MARKS = "src/control/jobs/marks.c"
 JOB_DIFFER = "src/control/jobs/differ.c"
 JOB_JOIN = "src/control/jobs/join.c"
+JOB_BEGIN = "src/control/jobs/begin.c"
 JOB_START = "src/control/jobs/start.c"
 LOADS = "src/control/roots/loads.c"
 OWNER = "src/control/jobs/owner.c"
@@ -250,6 +251,23 @@ DRIVERS = [
         "control-quota-by-parts", "I6", "each root of a job may take what one job may have",
         edits=((AGENT, ".bytes = opening->bytes + more,", ".bytes = more,"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_agent"),
+    Canary(
+        "control-quota-of-one-job-alone", "C-14", "each job of a key may take what all may have",
+        edits=((AGENT, "    uint64_t others = trib_agent_held_by_tenant(agent, tenant) - need->opening->bytes;",
+                "    uint64_t others = 0;"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_begin"),
+    Canary(
+        "control-tenant-unsaid", "C-14", "memory at a switch below counts for no key",
+        edits=((PLACEMENTS, "                                                 .tenant = job->key,\n", ""),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_leaves_auth"),
+    Canary(
+        "control-tenant-unread", "C-14", "memory that a controller elsewhere asks for counts for no key",
+        edits=((MASTERS, "    lending->root.opening.tenant = message->root_open.tenant;\n", ""),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_masters"),
+    Canary(
+        "control-jobs-by-address", "I6", "ranks of one key may begin any number of jobs, from many addresses",
+        edits=((JOB_BEGIN, "key != 0 && job->key == key", "key != 0 && job->key == ~key"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_begin"),
     Canary(
         "control-half-open", "I6", "roots stay open where not all of them could be opened",
         edits=((AGENT, "    trib_agent_shut(agent, opening); /* the data plane may have closed all of them */\n",

@@ -95,6 +95,26 @@ ranks_end 30 1
 check_in "an empty folder" 'it does not know key' "$TMP/gone.0"
 expect_line 2 '--keys: .*nowhere is no folder' "$T" switch --keys "$TMP/nowhere" --check-config
 
+say "a key has a quota for all its jobs, and leaves a quarter of the memory to others"
+"$T" key tenant "$TMP/other.key" "$TMP/keys" >/dev/null
+start shared --keys "$TMP/keys" --memory 480KiB
+export TRIB_WINDOW=32KiB
+TRIB_KEY_FILE=$TMP/job.key ranks holds "shared shared" -b 1M -e 1M -n 100000 -w 0
+SWITCH_LOG=$TMP/shared.log
+wait_for 10 runs_job holds
+HOLDS=("${RANK_PIDS[@]}")
+TRIB_KEY_FILE=$TMP/job.key ranks second "shared shared shared" "${QUICK[@]}"
+ranks_end 30 1
+check_in "a second job of the key" "beside other jobs of key $ID with [0-9.]+ KiB, the quota of a key is 360 KiB: end other jobs of this key" \
+    "$TMP/second.0" "$TMP/second.1"
+TRIB_KEY_FILE=$TMP/other.key ranks fits "shared shared shared" "${QUICK[@]}"
+ranks_end 30 0
+check_right "a job of another key" "$TMP/fits.0"
+kill "${HOLDS[@]}"
+unset TRIB_WINDOW
+rm "$TMP/keys/$("$T" key id "$TMP/other.key")"
+stop shared
+
 say "no fallback: a key at a switch without keys"
 start plain
 check_in "its log says what it is" 'sessions on tcp .* unauthenticated$' "$TMP/plain.log"
@@ -159,6 +179,14 @@ begun, ends = time.monotonic(), []
 for said in (b"", b"\x16", b"\x16\x03\x01\x02\x00", b"\x16\x03\x01\x02\x00" + bytes(100)):
     ends.append(socket.create_connection(("127.0.0.1", int(sys.argv[1]))))
     ends[-1].sendall(said)
+drip = socket.create_connection(("127.0.0.1", int(sys.argv[1]))) # a byte now and then gains no time
+try:
+    for said in b"\x16\x03\x01\x02\x00" + bytes(200):
+        drip.sendall(bytes([said]))
+        time.sleep(0.1)
+except ConnectionError:
+    pass
+ends.append(drip)
 for end in ends:
     end.settimeout(30)
     try:

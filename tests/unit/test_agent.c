@@ -246,6 +246,33 @@ static void quota__of_jobs_with_one_number(void **state)
     shut_all(&w);
 }
 
+/* Jobs of one key share a quota, also those of several controllers; others have nothing to do with it. */
+static void quota__of_a_tenant(void **state)
+{
+    struct world w;
+    const struct trib_address master = trib_address_v4(0x0a000009, 7470);
+    (void)state;
+    begin(&w);
+    w.opening[1].tenant = w.opening[2].tenant = 0xabc;
+    w.opening[2].master = &master;
+    w.agent.tenant_quota = 4 * ROOT_BYTES;
+    open_some(&w, 1, 0, 2);
+    open_some(&w, 3, 0, 4);
+    assert_int_equal(open_roots(&w, 2, 0, 3), TRIB_ERR_REFUSED);
+    assert_string_equal(
+        w.error,
+        "job train needs at least 24 KiB of switch memory (24 slots of 1 KiB) beside other jobs of key "
+        "0000000000000abc with 16 KiB, the quota of a key is 32 KiB: end other jobs of this key, set a smaller "
+        "window or payload, or raise the quota (--tenant-quota)");
+    expect_open(&w, 2, 0);
+    open_some(&w, 2, 0, 2);
+    assert_int_equal(trib_agent_held_by_tenant(&w.agent, 0xabc), 4 * ROOT_BYTES);
+    assert_int_equal(open_roots(&w, 1, 2, 1), TRIB_ERR_REFUSED); /* its own count once */
+    trib_agent_shut(&w.agent, &w.opening[2]);
+    assert_int_equal(open_roots(&w, 1, 2, 2), TRIB_OK);
+    shut_all(&w);
+}
+
 /* In the process of a rank. */
 static void quota__of_a_plane_that_counts_nothing(void **state)
 {
@@ -362,6 +389,7 @@ int main(void)
         cmocka_unit_test(quota__of_job_agent_and_controller),
         cmocka_unit_test(quota__of_a_job_for_all_its_communicators),
         cmocka_unit_test(quota__of_jobs_with_one_number),
+        cmocka_unit_test(quota__of_a_tenant),
         cmocka_unit_test(quota__of_a_plane_that_counts_nothing),
         cmocka_unit_test(open__all_or_nothing),
         cmocka_unit_test(shut__in_any_order_and_twice),

@@ -297,6 +297,7 @@ static void switch__numbers(void **state)
     assert_int_equal(number_in(root, "port"), c->port);
     assert_int_equal(number_in(root, "shards"), 2);
     assert_int_equal(number_in(root, "job_quota_bytes"), INT64_C(1) << 40);
+    assert_int_equal(number_in(root, "tenant_quota_bytes"), 0);
     assert_int_equal(number_in(root, "memory_used_bytes"), 0);
     assert_int_equal(json_array_size(json_object_get(root, "lends")), 0);
     assert_int_equal(number_in(json_object_get(root, "traffic"), "received_bytes"), 123456);

@@ -97,6 +97,8 @@ static void expect_ids(const struct world *world, uint32_t senders)
             if (is_open(node)) {
                 assert_memory_equal(node->recorder.auth[root].bytes, key, TRIB_AUTH_KEY);
                 assert_int_equal(node->recorder.has_parent, i != 0);
+                const struct trib_agent *agent = i != 0 ? &node->leaf.agent : &node->jobs.agent;
+                assert_int_equal(trib_agent_held_by_tenant(agent, KEY), agent->memory_used); /* its quota counts */
             }
             if (is_open(node) && i != 0) {
                 expect_parent(world, node, root);

@@ -435,6 +435,31 @@ static void opening__refuses_its_own_jobs(void **state)
     s->h.jobs.output = (struct trib_jobs_output){&s->h, hosts_send, hosts_end, NULL, test_draw, NULL};
 }
 
+/* The jobs of one key, of whatever controllers. */
+static void quota__one_for_all_jobs_of_a_key(void **state)
+{
+    struct switches *s = *state;
+    struct trib_jobs *lender = &s->lender[0].jobs;
+    const struct trib_message child = child_of(2, 7);
+    struct trib_message open = open_of(2, 7, 2);
+    s->lender[0].fake.has_many = true;
+    lender->agent.memory_quota = lender->agent.job_quota = 100 * SLOT_BYTES;
+    lender->agent.tenant_quota = 3 * SLOT_BYTES / 2;
+    struct link *link = connect_again(s, 0, 1);
+    open.root_open.tenant = 0xabc;
+    tell(link, &open);
+    tell(link, &child);
+    assert_int_equal(trib_agent_held_by_tenant(&lender->agent, 0xabc), SLOT_BYTES);
+    const struct trib_message second = child_of(3, 7);
+    open = open_of(3, 7, 3);
+    open.root_open.tenant = 0xabc;
+    tell(link, &open);
+    tell(link, &second);
+    expect_refused(link, " beside other jobs of key 0000000000000abc with ");
+    assert_true(has_root(link, 4, 4)); /* without a key */
+    trib_jobs_gone(lender, &link->session, "over", 1);
+}
+
 /* Each job within its quota: but all of one switch do not take what others would have. */
 static void quota__not_all_to_one_switch(void **state)
 {
@@ -592,6 +617,7 @@ int main(void)
         TEST(key__does_not_give_the_token_away),
         TEST(quota__not_all_to_one_switch),
         TEST(quota__one_for_all_of_a_job),
+        TEST(quota__one_for_all_jobs_of_a_key),
         TEST(job_id__is_no_secret),
         TEST(opening__refuses_a_root_twice_and_one_that_it_has_not),
         TEST(opening__refuses_pieces_of_a_sum),

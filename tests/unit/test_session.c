@@ -424,7 +424,7 @@ static void root_open__pieces_that_cannot_be(void **state)
         size_t used;
         size_t len = join_bytes("root_open", bytes);
         struct trib_message message;
-        const size_t end = len - (4 + TRIB_AUTH_KEY + 5); /* of the item: the packet key's is the last one */
+        const size_t end = len - (4 + TRIB_AUTH_KEY + 5) - 12; /* of the item: tenant and packet key follow */
         bytes[end - 9] = cases[i].count;
         for (unsigned k = 0; k < 8; k++) {
             bytes[end - 1 - k] = (uint8_t)(cases[i].own >> 8 * k);

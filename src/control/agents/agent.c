@@ -2,6 +2,7 @@
 /* agent.c: see agent.h. */
 #include "control/agents/agent.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +15,11 @@
 
 void trib_agent_init(struct trib_agent *agent, const struct trib_data_plane *plane, uint32_t shards)
 {
-    *agent = (struct trib_agent){.plane = plane, .shards = shards, .memory_quota = UINT64_MAX, .job_quota = UINT64_MAX};
+    *agent = (struct trib_agent){.plane = plane,
+                                 .shards = shards,
+                                 .memory_quota = UINT64_MAX,
+                                 .job_quota = UINT64_MAX,
+                                 .tenant_quota = UINT64_MAX};
 }
 
 /* ---- quotas ---- */
@@ -143,6 +148,34 @@ static bool fits_master(const struct trib_agent *agent, const struct trib_agent_
     return false;
 }
 
+uint64_t trib_agent_held_by_tenant(const struct trib_agent *agent, uint64_t tenant)
+{
+    uint64_t bytes = 0;
+    for (const struct trib_agent_opening *at = agent->first; at; at = at->next) {
+        bytes += at->tenant == tenant ? at->bytes : 0;
+    }
+    return bytes;
+}
+
+/* Jobs with a key leave memory to jobs of other keys. */
+static bool fits_tenant(const struct trib_agent *agent, const struct need *need, char *error)
+{
+    uint64_t tenant = need->opening->tenant;
+    char needs[NEED_TEXT_MAX], held[TRIB_UNITS_TEXT_MAX], quota[TRIB_UNITS_TEXT_MAX];
+    uint64_t others = trib_agent_held_by_tenant(agent, tenant) - need->opening->bytes;
+    if (tenant == 0 || others + need->bytes <= agent->tenant_quota) {
+        return true;
+    }
+    format_need(need, needs);
+    trib_format_size(others, held);
+    trib_format_size(agent->tenant_quota, quota);
+    trib_explain(error,
+                 "job %s needs %s beside other jobs of key %016" PRIx64 " with %s, the quota of a key is %s: end other "
+                 "jobs of this key, set a smaller window or payload, or raise the quota (--tenant-quota)",
+                 need->opening->job, needs, tenant, held, quota);
+    return false;
+}
+
 static enum trib_status check_quotas(const struct trib_agent *agent, const struct need *need, char *error)
 {
     uint64_t others = agent->memory_used - need->opening->bytes;
@@ -150,7 +183,8 @@ static enum trib_status check_quotas(const struct trib_agent *agent, const struc
     if (need->bytes + need->others > agent->job_quota || need->bytes > free_bytes) {
         return refuse_job(agent, need, free_bytes, error);
     }
-    return fits_master(agent, need->opening, need->more, error) ? TRIB_OK : TRIB_ERR_REFUSED;
+    bool fits = fits_tenant(agent, need, error) && fits_master(agent, need->opening, need->more, error);
+    return fits ? TRIB_OK : TRIB_ERR_REFUSED;
 }
 
 /* each: bytes of one root. */

@@ -17,16 +17,18 @@ struct trib_agent {
     uint32_t shards;                     /* of the data plane. 0: nothing can be opened here */
     uint64_t memory_quota;               /* bytes of slot memory for all openings. UINT64_MAX: no limit */
     uint64_t job_quota;                  /* bytes for all openings of one job. UINT64_MAX: no limit */
+    uint64_t tenant_quota;               /* bytes for all openings of one tenant. UINT64_MAX: no limit */
     uint64_t memory_used;                /* bytes of all openings */
     uint32_t changes;                    /* free-running: communicators that got slots here, and that gave them back */
     struct trib_agent_opening *first;    /* all that have slots; their owners' */
 };
 
 /* The slots of one communicator at an agent. It lies in its owner, which keeps it in place while it has slots. The
- * owner fills in the first four fields; the rest is zero before the first trib_agent_open. */
+ * owner fills in the first five fields; the rest is zero before the first trib_agent_open. */
 struct trib_agent_opening {
     const char *job;                   /* name of the communicator, for texts; borrowed */
     uint64_t job_id;                   /* openings of one controller with the same one are of one job */
+    uint64_t tenant;                   /* id of the key of the job, the same at all controllers. 0: it has no key */
     const char *master_name;           /* "10.0.0.1:7470": the controller elsewhere that asks; borrowed */
     const struct trib_address *master; /* its address; borrowed. NULL: the controller of this process */
     struct trib_agent_opening *next;
@@ -39,13 +41,16 @@ struct trib_agent_opening {
 void trib_agent_init(struct trib_agent *agent, const struct trib_data_plane *plane, uint32_t shards);
 /* Opens one root. `roots`: the number of roots of this communicator that will be open here, as far as known; it counts
  * this root and all open ones. Returns ERR_REFUSED, with the whole cause and the numbers in error, if another opening
- * has that communicator, or if a quota has no room for so many roots of this size: of a job, of the agent, or of one
- * controller elsewhere. Open roots stay open then. If the data plane fails, returns its status (ERR_MEMORY), with
- * "24 KiB: " and its text in error: then no root of the communicator is open here. error: TRIB_ERROR_TEXT_MAX bytes. */
+ * has that communicator, or if a quota has no room for so many roots of this size: of a job, of a tenant, of the agent,
+ * or of one controller elsewhere. Open roots stay open then. If the data plane fails, returns its status (ERR_MEMORY),
+ * with "24 KiB: " and its text in error: then no root of the communicator is open here. error: TRIB_ERROR_TEXT_MAX
+ * bytes. */
 TRIB_MUST_USE enum trib_status trib_agent_open(struct trib_agent *agent, struct trib_agent_opening *opening,
                                                const struct trib_opening *wanted, uint32_t roots, char *error);
 /* Bytes of all openings of the job that this one is of, without this one. */
 uint64_t trib_agent_others_of_job(const struct trib_agent *agent, const struct trib_agent_opening *opening);
+/* Bytes of all openings of this tenant, of all controllers. */
+uint64_t trib_agent_held_by_tenant(const struct trib_agent *agent, uint64_t tenant);
 /* The opening of this communicator. NULL: none. */
 const struct trib_agent_opening *trib_agent_find(const struct trib_agent *agent, uint32_t communicator);
 /* Closes all its roots and gives the memory back. Not open: nothing happens. */

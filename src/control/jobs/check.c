@@ -227,7 +227,9 @@ static void check_agent(const struct trib_jobs *jobs)
     for (const struct trib_agent_opening *one = agent->first; one; one = one->next) {
         TRIB_ASSERT(one->is_open && one->communicator != 0);
         TRIB_ASSERT(one->bytes + trib_agent_others_of_job(agent, one) <= agent->job_quota); /* C-14 */
-        TRIB_ASSERT(has_owner(jobs, one));                                                  /* C-19 */
+        TRIB_ASSERT(one->tenant == 0 ||
+                    trib_agent_held_by_tenant(agent, one->tenant) <= agent->tenant_quota); /* C-14 */
+        TRIB_ASSERT(has_owner(jobs, one));                                                 /* C-19 */
         for (const struct trib_agent_opening *two = one->next; two; two = two->next) {
             TRIB_ASSERT(two->communicator != one->communicator);
         }

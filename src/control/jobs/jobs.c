@@ -31,6 +31,7 @@ void trib_jobs_init(struct trib_jobs *jobs, const struct trib_server_config *con
     trib_agent_init(&jobs->agent, &config->plane, config->shards);
     jobs->agent.memory_quota = config->memory_quota;
     jobs->agent.job_quota = config->job_quota;
+    jobs->agent.tenant_quota = config->tenant_quota != 0 ? config->tenant_quota : UINT64_MAX;
     jobs->life = output->draw(output->owner);
     trib_masters_init(&jobs->masters, &jobs->agent, config, &jobs->output);
     for (uint32_t i = 0; i < config->lenders.count; i++) {

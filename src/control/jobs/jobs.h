@@ -22,9 +22,10 @@
 #include "schemes/schemes.h"
 
 #define TRIB_JOBS_MAX 1024
-#define TRIB_JOBS_NEAR_MAX (TRIB_JOBS_MAX / 4 * 3) /* that one address may have begun, at a switch */
+#define TRIB_JOBS_NEAR_MAX (TRIB_JOBS_MAX / 4 * 3) /* that one address, or one key, may have begun, at a switch */
 /* Of jobs that gather, which one address may have begun. Some 17 of 1,024 ranks, or 280 of 64. */
 #define TRIB_GATHERING_MAX (UINT64_C(64) << 20)
+#define TRIB_GATHERING_TENANT_MAX (4 * TRIB_GATHERING_MAX) /* the same of one key */
 #define TRIB_LENDERS_MAX TRIB_OTHERS_MAX
 #define TRIB_TABLE_SIZE 256 /* of hash tables */
 
@@ -440,6 +441,12 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
 /* All ranks are there: admits the communicator, and asks its agents to open their roots; or fails it with the numbers.
  * Waits where an agent elsewhere is away: is called again when that is there. */
 void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
+
+/* begin.c: bytes of a communicator of so many ranks. */
+size_t trib_job_size(uint32_t ranks);
+/* False: the address that the JOIN is from, or its key, has begun enough jobs. error: TRIB_ERROR_TEXT_MAX bytes. */
+bool trib_job_may_begin(const struct trib_jobs *jobs, const struct trib_address *from, const struct trib_message *join,
+                        char *error);
 
 /* differ.c: ranks with different settings. Writes in which settings this JOIN and the job's ranks differ. The job has
  * ranks. False: in none. */

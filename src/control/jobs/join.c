@@ -2,7 +2,7 @@
 /* join.c: decides on a JOIN: is it valid, is it welcome, does it agree with the ranks that came before? A new
  * communicator and one that comes back after a restart of the switch (its ranks bring their grants along) take the same
  * path.
- * Read next: differ.c (ranks that do not agree), start.c (when all are there). */
+ * Read next: begin.c (who may begin a job), differ.c (ranks that do not agree), start.c (when all are there). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -418,15 +418,10 @@ static enum trib_status check_place(const struct trib_job *job, const struct tri
     return TRIB_ERR_REFUSED;
 }
 
-static size_t job_size(uint32_t ranks)
-{
-    return sizeof(struct trib_job) + ranks * (sizeof(struct trib_rank) + sizeof(struct trib_process));
-}
-
 static struct trib_job *create_job(struct trib_jobs *jobs, const struct trib_message *join, uint64_t job_token,
                                    uint64_t now_ns)
 {
-    struct trib_job *job = calloc(1, job_size(join->join.settings.ranks));
+    struct trib_job *job = calloc(1, trib_job_size(join->join.settings.ranks));
     if (!job || !trib_processes_start(jobs) || !trib_owner_adopt(jobs, job, join, job_token)) {
         free(job);
         return NULL;
@@ -451,59 +446,6 @@ static struct trib_job *create_job(struct trib_jobs *jobs, const struct trib_mes
     job->marks_ns = TRIB_NEVER;
     trib_jobs_add(jobs, job);
     return job;
-}
-
-static uint64_t job_bytes(uint32_t ranks)
-{
-    return sizeof(struct trib_owner) + job_size(ranks);
-}
-
-static void explain_memory(const struct trib_address *from, uint32_t ranks, uint64_t held, char *error)
-{
-    char name[64];
-    char sizes[3][TRIB_UNITS_TEXT_MAX];
-    trib_address_format(from, name);
-    trib_format_size(job_bytes(ranks), sizes[0]);
-    trib_format_size(held, sizes[1]);
-    trib_format_size(TRIB_GATHERING_MAX, sizes[2]);
-    trib_explain(error,
-                 "a job of %u ranks needs %s of this control plane until they are all there, and one address may have "
-                 "%s for such jobs; those from the address of %s hold %s: come again when some of them run",
-                 ranks, sizes[0], sizes[2], name, sizes[1]);
-}
-
-static void explain_share(const struct trib_address *from, char *error)
-{
-    char name[64];
-    trib_address_format(from, name);
-    trib_explain(error,
-                 "the address of %s has begun %d jobs, and one address may have so many of the %d of this switch: come "
-                 "again when some of them have ended",
-                 name, TRIB_JOBS_NEAR_MAX, TRIB_JOBS_MAX);
-}
-
-/* A JOIN of a hundred bytes takes one of few jobs, and has a place kept for each rank that it says there is: whoever
- * can connect can say so. False: this address has begun enough. The jobs in the process of rank 0 are one's own. */
-static bool may_begin(const struct trib_jobs *jobs, const struct trib_address *from, uint32_t ranks, char *error)
-{
-    uint64_t held = 0;
-    uint32_t count = 0;
-    uint64_t near = trib_address_near(from);
-    for (const struct trib_job *job = jobs->first; job; job = job->next) {
-        bool gathers = job->state == TRIB_JOB_JOINING && !job->is_recalled;
-        bool is_near = trib_address_near(&job->founder) == near;
-        held += gathers && is_near ? job_bytes(job->settings.ranks) : 0;
-        count += is_near;
-    }
-    if (count >= TRIB_JOBS_NEAR_MAX && !trib_roots_are_ranks(jobs->config)) {
-        explain_share(from, error);
-        return false;
-    }
-    if (held + job_bytes(ranks) > TRIB_GATHERING_MAX) {
-        explain_memory(from, ranks, held, error);
-        return false;
-    }
-    return true;
 }
 
 static struct trib_job *create(struct trib_jobs *jobs, const struct trib_message *message,
@@ -751,7 +693,7 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
     }
     if (job) {
         status = check_place(job, session, message, now_ns, error);
-    } else if (status == TRIB_OK && !may_begin(jobs, &session->peer, message->join.settings.ranks, error)) {
+    } else if (status == TRIB_OK && !trib_job_may_begin(jobs, &session->peer, message, error)) {
         send_away(jobs, session, error);
         return;
     } else if (status == TRIB_OK) {

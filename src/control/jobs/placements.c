@@ -347,6 +347,7 @@ static void ask_to_open(const struct trib_jobs *jobs, const struct trib_job *job
     if (placement->carrier == TRIB_CARRIER_REMOTE) {
         message.root_open.key = job->grant.key;
         message.root_open.job_id = job->owner->id;
+        message.root_open.tenant = job->key;
     } else {
         message.root_open.at = rank_root(job, root);
     }
@@ -393,6 +394,7 @@ static void ask_below(const struct trib_jobs *jobs, const struct trib_job *job, 
                                                  .ranks = opening->ranks,
                                                  .key = job->grant.key,
                                                  .job_id = job->owner->id,
+                                                 .tenant = job->key,
                                                  .is_return = job->was_running,
                                                  .parent = parent_of(jobs, job, inner, root),
                                                  .numbers = opening->numbers,
@@ -447,6 +449,7 @@ static enum trib_status open_here(struct trib_jobs *jobs, struct trib_job *job, 
 {
     char cause[TRIB_ERROR_TEXT_MAX];
     job->here.job = job->name;
+    job->here.tenant = job->key;
     enum trib_status status = trib_agent_open(&jobs->agent, &job->here, opening, count_here(job), cause);
     if (status == TRIB_ERR_REFUSED) {
         trib_explain(error, "%s", cause);

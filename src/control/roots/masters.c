@@ -363,6 +363,7 @@ static struct trib_lending *begin(struct trib_masters *masters, struct trib_mast
     trib_root_init(&lending->root, masters->agent);
     lending->root.opening.job = lending->job;
     lending->root.opening.job_id = message->root_open.job_id;
+    lending->root.opening.tenant = message->root_open.tenant;
     if (master->session) {
         lending->root.opening.master = &master->peer;
         lending->root.opening.master_name = master->name;

@@ -302,6 +302,7 @@ static json_t *show_switch(const struct trib_report *report)
     set(object, "sessions", json_u64(report->connections->count));
     set(object, "memory_quota_bytes", json_u64(report->config->memory_quota));
     set(object, "job_quota_bytes", json_u64(report->config->job_quota));
+    set(object, "tenant_quota_bytes", json_u64(report->config->tenant_quota));
     set(object, "threshold_bytes", json_u64(report->config->threshold));
     set(object, "memory_used_bytes", json_u64(report->jobs->agent.memory_used));
     set(object, "receive_room_bytes", json_u64(report->config->receive_room));

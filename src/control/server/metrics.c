@@ -65,6 +65,8 @@ static void put_switch(FILE *out, const struct trib_report *report, uint64_t now
     number(out, "memory_quota_bytes", "gauge", "slot memory for all jobs", report->config->memory_quota);
     number(out, "job_quota_bytes", "gauge", "slot memory for one job, all its communicators together",
            report->config->job_quota);
+    number(out, "tenant_quota_bytes", "gauge", "slot memory for all jobs of one key together; 0: no limit",
+           report->config->tenant_quota);
     number(out, "memory_used_bytes", "gauge", "slot memory given out", report->jobs->agent.memory_used);
     number(out, "jobs", "gauge", "jobs now", trib_owners_count(report->jobs));
     number(out, "communicators", "gauge", "communicators of all jobs now", report->jobs->count);

@@ -202,8 +202,19 @@ static void pieces(struct trib_fields *f, struct trib_message *message)
                           (message->root_open.own_pieces & ~trib_pieces_all(message->root_open.pieces)) == 0);
 }
 
+static bool has_tenant(const struct trib_message *message)
+{
+    return message->root_open.tenant != 0;
+}
+
+static void tenant(struct trib_fields *f, struct trib_message *message)
+{
+    trib_field_u64(f, "tenant", &message->root_open.tenant);
+}
+
 static const struct trib_item ROOT_OPEN_ITEMS[] = {
     {TRIB_ITEM_PIECES, "pieces", has_pieces, pieces},
+    {TRIB_ITEM_TENANT, "tenant", has_tenant, tenant},
     {TRIB_ITEM_AUTH, "packet key", opening_has_auth, opening_auth},
 };
 

@@ -390,6 +390,7 @@ struct trib_message {
             uint8_t pieces;      /* that the model is cut into (protocol/pieces.h) */
             uint8_t priority;    /* of a combiner's rows */
             bool is_return;      /* ranks had a READY before, and so paths were tried */
+            uint64_t tenant;     /* to an agent elsewhere: id of the key of the ranks; 0: none */
             struct trib_auth_key auth; /* of this incarnation */
             bool wants_group; /* a switch below is to give its ranks a multicast group for results, if it can */
             uint32_t group;   /* the group that they had before; 0: none */

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_begin.c: how many jobs, and how much memory, the ranks of one key have at a control plane, whatever addresses
+ * they come from. Mirrors src/control/jobs/begin.c; test_server_border.c has the shares of one address, test_agent.c
+ * the memory of slots. No sockets: sessions take what they are told. */
+#include "leaves_harness.h"
+
+#define SEATS (TRIB_JOBS_MAX + 8)
+#define KEY UINT64_C(0x1122334455667788)
+#define OTHER_KEY UINT64_C(0x8877665544332211)
+
+/* A rank, at an address of its own. */
+struct seat {
+    struct trib_session session;
+    struct trib_message last; /* of the messages to it */
+};
+
+struct at_switch {
+    struct trib_server_config config;
+    struct recorder recorder;
+    struct trib_jobs jobs;
+    struct seat seat[SEATS];
+    uint32_t seats;
+};
+
+static void take(void *owner, struct trib_session *session, const struct trib_message *message)
+{
+    (void)owner;
+    ((struct seat *)(void *)session)->last = *message;
+}
+
+static void end(void *owner, struct trib_session *session)
+{
+    (void)owner;
+    (void)session;
+}
+
+static int set_up(void **state)
+{
+    struct at_switch *s = calloc(1, sizeof *s);
+    const struct trib_jobs_output output = {s, take, end, NULL, test_draw, NULL};
+    pthread_mutex_init(&s->recorder.lock, NULL);
+    s->config.listen = trib_address_v4(0x0a000001, 7470);
+    s->config.shards = 1;
+    s->config.memory_quota = s->config.job_quota = UINT64_C(1) << 40;
+    s->config.receive_room = 64U << 20;
+    s->config.join_timeout_ns = 30 * TRIB_SECOND_NS;
+    s->config.boot = 7;
+    s->config.plane = recorder_verbs(&s->recorder);
+    trib_jobs_init(&s->jobs, &s->config, &output);
+    *state = s;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct at_switch *s = *state;
+    trib_jobs_deinit(&s->jobs, TRIB_ERR_SWITCH, "the end");
+    trib_jobs_check(&s->jobs);
+    pthread_mutex_destroy(&s->recorder.lock);
+    free(s);
+    return 0;
+}
+
+/* Rank 0 of a new job. */
+static struct seat *begin(struct at_switch *s, uint64_t key, uint32_t ranks)
+{
+    assert_true(s->seats < SEATS);
+    struct seat *seat = &s->seat[s->seats++];
+    struct trib_message message = join_message(0, ranks);
+    (void)snprintf(message.join.job, sizeof message.join.job, "job %u", s->seats);
+    message.join.key = key;
+    seat->session.peer = trib_address_v4(0x0a010000 + s->seats, 50000);
+    assert_true(trib_jobs_receive(&s->jobs, &seat->session, &message, 1));
+    return seat;
+}
+
+static void leave(struct at_switch *s, struct seat *seat)
+{
+    trib_jobs_gone(&s->jobs, &seat->session, "it is gone", 2);
+}
+
+static void expect_away(const struct seat *seat, const char *part)
+{
+    assert_null(seat->session.job);
+    assert_int_equal(seat->last.kind, TRIB_MESSAGE_AWAY);
+    if (!strstr(seat->last.note.text, part)) {
+        fail_msg("\"%s\" is not in \"%s\"", part, seat->last.note.text);
+    }
+}
+
+/* However small they are: a quarter of what there may be is for others. */
+static void jobs__of_one_key(void **state)
+{
+    struct at_switch *s = *state;
+    for (uint32_t i = 0; i < TRIB_JOBS_NEAR_MAX; i++) {
+        assert_non_null(begin(s, KEY, 2)->session.job);
+    }
+    expect_away(begin(s, KEY, 2), "key 1122334455667788 has begun 768 jobs, and one key may have so many of the 1024 "
+                                  "of this switch: come again when some of them have ended");
+    assert_non_null(begin(s, OTHER_KEY, 2)->session.job);
+    assert_non_null(begin(s, 0, 2)->session.job);
+    leave(s, &s->seat[0]);
+    assert_non_null(begin(s, KEY, 2)->session.job);
+    expect_away(begin(s, KEY, 2), "key 1122334455667788 ");
+    trib_jobs_check(&s->jobs);
+}
+
+/* A job that waits for its ranks has a place for each. */
+static void memory__of_one_key(void **state)
+{
+    struct at_switch *s = *state;
+    uint32_t count = 0;
+    while (begin(s, KEY, TRIB_RANKS_MAX)->session.job) {
+        count++;
+    }
+    assert_in_range(count, 17, 80);
+    expect_away(&s->seat[count], "one key may have 256 MiB for such jobs; those from key 1122334455667788 hold 2");
+    assert_non_null(begin(s, OTHER_KEY, TRIB_RANKS_MAX)->session.job);
+    leave(s, &s->seat[0]);
+    assert_non_null(begin(s, KEY, TRIB_RANKS_MAX)->session.job);
+}
+
+/* All jobs in the process of rank 0 are of its program. */
+static void jobs__of_one_program(void **state)
+{
+    struct at_switch *s = *state;
+    s->config.shards = 0;
+    for (uint32_t i = 0; i < TRIB_JOBS_NEAR_MAX + 1; i++) {
+        assert_non_null(begin(s, KEY, 2)->session.job);
+    }
+}
+
+/* Jobs without a key have no tenant. Texts of FAIL: test_agent.c. */
+static void slots__of_one_key(void **state)
+{
+    struct at_switch *s = *state;
+    const struct seat *first = begin(s, KEY, 1);
+    assert_int_equal(first->last.kind, TRIB_MESSAGE_WELCOME);
+    assert_int_equal(first->session.job->here.tenant, KEY);
+    uint64_t each = first->session.job->here.bytes;
+    assert_true(each > 0);
+    s->jobs.agent.tenant_quota = 2 * each;
+    assert_int_equal(begin(s, KEY, 1)->last.kind, TRIB_MESSAGE_WELCOME);
+    const struct seat *third = begin(s, KEY, 1);
+    assert_int_equal(third->last.kind, TRIB_MESSAGE_FAIL);
+    assert_int_equal(third->last.fail.status, TRIB_ERR_REFUSED);
+    assert_non_null(strstr(third->last.fail.text, "raise the quota (--tenant-quota)"));
+    assert_int_equal(begin(s, OTHER_KEY, 1)->last.kind, TRIB_MESSAGE_WELCOME);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(begin(s, 0, 1)->last.kind, TRIB_MESSAGE_WELCOME);
+    }
+    trib_jobs_check(&s->jobs);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(jobs__of_one_key),
+        TEST(memory__of_one_key),
+        TEST(jobs__of_one_program),
+        TEST(slots__of_one_key),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
