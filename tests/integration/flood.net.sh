@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# flood.net.sh: a switch with keys, and 5,000 connections of somebody without one: silent, slow, of noise, of halves of handshakes. A job with a
-# key beside them joins, sums and ends; a switch without room says so.
+# flood.net.sh: a switch with keys, and 5,000 connections of somebody without one: silent, slow, of noise, of halves of handshakes; and handshakes
+# that are begun and given up. A job with a key beside them joins, sums and ends; a switch without room says so.
 . "$(dirname "$0")/network.sh"
 command -v python3 >/dev/null || skip "needs python3"
 has_keys || skip "this build has no OpenSSL"
@@ -20,6 +20,7 @@ mkdir "$TMP/keys"
 "$TRIBUTARY" key tenant "$TMP/job.key" "$TMP/keys" >/dev/null
 export TRIB_KEY_FILE=$TMP/job.key
 WORKERS=(w0 w1)
+CHURNS=()
 
 # flood COUNT KINDS SECONDS SOURCE...: sets FLOOD.
 flood() {
@@ -49,6 +50,19 @@ job beside 10
 check "the flood ends" wait "$FLOOD"
 say "$(tail -n 1 "$TMP/flood")"
 check_in "one address has a part, and is told" '[1-9][0-9]* heard of no room' "$TMP/flood"
+
+say "handshakes that are begun and given up, one after another"
+for i in 1 2; do
+    nsenter --net=/run/netns/flooder python3 "${0%/*}/../redteam/flood.py" "${NET_ADDRESS[s0]}:7470" churn 4 "${SOURCES[i]}" >"$TMP/churn.$i" 2>&1 &
+    CHURNS+=("$!")
+    wait_for 20 holds "$TMP/churn.$i" in
+done
+nsenter --net=/run/netns/flooder python3 "${0%/*}/../redteam/flood.py" "${NET_ADDRESS[s0]}:7470" shout 4000 "${SOURCES[3]}" >"$TMP/shout" 2>&1
+check_in "packets of strangers have no answer" '^4000 datagrams, 0 answers$' "$TMP/shout"
+job churned 10
+for pid in "${CHURNS[@]}"; do wait "$pid"; done
+say "$(tail -n 1 "$TMP/churn.1")"
+check_in "no answer is longer than what was said" '^[1-9][0-9]* handshakes a second, .* [1-9][0-9]* bytes answered at most, not more$' "$TMP"/churn.[12]
 net_switches_stop
 
 say "no room at all"

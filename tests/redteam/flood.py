@@ -4,8 +4,14 @@
 
     flood.py ADDRESS:PORT COUNT KINDS SECONDS SOURCE...
 
+    flood.py ADDRESS:PORT churn SECONDS SOURCE...
+    flood.py ADDRESS:PORT shout COUNT SOURCE
+
 Opens COUNT connections from these addresses in turn, and holds them. Of 5 KINDS: silent ones, slow ones that say a byte now and then,
 some that say anything, and halves and wholes of TLS handshakes; of 1: silent ones. Prints "in" when all are there; after SECONDS, how many were answered what.
+
+churn: opens one after another, says the whole beginning of a handshake and half of one in turn, reads the answer, and closes. Prints "in", and
+after SECONDS how many there were, and the longest answer. shout: COUNT datagrams, of every kind of packet and of noise; prints the answers.
 """
 import random
 import select
@@ -64,8 +70,58 @@ class Peer:
         self.is_closed |= not data
 
 
+def churn(place, seconds, sources):
+    print("in", flush=True)
+    begin, count, longest = time.monotonic(), 0, 0
+    while time.monotonic() < begin + seconds:
+        with socket.socket() as peer:
+            peer.bind((sources[count % len(sources)], 0))
+            peer.settimeout(10)
+            peer.connect(place)
+            is_whole = count % 2 == 0
+            peer.sendall(HELLO if is_whole else HELLO[:len(HELLO) // 2])
+            heard = 0
+            try:
+                while is_whole and (data := peer.recv(4096)):
+                    heard += len(data)
+            except ConnectionError:
+                pass
+            longest = max(longest, heard)
+        count += 1
+    print(f"{count / (time.monotonic() - begin):.0f} handshakes a second, {len(HELLO)} bytes said, {longest} bytes answered at most, "
+          f"{'not more' if longest <= len(HELLO) else 'more'}")
+
+
+def shout(place, count, source):
+    peer = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    peer.bind((source, 0))
+    peer.setblocking(False)
+    answers = 0
+    for number in range(count + 1):
+        data = bytearray(random.randbytes(random.choice((0, 40, 64, 92, 1000, 1436))))
+        if len(data) >= 64 and number % 4 != 0:
+            data[0], data[1] = 1 + number % 2, 1 + number // 2 % 10  # version and kind of a header
+            data[30:32] = (len(data) - (64 if data[0] == 1 else 92)).to_bytes(2, "big", signed=True)
+        if number < count:
+            peer.sendto(data, place)
+        if number % 64 == 0 or number == count:
+            time.sleep(0.3 if number == count else 0.001)
+            try:
+                while peer.recv(65536):
+                    answers += 1
+            except BlockingIOError:
+                pass
+    print(f"{count} datagrams, {answers} answers")
+
+
 def main():
     address, port = sys.argv[1].rsplit(":", 1)
+    if sys.argv[2] == "churn":
+        churn((address, int(port)), float(sys.argv[3]), sys.argv[4:])
+        return
+    if sys.argv[2] == "shout":
+        shout((address, int(port)), int(sys.argv[3]), sys.argv[4])
+        return
     count, kinds, seconds, sources = int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]), sys.argv[5:]
     peers, poll = {}, select.epoll()
     for number in range(count):
