@@ -27,6 +27,7 @@ JOB_MARKS = "src/control/jobs/marks.c"
 JOB_DIFFER = "src/control/jobs/differ.c"
 JOB_JOIN = "src/control/jobs/join.c"
 JOB_BEGIN = "src/control/jobs/begin.c"
+JOB_CUT = "src/control/jobs/cut.c"
 JOB_START = "src/control/jobs/start.c"
 LOADS = "src/control/roots/loads.c"
 OWNER = "src/control/jobs/owner.c"
@@ -251,6 +252,23 @@ DRIVERS = [
         "control-quota-by-parts", "I6", "each root of a job may take what one job may have",
         edits=((AGENT, ".bytes = opening->bytes + more,", ".bytes = more,"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_agent"),
+    Canary(
+        "control-cut-for-good", "C-7", "the others have only the time of a rank that was cut",
+        edits=((JOB_CUT, "        job->cut = 0;\n        job->deadline_ns = job->waits_ns + jobs->config->join_timeout_ns;\n",
+                "        job->cut = 0;\n        job->cut_cause[0] = (char)(jobs->count > 0);\n"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_cut"),
+    Canary(
+        "control-cut-in-clear", "C-7", "a dead rank without a key is waited for",
+        edits=((JOB_CUT, "    return job->key != 0 && has_run", "    return has_run"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_cut"),
+    Canary(
+        "control-cut-without-end", "I8", "a dead rank with a key is waited for too long",
+        edits=((JOB_CUT, "    job->deadline_ns = trib_time_earlier(job->deadline_ns, now_ns + TRIB_CUT_NS);\n", ""),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_cut"),
+    Canary(
+        "control-cut-keeps-name", "I8", "a job that was killed refuses its next launch",
+        edits=((JOB_JOIN, "    if (job && job->cut != 0 && message", "    if (job && job->cut > job->settings.ranks && message"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_cut"),
     Canary(
         "control-quota-of-one-job-alone", "C-14", "each job of a key may take what all may have",
         edits=((AGENT, "    uint64_t others = trib_agent_held_by_tenant(agent, tenant) - need->opening->bytes;",

@@ -658,6 +658,41 @@ uint32_t control_cut(struct world *world)
     return chosen->below;
 }
 
+/* A rank at the root, whose job runs, and no rank of which has closed. */
+static bool may_reset(const struct world_wire *wire)
+{
+    const struct trib_job *job = wire != NULL && wire->is_of_rank ? wire->session.job : NULL;
+    bool may = job != NULL && wire->above == 0 && wire->at == 0 && wire->session.leaf == NULL && job->key != 0 &&
+               job->settings.ranks > 1 && job->state == TRIB_JOB_RUNNING && job->dispute.deadline_ns == 0 &&
+               comm_has_promise(wire->comm) && !wire->stream[CONTROL_UP].has_ended &&
+               !wire->stream[CONTROL_DOWN].has_ended;
+    for (uint32_t i = 0; may && i < job->settings.ranks; i++) {
+        const struct comm_rank *r = &wire->comm->ranks[i];
+        may = !r->is_closing && r->state == RANK_RUNNING && job->ranks[i].session != NULL && !job->ranks[i].is_closing;
+    }
+    return may;
+}
+
+bool control_reset(struct world *world)
+{
+    struct world_wire *chosen = NULL;
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < world->wire_count; i++) {
+        if (may_reset(world->wires[i]) && world_below(world, ++count) == 0) {
+            chosen = world->wires[i];
+        }
+    }
+    if (chosen != NULL) {
+        struct world_plane *plane = &world->planes[0];
+        plane->served = chosen->comm;
+        plane->drawing = NULL;
+        end_above(chosen);
+        control_settle(plane);
+    }
+    return chosen != NULL;
+}
+
 static void forget(struct world_plane *plane)
 {
     struct trib_job *next;

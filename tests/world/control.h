@@ -118,7 +118,9 @@ void control_arrive(struct world *world, const struct world_event *event);
 void control_timeout(struct world *world, const struct world_event *event);
 void control_mismatch(struct world_comm *comm, uint32_t at, uint64_t sequence, const uint32_t rank[2]);
 void control_restart(struct world *world, uint32_t at);
-uint32_t control_cut(struct world *world);             /* the lower switch; WORLD_NONE: there is no connection to cut */
+uint32_t control_cut(struct world *world); /* the lower switch; WORLD_NONE: there is no connection to cut */
+/* Somebody who has no key ends the session of a rank that has one. False: there is none that may be ended. */
+bool control_reset(struct world *world);
 void control_move(struct world *world);                /* before the root restarts: what comes back is a star */
 bool control_has_wires(const struct world_comm *comm); /* something of it is under way */
 const struct trib_job *control_job(const struct world_comm *comm, uint32_t at); /* NULL: none */

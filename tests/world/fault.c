@@ -6,7 +6,16 @@
 #include "core/lane.h"
 #include "world.h"
 
-enum world_fault { FAULT_RESTART, FAULT_CRASH, FAULT_STOP_RANK, FAULT_STOP_SWITCH, FAULT_AWAY, FAULT_CUT, FAULT_POOL };
+enum world_fault {
+    FAULT_RESTART,
+    FAULT_CRASH,
+    FAULT_STOP_RANK,
+    FAULT_STOP_SWITCH,
+    FAULT_AWAY,
+    FAULT_CUT,
+    FAULT_RESET,
+    FAULT_POOL
+};
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 #define DOWN_NS (300 * WORLD_MS)
@@ -35,6 +44,7 @@ void fault_schedule(struct world *world)
     schedule(world, FAULT_STOP_SWITCH, set->stops / 2);
     schedule(world, FAULT_AWAY, set->aways);
     schedule(world, FAULT_CUT, set->cuts);
+    schedule(world, FAULT_RESET, set->resets);
     schedule(world, FAULT_POOL, set->pools);
 }
 
@@ -144,7 +154,8 @@ static void go_away(struct world *world, uint32_t at)
     }
 }
 
-/* A connection between two switches ends, and both live. (That of a rank to its switch is the rank's life.) */
+/* A connection between two switches ends, and both live. That of a rank to its switch is the rank's life, unless the
+ * job has a key (control_reset). */
 static void cut(struct world *world)
 {
     uint32_t at = control_cut(world);
@@ -317,6 +328,9 @@ void fault_happen(struct world *world, const struct world_event *event)
     case FAULT_AWAY:
         go_away(world, at_of(world, event));
         return;
+    case FAULT_RESET:
+        world->report->resets += control_reset(world);
+        break;
     case FAULT_CUT:
         cut(world);
         return;

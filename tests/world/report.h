@@ -34,6 +34,7 @@
     X(switch_stops, "switches stopped")                    \
     X(aways, "control planes away")                        \
     X(cuts, "connections of switches cut")                 \
+    X(resets, "sessions of ranks reset")                   \
     X(crashes, "ranks crashed")                            \
     X(deaths, "ranks whose death was known in time")       \
     X(successors, "communicators made anew")               \

@@ -131,7 +131,7 @@ static void draw_clean(struct world_settings *set)
     set->loss = set->burst = set->duplicate = set->reorder = set->corrupt = set->truncate = set->partial = 0;
     set->spike = set->replay = set->pause = set->stall = set->congest = 0;
     set->inbox = UINT32_MAX;
-    set->restarts = set->crashes = set->stops = set->aways = set->cuts = set->ambushes = set->pools = 0;
+    set->restarts = set->crashes = set->stops = set->aways = set->cuts = set->resets = set->ambushes = set->pools = 0;
     set->farewell = false;
     set->is_clean = true;
 }
@@ -156,6 +156,10 @@ void world_draw(struct world *world)
     world->set.cuts = world->switch_count > 1 ? some(&own, world_has_agents(world) ? 2 : 3, 3) : 0;
     world->set.ambushes = world->tree_count > 1 ? some(&own, 2, 6) : world->set.ambushes;
     world->set.pools = world_has_servers(world) && world->tree_count > 1 ? some(&own, 2, 8) : 0;
+    const struct world_settings *drawn = &world->set;
+    bool is_late =
+        drawn->stops + drawn->aways + drawn->restarts + drawn->cuts + drawn->ambushes != 0 || drawn->farewell;
+    world->set.resets = is_late ? 0 : some(&own, 2, 4); /* a rank that is reset comes back in time */
     if (swarm_one_in(&prng, 10)) {
         draw_clean(&world->set);
     }

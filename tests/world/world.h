@@ -163,6 +163,7 @@ struct world_settings {
     uint32_t stops;     /* of ranks or switches, for seconds (SIGSTOP) */
     uint32_t aways;     /* of a control plane, whose data plane goes on */
     uint32_t cuts;      /* of connections between switches */
+    uint32_t resets;    /* of sessions of ranks with a key */
     uint32_t intruders; /* communicators that take the place of another at a restart */
     uint32_t ambushes;  /* faults while an agent opens roots */
     uint32_t pools;     /* of combiners' rows, thrown away */

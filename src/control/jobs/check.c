@@ -155,6 +155,8 @@ void trib_job_check(const struct trib_jobs *jobs, const struct trib_job *job)
     TRIB_ASSERT(job->is_open == (job->state != TRIB_JOB_JOINING));
     TRIB_ASSERT(job->name[0] != '\0' && job->settings.ranks >= 1 && job->settings.ranks <= TRIB_RANKS_MAX);
     TRIB_ASSERT(!job->is_recalled || job->is_return);
+    TRIB_ASSERT(job->cut == 0 || (job->is_recalled && job->state == TRIB_JOB_JOINING && job->key != 0 &&
+                                  !job->ranks[job->cut - 1].session)); /* C-7 */
     TRIB_ASSERT(!job->is_return || job->grant.communicator != 0);
     TRIB_ASSERT(!job->is_ring || job->has_peers);
     TRIB_ASSERT(job->is_open || !job->here.is_open);

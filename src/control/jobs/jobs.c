@@ -373,6 +373,9 @@ void trib_jobs_gone(struct trib_jobs *jobs, struct trib_session *session, const 
         return;
     }
     struct trib_rank *rank = &job->ranks[session->rank];
+    if (rank->via == 0 && trib_job_cut(jobs, session, cause, now_ns)) {
+        return;
+    }
     if (rank->via == 0 || job->state == TRIB_JOB_JOINING) {
         trib_jobs_expel(jobs, session, cause, now_ns);
         return;
@@ -424,6 +427,10 @@ static void expire(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns
     char place[TRIB_ERROR_TEXT_MAX];
     char waited[TRIB_UNITS_TEXT_MAX];
     char text[TRIB_ERROR_TEXT_MAX];
+    if (job->cut != 0) {
+        trib_job_end_cut(jobs, job);
+        return;
+    }
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         const struct trib_rank *rank = &job->ranks[i];
         if (job->state <= TRIB_JOB_PLACING ? !rank->session || rank->is_recalled : !rank->is_registered) {

@@ -26,6 +26,7 @@
 /* Of jobs that gather, which one address may have begun. Some 17 of 1,024 ranks, or 280 of 64. */
 #define TRIB_GATHERING_MAX (UINT64_C(64) << 20)
 #define TRIB_GATHERING_TENANT_MAX (4 * TRIB_GATHERING_MAX) /* the same of one key */
+#define TRIB_CUT_NS (TRIB_SECOND_NS / 2) /* that a rank with a key has to come back when its session ends */
 #define TRIB_LENDERS_MAX TRIB_OTHERS_MAX
 #define TRIB_TABLE_SIZE 256 /* of hash tables */
 
@@ -181,6 +182,8 @@ struct trib_job {
     bool multicast;                    /* results go by multicast */
     bool is_over;                      /* without a switch: a rank has left, and each of its operations has ended */
     char lost[256];                    /* is_recalled: the lost switch or agent */
+    char cut_cause[128];               /* why the session of that rank has ended */
+    uint32_t cut;                      /* 1 + the rank whose session was cut, and that may come back; 0: none */
     char differs[TRIB_ERROR_TEXT_MAX]; /* the latest difference between it and a sibling (differ.c); "": none */
     bool is_doomed;                    /* ends for `differs`, once all siblings are known */
     struct trib_address founder;       /* where the first of its ranks came from; len 0: a switch above knows */
@@ -388,6 +391,14 @@ void trib_jobs_check(const struct trib_jobs *jobs);
 /* Ends this incarnation of a communicator with a grant, because of `lost`, and expects all ranks back, which get
  * RECALL. If a dispute is not settled, the job ends instead, and may be gone. */
 void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *lost, uint64_t now_ns);
+/* cut.c */
+/* The session of a rank has ended without a word. True: the rank may come back, and all ranks are recalled. False: that
+ * is its death; nothing has changed. */
+bool trib_job_cut(struct trib_jobs *jobs, struct trib_session *session, const char *cause, uint64_t now_ns);
+/* Rank `index` has come back. */
+void trib_job_heal(const struct trib_jobs *jobs, struct trib_job *job, uint32_t index);
+/* The rank does not come back: the job ends with its death. */
+void trib_job_end_cut(struct trib_jobs *jobs, struct trib_job *job);
 /* True if the message has crossed a RECALL, and so has no effect. JOIN, which answers RECALL, has an effect, and so has
  * ABORT, as no JOIN follows. */
 bool trib_job_drops(struct trib_jobs *jobs, const struct trib_session *session, const struct trib_message *message);

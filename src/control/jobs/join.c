@@ -513,6 +513,7 @@ static void take_place(struct trib_jobs *jobs, struct trib_job *job, struct trib
         job->grant.window = trib_least(job->grant.window, message->join.known.window);
     }
     trib_rank_let_go(jobs, rank);
+    trib_job_heal(jobs, job, message->join.rank);
     trib_process_leave(jobs, job, message->join.rank);
     place_rank(job, session, message);
     trib_process_enter(jobs, job, message->join.rank);
@@ -645,6 +646,17 @@ static bool has_lost_welcome(const struct trib_job *job, const struct trib_sessi
            is_same_way(job, message->join.rank, session);
 }
 
+/* A rank comes without the grant while one is expected back: it is of another launch, and the rank of the job was
+ * killed. */
+static struct trib_job *make_way(struct trib_jobs *jobs, struct trib_job *job, const struct trib_message *message)
+{
+    if (job && job->cut != 0 && message->join.known.communicator == 0) {
+        trib_job_end_cut(jobs, job);
+        return NULL;
+    }
+    return job;
+}
+
 /* Each switch below has groups of its own, which are no part of the grant that all ranks have in common. */
 static void take_known_group(struct trib_job *job, uint32_t index, const struct trib_message *said)
 {
@@ -670,6 +682,7 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
     if (status == TRIB_OK && !names_places(jobs->config, session, message, error)) {
         status = TRIB_ERR_INVALID;
     }
+    job = status == TRIB_OK ? make_way(jobs, job, message) : job;
     if (status == TRIB_OK && is_leaving(job, session, message)) {
         const struct trib_rank *rank = &job->ranks[message->join.rank];
         trib_job_await_closed(jobs, job, session, message->join.rank, now_ns);

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cut.c: the session of a rank that has ended without a word. In clear that is the death of the rank's process. With a
+ * key it may also be a reset, or an end, that somebody on the path has forged: TLS does not protect TCP. So the other
+ * ranks are recalled, and the rank has TRIB_CUT_NS to come back with the secret of its communicator. Read next:
+ * recall.c, join.c (the way back). */
+#include <stdio.h>
+
+#include "control/jobs/jobs.h"
+#include "control/roots/roots.h"
+#include "io/clock.h"
+#include "io/explain.h"
+
+/* A rank that has closed cannot come back. In the process of rank 0 ranks do not come back either: there the end of a
+ * session may be that of the process (comm/connect.c). */
+static bool may_return(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t index)
+{
+    bool has_run = job->state == TRIB_JOB_RUNNING || (job->is_return && job->state != TRIB_JOB_JOINING);
+    bool has_others = false;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        if (job->ranks[i].is_closing || job->ranks[i].has_left) {
+            return false;
+        }
+        has_others = has_others || (i != index && job->ranks[i].session);
+    }
+    return job->key != 0 && has_run && has_others && job->dispute.deadline_ns == 0 &&
+           !trib_roots_are_ranks(jobs->config);
+}
+
+bool trib_job_cut(struct trib_jobs *jobs, struct trib_session *session, const char *cause, uint64_t now_ns)
+{
+    struct trib_job *job = session->job;
+    uint32_t index = session->rank;
+    char lost[sizeof job->lost];
+    char name[96];
+    if (!may_return(jobs, job, index)) {
+        return false;
+    }
+    trib_job_leave_place(session);
+    (void)snprintf(job->cut_cause, sizeof job->cut_cause, "%s", cause);
+    (void)snprintf(lost, sizeof lost, "%s: %.64s", trib_job_name_rank(job, index, name), cause);
+    trib_job_recall(jobs, job, lost, now_ns);
+    job->cut = index + 1;
+    job->deadline_ns = trib_time_earlier(job->deadline_ns, now_ns + TRIB_CUT_NS);
+    trib_job_queue(jobs, job);
+    return true;
+}
+
+void trib_job_heal(const struct trib_jobs *jobs, struct trib_job *job, uint32_t index)
+{
+    if (job->cut == index + 1) {
+        job->cut = 0;
+        job->deadline_ns = job->waits_ns + jobs->config->join_timeout_ns;
+    }
+}
+
+void trib_job_end_cut(struct trib_jobs *jobs, struct trib_job *job)
+{
+    char name[96];
+    char text[TRIB_ERROR_TEXT_MAX];
+    trib_explain(text, "%s is gone: %s", trib_job_name_rank(job, job->cut - 1, name), job->cut_cause);
+    trib_job_fail(jobs, job, TRIB_ERR_PEER, text);
+}
