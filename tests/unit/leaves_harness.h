@@ -34,11 +34,11 @@ static inline void rank_connect(struct world *world, struct rank *rank)
     rank_send(rank, &rank->join);
 }
 
-/* Each rank has an address of its own. */
+/* Each rank has an address of its own, unless it is on the host of its switch. */
 static inline void rank_address(const struct world *world, const struct rank *rank, struct trib_address *address)
 {
     uint32_t index = (uint32_t)(rank - world->rank);
-    *address = trib_address_v4(0x0a010000U + index, (uint16_t)(40000 + index % 1000));
+    *address = trib_address_v4(rank->is_beside ? 0x7f000001U : 0x0a010000U + index, (uint16_t)(40000 + index % 1000));
 }
 
 static inline void ranks_make(struct world *world, uint32_t ranks)

@@ -66,7 +66,8 @@ struct rank {
     uint32_t boot;
     bool is_running;
     bool was_running;
-    bool is_quiet; /* does not answer by itself */
+    bool is_beside; /* on the host of its switch: its address is 127.0.0.1 */
+    bool is_quiet;  /* does not answer by itself */
     bool is_dead;
     bool is_closed;            /* CLOSED has come */
     bool multicast;            /* READY said so */

@@ -127,10 +127,38 @@ static void paths__the_silent_parent_is_named(void **state)
     }
 }
 
+/* A switch on the host of each rank: all are found, and the dead one is named, where the others see them. */
+static void join__racks_of_one_rank(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct world world;
+        world_init(&world, seed);
+        struct node *root = node_add(&world, NULL);
+        (void)node_add(&world, root);
+        (void)node_add(&world, root);
+        ranks_make(&world, 3);
+        for (uint32_t i = 0; i < 3; i++) {
+            (void)snprintf(world.rank[i].join.join.settings.scheme, 8, "rina");
+            world.rank[i].home = &world.node[i];
+            world.rank[i].is_beside = true;
+        }
+        tree_run(&world);
+        assert_true(all_run(&world, 1));
+        rank_kill(&world.rank[2]);
+        settle(&world);
+        assert_string_equal(world.rank[0].text, "rank 2 (10.0.0.3:40002) is gone: its session closed");
+        assert_string_equal(world.rank[1].text, world.rank[0].text);
+        world_end(&world);
+    }
+}
+
 int main(void)
 {
+    trib_log_set_default(TRIB_LOG_NONE); /* jobs end here, as they should */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(join__racks_form_chains),
+        cmocka_unit_test(join__racks_of_one_rank),
         cmocka_unit_test(join__quota_is_for_all_roots),
         cmocka_unit_test(paths__the_silent_parent_is_named),
     };

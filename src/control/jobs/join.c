@@ -372,10 +372,14 @@ static bool has_few_shards(const struct trib_job *job, const struct trib_session
     return least < dealt;
 }
 
-/* Where the rank is, for people. A rank behind a switch keeps that name when it comes again. */
+/* Where the rank is, for people. A rank behind a switch keeps that name when it comes again. At a loopback address it
+ * is on that switch's host. */
 static void name_rank(const struct trib_session *session, const struct trib_message *message, char *name)
 {
     struct trib_address at = session->peer;
+    for (const struct trib_remote *leaf = session->leaf; leaf && trib_address_is_loopback(&at); leaf = leaf->above) {
+        at = leaf->peer;
+    }
     if (session->leaf) {
         trib_address_set_port(&at, message->join.data_port[0]);
     }
