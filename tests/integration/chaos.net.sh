@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # chaos.net.sh: random harm, one or two things at a time, to daemons, ranks and links under load, every value checked on every rank.
 #
-#   chaos.net.sh [star|tree|deep|several|atp|racks] [SECONDS] [SEED]        TRIBUTARY=build/bin/tributary BUILD_DIR=build
+#   chaos.net.sh [star|tree|deep|several|atp|racks|mixed] [SECONDS] [SEED]        TRIBUTARY=build/bin/tributary BUILD_DIR=build
 #
 # star: a switch and four workers; tree: a switch over two, with eight workers; deep: over two over four, with eight workers;
 # several: eight workers at one of three switches, which all sum; atp: tree, as a server over two combiners with few rows; racks: scheme rina
-# in four racks (RACKS) of two workers. Without a shape the seed chooses tree, atp or racks.
+# in four racks (RACKS) of two workers; mixed: in two racks of two, and at two workers with switches on their own hosts. Without a shape the
+# seed chooses tree, atp, racks or mixed.
 #
 # Two jobs run on all workers: one lives through everything, of the other a rank is killed now and then, and it is started again. The seed
 # fixes what is done to whom in which order; how it meets the load is left to the machine. Each life of the second job has other
@@ -16,8 +17,8 @@
 
 SECONDS_LONG=${2:-60}
 SEED=${3:-$((RANDOM + 1))}
-SHAPES=(tree atp racks)
-SHAPE=${1:-${SHAPES[SEED % 3]}}
+SHAPES=(tree atp racks mixed)
+SHAPE=${1:-${SHAPES[SEED % ${#SHAPES[@]}]}}
 OPTIONS=(--threads 2)
 OTHER_WIRE=int32
 case $SHAPE in
@@ -31,6 +32,12 @@ atp)
     OTHER_WIRE=float32
     ;;
 racks) net_racks "${RACKS:-4}" 2 && export TRIB_SCHEME=rina ;;
+mixed)
+    net_racks 3 2
+    SWITCHES=(s1 s2)
+    net_alone w4 w5
+    export TRIB_SCHEME=rina
+    ;;
 several) net_star 8 && net_switch s1 s0 && net_switch s2 s0 && net_lend s0 --threads 2 ;;
 *) skip "no such shape: $SHAPE" ;;
 esac

@@ -34,6 +34,8 @@ mount -t tmpfs none /run || skip "cannot mount on /run"
 NET_FAMILY=4
 declare -A NET_ABOVE=()   # the switch above a node
 declare -A NET_PARENT=()  # of a switch's daemon, where it is not the switch above; empty: none
+declare -A NET_HOME=()    # of a worker: the address that it joins, where it is not that of the switch above
+declare -A NET_LISTEN=()  # of a daemon, where it is not the address of its node
 declare -A NET_ADDRESS=() # of a node; an IPv6 address in brackets
 SWITCHES=()               # names, in the order in which they were made
 WORKERS=()
@@ -176,6 +178,18 @@ net_racks() {
     SWITCHES=("${SWITCHES[@]:1}")
 }
 
+# net_alone WORKERS...: each has a daemon on its own host, as if the host were a rack, at all addresses, and joins it at 127.0.0.1 (IPv4
+# alone). The first of SWITCHES is its parent; if there is none, the first of these is the parent of all.
+net_alone() {
+    local name
+    for name in "$@"; do
+        NET_PARENT[$name]=${SWITCHES[0]:-}
+        NET_HOME[$name]=127.0.0.1
+        NET_LISTEN[$name]=0.0.0.0
+        SWITCHES+=("$name")
+    done
+}
+
 # net_rate RATE: both ends of every link, so that a test loads links and not the machine.
 net_rate() {
     local node
@@ -216,9 +230,10 @@ link_mend() {
     wait_for 20 sends "${NET_ABOVE[$1]}" "$1" && wait_for 20 sends "$1" eth0 || fail "the link of $1 does not come back"
 }
 
-# own_cut SWITCH, own_mend SWITCH: its machine is off for all others, and on again.
-own_cut() { ip_in "$1" link set own1 down; }
+# own_cut SWITCH, own_mend SWITCH: its machine is off for all others, and on again. That of a worker with a daemon has one link.
+own_cut() { if [ -n "${NET_LISTEN[$1]:-}" ]; then link_cut "$1"; else ip_in "$1" link set own1 down; fi; }
 own_mend() {
+    [ -z "${NET_LISTEN[$1]:-}" ] || { link_mend "$1"; return; }
     ip_in "$1" link set own1 up
     wait_for 20 sends "$1" own1 && wait_for 20 sends "$1" own0 || fail "the link of the machine of $1 does not come back"
 }
@@ -243,7 +258,7 @@ net_switch_start() {
     [ $# -eq 0 ] || SWITCH_OPTIONS[$name]=$*
     : >"$ready"
     # shellcheck disable=SC2086
-    nsenter --net="/run/netns/$name" "$TRIBUTARY" switch --listen "${NET_ADDRESS[$name]}:7470" --http none \
+    nsenter --net="/run/netns/$name" "$TRIBUTARY" switch --listen "${NET_LISTEN[$name]:-${NET_ADDRESS[$name]}}:7470" --http none \
         ${above:+--parent "${NET_ADDRESS[$above]}:7470"} ${SWITCH_OPTIONS[$name]:-} --ready-fd 9 9>"$ready" \
         >>"$TMP/$name.log" 2>&1 &
     SWITCH_PIDS[$name]=$!
@@ -288,11 +303,12 @@ net_switches_stop() {
     done
 }
 
-# net_rank JOB RANK RANKS NODE COMMAND...: a rank at the switch of its node, output in $TMP/JOB.RANK; sets PID.
+# net_rank JOB RANK RANKS NODE COMMAND...: a rank at the switch of its node, or at that of its host, output in $TMP/JOB.RANK; sets PID.
 net_rank() {
     local job=$1 rank=$2 ranks=$3 node=$4
+    local home=${NET_HOME[$node]:-${NET_ADDRESS[${NET_ABOVE[$node]}]}}
     shift 4
-    TRIB_SWITCH=${NET_ADDRESS[${NET_ABOVE[$node]}]}:7470 TRIB_JOB=$job TRIB_RANK=$rank TRIB_RANKS=$ranks \
+    TRIB_SWITCH=$home:7470 TRIB_JOB=$job TRIB_RANK=$rank TRIB_RANKS=$ranks \
         nsenter --net="/run/netns/$node" "$@" >"$TMP/$job.$rank" 2>&1 &
     PID=$!
 }

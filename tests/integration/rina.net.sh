@@ -4,6 +4,7 @@
 #
 #   G racks with a root for each: the link of a rack carries 2 (G-1)/G of the model in each direction, that of a worker the model once.
 #   A ring of N workers: both carry 2 (N-1)/N of it.
+#   A worker with a switch on its own host is a rack of one: its link is that of a rack.
 . "$(dirname "$0")/network.sh"
 RACKS=4
 EACH=2
@@ -13,6 +14,7 @@ PACKET=1408
 
 net_racks $RACKS $EACH
 net_rate 400mbit
+NODES=("${WORKERS[@]}" "${SWITCHES[@]}")
 net_switches_start --threads $RACKS
 
 # passes JOB CALLS OPTIONS...: runs it, and adds the bytes out of and into each node, times SIGN.
@@ -21,13 +23,13 @@ passes() {
     local job=$1 calls=$2 node
     shift 2
     declare -A out into
-    for node in "${WORKERS[@]}" "${SWITCHES[@]}"; do
+    for node in "${NODES[@]}"; do
         out[$node]=$(sent_bytes "$node") into[$node]=$(received_bytes "$node")
     done
     net_perf "$job" -b $SIZE -e $SIZE -w 0 -n "$calls" "$@"
     ranks_end 60 0
     check_right "$job" "$TMP/$job.0"
-    for node in "${WORKERS[@]}" "${SWITCHES[@]}"; do
+    for node in "${NODES[@]}"; do
         OUT[$node]=$((OUT[$node] + SIGN * ($(sent_bytes "$node") - out[$node])))
         INTO[$node]=$((INTO[$node] + SIGN * ($(received_bytes "$node") - into[$node])))
     done
@@ -41,7 +43,7 @@ carried() {
     OUT=() INTO=()
     SIGN=-1 passes "$job" 2 "$@"
     SIGN=1 passes "$job" $((CALLS + 2)) "$@"
-    for node in "${WORKERS[@]}" "${SWITCHES[@]}"; do
+    for node in "${NODES[@]}"; do
         BYTES[$node]="$((OUT[$node] / CALLS)) $((INTO[$node] / CALLS))"
     done
 }
@@ -70,5 +72,22 @@ say "one tree of switches, below that of the first rack"
 carried tree --scheme panama
 for name in s2 s3 s4; do about "$name" 1; done
 about s1 3
+net_switches_stop
+
+say "two racks of two, and four workers whose racks do not add: six links in the chains"
+SWITCHES=(s1 s2)
+net_alone w4 w5 w6 w7
+net_switches_start --threads 6
+carried mixed --scheme rina
+for name in w0 w1 w2 w3; do about "$name" 1; done
+for name in "${SWITCHES[@]}"; do about "$name" 1.667; done
+net_switches_stop
+
+say "no rack adds: eight links, as many bytes as in a ring"
+SWITCHES=()
+net_alone "${WORKERS[@]}"
+net_switches_start --threads $((RACKS * EACH))
+carried alone --scheme rina
+for name in "${WORKERS[@]}"; do about "$name" 1.75; done
 net_switches_stop
 finish
