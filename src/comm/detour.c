@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* detour.c: a rank behind a combiner, or behind a rack's switch of scheme rina, that does not come back. The roots are
  * at the server, or the root switch. So the rank comes there, as after a restart of a switch. WELCOME has the address.
+ * In scheme rina it may be that of another switch below, on the rank's own host.
  *
  * The place of before is tried alone for a while, then the other place in turn. The first that takes the rank in keeps
  * the rank. Ranks stay children of the same roots, so each rank decides alone.

@@ -674,6 +674,14 @@ CANARIES = [
         edits=(("src/schemes/schemes.h", "uint32_t cut = (root / 2 + (root % 2 == 0 ? racks / 2 : 0)) % racks;", "uint32_t cut = racks / 2;"),),
         world=("control", "path"), search=NO_CONTROL, test="unit/test_leaves_chain", scheme="rina"),
     Canary(
+        "control-own-switch-too-small", "C-9", "scheme rina: a rank is to go on at a switch with fewer shards than there are roots",
+        edits=(("src/control/jobs/meeting.c", "    bool is_large = leaf->shards >= job->grant.roots;", "    bool is_large = job->grant.roots > 0;"),),
+        world=("error", "hang", "control"), search=NO_CONTROL, test="unit/test_leaves_chain", scheme="rina"),
+    Canary(
+        "control-own-switch-of-another", "C-5", "scheme rina: a rank is to go on at a switch on another rank's host",
+        edits=(("src/control/jobs/meeting.c", "           trib_address_same_host(&leaf->peer, &session->peer);", "           session->leaf;"),),
+        world=("error", "hang", "control"), search=NO_CONTROL, test="unit/test_leaves_chain", scheme="rina"),
+    Canary(
         "control-grant-drawn-again", "C-15", "ranks that come back get another train",
         edits=((START, "        job->grant.boot = next_boot(jobs, job);", "        job->grant.boot = next_boot(jobs, job);\n        job->grant.train += job->is_return;"),),
         world=("control",), search=NO_CONTROL, test="unit/test_comm_failure"),

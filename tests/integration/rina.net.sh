@@ -90,4 +90,28 @@ net_switches_start --threads $((RACKS * EACH))
 carried alone --scheme rina
 for name in "${WORKERS[@]}"; do about "$name" 1.75; done
 net_switches_stop
+
+say "a rack's switch is gone for good: hosts with switches of their own go on as racks of one"
+SWITCHES=(s1 s2)
+net_alone w4 w5
+WORKERS=(w0 w1 w2 w3 w4 w5)
+NET_HOME=() # they join the rack's switch first
+net_switches_start --threads 4
+net_switch_start s3 --threads 4
+net_perf gone --scheme rina -b 1M -e 1M -w 0 -n 150
+wait_for 10 net_runs gone
+net_switch_kill s3
+for rank in 4 5; do
+    check "rank $rank goes on at its host" \
+        wait_for 10 holds "$TMP/gone.$rank" "going on at the switch ${NET_ADDRESS[w$rank]}:7470"
+done
+ranks_end 60 0
+check_right gone "$TMP/gone.0"
+net_switch_start s3
+net_perf back --scheme rina -b 8 -e 1M -f 8 -w 0 -n 3
+ranks_end 30 0
+check_right back "$TMP/back.0"
+check_in "the next job has it again" "job back of the parent" "$TMP/s3.log"
+SWITCHES+=(s3)
+net_switches_stop
 finish

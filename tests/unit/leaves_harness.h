@@ -34,11 +34,11 @@ static inline void rank_connect(struct world *world, struct rank *rank)
     rank_send(rank, &rank->join);
 }
 
-/* Each rank has an address of its own, unless it is on the host of its switch. */
+/* Each rank has an address of its own, or that of the host that it is on. */
 static inline void rank_address(const struct world *world, const struct rank *rank, struct trib_address *address)
 {
     uint32_t index = (uint32_t)(rank - world->rank);
-    *address = trib_address_v4(rank->is_beside ? 0x7f000001U : 0x0a010000U + index, (uint16_t)(40000 + index % 1000));
+    *address = trib_address_v4(rank->host != 0 ? rank->host : 0x0a010000U + index, (uint16_t)(40000 + index % 1000));
 }
 
 static inline void ranks_make(struct world *world, uint32_t ranks)
@@ -74,6 +74,7 @@ static inline void rank_welcome(struct rank *rank, const struct trib_message *me
     const struct trib_message paths = {.kind = TRIB_MESSAGE_PATHS, .paths = {true, rank->join.join.multicast}};
     rank->join.join.known = message->welcome.grant;
     rank->auth = message->welcome.auth;
+    rank->server = message->welcome.server;
     if (!rank->was_running) {
         rank_send(rank, &paths);
     }

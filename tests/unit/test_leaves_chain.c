@@ -141,7 +141,7 @@ static void join__racks_of_one_rank(void **state)
         for (uint32_t i = 0; i < 3; i++) {
             (void)snprintf(world.rank[i].join.join.settings.scheme, 8, "rina");
             world.rank[i].home = &world.node[i];
-            world.rank[i].is_beside = true;
+            world.rank[i].host = 0x7f000001U;
         }
         tree_run(&world);
         assert_true(all_run(&world, 1));
@@ -153,12 +153,75 @@ static void join__racks_of_one_rank(void **state)
     }
 }
 
+/* As the library does once its switch is gone: another place, and no group. */
+static void come_elsewhere(struct rank *rank, struct node *home)
+{
+    rank->home = home;
+    rank->join.join.multicast = false;
+    rank->join.join.known.group = 0;
+    rank->join.join.known.group_port = 0;
+    rank->join.join.data_port[0] = (uint16_t)(50000 + rank->join.join.rank);
+    rank->join.join.data_port[1] = 0;
+}
+
+/* The switch of a rack with three ranks is gone for good. On the host of the second another switch is in the ring: the
+ * rank goes on there, as a rack of one. On that of the third it has too few shards. */
+static void gone__a_rank_comes_to_its_own_switch(void **state)
+{
+    char text[64];
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct world world;
+        world_init(&world, seed);
+        struct node *root = node_add(&world, NULL);
+        struct node *rack = node_add(&world, root);
+        struct node *own = node_add(&world, root);
+        struct node *poor = node_add(&world, root);
+        poor->config.shards = 1;
+        ranks_make(&world, 4);
+        for (uint32_t i = 0; i < 4; i++) {
+            (void)snprintf(world.rank[i].join.join.settings.scheme, 8, "rina");
+            world.rank[i].home = i == 0 ? root : rack;
+        }
+        world.rank[2].host = 0x0a000003U; /* as own */
+        world.rank[3].host = 0x0a000004U;
+        begin_trunk(own);
+        begin_trunk(poor);
+        settle(&world);
+        tree_run(&world);
+        assert_true(all_run(&world, 1));
+        assert_int_equal(world.rank[0].server.len, 0);
+        for (uint32_t i = 1; i < 4; i++) {
+            trib_address_format(&world.rank[i].server, text);
+            assert_string_equal(text, i == 2 ? "10.0.0.3:7470" : "10.0.0.1:7470");
+        }
+        node_kill(rack, false);
+        for (uint64_t moves = 0; moves < seed % 7; moves++) {
+            (void)move_one(&world);
+        }
+        for (uint32_t i = 1; i < 4; i++) {
+            come_elsewhere(&world.rank[i], i == 2 ? own : root);
+        }
+        tick(&world, 100 * TRIB_MILLISECOND_NS);
+        tick(&world, 100 * TRIB_MILLISECOND_NS);
+        assert_true(all_run(&world, 2));
+        assert_int_equal(own->recorder.children, 1);
+        assert_int_equal(root->recorder.children, 4); /* own, and the ranks but for that */
+        trib_address_format(&own->recorder.parent[1], text);
+        assert_string_equal(text, "10.0.0.1:7471");
+        trib_address_format(&world.rank[2].server, text);
+        assert_string_equal(text, "10.0.0.1:7470"); /* if that is gone too */
+        world_end(&world);
+    }
+}
+
 int main(void)
 {
     trib_log_set_default(TRIB_LOG_NONE); /* jobs end here, as they should */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(join__racks_form_chains),
         cmocka_unit_test(join__racks_of_one_rank),
+        cmocka_unit_test(gone__a_rank_comes_to_its_own_switch),
         cmocka_unit_test(join__quota_is_for_all_roots),
         cmocka_unit_test(paths__the_silent_parent_is_named),
     };

@@ -84,7 +84,7 @@ static void gone__its_ranks_come_to_the_server(void **state)
         servers_make(&world, seed, is_deep);
         tree_run(&world);
         expect_all_run(&world);
-        assert_int_equal(world.rank[0].last.welcome.server.len, 0);
+        assert_int_equal(world.rank[0].server.len, 0);
         uint32_t boot = world.rank[0].boot;
         lose(&world, seed, 1 + (seed >> 1 & 1), (seed >> 2 & 1) != 0);
         expect_all_run(&world);

@@ -517,8 +517,8 @@ static inline uint32_t trib_job_members(const struct trib_job *job)
 
 /* meeting.c: all ranks are there: sets job->meeting. */
 void trib_job_choose_meeting(const struct trib_jobs *jobs, struct trib_job *job);
-/* Address of this switch for a rank that came through combiners; len 0: it came directly, the scheme has no server, or
- * the rank cannot find this switch by any known address. */
+/* Address of this switch for a rank that came through switches below, or in scheme rina of one on the rank's own host;
+ * len 0: it came directly, the scheme has no detour, or the rank cannot find this switch by any known address. */
 struct trib_address trib_job_server_towards(const struct trib_jobs *jobs, const struct trib_job *job,
                                             const struct trib_session *session);
 /* A job that comes from a switch: the roots here may hold less than that did. Lowers the window of its grant. */

@@ -3,6 +3,7 @@
  * to ask.
  * - All meet at rank 0 (settings.fallback). Its process listens from the start, at a port that JOIN has named.
  * - A rank behind combiners comes to this switch, where the roots are.
+ * - A rank of scheme rina comes to a switch on its own host, if one is in the ring, and else to this switch.
  * Read next: roots.c (the roots there). */
 #include "control/jobs/jobs.h"
 #include "control/jobs/start.h"
@@ -47,6 +48,26 @@ void trib_job_choose_meeting(const struct trib_jobs *jobs, struct trib_job *job)
     trib_address_set_port(&job->meeting, job->ranks[0].meet_port);
 }
 
+/* Another switch that links of the ring may be at, on this rank's own host. */
+static bool is_on_host(const struct trib_remote *leaf, const struct trib_job *job, const struct trib_session *session)
+{
+    bool is_link = leaf != session->leaf && !leaf->above && trib_remote_is_usable(leaf);
+    bool is_large = leaf->shards >= job->grant.roots;
+    return is_link && is_large && !trib_address_is_loopback(&leaf->peer) &&
+           trib_address_same_host(&leaf->peer, &session->peer);
+}
+
+/* Its rack's switch gone, the host may be a rack of its own. NULL: no other switch runs there. */
+static const struct trib_remote *find_own(const struct trib_jobs *jobs, const struct trib_job *job,
+                                          const struct trib_session *session)
+{
+    const struct trib_remote *leaf = job->is_chain ? jobs->leaves : NULL;
+    while (leaf && !is_on_host(leaf, job, session)) {
+        leaf = leaf->next;
+    }
+    return leaf;
+}
+
 /* Each switch on the way has found the next one at some address. A loopback address there means: on the machine of
  * the switch before, whose address is known. */
 struct trib_address trib_job_server_towards(const struct trib_jobs *jobs, const struct trib_job *job,
@@ -57,6 +78,10 @@ struct trib_address trib_job_server_towards(const struct trib_jobs *jobs, const 
     struct trib_address place = session->local;
     if (!session->leaf || !trib_job_has_detour(job)) {
         return none;
+    }
+    const struct trib_remote *own = find_own(jobs, job, session);
+    if (own) {
+        return own->at[0].storage.ss_family == session->local.storage.ss_family ? own->at[0] : none;
     }
     for (const struct trib_remote *leaf = session->leaf; leaf; leaf = leaf->above) {
         if (leaf->local.len == 0 || place.len == 0) {
