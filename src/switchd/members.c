@@ -103,7 +103,7 @@ static void init_nodes(struct trib_member *member, const struct trib_opening *op
         if (i > 0 && member->verbs->set_child != NULL) {
             member->verbs->set_child(node->node, i - 1);
         }
-        member->can_multicast = member->nodes == 1 && config.branches == 0;
+        member->hearers = member->nodes == 1 ? trib_all_children(config.children) & ~config.branches : 0;
         at += padded_size(member->verbs, &config);
         if (i > 0 || member->nodes == 1) {
             node->child = addresses + branch;
@@ -119,7 +119,7 @@ static void init_nodes(struct trib_member *member, const struct trib_opening *op
     }
     if (has_combined(opening)) {
         group_children(&member->node[0], opening, together);
-        member->can_multicast = false;
+        member->hearers = 0;
     }
 }
 

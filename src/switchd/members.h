@@ -46,6 +46,7 @@ struct trib_member {
     uint32_t cap;       /* as last set; 0: never */
     uint32_t nodes;
     uint32_t sources;          /* addresses that it takes packets from */
+    uint64_t hearers;          /* children that are ranks, where one node has all children; else 0 */
     uint64_t numbers;          /* of a combiner: those of its children at the root; else 0 */
     struct trib_pieces pieces; /* that a combiner adds, in rows of its own; count 0: rows are shared */
     uint64_t span;             /* sequences that may be under way (trib_window_span) */
@@ -55,8 +56,7 @@ struct trib_member {
     bool adds;               /* a combiner's: its scheme wants parts added */
     bool was_active;         /* when caps were set */
     bool is_touched;         /* a verb was called on a node since the last drain */
-    bool can_multicast;      /* one node has all children, and they are ranks */
-    bool is_multicast;       /* what goes to all children goes to `group` */
+    bool is_multicast;       /* what goes to all hearers goes to `group` */
     bool has_parent;
     bool is_parent_proved; /* it has sent own_nonce back: before, it gets headers alone */
     bool has_answer;       /* the parent has sent a path probe back */

@@ -312,7 +312,7 @@ static void set_multicast(void *owner, uint32_t communicator, uint32_t group, ui
     for (uint32_t i = 0; i < plane->shards; i++) {
         struct trib_member *member = enter_member(plane, i, communicator);
         if (member != NULL) {
-            member->is_multicast = group != 0 && member->can_multicast;
+            member->is_multicast = group != 0 && member->hearers != 0;
             member->group = trib_address_v4(group, (uint16_t)(port + i));
             leave_member(plane, i);
         }
@@ -327,7 +327,7 @@ static void probe_multicast(void *owner, uint32_t communicator, uint32_t group, 
         struct trib_address to = trib_address_v4(group, (uint16_t)(port + i));
         const struct trib_member *member = enter_member(plane, i, communicator);
         if (member != NULL) {
-            if (member->can_multicast) {
+            if (member->hearers != 0) {
                 trib_shard_probe_group(&plane->shard[i], member, &to);
             }
             leave_member(plane, i); /* sends it, while `to` still stands */

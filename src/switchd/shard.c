@@ -394,13 +394,13 @@ static void send_by_socket(struct trib_shard *shard, struct trib_member_node *no
                            uint64_t bits)
 {
     const struct trib_member *member = node->member;
-    bool is_for_all = bits == trib_all_children(node->children);
-    if (is_for_all && node->children > 1 && member->is_multicast) {
+    uint64_t hearers = member->is_multicast ? member->hearers : 0;
+    if ((hearers & (hearers - 1)) != 0 && (hearers & ~bits) == 0) {
         const struct trib_seal seal = {member->auth, TRIB_AUTH_ALL};
-        trib_port_send_to_group(shard->port, packet, node->child, bits, &member->group,
+        trib_port_send_to_group(shard->port, packet, node->child, hearers, &member->group,
                                 member->auth != NULL ? &seal : NULL);
         note_lent(shard, node, packet);
-        return;
+        bits &= ~hearers;
     }
     bits &= node->proved;
     if (node->together != NULL) {

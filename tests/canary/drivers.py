@@ -160,6 +160,10 @@ DRIVERS = [
                 ""),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_plane"),
     Canary(
+        "switch-multicast-is-for-all", "I8", "where results go by multicast, switches below get none",
+        edits=(("src/switchd/shard.c", "        bits &= ~hearers;", "        bits = 0;"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_plane_tree"),
+    Canary(
         "switch-mark-of-one-shard", "I6", "the highest M of the shards is told for that of all",
         edits=((PLANE, "            smallest = mark < smallest ? mark : smallest;",
                 "            smallest = smallest == TRIB_NEVER || mark > smallest ? mark : smallest;"),),

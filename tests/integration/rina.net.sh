@@ -58,8 +58,12 @@ about() {
             exit !($1 >= least && $1 <= most && $2 >= least && $2 <= most) }' <<<"${BYTES[$node]}"
 }
 
-say "four racks of two"
+say "four racks of two, the last three with results by multicast"
 carried rina --scheme rina
+TRIB_DEBUG=INFO net_perf cast --scheme rina -b 1M -e 1M -n 3
+ranks_end 30 0
+check_right cast "$TMP/cast.0"
+for rank in 2 3 4 5 6 7; do check_in "rank $rank" "rank $rank of 8: .* results by multicast" "$TMP/cast.$rank"; done
 for name in "${WORKERS[@]}"; do about "$name" 1; done
 for name in "${SWITCHES[@]}"; do about "$name" 1.5; done
 

@@ -471,11 +471,14 @@ static void multicast__is_each_switch_own_affair(void **state)
     tree_run(&world);
     assert_true(all_run(&world, 1));
     for (uint32_t i = 0; i < 8; i++) {
-        /* The root has switches as children, and so has the third; the ranks of the fourth do not want it. */
-        assert_int_equal(world.rank[i].multicast, i % 4 == 1);
-        assert_int_equal(world.rank[i].join.join.known.group, i % 4 == 1 ? GROUP + 256 : 0);
+        /* The root has switches as children; the third has one, beside its ranks; the ranks of the fourth do not want
+         * it. */
+        bool has_group = i % 4 == 1 || i % 4 == 2;
+        assert_int_equal(world.rank[i].multicast, has_group);
+        assert_int_equal(world.rank[i].join.join.known.group, has_group ? GROUP + i % 4 * 256 : 0);
     }
     assert_int_equal(world.node[1].recorder.group, GROUP + 256);
+    assert_int_equal(world.node[2].recorder.group, GROUP + 512);
     assert_int_equal(world.node[0].recorder.group, 0);
     node_kill(&world.node[1], false);
     tick(&world, 100 * TRIB_MILLISECOND_NS);

@@ -97,6 +97,29 @@ static void open__fewer_roots_than_shards(void **state)
     close_world(&world);
 }
 
+/* Results of a plane with ranks and another plane below go to these ranks by the group, and down to that plane. */
+static void multicast__beside_a_plane_below(void **state)
+{
+    (void)state;
+    struct world world;
+    begin_world(&world);
+    uint32_t root = add_plane(&world, NO_PLANE, &none);
+    (void)add_plane(&world, root, &none);
+    open_ranks(&world, 4, (const uint32_t[]){0, 0, 1, 1});
+    open_world(&world);
+    for (uint32_t i = 0; i < 2; i++) {
+        open_groups(&world, i);
+    }
+    world.side[0].verbs.multicast(world.side[0].plane, COMMUNICATOR, GROUP, GROUP_PORT);
+    register_all(&world);
+    check_allreduce(&world, 50000);
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_int_equal(world.rank[i].multicast_received >= fragments_of(50000), i < 2);
+    }
+    assert_true(report_of(&world.side[1]).counters.probes_up < fragments_of(50000) / 2); /* it does not have to ask */
+    close_world(&world);
+}
+
 static void inner__a_hundred_ranks_of_one_plane(void **state)
 {
     (void)state;
@@ -724,6 +747,7 @@ int main(void)
         cmocka_unit_test(open__three_levels_with_every_fault),
         cmocka_unit_test(open__the_smallest_window),
         cmocka_unit_test(open__fewer_roots_than_shards),
+        cmocka_unit_test(multicast__beside_a_plane_below),
         cmocka_unit_test(inner__a_hundred_ranks_of_one_plane),
         cmocka_unit_test(inner__has_the_bits_of_one_tree),
         cmocka_unit_test(inner__with_every_fault),

@@ -355,8 +355,8 @@ static void ask_to_open(const struct trib_jobs *jobs, const struct trib_job *job
     name_children(jobs, job, 0, opening);
 }
 
-/* Wishes for a multicast group for results if all ranks behind this switch are its children and want one: a new group,
- * or the one that the ranks had. */
+/* Wishes for a multicast group for results if all ranks that have come to this switch want one: a new group, or the one
+ * that the ranks had. Behind a combiner all ranks are children, and the others have no group. */
 static void wish_group(const struct trib_job *job, uint32_t below, struct trib_message *open)
 {
     bool wants = job->settings.ranks >= 2;
@@ -365,16 +365,17 @@ static void wish_group(const struct trib_job *job, uint32_t below, struct trib_m
     const struct trib_rank *first = NULL;
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         const struct trib_rank *rank = &job->ranks[i];
-        if (trib_job_is_ever_behind(job, i, below)) {
+        if (rank->below != below) {
+            wants = wants && !(trib_job_has_servers(job) && trib_job_is_ever_behind(job, i, below));
+        } else {
             first = first ? first : rank;
-            wants =
-                wants && rank->below == below && rank->wants_multicast && rank->address.storage.ss_family == AF_INET;
+            wants = wants && rank->wants_multicast && rank->address.storage.ss_family == AF_INET;
             all_new = all_new && rank->is_new;
             all_same = all_same && !rank->is_new && rank->known_group == first->known_group &&
                        rank->known_group_port == first->known_group_port;
         }
     }
-    open->root_open.wants_group = wants && all_new;
+    open->root_open.wants_group = first && wants && all_new;
     if (first && all_same) {
         open->root_open.group = first->known_group;
         open->root_open.group_port = first->known_group_port;
