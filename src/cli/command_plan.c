@@ -53,8 +53,8 @@ static const struct option_row rows[] = {
      OPTION_COUNT(1, PLAN_SWITCHES_MAX), offsetof(struct plan_arguments, deploy)},
     {"server", 0, "HOST", "with --objective, --deploy: the parameter server", OPTION_TEXT,
      offsetof(struct plan_arguments, goat.server)},
-    {"memory", 0, "SIZE", "with --objective: of each switch that adds [22MB]", OPTION_SIZE(1, UINT64_MAX),
-     offsetof(struct plan_arguments, goat.memory)},
+    {"memory", 0, "SIZE", "with --objective, or --check of its plan: of each switch that adds [22MB]",
+     OPTION_SIZE(1, UINT64_MAX), offsetof(struct plan_arguments, goat.memory)},
     {"gradients", 0, "N", "with --objective: parts of the model [16]", OPTION_COUNT(1, PLAN_GOAT_GRADIENTS_MAX),
      offsetof(struct plan_arguments, goat.gradients)},
     {"late", 0, "P%", "with --objective atp: workers that are late [0%]", OPTION_PERCENT,
@@ -144,20 +144,13 @@ static int run_plan(const struct plan_arguments *arguments, const struct plan_ne
     return status;
 }
 
-static int run_check(const struct plan_arguments *arguments, const struct plan_network *net,
-                     const struct plan_jobs *jobs)
+static int check_trees(const struct plan_arguments *arguments, const struct plan_network *net,
+                       const struct plan_jobs *jobs)
 {
     struct plan plan;
     struct plan_proof proof;
     char error[TRIB_ERROR_TEXT_MAX] = "";
     int status = 0;
-    struct trib_placed placed;
-    if (trib_placed_read(&placed, arguments->check, error) && placed.count > 0) {
-        trib_placed_free(&placed);
-        return complain("plan: %s is a plan of --objective, which has no proof to check: plan again for the bound",
-                        arguments->check);
-    }
-    trib_placed_free(&placed);
     if (!plan_read(&plan, net, jobs, false, arguments->check, error)) {
         status = complain("plan: %s", error);
     } else if (!plan_check(&plan, net, jobs, &proof, error)) {
@@ -166,6 +159,29 @@ static int run_check(const struct plan_arguments *arguments, const struct plan_n
         status = show(arguments, &(struct plan_view){net, jobs, &plan, &proof});
     }
     plan_free(&plan);
+    return status;
+}
+
+/* A plan of trees, or of --objective. */
+static int run_check(const struct plan_arguments *arguments, const struct plan_network *net,
+                     const struct plan_jobs *jobs)
+{
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    struct trib_placed placed;
+    int status;
+    if (!trib_placed_read(&placed, arguments->check, error)) {
+        return complain("plan: %s", error);
+    }
+    if (placed.count > 0 && arguments->page != NULL) {
+        status = complain("plan: %s is a plan of --objective, for which there is no page", arguments->check);
+    } else if (placed.count > 0) {
+        status = plan_goat_prove(&arguments->goat, arguments->check, &placed, net, jobs);
+    } else if (arguments->goat.memory != 0) {
+        status = complain("plan: %s is a plan of trees, which do not depend on --memory", arguments->check);
+    } else {
+        status = check_trees(arguments, net, jobs);
+    }
+    trib_placed_free(&placed);
     return status;
 }
 
@@ -254,7 +270,9 @@ static bool fits(const struct plan_arguments *arguments)
         (void)complain("plan: --check makes no plan: it goes with none of --out, --trees");
         return false;
     }
-    if (arguments->goat.objective == NULL && arguments->deploy == 0 && plan_goat_is_given(&arguments->goat)) {
+    struct plan_goat_arguments goat = arguments->goat;
+    goat.memory = arguments->check != NULL ? 0 : goat.memory; /* of the plan that is checked */
+    if (goat.objective == NULL && arguments->deploy == 0 && plan_goat_is_given(&goat)) {
         (void)complain("plan: --server, --memory, --gradients, --late and --seed go with --objective");
         return false;
     }

@@ -23,7 +23,8 @@ struct goat_view {
     const uint32_t *switches; /* places */
     const struct trib_goat *problem;
     const struct trib_goat_plan *plan;
-    uint64_t direct; /* cost without aggregation */
+    uint64_t direct;                  /* cost without aggregation */
+    const struct trib_placed *placed; /* the plan that is read; NULL: it is made */
 };
 
 bool plan_goat_is_given(const struct plan_goat_arguments *a)
@@ -150,12 +151,27 @@ static enum trib_status write_file(const struct goat_view *v, char *error)
     return plan_goat_write(&file, v->arguments->out, error) ? TRIB_OK : TRIB_ERR_SYSTEM;
 }
 
-static int make_and_print(const struct goat_view *unplanned, const struct trib_goat_rule *rule)
+/* Makes the plan by the rule of its objective, or reads it. */
+static enum trib_status make(const struct goat_view *v, struct trib_goat_plan *plan, char *error)
+{
+    const struct plan_goat_arguments *a = v->arguments;
+    const struct trib_goat *p = v->problem;
+    const struct trib_goat_options options = {
+        .seed = a->seed, .late = (uint32_t)(a->late * p->workers), .error = error};
+    const struct plan_goat_file file = {
+        .net = v->net, .job = v->job, .server = v->server, .switches = v->switches, .problem = p};
+
+    if (v->placed == NULL) {
+        return trib_goat_rule_find(a->objective)->make(p, &options, plan);
+    }
+    return plan_goat_check(&file, v->placed, a->objective, plan, error) ? TRIB_OK : TRIB_ERR_INVALID;
+}
+
+static int make_and_print(const struct goat_view *unplanned)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "out of memory";
     const struct plan_goat_arguments *a = unplanned->arguments;
     const struct trib_goat *p = unplanned->problem;
-    struct trib_goat_options options = {.seed = a->seed, .late = (uint32_t)(a->late * p->workers), .error = error};
     struct trib_goat_plan plan;
     enum trib_status status = trib_goat_plan_create(&plan, p);
     struct goat_view view = *unplanned;
@@ -163,7 +179,7 @@ static int make_and_print(const struct goat_view *unplanned, const struct trib_g
     view.plan = &plan;
     view.direct = plan.cost;
     if (status == TRIB_OK) {
-        status = rule->make(p, &options, &plan);
+        status = make(&view, &plan, error);
     }
     if (status == TRIB_OK && a->out != NULL) {
         trib_goat_send_to_nearest(p, &plan);
@@ -174,6 +190,9 @@ static int make_and_print(const struct goat_view *unplanned, const struct trib_g
         (a->json ? print_json : print_text)(&view);
     }
     trib_goat_plan_destroy(&plan);
+    if (status != TRIB_OK && view.placed != NULL) {
+        return complain("plan: %s does not hold: %s", a->objective, error);
+    }
     return status == TRIB_OK ? 0 : complain("plan: %s", error);
 }
 
@@ -208,9 +227,12 @@ static bool make_lists(struct goat_lists *lists, const struct plan_goat_argument
     return true;
 }
 
-static int plan_job(const struct plan_goat_arguments *a, const struct plan_network *net, const struct plan_job *job,
-                    uint32_t server)
+/* view: its arguments, network, job, server, and the plan that is read, if one is. */
+static int plan_job(struct goat_view view)
 {
+    const struct plan_goat_arguments *a = view.arguments;
+    const struct plan_network *net = view.net;
+    const struct plan_job *job = view.job;
     char error[TRIB_ERROR_TEXT_MAX] = "out of memory";
     struct goat_lists lists;
     struct trib_goat problem = {.workers = 0};
@@ -220,7 +242,7 @@ static int plan_job(const struct plan_goat_arguments *a, const struct plan_netwo
         status = complain("plan: out of memory");
     } else {
         struct trib_goat_job its = {.fabric = &net->fabric,
-                                    .server = server,
+                                    .server = view.server,
                                     .workers = job->host_count,
                                     .switches = lists.switch_count,
                                     .gradients = lists.gradient_count,
@@ -228,11 +250,11 @@ static int plan_job(const struct plan_goat_arguments *a, const struct plan_netwo
                                     .switch_places = lists.switches,
                                     .memory = lists.memory,
                                     .bytes = lists.bytes,
-                                    .is_on_path = a->out != NULL};
-        struct goat_view view = {
-            .arguments = a, .net = net, .job = job, .server = server, .switches = lists.switches, .problem = &problem};
+                                    .is_on_path = a->out != NULL || view.placed != NULL};
+        view.switches = lists.switches;
+        view.problem = &problem;
         status = trib_goat_create(&problem, &its, error) == TRIB_OK
-                     ? make_and_print(&view, trib_goat_rule_find(a->objective))
+                     ? make_and_print(&view)
                      : complain("plan: job \"%s\": %s", job->name, error);
     }
     trib_goat_destroy(&problem);
@@ -256,6 +278,32 @@ static int refuse_objective(const char *name)
                           name);
 }
 
+/* Plans the one job, or checks its plan, of pieces or from the objective's rule. */
+static int plan_one(const struct plan_goat_arguments *a, const struct trib_placed *placed,
+                    const struct plan_network *net, const struct plan_jobs *jobs)
+{
+    char error[TRIB_ERROR_TEXT_MAX];
+    const char *where = placed != NULL ? a->objective : "--server"; /* of the server's name */
+
+    if (jobs->count != 1) {
+        return complain("plan: --objective plans one job; --jobs has %u", jobs->count);
+    }
+    if (jobs->list[0].bytes == 0) {
+        return complain("plan: --objective counts bytes: give job \"%s\" a line like bytes = \"98MB\"",
+                        jobs->list[0].name);
+    }
+    uint32_t server = plan_names_find(&net->names, a->server, strlen(a->server));
+    if (server == PLAN_NO_NAME) {
+        plan_names_explain(&net->names, a->server, strlen(a->server), error);
+        return complain("plan: %s: %s", where, error);
+    }
+    if (server >= net->hosts) {
+        return complain("plan: %s: \"%s\" is a switch; name a host", where, a->server);
+    }
+    return plan_job(
+        (struct goat_view){.arguments = a, .net = net, .job = &jobs->list[0], .server = server, .placed = placed});
+}
+
 int plan_goat(const struct plan_goat_arguments *a, const struct plan_network *net, const struct plan_jobs *jobs)
 {
     char error[TRIB_ERROR_TEXT_MAX];
@@ -270,23 +318,28 @@ int plan_goat(const struct plan_goat_arguments *a, const struct plan_network *ne
     if (a->out != NULL && !trib_file_may_write(a->out, error)) {
         return complain("plan: %s", error);
     }
-    if (jobs->count != 1) {
-        return complain("plan: --objective plans one job; the file has %u", jobs->count);
-    }
-    if (jobs->list[0].bytes == 0) {
-        return complain("plan: --objective counts bytes: give job \"%s\" a line like bytes = \"98MB\"",
-                        jobs->list[0].name);
-    }
     if (a->server == NULL) {
         return complain("plan: --objective %s sends to a parameter server: name its host with --server", a->objective);
     }
-    uint32_t server = plan_names_find(&net->names, a->server, strlen(a->server));
-    if (server == PLAN_NO_NAME) {
-        plan_names_explain(&net->names, a->server, strlen(a->server), error);
-        return complain("plan: --server: %s", error);
+    return plan_one(a, NULL, net, jobs);
+}
+
+int plan_goat_prove(const struct plan_goat_arguments *a, const char *path, const struct trib_placed *placed,
+                    const struct plan_network *net, const struct plan_jobs *jobs)
+{
+    const struct trib_placed_model *model = &placed->models[0];
+    const struct plan_goat_arguments its = {.objective = path,
+                                            .server = model->server,
+                                            .memory = a->memory,
+                                            .gradients = model->pieces,
+                                            .explain = a->explain,
+                                            .json = a->json};
+
+    if (placed->count != 1) {
+        return complain("plan: %s has %u models: --check takes a file of one", path, placed->count);
     }
-    if (server >= net->hosts) {
-        return complain("plan: --server: \"%s\" is a switch; name a host", a->server);
+    if (jobs->count != 1 || strcmp(model->job, jobs->list[0].name) != 0) {
+        return complain("plan: %s is a plan of job \"%s\": give --jobs a file with this job alone", path, model->job);
     }
-    return plan_job(a, net, &jobs->list[0], server);
+    return plan_one(&its, placed, net, jobs);
 }

@@ -178,6 +178,7 @@ void trib_goat_plan_destroy(struct trib_goat_plan *plan)
 {
     free(plan->is_open);
     free(plan->node);
+    free(plan->price);
     *plan = (struct trib_goat_plan){.cost = 0};
 }
 

@@ -60,6 +60,7 @@ struct trib_goat_plan {
     uint64_t excess_bytes; /* beyond the memory of switches; 0: the plan fits */
     /* No plan that fits costs less. 0: the rule has no bound. */
     uint64_t bound;
+    uint32_t *price; /* by worker: trib_goat_prove finds the bound from these; NULL: no bound */
 };
 
 /* Hops by shortest paths. ERR_INVALID: error (TRIB_ERROR_TEXT_MAX bytes) says which place or number is at fault;

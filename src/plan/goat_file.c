@@ -56,6 +56,23 @@ static void write_pieces(FILE *out, uint64_t pieces)
     }
 }
 
+/* Cost and bound, with the worker's prices of a byte that prove the bound. */
+static void write_bound(FILE *out, const struct plan_goat_file *file)
+{
+    const struct trib_goat_plan *plan = file->plan;
+
+    (void)fprintf(out, "cost = %" PRIu64 "\n", plan->cost);
+    if (plan->price == NULL) {
+        return;
+    }
+    (void)fprintf(out, "bound = %" PRIu64 "\nprices = \"", plan->bound);
+    for (uint32_t w = 0; w < file->problem->workers; w++) {
+        (void)fprintf(out, "%s%s %" PRIu32, w == 0 ? "" : " ", file->net->names.list[file->job->hosts[w]],
+                      plan->price[w]);
+    }
+    (void)fputs("\"\n", out);
+}
+
 static void write_plan(FILE *out, const struct plan_goat_file *file)
 {
     const struct plan_names *names = &file->net->names;
@@ -69,6 +86,7 @@ static void write_plan(FILE *out, const struct plan_goat_file *file)
                   names->list[file->server],
                   plan_goat_hosts_digest(file->job->hosts, file->job->host_count, file->server),
                   file->problem->total * file->problem->workers, file->plan->server_bytes);
+    write_bound(out, file);
     for (uint32_t s = 0; s < file->problem->switches; s++) {
         uint64_t pieces = pieces_at(file, s);
         if (pieces != 0) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* goat_file.h: a plan of GOAT's problem as a file (fabric/placed.h), for jobs of scheme `goat`.
- * Read next: goat_file.c. */
+ * Read next: goat_file.c, goat_check.c. */
 #ifndef TRIB_PLAN_GOAT_FILE_H
 #define TRIB_PLAN_GOAT_FILE_H
 
+#include "fabric/placed.h"
 #include "plan/goat.h"
 #include "plan/jobs.h"
 #include "protocol/pieces.h"
@@ -19,8 +20,15 @@ struct plan_goat_file {
     const struct trib_goat_plan *plan;
 };
 
-/* Writes the plan: of each switch the pieces that some worker sends there. False: error has the cause. */
+/* Writes the plan: of each switch the pieces that some worker sends there, and the prices of its bound. False: error
+ * has the cause. */
 bool plan_goat_write(const struct plan_goat_file *file, const char *path, char *error);
+/* Reads the plan of the one model in `placed`, which is of the same file, into `plan`, a new one, and checks it without
+ * a solver: network, workers and server are the plan's; pieces are at switches that add, and fit into their memory;
+ * cost and bytes of the server are as the file says, and its prices prove its bound. The problem has as many gradients
+ * as the model has pieces. file->plan and file->objective are not used. False: error has the cause. */
+bool plan_goat_check(const struct plan_goat_file *file, const struct trib_placed *placed, const char *path,
+                     struct trib_goat_plan *plan, char *error);
 /* A number that is the same for the same workers, in any order, and the same server. Never 0. */
 uint64_t plan_goat_hosts_digest(const uint32_t *workers, uint32_t count, uint32_t server);
 

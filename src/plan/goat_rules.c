@@ -117,6 +117,15 @@ static enum trib_status make_krgs(const struct trib_goat *p, const struct trib_g
     return status;
 }
 
+/* The plan keeps the prices of the relaxed problem, which prove its bound. */
+static void take_bound(const struct trib_goat *p, struct trib_goat_relaxed *relaxed, struct trib_goat_plan *plan)
+{
+    plan->bound = trib_goat_prove(p, relaxed->price);
+    plan->price = relaxed->price;
+    relaxed->price = NULL;
+    trib_goat_relaxed_destroy(relaxed);
+}
+
 /* Algorithm 1 on the exact form, with a null item, and memory repaired. */
 static enum trib_status make_krgs_repaired(const struct trib_goat *p, const struct trib_goat_options *options,
                                            struct trib_goat_plan *plan)
@@ -126,8 +135,7 @@ static enum trib_status make_krgs_repaired(const struct trib_goat *p, const stru
 
     if (status == TRIB_OK) {
         status = trib_goat_round(p, &relaxed.shares, options->seed, true, plan);
-        plan->bound = trib_goat_prove(p, relaxed.price);
-        trib_goat_relaxed_destroy(&relaxed);
+        take_bound(p, &relaxed, plan);
     }
     return status;
 }
@@ -147,6 +155,8 @@ static enum trib_status try_sets(const struct trib_goat *p, char *error, struct 
     if (status == TRIB_OK && other.cost < plan->cost) {
         struct trib_goat_plan kept = *plan;
         other.bound = plan->bound;
+        other.price = plan->price;
+        kept.price = NULL;
         *plan = other;
         other = kept;
     }
@@ -164,8 +174,7 @@ static enum trib_status make_goat(const struct trib_goat *p, const struct trib_g
     if (status != TRIB_OK) {
         return status;
     }
-    plan->bound = trib_goat_prove(p, relaxed.price);
-    trib_goat_relaxed_destroy(&relaxed);
+    take_bound(p, &relaxed, plan);
     status = trib_goat_fill(p, plan);
     if (status == TRIB_OK && (double)plan->cost > (double)plan->bound * ENOUGH) {
         status = try_sets(p, options->error, plan);

@@ -112,7 +112,7 @@ expect_line 2 '\-\-plan: .*wide.plan:[0-9]+:[0-9]+: pieces is a list such as "0-
     "$T" switch --plan "$TMP/wide.plan" --check-config
 sed 's/^job = "resnet"/job = "other"/;0,/other/s/other/resnet/' "$TMP/plan.toml" >"$TMP/unknown.plan"
 expect_line 2 'a \[\[placement\]\] has the job of a \[\[model\]\] before it' "$T" switch --plan "$TMP/unknown.plan" --check-config
-expect 1 'plan.toml is a plan of --objective, which has no proof to check' "$T" plan -t "$TMP/net.toml" -j "$TMP/job.toml" --check "$TMP/plan.toml"
+expect 0 '^resnet by .*plan.toml: 4 workers, server ps, 16 gradients of 6 MB$' "$T" plan -t "$TMP/net.toml" -j "$TMP/job.toml" --check "$TMP/plan.toml" --memory 42MB
 expect 1 'at most 64 pieces, and --gradients is 65' "${PLAN[@]}" --gradients 65 -o "$TMP/no.toml"
 expect 1 'exceeds the memory of switches by .*: use objective krgs-repaired or goat' "$T" plan -t "$TMP/net.toml" -j "$TMP/job.toml" \
     --objective krgs --server ps --memory 7MB -o "$TMP/no.toml"

@@ -40,6 +40,28 @@ else
     check_in "no solver" 'install coinor-libclp-dev' "$TMP/out"
 fi
 
+say "a file of a plan is proved again, without a solver"
+for rule in greedy atp geryon; do
+    expect 0 "^resnet by $rule" "${PLAN[@]}" --objective "$rule" --server host8 --out "$TMP/goat.toml"
+    sed -n '/^  cost/p; /^  server/p; /^  leaf/p' "$TMP/out" >"$TMP/made"
+    expect 0 '^resnet by .*goat.toml: 8 workers, server host8, 16 gradients of 6 MB$' "${PLAN[@]}" --check "$TMP/goat.toml"
+    sed -n '/^  cost/p; /^  server/p; /^  leaf/p' "$TMP/out" >"$TMP/read"
+    check "$rule: the same plan" cmp "$TMP/made" "$TMP/read"
+done
+expect 0 '^resnet by greedy' "${PLAN[@]}" --objective greedy --server host8 --memory 30MB --out "$TMP/goat.toml"
+expect_line 1 'goat.toml does not hold: leaf. has 30 MB of pieces, of 22 MB memory' "${PLAN[@]}" --check "$TMP/goat.toml"
+expect 0 '^  leaf0 +5 gradients, 30 of 30 MB' "${PLAN[@]}" --check "$TMP/goat.toml" --memory 30MB
+sed 's/^cost = /cost = 9/' "$TMP/goat.toml" >"$TMP/cheap.toml"
+expect_line 1 'cheap.toml does not hold: the plan costs' "${PLAN[@]}" --check "$TMP/cheap.toml" --memory 30MB
+sed 's/"resnet"/"vgg"/' "$TMP/job.toml" >"$TMP/vgg.toml"
+expect_line 1 'goat.toml is a plan of job "resnet": give --jobs' "$T" plan --topology "$TMP/net.toml" --jobs "$TMP/vgg.toml" --check "$TMP/goat.toml"
+expect_line 1 'goat.toml is a plan of --objective, for which there is no page' "${PLAN[@]}" --check "$TMP/goat.toml" --page "$TMP/p"
+if "${PLAN[@]}" --objective goat --server host8 --out "$TMP/goat.toml" >"$TMP/out" 2>&1; then
+    expect 0 'so the plan is at most [0-9.]+ % above the best$' "${PLAN[@]}" --check "$TMP/goat.toml"
+    sed 's/^bound = /bound = 9/' "$TMP/goat.toml" >"$TMP/bound.toml"
+    expect_line 1 'bound.toml does not hold: the prices prove a bound of' "${PLAN[@]}" --check "$TMP/bound.toml"
+fi
+
 say "mistakes"
 expect 1 'there is no objective "goad"; did you mean goat' "${PLAN[@]}" --objective goad --server host8
 expect 1 'name its host with --server' "${PLAN[@]}" --objective greedy

@@ -217,6 +217,145 @@ static void switches_beside_a_path__do_not_count(void **state)
     (void)close(out);
 }
 
+/* ---- a file that is proved again ---- */
+
+#define PROVED_HOSTS 4U
+#define PROVED_PIECES 3U
+
+/* A job of four workers at two leaves, with its problem and a plan with a bound. */
+struct proved {
+    struct plan_network net;
+    struct plan_job job;
+    uint32_t workers[PROVED_HOSTS], switches[2];
+    uint64_t memory[2], bytes[PROVED_PIECES];
+    struct trib_goat problem;
+    struct trib_goat_plan plan;
+    struct plan_goat_file file;
+    char net_path[40], plan_path[40];
+};
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *out = fopen(path, "we");
+
+    assert_non_null(out);
+    assert_true(fputs(text, out) >= 0);
+    assert_int_equal(fclose(out), 0);
+}
+
+static void proved_create(struct proved *it)
+{
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    struct trib_goat_options options = {.error = error};
+
+    *it = (struct proved){.workers = {0, 1, 3, 4},
+                          .switches = {6, 7},
+                          .memory = {10, 20},
+                          .bytes = {10, 10, 10},
+                          .net_path = "/tmp/test_plan_placed_XXXXXX",
+                          .plan_path = "/tmp/test_plan_placed_XXXXXX"};
+    (void)close(mkstemp(it->net_path));
+    (void)close(mkstemp(it->plan_path));
+    write_text(it->net_path, "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts = 3\n"
+                             "rate = \"100Gbps\"\nfabric_rate = \"100Gbps\"\n[[switch]]\nname = \"leaf*\"\n");
+    assert_true(plan_network_read(&it->net, it->net_path, error));
+    struct trib_goat_job its = {&it->net.fabric, 2,          PROVED_HOSTS, 2,   PROVED_PIECES, it->workers,
+                                it->switches,    it->memory, it->bytes,    true};
+    assert_int_equal(trib_goat_create(&it->problem, &its, error), TRIB_OK);
+    assert_int_equal(trib_goat_plan_create(&it->plan, &it->problem), TRIB_OK);
+    assert_int_equal(trib_goat_rule_find("greedy")->make(&it->problem, &options, &it->plan), TRIB_OK);
+    it->job = (struct plan_job){.name = "a", .hosts = it->workers, .host_count = PROVED_HOSTS};
+    it->plan.price = calloc(PROVED_HOSTS, sizeof *it->plan.price);
+    for (uint32_t w = 0; w < PROVED_HOSTS; w++) {
+        it->plan.price[w] = it->problem.to_server[w] * TRIB_GOAT_PRICE_ONE;
+    }
+    it->plan.bound = trib_goat_prove(&it->problem, it->plan.price);
+    it->file = (struct plan_goat_file){&it->net, &it->job, 2, "greedy", it->switches, &it->problem, &it->plan};
+    assert_true(plan_goat_write(&it->file, it->plan_path, error));
+}
+
+static void proved_destroy(struct proved *it)
+{
+    trib_goat_plan_destroy(&it->plan);
+    trib_goat_destroy(&it->problem);
+    plan_network_free(&it->net);
+    (void)unlink(it->net_path);
+    (void)unlink(it->plan_path);
+}
+
+/* The error of a check; "": the plan holds, and is that of `it`. */
+static const char *check_file(const struct proved *it, char error[TRIB_ERROR_TEXT_MAX])
+{
+    struct trib_placed placed;
+    struct trib_goat_plan plan;
+
+    error[0] = '\0';
+    assert_true(trib_placed_read(&placed, it->plan_path, error));
+    assert_int_equal(trib_goat_plan_create(&plan, &it->problem), TRIB_OK);
+    if (plan_goat_check(&it->file, &placed, it->plan_path, &plan, error)) {
+        assert_true(plan.cost == it->plan.cost && plan.server_bytes == it->plan.server_bytes);
+        assert_true(plan.bound == it->plan.bound && plan.excess_bytes == 0);
+    }
+    trib_goat_plan_destroy(&plan);
+    trib_placed_free(&placed);
+    return error;
+}
+
+/* Writes the plan again with a text replaced, if it is not NULL. */
+static void rewrite(const struct proved *it, const char *from, const char *to)
+{
+    char error[TRIB_ERROR_TEXT_MAX], text[4096], other[4096];
+
+    assert_true(plan_goat_write(&it->file, it->plan_path, error));
+    FILE *in = fopen(it->plan_path, "re");
+    assert_non_null(in);
+    text[fread(text, 1, sizeof text - 1, in)] = '\0';
+    assert_int_equal(fclose(in), 0);
+    const char *at = from != NULL ? strstr(text, from) : text;
+    assert_non_null(at);
+    (void)snprintf(other, sizeof other, "%.*s%s%s", (int)(at - text), text, to, at + (from != NULL ? strlen(from) : 0));
+    write_text(it->plan_path, other);
+}
+
+static void plan_of_pieces__is_proved_again(void **state)
+{
+    static const struct {
+        const char *from, *to, *says;
+    } cases[] = {
+        {NULL, "", ""},
+        {"\nbound = ", "\nbound = 9", "the prices prove a bound of "},
+        {"\ncost = ", "\ncost = 9", "the plan costs "},
+        {"\ncost", "\nlost", "the plan costs "},
+        {"server_bytes = ", "server_bytes = 9", "the server receives "},
+        {"parts_bytes = ", "parts_bytes = 9", "the plan is for a model of "},
+        {"hosts = \"", "hosts = \"1", "the plan is for other hosts of job a"},
+        {"network = \"", "network = \"1", "the plan is for another network"},
+        {"\"leaf0\"", "\"spine0\"", "pieces at spine0, which is no switch that adds"},
+        {"\"leaf0\"", "\"host1\"", "pieces at host1, which is no switch that adds"},
+        {"host1 ", "host2 ", "prices name host2, which is no worker"},
+        {"host1 ", "host1 x", "the price of host1 is not a price"},
+        {"host3 ", "host3 0", ""}, /* leading zero: the same price */
+        {"prices", "costs", "the prices prove a bound of 0 "},
+    };
+    char error[TRIB_ERROR_TEXT_MAX];
+    struct proved it;
+
+    (void)state;
+    proved_create(&it);
+    assert_true(it.plan.bound > 0);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        rewrite(&it, cases[i].from, cases[i].to);
+        const char *said = check_file(&it, error);
+        if (cases[i].says[0] == '\0' ? said[0] != '\0' : strstr(said, cases[i].says) == NULL) {
+            fail_msg("case %zu: %s", i, said);
+        }
+    }
+    rewrite(&it, NULL, "");
+    it.problem.memory[0] = 9;
+    assert_non_null(strstr(check_file(&it, error), "leaf0 has "));
+    proved_destroy(&it);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +365,7 @@ int main(void)
         cmocka_unit_test(refused__with_its_place),
         cmocka_unit_test(switches_beside_a_path__do_not_count),
         cmocka_unit_test(digest_of_hosts__does_not_depend_on_their_order),
+        cmocka_unit_test(plan_of_pieces__is_proved_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
