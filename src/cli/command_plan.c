@@ -94,6 +94,7 @@ static int make(struct plan *plan, uint32_t trees, const struct plan_network *ne
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
     const struct plan_options options = {.family = plan_family_of(net), .most = trees, .is_over = is_over};
+    interrupt_catch(); /* here alone: the other searches do not ask, and end by the signal */
     enum trib_status status = plan_make(plan, net, jobs, &options, error);
     if (status == TRIB_ERR_ABORTED) {
         (void)complain("plan: interrupted; nothing was written");
@@ -213,7 +214,6 @@ static int run(const struct plan_arguments *arguments)
     struct plan_jobs jobs = {.list = NULL};
     char error[TRIB_ERROR_TEXT_MAX] = "";
     int status = 0;
-    interrupt_catch();
     bool is_read = arguments->deploy != 0 ? plan_network_read_bare(&net, arguments->topology, error)
                                           : plan_network_read(&net, arguments->topology, error);
     if (!is_read || (arguments->jobs != NULL && !plan_jobs_read(&jobs, &net, arguments->jobs, error))) {

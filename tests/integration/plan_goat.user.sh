@@ -62,6 +62,12 @@ if "${PLAN[@]}" --objective goat --server host8 --out "$TMP/goat.toml" >"$TMP/ou
     expect_line 1 'bound.toml does not hold: the prices prove a bound of' "${PLAN[@]}" --check "$TMP/bound.toml"
 fi
 
+say "Ctrl-C ends the search at once"
+printf '[topology]\nkind = "fat-tree"\nk = 16\nrate = "1Gbps"\nfabric_rate = "1Gbps"\n[[switch]]\nname = "edge*"\n' >"$TMP/large.toml"
+printf '[[job]]\nname = "big"\nhosts = "host0-511"\nbytes = "9GB"\n' >"$TMP/big.toml"
+expect 0 '^status 130$' sh -c 'timeout --preserve-status -s INT 0.5 "$@"; echo "status $?"' sh \
+    "$T" plan -t "$TMP/large.toml" -j "$TMP/big.toml" --objective greedy --server host600 --gradients 10000
+
 say "mistakes"
 expect 1 'there is no objective "goad"; did you mean goat' "${PLAN[@]}" --objective goad --server host8
 expect 1 'name its host with --server' "${PLAN[@]}" --objective greedy
