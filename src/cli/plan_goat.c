@@ -227,6 +227,30 @@ static bool make_lists(struct goat_lists *lists, const struct plan_goat_argument
     return true;
 }
 
+/* Each worker has a path to the server. False: the cause is printed. */
+static bool check_paths(const struct goat_view *v)
+{
+    const struct trib_fabric *f = &v->net->fabric;
+    uint32_t *hops = calloc(2 * (size_t)f->places + 1, sizeof *hops); /* and an order */
+    uint32_t w = 0;
+
+    if (hops == NULL) {
+        (void)complain("plan: out of memory");
+        return false;
+    }
+    (void)trib_fabric_measure(f, v->server, hops, hops + f->places);
+    while (w < v->job->host_count && hops[v->job->hosts[w]] != TRIB_NO_WAY) {
+        w++;
+    }
+    free(hops);
+    if (w < v->job->host_count) {
+        (void)complain("plan: job %s: the network is in parts: no path from %s to the server %s; add the missing links",
+                       v->job->name, v->net->names.list[v->job->hosts[w]], v->net->names.list[v->server]);
+        return false;
+    }
+    return true;
+}
+
 /* view: its arguments, network, job, server, and the plan that is read, if one is. */
 static int plan_job(struct goat_view view)
 {
@@ -240,7 +264,11 @@ static int plan_job(struct goat_view view)
 
     if (!make_lists(&lists, a, net, job->bytes)) {
         status = complain("plan: out of memory");
-    } else {
+    } else if (lists.switch_count > 0 && view.placed == NULL && lists.memory[0] < lists.bytes[0]) {
+        status = complain("plan: --memory: a switch has %.4g MB, less than one of %u gradients of %.4g MB: "
+                          "cut the model into more, with --gradients",
+                          (double)lists.memory[0] / 1e6, lists.gradient_count, (double)lists.bytes[0] / 1e6);
+    } else if (check_paths(&view)) {
         struct trib_goat_job its = {.fabric = &net->fabric,
                                     .server = view.server,
                                     .workers = job->host_count,

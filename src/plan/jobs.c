@@ -18,10 +18,24 @@ struct job_table {
     uint64_t bytes;
 };
 
+static bool read_weight(struct plan_input *in, const struct trib_toml_value *value, void *field)
+{
+    uint64_t weight = 0;
+
+    if (value->kind != TRIB_TOML_INTEGER) {
+        return false;
+    }
+    if (trib_parse_number(value->text, 1, PLAN_WEIGHT_MAX, &weight, NULL) != TRIB_OK) {
+        return plan_refuse(in, value->place, "weight: %s is not from 1 to %u", value->text, PLAN_WEIGHT_MAX);
+    }
+    *(uint32_t *)field = (uint32_t)weight;
+    return true;
+}
+
 static const struct plan_key keys[] = {
     {"job", "name", "a name in quotes", plan_read_text, offsetof(struct job_table, name), true},
     {"job", "hosts", "names in quotes: \"host0-15 host20\"", plan_read_text, offsetof(struct job_table, hosts), true},
-    {"job", "weight", "a whole number", plan_read_count, offsetof(struct job_table, weight), false},
+    {"job", "weight", "a whole number", read_weight, offsetof(struct job_table, weight), false},
     {"job", "bytes", "a size in quotes: \"98MB\"", plan_read_size, offsetof(struct job_table, bytes), false},
     {.name = NULL},
 };
@@ -146,9 +160,6 @@ static bool read_job(struct plan_input *in, const struct plan_network *net, stru
         if (strcmp(jobs->list[i].name, read.name) == 0) {
             return plan_refuse(in, place, "two jobs have the name %s", read.name);
         }
-    }
-    if (read.weight > PLAN_WEIGHT_MAX) {
-        return plan_refuse(in, plan_input_find(in, table, "weight")->place, "weight is 1 to %u", PLAN_WEIGHT_MAX);
     }
     *job = (struct plan_job){.weight = read.weight, .bytes = read.bytes};
     memcpy(job->name, read.name, strlen(read.name) + 1);

@@ -387,7 +387,9 @@ static bool read_switches(struct draft *d)
         }
         if (found == 0) {
             plan_names_explain(&net->names, s->name, strlen(s->name), cause);
-            return plan_refuse(&d->in, s->place, "%s, as a switch", cause);
+            return strchr(s->name, '*') != NULL
+                       ? plan_refuse(&d->in, s->place, "no switch has a name that %s stands for", s->name)
+                       : plan_refuse(&d->in, s->place, "%s", cause);
         }
     }
     return true;

@@ -73,6 +73,11 @@ expect 1 'there is no objective "goad"; did you mean goat' "${PLAN[@]}" --object
 expect 1 'name its host with --server' "${PLAN[@]}" --objective greedy
 expect 1 'there is no hst8; did you mean host8' "${PLAN[@]}" --objective greedy --server hst8
 expect 1 '"spine0" is a switch' "${PLAN[@]}" --objective greedy --server spine0
+expect_line 1 'a switch has 1 MB, less than one of 16 gradients of 6 MB: cut the model into more' "${PLAN[@]}" --objective greedy --server host8 --memory 1MB
+link() { printf '[[link]]\nbetween = "%s"\nrate = "1Gbps"\n' "$1"; }
+{ link "a s0"; link "b s0"; link "c s1"; link "d s1"; printf '[[switch]]\nname = "s*"\n'; } >"$TMP/parts.toml"
+printf '[[job]]\nname = "x"\nhosts = "a c"\nbytes = "1MB"\n' >"$TMP/parts_job.toml"
+expect_line 1 'the network is in parts: no path from c to the server b' "$T" plan -t "$TMP/parts.toml" -j "$TMP/parts_job.toml" --objective greedy --server b
 expect 2 'go with --objective' "${PLAN[@]}" --server host8
 expect 2 'goes with none of' "${PLAN[@]}" --objective greedy --server host8 --page "$TMP/plan.html"
 printf '[[job]]\nname = "resnet"\nhosts = "host0-7"\n' >"$TMP/job.toml"

@@ -421,7 +421,8 @@ static void read__mistakes(void **state)
     const char *jobs = JOB("a", "host0-3");
     expect_refusal("", jobs, ":1:1: there is neither a [topology] nor a [[link]]");
     expect_refusal(STAR, jobs, "no switch adds");
-    expect_refusal(STAR ADDS("swich0"), jobs, "did you mean switch0?");
+    expect_refusal(STAR ADDS("swich0"), jobs, "there is no swich0; did you mean switch0?");
+    expect_refusal(STAR ADDS("leaf*"), jobs, "no switch has a name that leaf* stands for");
     expect_refusal("[topology]\nkind = \"torus\"\nrate = \"1Gbps\"\n", jobs, "kind is star, leaf-spine");
     expect_refusal("[topology]\nkind = \"fat-tree\"\nk = 3\nrate = \"1Gbps\"\n", jobs, "k, which is even");
     expect_refusal("[topology]\nkind = \"fat-tree\"\nk = 400\nrate = \"1Gbps\"\n", jobs, "more than");
@@ -443,7 +444,8 @@ static void read__mistakes(void **state)
     expect_refusal(STAR ADDS("*"), JOB("a", "host0 switch0"), "switch0 is a switch");
     expect_refusal(STAR ADDS("*"), JOB("a", "host0-1") JOB("a", "host2-3"), "two jobs have the name a");
     expect_refusal(STAR ADDS("*"), "", "there is no [[job]]");
-    expect_refusal(STAR ADDS("*"), JOB("a", "host0-1") "weight = 0\n", "weight");
+    expect_refusal(STAR ADDS("*"), JOB("a", "host0-1") "weight = 0\n", "weight: 0 is not from 1 to 1000");
+    expect_refusal(STAR ADDS("*"), JOB("a", "host0-1") "weight = 1001\n", "weight: 1001 is not from 1 to 1000");
     expect_refusal(STAR ADDS("*"), JOB("a", "host0-1") "[[jobs]]\n", "did you mean [job]?");
 }
 
