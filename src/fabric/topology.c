@@ -162,41 +162,109 @@ static bool read_value(struct draft *d, const struct trib_toml_value *value)
                : REFUSE(d, value->key_place, "unknown key %s; a [[link]] has between and rate", value->key);
 }
 
-/* A file may have the planner's overhead of a step, as `tributary doctor` writes it. Nothing here depends on it. */
-static bool read_top(struct draft *d, const struct trib_toml_value *value)
+/* ---- keys of the planner ---- */
+
+static bool is_time(const struct trib_toml_value *value)
 {
-    char cause[TRIB_ERROR_TEXT_MAX] = "";
-    uint64_t step_ns = 0;
-    if (strcmp(value->key, "step_overhead") != 0) {
+    uint64_t ns;
+    return value->kind == TRIB_TOML_STRING && trib_parse_duration(value->text, &ns, NULL) == TRIB_OK;
+}
+
+static bool is_paths(const struct trib_toml_value *value)
+{
+    return value->kind == TRIB_TOML_STRING && (strcmp(value->text, "explicit") == 0 ||
+                                               strcmp(value->text, "ecmp") == 0 || strcmp(value->text, "pinned") == 0);
+}
+
+static bool is_percent(const struct trib_toml_value *value)
+{
+    double share;
+    return value->kind == TRIB_TOML_STRING && trib_parse_percent(value->text, &share, NULL) == TRIB_OK;
+}
+
+static bool is_flag(const struct trib_toml_value *value)
+{
+    return value->kind == TRIB_TOML_BOOLEAN;
+}
+
+static bool is_name(const struct trib_toml_value *value)
+{
+    return value->kind == TRIB_TOML_STRING && value->text[0] != '\0';
+}
+
+static bool is_rate(const struct trib_toml_value *value)
+{
+    uint64_t bps;
+    return value->kind == TRIB_TOML_STRING && trib_parse_rate(value->text, &bps, NULL) == TRIB_OK;
+}
+
+/* Keys of `tributary plan` (docs/PLAN.md), so that one file serves both. Nothing here depends on them. */
+static const struct {
+    const char *table; /* "": before the first table */
+    const char *key;
+    bool (*is_right)(const struct trib_toml_value *value);
+    const char *want;
+} planner_keys[] = {
+    {"", "step_overhead", is_time, "a time in quotes: \"20us\""},
+    {"", "paths", is_paths, "\"explicit\", \"ecmp\" or \"pinned\""},
+    {"", "headroom", is_percent, "a percentage in quotes: \"70%\""},
+    {"", "multicast", is_flag, "true or false"},
+    {"switch", "name", is_name, "a name in quotes: \"leaf*\""},
+    {"switch", "adds", is_flag, "true or false"},
+    {"switch", "rate", is_rate, "a rate in quotes: \"300Gbps\""},
+};
+
+static bool read_planner_key(struct draft *d, const char *table, const struct trib_toml_value *value)
+{
+    struct trib_nearest nearest = {.word = value->key, .len = strlen(value->key)};
+    for (size_t i = 0; i < sizeof planner_keys / sizeof planner_keys[0]; i++) {
+        if (strcmp(planner_keys[i].table, table) != 0) {
+            continue;
+        }
+        if (strcmp(planner_keys[i].key, value->key) == 0) {
+            return planner_keys[i].is_right(value) ||
+                   REFUSE(d, value->place, "%s must be %s", value->key, planner_keys[i].want);
+        }
+        trib_nearest_offer(&nearest, planner_keys[i].key);
+    }
+    if (table[0] == '\0' && (strcmp(value->key, "rate") == 0 || strcmp(value->key, "between") == 0)) {
         return REFUSE(d, value->key_place, "%s does not stand here, but in a table [[link]]", value->key);
     }
-    if (value->kind != TRIB_TOML_STRING || trib_parse_duration(value->text, &step_ns, cause) != TRIB_OK) {
-        return REFUSE(d, value->place, "%s", cause[0] != '\0' ? cause : "a time stands in quotes: \"20us\"");
+    if (nearest.best != NULL) {
+        return REFUSE(d, value->key_place, "unknown key %s; did you mean %s?", value->key, nearest.best);
     }
-    return true;
+    return REFUSE(d, value->key_place, "unknown key %s; %s", value->key,
+                  table[0] != '\0' ? "a [[switch]] has name, adds and rate" : "links are tables [[link]]");
 }
 
 static bool read_table(struct draft *d, uint32_t index)
 {
     const struct trib_toml_table *table = &d->toml.tables[index];
     uint32_t values = 0;
-    if (index > 0 && (strcmp(table->name, "link") != 0 || !table->is_array)) {
-        return REFUSE(d, table->place, "unknown table [%s]; there are tables [[link]]", table->name);
+    bool is_link = table->is_array && strcmp(table->name, "link") == 0;
+    if (strcmp(table->name, "topology") == 0) {
+        return REFUSE(d, table->place,
+                      "a [topology] is for `tributary plan`, as its hosts have no addresses: here each "
+                      "cable is a [[link]]");
+    }
+    if (index > 0 && !is_link && (strcmp(table->name, "switch") != 0 || !table->is_array)) {
+        return REFUSE(d, table->place, "unknown table [%s]; there are tables [[link]], and [[switch]] of the planner's",
+                      table->name);
     }
     for (uint32_t i = 0; i < d->toml.value_count; i++) {
         const struct trib_toml_value *value = &d->toml.values[i];
         if (value->table != index) {
             continue;
         }
-        if (index == 0 ? !read_top(d, value) : !read_value(d, value)) {
+        if (is_link ? !read_value(d, value) : !read_planner_key(d, table->name, value)) {
             return false;
         }
         values++;
     }
-    if (index > 0 && values < 2) {
+    if (is_link && values < 2) {
         return REFUSE(d, table->place, "a [[link]] has between and rate");
     }
-    d->link_count += index > 0;
+    d->link_count += is_link;
     return true;
 }
 

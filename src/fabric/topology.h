@@ -7,6 +7,7 @@
  *   [[link]]
  *   between = "leaf1 10.0.9.1:7470" # a switch: as --listen or --with has it, or by address and port
  *   rate = "100Gbps"
+ * Keys and tables that only the planner needs (plan/network_read.c), such as paths and [[switch]], are checked alone.
  * Read next: choose.h, control/roots/trees.h (what follows for a job). */
 #ifndef TRIB_FABRIC_TOPOLOGY_H
 #define TRIB_FABRIC_TOPOLOGY_H

@@ -49,12 +49,13 @@ static void read__places_and_links(void **state)
     char error[TRIB_ERROR_TEXT_MAX] = "";
     char text[64];
     (void)state;
-    assert_true(read_text("# racks\nstep_overhead = \"20us\"\n" LINK("10.0.1.0/24 leaf1", "25Gbps")
-                              LINK("10.0.1.77  leaf1 ", "10Gbps") LINK("fd00:2::/64 leaf2", "25Gbps")
-                                  LINK("leaf1 leaf2", "400Gbps") LINK("leaf1 10.0.9.1:7470", "100Gbps")
-                                      LINK("leaf2 10.0.9.2:7470", "100Gbps") LINK("10.0.9.3:7480 leaf2", "40Gbps")
-                                          LINK("10.0.1.9/24 leaf2", "25Gbps"),
-                          &file, error));
+    assert_true(read_text(
+        "# racks\nstep_overhead = \"20us\"\npaths = \"ecmp\"\nheadroom = \"40%\"\nmulticast = false\n"
+        "[[switch]]\nname = \"leaf*\"\nadds = true\nrate = \"300Gbps\"\n" LINK("10.0.1.0/24 leaf1", "25Gbps")
+            LINK("10.0.1.77  leaf1 ", "10Gbps") LINK("fd00:2::/64 leaf2", "25Gbps") LINK("leaf1 leaf2", "400Gbps")
+                LINK("leaf1 10.0.9.1:7470", "100Gbps") LINK("leaf2 10.0.9.2:7470", "100Gbps")
+                    LINK("10.0.9.3:7480 leaf2", "40Gbps") LINK("10.0.1.9/24 leaf2", "25Gbps"),
+        &file, error));
     const struct trib_topology *t = &file;
     assert_int_equal(t->switches, 3);
     assert_int_equal(t->subnet_count, 3);
@@ -106,10 +107,21 @@ static void refused__with_the_place_and_the_cause(void **state)
         {"", ":1:1: there is no [[link]]"},
         {"[[link]]\nbetwen = \"a b\"\n", ":2:1: unknown key betwen; did you mean between?"},
         {"[[link]]\nspeed = \"a b\"\n", ":2:1: unknown key speed; a [[link]] has between and rate"},
-        {"[[cable]]\n", ":1:1: unknown table [cable]; there are tables [[link]]"},
+        {"[[cable]]\n", ":1:1: unknown table [cable]; there are tables [[link]], and [[switch]]"},
+        {"[topology]\nkind = \"star\"\n", ":1:1: a [topology] is for `tributary plan`"},
+        {"[switch]\n", ":1:1: unknown table [switch]"},
+        {"[[switch]]\nnames = \"a\"\n", ":2:1: unknown key names; did you mean name?"},
+        {"[[switch]]\nname = \"\"\n", ":2:8: name must be a name in quotes"},
+        {"[[switch]]\nadds = \"yes\"\n", ":2:8: adds must be true or false"},
+        {"[[switch]]\nrate = \"fast\"\n", ":2:8: rate must be a rate in quotes: \"300Gbps\""},
+        {"[[switch]]\nbetween = \"a b\"\n", ":2:1: unknown key between; a [[switch]] has name, adds and rate"},
+        {"paths = \"any\"\n", ":1:9: paths must be \"explicit\", \"ecmp\" or \"pinned\""},
+        {"multicast = 1\n", ":1:13: multicast must be true or false"},
+        {"headroom = \"much\"\n", ":1:12: headroom must be a percentage in quotes: \"70%\""},
+        {"path = \"ecmp\"\n", ":1:1: unknown key path; did you mean paths?"},
         {"[link]\n", ":1:1: unknown table [link]"},
-        {"step_overhead = 7\n", ":1:17: a time stands in quotes: \"20us\""},
-        {"step_overhead = \"7\"\n", ":1:17: \"7\" has no unit"},
+        {"step_overhead = 7\n", ":1:17: step_overhead must be a time in quotes: \"20us\""},
+        {"step_overhead = \"7\"\n", ":1:17: step_overhead must be a time in quotes"},
         {"rate = \"1Gbps\"\n", ":1:1: rate does not stand here, but in a table [[link]]"},
         {"[[link]]\nbetween = \"10.0.1.0/24 leaf\"\n", ":1:1: a [[link]] has between and rate"},
         {"[[link]]\nbetween = [\"a\", \"b\"]\n", ":2:11: arrays and inline tables are not read here"},
