@@ -8,7 +8,9 @@
 
 _Static_assert(TRIB_TREE_LOST_LEAST > TRIB_PROTOCOL_FAST_DISTANCE, "later results show what is lost in it");
 
-#define BURST_MAX 65536U
+#define BURST_MAX 65536U   /* bytes: a train */
+#define BURST_LEAST 16384U /* bytes, if that is no more than a millisecond */
+#define BURST_NS UINT64_C(25000)
 #define CATCH_UP_NS UINT64_C(1000000)
 #define AHEAD_ROUNDS 4 /* one of equal ranks is not the last in so many times N sums once in 55 times */
 
@@ -77,11 +79,15 @@ bool trib__worker_admits_run(const struct worker *w, uint32_t root)
 
 /* ---- a rate ---- */
 
-/* So many bytes leave at once: a train, but no more than the rate has in a millisecond. */
+/* So many bytes leave at once: those of BURST_NS at the rate, so that ranks which burst together into a full link fill
+ * its buffer with no more than the link sends in that time. Slow ranks send some packets at once, which costs fewer
+ * wake-ups, but no more than a millisecond has. */
 static uint64_t burst_of(const struct worker *w)
 {
-    uint64_t bytes = w->config.rate / 1000;
-    return bytes < BURST_MAX ? bytes : BURST_MAX;
+    uint64_t bytes = w->config.rate * BURST_NS / UINT64_C(1000000000), most = w->config.rate / 1000;
+    bytes = bytes > BURST_LEAST ? bytes : BURST_LEAST;
+    bytes = bytes < BURST_MAX ? bytes : BURST_MAX;
+    return bytes < most ? bytes : most;
 }
 
 /* When the burst at hand would be over at the worker's rate, and the next one may begin; TRIB_NEVER: it has not been

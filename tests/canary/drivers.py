@@ -523,6 +523,11 @@ DRIVERS = [
                 "end_ns + 0 * most_ns;"),),
         world=NO_RATE, search=NO_RATE, test="unit/test_worker_rate"),
     Canary(
+        "worker-rate-in-trains", "I5", "a rank with a rate sends a train at once, however many ranks share a buffer",
+        edits=((WORKER_PACE, "uint64_t bytes = w->config.rate * BURST_NS / UINT64_C(1000000000), most",
+                "uint64_t bytes = BURST_MAX, most"),),
+        world=NO_RATE, search=NO_RATE, test="unit/test_worker_rate"),
+    Canary(
         "roots-silent-apart", "I8", "a root that was silent with others hears of a rank that is back after its own timeout",
         edits=((WORKER_RECOVER, "        worker_aside(w)->roots[i].tail_backoff = worker_aside(w)->roots[i].quiet_backoff = 0;",
                 "        worker_aside(w)->roots[root].tail_backoff = 0 * i;"),),

@@ -13,13 +13,14 @@
 #define JOBS_MAX 8U
 #define SECONDS 0.003
 
-/* Plans the scenario of a seed and simulates it: all rates within `most` of the planned ones. */
-static void expect_rates(uint64_t seed, const char *paths, double most)
+/* Plans the scenario of a seed and simulates it with these buffers of ports: all rates within `most` of the planned
+ * ones. */
+static void expect_rates_with(uint64_t seed, const char *paths, const char *buffer, double most)
 {
     static struct drawn_scenario d;
     static struct sim_scenario scenario;
     struct plan_simulated it = {.scenario = NULL};
-    const struct scenario_wish wish = {.paths = paths, .buffer = "none"};
+    const struct scenario_wish wish = {.paths = paths, .buffer = buffer};
     char error[TRIB_ERROR_TEXT_MAX] = "";
     double planned[JOBS_MAX], rates[JOBS_MAX];
     uint64_t dropped = 0;
@@ -50,6 +51,11 @@ static void expect_rates(uint64_t seed, const char *paths, double most)
     sim_scenario_free(&scenario);
 }
 
+static void expect_rates(uint64_t seed, const char *paths, double most)
+{
+    expect_rates_with(seed, paths, "none", most);
+}
+
 static void rates_of_plans__are_reached(void **state)
 {
     (void)state;
@@ -66,11 +72,21 @@ static void rates_by_ecmp__are_reached_in_part(void **state)
     expect_rates(6, "ecmp", 0.15);
 }
 
+/* Links are as full as the plan makes them, so ranks must not burst together into buffers of 100 packets: with bursts of
+ * a train the first job has 3 % of its rate here. */
+static void bursts_of_ranks__fit_into_small_buffers(void **state)
+{
+    (void)state;
+    expect_rates_with(2, "ecmp", "150KB", 0.05);
+    expect_rates_with(2, "explicit", "150KB", 0.05);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rates_of_plans__are_reached),
         cmocka_unit_test(rates_by_ecmp__are_reached_in_part),
+        cmocka_unit_test(bursts_of_ranks__fit_into_small_buffers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

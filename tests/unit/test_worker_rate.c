@@ -14,8 +14,10 @@ static int set_up_rate(void **state)
     return set_up_with(state, 1, RATE);
 }
 
-/* Sends all that may leave at this moment, and answers it. Returns how much that was. */
-static uint64_t send(struct fixture *f, uint64_t *next)
+#define MOST (65536 / FRAGMENT + 2 * BURST) /* fragments at once, with all that may be caught up with */
+
+/* Sends all that may leave at this moment, at most `most` fragments, and answers it. Returns how much that was. */
+static uint64_t send_up_to(struct fixture *f, uint64_t *next, uint64_t most)
 {
     struct trib_packet packet;
     struct trib_place to;
@@ -28,13 +30,18 @@ static uint64_t send(struct fixture *f, uint64_t *next)
         f->mark = *next;
         (*next)++;
         sent++;
-        assert_in_range(sent, 1, 65536 / FRAGMENT + 2 * BURST);
+        assert_in_range(sent, 1, most);
         assert_int_equal(answer(f, packet.sequence, 1), TRIB_DROP_NONE);
         if (f->verbs->node.next_event(f->node, &event)) {
             submit_blocks(f, 64); /* the operation is done */
         }
     }
     return sent;
+}
+
+static uint64_t send(struct fixture *f, uint64_t *next)
+{
+    return send_up_to(f, next, MOST);
 }
 
 /* Late wake-ups cost no rate, and there are few besides. */
@@ -66,6 +73,33 @@ static void rate__is_kept_in_bursts(void **state)
     assert_in_range(rate, RATE * 99 / 100, RATE * 101 / 100);
 }
 
+/* Ranks that burst together into a full link are to fit into its buffer: so a burst is what the rate has in 25 us, of
+ * slow ranks 16 KiB or a millisecond, and never more than a train. */
+static void burst__is_as_short_as_the_rate_is_high(void **state)
+{
+    static const struct {
+        uint64_t rate, bytes; /* per second; of a burst */
+    } cases[] = {{2000000, 2000}, {50000000, 16384}, {1000000000, 25000}, {2000000000, 50000}, {12500000000, 65536}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(set_up_with(state, 1, cases[i].rate), 0);
+        struct fixture *f = *state;
+        uint64_t next = 0;
+        submit_blocks(f, 64);
+        (void)send_up_to(f, &next, UINT32_MAX); /* and what the rate had before */
+        for (uint32_t bursts = 0; bursts < 3;) {
+            uint64_t timeout_ns = f->verbs->node.next_timeout(f->node);
+            f->now_ns = timeout_ns > f->now_ns ? timeout_ns : f->now_ns;
+            f->verbs->node.on_timeout(f->node, f->now_ns);
+            uint64_t sent = send_up_to(f, &next, UINT32_MAX);
+            assert_true(sent == 0 || sent == (cases[i].bytes + FRAGMENT - 1) / FRAGMENT);
+            bursts += sent != 0;
+        }
+        assert_int_equal(tear_down(state), 0);
+    }
+    assert_int_equal(set_up_rate(state), 0); /* for the end */
+}
+
 /* In a rest no more is saved up than a train. */
 static void rate__is_none_of_the_past(void **state)
 {
@@ -75,7 +109,7 @@ static void rate__is_none_of_the_past(void **state)
     submit_blocks(f, 64);
     (void)send(f, &next);
     f->now_ns += 1000 * MS;
-    assert_in_range(send(f, &next), BURST, 65536 / FRAGMENT + 2 * BURST);
+    assert_in_range(send(f, &next), BURST, MOST);
     f->verbs->node.on_timeout(f->node, f->now_ns);
     assert_in_range(f->verbs->node.next_timeout(f->node), f->now_ns + 1, f->now_ns + MS * 12 / 10);
 }
@@ -102,6 +136,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(rate__is_kept_in_bursts, set_up_rate, tear_down),
+        cmocka_unit_test_teardown(burst__is_as_short_as_the_rate_is_high, tear_down),
         cmocka_unit_test_setup_teardown(rate__is_none_of_the_past, set_up_rate, tear_down),
         cmocka_unit_test_setup_teardown(rate__is_of_contributions_alone, set_up_rate, tear_down),
     };
