@@ -17,20 +17,31 @@ static void write_item(struct trib_fields *f, struct trib_message *message, cons
     trib_field_u16(&again, "item length", &length);
 }
 
+static bool says_nothing(const uint8_t *from, const uint8_t *end)
+{
+    while (from < end && *from == 0) {
+        from++;
+    }
+    return from == end;
+}
+
 static void write_items(struct trib_fields *f, struct trib_message *message, const struct trib_item *known,
                         size_t count)
 {
+    struct trib_fields again = {.to = f->to, .end = f->to + 1};
     uint8_t said = 0;
-    for (size_t i = 0; i < count; i++) {
-        said = (uint8_t)(said + known[i].says(message));
-    }
-    trib_field_count(f, "items", &said, TRIB_ITEMS_MAX);
+    trib_field_u8(f, "items", &said);
     const uint8_t *first = f->to;
     for (size_t i = 0; i < count; i++) {
-        if (known[i].says(message)) {
-            write_item(f, message, &known[i]);
+        uint8_t *head = f->to;
+        write_item(f, message, &known[i]);
+        if (says_nothing(head + HEAD_SIZE, f->to)) {
+            f->to = head;
+        } else {
+            said++;
         }
     }
+    trib_field_count(&again, "items", &said, TRIB_ITEMS_MAX);
     TRIB_ASSERT(f->to - first <= TRIB_ITEMS_BYTES);
 }
 
@@ -38,7 +49,7 @@ static void read_item(struct trib_fields *f, size_t length, struct trib_message 
 {
     struct trib_fields inner = {.from = f->from, .end = f->from + length};
     item->fields(&inner, message);
-    trib_fields_check(&inner, item->name, inner.from == inner.end && item->says(message));
+    trib_fields_check(&inner, item->name, inner.from == inner.end && !says_nothing(f->from, inner.end));
     trib_fields_check(f, inner.field, !trib_fields_are_bad(&inner));
 }
 

@@ -5,8 +5,8 @@
  *
  * An item that the receiver does not know is skipped; or, if TRIB_ITEM_MUST is in its type, the message is refused, by
  * the item's number. Items come in ascending order of their types, so none comes twice; at most TRIB_ITEMS_MAX, in at
- * most TRIB_ITEMS_BYTES. A known item is read whole, and says something: else the message is malformed. A message says
- * once which items it has (words.c), for both ways, as with fields. */
+ * most TRIB_ITEMS_BYTES. A known item is read whole, and is not zeros alone: else the message is malformed. An item of
+ * zeros alone is not sent. */
 #ifndef TRIB_CONTROL_ITEMS_H
 #define TRIB_CONTROL_ITEMS_H
 
@@ -39,8 +39,7 @@ struct trib_message;
 
 struct trib_item {
     uint16_t type;
-    const char *name;                                 /* as in docs/PROTOCOL.md */
-    bool (*says)(const struct trib_message *message); /* is there something to say? */
+    const char *name; /* as in docs/PROTOCOL.md */
     void (*fields)(struct trib_fields *f, struct trib_message *message);
 };
 

@@ -82,20 +82,14 @@ static void rank_set(struct trib_fields *f, struct trib_rank_set *set, uint32_t 
 
 /* ---- items ---- */
 
-static bool is_return(const struct trib_message *message)
-{
-    return message->join.known.communicator != 0;
-}
-
 static void known_grant(struct trib_fields *f, struct trib_message *message)
 {
+    if (!trib_fields_read(f) && message->join.known.communicator == 0) {
+        return; /* a new join, whatever else is there */
+    }
     grant(f, &message->join.known);
     trib_field_bool(f, "was ready", &message->join.was_ready);
-}
-
-static bool has_addresses(const struct trib_message *message)
-{
-    return message->join.address_count > 0;
+    trib_fields_check(f, "known grant", message->join.known.communicator != 0);
 }
 
 static void addresses(struct trib_fields *f, struct trib_message *message)
@@ -104,20 +98,10 @@ static void addresses(struct trib_fields *f, struct trib_message *message)
     trib_field_addresses(f, "addresses", message->join.address, message->join.address_count);
 }
 
-static bool offers_root(const struct trib_message *message)
-{
-    return message->join.root_port != 0 || message->join.weight != 0;
-}
-
 static void own_root(struct trib_fields *f, struct trib_message *message)
 {
     trib_field_u16(f, "root port", &message->join.root_port);
     trib_field_u8(f, "weight", &message->join.weight);
-}
-
-static bool is_derived(const struct trib_message *message)
-{
-    return message->join.maker.communicator != 0;
 }
 
 static void maker(struct trib_fields *f, struct trib_message *message)
@@ -125,11 +109,7 @@ static void maker(struct trib_fields *f, struct trib_message *message)
     trib_field_u32(f, "maker", &message->join.maker.communicator);
     trib_field_u64(f, "job token", &message->join.maker.job_token);
     trib_field_text(f, "maker's job", message->join.maker.job, sizeof message->join.maker.job);
-}
-
-static bool has_key(const struct trib_message *message)
-{
-    return message->join.key != 0;
+    trib_fields_check(f, "maker", !trib_fields_read(f) || message->join.maker.communicator != 0);
 }
 
 static void key(struct trib_fields *f, struct trib_message *message)
@@ -138,17 +118,12 @@ static void key(struct trib_fields *f, struct trib_message *message)
 }
 
 static const struct trib_item JOIN_ITEMS[] = {
-    {TRIB_ITEM_GRANT, "known grant", is_return, known_grant},
-    {TRIB_ITEM_ADDRESSES, "addresses", has_addresses, addresses},
-    {TRIB_ITEM_ROOT, "root", offers_root, own_root},
-    {TRIB_ITEM_MAKER, "maker", is_derived, maker},
-    {TRIB_ITEM_KEY, "key", has_key, key},
+    {TRIB_ITEM_GRANT, "known grant", known_grant},
+    {TRIB_ITEM_ADDRESSES, "addresses", addresses},
+    {TRIB_ITEM_ROOT, "root", own_root},
+    {TRIB_ITEM_MAKER, "maker", maker},
+    {TRIB_ITEM_KEY, "key", key},
 };
-
-static bool has_rate(const struct trib_message *message)
-{
-    return message->welcome.rate != 0;
-}
 
 static void rate(struct trib_fields *f, struct trib_message *message)
 {
@@ -161,21 +136,12 @@ static void packet_key(struct trib_fields *f, struct trib_auth_key *auth)
     trib_field_u16(f, "agent", &auth->below);
     trib_field_u16(f, "parent", &auth->parent);
     trib_field_bool(f, "encrypts", &auth->encrypts);
-}
-
-static bool welcome_has_auth(const struct trib_message *message)
-{
-    return trib_auth_key_is_set(&message->welcome.auth);
+    trib_fields_check(f, "packet key", !trib_fields_read(f) || trib_auth_key_is_set(auth));
 }
 
 static void welcome_auth(struct trib_fields *f, struct trib_message *message)
 {
     packet_key(f, &message->welcome.auth);
-}
-
-static bool opening_has_auth(const struct trib_message *message)
-{
-    return trib_auth_key_is_set(&message->root_open.auth);
 }
 
 static void opening_auth(struct trib_fields *f, struct trib_message *message)
@@ -184,27 +150,18 @@ static void opening_auth(struct trib_fields *f, struct trib_message *message)
 }
 
 static const struct trib_item WELCOME_ITEMS[] = {
-    {TRIB_ITEM_RATE, "rate", has_rate, rate},
-    {TRIB_ITEM_AUTH, "packet key", welcome_has_auth, welcome_auth},
+    {TRIB_ITEM_RATE, "rate", rate},
+    {TRIB_ITEM_AUTH, "packet key", welcome_auth},
 };
-
-static bool has_pieces(const struct trib_message *message)
-{
-    return message->root_open.own_pieces != 0;
-}
 
 static void pieces(struct trib_fields *f, struct trib_message *message)
 {
     trib_field_u8(f, "pieces", &message->root_open.pieces);
     trib_field_u64(f, "own pieces", &message->root_open.own_pieces);
+    trib_fields_check(f, "pieces", !trib_fields_read(f) || message->root_open.own_pieces != 0);
     trib_fields_check(f, "own pieces",
                       message->root_open.pieces <= TRIB_PIECES_MAX &&
                           (message->root_open.own_pieces & ~trib_pieces_all(message->root_open.pieces)) == 0);
-}
-
-static bool has_tenant(const struct trib_message *message)
-{
-    return message->root_open.tenant != 0;
 }
 
 static void tenant(struct trib_fields *f, struct trib_message *message)
@@ -213,9 +170,9 @@ static void tenant(struct trib_fields *f, struct trib_message *message)
 }
 
 static const struct trib_item ROOT_OPEN_ITEMS[] = {
-    {TRIB_ITEM_PIECES, "pieces", has_pieces, pieces},
-    {TRIB_ITEM_TENANT, "tenant", has_tenant, tenant},
-    {TRIB_ITEM_AUTH, "packet key", opening_has_auth, opening_auth},
+    {TRIB_ITEM_PIECES, "pieces", pieces},
+    {TRIB_ITEM_TENANT, "tenant", tenant},
+    {TRIB_ITEM_AUTH, "packet key", opening_auth},
 };
 
 /* The end of the first message of a side. */
