@@ -51,8 +51,8 @@ static bool sends_to(const struct trib_job *job, uint32_t rank, uint32_t below)
     return job->ranks[rank].below == below && job->ranks[rank].session && trib_job_leads(job, rank);
 }
 
-/* Bytes that one open job adds to what its processes have been counted with: of its children at one place (0: of the
- * roots), and at a switch below of the parent, which sends results there. */
+/* Bytes that one open job adds to those counted for its processes: of its children at one place (0: of the roots), and
+ * at a switch below of the parent, which sends results there. */
 static uint64_t add_job(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t below)
 {
     uint64_t each = bytes_of(job);

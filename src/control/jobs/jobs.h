@@ -152,7 +152,7 @@ struct trib_process {
     struct trib_process *next;
     struct trib_job *job; /* NULL: it is in no list */
     uint32_t hash;        /* 0: unknown */
-    /* Of the first one of a process: what it has been counted with by that search. */
+    /* Of the first entry of a process: bytes that this search has counted. */
     uint64_t search;
     uint64_t bytes;
 };

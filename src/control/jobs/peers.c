@@ -20,8 +20,8 @@ static const char *explain_unknown(const struct trib_address *address, const str
     return trib_address_is_link_local(address) ? "from an address that is known on one link only" : NULL;
 }
 
-/* Who runs on the host of this control plane may have come by a loopback address, which other hosts take for their own:
- * it is where those others have found this host. */
+/* A rank on the host of this control plane may have come by a loopback address, which other hosts take for their own.
+ * These find the rank at the address at which a session has reached this host. */
 static struct trib_address mended_address(const struct trib_rank *rank, const struct trib_session *outside)
 {
     bool is_inside = trib_address_is_loopback(&rank->address) && rank->places.count == 0;
@@ -139,8 +139,8 @@ uint64_t trib_peers_mark(const struct trib_jobs *jobs, const struct trib_job *jo
     return mark;
 }
 
-/* Nobody holds parts in one place. Whoever lacks shows by not waiting himself, once all that wait have had the time to
- * say so (stall.c). */
+/* No place holds the parts. A rank whose part lacks does not wait, which shows once all waiting ranks have had the time
+ * to say so (stall.c). */
 static uint32_t missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence, uint64_t now_ns,
                         uint16_t *ranks, const char **silent)
 {
@@ -161,7 +161,8 @@ static const char *needs(const struct trib_jobs *jobs, const struct trib_job *jo
     return job->state == TRIB_JOB_RUNNING ? "a rank" : NULL;
 }
 
-/* A rank had closed and has left, and another has not come as far: what that one lacks may have been there alone. */
+/* A rank had closed and has left, and another one has not come as far: results that the other lacks may have been there
+ * alone. */
 static bool may_run(struct trib_jobs *jobs, struct trib_job *job)
 {
     uint64_t mark = trib_peers_mark(jobs, job);

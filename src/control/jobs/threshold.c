@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* threshold.c: jobs that are too small for the switch. The operator has said below how many bytes of gradients in an
- * iteration (server.h), the job how many it has (settings), before any of its tensors is known: so it is decided once,
- * for the whole communicator, when all its ranks are there and none has a grant yet. Each is told to come again as a
- * rank of a ring (RING), since it needs another socket for that, and then the job is what a job that asked for a ring
- * is (peers.h).
+ * iteration (server.h), the job how many bytes there are (settings), before any tensor is known. So the decision is
+ * made once, for the whole communicator, when all ranks are there and none has a grant yet. Each rank hears RING, opens
+ * another socket, and comes again. From then on the job is like a job that asked for a ring (peers.h).
  *
- * It is said in one direction only: who has been told stays a ring, whatever the threshold of a switch that is started
- * meanwhile, and makes the others of his job one. So nobody is told twice. Read next: start.c (the caller),
+ * There is no way back: a rank that has heard RING stays in a ring, whatever the threshold of a switch that is started
+ * meanwhile, and makes the other ranks of the job a ring. So no rank is told twice. Read next: start.c (the caller),
  * comm/ring.c (the rank). */
 #include "control/jobs/peers.h"
 #include "io/explain.h"
@@ -27,7 +26,7 @@ static void explain_threshold(const struct trib_jobs *jobs, const struct trib_jo
                  threshold);
 }
 
-/* Can others know where its ranks are? */
+/* True if each rank has an address that other ranks know. */
 static bool is_known(const struct trib_job *job, char *error)
 {
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
@@ -41,7 +40,7 @@ static bool is_known(const struct trib_job *job, char *error)
     return true;
 }
 
-/* A job that was granted something runs as that was. */
+/* A job with a grant keeps the kind of the grant. */
 static bool is_to_be_ring(const struct trib_jobs *jobs, struct trib_job *job)
 {
     char why[TRIB_ERROR_TEXT_MAX];

@@ -23,8 +23,7 @@ void trib_processes_begin(struct trib_jobs *jobs);
  * behind a switch below, and was not found by this search. Returns how many the list has then. The job itself counts as
  * found. */
 uint32_t trib_processes_find(struct trib_jobs *jobs, struct trib_job *job, struct trib_job **list, uint32_t count);
-/* What this search has counted the process of this rank with: 0 at first. The rank has one. Valid until the table
- * changes. */
+/* Bytes that this search has counted for the process of this rank, 0 at first. Valid until the table changes. */
 uint64_t *trib_process_bytes(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t index);
 /* This search has found it. */
 static inline bool trib_processes_is_found(const struct trib_jobs *jobs, const struct trib_job *job)

@@ -210,7 +210,8 @@ static void lose(struct trib_connections *connections, struct trib_connection *c
     tell_lost(connections, connection, cause);
 }
 
-/* Of the same process the later one does; of another process only what was asked, and is silent. */
+/* A later connection of the same process displaces; one of another process does if the older process was asked and is
+ * silent. */
 static bool may_displace(const struct trib_below *below, const struct trib_below *other)
 {
     return below->life == other->life ? below->attempt > other->attempt
