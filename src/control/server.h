@@ -56,8 +56,8 @@ struct trib_server_config {
     uint64_t tenant_quota; /* bytes for all jobs of one key, together; 0: no limit */
     uint64_t threshold;    /* jobs of fewer bytes of gradients an iteration are rings (jobs/threshold.c); 0: none */
     uint64_t ping_gap_ns;  /* between questions to another switch that is waited for (words/ping.h); 0: 1 s */
-    /* First of 256 multicast groups to give out, host order; 0: never. Each communicator has its own; results go to
-     * listen's port + 16 (TRIB_ROOTS_MAX) + shard. */
+    /* First of TRIB_GROUPS_MAX multicast groups to give out, host order; 0: never. Each communicator has a group of its
+     * own; results go to listen's port + 16 (TRIB_ROOTS_MAX) + shard. */
     uint32_t group;
     uint8_t weight;     /* of a root on a shard here, beside those at other switches; 0 is taken as 1 */
     bool http_is_named; /* the user chose the port of `http`: if it is taken, that is ERR_SYSTEM, as no other will do */
@@ -100,6 +100,12 @@ struct trib_address trib_server_shard(const struct trib_server_config *config, u
 /* Is that a shard of this switch? `local`: where it was reached, for one that listens at any address. */
 bool trib_server_is_own_place(const struct trib_server_config *config, const struct trib_address *local,
                               const struct trib_address *place);
+/* Multicast groups: results to group g of TRIB_GROUPS_MAX go to that port and those behind it, one for each shard. */
+#define TRIB_GROUPS_MAX 256
+bool trib_server_has_groups(const struct trib_server_config *config);
+uint16_t trib_server_group_port(const struct trib_server_config *config);
+/* This group, with that port, is one that this switch gives out. */
+bool trib_server_has_group(const struct trib_server_config *config, uint32_t group, uint16_t port);
 /* The TCP ports that are really listened on; http: 0 without. For a config that said "any". */
 uint16_t trib_server_port(const struct trib_server *server);
 uint16_t trib_server_http_port(const struct trib_server *server);

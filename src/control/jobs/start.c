@@ -17,7 +17,6 @@
 #include "io/explain.h"
 #include "io/units.h"
 
-#define GROUPS_MAX 256
 #define PROBE_FIRST_NS (5 * TRIB_MILLISECOND_NS)
 #define PROBE_GAP_FIRST_NS (15 * TRIB_MILLISECOND_NS)
 #define PROBE_GAP_MAX_NS (50 * TRIB_MILLISECOND_NS) /* a late rank waits for three (comm/paths.c) */
@@ -41,9 +40,8 @@ static uint32_t draw_communicator(const struct trib_jobs *jobs)
 /* Multicast needs IPv4, somebody to share with, and the wish of all. */
 static bool wants_group(const struct trib_jobs *jobs, const struct trib_job *job)
 {
-    uint32_t port = trib_address_port(&jobs->config->listen);
-    if (jobs->config->group == 0 || !trib_job_dealer(jobs, job)->is_one_switch || job->settings.ranks < 2 ||
-        port + 2U * TRIB_ROOTS_MAX > UINT16_MAX) {
+    if (!trib_server_has_groups(jobs->config) || !trib_job_dealer(jobs, job)->is_one_switch ||
+        job->settings.ranks < 2) {
         return false;
     }
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
@@ -66,24 +64,17 @@ static bool group_is_free(const struct trib_jobs *jobs, uint32_t group, const st
     return true;
 }
 
-static uint16_t group_port(const struct trib_jobs *jobs)
-{
-    return (uint16_t)(trib_address_port(&jobs->config->listen) + TRIB_ROOTS_MAX);
-}
-
 bool trib_job_group_is_ours(const struct trib_jobs *jobs, const struct trib_job *job)
 {
-    uint32_t first = jobs->config->group;
-    uint32_t group = job->grant.group;
-    bool has_any = first != 0 && trib_job_dealer(jobs, job)->is_one_switch;
-    return has_any && group >= first && group - first < GROUPS_MAX && job->grant.group_port == group_port(jobs) &&
-           group_is_free(jobs, group, job);
+    return trib_job_dealer(jobs, job)->is_one_switch &&
+           trib_server_has_group(jobs->config, job->grant.group, job->grant.group_port) &&
+           group_is_free(jobs, job->grant.group, job);
 }
 
 /* With a group of its own a communicator's links carry no results of others. 0: all groups are taken. */
 static uint32_t draw_group(const struct trib_jobs *jobs)
 {
-    for (uint32_t i = 0; i < GROUPS_MAX; i++) {
+    for (uint32_t i = 0; i < TRIB_GROUPS_MAX; i++) {
         if (group_is_free(jobs, jobs->config->group + i, NULL)) {
             return jobs->config->group + i;
         }
@@ -94,7 +85,7 @@ static uint32_t draw_group(const struct trib_jobs *jobs)
 static void draw_job_group(const struct trib_jobs *jobs, struct trib_job *job)
 {
     job->grant.group = wants_group(jobs, job) ? draw_group(jobs) : 0;
-    job->grant.group_port = job->grant.group ? group_port(jobs) : 0;
+    job->grant.group_port = job->grant.group ? trib_server_group_port(jobs->config) : 0;
 }
 
 static void draw_grant(struct trib_jobs *jobs, struct trib_job *job)

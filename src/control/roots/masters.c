@@ -13,8 +13,7 @@
 
 #define ROOM_CHANGE 4       /* a controller is told of a change by this part */
 #define MASTERS_NEAR_MAX 32 /* sessions of controllers at one address */
-#define GROUPS_MAX 256
-#define LENDINGS_MAX 1024 /* of one controller: it has no more communicators (TRIB_JOBS_MAX) */
+#define LENDINGS_MAX 1024   /* of one controller: it has no more communicators (TRIB_JOBS_MAX) */
 
 void trib_masters_init(struct trib_masters *masters, struct trib_agent *agent, const struct trib_server_config *config,
                        const struct trib_jobs_output *output)
@@ -114,8 +113,7 @@ struct trib_master *trib_masters_add_above(struct trib_masters *masters)
     return master;
 }
 
-void trib_masters_greet(struct trib_masters *masters, struct trib_master *master, const struct trib_message *message,
-                        uint64_t life, uint32_t room)
+struct trib_message trib_masters_hello(const struct trib_masters *masters, uint64_t life, uint32_t room)
 {
     const struct trib_server_config *config = masters->config;
     struct trib_message hello = {.kind = TRIB_MESSAGE_HELLO,
@@ -123,7 +121,6 @@ void trib_masters_greet(struct trib_masters *masters, struct trib_master *master
                                            .version = TRIB_SESSION_VERSION,
                                            .wire_version = TRIB_WIRE_VERSION,
                                            .identity = config->identity,
-                                           .nonce = message->control.nonce,
                                            .life = life,
                                            .room = room,
                                            .weight = config->weight > 0 ? config->weight : 1,
@@ -131,9 +128,17 @@ void trib_masters_greet(struct trib_masters *masters, struct trib_master *master
     for (uint32_t i = 0; i < config->shards; i++) {
         hello.hello.at[i] = trib_server_shard(config, i);
     }
+    return hello;
+}
+
+void trib_masters_greet(struct trib_masters *masters, struct trib_master *master, const struct trib_message *message,
+                        uint64_t life, uint32_t room)
+{
+    struct trib_message hello = trib_masters_hello(masters, life, room);
+    hello.hello.nonce = message->control.nonce;
     master->room = room;
     trib_output_say(masters->output, TRIB_LOG_INFO, "switch %s may have roots here, on %u shards", master->name,
-                    config->shards);
+                    masters->config->shards);
     masters->output->send(masters->output->owner, master->session, &hello);
 }
 
@@ -281,12 +286,6 @@ static uint64_t flight_of(const struct trib_message *open)
     return has_caps ? 0 : session->ranks * window * packet;
 }
 
-/* Multicast groups, as a controller gives them out (jobs/start.c). */
-static uint16_t group_port(const struct trib_masters *masters)
-{
-    return (uint16_t)(trib_address_port(&masters->config->listen) + TRIB_ROOTS_MAX);
-}
-
 static bool group_is_free(const struct trib_masters *masters, uint32_t group)
 {
     const struct trib_lending *lending = masters->lendings;
@@ -302,18 +301,16 @@ static void choose_group(const struct trib_masters *masters, struct trib_lending
 {
     uint32_t first = masters->config->group;
     uint32_t known = open->root_open.group;
-    bool has_ports = trib_address_port(&masters->config->listen) + 2U * TRIB_ROOTS_MAX <= UINT16_MAX;
-    if (first == 0 || !has_ports) {
+    if (!trib_server_has_groups(masters->config)) {
         return;
     }
-    bool is_ours = known >= first && known - first < GROUPS_MAX && open->root_open.group_port == group_port(masters);
-    if (is_ours && group_is_free(masters, known)) {
+    if (trib_server_has_group(masters->config, known, open->root_open.group_port) && group_is_free(masters, known)) {
         lending->root.group = known;
     }
-    for (uint32_t i = 0; i < GROUPS_MAX && open->root_open.wants_group && lending->root.group == 0; i++) {
+    for (uint32_t i = 0; i < TRIB_GROUPS_MAX && open->root_open.wants_group && lending->root.group == 0; i++) {
         lending->root.group = group_is_free(masters, first + i) ? first + i : 0;
     }
-    lending->root.group_port = lending->root.group != 0 ? group_port(masters) : 0;
+    lending->root.group_port = lending->root.group != 0 ? trib_server_group_port(masters->config) : 0;
 }
 
 static bool is_kind(const struct trib_masters *masters, const struct trib_message *open, char *error)

@@ -78,6 +78,8 @@ uint64_t trib_masters_next_timeout(const struct trib_masters *masters);
 void trib_masters_on_timeout(struct trib_masters *masters, uint64_t now_ns);
 /* "switch 10.0.0.2:7470": this switch. text: 96 bytes. */
 char *trib_masters_name_here(const struct trib_masters *masters, char *text);
+/* HELLO of this switch; the caller adds the nonce, or the attempt and the path. */
+struct trib_message trib_masters_hello(const struct trib_masters *masters, uint64_t life, uint32_t room);
 /* HELLO, the answer. room: bytes that one shard's socket has for it. */
 void trib_masters_greet(struct trib_masters *masters, struct trib_master *master, const struct trib_message *message,
                         uint64_t life, uint32_t room);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shards.c: where the shards of this switch are. Read next: server.h. */
+/* shards.c: where the shards of this switch are, and its multicast groups. Read next: server.h. */
 #include "control/server.h"
 
 struct trib_address trib_server_shard(const struct trib_server_config *config, uint32_t shard)
@@ -24,4 +24,20 @@ bool trib_server_is_own_place(const struct trib_server_config *config, const str
         }
     }
     return false;
+}
+
+bool trib_server_has_groups(const struct trib_server_config *config)
+{
+    return config->group != 0 && trib_address_port(&config->listen) + 2U * TRIB_ROOTS_MAX <= UINT16_MAX;
+}
+
+uint16_t trib_server_group_port(const struct trib_server_config *config)
+{
+    return (uint16_t)(trib_address_port(&config->listen) + TRIB_ROOTS_MAX);
+}
+
+bool trib_server_has_group(const struct trib_server_config *config, uint32_t group, uint16_t port)
+{
+    return trib_server_has_groups(config) && group >= config->group && group - config->group < TRIB_GROUPS_MAX &&
+           port == trib_server_group_port(config);
 }

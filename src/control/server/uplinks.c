@@ -121,26 +121,15 @@ static void greet(struct trib_uplinks *uplinks, struct trib_uplink *trunk)
 {
     const struct trib_jobs *jobs = uplinks->jobs;
     const struct trib_server_config *config = jobs->config;
-    struct trib_message hello = {.kind = TRIB_MESSAGE_HELLO,
-                                 .hello = {.magic = TRIB_SESSION_MAGIC,
-                                           .version = TRIB_SESSION_VERSION,
-                                           .wire_version = TRIB_WIRE_VERSION,
-                                           .identity = config->identity,
-                                           .life = jobs->life,
-                                           .attempt = ++uplinks->attempts,
-                                           .room = config->receive_room,
-                                           .weight = config->weight > 0 ? config->weight : 1,
-                                           .shards = (uint8_t)config->shards}};
-    for (uint32_t i = 0; i < config->shards; i++) {
+    struct trib_message hello = trib_masters_hello(&jobs->masters, jobs->life, config->receive_room);
+    for (uint32_t i = 0; i < config->shards && config->also.count == 0; i++) { /* where the connection comes from */
         struct trib_address *at = &hello.hello.at[i];
-        *at = trib_server_shard(config, i);
-        if (config->also.count == 0) { /* where the connection comes from */
-            uint16_t port = trib_address_port(at);
-            memset(&at->storage, 0, sizeof at->storage);
-            at->storage.ss_family = config->parent.storage.ss_family;
-            trib_address_set_port(at, port);
-        }
+        uint16_t port = trib_address_port(at);
+        memset(&at->storage, 0, sizeof at->storage);
+        at->storage.ss_family = config->parent.storage.ss_family;
+        trib_address_set_port(at, port);
     }
+    hello.hello.attempt = ++uplinks->attempts;
     hello.hello.path = trib_passes_first_waiting(uplinks);
     trunk->is_greeted = true;
     trunk->deadline_ns = uplinks->now_ns + TRIB_PING_LIMIT * trunk->ping.gap_ns;
