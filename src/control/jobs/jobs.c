@@ -366,17 +366,11 @@ void trib_jobs_expel(struct trib_jobs *jobs, struct trib_session *session, const
 void trib_jobs_gone(struct trib_jobs *jobs, struct trib_session *session, const char *cause, uint64_t now_ns)
 {
     struct trib_job *job = session->job;
-    if (session->master) {
-        end_master(jobs, session);
-    }
-    if (!job) {
+    struct trib_rank *rank = job ? &job->ranks[session->rank] : NULL;
+    if (job && rank->via == 0 && trib_job_cut(jobs, session, cause, now_ns)) {
         return;
     }
-    struct trib_rank *rank = &job->ranks[session->rank];
-    if (rank->via == 0 && trib_job_cut(jobs, session, cause, now_ns)) {
-        return;
-    }
-    if (rank->via == 0 || job->state == TRIB_JOB_JOINING) {
+    if (!job || rank->via == 0 || job->state == TRIB_JOB_JOINING) {
         trib_jobs_expel(jobs, session, cause, now_ns);
         return;
     }

@@ -430,16 +430,12 @@ static bool receive(struct trib_connections *connections, struct trib_connection
         return true;
     case TRIB_MESSAGE_PONG:
         return true;
-    case TRIB_MESSAGE_ROOT_OPENED:
-    case TRIB_MESSAGE_ROOT_READY:
-    case TRIB_MESSAGE_ROOT_MISSING:
-    case TRIB_MESSAGE_ROOT_REFUSED:
-    case TRIB_MESSAGE_DISPUTE:
-    case TRIB_MESSAGE_BYE:
-        return trib_leaves_answer(connections->jobs, below->remote, message, connections->now_ns);
-    default:
+    case TRIB_MESSAGE_BYTES:
+    case TRIB_MESSAGE_END:
         take_of_channel(connections, connection, message);
         return true;
+    default:
+        return trib_leaves_answer(connections->jobs, below->remote, message, connections->now_ns);
     }
 }
 
