@@ -68,15 +68,6 @@ static enum trib_status read_launcher_number(const char *name, uint32_t *value, 
     return TRIB_OK;
 }
 
-/* Texts of launchers and users travel, and are shown: printable ASCII without quotes and backslashes, as job names. */
-static bool is_shown(const char *text)
-{
-    while (*text >= ' ' && *text <= '~' && *text != '"' && *text != '\\') {
-        text++;
-    }
-    return *text == '\0';
-}
-
 /* "torchrun 5d1c:29500". A launcher's text that is too long to travel, or cannot be shown, goes in as a digest. */
 static void read_run_of(const struct trib_launcher *launcher, struct trib_config *config)
 {
@@ -98,7 +89,7 @@ static void read_run_of(const struct trib_launcher *launcher, struct trib_config
         len = len < sizeof text ? len : sizeof text - 1;
         is_known = true;
     }
-    if (is_known && len <= TRIB_NAME_MAX && is_shown(text)) {
+    if (is_known && len <= TRIB_NAME_MAX && trib_is_plain(text)) {
         memcpy(config->run, text, len + 1);
     } else if (is_known) {
         (void)snprintf(config->run, sizeof config->run, "%s %016" PRIx64, launcher->name, digest);
@@ -410,7 +401,7 @@ static enum trib_status check_names(const struct trib_config *config, char *erro
         trib_explain(error, "job: a name of 1 to %d bytes is needed", TRIB_NAME_MAX);
         return TRIB_ERR_INVALID;
     }
-    if (strnlen(config->run, sizeof config->run) == sizeof config->run || !is_shown(config->run)) {
+    if (strnlen(config->run, sizeof config->run) == sizeof config->run || !trib_is_plain(config->run)) {
         trib_explain(
             error, "run (TRIB_RUN): at most %d printable ASCII characters without quotes and backslashes are possible",
             TRIB_NAME_MAX);

@@ -39,6 +39,14 @@ bool trib_is_printable(const char *text)
     return *text == '\0';
 }
 
+bool trib_is_plain(const char *text)
+{
+    while (*text >= ' ' && *text <= '~' && *text != '"' && *text != '\\') {
+        text++;
+    }
+    return *text == '\0';
+}
+
 void trib_make_printable(char *text, size_t size)
 {
     size_t len = strlen(text);

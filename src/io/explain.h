@@ -15,6 +15,8 @@ __attribute__((format(printf, 2, 3))) void trib_explain(char *error, const char 
 void trib_make_printable(char *text, size_t size);
 /* True for a text that trib_make_printable leaves as it is. */
 bool trib_is_printable(const char *text);
+/* True for printable ASCII without quotes and backslashes: names end up in logs, labels and JSON. */
+bool trib_is_plain(const char *text);
 
 /* Behind two descriptions of operations that differ, of which so many characters were shown: says so if these are
  * equal; else "". */

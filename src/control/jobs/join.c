@@ -90,7 +90,7 @@ static enum trib_status check_fields(const struct trib_message *message, char *e
     if (!trib_name_is_good(message->join.job)) {
         trib_explain(error, "a job name is 1 to %d printable ASCII characters without quotes and backslashes",
                      TRIB_NAME_MAX);
-    } else if (!trib_name_is_shown(message->join.run)) {
+    } else if (!trib_is_plain(message->join.run)) {
         trib_explain(error, "a run's name is at most %d printable ASCII characters without quotes and backslashes",
                      TRIB_NAME_MAX);
     } else if (settings->ranks < 1 || settings->ranks > TRIB_RANKS_MAX) {

@@ -8,19 +8,9 @@
 #include "core/assert.h"
 #include "io/explain.h"
 
-bool trib_name_is_shown(const char *name)
-{
-    for (const char *at = name; *at; at++) {
-        if (*at < ' ' || *at > '~' || *at == '"' || *at == '\\') {
-            return false;
-        }
-    }
-    return true;
-}
-
 bool trib_name_is_good(const char *name)
 {
-    return name[0] != '\0' && trib_name_is_shown(name);
+    return name[0] != '\0' && trib_is_plain(name);
 }
 
 uint64_t trib_join_job_token(const struct trib_message *join)

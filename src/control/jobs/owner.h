@@ -22,9 +22,7 @@ struct trib_owner {
     uint64_t id;                 /* the job as agents know it, of this life of the control plane alone; no secret */
 };
 
-/* True for printable ASCII without quotes and backslashes: names end up in logs, labels and JSON. */
-bool trib_name_is_shown(const char *name);
-/* The same, and not "". */
+/* True for a text that trib_is_plain, and is not "". */
 bool trib_name_is_good(const char *name);
 /* The token in this JOIN: from the known grant of a rank that returns, or of the communicator that made this one. 0:
  * none. */
