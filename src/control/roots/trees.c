@@ -365,7 +365,7 @@ static bool have_all(const struct trib_jobs *jobs)
 
 enum trib_status trib_trees_choose(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns, char *error)
 {
-    const struct trib_job *bound;
+    const struct trib_job *bound = NULL;
     enum trib_status status = TRIB_OK;
     if (!job->has_trees && !have_all(jobs)) {
         status = find_bound(jobs, job, &bound, error);
