@@ -94,6 +94,8 @@ struct trib_operation {
     enum trib_type type;
     enum trib_reduction reduction;
     uint32_t root;
+    uint32_t priority; /* of its parts at combiners, among jobs of equal priority: 0 to UINT16_MAX */
+    uint32_t unused;
 };
 
 /* Settings that all nodes of a communicator share; given out by the control plane. */

@@ -69,7 +69,7 @@ enum trib_offset {
     TRIB_AT_MARK = 40,         /* 4: two's complement, mark - sequence */
     TRIB_AT_CONTRIBUTORS = 44, /* 2: contributions with payload that are in this one */
     TRIB_AT_LAST_RANK = 46,    /* 2 */
-    TRIB_AT_WINDOW_CAP = 48,   /* 2 */
+    TRIB_AT_WINDOW_CAP = 48,   /* 2: and priority */
     TRIB_AT_EXPONENT = 50,     /* 2: two's complement */
     TRIB_AT_CRC = 52,          /* 4: CRC32C of header (these four bytes zero) and payload */
     TRIB_AT_LANE = 56          /* 8 */
@@ -89,7 +89,8 @@ struct trib_packet {
     uint16_t payload_len;
     uint16_t contributors;
     uint16_t last_rank;
-    uint16_t window_cap; /* PANAMA: fragments that a rank may have in flight at this root; 0: not said */
+    uint16_t window_cap; /* PANAMA: fragments that a rank may have in flight at this root; 0: not said. Up, where
+                          * switches on the way combine: the priority of the part, or the least of a sum's parts */
     int16_t exponent;
     uint8_t kind;
     uint8_t attempt; /* reserved: a packet on the wire has 0 */

@@ -230,17 +230,26 @@ static void open_row(struct combiner *c, struct row *row, uint32_t member, const
     add(c, row, packet, ranks);
 }
 
-/* Another fragment has the row. True: the row is empty now, for a part of this priority. The row's member loses half of
- * its own priority, but keeps 1 if it has some. The longer a member waits for a rank, the more parts meet its rows. */
-static bool displace(struct combiner *c, struct row *row, uint64_t priority)
+/* Weight of a part, or of a row: the member's priority first, then that of the operation (of a row, the least that its
+ * parts say). */
+static uint64_t weigh(uint32_t priority, uint16_t said)
+{
+    return priority != 0 ? (uint64_t)priority << 16 | said : 0;
+}
+
+/* Another fragment has the row. True: the row is empty now, for the member's part, of which its rank says this
+ * priority. The row's member loses half of its own priority, but keeps 1 if it has some. The longer a member waits for
+ * a rank, the more parts meet its rows. A member takes no row of its own. */
+static bool displace(struct combiner *c, struct row *row, uint32_t member, uint16_t said)
 {
     uint32_t *theirs = &member_at(c, row->member)->priority;
+    uint64_t weight = row->member != member ? weigh(member_at(c, member)->priority, said) : 0;
 
     if (is_over(c, row)) {
         free_row(c, row);
         return true;
     }
-    if (priority > *theirs && send_on(c, row)) {
+    if (weight > weigh(*theirs, row->slot.cap) && send_on(c, row)) {
         c->counters.evicted++;
         return true;
     }
@@ -270,8 +279,8 @@ static bool take(struct combiner *c, uint32_t member, const struct trib_packet *
         *verdict = is_here ? TRIB_COMBINED_DROPPED : TRIB_COMBINED_TAKEN;
         return is_here || is_new;
     }
-    if (!fits(c, NULL, packet) ||
-        (!trib_slot_is_empty(&row->slot) && !displace(c, row, member_at(c, member)->priority)) || c->free_count == 0) {
+    if (!fits(c, NULL, packet) || (!trib_slot_is_empty(&row->slot) && !displace(c, row, member, packet->window_cap)) ||
+        c->free_count == 0) {
         return false;
     }
     open_row(c, row, member, packet, ranks);

@@ -85,10 +85,13 @@ uint32_t trib__switch_room(const void *node)
     return ((const struct switch_node *)node)->room;
 }
 
-/* The cap for a packet, of a slot with `said` from contributors or parent. */
+/* The cap for a packet, of a slot with `said` from contributions or parent. Only switches say one. From ranks
+ * the field is a priority (combiner.h). */
 uint16_t trib__switch_cap(const struct switch_node *n, uint16_t said)
 {
-    return n->is_paced ? trib_least_cap((uint16_t)n->cap, said) : 0;
+    bool has_switches = n->config.has_parent || n->config.branches != 0;
+
+    return n->is_paced ? trib_least_cap((uint16_t)n->cap, has_switches ? said : 0) : 0;
 }
 
 /* ---- marks of congestion ---- */

@@ -102,6 +102,7 @@ void trib__worker_contribution(struct worker *w, uint32_t index, const struct wo
     begin(w, TRIB_CONTRIBUTION, f->sequence, packet);
     packet->digest = o->layout.digest;
     packet->reduction = (uint8_t)o->operation.reduction;
+    packet->window_cap = (uint16_t)o->operation.priority;
     packet->type = (uint8_t)form.wire;
     if (!f->is_made) { /* before the payload, which is in the cache then when it is sent */
         f->exponent = exponent_ahead(w, o, f->sequence);

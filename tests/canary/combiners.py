@@ -10,6 +10,7 @@ COMBINING = "src/protocol/combining.c"
 SWITCH = "src/protocol/switch.c"
 COMBINED = "src/protocol/switch_combined.c"
 ASK = "src/protocol/switch_ask.c"
+PACE = "src/protocol/switch_pace.c"
 SLOT = "src/core/slot.h"
 
 NOT_ASKED = Never("it is not asked: what this breaks is speed or memory, or shows there after long")
@@ -68,6 +69,22 @@ COMBINERS = [
     defect("combiner-waits-in-vain", "I8", "a sum waits for a part that could not be added",
            ((COMBINER, "            row->past |= ranks;", "            row->past |= 0;"),),
            "unit/test_combiner_rows"),
+    defect("combiner-no-order", "I8", "a combiner does not heed what parts say of their priority",
+           ((COMBINER, "? (uint64_t)priority << 16 | said : 0;",
+             "? (uint64_t)priority << 16 | (said & 0) : 0;"),),
+           "unit/test_combiner_pool"),
+    defect("combiner-takes-its-own", "I8", "an operation takes rows of the one before it in the same job",
+           ((COMBINER, "row->member != member ? weigh(",
+             "row->member < UINT32_MAX ? weigh("),),
+           "unit/test_combiner_pool"),
+    defect("combined-capped-by-a-rank", "I8", "a root takes the priority of a part for a cap of windows",
+           ((PACE, "has_switches ? said : 0",
+             "has_switches || said != 0 ? said : 0"),),
+           "unit/test_switch_combined"),
+    defect("priority-not-sent", "I8", "a rank's parts do not say their priority",
+           (("src/protocol/worker_send.c", "    packet->window_cap = (uint16_t)o->operation.priority;\n",
+             ""),),
+           "unit/test_switchml_worker"),
     defect("combiner-highest-mark", "I3", "a sum has the largest of the marks, so M is too high",
            ((COMBINER, "row->mark = packet->mark < row->mark ? packet->mark : row->mark;",
              "row->mark = packet->mark > row->mark || row->mark == UINT64_MAX ? packet->mark : row->mark;"),),

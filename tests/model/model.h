@@ -140,6 +140,7 @@ struct model_scenario {
     uint8_t rows; /* not 0: the root is a server, and switches below are combiners with so many rows for all jobs
                      (scheme atp), */
     uint8_t priority[MODEL_JOBS]; /* of each job's */
+    uint8_t order[MODEL_JOBS];    /* priorities of each job's operations */
 };
 
 const char *scenario_scheme(const struct model_scenario *scenario); /* NULL: any scheme of switches */

@@ -242,6 +242,8 @@ static const struct model_scenario scenarios[] = {
      .job = {{BEHIND(2), OPS1}, {BEHIND(2), OPS1}}, POOLS(1, 0, 0, 0)},
     {POOL(1, 1), COMBINE(1), .name = "combine-priority", .about = "2 jobs of 2 ranks behind one combiner with a row, the other's priority higher, 1 slot, an operation each; 1 copy", .rounds = 1,
      .job = {{BEHIND(2), OPS1}, {BEHIND(2), OPS1}}, .priority = {0, 2}, POOLS(0, 1, 0, 0)},
+    {POOL(1, 1), COMBINE(1), .name = "combine-order", .about = "2 jobs of 2 ranks and of one priority behind one combiner with a row, the other's operations before, 1 slot, an operation each", .rounds = 1,
+     .job = {{BEHIND(2), OPS1}, {BEHIND(2), OPS1}}, .priority = {2, 2}, .order = {1, 2}, POOLS(0, 0, 0, 0), .is_quick = true},
 };
 /* clang-format on */
 
@@ -371,6 +373,7 @@ struct trib_operation scenario_operation(const struct model *model, uint32_t ran
         .type = is_barrier ? TRIB_TYPE_NONE : model->scenario->type,
         .reduction = trib_operation_reduces(&kind) ? TRIB_SUM : TRIB_REDUCTION_NONE,
         .root = o->root,
+        .priority = model->scenario->order[model_job_of(model, rank)],
         .token = op,
     };
 }

@@ -90,6 +90,49 @@ static void whole_sums__raise_the_priority(void **state)
     EXPECT_COUNTER(f, evicted, 2);
 }
 
+static enum trib_combined contribute_said(struct fixture *f, uint32_t member, uint64_t ranks, uint64_t sequence,
+                                          uint16_t said)
+{
+    struct trib_packet packet = part_of(f, ranks, sequence);
+
+    packet.communicator = member + 1;
+    packet.window_cap = said;
+    return up(f, ranks, &packet);
+}
+
+/* Between members of equal priority, the part says who has the row, and the row is worth the least of its parts. */
+static void the_part__decides_between_equal_members(void **state)
+{
+    struct fixture *f = *state;
+
+    share(f, 1);
+    admit(f, 0, 3);
+    admit(f, 1, 3);
+    assert_int_equal(contribute_said(f, 0, 1, 7, 5), TRIB_COMBINED_TAKEN);
+    assert_int_equal(contribute_said(f, 0, 2, 7, 9), TRIB_COMBINED_TAKEN);
+    assert_int_equal(contribute_said(f, 1, 1, 7, 6), TRIB_COMBINED_TAKEN);
+    assert_int_equal(expect_sum(f, 0, 3, 7).window_cap, 5);                /* a combiner above hears the same */
+    assert_int_equal(contribute_said(f, 0, 1, 8, 6), TRIB_COMBINED_PASS);  /* no more than the row's. Member 1: 2 */
+    assert_int_equal(contribute_said(f, 0, 1, 9, 0), TRIB_COMBINED_TAKEN); /* 3 is more than 2, whatever is said */
+    (void)expect_sum(f, 1, 1, 7);
+    assert_int_equal(contribute_said(f, 1, 1, 8, UINT16_MAX), TRIB_COMBINED_PASS);
+    EXPECT_COUNTER(f, evicted, 2);
+}
+
+static void what_a_part_says__takes_no_row_without_priority_nor_of_its_member(void **state)
+{
+    struct fixture *f = *state;
+
+    share(f, 1);
+    assert_int_equal(contribute_said(f, 0, 1, 7, 0), TRIB_COMBINED_TAKEN);
+    assert_int_equal(contribute_said(f, 1, 1, 7, UINT16_MAX), TRIB_COMBINED_PASS);
+    admit(f, 0, 9);
+    assert_int_equal(contribute_said(f, 0, 1, 7, 0), TRIB_COMBINED_TAKEN);
+    assert_int_equal(contribute_said(f, 0, 1, 8, UINT16_MAX), TRIB_COMBINED_PASS);
+    expect_nothing(f);
+    EXPECT_COUNTER(f, evicted, 0);
+}
+
 /* As many fragments under way as rows: of n on T rows T (1 - (1 - 1/T)^n) have one, (1 - e^-p) / p of them where p =
  * n / T and T is large. */
 static void fragments_on_one_row__are_as_many_as_a_hash_makes(void **state)
@@ -489,6 +532,8 @@ int main(void)
         WITH_COMBINER(a_part_of_a_higher_priority__takes_the_row),
         WITH_COMBINER(a_member_in_the_way__loses_priority),
         WITH_COMBINER(whole_sums__raise_the_priority),
+        WITH_COMBINER(the_part__decides_between_equal_members),
+        WITH_COMBINER(what_a_part_says__takes_no_row_without_priority_nor_of_its_member),
         WITH_COMBINER(fragments_on_one_row__are_as_many_as_a_hash_makes),
         WITH_COMBINER(a_probe__sends_on_what_its_bitmap_names),
         WITH_COMBINER(a_part_that_was_asked_for__is_not_waited_for),

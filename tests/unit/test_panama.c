@@ -21,7 +21,8 @@ struct bench {
     uint64_t now_ns;
 };
 
-static void start(struct bench *b, uint32_t slots, uint32_t first_cap, bool has_parent)
+/* branches: children that are switches. */
+static void start_above(struct bench *b, uint32_t slots, uint32_t first_cap, bool has_parent, uint64_t branches)
 {
     memset(b, 0, sizeof *b);
     b->config = (struct trib_switch_config){
@@ -37,12 +38,18 @@ static void start(struct bench *b, uint32_t slots, uint32_t first_cap, bool has_
         .children = 2,
         .boot = TREES_BOOT,
         .has_parent = has_parent,
+        .branches = branches,
     };
     b->now_ns = 1000 * TREES_MS;
     b->node = node_memory(S->size(&b->config));
     S->init(b->node, &b->config);
     S->join(b->node, 0, 0);
     S->join(b->node, 1, 0);
+}
+
+static void start(struct bench *b, uint32_t slots, uint32_t first_cap, bool has_parent)
+{
+    start_above(b, slots, first_cap, has_parent, 0);
 }
 
 static struct trib_packet part(uint64_t sequence, uint64_t mark, uint16_t flags)
@@ -178,7 +185,7 @@ static void switch__tells_the_least_cap(void **state)
     assert_int_equal(sum_of(&b, 0, 0, 0, 0).window_cap,
                      0); /* none was set, and half of the slots is all that there is */
     free(b.node);
-    start(&b, 64, 4, false);
+    start_above(&b, 64, 4, false, 1);
     assert_int_equal(sum_of(&b, 0, 0, 0, 0).window_cap, 4); /* none was set, and there is room for twice the first */
     S->set_cap(b.node, 20, b.now_ns);
     assert_int_equal(sum_of(&b, 1, 0, 0, 0).window_cap, 20);

@@ -208,6 +208,19 @@ static void a_marked_sum__is_marked_for_all_its_ranks(void **state)
     assert_int_equal(expect(f, TRIB_RESULT, 0, EVERYBODY).bitmap, 0x14);
 }
 
+/* There it is a priority, for combiners. */
+static void what_a_rank_says__is_no_cap_of_the_root(void **state)
+{
+    struct fixture *f = *state;
+    struct trib_packet packet = sum_of(0x1c, 0, 0);
+
+    packet.window_cap = 1;
+    assert_int_equal(from(f, RIGHT, &packet), TRIB_DROP_NONE);
+    assert_int_equal(sum(f, LEFT, 0x03, 0), TRIB_DROP_NONE);
+    assert_int_equal(sum(f, ALONE, 0x20, 0), TRIB_DROP_NONE);
+    assert_int_equal(expect(f, TRIB_RESULT, 0, EVERYBODY).window_cap, 0);
+}
+
 /* ---- names ---- */
 
 static void ranks_that_are_not_behind_the_sender__are_not_believed(void **state)
@@ -384,6 +397,7 @@ int main(void)
         COMBINED(a_sum_of_another_operation__names_both_sides),
         COMBINED(ranks_without_use_for_the_result__get_a_header),
         COMBINED(a_marked_sum__is_marked_for_all_its_ranks),
+        COMBINED(what_a_rank_says__is_no_cap_of_the_root),
         COMBINED(ranks_that_are_not_behind_the_sender__are_not_believed),
         COMBINED(a_rank_without_a_combiner__speaks_for_itself_alone),
         COMBINED(one_part_through_a_combiner__is_of_the_rank_in_node),

@@ -37,11 +37,12 @@ static void contribution__stops_at_the_congestion_window(void **state)
 static void contribution__of_a_barrier_has_no_payload(void **state)
 {
     struct fixture *f = *state;
-    struct trib_operation barrier = {.collective = TRIB_BARRIER, .type = TRIB_BYTES, .token = 3};
+    struct trib_operation barrier = {.collective = TRIB_BARRIER, .type = TRIB_BYTES, .token = 3, .priority = 260};
 
     submit(f, &barrier);
     struct trib_packet packet = expect(f, TRIB_CONTRIBUTION, 0);
     assert_int_equal(packet.payload_len, 0);
+    assert_int_equal(packet.window_cap, 260); /* the operation's priority */
     assert_int_equal(packet.contributors, 0);
     packet = packet_of(f, TRIB_RESULT, 0);
     packet.digest = f->layout.digest;

@@ -394,6 +394,14 @@ static const struct trib_shares *make_shares(const struct world_comm *comm, cons
     return r->shares;
 }
 
+/* Some ranks of some jobs have one. Elsewhere the field of the packet is a cap. */
+static uint32_t priority_of(const struct world_comm *comm, uint32_t rank)
+{
+    uint64_t dice = trib_mix64(comm->world->seed ^ ((uint64_t)comm->ranks[rank].submitted << 16 | comm->index));
+
+    return comm->world->scheme->has_combiners && (dice >> (8 + rank % 8) & 1) != 0 ? (uint32_t)(dice % 4) : 0;
+}
+
 /* As many as are due and the node takes. */
 void work_submit(struct world_comm *comm, uint32_t rank)
 {
@@ -409,6 +417,7 @@ void work_submit(struct world_comm *comm, uint32_t rank)
             buffers_make(op, rank);
         }
         struct trib_operation operation = op->operation;
+        operation.priority = priority_of(comm, rank);
         operation.shares = make_shares(comm, op, rank);
         operation.send = buffers->send;
         operation.recv = buffers->recv;
