@@ -351,6 +351,7 @@ static void jobs__are_refused_in_one_line(void **state)
          "x:13:1: pool needs a job with combiners (scheme atp or goat)"},
         {JOB "size = \"1MB\"\nservers = 2\n", "x:12:1: servers does not apply to scheme ring: it has no servers"},
         {SERVED("atp") "priority = 256\n", "x:12:12: priority is 256; the limit is 255"},
+        {SERVED("ps") "by_bucket = true\n", "x:12:1: by_bucket does not apply to scheme ps: it has no combiners"},
         {SERVED("ps") "priority = 1\n", "x:12:1: priority does not apply to scheme ps: it has no combiners"},
         {SERVED("atp") "trees = 2\n", "x:12:1: trees does not apply to scheme atp: its roots are its servers"},
         {SERVED("atp") "servers = 17\n", "x:12:11: servers: 17 is not from 1 to 16"},

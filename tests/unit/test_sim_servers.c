@@ -61,11 +61,10 @@ static void finish(void)
     finish_run(&run);
     for (uint32_t i = 0; i < run.jobs.count; i++) {
         const struct sim_job *job = &run.jobs.jobs[i];
-        uint64_t fragments = job->fragments < SIM_FRAGMENTS ? job->fragments : SIM_FRAGMENTS;
         assert_int_equal(job->iterations, 2);
         assert_int_equal(job->wrong, 0);
         assert_int_equal(sim_jobs_rows(&run.jobs, i), 0);
-        assert_int_equal(job->compared, 2 * fragments * SIM_JOB_ELEMENTS);
+        assert_int_equal(job->compared, 2 * sim__jobs_elements(job));
     }
     sim_jobs_pools(&run.jobs, &pools);
 }
@@ -242,6 +241,28 @@ static void rows__go_to_the_higher_priority(void **state)
     sim_run_deinit(&run);
 }
 
+/* Of two jobs of one priority, parts of later buckets take rows, and sums stay right. */
+static void rows__go_to_the_later_bucket(void **state)
+{
+    (void)state;
+    for (uint32_t by_bucket = 0; by_bucket < 2; by_bucket++) {
+        begin(SIM_STAR);
+        s.topology.buffer_bytes = 4000 * 1500;
+        s.accelerators.memory_bytes = ROWS * 1408;
+        for (uint32_t i = 0; i < 2; i++) {
+            struct sim_job_config *job = add("atp", 8, FRAGMENTS);
+            job->priority = 1; /* a collision takes nothing of it */
+            job->by_bucket = by_bucket != 0;
+            job->buckets = i == 0 ? 1 : 4; /* equal in the first */
+        }
+        finish();
+        print_message("%s: one bucket %.0f us, four %.0f us; %lu sums gave way\n",
+                      by_bucket != 0 ? "by bucket" : "equal", mean_us(0), mean_us(1), (unsigned long)pools.evicted);
+        assert_true(by_bucket != 0 ? pools.evicted > 100 : pools.evicted == 0);
+        sim_run_deinit(&run);
+    }
+}
+
 /* The time of a job beside one whose last worker is late in each iteration. */
 static double beside_straggler_us(uint32_t priority, double *straggling_us)
 {
@@ -311,11 +332,11 @@ static void more_than_64_workers__are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums__are_right_everywhere),        cmocka_unit_test(sums__are_right_with_faults_and_restarts),
-        cmocka_unit_test(jobs__follow_each_other),           cmocka_unit_test(servers__get_what_is_known),
-        cmocka_unit_test(pools__serve_whoever_sends),        cmocka_unit_test(rows__go_to_the_higher_priority),
-        cmocka_unit_test(rows__go_to_jobs_that_do_not_wait), cmocka_unit_test(a_pool_of_nothing__passes_all),
-        cmocka_unit_test(more_than_64_workers__are_refused),
+        cmocka_unit_test(sums__are_right_everywhere),    cmocka_unit_test(sums__are_right_with_faults_and_restarts),
+        cmocka_unit_test(jobs__follow_each_other),       cmocka_unit_test(servers__get_what_is_known),
+        cmocka_unit_test(pools__serve_whoever_sends),    cmocka_unit_test(rows__go_to_the_higher_priority),
+        cmocka_unit_test(rows__go_to_the_later_bucket),  cmocka_unit_test(rows__go_to_jobs_that_do_not_wait),
+        cmocka_unit_test(a_pool_of_nothing__passes_all), cmocka_unit_test(more_than_64_workers__are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -363,6 +363,7 @@ static void submit(struct sim_jobs *j, struct sim_endpoint *e, uint64_t now_ns)
             .collective = TRIB_ALLREDUCE,
             .type = trib_session_has_quorum(&job->session) ? TRIB_FLOAT32 : TRIB_INT32,
             .reduction = TRIB_SUM,
+            .priority = job->config.by_bucket ? 1 + number / job->parts : 0,
         };
         if (!job->scheme->worker->submit(e->node, &operation, now_ns)) {
             return;

@@ -87,7 +87,8 @@ struct sim_job_config {
     uint32_t priority;           /* 0 to 255: the most that it is at combiners, where a lower one gives way */
     bool are_servers_at_workers; /* servers have no hosts of their own */
     bool combines_everywhere; /* all switches that add on the way to a server are combiners, not those of hosts alone */
-    uint8_t unused_here[2];
+    bool by_bucket;           /* parts have the priority of their bucket: the later, the higher */
+    uint8_t unused_here;
     uint32_t at_least; /* of a scheme with a chain: workers below a switch for it to be a rack; 0 is taken as 2 */
 };
 

@@ -111,7 +111,7 @@ static bool finish_model(struct draft *d, struct sim_job_config *job, uint32_t t
 /* Servers of a scheme that has some: one where nothing is said. */
 static bool fit_servers(struct draft *d, struct sim_job_config *job, uint32_t table)
 {
-    static const char *const keys[] = {"servers", "servers_at_workers", "priority", "combines_everywhere"};
+    static const char *const keys[] = {"servers", "servers_at_workers", "priority", "by_bucket", "combines_everywhere"};
 
     if (!sim__has_servers(job)) {
         for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {

@@ -177,6 +177,8 @@ static const struct key keys[] = {
      JOB(combines_everywhere), ANY, 0},
     {"job", "priority", "atp: the most that the job's is; parts take rows of combiners from jobs of a lower one [0]",
      sim__read_index, JOB(priority), ANY, 0},
+    {"job", "by_bucket", "atp: true: between jobs of one priority, parts of later buckets take rows [false]",
+     sim__read_flag, JOB(by_bucket), ANY, 0},
     {"job", "marks_of_all",
      "panama: true: a mark on any worker's way is one for all, as the paper has it [false: each hears its own]",
      sim__read_flag, JOB(marks_of_all), ANY, 0},
@@ -598,7 +600,8 @@ static bool is_idle(const struct sim_job_config *job, const char *key)
 {
     const struct trib_scheme *scheme = trib_published_find(job->scheme); /* NULL: in steps */
     bool is_of_servers = strcmp(key, "servers") == 0 || strcmp(key, "servers_at_workers") == 0;
-    bool is_of_combiners = strcmp(key, "priority") == 0 || strcmp(key, "combines_everywhere") == 0;
+    bool is_of_combiners =
+        strcmp(key, "priority") == 0 || strcmp(key, "by_bucket") == 0 || strcmp(key, "combines_everywhere") == 0;
     bool has_combiners = scheme != NULL && sim__has_combiners(scheme);
 
     return (is_of_servers && !sim__has_servers(job)) || (is_of_combiners && !has_combiners) ||
