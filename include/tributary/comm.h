@@ -43,6 +43,7 @@ extern "C" {
 #define TRIB_NICS_MAX 255 /* bytes of a list of network cards, without the final zero */
 #define TRIB_KEY_MIN 32   /* bytes of a job's key */
 #define TRIB_KEY_MAX 128
+#define TRIB_PRIORITY_MAX 65535 /* of an operation */
 #define TRIB_ERROR_TEXT_MAX 512 /* bytes of an error text, with the final zero */
 
 struct trib_comm;
@@ -104,7 +105,7 @@ struct trib_config {
     uint64_t gradient_bytes;
     /* Scheme atp: if a switch on the way has too few rows for all jobs, a job of higher priority takes rows of lower
      * ones, and the sums there leave incomplete. A job with rows in the way of others loses priority; complete sums
-     * restore it. 0 to 255; 0: takes no rows of others [128]. */
+     * restore it. 0 to 255; 0: takes no rows of others. Between equal jobs, trib_comm_set_priority decides [128]. */
     uint32_t priority;
     /* Sum the ranks of one host in shared memory; one rank of the host sends. Needs the field on all ranks, and
      * consecutive ranks on each host. A group is then a group on all ranks. If neither switch nor rendezvous is named,
@@ -345,6 +346,12 @@ TRIB_MUST_USE enum trib_status trib_request_test(struct trib_request *request, b
 /* Sets config.timeout_ns for operations started later. Each rank has its own limit; the shortest ends the job for all
  * ranks. A limit below 2 s may end the job before the missing rank is known. */
 void trib_comm_set_timeout(struct trib_comm *comm, uint64_t timeout_ns);
+/* Schemes atp and goat: priority of operations started later, 0 to TRIB_PRIORITY_MAX [0]. It counts between jobs of
+ * equal config.priority above 0, if a switch on the way has too few rows: an operation takes rows from operations of
+ * lower priority of other jobs. In training it can be the number of the bucket, as the last bucket is needed first.
+ * Ranks may differ: the lowest value above 0 counts. No effect with other schemes. Returns ERR_INVALID for a value
+ * above TRIB_PRIORITY_MAX. */
+TRIB_MUST_USE enum trib_status trib_comm_set_priority(struct trib_comm *comm, uint32_t priority);
 /* Makes progress without waiting. Needed only without the progress thread, when no other function is called. While the
  * switch restarts, a rank without any call for longer than the join timeout returns too late, and ends the communicator
  * for the other ranks. */

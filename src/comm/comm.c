@@ -511,6 +511,21 @@ void trib_comm_set_timeout(struct trib_comm *comm, uint64_t timeout_ns)
     trib_endpoint_unlock(comm->endpoint);
 }
 
+enum trib_status trib_comm_set_priority(struct trib_comm *comm, uint32_t priority)
+{
+    if (comm == NULL) {
+        return trib_refuse(NULL, TRIB_ERR_INVALID, "set_priority: there is no communicator (comm is NULL)");
+    }
+    if (priority > TRIB_PRIORITY_MAX) {
+        return trib_refuse(comm, TRIB_ERR_INVALID, "set_priority: %u is above %u", priority, TRIB_PRIORITY_MAX);
+    }
+    trib_endpoint_lock(comm->endpoint);
+    bool has_combiners = trib_scheme_find(comm->config.scheme)->has_combiners;
+    comm->priority = has_combiners ? priority : 0; /* elsewhere the field of the packet is a cap */
+    trib_endpoint_unlock(comm->endpoint);
+    return TRIB_OK;
+}
+
 void trib_comm_progress(struct trib_comm *comm)
 {
     if (comm == NULL) {

@@ -115,6 +115,7 @@ void trib_comm_submit(struct trib_comm *comm, struct trib_request *request, uint
 {
     TRIB_ASSERT(comm->state != TRIB_COMM_FAILED);
     request->operation.token = (uint64_t)(uintptr_t)request;
+    request->operation.priority = comm->priority;
     request->deadline_ns = trib_time_after(now_ns, comm->config.timeout_ns);
     comm->idle_since_ns = trib_comm_is_idle(comm) ? now_ns : comm->idle_since_ns;
     trib_requests_append(&comm->waiting, request);

@@ -88,6 +88,7 @@ struct trib_comm {
     /* every operation */
     struct trib_request_list running; /* operations that the node has */
     struct trib_request_list waiting; /* operations for which the node has no room */
+    uint32_t priority;                /* of operations at combiners */
     uint64_t serial;                  /* among all communicators of the process, from 1 on */
     uint64_t idle_since_ns;           /* end of the last operation, or begin of the first running one */
     uint64_t told_mark;               /* by the session */

@@ -263,7 +263,8 @@ static void *got(const struct trib_level0_plan *plan, uint64_t elements)
 
 static struct trib_operation begin(const struct trib_level0_plan *plan, enum trib_collective collective, uint64_t count)
 {
-    struct trib_operation operation = {.part_of = plan->part_of, .collective = collective};
+    struct trib_operation operation = {
+        .part_of = plan->part_of, .collective = collective, .priority = plan->whole.priority};
     if (collective != TRIB_BARRIER) {
         operation.count = count;
         operation.type = plan->whole.type;

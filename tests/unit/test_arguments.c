@@ -153,6 +153,7 @@ static void null__is_nothing(void **state)
     trib_comm_stats(NULL, &stats);
     assert_int_equal(stats.operations, 0);
     trib_comm_set_timeout(NULL, 1);
+    assert_int_equal(trib_comm_set_priority(NULL, 1), TRIB_ERR_INVALID);
     trib_comm_progress(NULL);
     trib_comm_abort(NULL);
     trib_shared_free(NULL);

@@ -320,11 +320,26 @@ def hooks():
         parameters.append(parameters_of(model))
     assert torch.allclose(parameters[0], parameters[1], atol=1e-6)
     assert torch.allclose(parameters[0], parameters[2], atol=1e-2)
+    _orders_buckets(group)
     try:
         tributary_torch.HookState(cases.gloo())
     except TypeError:
         return
     raise AssertionError("a hook over gloo")
+
+
+def _orders_buckets(group):
+    """Later buckets have higher priorities, in each iteration."""
+    import tributary_torch
+    said = []
+    set_priority = group.set_priority
+    group.set_priority = lambda priority: said.append(priority) or set_priority(priority)
+    model = DistributedDataParallel(model_of(), process_group=cases.gloo(), bucket_cap_mb=0.05)
+    model.register_comm_hook(tributary_torch.HookState(group, by_bucket=True), tributary_torch.allreduce_hook)
+    steps_of(model, torch.optim.SGD(model.parameters(), lr=0.05), 0, 3)
+    buckets = max(said)
+    assert buckets > 1 and said[-buckets:] == list(range(1, buckets + 1)), said
+    del group.set_priority
 
 
 def staged():

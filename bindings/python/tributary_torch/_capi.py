@@ -125,6 +125,7 @@ FUNCTIONS = {
     "trib_request_wait_for": (c_int, [c_void_p, c_uint64, POINTER(c_bool)]),
     "trib_request_test": (c_int, [c_void_p, POINTER(c_bool)]),
     "trib_comm_set_timeout": (None, [c_void_p, c_uint64]),
+    "trib_comm_set_priority": (c_int, [c_void_p, c_uint32]),
     "trib_comm_progress": (None, [c_void_p]),
     "trib_comm_abort": (None, [c_void_p]),
     "trib_comm_close": (c_int, [c_void_p]),

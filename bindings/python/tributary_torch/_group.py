@@ -155,6 +155,13 @@ class ProcessGroupTributary(dist.ProcessGroup):
         if self.communicator.handle is not None:
             self.lib.trib_comm_set_timeout(self.communicator.handle, _bootstrap.nanoseconds(library))
 
+    def set_priority(self, priority):
+        """Of operations from now on, where switches combine: trib_comm_set_priority."""
+        self._check_open("set_priority")
+        status = self.lib.trib_comm_set_priority(self.communicator.handle, priority)
+        if status != _capi.OK:
+            raise self.failure(status, "set_priority")
+
     def abort(self, cause=None):
         """Ends what is under way, here and, naming this rank, on the other ranks. cause: what errors here say from then on, also where
         another rank was the first to end the job: it had waited for this one, and knows no more than that."""
