@@ -23,6 +23,7 @@
 #define PANAMA_ONE_IN 6
 #define ATP_ONE_IN 6
 #define GOAT_ONE_IN 4 /* of those */
+#define AIMD_ONE_IN 4 /* of the others of those */
 #define PS_ONE_IN 24
 #define RINA_ONE_IN 12
 #define SEED_SECONDS 120 /* a seed that takes longer is stuck inside a node */
@@ -35,7 +36,7 @@ static const char usage[] =
     "  --jobs N        in N processes [1]\n"
     "  --seed S        runs one seed; --trace prints its packets\n"
     "  --scheme NAME   the scheme under test [the first of the table; ring or hybrid in one seed of\n"
-    "                  eight, panama in one of seven, atp or goat in one of eight, ps in one of thirty, rina in one\n"
+    "                  eight, panama in one of seven, atp, atp-aimd or goat in one of eight, ps in one of thirty, rina in one\n"
     "                  of sixteen]; sums of panama lack ranks as the seed says, of panama:7/8 as its name does\n"
     "  --depth LEVELS  levels of switches at most: 1 to 3; 0: one node per shard, without inner nodes [3]\n";
 
@@ -82,6 +83,13 @@ static void crashed(int number)
     _exit(1);
 }
 
+static const struct trib_scheme *scheme_with_combiners(uint64_t dice)
+{
+    return trib_scheme_find(dice % GOAT_ONE_IN == 0                 ? "goat"
+                            : dice / GOAT_ONE_IN % AIMD_ONE_IN == 0 ? "atp-aimd"
+                                                                    : "atp");
+}
+
 static const struct trib_scheme *scheme_of(const struct options *options, uint64_t seed)
 {
     uint64_t dice = trib_mix64(seed ^ UINT64_C(0x72696e67));
@@ -92,10 +100,10 @@ static const struct trib_scheme *scheme_of(const struct options *options, uint64
     if (dice % PEERS_ONE_IN != 0) {
         uint64_t servers = dice / PEERS_ONE_IN / PANAMA_ONE_IN;
         return dice / PEERS_ONE_IN % PANAMA_ONE_IN == 0 ? trib_scheme_find("panama")
-               : servers % ATP_ONE_IN == 0  ? trib_scheme_find(servers / ATP_ONE_IN % GOAT_ONE_IN == 0 ? "goat" : "atp")
-               : servers % PS_ONE_IN == 2   ? trib_scheme_find("ps")
-               : servers % RINA_ONE_IN == 5 ? trib_scheme_find("rina")
-                                            : trib_scheme_at(0);
+               : servers % ATP_ONE_IN == 0              ? scheme_with_combiners(servers / ATP_ONE_IN)
+               : servers % PS_ONE_IN == 2               ? trib_scheme_find("ps")
+               : servers % RINA_ONE_IN == 5             ? trib_scheme_find("rina")
+                                                        : trib_scheme_at(0);
     }
     return trib_scheme_find(dice / PEERS_ONE_IN % 2 == 0 ? "ring" : "hybrid");
 }
