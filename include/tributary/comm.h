@@ -74,6 +74,10 @@ struct trib_config {
     /* Address of the switch: "host", "host:port" or "[fd00::1]:7470" ["": no switch; without a rendezvous all ranks
      * are on this host]. */
     char switch_address[TRIB_NAME_MAX + 1];
+    /* Schemes atp, goat, ps and rina: the switch without a parent, as switch_address. If the switch at switch_address
+     * does not answer when the rank joins, the rank joins there after 300 ms. Later the rank knows that address from
+     * its switch. Each rank decides alone ["": wait for switch_address]. */
+    char server_address[TRIB_NAME_MAX + 1];
     /* Without a switch: "host" or "host:port" of rank 0, as the other ranks reach it; default port 7470. The process of
      * rank 0 listens there, and the ranks' processes sum, one per host. Excludes switch_address ["": none]. */
     char rendezvous[TRIB_NAME_MAX + 1];

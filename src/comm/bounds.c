@@ -14,7 +14,6 @@
 /* Time for which a switch that is back may lack other ranks: they return at once, or have gone on without the
  * switch. */
 #define TOGETHER_NS (2 * TRIB_SECOND_NS)
-#define OTHER_MAX 224
 
 bool trib_comm_may_move(const struct trib_comm *comm)
 {
@@ -88,15 +87,15 @@ char *trib_comm_say_waited(const struct trib_comm *comm, uint64_t now_ns, char *
     return text;
 }
 
-/* "; nor does switch 10.0.0.1:7470 take this rank: connection refused", or "". text: OTHER_MAX bytes. */
-static void say_other(const struct trib_comm *comm, char *text)
+char *trib_comm_say_other(const struct trib_comm *comm, char *text)
 {
     const struct trib_elsewhere *other = &comm->other;
     const char *cause = other->away[0] != '\0' ? other->away : other->cause;
     text[0] = '\0';
     if (other->where.address.len > 0 && cause[0] != '\0') {
-        (void)snprintf(text, OTHER_MAX, "; nor does %s take this rank: %.100s", other->where.title, cause);
+        (void)snprintf(text, TRIB_COMM_OTHER_MAX, "; nor does %s take this rank: %.100s", other->where.title, cause);
     }
+    return text;
 }
 
 void trib_comm_explain_absence(const struct trib_comm *comm, uint64_t now_ns, char *text)
@@ -106,9 +105,9 @@ void trib_comm_explain_absence(const struct trib_comm *comm, uint64_t now_ns, ch
     const char *cause = trib_comm_cause(comm);
     bool is_connecting = comm->state == TRIB_COMM_CONNECTING;
     char waited[TRIB_COMM_WAITED_MAX];
-    char other[OTHER_MAX];
+    char other[TRIB_COMM_OTHER_MAX];
     (void)trib_comm_say_waited(comm, now_ns, waited);
-    say_other(comm, other);
+    (void)trib_comm_say_other(comm, other);
     if (is_connecting && comm->has_moved) {
         trib_explain(
             text, "the switch %s is gone, and %s, where the job was to go on without it, at %s, does not answer: %s%s",

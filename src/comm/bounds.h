@@ -8,6 +8,7 @@
 #include "comm/communicator.h"
 
 #define TRIB_COMM_WAITED_MAX 128
+#define TRIB_COMM_OTHER_MAX 224
 
 /* True if the communicator may go on without its switch. */
 bool trib_comm_may_move(const struct trib_comm *comm);
@@ -33,6 +34,9 @@ const char *trib_comm_cause(const struct trib_comm *comm);
 /* "; waited 1.2 s (TRIB_JOIN_TIMEOUT is 1 s)": the time passed, and the setting for its limit. text:
  * TRIB_COMM_WAITED_MAX bytes. Returns text. */
 char *trib_comm_say_waited(const struct trib_comm *comm, uint64_t now_ns, char *text);
+/* "; nor does switch 10.0.0.1:7470 take this rank: connection refused", or "". text: TRIB_COMM_OTHER_MAX bytes. Returns
+ * text. */
+char *trib_comm_say_other(const struct trib_comm *comm, char *text);
 /* Writes why comm has not returned by now. text: TRIB_ERROR_TEXT_MAX bytes. */
 void trib_comm_explain_absence(const struct trib_comm *comm, uint64_t now_ns, char *text);
 

@@ -10,6 +10,7 @@
 #include "comm/communicator.h"
 #include "comm/connect.h"
 #include "comm/create.h"
+#include "comm/detour.h"
 #include "comm/drive.h"
 #include "comm/embedded.h"
 #include "comm/end.h"
@@ -251,8 +252,9 @@ static enum trib_status bring_control(struct trib_comm *made, const struct trib_
     return trib_embedded_acquire(&made->config, &made->keys, &local, &made->embedded, error);
 }
 
-/* At the switch. Without a switch at rank 0, which starts the control plane. */
-static enum trib_status enter_place(struct trib_comm *made, const struct trib_address *address, char *error)
+/* At the switch, or at the server. Without a switch at rank 0, which starts the control plane. */
+static enum trib_status enter_place(struct trib_comm *made, const struct trib_address *address,
+                                    const struct trib_address *server, char *error)
 {
     enum trib_status status = bring_control(made, address, error);
     if (status == TRIB_OK) {
@@ -263,38 +265,51 @@ static enum trib_status enter_place(struct trib_comm *made, const struct trib_ad
         erase(made);
         return status;
     }
+    if (server->len > 0) {
+        trib_endpoint_lock(made->endpoint);
+        trib_comm_learn_server(made, server);
+        trib_endpoint_unlock(made->endpoint);
+    }
     return enter(made, error);
 }
 
-/* Reads the meeting place from config. address: len 0: in the memory of this host. */
-static enum trib_status read_place(const struct trib_config *config, struct trib_address *address, char *error)
+static enum trib_status read_address(const char *text, const char *name, struct trib_address *address, char *error)
 {
-    const char *place = config->switch_address[0] != '\0' ? config->switch_address : config->rendezvous;
-    enum trib_status status = trib_config_check(config, error);
-    *address = (struct trib_address){.len = 0}; /* none: payloads of one host need not fit a link */
-    if (status != TRIB_OK || place[0] == '\0') {
-        return status;
-    }
     char cause[TRIB_ERROR_TEXT_MAX] = "";
-    status = trib_address_parse(place, TRIB_DEFAULT_PORT, address, cause);
+    enum trib_status status = trib_address_parse(text, TRIB_DEFAULT_PORT, address, cause);
     if (status != TRIB_OK) {
-        trib_explain(error, "%s: %s",
-                     place == config->switch_address ? "switch (TRIB_SWITCH)" : "rendezvous (TRIB_RENDEZVOUS)", cause);
+        trib_explain(error, "%s: %s", name, cause);
     } else if (trib_address_port(address) == 0) {
-        trib_explain(error, "%s: port 0 is none", place);
+        trib_explain(error, "%s: port 0 is none", text);
         status = TRIB_ERR_INVALID;
     }
     return status;
 }
 
+/* Reads the meeting place from config. address: len 0: in the memory of this host. */
+static enum trib_status read_place(const struct trib_config *config, struct trib_address *address, char *error)
+{
+    bool has_switch = config->switch_address[0] != '\0';
+    const char *place = has_switch ? config->switch_address : config->rendezvous;
+    enum trib_status status = trib_config_check(config, error);
+    *address = (struct trib_address){.len = 0}; /* none: payloads of one host need not fit a link */
+    return status != TRIB_OK || place[0] == '\0'
+               ? status
+               : read_address(place, has_switch ? "switch (TRIB_SWITCH)" : "rendezvous (TRIB_RENDEZVOUS)", address,
+                              error);
+}
+
 enum trib_status trib_comm_create(const struct trib_config *config, struct trib_comm **comm, char *error)
 {
-    struct trib_address address;
+    struct trib_address address, server = {.len = 0};
     if (config == NULL || comm == NULL) {
         trib_explain(error, "trib_comm_create: %s is NULL", config == NULL ? "config" : "comm");
         return TRIB_ERR_INVALID;
     }
     enum trib_status status = read_place(config, &address, error);
+    if (status == TRIB_OK && config->server_address[0] != '\0') {
+        status = read_address(config->server_address, "server (TRIB_SERVER)", &server, error);
+    }
     if (status != TRIB_OK) {
         return status;
     }
@@ -325,7 +340,7 @@ enum trib_status trib_comm_create(const struct trib_config *config, struct trib_
         uint32_t behind = made->keys.is_set ? TRIB_AUTHENTICATOR_SIZE : 0;
         made->config.payload = trib_address_payload(&address, behind);
     }
-    status = address.len > 0 ? enter_place(made, &address, error) : enter_host(made, NULL, error);
+    status = address.len > 0 ? enter_place(made, &address, &server, error) : enter_host(made, NULL, error);
     if (status == TRIB_OK) {
         *comm = made;
     }

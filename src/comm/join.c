@@ -349,7 +349,7 @@ static void give_up(struct trib_comm *comm, uint64_t now_ns)
 {
     const struct trib_config *config = &comm->config;
     const char *cause = trib_comm_cause(comm);
-    char waited[TRIB_COMM_WAITED_MAX];
+    char waited[TRIB_COMM_WAITED_MAX], other[TRIB_COMM_OTHER_MAX];
     bool is_connecting = comm->state == TRIB_COMM_CONNECTING;
     if (comm->was_running) {
         give_up_return(comm, now_ns);
@@ -361,8 +361,8 @@ static void give_up(struct trib_comm *comm, uint64_t now_ns)
     } else if (is_connecting && comm->away[0] != '\0') {
         trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "%.400s%s", comm->away, waited);
     } else if (is_connecting) {
-        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "%s unreachable: %s; is %s running there?", comm->where.title, cause,
-                       comm->where.no_box ? "rank 0" : "`tributary switch`");
+        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "%s unreachable: %s%s; is %s running there?", comm->where.title,
+                       cause, trib_comm_say_other(comm, other), comm->where.no_box ? "rank 0" : "`tributary switch`");
     } else {
         trib_comm_fail(comm, TRIB_ERR_TIMEOUT, "not all %u ranks of job %s joined at %s%s", config->ranks, config->job,
                        comm->where.title, waited);

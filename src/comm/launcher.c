@@ -31,6 +31,7 @@ void trib_config_init(struct trib_config *config)
     }
     *config = (struct trib_config){
         .switch_address = "",
+        .server_address = "",
         .rendezvous = "",
         .host_id = "",
         .root_weight = 1,
@@ -171,8 +172,9 @@ static enum trib_status read_variables(struct trib_config *config, char *error)
 /* Words of other programs, and our names for the same. */
 static const struct {
     const char *word, *name;
-} synonyms[] = {{"SIZE", "RANKS"},  {"WORLD_SIZE", "RANKS"},       {"NRANKS", "RANKS"}, {"SERVER", "SWITCH"},
-                {"PORT", "SWITCH"}, {"MASTER_ADDR", "RENDEZVOUS"}, {"DTYPE", "WIRE"},   {"LOG_LEVEL", "DEBUG"}};
+} synonyms[] = {{"SIZE", "RANKS"},     {"WORLD_SIZE", "RANKS"},       {"NRANKS", "RANKS"},
+                {"PORT", "SWITCH"},    {"MASTER_ADDR", "RENDEZVOUS"}, {"DTYPE", "WIRE"},
+                {"LOG_LEVEL", "DEBUG"}};
 
 /* name: len bytes, behind the prefix. */
 static struct trib_nearest find_variable(const char *name, size_t len)
@@ -359,8 +361,9 @@ static enum trib_status check_scheme(const struct trib_config *config, char *err
 
 static enum trib_status check_names(const struct trib_config *config, char *error)
 {
-    if (strnlen(config->switch_address, sizeof config->switch_address) == sizeof config->switch_address) {
-        trib_explain(error, "switch address: at most %d bytes are possible", TRIB_NAME_MAX);
+    if (strnlen(config->switch_address, sizeof config->switch_address) == sizeof config->switch_address ||
+        strnlen(config->server_address, sizeof config->server_address) == sizeof config->server_address) {
+        trib_explain(error, "switch and server address: at most %d bytes are possible", TRIB_NAME_MAX);
         return TRIB_ERR_INVALID;
     }
     if (strnlen(config->rendezvous, sizeof config->rendezvous) == sizeof config->rendezvous ||
@@ -377,6 +380,11 @@ static enum trib_status check_names(const struct trib_config *config, char *erro
                      "both a switch (TRIB_SWITCH, %s) and a rendezvous (TRIB_RENDEZVOUS, %s) are named: choose one; a "
                      "rendezvous is for ranks without a switch",
                      config->switch_address, config->rendezvous);
+        return TRIB_ERR_INVALID;
+    }
+    if (config->switch_address[0] == '\0' && config->server_address[0] != '\0') {
+        trib_explain(error, "a server (TRIB_SERVER, %s) is named, but no switch (TRIB_SWITCH) on the way to it",
+                     config->server_address);
         return TRIB_ERR_INVALID;
     }
     if (config->switch_address[0] == '\0' && config->fallback) {

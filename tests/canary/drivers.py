@@ -469,6 +469,10 @@ DRIVERS = [
         edits=((PATHS, " && !comm->is_untried;", ";"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_comm_detour"),
     Canary(
+        "comm-server-unheard", "I8", "a job that begins does not come to the server that is named",
+        edits=(("src/comm/comm.c", "    if (server->len > 0) {", "    if (server == NULL) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_comm_detour"),
+    Canary(
         "comm-unproved-root", "C-10", "probes of full size go to addresses that have not proved themselves",
         edits=((PATHS, "(is_proved ? comm->config.payload : 0)",
                 "(is_proved || comm->root_count > 0 ? comm->config.payload : 0)"),),

@@ -147,6 +147,11 @@ RANK_PIDS+=("${MAKES[@]}")
 ranks_end 30 0
 check_right "a new job" "$TMP/meanwhile.0"
 check_in "communicators that are made meanwhile" '"wrong": 0}$' "$TMP"/makes.[0-2]
+TRIB_SERVER=127.0.0.1:${PORT[root]} ranks begins "left right left root" "${QUICK[@]}"
+ranks_end 30 0
+check_right "a job that begins without its combiner, and knows the server" "$TMP/begins.0"
+check_in "goes to the server" "the switch 127.0.0.1:${PORT[left]} does not take this rank: .*; going on at the switch 127.0.0.1:${PORT[root]}" \
+    "$TMP"/begins.[02]
 sleep 0.3
 stop right # it is a cache: jobs need one that shuts down no more than one that is killed
 wait_for 10 runs apart 3 && wait_for 10 runs neighbours 3 || fail "jobs do not go on without a combiner that shuts down"
@@ -158,6 +163,12 @@ check_in "says where it goes" "the switch 127.0.0.1:${PORT[left]} does not take 
     "$TMP"/apart.[02]
 combiner left root --listen "127.0.0.1:${PORT[left]}"
 combiner right root --listen "127.0.0.1:${PORT[right]}"
+
+say "a server that is named and not there: the error names both; one without a switch is a mistake"
+TRIB_JOIN_TIMEOUT=1s TRIB_SERVER=127.0.0.1:1 TRIB_SWITCH=127.0.0.1:2 expect 1 'switch 127.0.0.1:2.*127.0.0.1:1' \
+    "$T" perf --workers 2 -b 8 -e 8 -n 1
+expect 2 'a server \(TRIB_SERVER, 127.0.0.1:1\) is named, but no switch' \
+    env -u TRIB_SWITCH TRIB_SERVER=127.0.0.1:1 "$T" perf --workers 2 -b 8 -e 8
 
 say "a server that does not come back: an error in time that names it, or the ranks go on without it"
 export TRIB_SWITCH_TIMEOUT=1s

@@ -345,6 +345,27 @@ static void starting__goes_on_at_the_server(void **state)
     end_rank(&d, fd);
 }
 
+/* The place of its switch was dead before; the config has named the server. */
+static void begins__at_the_server(void **state)
+{
+    (void)state;
+    struct detour d;
+    struct trib_message join;
+    begin_both(&d);
+    (void)snprintf(d.combiner.config.server_address, sizeof d.combiner.config.server_address, "127.0.0.1:%u",
+                   port_of(&d.server));
+    close(d.combiner.listener);
+    d.combiner.listener = -1;
+    uint64_t begin_ns = trib_clock_ns();
+    start_rank(&d.combiner);
+    int fd = take_join_at_server(&d, &join, begin_ns);
+    assert_false(join.join.was_ready);
+    assert_int_equal(join.join.known.communicator, 0);
+    welcome(&d.server, fd, 6);
+    go_on(&d.server, fd, 6);
+    end_rank(&d, fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -358,6 +379,7 @@ int main(void)
         cmocka_unit_test(recall__at_the_server),
         cmocka_unit_test(paths__do_not_pass),
         cmocka_unit_test(starting__goes_on_at_the_server),
+        cmocka_unit_test(begins__at_the_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

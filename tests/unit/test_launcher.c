@@ -87,6 +87,7 @@ static void config__defaults_are_those_of_the_header(void **state)
     struct trib_config config;
     assert_int_equal(trib_config_from_environment(&config, error), TRIB_OK);
     assert_string_equal(config.switch_address, "");
+    assert_string_equal(config.server_address, "");
     assert_string_equal(config.rendezvous, "");
     assert_string_equal(config.host_id, "");
     assert_int_equal(config.root_weight, 1);
@@ -148,7 +149,7 @@ static void config__every_variable_takes_its_example(void **state)
             read++;
         }
     }
-    assert_int_equal(read, 30);
+    assert_int_equal(read, 31);
 }
 
 static void config__variables_reach_their_fields(void **state)
@@ -156,6 +157,7 @@ static void config__variables_reach_their_fields(void **state)
     (void)state;
     struct trib_config config;
     set("TRIB_SWITCH", "[fd00::1]:99");
+    set("TRIB_SERVER", "[fd00::9]:98");
     set("TRIB_JOB", "j");
     set("TRIB_RUN", "night 3");
     set("TRIB_RANK", "3");
@@ -181,6 +183,7 @@ static void config__variables_reach_their_fields(void **state)
     set("TRIB_FAULTS", "loss=1%,duplicate=2%,reorder=3%,corrupt=0.5%,seed=7");
     assert_int_equal(trib_config_from_environment(&config, error), TRIB_OK);
     assert_string_equal(config.switch_address, "[fd00::1]:99");
+    assert_string_equal(config.server_address, "[fd00::9]:98");
     assert_string_equal(config.job, "j");
     assert_string_equal(config.run, "night 3");
     assert_int_equal(config.rank, 3);

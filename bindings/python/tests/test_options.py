@@ -18,12 +18,12 @@ def test_every_setting_has_an_option():
 
 def test_values():
     config = _capi.Config()
-    Options(switch="10.0.0.1:7", rendezvous="a:1", job="j", run="r", host_id="h", nics="eth0", root_weight=3, scheme="ring", wire="bfloat16", payload=640,
+    Options(switch="10.0.0.1:7", server="10.0.0.9:7", rendezvous="a:1", job="j", run="r", host_id="h", nics="eth0", root_weight=3, scheme="ring", wire="bfloat16", payload=640,
             window=9, gradient_bytes=4_000_000, priority=8, level0=True, multicast=True, spin_us=5, dscp=6, backlog=7, join_timeout=1.5, switch_timeout=datetime.timedelta(seconds=2), fallback=True,
             linger=0.25, key="k" * 32, encrypt=True, sample=900).apply(config)
     got = {name: getattr(config, name) for name, _ in _capi.Config._fields_ if name not in NOT_OPTIONS}
     assert bytes(got.pop("key"))[:config.key_len] == b"k" * 32
-    assert got == {"switch_address": b"10.0.0.1:7", "rendezvous": b"a:1", "host_id": b"h", "nics": b"eth0", "root_weight": 3, "job": b"j", "run": b"r",
+    assert got == {"switch_address": b"10.0.0.1:7", "server_address": b"10.0.0.9:7", "rendezvous": b"a:1", "host_id": b"h", "nics": b"eth0", "root_weight": 3, "job": b"j", "run": b"r",
                    "scheme": b"ring", "wire": 3, "payload": 640, "window": 9, "gradient_bytes": 4_000_000, "priority": 8, "level0": True, "multicast": True, "spin_us": 5, "dscp": 6, "backlog": 7,
                    "join_timeout_ns": 1_500_000_000, "switch_timeout_ns": 2_000_000_000, "fallback": True, "linger_ns": 250_000_000, "encrypt": True, "sample": 900}
 

@@ -33,6 +33,7 @@ class Options:
     """pg_options of init_process_group and new_group. What is None comes from TRIB_* variables, then from the library's defaults.
     The names are those of struct trib_config (include/tributary/comm.h); times are seconds or timedelta."""
     switch: str | None = None
+    server: str | None = None
     rendezvous: str | None = None
     job: str | None = None
     run: str | None = None
@@ -70,8 +71,8 @@ class Options:
                 config.wire = _capi.WIRE[str(value).upper()]
             elif field.name in ("join_timeout", "switch_timeout", "linger"):
                 setattr(config, field.name + "_ns", nanoseconds(value))
-            elif field.name in ("switch", "rendezvous", "job", "run", "host_id", "nics", "scheme"):
-                set_text(config, "switch_address" if field.name == "switch" else field.name, value)
+            elif field.name in ("switch", "server", "rendezvous", "job", "run", "host_id", "nics", "scheme"):
+                set_text(config, field.name + "_address" if field.name in ("switch", "server") else field.name, value)
             elif field.name == "key":
                 set_key(config, value)
             else:

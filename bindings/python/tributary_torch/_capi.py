@@ -43,7 +43,7 @@ class Faults(ctypes.Structure):
 class Config(ctypes.Structure):
     """struct trib_config"""
     _fields_ = [
-        ("switch_address", c_char * (NAME_MAX + 1)), ("rendezvous", c_char * (NAME_MAX + 1)),
+        ("switch_address", c_char * (NAME_MAX + 1)), ("server_address", c_char * (NAME_MAX + 1)), ("rendezvous", c_char * (NAME_MAX + 1)),
         ("host_id", c_char * (NAME_MAX + 1)), ("nics", c_char * 256), ("root_weight", c_uint32), ("job", c_char * (NAME_MAX + 1)),
         ("run", c_char * (NAME_MAX + 1)),
         ("rank", c_uint32), ("ranks", c_uint32), ("scheme", c_char * 32), ("wire", c_int), ("payload", c_uint32),
