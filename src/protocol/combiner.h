@@ -16,8 +16,8 @@
  * A member is a communicator, and has a priority: that of its grant at first. A part that passes at a row halves the
  * priority of the row's member, and each sum of all ranks adds 1, up to the grant's. A job with a straggler holds rows
  * long, and so keeps few of them. Of members with priority 0 the first come has the row, as in ATP. Between members of
- * equal priority above 0, parts say which of them take the row (`window_cap`): ranks of a job may put the operations of
- * an iteration in order, as ESA does. A row has the least that its parts say.
+ * equal priority above 0 the priority in a part decides (`window_cap`): ranks of a job may put the operations of an
+ * iteration in order, as ESA does. A row has the least priority of its parts.
  *
  * Use: for each packet that comes up, trib_combiner_up; then all packets of trib_combiner_next go to the root, in
  * order; then, on TRIB_COMBINED_PASS, the packet itself, as changed. Drain at least once in 64 packets, and

@@ -79,9 +79,9 @@ bool trib__worker_admits_run(const struct worker *w, uint32_t root)
 
 /* ---- a rate ---- */
 
-/* So many bytes leave at once: those of BURST_NS at the rate, so that ranks which burst together into a full link fill
- * its buffer with no more than the link sends in that time. Slow ranks send some packets at once, which costs fewer
- * wake-ups, but no more than a millisecond has. */
+/* Bytes that leave at once: those of BURST_NS at the rate. So bursts of all ranks that meet in a full link need no more
+ * buffer than the link empties in BURST_NS. Slow ranks send some packets at once, for fewer wake-ups, but at most those
+ * of a millisecond. */
 static uint64_t burst_of(const struct worker *w)
 {
     uint64_t bytes = w->config.rate * BURST_NS / UINT64_C(1000000000), most = w->config.rate / 1000;

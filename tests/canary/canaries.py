@@ -633,8 +633,8 @@ CANARIES = [
         world=("control", "assert"), search=NO_CONTROL, test="unit/test_leaves_faults"),
     Canary(
         "control-switch-taken-for-rank", "C-7", "when a switch below is lost, a rank behind it is called dead",
-        edits=((JOBS, "    if (rank->via == 0 || job->state == TRIB_JOB_JOINING) {\n        trib_jobs_expel",
-                "    if (rank->via == 0 || true) {\n        trib_jobs_expel"),),
+        edits=((JOBS, "    if (!job || rank->via == 0 || job->state == TRIB_JOB_JOINING) {\n        trib_jobs_expel",
+                "    if (!job || rank->via == 0 || true) {\n        trib_jobs_expel"),),
         world=("control",), search=NO_CONTROL, test="unit/test_leaves_faults"),
     Canary(
         "control-mark-believed", "C-11", "a rank that tells its mark hears it again as M",
