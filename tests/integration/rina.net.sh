@@ -102,15 +102,18 @@ WORKERS=(w0 w1 w2 w3 w4 w5)
 NET_HOME=() # they join the rack's switch first
 net_switches_start --threads 4
 net_switch_start s3 --threads 4
-net_perf gone --scheme rina -b 1M -e 1M -w 0 -n 150
+net_perf gone --scheme rina -b 1M -e 1M -w 0 -n 250
 wait_for 10 net_runs gone
 net_switch_kill s3
 for rank in 4 5; do
     check "rank $rank goes on at its host" \
         wait_for 10 holds "$TMP/gone.$rank" "going on at the switch ${NET_ADDRESS[w$rank]}:7470"
 done
+net_switch_kill w4
+check "rank 4 goes on at the root" wait_for 10 holds "$TMP/gone.4" "going on at the switch ${NET_ADDRESS[s1]}:7470"
 ranks_end 60 0
 check_right gone "$TMP/gone.0"
+net_switch_start w4
 net_switch_start s3
 net_perf back --scheme rina -b 8 -e 1M -f 8 -w 0 -n 3
 ranks_end 30 0
