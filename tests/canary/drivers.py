@@ -229,7 +229,7 @@ DRIVERS = [
         world=("assert",), search=NO_DRIVER, test="unit/test_trees"),
     Canary(
         "control-load-of-before", "C-22", "a job that is recalled loads links as before",
-        edits=((LOADS, "    if (!loads || job->stale_back) {", "    if (!loads || job->stale_back || job->is_recalled) {"),),
+        edits=((LOADS, "    if (loads && !job->stale_back) {", "    if (loads && !job->stale_back && !job->is_recalled) {"),),
         world=("assert",), search=NO_DRIVER, test="unit/test_trees"),
     Canary(
         "control-process-unfound", "C-22", "a rank that takes the place of another is not found by its process",

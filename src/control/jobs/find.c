@@ -9,6 +9,7 @@
 #include "core/assert.h"
 #include "core/lane.h"
 #include "io/clock.h"
+#include "io/list.h"
 
 /* ---- by communicator, and by name ---- */
 
@@ -66,23 +67,12 @@ void trib_job_wait(struct trib_jobs *jobs, struct trib_job *job)
     if (job->waiting_back) {
         return;
     }
-    job->next_waiting = jobs->waiting;
-    job->waiting_back = &jobs->waiting;
-    if (job->next_waiting) {
-        job->next_waiting->waiting_back = &job->next_waiting;
-    }
-    jobs->waiting = job;
+    TRIB_LIST_ADD(&jobs->waiting, job, next_waiting, waiting_back);
 }
 
 void trib_job_stop_waiting(struct trib_job *job)
 {
-    if (job->waiting_back) {
-        *job->waiting_back = job->next_waiting;
-        if (job->next_waiting) {
-            job->next_waiting->waiting_back = job->waiting_back;
-        }
-        job->waiting_back = NULL;
-    }
+    TRIB_LIST_REMOVE(job, next_waiting, waiting_back);
 }
 
 /* ---- by time ---- */
@@ -142,12 +132,7 @@ void trib_jobs_add(struct trib_jobs *jobs, struct trib_job *job)
 {
     struct trib_job **named = &jobs->by_name[place_of_name(job->name)];
     TRIB_ASSERT(jobs->count < TRIB_JOBS_MAX && jobs->queued == jobs->count);
-    job->next = jobs->first;
-    job->back = &jobs->first;
-    if (job->next) {
-        job->next->back = &job->next;
-    }
-    jobs->first = job;
+    TRIB_LIST_ADD(&jobs->first, job, next, back);
     jobs->count++;
     job->next_named = *named;
     *named = job;
@@ -169,9 +154,6 @@ void trib_jobs_remove(struct trib_jobs *jobs, struct trib_job *job)
         sift(jobs, last, job->queue_at);
     }
     trib_job_stop_waiting(job);
-    *job->back = job->next;
-    if (job->next) {
-        job->next->back = job->back;
-    }
+    TRIB_LIST_REMOVE(job, next, back);
     jobs->count--;
 }

@@ -14,6 +14,7 @@
 #include "core/window.h"
 #include "io/clock.h"
 #include "io/explain.h"
+#include "io/list.h"
 
 /* ---- agents and their roots ---- */
 
@@ -252,28 +253,16 @@ static void enter_agents(struct trib_job *job)
     for (uint32_t i = 0; i < trib_placements_count(job); i++) {
         struct trib_placement *placement = trib_placement_number(job, i);
         if (placement->remote) {
-            struct trib_placement **first = &placement->remote->served;
             TRIB_ASSERT(!placement->back);
             placement->job = job;
-            placement->next = *first;
-            placement->back = first;
-            if (placement->next) {
-                placement->next->back = &placement->next;
-            }
-            *first = placement;
+            TRIB_LIST_ADD(&placement->remote->served, placement, next, back);
         }
     }
 }
 
 void trib_placement_leave_agent(struct trib_placement *placement)
 {
-    if (placement->back) {
-        *placement->back = placement->next;
-        if (placement->next) {
-            placement->next->back = placement->back;
-        }
-        placement->back = NULL;
-    }
+    TRIB_LIST_REMOVE(placement, next, back);
 }
 
 static void leave_agents(struct trib_job *job)

@@ -8,6 +8,7 @@
 #include "control/roots/trees.h"
 #include "core/assert.h"
 #include "fabric/topology.h"
+#include "io/list.h"
 
 #define WEIGHT_BPS UINT64_C(1000000000)
 
@@ -117,17 +118,6 @@ static void take_away(struct trib_loads *loads, struct trib_job *job)
     job->load_count = 0;
 }
 
-static void unmark(struct trib_job *job)
-{
-    if (job->stale_back) {
-        *job->stale_back = job->next_stale;
-        if (job->next_stale) {
-            job->next_stale->stale_back = job->stale_back;
-        }
-        job->stale_back = NULL;
-    }
-}
-
 /* False: out of memory; the job is as it was. */
 static bool renew(struct trib_jobs *jobs, struct trib_job *job)
 {
@@ -144,7 +134,7 @@ static bool renew(struct trib_jobs *jobs, struct trib_job *job)
     trib_choose_put(&loads->choose, list, count);
     job->loads = list;
     job->load_count = count;
-    unmark(job);
+    TRIB_LIST_REMOVE(job, next_stale, stale_back);
     return true;
 }
 
@@ -234,21 +224,15 @@ void trib_loads_end_try(struct trib_jobs *jobs)
 void trib_loads_change(struct trib_jobs *jobs, struct trib_job *job)
 {
     struct trib_loads *loads = jobs->loads;
-    if (!loads || job->stale_back) {
-        return;
+    if (loads && !job->stale_back) {
+        TRIB_LIST_ADD(&loads->stale, job, next_stale, stale_back);
     }
-    job->next_stale = loads->stale;
-    job->stale_back = &loads->stale;
-    if (job->next_stale) {
-        job->next_stale->stale_back = &job->next_stale;
-    }
-    loads->stale = job;
 }
 
 void trib_loads_leave(struct trib_jobs *jobs, struct trib_job *job)
 {
     if (jobs->loads) {
-        unmark(job);
+        TRIB_LIST_REMOVE(job, next_stale, stale_back);
         take_away(jobs->loads, job);
     }
 }
