@@ -8,7 +8,7 @@ from tributary_torch import Options, _bootstrap, _capi
 
 # What the group itself says, or a test, or what exists for comparison.
 NOT_OPTIONS = {"rank", "ranks", "timeout_ns", "faults", "progress_thread", "trains", "key_len"}
-NAMES = {"switch": "switch_address", "join_timeout": "join_timeout_ns", "switch_timeout": "switch_timeout_ns", "linger": "linger_ns"}
+NAMES = {"switch": "switch_address", "server": "server_address", "join_timeout": "join_timeout_ns", "switch_timeout": "switch_timeout_ns", "linger": "linger_ns"}
 
 
 def test_every_setting_has_an_option():
