@@ -36,9 +36,9 @@ static const char usage[] =
     "  --jobs N        in N processes [1]\n"
     "  --seed S        runs one seed; --trace prints its packets\n"
     "  --scheme NAME   the scheme under test [the first of the table; ring or hybrid in one seed of\n"
-    "                  eight, panama in one of seven, atp, atp-aimd or goat in one of eight, ps in one of thirty, rina "
-    "in one\n"
-    "                  of sixteen]; sums of panama lack ranks as the seed says, of panama:7/8 as its name does\n"
+    "                  eight, panama in one of seven, atp, atp-aimd or goat in one of eight, ps in one of thirty,\n"
+    "                  rina in one of sixteen]; sums of panama lack ranks as the seed says, of panama:7/8 as\n"
+    "                  its name does\n"
     "  --depth LEVELS  levels of switches at most: 1 to 3; 0: one node per shard, without inner nodes [3]\n";
 
 struct options {
