@@ -33,12 +33,12 @@ static void format_shares(const struct trib_operation *operation, char *text, si
 /* Of the exchange of nonces, which is one in which ranks with different settings do not meet. */
 static void format_nonces(uint64_t part_of, char *text, size_t size)
 {
-    uint64_t every = part_of - TRIB_PART_OF_NONCES;
+    uint32_t every = (uint32_t)(part_of - TRIB_PART_OF_NONCES);
     if (every == 0) {
         (void)snprintf(text, size, "the exchange of nonces at the start");
         return;
     }
-    (void)snprintf(text, size, "the exchange of nonces at the start, with TRIB_SAMPLE=%" PRIu64, every);
+    (void)snprintf(text, size, "the exchange of nonces at the start, with TRIB_SAMPLE=%u", every);
 }
 
 void trib_comm_name_operation(const struct trib_operation *operation, char *text, size_t size)
