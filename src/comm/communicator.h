@@ -88,7 +88,6 @@ struct trib_comm {
     /* every operation */
     struct trib_request_list running; /* operations that the node has */
     struct trib_request_list waiting; /* operations for which the node has no room */
-    uint32_t priority;                /* of operations at combiners */
     uint64_t serial;                  /* among all communicators of the process, from 1 on */
     uint64_t idle_since_ns;           /* end of the last operation, or begin of the first running one */
     uint64_t told_mark;               /* by the session */
@@ -135,6 +134,7 @@ struct trib_comm {
     bool stall_is_mark;          /* the communicator's mark M waits at stall_sequence, not this rank */
     bool is_derived;             /* made by split or subset: rank 0 of the job is not rank 0 here */
     uint32_t making;             /* communicators that are being made of this one */
+    uint32_t priority;           /* of operations at combiners */
     struct trib_maker made_by;   /* maker, as JOIN names it; communicator 0: none, or on one host */
     struct trib_comm *maker;     /* joining by split or subset of that one, which must not fail before; else NULL */
     struct trib_subset *subsets; /* made of this one so far: split.c */

@@ -321,6 +321,7 @@ static void check_end(void)
         leave(&script.peers[i]);
     }
     must(script.jobs.first == NULL && script.jobs.count == 0, "end: a job without sessions does not end");
+    trib_jobs_deinit(&script.jobs, TRIB_ERR_SWITCH, "the end");
     process_end(&processes[SESSIONS]);
 }
 

@@ -9,6 +9,7 @@
 #include "control/jobs/owner.h"
 #include "control/jobs/start.h"
 #include "control/roots/leaves.h"
+#include "control/roots/processes.h"
 #include "control_harness.h"
 #include "core/prng.h"
 #include "leaf_agent.h"
@@ -243,6 +244,7 @@ static inline void free_dead(struct node *node)
         free(remote);
     }
     node->jobs.first = NULL;
+    trib_processes_deinit(&node->jobs);
     node->jobs.owners = NULL;
     node->jobs.leaves = NULL;
 }

@@ -108,7 +108,7 @@ static void fill(enum trib_type type, void *tensor, uint64_t count, uint32_t ran
 {
     for (uint64_t i = 0; i < count; i++) {
         float x = element(rank, i);
-        double wide = x;
+        double wide = (double)x;
         int64_t whole = (int64_t)(x * 3);
         uint16_t half = (uint16_t)(0x3c00 + (i * 37 + rank * 11) % 0x600); /* 1 to 2.5 and, as bfloat16, small ones */
         const void *value = type == TRIB_FLOAT32                            ? (const void *)&x

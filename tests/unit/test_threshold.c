@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_threshold.c: jobs that say how many bytes of gradients they have, at a switch whose operator keeps it, and the
  * switches that lend to it, for larger ones. Mirrors src/control/jobs/threshold.c. */
+#include "control/roots/processes.h"
 #include "net/resolve.h"
 #include "switches_harness.h"
 
@@ -399,6 +400,7 @@ static void restart(struct switches *s, uint64_t threshold)
         }
         trib_job_free(&s->h.jobs, s->h.jobs.first);
     }
+    trib_processes_deinit(&s->h.jobs);
     run_links(s);
     s->h.config.boot += 1000;
     s->h.config.threshold = threshold;
