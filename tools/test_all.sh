@@ -76,10 +76,10 @@ run_asan_all() {
 }
 
 # ThreadSanitizer where there are threads; of the scripts those in which the daemon's threads, or a rank's, meet what unit tests do not have:
-# HTTP, and processes that are killed. What the tests of trees of switches have is one thread, with a clock of its own.
+# HTTP, and processes that are killed.
 run_tsan() {
     step build-tsan preset tsan &&
-        TRIB_PATIENCE=4 tests tsan build-tsan -L '^(io|port|comm|control|switchd|cli)$' -E '^unit/test_leaves_faults$' &&
+        TRIB_PATIENCE=4 tests tsan build-tsan -L '^(io|port|comm|control|switchd|cli)$' &&
         TRIB_PATIENCE=4 tests tsan-scripts build-tsan -R '^integration/(http|events|switches)\.user$'
 }
 
