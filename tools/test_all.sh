@@ -4,7 +4,7 @@
 # (.ci/run) are those of `make test` and `make lint` as well; `nightly` (`make test-nightly`) those whose long form CI has no time for.
 #
 # Tests mostly wait, and other steps compute: these, at low priority, have what the tests leave. Three lanes, of which each runs its steps one
-# after another: tests, and then canaries, which have one core busy; what is on links, or is PyTorch; what computes, at the end what fills all cores.
+# after another: tests, and then canaries; what is on links, or is PyTorch; what computes.
 set -uo pipefail
 . "$(dirname "$0")/steps.sh"
 
