@@ -437,6 +437,9 @@ static void config__is_refused_by_name(void **state)
 {
     (void)state;
     refuse("switchml", 0, 2, "there is no key (TRIB_KEY_FILE)");
+    if (switch_keys == NULL) {
+        return; /* this build takes no key */
+    }
     refuse("panama:7/8", TRIB_KEY_MIN, 8, "with a quorum sums may lack ranks");
     refuse("atp", TRIB_KEY_MIN, 2, "the order of additions differs from run to run");
     refuse("goat", TRIB_KEY_MIN, 2, "the order of additions differs from run to run");

@@ -118,8 +118,10 @@ static bool has_servers(const struct trib_scheme *scheme)
 static bool is_shown(const char *name, const struct trib_scheme *scheme)
 {
     bool has_quorum = scheme == NULL || scheme->has_quorum;
+    bool has_keys = trib_keys_explain_lack() == NULL; /* OpenSSL is there */
 
-    return (scheme == NULL || !has_quorum || !is_in(name, of_fallback, COUNT(of_fallback))) &&
+    return (has_keys || strcmp(name, "sessions of ranks reset") != 0) &&
+           (scheme == NULL || !has_quorum || !is_in(name, of_fallback, COUNT(of_fallback))) &&
            (has_caps(scheme) || !is_in(name, of_caps, COUNT(of_caps))) &&
            (scheme == NULL || has_servers(scheme) || !is_in(name, of_combiners, COUNT(of_combiners))) &&
            (!has_servers(scheme) || !is_in(name, of_inner, COUNT(of_inner))) &&
