@@ -238,7 +238,7 @@ static void refuse_tree(struct trib_comm *comm, uint32_t root, uint32_t child)
     trib_address_format(&comm->roots[root], address);
     trib_comm_fail_all(comm, TRIB_ERR_SETTINGS,
                        "rank %u: samples of sums (TRIB_SAMPLE) need one switch that all ranks join: at %s this rank is "
-                       "child %u, so the switch is part of a tree, whose order of additions ranks do not know",
+                       "child %u, so there is a tree of switches, and ranks do not know its order of additions",
                        comm->config.rank, address, child);
 }
 

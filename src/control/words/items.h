@@ -25,7 +25,7 @@ enum trib_item_type {
     TRIB_ITEM_KEY = 0x8006,       /* id of the key of the session (keys/derive.h) */
     TRIB_ITEM_RATE = 0x0021,      /* WELCOME: of a planned job: bytes per second of each rank */
     TRIB_ITEM_PIECES = 0x0022,    /* ROOT_OPEN: the pieces of a model that a combiner adds (protocol/pieces.h) */
-    TRIB_ITEM_TENANT = 0x0023,    /* ROOT_OPEN: of a job with a key: its tenant, whose quota counts (agents/agent.h) */
+    TRIB_ITEM_TENANT = 0x0023,    /* ROOT_OPEN of a job with a key: id of the key, for its quota (agents/agent.h) */
     TRIB_ITEM_AUTH = 0x8030,      /* WELCOME, ROOT_OPEN: of a job with a key: the key of its packets (keys/auth.h) */
     /* Reserved; nothing sends them yet. What would make a sum wrong, or a packet unreadable, where it is not known, has
      * TRIB_ITEM_MUST. */
