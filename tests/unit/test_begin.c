@@ -2,76 +2,36 @@
 /* test_begin.c: how many jobs, and how much memory, the ranks of one key have at a control plane, whatever addresses
  * they come from. Mirrors src/control/jobs/begin.c; test_server_border.c has the shares of one address, test_agent.c
  * the memory of slots. No sockets: sessions take what they are told. */
-#include "leaves_harness.h"
+#include "control/jobs/jobs.h"
 
 #define SEATS (TRIB_JOBS_MAX + 8)
+#include "seats_harness.h"
+
 #define KEY UINT64_C(0x1122334455667788)
 #define OTHER_KEY UINT64_C(0x8877665544332211)
-
-/* A rank, at an address of its own. */
-struct seat {
-    struct trib_session session;
-    struct trib_message last; /* of the messages to it */
-};
-
-struct at_switch {
-    struct trib_server_config config;
-    struct recorder recorder;
-    struct trib_jobs jobs;
-    struct seat seat[SEATS];
-    uint32_t seats;
-};
-
-static void take(void *owner, struct trib_session *session, const struct trib_message *message)
-{
-    (void)owner;
-    ((struct seat *)(void *)session)->last = *message;
-}
-
-static void end(void *owner, struct trib_session *session)
-{
-    (void)owner;
-    (void)session;
-}
 
 static int set_up(void **state)
 {
     struct at_switch *s = calloc(1, sizeof *s);
-    const struct trib_jobs_output output = {s, take, end, NULL, test_draw, NULL};
-    pthread_mutex_init(&s->recorder.lock, NULL);
-    s->config.listen = trib_address_v4(0x0a000001, 7470);
-    s->config.shards = 1;
-    s->config.memory_quota = s->config.job_quota = UINT64_C(1) << 40;
-    s->config.receive_room = 64U << 20;
-    s->config.join_timeout_ns = 30 * TRIB_SECOND_NS;
-    s->config.boot = 7;
-    s->config.plane = recorder_verbs(&s->recorder);
-    trib_jobs_init(&s->jobs, &s->config, &output);
+    switch_begin(s, 1, 7);
     *state = s;
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    struct at_switch *s = *state;
-    trib_jobs_deinit(&s->jobs, TRIB_ERR_SWITCH, "the end");
-    trib_jobs_check(&s->jobs);
-    pthread_mutex_destroy(&s->recorder.lock);
-    free(s);
+    switch_end(*state);
+    free(*state);
     return 0;
 }
 
 /* Rank 0 of a new job. */
 static struct seat *begin(struct at_switch *s, uint64_t key, uint32_t ranks)
 {
-    assert_true(s->seats < SEATS);
-    struct seat *seat = &s->seat[s->seats++];
     struct trib_message message = join_message(0, ranks);
-    (void)snprintf(message.join.job, sizeof message.join.job, "job %u", s->seats);
+    (void)snprintf(message.join.job, sizeof message.join.job, "job %u", s->seats + 1);
     message.join.key = key;
-    seat->session.peer = trib_address_v4(0x0a010000 + s->seats, 50000);
-    assert_true(trib_jobs_receive(&s->jobs, &seat->session, &message, 1));
-    return seat;
+    return seat_join(s, &message);
 }
 
 static void leave(struct at_switch *s, struct seat *seat)

@@ -2,71 +2,13 @@
 /* test_owner.c: jobs and their communicators: which job a JOIN is of, and the quota that a job has for all of them.
  * Mirrors src/control/jobs/owner.c. No sockets: sessions take what they are told, and all is checked after each event. */
 #include "control/jobs/owner.h"
-#include "leaves_harness.h"
 
 #define SEATS 16
-
-/* A rank. */
-struct seat {
-    struct trib_session session;
-    struct trib_message join;
-    struct trib_message first, last; /* of what it was told */
-    bool has_ended;
-};
-
-struct at_switch {
-    struct trib_server_config config;
-    struct recorder recorder;
-    struct trib_jobs jobs;
-    struct seat seat[SEATS];
-    uint32_t seats;
-};
-
-static void take(void *owner, struct trib_session *session, const struct trib_message *message)
-{
-    struct seat *seat = (struct seat *)(void *)session;
-    (void)owner;
-    seat->first = seat->first.kind == TRIB_MESSAGE_NONE ? *message : seat->first;
-    seat->last = *message;
-}
-
-static void end(void *owner, struct trib_session *session)
-{
-    (void)owner;
-    ((struct seat *)(void *)session)->has_ended = true;
-}
-
-static void begin(struct at_switch *s, uint32_t boot)
-{
-    const struct trib_jobs_output output = {s, take, end, NULL, test_draw, NULL};
-    memset(s, 0, sizeof *s);
-    pthread_mutex_init(&s->recorder.lock, NULL);
-    s->config.listen = trib_address_v4(0x0a000001, 7470);
-    s->config.shards = 2;
-    s->config.memory_quota = s->config.job_quota = UINT64_C(1) << 40;
-    s->config.receive_room = 64U << 20;
-    s->config.join_timeout_ns = 30 * TRIB_SECOND_NS;
-    s->config.boot = boot;
-    s->config.plane = recorder_verbs(&s->recorder);
-    trib_jobs_init(&s->jobs, &s->config, &output);
-}
-
-static void stop(struct at_switch *s)
-{
-    trib_jobs_deinit(&s->jobs, TRIB_ERR_SWITCH, "the end");
-    trib_jobs_check(&s->jobs);
-    assert_null(s->jobs.owners);
-    assert_null(s->jobs.agent.first);
-    pthread_mutex_destroy(&s->recorder.lock);
-}
+#include "seats_harness.h"
 
 static struct seat *join(struct at_switch *s, const struct trib_message *message)
 {
-    assert_true(s->seats < SEATS);
-    struct seat *seat = &s->seat[s->seats++];
-    seat->session.peer = trib_address_v4(0x0a000100 + s->seats, 50000);
-    seat->join = *message;
-    assert_true(trib_jobs_receive(&s->jobs, &seat->session, message, 1));
+    struct seat *seat = seat_join(s, message);
     trib_jobs_check(&s->jobs);
     return seat;
 }
@@ -314,7 +256,7 @@ static void restart__ranks_bring_the_job_again(void **state)
     const struct trib_message making = derived_join(half, "train/0/1", 0, 1);
     for (unsigned order = 0; order < 3; order++) {
         const struct seat *seats[3];
-        begin(s, 0xc0000000);
+        switch_begin(s, 2, 0xc0000000);
         for (unsigned i = 0; i < 3; i++) {
             unsigned which = (order + i) % 3;
             seats[which] = which < 2 ? come_back(s, which == 0 ? all : half) : join(s, &making);
@@ -327,7 +269,7 @@ static void restart__ranks_bring_the_job_again(void **state)
         assert_string_equal(s->jobs.owners->name, "train");
         allow(s, seats[0], 3);
         expect_refusal(split(s, seats[1], "train/9"), TRIB_ERR_REFUSED, " beside 3 other groups ");
-        stop(s);
+        switch_end(s);
     }
     free(s);
 }
@@ -386,14 +328,14 @@ static void below__has_one_quota_for_all_of_a_job(void **state)
 static int set_up(void **state)
 {
     struct at_switch *s = calloc(1, sizeof *s);
-    begin(s, 0xb0000000);
+    switch_begin(s, 2, 0xb0000000);
     *state = s;
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    stop(*state);
+    switch_end(*state);
     free(*state);
     return 0;
 }

@@ -12,6 +12,7 @@
 
 #include "core/lane.h"
 #include "core/sample.h"
+#include "unit/tag_vectors.h"
 
 static struct trib_tag tag;
 
@@ -161,38 +162,6 @@ static void hiding__comes_back_and_differs_by_rank(void **state)
     trib_sample_hide(&sample, 1, second, LEN - 3); /* a shorter part has the same stream */
     trib_sample_hide(&sample, 1, second, LEN - 3);
     assert_memory_equal(second, part, LEN);
-}
-
-/* A number of tests/vectors/tag.txt; of a key its first 8 bytes. */
-static uint64_t vector(const char *wanted)
-{
-    char name[64], digits[80];
-    uint64_t value = 0;
-    bool found = false;
-    FILE *file = fopen(TRIB_TEST_DIR "/vectors/tag.txt", "r");
-
-    assert_non_null(file);
-    while (fscanf(file, "%63s", name) == 1) {
-        if (name[0] == '#') {
-            (void)fscanf(file, "%*[^\n]");
-        } else if (fscanf(file, "%79s", digits) == 1 && strcmp(name, wanted) == 0) {
-            found = true;
-            digits[16] = '\0';
-            value = strtoull(digits, NULL, 16);
-        }
-    }
-    (void)fclose(file);
-    assert_true(found);
-    return value;
-}
-
-static uint64_t first_bytes(const uint8_t *bytes)
-{
-    uint64_t value = 0;
-    for (uint32_t i = 0; i < 8; i++) {
-        value = value << 8 | bytes[i];
-    }
-    return value;
 }
 
 static void vectors__are_those_of_the_protocol(void **state)

@@ -16,6 +16,7 @@
 #include "core/quorum.h"
 #include "core/tag.h"
 #include "core/value.h"
+#include "unit/tag_vectors.h"
 
 #define RANKS_MAX 64
 #define WORDS 16
@@ -368,39 +369,6 @@ static void tag__remembered_masks(void **state)
 }
 
 /* ---- vectors ---- */
-
-static uint64_t vector(const char *wanted)
-{
-    char name[64];
-    char digits[80];
-    uint64_t value = 0;
-    bool found = false;
-    FILE *file = fopen(TRIB_TEST_DIR "/vectors/tag.txt", "r");
-
-    assert_non_null(file);
-    while (fscanf(file, "%63s", name) == 1) {
-        if (name[0] == '#') {
-            (void)fscanf(file, "%*[^\n]");
-        } else if (fscanf(file, "%79s", digits) == 1 && strcmp(name, wanted) == 0) {
-            found = true;
-            digits[16] = '\0'; /* of a key: its first 8 bytes */
-            value = strtoull(digits, NULL, 16);
-        }
-    }
-    (void)fclose(file);
-    assert_true(found);
-    return value;
-}
-
-static uint64_t first_bytes(const uint8_t *key)
-{
-    uint64_t value = 0;
-
-    for (uint32_t i = 0; i < 8; i++) {
-        value = value << 8 | key[i];
-    }
-    return value;
-}
 
 static void check_parts(void)
 {

@@ -162,8 +162,11 @@ static bool fits_tenant(const struct trib_agent *agent, const struct need *need,
 {
     uint64_t tenant = need->opening->tenant;
     char needs[NEED_TEXT_MAX], held[TRIB_UNITS_TEXT_MAX], quota[TRIB_UNITS_TEXT_MAX];
+    if (tenant == 0) {
+        return true;
+    }
     uint64_t others = trib_agent_held_by_tenant(agent, tenant) - need->opening->bytes;
-    if (tenant == 0 || others + need->bytes <= agent->tenant_quota) {
+    if (others + need->bytes <= agent->tenant_quota) {
         return true;
     }
     format_need(need, needs);
