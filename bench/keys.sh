@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# keys.sh [PAIRS [PAYLOAD [OPTIONS...]]]: CPU time of all processes of a job with a key, and with encrypted payloads, against the same job
-# without, in turns: one switch, 4 ranks on the loopback that each send, allreduces of 8 MiB. Prints median and quartiles of the ratios.
+# keys.sh [ROUNDS [PAYLOAD [OPTIONS...]]]: what keys cost: CPU time of all processes and time of a call, of the same job without a key, with one,
+# with encrypted payloads, and with 1/1000 and 1/100 of each sum repeated (TRIB_SAMPLE), in turns: one switch, 4 ranks on the loopback that each
+# send, allreduces of 8 MiB of float32. Prints median and quartiles of the ratios; a wrong sum ends it.
 set -euo pipefail
-PAIRS=${1:-8} PAYLOAD=${2:-8192}
+ROUNDS=${1:-8} PAYLOAD=${2:-8192}
 shift $(($# < 2 ? $# : 2))
 ROOT=$(cd "$(dirname "$0")/.." && pwd)
 T=${TRIBUTARY:-$ROOT/build/bin/tributary}
@@ -12,49 +13,49 @@ trap 'rm -rf "$TMP"' EXIT
 mkdir "$TMP/keys"
 "$T" key new "$TMP/job.key" >/dev/null
 "$T" key tenant "$TMP/job.key" "$TMP/keys" >/dev/null
+TRIBUTARY=$T ROUNDS=$ROUNDS PAYLOAD=$PAYLOAD TMP=$TMP python3 - "$@" <<'END'
+import json, os, resource, statistics, subprocess, sys
+folder, program = os.environ["TMP"], os.environ["TRIBUTARY"]
+KEY = {"TRIB_KEY_FILE": folder + "/job.key"}
+KINDS = {  # environment of the ranks, and with whom they are compared
+    "no key": ({}, None), "a key": (KEY, "no key"), "encrypted payloads": ({**KEY, "TRIB_ENCRYPT": "1"}, "no key"),
+    "samples of 1/1000": ({**KEY, "TRIB_SAMPLE": "1000"}, "a key"), "samples of 1/100": ({**KEY, "TRIB_SAMPLE": "100"}, "a key")}
 
-# run KIND OPTIONS...: CPU seconds of switch and ranks.
-run() {
-    local kind=$1
-    shift
-    TRIBUTARY=$T KIND=$kind PAYLOAD=$PAYLOAD TMP=$TMP python3 - "$@" <<'END'
-import os, resource, subprocess, sys
-kind, folder, program = os.environ["KIND"], os.environ["TMP"], os.environ["TRIBUTARY"]
-keys = ["--keys", folder + "/keys"] if kind != "clear" else []
-ready, end = os.pipe()
-switch = subprocess.Popen([program, "switch", "--listen", "127.0.0.1:0", "--http", "none", *keys, "--ready-fd", str(end)], pass_fds=[end],
-                          stderr=subprocess.DEVNULL)
-environment = {**os.environ, "TRIB_SWITCH": "127.0.0.1:" + os.read(ready, 16).decode().strip(), "TRIB_LEVEL0": "0",
-               "TRIB_PAYLOAD": os.environ["PAYLOAD"]}
-if keys:
-    environment["TRIB_KEY_FILE"] = folder + "/job.key"
-if kind == "encrypted":
-    environment["TRIB_ENCRYPT"] = "1"
-try:
-    said = subprocess.run([program, "perf", "--workers", "4", "-b", "8MiB", "-e", "8MiB", "-n", "60", *sys.argv[1:]], env=environment,
-                          capture_output=True, text=True, timeout=120)
-finally:
-    switch.terminate()
-    switch.wait()
-if said.returncode != 0 or "# 0 wrong elements" not in said.stdout:
-    sys.exit("keys.sh: " + kind + ": " + said.stdout + said.stderr)
-used = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(used.ru_utime + used.ru_stime)
+
+def run(kind):
+    """CPU seconds of switch and ranks, and microseconds of a call."""
+    own = KINDS[kind][0]
+    ready, end = os.pipe()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    keys = ["--keys", folder + "/keys"] if own else []
+    switch = subprocess.Popen([program, "switch", "--listen", "127.0.0.1:0", "--http", "none", *keys, "--ready-fd", str(end)], pass_fds=[end],
+                              stderr=subprocess.DEVNULL)
+    environment = {**os.environ, "TRIB_SWITCH": "127.0.0.1:" + os.read(ready, 16).decode().strip(), "TRIB_LEVEL0": "0",
+                   "TRIB_PAYLOAD": os.environ["PAYLOAD"], **own}
+    os.close(ready)
+    os.close(end)
+    try:
+        said = subprocess.run([program, "perf", "--workers", "4", "-b", "8MiB", "-e", "8MiB", "-n", "60", "--json", *sys.argv[1:]], env=environment,
+                              capture_output=True, text=True, timeout=120)
+    finally:
+        switch.terminate()
+        switch.wait()
+    if said.returncode != 0:
+        sys.exit(f"keys.sh: {kind}: {said.stdout}{said.stderr}")
+    row = json.loads(said.stdout)["rows"][0]
+    if row["wrong"] != 0:
+        sys.exit(f"keys.sh: {kind}: wrong sums")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, row["time_us"]
+
+
+rounds = [{kind: run(kind) for kind in KINDS} for _ in range(int(os.environ["ROUNDS"]))]
+if not rounds:
+    sys.exit("keys.sh: no round ran")
+for kind, (_, base) in KINDS.items():
+    for what, field, unit in (("CPU time", 0, "s"), ("time of a call", 1, "us")):
+        if base:
+            ratios = sorted(row[kind][field] / row[base][field] for row in rounds)
+            print(f"{kind} against {base}: {what} x {statistics.median(ratios):.2f}, quartiles {ratios[len(ratios) // 4]:.2f} and "
+                  f"{ratios[3 * len(ratios) // 4]:.2f}, of {statistics.median(row[base][field] for row in rounds):.2f} {unit}")
 END
-}
-
-for ((pair = 0; pair < PAIRS; pair++)); do
-    clear=$(run clear "$@")
-    key=$(run key "$@")
-    encrypted=$(run encrypted "$@")
-    echo "$clear $key $encrypted"
-done | python3 -c '
-import statistics, sys
-rows = [[float(word) for word in line.split()] for line in sys.stdin]
-if not rows:
-    sys.exit("keys.sh: no pair ran")
-for name, at in (("a key", 1), ("encrypted payloads", 2)):
-    ratios = sorted(row[at] / row[0] for row in rows)
-    print(f"{name}: CPU time x {statistics.median(ratios):.2f}, quartiles {ratios[len(ratios) // 4]:.2f} and {ratios[3 * len(ratios) // 4]:.2f}, "
-          f"of {statistics.median(row[0] for row in rows):.2f} s")
-'
