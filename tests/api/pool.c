@@ -100,7 +100,8 @@ static long resident_kib(void)
 /* Bound and never listened at, so that ranks may listen at it; and so may any other process that is told of the port and
  * says SO_REUSEADDR, as listeners do. So it is none of those that the kernel gives away: a process that has let one go, to
  * listen there later, could find this worker at it. Nor one that scripts take (quiet_port in
- * tests/integration/common.sh: even thousands), nor a multiple of 16, as their HTTP 1000 above and unit tests have. */
+ * tests/integration/common.sh: even thousands), nor a multiple of 16, as their HTTP 1000 above has, nor 12 above one, as
+ * unit tests have. */
 static uint16_t reserve_port(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

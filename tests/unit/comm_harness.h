@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -102,14 +103,36 @@ static inline uint16_t keeper_start(uint16_t port, uint16_t parent, uint32_t thr
     return got > 0 ? (uint16_t)atoi(text) : 0;
 }
 
-/* A first port below those that the kernel gives to sockets without one: else another test's socket could take it while
- * the switch is away. */
+/* While its switch is away nobody has the port, and another test that looks for one could take it: so a Unix socket of
+ * that name, of which a machine has only one, stays open as long as this process lives. */
+static inline bool take_port(uint16_t port)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    int length = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "tributary-test-port-%u", port);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && bind(fd, (const struct sockaddr *)&name,
+                        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) == 0) {
+        return true;
+    }
+    (void)close(fd);
+    return false;
+}
+
+/* Below those that the kernel gives to sockets without one; and none that scripts take (quiet_port in
+ * tests/integration/common.sh), nor the API test's workers (reserve_port in tests/api/pool.c). */
+static inline uint16_t port_to_try(unsigned i)
+{
+    unsigned place = ((unsigned)getpid() + i) % 620;
+    return (uint16_t)(11000 + place % 10 * 2000 + place / 10 * 16 + 12);
+}
+
 static inline uint16_t keeper_find_port(uint16_t parent, uint32_t threads, uint64_t threshold, pid_t *pid)
 {
     uint16_t port = 0;
-    for (unsigned i = parent != 0; i < 20 && port == 0; i++) { /* the first is the parent's */
-        port = keeper_start((uint16_t)(10000 + ((unsigned)getpid() + i * 101) * 16 % 20000), parent, threads, threshold,
-                            pid);
+    for (unsigned i = 0; i < 620 && port == 0; i++) {
+        if (take_port(port_to_try(i))) {
+            port = keeper_start(port_to_try(i), parent, threads, threshold, pid);
+        }
     }
     return port;
 }
@@ -223,14 +246,13 @@ static inline bool is_port_free(uint16_t port)
     return is_free;
 }
 
-/* From here on ranks meet at rank 0. Its port, too, is none that the kernel gives away. */
+/* From here on ranks meet at rank 0. */
 static inline void begin_no_box(void)
 {
     no_box = true;
     on_host = false;
-    rendezvous_port = (uint16_t)(10000 + ((unsigned)getpid() * 16 + 8) % 20000);
-    while (!is_port_free(rendezvous_port)) {
-        rendezvous_port++;
+    for (unsigned i = 0; rendezvous_port == 0 || !is_port_free(rendezvous_port); i++) {
+        rendezvous_port = take_port(port_to_try(i)) ? port_to_try(i) : 0;
     }
 }
 

@@ -145,6 +145,7 @@ static void run_and_kill(uint32_t count, void (*tweak)(struct trib_config *confi
     run_ranks(ranks, count, tweak, body);
     (void)atomic_fetch_add(&entered, count); /* one that did not get in is not waited for */
     assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_false(take_port(switch_port)); /* dead as it is, no other test gets it */
     switch_command('2');
     expect_good(ranks, count);
 }
