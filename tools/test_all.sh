@@ -76,16 +76,16 @@ run_asan_all() {
 }
 
 # ThreadSanitizer where there are threads; of the scripts those in which the daemon's threads, or a rank's, meet what unit tests do not have:
-# HTTP, and processes that are killed.
+# HTTP, and processes that are killed. The statistics of test_comm_sample, with the threads of test_comm, are left to nightly.
 run_tsan() {
     step build-tsan preset tsan &&
-        TRIB_PATIENCE=4 tests tsan build-tsan -L '^(io|port|comm|control|switchd|cli)$' &&
+        TRIB_PATIENCE=4 tests tsan build-tsan -L '^(io|port|comm|control|switchd|cli)$' -LE '^alone$' -E '^unit/test_comm_sample$' &&
         TRIB_PATIENCE=4 tests tsan-scripts build-tsan -R '^integration/(http|events|switches)\.user$'
 }
 
 # Simulations have one thread, and take ten times as long.
 run_tsan_all() {
-    step build-tsan preset tsan && TRIB_PATIENCE=10 tests tsan-all build-tsan -L '^(io|port|comm|control|switchd|cli|user)$' \
+    step build-tsan preset tsan && TRIB_PATIENCE=10 tests tsan-all build-tsan -L '^(io|port|comm|control|switchd|cli|user)$' -LE '^alone$' \
         -E '^integration/(sim|accuracy|reproduce)\.user$'
 }
 

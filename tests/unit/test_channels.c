@@ -629,9 +629,9 @@ static void flow__a_flood_of_channels_ends_the_connection(void **state)
     control_start(c);
     int fd = leaf(c);
     bool is_ended = false;
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &(int){4096}, sizeof(int)); /* so that few fill it */
     for (uint32_t i = 1; i < 10000000 && !is_ended; i++) {
-        struct trib_message channel = leaf_channel(i, "10.0.0.1:20000");
-        const struct trib_message end = leaf_end(i, false);
+        struct trib_message channel = leaf_channel(i, "10.0.0.1:20000"), end = leaf_end(i, false);
         size_t len = trib_message_encode(&channel, bytes);
         len += trib_message_encode(&end, bytes + len);
         is_ended = send(fd, bytes, len, MSG_NOSIGNAL) < 0;

@@ -245,7 +245,7 @@ static void memory__is_never_over(void **state)
 
 static void cap__of_zero_is_refused(void **state)
 {
-    static const char *const text =
+    static const char text[] =
         "duration = \"1s\"\n[topology]\nkind = \"star\"\nhosts = 8\nrate = \"10Gbps\"\ndelay = \"1us\"\n"
         "[switches]\nmemory = \"%uB\"\n[[job]]\nscheme = \"panama\"\nworkers = 4\nsize = \"100KB\"\niterations = 1\n"
         "copies = 2\n";
