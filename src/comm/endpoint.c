@@ -342,6 +342,17 @@ void trib_endpoint_traffic(const struct trib_endpoint *endpoint, struct trib_por
     }
 }
 
+const struct trib_port *trib_endpoint_find_taken(const struct trib_comm *comm)
+{
+    for (uint32_t i = 0; i < comm->endpoint->shard_count; i++) {
+        const struct trib_channel *channel = &comm->endpoint->shards[i];
+        if (channel->is_wide == trib_comm_is_wide(comm) && !trib_port_has_address(channel->port)) {
+            return channel->port;
+        }
+    }
+    return trib_comm_has_peers(comm) ? trib_own_root_find_taken(&comm->endpoint->own_root) : NULL;
+}
+
 void trib_endpoint_close_channel(struct trib_endpoint *endpoint, struct trib_channel *channel)
 {
     trib_port_stats_add(&endpoint->closed_traffic, trib_port_stats(channel->port));

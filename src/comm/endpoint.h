@@ -180,6 +180,8 @@ TRIB_MUST_USE bool trib_endpoint_watch(struct trib_comm *comm);
 
 /* System calls and injected faults of all its sockets. Locked. */
 void trib_endpoint_traffic(const struct trib_endpoint *endpoint, struct trib_port_stats *sum);
+/* A socket to which packets of comm no longer come (trib_port_has_address). NULL: there is none. Locked. */
+const struct trib_port *trib_endpoint_find_taken(const struct trib_comm *comm);
 
 /* Closes a socket of the endpoint or of a communicator, and keeps the socket's counts. Locked. */
 void trib_endpoint_close_channel(struct trib_endpoint *endpoint, struct trib_channel *channel);

@@ -159,6 +159,16 @@ void trib_own_root_traffic(const struct trib_own_root *root, struct trib_port_st
     }
 }
 
+const struct trib_port *trib_own_root_find_taken(const struct trib_own_root *root)
+{
+    for (uint32_t i = 0; i < shards_of(root); i++) {
+        if (!trib_port_has_address(root->plane->shard[i].port)) {
+            return root->plane->shard[i].port;
+        }
+    }
+    return NULL;
+}
+
 /* ---- the control plane's messages ---- */
 
 /* The verbs would wake a shard's thread. Here the driver runs the shard, and is awake. */

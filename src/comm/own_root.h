@@ -54,6 +54,8 @@ void trib_own_root_heat(struct trib_own_root *root);
 uint32_t trib_own_root_fds(const struct trib_own_root *root, struct pollfd *fds);
 uint32_t trib_own_root_ready(struct trib_own_root *root, const struct pollfd *fds);
 void trib_own_root_traffic(const struct trib_own_root *root, struct trib_port_stats *traffic);
+/* A socket of it that is no longer at its address. NULL: there is none. */
+const struct trib_port *trib_own_root_find_taken(const struct trib_own_root *root);
 
 /* A ROOT_* message of comm's session. Returns the status that comm fails with; error as in comm.h. */
 TRIB_MUST_USE enum trib_status trib_comm_take_root(struct trib_comm *comm, const struct trib_message *message,

@@ -7,6 +7,7 @@
 
 #include "comm/communicator.h"
 #include "comm/describe.h"
+#include "comm/end.h"
 #include "comm/say.h"
 #include "comm/stall.h"
 #include "comm/worker.h"
@@ -37,12 +38,33 @@ static void name_silent(struct trib_comm *comm)
                    "%s, whose process has the control plane, does not answer", who);
 }
 
+/* Without the socket nothing would ever come, and the others would wait for this rank for ever. */
+static bool fail_without_socket(struct trib_comm *comm)
+{
+    const struct trib_port *taken = trib_endpoint_find_taken(comm);
+    struct trib_address local;
+    char text[64];
+    if (taken == NULL) {
+        return false;
+    }
+    trib_port_local(taken, &local);
+    trib_address_format(&local, text);
+    trib_comm_fail_all(comm, TRIB_ERR_SYSTEM,
+                       "rank %u: the system has taken its UDP socket at %s from it, as \"ss --kill\" does: start the "
+                       "job again",
+                       comm->config.rank, text);
+    return true;
+}
+
 /* Only the switches know the missing ranks: this rank hears of the children of one switch. The switches answer by
  * MISSING. */
 void trib_comm_report_stall(struct trib_comm *comm, const struct trib_event *event, uint64_t now_ns)
 {
     uint64_t since = now_ns > event->since_ns ? now_ns - event->since_ns : 0;
     struct trib_message message = {.kind = TRIB_MESSAGE_STALL};
+    if (fail_without_socket(comm)) {
+        return;
+    }
     if (comm->stall_sequence != event->sequence) {
         comm->stall_text[0] = '\0';
     }

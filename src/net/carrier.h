@@ -7,10 +7,11 @@
 
 #include "net/train.h"
 
-/* Results of trib_port_receive_room and trib_port_has_trains. */
+/* Results of trib_port_receive_room, trib_port_has_trains and trib_port_has_address. */
 struct trib_port_limits {
     uint32_t receive_room;
     bool has_trains;
+    bool has_address;
 };
 
 /* A train as it came: all packets are `segment` bytes long but the last, which may be shorter. Bytes and sender are

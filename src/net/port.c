@@ -158,6 +158,13 @@ bool trib_port_has_trains(const struct trib_port *port)
     return limits.has_trains;
 }
 
+bool trib_port_has_address(const struct trib_port *port)
+{
+    struct trib_port_limits limits;
+    port->last->operations->limits(port->last, &limits);
+    return limits.has_address;
+}
+
 const struct trib_port_stats *trib_port_stats(const struct trib_port *port)
 {
     return &port->stats;

@@ -78,6 +78,9 @@ uint32_t trib_port_receive_room(const struct trib_port *port);
 /* True if the system sends and receives whole trains here; false: one system call a packet (trains off, or an old
  * kernel). */
 bool trib_port_has_trains(const struct trib_port *port);
+/* False: the system has taken the socket's address away, or its peer's, as `ss --kill` has it do: what is sent leaves
+ * from another address, or not at all. */
+bool trib_port_has_address(const struct trib_port *port);
 /* Connects a port that is not: packets with no destination go to `peer`, and trib_port_local is the address that they
  * leave from. What came before may be from any address. False: errno says why. */
 TRIB_MUST_USE bool trib_port_connect(struct trib_port *port, const struct trib_address *peer);

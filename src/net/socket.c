@@ -147,6 +147,15 @@ bool trib_socket_connect(int fd, const struct trib_address *peer, struct trib_ad
     return connect_to(fd, peer) && find_local(fd, local);
 }
 
+bool trib_socket_is_at(int fd, const struct trib_address *local, bool was_connected)
+{
+    struct trib_address now;
+    struct sockaddr_storage peer;
+    socklen_t len = sizeof peer;
+    return find_local(fd, &now) && trib_address_port(&now) == trib_address_port(local) &&
+           (!was_connected || getpeername(fd, (struct sockaddr *)&peer, &len) == 0);
+}
+
 enum trib_status trib_socket_open(const struct trib_port_config *config, int *fd, struct trib_address *local,
                                   char *error)
 {

@@ -10,6 +10,8 @@ TRIB_MUST_USE enum trib_status trib_socket_open(const struct trib_port_config *c
                                                 struct trib_address *local, char *error);
 /* Connects it; local gets the address that it now sends from. False: errno says why. */
 bool trib_socket_connect(int fd, const struct trib_address *peer, struct trib_address *local);
+/* Whether it is still bound to the port number of local, and connected, if it was. */
+bool trib_socket_is_at(int fd, const struct trib_address *local, bool was_connected);
 /* Lets the kernel hand over whole trains; false where it cannot. */
 bool trib_socket_set_trains(int fd);
 /* Bytes of the kernel's memory that what was sent still takes, in the queues of devices; 0 also where it cannot be

@@ -27,6 +27,7 @@ struct udp {
     uint8_t *buffer;          /* of BUFFER_SIZE: zeros that cost nothing until they are written to */
     struct trib_address from; /* sender of the bytes in it */
     struct trib_address only; /* len > 0: packets from elsewhere are not read */
+    bool is_connected;
     bool receives_trains;
     bool sends_trains; /* cleared when the kernel refuses them */
 };
@@ -74,6 +75,7 @@ static enum trib_status open_udp(const struct trib_port_config *config, struct t
         return status;
     }
     udp->only = config->group.len > 0 ? config->group_source : config->peer;
+    udp->is_connected = config->peer.len > 0;
     udp->receives_trains = config->trains && trib_socket_set_trains(udp->carrier.fd);
     udp->sends_trains = udp->receives_trains;
     *carrier = &udp->carrier;
@@ -82,7 +84,11 @@ static enum trib_status open_udp(const struct trib_port_config *config, struct t
 
 static bool connect_udp(struct trib_carrier *carrier, const struct trib_address *peer)
 {
-    return trib_socket_connect(carrier->fd, peer, &carrier->local);
+    if (!trib_socket_connect(carrier->fd, peer, &carrier->local)) {
+        return false;
+    }
+    udp_of(carrier)->is_connected = true;
+    return true;
 }
 
 static void find_limits(const struct trib_carrier *carrier, struct trib_port_limits *limits)
@@ -90,6 +96,7 @@ static void find_limits(const struct trib_carrier *carrier, struct trib_port_lim
     const struct udp *udp = const_udp_of(carrier);
     limits->receive_room = trib_socket_receive_room(carrier->fd);
     limits->has_trains = udp->receives_trains && udp->sends_trains;
+    limits->has_address = trib_socket_is_at(carrier->fd, &carrier->local, udp->is_connected);
 }
 
 static uint32_t find_backlog(const struct trib_carrier *carrier, const struct trib_address *to, uint64_t bits)

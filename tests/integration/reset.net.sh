@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # reset.net.sh: TCP connections of ranks with a key are reset under load, one by one and all at once, as somebody on the path could do it: the job
-# goes on with right sums. A rank that is killed is named within a second, and the job's name is free at once.
+# goes on with right sums. A rank that is killed is named within a second, and the job's name is free at once; one whose UDP sockets are taken
+# from it ends the job.
 . "$(dirname "$0")/network.sh"
 command -v ss >/dev/null || skip "needs ss (iproute2)"
 has_keys || skip "this build has no OpenSSL"
@@ -62,6 +63,12 @@ RANK_PIDS=("${RANK_PIDS[0]}" "${RANK_PIDS[2]}")
 ranks_end 5 1
 known_within 1000 "$FROM" "$TMP/killed.0" "$TMP/killed.2"
 check_in "by name" 'a rank is gone: rank 1 \(10.99.0.2:[0-9]+\) is gone: its session' "$TMP/killed.0" "$TMP/killed.2"
+
+say "a rank whose UDP sockets are taken from it"
+load taken
+in_node w1 ss -uKHn dst "${NET_ADDRESS[s0]}" >"$TMP/ss" 2>&1
+ranks_end 5 1
+check_in "by name" 'rank 1: the system has taken its UDP socket at 10.99.0.2:[0-9]+' "$TMP"/taken.[0-2]
 
 say "all ranks are killed, and the job starts again at once"
 load again

@@ -246,6 +246,8 @@ static const struct model_scenario scenarios[] = {
      .job = {{BEHIND(2), OPS1}, {BEHIND(2), OPS1}}, .priority = {2, 2}, .order = {1, 2}, POOLS(0, 0, 0, 0), .is_quick = true},
     {POOL(1, 1), COMBINE(1), .name = "combine-jobs-pool", .about = "2 jobs of 2 ranks behind one combiner with a row, 1 slot, an operation each; the row is lost", .rounds = 2,
      .job = {{BEHIND(2), OPS1}, {BEHIND(2), OPS1}}, POOLS(0, 0, 0, 1)},
+    {POOL(1, 1), COMBINE(1), .name = "combine-jobs-restart", .about = "2 jobs of 2 ranks behind one combiner with a row, 1 slot, an operation each; the server or the combiner restarts", .rounds = 2,
+     .job = {{BEHIND(2), OPS1}, {BEHIND(2), OPS1}}, POOLS(0, 0, 1, 0)},
 };
 /* clang-format on */
 

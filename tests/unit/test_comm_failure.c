@@ -558,6 +558,37 @@ static void restart__is_transparent(void **state)
     expect_good(ranks, RANKS);
 }
 
+/* What `ss --kill` does to rank 1's sockets; of those that are connected to none, which connect(2) leaves where they are,
+ * it comes to the same that they are at another port. */
+static void taken_body(struct rank *rank)
+{
+    CHECK(rank, trib_barrier(rank->comm) == TRIB_OK);
+    (void)pthread_barrier_wait(rank->together);
+    struct trib_endpoint *endpoint = rank->comm->endpoint;
+    int elsewhere = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    for (uint32_t i = 0; i < endpoint->shard_count && rank->config.rank == 1; i++) {
+        const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
+        CHECK(rank, connect(trib_port_fd(endpoint->shards[i].port), &nobody, sizeof nobody) == 0);
+    }
+    for (uint32_t i = 0; no_box && i < endpoint->own_root.plane->shards && rank->config.rank == 1; i++) {
+        int fd = trib_port_fd(endpoint->own_root.plane->shard[i].port);
+        CHECK(rank, dup2(elsewhere, fd) == fd);
+    }
+    (void)pthread_barrier_wait(rank->together);
+    CHECK(rank, trib_barrier(rank->comm) == (rank->config.rank == 1 ? TRIB_ERR_SYSTEM : TRIB_ERR_PEER));
+    CHECK(rank, says(trib_comm_error(rank->comm), "rank 1: the system has taken its UDP socket at "));
+    (void)close(elsewhere);
+    CHECK(rank, trib_comm_close(rank->comm) != TRIB_OK);
+}
+
+static void socket__that_is_taken_is_an_error_on_all_ranks(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    run_ranks(ranks, RANKS, NULL, taken_body);
+    expect_good(ranks, RANKS);
+}
+
 /* Long enough for a rank that stands still for a moment to have asked once more. */
 static void short_switch_timeout(struct trib_config *config)
 {
@@ -605,6 +636,7 @@ int main(void)
         cmocka_unit_test(close__meets_threads_that_wait),
         cmocka_unit_test(close__overtakes_threads_that_begin_to_wait),
         cmocka_unit_test(restart__is_transparent),
+        cmocka_unit_test(socket__that_is_taken_is_an_error_on_all_ranks),
         cmocka_unit_test(switch__that_stays_away_is_an_error),
     };
     const struct CMUnitTest host_tests[] = {
@@ -629,6 +661,7 @@ int main(void)
         cmocka_unit_test(call__out_of_sequences_is_refused_on_all_ranks),
         cmocka_unit_test(close__meets_threads_that_wait),
         cmocka_unit_test(close__overtakes_threads_that_begin_to_wait),
+        cmocka_unit_test(socket__that_is_taken_is_an_error_on_all_ranks),
     };
     keeper_open();
     switch_command('2');
