@@ -266,6 +266,7 @@ static uint16_t own_cap(const struct accelerator *a)
         shares += job_at(a, job)->ports != 0;
     }
     shares *= (a->config.readings & TRIB_PANAMA_CAP_BY_TREE) != 0 ? a->config.trees : 1;
+    TRIB_ASSERT(shares > 0); /* the packet is of one of them */
     uint32_t cap = a->config.room / shares;
     return cap > UINT16_MAX ? UINT16_MAX : (uint16_t)cap;
 }
