@@ -126,7 +126,11 @@ build() { # folder, cmake arguments...; shows warnings and errors only
 
 preset() { # name of a preset: build-NAME, and build for release; once, since lanes must not build in one folder at the same time
     [[ " ${built[*]} " != *" $1 "* ]] || return 0
-    if [ "$1" = release ]; then build build --preset "$1"; else build "build-$1" --preset "$1"; fi && built+=("$1")
+    if [ "$1" = release ]; then
+        build build --preset "$1" && built+=("$1")
+    else # on CI's new machine nothing would be found in the compiler's cache
+        ([ -z "${CI:-}" ] || export CCACHE_DISABLE=1; build "build-$1" --preset "$1") && built+=("$1")
+    fi
 }
 
 lane() { # niceness, step...

@@ -13,9 +13,9 @@ export TRIB_PATIENCE=${TRIB_PATIENCE:-3}
 
 tools/deps.sh build test http tls plan all || exit 1
 
-# As `make test`, but for what the step canary does as well.
+# As `make test`, but for what the steps canary and model do as well.
 run_test() {
-    release && tests tests build -LE root -E "^($not_everyday|canary/check)\$"
+    release && tests tests build -LE root -E "^($not_everyday|canary/check|model)\$"
 }
 
 run_lint() {
