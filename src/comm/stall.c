@@ -50,7 +50,7 @@ static bool fail_without_socket(struct trib_comm *comm)
     trib_port_local(taken, &local);
     trib_address_format(&local, text);
     trib_comm_fail_all(comm, TRIB_ERR_SYSTEM,
-                       "rank %u: the system has taken its UDP socket at %s from it, as \"ss --kill\" does: start the "
+                       "rank %u: the system has taken its UDP socket at %s from it, as \"ss -K\" does: start the "
                        "job again",
                        comm->config.rank, text);
     return true;
