@@ -403,7 +403,7 @@ static void cheat__in_few_elements_is_caught_within_the_bound(void **state)
         begin(CHEAT_SOME, 20);
         elements = 1000000;
         cheat->every = 2976; /* fragments of 336 elements */
-        operations_most = 1000;
+        operations_most = 400;
         run_ranks(ranks, RANKS, use, cheated_body);
         expect_caught(ranks, "is not the sum of what the ranks sent");
         all += operations_before;
