@@ -8,7 +8,7 @@ set(test_environment "TRIBUTARY=${CMAKE_BINARY_DIR}/bin/tributary" "BUILD_DIR=${
     "SOURCE_DIR=${PROJECT_SOURCE_DIR}" "UBSAN_OPTIONS=print_stacktrace=1" "ASAN_OPTIONS=detect_stack_use_after_return=1")
 
 # The layers whose headers a test includes, by itself or through headers of the tests; "threads" for <pthread.h>; and
-# "alone" for a control plane with a clock of its own, or neither a thread nor a layer that has some: there
+# "alone" for a control plane with a clock of its own, or neither a thread nor a layer that starts some: there
 # ThreadSanitizer can find nothing.
 function(trib_layers out source)
     set(layers "")
@@ -106,7 +106,7 @@ if(CMOCKA_INCLUDE AND CMOCKA_LIBRARY AND NOT TRIB_FUZZ)
             get_filename_component(name ${source} NAME_WE)
             set(target ${kind}-${name})
             trib_layers(layers ${source})
-            if(NOT layers MATCHES "(^|;)(threads|switchd|host)(;|$)")
+            if(NOT layers MATCHES "(^|;)(threads|switchd|host|comm)(;|$)")
                 list(APPEND layers alone)
             endif()
             trib_wanted(wanted ${layers})

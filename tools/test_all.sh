@@ -13,9 +13,9 @@ export TRIB_PATIENCE=${TRIB_PATIENCE:-3}
 
 tools/deps.sh build test http tls plan all || exit 1
 
-# As `make test`, but for what the steps canary and model do as well.
+# As `make test`, but for what the step canary does as well.
 run_test() {
-    release && tests tests build -LE root -E "^($not_everyday|canary/check|model)\$"
+    release && tests tests build -LE root -E "^($not_everyday|canary/check)\$"
 }
 
 run_lint() {
@@ -76,10 +76,10 @@ run_asan_all() {
 }
 
 # ThreadSanitizer where there are threads; of the scripts those in which the daemon's threads, or a rank's, meet what unit tests do not have:
-# HTTP, and processes that are killed. The statistics of test_comm_sample, with the threads of test_comm, are left to nightly.
+# HTTP, and processes that are killed.
 run_tsan() {
     step build-tsan preset tsan &&
-        TRIB_PATIENCE=4 tests tsan build-tsan -L '^(io|port|comm|control|switchd|cli)$' -LE '^alone$' -E '^unit/test_comm_sample$' &&
+        TRIB_PATIENCE=4 tests tsan build-tsan -L '^(io|port|comm|control|switchd|cli)$' -LE '^alone$' &&
         TRIB_PATIENCE=4 tests tsan-scripts build-tsan -R '^integration/(http|events|switches)\.user$'
 }
 

@@ -78,7 +78,7 @@ uint32_t trib_port_receive_room(const struct trib_port *port);
 /* True if the system sends and receives whole trains here; false: one system call a packet (trains off, or an old
  * kernel). */
 bool trib_port_has_trains(const struct trib_port *port);
-/* False: the system has taken the socket's address away, or its peer's, as `ss --kill` has it do: what is sent leaves
+/* False: the system has taken the socket's address away, or its peer's, as `ss -K` has it do: what is sent leaves
  * from another address, or not at all. */
 bool trib_port_has_address(const struct trib_port *port);
 /* Connects a port that is not: packets with no destination go to `peer`, and trib_port_local is the address that they

@@ -558,7 +558,7 @@ static void restart__is_transparent(void **state)
     expect_good(ranks, RANKS);
 }
 
-/* What `ss --kill` does to rank 1's sockets; of those that are connected to none, which connect(2) leaves where they are,
+/* What `ss -K` does to rank 1's sockets; of those that are connected to none, which connect(2) leaves where they are,
  * it comes to the same that they are at another port. */
 static void taken_body(struct rank *rank)
 {
