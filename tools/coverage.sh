@@ -12,7 +12,7 @@ FILES='/(core/(packet.c|flow.c|congestion.c|slot.h|window.h|operation.c)|(protoc
 DATA=$PWD/build-coverage/profile
 
 cmake -S . -B build-coverage --preset coverage --log-level=NOTICE >/dev/null
-cmake --build build-coverage -j "$(nproc)" -- --no-print-directory >/dev/null
+cmake --build build-coverage -j "$(nproc)" >/dev/null
 rm -rf "$DATA"
 mkdir -p "$DATA"
 LLVM_PROFILE_FILE=$DATA/%4m.profraw ctest --test-dir build-coverage -j "$(nproc)" -L '^(core|schemes|fuzz)$' -LE '^(io|port|comm|control|switchd|cli|integration)$' \

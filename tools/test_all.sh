@@ -157,7 +157,7 @@ run_fuzz_all() {
 
 # Branches of the packet decoder and of the nodes that the tests take.
 run_coverage() {
-    step coverage tools/coverage.sh
+    step build-coverage preset coverage && step coverage tools/coverage.sh
 }
 
 # Every public header compiles alone, as C11 and as C++17, with both compilers.
