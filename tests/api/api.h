@@ -25,7 +25,8 @@
 #define API_GROUP_MAX 6U
 #define API_LINE_MAX 4096U
 #define API_TEXT_MAX 640U
-#define API_SWITCHES 11U /* switch processes of one worker (place.c) */
+#define API_SWITCHES 22U                                                /* switch processes of one worker (place.c) */
+#define API_KEY "the key of every job of this test, which is no secret" /* and of the switches' operator */
 
 /* Where the ranks of a case meet. */
 enum api_place {
@@ -52,7 +53,19 @@ enum api_scheme {
     API_HYBRID, /* in groups of two */
     API_ATP,    /* lower switches combine */
     API_PS,
+    API_RINA,
+    API_GOAT,
     API_SCHEMES
+};
+
+/* What a key does for a case. Higher ones have a key as well. */
+enum api_seal {
+    API_OPEN, /* no key */
+    API_KEYED,
+    API_ENCRYPTED,
+    API_SAMPLED,      /* every sum is repeated whole */
+    API_SAMPLED_BOTH, /* one run of 16 elements in seven, and payloads are encrypted */
+    API_SEALS
 };
 
 /* Settings of a case: name in the text, default. Rates are in 1/1000. */
@@ -73,6 +86,7 @@ enum api_scheme {
     X(DUPLICATE, "duplicate", 0)                                                    \
     X(REORDER, "reorder", 0)                                                        \
     X(CORRUPT, "corrupt", 0)                                                        \
+    X(SEAL, "seal", API_OPEN)                                                       \
     X(ODD, "odd", 0) /* how the settings of one rank differ (enum api_odd) */       \
     X(ODD_RANK, "odd_rank", 0)
 
@@ -243,16 +257,16 @@ void api_subset(const struct api_step *step, const struct api_members *of, struc
  * ranks run as threads. */
 void api_keeper_open(void);
 /* Starts the switches of a place if they do not run; false: one does not start. */
-bool api_place_ready(enum api_place place);
+bool api_place_ready(const struct api_case *c);
 /* Kills the switch that a RESTART or LOSE of this place means, and starts it again at its port. False: the port is taken. */
-bool api_place_restart(enum api_place place, uint32_t which);
-void api_place_kill(enum api_place place, uint32_t which);
+bool api_place_restart(const struct api_case *c, uint32_t which);
+void api_place_kill(const struct api_case *c, uint32_t which);
 /* Halts the switch of the odd ranks, and returns; a little later it and that of the even ranks are killed, for which the
  * other waits. */
-void api_place_kill_halfway(enum api_place place);
+void api_place_kill_halfway(const struct api_case *c);
 void api_place_await_kill(void);
 /* Port of the switch of a rank; of a rendezvous. */
-uint16_t api_place_port(enum api_place place, uint32_t rank);
+uint16_t api_place_port(const struct api_case *c, uint32_t rank);
 
 /* ---- rank.c ---- */
 

@@ -18,9 +18,10 @@ struct key {
 
 static const char *const places[] = {"host", "switch", "shards", "lossy",   "tree", "mixed",
                                      "with", "over",   "none",   "nowhere", NULL};
-static const char *const schemes[] = {"switchml", "panama", "panama:1/2", "panama:7/8", "ring",
-                                      "hybrid:2", "atp",    "ps",         NULL};
+static const char *const schemes[] = {"switchml", "panama", "panama:1/2", "panama:7/8", "ring", "hybrid:2",
+                                      "atp",      "ps",     "rina",       "goat",       NULL};
 static const char *const wires[] = {"", "float32", "", "bfloat16", "int32", NULL};
+static const char *const seals[] = {"open", "keyed", "encrypted", "sampled", "both", NULL};
 static const char *const odds[] = {"nothing",        "ranks",
                                    "scheme",         "wire",
                                    "payload",        "window",
@@ -50,6 +51,8 @@ static const char *const *words_of_setting(enum api_setting setting)
         return schemes;
     case API_WIRE:
         return wires;
+    case API_SEAL:
+        return seals;
     case API_ODD:
         return odds;
     default:

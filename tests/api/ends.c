@@ -313,7 +313,7 @@ static void step_lose(struct api_run *run, struct api_view *view, const struct a
     const struct api_case *c = run->c;
     api_meet(run);
     if (run->rank == 0) {
-        api_place_kill((enum api_place)c->setting[API_PLACE], (uint32_t)step->field[API_MODE]);
+        api_place_kill(c, (uint32_t)step->field[API_MODE]);
     }
     api_meet(run);
     for (uint32_t i = 0; i < run->views && c->setting[API_FALLBACK] == 0; i++) { /* the others, sooner or later */
@@ -350,7 +350,7 @@ static void step_halfway(struct api_run *run, struct api_view *view, const struc
 {
     if (run->rank == 0) {
         (void)usleep(JOIN_US * (useconds_t)run->shared->patience);
-        api_place_kill_halfway((enum api_place)run->c->setting[API_PLACE]);
+        api_place_kill_halfway(run->c);
         atomic_store(&run->shared->is_halfway, true);
     }
     while (run->rank % 2 == 0 && !atomic_load(&run->shared->is_halfway)) {

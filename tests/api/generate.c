@@ -40,6 +40,7 @@ static void draw_settings(struct trib_prng *prng, struct api_case *c)
             s[i] = below(prng, 40);
         }
     }
+    s[API_SEAL] = one_in(prng, 3) ? 1 + below(prng, API_SEALS - 1) : API_OPEN;
     if (one_in(prng, 20)) {
         s[API_ODD] = 1 + below(prng, API_ODDS - 1);
         s[API_ODD_RANK] = below(prng, 8);
@@ -128,6 +129,15 @@ static bool is_ring(const struct api_case *c)
     return c->setting[API_SCHEME] == API_RING || c->setting[API_SCHEME] == API_HYBRID;
 }
 
+/* Ranks can repeat sums where all are children of one node, and additions have one order. */
+static void settle_seal(const struct api_case *c, int64_t *s)
+{
+    bool has_order = !has_quorum(c) && !is_ring(c) && s[API_SCHEME] != API_ATP && s[API_SCHEME] != API_GOAT;
+    if (s[API_SEAL] >= API_SAMPLED && (!has_order || has_two_switches(s[API_PLACE]))) {
+        s[API_SEAL] -= API_SAMPLED - API_KEYED;
+    }
+}
+
 static void settle_faults(int64_t *s)
 {
     for (int i = API_LOSS; i <= API_CORRUPT; i++) {
@@ -194,6 +204,7 @@ static void settle_settings(struct api_case *c)
     if (!is_switch_place(s[API_PLACE])) {
         s[API_FALLBACK] = 0;
     }
+    settle_seal(c, s);
     settle_faults(s);
     settle_odd(s);
 }

@@ -15,11 +15,13 @@
 
 #include "api/api.h"
 #include "io/clock.h"
+#include "keys/keyring.h"
 #include "switchd/switchd.h"
 #include "unit/patience.h"
 
 #define NOBODY 0xff
-#define HALFWAY_US 30000 /* for the ranks of the switch that is not halted to get in as far as they can */
+#define HALFWAY_US 30000         /* for the ranks of the switch that is not halted to get in as far as they can */
+#define BOXES (API_SWITCHES / 2) /* of the table. Behind them come the same with keys */
 #define ROOMY (128U << 20)
 
 /* A switch of the table: its shards, its parent, its lenders. */
@@ -31,7 +33,7 @@ struct box {
 
 enum { PLAIN, SHARDS, LOSSY, TOP, LOW_A, LOW_B, LENDER_A, LENDER_B, MAIN, OVER, UNDER };
 
-static const struct box boxes[API_SWITCHES] = {
+static const struct box boxes[BOXES] = {
     [PLAIN] = {1, NOBODY, {NOBODY, NOBODY}, 0, 0},        [SHARDS] = {3, NOBODY, {NOBODY, NOBODY}, 0, 0},
     [LOSSY] = {1, NOBODY, {NOBODY, NOBODY}, 0.01, 0},     [TOP] = {2, NOBODY, {NOBODY, NOBODY}, 0, ROOMY},
     [LOW_A] = {1, TOP, {NOBODY, NOBODY}, 0, ROOMY},       [LOW_B] = {1, TOP, {NOBODY, NOBODY}, 0, ROOMY},
@@ -77,10 +79,19 @@ static struct running *switches;
 
 /* ---- the keeper ---- */
 
+/* The operator's key is the key of the jobs, so that no folder of keys is needed. */
+static struct trib_keyring ring = {.is_for_jobs = true};
+
 static void stop_switch(int signal_number)
 {
     (void)signal_number;
     trib_switchd_stop();
+}
+
+/* The switch of the table with this number, for a switch with or without keys. */
+static uint8_t beside(uint8_t box, uint8_t number)
+{
+    return (uint8_t)(box - box % BOXES + number);
 }
 
 static struct trib_address address_of(uint8_t box)
@@ -90,7 +101,7 @@ static struct trib_address address_of(uint8_t box)
 
 static int switch_process(uint8_t box, int ready_fd)
 {
-    const struct box *b = &boxes[box];
+    const struct box *b = &boxes[box % BOXES];
     struct trib_switchd_config config;
     char error[TRIB_ERROR_TEXT_MAX] = "";
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -103,12 +114,13 @@ static int switch_process(uint8_t box, int ready_fd)
     config.buffer = b->buffer != 0 ? b->buffer : config.buffer;
     config.join_timeout_ns = 6 * TRIB_SECOND_NS * patience();
     config.ready_fd = ready_fd;
-    if (b->parent != NOBODY) {
-        config.parent = address_of(b->parent);
-    }
+    config.keys = box >= BOXES ? &ring : NULL;
     config.lend_to.at[config.lend_to.count++] = trib_address_v4(INADDR_LOOPBACK, 0);
+    if (b->parent != NOBODY) {
+        config.parent = address_of(beside(box, b->parent));
+    }
     for (uint32_t i = 0; i < 2 && b->lenders[i] != NOBODY; i++) {
-        config.lenders.at[config.lenders.count++] = address_of(b->lenders[i]);
+        config.lenders.at[config.lenders.count++] = address_of(beside(box, b->lenders[i]));
     }
     if (trib_switchd_run(&config, error) != TRIB_OK) {
         (void)fprintf(stderr, "switch: %s\n", error);
@@ -180,6 +192,12 @@ void api_keeper_open(void)
     if (switches == MAP_FAILED || pipe(in) != 0 || pipe(out) != 0) {
         abort();
     }
+    char error[TRIB_ERROR_TEXT_MAX];
+    if (trib_keys_explain_lack() == NULL &&
+        trib_keys_derive((const uint8_t *)API_KEY, sizeof API_KEY - 1, &ring.own, error) != TRIB_OK) {
+        (void)fprintf(stderr, "api: %s\n", error);
+        abort();
+    }
     if (fork() == 0) {
         (void)close(in[1]);
         (void)close(out[0]);
@@ -205,10 +223,20 @@ static uint16_t tell_keeper(struct command command)
     return port;
 }
 
-bool api_place_ready(enum api_place place)
+static uint8_t box_of(const struct api_case *c, uint8_t number)
+{
+    return number == NOBODY || c->setting[API_SEAL] == API_OPEN ? number : (uint8_t)(number + BOXES);
+}
+
+static const struct site *site_of(const struct api_case *c)
+{
+    return &sites[c->setting[API_PLACE]];
+}
+
+bool api_place_ready(const struct api_case *c)
 {
     for (uint32_t i = 0; i < 3; i++) {
-        uint8_t box = sites[place].needs[i];
+        uint8_t box = box_of(c, site_of(c)->needs[i]);
         if (box != NOBODY && !switches[box].runs && tell_keeper((struct command){box, false, true, NOBODY}) == 0) {
             return false;
         }
@@ -217,27 +245,28 @@ bool api_place_ready(enum api_place place)
 }
 
 /* A switch of the place: `which` counts through those that it needs. */
-static uint8_t victim(enum api_place place, uint32_t which)
+static uint8_t victim(const struct api_case *c, uint32_t which)
 {
-    uint8_t box = sites[place].needs[which % 3];
-    return box != NOBODY ? box : sites[place].needs[0];
+    uint8_t number = site_of(c)->needs[which % 3];
+    return box_of(c, number != NOBODY ? number : site_of(c)->needs[0]);
 }
 
-bool api_place_restart(enum api_place place, uint32_t which)
+bool api_place_restart(const struct api_case *c, uint32_t which)
 {
-    uint8_t box = victim(place, which);
+    uint8_t box = victim(c, which);
     uint16_t port = switches[box].port;
     return tell_keeper((struct command){box, true, true, NOBODY}) == port;
 }
 
-void api_place_kill(enum api_place place, uint32_t which)
+void api_place_kill(const struct api_case *c, uint32_t which)
 {
-    (void)tell_keeper((struct command){victim(place, which), true, false, NOBODY});
+    (void)tell_keeper((struct command){victim(c, which), true, false, NOBODY});
 }
 
-void api_place_kill_halfway(enum api_place place)
+void api_place_kill_halfway(const struct api_case *c)
 {
-    (void)tell_keeper((struct command){sites[place].at[0], true, false, sites[place].at[1]});
+    const struct site *site = site_of(c);
+    (void)tell_keeper((struct command){box_of(c, site->at[0]), true, false, box_of(c, site->at[1])});
 }
 
 void api_place_await_kill(void)
@@ -245,8 +274,8 @@ void api_place_await_kill(void)
     (void)tell_keeper((struct command){.halts = NOBODY}); /* it answers when it has done what it was told before */
 }
 
-uint16_t api_place_port(enum api_place place, uint32_t rank)
+uint16_t api_place_port(const struct api_case *c, uint32_t rank)
 {
-    uint8_t box = sites[place].at[rank % 2];
+    uint8_t box = box_of(c, site_of(c)->at[rank % 2]);
     return box != NOBODY ? switches[box].port : 0;
 }

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "api/api.h"
+#include "keys/derive.h"
 
 #define SETTLE_S 5 /* for threads of the library to end after the last close */
 #define DESCRIPTORS_MAX 512
@@ -247,8 +248,9 @@ static void run_case(void)
     struct api_shared *shared = &exchange->shared;
     const struct api_case *c = &exchange->c;
     uint32_t ranks = (uint32_t)c->setting[API_RANKS];
-    bool is_possible = c->setting[API_PROCESSES] == 0 || !IS_UNDER_TSAN;
-    if (!is_possible || !api_place_ready((enum api_place)c->setting[API_PLACE])) {
+    bool has_keys = c->setting[API_SEAL] == API_OPEN || trib_keys_explain_lack() == NULL;
+    bool is_possible = has_keys && (c->setting[API_PROCESSES] == 0 || !IS_UNDER_TSAN);
+    if (!is_possible || !api_place_ready(c)) {
         atomic_store(&shared->skipped, 1);
         return;
     }

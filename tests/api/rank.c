@@ -33,12 +33,20 @@ static void set_place(const struct api_run *run, struct trib_config *config)
         config->join_timeout_ns = LATE_NS;
     } else if (place != API_HOST) {
         (void)snprintf(config->switch_address, sizeof config->switch_address, "127.0.0.1:%u",
-                       api_place_port(place, run->rank));
+                       api_place_port(c, run->rank));
     }
     if (place != API_HOST) {
         (void)snprintf(config->host_id, sizeof config->host_id, "host-%u", run->rank / (a_host > 0 ? a_host : 1));
     }
     config->level0 = place == API_HOST || a_host > 0;
+}
+
+static void set_seal(enum api_seal seal, struct trib_config *config)
+{
+    config->key_len = seal != API_OPEN ? sizeof API_KEY - 1 : 0;
+    memcpy(config->key, API_KEY, config->key_len);
+    config->encrypt = seal == API_ENCRYPTED || seal == API_SAMPLED_BOTH;
+    config->sample = seal == API_SAMPLED ? 1 : seal == API_SAMPLED_BOTH ? 7 : 0;
 }
 
 static void set_odd(const struct api_case *c, struct trib_config *config)
@@ -125,6 +133,7 @@ void api_configure(const struct api_run *run, struct trib_config *config)
         }
     }
     set_place(run, config);
+    set_seal((enum api_seal)s[API_SEAL], config);
     if (is_odd(run)) {
         set_odd(run->c, config);
     }
@@ -296,8 +305,7 @@ static void step_ask(struct api_run *run, struct api_view *view)
 static void step_restart(struct api_run *run, const struct api_step *step)
 {
     api_meet(run);
-    if (run->rank == 0 &&
-        !api_place_restart((enum api_place)run->c->setting[API_PLACE], (uint32_t)step->field[API_MODE])) {
+    if (run->rank == 0 && !api_place_restart(run->c, (uint32_t)step->field[API_MODE])) {
         atomic_store(&run->shared->skipped, 1);
     }
     api_meet(run);
