@@ -115,9 +115,10 @@ static int switch_process(uint8_t box, int ready_fd)
     config.join_timeout_ns = 6 * TRIB_SECOND_NS * patience();
     config.ready_fd = ready_fd;
     config.keys = box >= BOXES ? &ring : NULL;
-    config.lend_to.at[config.lend_to.count++] = trib_address_v4(INADDR_LOOPBACK, 0);
     if (b->parent != NOBODY) {
         config.parent = address_of(beside(box, b->parent));
+    } else {
+        config.lend_to.at[config.lend_to.count++] = trib_address_v4(INADDR_LOOPBACK, 0);
     }
     for (uint32_t i = 0; i < 2 && b->lenders[i] != NOBODY; i++) {
         config.lenders.at[config.lenders.count++] = address_of(beside(box, b->lenders[i]));
@@ -237,7 +238,9 @@ bool api_place_ready(const struct api_case *c)
 {
     for (uint32_t i = 0; i < 3; i++) {
         uint8_t box = box_of(c, site_of(c)->needs[i]);
-        if (box != NOBODY && !switches[box].runs && tell_keeper((struct command){box, false, true, NOBODY}) == 0) {
+        /* Again: the port that it had may be taken by now. */
+        if (box != NOBODY && !switches[box].runs && tell_keeper((struct command){box, false, true, NOBODY}) == 0 &&
+            tell_keeper((struct command){box, false, true, NOBODY}) == 0) {
             return false;
         }
     }

@@ -250,8 +250,12 @@ static void run_case(void)
     uint32_t ranks = (uint32_t)c->setting[API_RANKS];
     bool has_keys = c->setting[API_SEAL] == API_OPEN || trib_keys_explain_lack() == NULL;
     bool is_possible = has_keys && (c->setting[API_PROCESSES] == 0 || !IS_UNDER_TSAN);
-    if (!is_possible || !api_place_ready(c)) {
+    if (!is_possible) {
         atomic_store(&shared->skipped, 1);
+        return;
+    }
+    if (!api_place_ready(c)) {
+        worker_finding("a switch of this place does not start");
         return;
     }
     if (c->setting[API_PROCESSES] != 0) {
