@@ -304,6 +304,17 @@ static void learn_number(struct world_comm *comm, uint32_t rank)
     }
 }
 
+/* The rank begins anew with all roots: see check_silence. */
+static void begin_silence(struct world_comm *comm, uint32_t rank)
+{
+    struct world_unit *unit = &comm->world->units[comm->ranks[rank].unit];
+
+    for (uint32_t root = 0; root < comm->set.session.roots; root++) {
+        unit->heard_ns[root] = comm->world->now_ns;
+        unit->probes[root] = 0;
+    }
+}
+
 static void take_ready(struct world_comm *comm, uint32_t rank, const struct trib_message *message)
 {
     struct world *world = comm->world;
@@ -315,10 +326,7 @@ static void take_ready(struct world_comm *comm, uint32_t rank, const struct trib
     r->state = RANK_RUNNING;
     r->was_running = true;
     r->is_multicast = message->ready.multicast;
-    for (uint32_t root = 0; root < comm->set.session.roots; root++) {
-        world->units[r->unit].heard_ns[root] = world->now_ns;
-        world->units[r->unit].probes[root] = 0;
-    }
+    begin_silence(comm, rank);
     comm_disturbed(comm, world->now_ns);
     fault_at_return(comm, rank);
     unit_wake(world, r->unit, world->now_ns);
@@ -387,7 +395,11 @@ void session_take(struct world_comm *comm, uint32_t rank, const struct trib_mess
     if (is_over(r)) {
         return;
     }
+    bool rises = message->kind == TRIB_MESSAGE_MARK && message->mark.mark > r->heard_mark;
     check_heard(comm, rank, message);
+    if (rises) { /* a new packet may go to a root that says nothing, with a timeout of its own */
+        begin_silence(comm, rank);
+    }
     switch ((int)message->kind) {
     case TRIB_MESSAGE_WELCOME:
         take_welcome(comm, rank, message);
