@@ -7,6 +7,7 @@ adds in float32 and rounds once: within that of their own eps, as gloo rounds af
 import ctypes
 import datetime
 import functools
+import gc
 import logging
 import os
 import time
@@ -378,6 +379,32 @@ def new_groups():
     dist.barrier()
 
 
+def _use_and_destroy_group():
+    group = dist.new_group(list(range(dist.get_world_size())))
+    tensors = [torch.ones(100) for _ in range(4)]
+    works = [dist.all_reduce(tensor, group=group, async_op=True) for tensor in tensors]
+    works[0].get_future().wait()
+    for work in works[:-1]:
+        work.wait()
+    dist.all_reduce(tensors[0], group=group)
+    dist.destroy_process_group(group)
+
+
+def destroyed_groups():
+    """Their sockets and threads go with them, and do not wait for Python's search for circles."""
+    gc.collect()
+    gc.disable()
+    try:
+        left = []
+        for _ in range(4):
+            _use_and_destroy_group()
+            left.append([len(os.listdir(f"/proc/self/{kind}")) for kind in ("fd", "task")])
+    finally:
+        gc.enable()
+    dist.barrier()
+    assert left[-1][0] <= left[0][0] and left[-1][1] <= left[0][1], left
+
+
 def many_in_flight(count):
     """Started in one order, waited for in another; some by nobody."""
     ranks, rank = dist.get_world_size(), dist.get_rank()
@@ -392,7 +419,6 @@ def many_in_flight(count):
     total = ranks * (ranks - 1) / 2
     for index, tensor in enumerate(tensors):
         assert tensor[-1].item() == total + ranks * index, index
-    import gc
     gc.collect()
     return len(dist.group.WORLD._pending)
 

@@ -22,7 +22,7 @@ def test_moves(world, collective):
         assert min(world.run(collective, dtype, seconds=120)) > 0
 
 
-@pytest.mark.parametrize("case", ["coalesced", "functional", "objects", "of_gloo", "said_once", "new_groups", "refused", "reasons"])
+@pytest.mark.parametrize("case", ["coalesced", "functional", "objects", "of_gloo", "said_once", "new_groups", "destroyed_groups", "refused", "reasons"])
 def test_case(world, case):
     world.run(case)
 

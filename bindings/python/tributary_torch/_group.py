@@ -182,6 +182,7 @@ class ProcessGroupTributary(dist.ProcessGroup):
             self._adopt(call)
         for work in list(self._pending.values()):
             work.collect()
+        self._done = None  # it names this group: gloo's sockets and threads would stay until Python looks for such circles
 
     def failure(self, status, title):
         """The exception for an operation that ended so."""
