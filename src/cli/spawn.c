@@ -92,17 +92,22 @@ static void run_switch(const struct trib_switchd_config *config, int ready_fd)
     _exit(0);
 }
 
-/* The port that the switch writes when it serves. */
-static bool read_port(int fd, uint16_t *port)
+/* The port that the switch writes when it serves. 0: it has ended, and has said why; or it is late, or a signal came:
+ * then it is killed. */
+static uint16_t read_port(pid_t pid, int fd)
 {
     struct pollfd ready = {.fd = fd, .events = POLLIN};
     char text[16] = "";
+    int events = poll(&ready, 1, SWITCH_START_MS);
 
-    if (poll(&ready, 1, SWITCH_START_MS) != 1 || read(fd, text, sizeof text - 1) <= 0) {
-        return false;
+    if (events == 0) {
+        complain("the switch did not begin to serve within %d s", SWITCH_START_MS / 1000);
     }
-    *port = (uint16_t)strtoul(text, NULL, 10);
-    return *port != 0;
+    if (events != 1) {
+        kill(pid, SIGKILL);
+        return 0;
+    }
+    return read(fd, text, sizeof text - 1) > 0 ? (uint16_t)strtoul(text, NULL, 10) : 0;
 }
 
 bool spawn_switch_start(const struct trib_switchd_config *config, struct spawn_switch *own)
@@ -119,15 +124,13 @@ bool spawn_switch_start(const struct trib_switchd_config *config, struct spawn_s
         run_switch(config, ready[1]);
     }
     close(ready[1]);
-    bool good = own->pid > 0 && read_port(ready[0], &own->port);
+    own->port = own->pid > 0 ? read_port(own->pid, ready[0]) : 0;
     close(ready[0]);
-    if (!good && own->pid > 0) {
-        complain("the switch did not begin to serve within %d s", SWITCH_START_MS / 1000);
-        kill(own->pid, SIGKILL);
+    if (own->port == 0 && own->pid > 0) {
         waitpid(own->pid, NULL, 0);
         own->pid = 0;
     }
-    return good;
+    return own->port != 0;
 }
 
 void spawn_switch_stop(struct spawn_switch *own)
