@@ -309,9 +309,7 @@ static const char *unfit(const struct trib_scheme *scheme, const struct trib_con
         return "a rank that is done may leave before a late rank has its results, and without a switch the results "
                "leave with it: name a switch (TRIB_SWITCH)";
     }
-    const char *cause = scheme->unfit != NULL ? scheme->unfit(&session) : NULL;
-    bool are_hosts = config->level0; /* the control plane counts hosts */
-    return cause != NULL || are_hosts ? cause : trib_scheme_explain_members(scheme, config->ranks);
+    return scheme->unfit != NULL ? scheme->unfit(&session) : NULL;
 }
 
 /* Why ranks cannot repeat sums with this config (core/sample.h); NULL: they can. */

@@ -114,7 +114,8 @@ static struct row *find(const struct combiner *c, const struct trib_combiner_gra
         return row_at(c, m->first_row + trib_pieces_row(&m->pieces, sequence, m->rows));
     }
     uint32_t run = m->rows < LARGE ? 1 : RUN;
-    uint64_t hash = trib_mix64(((uint64_t)m->communicator << 16 | m->generation) ^ trib_mix64(sequence / run));
+    uint64_t key = (uint64_t)m->group << 48 | (uint64_t)m->communicator << 16 | m->generation;
+    uint64_t hash = trib_mix64(key ^ trib_mix64(sequence / run));
     uint32_t row = (uint32_t)((hash >> 32) * m->rows >> 32) + (uint32_t)(sequence % run);
 
     return row_at(c, m->first_row + (row < m->rows ? row : row - m->rows));

@@ -71,6 +71,7 @@ bool trib_pool_enter(void *pool, void *node, void *owner, const struct trib_pool
         .pieces = share->pieces,
         .communicator = n->session.communicator,
         .generation = n->session.generation,
+        .group = share->group,
         .roots = (uint8_t)n->session.roots,
         .first_row = share->first_row,
         .rows = share->rows,

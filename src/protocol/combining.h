@@ -30,7 +30,8 @@ void trib_pool_init(void *pool, const struct trib_combiner_config *config);
 struct trib_pool_share {
     struct trib_pieces pieces; /* of the scheme's placement; count 0: the rows are shared, by hash */
     uint32_t first_row, rows;
-    uint8_t priority; /* as in struct trib_combiner_grant */
+    uint16_t group;   /* as in struct trib_combiner_grant */
+    uint8_t priority; /* the same */
 };
 
 /* The node's parts go into this pool from now on; also with another share. trib_pool_next returns owner. False:

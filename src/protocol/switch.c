@@ -51,8 +51,7 @@ void trib__switch_init(void *node, const struct trib_switch_config *config)
     TRIB_ASSERT((config->branches & ~trib_all_children(config->children)) == 0);
     TRIB_ASSERT(config->spare <= trib_count_bits(trib_all_children(config->children) & ~config->branches));
     TRIB_ASSERT(config->has_parent || config->branches != 0 || config->children == s->ranks);
-    TRIB_ASSERT(!config->has_combiners ||
-                (!config->has_parent && config->branches == 0 && !trib_session_has_quorum(s)));
+    TRIB_ASSERT(!config->has_combiners || (config->branches == 0 && !trib_session_has_quorum(s)));
     TRIB_ASSERT(s->train >= 1 && s->slots >= 1 && config->boot != 0);
     TRIB_ASSERT(s->payload <= TRIB_PAYLOAD_MAX && s->payload % TRIB_PAYLOAD_ALIGN == 0 && s->payload > 0);
     TRIB_ASSERT(!trib_session_has_quorum(s) ||

@@ -61,7 +61,7 @@ static void build_partial(struct switch_node *n, uint32_t index, struct trib_pac
         counters->partials++;
         packet->last_rank = slot->last;
     }
-    packet->window_cap = trib__switch_cap(n, slot->cap);
+    packet->window_cap = trib__switch_cap(n, n->config.branches != 0 ? slot->cap : 0); /* from ranks: a priority */
 }
 
 bool trib__switch_next_up(struct switch_node *n, struct trib_packet *packet, struct trib_place *to)

@@ -47,14 +47,6 @@ static inline bool trib_scheme_has_detour(const struct trib_scheme *scheme)
     return scheme != NULL && (scheme->has_servers || scheme->is_chain);
 }
 
-/* Why it cannot have so many members of its sums, ranks or hosts; NULL: it can. */
-static inline const char *trib_scheme_explain_members(const struct trib_scheme *scheme, uint32_t members)
-{
-    return scheme != NULL && scheme->has_servers && members > TRIB_CHILDREN_MAX
-               ? "a sum on its way to a server names up to 64 ranks or hosts, and this communicator has more"
-               : NULL;
-}
-
 /* Of a scheme of chains: the parent of rack 1 to racks - 1 in the tree of this root: a rack, or 0, the place of all
  * roots. Racks stand in a ring, which is cut behind another rack for each root. */
 static inline uint32_t trib_chain_parent(uint32_t racks, uint32_t root, uint32_t rack)

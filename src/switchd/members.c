@@ -17,29 +17,30 @@
 
 /* The config of one node of the tree; its children that are nodes of this switch are switches like any other. */
 static struct trib_switch_config node_config(const struct trib_switch_verbs *verbs, const struct trib_opening *opening,
-                                             uint32_t number)
+                                             const struct trib_tree_shape *shape, uint32_t number)
 {
-    uint32_t inner = number == 0 ? 0 : number - 1;
     const struct trib_scheme *scheme = trib_scheme_find(opening->scheme);
-    bool is_edge = trib_tree_nodes(opening->count) == 1 || number > 0;
+    bool is_edge = !trib_tree_is_top(shape, number);
+    uint32_t edge = number - (is_edge && shape->has_top);
     struct trib_switch_config config = {
         .session = opening->session,
         .kernels = trib_value_kernels(),
-        .children = trib_tree_children(opening->count, number),
+        .children = trib_tree_children(shape, number),
         .root = opening->root,
         .boot = opening->boot,
         .has_parent = number > 0 || opening->parent != NULL,
-        .behind = opening->numbers,
+        .behind = opening->numbers.word[shape->group[edge]],
         .is_zeroed = true,
     };
     config.session.salt = 0;
     trib_scheme_settle(opening->scheme, &config.session);
     config.session.cap = trib_switch_has_caps(verbs) ? trib_share_first(config.session.slots) : 0;
     for (uint32_t child = 0; child < config.children; child++) {
-        const struct trib_branch *branch = &opening->branches[inner * TRIB_CHILDREN_MAX + child];
+        const struct trib_branch *branch =
+            &opening->branches[shape->first[is_edge ? edge : child] + (is_edge ? child : 0)];
         bool is_switch = !is_edge || branch->is_switch;
         config.branches |= (uint64_t)is_switch << child;
-        config.has_combiners |= branch->is_combined && scheme->has_combiners;
+        config.has_combiners |= is_edge && branch->is_combined && scheme->has_combiners;
         config.spare += is_switch ? 0 : trib_quorum_brings(&config.session, branch->ranks[0]);
     }
     return config;
@@ -53,9 +54,10 @@ static size_t padded_size(const struct trib_switch_verbs *verbs, const struct tr
 
 size_t trib_member_size(const struct trib_switch_verbs *verbs, const struct trib_opening *opening)
 {
+    const struct trib_tree_shape shape = trib_tree_shape(opening);
     size_t size = 0;
-    for (uint32_t i = 0; i < trib_tree_nodes(opening->count); i++) {
-        const struct trib_switch_config config = node_config(verbs, opening, i);
+    for (uint32_t i = 0; i < trib_tree_nodes(&shape); i++) {
+        const struct trib_switch_config config = node_config(verbs, opening, &shape, i);
         size += padded_size(verbs, &config);
     }
     return size;
@@ -70,12 +72,12 @@ static bool has_combined(const struct trib_opening *opening)
     return has;
 }
 
-/* Which children send from one address; only a member of one node has some. */
-static void group_children(struct trib_member_node *node, const struct trib_opening *opening, uint64_t *together)
+/* Which of an edge's children send from one address. */
+static void group_children(struct trib_member_node *node, uint64_t *together)
 {
     for (uint32_t i = 0; i < node->children; i++) {
         for (uint32_t k = 0; k < node->children; k++) {
-            bool is_same = trib_address_equal(&opening->branches[i].from, &opening->branches[k].from);
+            bool is_same = trib_address_equal(&node->child[i], &node->child[k]);
             together[i] |= (uint64_t)is_same << k;
         }
     }
@@ -89,38 +91,44 @@ static void init_nodes(struct trib_member *member, const struct trib_opening *op
     uint64_t *nonces = (uint64_t *)(void *)(addresses + opening->count);
     uint64_t *together = nonces + opening->count;
     uint32_t *headers = (uint32_t *)(together + opening->count);
+    const struct trib_tree_shape *shape = &member->tree->shape;
     size_t at = 0;
-    uint32_t branch = 0;
+    for (uint32_t i = 0; i < opening->count; i++) {
+        addresses[i] = opening->branches[i].from;
+        nonces[i] = trib_draw() | 1; /* 0 is none */
+    }
     for (uint32_t i = 0; i < member->nodes; i++) {
         struct trib_member_node *node = &member->node[i];
-        const struct trib_switch_config config = node_config(member->verbs, opening, i);
+        const struct trib_switch_config config = node_config(member->verbs, opening, shape, i);
         node->member = member;
         node->number = i;
         node->children = config.children;
         node->lent = TRIB_NEVER;
         node->node = (char *)member->memory + at;
         member->verbs->init(node->node, &config);
-        if (i > 0 && member->verbs->set_child != NULL) {
+        node->is_inner = shape->has_top && i > 0;
+        if (node->is_inner && member->verbs->set_child != NULL) {
             member->verbs->set_child(node->node, i - 1);
         }
         member->hearers = member->nodes == 1 ? trib_all_children(config.children) & ~config.branches : 0;
         at += padded_size(member->verbs, &config);
-        if (i > 0 || member->nodes == 1) {
+        if (!trib_tree_is_top(shape, i)) {
+            uint32_t branch = shape->first[i - shape->has_top];
+            node->group = shape->group[i - shape->has_top];
+            node->numbers = config.behind;
             node->child = addresses + branch;
             node->first = branch;
             node->nonce = nonces + branch;
             node->headers = headers + branch;
-            branch += config.children;
+            for (uint32_t child = 0; child < node->children && member->is_large; child++) {
+                node->grouped |= (uint64_t)opening->branches[branch + child].is_combined << child;
+            }
+            if (has_combined(opening)) {
+                group_children(node, together + branch);
+            }
         }
     }
-    for (uint32_t i = 0; i < opening->count; i++) {
-        addresses[i] = opening->branches[i].from;
-        nonces[i] = trib_draw() | 1; /* 0 is none */
-    }
-    if (has_combined(opening)) {
-        group_children(&member->node[0], opening, together);
-        member->hearers = 0;
-    }
+    member->hearers = has_combined(opening) ? 0 : member->hearers;
 }
 
 /* False: no memory. */
@@ -146,7 +154,8 @@ static bool open_auth(struct trib_member *member, const struct trib_opening *ope
 
 struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, const struct trib_opening *opening)
 {
-    uint32_t nodes = trib_tree_nodes(opening->count);
+    const struct trib_tree_shape shape = trib_tree_shape(opening);
+    uint32_t nodes = trib_tree_nodes(&shape);
     struct trib_member *member =
         calloc(1, sizeof *member + nodes * sizeof(struct trib_member_node) +
                       opening->count * (sizeof(struct trib_address) + 2 * sizeof(uint64_t) + sizeof(uint32_t)));
@@ -170,11 +179,12 @@ struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, co
     member->slots = opening->session.slots;
     member->first_cap = trib_switch_has_caps(verbs) ? trib_share_first(member->slots) : 0;
     member->boot = opening->boot;
-    member->numbers = opening->numbers;
+    member->is_combiner = trib_opening_is_combiner(opening);
+    member->is_large = opening->session.ranks > TRIB_CHILDREN_MAX;
     member->pieces = opening->pieces;
     member->span = trib_window_span(&opening->session);
     member->nodes = nodes;
-    member->sources = opening->count + member->has_parent;
+    member->sources = opening->count + (member->has_parent ? (member->is_combiner ? nodes : 1) : 0);
     if (opening->parent != NULL) {
         member->parent = *opening->parent;
         member->own_nonce = trib_draw() | 1;
@@ -201,13 +211,26 @@ static void touch(struct trib_member_node *node)
     node->member->is_touched = true;
 }
 
-uint32_t trib_member_number(const struct trib_member *member, uint32_t child)
+uint32_t trib_member_number(const struct trib_member_node *node, uint32_t child)
 {
-    uint64_t rest = member->numbers;
+    uint64_t rest = node->numbers;
     for (uint32_t i = 0; i < child && rest != 0; i++) {
         rest &= rest - 1;
     }
     return rest != 0 ? (uint32_t)__builtin_ctzll(rest) : child;
+}
+
+void trib_member_prove(const struct trib_member_source *source)
+{
+    const struct trib_address *from = trib_member_source_address(source);
+    struct trib_member *member = source->node->member;
+    source->node->proved |= source->place.children;
+    for (uint32_t i = 0; source->is_grouped && i < member->nodes; i++) {
+        struct trib_member_node *node = &member->node[i];
+        for (uint32_t child = 0; node->together != NULL && child < node->children; child++) {
+            node->proved |= (uint64_t)trib_address_equal(&node->child[child], from) << child;
+        }
+    }
 }
 
 static void join_child(struct trib_member *member, uint32_t number, uint32_t child)
@@ -226,7 +249,7 @@ void trib_member_join(struct trib_member *member, uint32_t rank)
     uint32_t child;
     uint32_t number = trib_tree_node_of(member->tree, member->tree->branch_of[rank], &child);
     join_child(member, number, child);
-    if (number > 0) {
+    if (member->node[number].is_inner) {
         join_child(member, 0, number - 1);
         (void)trib_member_share_mark(member);
     }
@@ -309,16 +332,35 @@ uint32_t trib_member_slots_held(const struct trib_member *member)
 
 /* ---- the table of sources ---- */
 
-/* One of the member's sources: its branches in order, and the parent. */
+/* The first branch at the address of this one. */
+static uint32_t first_of(const struct trib_member *member, uint32_t index)
+{
+    uint32_t child, other;
+    const struct trib_member_node *node = &member->node[trib_tree_node_of(member->tree, index, &child)];
+    for (uint32_t i = 0; node->together != NULL && i < index; i++) {
+        const struct trib_member_node *at = &member->node[trib_tree_node_of(member->tree, i, &other)];
+        if (trib_address_equal(&at->child[other], &node->child[child])) {
+            return i;
+        }
+    }
+    return index;
+}
+
+/* One of the member's sources: its branches in order, and the parent, of a combiner once for each node. */
 static struct trib_member_source find_place(struct trib_member *member, uint32_t index)
 {
-    struct trib_member_source source = {
-        .node = &member->node[0], .place = {.kind = TRIB_PLACE_PARENT}, .number = index};
-    if (index < member->tree->branches) {
+    uint32_t branches = member->tree->branches;
+    struct trib_member_source source = {.place = {.kind = TRIB_PLACE_PARENT}, .number = branches};
+    if (index < branches) {
         uint32_t child;
         source.node = &member->node[trib_tree_node_of(member->tree, index, &child)];
         source.place = trib_member_child(child);
         source.place.children = source.node->together != NULL ? source.node->together[child] : source.place.children;
+        source.number = first_of(member, index);
+        source.is_grouped = (source.node->grouped & source.place.children) != 0;
+    } else {
+        source.node = &member->node[index - branches];
+        source.is_grouped = member->is_combiner && member->is_large;
     }
     return source;
 }
@@ -358,13 +400,14 @@ static void insert(struct trib_members *members, struct trib_member *member, uin
     members->table[at] = source;
 }
 
-/* Each address once. */
+/* Each address once, or once for each node. */
 static void insert_all(struct trib_members *members, struct trib_member *member)
 {
-    const uint64_t *together = member->node[0].together;
     for (uint32_t i = 0; i < member->sources; i++) {
-        bool is_first = together == NULL || i >= member->tree->branches || __builtin_ctzll(together[i]) == (int)i;
-        if (is_first) {
+        uint32_t child;
+        bool is_parent = i >= member->tree->branches;
+        const struct trib_member_node *node = &member->node[is_parent ? 0 : trib_tree_node_of(member->tree, i, &child)];
+        if (is_parent || node->together == NULL || __builtin_ctzll(node->together[child]) == (int)child) {
             insert(members, member, i);
         }
     }
@@ -477,7 +520,7 @@ struct trib_member *trib_members_find(const struct trib_members *members, uint32
 }
 
 const struct trib_member_source *trib_members_find_source(const struct trib_members *members, uint32_t communicator,
-                                                          const struct trib_address *from)
+                                                          const struct trib_address *from, uint16_t name)
 {
     if (members->table_size == 0) {
         return NULL;
@@ -487,7 +530,7 @@ const struct trib_member_source *trib_members_find_source(const struct trib_memb
     for (uint32_t at = hash & mask; members->table[at].node != NULL; at = (at + 1) & mask) {
         const struct trib_member_source *source = &members->table[at];
         if (source->hash == hash && source->node->member->communicator == communicator &&
-            trib_address_equal(trib_member_source_address(source), from)) {
+            trib_address_equal(trib_member_source_address(source), from) && trib_member_source_is_of(source, name)) {
             return source;
         }
     }

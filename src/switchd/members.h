@@ -8,6 +8,7 @@
 
 #include "core/share.h"
 #include "keys/auth.h"
+#include "protocol/combining.h"
 #include "switchd/tree.h"
 
 struct trib_member;
@@ -18,6 +19,9 @@ struct trib_member_node {
     void *node;
     const struct trib_address *child; /* of each child; NULL: the children are the member's other nodes */
     uint32_t first;                   /* branch of the member that is child 0 */
+    uint32_t group;                   /* of the numbers at the root, of its children */
+    uint64_t grouped;                 /* children that come through combiners of a communicator with groups */
+    uint64_t numbers;                 /* of a combiner's node: within the group, those of its children; else 0 */
     const uint64_t *together;         /* of each child: those at its address, behind a combiner; NULL: all are apart */
     uint64_t *nonce;                  /* of each child, drawn: a PATH that brings it proves the address */
     uint32_t *headers;                /* that have gone to each child which had not brought its nonce */
@@ -25,8 +29,9 @@ struct trib_member_node {
     uint64_t lent;                    /* the shard's count of flushes when a payload of this node last joined a train */
     uint32_t children;
     uint32_t number; /* in its member; 0: the top node */
+    bool is_inner;   /* its parent is the top node */
     bool has_more;   /* a verb was called since its packets were last taken */
-    uint8_t unused[3];
+    uint8_t unused[2];
 };
 
 /* A root of a communicator here: one node, or inner nodes and a top node above them. Lies still from add to remove. */
@@ -47,16 +52,17 @@ struct trib_member {
     uint32_t nodes;
     uint32_t sources;          /* addresses that it takes packets from */
     uint64_t hearers;          /* children that are ranks, where one node has all children; else 0 */
-    uint64_t numbers;          /* of a combiner: those of its children at the root; else 0 */
     struct trib_pieces pieces; /* that a combiner adds, in rows of its own; count 0: rows are shared */
     uint64_t span;             /* sequences that may be under way (trib_window_span) */
     uint16_t generation;
     bool follows_congestion; /* its ranks' windows do: packets say when the queue here is long */
     uint8_t priority;        /* of a combiner's rows */
-    bool adds;               /* a combiner's: its scheme wants parts added */
-    bool was_active;         /* when caps were set */
-    bool is_touched;         /* a verb was called on a node since the last drain */
-    bool is_multicast;       /* what goes to all hearers goes to `group` */
+    bool is_combiner;
+    bool is_large;     /* more than 64 members: combiners and the root name groups */
+    bool adds;         /* a combiner's: its scheme wants parts added */
+    bool was_active;   /* when caps were set */
+    bool is_touched;   /* a verb was called on a node since the last drain */
+    bool is_multicast; /* what goes to all hearers goes to `group` */
     bool has_parent;
     bool is_parent_proved; /* it has sent own_nonce back: before, it gets headers alone */
     bool has_answer;       /* the parent has sent a path probe back */
@@ -69,13 +75,38 @@ struct trib_member {
     struct trib_member_node node[]; /* behind them the addresses */
 };
 
-/* An entry of the table: who sends from this address for this communicator. */
+/* An entry of the table: who sends from this address for this communicator. Of a communicator with more than 64 members
+ * a combiner speaks for children of several nodes, as its parent does to it: they have an entry for each group. */
 struct trib_member_source {
     struct trib_member_node *node; /* NULL: empty */
     struct trib_place place;       /* a child, the children behind a combiner, or the parent */
     uint32_t hash;
-    uint32_t number; /* of the member's sources: a branch, or behind the last the parent */
+    uint32_t number; /* of the member's sources: the first branch of the address, or behind the last the parent */
+    bool is_grouped; /* `node` of its packets names a group, which is that of this entry's node */
 };
+
+/* `node` of packets between a root and its combiners: the number of a child, or all behind the receiver in a group. */
+static inline uint16_t trib_member_name(uint32_t group, uint16_t node)
+{
+    return (uint16_t)(node == TRIB_NODE_ALL ? TRIB_NODE_ALL - group : group * TRIB_CHILDREN_MAX + node);
+}
+
+static inline uint32_t trib_member_group(uint16_t name)
+{
+    return name < TRIB_SESSION_RANKS_MAX ? name / TRIB_CHILDREN_MAX : (uint32_t)(TRIB_NODE_ALL - name);
+}
+
+/* The name without its group. */
+static inline uint16_t trib_member_unname(uint16_t name)
+{
+    return name < TRIB_SESSION_RANKS_MAX ? name % TRIB_CHILDREN_MAX : TRIB_NODE_ALL;
+}
+
+/* The entry is of this packet's group, if its sender names groups. */
+static inline bool trib_member_source_is_of(const struct trib_member_source *source, uint16_t name)
+{
+    return !source->is_grouped || source->node->group == trib_member_group(name);
+}
 
 struct trib_members {
     struct trib_member **list;
@@ -109,8 +140,10 @@ static inline bool trib_member_node_is_edge(const struct trib_member_node *node)
     return node->child != NULL;
 }
 
-/* The number at the root of a child of its top node. */
-uint32_t trib_member_number(const struct trib_member *member, uint32_t child);
+/* The number at the root, within its group, of a node's child. */
+uint32_t trib_member_number(const struct trib_member_node *node, uint32_t child);
+/* The children at this source's address, of whatever group, have proved the address. */
+void trib_member_prove(const struct trib_member_source *source);
 /* Tells the nodes what the tree knows of this rank's child: that it has joined, or its mark. */
 void trib_member_join(struct trib_member *member, uint32_t rank);
 /* M from the controller, or from the top node: tells every node that has a parent. */
@@ -139,8 +172,8 @@ void trib_members_remove(struct trib_members *members, struct trib_member *membe
 struct trib_member *trib_members_find(const struct trib_members *members, uint32_t communicator);
 /* Where it sends from, and is sent to. */
 const struct trib_address *trib_member_source_address(const struct trib_member_source *source);
-/* Whose packets are these? NULL: nobody's. */
+/* Whose packets are these? name: `node` of the packet. NULL: nobody's. */
 const struct trib_member_source *trib_members_find_source(const struct trib_members *members, uint32_t communicator,
-                                                          const struct trib_address *from);
+                                                          const struct trib_address *from, uint16_t name);
 
 #endif

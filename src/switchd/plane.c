@@ -158,7 +158,7 @@ static void close_communicator(void *owner, uint32_t communicator)
 
 static const struct trib_switch_verbs *verbs_of(const struct trib_scheme *row, const struct trib_opening *opening)
 {
-    return opening->numbers != 0 ? &trib_combining_verbs : row->switch_node;
+    return trib_opening_is_combiner(opening) ? &trib_combining_verbs : row->switch_node;
 }
 
 /* A packet says by its source address whether it comes from above or from below: one that says both says neither. */
@@ -185,7 +185,7 @@ static bool add_member(struct trib_shard *shard, struct trib_member *member)
 {
     trib_shard_enter(shard);
     bool added = trib_members_add(&shard->members, member);
-    if (added && member->numbers != 0 && !trib_rows_enter(&shard->rows, &shard->members, member)) {
+    if (added && member->is_combiner && !trib_rows_enter(&shard->rows, &shard->members, member)) {
         trib_members_remove(&shard->members, member);
         added = false;
     }

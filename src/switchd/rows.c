@@ -64,13 +64,22 @@ static bool enter(const struct trib_rows *rows, struct trib_member *member, stru
     share.rows = member->adds ? share.rows : 0;
     share.priority = member->priority;
     share.pieces = member->pieces;
-    return trib_pool_enter(rows->pool, member->node[0].node, &member->node[0], &share);
+    bool are_in = true;
+    if (member->pieces.count != 0) { /* rows that no other node has */
+        share.rows /= member->nodes;
+    }
+    for (uint32_t i = 0; i < member->nodes; i++) {
+        share.group = (uint16_t)member->node[i].group;
+        are_in = trib_pool_enter(rows->pool, member->node[i].node, &member->node[i], &share) && are_in;
+        share.first_row += member->pieces.count != 0 ? share.rows : 0;
+    }
+    return are_in;
 }
 
 /* Rows of its own that a member with pieces is to have, or none. */
 static uint64_t own_rows(const struct trib_member *member)
 {
-    return member->adds ? trib_pieces_rows(&member->pieces, member->span) : 0;
+    return member->adds ? member->nodes * trib_pieces_rows(&member->pieces, member->span) : 0;
 }
 
 /* A share as it was dealt out, for the log. */
@@ -114,7 +123,7 @@ static bool share_out(struct trib_rows *rows, const struct trib_members *members
     share.rows = rows->shared / (rows->is_static && count > 0 ? count : 1);
     tell_if_short(rows, share.rows, count, lacking);
     for (uint32_t i = 0; i < members->count; i++) {
-        if (members->list[i]->numbers != 0 && own_rows(members->list[i]) == 0) {
+        if (members->list[i]->is_combiner && own_rows(members->list[i]) == 0) {
             are_in = enter(rows, members->list[i], share) && are_in;
             share.first_row += rows->is_static && members->list[i]->adds ? share.rows : 0;
         }
@@ -145,7 +154,7 @@ static bool are_of_length(const struct trib_rows *rows, const struct trib_member
 {
     bool are_shared = false;
     for (uint32_t i = 0; i < members->count; i++) {
-        are_shared = are_shared || (members->list[i] != member && members->list[i]->numbers != 0);
+        are_shared = are_shared || (members->list[i] != member && members->list[i]->is_combiner);
     }
     return are_shared ? member->payload <= rows->payload : member->payload == rows->payload;
 }
@@ -161,8 +170,8 @@ bool trib_rows_enter(struct trib_rows *rows, const struct trib_members *members,
 
 void trib_rows_leave(struct trib_member *member)
 {
-    if (member->numbers != 0) {
-        trib_pool_leave(member->node[0].node);
+    for (uint32_t i = 0; member->is_combiner && i < member->nodes; i++) {
+        trib_pool_leave(member->node[i].node);
     }
 }
 

@@ -10,7 +10,7 @@
 #include "protocol/combiner.h"
 #include "switchd/members.h"
 
-/* Communicators with combiners on one shard at a time. */
+/* Nodes of combiners on one shard at a time: one for a communicator, or for 64 of its members. */
 #define TRIB_ROWS_MEMBERS 1024
 
 struct trib_rows {

@@ -167,6 +167,7 @@ void trib_shard_probe_parent(struct trib_shard *shard, const struct trib_member 
         .communicator = member->communicator,
         .generation = member->generation,
         .boot = member->boot,
+        .node = trib_member_name(member->node[0].group, 0),
         .lane = member->own_nonce,
         .bitmap = member->parent_nonce,
         .payload_len = (uint16_t)(member->is_parent_proved ? member->payload : 0),
@@ -207,7 +208,7 @@ static void take_path(struct trib_shard *shard, const struct trib_member_source 
     }
     uint32_t child = (uint32_t)__builtin_ctzll(source->place.children);
     if (probe->bitmap == node->nonce[child]) {
-        node->proved |= source->place.children;
+        trib_member_prove(source);
     }
     bool is_proved = (node->proved & source->place.children) != 0;
     if (!is_proved && node->headers[child]++ >= TRIB_PATH_HEADERS) {
@@ -220,7 +221,7 @@ static void take_path(struct trib_shard *shard, const struct trib_member_source 
         .generation = probe->generation,
         .sequence = probe->sequence,
         .mark = probe->sequence,
-        .node = (uint16_t)trib_member_number(node->member, child),
+        .node = trib_member_name(source->is_grouped ? node->group : 0, (uint16_t)trib_member_number(node, child)),
         .boot = node->member->boot,
         .bitmap = probe->lane,
         .lane = is_proved ? 0 : node->nonce[child],
@@ -255,10 +256,11 @@ static void take_buffer(struct trib_shard *shard, uint64_t now_ns)
             shard->dropped[drop]++;
             continue;
         }
-        if (source == NULL || arrival.from != from || packet.communicator != communicator) {
+        if (source == NULL || arrival.from != from || packet.communicator != communicator ||
+            !trib_member_source_is_of(source, packet.node)) {
             from = arrival.from;
             communicator = packet.communicator;
-            source = trib_members_find_source(&shard->members, communicator, from);
+            source = trib_members_find_source(&shard->members, communicator, from, packet.node);
         }
         drop = source == NULL ? TRIB_DROP_SOURCE
                               : trib_port_authenticate(&arrival, &packet, source->node->member->auth, source->number);
@@ -268,6 +270,7 @@ static void take_buffer(struct trib_shard *shard, uint64_t now_ns)
             take_path(shard, source, &packet);
         } else {
             source->node->member->flagged += (packet.flags & TRIB_FLAG_ECN) != 0;
+            packet.node = source->is_grouped ? trib_member_unname(packet.node) : packet.node;
             give(source->node, source->place, &packet, now_ns);
         }
     }
@@ -356,10 +359,12 @@ static void send_to_parent(struct trib_shard *shard, struct trib_member_node *no
                            uint64_t now_ns)
 {
     struct trib_member *member = node->member;
-    if (node->number > 0) {
+    if (node->is_inner) {
         hand_over(shard, &member->node[0], trib_member_child(node->number - 1), packet, now_ns);
     } else if (member->has_parent) {
-        send_sealed(shard, member, packet, &member->parent, 1, receiver_above(member));
+        struct trib_packet named = *packet;
+        named.node = trib_member_name(member->is_combiner ? node->group : 0, packet->node);
+        send_sealed(shard, member, &named, &member->parent, 1, receiver_above(member));
         note_lent(shard, node, packet);
     }
 }
@@ -379,12 +384,13 @@ static void send_through(struct trib_shard *shard, struct trib_member_node *node
         alone |= are_all ? 0 : lowest;
         rest &= are_all ? ~together : ~lowest;
     }
-    named.node = TRIB_NODE_ALL;
+    named.node = trib_member_name(node->group, TRIB_NODE_ALL);
     if (firsts != 0) {
         send_packet(shard, node, &named, firsts);
     }
     for (; alone != 0; alone &= alone - 1) {
-        named.node = (uint16_t)trib_member_number(node->member, (uint32_t)__builtin_ctzll(alone));
+        uint32_t number = trib_member_number(node, (uint32_t)__builtin_ctzll(alone));
+        named.node = trib_member_name(node->group, (uint16_t)number);
         send_packet(shard, node, &named, alone & -alone);
     }
 }

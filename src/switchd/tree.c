@@ -21,8 +21,10 @@ bool trib_tree_is_sound(const struct trib_opening *opening)
     struct trib_tree_ranks seen = {{0}};
     uint32_t total = 0;
     bool has_hosts = opening->session.ranks < ranks; /* members that are several ranks, and no switch */
-    if (ranks == 0 || ranks > TRIB_SESSION_RANKS_MAX || opening->session.ranks == 0 || opening->session.ranks > ranks ||
-        opening->count == 0 || opening->count > ranks) {
+    uint32_t numbers = trib_rank_set_count(&opening->numbers);
+    if (ranks == 0 || ranks > TRIB_SESSION_RANKS_MAX || (numbers != 0 && numbers != opening->count) ||
+        opening->session.ranks == 0 || opening->session.ranks > ranks || opening->count == 0 ||
+        opening->count > ranks) {
         return false;
     }
     for (uint32_t i = 0; i < opening->count; i++) {
@@ -82,6 +84,7 @@ struct trib_tree *trib_tree_create(const struct trib_opening *opening)
         }
     }
     tree->start[tree->branches] = at;
+    tree->shape = trib_tree_shape(opening);
     return tree;
 }
 
@@ -90,35 +93,53 @@ void trib_tree_destroy(struct trib_tree *tree)
     free(tree);
 }
 
-uint32_t trib_tree_nodes(uint32_t branches)
+struct trib_tree_shape trib_tree_shape(const struct trib_opening *opening)
 {
-    return branches <= TRIB_CHILDREN_MAX ? 1 : 1 + (branches + TRIB_CHILDREN_MAX - 1) / TRIB_CHILDREN_MAX;
+    struct trib_tree_shape shape = {.edges = 0};
+    bool is_combiner = trib_opening_is_combiner(opening);
+    uint32_t number = 0;
+    for (uint32_t branch = 0; branch < opening->count; branch++, number++) {
+        while (is_combiner && !trib_rank_set_has(&opening->numbers, number)) {
+            number++;
+        }
+        uint16_t group = (uint16_t)(number / TRIB_CHILDREN_MAX);
+        if (shape.edges == 0 || shape.group[shape.edges - 1] != group) {
+            shape.group[shape.edges] = group;
+            shape.first[shape.edges++] = (uint16_t)branch;
+        }
+        shape.first[shape.edges] = (uint16_t)(branch + 1);
+    }
+    shape.has_top = !is_combiner && shape.edges > 1;
+    return shape;
 }
 
-uint32_t trib_tree_children(uint32_t branches, uint32_t node)
+uint32_t trib_tree_children(const struct trib_tree_shape *shape, uint32_t node)
 {
-    uint32_t nodes = trib_tree_nodes(branches);
-    if (node == 0) {
-        return nodes == 1 ? branches : nodes - 1;
-    }
-    uint32_t rest = branches - (node - 1) * TRIB_CHILDREN_MAX;
-    return rest < TRIB_CHILDREN_MAX ? rest : TRIB_CHILDREN_MAX;
+    uint32_t edge = node - shape->has_top;
+    return trib_tree_is_top(shape, node) ? shape->edges : (uint32_t)(shape->first[edge + 1] - shape->first[edge]);
 }
 
 uint32_t trib_tree_node_of(const struct trib_tree *tree, uint32_t branch, uint32_t *child)
 {
-    bool is_alone = tree->branches <= TRIB_CHILDREN_MAX;
-    *child = branch % TRIB_CHILDREN_MAX;
-    return is_alone ? 0 : 1 + branch / TRIB_CHILDREN_MAX;
+    uint32_t edge = 0;
+    while (tree->shape.first[edge + 1] <= branch) {
+        edge++;
+    }
+    *child = branch - tree->shape.first[edge];
+    return edge + tree->shape.has_top;
 }
 
 /* The branches behind a node's child: from *first to before *end. */
 static void find_branches(const struct trib_tree *tree, uint32_t node, uint32_t child, uint32_t *first, uint32_t *end)
 {
-    uint32_t span = node == 0 && tree->branches > TRIB_CHILDREN_MAX ? TRIB_CHILDREN_MAX : 1;
-    uint32_t inner = node == 0 ? 0 : node - 1;
-    *first = inner * TRIB_CHILDREN_MAX + child * span;
-    *end = *first + span < tree->branches ? *first + span : tree->branches;
+    const struct trib_tree_shape *shape = &tree->shape;
+    if (trib_tree_is_top(shape, node)) {
+        *first = shape->first[child];
+        *end = shape->first[child + 1];
+    } else {
+        *first = shape->first[node - shape->has_top] + child;
+        *end = *first + 1;
+    }
 }
 
 uint32_t trib_tree_lowest(const struct trib_tree *tree, uint32_t node, uint32_t child)

@@ -5,6 +5,9 @@
  *
  * A node has 64 children at most. Up to 64 branches are the children of one node. More are dealt to inner nodes, 64
  * after 64 in the order of their lowest ranks, and the inner nodes are the children of the top node, which is number 0.
+ *
+ * A combiner has no top node, since it adds nothing above the inner nodes of its root. It has a node for each inner
+ * node of the root that has children behind the combiner: group g of the root's numbers is 64 g to 64 g + 63.
  * The shape is fixed from create to destroy; only the marks change, and only the control plane's thread reads or writes
  * them.
  * Read next: members.h (the nodes). */
@@ -16,7 +19,18 @@
 /* More branches than inner nodes could be children of one top node would need a third level. */
 _Static_assert(TRIB_SESSION_RANKS_MAX <= TRIB_CHILDREN_MAX * TRIB_CHILDREN_MAX, "two levels of nodes hold all ranks");
 
+#define TRIB_TREE_EDGES_MAX (TRIB_SESSION_RANKS_MAX / TRIB_CHILDREN_MAX)
+
+/* Nodes of an opening. Edges are nodes that have branches as children. */
+struct trib_tree_shape {
+    uint32_t edges;
+    bool has_top;                            /* number 0 is above the edges, which follow */
+    uint16_t group[TRIB_TREE_EDGES_MAX];     /* of an edge */
+    uint16_t first[TRIB_TREE_EDGES_MAX + 1]; /* branch of an edge; behind the last: the count of branches */
+};
+
 struct trib_tree {
+    struct trib_tree_shape shape;
     uint32_t ranks; /* of the whole communicator */
     uint32_t branches;
     uint16_t *order;     /* the ranks behind this switch, branch after branch */
@@ -39,10 +53,19 @@ bool trib_tree_is_sound(const struct trib_opening *opening);
 struct trib_tree *trib_tree_create(const struct trib_opening *opening);
 void trib_tree_destroy(struct trib_tree *tree); /* NULL is allowed */
 
-/* Nodes for this many branches, the top node included. */
-uint32_t trib_tree_nodes(uint32_t branches);
-/* Children of a node for this many branches. */
-uint32_t trib_tree_children(uint32_t branches, uint32_t node);
+/* Of a sound opening. */
+struct trib_tree_shape trib_tree_shape(const struct trib_opening *opening);
+/* All nodes, the top node included. */
+static inline uint32_t trib_tree_nodes(const struct trib_tree_shape *shape)
+{
+    return shape->edges + shape->has_top;
+}
+/* The node is the top of others. */
+static inline bool trib_tree_is_top(const struct trib_tree_shape *shape, uint32_t node)
+{
+    return shape->has_top && node == 0;
+}
+uint32_t trib_tree_children(const struct trib_tree_shape *shape, uint32_t node);
 /* Which node's child is this branch, and which? */
 uint32_t trib_tree_node_of(const struct trib_tree *tree, uint32_t branch, uint32_t *child);
 /* The lowest rank behind a node's child, to name it by. */

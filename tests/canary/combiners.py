@@ -8,6 +8,10 @@ COMBINER_H = "src/protocol/combiner.h"
 PIECES = "src/protocol/pieces.h"
 COMBINING = "src/protocol/combining.c"
 SWITCH = "src/protocol/switch.c"
+MEMBERS = "src/switchd/members.c"
+MEMBERS_H = "src/switchd/members.h"
+TREE = "src/switchd/tree.c"
+UP = "src/protocol/switch_up.c"
 COMBINED = "src/protocol/switch_combined.c"
 ASK = "src/protocol/switch_ask.c"
 PACE = "src/protocol/switch_pace.c"
@@ -169,5 +173,29 @@ COMBINERS = [
     defect("combined-sums-apart", "I7", "a server takes a sum from switches that add nothing",
            ((SWITCH, "children != 0 && (n->config.has_combiners || (children & (children - 1)) == 0)",
              "children != 0"),),
+           "unit/test_switch_combined"),
+    defect("groups-one-row", "I6", "parts of two groups of 64 members always collide",
+           ((COMBINER, "(uint64_t)m->group << 48 | ",
+             ""),),
+           "unit/test_combiner_rows"),
+    defect("groups-one-name", "I7", "a packet of one group of 64 members reaches the node of another group",
+           ((MEMBERS_H, "return !source->is_grouped || source->node->group == trib_member_group(name);",
+             "return !source->is_grouped || trib_member_group(name) < UINT16_MAX;"),),
+           "unit/test_members"),
+    defect("groups-one-sender", "I4", "a combiner's authenticators are counted for each group, so one may come again",
+           ((MEMBERS, "        source.number = first_of(member, index);",
+             "        source.number = index + 0 * first_of(member, index);"),),
+           "unit/test_members"),
+    defect("groups-unproved", "I8", "a combiner's address is proved for one group, and the others get no result",
+           ((MEMBERS, "source->is_grouped && i < member->nodes",
+             "source->is_grouped && i < member->nodes - member->nodes"),),
+           "unit/test_members"),
+    defect("groups-by-place", "I7", "a combiner deals its children to nodes by their place, not by their number at the root",
+           ((TREE, "while (is_combiner && !trib_rank_set_has(&opening->numbers, number)) {",
+             "while (is_combiner && number == UINT32_MAX) {"),),
+           "unit/test_tree"),
+    defect("combined-inner-capped", "I8", "an inner node hands a part's priority up as a cap of windows",
+           ((UP, "trib__switch_cap(n, n->config.branches != 0 ? slot->cap : 0);",
+             "trib__switch_cap(n, slot->cap);"),),
            "unit/test_switch_combined"),
 ]

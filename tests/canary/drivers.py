@@ -117,8 +117,8 @@ DRIVERS = [
         "switch-any-source", "I7", "a shard takes packets of a communicator from any address",
         edits=((MEMBERS, "    uint64_t hash = trib_mix64(((uint64_t)communicator << 16) | trib_address_port(from));",
                 "    uint64_t hash = trib_mix64((uint64_t)communicator << 16);\n    if (from != NULL) {\n        return (uint32_t)hash;\n    }"),
-               (MEMBERS, " &&\n            trib_address_equal(trib_member_source_address(source), from)) {",
-                ") {"),),
+               (MEMBERS, "            trib_address_equal(trib_member_source_address(source), from) && ",
+                "            "),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_members"),
     Canary(
         "switch-any-communicator", "I1", "a shard looks for a child by its address alone",

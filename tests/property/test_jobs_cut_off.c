@@ -87,7 +87,7 @@ static void begin(struct job *job, uint32_t slots)
     for (uint32_t i = 0; i < opening.count; i++) {
         branches[i] =
             (struct trib_branch){.ranks = &ranks[i], .count = 1, .from = trib_address_v4(2, (uint16_t)(1 + i))};
-        opening.numbers |= UINT64_C(1) << (8 * i + draw(8));
+        trib_rank_set_add(&opening.numbers, 8 * i + draw(8));
     }
     job->member = trib_member_create(&trib_combining_verbs, &opening);
     assert_non_null(job->member);

@@ -167,7 +167,7 @@ static const struct golden goldens[] = {
                     .behind = 3,
                     .tenant = 0xd1d2d3d4d5d6d7d8,
                     .auth = {.bytes = PACKET_KEY, .below = 3, .parent = 2},
-                    .numbers = 0xb,
+                    .numbers = {{0xb}},
                     .own_pieces = 0x8027,
                     .pieces = 16,
                     .priority = 9,

@@ -309,6 +309,26 @@ static void a_part_of_another_communicator__has_another_row(void **state)
     assert_int_equal(trib_combiner_rows_held(f->combiner, 1), 0);
 }
 
+/* Members of one communicator, 64 numbers apart at the root: their parts of a fragment never meet, and seldom collide. */
+static void a_part_of_another_group__has_another_row(void **state)
+{
+    struct fixture *f = *state;
+
+    share(f, 512);
+    struct trib_combiner_grant other = grant_of(f, 0, 0);
+    other.group = 1;
+    trib_combiner_admit(f->combiner, 1, &other);
+    for (uint64_t sequence = 0; sequence < 32; sequence++) {
+        for (uint32_t member = 0; member < 2; member++) {
+            struct trib_packet packet = part_of(f, 1, sequence);
+            (void)trib_combiner_up(f->combiner, member, 1, &packet);
+        }
+    }
+    EXPECT_COUNTER(f, collisions, 0);
+    assert_int_equal(trib_combiner_rows_held(f->combiner, 0), 32);
+    assert_int_equal(trib_combiner_rows_held(f->combiner, 1), 32);
+}
+
 static void a_part_that_is_in__is_dropped(void **state)
 {
     struct fixture *f = *state;
@@ -514,6 +534,7 @@ int main(void)
         WITH_COMBINER(a_part_of_another_generation__passes),
         WITH_COMBINER(a_part_of_another_sequence__has_another_row),
         WITH_COMBINER(a_part_of_another_communicator__has_another_row),
+        WITH_COMBINER(a_part_of_another_group__has_another_row),
         WITH_COMBINER(a_part_that_is_in__is_dropped),
         WITH_COMBINER(a_part_that_was_asked_for__passes),
         WITH_COMBINER(a_mark_above_the_part__passes),

@@ -13,6 +13,8 @@
 #include "schemes/schemes.h"
 #include "switchd/members.h"
 
+#define LARGE 71 /* members: more than a node has children */
+
 static struct trib_address address_of(uint32_t number)
 {
     char text[64];
@@ -147,7 +149,7 @@ static void find_source__by_communicator_and_address(void **state)
     for (uint32_t i = 0; i < 1400; i++) {
         for (uint32_t number = 0; number < 9; number++) {
             struct trib_address from = address_of(number);
-            const struct trib_member_source *source = trib_members_find_source(&members, i, &from);
+            const struct trib_member_source *source = trib_members_find_source(&members, i, &from, 0);
             if (i % 7 == 0 && number < 8) {
                 assert_non_null(source);
                 assert_int_equal(source->place.kind, TRIB_PLACE_CHILDREN);
@@ -161,7 +163,7 @@ static void find_source__by_communicator_and_address(void **state)
     }
     struct trib_address other_port = address_of(0);
     trib_address_set_port(&other_port, 1);
-    assert_null(trib_members_find_source(&members, 7, &other_port));
+    assert_null(trib_members_find_source(&members, 7, &other_port, 0));
     trib_members_deinit(&members);
 }
 
@@ -170,7 +172,7 @@ static void find_source__in_an_empty_table(void **state)
     (void)state;
     struct trib_members members = {.count = 0};
     struct trib_address from = address_of(0);
-    assert_null(trib_members_find_source(&members, 0, &from));
+    assert_null(trib_members_find_source(&members, 0, &from, 0));
     assert_null(trib_members_find(&members, 0));
     trib_members_deinit(&members);
 }
@@ -190,7 +192,7 @@ static void remove__forgets_one_and_no_other(void **state)
         trib_member_destroy(member);
     }
     for (uint32_t i = 0; i < 50; i++) {
-        const struct trib_member_source *source = trib_members_find_source(&members, i, &from);
+        const struct trib_member_source *source = trib_members_find_source(&members, i, &from, 0);
         assert_int_equal(source != NULL, i % 2 == 1);
         assert_int_equal(trib_members_find(&members, i) != NULL, i % 2 == 1);
     }
@@ -210,7 +212,7 @@ static void find_source__in_a_tree_of_nodes(void **state)
     assert_int_equal(members.sources, 101);
     for (uint32_t i = 0; i < 100; i++) {
         struct trib_address from = address_of(i);
-        const struct trib_member_source *source = trib_members_find_source(&members, 9, &from);
+        const struct trib_member_source *source = trib_members_find_source(&members, 9, &from, 0);
         assert_non_null(source);
         assert_int_equal(source->node->number, 1 + i / 64);
         assert_int_equal(source->place.kind, TRIB_PLACE_CHILDREN);
@@ -218,15 +220,15 @@ static void find_source__in_a_tree_of_nodes(void **state)
         assert_true(trib_address_equal(trib_member_source_address(source), &from));
     }
     struct trib_address from = address_of(500);
-    const struct trib_member_source *source = trib_members_find_source(&members, 9, &from);
+    const struct trib_member_source *source = trib_members_find_source(&members, 9, &from, 0);
     assert_non_null(source);
     assert_int_equal(source->node->number, 0);
     assert_int_equal(source->place.kind, TRIB_PLACE_PARENT);
     assert_true(trib_address_equal(trib_member_source_address(source), &from));
-    assert_null(trib_members_find_source(&members, 8, &from));
+    assert_null(trib_members_find_source(&members, 8, &from, 0));
     trib_members_remove(&members, made);
     assert_int_equal(members.sources, 0);
-    assert_null(trib_members_find_source(&members, 9, &from));
+    assert_null(trib_members_find_source(&members, 9, &from, 0));
     trib_member_destroy(made);
     trib_members_deinit(&members);
 }
@@ -259,6 +261,103 @@ static void a_server__takes_sums_of_schemes_that_combine(void **state)
     }
 }
 
+/* Members 0 to 69 behind a combiner, 70 a rank by itself: a server of two inner nodes. The combiner's packets name the
+ * group, and those of the rank need not. */
+static struct trib_member *large_server(struct trib_branch *branches)
+{
+    static uint16_t ranks[LARGE];
+    for (uint32_t i = 0; i < LARGE; i++) {
+        ranks[i] = (uint16_t)i;
+        branches[i] = (struct trib_branch){.ranks = &ranks[i], .count = 1, .is_combined = i < LARGE - 1};
+        branches[i].from = address_of(i < LARGE - 1 ? 0 : 1);
+    }
+    const struct trib_opening opening = {
+        .session = {.communicator = 5, .ranks = LARGE, .roots = 1, .train = 1, .slots = 2, .payload = 128},
+        .ranks = LARGE,
+        .scheme = "atp",
+        .boot = 1,
+        .branches = branches,
+        .count = LARGE,
+    };
+    return trib_member_create(trib_scheme_find("atp")->switch_node, &opening);
+}
+
+static void find_source__by_the_group_behind_a_combiner(void **state)
+{
+    static struct trib_branch branches[LARGE];
+    struct trib_members members = {0};
+    struct trib_member *made = large_server(branches);
+    const struct trib_address combiner = address_of(0);
+    const struct trib_address alone = address_of(1);
+
+    (void)state;
+    assert_non_null(made);
+    assert_true(trib_members_add(&members, made));
+    const struct trib_member_source *first = trib_members_find_source(&members, 5, &combiner, 63);
+    const struct trib_member_source *second = trib_members_find_source(&members, 5, &combiner, 64);
+    assert_ptr_equal(first->node, &made->node[1]);
+    assert_ptr_equal(second->node, &made->node[2]);
+    assert_int_equal(first->place.children, UINT64_MAX);
+    assert_int_equal(second->place.children, 0x3f); /* not the rank by itself (I7) */
+    assert_int_equal(first->number, 0);
+    assert_int_equal(second->number, 0); /* one sender: one sequence of authenticators */
+    assert_null(trib_members_find_source(&members, 5, &combiner, 128));
+    assert_null(trib_members_find_source(&members, 5, &combiner, TRIB_NODE_ALL - 2));
+    const struct trib_member_source *rank = trib_members_find_source(&members, 5, &alone, 900);
+    assert_ptr_equal(rank->node, &made->node[2]);
+    assert_int_equal(rank->place.children, 0x40);
+    assert_false(rank->is_grouped);
+    trib_member_prove(second); /* one address, in both groups */
+    assert_int_equal(made->node[1].proved, UINT64_MAX);
+    assert_int_equal(made->node[2].proved, 0x3f);
+    trib_members_remove(&members, made);
+    trib_member_destroy(made);
+    trib_members_deinit(&members);
+}
+
+/* The parent of a combiner names the group as well. Both nodes take rows of one pool. */
+static void a_combiner__has_a_node_for_each_group(void **state)
+{
+    static const uint16_t ranks[3] = {60, 63, 64};
+    struct trib_branch branches[3];
+    struct trib_members members = {0};
+    const struct trib_address parent = address_of(500);
+    const struct trib_address last = address_of(2);
+    struct trib_opening opening = {
+        .session = {.communicator = 5, .ranks = LARGE, .roots = 1, .train = 1, .slots = 2, .payload = 128},
+        .ranks = LARGE,
+        .scheme = "atp",
+        .boot = 1,
+        .parent = &parent,
+        .branches = branches,
+        .count = 3,
+    };
+
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++) {
+        branches[i] = (struct trib_branch){.ranks = &ranks[i], .count = 1, .from = address_of(i)};
+        trib_rank_set_add(&opening.numbers, ranks[i]);
+    }
+    struct trib_member *made = trib_member_create(&trib_combining_verbs, &opening);
+    assert_non_null(made);
+    assert_int_equal(made->nodes, 2);
+    assert_true(trib_members_add(&members, made));
+    assert_ptr_equal(trib_members_find_source(&members, 5, &parent, TRIB_NODE_ALL)->node, &made->node[0]);
+    assert_ptr_equal(trib_members_find_source(&members, 5, &parent, TRIB_NODE_ALL - 1)->node, &made->node[1]);
+    assert_ptr_equal(trib_members_find_source(&members, 5, &parent, 64)->node, &made->node[1]);
+    assert_null(trib_members_find_source(&members, 5, &parent, 128));
+    assert_ptr_equal(trib_members_find_source(&members, 5, &last, 0)->node, &made->node[1]);
+    assert_int_equal(trib_member_number(&made->node[0], 1), 63);
+    assert_int_equal(trib_member_number(&made->node[1], 0), 0);
+    assert_int_equal(trib_member_name(1, 0), 64);
+    assert_int_equal(trib_member_unname(trib_member_name(1, 5)), 5);
+    assert_int_equal(trib_member_group(trib_member_name(15, TRIB_NODE_ALL)), 15);
+    assert_int_equal(trib_member_unname(trib_member_name(15, TRIB_NODE_ALL)), TRIB_NODE_ALL);
+    trib_members_remove(&members, made);
+    trib_member_destroy(made);
+    trib_members_deinit(&members);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -268,6 +367,8 @@ int main(void)
         cmocka_unit_test(remove__forgets_one_and_no_other),
         cmocka_unit_test(node__hears_what_its_ranks_bring),
         cmocka_unit_test(a_server__takes_sums_of_schemes_that_combine),
+        cmocka_unit_test(find_source__by_the_group_behind_a_combiner),
+        cmocka_unit_test(a_combiner__has_a_node_for_each_group),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

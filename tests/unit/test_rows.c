@@ -51,7 +51,7 @@ static struct trib_member *enter_with(struct world *world, uint32_t communicator
         .parent = &parent,
         .branches = branches,
         .count = RANKS,
-        .numbers = 3,
+        .numbers = {{3}},
         .pieces = {.own = pieces, .count = pieces != 0 ? 16 : 0, .run = 1},
     };
     struct trib_member *member = trib_member_create(&trib_combining_verbs, &opening);

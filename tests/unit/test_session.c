@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "control/words/items.h"
 #include "core/prng.h"
 #include "net/resolve.h"
 #include "session_goldens.h"
@@ -437,6 +438,26 @@ static void root_open__pieces_that_cannot_be(void **state)
     }
 }
 
+/* Numbers from 64 on are an item, which a switch that does not know it refuses. */
+static void root_open__numbers_from_64(void **state)
+{
+    uint8_t bytes[TRIB_MESSAGE_MAX];
+    struct trib_message message;
+    struct trib_message again;
+    size_t used;
+    (void)state;
+    size_t len = join_bytes("root_open", bytes);
+    assert_int_equal(trib_message_decode(bytes, len, &message, &used), TRIB_OK);
+    trib_rank_set_add(&message.root_open.numbers, 64);
+    trib_rank_set_add(&message.root_open.numbers, TRIB_RANKS_MAX - 1);
+    size_t more = trib_message_encode(&message, bytes);
+    assert_int_equal(more, len + 4 + 8 * (TRIB_RANKS_MAX / 64 - 1));
+    assert_int_equal(trib_message_decode(bytes, more, &again, &used), TRIB_OK);
+    assert_memory_equal(&again.root_open.numbers, &message.root_open.numbers, sizeof again.root_open.numbers);
+    assert_int_equal(bytes[len], TRIB_ITEM_NUMBERS >> 8);
+    assert_int_equal(bytes[len + 1], TRIB_ITEM_NUMBERS & 0xff);
+}
+
 /* Only a message with items may have been longer: what is left of it comes back the same. */
 static void assert_skipped(const struct trib_message *message, const uint8_t *bytes, size_t len, size_t was)
 {
@@ -495,6 +516,7 @@ int main(void)
         cmocka_unit_test(join__cut_off_names_the_field),
         cmocka_unit_test(join__wrong_value_names_the_field),
         cmocka_unit_test(root_open__pieces_that_cannot_be),
+        cmocka_unit_test(root_open__numbers_from_64),
         cmocka_unit_test(decode__one_byte_too_many),
         cmocka_unit_test(decode__bad_bytes),
         cmocka_unit_test(decode__text_that_does_not_fit),

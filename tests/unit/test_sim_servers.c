@@ -324,8 +324,7 @@ static void more_than_64_workers__are_refused(void **state)
     s.topology.hosts = 80;
     add("atp", 65, 10);
     assert_false(sim_run_init(&run, &s, error));
-    assert_string_equal(error,
-                        "a sum on its way to a server names up to 64 ranks or hosts, and this communicator has more");
+    assert_string_equal(error, "a simulated server is one node, with at most 64 workers");
     sim_run_deinit(&run);
 }
 

@@ -12,12 +12,13 @@
 #define RIGHT 0x1cU
 #define ALONE 0x20U
 
-static int set_up_combined(void **state)
+static int set_up_node(void **state, bool has_parent)
 {
     struct fixture *f = calloc(1, sizeof *f);
     struct trib_switch_config config = config_of(CHILDREN, SLOTS);
 
     config.has_combiners = true;
+    config.has_parent = has_parent;
     f->verbs = trib_atp.switch_node;
     f->node = node_memory(f->verbs->size(&config));
     f->verbs->init(f->node, &config);
@@ -27,6 +28,18 @@ static int set_up_combined(void **state)
     return 0;
 }
 
+static int set_up_combined(void **state)
+{
+    return set_up_node(state, false);
+}
+
+/* A node of 64 of the members, or fewer, below the top node of the root. */
+static int set_up_inner(void **state)
+{
+    return set_up_node(state, true);
+}
+
+#define INNER(name) cmocka_unit_test_setup_teardown(name, set_up_inner, tear_down)
 #define COMBINED(name) cmocka_unit_test_setup_teardown(name, set_up_combined, tear_down)
 
 static float value_of[16];
@@ -221,6 +234,35 @@ static void what_a_rank_says__is_no_cap_of_the_root(void **state)
     assert_int_equal(expect(f, TRIB_RESULT, 0, EVERYBODY).window_cap, 0);
 }
 
+/* Sums in any grouping become the one partial of this node, whose result goes down. */
+static void an_inner_node__hands_up_what_combiners_bring(void **state)
+{
+    struct fixture *f = *state;
+    struct trib_packet packet = sum_of(0x1c, 0, 0);
+    struct trib_place to;
+
+    packet.window_cap = 1; /* a priority: no cap of the nodes below */
+    assert_int_equal(from(f, RIGHT, &packet), TRIB_DROP_NONE);
+    assert_int_equal(sum(f, LEFT, 0x03, 0), TRIB_DROP_NONE);
+    assert_int_equal(sum(f, LEFT, 0x03, 0), TRIB_DROP_DUPLICATE);
+    expect_nothing(f);
+    assert_int_equal(sum(f, ALONE, 0x20, 0), TRIB_DROP_NONE);
+    assert_true(f->verbs->node.next_packet(f->node, f->now_ns, &packet, &to));
+    assert_int_equal(packet.kind, TRIB_CONTRIBUTION);
+    assert_int_equal(to.kind, TRIB_PLACE_PARENT);
+    assert_int_equal(packet.window_cap, 0);
+    assert_int_equal(packet.contributors, CHILDREN);
+    assert_true(packet.lane == EVERYBODY);
+    assert_float_equal(first_of(&packet), EVERYBODY, 0);
+    expect_nothing(f);
+    packet.kind = TRIB_RESULT;
+    packet.window_cap = 3;
+    assert_int_equal(
+        f->verbs->node.receive(f->node, (struct trib_place){.kind = TRIB_PLACE_PARENT}, &packet, f->now_ns),
+        TRIB_DROP_NONE);
+    assert_int_equal(expect(f, TRIB_RESULT, 0, EVERYBODY).window_cap, 3);
+}
+
 /* ---- names ---- */
 
 static void ranks_that_are_not_behind_the_sender__are_not_believed(void **state)
@@ -397,6 +439,7 @@ int main(void)
         COMBINED(a_sum_of_another_operation__names_both_sides),
         COMBINED(ranks_without_use_for_the_result__get_a_header),
         COMBINED(a_marked_sum__is_marked_for_all_its_ranks),
+        INNER(an_inner_node__hands_up_what_combiners_bring),
         COMBINED(what_a_rank_says__is_no_cap_of_the_root),
         COMBINED(ranks_that_are_not_behind_the_sender__are_not_believed),
         COMBINED(a_rank_without_a_combiner__speaks_for_itself_alone),

@@ -59,15 +59,18 @@ static void nodes__have_64_children_at_most(void **state)
     } rows[] = {{1, 1, 1, 1},    {2, 1, 2, 2},   {64, 1, 64, 64},    {65, 3, 2, 1},     {100, 3, 2, 36},
                 {128, 3, 2, 64}, {129, 4, 3, 1}, {1000, 17, 16, 40}, {1024, 17, 16, 64}};
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
-        uint32_t nodes = trib_tree_nodes(rows[i].branches);
+        struct dealt *dealt = deal(rows[i].branches, rows[i].branches);
+        const struct trib_tree_shape shape = trib_tree_shape(&dealt->opening);
+        uint32_t nodes = trib_tree_nodes(&shape);
         assert_int_equal(nodes, rows[i].nodes);
-        assert_int_equal(trib_tree_children(rows[i].branches, 0), rows[i].top);
-        assert_int_equal(trib_tree_children(rows[i].branches, nodes - 1), rows[i].last);
+        assert_int_equal(trib_tree_children(&shape, 0), rows[i].top);
+        assert_int_equal(trib_tree_children(&shape, nodes - 1), rows[i].last);
         uint32_t edges = 0;
         for (uint32_t k = nodes == 1 ? 0 : 1; k < nodes; k++) {
-            edges += trib_tree_children(rows[i].branches, k);
+            edges += trib_tree_children(&shape, k);
         }
         assert_int_equal(edges, rows[i].branches);
+        free(dealt);
     }
 }
 
@@ -83,8 +86,8 @@ static void node_of__is_a_place_for_each_branch(void **state)
         for (uint32_t branch = 0; branch < tree->branches; branch++) {
             uint32_t child;
             uint32_t node = trib_tree_node_of(tree, branch, &child);
-            assert_true(node < trib_tree_nodes(tree->branches));
-            assert_true(child < trib_tree_children(tree->branches, node));
+            assert_true(node < trib_tree_nodes(&tree->shape));
+            assert_true(child < trib_tree_children(&tree->shape, node));
             assert_int_equal(taken[node] >> child & 1, 0);
             taken[node] |= UINT64_C(1) << child;
             assert_int_equal(trib_tree_lowest(tree, node, child), branch);
@@ -102,6 +105,41 @@ static void node_of__is_a_place_for_each_branch(void **state)
         }
         trib_tree_destroy(tree);
     }
+}
+
+/* A combiner has no top node: a node for each 64 numbers at the root of which some are behind it. */
+static void shape__of_a_combiner_follows_the_numbers(void **state)
+{
+    (void)state;
+    struct dealt *dealt = deal(10, 10);
+    static const uint32_t numbers[10] = {62, 63, 64, 65, 127, 320, 321, 322, 383, 1023};
+    static const uint32_t children[4] = {2, 3, 4, 1};
+    static const uint32_t groups[4] = {0, 1, 5, 15};
+    dealt->opening.parent = &dealt->parent;
+    dealt->opening.ranks = dealt->opening.session.ranks = TRIB_SESSION_RANKS_MAX;
+    for (uint32_t i = 0; i < 10; i++) {
+        trib_rank_set_add(&dealt->opening.numbers, numbers[i]);
+    }
+    assert_true(trib_tree_is_sound(&dealt->opening));
+    struct trib_tree *tree = trib_tree_create(&dealt->opening);
+    assert_non_null(tree);
+    assert_int_equal(trib_tree_nodes(&tree->shape), 4);
+    assert_false(trib_tree_is_top(&tree->shape, 0));
+    uint32_t branch = 0;
+    for (uint32_t node = 0; node < 4; node++) {
+        assert_int_equal(tree->shape.group[node], groups[node]);
+        assert_int_equal(trib_tree_children(&tree->shape, node), children[node]);
+        for (uint32_t i = 0; i < children[node]; i++, branch++) {
+            uint32_t child;
+            assert_int_equal(trib_tree_node_of(tree, branch, &child), node);
+            assert_int_equal(child, i);
+            assert_int_equal(trib_tree_lowest(tree, node, child), branch);
+        }
+    }
+    trib_tree_destroy(tree);
+    dealt->opening.count = 9; /* and ten numbers */
+    assert_false(trib_tree_is_sound(&dealt->opening));
+    free(dealt);
 }
 
 static void list__is_ascending_and_no_longer_than_it_may_be(void **state)
@@ -241,6 +279,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes__have_64_children_at_most),
         cmocka_unit_test(node_of__is_a_place_for_each_branch),
+        cmocka_unit_test(shape__of_a_combiner_follows_the_numbers),
         cmocka_unit_test(list__is_ascending_and_no_longer_than_it_may_be),
         cmocka_unit_test(mark__is_the_smallest_once_all_have_joined),
         cmocka_unit_test(join__is_for_ranks_of_this_switch),

@@ -95,7 +95,7 @@ static bool has_numbers(const struct world_comm *comm, uint32_t at, const struct
     bool is_combiner = world_is_combiner(comm->world, at);
 
     return has_pieces(comm, at, opening) &&
-           opening->numbers == (is_combiner ? comm->tree[0]->shapes[at].ranks.bits[0] : 0) &&
+           opening->numbers.word[0] == (is_combiner ? comm->tree[0]->shapes[at].ranks.bits[0] : 0) &&
            (!is_combiner || opening->priority == comm->set.priority);
 }
 

@@ -30,7 +30,8 @@ struct trib_opening {
     const struct trib_address *parent;  /* NULL: this switch is the root */
     const struct trib_branch *branches; /* in order of their lowest ranks */
     uint32_t count;
-    uint64_t numbers; /* not 0: a combiner (protocol/combiner.h), whose children, in order, have these at the root */
+    struct trib_rank_set
+        numbers; /* not empty: a combiner (protocol/combiner.h), whose children, in order, have these at the root */
     struct trib_pieces
         pieces;       /* that a combiner adds (protocol/pieces.h); count 0: the scheme or its plan names none */
     uint8_t priority; /* of a combiner's rows */
@@ -38,6 +39,11 @@ struct trib_opening {
     uint32_t shard;   /* sums this root */
     const struct trib_auth_key *auth; /* all 0: packets have no authenticators */
 };
+
+static inline bool trib_opening_is_combiner(const struct trib_opening *opening)
+{
+    return trib_rank_set_count(&opening->numbers) != 0;
+}
 
 /* Counters of a communicator's nodes, for metrics and `jobs`. */
 struct trib_plane_report {

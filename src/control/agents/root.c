@@ -77,12 +77,15 @@ static enum trib_status refuse(struct trib_root *root, const struct trib_message
 /* Below a server switches are combiners. */
 static bool is_its_kind(const struct trib_message *message, const struct trib_scheme *scheme)
 {
-    uint64_t numbers = message->root_open.numbers;
-    uint32_t members = message->root_open.session.ranks;
+    const struct trib_rank_set *numbers = &message->root_open.numbers;
+    uint32_t count = trib_rank_set_count(numbers);
     bool is_below = message->root_open.parent.len > 0;
-    return (numbers != 0) == (scheme->has_servers && is_below) &&
-           (numbers == 0 || (members <= TRIB_CHILDREN_MAX && (numbers & ~trib_all_children(members)) == 0)) &&
-           (message->root_open.own_pieces == 0 || (numbers != 0 && scheme->has_pieces));
+    bool are_members = true;
+    for (uint32_t i = message->root_open.session.ranks; i < TRIB_RANKS_MAX; i++) {
+        are_members = are_members && !trib_rank_set_has(numbers, i);
+    }
+    return (count != 0) == (scheme->has_servers && is_below) && are_members &&
+           (message->root_open.own_pieces == 0 || (count != 0 && scheme->has_pieces));
 }
 
 static bool is_sane(const struct trib_message *message)
@@ -177,8 +180,8 @@ static enum trib_status take_open(struct trib_root *root, const struct trib_mess
 static bool has_its_children(const struct trib_opening *opening)
 {
     uint32_t switches = 0;
-    if (opening->numbers != 0) {
-        return opening->count == trib_count_bits(opening->numbers);
+    if (trib_opening_is_combiner(opening)) {
+        return opening->count == trib_rank_set_count(&opening->numbers);
     }
     for (uint32_t b = 0; b < opening->count; b++) {
         switches += opening->branches[b].is_switch;

@@ -285,7 +285,7 @@ struct trib_opening *trib_opening_create(const struct trib_job *job, uint32_t be
     }
     opening->priority = job->settings.priority;
     for (uint32_t b = 0; b < children && below != 0 && trib_job_has_servers(job); b++) {
-        opening->numbers |= UINT64_C(1) << job->ranks[whole->branches[b].ranks[0]].branch;
+        trib_rank_set_add(&opening->numbers, job->ranks[whole->branches[b].ranks[0]].branch);
     }
     return opening;
 }

@@ -122,12 +122,7 @@ static void draw_grant(struct trib_jobs *jobs, struct trib_job *job)
 static enum trib_status open_job(struct trib_jobs *jobs, struct trib_job *job, char *error)
 {
     const struct trib_dealer *dealer = trib_job_dealer(jobs, job);
-    const struct trib_scheme *scheme = trib_scheme_find(trib_job_scheme(job));
-    const char *unfit = trib_scheme_explain_members(scheme, trib_job_members(job));
-    if (unfit) {
-        trib_explain(error, "scheme %s: %s", trib_job_scheme(job), unfit);
-    }
-    enum trib_status status = unfit ? TRIB_ERR_INVALID : trib_placements_open(jobs, job, error);
+    enum trib_status status = trib_placements_open(jobs, job, error);
     job->is_open = status == TRIB_OK;
     if (job->is_open && dealer->say_dealt) {
         dealer->say_dealt(jobs, job);

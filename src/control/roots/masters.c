@@ -315,7 +315,7 @@ static void choose_group(const struct trib_masters *masters, struct trib_lending
 
 static bool is_kind(const struct trib_masters *masters, const struct trib_message *open, char *error)
 {
-    if (!masters->config->combines_only || open->root_open.numbers != 0) {
+    if (!masters->config->combines_only || trib_rank_set_count(&open->root_open.numbers) != 0) {
         return true;
     }
     trib_explain(error,

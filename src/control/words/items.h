@@ -27,6 +27,7 @@ enum trib_item_type {
     TRIB_ITEM_PIECES = 0x0022,    /* ROOT_OPEN: the pieces of a model that a combiner adds (protocol/pieces.h) */
     TRIB_ITEM_TENANT = 0x0023,    /* ROOT_OPEN of a job with a key: id of the key, for its quota (agents/agent.h) */
     TRIB_ITEM_AUTH = 0x8030,      /* WELCOME, ROOT_OPEN: of a job with a key: the key of its packets (keys/auth.h) */
+    TRIB_ITEM_NUMBERS = 0x8031,   /* ROOT_OPEN of a combiner: the numbers from 64 on */
     /* Reserved; nothing sends them yet. What would make a sum wrong, or a packet unreadable, where it is not known, has
      * TRIB_ITEM_MUST. */
     TRIB_ITEM_PLACES =

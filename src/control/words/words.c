@@ -169,10 +169,19 @@ static void tenant(struct trib_fields *f, struct trib_message *message)
     trib_field_u64(f, "tenant", &message->root_open.tenant);
 }
 
+static void numbers_from_64(struct trib_fields *f, struct trib_message *message)
+{
+    struct trib_rank_set *numbers = &message->root_open.numbers;
+    for (uint32_t i = 1; i < sizeof numbers->word / sizeof numbers->word[0]; i++) {
+        trib_field_u64(f, "numbers from 64", &numbers->word[i]);
+    }
+}
+
 static const struct trib_item ROOT_OPEN_ITEMS[] = {
     {TRIB_ITEM_PIECES, "pieces", pieces},
     {TRIB_ITEM_TENANT, "tenant", tenant},
     {TRIB_ITEM_AUTH, "packet key", opening_auth},
+    {TRIB_ITEM_NUMBERS, "numbers from 64", numbers_from_64},
 };
 
 /* The end of the first message of a side. */
@@ -368,7 +377,7 @@ static bool root_open(struct trib_fields *f, struct trib_message *message)
     trib_field_bytes(f, "weights", session->weight, sizeof session->weight);
     trib_field_u32(f, "behind", &message->root_open.behind);
     trib_field_address_or_none(f, "parent", &message->root_open.parent);
-    trib_field_u64(f, "numbers", &message->root_open.numbers);
+    trib_field_u64(f, "numbers", &message->root_open.numbers.word[0]);
     trib_field_u8(f, "priority", &message->root_open.priority);
     trib_field_bool(f, "is return", &message->root_open.is_return);
     trib_field_bool(f, "wants group", &message->root_open.wants_group);

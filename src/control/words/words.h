@@ -233,6 +233,15 @@ static inline bool trib_rank_set_has(const struct trib_rank_set *set, uint32_t r
     return (set->word[rank / 64] >> rank % 64 & 1) != 0;
 }
 
+static inline uint32_t trib_rank_set_count(const struct trib_rank_set *set)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < sizeof set->word / sizeof set->word[0]; i++) {
+        count += trib_count_bits(set->word[i]);
+    }
+    return count;
+}
+
 static inline uint32_t trib_rank_list_carried(const struct trib_rank_list *list)
 {
     return list->count < TRIB_RANKS_LISTED ? list->count : TRIB_RANKS_LISTED;
@@ -385,7 +394,8 @@ struct trib_message {
             /* Of a switch below: where the sums of this root go. At any address (0.0.0.0): at the parent that it has
              * connected to. len 0: it is the root. */
             struct trib_address parent;
-            uint64_t numbers; /* not 0: it is a combiner, and its children, in order, have these numbers at the root */
+            struct trib_rank_set
+                numbers; /* not empty: it is a combiner, and its children, in order, have these numbers at the root */
             uint64_t own_pieces; /* of a combiner: it adds these pieces of the model, as bits; 0: none are named */
             uint8_t pieces;      /* that the model is cut into (protocol/pieces.h) */
             uint8_t priority;    /* of a combiner's rows */

@@ -252,7 +252,9 @@ bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, uint6
         return false;
     }
     const char *unfit = job->scheme != NULL && job->scheme->unfit != NULL ? job->scheme->unfit(&job->session) : NULL;
-    unfit = unfit != NULL ? unfit : trib_scheme_explain_members(job->scheme, job->session.ranks);
+    if (unfit == NULL && job->scheme != NULL && job->scheme->has_servers && job->session.ranks > TRIB_CHILDREN_MAX) {
+        unfit = "a simulated server is one node, with at most 64 workers";
+    }
     if (unfit != NULL) {
         trib_explain(error, "%s", unfit);
         return false;
