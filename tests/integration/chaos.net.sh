@@ -9,9 +9,10 @@
 # in four racks (RACKS) of two workers; mixed: in two racks of two, and at two workers with switches on their own hosts. Without a shape the
 # seed chooses tree, atp, racks or mixed.
 #
-# Two jobs run on all workers: one lives through everything, of the other a rank is killed now and then, and it is started again. The seed
-# fixes what is done to whom in which order; how it meets the load is left to the machine. Each life of the second job has other
-# settings: plain, another wire, or packets lost, doubled, overtaken and damaged besides.
+# Two jobs run on all workers: one lives through everything, of the other a rank is killed now and then, and it is started again. In shape
+# atp a third job, which lives as the first does, shares their rows. The seed fixes what is done to whom in which order; how it meets the
+# load is left to the machine. Each life of the second job has other settings: plain, another wire, or packets lost, doubled, overtaken and
+# damaged besides.
 . "$(dirname "$0")/network.sh"
 . "$(dirname "$0")/events.sh"
 
@@ -21,6 +22,7 @@ SHAPES=(tree atp racks mixed)
 SHAPE=${1:-${SHAPES[SEED % ${#SHAPES[@]}]}}
 OPTIONS=(--threads 2)
 OTHER_WIRE=int32
+SURVIVORS=(survivor)
 case $SHAPE in
 star) net_star 4 ;;
 tree) net_tree 8 1 2 ;;
@@ -30,6 +32,7 @@ atp)
     export TRIB_SCHEME=atp
     OPTIONS+=(--pool 64KiB) # 20 rows on all shards
     OTHER_WIRE=float32
+    SURVIVORS=(survivor second)
     ;;
 racks) net_racks "${RACKS:-4}" 2 && export TRIB_SCHEME=rina ;;
 mixed)
@@ -48,7 +51,7 @@ RANDOM=$SEED
 
 declare -A COUNTS=() # of harm by kind
 LIFE=0               # of the mortal job
-OPERATIONS=0 # of both jobs, on rank 0
+OPERATIONS=0 # of all jobs, on rank 0
 HUNG=0
 ROUNDS=0
 TOGETHER=0
@@ -94,7 +97,11 @@ draw_harm() {
     stop)
         below ${#WORKERS[@]}
         VICTIM=rank$DRAWN
-        if [ $((RANDOM % 2)) = 0 ]; then PID_HARMED=$(load_pid survivor "$DRAWN"); else PID_HARMED=$(load_pid "mortal$LIFE" "$DRAWN"); fi
+        if [ $((RANDOM % 2)) = 0 ]; then
+            PID_HARMED=$(load_pid "${SURVIVORS[RANDOM % ${#SURVIVORS[@]}]}" "$DRAWN")
+        else
+            PID_HARMED=$(load_pid "mortal$LIFE" "$DRAWN")
+        fi
         ;;
     esac
 }
@@ -129,10 +136,10 @@ end() { # KIND VICTIM PID
 
 sleep_ms() { [ "$1" -le 0 ] || sleep "$(printf '%d.%03d' $(($1 / 1000)) $(($1 % 1000)))"; }
 
-# Both jobs must go on after TO.
+# All jobs must go on after TO.
 must_go_on() { # KIND FROM_NS TO_NS
     local job
-    for job in survivor "mortal$LIFE"; do
+    for job in "${SURVIVORS[@]}" "mortal$LIFE"; do
         CHECKS=$((CHECKS + 1))
         if ! wait_for 15 goes_on "$job" "$3"; then
             HUNG=$((HUNG + 1))
@@ -196,7 +203,9 @@ note_memory() {
 }
 
 : >"$TMP/deaths"
-load_start survivor 100000 1024 65536 2000
+for job in "${SURVIVORS[@]}"; do
+    load_start "$job" 100000 1024 65536 2000
+done
 mortal_start
 END=$((SECONDS + SECONDS_LONG))
 while [ "$SECONDS" -lt "$END" ] && [ "$FAILURES" = 0 ]; do
@@ -206,7 +215,7 @@ while [ "$SECONDS" -lt "$END" ] && [ "$FAILURES" = 0 ]; do
     note_memory
 done
 if [ "$HUNG" = 0 ]; then
-    for job in survivor "mortal$LIFE"; do
+    for job in "${SURVIVORS[@]}" "mortal$LIFE"; do
         load_end "$job"
         count_operations "$job"
     done
