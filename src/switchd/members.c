@@ -332,12 +332,12 @@ uint32_t trib_member_slots_held(const struct trib_member *member)
 
 /* ---- the table of sources ---- */
 
-/* The first branch at the address of this one. */
+/* The first branch at the address of this one, which may be of another node. */
 static uint32_t first_of(const struct trib_member *member, uint32_t index)
 {
     uint32_t child, other;
     const struct trib_member_node *node = &member->node[trib_tree_node_of(member->tree, index, &child)];
-    for (uint32_t i = 0; node->together != NULL && i < index; i++) {
+    for (uint32_t i = 0; i < index; i++) {
         const struct trib_member_node *at = &member->node[trib_tree_node_of(member->tree, i, &other)];
         if (trib_address_equal(&at->child[other], &node->child[child])) {
             return i;
@@ -356,8 +356,8 @@ static struct trib_member_source find_place(struct trib_member *member, uint32_t
         source.node = &member->node[trib_tree_node_of(member->tree, index, &child)];
         source.place = trib_member_child(child);
         source.place.children = source.node->together != NULL ? source.node->together[child] : source.place.children;
-        source.number = first_of(member, index);
         source.is_grouped = (source.node->grouped & source.place.children) != 0;
+        source.number = source.is_grouped ? first_of(member, index) : index;
     } else {
         source.node = &member->node[index - branches];
         source.is_grouped = member->is_combiner && member->is_large;

@@ -215,7 +215,7 @@ ranks_end 30 0
 combiner top root --listen "127.0.0.1:${PORT[top]}"
 
 say "70 ranks, 67 of them behind one combiner, which has two rows for a fragment, and is killed and started again"
-LARGE="root right $(for _ in {1..67}; do printf 'left '; done) right"
+LARGE="root $(for _ in {1..67}; do printf 'left '; done) right right" # right has ranks of the second group alone
 TRIB_LEVEL0=0 ranks large "$LARGE" -b 64K -e 64K -n 60 -w 1 --loss 0.2% --duplicate 0.2% --reorder 0.2%
 wait_for 20 job_runs large
 sleep 0.2
