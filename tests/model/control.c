@@ -151,19 +151,20 @@ static void cut_ranks(const struct model *model, struct state *state, uint32_t j
     }
 }
 
-/* A switch dies and is back at once, for all jobs. */
+/* A switch dies and is back at once, for all jobs; or the control plane ends an incarnation of the first job alone. */
 static uint8_t restart(struct model *model, struct state *state, uint32_t at)
 {
+    uint32_t jobs = model->scenario->is_alone ? 1 : model->jobs;
     uint8_t violation = 0;
 
     state->control.budget[BUDGET_RESTART]--;
-    for (uint32_t job = 0; job < model->jobs; job++) {
+    for (uint32_t job = 0; job < jobs; job++) {
         if (at < model->scenario->job[job].switches && !state->control.is_dropped[job]) {
             state->control.incarnation[job][at]++;
             cut_ranks(model, state, job, at);
         }
     }
-    for (uint32_t job = 0; job < model->jobs && violation == 0; job++) {
+    for (uint32_t job = 0; job < jobs && violation == 0; job++) {
         if (at < model->scenario->job[job].switches && !state->control.is_dropped[job]) {
             violation = open_switch(model, state, job, at);
         }

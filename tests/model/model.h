@@ -126,6 +126,7 @@ struct model_scenario {
     bool in_place;
     bool session_marks; /* idle ranks tell their marks by the session; else packets alone must do */
     bool closes;        /* ranks close at their end */
+    bool is_alone;      /* a restart is of the first job's tree alone: the second job goes on */
     bool same_boot;     /* a restarted switch draws the boot id that it had */
     bool batches;       /* a node may take two packets before it is drained */
     bool is_rough;      /* floats whose sum depends on the order, and NaN; of 3 ranks at one switch at most */

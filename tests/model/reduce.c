@@ -35,7 +35,7 @@ static bool is_old_news(const struct model *model, const struct step *step, bool
 
     (void)trib_packet_decode(s->wire, s->len, &packet);
     if (!is_worker && model_is_combiner(model, s->to - MODEL_RANKS)) { /* it drops what is in a row as well */
-        return packet.sequence < machine_facts(model, step->local)->combined[s->job];
+        return packet.sequence < machine_facts(model, step->local)->combined[s->job] || step->drop == TRIB_DROP_BOOT;
     }
     if (!is_worker) {
         return step->drop == TRIB_DROP_STALE;
