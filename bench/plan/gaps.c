@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gaps.c: what the planner reaches on drawn networks:  bench-plan [SETS [SEED [NETWORK [JOBS]]]]
- * For each kind of network, and 1 to 100 jobs, over SETS (24) draws, of networks with this text in their name and
- * at most so many jobs: the gap between the best packing that was found
- * and its bound, the loss by rounding to whole weights of at most 16 trees, and the time of one core. */
+/* gaps.c: what the planner reaches on drawn networks:  bench-plan [SETS [SEED [NETWORK [JOBS [ROOM]]]]]
+ * For each kind of network, and 1 to 100 jobs, over SETS (24) draws, of networks with this text in their name and at
+ * most so many jobs: the gap between the best packing that was found and its bound, the loss by rounding to whole
+ * weights of at most 16 trees, and the time of one core. Each switch has memory for ROOM jobs (0: for all); if no
+ * switches are found for a job, the loss is 1. */
 #include <math.h>
 #include <stdlib.h>
 #include <time.h>
@@ -56,6 +57,18 @@ static const struct kind kinds[] = {
     {"fat tree k = 16", draw_k16, {1, 5, 20, 0}, 64},
 };
 
+static uint64_t room; /* jobs that have memory at a switch; 0: all */
+
+static void limit_memory(struct plan_network *net, const struct plan_jobs *jobs)
+{
+    for (uint32_t j = 0; j < jobs->count; j++) {
+        jobs->list[j].memory = 1;
+    }
+    for (uint32_t i = 0; i < net->switches; i++) {
+        net->memory[i] = room;
+    }
+}
+
 static double seconds(void)
 {
     struct timespec t;
@@ -67,6 +80,13 @@ static double seconds(void)
 struct outcome {
     double gap, loss, plan_s, check_s, trees;
 };
+
+static void end(struct plan_network *net, struct plan_jobs *jobs, struct plan *plan)
+{
+    plan_free(plan);
+    plan_jobs_free(jobs);
+    plan_network_free(net);
+}
 
 static struct outcome run(const struct kind *kind, uint32_t count, uint64_t seed)
 {
@@ -83,13 +103,22 @@ static struct outcome run(const struct kind *kind, uint32_t count, uint64_t seed
     kind->draw(&net, &d);
     net.has_multicast = seed / 8 % 2 == 0;
     draw_jobs(&jobs, &net, &d, count, kind->size, seed / 16 % 2 == 1);
+    if (room != 0) {
+        limit_memory(&net, &jobs);
+    }
     const struct plan_options options = {.family = plan_family_of(&net)};
     double begin = seconds();
-    if (plan_make(&plan, &net, &jobs, &options, error) != TRIB_OK) {
+    enum trib_status status = plan_make(&plan, &net, &jobs, &options, error);
+    out.plan_s = seconds() - begin;
+    if (status == TRIB_ERR_INVALID && room != 0) {
+        out.loss = 1;
+        end(&net, &jobs, &plan);
+        return out;
+    }
+    if (status != TRIB_OK) {
         (void)printf("%s, seed %lu: %s\n", kind->name, (unsigned long)seed, error);
         exit(1);
     }
-    out.plan_s = seconds() - begin;
     begin = seconds();
     struct plan_proof proof;
     if (!plan_check(&plan, &net, &jobs, &proof, error)) {
@@ -102,9 +131,7 @@ static struct outcome run(const struct kind *kind, uint32_t count, uint64_t seed
     for (uint32_t j = 0; j < plan.job_count; j++) {
         out.trees = fmax(out.trees, plan.grants[j].wanted);
     }
-    plan_free(&plan);
-    plan_jobs_free(&jobs);
-    plan_network_free(&net);
+    end(&net, &jobs, &plan);
     return out;
 }
 
@@ -142,6 +169,7 @@ int main(int argc, char **argv)
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     const char *name = argc > 3 ? argv[3] : "";
     uint32_t most = argc > 4 ? (uint32_t)strtoul(argv[4], NULL, 10) : UINT32_MAX;
+    room = argc > 5 ? strtoull(argv[5], NULL, 10) : 0;
     (void)printf(
         "| network | jobs | gap, worst | rounding loss, slowest job: worst / median | over 5 %% | trees of a job "
         "| planned in | checked in |\n|---|---|---|---|---|---|---|---|\n");

@@ -198,6 +198,12 @@ static bool is_rate(const struct trib_toml_value *value)
     return value->kind == TRIB_TOML_STRING && trib_parse_rate(value->text, &bps, NULL) == TRIB_OK;
 }
 
+static bool is_size(const struct trib_toml_value *value)
+{
+    uint64_t bytes;
+    return value->kind == TRIB_TOML_STRING && trib_parse_size(value->text, &bytes, NULL) == TRIB_OK;
+}
+
 /* Keys of `tributary plan` (docs/PLAN.md), so that one file serves both. Nothing here depends on them. */
 static const struct {
     const char *table; /* "": before the first table */
@@ -211,6 +217,7 @@ static const struct {
     {"", "multicast", is_flag, "true or false"},
     {"switch", "name", is_name, "a name in quotes: \"leaf*\""},
     {"switch", "adds", is_flag, "true or false"},
+    {"switch", "memory", is_size, "a size in quotes: \"1GB\""},
     {"switch", "rate", is_rate, "a rate in quotes: \"300Gbps\""},
 };
 
@@ -234,7 +241,7 @@ static bool read_planner_key(struct draft *d, const char *table, const struct tr
         return REFUSE(d, value->key_place, "unknown key %s; did you mean %s?", value->key, nearest.best);
     }
     return REFUSE(d, value->key_place, "unknown key %s; %s", value->key,
-                  table[0] != '\0' ? "a [[switch]] has name, adds and rate" : "links are tables [[link]]");
+                  table[0] != '\0' ? "a [[switch]] has name, adds, rate and memory" : "links are tables [[link]]");
 }
 
 static bool read_table(struct draft *d, uint32_t index)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "io/explain.h"
+#include "plan/memory.h"
 #include "plan/round.h"
 
 bool plan_check_network(const struct plan *plan, const struct plan_network *net, char *error)
@@ -71,6 +72,43 @@ static bool check_grants(struct plan *plan, const struct plan_pricer *p, char *e
         }
     }
     return true;
+}
+
+/* Finds the switch with the least memory left. */
+static void find_tightest(const struct plan_memory *memory, struct plan_proof *proof)
+{
+    const struct plan_network *net = memory->net;
+    proof->memory_left = PLAN_MEMORY_ALL;
+    for (uint32_t i = 0; i < net->switches; i++) {
+        if (net->adds_bps[i] != PLAN_ADDS_NOT && memory->left[i] < proof->memory_left) {
+            proof->memory_left = memory->left[i];
+            proof->tightest = net->hosts + i;
+        }
+    }
+}
+
+/* Is there memory for all trees? */
+static bool check_memory(const struct plan *plan, const struct plan_pricer *p, struct plan_proof *proof, char *error)
+{
+    struct plan_memory memory;
+    bool is_good = plan_memory_init(&memory, p->net, p->jobs, error) == TRIB_OK;
+    for (uint32_t j = 0; is_good && j < plan->job_count; j++) {
+        const struct plan_grant *grant = &plan->grants[j];
+        for (uint32_t i = 0; is_good && i < grant->count; i++) {
+            uint32_t place = plan_memory_take(&memory, &grant->shares[i].tree);
+            is_good = place == TRIB_NO_PLACE;
+            if (!is_good) {
+                trib_explain(error,
+                             "the memory of %s, %" PRIu64 " bytes, is too small for the plan: none is left for job %s",
+                             p->net->names.list[place], p->net->memory[place - p->net->hosts], p->jobs->list[j].name);
+            }
+        }
+    }
+    if (is_good) {
+        find_tightest(&memory, proof);
+    }
+    plan_memory_free(&memory);
+    return is_good;
 }
 
 static bool check_loads(const struct plan *plan, const struct plan_pricer *p, struct plan_proof *proof, char *error)
@@ -192,8 +230,8 @@ bool plan_check(struct plan *plan, const struct plan_network *net, const struct 
         }
     }
     bool is_good = plan_pricer_init(&pricer, net, jobs, plan->family, error) == TRIB_OK &&
-                   check_grants(plan, &pricer, error) && check_loads(plan, &pricer, proof, error) &&
-                   check_stages(plan, &pricer, proof, error);
+                   check_grants(plan, &pricer, error) && check_memory(plan, &pricer, proof, error) &&
+                   check_loads(plan, &pricer, proof, error) && check_stages(plan, &pricer, proof, error);
     plan_pricer_free(&pricer);
     if (is_good) {
         find_loss(plan, jobs, proof);

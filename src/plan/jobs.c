@@ -16,6 +16,7 @@ struct job_table {
     const char *hosts;
     uint32_t weight;
     uint64_t bytes;
+    uint64_t memory;
 };
 
 static bool read_weight(struct plan_input *in, const struct trib_toml_value *value, void *field)
@@ -37,6 +38,7 @@ static const struct plan_key keys[] = {
     {"job", "hosts", "names in quotes: \"host0-15 host20\"", plan_read_text, offsetof(struct job_table, hosts), true},
     {"job", "weight", "a whole number", read_weight, offsetof(struct job_table, weight), false},
     {"job", "bytes", "a size in quotes: \"98MB\"", plan_read_size, offsetof(struct job_table, bytes), false},
+    {"job", "memory", "a size in quotes: \"24MB\"", plan_read_size, offsetof(struct job_table, memory), false},
     {.name = NULL},
 };
 
@@ -161,7 +163,7 @@ static bool read_job(struct plan_input *in, const struct plan_network *net, stru
             return plan_refuse(in, place, "two jobs have the name %s", read.name);
         }
     }
-    *job = (struct plan_job){.weight = read.weight, .bytes = read.bytes};
+    *job = (struct plan_job){.weight = read.weight, .bytes = read.bytes, .memory = read.memory};
     memcpy(job->name, read.name, strlen(read.name) + 1);
     jobs->count++;
     return read_hosts(in, net, job, read.hosts, plan_input_find(in, table, "hosts")->place);

@@ -5,6 +5,7 @@
  *   hosts = "host0-15 host20"
  *   weight = 2           # of its rate, beside other jobs [1]
  *   bytes = "98MB"       # of gradients in a step: for the time of a step, which is then printed
+ *   memory = "24MB"      # at each switch that adds for it, if switches have a limit
  * Read next: routes.h. */
 #ifndef TRIB_PLAN_JOBS_H
 #define TRIB_PLAN_JOBS_H
@@ -24,6 +25,8 @@ struct plan_job {
     char name[PLAN_NAME_MAX + 1];
     uint32_t weight;
     uint64_t bytes; /* 0: unknown */
+    /* Bytes at each switch that adds for it; 0: unknown. Not in the digest, as in network.h. */
+    uint64_t memory;
     uint32_t *hosts;
     uint32_t host_count;
     struct plan_leaf *leaves; /* by place, ascending */

@@ -28,9 +28,14 @@ uint32_t plan_headroom(const struct plan_network *net, uint64_t streams)
 
 bool plan_network_init(struct plan_network *net, uint32_t hosts, uint32_t switches, uint32_t links)
 {
-    *net = (struct plan_network){
-        .hosts = hosts, .switches = switches, .adds_bps = calloc(switches + 1U, sizeof *net->adds_bps)};
-    return net->adds_bps != NULL && plan_names_init(&net->names, hosts + switches) &&
+    *net = (struct plan_network){.hosts = hosts,
+                                 .switches = switches,
+                                 .adds_bps = calloc(switches + 1U, sizeof *net->adds_bps),
+                                 .memory = calloc(switches + 1U, sizeof *net->memory)};
+    for (uint32_t i = 0; net->memory != NULL && i < switches; i++) {
+        net->memory[i] = PLAN_MEMORY_ALL;
+    }
+    return net->adds_bps != NULL && net->memory != NULL && plan_names_init(&net->names, hosts + switches) &&
            trib_fabric_init(&net->fabric, hosts + switches, hosts, links);
 }
 
@@ -57,6 +62,7 @@ void plan_network_free(struct plan_network *net)
     trib_fabric_deinit(&net->fabric);
     plan_names_free(&net->names);
     free(net->adds_bps);
+    free(net->memory);
     *net = (struct plan_network){.hosts = 0};
 }
 

@@ -13,7 +13,8 @@
 #define PLAN_LINKS_MAX 65536U
 
 #define PLAN_ADDS_NOT UINT64_C(0)
-#define PLAN_ADDS_ALL UINT64_MAX /* without a limit */
+#define PLAN_ADDS_ALL UINT64_MAX   /* without a limit */
+#define PLAN_MEMORY_ALL UINT64_MAX /* likewise */
 
 /* Which path packets from one place to another take. A plan may assume no more than the network keeps. */
 enum plan_paths {
@@ -29,7 +30,8 @@ struct plan_network {
     uint32_t switches;
     struct plan_names names; /* by place */
     uint64_t *adds_bps;      /* by switch: PLAN_ADDS_NOT, PLAN_ADDS_ALL, or bit/s of all its inputs */
-    bool has_multicast;      /* switches copy a result where paths part; else each child is sent its own */
+    uint64_t *memory;   /* by switch, bytes. Not in the digest: no bound depends on it, and a check counts it anew */
+    bool has_multicast; /* switches copy a result where paths part; else each child is sent its own */
     enum plan_paths paths;
     uint64_t step_ns;  /* time of a step beside its bytes. Not in the digest: plans do not depend on it */
     uint32_t headroom; /* percent for one stream by ECMP, see plan_headroom; else 0 */

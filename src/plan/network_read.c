@@ -23,6 +23,7 @@ struct link_table {
 struct switch_table {
     const char *name;
     uint64_t rate_bps; /* of adding; 0: none was named */
+    uint64_t memory;   /* likewise, bytes */
     bool adds;
     struct trib_file_place place;
 };
@@ -75,6 +76,8 @@ static const struct plan_key keys[] = {
     {"switch", "name", "a name in quotes, or the begin of several: \"leaf*\"", plan_read_text,
      offsetof(struct switch_table, name), true},
     {"switch", "adds", "true or false", plan_read_flag, offsetof(struct switch_table, adds), false},
+    {"switch", "memory", "memory for the jobs that it adds for, in quotes: \"1GB\"", plan_read_size,
+     offsetof(struct switch_table, memory), false},
     {"switch", "rate", "the rate of all inputs that it adds, in quotes: \"300Gbps\"", plan_read_rate,
      offsetof(struct switch_table, rate_bps), false},
     {.name = NULL},
@@ -381,6 +384,7 @@ static bool read_switches(struct draft *d)
         uint32_t found = 0;
         for (uint32_t i = 0; i < net->switches; i++) {
             if (matches(s, net->names.list[net->hosts + i])) {
+                net->memory[i] = s->memory != 0 ? s->memory : PLAN_MEMORY_ALL;
                 net->adds_bps[i] = !s->adds ? PLAN_ADDS_NOT : s->rate_bps != 0 ? s->rate_bps : PLAN_ADDS_ALL;
                 found++;
             }

@@ -9,9 +9,11 @@
 
 #include "io/explain.h"
 #include "plan/master.h"
+#include "plan/memory.h"
 
 #define ROUNDS 12        /* of multiplicative weights */
 #define STEEPNESS 8      /* the fullest row costs e^8 times an empty one */
+#define LEAST_LOAD 1e-9  /* of the fullest row: first trees differ less where loads are smaller */
 #define REPRICINGS 8     /* of a round, at most */
 #define PROGRAMS_MAX 400 /* of a stage */
 #define TAKEN 64         /* trees of a program, at least so many of them of each job */
@@ -80,7 +82,8 @@ static bool make_room(struct plan_pack *pack)
 enum trib_status plan_pack_keep(struct plan_pack *pack, struct plan_tree *tree, uint32_t *number)
 {
     for (uint32_t i = pack->tree_count; i-- > 0;) {
-        if (is_same_load(&pack->trees[i], tree)) {
+        if (is_same_load(&pack->trees[i], tree) &&
+            (!pack->has_memory || plan_tree_has_adders_of(&pack->trees[i], tree))) {
             plan_tree_free(tree);
             *number = i;
             return TRIB_OK;
@@ -128,29 +131,38 @@ static enum trib_status take_offer(struct search *s, uint32_t job, const struct 
 
 /* ---- first trees ---- */
 
-/* load: by row, fractions of its capacity. */
-static void price_by_load(struct search *s, const double *load, bool is_first)
+void plan_pack_price(const struct plan_pack *pack, const double *load, double least, int64_t *prices)
 {
-    const struct plan_network *net = s->pack->net;
-    double most = 1e-9, top = 0;
+    const struct plan_network *net = pack->net;
+    double most = 0, top = 0;
     uint32_t rows = plan_rows(net) - net->hosts;
     for (uint32_t row = 0; row < rows; row++) {
         most = fmax(most, load[row]);
     }
+    bool is_empty = most <= 0;
+    most = fmax(most, least);
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t row = 0; row < rows; row++) {
             uint64_t capacity = plan_capacity(net, row);
             if (capacity == 0 || capacity == UINT64_MAX) {
-                s->prices[row] = 0;
+                prices[row] = 0;
                 continue;
             }
-            double price = (is_first ? 1 : exp(STEEPNESS * (load[row] / most - 1))) / (double)capacity;
+            double price = (is_empty ? 1 : exp(STEEPNESS * (load[row] / most - 1))) / (double)capacity;
             top = pass == 0 ? fmax(top, price) : top;
-            s->prices[row] = pass == 0 ? 0 : (int64_t)llround(price / top * (double)PLAN_PRICE_MAX);
+            prices[row] = pass == 0 ? 0 : (int64_t)llround(price / top * (double)PLAN_PRICE_MAX);
         }
     }
-    memset(s->prices + rows, 0, net->hosts * sizeof *s->prices);
-    plan_pricer_set(s->pack->pricer, s->prices);
+    memset(prices + rows, 0, net->hosts * sizeof *prices);
+}
+
+void plan_pack_load(const struct plan_pack *pack, const struct plan_tree *tree, double *load)
+{
+    for (uint32_t k = 0; k < tree->load_count; k++) {
+        load[tree->loads[k].row] += (double)tree->loads[k].amount / (double)PLAN_SHARE *
+                                    pack->jobs->list[tree->job].weight /
+                                    (double)plan_capacity(pack->net, tree->loads[k].row);
+    }
 }
 
 static enum trib_status seed(struct search *s)
@@ -166,17 +178,15 @@ static enum trib_status seed(struct search *s)
         struct plan_tree tree;
         uint32_t number = 0;
         if (job % each == 0) {
-            price_by_load(s, load, i == 0);
+            plan_pack_price(pack, load, LEAST_LOAD, s->prices);
+            plan_pricer_set(pack->pricer, s->prices);
         }
         (void)plan_price(pack->pricer, job, offers);
         if (!plan_price_tree(pack->pricer, job, &offers[0], &tree)) {
             status = TRIB_ERR_MEMORY;
             break;
         }
-        for (uint32_t k = 0; k < tree.load_count; k++) {
-            load[tree.loads[k].row] += (double)tree.loads[k].amount / (double)PLAN_SHARE * jobs->list[job].weight /
-                                       (double)plan_capacity(pack->net, tree.loads[k].row);
-        }
+        plan_pack_load(pack, &tree, load);
         status = plan_pack_keep(pack, &tree, &number);
     }
     free(load);
@@ -419,21 +429,6 @@ uint32_t plan_pack_list(const struct plan_pack *pack, uint32_t job, uint32_t *li
     return count;
 }
 
-/* Keeps the fastest trees of each job. False: out of memory. */
-static bool choose(struct plan_pack *pack, uint32_t most)
-{
-    uint32_t *list = calloc(pack->tree_count + 1U, sizeof *list);
-    memset(pack->kept, 0, pack->tree_count * sizeof *pack->kept);
-    for (uint32_t j = 0; list != NULL && j < pack->jobs->count; j++) {
-        uint32_t count = plan_pack_list(pack, j, list);
-        for (uint32_t i = 0; i < count && i < most; i++) {
-            pack->kept[list[i]] = true;
-        }
-    }
-    free(list);
-    return list != NULL;
-}
-
 /* By tree: the first one that it merges with, or itself. */
 static void find_groups(const struct plan_pack *pack, uint32_t *group)
 {
@@ -491,12 +486,8 @@ enum trib_status plan_pack_thin(struct plan_pack *pack, double share, char *erro
     return status;
 }
 
-enum trib_status plan_pack_cut(struct plan_pack *pack, uint32_t most, uint64_t *levels, char *error)
+enum trib_status plan_pack_cut(struct plan_pack *pack, uint64_t *levels, char *error)
 {
-    if (!choose(pack, most)) {
-        trib_explain(error, "out of memory");
-        return TRIB_ERR_MEMORY;
-    }
     return search(pack, KEPT, levels, error);
 }
 
@@ -507,9 +498,14 @@ bool plan_pack_init(struct plan_pack *pack, struct plan_pricer *pricer)
                                .net = pricer->net,
                                .jobs = pricer->jobs,
                                .stages = calloc(jobs + 1U, sizeof *pack->stages),
+                               .has_memory = plan_memory_is_limited(pricer->net),
+                               .order = calloc(jobs + 1U, sizeof *pack->order),
                                .stage_of = calloc(jobs + 1U, sizeof *pack->stage_of),
                                .level = calloc(jobs + 1U, sizeof *pack->level)};
-    return pack->stages != NULL && pack->stage_of != NULL && pack->level != NULL;
+    for (uint32_t j = 0; pack->order != NULL && j < jobs; j++) {
+        pack->order[j] = j;
+    }
+    return pack->stages != NULL && pack->order != NULL && pack->stage_of != NULL && pack->level != NULL;
 }
 
 void plan_pack_free(struct plan_pack *pack)
@@ -524,6 +520,7 @@ void plan_pack_free(struct plan_pack *pack)
     free(pack->kept);
     free(pack->rates);
     free(pack->stages);
+    free(pack->order);
     free(pack->stage_of);
     free(pack->level);
     *pack = (struct plan_pack){.pricer = NULL};

@@ -23,12 +23,15 @@ struct plan_pack {
     const struct plan_jobs *jobs;
     struct plan_tree *trees; /* all that were found */
     uint32_t tree_count, tree_room;
-    bool *kept;    /* by tree: of those that plan_pack_cut has chosen */
+    bool *kept;    /* by tree: of those that plan_choose has chosen */
     double *rates; /* by tree: bit/s of it in the plan */
     struct plan_stage *stages;
     uint32_t stage_count;
     uint32_t *stage_of;          /* by job */
     uint64_t *level;             /* by job, bit/s; 0: not fixed yet */
+    uint32_t *order;             /* of jobs: the first have the first choice of memory (choice.h) */
+    bool has_memory;             /* switches have a limit of it */
+    int64_t thrift;              /* price of the memory of a switch for each input that it adds */
     uint32_t solved;             /* linear programs, for --explain */
     bool (*is_over)(void *user); /* asked now and then: true ends the search; NULL: never */
     void *user;
@@ -39,16 +42,20 @@ bool plan_pack_init(struct plan_pack *pack, struct plan_pricer *pricer);
 void plan_pack_free(struct plan_pack *pack);
 /* Finds trees, levels, bounds and rates. ERR_UNSUPPORTED: no solver; ERR_ABORTED: is_over; error says it. */
 TRIB_MUST_USE enum trib_status plan_pack_solve(struct plan_pack *pack, char *error);
-/* Keeps the tree, unless there is one with the same loads; *number is the one that there is now. A new one has no rate
- * yet. ERR_MEMORY: the tree is freed. */
+/* Keeps the tree, unless there is one with the same loads, and where memory has a limit the same switches that add;
+ * *number is the one that there is now. A new one has no rate yet. ERR_MEMORY: the tree is freed. */
 TRIB_MUST_USE enum trib_status plan_pack_keep(struct plan_pack *pack, struct plan_tree *tree, uint32_t *number);
+/* Adds what a tree puts on rows, as fractions of their rates, if each job sends its weight. load: by row. */
+void plan_pack_load(const struct plan_pack *pack, const struct plan_tree *tree, double *load);
+/* Prices that grow steeply with the load, up to PLAN_PRICE_MAX. The fullest row counts as having at least the load
+ * `least`. prices: by row. */
+void plan_pack_price(const struct plan_pack *pack, const double *load, double least, int64_t *prices);
 /* The job's trees that have a rate, the fastest first. list: room for all trees. Returns how many. */
 uint32_t plan_pack_list(const struct plan_pack *pack, uint32_t job, uint32_t *list);
 /* Finds rates with fewer trees, or such that merge into fewer, where each job has at least this share of its level:
  * trees with small rates cost more, again and again. */
 TRIB_MUST_USE enum trib_status plan_pack_thin(struct plan_pack *pack, double share, char *error);
-/* Keeps the fastest trees of each job, at most so many, and finds levels and rates with them alone. levels: by job,
- * bit/s. Bounds and stages stay. */
-TRIB_MUST_USE enum trib_status plan_pack_cut(struct plan_pack *pack, uint32_t most, uint64_t *levels, char *error);
+/* Finds levels and rates with the kept trees alone. levels: by job, bit/s. Bounds and stages stay. */
+TRIB_MUST_USE enum trib_status plan_pack_cut(struct plan_pack *pack, uint64_t *levels, char *error);
 
 #endif

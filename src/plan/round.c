@@ -7,10 +7,13 @@
 #include <string.h>
 
 #include "io/explain.h"
+#include "plan/choice.h"
 #include "plan/merge.h"
 
 #define WEIGHT_MAX 255
 #define FEW_JOBS 8U
+#define KEPT_ENOUGH 0.98 /* of the slowest job's level: a cut that keeps so much is not made again */
+#define MEMORY_CUTS 12
 
 /* ---- weights ---- */
 
@@ -201,15 +204,64 @@ static bool keep_best(struct best *best, const struct plan_pack *pack, const uin
     return true;
 }
 
+static enum trib_status cut_once(struct plan_pack *pack, uint32_t most, uint64_t *levels, char *error)
+{
+    enum trib_status status = plan_choose(pack, most, error);
+    return status == TRIB_OK ? plan_pack_cut(pack, levels, error) : status;
+}
+
+/* The slowest jobs come first, by weight. */
+static void put_slow_first(struct plan_pack *pack, const uint64_t *levels)
+{
+    for (uint32_t i = 1; i < pack->jobs->count; i++) {
+        uint32_t job = pack->order[i], at = i;
+        double rate = (double)levels[job] / pack->jobs->list[job].weight;
+        for (; at > 0; at--) {
+            uint32_t before = pack->order[at - 1];
+            if ((double)levels[before] / pack->jobs->list[before].weight <= rate) {
+                break;
+            }
+            pack->order[at] = before;
+        }
+        pack->order[at] = job;
+    }
+}
+
+/* The first cut. Where memory has a limit it is made again at several prices of memory, each time for the slowest jobs
+ * of the cut before first. ERR_INVALID: in no cut has each job a tree. */
+static enum trib_status cut_first(struct plan_pack *pack, uint32_t most, uint64_t *levels, struct best *best,
+                                  char *error)
+{
+    static const int64_t thrifts[] = {
+        0, INT64_C(1) << 20, INT64_C(1) << 24, INT64_C(1) << 28, INT64_C(1) << 32, INT64_C(1) << 36};
+    uint32_t trees = pack->tree_count, cuts = pack->has_memory ? MEMORY_CUTS : 1;
+    double *rates = calloc(trees + 1U, sizeof *rates);
+    enum trib_status status = rates != NULL ? TRIB_OK : TRIB_ERR_MEMORY;
+    if (rates != NULL) {
+        memcpy(rates, pack->rates, trees * sizeof *rates);
+    }
+    for (uint32_t i = 0; i < cuts && best->kept < KEPT_ENOUGH && (status == TRIB_OK || status == TRIB_ERR_INVALID);
+         i++) {
+        memset(pack->rates, 0, pack->tree_count * sizeof *pack->rates);
+        memcpy(pack->rates, rates, trees * sizeof *rates);
+        pack->thrift = thrifts[i % (sizeof thrifts / sizeof thrifts[0])];
+        status = cut_once(pack, most, levels, error);
+        if (status == TRIB_OK) {
+            put_slow_first(pack, levels);
+            status = keep_best(best, pack, levels) ? TRIB_OK : TRIB_ERR_MEMORY;
+        }
+    }
+    pack->thrift = 0;
+    free(rates);
+    return status == TRIB_ERR_INVALID && best->levels != NULL ? TRIB_OK : status;
+}
+
 /* A cut that costs few jobs much is made again, from packings with fewer trees, which have so much less. */
 static enum trib_status cut(struct plan_pack *pack, uint32_t most, uint64_t *levels, char *error)
 {
-    static const double shares[] = {0.98, 0.95, 0.92, 0.88};
+    static const double shares[] = {KEPT_ENOUGH, 0.95, 0.92, 0.88};
     struct best best = {.levels = NULL};
-    enum trib_status status = plan_pack_cut(pack, most, levels, error);
-    if (status == TRIB_OK && !keep_best(&best, pack, levels)) {
-        status = TRIB_ERR_MEMORY;
-    }
+    enum trib_status status = cut_first(pack, most, levels, &best, error);
     for (size_t i = 0; status == TRIB_OK && i < sizeof shares / sizeof shares[0]; i++) {
         if (best.kept >= shares[i] || pack->jobs->count > FEW_JOBS) {
             break;
@@ -222,12 +274,14 @@ static enum trib_status cut(struct plan_pack *pack, uint32_t most, uint64_t *lev
         for (uint32_t j = 0; j < pack->jobs->count && status == TRIB_OK; j++) {
             status = plan_merge(pack, j);
         }
-        status = status == TRIB_OK ? plan_pack_cut(pack, most, levels, error) : status;
-        if (status == TRIB_OK && !keep_best(&best, pack, levels)) {
+        status = status == TRIB_OK ? cut_once(pack, most, levels, error) : status;
+        if (status == TRIB_ERR_INVALID) {
+            status = TRIB_OK; /* these trees do not fit into memory */
+        } else if (status == TRIB_OK && !keep_best(&best, pack, levels)) {
             status = TRIB_ERR_MEMORY;
         }
     }
-    if (status == TRIB_OK) {
+    if (status == TRIB_OK && best.levels != NULL) {
         memset(pack->rates, 0, pack->tree_count * sizeof *pack->rates);
         memcpy(pack->rates, best.rates, best.trees * sizeof *best.rates);
         memcpy(levels, best.levels, pack->jobs->count * sizeof *levels);
@@ -242,7 +296,7 @@ enum trib_status plan_round(struct plan *plan, struct plan_pack *pack, char *err
     uint32_t most = plan->most < PLAN_TREES_MAX ? plan->most : PLAN_TREES_MAX;
     uint32_t *list = calloc(pack->tree_count + 1U, sizeof *list);
     uint64_t *levels = calloc(plan->job_count + 1U, sizeof *levels);
-    bool is_good = list != NULL && levels != NULL, is_cut = false;
+    bool is_good = list != NULL && levels != NULL, is_cut = pack->has_memory;
     enum trib_status status = TRIB_OK;
     for (uint32_t j = 0; is_good && j < plan->job_count; j++) {
         plan->grants[j].wanted = plan_pack_list(pack, j, list);

@@ -163,6 +163,25 @@ bool plan_tree_is_alike(const struct plan_tree *a, const struct plan_tree *b)
     return true;
 }
 
+/* The first hop from i on that begins at a switch that adds. */
+static uint32_t next_adder(const struct plan_tree *tree, uint32_t i)
+{
+    while (i < tree->hop_count && !tree->hops[i].adds) {
+        i++;
+    }
+    return i;
+}
+
+bool plan_tree_has_adders_of(const struct plan_tree *a, const struct plan_tree *b)
+{
+    uint32_t i = next_adder(a, 0), k = next_adder(b, 0);
+    while (i < a->hop_count && k < b->hop_count && a->hops[i].from == b->hops[k].from) {
+        i = next_adder(a, i + 1);
+        k = next_adder(b, k + 1);
+    }
+    return a->root == b->root && i == a->hop_count && k == b->hop_count;
+}
+
 /* ---- is it a tree? ---- */
 
 struct checker {

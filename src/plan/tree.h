@@ -75,6 +75,8 @@ bool plan_tree_check(const struct plan_tree *tree, const struct plan_routes *rou
                      char *error);
 /* Do two trees of one job differ in paths alone? Each hop has one path. */
 bool plan_tree_is_alike(const struct plan_tree *a, const struct plan_tree *b);
+/* Do the same switches add in both, with the same root? Hops are in the order of their begins. */
+bool plan_tree_has_adders_of(const struct plan_tree *a, const struct plan_tree *b);
 /* Do the loads cost at least this price of a member's stream, exactly? prices: by row. */
 bool plan_tree_costs(const struct plan_tree *tree, const int64_t *prices, int64_t price);
 

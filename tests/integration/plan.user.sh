@@ -50,6 +50,21 @@ sed 's/"50Gbps"/"40Gbps"/' "$HERE/examples/plan/net.toml" >"$TMP/net.toml"
 expect_line 1 'the plan is for another network' "$T" plan --topology "$TMP/net.toml" --jobs "$HERE/examples/plan/jobs.toml" --check "$TMP/plan.toml"
 expect_line 1 'cannot be written|No such file' "$T" "${P[@]}" --out "$TMP/absent/plan.toml"
 
+say "memory of switches"
+printf '[topology]\nkind = "leaf-spine"\nleaves = 2\nspines = 2\nhosts = 4\nrate = "100Gbps"\nfabric_rate = "50Gbps"\n' >"$TMP/net.toml"
+printf '[[switch]]\nname = "spine*"\nmemory = "30MB"\n' >>"$TMP/net.toml"
+for job in a b; do printf '[[job]]\nname = "%s"\nhosts = "host0-7"\nmemory = "24MB"\n' $job; done >"$TMP/jobs.toml"
+M=("$T" plan --topology "$TMP/net.toml" --jobs "$TMP/jobs.toml")
+expect 0 '^the switch with the least memory left is spine0: ' "${M[@]}" --out "$TMP/two.toml"
+check "a spine for each" [ "$(grep '^root = ' "$TMP/two.toml" | sort -u | wc -l)" = 2 ]
+expect 0 '"memory_left_bytes":6000000' "${M[@]}" --check "$TMP/two.toml" --json
+sed -E '/^(root|hops) = /s/spine1/spine0/g' "$TMP/two.toml" >"$TMP/one.toml"
+expect_line 1 'one.toml does not hold: the memory of spine0, 30000000 bytes, is too small for the plan: none is left for job b' "${M[@]}" --check "$TMP/one.toml"
+sed -i 's/"24MB"/"40MB"/' "$TMP/jobs.toml"
+expect_line 1 'job a: no tree was found whose switches all have 40000000 bytes of memory left' "${M[@]}"
+sed -i '/^memory/d' "$TMP/jobs.toml"
+expect_line 1 'job a: switches have a limit of memory, so the job needs memory = ' "${M[@]}"
+
 say "a page, of a plan that is made and of one that is read"
 sed 's/"resnet"/"<b>"/' "$HERE/examples/plan/jobs.toml" >"$TMP/odd.toml"
 expect 0 'proved: no plan' "$T" "${NET[@]}" --jobs "$TMP/odd.toml" --page "$TMP/page.html" --out "$TMP/odd_plan.toml"
@@ -72,6 +87,6 @@ expect_line 1 'plan: job resnet: the cable of host32 is down' "$T" "${P[@]}" --w
 
 sed -n '/^paths = /,/^```$/p' "$HERE/docs/PLAN.md" | grep -v '^```' >"$TMP/documented.toml"
 printf '[[link]]\nbetween = "host1 leaf1"\nrate = "100Gbps"\n' >>"$TMP/documented.toml"
-printf '[[job]]\nname = "a"\nhosts = "host0-1"\n' >"$TMP/jobs.toml"
+printf '[[job]]\nname = "a"\nhosts = "host0-1"\nmemory = "24MB"\n' >"$TMP/jobs.toml"
 expect 0 '^a +2 +1 +1 +100 ' "$T" plan --topology "$TMP/documented.toml" --jobs "$TMP/jobs.toml"
 finish

@@ -114,7 +114,7 @@ static void refused__with_the_place_and_the_cause(void **state)
         {"[[switch]]\nname = \"\"\n", ":2:8: name must be a name in quotes"},
         {"[[switch]]\nadds = \"yes\"\n", ":2:8: adds must be true or false"},
         {"[[switch]]\nrate = \"fast\"\n", ":2:8: rate must be a rate in quotes: \"300Gbps\""},
-        {"[[switch]]\nbetween = \"a b\"\n", ":2:1: unknown key between; a [[switch]] has name, adds and rate"},
+        {"[[switch]]\nbetween = \"a b\"\n", ":2:1: unknown key between; a [[switch]] has name, adds, rate and memory"},
         {"paths = \"any\"\n", ":1:9: paths must be \"explicit\", \"ecmp\" or \"pinned\""},
         {"multicast = 1\n", ":1:13: multicast must be true or false"},
         {"headroom = \"much\"\n", ":1:12: headroom must be a percentage in quotes: \"70%\""},
