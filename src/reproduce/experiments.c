@@ -260,8 +260,9 @@ static const struct reproduce_experiment experiments[] = {
      rina_bom, NULL},
     {"rina-steps", "Rina", "Steps of a chunk", true,
      LIST(
-         "Scheme `rina-literal`, which no job may run, in our simulator: the paper's agents, without its PULL, and "
-         "results go back along the chain (`rina-literal` in docs/SIMULATOR.md). One packet of each chunk.",
+         "Scheme `rina-literal`, which no job may run, in our simulator: the paper's agents, with its PULL, "
+         "windows and ACKs. Results go back along the chain (`rina-literal` in docs/SIMULATOR.md). One packet of each "
+         "chunk.",
          "A step is a packet that a host sends because of one that came; the longest row of these from a worker's part "
          "to a worker's sum is counted."),
      rina_steps, NULL},
@@ -279,8 +280,10 @@ static const struct reproduce_experiment experiments[] = {
          "6 of 13, as printed.",
          "ATP: scheme `atp`, but each switch that adds on the way is a combiner, as Fig. 5 counts them. It and the one "
          "server are on the first worker's host. H-AR: `hybrid:2`. A ring is `ring-steps`; ours, `ring`.",
-         "Rina as published is `rina-literal`, ours `rina`, 16 chains at most. Claims are of the least, or the "
-         "largest, ratio of all models in both networks."),
+         "Rina as published is `rina-literal`, ours `rina`, 16 chains at most. In a published step the PULL takes 20 "
+         "us "
+         "more, as it goes to the switch and back. Claims are of the least, or the largest, ratio of all models in "
+         "both networks."),
      rina_fig10, NULL},
     {"rina-fig11", "Rina", "Throughput as switches are replaced one by one", true,
      LIST("ResNet50, as in `rina-fig10`, at 1/4, and 1/64 with --quick, where the dragonfly has only its two ends.",

@@ -68,6 +68,8 @@ SEGMENT = "src/host/segment.c"
 BELLS = "src/host/bells.c"
 COPY = "src/host/copy.c"
 HOST_COUNTS = "src/host/counts.c"
+RINA_WORKER = "src/published/rina_literal/rina_literal_worker.c"
+RINA_SWITCH = "src/published/rina_literal/rina_literal_switch.c"
 HOST_OPERATION = "src/host/operation.c"
 RING_SUM = "src/schemes/ring/ring_worker_sum.c"
 RING_RECEIVE = "src/schemes/ring/ring_worker_receive.c"
@@ -88,6 +90,7 @@ MARKS_NOT_KEPT = Never("it does not keep whose parts came marked")
 
 NO_HOST = Never("its ranks are not on one host")
 NO_CONTROL = Never("it has no control plane")
+NO_JOB = Never("no job may run this published rule, so it runs none either")
 
 # Two fragments share a slot, and nobody looks which of them it holds.
 MIXED_FRAGMENTS = (
@@ -710,4 +713,25 @@ CANARIES = [
         "control-closed-stays", "C-19", "a communicator that all have closed stays known",
         edits=((MARKS, "    jobs->stats.closed++;\n    trib_job_free(jobs, job);\n", "    jobs->stats.closed++;\n"),),
         world=("control",), search=NO_CONTROL, test="unit/test_server"),
+    Canary(
+        "rina-literal-not-pulled", "-", "rina-literal: a rank sends parts that no PULL has named",
+        edits=((RINA_WORKER, "(own->pulled[root] > next ? own->pulled[root] - next : 0);", "(own->pulled[root] > next ? own->pulled[root] - next : 1);"),),
+        world=NO_JOB, search=NO_JOB, test="unit/test_rina_literal"),
+    Canary(
+        "rina-literal-tasks-early", "-", "rina-literal: an agent has its switch pull what the racks before have not sent",
+        edits=((RINA_SWITCH, "(!has_before || *arrived_of(n, own, dense) == dense + 1)", "(!has_before || *arrived_of(n, own, dense) != 0 || n->mark_dense == 0)"),),
+        world=NO_JOB, search=NO_JOB, test="unit/test_rina_literal"),
+    Canary(
+        "rina-literal-no-mark", "-", "rina-literal: the ACK of a marked sum does not say so",
+        edits=((RINA_SWITCH, "(packet->flags & TRIB_FLAG_ECN) != 0 ? TRIB_RINA_MARKED", "(packet->flags & TRIB_FLAG_FIN) != 0 ? TRIB_RINA_MARKED"),),
+        world=NO_JOB, search=NO_JOB, test="unit/test_rina_literal"),
+    Canary(
+        "rina-literal-full-speed", "-", "rina-literal: a mark does not halve the window of an agent",
+        edits=((RINA_SWITCH, "trib_congestion_window_init(&own->flow, TRIB_CONGESTION_AIMD, most);",
+                "trib_congestion_window_init(&own->flow, TRIB_CONGESTION_FIXED, most);"),),
+        world=NO_JOB, search=NO_JOB, test="unit/test_rina_literal"),
+    Canary(
+        "rina-literal-waits", "I8", "rina-literal: a rank that no PULL has reached waits for ever, if it is no agent's",
+        edits=((RINA_WORKER, "due_ns < timeout_ns && waits_for_pull(w) ? due_ns", "due_ns < timeout_ns && may_have_agent(w, 0) && waits_for_pull(w) ? due_ns"),),
+        world=NO_JOB, search=NO_JOB, test="unit/test_rina_literal"),
 ]

@@ -139,10 +139,10 @@ static void agents__carry_by_the_published_rule(void **state)
     static const struct {
         const char *hosts, *shape;
     } cases[] = {
-        {"workers = 6\nhosts = \"0 1 4 5 8 9\"\n", "leaf2[host8[4 leaf1[host4[2 leaf0[0 1]] 3]] 5]"},
-        {"workers = 5\nhosts = \"0 4 5 8 9\"\n", "leaf2[host8[3 leaf1[host4[1 host0[0]] 2]] 4]"},
-        {"workers = 4\nhosts = \"0 1 4 8\"\n", "host8[3 host4[2 leaf0[0 1]]]"},
-        {"workers = 2\nhosts = \"0 1\"\n", "leaf0[0 1]"},
+        {"workers = 6\nhosts = \"0 1 4 5 8 9\"\n", "leaf2[host8[4 leaf1[host4[2 leaf0[host0[0] 1]] 3]] 5]"},
+        {"workers = 5\nhosts = \"0 4 5 8 9\"\n", "leaf2[host8[3 leaf1[host4[1 host0[host0[0]]] 2]] 4]"},
+        {"workers = 4\nhosts = \"0 1 4 8\"\n", "host8[host8[3 host4[host4[2 leaf0[host0[0] 1]]]]]"},
+        {"workers = 2\nhosts = \"0 1\"\n", "leaf0[host0[0] 1]"},
     };
 
     (void)state;
@@ -215,7 +215,8 @@ static void links__carry_the_same(void **state)
     close_run();
 }
 
-/* With as many chunks as racks, each begun at another: (1 + 3/4) M at agents, and M at other workers. */
+/* With as many chunks as racks, each begun at another: (1 + 3/4) M at agents, and M at other workers. An agent sends and
+ * gets a header for each sum of the racks before besides, its ACK. */
 static void agents__carry_the_papers_bytes(void **state)
 {
     static const char *const agents[] = {"host0", "host4", "host8", "host12"};
@@ -223,9 +224,10 @@ static void agents__carry_the_papers_bytes(void **state)
 
     (void)state;
     open_four_racks("rina-literal", 4);
+    double acks = 0.75 * SIM_JOB_HEADERS / (run.jobs.jobs[0].config.payload + SIM_JOB_HEADERS);
     for (uint32_t i = 0; i < 4; i++) {
-        assert_share(agents[i], leaves[i], 1.75);
-        assert_share(leaves[i], agents[i], 1.75);
+        assert_share(agents[i], leaves[i], 1.75 + acks);
+        assert_share(leaves[i], agents[i], 1.75 + acks);
     }
     assert_share("host1", "leaf0", 1);
     assert_share("leaf3", "host15", 1);
@@ -272,6 +274,24 @@ static void sums__are_right(void **state)
     assert_true(dropped > 100);
 }
 
+/* Of the published control loop any message may be lost: to an agent, to its switch, to a rank behind that. */
+static void lost_pulls__are_asked_for(void **state)
+{
+    static const uint32_t windows[] = {1, 3, 64, 500};
+
+    (void)state;
+    for (uint32_t i = 0; i < 16; i++) {
+        open_text("duration = \"60s\"\nseed = %u\n" LEAF_SPINE
+                  "[faults]\nloss = \"2%%\"\nduplicate = \"2%%\"\nreorder = \"2%%\"\n"
+                  "[[job]]\nscheme = \"rina-literal\"\nsize = \"100KB\"\niterations = 2\nworkers = 8\n"
+                  "hosts = \"0 1 4 5 6 8 9 12\"\ntrees = 3\nwindow = %u\n",
+                  i + 1, windows[i % 4]);
+        finish();
+        assert_int_equal(run.jobs.jobs[0].iterations, 2);
+        close_run();
+    }
+}
+
 /* ---- what cannot be ---- */
 
 static void at_least__is_of_chains(void **state)
@@ -297,6 +317,7 @@ int main(void)
         cmocka_unit_test(links__carry_the_same),
         cmocka_unit_test(agents__carry_the_papers_bytes),
         cmocka_unit_test(sums__are_right),
+        cmocka_unit_test(lost_pulls__are_asked_for),
         cmocka_unit_test(at_least__is_of_chains),
     };
 

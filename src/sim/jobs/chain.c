@@ -3,7 +3,7 @@
  * is a link with its switch; any other worker is a link by itself, with a node on its host. Links stand in a ring, in
  * the order of their lowest ranks. The first is the root, to which two chains lead; each tree has the ring cut
  * elsewhere. Switches between links pass packets on. By the published rule (published/rina_literal/rina_literal.h) one
- * chain goes once around, and in tree N begins at link N. The first worker of a rack, its agent, has a node besides,
+ * chain goes once around, and in tree N begins at link N. The first worker of a link, its agent, has a node besides,
  * which takes the sum of the links before; the last link is the root. Read next: ways.c, tree.c. */
 #include <stdlib.h>
 
@@ -81,32 +81,20 @@ static uint32_t first_rank(const struct chain *c, uint32_t place)
     return rank;
 }
 
-/* The published rule: the agent takes the sum of the links before, adds its own part, and is a child of its switch. */
-static bool place_agent(const struct chain *c, uint32_t rank, uint32_t before, uint32_t node, char *error)
-{
-    uint32_t worker = c->job->first + c->tree * c->job->config.workers + rank;
-    uint32_t agent = add_node(c, c->jobs->endpoints[worker].place);
-
-    return sim__jobs_join(c->jobs, worker, agent, error) && sim__jobs_join(c->jobs, before, agent, error) &&
-           sim__jobs_join(c->jobs, agent, node, error);
-}
-
-/* The published rule: one more link; *last: the node of the link before, SIM_NONE at first. */
+/* The published rule: one more link. Its agent, on the host of its first rank, takes the sum of the links before, adds
+ * the rank's part, and is the first child of the link's node. *last: the node of the link before, SIM_NONE at first. */
 static bool place_link(const struct chain *c, uint32_t place, uint32_t *last, char *error)
 {
     uint32_t before = *last;
+    uint32_t rank = first_rank(c, place);
+    uint32_t worker = c->job->first + c->tree * c->job->config.workers + rank;
     uint32_t node = add_node(c, place);
-    bool has_agent = before != SIM_NONE && place >= c->jobs->network->hosts;
-    uint32_t agent = has_agent ? first_rank(c, place) : SIM_NONE;
+    uint32_t agent = add_node(c, c->jobs->endpoints[worker].place);
 
     *last = node;
-    if (has_agent && !place_agent(c, agent, before, node, error)) {
-        return false;
-    }
-    if (!adopt_workers(c, place, node, agent, error)) {
-        return false;
-    }
-    return before == SIM_NONE || has_agent || sim__jobs_join(c->jobs, before, node, error);
+    return sim__jobs_join(c->jobs, worker, agent, error) &&
+           (before == SIM_NONE || sim__jobs_join(c->jobs, before, agent, error)) &&
+           sim__jobs_join(c->jobs, agent, node, error) && adopt_workers(c, place, node, rank, error);
 }
 
 static bool place_literal(const struct chain *c, struct sim_job *job, char *error)
