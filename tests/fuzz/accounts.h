@@ -31,7 +31,8 @@ struct accounts {
 static inline void must(bool holds, const char *what)
 {
     if (!holds) {
-        fprintf(stderr, "VIOLATED %s\n", what);
+        printf("VIOLATED %s\n", what); /* libFuzzer drops standard error (cmake/tests.cmake) */
+        (void)fflush(stdout);
         abort();
     }
 }

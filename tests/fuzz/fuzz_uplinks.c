@@ -83,15 +83,12 @@ static void join(uint32_t index)
     send_to(comer[index], &message);
 }
 
-/* Somebody comes, and so it connects: a connection of before may be there still, and ends. */
-static void take_trunk(uint32_t how)
+/* Waits for its next connection. One that comes may be turned away meanwhile, and comes again. */
+static void accept_trunk(void)
 {
-    const struct trib_message challenge = {.kind = TRIB_MESSAGE_CHALLENGE, .proof = {4711}};
-    struct trib_message proof = {.kind = TRIB_MESSAGE_NONE};
     struct timeval patience = {.tv_sec = PATIENCE_S};
     struct pollfd waits = {.fd = listener, .events = POLLIN};
-    for (uint32_t tries = 0; tries < 200 && poll(&waits, 1, 100) == 0;
-         tries++) { /* turned away: it was refused before */
+    for (uint32_t tries = 0; tries < 200 && poll(&waits, 1, 100) == 0; tries++) {
         read_to_end(comer[0]);
         (void)close(comer[0]);
         comer[0] = -1;
@@ -100,14 +97,51 @@ static void take_trunk(uint32_t how)
     trunk = accept(listener, NULL, NULL);
     must(trunk >= 0, "uplinks: does not connect");
     (void)setsockopt(trunk, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    must(hear(trunk).kind == TRIB_MESSAGE_HELLO, "uplinks: does not say HELLO");
-    if (how < 250) {
+}
+
+/* Hears HELLO, and if it must prove itself says CHALLENGE and hears the rest up to PROOF. False: the connection has
+ * ended before. */
+static bool is_taken(bool must_prove)
+{
+    const struct trib_message challenge = {.kind = TRIB_MESSAGE_CHALLENGE, .proof = {4711}};
+    struct trib_message message = hear(trunk);
+    must(message.kind == TRIB_MESSAGE_HELLO || message.kind == TRIB_MESSAGE_NONE, "uplinks: does not say HELLO");
+    if (must_prove) {
         send_to(trunk, &challenge);
-        while (proof.kind != TRIB_MESSAGE_PROOF) {
-            proof = hear(trunk);
-            must(proof.kind != TRIB_MESSAGE_NONE, "uplinks: does not prove itself");
-        }
     }
+    while (must_prove && message.kind != TRIB_MESSAGE_NONE && message.kind != TRIB_MESSAGE_PROOF) {
+        message = hear(trunk);
+    }
+    return message.kind != TRIB_MESSAGE_NONE;
+}
+
+/* Somebody comes, and so it connects. A connection of before may be there still, which it has given up if this process
+ * was slow: then there is another one. */
+static void take_trunk(uint32_t how)
+{
+    accept_trunk();
+    for (uint32_t tries = 0; !is_taken(how < 250); tries++) {
+        must(tries < 20, "uplinks: does not prove itself");
+        (void)close(trunk);
+        accept_trunk();
+    }
+}
+
+/* Waits until it has been sent away. It may have come when the connection had ended: then another one is made for it,
+ * and must end here, or it waits for an answer to that. */
+static void send_away(int fd)
+{
+    struct pollfd waits[2] = {{.fd = fd, .events = POLLIN}, {.fd = listener, .events = POLLIN}};
+    char rest[4096];
+    (void)shutdown(fd, SHUT_WR);
+    for (ssize_t got = 1; got > 0;) {
+        must(poll(waits, 2, PATIENCE_S * 1000) > 0, "uplinks: neither answers nor closes");
+        if (waits[1].revents != 0) {
+            (void)close(accept(listener, NULL, NULL));
+        }
+        got = waits[0].revents != 0 ? recv(fd, rest, sizeof rest, 0) : 1;
+    }
+    (void)close(fd);
 }
 
 static void ask(uint32_t how)
@@ -196,10 +230,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     read_to_end(trunk);
     (void)close(trunk);
     for (uint32_t i = 0; i < COMERS; i++) {
-        if (comer[i] >= 0) { /* it has ended with the connection that carried it */
-            (void)shutdown(comer[i], SHUT_WR);
-            read_to_end(comer[i]);
-            (void)close(comer[i]);
+        if (comer[i] >= 0) {
+            send_away(comer[i]);
             comer[i] = -1;
         }
     }
