@@ -77,9 +77,13 @@ function(trib_program name library)
     target_link_libraries(${name} PRIVATE ${library} Threads::Threads m)
 endfunction()
 
-# A file per instruction set; which one runs is chosen at start. Elsewhere than on x86-64 these files compile to nothing.
+# A file per instruction set; which one runs is chosen at start. Elsewhere than on x86-64 these files compile to nothing,
+# but for ghash_clmul.c on 64-bit ARM.
 function(trib_per_file_flags)
-    if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+    if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+        set_source_files_properties(src/core/ghash_clmul.c PROPERTIES COMPILE_OPTIONS -march=armv8-a+crypto)
+        return()
+    elseif(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
         return()
     endif()
     foreach(file ${ARGN})

@@ -12,12 +12,14 @@ OUT=build-aarch64
 mkdir -p $OUT
 # As cmake/flags.cmake has them.
 FLAGS=(-std=gnu11 -O2 -Wall -Wextra -Werror -Wno-unused-parameter -ffp-contract=off -fno-math-errno -Isrc -Iinclude)
-TESTS=(value value_reduce value_rows slot crc32c lane types packet window share operation)
+TESTS=(value value_reduce value_rows slot crc32c ghash lane types packet window share operation)
 
 library=(src/core/*.c)
 for file in "${library[@]}"; do
     object=$OUT/$(basename "$file" .c).o
-    "$CC" "${FLAGS[@]}" -c "$file" -o "$object" || exit 1
+    special=()
+    [ "$file" = src/core/ghash_clmul.c ] && special=(-march=armv8-a+crypto)
+    "$CC" "${FLAGS[@]}" "${special[@]}" -c "$file" -o "$object" || exit 1
 done
 bad=0
 for file in src/{protocol,schemes,schemes/*,published/*,host,io,keys,net,control,control/*,comm,switchd}/*.c; do

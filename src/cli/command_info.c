@@ -11,6 +11,7 @@
 #include "comm/sample.h"
 #include "control/server.h"
 #include "core/crc32c.h"
+#include "core/ghash.h"
 #include "core/node.h"
 #include "core/sample.h"
 #include "core/tag.h"
@@ -94,7 +95,11 @@ static void print_text(struct sockets sockets)
            sockets.room);
     printf("http in the switch %s\n", trib_http_verbs() != NULL ? "yes" : "no: built without libmicrohttpd or jansson");
     print_key();
-    printf("keys of jobs       %s\n", trib_keys_explain_lack() == NULL ? "yes" : trib_keys_explain_lack());
+    if (trib_keys_explain_lack() == NULL) {
+        printf("keys of jobs       yes; packets by AES-256-GCM, kernel %s\n", trib_ghash_kernel()->name);
+    } else {
+        printf("keys of jobs       %s\n", trib_keys_explain_lack());
+    }
     printf("proof of values    float32 sums on wire int32, broadcasts and allgathers, of jobs with a key; kernel %s\n",
            trib_tag_kernel()->name);
     if (getenv("TRIB_KEY_FILE") != NULL || getenv("TRIB_KEY_FD") != NULL) {
@@ -138,6 +143,7 @@ static void print_json(struct sockets sockets)
     report_json_put(&json, "receive_room", "%u", sockets.room);
     report_json_flag(&json, "http", trib_http_verbs() != NULL);
     report_json_flag(&json, "keys", trib_keys_explain_lack() == NULL);
+    report_json_say(&json, "packet_mac_kernel", trib_ghash_kernel()->name);
     report_json_say(&json, "proof_kernel", trib_tag_kernel()->name);
     report_json_put(&json, "ranks_max", "%d", TRIB_RANKS_MAX);
     report_json_put(&json, "shards_max", "%d", TRIB_ROOTS_MAX);

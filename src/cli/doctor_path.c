@@ -117,7 +117,7 @@ static bool take_auth(struct path *path, const struct trib_message *welcome)
         trib_auth_set_above(path->auth, i, trib_auth_switch(key->parent, i));
     }
     if (path->auth == NULL) {
-        (void)doctor_add(path->doctor, DOCTOR_FAIL, "session", "authenticated packets need OpenSSL with Poly1305");
+        (void)doctor_add(path->doctor, DOCTOR_FAIL, "session", "authenticated packets need OpenSSL with AES-256");
     }
     return path->auth != NULL;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* auth.h: authenticated packets of a job with a key. Each packet ends in an authenticator: sender, receiver, number,
- * and a Poly1305 MAC (RFC 8439, section 2.5) over header, payload and these three. The MAC's one-time key is part of a
- * ChaCha20 block (section 2.3) of packet key, sender and number. Payloads are encrypted with ChaCha20 if the job wants
- * it. docs/PROTOCOL.md, "Authenticator", has the bytes.
+ * and a MAC: the tag of AES-256-GCM (NIST SP 800-38D). Its nonce is sender and number, its additional data are header
+ * and these three, its ciphertext is the payload as sent: in clear (GMAC), or encrypted if the job wants it.
+ * docs/PROTOCOL.md, "Authenticator", has the bytes.
  *
  * A *packet key* belongs to one incarnation of a communicator. All ranks and agents of the incarnation have the key,
- * and each has an id, so no two packets share a one-time key if each sender has one object per packet key. A receiver
+ * and each has an id, so no two packets share a nonce if each sender has one object per packet key. A receiver
  * takes each number of a sender once: within a window of TRIB_AUTH_WINDOW numbers in any order, below the window none.
  *
  * One thread at a time per object. Read next: auth_openssl.c; comm/auth.c and switchd/members.c (their objects). */
@@ -87,7 +87,7 @@ void trib_auth_set_above(struct trib_auth *auth, uint32_t peer, uint16_t id);
 uint16_t trib_auth_peer(const struct trib_auth *auth, uint32_t peer);
 
 /* Writes the authenticator of a packet to the receiver with this id, to all, or to all but one, with the next number.
- * header: TRIB_HEADER_SIZE bytes. Costs one MAC, and one call of ChaCha20 for several packets. */
+ * header: TRIB_HEADER_SIZE bytes. Costs one MAC, and one call of AES for several packets. */
 void trib_auth_seal(struct trib_auth *auth, uint16_t receiver, const uint8_t *header, const void *payload,
                     size_t payload_len, uint8_t authenticator[TRIB_AUTHENTICATOR_SIZE]);
 /* From now on payloads are encrypted: trib_auth_encrypt comes before each trib_auth_seal of a payload, and

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* auth_openssl.c: see auth.h. ChaCha20 and Poly1305 are OpenSSL's. One call of ChaCha20 gives the one-time keys of
- * LANES numbers in a row: the block counter is the place in the row. Senders count by ones, so receivers too find
- * nearly all keys made. Without OpenSSL: auth_none.c. */
+/* auth_openssl.c: see auth.h. AES is OpenSSL's, GHASH our own (core/ghash.h): OpenSSL's GCM costs a set-up for each
+ * packet, and its GHASH as much as ours only in later versions. One call of AES gives the pads of ROW numbers in a row.
+ * Senders count by ones, so receivers too find nearly all pads made. Without OpenSSL: auth_none.c. */
 #include "keys/auth.h"
 
 #include <stdbool.h>
@@ -9,12 +9,12 @@
 #include <string.h>
 
 #include "core/assert.h"
+#include "core/ghash.h"
 #include "keys/derive.h"
 #include "keys/openssl.h"
 
-#define LANES 8U
-#define BLOCK 64U    /* bytes of a ChaCha20 block */
-#define ONE_TIME 32U /* of a one-time key */
+#define ROW 32U
+#define BLOCK TRIB_GHASH_BLOCK
 #define MAC_SIZE 16U
 #define NAMES_SIZE (TRIB_AUTHENTICATOR_SIZE - MAC_SIZE) /* sender, receiver and number */
 #define NO_ROW UINT64_MAX
@@ -22,19 +22,10 @@
 
 _Static_assert(WORDS * 64 == TRIB_AUTH_WINDOW && (WORDS & (WORDS - 1)) == 0, "the window is a ring of words");
 
-/* Nonces of one-time keys and of payloads differ in the domain. */
-enum domain { DOMAIN_MAC = 0, DOMAIN_PAYLOAD = 1 };
-
-struct nonce {
-    enum domain domain;
-    uint16_t sender;
-    uint64_t number; /* of the row of one-time keys, or of the packet */
-};
-
-/* One-time keys of a sender's numbers row x LANES, and behind. */
+/* Pads of a sender's numbers row x ROW, and behind. */
 struct row {
     uint64_t number; /* NO_ROW: none */
-    uint8_t block[LANES * BLOCK];
+    uint8_t pad[ROW][BLOCK];
 };
 
 /* A sender. Bit n mod TRIB_AUTH_WINDOW of seen: number n has come, if n is in the window, which ends with the largest
@@ -48,10 +39,9 @@ struct peer {
 };
 
 struct trib_auth {
-    EVP_CIPHER *chacha;
-    EVP_CIPHER_CTX *cipher;
-    EVP_MAC *poly1305;
-    EVP_MAC_CTX *mac;
+    EVP_CIPHER_CTX *block;  /* AES of single blocks */
+    EVP_CIPHER_CTX *stream; /* of payloads */
+    struct trib_ghash hash;
     uint64_t next; /* number */
     struct row row;
     uint32_t count;
@@ -76,15 +66,39 @@ static uint64_t get(const uint8_t *from, unsigned bytes)
     return value;
 }
 
+static EVP_CIPHER_CTX *open_cipher(const char *name, const uint8_t key[TRIB_AUTH_KEY])
+{
+    EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, name, NULL);
+    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+    if (cipher == NULL || context == NULL || EVP_EncryptInit_ex2(context, cipher, key, NULL, NULL) != 1) {
+        EVP_CIPHER_CTX_free(context);
+        context = NULL;
+    }
+    EVP_CIPHER_free(cipher); /* the context holds it */
+    return context;
+}
+
+/* Whole blocks, each by itself. */
+static void encrypt_blocks(const struct trib_auth *auth, const uint8_t *from, size_t len, uint8_t *to)
+{
+    int written = 0;
+    bool is_done = EVP_EncryptUpdate(auth->block, to, &written, from, (int)len) == 1 && written == (int)len;
+    TRIB_ASSERT(is_done); /* else a MAC would not be secret */
+}
+
 /* False: OpenSSL lacks one of the two, or memory. */
 static bool open_contexts(struct trib_auth *auth, const uint8_t key[TRIB_AUTH_KEY])
 {
-    auth->chacha = EVP_CIPHER_fetch(NULL, "ChaCha20", NULL);
-    auth->poly1305 = EVP_MAC_fetch(NULL, "Poly1305", NULL);
-    auth->cipher = EVP_CIPHER_CTX_new();
-    auth->mac = auth->poly1305 != NULL ? EVP_MAC_CTX_new(auth->poly1305) : NULL;
-    return auth->chacha != NULL && auth->cipher != NULL && auth->mac != NULL &&
-           EVP_EncryptInit_ex2(auth->cipher, auth->chacha, key, NULL, NULL) == 1;
+    uint8_t hash_key[BLOCK] = {0};
+    auth->block = open_cipher("AES-256-ECB", key);
+    auth->stream = open_cipher("AES-256-CTR", key);
+    if (auth->block == NULL || auth->stream == NULL) {
+        return false;
+    }
+    encrypt_blocks(auth, hash_key, BLOCK, hash_key);
+    trib_ghash_create(&auth->hash, trib_ghash_kernel(), hash_key);
+    trib_auth_wipe(hash_key, BLOCK);
+    return true;
 }
 
 struct trib_auth *trib_auth_create(const uint8_t key[TRIB_AUTH_KEY], uint16_t own, uint32_t count)
@@ -114,10 +128,8 @@ void trib_auth_destroy(struct trib_auth *auth)
     if (auth == NULL) {
         return;
     }
-    EVP_CIPHER_CTX_free(auth->cipher);
-    EVP_CIPHER_free(auth->chacha);
-    EVP_MAC_CTX_free(auth->mac);
-    EVP_MAC_free(auth->poly1305);
+    EVP_CIPHER_CTX_free(auth->block);
+    EVP_CIPHER_CTX_free(auth->stream);
     trib_auth_wipe(auth, sizeof *auth + auth->count * sizeof auth->peer[0]);
     free(auth);
 }
@@ -140,40 +152,55 @@ uint16_t trib_auth_peer(const struct trib_auth *auth, uint32_t peer)
     return auth->peer[peer].id;
 }
 
-/* Encrypts or decrypts len bytes with ChaCha20: block counter 0, and a nonce that begins with this domain. */
-static void run_chacha(const struct trib_auth *auth, struct nonce nonce, const uint8_t *from, size_t len, uint8_t *to)
+/* The first input block of a packet: the nonce, and the counter, which is 1 for the pad and from 2 for the payload. */
+static void first_block(uint8_t block[BLOCK], uint16_t sender, uint64_t number, uint32_t counter)
 {
-    uint8_t start[16] = {0}; /* counter, little-endian, then the nonce */
-    int written = 0;
-    put(start + 4, nonce.domain, 2);
-    put(start + 6, nonce.sender, 2);
-    put(start + 8, nonce.number, 8);
-    bool is_done = EVP_EncryptInit_ex2(auth->cipher, NULL, NULL, start, NULL) == 1 &&
-                   EVP_EncryptUpdate(auth->cipher, to, &written, from, (int)len) == 1 && written == (int)len;
-    TRIB_ASSERT(is_done); /* else a key would not be secret, or a payload not encrypted */
+    put(block, 0, 2);
+    put(block + 2, sender, 2);
+    put(block + 4, number, 8);
+    put(block + 12, counter, 4);
 }
 
-/* The one-time key of this number of this sender, from the row. A row of other numbers is made anew. */
-static const uint8_t *one_time_key(const struct trib_auth *auth, struct row *row, uint16_t sender, uint64_t number)
+static void fill_row(const struct trib_auth *auth, struct row *row, uint16_t sender, uint64_t number)
 {
-    static const uint8_t zeros[LANES * BLOCK];
-    if (row->number != number / LANES) {
-        row->number = number / LANES;
-        run_chacha(auth, (struct nonce){DOMAIN_MAC, sender, row->number}, zeros, sizeof zeros, row->block);
+    row->number = number;
+    for (uint32_t i = 0; i < ROW; i++) {
+        first_block(row->pad[i], sender, number * ROW + i, 1);
     }
-    return row->block + number % LANES * BLOCK;
+    encrypt_blocks(auth, row->pad[0], sizeof row->pad, row->pad[0]);
 }
 
-/* The MAC of up to three pieces. False: OpenSSL has failed. */
-static bool make_mac(const struct trib_auth *auth, const uint8_t *key, const void *const piece[3], const size_t size[3],
+/* A packet in pieces. */
+struct pieces {
+    const uint8_t *header;
+    const uint8_t *names; /* sender, receiver and number */
+    const void *payload;
+    size_t payload_len;
+};
+
+/* The MAC is GCM's tag: header and names are its additional data, the payload as sent is its ciphertext. */
+static void make_mac(const struct trib_auth *auth, const struct pieces *packet, const uint8_t pad[BLOCK],
                      uint8_t mac[MAC_SIZE])
 {
-    size_t written = 0;
-    bool is_made = EVP_MAC_init(auth->mac, key, ONE_TIME, NULL) == 1;
-    for (unsigned i = 0; i < 3; i++) {
-        is_made = is_made && (size[i] == 0 || EVP_MAC_update(auth->mac, piece[i], size[i]) == 1);
+    enum { FRONT = TRIB_HEADER_SIZE + BLOCK }; /* header and names, filled up */
+    uint8_t front[FRONT + BLOCK] = {0};
+    uint8_t *const lengths = front + FRONT;
+    struct trib_ghash_element sum = {0, 0};
+    memcpy(front, packet->header, TRIB_HEADER_SIZE);
+    memcpy(front + TRIB_HEADER_SIZE, packet->names, NAMES_SIZE);
+    put(lengths, 8 * (TRIB_HEADER_SIZE + NAMES_SIZE), 8); /* bits */
+    put(lengths + 8, 8 * packet->payload_len, 8);
+    if (packet->payload_len == 0) {
+        trib_ghash_add(&auth->hash, &sum, front, sizeof front);
+    } else {
+        trib_ghash_add(&auth->hash, &sum, front, FRONT);
+        trib_ghash_add(&auth->hash, &sum, packet->payload, packet->payload_len);
+        trib_ghash_add(&auth->hash, &sum, lengths, BLOCK);
     }
-    return is_made && EVP_MAC_final(auth->mac, mac, &written, MAC_SIZE) == 1 && written == MAC_SIZE;
+    trib_ghash_bytes(&sum, mac);
+    for (unsigned i = 0; i < BLOCK; i++) {
+        mac[i] ^= pad[i];
+    }
 }
 
 void trib_auth_seal(struct trib_auth *auth, uint16_t receiver, const uint8_t *header, const void *payload,
@@ -183,10 +210,11 @@ void trib_auth_seal(struct trib_auth *auth, uint16_t receiver, const uint8_t *he
     put(authenticator, auth->own, 2);
     put(authenticator + 2, receiver, 2);
     put(authenticator + 4, number, 8);
-    bool is_made = make_mac(auth, one_time_key(auth, &auth->row, auth->own, number),
-                            (const void *const[]){header, payload, authenticator},
-                            (const size_t[]){TRIB_HEADER_SIZE, payload_len, NAMES_SIZE}, authenticator + NAMES_SIZE);
-    TRIB_ASSERT(is_made);
+    if (auth->row.number != number / ROW) {
+        fill_row(auth, &auth->row, auth->own, number / ROW);
+    }
+    const struct pieces packet = {header, authenticator, payload, payload_len};
+    make_mac(auth, &packet, auth->row.pad[number % ROW], authenticator + NAMES_SIZE);
 }
 
 void trib_auth_set_encrypting(struct trib_auth *auth)
@@ -199,10 +227,22 @@ bool trib_auth_encrypts(const struct trib_auth *auth)
     return auth->encrypts;
 }
 
+/* AES in counter mode: encrypts, or decrypts. */
+static void run_stream(const struct trib_auth *auth, uint16_t sender, uint64_t number, const uint8_t *from, size_t len,
+                       uint8_t *to)
+{
+    uint8_t start[BLOCK];
+    int written = 0;
+    first_block(start, sender, number, 2);
+    bool is_done = EVP_EncryptInit_ex2(auth->stream, NULL, NULL, start, NULL) == 1 &&
+                   EVP_EncryptUpdate(auth->stream, to, &written, from, (int)len) == 1 && written == (int)len;
+    TRIB_ASSERT(is_done); /* else a payload would not be encrypted */
+}
+
 void trib_auth_encrypt(struct trib_auth *auth, const void *payload, size_t payload_len, uint8_t *to)
 {
     TRIB_ASSERT(auth->encrypts && payload_len <= TRIB_PAYLOAD_MAX);
-    run_chacha(auth, (struct nonce){DOMAIN_PAYLOAD, auth->own, auth->next}, payload, payload_len, to);
+    run_stream(auth, auth->own, auth->next, payload, payload_len, to);
 }
 
 void trib_auth_decrypt(struct trib_auth *auth, uint8_t *data, size_t len)
@@ -210,8 +250,8 @@ void trib_auth_decrypt(struct trib_auth *auth, uint8_t *data, size_t len)
     const uint8_t *authenticator = data + len - TRIB_AUTHENTICATOR_SIZE;
     uint8_t *payload = data + TRIB_HEADER_SIZE;
     TRIB_ASSERT(auth->encrypts && len >= TRIB_HEADER_SIZE + TRIB_AUTHENTICATOR_SIZE);
-    const struct nonce nonce = {DOMAIN_PAYLOAD, (uint16_t)get(authenticator, 2), get(authenticator + 4, 8)};
-    run_chacha(auth, nonce, payload, len - TRIB_HEADER_SIZE - TRIB_AUTHENTICATOR_SIZE, payload);
+    run_stream(auth, (uint16_t)get(authenticator, 2), get(authenticator + 4, 8), payload,
+               len - TRIB_HEADER_SIZE - TRIB_AUTHENTICATOR_SIZE, payload);
 }
 
 /* ---- the window ---- */
@@ -251,16 +291,22 @@ enum trib_drop trib_auth_check(struct trib_auth *auth, uint32_t peer, const uint
     if (was_here(from, number)) {
         return TRIB_DROP_REPLAY;
     }
-    struct row spare = {.number = NO_ROW}; /* a forged number must not take the row that true packets use */
-    struct row *row = from->row.number == number / LANES ? &from->row : &spare;
-    bool is_right = make_mac(auth, one_time_key(auth, row, from->id, number), (const void *const[]){data, NULL, NULL},
-                             (const size_t[]){len - MAC_SIZE, 0, 0}, mac) &&
-                    CRYPTO_memcmp(mac, authenticator + NAMES_SIZE, MAC_SIZE) == 0;
-    if (!is_right) {
+    uint8_t pad[BLOCK];
+    bool is_in_row = from->row.number == number / ROW;
+    if (is_in_row) {
+        memcpy(pad, from->row.pad[number % ROW], BLOCK);
+    } else { /* a forged number must not take the row that true packets use, nor cost more than one block */
+        first_block(pad, from->id, number, 1);
+        encrypt_blocks(auth, pad, BLOCK, pad);
+    }
+    const struct pieces packet = {data, authenticator, data + TRIB_HEADER_SIZE,
+                                  len - TRIB_HEADER_SIZE - TRIB_AUTHENTICATOR_SIZE};
+    make_mac(auth, &packet, pad, mac);
+    if (CRYPTO_memcmp(mac, authenticator + NAMES_SIZE, MAC_SIZE) != 0) {
         return TRIB_DROP_AUTH;
     }
-    if (row == &spare && (from->row.number == NO_ROW || spare.number > from->row.number)) {
-        from->row = spare;
+    if (!is_in_row && (from->row.number == NO_ROW || number / ROW > from->row.number)) {
+        fill_row(auth, &from->row, from->id, number / ROW);
     }
     note(from, number);
     return TRIB_DROP_NONE;

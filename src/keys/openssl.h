@@ -22,22 +22,20 @@
     X(BIO_new) X(BIO_read) X(BIO_s_mem) \
     X(BIO_write) X(CRYPTO_memcmp) X(EVP_CIPHER_CTX_free) \
     X(EVP_CIPHER_CTX_new) X(EVP_CIPHER_fetch) X(EVP_CIPHER_free) \
-    X(EVP_EncryptInit_ex2) X(EVP_EncryptUpdate) X(EVP_MAC_CTX_free) \
-    X(EVP_MAC_CTX_new) X(EVP_MAC_fetch) X(EVP_MAC_final) \
-    X(EVP_MAC_free) X(EVP_MAC_init) X(EVP_MAC_update) \
-    X(EVP_KDF_CTX_free) X(EVP_KDF_CTX_new) X(EVP_KDF_derive) \
-    X(EVP_KDF_fetch) X(EVP_KDF_free) X(OPENSSL_init_crypto) \
-    X(OSSL_PARAM_construct_end) X(OSSL_PARAM_construct_octet_string) X(OSSL_PARAM_construct_utf8_string) \
-    X(SSL_CIPHER_find) X(SSL_CTX_ctrl) X(SSL_CTX_free) \
-    X(SSL_CTX_new) X(SSL_CTX_set_ciphersuites) X(SSL_CTX_set_num_tickets) \
-    X(SSL_CTX_set_options) X(SSL_CTX_set_psk_find_session_callback) X(SSL_CTX_set_psk_use_session_callback) \
-    X(SSL_CTX_set_verify) X(SSL_SESSION_free) X(SSL_SESSION_new) \
-    X(SSL_SESSION_set1_master_key) X(SSL_SESSION_set_cipher) X(SSL_SESSION_set_protocol_version) \
-    X(SSL_do_handshake) X(SSL_free) X(SSL_get_error) \
-    X(SSL_get_ex_data) X(SSL_in_before) X(SSL_new) \
-    X(SSL_read) X(SSL_session_reused) X(SSL_set_accept_state) \
-    X(SSL_set_bio) X(SSL_set_connect_state) X(SSL_set_ex_data) \
-    X(SSL_write) X(TLS_client_method) X(TLS_server_method)
+    X(EVP_EncryptInit_ex2) X(EVP_EncryptUpdate) X(EVP_KDF_CTX_free) \
+    X(EVP_KDF_CTX_new) X(EVP_KDF_derive) X(EVP_KDF_fetch) \
+    X(EVP_KDF_free) X(OPENSSL_init_crypto) X(OSSL_PARAM_construct_end) \
+    X(OSSL_PARAM_construct_octet_string) X(OSSL_PARAM_construct_utf8_string) X(SSL_CIPHER_find) \
+    X(SSL_CTX_ctrl) X(SSL_CTX_free) X(SSL_CTX_new) \
+    X(SSL_CTX_set_ciphersuites) X(SSL_CTX_set_num_tickets) X(SSL_CTX_set_options) \
+    X(SSL_CTX_set_psk_find_session_callback) X(SSL_CTX_set_psk_use_session_callback) X(SSL_CTX_set_verify) \
+    X(SSL_SESSION_free) X(SSL_SESSION_new) X(SSL_SESSION_set1_master_key) \
+    X(SSL_SESSION_set_cipher) X(SSL_SESSION_set_protocol_version) X(SSL_do_handshake) \
+    X(SSL_free) X(SSL_get_error) X(SSL_get_ex_data) \
+    X(SSL_in_before) X(SSL_new) X(SSL_read) \
+    X(SSL_session_reused) X(SSL_set_accept_state) X(SSL_set_bio) \
+    X(SSL_set_connect_state) X(SSL_set_ex_data) X(SSL_write) \
+    X(TLS_client_method) X(TLS_server_method)
 /* clang-format on */
 
 #define TRIB_OPENSSL_FIELD(name) __typeof__(&(name)) name##_;
@@ -68,13 +66,6 @@ bool trib_openssl_load(const char *file, struct trib_openssl *table, char *error
 #define EVP_CIPHER_free trib_openssl.EVP_CIPHER_free_
 #define EVP_EncryptInit_ex2 trib_openssl.EVP_EncryptInit_ex2_
 #define EVP_EncryptUpdate trib_openssl.EVP_EncryptUpdate_
-#define EVP_MAC_CTX_free trib_openssl.EVP_MAC_CTX_free_
-#define EVP_MAC_CTX_new trib_openssl.EVP_MAC_CTX_new_
-#define EVP_MAC_fetch trib_openssl.EVP_MAC_fetch_
-#define EVP_MAC_final trib_openssl.EVP_MAC_final_
-#define EVP_MAC_free trib_openssl.EVP_MAC_free_
-#define EVP_MAC_init trib_openssl.EVP_MAC_init_
-#define EVP_MAC_update trib_openssl.EVP_MAC_update_
 #define EVP_KDF_CTX_free trib_openssl.EVP_KDF_CTX_free_
 #define EVP_KDF_CTX_new trib_openssl.EVP_KDF_CTX_new_
 #define EVP_KDF_derive trib_openssl.EVP_KDF_derive_

@@ -4,6 +4,7 @@ catch each."""
 from canaries import Canary, Never
 
 AUTH = "src/keys/auth_openssl.c"
+GHASH = "src/core/ghash_clmul.c"
 HEADER = "src/keys/auth.h"
 SHARD = "src/switchd/shard.c"
 PORT = "src/net/port.c"
@@ -21,11 +22,11 @@ def defect(name, about, edits, test):
 
 AUTHS = [
     defect("auth-any-mac", "a packet of somebody without the key is taken",
-           ((AUTH, "CRYPTO_memcmp(mac, authenticator + NAMES_SIZE, MAC_SIZE) == 0;", "CRYPTO_memcmp(mac, mac, MAC_SIZE) == 0;"),),
+           ((AUTH, "CRYPTO_memcmp(mac, authenticator + NAMES_SIZE, MAC_SIZE) != 0", "CRYPTO_memcmp(mac, mac, MAC_SIZE) != 0"),),
            "unit/test_auth"),
     defect("auth-half-mac", "half of a MAC is enough",
-           ((AUTH, "CRYPTO_memcmp(mac, authenticator + NAMES_SIZE, MAC_SIZE) == 0;",
-             "CRYPTO_memcmp(mac, authenticator + NAMES_SIZE, MAC_SIZE / 2) == 0;"),),
+           ((AUTH, "CRYPTO_memcmp(mac, authenticator + NAMES_SIZE, MAC_SIZE) != 0",
+             "CRYPTO_memcmp(mac, authenticator + NAMES_SIZE, MAC_SIZE / 2) != 0"),),
            "unit/test_auth"),
     defect("auth-any-receiver", "a packet is taken by whom it is not for",
            ((AUTH, "from->id || !is_for_own) {", "from->id || (!is_for_own && number_of_roots > 99)) {"),
@@ -33,17 +34,26 @@ AUTHS = [
            "unit/test_auth"),
     defect("auth-any-sender", "a packet of one rank is taken from the address of another",
            ((AUTH, "    if (get(authenticator, 2) != from->id || ", "    if ("),
-            (AUTH, "    put(start + 6, nonce.sender, 2);", "    put(start + 6, 1, 2);")),
+            (AUTH, "    put(block + 2, sender, 2);", "    put(block + 2, 1, 2);")),
            "unit/test_auth"),
-    defect("auth-one-key-for-two-senders", "two senders use the same one-time keys",
-           ((AUTH, "    put(start + 6, nonce.sender, 2);", "    put(start + 6, nonce.sender >> 15, 2);"),),
+    defect("auth-one-pad-for-two-senders", "two senders use the same pads",
+           ((AUTH, "    put(block + 2, sender, 2);", "    put(block + 2, sender >> 15, 2);"),),
            "unit/test_auth"),
-    defect("auth-payload-shows-keys", "payloads are encrypted with the stream that one-time keys come from",
-           ((AUTH, "    put(start + 4, nonce.domain, 2);", "    put(start + 4, DOMAIN_MAC, 2);"),),
+    defect("auth-payload-shows-pads", "payloads are encrypted with the pads of MACs",
+           ((AUTH, "    first_block(start, sender, number, 2);", "    first_block(start, sender, number, 1);"),),
            "unit/test_auth"),
-    defect("auth-number-stands-still", "two packets have one one-time key",
+    defect("auth-number-stands-still", "two packets have one pad",
            ((AUTH, "    uint64_t number = auth->next++;", "    uint64_t number = auth->next++ / 2;"),),
            "unit/test_auth"),
+    defect("auth-pad-of-the-row", "all packets of a row of numbers have the pad of the first",
+           ((AUTH, "    put(block + 4, number, 8);", "    put(block + 4, number - number % ROW, 8);"),),
+           "unit/test_auth"),
+    defect("auth-length-not-in-the-mac", "zeros behind a payload may be cut off",
+           ((AUTH, "    put(lengths + 8, 8 * packet->payload_len, 8);", "    put(lengths + 8, 0, 8);"),),
+           "unit/test_auth"),
+    defect("auth-sum-of-the-last-blocks", "a MAC is of the last blocks of a payload alone",
+           ((GHASH, "        all = add_some(hash, all, data, TOGETHER, 0);", "        all = add_some(hash, load(sum), data, TOGETHER, 0);"),),
+           "unit/test_ghash"),
     defect("auth-repeated", "a packet is taken again",
            ((AUTH, "    note(from, number);\n    return", "    note(from, number | 63);\n    return"),),
            "unit/test_auth"),
@@ -73,8 +83,7 @@ AUTHS = [
            ((TRAIN, "    if (seal != NULL && trib_auth_encrypts(seal->auth)) {", "    if (seal != NULL && packet->payload_len == 1) {"),),
            "unit/test_port_auth"),
     defect("auth-one-stream", "all payloads of a sender are encrypted with one key stream",
-           ((AUTH, "(struct nonce){DOMAIN_PAYLOAD, auth->own, auth->next}", "(struct nonce){DOMAIN_PAYLOAD, auth->own, 0}"),
-            (AUTH, "(uint16_t)get(authenticator, 2), get(authenticator + 4, 8)};", "(uint16_t)get(authenticator, 2), 0};")),
+           ((AUTH, "    first_block(start, sender, number, 2);", "    first_block(start, sender, number > 99, 2);"),),
            "unit/test_auth"),
     defect("auth-shard-for-all", "a result for some may be brought to others",
            ((SHARD, "    return is_one_address(node, lacks) ?", "    return is_one_address(node, lacks) && lacks == 0 ?"),),

@@ -4,28 +4,30 @@
 tests/vectors/auth.py > tests/vectors/auth.txt"""
 import struct
 
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
-from cryptography.hazmat.primitives.poly1305 import Poly1305
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 KEY = bytes(range(0x80, 0xA0))
-ROW = 8
+HEADER = 64
+TAG = 16
 
 
-def one_time_key(key, sender, number):
-    counter = struct.pack("<I", number % ROW)
-    nonce = struct.pack(">HHQ", 0, sender, number // ROW)
-    block = Cipher(algorithms.ChaCha20(key, counter + nonce), mode=None).encryptor().update(bytes(64))
-    return block[:32]
-
-
-def authenticator(key, packet, sender, receiver, number):
-    names = struct.pack(">HHQ", sender, receiver, number)
-    return names + Poly1305.generate_tag(one_time_key(key, sender, number), packet + names)
+def nonce(sender, number):
+    return struct.pack(">HHQ", 0, sender, number)
 
 
 def encrypted(key, payload, sender, number):
-    nonce = struct.pack(">HHQ", 1, sender, number)
-    return Cipher(algorithms.ChaCha20(key, bytes(4) + nonce), mode=None).encryptor().update(payload)
+    return Cipher(algorithms.AES(key), modes.CTR(nonce(sender, number) + bytes([0, 0, 0, 2]))).encryptor().update(payload)
+
+
+def authenticator(key, packet, sender, receiver, number):
+    """The tag of AES-256-GCM whose ciphertext is the payload of this packet, be that encrypted or not."""
+    names = struct.pack(">HHQ", sender, receiver, number)
+    payload = packet[HEADER:]
+    text = encrypted(key, payload, sender, number)
+    sealed = AESGCM(key).encrypt(nonce(sender, number), text, packet[:HEADER] + names)
+    assert sealed[:-TAG] == payload
+    return names + sealed[-TAG:]
 
 
 def main():
@@ -34,11 +36,11 @@ def main():
     cases = [(0, 0x8000, 0, 0), (3, 0x8002, 7, 0), (3, 0x8002, 8, 64), (0x8012, 0xFFFF, 5, 1344),
              (0x8000, 1023, 2**40 + 3, 8192), (1023, 0x8000, 2**64 - 1, 4)]
     for sender, receiver, number, payload in cases:
-        packet = bytes((3 * i + payload) % 251 for i in range(64 + payload))
+        packet = bytes((3 * i + payload) % 251 for i in range(HEADER + payload))
         print("packet sender", sender, "receiver", receiver, "number", number, "payload", payload, "is",
               authenticator(KEY, packet, sender, receiver, number).hex())
     for sender, number, payload in [(0, 0, 4), (3, 9, 100)]:
-        plain = bytes((3 * (64 + i) + payload) % 251 for i in range(payload))
+        plain = bytes((3 * (HEADER + i) + payload) % 251 for i in range(payload))
         print("payload sender", sender, "number", number, "bytes", payload, "is", encrypted(KEY, plain, sender, number).hex())
 
 
