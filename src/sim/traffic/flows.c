@@ -12,7 +12,7 @@
 #define LINE 64U
 #define NO_LIMIT UINT64_MAX /* on labels: the receiver has memory for all fragments */
 
-/* Window of a memory class: the flow's size at most. */
+/* Returns the window of a memory class, at most config.window. */
 static uint32_t window_of(const struct sim_flows *f, uint32_t class)
 {
     uint32_t window = UINT32_C(1) << class;

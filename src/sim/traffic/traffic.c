@@ -97,7 +97,7 @@ static void permutation(struct sim_source *s)
     s->done++;
 }
 
-/* The senders are hosts numbered after the receiver, evenly spaced. */
+/* The senders are evenly spaced among the other hosts, counted from the receiver. */
 static void incast(struct sim_source *s)
 {
     const struct sim_traffic *t = &s->traffic;
