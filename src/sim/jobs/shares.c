@@ -3,8 +3,8 @@
  *
  * A node of a scheme without caps has an equal share of its switch's memory from the start, even while its job is
  * absent. Its window is at most half of the share. Active nodes with caps divide the rest by core/share.h. They divide
- * it again when a packet arrives and SHARE_PS have passed since the last division. So a change takes effect late by
- * SHARE_PS or more, which costs time but no memory. A finished job has left. Read next: core/share.h, open.c. */
+ * it again when a packet arrives and SHARE_PS have passed since the last division. This delay costs some time and no
+ * memory. A finished job has left. Read next: core/share.h, open.c. */
 #include <inttypes.h>
 #include <stdlib.h>
 

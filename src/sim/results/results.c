@@ -139,7 +139,8 @@ uint64_t sim_results_not_done(const struct sim_run *run, uint32_t *jobs)
     return count;
 }
 
-/* True if the run ended before its time: all jobs are done, no event is left, or ports are deadlocked. */
+/* True if the run ended before its time: all jobs are done, the window's flows have ended, no event is left, or ports
+ * are deadlocked. */
 static bool is_at_its_end(const struct sim_run *run)
 {
     bool is_done = run->jobs.count != 0 && run->jobs.done_jobs == run->jobs.count;
