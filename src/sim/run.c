@@ -261,7 +261,7 @@ static void on_jobs_ended(struct sim_run *run)
     run->network.stop |= !is_good;
 }
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
 static void on_timer(void *user, uint32_t timer)
 {

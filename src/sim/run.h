@@ -139,8 +139,8 @@ static inline bool sim_run_counts(const struct sim_scenario *s, uint64_t start_p
 {
     return start_ps >= s->warmup_ps && (s->window_ps == 0 || start_ps - s->warmup_ps < s->window_ps);
 }
-/* Returns the flows and jobs that have not ended if no payload has arrived for this long: a hang, or a network that
- * loses every packet. Otherwise 0. */
+/* Returns the number of unfinished flows and jobs if no payload has arrived for for_ps: a hang, or a network that loses
+ * every packet. Otherwise 0. */
 uint64_t sim_run_stalled(const struct sim_run *run, uint64_t for_ps);
 /* Checks invariants of any scenario. Returns NULL, or the one that does not hold. */
 const char *sim_run_check(const struct sim_run *run);

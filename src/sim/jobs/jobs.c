@@ -723,7 +723,7 @@ void sim_jobs_count_slots(struct sim_jobs *j)
     }
 }
 
-/* ---- what came out ---- */
+/* ---- results ---- */
 
 struct sim_job_counters sim_jobs_counters(const struct sim_jobs *j, uint32_t job)
 {

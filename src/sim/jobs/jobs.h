@@ -219,7 +219,7 @@ struct sim_job {
     uint32_t iterations; /* iterations that all workers have ended */
     uint32_t unused_here;
     uint64_t sums;     /* sums taken by a worker that may lack ranks */
-    uint64_t lacking;  /* those of `sums` that do lack ranks */
+    uint64_t lacking;  /* entries of `sums` that lack ranks */
     uint64_t compared; /* numbers compared with their expected value */
     uint64_t wrong;
     uint64_t failed; /* failure events */

@@ -80,7 +80,7 @@ struct sim_gates {
     uint64_t overflowed; /* packets dropped for lack of memory */
     uint64_t frames;     /* PAUSE frames begun */
     uint32_t stopped;    /* gates stopped now */
-    /* Input link of the packet that its node handles now. */
+    /* Input link of the packet being handled. */
     uint32_t arriving;
     /* Input link that the next packet given counts for. SIM_NONE: none. */
     uint32_t passing;
@@ -104,8 +104,8 @@ void sim_gates_deinit(struct sim_network *n);
  * return. */
 void sim_gates_give(struct sim_network *n, uint32_t link, uint32_t packet);
 bool sim_gates_run(struct sim_network *n, uint64_t until_ps, uint64_t end);
-/* Counts the next packet that the node gives as the packet that has just arrived, so it takes memory like a forwarded
- * packet. Copies take none. */
+/* Counts the next packet given as the packet that has just arrived, so the next packet takes memory like a forwarded
+ * one. Copies take none. */
 static inline void sim_gates_pass(const struct sim_network *n)
 {
     if (n->gates != NULL) {

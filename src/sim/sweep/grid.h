@@ -35,8 +35,8 @@ void sim_grid_free(struct sim_grid *g);
 void sim_grid_choose(const struct sim_grid *g, uint64_t cell, struct sim_override list[SIM_VARY_MAX]);
 /* Writes cells.csv with the values of each cell. False: the folder belongs to another grid, or cannot be written. */
 bool sim_grid_index(const struct sim_grid *g, const char *folder, char *error);
-/* Writes figures.csv and sweep.html into the folder, if all cells have results there. *partial: number of cells with
- * incomplete iterations of jobs. False: error has the cause. */
+/* Writes figures.csv and, if keys vary, sweep.html into the folder. All cells must have results there. *partial: number
+ * of cells with incomplete iterations of jobs. False: error has the cause. */
 bool sim_grid_page(const struct sim_grid *g, const char *folder, uint64_t *partial, char *error);
 
 #endif
