@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* atp.h: ATP (Lao et al., NSDI'21), as far as its available slides go: rows of a switch, two jobs that share a pool, a
- * job against the baselines, and three jobs with a shared or divided pool. Later work: ESA's priorities and A2TP's
- * stragglers. Also defects of the published rules. Read next: atp.c (memory), atp_jobs.c, atp_esa.c, atp_straggler.c
- * (simulated), atp_literal.c. */
+/* atp.h: ATP (Lao et al., NSDI'21), as far as its available slides go. Experiments: rows of a switch; two jobs that
+ * share a pool; a job against the baselines; three jobs with a shared or divided pool. Later work: ESA's priorities and
+ * A2TP's stragglers. Also defects of the published rules.
+ *
+ * Read next: atp.c (memory), atp_jobs.c, atp_esa.c, atp_straggler.c (simulated), atp_literal.c. */
 #ifndef TRIB_REPRODUCE_ATP_H
 #define TRIB_REPRODUCE_ATP_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* atp_jobs.c: ATP's jobs in the simulator: one with eight workers and a server against the baselines, and three that
- * share the rows of one switch or have a third each. Read next: atp.h, simulate.h. */
+/* atp_jobs.c: ATP's jobs in the simulator. One job has eight workers and a server, against the baselines. Three jobs
+ * share the rows of one switch, or have a third each. Read next: atp.h, simulate.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

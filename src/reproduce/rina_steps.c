@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rina_steps.c: Rina's steps per chunk, counted in a run's packets: the longest sequence of packets sent by hosts that
- * leads from a worker's contribution to a worker's sum. Read next: sim/jobs/chain.c. */
+/* rina_steps.c: Rina's steps per chunk, counted in a run's packets. The count is the longest sequence of packets from
+ * hosts that leads from a worker's contribution to a worker's sum. Read next: sim/jobs/chain.c. */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>

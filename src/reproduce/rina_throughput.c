@@ -117,8 +117,8 @@ static double ratio(const struct rates *r, uint32_t way, uint32_t to, bool is_mo
     return result;
 }
 
-/* By the paper's accounts, fat tree, ResNet50: returns the overhead of a step at which H-AR in racks of two, or Rina
- * with 12 links, is as fast as a ring. */
+/* The paper's accounts, fat tree, ResNet50. Returns the overhead of a step at which H-AR in racks of two, or Rina with
+ * 12 links, is as fast as a ring. */
 static double overhead_us(bool is_of_hybrid)
 {
     struct rina_model m = {.bytes = models[0].bytes, .rate_bps = 25e9};

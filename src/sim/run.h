@@ -45,8 +45,8 @@ struct sim_scenario {
     uint64_t duration_ps; /* maximum simulated time */
     /* Flows and iterations that begin earlier, and bytes that arrive earlier, are excluded from results. */
     uint64_t warmup_ps;
-    /* Flows and iterations that begin this long after the warm-up are excluded. The run ends when the included ones
-     * have ended. 0: no window. */
+    /* Flows and iterations that begin this long after the warm-up are excluded. The run ends when the included flows
+     * and iterations have ended. 0: no window. */
     uint64_t window_ps;
     uint32_t mtu; /* default packet size of flows and jobs, bytes */
     /* Number of entries of `jobs` that are used, from the first. 0: all. */
@@ -69,7 +69,7 @@ struct sim_scenario {
     struct sim_accelerators accelerators;
     bool is_multicast;         /* switches that do not add copy results where paths part */
     bool is_ideal;             /* also run flows and jobs alone: see ideal.h */
-    struct sim_places *places; /* places of values in the file (scenario.h); NULL: not from a file */
+    struct sim_places *places; /* places of values in the file (scenario.c); NULL: not from a file */
     /* Text of a file that gives the same scenario, with name and seed. NULL: not from a file. */
     char *text;
 };

@@ -92,7 +92,7 @@ struct sim_job_config {
     /* Windows follow ECN marks on all workers' paths, not only on the worker's own path. */
     bool marks_of_all;
     uint8_t unused_too[3];
-    /* A job of fewer bytes uses a ring, whatever its scheme. */
+    /* A job of fewer bytes uses a ring in steps, whatever its scheme. */
     uint64_t threshold;
     uint32_t servers; /* servers (roots on hosts) of the scheme; 0 if it has none */
     /* Highest priority at combiners, 0 to 255. A lower priority gives way. */

@@ -155,8 +155,8 @@ static bool shares(const struct sim_jobs *j, uint32_t endpoint)
     return has_caps(job) && job->iterations != job->config.iterations;
 }
 
-/* Sums the most that open jobs may hold in a switch: twice the cap of each, or more while ranks may still use an older,
- * larger cap. The sum grows only in divide(). */
+/* Sums the most that open jobs may hold in a switch: twice the cap of each. A job counts for more while its ranks may
+ * still use an older, larger cap. The sum grows only in divide(). */
 static void count_rings(struct sim_jobs *j, struct sim_memory *m)
 {
     uint64_t rings = 0;

@@ -15,8 +15,8 @@
  * Hahne, ToN'98). In the second case the threshold falls as other links fill the memory.
  *
  * A packet occupies its whole size from the arrival of its last bit to the departure of its last bit. A packet that a
- * switch makes itself, as node of a job, has no input link: a lossless switch keeps it in the memory of its slots and
- * counts it nowhere here. Of copies that a switch makes, only the first occupies memory.
+ * switch makes itself, as node of a job, has no input link. A lossless switch keeps such a packet in the memory of its
+ * slots, and does not count it here. Of copies that a switch makes, only the first occupies memory.
  *
  * The headroom must hold all bytes that can arrive after a packet has made the link full:
  * - that packet itself (1 packet);

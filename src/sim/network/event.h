@@ -116,7 +116,7 @@ static inline void sim_events_push(struct sim_events *e, uint32_t link, uint64_t
 {
     uint64_t number = due_ps >> e->shift;
 
-    if (number - e->end_bucket >= e->buckets) { /* true also if due before the calendar's begin */
+    if (number - e->end_bucket >= e->buckets) { /* true also if due before end_ps */
         sim_events_push_slow(e, link, due_ps);
         return;
     }

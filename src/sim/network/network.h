@@ -4,8 +4,8 @@
  * A node is a host, [0, hosts), or a switch, numbered after the hosts. A link is one direction of a cable with its
  * output port: a first-in first-out queue with a drop limit and an ECN mark threshold. A packet costs one event per
  * link. The departure time is known when a packet enters a port (busy_ps is the departure of all earlier packets), and
- * so is the arrival time. Only the first arrival of each link is in the event set. This is exact for ports that never
- * stop. For ports that stop and for shared buffers, gates.h has another path with two events per link.
+ * so is the arrival time. Only the first arrival of each link is in the event set. Results are exact for ports that
+ * never stop. For ports that stop and for shared buffers, gates.h has another path with two events per link.
  *
  * A port's queue is counted in bytes that have not left. Of the packet being sent, only the remaining bytes count. A
  * threshold of 85 packets means that the bytes of 85 full packets wait (docs/SIMULATOR.md, "Queues").
@@ -217,7 +217,7 @@ static inline void sim_packet_free(struct sim_network *n, uint32_t packet)
 void sim_network_send(struct sim_network *n, uint32_t host, uint32_t packet);
 /* Puts a packet into this outgoing link of a node, for the node at the link's end or beyond. */
 void sim_network_give(struct sim_network *n, uint32_t link, uint32_t packet);
-/* Runs until until_ps, until a receiver sets `stop`, or for about `hops` arrivals. False: no further event is due by
+/* Runs until until_ps, until a receiver sets `stop`, or for `hops` arrivals. False: no further event is due by
  * until_ps. */
 bool sim_network_run(struct sim_network *n, uint64_t until_ps, uint64_t hops);
 static inline uint64_t sim_network_now(const struct sim_network *n)

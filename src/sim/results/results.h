@@ -56,8 +56,8 @@ struct sim_results {
 
 /* Computes the results. Sorts the run's list of ended flows by size and time. False: out of memory. */
 bool sim_results_make(struct sim_results *results, const struct sim_run *run);
-/* Returns the rate at which a worker of the job sent while summing, bit/s, headers included. 0: no iteration has ended,
- * or gradients come in buckets, so computing hides part of the summing. */
+/* Returns the rate at which a worker of the job sent while summing, bit/s, headers included. 0: no iteration counts, or
+ * gradients come in buckets, so computing hides part of the summing. */
 double sim_results_rate(const struct sim_run *run, uint32_t job);
 /* Returns the share of the workers' contributions that the job's servers did not receive, because sums replaced
  * them. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace.h: flows from a file in the format of HPCC's flow.txt: the number of flows, then a line per flow: source,
- * destination, priority group, port, bytes, start in seconds. Priority group and port are ignored. Lines must be in the
- * order of their starts.
+/* trace.h: flows from a file in the format of HPCC's flow.txt. The first line is the number of flows; each other line
+ * is a flow: source, destination, priority group, port, bytes, start in seconds. Priority group and port are ignored.
+ * Lines must be in the order of their starts.
  *
  * Read next: scenario.c. */
 #ifndef TRIB_SIM_TRACE_H
