@@ -38,7 +38,7 @@ CEILINGS = {
     "src/report": (0.0, 0.0, 24.0, 0, None),
     "src/reproduce": (0.0, 0.0, 24.3, 0, None),
     "src/schemes": (0.0, 0.0, 46.0, 4, None),
-    "src/sim": (0.2, 0.0, 42.6, 0, None),
+    "src/sim": (0.0, 0.0, 42.6, 0, None),
     "src/switchd": (5.2, 8.9, 72.3, 1, None),
     "texts": (1.2, 3.3, 43.0, None, None),
 }

@@ -189,7 +189,7 @@ struct sim_job {
     struct sim_job_counters counters; /* final counters of a closed job */
     const struct trib_scheme *scheme; /* NULL: a ring in steps, without nodes */
     struct sim_steps *steps;          /* state of a ring in steps (steps.h); otherwise NULL */
-    /* Restarts whose ranks are not back. Not 0: switches have no nodes of the job. */
+    /* Restarts with ranks that are not back. Not 0: switches have no nodes of the job. */
     uint32_t away;
     uint32_t boot;               /* boot id of the job's trees */
     struct trib_counters before; /* counters of switch nodes that restarts have ended */
@@ -215,7 +215,7 @@ struct sim_job {
     uint32_t turn_count;
     uint32_t said_count;
     uint32_t data;       /* gradient bytes of a fragment on the links */
-    uint32_t prepared;   /* last iteration whose numbers exist */
+    uint32_t prepared;   /* last iteration with numbers */
     uint32_t iterations; /* iterations that all workers have ended */
     uint32_t unused_here;
     uint64_t sums;     /* sums taken by a worker that may lack ranks */
@@ -500,7 +500,7 @@ void sim__ways_find(struct sim_jobs *j, const struct sim_job *job);
 uint32_t sim__ways_next(const struct sim_jobs *j, uint32_t place, const struct sim_endpoint *to);
 /* Removes the load of the job's trees from the links. */
 void sim__jobs_unload(struct sim_jobs *j, const struct sim_job *job);
-/* Return the next link in the tree from this place, up to the parent or down to the endpoint. */
+/* Return the next link in the tree from a place, up to the parent or down to the endpoint. */
 uint32_t sim__jobs_next_up(const struct sim_network *n, uint32_t place, const struct sim_way *way);
 uint32_t sim__jobs_next_down(const struct sim_network *n, uint32_t place, const struct sim_endpoint *to);
 uint32_t sim__jobs_endpoint(struct sim_jobs *j, const struct sim_endpoint *endpoint);

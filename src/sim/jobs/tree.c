@@ -257,7 +257,7 @@ void sim__jobs_unload(struct sim_jobs *j, const struct sim_job *job)
 
 /* ---- their switches ---- */
 
-/* Finds a switch of the tree whose switches begin at `first`. */
+/* Finds a switch of a tree. first: the tree's first switch. */
 static uint32_t find_switch(const struct sim_jobs *j, uint32_t first, uint32_t place)
 {
     for (uint32_t i = first; i < j->endpoint_count; i++) {
