@@ -194,15 +194,14 @@ struct sim_job {
     uint32_t boot;               /* boot id of the job's trees */
     struct trib_counters before; /* counters of switch nodes that restarts have ended */
     struct trib_session_config session;
-    uint32_t
-        /* First endpoint. Order: workers by rank, in the first tree, then in the next; then switches, tree by tree. */
-        first;
+    /* First endpoint. Order: workers by rank, in the first tree, then in the next; then switches, tree by tree. */
+    uint32_t first;
     uint32_t count;
     struct sim_way ways[TRIB_ROOTS_MAX]; /* by tree */
     uint8_t levels[TRIB_ROOTS_MAX];      /* levels of switches, by tree */
     uint32_t roots[TRIB_ROOTS_MAX];      /* network nodes, by tree; only if switches add */
     uint32_t trees;                      /* trees or servers; 1 if no switch adds */
-    uint32_t combiners;                  /* number of combiners, the job's last endpoints */
+    uint32_t combiners;                  /* number of combiners; these are the last endpoints */
     uint64_t fragments;                  /* per iteration */
     uint32_t operations;                 /* per iteration */
     uint32_t parts;                      /* operations per bucket */

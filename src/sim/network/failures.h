@@ -21,9 +21,8 @@ struct sim_failure {
     uint32_t unused;
     uint64_t at_ps;
     uint64_t until_ps; /* SIM_NEVER: not repaired */
-    uint64_t
-        /* Time until the switches know of a cut or a repair. A repaired cable is used from then on. */
-        react_ps;
+    /* Time until the switches know of a cut or a repair. A repaired cable is used from then on. */
+    uint64_t react_ps;
 };
 
 /* One direction of a cable that fails. */
