@@ -36,9 +36,9 @@ CEILINGS = {
     "src/protocol": (0.0, 0.0, 46.8, 0, None),
     "src/published": (1.6, 12.2, 67.3, 3, None),
     "src/report": (0.0, 0.0, 24.0, 0, None),
-    "src/reproduce": (2.0, 11.6, 60.9, 0, None),
+    "src/reproduce": (0.0, 0.0, 24.3, 0, None),
     "src/schemes": (0.0, 0.0, 46.0, 4, None),
-    "src/sim": (3.4, 13.5, 80.1, 0, None),
+    "src/sim": (0.0, 0.0, 42.6, 0, None),
     "src/switchd": (5.2, 8.9, 72.3, 1, None),
     "texts": (1.2, 3.3, 43.0, None, None),
 }

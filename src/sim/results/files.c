@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* files.c: the results of a run as files. Read next: tables.c, page.c. */
+/* files.c: writes the results of a run to files. Read next: tables.c, page.c. */
 #include <errno.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static bool close_written(FILE *file, const char *name, char *error)
     return is_good;
 }
 
-/* All that a file is written from. */
+/* Input of all files. */
 struct source {
     const struct sim_run *run;
     const struct sim_results *results;
