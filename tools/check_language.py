@@ -29,7 +29,7 @@ CEILINGS = {
     "src/demo": (0.0, 0.0, 41.4, 0, None),
     "src/fabric": (3.3, 5.7, 61.7, 0, None),
     "src/host": (0.0, 0.2, 44.4, 0, None),
-    "src/io": (0.6, 8.7, 43.0, 0, None),
+    "src/io": (0.0, 0.0, 24.4, 0, None),
     "src/keys": (0.0, 0.0, 45.0, 0, None),
     "src/net": (0.0, 0.0, 29.5, 0, None),
     "src/plan": (1.0, 0.6, 61.0, 0, None),
