@@ -41,6 +41,7 @@ struct trib_fabric {
 /* Makes a fabric with room for `links` links. False: out of memory. */
 bool trib_fabric_init(struct trib_fabric *f, uint32_t places, uint32_t ends, uint32_t links);
 void trib_fabric_deinit(struct trib_fabric *f);
+/* Adds one direction of a cable. Returns the link's number. */
 static inline uint32_t trib_fabric_add(struct trib_fabric *f, uint32_t from, uint32_t to, uint64_t rate_bps)
 {
     TRIB_ASSERT(f->link_count < f->link_room && from < f->places && to < f->places);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bells.c: how ranks sleep, wake each other, and notice that a rank has died or has failed.
  *
- * Before a sleep a rank counts itself as a sleeper, marks its seat with the rank that it waits for, and looks at the
- * count once more. After a new count, the publishing rank looks for sleepers. All four accesses are sequentially
+ * Before a sleep a rank counts itself as a sleeper and marks its seat with the rank that it waits for. Then it looks at
+ * the count once more. After a new count, the publishing rank looks for sleepers. All four accesses are sequentially
  * consistent, so the sleeper sees the count or the publisher sees the mark.
  * The waking rank clears the mark first, so a sleeper is sent one byte even if several ranks try to wake it.
  * Read next: counts.c, shared.c (notes in the inbox). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host.h: level 0: a communicator with all ranks on this host, and the memory that the ranks share. Level 0 sends no
  * packet and knows no switch. Not here: threads, requests, time limits (comm/local.c drives level 0 as it drives
- * sockets).
+ * sockets). One thread at a time calls functions of one host: comm/endpoint.h has the lock.
  *
  * DESIGN NOTES
  * One memory file, mapped by every rank: segment.h. A memfd leaves nothing behind after a crash. The file holds a seat
@@ -43,12 +43,13 @@
  * wait until all had staged the first step. So all ranks had finished the operations before.
  *
  * The order of additions is slot.h's tree over the ranks: the result has the bits that one switch with all ranks would
- * give. The owner of a share adds its own part last, as in that tree.
+ * give. In a reduce-scatter the owner of a share adds its own part last, to the rounded sum of the others, as with a
+ * switch.
  *
  * Operations are compared before any byte of another rank is read (I10): a rank shows its complete operation in its
  * seat, not a digest, with its first step.
- * The caller's buffers are written only by the caller's rank, in trib_host_advance (I11). Another rank cannot change a
- * buffer after an error, or after it has been stopped for an hour.
+ * The caller's buffers are written only by the caller's rank, in trib_host_advance (I11). No other rank can change a
+ * buffer, even after an error, or after an hour's stop.
  * The caller's buffers are read only by that rank too, except tensors in memory of trib_shared_alloc: such tensors are
  * not staged, and other ranks read the tensor in SUM (shared.c). A rank that sends from such memory ends no operation
  * before all have read.
@@ -143,6 +144,7 @@ uint32_t trib_host_missing(const struct trib_host *host, uint16_t *ranks, uint32
 /* After DIFFERS: returns the other rank and writes its operation. Shares in *operation stay owned by host. */
 uint32_t trib_host_other(struct trib_host *host, struct trib_operation *operation);
 
+/* After UNREADABLE: the rank with memory that cannot be mapped. */
 uint32_t trib_host_unreadable(const struct trib_host *host);
 
 /* Ends the communicator for all ranks. Only the first failure is recorded. */
@@ -161,6 +163,7 @@ void trib_shared_resume(void);
 
 /* Descriptors to poll during a sleep of this rank. The count changes only in trib_host_answer. */
 uint32_t trib_host_fds_count(const struct trib_host *host);
+/* fds: room for trib_host_fds_count entries. */
 void trib_host_fds(const struct trib_host *host, struct pollfd *fds);
 /* Handles the results of poll. Writes a dead rank to *dead, each one once, or TRIB_HOST_NOBODY. Returns true if the set
  * of descriptors has changed. */

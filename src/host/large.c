@@ -282,8 +282,8 @@ static enum trib_host_verdict advance_all(struct trib_host *host)
 
 /* ---- broadcast ---- */
 
-/* Chunks by which the root may be ahead: an even number. With one other rank, which has a core of its own, two chunks
- * that stay in the root's cache are faster. */
+/* Chunks by which the root may be ahead: an even number. One other rank has a core of its own, so two chunks that stay
+ * in the root's cache are faster. */
 static uint32_t ahead(const struct trib_host *host)
 {
     uint32_t areas = host->ranks > 2 ? 2 * host->ranks : 2;

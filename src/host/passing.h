@@ -29,6 +29,7 @@ bool trib_pass(int fd, const struct trib_passing *message, uint64_t deadline_ns)
 int trib_take_passed(int fd, struct trib_passing *message);
 /* Receives one message of at most message->bytes bytes. Returns as recv(2). */
 ssize_t trib_take_some(int fd, struct trib_passing *message);
+/* Closes the message's descriptors. */
 void trib_passing_close(struct trib_passing *message);
 /* Sleeps until fd is ready for `events` or until deadline_ns. False: fd is not ready. */
 bool trib_passing_wait(int fd, short events, uint64_t deadline_ns);

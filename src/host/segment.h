@@ -133,6 +133,7 @@ struct trib_host {
 
 /* ---- shares: in an operation without shares every rank has the whole tensor ---- */
 
+/* Elements of the rank's share; the whole tensor's without shares. */
 static inline uint64_t trib_host_share_count(const struct trib_host *host, uint32_t rank)
 {
     if (!trib_operation_has_shares(&host->operation)) {
@@ -141,6 +142,7 @@ static inline uint64_t trib_host_share_count(const struct trib_host *host, uint3
     return host->operation.shares != NULL ? host->operation.shares->count[rank] : host->operation.count;
 }
 
+/* First element of the rank's share in the whole tensor. */
 static inline uint64_t trib_host_share_first(const struct trib_host *host, uint32_t rank)
 {
     if (!trib_operation_has_shares(&host->operation)) {

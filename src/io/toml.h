@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* toml.h: reads the part of TOML 1.0 that scenarios and topologies need: comments, [table], [[table of an array]], key
- * = value. A value is a string on one line, an integer, a float or a boolean. All other TOML (arrays, inline tables,
- * dotted keys, dates, strings of several lines) is refused by name, so an accepted file means the same as in TOML.
+ * = value. A value is a string on one line, an integer, a float or a boolean.
+ * All other TOML is refused by name: arrays, inline tables, dotted keys, dates, strings of several lines. So an
+ * accepted file means the same as in TOML.
  *
  * Why our own: Debian has libraries for C++ and Python, none for C.
  * Read next: fabric/topology.c, sim/scenario/scenario.c. */

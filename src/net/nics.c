@@ -38,7 +38,7 @@ struct list_kind {
     bool (*is_same)(const struct trib_address *a, const struct trib_address *b);
     uint32_t most;         /* addresses of one list */
     uint16_t default_port; /* for words with ports */
-    int family;            /* if required */
+    int family;            /* address family of interfaces */
 };
 
 static bool has(const struct trib_others *list, const struct trib_address *address,

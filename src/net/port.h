@@ -72,6 +72,7 @@ TRIB_MUST_USE enum trib_status trib_port_open(const struct trib_port_config *con
 void trib_port_close(struct trib_port *port);
 /* Touches the receive buffer's memory now instead of with the first packets. Needed only for a spare port. */
 void trib_port_use(struct trib_port *port);
+/* Descriptor to poll for input. */
 int trib_port_fd(const struct trib_port *port);
 /* The local address, with the port that was actually bound. */
 void trib_port_local(const struct trib_port *port, struct trib_address *local);
@@ -125,6 +126,7 @@ void trib_port_send_sealed(struct trib_port *port, const struct trib_packet *pac
  * destinations of the set. seal: as for trib_port_send_sealed. */
 void trib_port_send_to_group(struct trib_port *port, const struct trib_packet *packet, const struct trib_address *to,
                              uint64_t bits, const struct trib_address *group, const struct trib_seal *seal);
+/* Sends all loaded trains: payloads and arrays are no longer borrowed. */
 void trib_port_flush(struct trib_port *port);
 /* True if no packet was added since the last flush. */
 bool trib_port_is_flushed(const struct trib_port *port);

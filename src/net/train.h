@@ -34,6 +34,7 @@ static inline size_t trib_train_size(const struct trib_packet *packet, const str
 {
     return trib_packet_size(packet->payload_len, seal != NULL);
 }
+/* Adds a packet that fits. Its payload is borrowed until trib_train_empty, unless encrypted. */
 void trib_train_add(struct trib_train *train, const struct trib_packet *packet, const struct trib_seal *seal);
 void trib_train_empty(struct trib_train *train);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* caps.h: divides the receive room of a shard's socket among communicators of schemes with caps (fragments that a rank
  * may have in flight). core/share.h does the dividing.
- * The scarce resource of a software switch is not slots, which admission has counted as memory, but the socket's room
- * for packets that all children may send at once.
+ * All children may send at once, so the scarce resource of a software switch is the socket's room for packets. Slots
+ * are memory, which admission has counted.
  * Communicators without caps keep their grants. At least a quarter of the room is divided in any case, as a late
  * communicator is granted a quarter in any case (control/jobs/admission.c). No socket, no lock: the caller owns the
  * members. Read next: core/share.h, caps.c; shard.c calls it. */

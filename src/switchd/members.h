@@ -173,6 +173,7 @@ void trib_members_deinit(struct trib_members *members); /* destroys the remainin
 bool trib_members_add(struct trib_members *members, struct trib_member *member);
 /* Removes a member, which the caller then owns. */
 void trib_members_remove(struct trib_members *members, struct trib_member *member);
+/* The member of this communicator. NULL: none. */
 struct trib_member *trib_members_find(const struct trib_members *members, uint32_t communicator);
 /* Address that the source sends from and receives at. */
 const struct trib_address *trib_member_source_address(const struct trib_member_source *source);

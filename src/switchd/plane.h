@@ -19,6 +19,8 @@ struct trib_plane {
  * Returns ERR_MEMORY, ERR_SYSTEM, ERR_INVALID. The caller owns *plane. */
 TRIB_MUST_USE enum trib_status trib_plane_open(const struct trib_switchd_config *config, struct trib_plane **plane,
                                                char *error);
+/* Starts a thread for each shard; *listener is copied. Returns ERR_SYSTEM: some threads may run then, until
+ * trib_plane_stop. */
 TRIB_MUST_USE enum trib_status trib_plane_start(struct trib_plane *plane, const struct trib_shard_listener *listener,
                                                 char *error);
 /* Ends the threads. After that the listener is not called and no packet is answered. */

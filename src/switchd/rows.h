@@ -38,6 +38,7 @@ void trib_rows_leave(struct trib_member *member);
 void trib_rows_divide(struct trib_rows *rows, const struct trib_members *members, const struct trib_member *left);
 /* Node that has the next packet. NULL: no packet waits. */
 struct trib_member_node *trib_rows_next(const struct trib_rows *rows);
+/* Adds counters and rows to *sum. */
 void trib_rows_count(const struct trib_rows *rows, struct trib_plane_rows *sum);
 void trib_rows_close(struct trib_rows *rows);
 

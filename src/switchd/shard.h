@@ -68,6 +68,7 @@ struct trib_shard {
 /* Opens the socket. No thread runs yet. Returns ERR_SYSTEM, ERR_MEMORY; close the shard also after a failure. */
 TRIB_MUST_USE enum trib_status trib_shard_open(struct trib_shard *shard, const struct trib_port_config *config,
                                                char *error);
+/* Starts the thread; *listener is copied. Returns ERR_SYSTEM with the cause in error. */
 TRIB_MUST_USE enum trib_status trib_shard_start(struct trib_shard *shard, const struct trib_shard_listener *listener,
                                                 char *error);
 /* Sets the listener of a shard driven by its owner; trib_shard_work calls the listener. */

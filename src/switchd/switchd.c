@@ -73,7 +73,7 @@ bool trib_switchd_is_at(const struct trib_switchd_config *config, const struct t
     return is_own;
 }
 
-/* what: "the parent" */
+/* Checks the address of another switch; the error names the switch by a text such as "the parent". */
 static enum trib_status check_other(const struct trib_switchd_config *config, const char *what,
                                     const struct trib_address *other, char *error)
 {

@@ -60,6 +60,7 @@ struct trib_switchd_config {
     int ready_fd;
 };
 
+/* Sets the defaults, which the fields' comments have in brackets. */
 void trib_switchd_init(struct trib_switchd_config *config);
 /* Number of shards. */
 static inline uint32_t trib_switchd_shards(const struct trib_switchd_config *config)

@@ -139,7 +139,7 @@ enum trib_combined trib_atp_rows_up(void *rows, struct trib_packet *packet)
         packet->payload_len > r->config.payload || !trib_atp_can_add(packet)) {
         return TRIB_COMBINED_PASS;
     }
-    /* The row's owner is returned by the published lookup, where 0 means "another's". So the pair 0 never has a row. */
+    /* The published lookup returns the row's owner, where 0 means "another's". So the pair 0 never has a row. */
     if (owner == 0 || (row->owner != owner && (is_resend || row->owner != 0))) {
         packet->flags |= is_resend ? 0 : TRIB_FLAG_COLLISION;
         r->counters.collisions += !is_resend;

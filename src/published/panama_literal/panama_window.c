@@ -11,7 +11,7 @@ void trib_panama_window_init(struct trib_panama_window *window)
     };
 }
 
-/* Cuts the window by alpha / 2 of it, to 0 at least. */
+/* The window less alpha / 2 of it, at least 0. */
 static uint64_t cut(const struct trib_panama_window *window)
 {
     uint64_t off = window->cwnd * window->alpha / (2 * TRIB_PANAMA_ONE);

@@ -9,7 +9,7 @@
  * chunk takes 2 G - 1 steps, each from an agent over its switch to the next agent.
  *
  * The control loop. A Tofino switch cannot start a packet, so the agent triggers each sum:
- *   - READY: a rank to its agent, in one host: the gradient is computed up to this sequence.
+ *   - READY: a rank to its agent, in one host: the gradient is computed below this sequence.
  *   - TASK: an agent to its switch: add up to this sequence. Sent when the rank's part is ready, the sum of the racks
  *     before has arrived, and the window of the flow to the next agent has room.
  *   - PULL: the TASK, from the switch to all its ranks and the agent. Each sends the named parts, at full speed, and no
