@@ -39,8 +39,8 @@ struct trib_host_offer {
     uint64_t offset;
 };
 
-/* Note to another rank's inbox. A descriptor comes with the note; without one, with bytes 0, the allocation was
- * freed. */
+/* Note to another rank's inbox: the descriptor of an allocation comes with it. Without a descriptor, bytes 0: the
+ * allocation was freed. */
 struct trib_host_note {
     uint64_t allocation;
     uint64_t bytes;

@@ -52,7 +52,8 @@ struct trib_member {
     uint32_t first_cap; /* of a scheme with caps; else 0 */
     uint32_t cap;       /* last cap set; 0: none */
     uint32_t nodes;
-    uint32_t sources;          /* number of sources: one for each branch, and the parent */
+    /* number of sources: one for each branch, and for the parent (of a combiner one for each node) */
+    uint32_t sources;
     uint64_t hearers;          /* children that are ranks, if one node has all children; else 0 */
     struct trib_pieces pieces; /* pieces that a combiner adds, in rows of its own; count 0: rows are shared */
     uint64_t span;             /* most sequences in flight (trib_window_span) */

@@ -40,7 +40,7 @@ struct trib_shard_listener {
 };
 
 struct trib_shard {
-    /* Used by the thread under the lock. */
+    /* Used by the shard's thread, or by the holder of the lock. */
     struct trib_port *port;
     struct trib_members members;
     struct trib_rows rows;             /* of the shard's combiners */
