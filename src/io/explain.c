@@ -11,7 +11,7 @@
 
 #define ESCAPE_LEN 4 /* "\x1b" */
 
-/* Bytes of the printable UTF-8 character at text, which a zero ends; 0: it is none. */
+/* Bytes of the printable UTF-8 character at text, which ends with a zero; 0: not printable. */
 static size_t printable_len(const char *text)
 {
     const unsigned char *at = (const unsigned char *)text;
@@ -19,7 +19,8 @@ static size_t printable_len(const char *text)
     if (len == 1) {
         return at[0] >= 0x20 && at[0] != 0x7f;
     }
-    if (at[0] < 0xc2 || at[0] > 0xf4 || (at[0] == 0xc2 && at[1] < 0xa0)) { /* U+0080 to U+009F are controls, too */
+    /* U+0080 to U+009F are control characters, too */
+    if (at[0] < 0xc2 || at[0] > 0xf4 || (at[0] == 0xc2 && at[1] < 0xa0)) {
         return 0;
     }
     for (size_t i = 1; i < len; i++) {

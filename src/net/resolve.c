@@ -9,7 +9,7 @@
 
 #include "io/explain.h"
 
-/* The first IPv4 address of the list, else the first IPv6 one. */
+/* The list's first IPv4 address, else its first IPv6 address. */
 static const struct addrinfo *choose(const struct addrinfo *list)
 {
     const struct addrinfo *six = NULL;
@@ -24,8 +24,8 @@ static const struct addrinfo *choose(const struct addrinfo *list)
     return six;
 }
 
-/* Addresses that no socket can use as they are: a mapped one becomes the IPv4 address that it stands for; a link-local
- * one exists on every link, so it has to say on which. */
+/* Settles an address that a socket cannot use as it is. A mapped address becomes its IPv4 address. A link-local address
+ * must name its link. */
 static enum trib_status settle(struct trib_address *address, const char *host, char *error)
 {
     trib_address_unmap(address);
