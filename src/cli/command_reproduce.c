@@ -15,6 +15,7 @@
 #include "cli/sim_single.h"
 #include "cli/sim_sweep.h"
 #include "io/clock.h"
+#include "io/explain.h"
 #include "io/file.h"
 #include "io/nearest.h"
 #include "reproduce/write.h"
@@ -176,12 +177,12 @@ static bool write_file(const struct reproduce_run *run, const char *folder, cons
     FILE *file = len > 0 && (size_t)len < sizeof path ? fopen(path, "w") : NULL;
 
     if (file == NULL) {
-        return complain("%s/%s.%s: %s", folder, run->experiment->name, end, strerror(errno)) == 0;
+        return complain("%s/%s.%s: %s", folder, run->experiment->name, end, trib_explain_errno(errno)) == 0;
     }
     write(file, run);
     bool is_good = ferror(file) == 0;
     is_good = fclose(file) == 0 && is_good;
-    return is_good || complain("%s could not be written: %s", path, strerror(errno)) == 0;
+    return is_good || complain("%s could not be written: %s", path, trib_explain_errno(errno)) == 0;
 }
 
 /* ---- running ---- */

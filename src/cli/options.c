@@ -326,14 +326,14 @@ bool options_read_file(const struct option_command *command, const char *path, v
         TRIB_ASSERT(rows < ROWS_MAX);
     }
     if (stream == NULL) {
-        complain("cannot read the configuration %s: %s", path, strerror(errno));
+        complain("cannot read the configuration %s: %s", path, trib_explain_errno(errno));
         return false;
     }
     for (; good && (len = getline(&line, &room, stream)) >= 0; file.line++) {
         good = take_line(&file, line, (size_t)len);
     }
     if (good && ferror(stream)) {
-        complain("cannot read the configuration %s: %s", path, strerror(errno));
+        complain("cannot read the configuration %s: %s", path, trib_explain_errno(errno));
         good = false;
     }
     free(line);

@@ -18,6 +18,7 @@
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/sim_single.h"
+#include "io/explain.h"
 #include "io/file.h"
 #include "io/units.h"
 #include "sim/sweep/grid.h"
@@ -57,7 +58,7 @@ static int run_cell(const struct sim_grid *g, const char *folder, uint64_t cell)
     int status = sim_single(g->scenario, &(struct sim_overrides){list, g->vary_count}, &silent);
     bool is_whole = status == 0 || status == SIM_EXIT_DEADLOCK || status == SIM_EXIT_STALLED;
     if (is_whole && rename(part, path) != 0) {
-        return complain("%s: %s", path, strerror(errno));
+        return complain("%s: %s", path, trib_explain_errno(errno));
     }
     if (is_whole && status != 0) {
         complain("run %04" PRIu64 " is done: %s is a result", cell,

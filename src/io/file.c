@@ -8,7 +8,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,7 +25,7 @@ char *trib_file_read(const char *path, size_t *len, char *error)
 
     *len = 0;
     if (file == NULL) {
-        trib_explain(error, "%s: %s", path, strerror(errno));
+        trib_explain(error, "%s: %s", path, trib_explain_errno(errno));
         return NULL;
     }
     do {
@@ -45,7 +44,7 @@ char *trib_file_read(const char *path, size_t *len, char *error)
     } while (!feof(file) && !ferror(file));
     text[*len] = '\0';
     if (ferror(file)) {
-        trib_explain(error, "%s: %s", path, strerror(errno));
+        trib_explain(error, "%s: %s", path, trib_explain_errno(errno));
         free(text);
         text = NULL;
     }
@@ -61,13 +60,14 @@ bool trib_file_make_folder(const char *path, char *error)
         if (access(path, W_OK | X_OK) == 0) {
             return true;
         }
-        trib_explain(error, "%s: %s", path, strerror(errno));
+        trib_explain(error, "%s: %s", path, trib_explain_errno(errno));
         return false;
     }
     if (errno == EEXIST) {
         trib_explain(error, "%s is no folder: name one, or what is not there yet", path);
     } else {
-        trib_explain(error, "%s: %s; name a folder that there is, or a new one in such", path, strerror(errno));
+        trib_explain(error, "%s: %s; name a folder that there is, or a new one in such", path,
+                     trib_explain_errno(errno));
     }
     return false;
 }
@@ -81,7 +81,7 @@ bool trib_file_may_write(const char *path, char *error)
         fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
     }
     if (fd < 0) {
-        trib_explain(error, "%s cannot be written: %s", path, strerror(errno));
+        trib_explain(error, "%s cannot be written: %s", path, trib_explain_errno(errno));
         return false;
     }
     (void)close(fd);

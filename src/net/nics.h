@@ -39,7 +39,7 @@ TRIB_MUST_USE enum trib_status trib_nics_parse(const char *text, const struct tr
  * there is nothing. */
 void trib_nics_describe(int family, char *text, size_t size);
 /* The address that packets for peer leave from when their socket is bound to none, as the routes are now. False: there
- * is no way. */
+ * is no way, as errno says. */
 bool trib_nics_source(const struct trib_address *peer, struct trib_address *local);
 /* Can a socket here have this address, whatever its port? */
 bool trib_address_is_local(const struct trib_address *address);
