@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* Where something stands in a file, counted from 1. */
 struct trib_file_place {
@@ -15,6 +16,9 @@ struct trib_file_place {
     uint32_t column;
 };
 
+/* Opens a file, or a pipe that a program writes to. NULL: error says why not. A pipe without a writer is refused: a
+ * read would take for ever. */
+FILE *trib_file_open(const char *path, char *error);
 /* The whole file, ended by a zero, to be freed; NULL: error says why not. */
 char *trib_file_read(const char *path, size_t *len, char *error);
 /* Makes the folder where it is not there yet. False: error says why there is none, and what to name instead. */
