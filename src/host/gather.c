@@ -318,7 +318,7 @@ static enum trib_status listen_at_name(struct gathering *all)
             all->listening = -1;
         }
         if (cause != EADDRINUSE) {
-            trib_explain(meeting->error, "cannot wait for other ranks of this host: %s", strerror(cause));
+            trib_explain(meeting->error, "cannot wait for other ranks of this host: %s", trib_explain_errno(cause));
             return TRIB_ERR_SYSTEM;
         }
         bool is_hopeless = !trib_rendezvous_protest(meeting);
@@ -371,7 +371,7 @@ static enum trib_status hand_out(const struct gathering *all, int segment)
         if (!trib_pass(guest->fd, &message, deadline_ns) || !send_lines(all, guest, deadline_ns)) {
             char text[TRIB_ERROR_TEXT_MAX];
             trib_explain(text, "rank %u of job %s is gone before the job could start: %s", guest->rank,
-                         all->meeting->config->job, strerror(errno));
+                         all->meeting->config->job, trib_explain_errno(errno));
             /* some ranks map the memory already, and read no answer */
             trib_host_fail(all->meeting->host, TRIB_ERR_PEER, text);
             refuse_all(all, TRIB_ERR_PEER, text);

@@ -45,7 +45,7 @@ int trib_rendezvous_connect(const struct trib_rendezvous *meeting, enum trib_sta
     socklen_t len = trib_rendezvous_name(meeting->config, &name);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) {
-        trib_explain(meeting->error, "cannot open a socket to rank 0: %s", strerror(errno));
+        trib_explain(meeting->error, "cannot open a socket to rank 0: %s", trib_explain_errno(errno));
         *status = TRIB_ERR_SYSTEM;
         return -1;
     }

@@ -305,7 +305,7 @@ static enum trib_status meet(struct trib_rendezvous *meeting)
     struct trib_host *host = meeting->host;
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0) {
-        trib_explain(meeting->error, "cannot open a pair of sockets: %s", strerror(errno));
+        trib_explain(meeting->error, "cannot open a pair of sockets: %s", trib_explain_errno(errno));
         return TRIB_ERR_SYSTEM;
     }
     host->inbox = pair[0];

@@ -72,13 +72,13 @@ int trib_host_segment_make(uint32_t ranks, char *error)
 {
     int fd = memfd_create("tributary", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0) {
-        trib_explain(error, "cannot make a memory file: %s", strerror(errno));
+        trib_explain(error, "cannot make a memory file: %s", trib_explain_errno(errno));
         return -1;
     }
     if (ftruncate(fd, (off_t)trib_host_segment_bytes(ranks)) != 0 ||
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
         trib_explain(error, "cannot make a memory file of %zu bytes: %s", trib_host_segment_bytes(ranks),
-                     strerror(errno));
+                     trib_explain_errno(errno));
         (void)close(fd);
         return -1;
     }
@@ -112,7 +112,7 @@ enum trib_status trib_host_segment_map(struct trib_host *host, int fd, char *err
     }
     void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (at == MAP_FAILED) {
-        trib_explain(error, "cannot map %zu bytes of shared memory: %s", bytes, strerror(errno));
+        trib_explain(error, "cannot map %zu bytes of shared memory: %s", bytes, trib_explain_errno(errno));
         return TRIB_ERR_SYSTEM;
     }
     host->segment = at;

@@ -17,6 +17,9 @@ bool trib_is_printable(const char *text);
 /* True for printable ASCII without quotes and backslashes: names end up in logs, labels and JSON. */
 bool trib_is_plain(const char *text);
 
+/* The system's text for an errno; for EMFILE and ENFILE with the limit to raise. Valid until the thread's next call. */
+const char *trib_explain_errno(int cause);
+
 /* Text to follow two descriptions of different operations: says so if the first TRIB_ALIKE_SHOWN characters are equal;
  * else "". */
 #define TRIB_ALIKE_SHOWN 160

@@ -4,6 +4,7 @@
 #include "net/resolve.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netdb.h>
 #include <string.h>
 
@@ -52,7 +53,8 @@ static void explain_unresolved(const char *host, int code, char *error)
     if (inet_pton(AF_INET6, bare, &six) == 1) {
         trib_explain(error, "\"%.100s\": this machine has no interface \"%.40s\"", host, scope + 1);
     } else {
-        trib_explain(error, "cannot resolve \"%.100s\": %s", host, gai_strerror(code));
+        trib_explain(error, "cannot resolve \"%.100s\": %s", host,
+                     code == EAI_SYSTEM ? trib_explain_errno(errno) : gai_strerror(code));
     }
 }
 

@@ -111,7 +111,7 @@ static enum trib_status fail(const char *what, const struct trib_address *addres
     int cause = errno;
     char text[64];
     trib_address_format(address, text);
-    trib_explain(error, "cannot %s UDP %s: %s%s", what, text, strerror(cause), trib_address_advice(cause));
+    trib_explain(error, "cannot %s UDP %s: %s%s", what, text, trib_explain_errno(cause), trib_address_advice(cause));
     return TRIB_ERR_SYSTEM;
 }
 

@@ -235,7 +235,7 @@ static bool write_same(struct reproduce_run *run, const char *folder, const char
     bool is_good = file != NULL && fputs(text, file) >= 0;
     is_good = file != NULL && fclose(file) == 0 && is_good;
     if (!is_good) {
-        trib_explain(run->error, "%s: %s", path, strerror(errno));
+        trib_explain(run->error, "%s: %s", path, trib_explain_errno(errno));
     } else {
         run->error[0] = '\0';
     }

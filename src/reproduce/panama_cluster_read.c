@@ -181,7 +181,7 @@ static bool open_table(struct table *t, const char *folder, const char *name, ch
     (void)snprintf(t->path, sizeof t->path, "%s/%s", folder, name);
     t->file = fopen(t->path, "r");
     if (t->file == NULL) {
-        trib_explain(error, "%s: %s", t->path, strerror(errno));
+        trib_explain(error, "%s: %s", t->path, trib_explain_errno(errno));
         return false;
     }
     if (!next_line(t)) {
@@ -201,7 +201,7 @@ static bool close_table(struct table *t, uint64_t lines, uint64_t expected, char
     bool is_read = ferror(t->file) == 0;
 
     if (!is_read) {
-        trib_explain(error, "%s: %s", t->path, strerror(errno));
+        trib_explain(error, "%s: %s", t->path, trib_explain_errno(errno));
     } else if (lines != expected) {
         trib_explain(error,
                      "%s has %" PRIu64 " lines of %" PRIu64 "; remove its folder, and the same command runs it "

@@ -34,7 +34,7 @@ enum trib_status trib_shard_open(struct trib_shard *shard, const struct trib_por
     (void)pthread_mutex_init(&shard->lock, NULL);
     shard->kick_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (shard->kick_fd < 0) {
-        trib_explain(error, "cannot make an eventfd: %s", strerror(errno));
+        trib_explain(error, "cannot make an eventfd: %s", trib_explain_errno(errno));
         return TRIB_ERR_SYSTEM;
     }
     enum trib_status status = trib_port_open(config, &shard->port, error);
@@ -673,7 +673,7 @@ enum trib_status trib_shard_start(struct trib_shard *shard, const struct trib_sh
     int code = pthread_create(&shard->thread, NULL, run, shard);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (code != 0) {
-        trib_explain(error, "cannot start a thread: %s", strerror(code));
+        trib_explain(error, "cannot start a thread: %s", trib_explain_errno(code));
         return TRIB_ERR_SYSTEM;
     }
     shard->is_running = true;

@@ -255,7 +255,7 @@ static enum trib_status tell_port(const struct trib_switchd_config *config, cons
     struct trib_address local;
     trib_plane_local(plane, &local);
     if (config->ready_fd >= 0 && dprintf(config->ready_fd, "%u\n", trib_address_port(&local)) < 0) {
-        trib_explain(error, "cannot write the port to descriptor %d: %s", config->ready_fd, strerror(errno));
+        trib_explain(error, "cannot write the port to descriptor %d: %s", config->ready_fd, trib_explain_errno(errno));
         return TRIB_ERR_SYSTEM;
     }
     return TRIB_OK;

@@ -88,11 +88,12 @@ struct trib_rank {
     bool has_paths;     /* PATHS has come, or was not needed */
     bool has_multicast; /* as it reported */
     bool is_registered;
-    bool is_closing;  /* CLOSE has come */
-    bool is_ring;     /* it joined as a rank of a ring, after RING */
-    bool has_left;    /* CLOSED was sent, or the rank is gone: it does not come back */
-    bool is_outside;  /* back for CLOSED alone: without WELCOME, and no other message goes there */
-    bool is_recalled; /* it was told to come back (RECALL), and has not: its session keeps the place */
+    bool is_closing;   /* CLOSE has come */
+    bool is_ring;      /* it joined as a rank of a ring, after RING */
+    bool has_left;     /* CLOSED was sent, or the rank is gone: it does not come back */
+    bool is_outside;   /* back for CLOSED alone: without WELCOME, and no other message goes there */
+    bool is_recalled;  /* it was told to come back (RECALL), and has not: its session keeps the place */
+    bool has_given_up; /* it waited for others before WELCOME, for its own limit, and has left: none waits for it */
 };
 
 /* Two ranks of one slot said to run different operations (I10), until both have named theirs. */

@@ -16,6 +16,7 @@ struct trib_uplink {
     bool is_greeted;      /* HELLO was said */
     bool is_refused;      /* the parent has said why it does not take this switch */
     bool is_told;         /* the remote knows that the connection stands; of the trunk: CHALLENGE has come */
+    bool is_silent;       /* questions without an answer have ended it */
     bool is_ending;       /* the connection is of no more use */
 };
 

@@ -40,6 +40,7 @@ struct trib_uplinks {
     char name[64];                  /* of the parent */
     char away[TRIB_ERROR_TEXT_MAX]; /* why the parent was away the last time; "": it was there */
     uint64_t away_ns;               /* it is not asked again before */
+    bool is_silent;                 /* its process did not answer the last time: ranks hear so until it does */
     uint64_t now_ns;                /* of the call under way */
 };
 

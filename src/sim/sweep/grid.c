@@ -176,7 +176,7 @@ bool sim_grid_index(const struct sim_grid *g, const char *folder, char *error)
         is_good = file != NULL && fwrite(made, 1, len, file) == len;
         is_good = file != NULL && fclose(file) == 0 && is_good;
         if (!is_good) {
-            trib_explain(error, "%s: %s", path, strerror(errno));
+            trib_explain(error, "%s: %s", path, trib_explain_errno(errno));
         }
     }
     free(old);

@@ -443,7 +443,7 @@ static bool write_file(const struct table *t, const char *folder, const char *na
         is_good = fclose(file) == 0 && is_good && rename(part, path) == 0;
     }
     if (!is_good) {
-        trib_explain(error, "%s: %s", path, strerror(errno));
+        trib_explain(error, "%s: %s", path, trib_explain_errno(errno));
     }
     return is_good;
 }
