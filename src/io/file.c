@@ -17,9 +17,9 @@
 #include "io/explain.h"
 
 #define FILE_MAX (UINT64_C(1) << 30)
-#define WRITER_MS 1000 /* for a program that is started together with this one */
+#define WRITER_MS 1000 /* wait for a writer started at the same time */
 
-/* False: no program has this pipe open to write, and the pipe is empty. file does not block. */
+/* False: the pipe is empty, and no program has it open to write. file does not block. */
 static bool has_writer(FILE *file)
 {
     struct pollfd pipe = {.fd = fileno(file), .events = POLLIN};
@@ -27,7 +27,7 @@ static bool has_writer(FILE *file)
     (void)poll(&pipe, 1, WRITER_MS);
     int first = fgetc(file);
     bool is_over = feof(file) != 0;
-    clearerr(file); /* of a writer that is slow: EAGAIN */
+    clearerr(file); /* a slow writer gives EAGAIN */
     if (first != EOF) {
         (void)ungetc(first, file);
     }
