@@ -37,7 +37,7 @@ TRIB_MUST_USE enum trib_status trib_nics_parse(const char *text, const struct tr
 /* Writes "eth0 10.0.0.1, eth1 10.0.1.1, lo 127.0.0.1": this machine's addresses on interfaces that are up; family
  * AF_UNSPEC: all families. "none" if there is no such address. */
 void trib_nics_describe(int family, char *text, size_t size);
-/* Source address of packets to peer from an unbound socket, by the present routes. False: no route; errno has the cause.
+/* Source address of packets to peer from an unbound socket, by the present routes. False: no route, and errno is set.
  */
 bool trib_nics_source(const struct trib_address *peer, struct trib_address *local);
 /* True if a socket of this machine can bind the address, whatever the port. */
