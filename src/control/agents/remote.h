@@ -31,7 +31,7 @@ struct trib_remote {
     uint64_t dial_ns;
     uint64_t gap_ns;     /* between the end of a session and the next try */
     uint64_t tried_ns;   /* DIALLED, ASKED: since when */
-    uint64_t refused_ns; /* time of the last refusal; 0: none since roots were opened there */
+    uint64_t refused_ns; /* time of the last refusal or absence; 0: none since roots were opened there */
     uint64_t nonce;
     /* From HELLO, and kept while AWAY. shards 0: no HELLO yet. */
     uint64_t life;
