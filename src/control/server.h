@@ -47,10 +47,11 @@ struct trib_server_config {
     const struct trib_keyring *keys;  /* of sessions, borrowed; NULL: sessions are unauthenticated */
     const char *run;                  /* the only accepted run of ranks, borrowed; NULL: any */
     uint32_t trees;                   /* switches per job, of this switch and the lenders; 0: all */
-    /* 0: none, and no data plane: the ranks' processes are the roots (roots.h), and `plane` is not used */
+    /* Number of shards. 0: no data plane; the ranks' processes are the roots (roots/roots.h), and `plane` is not
+     * used. */
     uint32_t shards;
     uint32_t boot; /* random, not 0 */
-    /* of the switch, the same after a restart (net/identity.h); 0: derived from the machine and `listen` */
+    /* Identity of the switch, the same after a restart (net/identity.h). 0: derived from the machine and `listen`. */
     uint64_t identity;
     uint32_t receive_room; /* capacity of a shard's socket, bytes of packets; limits window x children */
     uint64_t memory_quota; /* bytes of slot memory for all jobs */
@@ -61,12 +62,13 @@ struct trib_server_config {
     /* First of TRIB_GROUPS_MAX multicast groups to give out, host order; 0: never. Each communicator has its own group;
      * results go to listen's port + 16 (TRIB_ROOTS_MAX) + shard. */
     uint32_t group;
-    uint8_t weight;           /* weight of a root here against roots at other switches; 0 counts as 1 */
-    bool http_is_named;       /* the user chose the port of `http`; a taken port is ERR_SYSTEM then */
-    bool combines_only;       /* no slots for sums: only servers above may have communicators here */
-    bool is_shared;           /* several users have jobs here: each job needs a unique name */
-    bool is_guest;            /* in a foreign process: raises the limit of open files only on demand by ranks */
-    uint64_t join_timeout_ns; /* how long the first rank waits for the last, and then all for the last to register */
+    uint8_t weight;     /* weight of a root here against roots at other switches; 0 counts as 1 */
+    bool http_is_named; /* the user chose the port of `http`; a taken port is ERR_SYSTEM then */
+    bool combines_only; /* no slots for sums: only servers above may have communicators here */
+    bool is_shared;     /* several users have jobs here: each job needs a unique name */
+    bool is_guest;      /* in a foreign process: raises the limit of open files only on demand by ranks */
+    /* limit of the wait of the first rank for the last rank, and then of all ranks for the last REGISTER */
+    uint64_t join_timeout_ns;
     struct trib_data_plane plane;
     /* Called by the control plane's thread when the duties change during a retirement. May be NULL. */
     void (*changed)(void *owner);

@@ -34,7 +34,7 @@ struct trib_agent_opening {
     const struct trib_address *master;
     struct trib_agent_opening *next;
     uint32_t communicator;
-    uint64_t bytes; /* reserved. 0 also where the data plane counts none */
+    uint64_t bytes; /* reserved; 0 also if the data plane counts none */
     uint32_t roots; /* open here */
     bool is_open;
 };
@@ -42,10 +42,10 @@ struct trib_agent_opening {
 void trib_agent_init(struct trib_agent *agent, const struct trib_data_plane *plane, uint32_t shards);
 /* Opens one root. roots: number of the communicator's roots that will be open here, as far as known, with this root and
  * all open roots. Returns ERR_REFUSED, with the whole cause and the numbers in error, if another opening has the
- * communicator, or if a quota has no room for so many roots of this size. The quotas are of a job, of a tenant, of the
- * agent, and of one controller elsewhere. Open roots then stay open. If the data plane fails, returns the status of the
- * data plane (ERR_MEMORY), with "24 KiB: " and the text of the data plane in error. Then no root of the communicator is
- * open here. error: TRIB_ERROR_TEXT_MAX bytes. */
+ * communicator, or if a quota has no room for the roots. The quotas are of a job, of a tenant, of the agent, and of one
+ * controller elsewhere. Open roots then stay open. If the data plane fails, returns the status of the data plane
+ * (ERR_MEMORY), with "24 KiB: " and the text of the data plane in error. Then no root of the communicator is open here.
+ * error: TRIB_ERROR_TEXT_MAX bytes. */
 TRIB_MUST_USE enum trib_status trib_agent_open(struct trib_agent *agent, struct trib_agent_opening *opening,
                                                const struct trib_opening *wanted, uint32_t roots, char *error);
 /* Bytes of all other openings of the same job. */

@@ -15,7 +15,7 @@
 enum trib_remote_state {
     TRIB_REMOTE_AWAY = 0, /* no session; dialled at dial_ns */
     TRIB_REMOTE_DIALLED,
-    TRIB_REMOTE_ASKED, /* CONTROL was said */
+    TRIB_REMOTE_ASKED, /* CONTROL was sent */
     TRIB_REMOTE_USABLE /* HELLO has come */
 };
 
@@ -67,7 +67,7 @@ struct trib_remote_output {
 /* `name` is made of the address. Dialled at the first trib_remote_on_timeout. */
 void trib_remote_init(struct trib_remote *remote, const struct trib_address *address,
                       const struct trib_remote_output *output);
-/* The connection stands: says CONTROL. */
+/* The connection is open: sends CONTROL. */
 void trib_remote_connected(struct trib_remote *remote, uint16_t port, uint64_t id, uint64_t nonce);
 /* Takes HELLO and ROOM. False: another message, or out of turn. */
 bool trib_remote_receive(struct trib_remote *remote, const struct trib_message *message);

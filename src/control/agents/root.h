@@ -37,9 +37,9 @@ struct trib_root {
     uint64_t path_limit_ns; /* 0: not probed yet */
     uint32_t path_tries;
     uint64_t mark;    /* the latest M from the controller; 0: none yet */
-    bool is_ready;    /* ROOT_READY was said */
-    bool is_disputed; /* DISPUTE was said */
-    bool has_failed;  /* ABORT was said: nothing is taken any more */
+    bool is_ready;    /* ROOT_READY was sent */
+    bool is_disputed; /* DISPUTE was sent */
+    bool has_failed;  /* ABORT was sent: no message is taken any more */
 };
 
 /* agent: borrowed until deinit. */

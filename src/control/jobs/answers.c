@@ -199,7 +199,7 @@ bool trib_placement_answer(struct trib_jobs *jobs, struct trib_job *job, struct 
         return false;
     }
     bool is_opened = message->kind == TRIB_MESSAGE_ROOT_OPENED;
-    if (is_opened != (job->state == TRIB_JOB_PLACING)) { /* until all are open nobody has sent a packet */
+    if (is_opened != (job->state == TRIB_JOB_PLACING)) { /* no rank sends before all roots are open */
         return false;
     }
     if (is_opened) {

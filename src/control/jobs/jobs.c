@@ -200,7 +200,7 @@ static bool take_close(struct trib_jobs *jobs, struct trib_job *job, uint32_t in
     return true;
 }
 
-/* The rank ends, and says so: ABORT, GONE. */
+/* The rank ends with a message: ABORT, GONE. */
 static void take_end(struct trib_jobs *jobs, struct trib_session *session, const char *cause, uint64_t now_ns)
 {
     struct trib_job *job = session->job;

@@ -121,7 +121,7 @@ struct trib_placement {
     uint64_t answered_ns; /* 0: none */
     uint64_t answered;    /* sequence */
     struct trib_rank_list lacks;
-    /* CARRIER_REMOTE, while the job's slots are open: links of the agent's list, remote->served. */
+    /* TRIB_CARRIER_REMOTE, while the job's slots are open: links of the agent's list, remote->served. */
     struct trib_job *job;
     struct trib_placement *next;
     struct trib_placement **back; /* NULL: in no list */
@@ -252,7 +252,7 @@ struct trib_jobs {
     struct trib_remote *leaves; /* usable switches below, and switches being lost */
     uint32_t count;
     struct trib_agent agent; /* agent of this process: the shards, in a switch */
-    uint32_t incarnation;    /* so many boot ids were given out, from config->boot on */
+    uint32_t incarnation;    /* number of boot ids given out, from config->boot on */
     const struct trib_server_config *config;
     const struct trib_places *agents; /* for jobs that agents sum (places.h) */
     const struct trib_dealer *dealer;
@@ -262,11 +262,11 @@ struct trib_jobs {
     uint64_t event;              /* free-running: events of agents elsewhere (roots/switches.c) */
     /* Each complete job that waits for an agent elsewhere. A job that has ceased to wait stays until start or end. */
     struct trib_job *waiting;
-    uint64_t life;            /* random, of the process */
-    uint32_t room_changes;    /* agent.changes at the last ROOM to the masters */
-    uint64_t room_ns;         /* time of the last ROOM */
-    uint64_t turn;            /* so often switches have been chosen: of equal ones another is the first each time */
-    struct trib_loads *loads; /* of links, by all trees; NULL: no choice has been made */
+    uint64_t life;                   /* random, of the process */
+    uint32_t room_changes;           /* agent.changes at the last ROOM to the masters */
+    uint64_t room_ns;                /* time of the last ROOM */
+    uint64_t turn;                   /* number of choices of switches; rotates the order of equal switches */
+    struct trib_loads *loads;        /* of links, by all trees; NULL: no choice has been made */
     struct trib_process **processes; /* by hash (roots/processes.h); NULL: no job has begun yet */
     uint32_t processes_known;        /* number of entries in the table */
     uint64_t search;                 /* free-running: searches by processes */
@@ -294,7 +294,7 @@ static inline bool trib_session_is_joined(const struct trib_session *session)
 
 /* turn.c: true if the message is in turn on the session. */
 bool trib_session_is_in_turn(const struct trib_session *session, const struct trib_message *message);
-/* How far the session of rank `index` has come, once there is a communicator to come back to. */
+/* Stage of the session of rank `index`, once there is a communicator. */
 enum trib_stage trib_rank_stage(const struct trib_job *job, uint32_t index);
 
 #define trib_jobs_say(jobs, ...) trib_output_say(&(jobs)->output, __VA_ARGS__)
@@ -393,8 +393,8 @@ void trib_jobs_check(const struct trib_jobs *jobs);
  * If a dispute is not settled, the job ends instead, and may be gone. */
 void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *lost, uint64_t now_ns);
 /* cut.c */
-/* The session of a rank has ended without a word. True: the rank may come back, and all ranks are recalled. False: the
- * rank is dead; nothing has changed. */
+/* The session of a rank has ended without a message. True: the rank may come back, and all ranks are recalled. False:
+ * the rank is dead; nothing has changed. */
 bool trib_job_cut(struct trib_jobs *jobs, struct trib_session *session, const char *cause, uint64_t now_ns);
 /* Rank `index` has come back. */
 void trib_job_heal(const struct trib_jobs *jobs, struct trib_job *job, uint32_t index);
@@ -418,7 +418,7 @@ bool trib_job_take_mark(struct trib_jobs *jobs, struct trib_job *job, uint32_t i
 void trib_job_update_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
 /* The same, where no rank has left or is about to since, without a look at each rank if M has not risen. */
 void trib_job_look_at_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
-/* Have all ranks sent CLOSE? Then nobody can need anything any more: ends the job well. */
+/* Ends the job without an error if all ranks have sent CLOSE: then no rank needs anything any more. */
 bool trib_job_close_if_all(struct trib_jobs *jobs, struct trib_job *job);
 /* Rank `index`, which has sent CLOSE, is back from behind a lost switch. The session replaces the rank's old session
  * and waits for CLOSED. */
@@ -455,7 +455,7 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
  * numbers. If an agent elsewhere is away, the job waits; the call is repeated when the agent is there. */
 void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
 
-/* begin.c: bytes of a communicator of so many ranks. */
+/* begin.c: bytes of a communicator with this number of ranks. */
 size_t trib_job_size(uint32_t ranks);
 /* False: the address or the key of the JOIN has begun too many jobs. error: TRIB_ERROR_TEXT_MAX bytes. */
 bool trib_job_may_begin(const struct trib_jobs *jobs, const struct trib_address *from, const struct trib_message *join,

@@ -70,7 +70,8 @@ static void wait_longer(struct trib_jobs *jobs, struct trib_job *job, uint64_t n
 void trib_job_update_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     bool waiting = false;
-    if (job->state != TRIB_JOB_RUNNING) { /* READY says M, and waits for the REGISTER or the root of a leaving rank */
+    if (job->state !=
+        TRIB_JOB_RUNNING) { /* READY carries M, and waits for the REGISTER or the root of a leaving rank */
         return;
     }
     uint64_t mark = trib_job_places(jobs, job)->mark(jobs, job);

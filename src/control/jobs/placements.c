@@ -457,7 +457,7 @@ static bool agrees(const struct trib_grant *grant, const struct trib_opening *op
            session->train == grant->train && session->slots == grant->slots;
 }
 
-/* The top of a tree: a root here, or at an agent elsewhere, or, without placements, nobody. */
+/* The top of a tree: a root here, or at an agent elsewhere, or, without placements, no agent. */
 static enum trib_status open_root(struct trib_jobs *jobs, struct trib_job *job, const struct trib_opening *opening,
                                   bool is_here, char *error)
 {

@@ -48,14 +48,14 @@ TRIB_MUST_USE enum trib_status trib_placements_open(struct trib_jobs *jobs, stru
 void trib_placements_shut(struct trib_jobs *jobs, struct trib_job *job);
 /* Sends the registration or the mark of a rank to each agent that has the rank behind it. */
 void trib_placements_join(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank, uint64_t mark);
-/* Tells M to switches below, if M has risen; is_first: in any case, before READY. */
+/* Sends M to switches below, if M has risen; is_first: in any case, before READY. */
 void trib_placements_tell_mark(const struct trib_jobs *jobs, struct trib_job *job, uint64_t mark, bool is_first);
 /* Asks switches below to try the path to the parent, and multicast. */
 void trib_placements_probe(const struct trib_jobs *jobs, const struct trib_job *job);
 /* True if all agents elsewhere have opened all roots. */
 bool trib_placements_are_open(const struct trib_job *job);
 bool trib_placement_is_open(const struct trib_job *job, const struct trib_placement *placement);
-/* All placements elsewhere have heard all ranks register. */
+/* True if all placements elsewhere are ready (ROOT_READY), or lost and not needed. */
 bool trib_placements_are_ready(const struct trib_job *job);
 /* The root of the sequence, and the placement of that root. */
 uint32_t trib_placements_root(const struct trib_job *job, uint64_t sequence);

@@ -30,7 +30,7 @@ struct trib_dealer {
     /* "switch 10.0.0.2:7470 to lend its shards to job train": an agent on which `choose` waits. False: none. NULL: the
      * dealer never waits. text: TRIB_ERROR_TEXT_MAX bytes. */
     bool (*explain_late)(const struct trib_jobs *jobs, const struct trib_job *job, char *text);
-    /* The slots are open: says in the log over which agents. NULL: nothing. */
+    /* The slots are open: logs the agents of the job. NULL: no log line. */
     void (*say_dealt)(struct trib_jobs *jobs, struct trib_job *job);
 };
 

@@ -37,7 +37,7 @@ static uint32_t draw_communicator(const struct trib_jobs *jobs)
     return communicator;
 }
 
-/* Multicast needs IPv4, somebody to share with, and the wish of all. */
+/* Multicast needs IPv4, several ranks, and the consent of all ranks. */
 static bool wants_group(const struct trib_jobs *jobs, const struct trib_job *job)
 {
     if (!trib_server_has_groups(jobs->config) || !trib_job_dealer(jobs, job)->is_one_switch ||
@@ -149,7 +149,7 @@ void trib_job_welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now
     bool has_group = job->grant.group != 0 && trib_job_group_is_ours(jobs, job);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         bool may_hear = job->ranks[i].below != 0 ? job->below[job->ranks[i].below - 1].group != 0 : has_group;
-        if (may_hear && !job->ranks[i].was_ready) { /* somebody listens to whether the group can be heard */
+        if (may_hear && !job->ranks[i].was_ready) { /* some rank checks whether packets to the group arrive */
             job->probe_ns = now_ns + PROBE_FIRST_NS;
             job->probe_gap_ns = PROBE_GAP_FIRST_NS;
         }

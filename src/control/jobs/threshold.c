@@ -4,9 +4,9 @@
  * for the whole communicator, when all ranks are there and none has a grant yet. Each rank gets RING, opens another
  * socket, and comes again. From then on the job is like a job that asked for a ring (peers.h).
  *
- * There is no way back: a rank that has got RING stays in a ring, whatever the threshold of a restarted switch is, and
- * makes the other ranks of the job a ring. So no rank is told twice. Read next: start.c (the caller), comm/ring.c (the
- * rank). */
+ * There is no way back: a rank that has got RING stays in a ring, whatever the threshold of a restarted switch is. Such
+ * a rank makes the other ranks of the job a ring. So no rank is told twice. Read next: start.c (the caller),
+ * comm/ring.c (the rank). */
 #include "control/jobs/peers.h"
 #include "io/explain.h"
 #include "io/units.h"
@@ -68,7 +68,7 @@ bool trib_job_settles_ring(struct trib_jobs *jobs, struct trib_job *job)
     if (!is_to_be_ring(jobs, job)) {
         return true;
     }
-    if (!is_known(job, cause)) { /* somebody has come another way since the others were told */
+    if (!is_known(job, cause)) { /* a rank has come another way since the other ranks got RING */
         trib_job_fail(jobs, job, TRIB_ERR_REFUSED, cause);
         return false;
     }

@@ -398,7 +398,7 @@ static void choose_source(const struct trib_masters *masters, const struct trib_
     }
 }
 
-/* Can a child send from there? As of a JOIN, from the session of the controller. */
+/* True if a child can send from the address. The same check as for a JOIN, with the session of the controller. */
 static bool is_place(const struct trib_masters *masters, const struct trib_master *master,
                      const struct trib_address *from, char *error)
 {

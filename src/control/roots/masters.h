@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* masters.h: controllers elsewhere that open slots at the agent of this process. Each controller has one session
- * (CONTROL, HELLO), and on the session opens, feeds and shuts the roots of many communicators, within this agent's
- * quotas for all jobs. The end of the session shuts all roots of the session (CONTROLLER A7). The controller of this
- * process also has jobs. A switch with a parent has no jobs and one master: the controller at the root, on the
- * connection to the parent.
+ * (CONTROL, HELLO) for the roots of many communicators, within this agent's quotas for all jobs. The end of the session
+ * shuts all roots of the session (CONTROLLER A7). The controller of this process also has jobs. A switch with a parent
+ * has no jobs and one master: the controller at the root, on the connection to the parent.
  *
  * Every message names an incarnation. A message of an unknown incarnation has no effect, as the message may have
  * crossed the end of the incarnation. No sockets, no clock, no threads. Read next: masters.c, root.h (one

@@ -13,7 +13,7 @@
 
 #include "control/jobs/jobs.h"
 
-/* Of jobs->remote. The connection stands. */
+/* The connection to an agent of jobs->remote is open. */
 void trib_switches_connected(struct trib_jobs *jobs, struct trib_remote *remote);
 /* Jobs may be gone afterwards. */
 void trib_switches_answer(struct trib_jobs *jobs, struct trib_remote *remote, const struct trib_message *message,

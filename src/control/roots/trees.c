@@ -293,7 +293,7 @@ static void choose_trees(struct trib_jobs *jobs, struct trib_job *job, struct tr
     trib_loads_end_try(jobs);
 }
 
-/* Does each job have only some of the switches, where no plan says which? */
+/* True if each job has only some of the switches, without a plan. */
 static bool has_some(const struct trib_jobs *jobs)
 {
     return jobs->config->trees > 0 && jobs->config->trees <= jobs->config->lenders.count;

@@ -11,7 +11,7 @@
 #include "control/jobs/jobs.h"
 #include "fabric/planned.h"
 
-/* Of a job with lenders: how many there are. */
+/* Number of switches of a job with lenders. */
 static inline uint32_t trib_trees_count(const struct trib_jobs *jobs, const struct trib_job *job)
 {
     uint32_t count = 0;

@@ -261,7 +261,7 @@ static bool take_proof(struct trib_connections *connections, struct trib_connect
     below->state = BELOW_PROVED;
     connection->is_proved = true;
     connection->out.max = TRIB_TELL_MAX;
-    connection->paid_ns = 0; /* HELLO was paid as a word of a rank, which saves less */
+    connection->paid_ns = 0; /* HELLO was paid at the rate of a rank, which saves less */
     return true;
 }
 

@@ -80,7 +80,8 @@ struct trib_channel_verbs {
     /* A message of a switch below, or the HELLO of a new connection. False: out of turn. */
     bool (*receive)(struct trib_connections *connections, struct trib_connection *connection,
                     const struct trib_message *message);
-    /* BYTES and END are free, other messages are paid for (trib_connection_pay). False: the peer says too much. */
+    /* BYTES and END are free, other messages are paid for (trib_connection_pay). False: the peer sends too many
+     * messages. */
     bool (*may_say)(const struct trib_connections *connections, struct trib_connection *connection,
                     const struct trib_message *message);
     /* The connection has ended, and all channels with it, without a message. */

@@ -530,7 +530,7 @@ static ssize_t receive(struct trib_connection *connection, int fd)
                                           sizeof connection->in - connection->in_len);
 }
 
-/* One read per wake: nobody can keep the others waiting. */
+/* One read per wake, so that no peer delays other peers. */
 bool trib_connection_take_bytes(struct trib_connections *connections, struct trib_connection *connection)
 {
     if (connection->state != CONNECTION_OPEN) {

@@ -400,8 +400,8 @@ static bool is_for_us(struct MHD_Connection *connection)
            (trib_address_is_loopback(&address) || is_here(connection, &address));
 }
 
-/* libmicrohttpd calls once after the head, and again after the body; the second call answers. libmicrohttpd sets the
- * signature of 8 parameters. */
+/* libmicrohttpd calls once after the head, and again after the body; the second call answers. 8 parameters: the
+ * signature is set by libmicrohttpd. */
 static enum MHD_Result serve(void *owner, struct MHD_Connection *connection, const char *url, const char *method,
                              const char *version, const char *data, size_t *data_len, void **seen)
 {

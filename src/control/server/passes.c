@@ -13,7 +13,7 @@
 struct trib_pass {
     struct trib_mux_channel channel; /* first, for a cast back to the pass */
     struct trib_connection *down;    /* NULL: ended */
-    bool is_begun;                   /* CHANNEL was said */
+    bool is_begun;                   /* CHANNEL was sent */
     bool has_spoken;                 /* bytes have come from above */
     bool is_lost;                    /* on the way, and not by the peer */
     bool owes_pong;                  /* PING has come from below */
@@ -163,8 +163,8 @@ static struct trib_pass *pass_begin(void *owner, struct trib_connection *connect
     return pass;
 }
 
-/* Each hop answers, and asks the next one: so a silent parent is not taken for a silent switch here. PONG goes between
- * two messages from above. */
+/* Each hop answers, and asks the next hop: so a silent parent does not look like a silent switch here. PONG goes
+ * between two messages from above. */
 static void answer_ping(const struct trib_uplinks *uplinks, struct trib_pass *pass)
 {
     const struct trib_message pong = {.kind = TRIB_MESSAGE_PONG, .ping = {.number = pass->ping}};

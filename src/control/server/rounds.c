@@ -13,7 +13,7 @@
 #define ACCEPTS_AT_ONCE 64
 #define LAST_WORDS_MAX 4 /* reads from a refused peer */
 #define ACCEPT_PAUSE_NS (100 * TRIB_MILLISECOND_NS)
-#define WARN_GAP_NS (10 * TRIB_SECOND_NS) /* between lines about one lasting lack */
+#define WARN_GAP_NS (10 * TRIB_SECOND_NS) /* between log lines on the same lack of descriptors */
 #define GOODBYE_NS (250 * TRIB_MILLISECOND_NS)
 
 /* Sends AWAY, or an equivalent for a peer with a key, which would not trust a message in clear. The first byte of the
@@ -170,7 +170,7 @@ static void say_farewell(struct trib_connections *connections, struct trib_conne
     if (status != TRIB_OK && (connection->is_proved || connection->pass)) { /* channels may have waiting messages */
         trib_connections_end(connections, &connection->session);
     } else if (status != TRIB_OK && connection->line.side) {
-        /* A rank with a key would take a word in clear for an answer. */
+        /* A rank with a key would take a message in clear for an answer. */
         trib_connection_break(connections, connection, text);
     } else if (status != TRIB_OK) {
         trib_connection_fail(connections, connection, status, text);

@@ -13,7 +13,7 @@ struct trib_uplink {
     struct trib_session_client client;
     struct trib_ping ping;
     uint64_t deadline_ns; /* of connecting, of the answer to HELLO, or of ending */
-    bool is_greeted;      /* HELLO was said */
+    bool is_greeted;      /* HELLO was sent */
     bool is_refused;      /* the parent has refused this switch, with a cause */
     bool is_told;         /* the remote knows of the open connection; of the trunk: CHALLENGE has come */
     bool is_ending;       /* the connection is of no more use */

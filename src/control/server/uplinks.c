@@ -388,7 +388,7 @@ void trib_uplinks_sweep(struct trib_uplinks *uplinks, uint64_t now_ns)
     uplinks->now_ns = now_ns;
     for (uint32_t i = 0; i < uplinks->count; i++) {
         struct trib_uplink *uplink = uplinks->all[i];
-        take_messages(uplinks, uplink); /* a connection may stand at once; messages from before a loss count */
+        take_messages(uplinks, uplink); /* a connection may be open at once; messages from before a loss count */
         bool has_ended = uplink->client.state == TRIB_SESSION_FOREIGN || uplink->client.state == TRIB_SESSION_LOST;
         if (!uplink->is_ending && has_ended) {
             tell_lost(uplinks, uplink);

@@ -60,7 +60,7 @@ uint32_t trib_uplinks_poll(const struct trib_uplinks *uplinks, struct pollfd *fd
 void trib_uplinks_ready(struct trib_uplinks *uplinks, const struct pollfd *fds, uint32_t count, uint64_t now_ns);
 uint64_t trib_uplinks_next_timeout(const struct trib_uplinks *uplinks);
 void trib_uplinks_on_timeout(struct trib_uplinks *uplinks, uint64_t now_ns);
-/* Tells the owners of lost connections, and frees ended ones. */
+/* Reports lost connections to the owners, and frees ended connections. */
 void trib_uplinks_sweep(struct trib_uplinks *uplinks, uint64_t now_ns);
 
 /* struct trib_masters_above: sends a message of the agent here. */

@@ -18,7 +18,8 @@ struct trib_outbox {
 bool trib_outbox_add(struct trib_outbox *box, const struct trib_message *message);
 /* The same for bytes of messages, or of parts of messages. */
 bool trib_outbox_add_bytes(struct trib_outbox *box, const uint8_t *bytes, size_t count);
-/* Sends as much as the kernel takes now. False: the connection has ended, errno says how, and the bytes are kept. */
+/* Sends as much as the kernel takes now. False: the connection has ended, errno has the cause, and the bytes are
+ * kept. */
 bool trib_outbox_send(struct trib_outbox *box, struct trib_line *line, int fd);
 /* Moves up to TRIB_CHANNEL_BYTES into a BYTES of channel `number`. */
 void trib_outbox_carry(struct trib_outbox *box, uint32_t number, struct trib_message *message);

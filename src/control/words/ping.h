@@ -11,7 +11,7 @@
 #include "control/words/words.h"
 
 #define TRIB_PING_GAP_NS (UINT64_C(1) * 1000000000)
-/* So many questions a control plane lets another one go without an answer. */
+/* Unanswered questions after which a control plane gives up another control plane. */
 #define TRIB_PING_LIMIT 10
 
 /* The cause, for texts. */
@@ -29,7 +29,7 @@ struct trib_ping {
 void trib_ping_init(struct trib_ping *ping, uint64_t gap_ns);
 /* A message has come. next_ns: when to ask again; TRIB_NEVER: not before trib_ping_begin. */
 void trib_ping_heard(struct trib_ping *ping, uint64_t next_ns);
-/* Asks from now on, until something is heard. */
+/* Asks from now on, until a message comes. */
 void trib_ping_begin(struct trib_ping *ping, uint64_t now_ns);
 /* Writes the next question, which is due, to *message. fd: the connection. */
 void trib_ping_ask(struct trib_ping *ping, int fd, uint64_t now_ns, struct trib_message *message);

@@ -8,7 +8,7 @@
 #include "control/words/outbox.h"
 #include "net/address.h"
 
-/* session_client.c says which may follow which. */
+/* session_client.c has the allowed transitions. */
 enum trib_session_state {
     TRIB_SESSION_CLOSED = 0,
     TRIB_SESSION_CONNECTING,

@@ -13,7 +13,7 @@
 #define TCP_RTO_MAX_MS 44 /* since Linux 6.15 */
 #endif
 #define RETRY_MS 1000
-/* Probes of an idle session: the kernel sends so many in the time of the allowed silence. */
+/* Probes of an idle session that the kernel sends within the allowed silence. */
 #define ASKS 12
 /* An idle session ends at the first question after TCP_USER_TIMEOUT since the last sign of the peer. That sign may be
  * one gap older than the silence. If the silence is short, one lost question must not end the session. */

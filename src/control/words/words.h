@@ -122,11 +122,11 @@ enum trib_message_kind {
     TRIB_MESSAGE_ROOT_CHILD = 19,   /* control -> root: the next rank: its child number, and the child's address */
     TRIB_MESSAGE_ROOT_JOIN = 20,    /* control -> root: a rank has registered, or its mark has come */
     TRIB_MESSAGE_ROOT_READY = 21,   /* root -> control: the root is open, and all ranks have registered there */
-    TRIB_MESSAGE_ROOT_MISSING = 22, /* control -> root: the missing ranks of a sequence? And the answer */
+    TRIB_MESSAGE_ROOT_MISSING = 22, /* control -> root: asks for the missing ranks of a sequence; and the answer */
     TRIB_MESSAGE_CONTROL = 23,      /* controller -> agent: the controller's id; roots will be opened there */
     TRIB_MESSAGE_HELLO = 24,        /* and the answer: shards, room, weight */
     TRIB_MESSAGE_RING = 25,         /* control -> rank: a ring is to sum the job; join again as a rank of the ring */
-    TRIB_MESSAGE_PING = 26,         /* does the process at the other end of the connection read? (ping.h) */
+    TRIB_MESSAGE_PING = 26,         /* asks whether the process at the other end of the connection reads (ping.h) */
     TRIB_MESSAGE_PONG = 27,         /* answer: the process reads */
     TRIB_MESSAGE_ROOM = 28,         /* agent -> controller: present room of the agent's sockets */
     TRIB_MESSAGE_ROOT_SHUT = 29,    /* controller -> agent: close all roots of the incarnation */
@@ -138,7 +138,7 @@ enum trib_message_kind {
     TRIB_MESSAGE_CHANNEL = 34,     /* switch -> controller: a session or connection here begins */
     TRIB_MESSAGE_BYTES = 35,       /* either way: bytes of messages on a channel */
     TRIB_MESSAGE_END = 36,         /* either way: the channel has ended */
-    TRIB_MESSAGE_RECALL = 37,      /* control -> rank: the incarnation is over; say JOIN again, on the same session */
+    TRIB_MESSAGE_RECALL = 37,      /* control -> rank: the incarnation is over; send JOIN again, on the same session */
     TRIB_MESSAGE_ROOT_MARK = 38,   /* controller -> switch below: M, and how results travel */
     TRIB_MESSAGE_ROOT_PROBE = 39,  /* controller -> switch below: try the path to the parent, and multicast */
     TRIB_MESSAGE_BYE = 40,         /* switch -> controller: the switch shuts down */
@@ -161,7 +161,7 @@ enum trib_sender {
  * each communicator on such a session has a separate stage. On a connection begun by HELLO, JOINING is HELLO and
  * WELCOMED is PROOF. */
 enum trib_stage {
-    TRIB_STAGE_FIRST = 0,  /* nothing has been said */
+    TRIB_STAGE_FIRST = 0,  /* no message has come */
     TRIB_STAGE_JOINING,    /* JOIN (CONTROL) */
     TRIB_STAGE_WELCOMED,   /* WELCOME (HELLO) */
     TRIB_STAGE_PROVED,     /* PATHS has come, or is not needed: the rank was READY with this grant before */
