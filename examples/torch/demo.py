@@ -80,7 +80,7 @@ def main():
     options = parser.parse_args()
     become_root()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: sys.exit(130))
+        signal.signal(number, lambda came, _: sys.exit(128 + came))
     try:
         remove_left_over()
         ours.keep_program()

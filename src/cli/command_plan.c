@@ -14,8 +14,6 @@
 #include "plan/file.h"
 #include "plan/lp.h"
 
-#define INTERRUPTED 130
-
 struct plan_arguments {
     const char *topology;
     const char *jobs;
@@ -73,7 +71,7 @@ const struct option_command options_of_plan = {
         "Which switches add for which jobs, over which trees, at which rates: as fair as can be, with a proof of\n"
         "how far that is from the best (docs/PLAN.md).\n"
         "Exit status: 0 success, 1 an error or a plan that does not hold, 2 a mistake in the command, 130 "
-        "interrupted.",
+        "interrupted (143 by SIGTERM).",
     .rows = rows,
     .examples = "  tributary plan --topology net.toml --jobs jobs.toml --out plan.toml\n"
                 "  tributary plan --topology net.toml --jobs jobs.toml --check plan.toml --page plan.html\n"
@@ -98,7 +96,7 @@ static int make(struct plan *plan, uint32_t trees, const struct plan_network *ne
     enum trib_status status = plan_make(plan, net, jobs, &options, error);
     if (status == TRIB_ERR_ABORTED) {
         (void)complain("plan: interrupted; nothing was written");
-        return INTERRUPTED;
+        return interrupt_status();
     }
     if (status != TRIB_OK) {
         return complain("plan: %s", error);

@@ -15,11 +15,11 @@
 #include "cli/sim_single.h"
 #include "cli/sim_sweep.h"
 #include "io/clock.h"
+#include "io/explain.h"
 #include "io/file.h"
 #include "io/nearest.h"
 #include "reproduce/write.h"
 
-#define EXIT_INTERRUPTED 130
 #define PATH_MAX_LEN 4096
 #define EXPERIMENTS_MAX 64U
 
@@ -62,7 +62,7 @@ const struct option_command options_of_reproduce = {
                "and says of each number that a paper prints what comes out here, whether it is the same, and if not, "
                "why; and what the paper left open.\n"
                "Exit status: 0 all has been computed, whatever came out, 1 an error, 2 a mistake in the command,\n"
-               "130 interrupted; then with the experiments that had ended.",
+               "130 interrupted (143 by SIGTERM); then with the experiments that had ended.",
     .rows = rows,
     .examples =
         "  tributary reproduce --list\n"
@@ -82,12 +82,7 @@ struct progress {
 };
 
 static struct progress progress;
-static bool was_sweep_interrupted; /* which has taken the signal for itself */
-
-static bool is_interrupted(void)
-{
-    return interrupt_came() || was_sweep_interrupted;
-}
+static bool was_sweep_interrupted; /* which has said it */
 
 static bool go_on(void *user, const char *what, double share)
 {
@@ -182,12 +177,12 @@ static bool write_file(const struct reproduce_run *run, const char *folder, cons
     FILE *file = len > 0 && (size_t)len < sizeof path ? fopen(path, "w") : NULL;
 
     if (file == NULL) {
-        return complain("%s/%s.%s: %s", folder, run->experiment->name, end, strerror(errno)) == 0;
+        return complain("%s/%s.%s: %s", folder, run->experiment->name, end, trib_explain_errno(errno)) == 0;
     }
     write(file, run);
     bool is_good = ferror(file) == 0;
     is_good = fclose(file) == 0 && is_good;
-    return is_good || complain("%s could not be written: %s", path, strerror(errno)) == 0;
+    return is_good || complain("%s could not be written: %s", path, trib_explain_errno(errno)) == 0;
 }
 
 /* ---- running ---- */
@@ -205,7 +200,7 @@ static bool sweep_all(struct reproduce_run *run, const struct reproduce_options 
     for (uint32_t i = 0; s->part(i, options->sweep, grid, out); i++) {
         fprintf(stderr, "%s, %s: %s\n", run->experiment->name, s->size, out);
         int status = sim_sweep(&(struct sim_sweep){.grid = grid, .out = out, .cores = options->cores, .is_part = true});
-        was_sweep_interrupted = status == SIM_EXIT_INTERRUPTED;
+        was_sweep_interrupted = interrupt_came();
         if (status != 0) {
             return false;
         }
@@ -234,7 +229,7 @@ static bool run_one(struct reproduce_run *run, const struct reproduce_options *o
         return complain("out of memory") == 0;
     }
     if (!is_good) {
-        if (!is_interrupted()) {
+        if (!interrupt_came()) {
             complain("%s: %s", run->experiment->name, run->error);
         }
         return false;
@@ -303,12 +298,12 @@ static int run_all(const struct reproduce_experiment **chosen, uint32_t count, c
         reproduce_deinit(&runs[i]);
     }
     free(runs);
-    if (is_interrupted() && ended < count) {
-        if (!was_sweep_interrupted) { /* which has said it */
+    if (interrupt_came() && ended < count) {
+        if (!was_sweep_interrupted) {
             complain(ended != 0 ? "interrupted: these are the experiments that had ended"
                                 : "interrupted: no experiment had ended");
         }
-        return EXIT_INTERRUPTED;
+        return interrupt_status();
     }
     return ended == count ? 0 : 1;
 }

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
@@ -15,6 +14,7 @@
 #include "comm/environment.h"
 #include "core/node.h"
 #include "io/draw.h"
+#include "io/explain.h"
 #include "net/resolve.h"
 
 struct run_options {
@@ -100,7 +100,7 @@ static void become(char **argv, uint32_t rank, uint32_t ranks)
 {
     spawn_set_place(rank, ranks);
     execvp(argv[0], argv);
-    complain("cannot run %s: %s", argv[0], strerror(errno));
+    complain("cannot run %s: %s", argv[0], trib_explain_errno(errno));
     _exit(errno == ENOENT ? 127 : 126);
 }
 

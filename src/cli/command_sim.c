@@ -69,7 +69,8 @@ const struct option_command options_of_sim = {
         "(docs/SIMULATOR.md). The same seed gives the same run. An interrupt ends the run with the results so far.\n"
         "Exit status: 0 the run has ended, 1 an error, 2 a mistake in the command, 3 a deadlock of ports "
         "that PFC\n"
-        "has stopped, 4 given up as nothing arrives any more, 130 interrupted; 3, 4 and 130 with results.",
+        "has stopped, 4 given up as nothing arrives any more, 130 interrupted, 143 by SIGTERM; all but "
+        "1 and 2 with results.",
     .rows = rows,
     .examples = "  tributary sim examples/sim/websearch.toml --out results\n"
                 "  tributary sim examples/sim/planned.toml --plan plan.toml\n"

@@ -365,7 +365,7 @@ static bool resolve_keys(struct switch_options *options)
     }
     bool is_there = options->keys == NULL || stat(options->keys, &folder) == 0;
     if (!is_there || (options->keys != NULL && !S_ISDIR(folder.st_mode))) {
-        complain("--keys: %.400s is no folder: %s", options->keys, strerror(is_there ? ENOTDIR : errno));
+        complain("--keys: %.400s is no folder: %s", options->keys, trib_explain_errno(is_there ? ENOTDIR : errno));
         return false;
     }
     if (options->keys != NULL && options->key == NULL &&

@@ -321,7 +321,7 @@ static int open_beside(const char *path, char *target, char *beside, char *error
 {
     if (realpath(path, target) == NULL) {
         if (errno != ENOENT || strlen(path) >= PATH_MAX) {
-            trib_explain(error, "%s: %s", path, strerror(errno));
+            trib_explain(error, "%s: %s", path, trib_explain_errno(errno));
             return -1;
         }
         (void)snprintf(target, PATH_MAX, "%s", path);
@@ -330,7 +330,7 @@ static int open_beside(const char *path, char *target, char *beside, char *error
     int fd = len < PATH_MAX ? mkostemp(beside, O_CLOEXEC) : -1;
     if (fd < 0) {
         trib_explain(error, "%s cannot be replaced: no new file can be made beside it: %s", path,
-                     strerror(len < PATH_MAX ? errno : ENAMETOOLONG));
+                     trib_explain_errno(len < PATH_MAX ? errno : ENAMETOOLONG));
     }
     return fd;
 }
@@ -412,11 +412,11 @@ bool doctor_file_write(const char *path, const char *text, char *error)
     bool is_good = write_all(fd, text);
     is_good = close(fd) == 0 && is_good;
     if (!is_good) {
-        trib_explain(error, "%s cannot be written: %s", path, strerror(errno));
+        trib_explain(error, "%s cannot be written: %s", path, trib_explain_errno(errno));
     }
     is_good = is_good && is_network(beside, path, error);
     if (is_good && rename(beside, target) != 0) {
-        trib_explain(error, "%s cannot be replaced: %s", path, strerror(errno));
+        trib_explain(error, "%s cannot be replaced: %s", path, trib_explain_errno(errno));
         is_good = false;
     }
     if (!is_good) {

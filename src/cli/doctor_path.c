@@ -14,6 +14,7 @@
 #include "control/words/session_client.h"
 #include "io/clock.h"
 #include "io/draw.h"
+#include "io/explain.h"
 #include "io/units.h"
 #include "net/nics.h"
 #include "net/resolve.h"
@@ -307,9 +308,9 @@ static void tell_silent(struct path *path, uint32_t shard)
 {
     char text[64];
     trib_address_format(&path->shard[shard], text);
-    struct doctor_finding *finding =
-        doctor_add(path->doctor, DOCTOR_FAIL, "UDP", "no answer from shard %u, which is at %s, UDP%s%s", shard, text,
-                   path->send_errno != 0 ? ": " : "", path->send_errno != 0 ? strerror(path->send_errno) : "");
+    struct doctor_finding *finding = doctor_add(
+        path->doctor, DOCTOR_FAIL, "UDP", "no answer from shard %u, which is at %s, UDP%s%s", shard, text,
+        path->send_errno != 0 ? ": " : "", path->send_errno != 0 ? trib_explain_errno(path->send_errno) : "");
     if (trib_address_same_host(&path->shard[shard], &path->address)) {
         doctor_advise(finding, "open UDP port %u in firewalls, both ways; the switch has one for each shard",
                       trib_address_port(&path->shard[shard]));

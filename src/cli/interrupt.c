@@ -5,17 +5,18 @@
 #include <signal.h>
 #include <stddef.h>
 
-static volatile sig_atomic_t came;
+static volatile sig_atomic_t came; /* the first signal; 0: none */
 
-static void note(int signal)
+void interrupt_note(int signal)
 {
-    (void)signal;
-    came = 1;
+    if (came == 0) {
+        came = signal;
+    }
 }
 
 void interrupt_catch(void)
 {
-    struct sigaction action = {.sa_handler = note, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction action = {.sa_handler = interrupt_note, .sa_flags = (int)SA_RESETHAND};
 
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
@@ -24,4 +25,9 @@ void interrupt_catch(void)
 bool interrupt_came(void)
 {
     return came != 0;
+}
+
+int interrupt_status(void)
+{
+    return came != 0 ? 128 + came : 0;
 }

@@ -8,6 +8,10 @@
 
 /* From now on the first of these signals is kept; one more ends the process at once. */
 void interrupt_catch(void);
+/* For a handler of the caller's own: keeps the first signal. */
+void interrupt_note(int signal);
 bool interrupt_came(void);
+/* Exit status: 128 + the signal, 130 for SIGINT and 143 for SIGTERM. 0: none came. */
+int interrupt_status(void);
 
 #endif

@@ -193,7 +193,7 @@ static bool time_it(struct reproduce_run *run, const struct measurement *m, stru
     int64_t cpu_ns = -trib_cpu_ns(clock);
     uint64_t start_ns = trib_clock_ns();
     if (write(m->go[1], "gogo", INPUTS) != (ssize_t)INPUTS) {
-        trib_explain(run->error, "cannot write to a pipe: %s", strerror(errno));
+        trib_explain(run->error, "cannot write to a pipe: %s", trib_explain_errno(errno));
         return false;
     }
     packets = 0;
@@ -212,11 +212,11 @@ static bool measure(struct reproduce_run *run, struct measurement *m, struct sam
     struct spawn_ranks inputs = {.count = 0};
 
     if (pipe(m->go) != 0) {
-        trib_explain(run->error, "cannot make a pipe: %s", strerror(errno));
+        trib_explain(run->error, "cannot make a pipe: %s", trib_explain_errno(errno));
         return false;
     }
     if (pipe(m->notes) != 0) {
-        trib_explain(run->error, "cannot make a pipe: %s", strerror(errno));
+        trib_explain(run->error, "cannot make a pipe: %s", trib_explain_errno(errno));
         (void)close(m->go[0]);
         (void)close(m->go[1]);
         return false;

@@ -11,6 +11,7 @@
 
 #include "core/assert.h"
 #include "io/explain.h"
+#include "io/file.h"
 #include "io/nearest.h"
 #include "io/units.h"
 #include "net/resolve.h"
@@ -316,7 +317,8 @@ static bool take_line(struct file *file, char *line, size_t len)
 bool options_read_file(const struct option_command *command, const char *path, void *target)
 {
     struct file file = {.command = command, .path = path, .target = target, .line = 1};
-    FILE *stream = fopen(path, "r");
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    FILE *stream = trib_file_open(path, error);
     char *line = NULL;
     size_t room = 0;
     ssize_t len = 0;
@@ -326,14 +328,14 @@ bool options_read_file(const struct option_command *command, const char *path, v
         TRIB_ASSERT(rows < ROWS_MAX);
     }
     if (stream == NULL) {
-        complain("cannot read the configuration %s: %s", path, strerror(errno));
+        complain("cannot read the configuration %s", error);
         return false;
     }
     for (; good && (len = getline(&line, &room, stream)) >= 0; file.line++) {
         good = take_line(&file, line, (size_t)len);
     }
     if (good && ferror(stream)) {
-        complain("cannot read the configuration %s: %s", path, strerror(errno));
+        complain("cannot read the configuration %s: %s", path, trib_explain_errno(errno));
         good = false;
     }
     free(line);

@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cli/options.h"
+#include "io/explain.h"
 
 bool output_begin(void)
 {
@@ -28,6 +28,6 @@ int output_end(int status)
         return status;
     }
     complain("results are lost: standard output cannot be written%s%s", errno != 0 ? ": " : "",
-             errno != 0 ? strerror(errno) : "");
+             errno != 0 ? trib_explain_errno(errno) : "");
     return status != 0 ? status : 1;
 }

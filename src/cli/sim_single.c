@@ -119,7 +119,7 @@ static int tell(struct everything *e, const struct sim_single *options)
     if (e->story.was_interrupted && !options->silent) { /* else the sweep reports the interrupt */
         complain("interrupted: these are the results until then");
     }
-    return e->story.was_interrupted ? SIM_EXIT_INTERRUPTED : 0;
+    return e->story.was_interrupted ? interrupt_status() : 0;
 }
 
 static int run(struct everything *e, const struct sim_single *options)

@@ -10,7 +10,6 @@
 
 #define SIM_EXIT_DEADLOCK 3 /* a run that has ended with ports that are stopped for ever: that is a result */
 #define SIM_EXIT_STALLED 4  /* one that was given up, as nothing has arrived for long: so is that */
-#define SIM_EXIT_INTERRUPTED 130
 
 struct sim_single {
     const char *out;  /* folder; NULL: none */
@@ -22,7 +21,7 @@ struct sim_single {
     bool silent;      /* no summary */
 };
 
-/* Returns the exit status. */
+/* Returns the exit status; of an interrupted run that of interrupt.h. */
 int sim_single(const char *path, const struct sim_overrides *overrides, const struct sim_single *options);
 
 #endif

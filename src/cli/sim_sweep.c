@@ -15,20 +15,20 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/sim_single.h"
+#include "io/explain.h"
 #include "io/file.h"
 #include "io/units.h"
 #include "sim/sweep/grid.h"
 
-static volatile sig_atomic_t was_interrupted;
 static volatile pid_t running[SIM_CORES_MAX]; /* cells' processes; 0: none */
 
 /* A signal that is sent to this process alone is for the cells as well. */
 static void on_interrupt(int signal)
 {
-    (void)signal;
-    was_interrupted = 1;
+    interrupt_note(signal);
     for (uint32_t i = 0; i < SIM_CORES_MAX; i++) {
         if (running[i] != 0) {
             (void)kill(running[i], SIGTERM);
@@ -58,12 +58,12 @@ static int run_cell(const struct sim_grid *g, const char *folder, uint64_t cell)
     int status = sim_single(g->scenario, &(struct sim_overrides){list, g->vary_count}, &silent);
     bool is_whole = status == 0 || status == SIM_EXIT_DEADLOCK || status == SIM_EXIT_STALLED;
     if (is_whole && rename(part, path) != 0) {
-        return complain("%s: %s", path, strerror(errno));
+        return complain("%s: %s", path, trib_explain_errno(errno));
     }
     if (is_whole && status != 0) {
         complain("run %04" PRIu64 " is done: %s is a result", cell,
                  status == SIM_EXIT_DEADLOCK ? "a deadlock" : "a run that does not end");
-    } else if (status != 0 && status != SIM_EXIT_INTERRUPTED) {
+    } else if (status != 0 && status != interrupt_status()) {
         complain("run %04" PRIu64 " is not done; its partial results are in %s", cell, part);
     }
     return is_whole ? 0 : status;
@@ -113,7 +113,7 @@ static void start(const struct sim_grid *g, const char *folder, uint64_t cell, s
     }
     running[place] = child;
     t->running++;
-    if (was_interrupted) { /* between the two */
+    if (interrupt_came()) { /* between the two */
         (void)kill(child, SIGTERM);
     }
 }
@@ -128,14 +128,14 @@ static int run_cells(const struct sim_grid *g, const struct sim_sweep *sweep, ui
         t.all++;
         t.done += is_done(sweep->out, cell);
     }
-    for (uint64_t cell = shard; cell < g->cells && !was_interrupted; cell += shards) {
+    for (uint64_t cell = shard; cell < g->cells && !interrupt_came(); cell += shards) {
         if (is_done(sweep->out, cell)) {
             continue;
         }
         while (t.running >= cores) {
             reap(&t);
         }
-        if (!was_interrupted) {
+        if (!interrupt_came()) {
             start(g, sweep->out, cell, &t);
         }
     }
@@ -145,9 +145,9 @@ static int run_cells(const struct sim_grid *g, const struct sim_sweep *sweep, ui
     if (!sweep->is_part) {
         printf("%" PRIu64 " of %" PRIu64 " runs are done, in %s\n", t.done, t.all, sweep->out);
     }
-    if (was_interrupted) {
+    if (interrupt_came()) {
         complain("interrupted: the same command goes on");
-        return SIM_EXIT_INTERRUPTED;
+        return interrupt_status();
     }
     return t.failed;
 }

@@ -19,6 +19,7 @@
 #include "comm/environment.h"
 #include "comm/launcher.h"
 #include "io/clock.h"
+#include "io/explain.h"
 #include "keys/keyring.h"
 #include "net/resolve.h"
 
@@ -41,7 +42,7 @@ static pid_t fork_child(void)
     pid_t pid = fork();
 
     if (pid < 0) {
-        complain("cannot fork: %s", strerror(errno));
+        complain("cannot fork: %s", trib_explain_errno(errno));
     }
     if (pid == 0) {
         signal(SIGINT, SIG_DFL);
@@ -115,7 +116,7 @@ bool spawn_switch_start(const struct trib_switchd_config *config, struct spawn_s
     int ready[2];
 
     if (pipe2(ready, O_CLOEXEC) != 0) {
-        complain("cannot make a pipe: %s", strerror(errno));
+        complain("cannot make a pipe: %s", trib_explain_errno(errno));
         return false;
     }
     own->pid = fork_child();

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "comm/bounds.h"
 #include "comm/describe.h"
@@ -19,6 +18,7 @@
 #include "comm/worker.h"
 #include "core/assert.h"
 #include "io/clock.h"
+#include "io/explain.h"
 #include "io/units.h"
 
 /* ---- time ---- */
@@ -89,7 +89,7 @@ static void publish_session(struct trib_comm *comm)
     comm->polled_interest = interest;
     if (!trib_endpoint_watch(comm)) {
         trib_comm_fail(comm, TRIB_ERR_SYSTEM, "rank %u: cannot watch a session: %s", comm->config.rank,
-                       strerror(errno));
+                       trib_explain_errno(errno));
     }
 }
 

@@ -176,7 +176,7 @@ static enum trib_status open_embedded(const struct trib_config *config, const st
     if (status == TRIB_OK) {
         int failed = start(embedded);
         if (failed != 0) {
-            trib_explain(error, "cannot start the control plane's thread: %s", strerror(failed));
+            trib_explain(error, "cannot start the control plane's thread: %s", trib_explain_errno(failed));
             trib_server_destroy(embedded->server);
             status = TRIB_ERR_SYSTEM;
         }

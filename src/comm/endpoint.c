@@ -150,7 +150,9 @@ enum trib_status trib_endpoint_widen(struct trib_endpoint *endpoint, const struc
     uint32_t cards = endpoint->nics.count > 0 ? endpoint->nics.count : 1;
     /* Other ranks know this rank by its session's address. */
     if (endpoint->nics.count == 0 && !trib_local_towards(&where->address, &local)) {
-        trib_explain(error, "no way leads to the %s", where->title);
+        bool lacks_file = errno == EMFILE || errno == ENFILE; /* else the routes are the cause, whatever errno says */
+        trib_explain(error, "no way leads to the %s%s%s", where->title, lacks_file ? ": " : "",
+                     lacks_file ? trib_explain_errno(errno) : "");
         return TRIB_ERR_UNREACHABLE;
     }
     seed += endpoint->shard_count > 0 ? 2 * (uint64_t)TRIB_RANKS_MAX : 0; /* other seeds than those of the shards */
@@ -249,7 +251,7 @@ static enum trib_status start_progress(struct trib_endpoint *endpoint, void *(*b
     int failed = pthread_create(&endpoint->progress, NULL, body, endpoint);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (failed != 0) {
-        trib_explain(error, "cannot start the progress thread: %s", strerror(failed));
+        trib_explain(error, "cannot start the progress thread: %s", trib_explain_errno(failed));
         return TRIB_ERR_SYSTEM;
     }
     endpoint->has_progress = true;
@@ -302,12 +304,12 @@ static enum trib_status open_endpoint(struct trib_endpoint *endpoint, const stru
     endpoint->leader_set.eventfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     endpoint->progress_set.eventfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (endpoint->leader_set.eventfd < 0 || endpoint->progress_set.eventfd < 0) {
-        trib_explain(error, "cannot open an eventfd: %s", strerror(errno));
+        trib_explain(error, "cannot open an eventfd: %s", trib_explain_errno(errno));
         return TRIB_ERR_SYSTEM;
     }
     endpoint->sessions_fd = epoll_create1(EPOLL_CLOEXEC);
     if (endpoint->sessions_fd < 0) {
-        trib_explain(error, "cannot open an epoll descriptor: %s", strerror(errno));
+        trib_explain(error, "cannot open an epoll descriptor: %s", trib_explain_errno(errno));
         return TRIB_ERR_SYSTEM;
     }
     char cause[TRIB_ERROR_TEXT_MAX];
@@ -539,7 +541,7 @@ enum trib_status trib_endpoint_connect(struct trib_comm *comm, char *error)
             int cause = errno;
             char text[64];
             trib_address_format(peer, text);
-            trib_explain(error, "cannot connect a UDP socket to %s: %s", text, strerror(cause));
+            trib_explain(error, "cannot connect a UDP socket to %s: %s", text, trib_explain_errno(cause));
             return TRIB_ERR_SYSTEM;
         }
         trib_port_use(endpoint->shards[i].port);

@@ -211,6 +211,15 @@ static void take_fail(struct trib_comm *comm, const struct trib_message *message
     trib_comm_fail(comm, known ? (enum trib_status)status : TRIB_ERR_REFUSED, "%s", message->fail.text);
 }
 
+/* Not all ranks have joined. missing: as the control plane says; "": it does not. */
+static void fail_to_join(struct trib_comm *comm, const char *missing, uint64_t now_ns)
+{
+    char waited[TRIB_COMM_WAITED_MAX];
+    (void)trib_comm_say_waited(comm, now_ns, waited);
+    trib_comm_fail(comm, TRIB_ERR_TIMEOUT, "not all %u ranks of job %s joined at %s%s%s%.250s", comm->config.ranks,
+                   comm->config.job, comm->where.title, waited, missing[0] != '\0' ? ": " : "", missing);
+}
+
 static void take_closed(struct trib_comm *comm)
 {
     if (!comm->is_closing) {
@@ -260,6 +269,9 @@ static enum trib_stage stage_of(const struct trib_comm *comm)
 static void take_message(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns)
 {
     trib_ping_heard(&comm->ping, now_ns + comm->ping.gap_ns);
+    if (comm->has_given_up && message->kind != TRIB_MESSAGE_FAIL) {
+        return; /* it was said before ABORT came */
+    }
     if (!trib_message_is_in_turn(message->kind, TRIB_SENDER_CONTROL, stage_of(comm))) {
         trib_comm_refuse_turn(comm, message->kind);
         return;
@@ -292,7 +304,11 @@ static void take_message(struct trib_comm *comm, const struct trib_message *mess
         trib_comm_take_ring(comm, message, now_ns);
         return;
     case TRIB_MESSAGE_FAIL:
-        take_fail(comm, message, now_ns);
+        if (comm->has_given_up) {
+            fail_to_join(comm, message->fail.text, now_ns);
+        } else {
+            take_fail(comm, message, now_ns);
+        }
         return;
     case TRIB_MESSAGE_CLOSED:
         take_closed(comm);
@@ -328,6 +344,9 @@ void trib_comm_session_ready(struct trib_comm *comm, short revents, uint64_t now
     if (is_foreign && !comm->is_detour) {
         trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "%s unreachable: %s", comm->where.title, comm->session.cause);
     }
+    if (comm->session.state == TRIB_SESSION_LOST && comm->has_given_up && comm->state != TRIB_COMM_FAILED) {
+        fail_to_join(comm, "", now_ns);
+    }
     if ((comm->session.state == TRIB_SESSION_LOST || (is_foreign && comm->is_detour)) &&
         comm->state != TRIB_COMM_FAILED && comm->state != TRIB_COMM_CLOSED) {
         trib_comm_lost(comm, now_ns);
@@ -347,7 +366,6 @@ static void give_up_return(struct trib_comm *comm, uint64_t now_ns)
 
 static void give_up(struct trib_comm *comm, uint64_t now_ns)
 {
-    const struct trib_config *config = &comm->config;
     const char *cause = trib_comm_cause(comm);
     char waited[TRIB_COMM_WAITED_MAX], other[TRIB_COMM_OTHER_MAX];
     bool is_connecting = comm->state == TRIB_COMM_CONNECTING;
@@ -364,9 +382,23 @@ static void give_up(struct trib_comm *comm, uint64_t now_ns)
         trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "%s unreachable: %s%s; is %s running there?", comm->where.title,
                        cause, trib_comm_say_other(comm, other), comm->where.no_box ? "rank 0" : "`tributary switch`");
     } else {
-        trib_comm_fail(comm, TRIB_ERR_TIMEOUT, "not all %u ranks of job %s joined at %s%s", config->ranks, config->job,
-                       comm->where.title, waited);
+        fail_to_join(comm, "", now_ns);
     }
+}
+
+/* The control plane may wait longer than this rank, and knows the missing ranks. */
+static bool may_ask_missing(const struct trib_comm *comm)
+{
+    return comm->state == TRIB_COMM_JOINING && !comm->was_running && !comm->has_given_up && comm->ping.silent <= 1;
+}
+
+static void ask_missing(struct trib_comm *comm, uint64_t now_ns)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_ABORT, .fail = {.status = TRIB_ERR_TIMEOUT}};
+    (void)snprintf(message.fail.text, sizeof message.fail.text, "not all ranks joined within its time");
+    comm->has_given_up = true;
+    comm->state_deadline_ns = trib_comm_hearing_time(comm, now_ns);
+    trib_session_client_send(&comm->session, &message);
 }
 
 /* True if the session has news without an event of its descriptor: a try with an answer at once, to an address of this
@@ -408,6 +440,8 @@ void trib_comm_session_timeout(struct trib_comm *comm, uint64_t now_ns)
     }
     if (now_ns >= comm->state_deadline_ns && is_outside && trib_comm_may_move(comm)) {
         trib_comm_move(comm, now_ns);
+    } else if (now_ns >= comm->state_deadline_ns && may_ask_missing(comm)) {
+        ask_missing(comm, now_ns);
     } else if (now_ns >= comm->state_deadline_ns) {
         give_up(comm, now_ns);
     } else if (comm->state == TRIB_COMM_PROBING) {

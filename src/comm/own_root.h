@@ -72,7 +72,7 @@ void trib_comm_forget_root(struct trib_comm *comm);
 /* Number of this host, for JOIN: the same for all ranks here, and of no other host by accident. 0: unknown. */
 uint64_t trib_host_digest(const struct trib_config *config);
 /* Source address of packets to `address`; port 0. Every address if it is the loopback, since ranks elsewhere reach
- * this host by another. False: there is no route. */
+ * this host by another. False: there is no route, as errno says. */
 bool trib_local_towards(const struct trib_address *address, struct trib_address *local);
 
 #endif

@@ -101,7 +101,8 @@ void trib_comm_take_missing(struct trib_comm *comm, const struct trib_message *m
 {
     char who[320] = "no rank is missing, but there is no result";
     comm->stalls_open = 0;
-    if (comm->node == NULL || message->stall.sequence != comm->stall_sequence || has_come(comm)) {
+    if (comm->state != TRIB_COMM_RUNNING || comm->node == NULL || message->stall.sequence != comm->stall_sequence ||
+        has_come(comm)) {
         return; /* the fragment has come meanwhile */
     }
     if (message->stall.missing.count != 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* choose.c: see choose.h. Ways are found once, from each switch over all places; a tree is then one pass over the
+/* choose.c: see choose.h. Paths are found once, from each switch over all places. A tree is then one pass over the
  * places, the farthest first. */
 #include "fabric/choose.h"
 
@@ -49,7 +49,7 @@ static const uint32_t *hops_to(const struct trib_choose *c, uint32_t root)
     return c->hops + (size_t)root * c->fabric->places;
 }
 
-/* ---- the tree at hand ---- */
+/* ---- the current tree ---- */
 
 void trib_choose_begin(struct trib_choose *c)
 {
@@ -76,7 +76,7 @@ static void put_own(struct trib_choose *c, uint32_t link, uint64_t amount)
     c->own[link] += amount;
 }
 
-/* In equal parts: what does not divide goes with the first. */
+/* Passes a place's amount on in equal parts; the first paths get the remainder. */
 static void pass_on(struct trib_choose *c, uint32_t root, uint32_t place)
 {
     const struct trib_fabric *f = c->fabric;
@@ -101,7 +101,7 @@ static void pass_on(struct trib_choose *c, uint32_t root, uint32_t place)
     }
 }
 
-/* Of those whose place nobody knows the last link is known. */
+/* Charges streams from unknown places to the links into the root. */
 static void pass_strays(struct trib_choose *c, uint32_t root)
 {
     const struct trib_fabric *f = c->fabric;
@@ -122,7 +122,7 @@ static bool is_reached(const struct trib_choose *c, uint32_t root)
     return all;
 }
 
-/* Every stream of the tree at hand to this root. */
+/* Puts every stream of the current tree to this root on links. False: a member cannot reach the root. */
 static bool walk(struct trib_choose *c, uint32_t root)
 {
     const struct trib_fabric *f = c->fabric;
@@ -166,7 +166,7 @@ uint32_t trib_choose_list(struct trib_choose *c, uint32_t root, struct trib_link
     return count;
 }
 
-/* Results come back as contributions went. */
+/* Results return on the opposite link. */
 static void put(struct trib_choose *c, uint32_t link, uint64_t amount)
 {
     c->load[link] += amount;

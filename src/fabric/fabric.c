@@ -34,7 +34,7 @@ void trib_fabric_deinit(struct trib_fabric *f)
     *f = (struct trib_fabric){0};
 }
 
-/* Sorts links by one of their places, equal ones in the order in which they come. */
+/* Sorts links by one of their places. Equal links keep their order. */
 static void sort(struct trib_fabric *f, const uint32_t *by, const uint32_t *links, uint32_t *sorted)
 {
     memset(f->first, 0, (f->places + 1U) * sizeof *f->first);
@@ -44,14 +44,14 @@ static void sort(struct trib_fabric *f, const uint32_t *by, const uint32_t *link
     for (uint32_t place = 0; place < f->places; place++) {
         f->first[place + 1] += f->first[place];
     }
-    for (uint32_t i = f->link_count; i-- > 0;) { /* each row is filled from its end, which is then its begin */
+    for (uint32_t i = f->link_count; i-- > 0;) { /* each row is filled backwards, until `first` is its start */
         sorted[--f->first[by[links[i]] + 1]] = links[i];
     }
     memmove(f->first, f->first + 1, f->places * sizeof *f->first);
     f->first[f->places] = f->link_count;
 }
 
-/* A list of links from a to b, by a and then by b, stands beside one from b to a. */
+/* Links from a to b, sorted by a then b, are paired with links from b to a. */
 bool trib_fabric_ready(struct trib_fabric *f)
 {
     uint32_t *links = calloc(f->link_count + 1U, sizeof *links);
@@ -85,7 +85,7 @@ uint32_t trib_fabric_find(const struct trib_fabric *f, uint32_t from, uint32_t t
     return TRIB_NO_LINK;
 }
 
-/* Breadth first, against the direction of ways. */
+/* Breadth first, against the direction of the paths. */
 uint32_t trib_fabric_measure(const struct trib_fabric *f, uint32_t target, uint32_t *hops, uint32_t *order)
 {
     uint32_t count = 1;

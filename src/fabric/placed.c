@@ -21,7 +21,7 @@ struct draft {
 
 #define REFUSE(d, at, ...) ((void)trib_file_refuse((d)->error, (d)->path, at, __VA_ARGS__), false)
 
-/* The value of this key; NULL: it does not stand in the table. */
+/* Value of this key; NULL: not in the table. */
 static const struct trib_toml_value *find_value(const struct draft *d, uint32_t table, const char *key)
 {
     for (uint32_t i = 0; i < d->toml.value_count; i++) {
@@ -33,7 +33,7 @@ static const struct trib_toml_value *find_value(const struct draft *d, uint32_t 
     return NULL;
 }
 
-/* A string of this key, not empty, of at most `most` bytes; NULL: there is none. */
+/* Non-empty string of this key, of at most `most` bytes; NULL: none. */
 static const char *find_name(const struct draft *d, uint32_t table, const char *key, size_t most)
 {
     const struct trib_toml_value *value = find_value(d, table, key);
@@ -41,7 +41,7 @@ static const char *find_name(const struct draft *d, uint32_t table, const char *
     return is_name && strlen(value->text) <= most ? value->text : NULL;
 }
 
-/* A number; 0: the key does not stand there. */
+/* Reads a number; 0: no such key. */
 static bool read_bytes(struct draft *d, uint32_t table, const char *key, uint64_t *bytes)
 {
     const struct trib_toml_value *value = find_value(d, table, key);
@@ -50,7 +50,7 @@ static bool read_bytes(struct draft *d, uint32_t table, const char *key, uint64_
            REFUSE(d, value->place, "%s is a number of bytes" NO_PLAN, value->key);
 }
 
-/* A hexadecimal number; 0: the key does not stand there. */
+/* Reads a hexadecimal number; 0: no such key. */
 static bool read_digest(struct draft *d, uint32_t table, const char *key, uint64_t *digest)
 {
     const struct trib_toml_value *value = find_value(d, table, key);
@@ -64,7 +64,7 @@ static bool read_digest(struct draft *d, uint32_t table, const char *key, uint64
            REFUSE(d, value->place, "%s is a hexadecimal number" NO_PLAN, value->key);
 }
 
-/* "0-2 5", of so many pieces. False: not such a list. */
+/* Reads "0-2 5", of `count` pieces. False: not such a list. */
 static bool read_pieces(const char *text, uint32_t count, uint64_t *pieces)
 {
     *pieces = 0;

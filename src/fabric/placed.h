@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* placed.h: which switches add which pieces of jobs' models, by a plan of `tributary plan --objective` (docs/PLAN.md),
- * for the control plane and the simulator. As TOML:
- *   network = "0123456789abcdef"   # digest, for the simulator: of the network of the plan
+/* placed.h: the switches that add each piece of a job's model, from a plan of `tributary plan --objective`
+ * (docs/PLAN.md), for the control plane and the simulator. As TOML:
+ *   network = "0123456789abcdef"   # digest of the plan's network, for the simulator
  *   [[model]]
  *   job = "resnet"
- *   pieces = 16                    # that the model is cut into
+ *   pieces = 16                    # pieces of the model
  *   server = "host8"
  *   [[placement]]
  *   job = "resnet"
- *   switch = "10.0.9.1:7470"       # as the network of the plan names it
- *   pieces = "0-2 5"               # that this switch adds
+ *   switch = "10.0.9.1:7470"       # name in the plan's network
+ *   pieces = "0-2 5"               # pieces that this switch adds
  * Read next: placed.c, protocol/pieces.h (which fragments are of a piece). */
 #ifndef TRIB_FABRIC_PLACED_H
 #define TRIB_FABRIC_PLACED_H
@@ -26,8 +26,9 @@ struct trib_placed_model {
     char job[TRIB_NAME_MAX + 1];
     char server[TRIB_PLACED_NAME_MAX + 1];
     uint32_t pieces;
-    uint64_t hosts;                     /* digest of the workers' and the server's places; 0: not said */
-    uint64_t parts_bytes, server_bytes; /* of a step: all workers' parts, and those that the server receives; or 0 */
+    uint64_t hosts; /* digest of the places of workers and server; 0: not given */
+    /* bytes of a step: parts of all workers, and parts received by the server; or 0 */
+    uint64_t parts_bytes, server_bytes;
     struct trib_file_place place;
 };
 
@@ -47,13 +48,13 @@ struct trib_placed {
     struct trib_placed_switch *switches;
 };
 
-/* Reads a plan. A file without a [[model]] has count 0: it is a plan of another kind. False: error has the cause and
- * the place; nothing is to be freed. */
+/* Reads a plan. A file without a [[model]] has count 0: a plan of another kind. False: error has the cause and the
+ * place, and *placed holds no memory. */
 bool trib_placed_read(struct trib_placed *placed, const char *path, char *error);
 void trib_placed_free(struct trib_placed *placed);
-/* The model of the job of this name. NULL: the plan does not name it, or `placed` is NULL. */
+/* Model of the job of this name. NULL: the plan does not name the job, or `placed` is NULL. */
 const struct trib_placed_model *trib_placed_find(const struct trib_placed *placed, const char *job);
-/* The pieces of the model at the switch of this address, as bits. */
+/* Pieces of the model at the switch of this address, as bits. */
 uint64_t trib_placed_at(const struct trib_placed *placed, const struct trib_placed_model *model,
                         const struct trib_address *at);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* planned.c: see planned.h. A plan may have several trees of a job under one switch, which have different paths: their
- * weights are added up here. Read next: io/toml.h (which reads the file). */
+/* planned.c: see planned.h. A plan may have several trees of a job at one switch, with different paths: their weights
+ * are added up here. Read next: io/toml.h (which reads the file). */
 #include "fabric/planned.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "io/toml.h"
 #include "io/units.h"
 
-#define SUM_MAX (16U * UINT8_MAX) /* of weights: a job has at most so many trees */
+#define SUM_MAX (16U * UINT8_MAX) /* largest sum of weights: a job has at most 16 trees */
 
 /* A job while the file is read. */
 struct sums {
@@ -32,7 +32,7 @@ struct draft {
 
 static const struct trib_file_place whole_file = {1, 1};
 
-/* The value of this key; NULL: it does not stand in the table. */
+/* Value of this key; NULL: not in the table. */
 static const struct trib_toml_value *find_value(const struct draft *d, uint32_t table, const char *key)
 {
     for (uint32_t i = 0; i < d->toml.value_count; i++) {
@@ -53,7 +53,7 @@ static uint32_t find_job(const struct trib_planned *planned, const char *name)
     return i;
 }
 
-/* The place of this switch in the job's list, where it is put if it is not there. False: there is no room. */
+/* Finds the switch's index in the job's list, adding the switch if absent. False: no room. */
 static bool place_switch(struct trib_planned_job *job, struct sums *sums, uint32_t which, uint32_t *place)
 {
     uint32_t at = 0;
@@ -76,7 +76,7 @@ static bool place_switch(struct trib_planned_job *job, struct sums *sums, uint32
     return true;
 }
 
-/* The job of this name, which is put into the list if it is not there. NULL: refused. */
+/* Finds the job of this name, adding the job if absent. NULL: refused. */
 static struct trib_planned_job *name_job(struct draft *d, const struct trib_toml_value *name)
 {
     struct trib_planned *planned = d->planned;
@@ -141,7 +141,7 @@ static bool read_tree(struct draft *d, uint32_t table)
     return sums->weight[place] <= SUM_MAX || REFUSE(d, at, "job %s has more than 16 trees under one switch", job->text);
 }
 
-/* Weights of one byte, in the same proportions as far as that goes. */
+/* Scales the weights to one byte each, in the same proportions as nearly as possible. */
 static void weigh(struct trib_planned_job *job, const struct sums *sums)
 {
     uint32_t most = UINT8_MAX;

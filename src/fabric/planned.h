@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* planned.h: which switches jobs have by a plan of `tributary plan` (docs/PLAN.md), for the control plane. Of the
- * plan's file it reads the tables [[job]], of each the name and the rate, and the tables [[tree]], of each the job, the
- * switch at the root, and the weight. The other keys say more about a tree, or prove the plan.
- * Read next: control/roots/trees.h (what follows for a job). */
+/* planned.h: the switches of jobs from a plan of `tributary plan` (docs/PLAN.md), for the control plane. From the
+ * plan's file it reads the tables [[job]] (name and rate) and the tables [[tree]] (job, switch at the root, weight).
+ * Other keys describe a tree further, or prove the plan.
+ * Read next: control/roots/trees.h (uses this). */
 #ifndef TRIB_FABRIC_PLANNED_H
 #define TRIB_FABRIC_PLANNED_H
 
@@ -18,7 +18,7 @@ struct trib_planned_job {
     uint64_t rate_bps; /* of each rank, over all switches */
     uint8_t count;
     uint8_t switches[TRIB_PLANNED_SWITCHES_MAX]; /* by number, ascending */
-    uint8_t weight[TRIB_PLANNED_SWITCHES_MAX];   /* of each beside the others, 1 to 255 */
+    uint8_t weight[TRIB_PLANNED_SWITCHES_MAX];   /* weight of each switch relative to the others, 1 to 255 */
 };
 
 struct trib_planned {
@@ -26,8 +26,7 @@ struct trib_planned {
     struct trib_planned_job *jobs;
 };
 
-/* Reads a plan in which these names are those of the switches. False: error has the cause and the place; nothing is to
- * be freed. */
+/* Reads a plan with these names of switches. False: error has the cause and the place, and *planned holds no memory. */
 bool trib_planned_read(struct trib_planned *planned, const char *path, const struct trib_switch_names *names,
                        char *error);
 void trib_planned_free(struct trib_planned *planned);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* topology.c: see topology.h. Ends of links are found by their texts, and numbered at once but for boxes, which come
- * behind all subnets. Read next: io/toml.h (which reads the file). */
+/* topology.c: see topology.h. Ends of links are found by their texts and numbered at once, except boxes, which follow
+ * all subnets. Read next: io/toml.h (which reads the file). */
 #include "fabric/topology.h"
 
 #include <inttypes.h>
@@ -13,11 +13,11 @@
 #include "io/units.h"
 
 #define BOX_NAME_MAX 63
-#define BOX (UINT32_C(1) << 31) /* and a box's index, in place of a number of a place */
+#define BOX (UINT32_C(1) << 31) /* bit of a box's index; other numbers are places */
 
 /* A [[link]] of the file. */
 struct table {
-    struct trib_file_place place; /* of its names */
+    struct trib_file_place place; /* of the names */
     uint32_t ends[2];
     uint64_t rate_bps;
 };
@@ -204,7 +204,7 @@ static bool is_size(const struct trib_toml_value *value)
     return value->kind == TRIB_TOML_STRING && trib_parse_size(value->text, &bytes, NULL) == TRIB_OK;
 }
 
-/* Keys of `tributary plan` (docs/PLAN.md), so that one file serves both. Nothing here depends on them. */
+/* Keys of `tributary plan` (docs/PLAN.md), so that one file serves both programs. They have no effect here. */
 static const struct {
     const char *table; /* "": before the first table */
     const char *key;
@@ -275,7 +275,7 @@ static bool read_table(struct draft *d, uint32_t index)
     return true;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole file ---- */
 
 static bool make_fabric(struct draft *d)
 {
@@ -295,14 +295,14 @@ static bool make_fabric(struct draft *d)
     return trib_fabric_ready(f);
 }
 
-/* Where the place is named first. */
+/* First mention of the place in the file. */
 static struct trib_file_place find_mention(const struct draft *d, uint32_t place)
 {
     const struct trib_fabric *f = &d->topology->fabric;
     return d->links[f->out[f->first[place]] / 2].place;
 }
 
-/* hops: to the switch, as measured. Counts in `reached`, by place, switches that hosts there reach. */
+/* hops: to the switch. Adds one to `reached` of each place with hosts that reach the switch. */
 static bool check_switch(struct draft *d, uint32_t which, const uint32_t *hops, uint32_t *reached)
 {
     const struct trib_topology *t = d->topology;
@@ -321,7 +321,7 @@ static bool check_switch(struct draft *d, uint32_t which, const uint32_t *hops, 
            REFUSE(d, find_mention(d, which), "no hosts here can reach the switch %s: links are missing", name);
 }
 
-/* Networks may lie side by side, as those of several NICs do; but what nobody can use was not meant. */
+/* Separate networks are allowed, as several NICs have them. Hosts or switches that cannot be used are an error. */
 static bool check_ways(struct draft *d)
 {
     const struct trib_topology *t = d->topology;
@@ -329,7 +329,7 @@ static bool check_ways(struct draft *d)
     if (t->subnet_count == 0) {
         return REFUSE(d, whole_file, "no hosts are named: a link of theirs is between their subnet and a box");
     }
-    uint32_t *hops = calloc(3 * (size_t)places, sizeof *hops); /* and an order, and counts */
+    uint32_t *hops = calloc(3 * (size_t)places, sizeof *hops); /* hops, order, counts */
     bool is_good = hops || REFUSE(d, whole_file, "out of memory");
     for (uint32_t i = 0; i < t->switches && is_good; i++) {
         (void)trib_fabric_measure(&t->fabric, i, hops, hops + places);
@@ -364,7 +364,7 @@ static bool read_links(struct draft *d)
 
 static bool read_draft(struct draft *d)
 {
-    size_t most = d->toml.table_count; /* with that of the whole file, which is no link */
+    size_t most = d->toml.table_count; /* including the table of the whole file, which is no link */
     if (most - 1 > TRIB_TOPOLOGY_LINKS_MAX) {
         return REFUSE(d, whole_file, "more than %d links", TRIB_TOPOLOGY_LINKS_MAX);
     }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bells.c: how ranks sleep, wake each other, and notice that one of them has died or has ended it all.
+/* bells.c: how ranks sleep, wake each other, and notice that a rank has died or has failed.
  *
- * Who is about to sleep counts itself as a sleeper, marks its seat with the rank that it waits for, and looks once
- * more; who publishes a count looks for sleepers afterwards. All four are sequentially consistent, so one of the two
- * sees the other. Whoever wakes takes the mark away first: a sleeper is sent one byte, however many ranks it would have
- * to thank.
+ * Before a sleep a rank counts itself as a sleeper and marks its seat with the rank that it waits for. Then it looks at
+ * the count once more. After a new count, the publishing rank looks for sleepers. All four accesses are sequentially
+ * consistent, so the sleeper sees the count or the publisher sees the mark.
+ * The waking rank clears the mark first, so a sleeper is sent one byte even if several ranks try to wake it.
  * Read next: counts.c, shared.c (notes in the inbox). */
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "host/passing.h"
 #include "host/segment.h"
 
-/* A full inbox holds a bell already; a broken line is a dead rank, which poll tells. */
+/* A full inbox holds a bell already. A broken line is a dead rank, which poll reports. */
 static void ring(const struct trib_host *host, uint32_t rank)
 {
     if (host->lines[rank] >= 0) {
@@ -44,7 +44,7 @@ void trib_host_wake_waiting(struct trib_host *host)
     }
 }
 
-/* Sequentially consistent, like the sleeper's mark and its second look: either it sees the count, or we see its
+/* Sequentially consistent, like the sleeper's mark and second look: the sleeper sees the count, or this rank sees the
  * mark. */
 void trib_host_publish(struct trib_host *host, bool summed, uint32_t count)
 {
@@ -52,7 +52,7 @@ void trib_host_publish(struct trib_host *host, bool summed, uint32_t count)
     trib_host_wake_waiting(host);
 }
 
-/* Also ranks that wait for nothing: they sleep without a mark. */
+/* Also wakes ranks that wait for nothing: such ranks sleep without a mark. */
 void trib_host_wake_all(struct trib_host *host)
 {
     for (uint32_t rank = 0; rank < host->ranks; rank++) {
@@ -66,10 +66,11 @@ bool trib_host_arm(struct trib_host *host)
     if (!host->is_active) {
         return true;
     }
-    /* Counted first: whoever takes the mark away counts one less, and must not count another sleeper away. */
+    /* Counted before the mark is set: a rank that clears the mark decrements the count, and must not decrement for
+     * another sleeper. */
     (void)atomic_fetch_add(&host->segment->sleepers, 1);
     if (atomic_exchange(&seat->asleep, host->cursor + 1) != 0) {
-        (void)atomic_fetch_sub(&host->segment->sleepers, 1); /* it had been counted already */
+        (void)atomic_fetch_sub(&host->segment->sleepers, 1); /* this rank was counted already */
     }
     if (trib_host_is_due(host)) {
         trib_host_disarm(host);
@@ -104,7 +105,7 @@ void trib_host_fds(const struct trib_host *host, struct pollfd *fds)
     }
 }
 
-/* Nobody has a line to it any more, and poll would say so for ever. True: it is closed. */
+/* Closes the inbox once no rank has a line to it: poll would report the hang-up for ever. True: the inbox is closed. */
 static bool leave_inbox(struct trib_host *host, short said)
 {
     if ((said & (POLLHUP | POLLERR | POLLNVAL)) == 0) {
@@ -154,7 +155,7 @@ void trib_host_fail(struct trib_host *host, enum trib_status status, const char 
         (void)snprintf(segment->record_text, sizeof segment->record_text, "%s", text);
         atomic_store(&segment->record, TRIB_HOST_RECORD_THERE);
     }
-    /* What the caller writes into its tensor from now on is not seen by who does not see that there is a record. */
+    /* A rank that reads bytes written by this caller from now on also sees the record. */
     atomic_thread_fence(memory_order_seq_cst);
     trib_host_wake_all(host);
 }

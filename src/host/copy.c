@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* copy.c: copies to the caller, some past the caches. What goes to the caller at the end of a large operation is
- * written once and read much later: fetching its lines before they are overwritten would cost as much memory traffic
- * again, and would push the staging areas out. */
+/* copy.c: copies to the caller's buffer, past the caches for large operations. The result of a large operation is
+ * written once and read much later. Fetching its lines first would cost the same memory traffic again, and would evict
+ * the staging areas. */
 #include <string.h>
 
 #include "host/segment.h"
 
-/* Tensors above it are written past the caches: they would not stay there anyway. */
+/* Larger tensors are written past the caches, bytes: a larger tensor would not stay in the caches anyway. */
 #define PAST_CACHES (UINT64_C(2) << 20)
 
 bool trib_host_writes_past(const struct trib_host *host)
@@ -26,7 +26,7 @@ void trib_host_copy_out(const struct trib_host *host, void *dst, const void *src
     }
 }
 
-/* By way of the first cache, so that the caller's buffer gets nothing that was changed after a failure. */
+/* Copies through a private row: the caller's buffer gets no bytes that were changed after a failure. */
 bool trib_host_copy_foreign(const struct trib_host *host, void *dst, const unsigned char *src, size_t bytes)
 {
     unsigned char *to = dst;

@@ -3,14 +3,14 @@
  * Read next: bells.c (sleeping until a count grows), operation.c. */
 #include "host/segment.h"
 
-/* Counts grow for ever and differ by little: the difference is taken modulo 2^32. */
+/* Counts wrap around and differ by little, so the difference is taken modulo 2^32. */
 static bool has_reached(const struct trib_host *host, uint32_t rank, bool summed, uint32_t target)
 {
     uint32_t count = atomic_load_explicit(trib_host_count_of(host, rank, summed), memory_order_acquire);
     return (int32_t)(count - target) >= 0;
 }
 
-/* Goes on where it stopped: a count once reached stays so. */
+/* Continues at host->cursor: a rank that has reached the count stays there. */
 bool trib_host_all_have(struct trib_host *host, bool summed, uint32_t target)
 {
     host->for_summed = summed;
@@ -39,15 +39,15 @@ bool trib_host_one_has(struct trib_host *host, uint32_t rank, bool summed, uint3
     return true;
 }
 
-/* What was read before this is read before the record: what a rank changes after it has failed is seen by nobody who
- * sees no record. */
+/* Bytes are read before the record. A rank that sees no record has therefore read no byte that a failed rank changed
+ * after its failure. */
 bool trib_host_has_record(const struct trib_host *host)
 {
     atomic_thread_fence(memory_order_acquire);
     return trib_host_record_of(host) != TRIB_HOST_RECORD_NONE;
 }
 
-/* Something has failed: the record says what, or will, or its writer dies and its line hangs up. */
+/* A rank has failed. The record names it, or will, or the writing rank dies and its line hangs up. */
 enum trib_host_verdict trib_host_wait_for_record(const struct trib_host *host)
 {
     return trib_host_record_of(host) == TRIB_HOST_RECORD_THERE ? TRIB_HOST_FAILED : TRIB_HOST_WAITS;
@@ -58,19 +58,18 @@ bool trib_host_has_closed(const struct trib_host *host, uint32_t rank)
     return atomic_load_explicit(&host->segment->seats[rank].presence, memory_order_acquire) == TRIB_HOST_CLOSED;
 }
 
-/* What it waits for will never come: its rank has closed. A rank counts before it closes, so the count is looked at
- * last. */
+/* The awaited rank has closed below the count. A rank counts before it closes, so the count is read last. */
 bool trib_host_has_left(const struct trib_host *host)
 {
     return trib_host_has_closed(host, host->cursor) && !has_reached(host, host->cursor, host->for_summed, host->target);
 }
 
-/* The second look of who is about to sleep: sequentially consistent, as publish is. */
+/* Second look before a sleep: sequentially consistent, as the stores in trib_host_publish. */
 bool trib_host_is_due(const struct trib_host *host)
 {
     uint32_t record = atomic_load(&host->segment->record);
     if (record != TRIB_HOST_RECORD_NONE) {
-        return record == TRIB_HOST_RECORD_THERE; /* who writes it wakes all */
+        return record == TRIB_HOST_RECORD_THERE; /* the writer wakes all ranks */
     }
     return atomic_load(&host->segment->seats[host->cursor].presence) == TRIB_HOST_CLOSED ||
            (int32_t)(atomic_load(trib_host_count_of(host, host->cursor, host->for_summed)) - host->target) >= 0;

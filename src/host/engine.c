@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* engine.c: operations, step by step, without ever waiting: the driver calls again. The rules are in host.h.
+/* engine.c: operations, step by step. No call waits: the caller calls again. The rules are in host.h.
  * Read next: counts.c, operation.c, small.c, large.c (the steps), bells.c (sleeping). */
 #include "host/segment.h"
 
@@ -36,7 +36,7 @@ bool trib_host_is_active(const struct trib_host *host)
 
 uint64_t trib_host_number(const struct trib_host *host)
 {
-    return host->number - 1; /* the barrier of the beginning is nobody's */
+    return host->number - 1; /* the caller does not count the barrier of the rendezvous */
 }
 
 void trib_host_tell(struct trib_host *host, uint64_t value)
@@ -61,6 +61,6 @@ enum trib_host_verdict trib_host_advance(struct trib_host *host)
     if (verdict != TRIB_HOST_WAITS || !trib_host_has_left(host)) {
         return verdict;
     }
-    /* who fails says why before he closes, or another is about to */
+    /* a failing rank writes the record before it closes, or another rank is about to */
     return trib_host_record_of(host) != TRIB_HOST_RECORD_NONE ? trib_host_wait_for_record(host) : TRIB_HOST_LEFT;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gather.c: rank 0's part of the rendezvous: waits for all ranks, looks at what they say, gives out memory and lines.
- * Read next: rendezvous.h, rendezvous.c. */
+/* gather.c: rank 0's part of the rendezvous: waits for all ranks, checks each HELLO, and sends the memory file and
+ * lines. Read next: rendezvous.h, rendezvous.c. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,18 +13,18 @@
 #include "io/log.h"
 #include "io/units.h"
 
-/* Beyond one for each rank: connections that have not said who they are yet. */
+/* Connections without a HELLO yet, beyond one for each rank. */
 #define STRANGERS 16
 #define NOBODY UINT32_MAX
-/* Handing out takes no longer, or somebody is stopped. */
+/* Longest time to send WELCOME and LINES to all; it takes longer only if a rank is stopped. */
 #define HAND_OUT_NS (5 * TRIB_SECOND_NS)
-/* Once settings are known to differ, ranks that are still on their way have so long to be told. */
+/* Time for ranks that have not connected yet to receive the error, after settings were found to differ. */
 #define FAREWELL_NS TRIB_SECOND_NS
-#define NAME_TAKEN_US 20000 /* between two tries to have it */
+#define NAME_TAKEN_US 20000 /* between two attempts to bind the name */
 
 struct guest {
     int fd;
-    uint32_t rank; /* NOBODY: has not said */
+    uint32_t rank; /* NOBODY: no HELLO yet */
 };
 
 struct gathering {
@@ -34,7 +34,7 @@ struct gathering {
     struct pollfd *fds;
     uint32_t count;
     uint32_t most;
-    uint32_t known; /* guests that are ranks */
+    uint32_t known; /* guests with a HELLO */
     enum trib_status failure;
     char failure_text[TRIB_ERROR_TEXT_MAX];
 };
@@ -71,7 +71,7 @@ static void refuse_all(const struct gathering *all, enum trib_status status, con
     }
 }
 
-/* Names the first setting that differs; false: none. */
+/* Names the first setting that differs. False: no setting differs. */
 static bool explain_difference(const struct trib_hello *own, const struct trib_hello *other, char *text)
 {
     static const char *const names[] = {"ranks", "payload", "window"};
@@ -96,7 +96,7 @@ static bool explain_difference(const struct trib_hello *own, const struct trib_h
     return false;
 }
 
-/* It ends for all, but not before those on their way had time to come and hear it. */
+/* Ends the rendezvous for all, after a delay in which ranks that have not connected yet can receive the error. */
 static void doom(struct gathering *all, enum trib_status status, const char *text)
 {
     uint64_t farewell_ns = trib_clock_ns() + FAREWELL_NS;
@@ -109,7 +109,7 @@ static void doom(struct gathering *all, enum trib_status status, const char *tex
     }
 }
 
-/* A rank of another launch under this name: it comes again, as this rank's launch may be complete then. */
+/* Sends away a rank of another run with this name. It tries again: this run may be complete by then. */
 static void send_away(struct gathering *all, uint32_t index, struct trib_hello *hello)
 {
     struct trib_rendezvous *meeting = all->meeting;
@@ -122,7 +122,7 @@ static void send_away(struct gathering *all, uint32_t index, struct trib_hello *
     dismiss(all, index);
 }
 
-/* What a guest says is looked at; a setting that differs ends it for all. */
+/* Checks a HELLO. A setting that differs ends the rendezvous for all. */
 static void greet(struct gathering *all, uint32_t index, const struct trib_hello *hello, int line)
 {
     const struct trib_config *config = all->meeting->config;
@@ -143,8 +143,8 @@ static void greet(struct gathering *all, uint32_t index, const struct trib_hello
         return;
     }
     if (hello->rank == 0 || hello->rank >= host->ranks || host->lines[hello->rank] >= 0) {
-        /* Which of the two belongs to the others here nobody knows, so it is over for all: a run of one's ranks and the
-         * other's would be worse. */
+        /* Rank 0 cannot tell which of the two belongs to this run, so the rendezvous ends for all. A communicator with
+         * ranks of both runs would be worse. */
         trib_explain(text,
                      "two processes claim rank %u of job %s on this host: give each run its own job name (TRIB_JOB)",
                      hello->rank, config->job);
@@ -159,7 +159,7 @@ static void greet(struct gathering *all, uint32_t index, const struct trib_hello
     all->known++;
 }
 
-/* It would be so the next time, too: nobody is waited for. */
+/* A second attempt would fail too, so no further rank is waited for. */
 static void lack_descriptors(struct gathering *all)
 {
     const struct trib_config *config = all->meeting->config;
@@ -259,7 +259,7 @@ static enum trib_status end_for_all(const struct gathering *all)
     return all->failure;
 }
 
-/* Why it is doomed the others learn where this rank did, and with the right name: here they see only that it left. */
+/* The other ranks learn the cause where this rank learned it. Here they only see that rank 0 has left. */
 static enum trib_status leave(const struct gathering *all)
 {
     trib_explain(all->meeting->error, "rank 0 of job %s has stopped waiting for the other ranks",
@@ -267,7 +267,7 @@ static enum trib_status leave(const struct gathering *all)
     return TRIB_ERR_ABORTED;
 }
 
-/* Serves whoever speaks, until all ranks have. */
+/* Serves guests until all ranks have sent HELLO. */
 static enum trib_status wait_for_ranks(struct gathering *all)
 {
     while (all->known + 1 < all->meeting->host->ranks) {
@@ -286,7 +286,7 @@ static enum trib_status wait_for_ranks(struct gathering *all)
         if (ppoll(all->fds, guests + (guests < all->most ? 1U : 0U), &limit, NULL) <= 0) {
             continue;
         }
-        /* From the last on: who is dismissed is replaced by one that was looked at. */
+        /* Backwards, because dismissal swaps in the last guest, which was served already. */
         for (uint32_t i = guests; i-- > 0;) {
             if (all->fds[i].revents != 0) {
                 hear(all, i);
@@ -318,7 +318,7 @@ static enum trib_status listen_at_name(struct gathering *all)
             all->listening = -1;
         }
         if (cause != EADDRINUSE) {
-            trib_explain(meeting->error, "cannot wait for other ranks of this host: %s", strerror(cause));
+            trib_explain(meeting->error, "cannot wait for other ranks of this host: %s", trib_explain_errno(cause));
             return TRIB_ERR_SYSTEM;
         }
         bool is_hopeless = !trib_rendezvous_protest(meeting);
@@ -336,7 +336,7 @@ static enum trib_status listen_at_name(struct gathering *all)
     return TRIB_OK;
 }
 
-/* The lines of all ranks but the receiver's, a message for every so many. */
+/* Sends the lines of all ranks except the receiver's, in messages of at most TRIB_PASSING_MOST lines. */
 static bool send_lines(const struct gathering *all, const struct guest *guest, uint64_t deadline_ns)
 {
     const struct trib_host *host = all->meeting->host;
@@ -349,7 +349,8 @@ static bool send_lines(const struct gathering *all, const struct guest *guest, u
                 message.fds[message.fd_count++] = rank == 0 ? all->meeting->own_line : host->lines[rank];
             }
         }
-        bool is_empty = message.fd_count == 0; /* the last rank's own line is left; with all others it may be gone */
+        /* only the receiver's own line is left: having all others, the receiver may be gone */
+        bool is_empty = message.fd_count == 0;
         if (!is_empty && !trib_pass(guest->fd, &message, deadline_ns)) {
             return false;
         }
@@ -370,8 +371,9 @@ static enum trib_status hand_out(const struct gathering *all, int segment)
         if (!trib_pass(guest->fd, &message, deadline_ns) || !send_lines(all, guest, deadline_ns)) {
             char text[TRIB_ERROR_TEXT_MAX];
             trib_explain(text, "rank %u of job %s is gone before the job could start: %s", guest->rank,
-                         all->meeting->config->job, strerror(errno));
-            trib_host_fail(all->meeting->host, TRIB_ERR_PEER, text); /* some are in already, and hear no answer */
+                         all->meeting->config->job, trib_explain_errno(errno));
+            /* some ranks map the memory already, and read no answer */
+            trib_host_fail(all->meeting->host, TRIB_ERR_PEER, text);
             refuse_all(all, TRIB_ERR_PEER, text);
             trib_explain(all->meeting->error, "%s", text);
             return TRIB_ERR_PEER;
@@ -410,7 +412,7 @@ enum trib_status trib_gather(struct trib_rendezvous *meeting)
         status = wait_for_ranks(&all);
     }
     if (all.listening >= 0) {
-        (void)close(all.listening); /* the name is free again before anybody can begin anew */
+        (void)close(all.listening); /* the name is free again before a rank of the next run starts */
     }
     if (status == TRIB_OK) {
         status = share(&all);

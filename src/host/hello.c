@@ -45,7 +45,7 @@ int trib_rendezvous_connect(const struct trib_rendezvous *meeting, enum trib_sta
     socklen_t len = trib_rendezvous_name(meeting->config, &name);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) {
-        trib_explain(meeting->error, "cannot open a socket to rank 0: %s", strerror(errno));
+        trib_explain(meeting->error, "cannot open a socket to rank 0: %s", trib_explain_errno(errno));
         *status = TRIB_ERR_SYSTEM;
         return -1;
     }
@@ -78,7 +78,7 @@ bool trib_rendezvous_protest(struct trib_rendezvous *meeting)
     uint64_t deadline_ns = trib_clock_ns() + TRIB_SECOND_NS;
     int fd = trib_rendezvous_connect(meeting, &status);
     if (fd < 0) {
-        return status == TRIB_OK; /* it has just left */
+        return status == TRIB_OK; /* the other rank 0 has just left */
     }
     bool is_heard = trib_rendezvous_say_hello(meeting, fd, deadline_ns) && trib_passing_wait(fd, POLLIN, deadline_ns) &&
                     trib_take_passed(fd, &message) > 0;

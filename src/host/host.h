@@ -1,81 +1,89 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host.h: level 0: the ranks of one communicator that are all on this host, and the memory that they share. It moves no
- * packet and knows no switch. Not here: threads, requests, time limits (comm/local.c drives this as it drives sockets).
+/* host.h: level 0: a communicator with all ranks on this host, and the memory that the ranks share. Level 0 sends no
+ * packet and knows no switch. Not here: threads, requests, time limits (comm/local.c drives level 0 as it drives
+ * sockets). One thread at a time calls functions of one host: comm/endpoint.h has the lock.
  *
- * DESIGN NOTES What there is. One memory file (memfd, so a crash leaves nothing behind), mapped by every rank:
- * segment.h. It holds a seat for each rank, which only that rank writes, staging areas and result areas. And one socket
- * pair for each rank: the rank keeps one end, its inbox; all others have the other end, its line. A line that hangs up
- * is a dead rank (I8), whatever else it was doing; a byte on it wakes a rank that sleeps.
+ * DESIGN NOTES
+ * One memory file, mapped by every rank: segment.h. A memfd leaves nothing behind after a crash. The file holds a seat
+ * for each rank, which only that rank writes, staging areas and result areas.
+ * One socket pair for each rank: the rank keeps one end, the inbox; all other ranks hold the other end, the line. A
+ * line that hangs up is a dead rank (I8). A byte on a line wakes a sleeping rank.
  *
- * Steps. Every operation is a run of steps, at least one, and all ranks count them alike, over all operations. A seat
- * has two counts that only grow: `staged`, the steps whose contribution of this rank lies there to be read, and
- * `summed`, the steps that this rank has done its share of and read what it needs from. They are stored with release
- * when the bytes are there and loaded with acquire before bytes are read: a count is the only thing that says that
- * bytes are whole, so a rank that is late reads nothing old and nobody reads what is being written. Two areas of each
- * kind are used in turn, by the step's parity.
+ * Steps. Every operation has at least one step, and all ranks count the steps of all operations alike. A seat has two
+ * counts that only grow:
+ *   - `staged`: steps with the rank's contribution ready in memory.
+ *   - `summed`: steps of which the rank has done its share and read all it needs.
+ * A count is stored with release after the bytes are written, and loaded with acquire before bytes are read. Only a
+ * count says that bytes are complete, so a late rank reads no old bytes, and no rank reads bytes during a write. Two
+ * areas of each kind alternate by the parity of the step.
  *
- *   small (up to TRIB_HOST_SMALL bytes; of an allgather, in the largest share), one step:
- *     write what others need of the tensor into the own small area, staged; when all have staged: everybody adds up or
- *     takes what he wants, summed.
- *   large allreduce or reduce, a step for each chunk, three chunks under way:
- *     OUT(k-2): when all have summed k-2: who wants it copies the result area to the caller.
- *     IN(k):    copy the chunk into the own staging area, but for the own share, which nobody else reads; staged.
- *     SUM(k-1): when all have staged k-1: add up the own share of that chunk of all ranks, into the result area;
- *     summed.
- *   large reduce-scatter, a step for a slice of each share: IN copies the slices of all others' shares; SUM adds up
- *   that of the own
- *     share, to the caller at once: there is no OUT.
- *   large allgather, the same: IN copies the slice of the own share, SUM takes those of all others.
- *   large broadcast: the root does IN, up to 8 chunks ahead of who is last, in the staging areas of all ranks in turn;
- *   the others copy it
- *     out, summed.
- *   barrier, and count 0: a step without bytes.
+ *   - small (at most TRIB_HOST_SMALL bytes; for an allgather, in the largest share): one step. A rank writes the part
+ *     of the tensor that other ranks need into its small area: staged. When all have staged, each rank adds up or
+ *     copies its result: summed.
+ *   - large allreduce or reduce: one step for each chunk, three chunks at a time.
+ *     - OUT(k-2): when all have summed k-2, a rank with a result copies the result area to the caller.
+ *     - IN(k): copy the chunk into the rank's staging area, except the rank's own share, which no other rank reads:
+ *       staged.
+ *     - SUM(k-1): when all have staged k-1, add up the rank's own share of that chunk over all ranks, into the result
+ *       area: summed.
+ *   - large reduce-scatter: one step for a slice of each share. IN copies the slices of the other ranks' shares. SUM
+ *     adds up the slice of the own share, directly into the caller's buffer: there is no OUT.
+ *   - large allgather: the same steps. IN copies the slice of the own share, SUM copies the slices of all others.
+ *   - large broadcast: the root does IN into the staging areas of all ranks in turn, up to 8 chunks ahead of the
+ *     slowest rank. The other ranks copy the chunks out: summed.
+ *   - barrier, and count 0: one step without bytes.
  *
- * Why nothing is overwritten that somebody needs. A staging area of step h is written again at h + 2 when all have
- * summed h (OUT of h waits for that; the first two steps of an operation ask for it too). The result area of h is
- * written by SUM(h + 2), which waits for all to have staged h + 2, and a rank does OUT(h) before IN(h + 2). Of a
- * broadcast an area is that of its step's parity too, and comes round when all have summed what was in it; behind its
- * first chunk all have come to that operation. A small area of h is written at h + 2: the operation between, or that of
- * h itself, has made this rank wait until all had staged its first step, so they had done with those before.
+ * Why no bytes are overwritten before their last reader. The staging area of step h is written again at h + 2, when all
+ * have summed h: OUT of h waits for that count, and so do the first two steps of an operation.
+ * The result area of h is written by SUM(h + 2), which waits until all have staged h + 2; a rank does OUT(h) before
+ * IN(h + 2).
+ * A broadcast's area has the parity of the step too, and is used again when all have summed its contents. After the
+ * first chunk of a broadcast all ranks have come to that operation.
+ * The small area of h is written at h + 2. Before that, the operation between (or that of h itself) has made this rank
+ * wait until all had staged the first step. So all ranks had finished the operations before.
  *
- * The order of additions is slot.h's tree over the ranks: the bits are those that one switch with all ranks would give.
- * The owner of a share adds his own part last, as he does there.
+ * The order of additions is slot.h's tree over the ranks: the result has the bits that one switch with all ranks would
+ * give. In a reduce-scatter the owner of a share adds its own part last, to the rounded sum of the others, as with a
+ * switch.
  *
- * Operations are compared before a byte of another rank is read (I10): with its first step a rank shows in its seat
- * what it runs, whole and not as a digest. The caller's buffers are written by the caller's rank only, in
- * trib_host_advance (I11): what another rank does after an error, or after being stopped for an hour, cannot reach
- * them. They are read by that rank only, too, but for tensors that lie in memory of trib_shared_alloc: those are not
- * staged, others read them in SUM (shared.c). Who sends from there ends no operation before all have read. Who fails
- * may change such a tensor while another rank still reads it; what that rank made of it is nobody's: a record was
- * there, or being written, before the change, and all look for it after they have read, and before they write to their
- * callers.
+ * Operations are compared before any byte of another rank is read (I10): a rank shows its complete operation in its
+ * seat, not a digest, with its first step.
+ * The caller's buffers are written only by the caller's rank, in trib_host_advance (I11). No other rank can change a
+ * buffer, even after an error, or after an hour's stop.
+ * The caller's buffers are read only by that rank too, except tensors in memory of trib_shared_alloc: such tensors are
+ * not staged, and other ranks read the tensor in SUM (shared.c). A rank that sends from such memory ends no operation
+ * before all have read.
+ * A failing rank may change such a tensor while another rank still reads it. The reader then discards the result: the
+ * record existed, or was being written, before the change. Every rank looks for a record after reading and before
+ * writing to its caller.
  *
  * ATTACKS: what if a rank ...
- *   - dies before it has joined: its connection closes: rank 0 tells the others and gives up; if it is rank 0, each
+ *   - dies before it has joined: its connection closes. Rank 0 tells the others and gives up. If rank 0 dies, each rank
  *     sees that itself.
- *   - dies at any later point: its line hangs up at every other rank, without anybody's help; each fails, naming it.
- *     Counts that it had published stand for bytes that are there: nothing half-written is ever counted.
- *   - dies while it says why it failed: the record stays "being written": no sum is copied out any more, and its line
- *     has hung up.
- *   - is stopped while it says so: the same, and the others end with their time limits.
- *   - dies while it sleeps: `sleepers` stays too high: others look for sleepers in vain, and its line has hung up.
- *   - is the last that is left: its inbox hangs up for good: it is closed, so that an idle rank sleeps.
- *   - dies between clearing a sleeper's mark and waking it: that sleeper sees the line hang up.
+ *   - dies at any later point: its line hangs up at every other rank, and each fails with an error that names the dead
+ *     rank. Counts that the rank had published stand for complete bytes.
+ *   - dies while it writes the record of its failure: the record stays "being written". No sum is copied out any more,
+ *     and the line has hung up.
+ *   - is stopped while it writes the record: no sum is copied out, and the others end with their time limits.
+ *   - dies while it sleeps: `sleepers` stays too high. Others look for sleepers in vain, and the line has hung up.
+ *   - is the last rank left: its inbox hangs up for good, and is closed so that an idle rank sleeps.
+ *   - dies between clearing a sleeper's mark and waking the sleeper: the sleeper sees the line hang up.
  *   - is stopped: all wait, name the missing rank, and end with their time limit; the first tells the others by the
- *     record. Woken, the stopped rank finds the record, or its own limit. It still reads and writes its own buffers and
- *     the segment, and nothing else.
- *   - is late: all wait: a count is the number of a step, which never comes again within 2^31 of them.
- *   - calls something else: the seats differ: all ranks fail naming both operations. Steps are counted alike up to
- *     there, since all operations before were equal.
- *   - calls with other sizes: the same. It may have staged two chunks, in its own areas; nobody has read them.
+ *     record. When it continues, the stopped rank finds the record, or its own limit. It reads and writes only its own
+ *     buffers and the segment.
+ *   - is late: all wait. A count is the number of a step, which does not come again within 2^31 steps.
+ *   - calls another operation: the seats differ, and all ranks fail naming both operations. Steps are counted alike up
+ *     to there, since all operations before were equal.
+ *   - calls with other sizes: the seats differ. The rank may have staged two chunks in its own areas; no other rank has
+ *     read them.
  *   - closes too early: its seat says so before its line hangs up. A rank that needs it for a step fails, naming it. A
  *     rank that has all parts goes on: the memory outlives the rank.
- *   - fails while others go on: one record, the first. A rank that looks at the record before the next step fails too;
- *     all are woken. A rank that had ended the operation has a correct result.
- *   - forks: descriptors are closed on exec, and in a child that never execs by the fork (comm/fork.c).
- *   - truncates or grows the file: sealed: it cannot.
- *   - is of another user: refused by the peer's credentials, in both directions.
- *   - writes nonsense into the segment: not defended: ranks of one job and user trust each other's memory.
+ *   - fails while others go on: there is one record, the first. A rank that looks at the record before the next step
+ *     fails too, and all are woken. A rank that had ended the operation has a correct result.
+ *   - forks: descriptors are closed on exec, and in a child that never calls exec by the fork (comm/fork.c).
+ *   - truncates or grows the file: not possible, the file is sealed.
+ *   - belongs to another user: refused by the peer's credentials, in both directions.
+ *   - writes nonsense into the segment: not defended. Ranks of one job and user trust each other's memory.
  * Read next: segment.h, engine.c, counts.c, rendezvous.c (how ranks find each other), bells.c (sleeping, waking,
  * dying). */
 #ifndef TRIB_HOST_HOST_H
@@ -91,74 +99,80 @@
 
 struct trib_host;
 
-/* What became of trib_host_advance. */
+/* Result of trib_host_advance. */
 enum trib_host_verdict {
     TRIB_HOST_IDLE = 0,   /* no operation */
-    TRIB_HOST_WAITS,      /* for trib_host_awaited */
+    TRIB_HOST_WAITS,      /* waits for trib_host_awaited */
     TRIB_HOST_MOVED,      /* call again */
-    TRIB_HOST_DONE,       /* the operation has ended; its buffers are the caller's */
-    TRIB_HOST_DIFFERS,    /* trib_host_other runs another operation */
+    TRIB_HOST_DONE,       /* the operation has ended; its buffers belong to the caller again */
+    TRIB_HOST_DIFFERS,    /* the rank of trib_host_other runs another operation */
     TRIB_HOST_UNREADABLE, /* the memory that trib_host_unreadable offers cannot be mapped */
-    TRIB_HOST_LEFT,       /* trib_host_awaited has closed and never takes this step */
-    TRIB_HOST_FAILED      /* another rank has ended the communicator: trib_host_failure */
+    TRIB_HOST_LEFT,       /* the rank of trib_host_awaited has closed and never takes this step */
+    TRIB_HOST_FAILED      /* another rank has ended the communicator: see trib_host_failure */
 };
 
-/* Finds the other ranks of config->job and waits until all are there, or until *doomed (may be NULL). Returns
- * ERR_MEMORY, ERR_SYSTEM, ERR_REFUSED, ERR_VERSION, ERR_SETTINGS, ERR_TIMEOUT, ERR_PEER. The caller owns *host. */
+/* Finds the other ranks of config->job and waits until all have joined, or until *doomed (may be NULL) is true.
+ * Returns ERR_MEMORY, ERR_SYSTEM, ERR_REFUSED, ERR_VERSION, ERR_SETTINGS, ERR_TIMEOUT, ERR_PEER, ERR_ABORTED, or the
+ * status that another rank recorded; `error` (TRIB_ERROR_TEXT_MAX bytes) has the text. The caller owns *host and
+ * releases it with trib_host_close. */
 TRIB_MUST_USE enum trib_status trib_host_open(const struct trib_config *config, const atomic_bool *doomed,
                                               struct trib_host **host, char *error);
-/* Nobody can still need this rank: its part lies in the segment. */
+/* Leaves the communicator and frees host. Published bytes and counts stay in the segment. */
 void trib_host_close(struct trib_host *host);
-/* In the child of a fork: frees what is this process's, and tells nobody. The place among the ranks is the parent's. */
+/* In the child of a fork: frees the child's copy without telling other ranks. The parent keeps its place among the
+ * ranks. */
 void trib_host_abandon(struct trib_host *host);
 
-/* Begins the next operation; none is under way. Buffers are borrowed until DONE or until trib_host_advance is not
- * called any more. */
+/* Begins the next operation. None may be active. Buffers are borrowed until DONE, or until the last call of
+ * trib_host_advance. */
 void trib_host_start(struct trib_host *host, const struct trib_operation *operation);
-/* Does what can be done without waiting, at most about one chunk. */
+/* Does work that needs no waiting, at most about one chunk. */
 enum trib_host_verdict trib_host_advance(struct trib_host *host);
 bool trib_host_is_active(const struct trib_host *host);
-/* The number of the operation under way, or of the next, from 0. */
+/* Number of the active operation, or of the next one; the first is 0. */
 uint64_t trib_host_number(const struct trib_host *host);
-/* A number of the caller's own, for the others to read: who has ended an operation after `rank` began it finds what
- * that rank had told by then, or a later one. 0 before the first. */
+/* Publishes a number of the caller's own. After an operation has ended, trib_host_told returns the number that `rank`
+ * had published before the operation began there, or a later one. 0: none yet. */
 void trib_host_tell(struct trib_host *host, uint64_t value);
 uint64_t trib_host_told(const struct trib_host *host, uint32_t rank);
-/* A number that no other run of the job has; all its ranks have the same. */
+/* Random number of this run of the job, the same on all ranks. */
 uint64_t trib_host_run(const struct trib_host *host);
 /* A rank that the next step waits for. */
 uint32_t trib_host_awaited(const struct trib_host *host);
-/* All ranks that it waits for, as listed ranks of 16 bits: their count; at most `most` are written. */
+/* All ranks that the next step waits for: returns the count, and writes at most `most` of the ranks. */
 uint32_t trib_host_missing(const struct trib_host *host, uint16_t *ranks, uint32_t most);
-/* DIFFERS: who, and what it runs; its shares stay the host's. */
+/* After DIFFERS: returns the other rank and writes its operation. Shares in *operation stay owned by host. */
 uint32_t trib_host_other(struct trib_host *host, struct trib_operation *operation);
 
+/* After UNREADABLE: the rank with memory that cannot be mapped. */
 uint32_t trib_host_unreadable(const struct trib_host *host);
 
-/* Ends the communicator for all: the first to say so is heard. */
+/* Ends the communicator for all ranks. Only the first failure is recorded. */
 void trib_host_fail(struct trib_host *host, enum trib_status status, const char *text);
-/* Whether somebody has said so. */
+/* True if a failure is recorded. */
 bool trib_host_has_failed(const struct trib_host *host);
-/* FAILED: the rank that said so, and what. text: TRIB_ERROR_TEXT_MAX bytes. */
+/* After FAILED: returns the rank that failed and writes its status and text. text: TRIB_ERROR_TEXT_MAX bytes. */
 uint32_t trib_host_failure(const struct trib_host *host, enum trib_status *status, char *text);
 
-/* Around a fork: no other thread is amid a change of what trib_shared_alloc has given. In both processes: resume. */
+/* Around a fork: no other thread changes the list of trib_shared_alloc's allocations between hold and resume. Parent
+ * and child both call resume. */
 void trib_shared_hold(void);
 void trib_shared_resume(void);
 
 /* ---- sleeping (bells.c) ---- */
 
-/* Descriptors to poll while this rank sleeps. Their number changes only in trib_host_answer. */
+/* Descriptors to poll during a sleep of this rank. The count changes only in trib_host_answer. */
 uint32_t trib_host_fds_count(const struct trib_host *host);
+/* fds: room for trib_host_fds_count entries. */
 void trib_host_fds(const struct trib_host *host, struct pollfd *fds);
-/* Takes what poll said of those descriptors. A rank that has died is written to *dead, and is named once. Returns
- * whether the set of descriptors has changed. */
+/* Handles the results of poll. Writes a dead rank to *dead, each one once, or TRIB_HOST_NOBODY. Returns true if the set
+ * of descriptors has changed. */
 bool trib_host_answer(struct trib_host *host, const struct pollfd *fds, uint32_t *dead);
 #define TRIB_HOST_NOBODY UINT32_MAX
-/* Before a sleep in poll: asks to be woken. False: there is something to do already. May be called again while somebody
- * sleeps. */
+/* Call before a sleep in poll: asks other ranks to wake this one. False: work is ready, do not sleep. May be called
+ * again during a sleep of another thread. */
 bool trib_host_arm(struct trib_host *host);
-/* After it. */
+/* Call after the sleep. */
 void trib_host_disarm(struct trib_host *host);
 
 #endif

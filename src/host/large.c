@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* large.c: operations of many steps, chunk by chunk: what each rank copies in, adds up or takes, and copies out.
- * Read next: host.h (why nothing is overwritten that somebody needs), sum.c, copy.c. */
+/* large.c: operations of many steps. In each step a rank copies a chunk in, adds up or copies its share, and copies a
+ * result out.
+ * Read next: host.h (why no bytes are overwritten before their last reader), sum.c, copy.c. */
 #include <string.h>
 
 #include "host/segment.h"
 
 /* ---- geometry ---- */
 
-/* A step of an operation with shares is for a slice of each of them. Areas for what is reduced hold a slice for each
- * owner; what is gathered is one slice of each rank, which is not to become tiny where there are many. */
+/* With shares, a step is for a slice of each share. For a reduction, an area holds a slice for each owner. For an
+ * allgather an area holds one slice, which has a minimum size for many ranks. */
 static uint32_t slice_bytes(const struct trib_host *host)
 {
     if (host->ranks == 0) {
@@ -35,7 +36,7 @@ uint64_t trib_host_plan_large(struct trib_host *host)
     return (most - 1) / host->slice_count + 1;
 }
 
-/* A chunk of the tensor, in elements: where it begins, how long it is, and the part of it that a rank adds up. */
+/* A chunk of the tensor: start, length, and the part that this rank adds up, all in elements. */
 struct chunk {
     uint64_t first;
     size_t count;
@@ -59,7 +60,7 @@ static struct chunk chunk_at(const struct trib_host *host, uint64_t index)
     return chunk;
 }
 
-/* A step's part of a rank's share, in bytes: where it lies in the share, and in the whole. */
+/* A step's part of a rank's share: position in the share and in the whole tensor, bytes. */
 struct slice {
     uint64_t in_share, in_whole;
     size_t bytes; /* 0: the share has no more */
@@ -86,7 +87,7 @@ static unsigned char *received(const struct trib_host *host, uint64_t byte)
     return (unsigned char *)host->operation.recv + byte;
 }
 
-/* Where a rank puts its slice for an owner, within its staging area. */
+/* Offset of the slice for an owner within a rank's staging area, bytes. */
 static size_t slot_of(const struct trib_host *host, uint32_t owner)
 {
     return (size_t)owner * host->slice_count * host->element;
@@ -94,7 +95,7 @@ static size_t slot_of(const struct trib_host *host, uint32_t owner)
 
 /* ---- copying in ---- */
 
-/* All of a chunk but the own share, which nobody else reads. */
+/* Stages a chunk except the own share, which no other rank reads. */
 static void stage_chunk(const struct trib_host *host, uint64_t index)
 {
     struct chunk chunk = chunk_at(host, index);
@@ -105,7 +106,7 @@ static void stage_chunk(const struct trib_host *host, uint64_t index)
     memcpy(to + behind, from + behind, chunk.count * host->element - behind);
 }
 
-/* For each owner the slice of its share, but for the own, which nobody else reads. */
+/* Stages the slice for each owner except the own slice, which no other rank reads. */
 static void stage_slices(const struct trib_host *host, uint64_t index)
 {
     unsigned char *to = trib_host_staging(host, host->rank, host->base + (uint32_t)index);
@@ -139,8 +140,8 @@ static void stage(const struct trib_host *host, uint64_t index)
 
 /* ---- adding up and taking ---- */
 
-/* The own share of a chunk, for all: each rank's part of it is staged, or lies in memory of that rank that is mapped
- * here. */
+/* Adds up the own share of a chunk for all ranks. Each rank's part is staged, or lies in memory of that rank that is
+ * mapped here. */
 static void add_chunk(const struct trib_host *host, uint64_t index)
 {
     struct chunk chunk = chunk_at(host, index);
@@ -153,10 +154,11 @@ static void add_chunk(const struct trib_host *host, uint64_t index)
             host->tensors[rank] != NULL ? host->tensors[rank] + first : trib_host_staging(host, rank, step);
     }
     host->sources[host->rank] = sent(host, first);
-    (void)trib_host_add_up(host, &sum); /* into shared memory: looked at before it is copied out */
+    /* the result is shared memory: advance_all checks for a record before copying it out */
+    (void)trib_host_add_up(host, &sum);
 }
 
-/* The own slice of all ranks, to the caller at once. False: a record was there. */
+/* Adds up the own slice of all ranks into the caller's buffer. False: a record was found. */
 static bool add_slice(const struct trib_host *host, uint64_t index)
 {
     struct slice slice = slice_at(host, host->rank, index);
@@ -214,7 +216,7 @@ static bool take(const struct trib_host *host, uint64_t index)
 
 /* ---- copying out ---- */
 
-/* Does this rank copy results out? Else it has what it wants once it has done its share. */
+/* True if this rank copies results out. Other ranks have their result once their share is done. */
 static bool has_results(const struct trib_host *host)
 {
     return !trib_operation_has_shares(&host->operation) && trib_host_wants(host, host->rank);
@@ -237,7 +239,7 @@ static enum trib_host_verdict advance_all(struct trib_host *host)
         if (!trib_host_all_have(host, true, step - 1)) {
             return TRIB_HOST_WAITS;
         }
-        /* Who has failed may change what he sent, and others may have read it since. */
+        /* A failed rank may change the tensor it sent, and others may have read it since. */
         if (trib_host_has_record(host)) {
             return trib_host_wait_for_record(host);
         }
@@ -270,7 +272,7 @@ static enum trib_host_verdict advance_all(struct trib_host *host)
         }
         trib_host_publish(host, true, step);
         if (k == host->steps && !host->is_shared && !has_results(host)) {
-            return trib_host_finish(host); /* what others still read of it lies in the segment */
+            return trib_host_finish(host); /* other ranks read only this rank's part of the segment */
         }
     }
     host->part = TRIB_HOST_PART_OUT;
@@ -280,24 +282,25 @@ static enum trib_host_verdict advance_all(struct trib_host *host)
 
 /* ---- broadcast ---- */
 
-/* Chunks that the root may be ahead: an even number. One other rank has a core of its own, and then what stays in the
- * root's cache is more. */
+/* Chunks by which the root may be ahead: an even number. One other rank has a core of its own, so two chunks that stay
+ * in the root's cache are faster. */
 static uint32_t ahead(const struct trib_host *host)
 {
     uint32_t areas = host->ranks > 2 ? 2 * host->ranks : 2;
     return areas < TRIB_HOST_AHEAD ? areas : TRIB_HOST_AHEAD;
 }
 
-/* Where the root puts a chunk. Two chunks of one area are an even number of steps apart: the step's parity is the
- * area's, as ever. */
+/* Area for a chunk of the root. Two chunks in one area are an even number of steps apart, so the area has the step's
+ * parity as always. */
 static unsigned char *broadcast_area(const struct trib_host *host, uint64_t index)
 {
     uint32_t owner = (uint32_t)(index % ahead(host)) / 2;
     return trib_host_staging(host, owner, host->base + (uint32_t)index);
 }
 
-/* May the root stage this chunk? Once it has gone past the first, all ranks have come to this operation, and read
- * nothing of the one before. It asks for half the areas at a time: who asked for each would be woken for each. */
+/* True if the root may stage this chunk. After the first chunk, all ranks have come to this operation and read no bytes
+ * of the one before. The root waits for half of the areas at a time: a wait for each area would wake the root for
+ * each. */
 static bool has_area(struct trib_host *host, uint64_t index)
 {
     uint32_t step = host->base + (uint32_t)index;
@@ -308,7 +311,7 @@ static bool has_area(struct trib_host *host, uint64_t index)
     return index < 2 * half || index % half != 0 || trib_host_all_have(host, true, step - half);
 }
 
-/* Others read it where it lies: there is nothing to do, but it is theirs until all have read. */
+/* Other ranks read the root's tensor in place. The root has nothing to copy, but waits until all have read. */
 static enum trib_host_verdict lend(struct trib_host *host)
 {
     uint32_t end = host->base + (uint32_t)host->steps;
@@ -329,7 +332,7 @@ static enum trib_host_verdict lend(struct trib_host *host)
     return trib_host_all_have(host, true, end) ? trib_host_finish(host) : TRIB_HOST_WAITS;
 }
 
-/* Parts: OUT is what comes before the comparison of operations, IN waits for it, SUM goes from chunk to chunk. */
+/* Parts: OUT comes before the comparison of operations, IN waits for the comparison, SUM goes from chunk to chunk. */
 static enum trib_host_verdict advance_root(struct trib_host *host)
 {
     uint32_t step = host->base + (uint32_t)host->at;
@@ -359,7 +362,7 @@ static enum trib_host_verdict advance_root(struct trib_host *host)
     return host->at == host->steps ? trib_host_finish(host) : TRIB_HOST_MOVED;
 }
 
-/* Who has nothing to stage has staged all of the operation at once. */
+/* A receiver has nothing to stage, so it counts all steps of the operation as staged at once. */
 static enum trib_host_verdict advance_receiver(struct trib_host *host)
 {
     uint32_t root = host->operation.root;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* operation.c: the operation that each rank shows in its seat, whether all agree, and the end of it.
+/* operation.c: the operation that each rank shows in its seat, the comparison of all operations, and the end of an
+ * operation.
  * Read next: small.c, large.c. */
 #include <string.h>
 
@@ -65,7 +66,7 @@ uint32_t trib_host_other(struct trib_host *host, struct trib_operation *operatio
         .type = (enum trib_type)show->type,
         .reduction = (enum trib_reduction)show->reduction,
     };
-    if (show->is_uneven != 0) { /* as much of the shares as a text takes */
+    if (show->is_uneven != 0) { /* the members of the shares that an error text needs */
         host->other_shares = (struct trib_shares){
             .ranks = host->ranks, .count = trib_host_counts(host, host->other, host->number), .total = show->count};
         operation->shares = &host->other_shares;

@@ -55,8 +55,8 @@ bool trib_pass(int fd, const struct trib_passing *message, uint64_t deadline_ns)
         memcpy(CMSG_DATA(rights), message->fds, fds_bytes);
     }
     while (sendmsg(fd, &head, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
-        /* So many descriptors may be under way between a user's processes, and no more: others have to take theirs
-         * first. */
+        /* The kernel limits descriptors in flight between a user's processes: wait until receivers have taken
+         * theirs. */
         bool is_full = errno == ETOOMANYREFS;
         if (!is_full && errno != EAGAIN && errno != EINTR) {
             return false;
@@ -106,9 +106,8 @@ ssize_t trib_take_some(int fd, struct trib_passing *message)
     keep_rights(&head, message);
     if ((head.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
         trib_passing_close(message);
-        errno = (head.msg_flags & MSG_CTRUNC) != 0
-                    ? EMFILE
-                    : EPROTO; /* descriptors are cut off when there is no room for them */
+        errno = (head.msg_flags & MSG_CTRUNC) != 0 ? EMFILE
+                                                   : EPROTO; /* the kernel truncates descriptors when none is free */
         return -1;
     }
     return got;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* passing.h: messages between processes of one host that carry descriptors (SCM_RIGHTS over SOCK_SEQPACKET). Read next:
+/* passing.h: messages with descriptors between processes of one host (SCM_RIGHTS over SOCK_SEQPACKET). Read next:
  * rendezvous.c. */
 #ifndef TRIB_HOST_PASSING_H
 #define TRIB_HOST_PASSING_H
@@ -20,17 +20,20 @@ struct trib_passing {
     uint32_t fd_count;
 };
 
-/* Sends, and waits for room until deadline_ns. False with errno set: ETIMEDOUT, EPIPE... */
+/* Sends a message, and waits for room until deadline_ns. False with errno set (ETIMEDOUT, EPIPE...) on failure. */
 bool trib_pass(int fd, const struct trib_passing *message, uint64_t deadline_ns);
-/* Takes one message of exactly `bytes` without waiting. 1: it is there, and its descriptors are the caller's, closed on
- * exec; 0: none has come yet; -1: the other end is gone or sent something else; nothing is kept. */
+/* Receives one message of exactly message->bytes bytes, without waiting. The caller owns the descriptors, which are
+ * closed on exec.
+ * Returns 1 for a message, 0 if none has arrived, and -1 if the other end has closed or the message is unexpected;
+ * errno EMFILE: no descriptor is free. On -1 the message has no descriptors. */
 int trib_take_passed(int fd, struct trib_passing *message);
-/* The same for messages of several kinds: their bytes, at most message->bytes, as from recv(2). */
+/* Receives one message of at most message->bytes bytes. Returns as recv(2). */
 ssize_t trib_take_some(int fd, struct trib_passing *message);
+/* Closes the message's descriptors. */
 void trib_passing_close(struct trib_passing *message);
-/* Sleeps until fd is ready for `events` or deadline_ns; false: it is not. */
+/* Sleeps until fd is ready for `events` or until deadline_ns. False: fd is not ready. */
 bool trib_passing_wait(int fd, short events, uint64_t deadline_ns);
-/* The other end of a connection belongs to this user. */
+/* True if the other end of the connection belongs to this user. */
 bool trib_passing_is_own_user(int fd);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rendezvous.c: how a rank gets into the shared memory of its host, and out of it. Read next: rendezvous.h, gather.c
- * (rank 0's part). */
+/* rendezvous.c: how a rank enters the shared memory of its host, and leaves it. Read next: rendezvous.h, gather.c (rank
+ * 0's part). */
 #include "host/rendezvous.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 #define RETRY_FIRST_US 500
 #define RETRY_LAST_US 20000
-/* All have said HELLO: from then on nothing is waited for but their being scheduled. */
+/* Time for the rest once all have sent HELLO: each rank only needs to be scheduled. */
 #define START_NS (10 * TRIB_SECOND_NS)
 
 /* ---- ranks from 1 on ---- */
@@ -25,7 +25,7 @@ static enum trib_status find_nobody(const struct trib_rendezvous *meeting)
 {
     char waited[TRIB_UNITS_TEXT_MAX];
     if (meeting->has_met_other_run) {
-        return TRIB_ERR_REFUSED; /* and the error says so */
+        return TRIB_ERR_REFUSED; /* meeting->error has the text already */
     }
     trib_format_duration(trib_clock_ns() - meeting->waits_ns, waited);
     trib_explain(meeting->error,
@@ -96,11 +96,11 @@ static uint32_t keep_lines(struct trib_host *host, const struct trib_answer *ans
     }
     memmove(message->fds, message->fds + kept, (message->fd_count - kept) * sizeof(int));
     message->fd_count -= kept;
-    trib_passing_close(message); /* more than there are ranks: not ours */
+    trib_passing_close(message); /* more lines than ranks */
     return kept;
 }
 
-/* What others are told, too, since they would see only that this rank has left. */
+/* Recorded for the other ranks too: otherwise they would see only that this rank has left. */
 static enum trib_status lack_descriptors(const struct trib_rendezvous *meeting)
 {
     char others[TRIB_ERROR_TEXT_MAX];
@@ -120,7 +120,7 @@ static enum trib_status lose_rank_0(const struct trib_rendezvous *meeting)
     return TRIB_ERR_PEER;
 }
 
-/* After WELCOME: the memory is mapped, and lines of all others come. */
+/* After WELCOME: the memory is mapped; takes the lines of all other ranks. */
 static enum trib_status take_lines(struct trib_rendezvous *meeting, int fd)
 {
     struct trib_host *host = meeting->host;
@@ -142,7 +142,7 @@ static enum trib_status take_lines(struct trib_rendezvous *meeting, int fd)
     return TRIB_OK;
 }
 
-/* Rank 0 has answered; true: with what ends the search for it. */
+/* Takes rank 0's answer. True: the answer ends the search for rank 0, with *status. */
 static bool take_answer(struct trib_rendezvous *meeting, int fd, enum trib_status *status)
 {
     struct trib_answer answer;
@@ -154,9 +154,10 @@ static bool take_answer(struct trib_rendezvous *meeting, int fd, enum trib_statu
         return true;
     }
     if (taken < 0) {
-        return false; /* it left: another one may come */
+        return false; /* rank 0 left: another rank 0 may come */
     }
-    if (taken > 0 && answer.kind == TRIB_ANSWER_OTHER_RUN) { /* it stops listening when its own ranks are there */
+    /* the other rank 0 stops listening when its own ranks have joined */
+    if (taken > 0 && answer.kind == TRIB_ANSWER_OTHER_RUN) {
         trib_passing_close(&message);
         trib_rendezvous_note_run(meeting, answer.text);
         (void)usleep(RETRY_LAST_US);
@@ -205,7 +206,7 @@ static enum trib_status take_record(const struct trib_rendezvous *meeting)
     return status;
 }
 
-/* The first use of the memory: every rank is in, or it is known who is not. */
+/* First use of the memory. OK: every rank is in. Else the error names a missing rank. */
 static enum trib_status pass_barrier(struct trib_rendezvous *meeting, struct pollfd *fds)
 {
     struct trib_host *host = meeting->host;
@@ -218,7 +219,7 @@ static enum trib_status pass_barrier(struct trib_rendezvous *meeting, struct pol
         if (verdict == TRIB_HOST_DONE) {
             return TRIB_OK;
         }
-        if (verdict == TRIB_HOST_FAILED) { /* another rank was in before, and has failed already */
+        if (verdict == TRIB_HOST_FAILED) { /* another rank has entered and failed already */
             return take_record(meeting);
         }
         if (verdict != TRIB_HOST_WAITS && verdict != TRIB_HOST_MOVED) {
@@ -240,7 +241,7 @@ static enum trib_status pass_barrier(struct trib_rendezvous *meeting, struct pol
             break;
         }
     }
-    if (atomic_load(&host->segment->record) == TRIB_HOST_RECORD_THERE) { /* who left has said why */
+    if (atomic_load(&host->segment->record) == TRIB_HOST_RECORD_THERE) { /* the rank that left has recorded the cause */
         return take_record(meeting);
     }
     trib_explain(meeting->error, "rank %u of job %s is gone before the job could start", trib_host_awaited(host),
@@ -304,7 +305,7 @@ static enum trib_status meet(struct trib_rendezvous *meeting)
     struct trib_host *host = meeting->host;
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0) {
-        trib_explain(meeting->error, "cannot open a pair of sockets: %s", strerror(errno));
+        trib_explain(meeting->error, "cannot open a pair of sockets: %s", trib_explain_errno(errno));
         return TRIB_ERR_SYSTEM;
     }
     host->inbox = pair[0];
@@ -342,7 +343,7 @@ enum trib_status trib_host_open(const struct trib_config *config, const atomic_b
     return TRIB_OK;
 }
 
-/* The seat says so before lines hang up, which is what others look at then. */
+/* The seat shows CLOSED before the lines hang up: other ranks read it then. */
 void trib_host_close(struct trib_host *host)
 {
     if (host->segment != NULL) {

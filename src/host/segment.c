@@ -20,7 +20,7 @@ static size_t seats_bytes(uint32_t ranks)
     return (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
 }
 
-/* Two lists of shares of each rank: pages that nobody touches where no shares differ. */
+/* Two lists of shares for each rank, bytes. The pages stay untouched if all shares are equal. */
 static size_t counts_bytes(uint32_t ranks)
 {
     size_t bytes = (size_t)ranks * 2 * ranks * sizeof(uint64_t);
@@ -67,18 +67,18 @@ unsigned char *trib_host_result(const struct trib_host *host, uint32_t step)
     return first + (size_t)(step % 2) * host->chunk;
 }
 
-/* Sealed before anybody else sees it: who maps it can never meet its end. */
+/* Sealed before any other rank sees it, so no rank that maps the file can meet a shorter one. */
 int trib_host_segment_make(uint32_t ranks, char *error)
 {
     int fd = memfd_create("tributary", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0) {
-        trib_explain(error, "cannot make a memory file: %s", strerror(errno));
+        trib_explain(error, "cannot make a memory file: %s", trib_explain_errno(errno));
         return -1;
     }
     if (ftruncate(fd, (off_t)trib_host_segment_bytes(ranks)) != 0 ||
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
         trib_explain(error, "cannot make a memory file of %zu bytes: %s", trib_host_segment_bytes(ranks),
-                     strerror(errno));
+                     trib_explain_errno(errno));
         (void)close(fd);
         return -1;
     }
@@ -92,7 +92,7 @@ static bool is_sealed(int fd, size_t bytes)
     return seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && fstat(fd, &stat) == 0 && (size_t)stat.st_size == bytes;
 }
 
-/* Every rank writes the same into the head. */
+/* Fills the head, equal on every rank. */
 static void describe(struct trib_host_segment *segment, uint32_t ranks)
 {
     segment->magic = TRIB_HOST_MAGIC;
@@ -112,7 +112,7 @@ enum trib_status trib_host_segment_map(struct trib_host *host, int fd, char *err
     }
     void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (at == MAP_FAILED) {
-        trib_explain(error, "cannot map %zu bytes of shared memory: %s", bytes, strerror(errno));
+        trib_explain(error, "cannot map %zu bytes of shared memory: %s", bytes, trib_explain_errno(errno));
         return TRIB_ERR_SYSTEM;
     }
     host->segment = at;

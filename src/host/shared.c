@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shared.c: tensors that other ranks of the host read where they lie, without a copy into a staging area: memory of
- * trib_shared_alloc.
+/* shared.c: tensors in memory of trib_shared_alloc. Other ranks of the host read such a tensor in place, without a copy
+ * into a staging area.
  *
- * Each allocation is a memory file. A rank that contributes from one tells all others once, by a note with the
- * descriptor in their inboxes, sent before its first step is counted: so who needs the memory finds the note there.
- * What cannot be told (an inbox is full) is staged. A rank reads only what was offered for the operation under way, and
- * nobody ends that operation before all have read; whoever fails records it before its caller can change what others
- * may still be reading (host.h). Freed memory goes back to the kernel at once; others let go of their mappings when the
- * next operation tells them.
+ * Each allocation is a memory file. A rank that contributes from an allocation announces it to all others once. It
+ * sends a note with the descriptor to their inboxes before it counts the first step, so a rank that needs the memory
+ * finds the note. If an inbox is full, the tensor is staged instead.
+ * A rank reads only memory that was offered for the active operation, and no rank ends that operation before all have
+ * read. A failing rank writes the record before its caller can change bytes that others may still read (host.h).
+ * Freed memory goes back to the kernel at once. Other ranks unmap it at the owner's next operation.
  * Read next: bells.c. */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ struct allocation {
     unsigned char *at;
     size_t bytes;
     int fd;
-    pid_t owner; /* a forked child has it mapped too, and sees what the owner writes */
+    pid_t owner; /* a forked child has it mapped too, and sees the owner's writes */
 };
 
 static pthread_mutex_t allocations_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -95,11 +95,10 @@ void trib_shared_free(void *memory)
     }
     (void)pthread_mutex_unlock(&allocations_lock);
     if (found == NULL) {
-        __builtin_trap(); /* as free() of what malloc never gave */
+        __builtin_trap(); /* as free() does for a pointer that malloc never returned */
     }
     if (found->owner == getpid()) {
-        /* Others may have it mapped for a while yet: a hole takes the pages away, and whoever reads there reads
-         * zeros. */
+        /* Others may have it mapped for a while: punching a hole frees the pages, and later reads return zeros. */
         (void)fallocate(found->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)found->bytes);
     }
     (void)munmap(found->at, found->bytes);
@@ -117,8 +116,8 @@ void trib_shared_resume(void)
     (void)pthread_mutex_unlock(&allocations_lock);
 }
 
-/* The own allocation that holds all of these bytes. What a parent allocated is staged: it may punch its hole at any
- * time. */
+/* Finds the own allocation that holds all of these bytes. A parent's allocation is staged: the parent may punch its
+ * hole at any time. */
 static bool find_allocation(const void *start, uint64_t bytes, struct allocation *copy)
 {
     bool found = false;
@@ -150,7 +149,7 @@ static bool is_allocated(uint64_t number)
 
 /* ---- telling others ---- */
 
-/* To all, without waiting. False: somebody's inbox is full. */
+/* Sends a note to all, without waiting. False: an inbox is full. */
 static bool tell_all(const struct trib_host *host, struct trib_host_note *note, int fd)
 {
     struct trib_passing message = {.data = note, .bytes = sizeof *note, .fds = {fd}, .fd_count = fd >= 0 ? 1 : 0};
@@ -172,7 +171,8 @@ static void tell_freed(struct trib_host *host)
     for (uint32_t i = host->offered_count; i-- > 0;) {
         struct trib_host_note note = {.allocation = host->offered[i]};
         if (!is_allocated(note.allocation)) {
-            (void)tell_all(host, &note, -1); /* or it stays mapped there until the end: no memory, only addresses */
+            /* if the note is lost, the mapping stays until the end: it takes addresses, not memory */
+            (void)tell_all(host, &note, -1);
             host->offered[i] = host->offered[--host->offered_count];
         }
     }
@@ -187,7 +187,7 @@ static bool is_offered(struct trib_host *host, const struct allocation *allocati
         }
     }
     if (host->offered_count == TRIB_HOST_OFFERED_MOST || !tell_all(host, &note, allocation->fd)) {
-        return false; /* those that were told have it twice, next time; trib_host_take_note knows */
+        return false; /* ranks that received this note receive it twice; take_note handles that */
     }
     host->offered[host->offered_count++] = allocation->number;
     return true;
@@ -209,7 +209,7 @@ bool trib_host_offer_tensor(struct trib_host *host)
     return true;
 }
 
-/* ---- memory of others ---- */
+/* ---- memory of other ranks ---- */
 
 /* The link to the mapping in the list; the end link if the list has no such mapping. */
 static struct trib_host_mapping **find_mapping(struct trib_host *host, uint32_t rank, uint64_t allocation)
@@ -229,7 +229,7 @@ static void unmap(struct trib_host_mapping **link)
     free(mapping);
 }
 
-/* Failure shows when the memory is needed: then it is not found. */
+/* A failure shows later: find_tensor does not find the memory. */
 static void map_of_other(struct trib_host *host, const struct trib_host_note *note, int fd)
 {
     struct stat stat;

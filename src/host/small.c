@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* small.c: operations of one step: every rank writes what others need of its tensor into its small area, and takes what
- * it wants from all of them. Read next: host.h (the rules), large.c. */
+/* small.c: operations of one step. Every rank writes the part of its tensor that others need into its small area, and
+ * computes its result from all areas. Read next: host.h (the rules), large.c. */
 #include <string.h>
 
 #include "host/segment.h"
 
-/* Of an allgather what counts is the largest share, as long as all of them together are no more than a chunk. */
+/* For an allgather the largest share decides, if all shares together are at most a chunk. */
 bool trib_host_is_small(const struct trib_host *host)
 {
     uint64_t most = host->total;
@@ -19,7 +19,7 @@ bool trib_host_is_small(const struct trib_host *host)
     return most * host->element <= TRIB_HOST_SMALL;
 }
 
-/* What others read of it: all, but for the own share of a reduce-scatter. */
+/* Stages the bytes that others read: all, except the own share of a reduce-scatter. */
 static void stage(const struct trib_host *host)
 {
     unsigned char *to = trib_host_small(host, host->rank, host->base);
@@ -37,7 +37,7 @@ static void stage(const struct trib_host *host)
     memcpy(to + before + own, from + before + own, bytes - before - own);
 }
 
-/* Where every rank has put its whole tensor. */
+/* Points the sources at every rank's small area. */
 static void find_sources(const struct trib_host *host)
 {
     for (uint32_t rank = 0; rank < host->ranks; rank++) {
@@ -45,7 +45,7 @@ static void find_sources(const struct trib_host *host)
     }
 }
 
-/* False: a record was there. */
+/* False: a record was found. */
 static bool take_sum(const struct trib_host *host)
 {
     struct trib_host_sum sum = {

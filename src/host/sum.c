@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sum.c: adding up what all ranks staged, by core/fold.h. Read next: engine.c. */
+/* sum.c: adds up the tensors of all ranks, by core/fold.h. Read next: engine.c. */
 #include <string.h>
 
 #include "core/fold.h"
@@ -13,7 +13,7 @@ size_t trib_host_rows_bytes(uint32_t ranks)
     return trib_fold_bytes(ranks);
 }
 
-/* The sum of a piece, in the result's type; in `row`, or in another. */
+/* Returns the sum of a piece in the result's type, in `row` or in another row. */
 static const unsigned char *add_piece(const struct trib_host *host, const struct trib_fold *fold, unsigned char *row)
 {
     row = trib_fold_run(fold, row);
@@ -42,7 +42,7 @@ bool trib_host_add_up(const struct trib_host *host, const struct trib_host_sum *
         unsigned char *dst = sum->result + fold.at;
         const unsigned char *row = add_piece(host, &fold, is_wide || sum->is_private ? trib_fold_row(&fold) : dst);
         if (sum->is_private && trib_host_has_record(host)) {
-            return false; /* who has failed may have changed what was read */
+            return false; /* a failed rank may have changed the bytes that were read */
         }
         if (row != dst && sum->is_past) {
             host->kernels->copy_nontemporal(dst, row, fold.len);

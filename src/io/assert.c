@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assert.c: what a failed TRIB_ASSERT does in a program: one line on stderr, then abort(). Read next: core/assert.h. */
+/* assert.c: a failed TRIB_ASSERT of a program writes one line to stderr and calls abort(). Read next: core/assert.h. */
 #include "core/assert.h"
 
 #include <stdio.h>

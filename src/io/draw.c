@@ -14,6 +14,6 @@ uint64_t trib_draw(void)
     do {
         got = getrandom(&value, sizeof value, 0);
     } while (got < 0 && errno == EINTR);
-    TRIB_ASSERT(got == (ssize_t)sizeof value); /* 8 bytes are never cut, and the pool never fails once it is seeded */
+    TRIB_ASSERT(got == (ssize_t)sizeof value); /* 8 bytes are never cut, and a seeded pool never fails */
     return value;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* draw.h: the one source of random numbers for ids and secrets: the kernel's. Not for tests and simulations, which
- * repeat what they draw from a seed. */
+/* draw.h: random numbers of the kernel, the only source for ids and secrets. Not for tests and simulations, which draw
+ * from a seed to be repeatable. */
 #ifndef TRIB_IO_DRAW_H
 #define TRIB_IO_DRAW_H
 
@@ -9,7 +9,7 @@
 /* Any 64-bit number, 0 as well. */
 uint64_t trib_draw(void);
 
-/* Any 32-bit number but 0, which is nobody's id. */
+/* Any 32-bit number but 0, which is no id. */
 static inline uint32_t trib_draw_id(void)
 {
     uint32_t id;

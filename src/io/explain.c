@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* explain.c: see explain.h. */
+#define _GNU_SOURCE
 #include "io/explain.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <tributary/comm.h>
 
 #define ESCAPE_LEN 4 /* "\x1b" */
 
-/* Bytes of the printable UTF-8 character at text, which a zero ends; 0: it is none. */
+/* Bytes of the printable UTF-8 character at text, which ends with a zero; 0: not printable. */
 static size_t printable_len(const char *text)
 {
     const unsigned char *at = (const unsigned char *)text;
@@ -19,7 +23,8 @@ static size_t printable_len(const char *text)
     if (len == 1) {
         return at[0] >= 0x20 && at[0] != 0x7f;
     }
-    if (at[0] < 0xc2 || at[0] > 0xf4 || (at[0] == 0xc2 && at[1] < 0xa0)) { /* U+0080 to U+009F are controls, too */
+    /* U+0080 to U+009F are control characters, too */
+    if (at[0] < 0xc2 || at[0] > 0xf4 || (at[0] == 0xc2 && at[1] < 0xa0)) {
         return 0;
     }
     for (size_t i = 1; i < len; i++) {
@@ -83,6 +88,23 @@ void trib_explain(char *error, const char *format, ...)
     (void)vsnprintf(error, TRIB_ERROR_TEXT_MAX, format, arguments);
     va_end(arguments);
     trib_make_printable(error, TRIB_ERROR_TEXT_MAX);
+}
+
+const char *trib_explain_errno(int cause)
+{
+    static _Thread_local char text[128];
+    char own[96];
+    struct rlimit files;
+    const char *name = strerror_r(cause, own, sizeof own); /* strerror is not thread-safe */
+
+    if (cause == EMFILE && getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        (void)snprintf(text, sizeof text, "%s: raise `ulimit -n`, which is %" PRIuMAX, name, (uintmax_t)files.rlim_cur);
+    } else if (cause == ENFILE) {
+        (void)snprintf(text, sizeof text, "%s: raise sysctl fs.file-max", name);
+    } else {
+        (void)snprintf(text, sizeof text, "%s", name);
+    }
+    return text;
 }
 
 const char *trib_explain_alike(const char *one, const char *other)

@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,16 +17,51 @@
 #include "io/explain.h"
 
 #define FILE_MAX (UINT64_C(1) << 30)
+#define WRITER_MS 1000 /* wait for a writer started at the same time */
+
+/* False: the pipe is empty, and no program has it open to write. file does not block. */
+static bool has_writer(FILE *file)
+{
+    struct pollfd pipe = {.fd = fileno(file), .events = POLLIN};
+
+    (void)poll(&pipe, 1, WRITER_MS);
+    int first = fgetc(file);
+    bool is_over = feof(file) != 0;
+    clearerr(file); /* a slow writer gives EAGAIN */
+    if (first != EOF) {
+        (void)ungetc(first, file);
+    }
+    return !is_over;
+}
+
+FILE *trib_file_open(const char *path, char *error)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    FILE *file = fd >= 0 ? fdopen(fd, "rb") : NULL;
+    struct stat found;
+
+    bool is_open = file != NULL && fstat(fd, &found) == 0;
+    bool is_empty = is_open && S_ISFIFO(found.st_mode) && !has_writer(file);
+    if (is_open && !is_empty && fcntl(fd, F_SETFL, 0) == 0) { /* from here on a slow writer is waited for */
+        return file;
+    }
+    trib_explain(error, "%s: %s", path, is_empty ? "nothing is written to this pipe" : trib_explain_errno(errno));
+    if (file != NULL) {
+        (void)fclose(file);
+    } else if (fd >= 0) {
+        (void)close(fd);
+    }
+    return NULL;
+}
 
 char *trib_file_read(const char *path, size_t *len, char *error)
 {
-    FILE *file = fopen(path, "rb");
+    FILE *file = trib_file_open(path, error);
     char *text = NULL;
     size_t room = 0;
 
     *len = 0;
     if (file == NULL) {
-        trib_explain(error, "%s: %s", path, strerror(errno));
         return NULL;
     }
     do {
@@ -45,7 +80,7 @@ char *trib_file_read(const char *path, size_t *len, char *error)
     } while (!feof(file) && !ferror(file));
     text[*len] = '\0';
     if (ferror(file)) {
-        trib_explain(error, "%s: %s", path, strerror(errno));
+        trib_explain(error, "%s: %s", path, trib_explain_errno(errno));
         free(text);
         text = NULL;
     }
@@ -61,13 +96,14 @@ bool trib_file_make_folder(const char *path, char *error)
         if (access(path, W_OK | X_OK) == 0) {
             return true;
         }
-        trib_explain(error, "%s: %s", path, strerror(errno));
+        trib_explain(error, "%s: %s", path, trib_explain_errno(errno));
         return false;
     }
     if (errno == EEXIST) {
         trib_explain(error, "%s is no folder: name one, or what is not there yet", path);
     } else {
-        trib_explain(error, "%s: %s; name a folder that there is, or a new one in such", path, strerror(errno));
+        trib_explain(error, "%s: %s; name a folder that there is, or a new one in such", path,
+                     trib_explain_errno(errno));
     }
     return false;
 }
@@ -81,7 +117,7 @@ bool trib_file_may_write(const char *path, char *error)
         fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
     }
     if (fd < 0) {
-        trib_explain(error, "%s cannot be written: %s", path, strerror(errno));
+        trib_explain(error, "%s cannot be written: %s", path, trib_explain_errno(errno));
         return false;
     }
     (void)close(fd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file.h: reads a whole file as text, and names a place in it that is wrong; makes folders for results. Read next:
+/* file.h: reads a whole file as text, and names the place of an error in a file; makes folders for results. Read next:
  * toml.h. */
 #ifndef TRIB_IO_FILE_H
 #define TRIB_IO_FILE_H
@@ -8,20 +8,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
-/* Where something stands in a file, counted from 1. */
+/* A place in a file, counted from 1. */
 struct trib_file_place {
     uint32_t line;
     uint32_t column;
 };
 
-/* The whole file, ended by a zero, to be freed; NULL: error says why not. */
+/* Opens a file, or a pipe with a writer. NULL: error has the cause. A pipe without a writer is refused: a read would
+ * never return. */
+FILE *trib_file_open(const char *path, char *error);
+/* Returns the whole file, ended by a zero, for the caller to free. NULL: error has the cause. */
 char *trib_file_read(const char *path, size_t *len, char *error);
-/* Makes the folder where it is not there yet. False: error says why there is none, and what to name instead. */
+/* Makes the folder if it does not exist. False: error has the cause, and the path to name instead. */
 bool trib_file_make_folder(const char *path, char *error);
-/* Whether the file can be written, which leaves it as it was. False: error says why not. Ask before a long run. */
+/* True if the file can be written; the check leaves the file unchanged. False: error has the cause. Ask before a long
+ * run. */
 bool trib_file_may_write(const char *path, char *error);
-/* "PATH:LINE:COLUMN: " and the text, in error. Returns false. */
+/* Writes "PATH:LINE:COLUMN: " and the text to error. Returns false. */
 __attribute__((format(printf, 4, 5))) bool trib_file_refuse(char *error, const char *path, struct trib_file_place place,
                                                             const char *format, ...);
 __attribute__((format(printf, 4, 0))) bool trib_file_refuse_list(char *error, const char *path,

@@ -36,7 +36,7 @@ static const char *level_name(enum trib_log_level level)
     return "unknown";
 }
 
-/* What TRIB_DEBUG says; NONE when it is not set or says nothing known. */
+/* Level in TRIB_DEBUG; NONE if unset or unknown. */
 static int level_read(void)
 {
     const char *text = getenv("TRIB_DEBUG");
@@ -84,10 +84,10 @@ void trib_log(enum trib_log_level level, const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(line + len, LINE_MAX_LEN + 1 - len, format, arguments);
     va_end(arguments);
-    trib_make_printable(line + len, LINE_MAX_LEN + 1 - len); /* names in it may be a stranger's */
+    trib_make_printable(line + len, LINE_MAX_LEN + 1 - len); /* names in the line may come from another host */
     len = strlen(line);
     line[len] = '\n';
     ssize_t written = write(STDERR_FILENO, line, len + 1);
-    (void)written; /* there is nobody left to tell */
+    (void)written; /* a failure cannot be reported */
     errno = saved;
 }

@@ -17,7 +17,7 @@ void *trib_memory_map(size_t size)
     if (memory == MAP_FAILED) {
         return NULL;
     }
-    /* The first byte of a huge page would claim all of it. */
+    /* A first write to a huge page would claim all of it. */
     (void)madvise(memory, size, MADV_NOHUGEPAGE);
     return memory;
 }
@@ -60,7 +60,7 @@ size_t trib_memory_held(const void *memory, size_t size)
         size_t some = pages - at < sizeof there ? pages - at : sizeof there;
         void *from = (uint8_t *)(uintptr_t)memory + at * page;
         if (mincore(from, some * page, there) != 0) {
-            return size; /* a kernel that does not say */
+            return size; /* the kernel does not tell */
         }
         for (size_t i = 0; i < some; i++) {
             held += there[i] & 1U;

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nap.h: how long to sleep although packets come. On a slow link a wake-up finds one or two packets, costs more than
- * they do, and is answered by trains as short. So a driver that waits for many packets sleeps until an eighth of them
- * has come. The link is not idle meanwhile: the rest is on the way. On a fast link the eighth comes sooner than a timer
- * could tell, and no driver naps. Here is the rule, with the rate that it needs; the sleep is in comm/drive.c.
- * Read next: spin.h (the opposite, where answers come quickly). */
+/* nap.h: length of a sleep during which packets arrive. On a slow link a wake-up finds one or two packets, costs more
+ * than they do, and is answered by equally short trains. So a driver that waits for many packets sleeps until an eighth
+ * of them has arrived. The link is not idle meanwhile: the rest is on the way.
+ * On a fast link the eighth arrives within a timer's error, and no driver naps. This file has the rule, with its
+ * estimate of the rate; the sleep is in comm/drive.c.
+ * Read next: spin.h (the opposite, for quick answers). */
 #ifndef TRIB_IO_NAP_H
 #define TRIB_IO_NAP_H
 
 #include <stdint.h>
 
-#define TRIB_NAP_PART 8                    /* one of so many awaited packets may come during a nap */
-#define TRIB_NAP_LEAST_NS UINT64_C(100000) /* timers are no more exact than half of it */
+#define TRIB_NAP_PART 8                    /* fraction of the awaited packets that may arrive during a nap */
+#define TRIB_NAP_LEAST_NS UINT64_C(100000) /* timers have an error of about half of it */
 #define TRIB_NAP_MOST_NS UINT64_C(1000000)
 #define TRIB_NAP_SAMPLES 4 /* intervals measured before the first nap */
 
 struct trib_nap {
-    uint64_t since_ns;    /* start of the interval under measurement; 0: none is */
+    uint64_t since_ns;    /* start of the interval under measurement; 0: none */
     uint64_t packets;     /* received before it */
     uint64_t interval_ns; /* from one packet to the next, smoothed */
     uint32_t samples;
 };
 
-/* Called before each sleep. packets: received so far. awaited: packets that are to come for what was sent. Returns the
- * length of the nap, 0: none, the first packet is to end the sleep. */
+/* Called before each sleep. packets: received so far. awaited: packets expected for sent ones. Returns the length of
+ * the nap, ns; 0: no nap, wake at the first packet. */
 static inline uint64_t trib_nap_begin(struct trib_nap *nap, uint64_t packets, uint64_t awaited, uint64_t now_ns)
 {
     if (awaited < TRIB_NAP_PART) {
@@ -31,7 +32,7 @@ static inline uint64_t trib_nap_begin(struct trib_nap *nap, uint64_t packets, ui
     }
     uint64_t came = packets - nap->packets;
     if (nap->since_ns != 0 && came == 0) {
-        return 0; /* somebody is late */
+        return 0; /* a packet is late */
     }
     if (nap->since_ns != 0 && now_ns - nap->since_ns > 2 * TRIB_NAP_MOST_NS) {
         nap->samples = 0; /* a rank was late, or the link is so slow that wake-ups do not count */

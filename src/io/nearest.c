@@ -12,7 +12,7 @@ static size_t lesser(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* One row of the table of prefixes at a time. */
+/* Keeps one row of the table of prefixes at a time. */
 static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
     size_t row[LENGTH_MAX + 1];

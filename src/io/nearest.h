@@ -2,8 +2,8 @@
 /* nearest.h: the probable meaning of a misspelt word: the known word with the fewest edits (Levenshtein).
  *
  * Use: struct trib_nearest nearest = {.word = word, .len = len}; trib_nearest_offer(&nearest, known) for each; then
- * nearest.best is the first of the nearest, NULL when none is near: 3 edits at most, fewer than it has letters, and
- * words of 31 bytes at most. */
+ * nearest.best is the first of the nearest words. NULL: no word is near. Near is at most 3 edits, fewer than the word's
+ * letters. Words have at most 31 bytes. */
 #ifndef TRIB_IO_NEAREST_H
 #define TRIB_IO_NEAREST_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spin.h: how long to look for packets before sleeping. Where answers come quickly a busy wait saves the wake-up, which
- * costs more than the wait; on a slow link it would only burn the CPU. So its length follows what it has brought: whole
- * after a success, halved by each failure down to nothing, and tried again now and then. Only the rule; the looking is
- * the caller's (comm/drive.c, switchd/shard.c). */
+/* spin.h: length of a busy wait before a sleep. For quick answers a busy wait saves the wake-up, which costs more than
+ * the wait. On a slow link it would only burn the CPU. So the length follows success: full after a success, halved by
+ * each failure down to 0, and retried now and then. This file has only the rule; the caller polls (comm/drive.c,
+ * switchd/shard.c). */
 #ifndef TRIB_IO_SPIN_H
 #define TRIB_IO_SPIN_H
 
@@ -17,7 +17,7 @@ struct trib_spin {
     uint32_t skipped;
 };
 
-/* How long to spin now. */
+/* Length of the next busy wait, ns. */
 static inline uint64_t trib_spin_begin(struct trib_spin *spin)
 {
     if (spin->length_ns == 0 && ++spin->skipped >= TRIB_SPIN_RETRY) {
@@ -27,7 +27,7 @@ static inline uint64_t trib_spin_begin(struct trib_spin *spin)
     return spin->length_ns;
 }
 
-/* What it brought. */
+/* Notes the outcome of a busy wait: `came` is true if a packet arrived. */
 static inline void trib_spin_end(struct trib_spin *spin, bool came)
 {
     spin->length_ns = came ? spin->limit_ns : spin->length_ns / 2;

@@ -16,7 +16,7 @@ struct reader {
     const char *line_begin;
     uint32_t line;
     char *error;
-    char *ended; /* where a text was ended in place: this character stands there */
+    char *ended; /* place where a text was ended: the overwritten character is in another member */
     char under;
 };
 
@@ -25,7 +25,7 @@ static struct trib_file_place place_of(const struct reader *r, const char *at)
     return (struct trib_file_place){.line = r->line, .column = (uint32_t)(at - r->line_begin) + 1};
 }
 
-/* The next character, also where a text was ended in place. */
+/* Next character, also at a place where a text was ended. */
 static char peek(const struct reader *r)
 {
     return r->at == r->ended ? r->under : *r->at;
@@ -57,7 +57,7 @@ static bool is_bare(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
-/* To the end of the line: blanks and a comment are all that may stand there. */
+/* Reads to the end of the line: only blanks and a comment may follow. */
 static bool end_line(struct reader *r)
 {
     skip_blanks(r);
@@ -145,7 +145,7 @@ static bool read_string(struct reader *r, struct trib_toml_value *value)
     return true;
 }
 
-/* Digits, with single underscores between them; returns what is behind them. */
+/* Skips digits with single underscores between them. Returns the end. */
 static const char *skip_digits(const char *p)
 {
     while ((*p >= '0' && *p <= '9') || (*p == '_' && p[-1] != '_' && p[1] >= '0' && p[1] <= '9')) {

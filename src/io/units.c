@@ -9,7 +9,7 @@
 
 #include "io/explain.h"
 
-#define ROW_MIN 5 /* ranks in a row from which on only first and last are written */
+#define ROW_MIN 5 /* least length of a row of ranks that is written as first and last */
 
 struct unit {
     const char *name;
@@ -52,7 +52,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Nine decimals at most: a duration has no more. False: no number, or too large. */
+/* Reads at most nine decimals: a duration has no more. False: no number, or too large. */
 static bool read_number(const char *text, struct number *number)
 {
     const char *p = text;
@@ -78,7 +78,7 @@ static bool read_number(const char *text, struct number *number)
     return true;
 }
 
-/* False when it does not fit, or is no whole number of the smallest unit. */
+/* False: the value does not fit, or is no whole number of the smallest unit. */
 static bool scale_number(const struct number *number, uint64_t factor, uint64_t *value)
 {
     uint64_t product = 0;
@@ -222,7 +222,7 @@ enum trib_status trib_check_within(const char *text, uint64_t value, uint64_t mi
     return TRIB_ERR_INVALID;
 }
 
-/* One decimal while the number is below ten and the decimal is not zero. */
+/* Writes one decimal if the number is below ten and the decimal is not zero. */
 static void format_tenths(char *text, uint64_t value, uint64_t unit, const char *name)
 {
     uint64_t tenths = value / unit < 10 ? value % unit * 10 / unit : 0;
@@ -235,7 +235,7 @@ static void format_tenths(char *text, uint64_t value, uint64_t unit, const char 
 
 void trib_format_duration(uint64_t ns, char *text)
 {
-    /* Minutes and hours only when they come out even: "90 s" says more than "1.5 min". */
+    /* Minutes and hours only for whole numbers: "90 s" is clearer than "1.5 min". */
     for (size_t i = UNIT_COUNT(durations); i-- > 0;) {
         bool even = i <= 3 || ns % durations[i].factor == 0;
         if ((ns >= durations[i].factor && even) || i == 0) {
@@ -247,7 +247,7 @@ void trib_format_duration(uint64_t ns, char *text)
 
 void trib_format_size(uint64_t bytes, char *text)
 {
-    size_t first_binary = 5; /* of sizes: KiB */
+    size_t first_binary = 5; /* index of KiB in `sizes` */
     for (size_t i = UNIT_COUNT(sizes); i-- > first_binary;) {
         if (bytes >= sizes[i].factor) {
             format_tenths(text, bytes, sizes[i].factor, sizes[i].name);
@@ -270,7 +270,7 @@ void trib_format_count(uint64_t count, char *text)
     *text = '\0';
 }
 
-/* The last of a row of ranks without a gap that begins with the i-th. */
+/* Index of the last rank of a row without a gap that begins with the i-th. */
 static uint32_t row_end(const uint16_t *ranks, uint32_t i, uint32_t listed)
 {
     while (i + 1 < listed && ranks[i + 1] == ranks[i] + 1) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* units.h: numbers with units as people write them: 64MB, 64KiB, 500ms, 1%, 10Gbps; and back into text.
- * A number without its unit is refused, with a text that names the units, as a bare 10 has none.
+/* units.h: numbers with units as people write them: 64MB, 64KiB, 500ms, 1%, 10Gbps; and back into text. A number
+ * without a unit is refused, and the error lists the units.
  * No locale, no allocation. Used by the environment (comm/environment.c) and the command line.
  *
- * Every parse function takes the whole text or refuses it, writes *value only on success, and puts the cause into error
+ * Every parse function takes the whole text or refuses it, writes *value only on success, and writes the cause to error
  * (TRIB_ERROR_TEXT_MAX bytes, or NULL). Returns ERR_INVALID. */
 #ifndef TRIB_IO_UNITS_H
 #define TRIB_IO_UNITS_H
@@ -14,18 +14,18 @@
 
 #include <tributary/comm.h>
 
-/* Bounds of a timeout: less is none, and the sum of a clock and a longer one could overflow. */
+/* Bounds of a timeout, ns: a shorter one is no timeout, and the sum of a clock and a longer one could overflow. */
 #define TRIB_TIMEOUT_MIN_NS UINT64_C(1000000)
 #define TRIB_TIMEOUT_MAX_NS (UINT64_C(10000) * 3600 * 1000000000)
 #define TRIB_SPIN_US_MAX 1000000
-#define TRIB_BUFFER_MAX (UINT64_C(1) << 30) /* of windows and of what waits behind a socket, bytes */
+#define TRIB_BUFFER_MAX (UINT64_C(1) << 30) /* bytes, for windows and for queues behind a socket */
 
-#define TRIB_UNITS_TEXT_MAX 32 /* bytes that a format function writes at most */
+#define TRIB_UNITS_TEXT_MAX 32 /* most bytes written by a format function */
 
 /* "64MB" = 64,000,000, "64MiB" = 67,108,864; B, KB, MB, GB, TB, KiB, MiB, GiB, TiB. 0 needs no unit. */
 TRIB_MUST_USE enum trib_status trib_parse_size(const char *text, uint64_t *value, char *error);
-/* As nccl-tests write sizes: "8", "4K", "128M", "1G" are bytes and powers of 1024; the names above are taken as
- * well. */
+/* Sizes as in nccl-tests: "8", "4K", "128M", "1G" are bytes and powers of 1024. The units of trib_parse_size are valid
+ * as well. */
 TRIB_MUST_USE enum trib_status trib_parse_size_short(const char *text, uint64_t *value, char *error);
 /* "30s", "1.5s", "500ms", "20us", "100ns", "30min", "2h", in nanoseconds. 0 needs no unit. */
 TRIB_MUST_USE enum trib_status trib_parse_duration(const char *text, uint64_t *value, char *error);
@@ -39,7 +39,7 @@ TRIB_MUST_USE enum trib_status trib_parse_number(const char *text, uint64_t min,
 /* 1, yes, true, on; 0, no, false, off. */
 TRIB_MUST_USE enum trib_status trib_parse_bool(const char *text, bool *value, char *error);
 
-/* Refuses a value that is not from min to max, which format writes for people: "0s is not from 1 ms to 10000 h". */
+/* Refuses a value outside min to max: "0s is not from 1 ms to 10000 h". format writes the bounds. */
 TRIB_MUST_USE enum trib_status trib_check_within(const char *text, uint64_t value, uint64_t min, uint64_t max,
                                                  void (*format)(uint64_t value, char *text), char *error);
 
@@ -49,8 +49,8 @@ void trib_format_duration(uint64_t ns, char *text);
 void trib_format_size(uint64_t bytes, char *text);
 /* "1,048,576": for people. text: TRIB_UNITS_TEXT_MAX bytes. */
 void trib_format_count(uint64_t count, char *text);
-/* "rank 2", "ranks 2, 3", "ranks 2, 5 to 63 and 98 others": of `count` ranks the first `listed` are given, and as many
- * are written as fit size bytes, which are at least 64. Returns text. */
+/* Writes "rank 2", "ranks 2, 3", "ranks 2, 5 to 63 and 98 others". The first `listed` of `count` ranks are given, and
+ * written as far as size bytes (at least 64) allow. Returns text. */
 char *trib_format_ranks(const uint16_t *ranks, uint32_t listed, uint32_t count, char *text, size_t size);
 
 #endif

@@ -61,7 +61,7 @@ enum trib_status trib_key_read_fd(int fd, struct trib_key *key, char *error)
     } while ((got > 0 && len < sizeof bytes) || (got < 0 && errno == EINTR));
     enum trib_status status = TRIB_ERR_INVALID;
     if (got < 0) {
-        trib_explain(error, "%s%s", strerror(errno),
+        trib_explain(error, "%s%s", trib_explain_errno(errno),
                      errno == ESPIPE ? ": a pipe is read once only; name a file or memfd" : "");
     } else {
         status = take_bytes(bytes, len, key, error);
@@ -100,7 +100,7 @@ enum trib_status trib_key_read_file(const char *path, struct trib_key *key, char
     *key = (struct trib_key){.len = 0};
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &file) != 0) {
-        trib_explain(cause, "%s", strerror(errno));
+        trib_explain(cause, "%s", trib_explain_errno(errno));
     } else if (is_own(&file, cause)) {
         status = trib_key_read_fd(fd, key, cause);
     }

@@ -19,7 +19,7 @@ static enum trib_status write_file(const char *path, const uint8_t secret[TRIB_S
     char line[LINE_LEN + 1];
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) {
-        trib_explain(error, "%.400s: %s%s", path, strerror(errno),
+        trib_explain(error, "%.400s: %s%s", path, trib_explain_errno(errno),
                      errno == EEXIST ? ": a key is not overwritten; name a new file, or remove this one" : "");
         return TRIB_ERR_INVALID;
     }
@@ -32,7 +32,7 @@ static enum trib_status write_file(const char *path, const uint8_t secret[TRIB_S
     trib_key_wipe(line, sizeof line);
     if (close(fd) != 0 || !is_written) {
         (void)unlink(path);
-        trib_explain(error, "%.400s could not be written: %s", path, strerror(cause));
+        trib_explain(error, "%.400s could not be written: %s", path, trib_explain_errno(cause));
         return TRIB_ERR_INVALID;
     }
     return TRIB_OK;
@@ -42,7 +42,7 @@ enum trib_status trib_key_make(const char *path, char *error)
 {
     uint8_t secret[TRIB_SUBKEY_SIZE];
     if (getrandom(secret, sizeof secret, 0) != (ssize_t)sizeof secret) {
-        trib_explain(error, "the kernel has no random bytes: %s", strerror(errno));
+        trib_explain(error, "the kernel has no random bytes: %s", trib_explain_errno(errno));
         return TRIB_ERR_SYSTEM;
     }
     enum trib_status status = write_file(path, secret, error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* address.c: see address.h. No call of the system: the name of a scope is scope.c's. */
+/* address.c: see address.h. No system call, except in scope.c for the name of a scope. */
 #include "net/address.h"
 
 #include <arpa/inet.h>
@@ -15,7 +15,7 @@
 #define ETHERNET_MTU 1500
 #define UDP_HEADER_SIZE 8
 
-/* The two families share their port's place only by luck: each access copies, so that no struct is aliased. */
+/* The port's place is equal in both families only by luck: each access copies, so that no struct is aliased. */
 static struct sockaddr_in get_v4(const struct trib_address *address)
 {
     struct sockaddr_in v4;
@@ -209,7 +209,7 @@ const char *trib_address_advice(int cause)
     }
 }
 
-/* Cuts text into host and port text ("" when there is none). False when it is no address. */
+/* Cuts text into host and port text ("" if there is none). False: text is no address. */
 static bool split(const char *text, char *host, const char **port)
 {
     const char *start = text;
@@ -298,7 +298,7 @@ bool trib_address_read(const char *text, struct trib_address *address)
     return true;
 }
 
-/* The bytes of the address itself, 4 or 16 of them; 0: it has none. */
+/* Writes the address's own bytes and returns their number, 4 or 16; 0: unknown family. */
 static uint32_t get_bytes(const struct trib_address *address, uint8_t *bytes)
 {
     if (address->storage.ss_family == AF_INET) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* faults.c: see faults.h. A train from below is cut up, its packets go through the injector, and the packets that come
- * out are copied into a new train as long as they fit it. Sending is not touched. */
+/* faults.c: see faults.h. A train from below is cut up, and its packets go through the injector. Packets that come out
+ * are copied into a new train as long as they fit. Sending is not changed. */
 #include "net/faults.h"
 
 #include <stdlib.h>
@@ -8,12 +8,12 @@
 
 #include "net/inject.h"
 
-/* Bytes of a train. */
+/* Most bytes of a train. */
 #define BUFFER_SIZE 65536
-/* Senders of the packets that the injector holds: each is held for 16 later packets at most, and each train from below
- * has one at least. */
+/* Most senders of held packets: a packet is held for at most 16 later packets, and a train from below has at least
+ * one. */
 #define SENDERS 32
-/* Of the injector's tag, beside the number of the sender: the packet is marked. */
+/* Bit in the injector's tag, above the sender's number: the packet has the network's mark. */
 #define TAG_MARKED (UINT64_C(1) << 32)
 
 struct faults {
@@ -21,14 +21,14 @@ struct faults {
     struct trib_inject *inject;
     /* the train from below */
     struct trib_delivery below;
-    size_t at; /* of its next packet */
-    /* the packet that came out of the injector, but did not fit the last train; len 0: none */
+    size_t at; /* offset of the next packet */
+    /* packet out of the injector that did not fit the last train; len 0: none */
     struct trib_injected next;
-    /* the train that is handed up */
+    /* sender of the train handed up */
     struct trib_address from;
-    uint32_t sender_index; /* of below */
+    uint32_t sender_index; /* index of `from` */
     struct trib_address sender[SENDERS];
-    uint8_t bytes[BUFFER_SIZE]; /* last: bytes that no train has used cost nothing */
+    uint8_t bytes[BUFFER_SIZE]; /* last field: unused bytes of zeroed memory cost nothing */
 };
 
 static struct faults *faults_of(struct trib_carrier *carrier)
@@ -68,7 +68,7 @@ static void count_injected(struct faults *faults)
     stats->injected_corrupt = counts->corrupt;
 }
 
-/* Puts the next packet of the train from below into the injector; false: that train is at its end. */
+/* Puts the next packet of the train from below into the injector. False: the train has no more. */
 static bool put_next(struct faults *faults, uint64_t now_ns)
 {
     size_t left = faults->below.len - faults->at;
@@ -83,7 +83,7 @@ static bool put_next(struct faults *faults, uint64_t now_ns)
     return true;
 }
 
-/* Finds the next packet that comes out; false: none, before more comes from below. */
+/* Finds the next packet out of the injector. False: none before the next train from below. */
 static bool find_next(struct faults *faults, uint64_t now_ns)
 {
     while (faults->next.len == 0 && !trib_inject_next(faults->inject, now_ns, &faults->next)) {
@@ -94,7 +94,7 @@ static bool find_next(struct faults *faults, uint64_t now_ns)
     return true;
 }
 
-/* Moves the next packet to the end of the train; false: it begins another one. */
+/* Moves the next packet to the end of the train. False: the packet begins another train. */
 static bool take_next(struct faults *faults, struct trib_delivery *train, uint64_t *tag)
 {
     const struct trib_injected *next = &faults->next;
@@ -113,7 +113,7 @@ static bool take_next(struct faults *faults, struct trib_delivery *train, uint64
     return true;
 }
 
-/* Reads from below once at most. True also if the faults took all packets of the train that came. */
+/* Reads from below once at most. Also true if the faults removed all packets of the train. */
 static bool receive_train(struct trib_carrier *carrier, uint64_t now_ns, struct trib_delivery *delivery)
 {
     struct faults *faults = faults_of(carrier);
@@ -147,7 +147,7 @@ static uint64_t find_deadline(const struct trib_carrier *carrier)
     return held < deadline ? held : deadline;
 }
 
-/* The packet that waits for the next train may be of those bytes, too. */
+/* The packet kept for the next train may use these bytes, too. */
 static void forget(struct trib_carrier *carrier, const struct trib_carrier *gone)
 {
     struct faults *faults = faults_of(carrier);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inject.c: see inject.h. Every packet draws the same number of random values whatever is decided, so that a decision
- * depends on the seed and on the packet's number alone.
- *
- * One packet can suffer several faults: it is lost (and nothing else), or corrupted first, then doubled, then held
- * back; of a doubled and held packet one copy comes out at once. A held packet comes out after at most HELD_MAX
- * later ones, hence there are never more than HELD_MAX + 1 of them. */
+/* inject.c: see inject.h. Every packet draws the same number of random values, so a decision depends only on the seed
+ * and the packet's number.
+ * A packet can suffer several faults: it is lost (and nothing else), or corrupted first, then doubled, then held. Of a
+ * doubled and held packet one copy comes out at once. A held packet comes out after at most HELD_MAX later packets, so
+ * at most HELD_MAX + 1 are held. */
 #include "net/inject.h"
 
 #include <stdlib.h>
@@ -21,7 +20,7 @@ struct held {
     uint8_t *data;
     size_t len;
     uint64_t tag;
-    uint64_t due_count; /* comes out once so many packets have been put */
+    uint64_t due_count; /* comes out when this number of packets has been put */
     uint64_t due_ns;
     bool used;
 };
@@ -33,7 +32,7 @@ struct trib_inject {
     size_t packet_max;
     uint64_t put_count;
     struct trib_injected now; /* the packet just put */
-    unsigned now_copies;      /* how often it is still to come out */
+    unsigned now_copies;      /* copies still to come out */
     unsigned held_count;
     uint8_t *scratch; /* the corrupted copy of the packet just put */
     struct held held[HELD_SLOTS];
@@ -73,7 +72,7 @@ void trib_inject_destroy(struct trib_inject *inject)
     }
 }
 
-/* Flips 1 to FLIPS_MAX different bits, so that the bytes are never the same as before. */
+/* Flips 1 to FLIPS_MAX different bits, so the bytes always change. */
 static void flip_bits(uint8_t *data, size_t len, struct trib_prng *prng)
 {
     uint64_t flipped[FLIPS_MAX];
@@ -92,7 +91,7 @@ static void flip_bits(uint8_t *data, size_t len, struct trib_prng *prng)
     }
 }
 
-/* Keeps a copy of the packet just put; false when there is no room (the caller did not drain). */
+/* Keeps a copy of the packet just put. False: no room, as the caller did not drain. */
 static bool hold(struct trib_inject *inject, uint64_t later, uint64_t now_ns)
 {
     for (unsigned i = 0; i < HELD_SLOTS; i++) {
@@ -144,7 +143,7 @@ void trib_inject_put(struct trib_inject *inject, const uint8_t *data, size_t len
     }
 }
 
-/* The held packet that is due first, NULL when none is. */
+/* The held packet due first; NULL: none is due. */
 static struct held *find_due(struct trib_inject *inject, uint64_t now_ns)
 {
     struct held *first = NULL;

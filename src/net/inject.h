@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inject.h: faults on purpose, on received packets: loss, duplication, reordering, corruption, from a seed.
- * A packet goes in, none, one or two come out; a reordered one is copied, held back and comes out after 1 to 16
- * later packets or
- * 2 ms, whichever is first. Corruption flips 1 to 8 random bits of a copy (the receiver's bytes are never written).
- * Pure apart from its own memory: no clock, no socket. faults.c calls it; so may any driver. */
+/* inject.h: injected faults on received packets: loss, duplication, reordering, corruption, from a seed.
+ * For each packet put in, none, one or two packets come out. A reordered packet is copied, held, and comes out after 1
+ * to 16 later packets or 2 ms, whichever is first. Corruption flips 1 to 8 random bits of a copy; the receiver's bytes
+ * are never written.
+ * Pure apart from its own memory: no clock, no socket. faults.c calls it, and any driver may. */
 #ifndef TRIB_NET_INJECT_H
 #define TRIB_NET_INJECT_H
 
@@ -34,7 +34,7 @@ bool trib_inject_active(const struct trib_faults *faults);
 void trib_inject_put(struct trib_inject *inject, const uint8_t *data, size_t len, uint64_t tag, uint64_t now_ns);
 /* Next packet out; false when none is due. Call until false after each put, and at the deadline. */
 bool trib_inject_next(struct trib_inject *inject, uint64_t now_ns, struct trib_injected *out);
-/* Drops what is left of the packet put last, whose bytes end. Held packets are copies, and stay. */
+/* Drops the rest of the packet put last, because its bytes become invalid. Held packets are copies, and stay. */
 void trib_inject_forget(struct trib_inject *inject);
 uint64_t trib_inject_deadline(const struct trib_inject *inject); /* UINT64_MAX: nothing is held */
 const struct trib_inject_counts *trib_inject_counts(const struct trib_inject *inject);

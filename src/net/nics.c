@@ -15,7 +15,7 @@
 #define WORD_MAX 255
 #define WANTED "addresses: want host[:port],host[:port]"
 
-/* Cuts the next word off a list; false: there is none, or it is too long, which is no address either. */
+/* Cuts the next word off a list. False: no word, or one too long for an address. */
 static bool next_word(const char **rest, char word[WORD_MAX + 1])
 {
     const char *comma = strchrnul(*rest, ',');
@@ -29,15 +29,16 @@ static bool next_word(const char **rest, char word[WORD_MAX + 1])
     return true;
 }
 
-/* A list of one kind: what its words are. */
+/* Rules for a list of one kind. */
 struct list_kind {
     const char *wanted; /* behind "is no list of" */
     enum trib_status (*find)(const struct list_kind *kind, const struct trib_others *made, const char *word,
                              struct trib_address *address, char *error);
-    bool (*is_same)(const struct trib_address *a, const struct trib_address *b); /* which two may not be in one list */
-    uint32_t most;                                                               /* addresses of one list */
-    uint16_t default_port;                                                       /* where words have ports */
-    int family;                                                                  /* where it is given */
+    /* true for two addresses that one list must not have */
+    bool (*is_same)(const struct trib_address *a, const struct trib_address *b);
+    uint32_t most;         /* addresses of one list */
+    uint16_t default_port; /* for words with ports */
+    int family;            /* address family of interfaces */
 };
 
 static bool has(const struct trib_others *list, const struct trib_address *address,
@@ -51,7 +52,7 @@ static bool has(const struct trib_others *list, const struct trib_address *addre
     return false;
 }
 
-/* Does it go with those before it? */
+/* Checks the last address against the list before it. */
 static enum trib_status check_next(const struct list_kind *kind, const struct trib_others *list,
                                    const struct trib_address *address, const char *word, char *error)
 {
@@ -154,7 +155,7 @@ enum trib_status trib_others_parse(const char *text, uint16_t default_port, stru
     return parse_others(text, &kind, others, error);
 }
 
-/* ---- what this machine has ---- */
+/* ---- this machine's addresses ---- */
 
 static bool get_address(const struct ifaddrs *item, struct trib_address *address)
 {
@@ -216,7 +217,7 @@ bool trib_address_is_local(const struct trib_address *address)
     return is_local;
 }
 
-/* The first address of that family which the interface has. */
+/* Finds the interface's first address of this family. */
 static bool find_interface(const char *name, int family, struct trib_address *address, bool *exists)
 {
     struct ifaddrs *all = NULL;
@@ -233,7 +234,7 @@ static bool find_interface(const char *name, int family, struct trib_address *ad
     return found;
 }
 
-/* An interface, or else an address. */
+/* Reads an interface, or else an address. */
 static enum trib_status find_nic(const char *word, int family, struct trib_address *address, char *error)
 {
     const char *kind = family == AF_INET6 ? "IPv6" : "IPv4";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pipe.c: a carrier between two ports of one process (trib_port_join): trains for the one address at which a port knows
- * its neighbour are copied once into a queue, which the neighbour reads. All others, and those that find the queue
- * full, go on to the carrier below. Read next: carrier.h. */
+/* pipe.c: a carrier between two ports of one process (trib_port_join). Trains for the neighbour's address are copied
+ * once into a queue that the neighbour reads. Other trains, and trains that find the queue full, go to the carrier
+ * below. Read next: carrier.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,10 +11,10 @@
 
 /* Trains on their way to one port. */
 struct queue {
-    uint32_t first, count; /* of the trains that wait */
+    uint32_t first, count; /* waiting trains */
     struct {
         uint32_t bytes;
-        uint32_t segment; /* bytes of its packets but the last */
+        uint32_t segment; /* bytes of each packet but the last */
     } train[TRAINS];
     uint8_t bytes[TRAINS][TRIB_TRAIN_BYTES_MAX + 29]; /* 64 KiB apart */
 };
@@ -22,10 +22,11 @@ struct queue {
 struct pipe {
     struct trib_carrier carrier;
     struct trib_port *port;
-    struct pipe *other;       /* the neighbour's; NULL: it has gone */
-    struct trib_address peer; /* the neighbour's: trains for it are handed over, and have come from it */
-    bool is_reading;          /* the front of `in` */
-    struct queue in;          /* last: bytes that no train has used cost nothing */
+    struct pipe *other; /* the neighbour's pipe; NULL: closed */
+    /* the neighbour's address: destination of trains handed over, sender of trains received */
+    struct trib_address peer;
+    bool is_reading; /* the front of `in` is being read */
+    struct queue in; /* last field: unused bytes of zeroed memory cost nothing */
 };
 
 static struct pipe *pipe_of(struct trib_carrier *carrier)
@@ -38,7 +39,7 @@ static const struct pipe *const_pipe_of(const struct trib_carrier *carrier)
     return (const struct pipe *)(const void *)carrier;
 }
 
-/* False: full. */
+/* Copies a train into the queue. False: the queue is full. */
 static bool put(struct queue *queue, const struct trib_train *train)
 {
     if (queue->count == TRAINS) {
@@ -59,7 +60,7 @@ static bool put(struct queue *queue, const struct trib_train *train)
 static void drop(struct queue *queue)
 {
     queue->count--;
-    /* An empty queue begins at its front again: memory that the cache has. */
+    /* An empty queue restarts at its front, in memory that is cached. */
     queue->first = queue->count == 0 ? 0 : (queue->first + 1) % TRAINS;
 }
 
@@ -103,7 +104,7 @@ static uint64_t find_deadline(const struct trib_carrier *carrier)
     return below->operations->deadline != NULL ? below->operations->deadline(below) : UINT64_MAX;
 }
 
-/* What a neighbour gets waits nowhere. */
+/* A train for the neighbour waits in no device queue. */
 static uint32_t find_backlog(const struct trib_carrier *carrier, const struct trib_address *to, uint64_t bits)
 {
     bool is_one = (bits & (bits - 1)) == 0;

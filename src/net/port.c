@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* port.c: see port.h. Trains are gathered and cut up here, and handed to the carrier whole. */
+/* port.c: see port.h. Gathers and cuts up trains; carriers move whole trains. */
 #include "net/port.h"
 
 #include <stdlib.h>
@@ -11,22 +11,22 @@
 #include "net/inject.h"
 #include "net/udp.h"
 
-/* Trains under way at once, each for other destinations: a switch answers several children in turn, and sends a
- * broadcast's results with payload to some and without to others; a rank deals its fragments to as many as 16 roots. */
+/* Trains loaded at once, each for other destinations. A switch answers several children in turn, and sends a
+ * broadcast's results with payload to some and without to others. A rank deals its fragments to as many as 16 roots. */
 #define TRAINS 16
 
 struct trib_port {
-    struct trib_carrier *top; /* its carriers, each above the next */
+    struct trib_carrier *top; /* the port's carriers, each above the next */
     struct trib_carrier *last;
-    struct trib_train *train; /* TRAINS of them: zeros that cost nothing until they are written to */
+    struct trib_train *train; /* TRAINS of them; zeroed memory costs nothing until written */
     /* the train read last */
     struct trib_delivery delivery;
-    size_t at; /* of the next packet */
+    size_t at; /* offset of the next packet */
     /* fixed */
-    uint32_t backlog; /* per destination, from which on trains are flagged; 0: never */
+    uint32_t backlog; /* bytes per destination above which trains are flagged; 0: never */
     struct trib_port_stats stats;
-    uint32_t next_train; /* to be sent first when all are under way */
-    uint32_t loaded;     /* bitmap of the trains that hold packets: with one destination the others cost nothing */
+    uint32_t next_train; /* sent first when all are loaded */
+    uint32_t loaded;     /* bitmap of trains with packets: with one destination the other trains cost nothing */
 };
 
 void trib_port_use(struct trib_port *port)
@@ -260,8 +260,8 @@ static void send_train(struct trib_port *port, uint32_t index)
     trib_train_empty(train);
 }
 
-/* The train for this set of destinations, else an empty one. Trains of other sets that share a destination leave first:
- * a packet that overtakes many others looks like their loss. */
+/* Finds the train for this set of destinations, else an empty one. Trains of other sets that share a destination are
+ * sent first: a packet that overtakes many others looks like their loss. */
 static uint32_t find_train(struct trib_port *port, const struct trib_address *to, uint64_t bits,
                            const struct trib_address *group)
 {
@@ -288,7 +288,8 @@ static uint32_t find_train(struct trib_port *port, const struct trib_address *to
 
 void trib_port_set_backlog(struct trib_port *port, uint32_t bytes)
 {
-    bool must_clear = bytes == 0 && port->backlog > 0; /* else no train is flagged, and none may have any memory yet */
+    /* else no train is flagged, and unused trains must stay untouched memory */
+    bool must_clear = bytes == 0 && port->backlog > 0;
     port->backlog = bytes;
     for (uint32_t i = 0; must_clear && i < TRAINS; i++) {
         port->train[i].is_flagged = false;
@@ -300,8 +301,8 @@ uint32_t trib_port_backlog(const struct trib_port *port)
     return port->backlog;
 }
 
-/* The switch sends the same to all children, behind different ports as a rule, but all by one socket: what that holds
- * is divided by their number. */
+/* A switch sends the same to all children by one socket, usually behind different ports of the network. So the socket's
+ * queue is divided by the number of children. */
 static bool is_backlogged(const struct trib_port *port, const struct trib_address *to, uint64_t bits)
 {
     uint32_t count = (uint32_t)__builtin_popcountll(bits);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* port.h: packets between addresses, in trains: packets for one destination, sent one after another, leave in one call
+/* port.h: packets between addresses, in trains. Packets for one destination, sent one after another, leave in one call
  * and arrive as one buffer. A port knows packets and addresses, no nodes. One thread at a time per port.
  * The carrier below a port moves its trains (carrier.h): UDP, if the configuration names no other.
  *
@@ -7,9 +7,9 @@
  *   trib_port_open; then again and again
  *     while (trib_port_receive(port, now)) while (trib_port_next(port, &arrival)) ... decode, feed, ...
  *     trib_port_send(port, &packet, to, bits) for each packet, trib_port_flush(port) at the end of a drain;
- *   and trib_port_close. Waiting is the caller's: poll(2) trib_port_fd() until trib_port_deadline().
+ *   and trib_port_close. The caller waits: poll(2) trib_port_fd() until trib_port_deadline().
  * Faults (faults.c) are applied to all packets that a port receives.
- * Read next: carrier.h (what moves trains), udp.c (the one with sockets). */
+ * Read next: carrier.h (below a port), udp.c (the carrier with sockets). */
 #ifndef TRIB_NET_PORT_H
 #define TRIB_NET_PORT_H
 
@@ -24,8 +24,8 @@
 
 #define TRIB_TRAIN_PACKETS_MAX 64  /* UDP_MAX_SEGMENTS of every kernel that has UDP_SEGMENT */
 #define TRIB_TRAIN_BYTES_MAX 65507 /* of UDP payload */
-/* From which on a queue is long (trib_port_set_backlog): PANAMA's 85 packets of 1500 bytes, which is DCTCP's at 10
- * Gbit/s. */
+/* Queue length, bytes, above which packets are flagged (trib_port_set_backlog): PANAMA's 85 packets of 1500 bytes,
+ * which is DCTCP's threshold at 10 Gbit/s. */
 #define TRIB_BACKLOG_DEFAULT (85U * 1500)
 
 struct trib_port;
@@ -34,111 +34,117 @@ struct trib_carrier_operations; /* carrier.h */
 struct trib_port_config {
     const struct trib_carrier_operations *carrier; /* NULL: UDP */
     struct trib_address local;                     /* bind here; port 0: any */
-    struct trib_address peer;                      /* len > 0: connect, and take packets only from there */
-    struct trib_address group;        /* len > 0: join and bind to it, on the interface of `local`; receive only */
-    struct trib_address group_source; /* with group: take packets only from this address (port included) */
+    struct trib_address peer;                      /* len > 0: connect, and receive only from this address */
+    /* len > 0: join and bind to this group, on the interface of `local`; receive only */
+    struct trib_address group;
+    struct trib_address group_source; /* with group: receive only from this address (port included) */
     uint32_t payload;                 /* bytes of the largest payload */
-    uint32_t buffer;                  /* socket buffers wanted, bytes, each direction; SO_*BUFFORCE is tried first */
+    uint32_t buffer;                  /* requested socket buffer, bytes, each direction; SO_*BUFFORCE is tried first */
     uint32_t dscp;
     bool trains;   /* false: one packet a call, for comparison */
-    bool is_spare; /* may never be used: trib_port_use comes first if it is */
+    bool is_spare; /* may stay unused; call trib_port_use before its first use */
     struct trib_faults faults;
 };
 
 /* Free-running. bytes are UDP payload bytes. */
 struct trib_port_stats {
     uint64_t bytes_sent, bytes_received, packets_sent, packets_received, send_calls, receive_calls;
-    uint64_t send_waits;      /* times that the kernel had no room and was waited for, 2 ms at most */
-    uint64_t send_dropped;    /* packets that the kernel would not take: dropped, as the node contract says */
+    uint64_t send_waits;      /* waits for room in the kernel, 2 ms at most each */
+    uint64_t send_dropped;    /* packets refused by the kernel and dropped, as the node contract allows */
     uint64_t flagged_sent;    /* packets sent with TRIB_FLAG_ECN because of the backlog here (trib_port_set_backlog) */
-    uint64_t marked_received; /* packets that came marked by the network: congestion experienced */
-    uint64_t bytes_handed, packets_handed; /* to a neighbour, without the kernel; neither sent nor, there, received */
+    uint64_t marked_received; /* packets received with the network's mark: congestion experienced */
+    /* handed to a neighbour without the kernel; counted neither as sent nor, there, as received */
+    uint64_t bytes_handed, packets_handed;
     uint64_t injected_loss, injected_duplicate, injected_reorder, injected_corrupt;
 };
 
-/* One packet as it came: bytes valid until the next trib_port_next or _receive. */
+/* A received packet. Bytes are valid until the next trib_port_next or trib_port_receive. */
 struct trib_arrival {
     uint8_t *data;
     size_t len;
     const struct trib_address *from;
-    bool is_marked; /* the network has said on the way that it is congested (CE, RFC 3168) */
+    bool is_marked; /* the network has marked the packet: congestion experienced (CE, RFC 3168) */
 };
 
 /* error: TRIB_ERROR_TEXT_MAX bytes for the cause, may be NULL. Returns ERR_SYSTEM, ERR_MEMORY. */
 TRIB_MUST_USE enum trib_status trib_port_open(const struct trib_port_config *config, struct trib_port **port,
                                               char *error);
 void trib_port_close(struct trib_port *port);
-/* Takes the memory of a socket's buffer from the system now, not with the first packets. Only a spare one needs it. */
+/* Touches the receive buffer's memory now instead of with the first packets. Needed only for a spare port. */
 void trib_port_use(struct trib_port *port);
+/* Descriptor to poll for input. */
 int trib_port_fd(const struct trib_port *port);
-/* The local address, with the port that was really bound. */
+/* The local address, with the port that was actually bound. */
 void trib_port_local(const struct trib_port *port, struct trib_address *local);
-/* Bytes of payload that surely fit into the receive buffer that was really granted. */
+/* Guaranteed payload bytes in the receive buffer that was actually granted. */
 uint32_t trib_port_receive_room(const struct trib_port *port);
 /* True if the system sends and receives whole trains here; false: one system call a packet (trains off, or an old
  * kernel). */
 bool trib_port_has_trains(const struct trib_port *port);
-/* False: the system has taken the socket's address away, or its peer's, as `ss -K` has it do: what is sent leaves
- * from another address, or not at all. */
+/* False: the system has removed the socket's address, or its peer's, as `ss -K` does. Packets then leave from another
+ * address, or not at all. */
 bool trib_port_has_address(const struct trib_port *port);
-/* Connects a port that is not: packets with no destination go to `peer`, and trib_port_local is the address that they
- * leave from. What came before may be from any address. False: errno says why. */
+/* Connects an unconnected port: packets with no destination go to `peer`, and trib_port_local is their source address.
+ * Packets received before may be from any address. False: errno has the cause. */
 TRIB_MUST_USE bool trib_port_connect(struct trib_port *port, const struct trib_address *peer);
 
-/* Reads one train without blocking; false if there is none, and no packet that faults held back is due. Receive errors
- * such as ICMP port unreachable are swallowed. */
+/* Reads one train without blocking. False: no train has arrived, and no packet held by injected faults is due. Receive
+ * errors such as ICMP port unreachable are ignored. */
 bool trib_port_receive(struct trib_port *port, uint64_t now_ns);
-/* The next packet of that train; false at its end. */
+/* Next packet of the train read last. False: the train has no more. */
 bool trib_port_next(struct trib_port *port, struct trib_arrival *arrival);
-/* Decodes it; a mark of the network becomes TRIB_FLAG_ECN of the packet, which nodes know. An authenticator is still to
- * be checked, with the packet key of the communicator. */
+/* Decodes a packet. A mark of the network becomes TRIB_FLAG_ECN of the packet. The authenticator is not checked here:
+ * that needs the communicator's packet key. */
 enum trib_drop trib_port_decode(const struct trib_arrival *arrival, struct trib_packet *packet);
-/* Checks the authenticator of a decoded packet, and decrypts an encrypted payload. auth: of the packet's communicator;
- * NULL: packets there have none. peer: number of the sender in auth. NONE: the packet may be believed; else AUTH or
- * REPLAY. */
+/* Checks the authenticator of a decoded packet, and decrypts an encrypted payload.
+ * auth: of the packet's communicator; NULL: its packets have no authenticator. peer: number of the sender in auth.
+ * Returns NONE for an authentic packet; else AUTH or REPLAY. */
 enum trib_drop trib_port_authenticate(const struct trib_arrival *arrival, const struct trib_packet *packet,
                                       struct trib_auth *auth, uint32_t peer);
-/* When trib_port_receive is to be called although nothing came to the descriptor: faults hold packets back, or a
- * neighbour has handed over some (0: now). UINT64_MAX: never. */
+/* When to call trib_port_receive without input at the descriptor: faults hold packets, or a neighbour has handed over
+ * some (0: now). UINT64_MAX: never. */
 uint64_t trib_port_deadline(const struct trib_port *port);
 
-/* The authenticator of a packet (keys/auth.h), made when the packet joins a train. */
+/* Authenticator of a packet (keys/auth.h), made when the packet joins a train. */
 struct trib_seal {
     struct trib_auth *auth; /* of the sender, in this incarnation of the packet's communicator */
     uint16_t receiver;      /* id; TRIB_AUTH_ALL for a set of more than one */
 };
 
 /* Adds a packet to the train for a set of destinations: to[i] for each bit i of `bits`, not 0 (connected: to is NULL,
- * bits 1). The same train goes to each destination, encoded once. It is sent when the next packet does not fit (larger
- * than the first one, behind a shorter one, which ends a train, 64 packets, 65,507 bytes), before a packet for another
- * set that shares a destination, and when more than 16 sets take turns. So packets from one array to one destination
- * leave in order. Payload and array must stay valid until the next flush: arrays are compared by pointer. */
+ * bits 1). The same train goes to each destination, encoded once.
+ * A train is sent when the next packet does not fit: a packet larger than the first, a packet after a shorter one
+ * (which ends a train), 64 packets, or 65,507 bytes. A train is also sent before a packet for another set that shares a
+ * destination, and when more than 16 sets take turns. So packets from one array to one destination leave in order.
+ * Payload and array must stay valid until the next flush: arrays are compared by pointer. */
 void trib_port_send(struct trib_port *port, const struct trib_packet *packet, const struct trib_address *to,
                     uint64_t bits);
-/* The same with an authenticator; seal NULL: without. */
+/* As trib_port_send, with an authenticator; seal NULL: without. */
 void trib_port_send_sealed(struct trib_port *port, const struct trib_packet *packet, const struct trib_address *to,
                            uint64_t bits, const struct trib_seal *seal);
-/* One packet for the whole set, by a multicast group. Packets to single destinations of the set keep their order with
- * it. seal: as above. */
+/* Sends one packet for the whole set, by a multicast group. The packet keeps its order with packets to single
+ * destinations of the set. seal: as for trib_port_send_sealed. */
 void trib_port_send_to_group(struct trib_port *port, const struct trib_packet *packet, const struct trib_address *to,
                              uint64_t bits, const struct trib_address *group, const struct trib_seal *seal);
+/* Sends all loaded trains: payloads and arrays are no longer borrowed. */
 void trib_port_flush(struct trib_port *port);
-/* Whether nothing has been sent since. */
+/* True if no packet was added since the last flush. */
 bool trib_port_is_flushed(const struct trib_port *port);
-/* Where the network does not mark, its first queue is our own: from now on trains begin with a look at what the kernel
- * still holds of this socket, in its queues and the device's, and get TRIB_FLAG_ECN if that is more than so many bytes
- * for each destination of the train. The kernel counts memory, which is 1.0 to 1.6 times the bytes on the wire. 0: no
- * look, no flag, as in the beginning. */
+/* Flags packets by the local queue, where the network does not mark. Each train begins with a look at the bytes that
+ * the kernel holds for this socket, in its queues and the device's. Above `bytes` for each destination of the train,
+ * the train's packets get TRIB_FLAG_ECN.
+ * The kernel counts memory, which is 1.0 to 1.6 times the bytes on the wire. 0: no look, no flag, the state after
+ * trib_port_open. */
 void trib_port_set_backlog(struct trib_port *port, uint32_t bytes);
-uint32_t trib_port_backlog(const struct trib_port *port); /* as it was set */
+uint32_t trib_port_backlog(const struct trib_port *port); /* the last value set */
 
-/* Makes two sockets of this process neighbours, until one of them is closed: what one sends to the address at which it
- * knows the other is handed over without the kernel. The addresses are those that receivers see as the sender. The same
- * thread drives both at a time, and neither is connected. A socket has one neighbour at most. False: out of memory, and
- * the kernel goes on carrying. */
+/* Makes two ports of this process neighbours until one of them is closed. Trains to the address at which a port knows
+ * its neighbour are handed over without the kernel. The addresses are the ones that receivers see as the sender.
+ * One thread drives both ports at a time, and neither is connected. A port has at most one neighbour. False: out of
+ * memory, and the kernel carries the packets as before. */
 bool trib_port_join(struct trib_port *a, const struct trib_address *a_known_as, struct trib_port *b,
                     const struct trib_address *b_known_as);
-void trib_port_part(struct trib_port *port); /* and what its neighbour has not taken is lost, as packets are */
+void trib_port_part(struct trib_port *port); /* ends it; trains that the neighbour has not read are lost */
 
 const struct trib_port_stats *trib_port_stats(const struct trib_port *port);
 /* Adds every count of part to sum. */

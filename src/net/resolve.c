@@ -4,12 +4,13 @@
 #include "net/resolve.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netdb.h>
 #include <string.h>
 
 #include "io/explain.h"
 
-/* The first IPv4 address of the list, else the first IPv6 one. */
+/* The list's first IPv4 address, else its first IPv6 address. */
 static const struct addrinfo *choose(const struct addrinfo *list)
 {
     const struct addrinfo *six = NULL;
@@ -24,8 +25,8 @@ static const struct addrinfo *choose(const struct addrinfo *list)
     return six;
 }
 
-/* Addresses that no socket can use as they are: a mapped one becomes the IPv4 address that it stands for; a link-local
- * one exists on every link, so it has to say on which. */
+/* Settles an address that a socket cannot use as it is. A mapped address becomes its IPv4 address. A link-local address
+ * must name its link. */
 static enum trib_status settle(struct trib_address *address, const char *host, char *error)
 {
     trib_address_unmap(address);
@@ -52,7 +53,8 @@ static void explain_unresolved(const char *host, int code, char *error)
     if (inet_pton(AF_INET6, bare, &six) == 1) {
         trib_explain(error, "\"%.100s\": this machine has no interface \"%.40s\"", host, scope + 1);
     } else {
-        trib_explain(error, "cannot resolve \"%.100s\": %s", host, gai_strerror(code));
+        trib_explain(error, "cannot resolve \"%.100s\": %s", host,
+                     code == EAI_SYSTEM ? trib_explain_errno(errno) : gai_strerror(code));
     }
 }
 

@@ -12,11 +12,15 @@
 
 #include "io/explain.h"
 
-/* The part of what getsockopt(SO_RCVBUF) says that payload can count on. The kernel charges a packet's whole memory,
- * and gives back what was read only a quarter of the buffer at a time. What fits while a buffer is read and refilled
- * (bench-udp --room, Linux 6.18, loopback), in trains of 64, of 4, and as single packets: 1408 bytes 0.70, 0.63,
- * 0.46; 8192 bytes 0.72, 0.72, 0.37; 1024 bytes single 0.33; below that single packets fit less (256 bytes 0.15), but
- * nobody sends many of those that are no train. Drivers that spend a page on each 1500-byte packet come to 0.26. */
+/* Divisor of getsockopt(SO_RCVBUF) for the guaranteed payload. The kernel charges a packet's whole memory, and frees
+ * read memory only a quarter of the buffer at a time.
+ * Measured fraction while a buffer is read and refilled (bench-udp --room, Linux 6.18, loopback), in trains of 64, of
+ * 4, and as single packets:
+ *   - 1408 bytes: 0.70, 0.63, 0.46.
+ *   - 8192 bytes: 0.72, 0.72, 0.37.
+ *   - 1024 bytes, single: 0.33. Below that, single packets fit less (256 bytes: 0.15), but few such packets are sent
+ *     outside trains.
+ * Drivers that spend a page on each 1500-byte packet come to 0.26. */
 #define ROOM_DIVISOR 4
 
 static bool set_int(int fd, int level, int option, int value)
@@ -24,7 +28,7 @@ static bool set_int(int fd, int level, int option, int value)
     return setsockopt(fd, level, option, &value, sizeof value) == 0;
 }
 
-/* FORCE passes net.core.[rw]mem_max and needs CAP_NET_ADMIN; what is granted is what receive_room reports. */
+/* FORCE exceeds net.core.[rw]mem_max and needs CAP_NET_ADMIN. receive_room reports the granted size. */
 static void set_buffers(int fd, uint32_t bytes)
 {
     int want = bytes > (uint32_t)INT32_MAX / 2 ? INT32_MAX / 2 : (int)bytes;
@@ -52,10 +56,11 @@ uint32_t trib_socket_backlog(int fd)
     return ioctl(fd, SIOCOUTQ, &bytes) == 0 && bytes > 0 ? (uint32_t)bytes : 0;
 }
 
-/* Marks: DSCP and ECT(0), and those of what comes are told. A packet is never cut up, as a fragment's loss would lose
- * the packet; one larger than the device takes is an error. DESIGN NOTE: no word of ICMP about the path is believed
- * (PMTUDISC_PROBE, not DO): anybody can say that a path is narrow, and one such packet would stop a job for ten
- * minutes. Packets of full size try each path before a job runs (comm/paths.c). */
+/* Sets DSCP and ECT(0), and asks for the marks of received packets. Packets are never fragmented, as the loss of a
+ * fragment would lose the packet. A packet larger than the device takes is an error.
+ * DESIGN NOTE: ICMP messages about the path are ignored (PMTUDISC_PROBE, not DO). Any host can claim that a path is
+ * narrow, and one such packet would stop a job for ten minutes. Packets of full size try each path before a job runs
+ * (comm/paths.c). */
 static bool set_marks(int fd, int family, uint32_t dscp)
 {
     int tos = (int)(dscp << 2 | 2U);
@@ -75,8 +80,8 @@ static struct in_addr v4_of(const struct trib_address *address)
     return v4.sin_addr;
 }
 
-/* Where multicast goes out and comes in: the interface that owns the local address; the routing table's choice when
- * that is 0.0.0.0. Loop is for workers on the switch's own machine, TTL 1 keeps results on this network. */
+/* Multicast uses the interface that owns the local address, or the routing table's choice if that address is 0.0.0.0.
+ * Loop is for workers on the switch's own machine. TTL 1 keeps results on this network. */
 static bool set_multicast_out(int fd, const struct trib_address *local)
 {
     struct ip_mreqn request = {.imr_address = v4_of(local)};
@@ -106,7 +111,7 @@ static enum trib_status fail(const char *what, const struct trib_address *addres
     int cause = errno;
     char text[64];
     trib_address_format(address, text);
-    trib_explain(error, "cannot %s UDP %s: %s%s", what, text, strerror(cause), trib_address_advice(cause));
+    trib_explain(error, "cannot %s UDP %s: %s%s", what, text, trib_explain_errno(cause), trib_address_advice(cause));
     return TRIB_ERR_SYSTEM;
 }
 

@@ -11,12 +11,12 @@ bool trib_train_fits(const struct trib_train *train, size_t len)
     if (train->packets == 0) {
         return true;
     }
-    bool ended = train->bytes < train->packets * train->segment; /* its last packet was shorter */
+    bool ended = train->bytes < train->packets * train->segment; /* the last packet was shorter */
     return !ended && len <= train->segment && train->packets < TRIB_TRAIN_PACKETS_MAX &&
            train->bytes + len <= TRIB_TRAIN_BYTES_MAX;
 }
 
-/* The payload as it leaves: its owner's, or encrypted in the train. */
+/* The payload as sent: the owner's bytes, or encrypted in the train. */
 static void *wire_payload(struct trib_train *train, const struct trib_packet *packet, const struct trib_seal *seal)
 {
     void *payload;

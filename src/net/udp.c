@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* udp.c: see udp.h. Receiving lies here; sending in udp_send.c, making sockets in socket.c. */
+/* udp.c: see udp.h. Receives; udp_send.c sends, socket.c makes sockets. */
 #define _GNU_SOURCE
 #include "net/udp.h"
 
@@ -15,8 +15,8 @@
 
 /* The largest datagram, and the largest buffer that UDP_GRO builds. */
 #define BUFFER_SIZE 65536
-/* Tries per call when a buffer is from a stranger or an ICMP error is pending: bounded, so that a flood of either
- * does not keep the caller here. */
+/* Most attempts per call if a buffer is from another sender or an ICMP error is pending: a flood of either must not
+ * keep the caller here. */
 #define TRIES_MAX 16
 /* The two bits of ECN in an IP header's traffic class, and both set: congestion was experienced. */
 #define ECN_BITS 3
@@ -24,12 +24,12 @@
 
 struct udp {
     struct trib_carrier carrier;
-    uint8_t *buffer;          /* of BUFFER_SIZE: zeros that cost nothing until they are written to */
-    struct trib_address from; /* sender of the bytes in it */
-    struct trib_address only; /* len > 0: packets from elsewhere are not read */
+    uint8_t *buffer;          /* BUFFER_SIZE bytes; zeroed memory costs nothing until written */
+    struct trib_address from; /* sender of the bytes in `buffer` */
+    struct trib_address only; /* len > 0: packets from other addresses are dropped */
     bool is_connected;
     bool receives_trains;
-    bool sends_trains; /* cleared when the kernel refuses them */
+    bool sends_trains; /* cleared when the kernel refuses trains */
 };
 
 static struct udp *udp_of(struct trib_carrier *carrier)
@@ -44,7 +44,7 @@ static const struct udp *const_udp_of(const struct trib_carrier *carrier)
 
 static void use_udp(struct trib_carrier *carrier)
 {
-    memset(udp_of(carrier)->buffer, 0, BUFFER_SIZE); /* page faults now, not in the first packets */
+    memset(udp_of(carrier)->buffer, 0, BUFFER_SIZE); /* page faults now, not with the first packets */
 }
 
 static void close_udp(struct trib_carrier *carrier)
@@ -111,9 +111,9 @@ static void send_train(struct trib_carrier *carrier, struct trib_train *train, c
     trib_udp_send_train(train, carrier->fd, to, &udp_of(carrier)->sends_trains, carrier->stats);
 }
 
-/* The size of the packets of a buffer of len bytes, by UDP_GRO, the whole if the kernel says nothing; and whether the
- * network has marked them, by the traffic class. A whole buffer is, or none of it: UDP_GRO joins only packets whose IP
- * headers are alike in this. */
+/* Reads the packet size of a buffer of len bytes from UDP_GRO, len if absent, and the network's mark from the traffic
+ * class. All packets of a buffer are marked or none: UDP_GRO joins only packets with equal IP headers in this
+ * respect. */
 static void read_ancillary(struct trib_delivery *delivery, struct msghdr *message, size_t len)
 {
     delivery->segment = len;

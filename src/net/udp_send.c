@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* udp_send.c: see udp.h. One sendmsg with UDP_SEGMENT a train costs about what one packet costs: 24 to 50 times less
- * CPU than a packet a call at 256 to 1472 bytes, and header and payload are only joined inside the kernel. */
+/* udp_send.c: see udp.h. One sendmsg with UDP_SEGMENT costs about as much as sending one packet: 24 to 50 times less
+ * CPU than one call for each packet of 256 to 1472 bytes. Header and payload are joined only inside the kernel. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <netinet/udp.h>
@@ -10,7 +10,7 @@
 #include "net/udp.h"
 
 #define FULL_WAIT_MS 2
-#define TRIES_MAX 4 /* of a call that fails for whatever reason */
+#define TRIES_MAX 4 /* attempts for a failing call */
 
 struct span {
     struct iovec *piece;
@@ -20,7 +20,7 @@ struct span {
     size_t segment;
 };
 
-/* Ancillary data of one call: the size of a train's packets, the address that they leave from. */
+/* Ancillary data of one call: packet size of a train, source address. */
 struct ancillary {
     _Alignas(struct cmsghdr) uint8_t bytes[CMSG_SPACE(sizeof(uint16_t)) + CMSG_SPACE(sizeof(struct in6_pktinfo))];
     size_t len;
@@ -75,9 +75,10 @@ static ssize_t send_once(int fd, const struct span *span, const struct trib_addr
     return sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* Sends one span, 0 or the errno. A full socket or device queue is waited for once, shortly: windows make it rare,
- * and a dropped train costs a timeout of somebody. Most other errors are of an ICMP message, old or forged, which hit
- * this call by chance; one that is the call's own comes again. */
+/* Sends one span. Returns 0 or the errno. A full socket or device queue is waited for once, shortly: windows make a
+ * full queue rare, and a dropped train costs a rank a timeout.
+ * Most other errors come from an ICMP message, old or forged, that meets this call by chance. An error of the call
+ * itself comes again. */
 static int send_span(int fd, const struct span *span, const struct trib_address *to, struct trib_port_stats *stats)
 {
     bool waited = false;
@@ -100,7 +101,7 @@ static int send_span(int fd, const struct span *span, const struct trib_address 
     }
 }
 
-/* Every packet in its own call; true if all were sent. */
+/* Sends every packet in its own call. True: all were sent. */
 static bool send_singly(struct trib_train *train, int fd, const struct trib_address *to, struct trib_port_stats *stats)
 {
     bool all = true;
@@ -118,8 +119,8 @@ static bool send_singly(struct trib_train *train, int fd, const struct trib_addr
     return all;
 }
 
-/* EIO: a device without checksum offload. EINVAL, EMSGSIZE: no such option, or too large for the path, which the
- * packets themselves then find out. */
+/* EIO: the device has no checksum offload. EINVAL, EMSGSIZE: no such option, or too large for the path; single packets
+ * then find out which. */
 static bool is_refusal_of_trains(int error)
 {
     return error == EIO || error == EINVAL || error == EMSGSIZE || error == EOPNOTSUPP || error == ENOPROTOOPT;

@@ -89,14 +89,14 @@ bool plan_write(const struct plan *plan, const struct plan_network *net, const s
 {
     FILE *out = fopen(path, "we");
     if (out == NULL) {
-        trib_explain(error, "%s cannot be written: %s", path, strerror(errno));
+        trib_explain(error, "%s cannot be written: %s", path, trib_explain_errno(errno));
         return false;
     }
     write_plan(out, plan, net, jobs);
     bool is_good = ferror(out) == 0;
     is_good = fclose(out) == 0 && is_good;
     if (!is_good) {
-        trib_explain(error, "%s could not be written to its end: %s", path, strerror(errno));
+        trib_explain(error, "%s could not be written to its end: %s", path, trib_explain_errno(errno));
     }
     return is_good;
 }

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "core/lane.h"
 #include "io/explain.h"
@@ -103,14 +102,14 @@ bool plan_goat_write(const struct plan_goat_file *file, const char *path, char *
     FILE *out = fopen(path, "we");
 
     if (out == NULL) {
-        trib_explain(error, "%s cannot be written: %s", path, strerror(errno));
+        trib_explain(error, "%s cannot be written: %s", path, trib_explain_errno(errno));
         return false;
     }
     write_plan(out, file);
     bool is_good = ferror(out) == 0;
     is_good = fclose(out) == 0 && is_good;
     if (!is_good) {
-        trib_explain(error, "%s could not be written to its end: %s", path, strerror(errno));
+        trib_explain(error, "%s could not be written to its end: %s", path, trib_explain_errno(errno));
     }
     return is_good;
 }

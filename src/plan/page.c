@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "io/explain.h"
 #include "plan/round.h"
@@ -268,7 +267,7 @@ bool plan_page_write(const struct plan_view *view, const char *path, char *error
 {
     struct page p = {.view = view, .out = fopen(path, "w")};
     if (p.out == NULL) {
-        trib_explain(error, "%s: %s", path, strerror(errno));
+        trib_explain(error, "%s: %s", path, trib_explain_errno(errno));
         return false;
     }
     bool is_good = make_network(&p) && put(&p);
@@ -277,7 +276,7 @@ bool plan_page_write(const struct plan_view *view, const char *path, char *error
     }
     bool is_lost = ferror(p.out) != 0;
     if (fclose(p.out) != 0 || is_lost) {
-        trib_explain(error, "%s could not be written to its end: %s", path, strerror(errno));
+        trib_explain(error, "%s could not be written to its end: %s", path, trib_explain_errno(errno));
         is_good = false;
     }
     free(p.nodes);

@@ -15,7 +15,7 @@
 #include "schemes/ring/ring.h"
 #include "schemes/switchml/switchml.h"
 
-/* Each rule behind the scheme that repairs it, which is how `tributary info` lists them. */
+/* Each rule follows the scheme that repairs it, in the order of `tributary info`. */
 static const struct trib_scheme *const table[] = {
     &trib_switchml, &trib_literal, &trib_panama, &trib_panama_literal, &trib_atp,          &trib_atp_literal,
     &trib_atp_aimd, &trib_goat,    &trib_ps,     &trib_rina,           &trib_rina_literal, &trib_ring,

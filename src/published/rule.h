@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rule.h: what the switches of rules as they were published have in common (literal/, panama_literal/). Those rules
- * know no mark, no timer and no event. Drivers ask for M all the same, so marks are kept for that one purpose, beside
- * the rule. Read next: literal/literal_switch.c. */
+/* rule.h: common parts of switches with published rules (literal/, panama_literal/). The rules know no mark, no timer
+ * and no event. Drivers ask for M all the same, so marks are kept only for that, apart from the rule. Read next:
+ * literal/literal_switch.c. */
 #ifndef TRIB_PUBLISHED_RULE_H
 #define TRIB_PUBLISHED_RULE_H
 
@@ -16,7 +16,7 @@ struct trib_published_marks {
     uint64_t marks[TRIB_CHILDREN_MAX];
 };
 
-/* In memory that is zero. */
+/* Initialises zeroed memory. */
 static inline void trib_published_init(struct trib_published_marks *m, const struct trib_switch_config *config)
 {
     m->all = trib_all_children(config->children);
@@ -48,7 +48,7 @@ static inline void trib_published_join(struct trib_published_marks *m, struct tr
     trib_published_take_mark(m, child, mark);
 }
 
-/* ---- verbs: nothing to tell, nothing to wait for, nothing that is known to be of no more use ---- */
+/* ---- verbs of a rule without events, timeouts and idle memory ---- */
 
 static inline bool trib_published_next_event(void *node, struct trib_event *event)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* atp.c: ATP's memory in a switch: the rows of its figure 6, and two jobs that share a pool, with the product's own
- * combiner. Read next: atp.h. */
+/* atp.c: ATP's switch memory: the rows of figure 6, and two jobs that share a pool, with our combiner. Read next:
+ * atp.h. */
 #include "reproduce/atp.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ bool atp_rows(struct reproduce_run *run)
     return true;
 }
 
-/* The first part of each of so many fragments, from one of two workers: how many get a row? */
+/* Sends the first contribution of each fragment, from one of two workers. Returns the number of rows taken. */
 static uint32_t rows_taken(void *combiner, uint32_t job, uint32_t fragments)
 {
     static const uint8_t payload[PAYLOAD];
@@ -53,7 +53,7 @@ static uint32_t rows_taken(void *combiner, uint32_t job, uint32_t fragments)
     return taken;
 }
 
-/* Rows that two jobs get, one after the other, with so many fragments each. */
+/* Gets the rows of two jobs, one after the other, with this many fragments each. */
 static void fill(struct reproduce_run *run, bool is_static, uint32_t fragments, uint32_t taken[2])
 {
     struct trib_combiner_config config = {

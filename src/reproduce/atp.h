@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* atp.h: ATP (Lao et al., NSDI'21), as far as the slides of it at hand say: rows of a switch, the example of two jobs
- * that share a pool, a job alone against the baselines, and three jobs that share a pool or have a third each. And
- * later work: ESA's priorities, and A2TP's stragglers. Then defects of the published rules.
+/* atp.h: ATP (Lao et al., NSDI'21), as far as its available slides go. Experiments: rows of a switch; two jobs that
+ * share a pool; a job against the baselines; three jobs with a shared or divided pool. Later work: ESA's priorities and
+ * A2TP's stragglers. Also defects of the published rules.
+ *
  * Read next: atp.c (memory), atp_jobs.c, atp_esa.c, atp_straggler.c (simulated), atp_literal.c. */
 #ifndef TRIB_REPRODUCE_ATP_H
 #define TRIB_REPRODUCE_ATP_H

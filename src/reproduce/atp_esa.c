@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* atp_esa.c: ESA's rule beside ATP's: three jobs of different sizes share few rows, first come, first served, or by
- * priorities, which are given or equal. Read next: atp.h, protocol/combiner.h (priorities), simulate.h. */
+ * given or equal priorities. Read next: atp.h, protocol/combiner.h (priorities), simulate.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #define JOBS 3U
 #define PAYLOAD 8192U
 
-/* The shortest first, as ESA has it. All sum the same bytes, in more or fewer iterations. */
+/* The shortest first, as in ESA. All jobs sum the same bytes, in more or fewer iterations. */
 static const struct {
     uint32_t megabytes, iterations, priority;
 } jobs[JOBS] = {{10, 16, 200}, {40, 4, 100}, {160, 1, 0}};
@@ -24,7 +24,7 @@ enum order { FIRST_COME = 0, SHORTEST_FIRST, EQUAL, ORDERS };
 
 static const char *const names[ORDERS] = {"ATP", "ESA", "equal priorities"};
 
-/* The mean time of the jobs, in ms. False: interrupted, or run->error. */
+/* Computes the mean time of the jobs, ms. False: interrupted, or run->error. */
 static bool time_jobs(struct reproduce_run *run, uint32_t number, uint32_t rows, enum order order, double *mean_ms)
 {
     struct reproduce_cell *cell = calloc(1, sizeof *cell);

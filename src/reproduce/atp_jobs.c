@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* atp_jobs.c: ATP's jobs in the simulator: one of eight workers and a server against the baselines, and three that
+/* atp_jobs.c: ATP's jobs in the simulator. One job has eight workers and a server, against the baselines. Three jobs
  * share the rows of one switch, or have a third each. Read next: atp.h, simulate.h. */
 #include <math.h>
 #include <stdio.h>
@@ -18,12 +18,12 @@
 
 struct model {
     const char *name;
-    double compute_ms; /* 0: the simulator's table has it */
+    double compute_ms; /* 0: from the simulator's table */
     bool is_vgg;
     bool is_resnet;
 };
 
-/* VGG11 and VGG19 take VGG16's time by their multiplications: 7.6 and 19.6 of 15.5 billion. */
+/* VGG11 and VGG19: VGG16's time in proportion to multiplications, 7.6 and 19.6 to 15.5 billion. */
 static const struct model models[] = {
     {"alexnet", 0, false, false},  {"vgg11", 222 * 7.6 / 15.5, true, false},
     {"vgg16", 0, true, false},     {"vgg19", 222 * 19.6 / 15.5, true, false},
@@ -128,8 +128,8 @@ struct pools {
 };
 
 struct time {
-    double ms;   /* the mean of summing, of all jobs */
-    double even; /* Jain's index of the jobs' */
+    double ms;   /* mean summing time of all jobs */
+    double even; /* Jain's index of the jobs' times */
 };
 
 static bool time_jobs(struct reproduce_run *run, struct pools *p, uint32_t jobs, double rows, struct time *time)
@@ -173,7 +173,7 @@ static bool time_jobs(struct reproduce_run *run, struct pools *p, uint32_t jobs,
     return is_good;
 }
 
-/* PTA: the fewest rows, in steps of a half more, at which a job alone has 99 % of its best rate. */
+/* PTA: the fewest rows, in steps of a half more, with which a job alone reaches 99 % of its best rate. */
 static bool find_peak(struct reproduce_run *run, struct pools *p, double *peak)
 {
     struct time best = {0, 0};

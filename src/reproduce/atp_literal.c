@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* atp_literal.c: ATP's published rules and ours on the same lossy links: runs with wrong sums, leaked rows and hangs.
- * Read next: demo/atp.h. */
+/* atp_literal.c: ATP's published rules and ours on equal lossy links: runs with wrong sums, leaked rows and hangs. Read
+ * next: demo/atp.h. */
 #include "demo/atp.h"
 #include "published/published.h"
 #include "reproduce/atp.h"
@@ -14,7 +14,7 @@ static const double rates[] = {0.0001, 0.0003, 0.001, 0.003, 0.01};
 
 #define RATES (sizeof rates / sizeof rates[0])
 
-/* Random runs of both rules; index 0 the published ones. False: interrupted, or out of memory. */
+/* Random runs of both rules; index 0: published. False: interrupted, or out of memory. */
 static bool play(struct reproduce_run *run, struct demo_atp_runs both[2], double rate, uint32_t count)
 {
     struct demo_faults faults = {.loss = rate, .late = rate, .late_ns = LATE_NS};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* atp_straggler.c: A2TP's case: a job that waits for one of its workers holds rows that another needs; and equal jobs.
- * Read next: atp.h, protocol/combiner.h (priorities), simulate.h. */
+/* atp_straggler.c: A2TP's case: a job that waits for one of its workers holds rows that another job needs; and equal
+ * jobs. Read next: atp.h, protocol/combiner.h (priorities), simulate.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,17 +10,17 @@
 
 #define JOBS_MAX 3U
 #define WORKERS 4U
-#define FLOWS 4U /* of the straggler's host, beside its job */
+#define FLOWS 4U /* from the straggler's host, beside its job */
 #define PAYLOAD 1408U
 #define STEP_PS UINT64_C(100000000)
-#define SETTLED 20U /* steps before rates are taken */
+#define SETTLED 20U /* steps before rates are measured */
 
 enum jobs { ALONE = 0, BESIDE_LINK, BESIDE_LATE, EQUAL, JOBS_COUNT };
 
 static const struct {
     const char *title;
     uint32_t count;
-    uint32_t late; /* the first of those with a late worker */
+    uint32_t late; /* first job with a late worker; `count`: none */
 } cases[JOBS_COUNT] = {
     {"", 1, 1},
     {"A job beside one with a worker behind a busy link", 2, 2},
@@ -40,10 +40,10 @@ static const struct policy policies[] = {
 #define POLICIES (sizeof policies / sizeof policies[0])
 enum { FIRST_COME = 0, AIMD, PRIORITIES };
 
-/* Of one run, by job. */
+/* Results of a run, by job. */
 struct rates {
-    double gbps[JOBS_MAX]; /* of gradients */
-    double rows[JOBS_MAX]; /* that the job holds, in the mean */
+    double gbps[JOBS_MAX]; /* gradients */
+    double rows[JOBS_MAX]; /* rows that the job holds, mean */
 };
 
 static double results_of(const struct reproduce_cell *cell, uint32_t job)
@@ -113,11 +113,13 @@ static bool measure(struct reproduce_run *run, enum jobs which, const struct pol
     return is_good;
 }
 
-/* Least and largest numbers so far. */
+/* Extreme values so far. */
 struct found {
-    double kept[POLICIES];        /* the least rate of the first job, of its rate alone */
-    double straggling, occupied;  /* Gbps and share of the pool of the job behind the busy link, with priorities */
-    double gain, late_gain, even; /* with priorities: of the rates of equal jobs, and of a job with a late worker */
+    double kept[POLICIES]; /* least rate of the first job, relative to its rate alone */
+    /* Job behind the busy link, with priorities: Gbps, and share of the pool. */
+    double straggling, occupied;
+    /* With priorities: gain of a job with a late worker; gain of equal jobs, and Jain's index of their rates. */
+    double gain, late_gain, even;
 };
 
 static void look(struct found *f, enum jobs which, uint32_t rows, double alone, const struct rates rates[POLICIES])

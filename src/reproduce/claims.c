@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* claims.c: every number of a paper that is looked at here, in the order of the papers. What comes out is in
- * experiments; here is what was printed, in our words, and why ours differs. Read next: reproduce.h. */
+/* claims.c: every examined number of a paper, in the order of the papers, with our statement of the claim and the
+ * reason for a difference. Experiments compute our numbers. Read next: reproduce.h. */
 #include <stddef.h>
 
 #include "reproduce/reproduce.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* experiments.c: every experiment, in the order of the papers, and what these left open. Read next: reproduce.h,
+/* experiments.c: every experiment, in the order of the papers, with its assumptions. Read next: reproduce.h,
  * panama.h. */
 #include <stddef.h>
 #include <string.h>

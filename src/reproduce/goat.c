@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* goat.c: GOAT's slides on memory: models beside switches, the example of three workers, bytes at the server, and plans
- * that exceed the memory. Read next: goat.h, goat_cost.c. */
+/* goat.c: GOAT's slides on memory: models compared with switches, the example of three workers, bytes at the server,
+ * and plans that exceed the memory. Read next: goat.h, goat_cost.c. */
 #include "reproduce/goat.h"
 
 #include <math.h>
@@ -44,12 +44,12 @@ bool goat_memory(struct reproduce_run *run)
 
 #define THREE 3U
 
-/* Messages that the server receives from one switch with one row, which has a gradient until all workers' parts are in.
- * Worker w sends gradient g at time w x skew + g. */
+/* Counts the messages that the server receives from a switch with one row. A gradient holds the row until all workers'
+ * contributions are in. Worker w sends gradient g at time w x skew + g. */
 static uint32_t count_messages(uint32_t skew)
 {
     uint32_t messages = 0;
-    uint32_t holds = THREE; /* gradient; THREE: none */
+    uint32_t holds = THREE; /* gradient in the row; THREE: none */
     uint32_t parts = 0;
 
     for (uint32_t time = 0; time < THREE * (skew + 1); time++) {
@@ -71,7 +71,7 @@ static uint32_t count_messages(uint32_t skew)
     return messages + (parts > 0);
 }
 
-/* Three workers at the first of three switches in a line, the server behind the third. */
+/* Three workers at the first of three switches in a line; the server is at the third. */
 static bool make_example(struct trib_goat *p)
 {
     if (trib_goat_allocate(p, THREE, THREE, THREE) != TRIB_OK) {

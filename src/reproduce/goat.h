@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* goat.h: GOAT (Fang et al., IWQoS'23), as far as the slides of it say: where parts of a model are summed, and how many
- * bytes travel how far. Read next: plan/goat.h (the problem and its planners), goat_draw.c, goat.c (experiments). */
+/* goat.h: GOAT (Fang et al., IWQoS'23), as far as its slides go: placement of a model's sums, and bytes x hops. Read
+ * next: plan/goat.h (the problem and its planners), goat_draw.c, goat.c (experiments). */
 #ifndef TRIB_REPRODUCE_GOAT_H
 #define TRIB_REPRODUCE_GOAT_H
 
@@ -16,32 +16,32 @@ struct goat_case {
     const char *name;
     const struct sim_topology *network;
     uint32_t workers;
-    uint32_t switches; /* that add; 0: all of the network */
+    uint32_t switches; /* switches that add; 0: all */
     uint32_t gradients;
-    uint32_t hops_less; /* 1: hops as the authors' script counts them, one fewer than links */
+    uint32_t hops_less; /* 1: counts hops like the authors' script, one fewer than links */
     uint64_t gradient_bytes;
-    uint64_t memory; /* bytes of each switch */
+    uint64_t memory; /* of each switch */
 };
 
 extern const struct sim_topology goat_leaf_spine; /* 10 spines, 10 leaves of 5 hosts */
 extern const struct sim_topology goat_fat_tree_4;
 extern const struct sim_topology goat_fat_tree_8;
 
-/* A seed's draw of the case. False: out of memory. */
+/* Draws the case by a seed. False: out of memory. */
 bool goat_draw(const struct goat_case *c, uint64_t seed, struct trib_goat *problem);
 
-/* A plan's numbers. Sizes in bytes, cost in bytes x hops. */
+/* Numbers of a plan. Sizes in bytes, cost in bytes x hops. */
 struct goat_result {
     double cost;
     double server_bytes;
-    double placed_bytes; /* that switches buffer */
-    double excess_bytes; /* of these, beyond their memory */
+    double placed_bytes; /* buffered by switches */
+    double excess_bytes; /* part of placed_bytes beyond the switches' memory */
 };
 
-/* The rule's plan. False: run->is_out_of_memory, or run->error. */
+/* Plans by this rule. False: run->is_out_of_memory, or run->error. */
 bool goat_plan(struct reproduce_run *run, const struct trib_goat *problem, const char *rule,
                const struct trib_goat_options *options, struct goat_result *result);
-/* The mean of GOAT_SEEDS draws of the case. late: share of the workers that are late. False: as goat_plan. */
+/* Computes the mean of GOAT_SEEDS draws of the case. late: share of late workers. False: as goat_plan. */
 bool goat_mean(struct reproduce_run *run, const struct goat_case *c, const char *rule, double late,
                struct goat_result *mean);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* goat_cost.c: GOAT's simulations: bytes x hops on a leaf-spine network and a fat tree, with late workers, and against
- * the bound of the relaxed problem. Read next: goat.h, goat.c. */
+/* goat_cost.c: GOAT's simulations: bytes x hops on a leaf-spine network and a fat tree, with late workers, and compared
+ * with the bound of the relaxed problem. Read next: goat.h, goat.c. */
 #include <math.h>
 #include <stddef.h>
 
 #include "reproduce/goat.h"
 
-/* The size of the model and the memory are those of the authors' script, as are the networks. */
+/* Model size, memory and networks are from the authors' script. */
 #define SCRIPT 16, 0, 15 * GOAT_MB, 60 * GOAT_MB
 
 static const struct goat_case leaf_spine = {"leaf-spine", &goat_leaf_spine, 35, 5, SCRIPT};
@@ -25,7 +25,7 @@ static const struct {
 
 enum { GOAT = 0, SLIDE, PRINTED, ATP, NONE, WAYS };
 
-/* Means of the case, by way. False: as goat_plan. */
+/* Computes the means of the case, by way. False: as goat_plan. */
 static bool compare(struct reproduce_run *run, const struct goat_case *c, double cost[WAYS])
 {
     for (uint32_t way = 0; way < WAYS; way++) {
@@ -38,7 +38,7 @@ static bool compare(struct reproduce_run *run, const struct goat_case *c, double
     return true;
 }
 
-/* The most that GOAT costs, of ATP, and ATP, of no aggregation, in any draw. False: as goat_plan. */
+/* Finds the largest cost ratios of any draw: GOAT to ATP, and ATP to no aggregation. False: as goat_plan. */
 static bool order(struct reproduce_run *run, const struct goat_case *c, double *most)
 {
     bool is_good = true;
@@ -64,7 +64,7 @@ static double saved_percent(const double cost[WAYS], uint32_t way)
     return 100 - 100 * cost[way] / cost[NONE];
 }
 
-/* The network's panel, by workers. cost: of the most. */
+/* Draws the network's panel, by workers. cost: for the most workers. */
 static bool draw_costs(struct reproduce_run *run, const struct goat_case *c, uint32_t step, double cost[WAYS])
 {
     (void)reproduce_panel(run, c->name, "workers", "GB x hops");
@@ -108,7 +108,7 @@ bool goat_cost(struct reproduce_run *run)
 
 /* ---- late workers ---- */
 
-/* The most that a form costs, of ATP with so many late workers, in any draw. False: as goat_plan. */
+/* Finds the largest ratio of a form's cost to ATP's with late workers, over all draws. False: as goat_plan. */
 static bool draw_late(struct reproduce_run *run, const struct goat_case *c, double *exact, double *slide)
 {
     (void)reproduce_panel(run, c->name, "late workers, %", "GB x hops");
@@ -158,20 +158,20 @@ bool goat_dynamics(struct reproduce_run *run)
 
 /* ---- the bound ---- */
 
-/* Costs, of the bound, at most, over all draws. */
+/* Largest ratios of cost to the bound, over all draws. */
 struct gaps {
-    double divided, other; /* of rule goat: where whole gradients fill the memory, and else */
+    double divided, other; /* rule goat: with whole gradients that fill the memory, and otherwise */
     double greedy;
-    double excess; /* bytes of the repaired Algorithm 1's plans beyond the memory */
+    double excess; /* total bytes beyond the memory in plans of the repaired Algorithm 1 */
 };
 
-/* To the next thousandth: with another version of the solver the last digits may be others. */
+/* Rounds up to a thousandth: another version of the solver can change the last digits. */
 static double round_up(double gap)
 {
     return ceil(gap * 1000 - 0.01) / 1000;
 }
 
-/* One draw. gap: raised to that of rule goat. False: as goat_plan. */
+/* Measures a draw. gap: maximum so far for rule goat. False: as goat_plan. */
 static bool measure_gap(struct reproduce_run *run, const struct goat_case *c, uint64_t seed, struct gaps *gaps,
                         double *gap)
 {
@@ -206,7 +206,7 @@ static bool measure_gap(struct reproduce_run *run, const struct goat_case *c, ui
     return is_good;
 }
 
-/* The optimum of the collapsed problem, of that with all gradients. False: as goat_plan. */
+/* Computes the ratio of the collapsed problem's optimum to the optimum with all gradients. False: as goat_plan. */
 static bool collapse(struct reproduce_run *run, double *ratio)
 {
     const struct goat_case c = {"", &goat_leaf_spine, 20, 5, 8, 0, 30 * GOAT_MB, 60 * GOAT_MB};

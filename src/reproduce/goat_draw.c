@@ -16,7 +16,7 @@ const struct sim_topology goat_leaf_spine = {
 const struct sim_topology goat_fat_tree_4 = {.kind = SIM_FAT_TREE, .k = 4, .edge = WIRE, .fabric = WIRE};
 const struct sim_topology goat_fat_tree_8 = {.kind = SIM_FAT_TREE, .k = 8, .edge = WIRE, .fabric = WIRE};
 
-/* The numbers from first on, in random order. NULL: out of memory. */
+/* Returns `count` numbers from `first` on, in random order. NULL: out of memory. */
 static uint32_t *shuffle(uint32_t first, uint32_t count, struct trib_prng *prng)
 {
     uint32_t *list = calloc(count + 1U, sizeof *list);

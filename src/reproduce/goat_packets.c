@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* goat_packets.c: packets that the server of a job of scheme `goat` is saved, on three switches in the simulator, with
- * pieces where GOAT's planner places them. Read next: goat.h, sim/jobs/servers.c (where switches add pieces). */
+/* goat_packets.c: packets saved at the server of a job of scheme `goat`, on three simulated switches, with pieces
+ * placed by GOAT's planner. Read next: goat.h, sim/jobs/servers.c (switches add pieces). */
 #include <math.h>
 #include <stdlib.h>
 
@@ -13,11 +13,11 @@ enum { PIECES = 16, WORKERS_MAX = 16, SWITCHES = 3, HOSTS = 18, SERVER = 8 };
 /* Megabytes. */
 #define RESNET50 98U
 
-/* A job: its workers are dealt over both leaves, and the server is at the first. */
+/* A job: workers alternate between both leaves, and the server is at the first. */
 struct packets_case {
     const char *scheme, *rule;
     uint32_t workers;
-    uint32_t megabytes; /* of memory of each switch */
+    uint32_t megabytes; /* memory of each switch */
     struct sim_placed placed;
     uint64_t own[SWITCHES];
     uint32_t hosts[WORKERS_MAX];
@@ -31,7 +31,7 @@ static void choose_hosts(struct packets_case *c)
     }
 }
 
-/* The pieces of each switch; the plan's cost counts only switches on the workers' paths. False: run->error. */
+/* Plans the pieces of each switch. The plan's cost counts only switches on the workers' paths. False: run->error. */
 static bool place(struct reproduce_run *run, const struct sim_network *n, struct packets_case *c)
 {
     const uint32_t switches[SWITCHES] = {HOSTS, HOSTS + 1, HOSTS + 2};
@@ -67,7 +67,7 @@ static bool place(struct reproduce_run *run, const struct sim_network *n, struct
     return is_good;
 }
 
-/* Simulates the case: percent of the workers' packets that the server is saved. False: interrupted, or run->error. */
+/* Simulates the case: percent of the workers' packets saved at the server. False: interrupted, or run->error. */
 static bool simulate(struct reproduce_run *run, struct packets_case *c, double *planned, double *saved)
 {
     struct reproduce_cell *cell = calloc(1, sizeof *cell);
@@ -111,8 +111,8 @@ static bool simulate(struct reproduce_run *run, struct packets_case *c, double *
     return is_good || run->is_out_of_memory;
 }
 
-/* By memory, with all workers. most: the most by which simulated and planned shares differ, where each piece is at one
- * switch. */
+/* Varies memory, with all workers. most: largest difference between simulated and planned shares, with each piece at
+ * one switch. */
 static bool by_memory(struct reproduce_run *run, double *most, double *tofino)
 {
     static const uint32_t megabytes[] = {22, 40, 64, 80, 98};

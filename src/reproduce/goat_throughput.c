@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* goat_throughput.c: GOAT's testbed in the simulator: eight workers and a server on three switches, with aggregation
- * and without. Read next: goat.h, simulate.h. */
+/* goat_throughput.c: GOAT's testbed in the simulator: eight workers and a server on three switches, with and without
+ * aggregation. Read next: goat.h, simulate.h. */
 #include <math.h>
 #include <stdlib.h>
 

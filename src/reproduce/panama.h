@@ -7,30 +7,30 @@
 
 #include "reproduce/reproduce.h"
 
-/* ---- section 2: what there is to gain ---- */
+/* ---- section 2: possible gain ---- */
 
-/* Bytes that workers send and get in so many iterations of a model, each its gradients and the sum. */
+/* Returns the bytes that workers send and receive in this many iterations of a model: gradients and sums. */
 double panama_traffic_bytes(double workers, double model_bytes, double iterations);
-/* The share of an iteration that gradients take on a link, both ways one after the other, beside computing. */
+/* Returns the share of an iteration that gradients take on a link, both directions in sequence, beside computing. */
 double panama_share(double model_bytes, double link_bps, double compute_s);
-/* How much sooner iterations end where half of that time goes. */
+/* Returns the speed-up of iterations if half of the communication time disappears. */
 double panama_speedup(double share);
-/* Bytes sent by a worker of a ring for each byte sent to an adding switch. */
+/* Returns the bytes sent by a worker of a ring per byte sent to an adding switch. */
 double panama_ring_ratio(double workers);
 
-/* Parameters of a layer with biases: of units, and of a convolution with square kernels. */
+/* Return the parameters of a layer with biases: dense units; a convolution with square kernels. */
 double panama_dense_parameters(double inputs, double outputs);
 double panama_convolution_parameters(double inputs, double outputs, double side);
 
 /* ---- appendix A: the accelerator; bits, Hz, seconds ---- */
 
-double panama_rate(double bus_bits, double clock_hz); /* (1) */
-double panama_adders(double bus_bits, double ports);  /* (2) */
+double panama_rate(double bus_bits, double clock_hz); /* equation (1) */
+double panama_adders(double bus_bits, double ports);  /* equation (2) */
 double panama_luts(double bus_bits, double ports);    /* by Table 2's costs */
 double panama_flip_flops(double bus_bits, double ports);
-/* (3): from the first bits in to the last out. */
+/* Equation (3): from the first bits in to the last bits out. */
 double panama_latency(double packet_bytes, double bus_bits, double clock_hz, double adder_s, double ports);
-/* The narrowest bus of a power of two that carries the rate at the clock. */
+/* Returns the narrowest bus of a power of two that carries the rate at the clock. */
 double panama_bus_for(double rate_bps, double clock_hz);
 
 bool panama_fig1(struct reproduce_run *run);

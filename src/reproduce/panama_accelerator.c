@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* panama_accelerator.c: PANAMA's accelerator by its own formulas: Table 1, and appendix A with Table 2 and Fig. 11
- * to 14.
- * Read next: panama.h. */
+/* panama_accelerator.c: PANAMA's accelerator by the paper's formulas: Table 1, and appendix A with Table 2 and Fig. 11
+ * to 14. Read next: panama.h. */
 #include <math.h>
 #include <stddef.h>
 
@@ -16,7 +15,7 @@
 #define PROTOTYPE_CLOCK (200 * MHZ)
 #define PROTOTYPE_PORTS 4.0
 #define FPGA_ADDER (10 * NS)
-/* Of the appendix. */
+/* Appendix A. */
 #define WIDE_BUS 512.0
 #define ASIC_CLOCK (1000 * MHZ)
 #define ASIC_ADDER (6 * NS)
@@ -104,7 +103,7 @@ bool panama_eq(struct reproduce_run *run)
     return true;
 }
 
-/* The formula without its adders: what a packet needs to go through the bus. */
+/* Returns the formula's time without adders: a packet's time through the bus. */
 static double passing(double packet_bytes)
 {
     return panama_latency(packet_bytes, PROTOTYPE_BUS, PROTOTYPE_CLOCK, FPGA_ADDER, 1) / NS;
@@ -177,7 +176,7 @@ bool panama_fig11(struct reproduce_run *run)
     return true;
 }
 
-/* As many ports as the FPGA has LUTs for. */
+/* Returns the most ports for which the FPGA has LUTs and flip-flops. */
 static double ports_that_fit(void)
 {
     double ports = 2;
@@ -222,7 +221,7 @@ struct part {
     const char *name;
     double clock_hz;
     double adder_s;
-    double rates_gbps[2]; /* of 100 and more */
+    double rates_gbps[2]; /* of 100 Gbps and more */
     uint32_t count;
 };
 

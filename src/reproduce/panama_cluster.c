@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* panama_cluster.c: PANAMA's Fig. 8, from its runs to its curves and claims. Read next: panama_cluster.h. */
+/* panama_cluster.c: PANAMA's Fig. 8: runs, curves and claims. Read next: panama_cluster.h. */
 #include "reproduce/panama_cluster.h"
 
 #include <errno.h>
@@ -19,14 +19,14 @@ static const struct cluster quick = {6, 4, 16, 9000, 4, 100, 300, 2, {0.5, 0.8}}
 static const struct cluster eight = {8, 4, 24, 9000, 4, 250, 2000, 3, {0.4, 0.6, 0.8}};
 static const struct cluster sixteen = {16, 16, 96, 9000, 4, 250, 2000, 3, {0.4, 0.6, 0.8}};
 
-/* All that was seen. */
+/* All results of the figure. */
 struct figure {
     const struct cluster *cluster;
     struct cluster_jobs jobs;
     struct cluster_sight sights[WAYS_MAX][CLUSTER_LOADS_MAX];
 };
 
-/* Flows without jobs are the same at all loads. */
+/* Flows without jobs are equal at all loads. */
 static uint32_t loads_of(const struct cluster *cluster, const struct cluster_way *way)
 {
     return way->job != NULL ? cluster->load_count : 1;
@@ -61,7 +61,7 @@ static uint32_t find(const char *folder)
     return way;
 }
 
-/* What a curve shows at a load; load_count: without jobs. */
+/* Returns a curve's values at a load; load_count: without jobs. */
 static struct cluster_sight at(const struct figure *f, uint32_t way, uint32_t load)
 {
     return load == f->cluster->load_count ? f->sights[find("flows")][0] : f->sights[way][load];
@@ -96,7 +96,7 @@ static void draw(struct reproduce_run *run, const struct figure *f)
 
     for (uint32_t which = 0; which < 4; which++) {
         (void)reproduce_panel(run, titles[which][0], "load of flows and jobs, %", titles[which][1]);
-        for (uint32_t i = 0; i <= loads; i++) { /* first without jobs, which have no time there */
+        for (uint32_t i = 0; i <= loads; i++) { /* first without jobs, so without times of jobs */
             uint32_t load = i == 0 ? loads : i - 1;
             double x = i == 0 ? CLUSTER_BASE * 100 : f->jobs.loads[load] * 100;
             if (i == 0 && which == 3) {
@@ -116,7 +116,7 @@ static void draw(struct reproduce_run *run, const struct figure *f)
 
 /* ---- claims ---- */
 
-/* The largest ratio of the two at any load with jobs. */
+/* Returns the largest ratio of two ways at any load with jobs. */
 static double most(const struct figure *f, uint32_t which, const char *over, const char *under)
 {
     double ratio = 0;
@@ -129,7 +129,7 @@ static double most(const struct figure *f, uint32_t which, const char *over, con
     return ratio;
 }
 
-/* At the highest load. */
+/* Returns the ratio at the highest load. */
 static double last(const struct figure *f, uint32_t which, const char *over, const char *under)
 {
     struct cluster_sight a = at(f, find(over), f->cluster->load_count - 1);
@@ -214,7 +214,7 @@ bool panama_fig8(struct reproduce_run *run)
 
 /* ---- as sweeps ---- */
 
-/* Where a file is, it must be this one. */
+/* Writes a file; an existing file must be equal. */
 static bool write_same(struct reproduce_run *run, const char *folder, const char *name, const char *text)
 {
     char path[REPRODUCE_PATH_MAX];
@@ -235,7 +235,7 @@ static bool write_same(struct reproduce_run *run, const char *folder, const char
     bool is_good = file != NULL && fputs(text, file) >= 0;
     is_good = file != NULL && fclose(file) == 0 && is_good;
     if (!is_good) {
-        trib_explain(run->error, "%s: %s", path, strerror(errno));
+        trib_explain(run->error, "%s: %s", path, trib_explain_errno(errno));
     } else {
         run->error[0] = '\0';
     }

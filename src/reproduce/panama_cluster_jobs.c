@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* panama_cluster_jobs.c: what is simulated for Fig. 8: jobs, and scenarios. Read next: panama_cluster.h. */
+/* panama_cluster_jobs.c: jobs and scenarios of Fig. 8. Read next: panama_cluster.h. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #define SWITCHML_POOL 128U
 #define SEED 1U
 
-/* The six of the paper. */
+/* The paper's six models. */
 static const char *const models[] = {"alexnet", "googlenet", "inception3", "resnet50", "resnet152", "vgg16"};
 #define MODELS (sizeof models / sizeof models[0])
 
@@ -23,8 +23,8 @@ static const char *const models[] = {"alexnet", "googlenet", "inception3", "resn
 #define PANAMA_WITH(quorum) "scheme = \"panama" quorum "\"\nwindow = 512\n" REPRODUCE_MARKS_OF_ALL
 #define PANAMA PANAMA_WITH("")
 
-/* What is compared. SwitchML's window: as many slots as it has at 10 Gbit/s (NSDI'21, of 128 bytes each), of 1,408
- * bytes, or whole packets of 8,192 for these bytes, dealt over the trees as its fragments are. */
+/* Ways that are compared. SwitchML's window: as many slots as it has at 10 Gbit/s (NSDI'21, of 128 bytes each), of
+ * 1,408 bytes, or whole packets of 8,192 for these bytes, divided among the trees like its fragments. */
 static const struct cluster_way ways[] = {
     {"short flows alone", "ideal-short", CLUSTER_IDEAL, NULL, "below = \"40MB\"\n"},
     {"long flows alone", "ideal-long", CLUSTER_IDEAL, NULL, "least = \"40MB\"\n"},
@@ -65,7 +65,7 @@ static const struct sim_model *find_model(const char *name)
     return sim_model_at(i);
 }
 
-/* Each as often as it has bytes. */
+/* Draws a model with a probability in proportion to its bytes. */
 static const struct sim_model *draw_model(struct trib_prng *prng)
 {
     uint64_t all = 0;
@@ -81,7 +81,7 @@ static const struct sim_model *draw_model(struct trib_prng *prng)
     return find_model(models[i]);
 }
 
-/* As many servers as are left, at most; 0: those are too few. */
+/* Draws a number of workers, at most the servers left; 0: too few are left. */
 static uint32_t draw_workers(const struct cluster *c, struct trib_prng *prng, uint32_t left)
 {
     uint32_t drawn = c->least_workers + (uint32_t)trib_prng_below(prng, c->most_workers - c->least_workers + 1);
@@ -106,7 +106,7 @@ void cluster_draw(const struct cluster *c, struct cluster_jobs *jobs)
             break;
         }
         double more = load + cluster_job_load(&job) * job.workers / hosts;
-        for (uint32_t i = 0; i < c->load_count; i++) { /* the nearest that whole jobs make */
+        for (uint32_t i = 0; i < c->load_count; i++) { /* load closest to the aim, with whole jobs */
             if (fabs(more - c->aims[i]) < fabs(jobs->loads[i] - c->aims[i])) {
                 jobs->loads[i] = more;
                 jobs->first[i] = jobs->count + 1;

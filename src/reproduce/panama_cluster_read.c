@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* panama_cluster_read.c: what Fig. 8 shows of one run, from its memory or from its files. Read next:
- * panama_cluster.h, sim/results/tables.c (the files). */
+/* panama_cluster_read.c: a run's values in Fig. 8, from memory or from files. Read next: panama_cluster.h,
+ * sim/results/tables.c (the files). */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -99,23 +99,23 @@ bool cluster_look(const struct sim_run *run, uint32_t scale, struct cluster_sigh
 
 /* ---- from files ---- */
 
-/* A table with a line for the names of its columns. */
+/* A CSV table with named columns. */
 struct table {
     FILE *file;
     char path[PATH_LEN];
-    uint32_t number; /* of the line, from 1 on */
-    uint32_t fields; /* of every line */
+    uint32_t number; /* of the line, from 1 */
+    uint32_t fields; /* in every line */
     char line[LINE_LEN];
 };
 
-/* NULL: it is the last. */
+/* Returns the next field; NULL: none. */
 static const char *next_field(const char *at)
 {
     at = strchr(at, ',');
     return at != NULL ? at + 1 : NULL;
 }
 
-/* The index-th field of a line; 0 where there is none. */
+/* Returns the index-th field of a line as a number; 0: none. */
 static double field(const char *line, uint32_t index)
 {
     for (; index > 0 && line != NULL; index--) {
@@ -134,7 +134,7 @@ static uint32_t count_fields(const char *line)
     return count;
 }
 
-/* Which field has this name; false: none has. */
+/* Finds the field of this name. False: none. */
 static bool find_field(const struct table *t, const char *name, uint32_t *index, char *error)
 {
     size_t len = strlen(name);
@@ -150,7 +150,7 @@ static bool find_field(const struct table *t, const char *name, uint32_t *index,
     return false;
 }
 
-/* Past comments. A line without its end is kept, for is_whole to find. */
+/* Reads the next line that is no comment. An incomplete line is kept, for is_whole to find. */
 static bool next_line(struct table *t)
 {
     while (fgets(t->line, sizeof t->line, t->file) != NULL) {
@@ -174,14 +174,14 @@ static bool is_whole(const struct table *t, char *error)
     return true;
 }
 
-/* At the names of its columns. False: there is none, and error says why. */
+/* Opens a table at its column names. False: error has the cause. */
 static bool open_table(struct table *t, const char *folder, const char *name, char *error)
 {
     t->number = 0;
     (void)snprintf(t->path, sizeof t->path, "%s/%s", folder, name);
     t->file = fopen(t->path, "r");
     if (t->file == NULL) {
-        trib_explain(error, "%s: %s", t->path, strerror(errno));
+        trib_explain(error, "%s: %s", t->path, trib_explain_errno(errno));
         return false;
     }
     if (!next_line(t)) {
@@ -201,7 +201,7 @@ static bool close_table(struct table *t, uint64_t lines, uint64_t expected, char
     bool is_read = ferror(t->file) == 0;
 
     if (!is_read) {
-        trib_explain(error, "%s: %s", t->path, strerror(errno));
+        trib_explain(error, "%s: %s", t->path, trib_explain_errno(errno));
     } else if (lines != expected) {
         trib_explain(error,
                      "%s has %" PRIu64 " lines of %" PRIu64 "; remove its folder, and the same command runs it "
@@ -212,7 +212,7 @@ static bool close_table(struct table *t, uint64_t lines, uint64_t expected, char
     return is_read && lines == expected;
 }
 
-/* How many flows there are to be. */
+/* Reads the expected number of flows. */
 static bool count_flows(const char *folder, uint64_t *count, char *error)
 {
     static const char begun[] = "\"flows_begun\":";
@@ -225,7 +225,7 @@ static bool count_flows(const char *folder, uint64_t *count, char *error)
     if (text == NULL) {
         return false;
     }
-    const char *at = strstr(text, begun); /* those of the network alone, which are no flows of this run, have none */
+    const char *at = strstr(text, begun); /* values of the ideal part have no such key */
     at = at != NULL ? strchr(at, ',') : NULL;
     bool is_there = at != NULL && strncmp(at, ended, sizeof ended - 1) == 0;
     *count = is_there ? strtoull(at + sizeof ended - 1, NULL, 10) : 0;

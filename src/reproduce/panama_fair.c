@@ -10,19 +10,19 @@
 
 #define MS_PS UINT64_C(1000000000)
 #define BEGIN_MS 250U
-#define PACKET_BYTES 1500.0 /* on the link, of both */
+#define PACKET_BYTES 1500.0 /* on the link, for both */
 #define FLOW_PAYLOAD 1460.0
 
 struct fair {
     const char *name;
     const char *scheme;
-    const char *more; /* of the job's table */
+    const char *more; /* part of the job's table */
     uint32_t end_ms;
-    uint32_t settled_ms; /* from then on shares are taken */
+    uint32_t settled_ms; /* shares are measured from then on */
     uint32_t bin_ms;
 };
 
-/* Packets of the flow that have come, and sums that the first worker has. */
+/* Return the flow's packets that have arrived, and the first worker's sums. */
 static double flow_packets(const struct reproduce_cell *cell)
 {
     return (double)cell->sim.flows.bytes / FLOW_PAYLOAD;
@@ -33,7 +33,7 @@ static double job_packets(const struct reproduce_cell *cell)
     return (double)sim_jobs_counters(&cell->sim.jobs, 0).workers.results / cell->scenario.jobs[0].workers;
 }
 
-/* The flow's share of what both have got from settled_ms on, in *share. */
+/* Measures the flow's share of all packets from settled_ms on. */
 static bool watch(struct reproduce_run *run, struct reproduce_cell *cell, const struct fair *f, double *share)
 {
     double flow = 0;
@@ -62,8 +62,8 @@ static bool watch(struct reproduce_run *run, struct reproduce_cell *cell, const 
     return true;
 }
 
-/* Two leaves below a spine. Worker 0 and the flow's sender are on leaf 0, and share its link to the spine, which is the
- * one bottleneck: all others of the fabric have four times the rate. Round trips are equal: 40 us. */
+/* Two leaves below a spine. Worker 0 and the flow's sender are on leaf 0 and share its link to the spine. This link is
+ * the only bottleneck: other fabric links have four times the rate. Both RTTs are 40 us. */
 static bool simulate(struct reproduce_run *run, const struct fair *f, double *share)
 {
     struct reproduce_cell *cell = calloc(1, sizeof *cell);

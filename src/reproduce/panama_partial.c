@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* panama_partial.c: PANAMA-0.94 and -0.88 (section 7) by the rule that the paper has, in scheme `panama-literal`: how
- * far sums get ahead of a rank whose link others fill, and whose gradients they lack. Read next: panama.h, simulate.h,
+/* panama_partial.c: PANAMA-0.94 and -0.88 (section 7) by the paper's rule, in scheme `panama-literal`. Measures how far
+ * sums get ahead of a rank with a busy link, and how often sums lack its gradients. Read next: panama.h, simulate.h,
  * published/panama_literal/panama_literal.h. */
 #include <math.h>
 #include <stddef.h>
@@ -14,8 +14,8 @@
 #include "sim/results/results.h"
 
 #define WORKERS 16U
-#define FLOWS 4U             /* on the slow rank's way up */
-#define FRAGMENT 1344U       /* beside which the list of ranks of `panama:15/16` would have room */
+#define FLOWS 4U             /* on the slow rank's path up */
+#define FRAGMENT 1344U       /* leaves room for the list of ranks of `panama:15/16` */
 #define MOST_FRAGMENTS 4096U /* one operation of the simulator */
 #define WINDOW 128U
 
@@ -26,16 +26,17 @@ static const uint32_t lengths[] = {512, 1024, 2048, MOST_FRAGMENTS};
 struct partial {
     const char *name;
     const char *scheme;
-    const char *more;   /* of the job's table */
-    uint32_t list;      /* bytes of a payload that are no gradients */
-    bool is_one_switch; /* all workers at one switch, which counts them; else each below a leaf of its own */
+    const char *more; /* part of the job's table */
+    uint32_t list;    /* bytes of a payload that are no gradients */
+    /* All workers at one switch, which counts them. False: each worker below its own leaf. */
+    bool is_one_switch;
     double lead;
     double ms;
-    double share;           /* of contributions that sums have */
+    double share;           /* contributions that are in sums */
     double absent[WORKERS]; /* share of sums that lack the rank */
 };
 
-/* What each worker says itself, as our switch does not count by rank. */
+/* Counts per worker, because our switch does not count by rank. */
 static void count_told(const struct sim_run *sim, struct partial *p)
 {
     const struct sim_job *job = &sim->jobs.jobs[0];
@@ -47,7 +48,7 @@ static void count_told(const struct sim_run *sim, struct partial *p)
     }
 }
 
-/* A port of the switch is a rank. */
+/* Counts per switch port: each port is a rank. */
 static void count(const struct sim_run *sim, struct partial *p)
 {
     const struct sim_job *job = &sim->jobs.jobs[0];
@@ -71,13 +72,13 @@ static void count(const struct sim_run *sim, struct partial *p)
     p->lead = root != NULL ? (double)root->lead : 0;
 }
 
-/* Workers are the first hosts of 16 leaves; flows go from the last one's second host to a leaf without a worker, so
- * that they share the last worker's way up, and no other. */
+/* Workers are the first hosts of 16 leaves. Flows go from the last leaf's second host to a leaf without a worker, so
+ * they share only the last worker's path up. */
 #define LEAVES                                                                                                 \
     "[topology]\nkind = \"leaf-spine\"\nleaves = 17\nspines = 1\nhosts = 2\nrate = \"10Gbps\"\nfabric_rate = " \
     "\"10Gbps\"\ndelay = \"1us\"\n[queues]\nbuffer = \"none\"\necn = \"85pkt\"\n[[job]]\n"                     \
     "hosts = \"0 2 4 6 8 10 12 14 16 18 20 22 24 26 28 30\"\n"
-/* Workers are the first hosts of one switch; flows go from the last worker's own host to hosts without one. */
+/* Workers are the first hosts of one switch. Flows go from the last worker's host to hosts without a worker. */
 #define ONE_SWITCH                                                                                                   \
     "[topology]\nkind = \"star\"\nhosts = 18\nrate = \"10Gbps\"\ndelay = \"2us\"\n[queues]\nbuffer = \"none\"\necn " \
     "= \"85pkt\"\nhost_ecn = true\n[[job]]\nhosts = \"0-15\"\n"
@@ -114,8 +115,8 @@ static bool simulate(struct reproduce_run *run, struct partial *p, uint32_t frag
     return is_good;
 }
 
-/* Ours beside the published rule, all workers at one switch: only there has it 16 of its own to count. False:
- * interrupted, or run->error. */
+/* Compares our rule with the published one, all workers at one switch: only there the published rule counts all 16.
+ * False: interrupted, or run->error. */
 static bool compare_ours(struct reproduce_run *run)
 {
     struct partial ours = {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* panama_shares.c: PANAMA's section 2: how much of training is communication, and so how much adding in the network
- * can gain.
- * Read next: panama.h. */
+/* panama_shares.c: PANAMA's section 2: the share of communication in training, and the possible gain of adding in the
+ * network. Read next: panama.h. */
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -35,8 +34,8 @@ double panama_ring_ratio(double workers)
     return 2 * (workers - 1) / workers;
 }
 
-/* TensorFlow's benchmarks of May 2017 (docs_src/performance/benchmarks.md): DGX-1, one P100, synthetic images; the
- * batches of its table of options, which is the suite that the paper names. models.c has those with a batch of 32. */
+/* TensorFlow's benchmarks of May 2017 (docs_src/performance/benchmarks.md): DGX-1, one P100, synthetic images. Batches
+ * are from the suite's table of options; the paper names this suite. models.c has the times with a batch of 32. */
 static const struct {
     const char *model;
     double batch;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* panama_sizes.c: PANAMA's Fig. 2: how much is sent at a time in a cluster that many share. The figure is lost: of each
- * kind of transfer that the text names there is here at least one that somebody has published, computed from shapes
- * where it has some. Read next: panama.h. */
+/* panama_sizes.c: PANAMA's Fig. 2: transfer sizes in a shared cluster. The figure is lost. For each kind of transfer in
+ * the text there is at least one published example here, computed from shapes if it has any. Read next: panama.h. */
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -35,8 +34,8 @@ static double dqn_bytes(void)
                       panama_dense_parameters(512, 18));
 }
 
-/* Schulman et al., PPO, 2017: a policy and a value, each of two layers of 64 units; HalfCheetah has 17 numbers to look
- * at and 6 to choose, whose deviations are learned as well. */
+/* Schulman et al., PPO, 2017: a policy and a value network, each with two layers of 64 units. HalfCheetah has 17
+ * observations and 6 actions; the actions' deviations are learned as well. */
 static double ppo_bytes(void)
 {
     double hidden = panama_dense_parameters(17, 64) + panama_dense_parameters(64, 64);
@@ -89,9 +88,9 @@ bool panama_fig2(struct reproduce_run *run)
     take(run, ranges, LANGUAGE, gradient_bytes("bert-base"));
     take(run, ranges, LANGUAGE, 8.3e9 * FLOAT32);                /* Megatron-LM's largest */
     take(run, ranges, DATA_SETS, 170498071);                     /* CIFAR-10 */
-    take(run, ranges, DATA_SETS, 147897477120.0 + 6744924160.0); /* ImageNet of 2012, to train and to validate */
-    take(run, ranges, STAGES, BATCH * 7 * 7 * 512 * FLOAT32);    /* VGG16, behind its convolutions */
-    take(run, ranges, STAGES, BATCH * 56 * 56 * 256 * FLOAT32);  /* ResNet50, behind its first stage */
+    take(run, ranges, DATA_SETS, 147897477120.0 + 6744924160.0); /* ImageNet of 2012, training and validation */
+    take(run, ranges, STAGES, BATCH * 7 * 7 * 512 * FLOAT32);    /* VGG16, after its convolutions */
+    take(run, ranges, STAGES, BATCH * 56 * 56 * 256 * FLOAT32);  /* ResNet50, after its first stage */
     take(run, ranges, LAYERS, 8.0 * 1024 * 3072 * FLOAT16);      /* Megatron-LM: batch, length, width */
     take(run, ranges, REINFORCEMENT, ppo_bytes());
     take(run, ranges, REINFORCEMENT, dqn_bytes());

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* panama_trees.c: PANAMA's Fig. 9: one job on four trees, on each of them alone, and on a ring, beside more and more
- * long flows. Read next: panama.h, simulate.h. */
+/* panama_trees.c: PANAMA's Fig. 9: one job on four trees, on each tree alone, and on a ring, beside an increasing
+ * number of long flows. Read next: panama.h, simulate.h. */
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -17,12 +17,12 @@
 struct way {
     const char *name;
     const char *scheme;
-    const char *more; /* of the scenario: trees of the job, and which switches may add */
+    const char *more; /* of the scenario: the job's trees, and the switches that may add */
 };
 
 #define ONE_TREE(core) REPRODUCE_MARKS_OF_ALL "[switches]\nadd = \"edge aggregation core" #core "\"\n"
 
-/* The first is the paper's, the next four are each of its trees alone. */
+/* The first way is the paper's; the next four are each of its trees alone. */
 static const struct way ways[] = {
     {"PANAMA, 4 trees", "panama", REPRODUCE_MARKS_OF_ALL "trees = 4\n"},
     {"PANAMA-Agg1", "panama", ONE_TREE(0)},
@@ -44,17 +44,17 @@ static const struct way ways[] = {
 #define OWN_MARKS 7U
 _Static_assert(OURS <= REPORT_PLOT_LINES_MAX && WAYS - OURS + 2 <= REPORT_PLOT_LINES_MAX, "a panel has so many lines");
 
-/* Hosts that do not work, in the order in which they begin to send: one pod after the other, each to the pod across. */
+/* Hosts without workers, in the order in which they begin to send: pod after pod, each to the opposite pod. */
 static const uint32_t senders[SENDERS_MAX] = {1, 5, 9, 13, 3, 7, 11, 15};
 
 struct grid {
     uint32_t ways;
     uint32_t kilobytes;
     uint32_t seeds;
-    uint32_t step; /* of the number of senders */
+    uint32_t step; /* in the number of senders */
     uint32_t done;
     uint32_t all;
-    double latency_ms[SENDERS_MAX + 1][WAYS]; /* the mean of all seeds */
+    double latency_ms[SENDERS_MAX + 1][WAYS]; /* mean of all seeds */
 };
 
 static bool open_cell(struct reproduce_run *run, struct reproduce_cell *cell, const struct grid *g,
@@ -99,7 +99,7 @@ static bool simulate_all(struct reproduce_run *run, struct grid *g)
 {
     g->all = (1 + SENDERS_MAX / g->step * g->seeds) * g->ways;
     for (uint32_t count = 0; count <= SENDERS_MAX; count += g->step) {
-        uint32_t seeds = count == 0 ? 1 : g->seeds; /* without flows all draws are one */
+        uint32_t seeds = count == 0 ? 1 : g->seeds; /* without flows all draws are equal */
         for (uint32_t w = 0; w < g->ways; w++) {
             for (uint32_t seed = 1; seed <= seeds; seed++) {
                 double latency_ms = 0;
@@ -113,7 +113,7 @@ static bool simulate_all(struct reproduce_run *run, struct grid *g)
     return true;
 }
 
-/* The paper's, or ours beside those of the paper's that they are to be held against. */
+/* Draws the paper's ways, or ours beside the paper's ways for comparison. */
 static void draw(struct reproduce_run *run, const struct grid *g, bool is_ours)
 {
     (void)reproduce_panel(run, is_ours ? "The same, ours" : "Aggregation latency of an iteration",

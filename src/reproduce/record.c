@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record.c: what experiments got: values of claims, and points of plots. Read next: reproduce.h. */
+/* record.c: records results of experiments: values of claims, and points of plots. Read next: reproduce.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,7 +77,7 @@ struct report_plot *reproduce_panel(struct reproduce_run *run, const char *title
     return &run->panels[run->panel_count++];
 }
 
-/* The number of the panel's line of a name, old or new. */
+/* Returns the index of the panel's line of this name, added if new. */
 static uint32_t find_line(struct report_plot *panel, struct reproduce_series *all, const char *name)
 {
     for (uint32_t i = 0; i < panel->count; i++) {

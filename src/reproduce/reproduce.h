@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reproduce.h: numbers of papers beside ours. An experiment computes one figure or table of a paper, by the paper's
- * formulas or in the simulator, or measures it, and draws it. A claim is one number of the paper, with the experiment's
- * result.
+/* reproduce.h: numbers of papers beside ours. An experiment computes, simulates or measures one figure or table of a
+ * paper, and draws it. A claim is one number of the paper, with the experiment's result.
  *
- * A printed number stands for every number that is printed alike, rounded or cut: 5.94 for 5.935 to just below 5.95. If
- * ours is outside this range, the claim says why. No constant is chosen to reach a number. A choice that the paper left
- * open is an assumption of the experiment, and is printed with the result.
+ * A printed number stands for every number with the same printed form, rounded or truncated: 5.94 for 5.935 to just
+ * below 5.95. If our number is outside this range, the claim gives the reason. No constant is chosen to reach a number.
+ * A choice that the paper leaves open is an assumption of the experiment, and is printed with the result.
  *
  * Use: reproduce_init, the experiment's run, then any of the writers; reproduce_deinit.
+ *
  * Read next: claims.c (all claims), experiments.c (all experiments), write.h. */
 #ifndef TRIB_REPRODUCE_H
 #define TRIB_REPRODUCE_H
@@ -23,34 +23,35 @@
 #define REPRODUCE_VALUES_MAX 32U
 #define REPRODUCE_NAME_MAX 48U
 #define REPRODUCE_PATH_MAX 4096U
-#define REPRODUCE_TRACE_LOOKS 128U /* of a run's trace: a second or two */
+#define REPRODUCE_TRACE_LOOKS 128U /* parts of a run included in its trace: one or two seconds */
 
-/* What a claim says of its number. */
+/* Relation of a claim to its number. */
 enum reproduce_relation { REPRODUCE_PRINTED = 0, REPRODUCE_AT_MOST, REPRODUCE_AT_LEAST };
 
 struct reproduce_claim {
     const char *experiment;
-    const char *name; /* of its own within the experiment */
+    const char *name; /* unique within the experiment */
     const char *where;
-    const char *statement; /* in our words, up to its number */
+    const char *statement; /* in our words, up to the number */
     enum reproduce_relation relation;
     double paper;
-    double step; /* PRINTED: one in its last digit */
+    double step; /* PRINTED: one unit of the last digit */
     const char *unit;
-    const char *reason; /* why ours differs, or what to know where it does not; NULL: nothing */
+    /* Reason for a difference, or a remark about equality. NULL: none. */
+    const char *reason;
 };
 
 struct reproduce_run;
 
-/* Of an experiment whose full size takes hours: `tributary sim sweep` runs it, so that it can be interrupted, and be
- * dealt to machines. */
+/* An experiment with a full size of hours: `tributary sim sweep` runs it, so it can be interrupted and distributed over
+ * machines. */
 struct reproduce_sweep {
     const char *size; /* in words */
-    /* Writes grids and scenarios into the folder; those that are there must be the same. False: run->error. */
+    /* Writes grids and scenarios into the folder; existing files must be equal. False: run->error. */
     bool (*write)(struct reproduce_run *run, const char *folder);
-    /* The index-th grid, and the folder of its results; false: behind the last. */
+    /* Gets the index-th grid and the folder of its results. False: no more. */
     bool (*part)(uint32_t index, const char *folder, char grid[REPRODUCE_PATH_MAX], char out[REPRODUCE_PATH_MAX]);
-    /* As the experiment's run, from results. */
+    /* Same as the experiment's run, from results. */
     bool (*read)(struct reproduce_run *run, const char *folder);
 };
 
@@ -58,15 +59,15 @@ struct reproduce_experiment {
     const char *name;  /* "panama-fig1" */
     const char *paper; /* "PANAMA" */
     const char *title;
-    bool is_simulated;              /* else computed from formulas, at once */
-    const char *const *assumptions; /* ended by NULL: what the paper left open, and how it is read here */
-    /* False: interrupted, or run->error says what is wrong. NULL: it is measured, on the machine that this is, and who
-     * has processes and sockets runs it (cli/measure.h). */
+    bool is_simulated; /* true: simulated; false: computed from formulas, or measured */
+    /* Assumptions for choices that the paper leaves open, ended by NULL. */
+    const char *const *assumptions;
+    /* False: interrupted, or run->error has the cause. NULL: measured on this machine, by cli/measure.h. */
     bool (*run)(struct reproduce_run *run);
-    const struct reproduce_sweep *sweep; /* NULL: run is all that there is */
+    const struct reproduce_sweep *sweep; /* NULL: no sweep */
 };
 
-/* Owns the points of a plot's line. */
+/* Points of a plot's line, owned. */
 struct reproduce_series {
     char name[REPRODUCE_NAME_MAX];
     double *x;
@@ -75,14 +76,14 @@ struct reproduce_series {
 };
 
 struct reproduce_value {
-    const char *name; /* of the claim */
+    const char *name; /* name of the claim */
     double ours;
 };
 
 struct reproduce_run {
     const struct reproduce_experiment *experiment;
     bool is_quick; /* smaller simulations */
-    /* Is asked while it goes on; share is how much of it is done. NULL, or false: it is to end. */
+    /* Called during the run; share: completed part. False: the run must end. NULL: the run is never interrupted. */
     bool (*go_on)(void *user, const char *what, double share);
     void *user;
     char error[TRIB_ERROR_TEXT_MAX]; /* "": none */
@@ -91,44 +92,45 @@ struct reproduce_run {
     uint32_t panel_count;
     struct reproduce_value values[REPRODUCE_VALUES_MAX];
     uint32_t value_count;
-    uint32_t looks; /* between parts of its simulations */
-    uint64_t trace; /* hash of all arrivals up to the REPRODUCE_TRACE_LOOKS-th: of the same sources always the same */
+    uint32_t looks; /* parts of simulations so far */
+    /* Hash of all arrivals up to part REPRODUCE_TRACE_LOOKS. Equal sources give equal traces. */
+    uint64_t trace;
     bool is_out_of_memory;
 };
 
-/* The index-th; NULL behind the last. */
+/* Returns the index-th item; NULL after the last. */
 const struct reproduce_claim *reproduce_claim_at(uint32_t index);
 const struct reproduce_experiment *reproduce_experiment_at(uint32_t index);
-/* NULL: there is none of that name. */
+/* Returns the experiment of this name; NULL: none. */
 const struct reproduce_experiment *reproduce_experiment_find(const char *name);
 
-/* The numbers that a claim allows: from least on, to below most or, where it is a bound, to most. */
+/* Return the range of numbers that a claim allows: from least, to below most. A bound includes most. */
 double reproduce_claim_least(const struct reproduce_claim *claim);
 double reproduce_claim_most(const struct reproduce_claim *claim);
 bool reproduce_claim_holds(const struct reproduce_claim *claim, double ours);
-/* Of a run that has ended; false: it has no value for it. */
+/* Gets a claim's value from a finished run. False: the run has none. */
 bool reproduce_claim_value(const struct reproduce_run *run, const struct reproduce_claim *claim, double *ours);
 
-/* What it gives differs from run to run, so docs/REPRODUCTION.md says only how to run it. */
+/* Results of measured experiments differ from run to run, so docs/REPRODUCTION.md only says how to run them. */
 static inline bool reproduce_is_measured(const struct reproduce_experiment *experiment)
 {
     return experiment->run == NULL;
 }
 
-/* True: this build lacks the solver that the experiment needs, so `run` would fail. */
+/* True if this build lacks the solver that the experiment needs; `run` would fail. */
 bool reproduce_lacks_solver(const struct reproduce_experiment *experiment);
 
 void reproduce_init(struct reproduce_run *run, const struct reproduce_experiment *experiment);
 void reproduce_deinit(struct reproduce_run *run);
 
-/* For experiments: what they got. Each claim of an experiment gets one value. */
+/* For experiments: records a claim's value. Each claim of an experiment gets one value. */
 void reproduce_got(struct reproduce_run *run, const char *claim, double ours);
-/* The panel that is drawn from now on; texts live as long as the program. */
+/* Starts a new panel, the current one from now on. Texts must live as long as the program. */
 struct report_plot *reproduce_panel(struct reproduce_run *run, const char *title, const char *x_label,
                                     const char *y_label);
-/* A point of the current panel's line of this name, which begins with its first point. */
+/* Adds a point to the line of this name in the current panel. The first point creates the line. */
 void reproduce_point(struct reproduce_run *run, const char *series, double x, double y);
-/* Is it to go on? To be asked a few times a second. */
+/* Returns false if the run is to end. Call a few times a second. */
 bool reproduce_goes_on(struct reproduce_run *run, const char *what, double share);
 
 #endif

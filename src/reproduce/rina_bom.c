@@ -66,7 +66,8 @@ double rina_model_tree(const struct rina_model *m, double share)
 
 /* ---- Fig. 4 and 5 ---- */
 
-/* Workers 1 and 2 and plain switch 2, of four workers, at switch 3, which adds; that and a worker at plain switch 4. */
+/* Switch 3, which adds, has workers 1 and 2 and plain switch 2 with four workers. Plain switch 4 has switch 3 and a
+ * worker. */
 static double rate_of_fig4(void)
 {
     struct plan_deploy_switch switches[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rina_jitter.c: Rina's equation (3): what hosts of uneven speed cost a ring, drawn message by message. */
+/* rina_jitter.c: Rina's equation (3): cost of hosts with uneven speed in a ring, drawn message by message. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #define DRAWS 300U
 #define TWO_PI 6.283185307179586
 
-/* Of mean 0 and deviation 1 (Box and Muller). */
+/* Draws from a normal distribution with mean 0 and deviation 1 (Box and Muller). */
 static double draw_normal(struct trib_prng *prng)
 {
     double u = 1 - trib_prng_share(prng); /* above 0 */
@@ -19,8 +19,9 @@ static double draw_normal(struct trib_prng *prng)
     return sqrt(-2 * log(u)) * cos(TWO_PI * v);
 }
 
-/* When each of `nodes` in a circle has done so many steps, each as long as the slowest of `members` draws. With a
- * barrier all go on together; else a node waits for its own last step, and for the message of the one before it. */
+/* Returns the time when each of `nodes` in a circle has done its steps. A step lasts as long as the slowest of
+ * `members` draws. With a barrier all nodes proceed together. Without, a node waits for its last step and for the
+ * previous node's message. */
 static double time_steps(struct trib_prng *prng, uint32_t nodes, uint32_t members, uint32_t steps, bool has_barrier)
 {
     double now[WORKERS_MAX] = {0};
@@ -43,7 +44,7 @@ static double time_steps(struct trib_prng *prng, uint32_t nodes, uint32_t member
     return most;
 }
 
-/* The mean of draws, in deviations. */
+/* Returns the mean of DRAWS draws, in deviations. */
 static double mean_time(uint32_t nodes, uint32_t members, uint32_t steps, bool has_barrier)
 {
     struct trib_prng prng = {.state = UINT64_C(0x72696e61)};

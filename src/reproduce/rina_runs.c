@@ -10,10 +10,10 @@
 #include "sim/results/results.h"
 
 #define NAMES_MAX 1024U
-#define DELAY_NS 10000U /* of a host's link: a step takes two of them, and next to nothing besides */
+#define DELAY_NS 10000U /* delay of a host's link; a step takes two, and little more */
 #define FABRIC_NS 1000U
 
-/* The table [switches]; nothing where all add. Where none adds for the job, one adds that no worker is below. */
+/* Writes the table [switches]; nothing if all switches add. If none adds for the job, a switch without workers adds. */
 static void name_adders(struct reproduce_run *run, const struct rina_run *it, char text[NAMES_MAX])
 {
     const struct rina_network *n = it->network;

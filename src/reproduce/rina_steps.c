@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rina_steps.c: how many steps a chunk takes in Rina, counted in a run's packets: of all packets that lead from a
- * worker's part to a worker's sum, those that hosts send one after the other. Read next: sim/jobs/chain.c. */
+/* rina_steps.c: Rina's steps per chunk, counted in a run's packets. The count is the longest sequence of packets from
+ * hosts that leads from a worker's contribution to a worker's sum. Read next: sim/jobs/chain.c. */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #define PAYLOAD 1408U
 
-/* The run, and the longest way to each of its endpoints, in packets of hosts. */
+/* The run, with the longest sequence to each endpoint, in packets of hosts. */
 struct trace {
     struct reproduce_cell cell;
     uint32_t *steps; /* by endpoint */
@@ -31,7 +31,7 @@ static uint32_t sender_of(const struct sim_jobs *j, const struct sim_packet *p)
     return child;
 }
 
-/* A packet is at the end of a link. */
+/* Takes a packet at the end of a link. */
 static void follow(void *user, uint32_t link, uint32_t packet)
 {
     struct trace *t = (struct trace *)(void *)((char *)user - offsetof(struct trace, cell.sim));
@@ -48,7 +48,7 @@ static void follow(void *user, uint32_t link, uint32_t packet)
     t->most = j->endpoints[p->owner].is_worker && steps > t->most ? steps : t->most;
 }
 
-/* Each rack on a leaf of its own, and so each other worker. */
+/* Names hosts: each rack, and each other worker, has its own leaf. */
 static void name_hosts(const uint32_t racks[3], char *text, size_t size)
 {
     size_t len = 0;
@@ -60,8 +60,8 @@ static void name_hosts(const uint32_t racks[3], char *text, size_t size)
     TRIB_ASSERT(len < size);
 }
 
-/* Of so many racks of so many workers, then so many workers by themselves, on a leaf-spine network. Each tree has one
- * fragment. False: interrupted, or run->error. */
+/* Counts steps for racks[0] racks of racks[1] workers, and racks[2] single workers, on a leaf-spine network. Each tree
+ * has one fragment. False: interrupted, or run->error. */
 static bool count_steps(struct reproduce_run *run, const char *scheme, const uint32_t racks[3], uint32_t *steps)
 {
     struct trace *t = calloc(1, sizeof *t);
@@ -96,7 +96,7 @@ static bool count_steps(struct reproduce_run *run, const char *scheme, const uin
     return is_good;
 }
 
-/* Claims, and racks that add, workers of each, other workers. */
+/* Claims: racks that add, workers of each, single workers. */
 static const struct {
     const char *claim, *scheme;
     uint32_t racks[3];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rina_testbed.c: Rina's Fig. 12 in the simulator: two racks of four hosts, with one switch that adds, and with both;
- * with and without the rate at which a Tofino 1 adds. Read next: rina_runs.h. */
+/* rina_testbed.c: Rina's Fig. 12 in the simulator: two racks of four hosts, one or both switches add, with and without
+ * the adding rate of a Tofino 1. Read next: rina_runs.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 struct way {
     const char *name, *scheme, *more;
-    uint32_t adders; /* leaves */
+    uint32_t adders; /* leaves that add */
 };
 
 enum { RING, ATP_HALF, ATP, RINA_HALF, RINA, OUR_HALF, OURS, WAYS };
@@ -30,7 +30,7 @@ static const struct way ways[WAYS] = {
     [OURS] = {"rina, both", "rina", RINA_TREES, 2},
 };
 
-/* Hosts below switches that add send at 20 of 100 Gbps, if the cap is there. */
+/* With the cap, hosts below switches that add send at 20 of 100 Gbps. */
 static void name_links(const struct way *way, bool is_capped, char *text, size_t size)
 {
     size_t len = 0;
@@ -42,7 +42,7 @@ static void name_links(const struct way *way, bool is_capped, char *text, size_t
     }
 }
 
-/* Milliseconds of a sum. False: interrupted, or run->error. */
+/* Measures the time of a sum, ms. False: interrupted, or run->error. */
 static bool time_way(struct reproduce_run *run, uint32_t number, uint32_t w, bool is_capped, double *summing_ms)
 {
     static const char *const adders[] = {"", "[switches]\nadd = \"leaf0\"\n", "[switches]\nadd = \"leaf\"\n"};

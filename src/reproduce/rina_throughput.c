@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rina_throughput.c: Rina's Fig. 10 and 11: throughput of training by scheme, and as switches are replaced one by one.
+/* rina_throughput.c: Rina's Fig. 10 and 11: training throughput by scheme, and as switches are replaced one by one.
  * Read next: rina_runs.h, rina_bom.c (the paper's accounts). */
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #define BATCH 64.0
 
-/* Gradients are a float32 for each parameter. Milliseconds of a batch: assumed, as none is printed. */
+/* Gradients are float32. Compute times of a batch, ms, are assumed: the paper prints none. */
 static const struct {
     const char *name;
     double bytes, compute_ms, batch;
@@ -38,7 +38,8 @@ static const struct rina_way ways[WAYS] = {
 
 static const struct rina_network *const networks[] = {&rina_fat_tree, &rina_dragonfly};
 
-/* Switches that add: of the fat tree's single paths 6 of 13 in ATP, and 4 of 8 racks in Rina; of the dragonfly half. */
+/* Returns the switches that add: in the fat tree 6 of 13 on single paths (ATP), and 4 of 8 racks (Rina); in the
+ * dragonfly half. */
 static uint32_t adders_of(uint32_t way, const struct rina_network *network)
 {
     switch (way) {
@@ -55,7 +56,7 @@ static uint32_t adders_of(uint32_t way, const struct rina_network *network)
 
 /* ---- Fig. 10 ---- */
 
-/* Samples a second of each network, model and way, and the most that a switch held. */
+/* Samples per second by network, model and way, and the largest use of a switch's memory. */
 struct rates {
     uint32_t models;
     double list[2][MODELS][WAYS];
@@ -102,7 +103,7 @@ static void draw(struct reproduce_run *run, const struct rates *r)
     }
 }
 
-/* Of all networks and models the least, or the largest, ratio of two ways. */
+/* Returns the least or largest ratio of two ways over all networks and models. */
 static double ratio(const struct rates *r, uint32_t way, uint32_t to, bool is_most)
 {
     double result = is_most ? 0 : HUGE_VAL;
@@ -116,8 +117,8 @@ static double ratio(const struct rates *r, uint32_t way, uint32_t to, bool is_mo
     return result;
 }
 
-/* By the paper's accounts, in the fat tree, ResNet50: how long a step's overhead must be for one to be as fast as the
- * other: H-AR in racks of two, or Rina with 12 links, as a ring. */
+/* The paper's accounts, fat tree, ResNet50. Returns the overhead of a step at which H-AR in racks of two, or Rina with
+ * 12 links, is as fast as a ring. */
 static double overhead_us(bool is_of_hybrid)
 {
     struct rina_model m = {.bytes = models[0].bytes, .rate_bps = 25e9};
@@ -169,7 +170,7 @@ bool rina_fig10(struct reproduce_run *run)
 #define POINTS_MAX 40U
 #define CURVES 4U
 
-/* Of ResNet50, by switches that are replaced: seconds of an iteration. */
+/* ResNet50, by number of replaced switches: seconds of an iteration. */
 struct curves {
     uint32_t counts[POINTS_MAX];
     uint32_t points;
@@ -207,8 +208,8 @@ static bool measure_curves(struct reproduce_run *run, uint32_t n, uint32_t step,
     return true;
 }
 
-/* By the paper's accounts, with a millisecond of overhead for each step. *first, *least: what the first rack's switch
- * brings, and each other one at least. */
+/* Draws the paper's accounts, with a step overhead of a millisecond. *first: gain by the first rack's switch; *least:
+ * least gain by another one. */
 static void draw_model(struct reproduce_run *run, const struct rina_network *network, double *first, double *least)
 {
     struct rina_model m = {.bytes = models[0].bytes, .rate_bps = 25e9, .overhead_s = 1e-3};
@@ -248,7 +249,7 @@ static void draw_curves(struct reproduce_run *run, const struct curves *c, uint3
     }
 }
 
-/* The least that one more replaced rack brings. */
+/* Returns the least gain by one more replaced rack. */
 static double least_step(const struct curves *c, uint32_t curve, uint32_t racks)
 {
     double least = HUGE_VAL;

@@ -9,7 +9,7 @@
 #include "io/explain.h"
 
 #define TEXT_MAX 8192U
-#define HOPS_EACH UINT64_C(200000) /* between two looks at the clock: some ten milliseconds */
+#define HOPS_EACH UINT64_C(200000) /* hops between two calls of go_on: about ten milliseconds */
 
 __attribute__((format(printf, 3, 0))) static bool parse(struct reproduce_run *run, struct reproduce_cell *cell,
                                                         const char *format, va_list arguments)
@@ -64,9 +64,9 @@ bool reproduce_advance(struct reproduce_run *run, struct reproduce_cell *cell, u
     bool is_wanted = true;
     bool goes_on = true;
 
-    sim->is_over = false; /* something may have been begun since nothing was left to happen */
+    sim->is_over = false; /* events may have been added since the run was over */
     sim->until_ps = until_ps;
-    while (goes_on && sim->until_ps == until_ps) { /* then it is later: all events up to it have been */
+    while (goes_on && sim->until_ps == until_ps) { /* later once all events up to until_ps are done */
         is_wanted = reproduce_goes_on(run, cell->what, (double)cell->number / cell->count);
         if (!is_wanted) {
             break;

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simulate.h: experiments that are simulated: scenarios made of text, as files have it, and runs that can be
- * interrupted.
- * Read next: sim/run.h, docs/SIMULATOR.md (what may stand in the text). */
+/* simulate.h: simulated experiments: scenarios from texts in the file format, and runs that can be interrupted. Read
+ * next: sim/run.h, docs/SIMULATOR.md (keys of the text). */
 #ifndef TRIB_REPRODUCE_SIMULATE_H
 #define TRIB_REPRODUCE_SIMULATE_H
 
 #include "reproduce/reproduce.h"
 #include "sim/scenario/scenario.h"
 
-/* Of a job's table: PANAMA's rule for marks, as the paper has it. Ours is another one (docs/DECISIONS.md). */
+/* For a job's table: the paper's PANAMA rule for ECN marks. Our rule differs (docs/DECISIONS.md). */
 #define REPRODUCE_MARKS_OF_ALL "marks_of_all = true\n"
 
-/* What is simulated, and which part of the experiment it is. */
+/* A simulation, as part `number` of `count` of its experiment. */
 struct reproduce_cell {
     struct sim_scenario scenario;
     struct sim_run sim;
@@ -20,17 +19,17 @@ struct reproduce_cell {
     uint32_t count;
 };
 
-/* Reads the text and makes the run. False: run->error says why. Close it in any case. */
+/* Parses the text and creates the run. False: run->error has the cause. Call reproduce_close in either case. */
 __attribute__((format(printf, 3, 4))) bool reproduce_open(struct reproduce_run *run, struct reproduce_cell *cell,
                                                           const char *format, ...);
-/* The same in two steps, for scenarios that are changed between: reads the text; makes the run. */
+/* reproduce_open in two steps, so that the scenario can be changed between: parses the text; creates the run. */
 __attribute__((format(printf, 3, 4))) bool reproduce_parse(struct reproduce_run *run, struct reproduce_cell *cell,
                                                            const char *format, ...);
 bool reproduce_begin(struct reproduce_run *run, struct reproduce_cell *cell);
-/* Before time begins: a flow from one host to another, without end; hash: its way. */
+/* Starts an endless flow from host to host. Call before the first event. hash: chooses the path. */
 void reproduce_flow(struct reproduce_cell *cell, uint32_t from, uint32_t to, uint32_t hash);
-/* Simulates up to this time, its end, or where somebody has set the network's `stop`. False: interrupted, or the
- * simulator is wrong. */
+/* Simulates up to until_ps, the run's end, or a set `stop` of the network. False: interrupted, or an invariant of the
+ * simulator failed. */
 bool reproduce_advance(struct reproduce_run *run, struct reproduce_cell *cell, uint64_t until_ps);
 void reproduce_close(struct reproduce_cell *cell);
 

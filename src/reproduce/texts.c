@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Behind the point, of a number that the paper prints. */
+/* Returns the decimals of the paper's number. */
 static int digits_of(const struct reproduce_claim *claim)
 {
     double step = claim->step;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* write.h: what came out of experiments, for people and for programs. Read next: reproduce.h. */
+/* write.h: results of experiments as text, JSON, CSV, HTML and Markdown. Read next: reproduce.h. */
 #ifndef TRIB_REPRODUCE_WRITE_H
 #define TRIB_REPRODUCE_WRITE_H
 
@@ -8,16 +8,16 @@
 #include "report/json.h"
 #include "reproduce/reproduce.h"
 
-/* For a terminal. */
+/* Writes text for a terminal. */
 void reproduce_write_text(FILE *out, const struct reproduce_run *run);
-/* One object. */
+/* Writes one object. */
 void reproduce_write_json(struct report_json *json, const struct reproduce_run *run);
-/* Every point that is drawn: panel, series, x, y. */
+/* Writes every point of the plots: panel, series, x, y. */
 void reproduce_write_csv(FILE *out, const struct reproduce_run *run);
-/* A page with its plots, which needs nothing else. */
+/* Writes a self-contained page with plots. */
 void reproduce_write_html(FILE *out, const struct reproduce_run *run);
-/* docs/REPRODUCTION.md: of `count` runs, in the order of their experiments. Those that are measured and have got
- * nothing were not run: of them it says how to. */
+/* Writes docs/REPRODUCTION.md from `count` runs, in the order of their experiments. A measured experiment without
+ * values was not run: for this one the text says how to run it. */
 void reproduce_write_markdown(FILE *out, const struct reproduce_run *runs, uint32_t count);
 
 #endif

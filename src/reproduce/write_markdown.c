@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* write_markdown.c: docs/REPRODUCTION.md: all claims in one table for each paper, then what the papers left open.
- * The same on every machine: no times, no dates. Read next: write.h. */
+/* write_markdown.c: docs/REPRODUCTION.md: a table of claims per paper, then the papers' open questions. Equal on every
+ * machine: no times, no dates. Read next: write.h. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -45,7 +45,7 @@ static bool is_first_of_paper(const struct reproduce_run *runs, uint32_t number)
     return number == 0 || strcmp(runs[number - 1].experiment->paper, runs[number].experiment->paper) != 0;
 }
 
-/* Of an experiment that was not run here: what is claimed, and from when on it is reproduced. */
+/* Writes the claims of an experiment that was not run, with the condition for reproduction. */
 static void write_rules(FILE *out, const struct reproduce_experiment *e)
 {
     char paper[REPRODUCE_TEXT_MAX];

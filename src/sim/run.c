@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run.c: see run.h. Timers: the sources' by their numbers, one each for the ends of the warm-up and of the window,
- * counting slots, failures, faults, restarts and stopped ports, then the jobs', then the flows'.
- * Read next: results.c. */
+/* run.c: see run.h. Order of timers: sources by number; one each for the warm-up's end, the window's end, slots,
+ * failures, faults, restarts, stopped ports and ended jobs; then jobs; then flows. Read next: results.c. */
 #include "sim/run.h"
 
 #include <stdlib.h>
@@ -23,16 +22,15 @@
 #define TIMER_ENDED (TIMER_WATCH + 1)
 #define TIMER_JOBS (TIMER_ENDED + 1)
 
-#define WATCH_PS UINT64_C(1000000000) /* so long after a port was stopped */
-#define ADVANCE_PS \
-    UINT64_C(1000000000000) /* at most at a time: without this a network in which nothing arrives has few hops */
+#define WATCH_PS UINT64_C(1000000000)      /* delay from a port's stop to the deadlock search */
+#define ADVANCE_PS UINT64_C(1000000000000) /* limit of an advance: a network without arrivals has few hops */
 
 static bool is_of_job(const struct sim_run *run, uint32_t packet)
 {
     return run->network.packets[packet].kind == SIM_JOB_KIND;
 }
 
-/* All flows and iterations that began in the window have ended. */
+/* True if all flows and iterations that began in the window have ended. */
 static bool is_measured(const struct sim_run *run)
 {
     uint64_t end_ps = run->scenario->warmup_ps + run->scenario->window_ps;
@@ -133,8 +131,8 @@ static void on_sooner(void *user, uint32_t packet)
     }
 }
 
-/* Are ports stopped for ever? Looks again as long as any is stopped. A cable that is still to be cut or mended may open
- * a circle. */
+/* Searches for a deadlock, and again later while any port is stopped. A later cut or repair of a cable could open a
+ * circle. */
 static void on_watch(struct sim_run *run)
 {
     struct sim_network *n = &run->network;
@@ -171,7 +169,7 @@ static void return_host(struct sim_queue *q, uint32_t host)
     q->hosts[at] = host;
 }
 
-/* Hosts for a job's workers: those that it names, the lowest that are free, or any. */
+/* Chooses hosts for a job's workers: the hosts that the job names, the lowest free hosts, or random ones. */
 static void choose_hosts(const struct sim_job_config *config, struct sim_queue *q, uint32_t *hosts)
 {
     for (uint32_t rank = 0; rank < sim_job_hosts(config); rank++) {
@@ -185,7 +183,7 @@ static void choose_hosts(const struct sim_job_config *config, struct sim_queue *
     }
 }
 
-/* Those that no job names. */
+/* Lists the hosts that no job names. */
 static void list_hosts(const struct sim_run *run, struct sim_queue *q)
 {
     const struct sim_scenario *s = run->scenario;
@@ -212,7 +210,7 @@ static bool refuse(struct sim_run *run, enum sim_unfit unfit, uint32_t number)
     return false;
 }
 
-/* The next of those that wait, if there are hosts for it. False: error says why it cannot be. */
+/* Places the next waiting job if enough hosts are free. False: error says why the job is impossible. */
 static bool place_next(struct sim_run *run, bool *is_placed, char *error)
 {
     struct sim_queue *q = &run->queue;
@@ -235,7 +233,7 @@ static bool place_next(struct sim_run *run, bool *is_placed, char *error)
     return is_good || refuse(run, SIM_UNFIT_JOB, q->tables[number]);
 }
 
-/* Jobs have ended: others may have their hosts. */
+/* Closes ended jobs and gives their hosts to waiting jobs. */
 static void on_jobs_ended(struct sim_run *run)
 {
     struct sim_jobs *j = &run->jobs;
@@ -263,7 +261,7 @@ static void on_jobs_ended(struct sim_run *run)
     run->network.stop |= !is_good;
 }
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
 static void on_timer(void *user, uint32_t timer)
 {
@@ -322,7 +320,7 @@ static void on_ended(void *user, const struct sim_flow_end *end)
     run->network.stop |= is_measured(run);
 }
 
-/* All jobs and their starts, in the order of the scenario. */
+/* Adds all jobs with their starts, in the scenario's order. */
 static bool list_jobs(struct sim_run *run, uint32_t tables, char *error)
 {
     const struct sim_scenario *s = run->scenario;
@@ -347,7 +345,7 @@ static bool list_jobs(struct sim_run *run, uint32_t tables, char *error)
     return is_good;
 }
 
-/* The earlier start first, of equal ones the first of the scenario: an insertion, as few are out of order. */
+/* Sorts by start, stable. Insertion sort, because few jobs are out of order. */
 static void sort_by_start(struct sim_run *run)
 {
     struct sim_queue *q = &run->queue;
@@ -363,7 +361,7 @@ static void sort_by_start(struct sim_run *run)
     }
 }
 
-/* Room for the queue and the jobs; *workers: of those that name no hosts. */
+/* Allocates the queue and the jobs. *workers: hosts needed by jobs that name none. */
 static bool make_queue(struct sim_run *run, uint32_t tables, uint64_t *workers)
 {
     const struct sim_scenario *s = run->scenario;
@@ -398,7 +396,7 @@ static bool add_jobs(struct sim_run *run, char *error)
     }
     list_hosts(run, &run->queue);
     bool is_good = list_jobs(run, tables, error);
-    if (is_good && workers > run->queue.host_count) { /* some must wait: then hosts go by starts */
+    if (is_good && workers > run->queue.host_count) { /* some jobs must wait, so hosts are given by start */
         sort_by_start(run);
     }
     while (is_good && is_placed && run->queue.at < run->queue.count) {
@@ -421,7 +419,8 @@ static bool has_node(const struct sim_run *run, uint32_t place)
     return false;
 }
 
-/* Keys that only schemes with switches follow say that a grid varies the scheme: restarts may be for the others. */
+/* Keys for schemes with switches indicate that a grid varies the scheme: restarts may be meant for the other
+ * schemes. */
 static bool is_varied(const struct sim_scenario *s)
 {
     for (uint32_t i = 0; i < s->job_count; i++) {
@@ -432,11 +431,11 @@ static bool is_varied(const struct sim_scenario *s)
     return false;
 }
 
-/* A restart of a switch in which no job adds would do nothing. */
+/* Refuses a restart of a switch in which no job adds: it would have no effect. */
 static bool check_restart(const struct sim_run *run, uint32_t node, char *error)
 {
     const struct sim_topology *t = &run->scenario->topology;
-    char names[2][SIM_NODE_NAME_MAX]; /* of this one, and of the nearest */
+    char names[2][SIM_NODE_NAME_MAX]; /* this node, and the nearest one */
     char name[SIM_NODE_NAME_MAX];
     struct trib_nearest nearest = {.word = names[0]};
     bool is_any = false;
@@ -479,7 +478,7 @@ static bool check_restarts(struct sim_run *run, char *error)
     return true;
 }
 
-/* Of n by a share so many, rounded, each as likely as another. */
+/* Draws the rounded share of each run of nodes, every subset equally likely. */
 void sim_run_draw_adders(const struct sim_scenario *s, uint8_t *adds)
 {
     struct trib_prng prng = {.state = trib_mix64(s->seed + UINT64_C(0x616464))};
@@ -508,7 +507,7 @@ static bool draw_adders(struct sim_run *run)
     return run->adds != NULL;
 }
 
-/* What adding costs: memory, time, and others' time on their way through the switches that do it. */
+/* Applies the cost of adding: memory, time, and extra time of all packets through adding switches. */
 static bool place_accelerators(struct sim_run *run)
 {
     const struct sim_scenario *s = run->scenario;
@@ -595,7 +594,7 @@ void sim_run_deinit(struct sim_run *run)
     memset(run, 0, sizeof *run);
 }
 
-/* Until the next limit of simulated time. False: there is nothing left to happen before the end. */
+/* Runs until the next limit of simulated time. False: no event is left before the end. */
 static bool advance(struct sim_run *run, uint64_t hops)
 {
     const struct sim_events *e = &run->network.events;
@@ -610,7 +609,7 @@ static bool advance(struct sim_run *run, uint64_t hops)
     return is_left;
 }
 
-/* Does a worker compute the first iteration that not all have ended? */
+/* True if a worker computes the first incomplete iteration. */
 static bool is_computing(const struct sim_job *job)
 {
     uint32_t iteration = job->iterations + 1;
@@ -619,7 +618,7 @@ static bool is_computing(const struct sim_job *job)
            (job->prepared < iteration || sim_job_turn(job, iteration)->computed != job->config.workers);
 }
 
-/* Time passes in which nothing has to arrive. */
+/* True if no packet has to arrive, because a job computes or is away. */
 static bool is_waiting(const struct sim_run *run)
 {
     for (uint32_t i = 0; i < run->jobs.count; i++) {

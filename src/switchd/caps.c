@@ -5,10 +5,10 @@
 #include "core/share.h"
 #include "io/clock.h"
 
-#define LEAST_SHARE 4 /* this part of the room is divided whatever others were granted */
-/* Ranks go by a larger cap until they have heard of the smaller one: then there is room for others. */
+#define LEAST_SHARE 4 /* this fraction of the room is divided, whatever other communicators were granted */
+/* Time until ranks have heard of a smaller cap: then there is room for others. */
 #define ROOM_NS TRIB_MILLISECOND_NS
-/* How late it may be seen that a communicator has fallen silent. */
+/* Longest delay until a silent communicator is noticed. */
 #define SILENCE_NS (100 * TRIB_MILLISECOND_NS)
 
 static bool is_active(const struct trib_member *member, uint64_t now_ns)
@@ -32,14 +32,14 @@ bool trib_caps_have_changed(const struct trib_members *members, uint64_t now_ns)
     return false;
 }
 
-/* Bytes that come when everybody who sends to this member here sends one fragment. */
+/* Bytes that arrive if each source of this member sends one fragment. */
 static uint64_t bytes_of(const struct trib_member *member)
 {
     return (uint64_t)member->sources * trib_packet_size(member->payload, member->auth != NULL);
 }
 
-/* Fragments of which there may be twice as many as the sum of all caps, as in share.h: one is half of what the largest
- * member's weigh. */
+/* Fragments to divide, as in share.h: there may be twice as many as the sum of all caps. A fragment counts half the
+ * bytes of the largest member's. */
 static uint32_t memory_of(const struct trib_members *members, uint32_t room)
 {
     uint64_t granted = 0;

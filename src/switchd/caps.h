@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* caps.h: the room of a shard's socket, divided among the communicators of schemes whose switches tell ranks how much
- * they may have in flight (core/share.h does the dividing). What is scarce in a switch that is a program is not the
- * slots, which are memory that admission has counted, but what its socket holds of packets that all children may send
- * at once. Communicators without caps keep what they were granted; at least a quarter of the room is divided in any
- * case, as a late one is granted a quarter in any case (control/jobs/admission.c). No socket, no lock: the caller owns
- * the members. Read next: core/share.h, caps.c; shard.c calls it. */
+/* caps.h: divides the receive room of a shard's socket among communicators of schemes with caps (fragments that a rank
+ * may have in flight). core/share.h does the dividing.
+ * All children may send at once, so the scarce resource of a software switch is the socket's room for packets. Slots
+ * are memory, which admission has counted.
+ * Communicators without caps keep their grants. At least a quarter of the room is divided in any case, as a late
+ * communicator is granted a quarter in any case (control/jobs/admission.c). No socket, no lock: the caller owns the
+ * members. Read next: core/share.h, caps.c; shard.c calls it. */
 #ifndef TRIB_SWITCHD_CAPS_H
 #define TRIB_SWITCHD_CAPS_H
 
 #include "switchd/members.h"
 
-/* Sets the caps of all members. room: bytes. Returns when to do so again although no communicator has come, gone or
- * begun to send; TRIB_NEVER. */
+/* Sets the caps of all members. room: bytes. Returns the time of the next call, ns, if no communicator comes, goes or
+ * begins to send before; TRIB_NEVER: none needed. */
 uint64_t trib_caps_divide(struct trib_members *members, uint32_t room, uint64_t now_ns);
-/* Some communicator has begun to send since then. */
+/* True if a communicator has begun to send since the last division. */
 bool trib_caps_have_changed(const struct trib_members *members, uint64_t now_ns);
 
 #endif

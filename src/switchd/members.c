@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* members.c: see members.h. The table of sources is open-addressed and built anew whenever a communicator goes: that is
- * rare, and it keeps lookups to one hash and, nearly always, one comparison. */
+/* members.c: see members.h. The table of sources is open-addressed, and rebuilt after a communicator is removed. That
+ * is rare, and keeps lookups to one hash and, nearly always, one comparison. */
 #include "switchd/members.h"
 
 #include <netinet/in.h>
@@ -15,7 +15,7 @@
 #include "io/memory.h"
 #include "schemes/schemes.h"
 
-/* The config of one node of the tree; its children that are nodes of this switch are switches like any other. */
+/* Config of one node of the tree. A child that is a node of this switch counts as a switch. */
 static struct trib_switch_config node_config(const struct trib_switch_verbs *verbs, const struct trib_opening *opening,
                                              const struct trib_tree_shape *shape, uint32_t number)
 {
@@ -46,7 +46,7 @@ static struct trib_switch_config node_config(const struct trib_switch_verbs *ver
     return config;
 }
 
-/* Nodes lie one behind the other, each in cache lines of its own. */
+/* Nodes are adjacent in memory, each in cache lines of its own. */
 static size_t padded_size(const struct trib_switch_verbs *verbs, const struct trib_switch_config *config)
 {
     return (verbs->size(config) + 63) & ~(size_t)63;
@@ -72,7 +72,7 @@ static bool has_combined(const struct trib_opening *opening)
     return has;
 }
 
-/* Which of an edge's children send from one address. */
+/* Finds which of an edge's children share an address. */
 static void group_children(struct trib_member_node *node, uint64_t *together)
 {
     for (uint32_t i = 0; i < node->children; i++) {
@@ -95,7 +95,7 @@ static void init_nodes(struct trib_member *member, const struct trib_opening *op
     size_t at = 0;
     for (uint32_t i = 0; i < opening->count; i++) {
         addresses[i] = opening->branches[i].from;
-        nonces[i] = trib_draw() | 1; /* 0 is none */
+        nonces[i] = trib_draw() | 1; /* 0: none */
     }
     for (uint32_t i = 0; i < member->nodes; i++) {
         struct trib_member_node *node = &member->node[i];
@@ -243,7 +243,7 @@ static void join_child(struct trib_member *member, uint32_t number, uint32_t chi
     }
 }
 
-/* From below: an inner node must never hear of an M above what it has heard from its children. */
+/* From the bottom up: an inner node must never receive an M above the marks of its children. */
 void trib_member_join(struct trib_member *member, uint32_t rank)
 {
     uint32_t child;
@@ -332,7 +332,7 @@ uint32_t trib_member_slots_held(const struct trib_member *member)
 
 /* ---- the table of sources ---- */
 
-/* The first branch at the address of this one, which may be of another node. */
+/* First branch at this branch's address. The branches may belong to different nodes. */
 static uint32_t first_of(const struct trib_member *member, uint32_t index)
 {
     uint32_t child, other;
@@ -346,7 +346,7 @@ static uint32_t first_of(const struct trib_member *member, uint32_t index)
     return index;
 }
 
-/* One of the member's sources: its branches in order, and the parent, of a combiner once for each node. */
+/* One of the member's sources: the branches in order, then the parent; for a combiner the parent once for each node. */
 static struct trib_member_source find_place(struct trib_member *member, uint32_t index)
 {
     uint32_t branches = member->tree->branches;
@@ -400,7 +400,7 @@ static void insert(struct trib_members *members, struct trib_member *member, uin
     members->table[at] = source;
 }
 
-/* Each address once, or once for each node. */
+/* Inserts each address once, or once for each node. */
 static void insert_all(struct trib_members *members, struct trib_member *member)
 {
     for (uint32_t i = 0; i < member->sources; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plane.c: see plane.h. Memory is made before and freed after a shard's lock is held, so that packets do not wait
+/* plane.c: see plane.h. Memory is allocated before a shard's lock is taken and freed after, so that packets do not wait
  * for it. */
 #include "switchd/plane.h"
 
@@ -46,7 +46,7 @@ static enum trib_status open_shard(const struct trib_switchd_config *config, str
     plane->shard[index].rows.limit = config->pool / trib_switchd_shards(config);
     plane->shard[index].rows.is_static = config->is_pool_static;
     plane->shard[index].spin.limit_ns = plane->shard[index].spin.length_ns = (uint64_t)config->spin_us * 1000;
-    plane->shards = index + 1; /* what is half open is closed as well */
+    plane->shards = index + 1; /* a half-open shard is closed as well */
     if (status == TRIB_OK && config->parent.len > 0 && !trib_rows_can_have(plane->shard[index].rows.limit)) {
         trib_explain(error, "no memory for a pool of this size: choose a smaller one (--pool)");
         return TRIB_ERR_MEMORY;
@@ -121,8 +121,8 @@ static void done_reading(struct trib_plane *plane, uint32_t shard)
     trib_shard_leave_unchanged(&plane->shard[shard]);
 }
 
-/* The communicator on a shard, which is then the caller's until leave_member, or done_reading if nothing has changed;
- * NULL and nothing to leave when it is not there. */
+/* Finds a communicator on a shard and takes the shard's lock until leave_member, or done_reading if nothing has
+ * changed. NULL: no such communicator, and the lock is free. */
 static struct trib_member *enter_member(struct trib_plane *plane, uint32_t shard, uint32_t communicator)
 {
     trib_shard_enter(&plane->shard[shard]);
@@ -138,7 +138,7 @@ static void leave_member(struct trib_plane *plane, uint32_t shard)
     trib_shard_leave(&plane->shard[shard]);
 }
 
-/* ---- communicators come and go ---- */
+/* ---- opening and closing communicators ---- */
 
 static void close_communicator(void *owner, uint32_t communicator)
 {
@@ -161,7 +161,7 @@ static const struct trib_switch_verbs *verbs_of(const struct trib_scheme *row, c
     return trib_opening_is_combiner(opening) ? &trib_combining_verbs : row->switch_node;
 }
 
-/* A packet says by its source address whether it comes from above or from below: one that says both says neither. */
+/* A packet's source address tells parent from child, so the parent's address must differ from every child's. */
 static bool is_parent_apart(const struct trib_opening *opening)
 {
     bool is_apart = true;
@@ -171,7 +171,7 @@ static bool is_parent_apart(const struct trib_opening *opening)
     return is_apart;
 }
 
-/* Can this plane be what the opening asks for? */
+/* True if this plane can serve the opening. */
 static bool can_be(const struct trib_plane *plane, const struct trib_scheme *row, const struct trib_opening *opening)
 {
     uint32_t roots = opening->session.roots;
@@ -244,7 +244,7 @@ static void learn_mark(void *owner, uint32_t communicator, uint64_t mark)
     for (uint32_t i = 0; i < plane->shards; i++) {
         struct trib_member *member = enter_member(plane, i, communicator);
         if (member != NULL && !member->has_parent) {
-            done_reading(plane, i); /* a root knows better */
+            done_reading(plane, i); /* a root's own mark is newer */
         } else if (member != NULL) {
             trib_member_learn_mark(member, mark);
             leave_member(plane, i);
@@ -319,7 +319,7 @@ static void set_multicast(void *owner, uint32_t communicator, uint32_t group, ui
     }
 }
 
-/* Where results cannot go by multicast the group hears nothing, and so nobody will say that it does. */
+/* A group without hearers is not probed, so no rank will report that multicast works. */
 static void probe_multicast(void *owner, uint32_t communicator, uint32_t group, uint16_t port)
 {
     struct trib_plane *plane = owner;
@@ -330,12 +330,12 @@ static void probe_multicast(void *owner, uint32_t communicator, uint32_t group, 
             if (member->hearers != 0) {
                 trib_shard_probe_group(&plane->shard[i], member, &to);
             }
-            leave_member(plane, i); /* sends it, while `to` still stands */
+            leave_member(plane, i); /* flushes the probe, while `to` is still valid */
         }
     }
 }
 
-/* ---- what people see ---- */
+/* ---- reports ---- */
 
 static bool report(void *owner, uint32_t communicator, struct trib_plane_report *report)
 {
@@ -371,7 +371,7 @@ static uint32_t missing_ranks(void *owner, uint32_t communicator, uint64_t seque
 {
     struct trib_plane *plane = owner;
     struct trib_tree_ranks missing = {{0}};
-    for (uint32_t i = 0; i < plane->shards; i++) { /* the sequence belongs to one of them; the others say nothing */
+    for (uint32_t i = 0; i < plane->shards; i++) { /* one shard has the sequence; the others add no rank */
         const struct trib_member *member = enter_member(plane, i, communicator);
         if (member != NULL) {
             trib_member_missing(member, sequence, &missing);

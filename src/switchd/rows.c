@@ -24,7 +24,7 @@ static size_t size_of(uint32_t payload, uint32_t count)
     return trib_pool_size(&config);
 }
 
-/* Rows that the limit has room for. */
+/* Rows that fit into the limit. */
 static uint32_t count_rows(uint64_t limit, uint32_t payload)
 {
     uint64_t each = (size_of(payload, 1024) - size_of(payload, 0)) / 1024 + 1;
@@ -65,7 +65,7 @@ static bool enter(const struct trib_rows *rows, struct trib_member *member, stru
     share.priority = member->priority;
     share.pieces = member->pieces;
     bool are_in = true;
-    if (member->pieces.count != 0) { /* rows that no other node has */
+    if (member->pieces.count != 0) { /* rows of its own for each node */
         share.rows /= member->nodes;
     }
     for (uint32_t i = 0; i < member->nodes; i++) {
@@ -76,13 +76,13 @@ static bool enter(const struct trib_rows *rows, struct trib_member *member, stru
     return are_in;
 }
 
-/* Rows of its own that a member with pieces is to have, or none. */
+/* Number of own rows wanted by a member with pieces; 0 for other members. */
 static uint64_t own_rows(const struct trib_member *member)
 {
     return member->adds ? member->nodes * trib_pieces_rows(&member->pieces, member->span) : 0;
 }
 
-/* A share as it was dealt out, for the log. */
+/* Logs a shortage of rows when it begins. */
 static void tell_if_short(struct trib_rows *rows, uint32_t each, uint32_t count, uint64_t lacking)
 {
     bool is_short = ((each == 0 && count > 0) || lacking > 0) && rows->limit > 0;
@@ -101,7 +101,7 @@ static void tell_if_short(struct trib_rows *rows, uint32_t each, uint32_t count,
     rows->is_short = is_short;
 }
 
-/* All communicators get their rows; parts in the rows that they had are lost, as packets are. */
+/* Divides all rows anew. Parts in the rows before are lost, as packets can be. */
 static bool share_out(struct trib_rows *rows, const struct trib_members *members)
 {
     struct trib_pool_share share = {.first_row = 0};
@@ -131,7 +131,7 @@ static bool share_out(struct trib_rows *rows, const struct trib_members *members
     return are_in;
 }
 
-/* All move to a pool with rows of another length. */
+/* Moves all members to a pool with rows of another length. */
 static bool renew(struct trib_rows *rows, const struct trib_members *members, uint32_t payload)
 {
     const struct trib_rows former = *rows;
@@ -148,7 +148,7 @@ static bool renew(struct trib_rows *rows, const struct trib_members *members, ui
     return share_out(rows, members);
 }
 
-/* Longer rows are fewer: where nobody else has some, they are as long as the member needs. */
+/* True if the pool's rows suit the member. Longer rows are fewer, so a member alone gets rows of exactly its length. */
 static bool are_of_length(const struct trib_rows *rows, const struct trib_members *members,
                           const struct trib_member *member)
 {
@@ -178,7 +178,7 @@ void trib_rows_leave(struct trib_member *member)
 void trib_rows_divide(struct trib_rows *rows, const struct trib_members *members, const struct trib_member *left)
 {
     if ((rows->is_static || own_rows(left) != 0) && rows->pool != NULL) {
-        (void)share_out(rows, members); /* all are in already */
+        (void)share_out(rows, members); /* all members have entered already */
     }
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shard.c: see shard.h. The loop: sleep; take in a batch; wake the nodes that are due; send what nodes have to send;
- * report. */
+/* shard.c: see shard.h. The loop: sleep; receive a batch; wake nodes that are due; send the nodes' packets; report. */
 #define _GNU_SOURCE
 #include "switchd/shard.h"
 
@@ -18,12 +17,12 @@
 #include "protocol/combining.h"
 #include "switchd/caps.h"
 
-/* Rounds of handing over between the nodes of one communicator before others have their turn. */
+/* Most rounds of handing over between the nodes of one communicator in one drain. */
 #define ROUNDS 16
-/* A communicator that nobody speaks to for so long gives back what its nodes do not need: within a second (I6). */
+/* Idle time after which a communicator gives back memory of its nodes: within a second (I6). */
 #define IDLE_MEMORY_NS (500 * TRIB_MILLISECOND_NS)
 
-/* Payload of path probes, without a meaning. */
+/* Payload of path probes. The contents have no meaning. */
 static const uint8_t zeros[TRIB_PAYLOAD_MAX];
 
 enum trib_status trib_shard_open(struct trib_shard *shard, const struct trib_port_config *config, char *error)
@@ -35,7 +34,7 @@ enum trib_status trib_shard_open(struct trib_shard *shard, const struct trib_por
     (void)pthread_mutex_init(&shard->lock, NULL);
     shard->kick_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (shard->kick_fd < 0) {
-        trib_explain(error, "cannot make an eventfd: %s", strerror(errno));
+        trib_explain(error, "cannot make an eventfd: %s", trib_explain_errno(errno));
         return TRIB_ERR_SYSTEM;
     }
     enum trib_status status = trib_port_open(config, &shard->port, error);
@@ -47,7 +46,7 @@ static void kick(const struct trib_shard *shard)
 {
     const uint64_t one = 1;
     ssize_t written = write(shard->kick_fd, &one, sizeof one);
-    (void)written; /* EAGAIN: 2^64 - 1 kicks are waiting, which is enough */
+    (void)written; /* EAGAIN: 2^64 - 1 kicks are pending, which is enough */
 }
 
 void trib_shard_stop(struct trib_shard *shard)
@@ -75,8 +74,8 @@ void trib_shard_close(struct trib_shard *shard)
     (void)pthread_mutex_destroy(&shard->lock);
 }
 
-/* Everybody passes the gate on the way to the lock. Who waits for the lock keeps the gate shut, so the thread, which
- * would otherwise take its lock again at once, stops at the gate and the waiter is next. */
+/* Every thread passes the gate on the way to the lock. A thread that waits for the lock keeps the gate shut. The
+ * shard's thread would otherwise retake the lock at once; it stops at the gate, and the waiter is next. */
 static void take_lock(struct trib_shard *shard)
 {
     (void)pthread_mutex_lock(&shard->gate);
@@ -103,7 +102,7 @@ void trib_shard_leave_unchanged(struct trib_shard *shard)
     (void)pthread_mutex_unlock(&shard->lock);
 }
 
-/* ---- what comes ---- */
+/* ---- receiving ---- */
 
 /* Sends to single addresses by the socket. receiver: an id, or TRIB_AUTH_ALL. */
 static void send_sealed(struct trib_shard *shard, const struct trib_member *member, const struct trib_packet *packet,
@@ -125,8 +124,8 @@ static bool is_one_address(const struct trib_member_node *node, uint64_t bits)
            ((bits & (bits - 1)) == 0 || (node->together != NULL && node->together[__builtin_ctzll(bits)] == bits));
 }
 
-/* The receiver of a packet for a set of children: one id, all but one, or all. Results go to such sets. Sets of other
- * sizes count as all: several children want no payload, or are late. */
+/* Receiver of a packet for a set of children: one id, all but one, or all. Results go to such sets. A set of another
+ * size counts as all: some children want no payload, or are late. */
 static uint16_t receiver_of(const struct trib_member_node *node, uint64_t bits)
 {
     uint64_t lacks = trib_all_children(node->children);
@@ -176,8 +175,8 @@ void trib_shard_probe_parent(struct trib_shard *shard, const struct trib_member 
     send_sealed(shard, member, &probe, &member->parent, 1, receiver_above(member));
 }
 
-/* The parent's first answer brings this switch's nonce back, and one of its own, which proves this switch's address
- * when it goes back. The last one is as large as a probe. */
+/* The parent's first answer returns this switch's nonce and has one of the parent's own. Returning the parent's nonce
+ * proves this switch's address. The last answer is as large as a probe. */
 static void take_parent_path(struct trib_shard *shard, struct trib_member *member, const struct trib_packet *answer)
 {
     if (answer->boot != member->boot || answer->generation != member->generation ||
@@ -196,8 +195,9 @@ static void take_parent_path(struct trib_shard *shard, struct trib_member *membe
     member->has_answer |= answer->payload_len == member->payload;
 }
 
-/* A child's path probe goes back to it, with what it has in lane. Nobody gains by a false source address: what comes
- * back is a header, with the child's nonce, until that was brought, and not often; then it is as large as the probe. */
+/* A child's path probe is answered with the probe's lane. A forged source address gains nothing: before the child has
+ * returned its nonce, the answer is a header with that nonce, and the number of headers is limited. After that the
+ * answer is as large as the probe. */
 static void take_path(struct trib_shard *shard, const struct trib_member_source *source,
                       const struct trib_packet *probe)
 {
@@ -242,7 +242,7 @@ static void give(struct trib_member_node *node, struct trib_place from, const st
     node->member->is_touched = true;
 }
 
-/* Takes in the packets of one buffer. All of a buffer are from one sender, and nearly always for one communicator. */
+/* Processes the packets of one buffer. All come from one sender, nearly always for one communicator. */
 static void take_buffer(struct trib_shard *shard, uint64_t now_ns)
 {
     const struct trib_member_source *source = NULL;
@@ -310,7 +310,7 @@ void trib_shard_settle(struct trib_shard *shard)
     trib_port_set_backlog(shard->port, follows_congestion ? shard->backlog : 0);
 }
 
-/* Before results leave, so that they tell the new caps. */
+/* Before results are sent, so that the results carry the new caps. */
 static void divide_if_due(struct trib_shard *shard, uint64_t now_ns)
 {
     if (shard->has_caps && (now_ns >= shard->caps_ns || trib_caps_have_changed(&shard->members, now_ns))) {
@@ -320,9 +320,9 @@ static void divide_if_due(struct trib_shard *shard, uint64_t now_ns)
     }
 }
 
-/* ---- what leaves ---- */
+/* ---- sending ---- */
 
-/* All trains leave: every payload that a node has lent is its own again. */
+/* Sends all trains: no payload is borrowed from a node any more. */
 static void flush(struct trib_shard *shard)
 {
     trib_port_flush(shard->port);
@@ -344,8 +344,9 @@ static void send_packet(struct trib_shard *shard, struct trib_member_node *node,
     note_lent(shard, node, packet);
 }
 
-/* Hands a packet to another node of the same communicator. A train under way may refer to what that node has lent, so
- * it leaves first; the giver's payload is lent until the giver's next verb, and this is not one. */
+/* Hands a packet to another node of the same communicator. A loaded train may refer to payload lent by the receiving
+ * node, so the train is sent first. The giving node's payload is lent until that node's next verb, and this call is not
+ * one. */
 static void hand_over(struct trib_shard *shard, struct trib_member_node *to, struct trib_place from,
                       const struct trib_packet *packet, uint64_t now_ns)
 {
@@ -369,12 +370,13 @@ static void send_to_parent(struct trib_shard *shard, struct trib_member_node *no
     }
 }
 
-/* Through combiners, each of which has one address: one packet for all ranks behind, or one for each that it names. */
+/* Sends through combiners, each with one address: one packet for all ranks behind a combiner, or one for each named
+ * rank. */
 static void send_through(struct trib_shard *shard, struct trib_member_node *node, const struct trib_packet *packet,
                          uint64_t bits)
 {
     struct trib_packet named = *packet;
-    uint64_t firsts = 0; /* of those at one address that are all meant */
+    uint64_t firsts = 0; /* lowest child of each address with all children meant */
     uint64_t alone = 0;
     for (uint64_t rest = bits; rest != 0;) {
         uint64_t lowest = rest & -rest;
@@ -395,7 +397,7 @@ static void send_through(struct trib_shard *shard, struct trib_member_node *node
     }
 }
 
-/* Sends to those children in bits that have proved their addresses. */
+/* Sends to the children in bits that have proved their addresses. */
 static void send_by_socket(struct trib_shard *shard, struct trib_member_node *node, const struct trib_packet *packet,
                            uint64_t bits)
 {
@@ -443,12 +445,13 @@ static void drain_node(struct trib_shard *shard, struct trib_member_node *node, 
         } else if (is_fit && bits != 0) {
             send_to_children(shard, node, &packet, bits, now_ns);
         } else {
-            shard->dropped[TRIB_DROP_FIELD]++; /* a node's slip must not end every other job's switch */
+            /* an invalid packet from one node must not end the switch of every other job */
+            shard->dropped[TRIB_DROP_FIELD]++;
         }
     }
 }
 
-/* What combiners pass on refers to the buffer that has come: it leaves before the next is read. */
+/* Packets that combiners pass on refer to the received buffer, so they are sent before the next read. */
 static void pass_on(struct trib_shard *shard, uint64_t now_ns)
 {
     struct trib_member_node *node = trib_rows_next(&shard->rows);
@@ -462,7 +465,7 @@ static void pass_on(struct trib_shard *shard, uint64_t now_ns)
     flush(shard);
 }
 
-/* Takes in what has come, up to a batch; true if there may be more. */
+/* Receives up to a batch. True: more may be waiting. */
 static bool take_batch(struct trib_shard *shard, uint64_t now_ns)
 {
     for (unsigned i = 0; i < TRIB_SHARD_BATCH; i++) {
@@ -477,12 +480,16 @@ static bool take_batch(struct trib_shard *shard, uint64_t now_ns)
 
 /* Takes the packets of all nodes, from the bottom up, until none has any.
  *
- * It ends, because within one call nothing comes from outside and time stands still. What a node gets from another one
- * makes it send, to another one again, only this: PROBE makes ASK, HELD or RESULT, down, and a mark that is news more
- * HELD, down; ASK makes CONTRIBUTION or OFFER, up; CONTRIBUTION makes RESULT when it completes a slot, once, or one ASK
- * to a node that has finished the fragment, which OFFERs; OFFER makes RESULT; RESULT and HELD go on to children
- * outside. So a chain goes up and down three times at its longest, whatever was sent to it (I5). ROUNDS says the same
- * to a node with a slip: it may keep its own communicator busy, not the switch. */
+ * The exchange ends, because within one call no packet arrives from outside and time does not advance. A packet from
+ * another node causes only these packets to another node again:
+ *   - PROBE: ASK, HELD or RESULT, down. A newer mark: more HELD, down.
+ *   - ASK: CONTRIBUTION or OFFER, up.
+ *   - CONTRIBUTION: RESULT when it completes a slot, once; or one ASK to a node that has finished the fragment, which
+ *     OFFERs.
+ *   - OFFER: RESULT.
+ *   - RESULT and HELD go on to children outside.
+ * So the longest chain goes up and down three times, whatever packets were received (I5). ROUNDS limits a faulty node
+ * too: it may keep its own communicator busy, not the switch. */
 static void drain_packets(struct trib_shard *shard, struct trib_member *member, uint64_t now_ns)
 {
     for (uint32_t round = 0; round < ROUNDS; round++) {
@@ -503,7 +510,7 @@ static void drain_packets(struct trib_shard *shard, struct trib_member *member, 
 
 /* ---- events ---- */
 
-/* False when there is no room for more reports: the rest stays in the node. */
+/* False: no room for more reports; the rest stays in the node. */
 static bool drain_events(struct trib_shard *shard, const struct trib_member_node *node)
 {
     const struct trib_member *member = node->member;
@@ -524,7 +531,7 @@ static bool drain_events(struct trib_shard *shard, const struct trib_member_node
     return false;
 }
 
-/* The events and the next timeout of a member's nodes; true when neither events nor packets are left. */
+/* Takes the events and the next timeout of a member's nodes. True: no events and no packets are left. */
 static bool finish_drain(struct trib_shard *shard, struct trib_member *member)
 {
     bool is_done = true;
@@ -538,7 +545,7 @@ static bool finish_drain(struct trib_shard *shard, struct trib_member *member)
     return is_done;
 }
 
-/* Sends for every node that a verb was called on. All trains leave before any node is called from outside again, as
+/* Sends for every node that a verb was called on. All trains are sent before a node is called from outside again, as
  * payloads are borrowed. */
 static bool drain(struct trib_shard *shard, uint64_t now_ns)
 {
@@ -601,7 +608,7 @@ void trib_shard_calm(const struct trib_shard *shard)
 {
     uint64_t kicks;
     ssize_t got = read(shard->kick_fd, &kicks, sizeof kicks);
-    (void)got; /* EAGAIN: another kick has been read with this one */
+    (void)got; /* EAGAIN: another kick was read with this one */
 }
 
 /* Sleeps until a packet, a kick or wake_ns. */
@@ -617,8 +624,7 @@ static void wait(const struct trib_shard *shard, uint64_t wake_ns)
     }
 }
 
-/* Looks for packets without sleeping for a moment; true if one has come. Yields, as the sender may need this
- * core. */
+/* Polls for a moment without sleeping. True: a packet has arrived. Yields, as the sender may need this core. */
 static bool spin(struct trib_shard *shard, uint64_t wake_ns)
 {
     uint64_t length_ns = trib_spin_begin(&shard->spin);
@@ -661,13 +667,13 @@ enum trib_status trib_shard_start(struct trib_shard *shard, const struct trib_sh
 {
     sigset_t all, before;
     trib_shard_listen(shard, listener);
-    /* Signals are the main thread's: a handler here would interrupt packets, not the server's wait. */
+    /* The main thread handles signals: a handler here would interrupt packet work, not the server's wait. */
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     int code = pthread_create(&shard->thread, NULL, run, shard);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (code != 0) {
-        trib_explain(error, "cannot start a thread: %s", strerror(code));
+        trib_explain(error, "cannot start a thread: %s", trib_explain_errno(code));
         return TRIB_ERR_SYSTEM;
     }
     shard->is_running = true;

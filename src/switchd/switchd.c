@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switchd.c: see switchd.h. The main thread runs the control plane, the others the shards. */
+/* switchd.c: see switchd.h. The main thread runs the control plane, the other threads the shards. */
 #define _GNU_SOURCE
 #include "switchd/switchd.h"
 
@@ -23,10 +23,10 @@
 #define HTTP_PORT_OFFSET 1000
 #define PORT_TRIES 32
 
-/* What a signal handler can reach. */
+/* State for signal handlers. */
 static _Atomic(struct trib_server *) serving;
 static atomic_bool stop_wanted;
-static atomic_uint stoppers; /* that may be using `serving` */
+static atomic_uint stoppers; /* threads that may be using `serving` */
 
 void trib_switchd_init(struct trib_switchd_config *config)
 {
@@ -73,7 +73,7 @@ bool trib_switchd_is_at(const struct trib_switchd_config *config, const struct t
     return is_own;
 }
 
-/* what: "the parent" */
+/* Checks the address of another switch; the error names the switch by a text such as "the parent". */
 static enum trib_status check_other(const struct trib_switchd_config *config, const char *what,
                                     const struct trib_address *other, char *error)
 {
@@ -93,7 +93,8 @@ static enum trib_status check_other(const struct trib_switchd_config *config, co
         trib_explain(error, "%s %s and this switch, %s, must both be IPv4 or both IPv6", what, text, listen);
         return TRIB_ERR_INVALID;
     }
-    if (trib_switchd_is_at(config, other)) { /* it would pass on to itself without end; longer loops control finds */
+    /* the switch would forward to itself without end; the control plane finds longer loops */
+    if (trib_switchd_is_at(config, other)) {
         trib_explain(error, "%s %s is this switch itself", what, text);
         return TRIB_ERR_INVALID;
     }
@@ -217,7 +218,8 @@ static enum trib_status open_both(const struct trib_switchd_config *config, uint
 {
     enum trib_status status = trib_plane_open(config, plane, error);
     if (status != TRIB_OK) {
-        return status == TRIB_ERR_SYSTEM ? TRIB_ERR_REFUSED : status; /* most likely a neighbour's port */
+        /* most likely the port of a later shard is taken */
+        return status == TRIB_ERR_SYSTEM ? TRIB_ERR_REFUSED : status;
     }
     struct trib_server_config wanted = server_config(config, boot, *plane);
     status = trib_server_create(&wanted, server, error);
@@ -228,8 +230,8 @@ static enum trib_status open_both(const struct trib_switchd_config *config, uint
     return status;
 }
 
-/* ERR_REFUSED here: a port is taken. One port number must be free for TCP and UDP, and its neighbours for the other
- * shards; where the kernel chooses, it may have to choose again. */
+/* ERR_REFUSED here: a port is taken. One port number must be free for TCP and UDP, and the following ports for the
+ * other shards. With port 0 the kernel may have to choose again. */
 static enum trib_status open_all(const struct trib_switchd_config *config, struct trib_plane **plane,
                                  struct trib_server **server, char *error)
 {
@@ -247,13 +249,13 @@ static void tell_mismatch(void *owner, const struct trib_mismatch *mismatch)
     trib_server_mismatch(owner, mismatch->communicator, mismatch->sequence, mismatch->rank[0], mismatch->rank[1]);
 }
 
-/* The port, to whoever waits for the switch at ready_fd: without it that would wait for ever. */
+/* Writes the port to ready_fd. Without it the reader would wait for ever, so a failure is an error. */
 static enum trib_status tell_port(const struct trib_switchd_config *config, const struct trib_plane *plane, char *error)
 {
     struct trib_address local;
     trib_plane_local(plane, &local);
     if (config->ready_fd >= 0 && dprintf(config->ready_fd, "%u\n", trib_address_port(&local)) < 0) {
-        trib_explain(error, "cannot write the port to descriptor %d: %s", config->ready_fd, strerror(errno));
+        trib_explain(error, "cannot write the port to descriptor %d: %s", config->ready_fd, trib_explain_errno(errno));
         return TRIB_ERR_SYSTEM;
     }
     return TRIB_OK;
@@ -296,7 +298,7 @@ static void tell_ready(const struct trib_switchd_config *config, const struct tr
     }
 }
 
-/* The last chance to see what no communicator has counted. */
+/* Logs drops that no communicator has counted, at the end. */
 static void log_drops(struct trib_plane *plane)
 {
     uint64_t dropped[TRIB_DROP_COUNT];
@@ -324,7 +326,7 @@ static enum trib_status serve(const struct trib_switchd_config *config, struct t
     trib_server_run(server);
     atomic_store(&serving, NULL);
     while (atomic_load(&stoppers) > 0) {
-        (void)sched_yield(); /* another thread is still in trib_switchd_stop: the server must outlive that */
+        (void)sched_yield(); /* another thread is still in trib_switchd_stop, and uses the server */
     }
     atomic_store(&stop_wanted, false);
     return status;

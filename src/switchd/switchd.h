@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switchd.h: the switch daemon as one call: sockets, shard threads, control plane. Parsing options and signals are
- * the program's (src/cli).
+/* switchd.h: the switch daemon as one call: sockets, shard threads, control plane. The program (src/cli) parses options
+ * and handles signals.
  *
  * Use: trib_switchd_init(&config); change fields; trib_switchd_run(&config, error) from the main thread;
  * trib_switchd_stop() in the handlers of SIGTERM and SIGINT. One at a time in a process.
@@ -20,56 +20,62 @@ struct trib_keyring;
 struct trib_switchd_config {
     struct trib_address listen; /* [0.0.0.0:7470] UDP port of shard 0, and TCP; shard t has port + t; port 0: any */
     struct trib_address_list
-        also; /* [none] further addresses, of listen's family and port: shard t is at address t mod n of all */
+        also; /* [none] further addresses, with listen's family and port: shard t is at address t mod n of all n */
     struct trib_address parent; /* [none] sessions of the parent switch; len 0: none */
-    uint64_t identity;          /* [0: of the machine and `listen`] for the parent, the same after a restart */
-    struct trib_others
-        lenders; /* [none] sessions of other switches, whose shards its jobs use as well; not with a parent */
-    struct trib_others lend_to;      /* [none] switches whose jobs may use shards here, by their hosts */
-    const struct trib_keyring *keys; /* [none: sessions are unauthenticated] of jobs and of the operator; borrowed */
-    uint32_t trees; /* [0: all] of this switch and its lenders, each job is dealt over so many; 8 at most */
-    const struct trib_planned *planned;   /* [none] jobs whose switches a plan has chosen; borrowed */
-    const struct trib_placed *placed;     /* [none] jobs whose pieces a plan has placed below; borrowed */
-    const struct trib_topology *topology; /* [none: each one link away] by which they are chosen; borrowed */
-    uint32_t weight;                      /* [1] of a root on a shard here, beside those at other switches: 1 to 255 */
-    struct trib_address http;             /* [127.0.0.1:0] len 0: none; port 0: listen's port + 1000 */
-    uint32_t threads;                     /* [0: as many as addresses] shards, at least that, at most TRIB_ROOTS_MAX */
-    uint32_t buffer;                      /* [32 MiB] socket buffers wanted, bytes, each direction of each shard */
-    uint32_t dscp;                        /* [0] */
-    uint32_t
-        backlog; /* [127500] bytes that wait behind a shard's socket, per child, from which on panama's packets say so; 0: never */
-    uint32_t group;        /* [239.255.74.70] first multicast group for results, host order; 0: unicast only */
-    uint32_t spin_us;      /* [20] longest busy wait of a shard before it sleeps; it yields the CPU */
-    uint64_t memory_quota; /* [4 GiB] bytes of slot memory, all jobs */
-    uint64_t job_quota;    /* [3 GiB] bytes of slot memory, one job with all its communicators */
-    uint64_t tenant_quota; /* [0: no limit] bytes of slot memory, all jobs of one key */
-    uint64_t pool;         /* [64 MiB] bytes of rows in which it combines, all shards; 0: all parts pass */
-    bool is_pool_static;   /* [false] each communicator has as many of these rows; else all have all */
-    bool combines_only;    /* [false] it has no slots for sums; with a parent alone */
-    uint64_t ping_gap_ns;  /* [0: 1 s] between questions to a switch that is waited for; ten are its time to answer */
-    uint64_t threshold;    /* [0: none] jobs of fewer bytes of gradients are rings; not with a parent */
-    uint64_t join_timeout_ns;  /* [30 s] how long a job's first rank waits for its last */
-    bool is_shared;            /* [false] jobs of several users come here: each needs a name of its own */
+    uint64_t identity;          /* [0: of the machine and `listen`] identity for the parent, the same after a restart */
+    /* [none] sessions of other switches; jobs of this switch use their shards as well; not with a parent */
+    struct trib_others lenders;
+    struct trib_others lend_to; /* [none] hosts of switches that may use shards here for their jobs */
+    /* [none: sessions are unauthenticated] keys of jobs and of the operator; borrowed */
+    const struct trib_keyring *keys;
+    uint32_t trees;                     /* [0: all] switches for each job, of this switch and its lenders; 8 at most */
+    const struct trib_planned *planned; /* [none] switches of jobs, chosen by a plan; borrowed */
+    const struct trib_placed *placed;   /* [none] pieces of jobs, placed below by a plan; borrowed */
+    /* [none: each one link away] network by which switches are chosen; borrowed */
+    const struct trib_topology *topology;
+    /* [1] weight of a root on a shard here, relative to roots at other switches: 1 to 255 */
+    uint32_t weight;
+    struct trib_address http; /* [127.0.0.1:0] len 0: none; port 0: listen's port + 1000 */
+    /* [0: as many as addresses] shards: at least one for each address, at most TRIB_ROOTS_MAX */
+    uint32_t threads;
+    uint32_t buffer; /* [32 MiB] requested socket buffer, bytes, each direction of each shard */
+    uint32_t dscp;   /* [0] */
+    /* [127500] bytes queued behind a shard's socket, per child, above which panama's packets are flagged; 0: never */
+    uint32_t backlog;
+    uint32_t group;            /* [239.255.74.70] first multicast group for results, host order; 0: unicast only */
+    uint32_t spin_us;          /* [20] longest busy wait of a shard before it sleeps; it yields the CPU */
+    uint64_t memory_quota;     /* [4 GiB] bytes of slot memory, all jobs */
+    uint64_t job_quota;        /* [3 GiB] bytes of slot memory, one job with all its communicators */
+    uint64_t tenant_quota;     /* [0: no limit] bytes of slot memory, all jobs of one key */
+    uint64_t pool;             /* [64 MiB] bytes of rows for combining, all shards; 0: all parts pass */
+    bool is_pool_static;       /* [false] each communicator has an equal number of rows; false: all share all rows */
+    bool combines_only;        /* [false] no slots for sums, only combining; with a parent alone */
+    uint64_t ping_gap_ns;      /* [0: 1 s] between pings to an awaited switch; a switch has ten intervals to answer */
+    uint64_t threshold;        /* [0: none] jobs with fewer bytes of gradients are rings; not with a parent */
+    uint64_t join_timeout_ns;  /* [30 s] longest wait of a job's first rank for its last */
+    bool is_shared;            /* [false] jobs of several users: each job needs a name of its own */
     bool trains;               /* [true] false: one packet a call, for comparison */
     struct trib_faults faults; /* [none] */
-    int ready_fd; /* [-1] gets the port in decimal and a newline when the switch serves; -1: none. Stays open */
+    /* [-1] descriptor for the port in decimal and a newline, written when the switch serves; -1: none. Stays open */
+    int ready_fd;
 };
 
+/* Sets the defaults, which the fields' comments have in brackets. */
 void trib_switchd_init(struct trib_switchd_config *config);
-/* How many shards there will be. */
+/* Number of shards. */
 static inline uint32_t trib_switchd_shards(const struct trib_switchd_config *config)
 {
     return config->threads > 0 ? config->threads : config->also.count + 1;
 }
 
-/* Returns ERR_INVALID with the cause for a config that trib_switchd_run would refuse before it opens anything. */
+/* Returns ERR_INVALID with the cause for a config that trib_switchd_run would refuse before opening sockets. */
 TRIB_MUST_USE enum trib_status trib_switchd_check(const struct trib_switchd_config *config, char *error);
-/* Is that an address of this switch? */
+/* True if the address is this switch's, with its port. */
 bool trib_switchd_is_at(const struct trib_switchd_config *config, const struct trib_address *address);
 /* Serves until trib_switchd_stop. error: TRIB_ERROR_TEXT_MAX bytes for the cause, may be NULL.
- * Returns OK after a stop; ERR_INVALID, ERR_MEMORY, ERR_SYSTEM when it could not start. */
+ * Returns OK after a stop; ERR_INVALID, ERR_MEMORY, ERR_SYSTEM if the start failed. */
 TRIB_MUST_USE enum trib_status trib_switchd_run(const struct trib_switchd_config *config, char *error);
-/* Ends trib_switchd_run soon, also when it has not quite begun. For signal handlers and other threads. */
+/* Ends trib_switchd_run soon, also a call that is still starting. For signal handlers and other threads. */
 void trib_switchd_stop(void);
 
 #endif

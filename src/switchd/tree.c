@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tree.c: see tree.h. The branches behind a node's child are neighbours, and so are their ranks in `order`. */
+/* tree.c: see tree.h. The branches behind a node's child are neighbours, and so are the ranks of these branches in
+ * `order`. */
 #include "switchd/tree.h"
 
 #include <stdlib.h>
@@ -20,7 +21,7 @@ bool trib_tree_is_sound(const struct trib_opening *opening)
     uint32_t ranks = opening->ranks;
     struct trib_tree_ranks seen = {{0}};
     uint32_t total = 0;
-    bool has_hosts = opening->session.ranks < ranks; /* members that are several ranks, and no switch */
+    bool has_hosts = opening->session.ranks < ranks; /* members of several ranks that are no switch */
     uint32_t numbers = trib_rank_set_count(&opening->numbers);
     if (ranks == 0 || ranks > TRIB_SESSION_RANKS_MAX || (numbers != 0 && numbers != opening->count) ||
         opening->session.ranks == 0 || opening->session.ranks > ranks || opening->count == 0 ||
@@ -45,7 +46,7 @@ bool trib_tree_is_sound(const struct trib_opening *opening)
     return opening->parent != NULL || total == ranks;
 }
 
-/* The struct and its arrays in one piece, the widest first. */
+/* One allocation for the struct and its arrays, the widest first. */
 static struct trib_tree *allocate(uint32_t ranks, uint32_t branches)
 {
     size_t behind = ranks * sizeof(uint64_t) + (2 * (size_t)ranks + branches + 1) * sizeof(uint16_t);
@@ -129,7 +130,7 @@ uint32_t trib_tree_node_of(const struct trib_tree *tree, uint32_t branch, uint32
     return edge + tree->shape.has_top;
 }
 
-/* The branches behind a node's child: from *first to before *end. */
+/* Branches behind a node's child: from *first to before *end. */
 static void find_branches(const struct trib_tree *tree, uint32_t node, uint32_t child, uint32_t *first, uint32_t *end)
 {
     const struct trib_tree_shape *shape = &tree->shape;
@@ -176,12 +177,12 @@ bool trib_tree_join(struct trib_tree *tree, uint32_t rank, uint64_t mark)
     if (rank >= tree->ranks || tree->branch_of[rank] == TRIB_TREE_ELSEWHERE) {
         return false;
     }
-    if (trib_rank_set_has(&tree->led, rank)) { /* it lacks nothing that its leader has: that one's mark is the host's */
+    if (trib_rank_set_has(&tree->led, rank)) { /* the leader's mark stands for all ranks of the host */
         tree->marks[rank] = TRIB_SEQUENCE_MAX;
         return true;
     }
     uint64_t before = tree->marks[rank] == TRIB_NEVER ? 0 : tree->marks[rank];
-    bool is_higher = mark > before && mark <= TRIB_SEQUENCE_MAX; /* as a node takes it */
+    bool is_higher = mark > before && mark <= TRIB_SEQUENCE_MAX; /* as nodes check a mark */
     tree->marks[rank] = is_higher ? mark : before;
     return true;
 }

@@ -516,10 +516,10 @@ CANARIES = [
         edits=((LARGE, """        if (!trib_host_all_have(host, true, step - 1)) {
             return TRIB_HOST_WAITS;
         }
-        /* Who has failed""", """        if (!trib_host_all_have(host, true, step - 2)) {
+        /* A failed rank may""", """        if (!trib_host_all_have(host, true, step - 2)) {
             return TRIB_HOST_WAITS;
         }
-        /* Who has failed"""),),
+        /* A failed rank may"""),),
         world=NO_HOST, search=NO_HOST, test="unit/test_host_steps"),
     Canary(
         "host-sum-of-old-parts", "I2", "a rank adds up its share of a chunk before all have staged it",

@@ -118,7 +118,7 @@ sys.argv = ["bench/run", "--quick", "goodput-4-1500"]
 try:
     runpy.run_path("bench/run", run_name="__main__")
 except SystemExit as end:
-    assert end.code == 130, end
+    assert end.code == 143, end
 names = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
 assert star.run is remove and f"tribbench{os.getpid()}-" not in names, names
 END

@@ -129,6 +129,15 @@ if [ "$(id -u)" != 0 ]; then
     expect_line 2 'cannot read the configuration .*: Permission denied' "$T" switch -c "$TMP/conf" --check-config
 fi
 
+say "pipes in place of files"
+mkfifo "$TMP/pipe"
+expect_line 2 'cannot read the configuration .*/pipe: nothing is written to this pipe$' "$T" switch -c "$TMP/pipe" --check-config
+expect_line 2 '/pipe: nothing is written to this pipe$' "$T" sim "$TMP/pipe" --check
+expect_line 1 'plan: .*/pipe: nothing is written to this pipe$' "$T" plan --topology "$TMP/pipe" --jobs "$TMP/pipe"
+expect_line 0 'configuration is good' bash -c '"$1" switch --check-config -c <(sleep 1.5; echo threads = 1)' - "$T" # a slow writer
+expect_line 2 '/dev/fd/[0-9]+:1: threads: "x" is not' bash -c '"$1" switch --check-config -c <(echo threads = x)' - "$T"
+expect_line 2 '/dev/fd/[0-9]+:1:1: a name should stand here' bash -c '"$1" sim --check <(echo "]")' - "$T"
+
 say "run: programs and their status"
 unset TRIB_SWITCH
 expect 127 'cannot run ./absent: No such file' "$T" run -n 2 -- ./absent

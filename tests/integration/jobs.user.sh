@@ -106,7 +106,7 @@ kill "${RANK_PIDS[0]}"
 for pid in "${RANK_PIDS[@]}"; do
     ended 3 "$pid"
 done
-expect_line 1 'not all 2 ranks of job alone joined at switch 127.0.0.1:[0-9]+; waited [1-9](\.[0-9])? s \(TRIB_JOIN_TIMEOUT is 1 s\)' \
+expect_line 1 'not all 2 ranks of job alone joined at switch 127.0.0.1:[0-9]+; waited [1-9](\.[0-9])? s \(TRIB_JOIN_TIMEOUT is 1 s\): rank 1 is missing$' \
     env TRIB_JOB=alone TRIB_RANKS=2 TRIB_JOIN_TIMEOUT=1s "$T" perf
 switch_stop
 

@@ -121,7 +121,7 @@ expect_line 2 '--ready-fd: 9 is not an open, writable descriptor' bash -c '"$1" 
 expect 1 'cannot write the port to descriptor 9: No space left' bash -c '"$1" switch --listen 127.0.0.1:0 --http none --ready-fd 9 9>/dev/full' - "$T"
 
 say "what is wrong with all ranks is said once"
-expect_line 1 'the switch did not start: .*Too many open files' bash -c 'ulimit -n 8; exec "$1" run -n 2 -- true' - "$T"
+expect_line 1 'the switch did not start: .*Too many open files: raise `ulimit -n`, which is 8$' bash -c 'ulimit -n 8; exec "$1" run -n 2 -- true' - "$T"
 expect_line 2 'TRIB_WIRE: "x" is none of' env TRIB_WIRE=x "$T" run -n 4 -- "$BUILD_DIR/bin/02_udp_allreduce"
 expect_line 2 'cannot resolve "nowhere.invalid"' "$T" run -n 4 --switch nowhere.invalid -- "$BUILD_DIR/bin/02_udp_allreduce"
 expect_line 2 'cannot resolve "nowhere.invalid"' "$T" perf --workers 4 --switch nowhere.invalid

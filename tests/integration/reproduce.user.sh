@@ -62,9 +62,9 @@ say "an interrupt"
 "$T" reproduce panama-sum panama-fig9 >"$TMP/interrupted" 2>&1 &
 pid=$!
 check "it tells of its progress" wait_for 20 grep -q '^panama-fig9: ' "$TMP/interrupted"
-kill -INT "$pid"
+kill -TERM "$pid"
 wait "$pid"
-check "its status" [ $? -eq 130 ]
+check "its status, of SIGTERM" [ $? -eq 143 ]
 check_in "what had ended" '^panama-sum: ' "$TMP/interrupted"
 check_in "a word" 'interrupted: these are the experiments that had ended' "$TMP/interrupted"
 
@@ -72,9 +72,9 @@ say "a sweep, which another command could go on with"
 "$T" reproduce panama-fig8 --sweep "$TMP/fig8" --cores 1 >"$TMP/swept" 2>&1 &
 pid=$!
 check "it begins with its first part" wait_for 20 test -e "$TMP/fig8/ideal-short/cells/0000.part"
-kill -INT "$pid"
+kill -TERM "$pid"
 wait "$pid"
-check "its status" [ $? -eq 130 ]
+check "its status, of SIGTERM" [ $? -eq 143 ]
 check_in "a word" '^tributary: interrupted: the same command goes on$' "$TMP/swept"
 check "and no other, as no result is there" [ "$(grep -c interrupted "$TMP/swept")" = 1 ]
 check "all parts have a grid" test -e "$TMP/fig8/panama/grid.toml" -a -e "$TMP/fig8/ring/scenario.toml" -a -e "$TMP/fig8/panama-7-8/grid.toml" -a -e "$TMP/fig8/panama-15-16/grid.toml"

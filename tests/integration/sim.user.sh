@@ -337,7 +337,7 @@ CHILDREN+=("$pid")
 wait_for 20 test -d "$TMP/longs/0003.part"
 kill -TERM "$pid"
 ended 20 "$pid"
-check "a sweep is interrupted, its runs as well" [ "$STATUS" = 130 ]
+check "a sweep is interrupted, its runs as well" [ "$STATUS" = 143 ]
 check "of which none says that it has results" [ "$(grep -c interrupted "$TMP/longs.out")" = 1 ]
 check_in "those that are done stay" '^2 of 6 runs are done' "$TMP/longs.out"
 check "others have parts" [ -s "$TMP/longs/0001.part/flows.csv" ]

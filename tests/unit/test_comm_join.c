@@ -109,7 +109,7 @@ static void create__ends_when_not_all_come(void **state)
         assert_true(says_waited(error, "", 300, " for rank 1 of job"));
         return;
     }
-    assert_true(says(error, "not all 2 ranks of job") &&
+    assert_true(says(error, "not all 2 ranks of job") && says(error, "): rank 1 is missing") &&
                 says_waited_as_set(error, "; ", 300, "TRIB_JOIN_TIMEOUT", config.join_timeout_ns));
 }
 

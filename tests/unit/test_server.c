@@ -337,6 +337,27 @@ static void abort__others_get_its_text(void **state)
     close(fds[0]);
 }
 
+/* Ranks with a shorter limit than the control plane. One that has given up before is not named. */
+static void abort__of_a_rank_that_waits_is_told_who_is_missing(void **state)
+{
+    struct control *c = *state;
+    const struct trib_message message = {.kind = TRIB_MESSAGE_ABORT, .fail = {TRIB_ERR_TIMEOUT, "its time is over"}};
+    const struct trib_message ping = {.kind = TRIB_MESSAGE_PING};
+    int fds[2];
+    control_start(c);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct trib_message join = join_message(3 * i, 5);
+        fds[i] = join_with(c, &join);
+        send_message(fds[i], &ping);
+        (void)expect(fds[i], TRIB_MESSAGE_PONG); /* it is in */
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        send_message(fds[i], &message);
+        expect_fail(fds[i], TRIB_ERR_TIMEOUT, "ranks 1, 2, 4 are missing");
+        close(fds[i]);
+    }
+}
+
 static void mark__answers_and_tells_who_waits(void **state)
 {
     struct control *c = *state;
@@ -755,6 +776,7 @@ int main(void)
         TEST(gone__others_are_told_who),
         TEST(gone__name_is_free_at_once),
         TEST(abort__others_get_its_text),
+        TEST(abort__of_a_rank_that_waits_is_told_who_is_missing),
         TEST(mark__answers_and_tells_who_waits),
         TEST(close__waits_for_all_marks),
         TEST(close__ends_when_a_peer_is_gone),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_units.c: numbers with units. Mirrors src/io/units.c. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "io/explain.h"
 #include "io/units.h"
 
 static char error[TRIB_ERROR_TEXT_MAX];
@@ -232,6 +234,15 @@ static void format_ranks__lists_them(void **state)
     }
 }
 
+static void explain_errno__names_the_limit_of_files(void **state)
+{
+    (void)state;
+    const char *text = trib_explain_errno(EMFILE);
+    assert_ptr_equal(strstr(text, "Too many open files: raise `ulimit -n`, which is "), text);
+    assert_string_equal(trib_explain_errno(ENFILE), "Too many open files in system: raise sysctl fs.file-max");
+    assert_string_equal(trib_explain_errno(ENOENT), "No such file or directory");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -247,6 +258,7 @@ int main(void)
         cmocka_unit_test(parse_bool__takes_four_words_each),
         cmocka_unit_test(format__is_for_people),
         cmocka_unit_test(format_ranks__lists_them),
+        cmocka_unit_test(explain_errno__names_the_limit_of_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

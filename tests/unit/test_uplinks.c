@@ -2,226 +2,7 @@
 /* test_uplinks.c: the connection of a switch to its parent, and the channels on it, on real sockets and with a clock
  * that the test sets. Sessions pass unread, and a controller above opens roots here. What it decides: test_leaves.c; the
  * other end of the connection: test_channels.c. Mirrors src/control/server/uplinks.c. */
-#include "control_harness.h"
-
-#include "control/server/channels.h"
-#include "control/server/connections.h"
-#include "control/server/uplinks.h"
-#include "unit/draw.h"
-
-#define SELF 7
-#define ROUNDS 12 /* of all descriptors, until nothing moves any more */
-
-struct world {
-    struct trib_server_config config;
-    struct recorder recorder;
-    struct trib_jobs jobs;
-    struct trib_connections connections;
-    struct trib_uplinks uplinks;
-    uint16_t port; /* where ranks come */
-    int listener;  /* the parent's */
-    int line;      /* the parent's end; -1: none */
-    uint64_t now_ns;
-};
-
-static int bind_port(uint16_t *port)
-{
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t len = sizeof at;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&at, len), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
-    *port = ntohs(at.sin_port);
-    return fd;
-}
-
-/* A switch whose parent has a port where nobody listens yet. */
-static int start(void **state)
-{
-    struct world *w = calloc(1, sizeof *w);
-    char error[TRIB_ERROR_TEXT_MAX];
-    uint16_t parent;
-    w->listener = bind_port(&parent);
-    w->line = -1;
-    w->now_ns = TRIB_SECOND_NS;
-    w->config.identity = SELF;
-    w->config.parent = trib_address_v4(INADDR_LOOPBACK, parent);
-    w->config.listen = trib_address_v4(INADDR_ANY, 7470);
-    w->config.shards = 2;
-    w->config.receive_room = 1U << 20;
-    w->config.memory_quota = w->config.job_quota = UINT64_MAX;
-    w->config.plane = recorder_verbs(&w->recorder);
-    w->recorder.parent_answers = true;
-    pthread_mutex_init(&w->recorder.lock, NULL);
-    const struct trib_jobs_output output = {
-        &w->connections, trib_connections_send, trib_connections_end, trib_connections_ping, test_draw, NULL};
-    trib_jobs_init(&w->jobs, &w->config, &output);
-    int below = bind_port(&w->port);
-    assert_int_equal(listen(below, 200), 0);
-    assert_int_equal(trib_connections_init(&w->connections, below, &w->jobs, &trib_channels, error), TRIB_OK);
-    trib_uplinks_init(&w->uplinks, &w->jobs, &w->connections, &w->config);
-    w->jobs.masters.above = (struct trib_masters_above){&w->uplinks, trib_uplinks_tell_above};
-    w->connections.above = &w->uplinks.verbs;
-    *state = w;
-    return 0;
-}
-
-static int stop(void **state)
-{
-    struct world *w = *state;
-    trib_connections_deinit(&w->connections, TRIB_ERR_SWITCH, "over");
-    trib_uplinks_deinit(&w->uplinks);
-    trib_jobs_deinit(&w->jobs, TRIB_ERR_SWITCH, "over");
-    assert_int_equal(w->uplinks.count, 0);
-    assert_null(w->jobs.masters.first);
-    assert_int_equal(w->jobs.agent.memory_used, 0);
-    assert_int_equal(w->recorder.opens, w->recorder.closes);
-    close(w->listener);
-    if (w->line >= 0) {
-        close(w->line);
-    }
-    free(w);
-    return 0;
-}
-
-static void round_of(struct world *w)
-{
-    struct pollfd fds[TRIB_CONNECTIONS_POLLED + TRIB_UPLINKS_MAX];
-    uint32_t count = trib_connections_poll(&w->connections, fds, w->now_ns);
-    uint32_t up = trib_uplinks_poll(&w->uplinks, fds + count);
-    (void)poll(fds, count + up, 1);
-    w->uplinks.now_ns = w->now_ns;
-    trib_connections_ready(&w->connections, fds, count, w->now_ns);
-    trib_uplinks_ready(&w->uplinks, fds + count, up, w->now_ns);
-    trib_jobs_on_timeout(&w->jobs, w->now_ns);
-    trib_connections_on_timeout(&w->connections, w->now_ns);
-    trib_uplinks_on_timeout(&w->uplinks, w->now_ns);
-    trib_connections_sweep(&w->connections, w->now_ns);
-    trib_uplinks_sweep(&w->uplinks, w->now_ns);
-    trib_connections_sweep(&w->connections, w->now_ns);
-    trib_jobs_check(&w->jobs);
-}
-
-static void pump(struct world *w)
-{
-    for (int i = 0; i < ROUNDS; i++) {
-        round_of(w);
-    }
-}
-
-/* Until this end can read. */
-static void await(struct world *w, int fd)
-{
-    struct pollfd own = {.fd = fd, .events = POLLIN};
-    for (uint32_t i = 0; i < 2000 * patience() && poll(&own, 1, 0) == 0; i++) {
-        round_of(w);
-    }
-}
-
-static struct trib_message heard(struct world *w, int fd)
-{
-    struct trib_message message = {.kind = TRIB_MESSAGE_PING};
-    while (message.kind == TRIB_MESSAGE_PING) {
-        await(w, fd);
-        message = answer_message(fd);
-    }
-    return message;
-}
-
-static struct trib_message hears(struct world *w, int fd, enum trib_message_kind kind)
-{
-    const struct trib_message message = heard(w, fd);
-    if (message.kind != kind) {
-        fail_msg("got %s, not %s", trib_message_name(message.kind), trib_message_name(kind));
-    }
-    return message;
-}
-
-static void hears_end(struct world *w, int fd)
-{
-    assert_int_equal(heard(w, fd).kind, TRIB_MESSAGE_NONE);
-    close(fd);
-}
-
-static bool is_quiet(struct world *w, int fd)
-{
-    struct pollfd own = {.fd = fd, .events = POLLIN};
-    pump(w);
-    return poll(&own, 1, 0) == 0;
-}
-
-static int come(struct world *w, uint32_t rank)
-{
-    const struct trib_message join = join_message(rank, 3);
-    int fd = connect_to(w->port);
-    send_message(fd, &join);
-    pump(w);
-    return fd;
-}
-
-/* The parent takes the connection, and hears HELLO. */
-static struct trib_message hello_of(struct world *w)
-{
-    struct timeval longest = {.tv_sec = 4 * (time_t)patience()};
-    await(w, w->listener);
-    w->line = accept(w->listener, NULL, NULL);
-    assert_true(w->line >= 0);
-    assert_int_equal(setsockopt(w->line, SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof longest), 0);
-    assert_int_equal(setsockopt(w->line, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int)),
-                     0); /* each arrives at once */
-    return hears(w, w->line, TRIB_MESSAGE_HELLO);
-}
-
-static struct trib_message greet(struct world *w)
-{
-    const struct trib_message challenge = {.kind = TRIB_MESSAGE_CHALLENGE, .proof = {4711}};
-    const struct trib_message hello = hello_of(w);
-    send_message(w->line, &challenge);
-    assert_int_equal(hears(w, w->line, TRIB_MESSAGE_PROOF).proof.nonce, 4711);
-    return hello;
-}
-
-/* CHANNEL, and the first message on it. */
-static struct trib_message hears_channel(struct world *w, uint32_t *number)
-{
-    struct trib_message first;
-    size_t used = 0;
-    const struct trib_message channel = hears(w, w->line, TRIB_MESSAGE_CHANNEL);
-    const struct trib_message carrier = hears(w, w->line, TRIB_MESSAGE_BYTES);
-    assert_int_equal(carrier.bytes.number, channel.channel.number);
-    assert_true(trib_address_is_loopback(&channel.channel.peer)); /* as it is seen here */
-    assert_int_equal(trib_address_port(&channel.channel.local), w->port);
-    assert_int_equal(trib_message_decode(carrier.bytes.bytes, carrier.bytes.count, &first, &used), TRIB_OK);
-    assert_int_equal(used, carrier.bytes.count);
-    *number = channel.channel.number;
-    return first;
-}
-
-static void run_two(struct world *w, int *fd, uint32_t *number)
-{
-    assert_int_equal(listen(w->listener, 5), 0);
-    fd[0] = come(w, 0);
-    fd[1] = come(w, 1);
-    (void)greet(w);
-    for (uint32_t i = 0; i < 2; i++) {
-        const struct trib_message join = hears_channel(w, &number[i]);
-        assert_int_equal(join.kind, TRIB_MESSAGE_JOIN);
-        assert_int_equal(join.join.rank, i);
-    }
-}
-
-static void say_bytes(const struct world *w, uint32_t number, const void *bytes, size_t count)
-{
-    struct trib_message carrier = {.kind = TRIB_MESSAGE_BYTES, .bytes = {.number = number, .count = (uint16_t)count}};
-    memcpy(carrier.bytes.bytes, bytes, count);
-    send_message(w->line, &carrier);
-}
-
-static void say_end(const struct world *w, uint32_t number)
-{
-    const struct trib_message end = {.kind = TRIB_MESSAGE_END, .end = {.number = number}};
-    send_message(w->line, &end);
-}
+#include "uplinks_harness.h"
 
 /* ---- a parent that is away ---- */
 
@@ -671,6 +452,54 @@ static void silent__parent_is_lost(void **state)
     assert_int_equal(w->uplinks.count, 0);
     assert_non_null(strstr(hears(w, fd[1], TRIB_MESSAGE_AWAY).note.text, "is lost: its process does not answer"));
     close_all(fd, 2);
+    for (uint32_t i = 0; i < 2; i++) { /* from then on each rank hears it at once, until the parent answers */
+        fd[0] = come(w, i);
+        assert_non_null(strstr(hears(w, fd[0], TRIB_MESSAGE_AWAY).note.text, "is lost: its process does not answer"));
+        hears_end(w, fd[0]);
+    }
+    close(w->line);
+    (void)greet(w);
+    fd[0] = come(w, 0);
+    assert_int_equal(hears_channel(w, number).kind, TRIB_MESSAGE_JOIN);
+    close(fd[0]);
+}
+
+/* A rank that waits for a sum hears the name of the silent parent, in the middle of no message, and its question goes
+ * up all the same. */
+static void silent__parent_is_named_to_a_rank_that_waits(void **state)
+{
+    struct world *w = *state;
+    const struct trib_message ping = {.kind = TRIB_MESSAGE_PING};
+    const struct trib_message stall = {.kind = TRIB_MESSAGE_STALL, .stall = {.sequence = 7, .since_ms = 5000}};
+    const struct trib_message mark = {.kind = TRIB_MESSAGE_MARK};
+    uint8_t bytes[TRIB_MESSAGE_MAX];
+    size_t len = trib_message_encode(&mark, bytes);
+    uint32_t number[2];
+    int fd[2];
+    run_two(w, fd, number);
+    send_message(fd[0], &stall); /* nothing was asked yet */
+    (void)hears(w, w->line, TRIB_MESSAGE_BYTES);
+    say_bytes(w, number[1], bytes, len - 1);
+    pump(w);
+    send_message(fd[0], &ping);
+    (void)hears(w, fd[0], TRIB_MESSAGE_PONG);
+    for (uint32_t i = 0; i < 5; i++) {
+        w->now_ns += TRIB_SECOND_NS;
+        pump(w);
+    }
+    send_message(fd[0], &stall);
+    send_message(fd[1], &stall);
+    const struct trib_message missing = hears(w, fd[0], TRIB_MESSAGE_MISSING);
+    assert_int_equal(missing.stall.sequence, 7);
+    assert_non_null(strstr(missing.stall.where, " (its process does not answer)"));
+    assert_int_equal(hears(w, w->line, TRIB_MESSAGE_BYTES).bytes.number, number[0]);
+    assert_int_equal(hears(w, w->line, TRIB_MESSAGE_BYTES).bytes.number, number[1]);
+    say_bytes(w, number[1], bytes + len - 1, 1);
+    pump(w);
+    (void)hears(w, fd[1], TRIB_MESSAGE_MARK);
+    send_message(fd[1], &stall); /* the parent has said something */
+    assert_true(is_quiet(w, fd[1]));
+    close_all(fd, 2);
 }
 
 /* ---- the agent ---- */
@@ -791,6 +620,7 @@ int main(void)
         TEST(nonsense__on_the_connection_ends_all),
         TEST(flow__unread_words_end_their_channel_alone),
         TEST(silent__parent_is_lost),
+        TEST(silent__parent_is_named_to_a_rank_that_waits),
         TEST(agent__opens_what_its_controller_asks_for),
         TEST(agent__opens_roots_of_different_ranks),
         TEST(bye__is_said_to_the_controller),

@@ -210,10 +210,55 @@ static void take_end(struct trib_jobs *jobs, struct trib_session *session, const
     leave(jobs, job, index, cause, now_ns);
 }
 
+/* Lists the ranks for which other ranks wait. */
+static void list_late(const struct trib_job *job, bool with_given_up, struct trib_rank_list *late)
+{
+    memset(late, 0, sizeof *late);
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        const struct trib_rank *rank = &job->ranks[i];
+        bool is_late = job->state <= TRIB_JOB_PLACING ? !rank->session || rank->is_recalled : !rank->is_registered;
+        if (is_late && (with_given_up || !rank->has_given_up)) {
+            trib_rank_list_add(late, i);
+        }
+    }
+}
+
+/* All ranks are there: names the agent for which the ranks wait. False: unknown. */
+static bool explain_late_place(const struct trib_jobs *jobs, const struct trib_job *job, char *text)
+{
+    bool (*explain_late)(const struct trib_jobs *jobs, const struct trib_job *job, char *text) =
+        job->state == TRIB_JOB_JOINING ? trib_job_dealer(jobs, job)->explain_late
+                                       : trib_job_places(jobs, job)->explain_late;
+    return explain_late && explain_late(jobs, job, text);
+}
+
+/* The rank's own limit has ended before the limit of this control plane, and the rank leaves. Ranks of one launch leave
+ * in turn, and no leaving rank is the cause. */
+static void tell_late(struct trib_jobs *jobs, struct trib_job *job, struct trib_rank *rank)
+{
+    struct trib_message answer = {.kind = TRIB_MESSAGE_FAIL, .fail = {.status = TRIB_ERR_TIMEOUT}};
+    struct trib_rank_list late;
+    char text[TRIB_ERROR_TEXT_MAX];
+    list_late(job, false, &late);
+    if (late.count > 0) {
+        trib_format_ranks(late.rank, trib_rank_list_carried(&late), late.count, text, 192);
+        trib_explain(answer.fail.text, "%s %s missing%s%.200s", text, late.count == 1 ? "is" : "are",
+                     job->differs[0] != '\0' ? ": " : "", job->differs);
+    } else if (explain_late_place(jobs, job, text)) {
+        trib_explain(answer.fail.text, "waits for %.200s", text);
+    }
+    rank->has_given_up = true;
+    trib_rank_tell(jobs, rank, &answer);
+}
+
 static void take_abort(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                        uint64_t now_ns)
 {
     char text[TRIB_ERROR_TEXT_MAX];
+    struct trib_job *job = session->job;
+    if (job->state <= TRIB_JOB_PLACING && message->fail.status == TRIB_ERR_TIMEOUT) {
+        tell_late(jobs, job, &job->ranks[session->rank]);
+    }
     trib_explain(text, "it aborted: %.400s", message->fail.text);
     take_end(jobs, session, text, now_ns);
 }
@@ -414,10 +459,7 @@ void trib_jobs_duties(const struct trib_jobs *jobs, struct trib_server_duties *d
 
 static void expire(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
-    struct trib_rank_list late = {0};
-    bool (*explain_late)(const struct trib_jobs *jobs, const struct trib_job *job, char *text) =
-        job->state == TRIB_JOB_JOINING ? trib_job_dealer(jobs, job)->explain_late
-                                       : trib_job_places(jobs, job)->explain_late;
+    struct trib_rank_list late;
     char ranks[192];
     char place[TRIB_ERROR_TEXT_MAX];
     char waited[TRIB_UNITS_TEXT_MAX];
@@ -426,16 +468,11 @@ static void expire(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns
         trib_job_end_cut(jobs, job);
         return;
     }
-    for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        const struct trib_rank *rank = &job->ranks[i];
-        if (job->state <= TRIB_JOB_PLACING ? !rank->session || rank->is_recalled : !rank->is_registered) {
-            trib_rank_list_add(&late, i);
-        }
-    }
+    list_late(job, true, &late);
     trib_format_ranks(late.rank, trib_rank_list_carried(&late), late.count, ranks, sizeof ranks);
     bool is_recalled = job->state == TRIB_JOB_JOINING && job->is_recalled;
     trib_format_duration(now_ns - job->waits_ns, waited);
-    if (late.count == 0 && explain_late && explain_late(jobs, job, place)) {
+    if (late.count == 0 && explain_late_place(jobs, job, place)) {
         trib_explain(text, "waited %s for %.400s", waited, place);
     } else if (is_recalled) {
         trib_explain(text, "%s: waited %s for %s of job %s to come back", job->lost, waited, ranks, job->name);

@@ -88,11 +88,12 @@ struct trib_rank {
     bool has_paths;     /* PATHS has come, or was not needed */
     bool has_multicast; /* as reported */
     bool is_registered;
-    bool is_closing;  /* CLOSE has come */
-    bool is_ring;     /* joined as a rank of a ring, after RING */
-    bool has_left;    /* CLOSED was sent, or the rank is gone; no return */
-    bool is_outside;  /* back for CLOSED alone: without WELCOME, and no other message goes there */
-    bool is_recalled; /* RECALL was sent, and the rank has not come back; the session keeps the place */
+    bool is_closing;   /* CLOSE has come */
+    bool is_ring;      /* joined as a rank of a ring, after RING */
+    bool has_left;     /* CLOSED was sent, or the rank is gone; no return */
+    bool is_outside;   /* back for CLOSED alone: without WELCOME, and no other message goes there */
+    bool is_recalled;  /* RECALL was sent, and the rank has not come back; the session keeps the place */
+    bool has_given_up; /* left before WELCOME, after the rank's own limit of the wait; no rank waits for it */
 };
 
 /* Two ranks of one slot said to run different operations (I10), until both have named theirs. */

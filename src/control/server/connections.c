@@ -38,7 +38,7 @@ enum trib_status trib_connections_init(struct trib_connections *connections, int
     memset(connections, 0, offsetof(struct trib_connections, all));
     connections->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (connections->epoll_fd < 0) {
-        trib_explain(error, "cannot make an epoll descriptor: %s", strerror(errno));
+        trib_explain(error, "cannot make an epoll descriptor: %s", trib_explain_errno(errno));
         return TRIB_ERR_SYSTEM;
     }
     connections->limit = trib_connections_limit(!jobs->config->is_guest);
@@ -141,7 +141,7 @@ static void write_some(struct trib_connections *connections, struct trib_connect
             /* In OPEN the peer's last messages may still be unread: reading finds the end behind these messages. */
             if (connection->state != CONNECTION_OPEN) {
                 char cause[128];
-                (void)snprintf(cause, sizeof cause, "its session broke: %s", strerror(errno));
+                (void)snprintf(cause, sizeof cause, "its session broke: %s", trib_explain_errno(errno));
                 trib_connection_break(connections, connection, cause);
             }
             trib_outbox_drop(&connection->out);
@@ -514,7 +514,8 @@ static void take_end(struct trib_connections *connections, struct trib_connectio
         trib_connection_reject(connections, connection, &connections->stats.rejected_key,
                                trib_line_cause(&connection->line));
     }
-    (void)snprintf(cause, sizeof cause, error != 0 ? "its session broke: %s" : "its session closed", strerror(error));
+    (void)snprintf(cause, sizeof cause, error != 0 ? "its session broke: %s" : "its session closed",
+                   trib_explain_errno(error));
     trib_connection_break(connections, connection, cause);
     end_pass(connections, connection);
     trib_jobs_gone(connections->jobs, &connection->session, cause, connections->now_ns);

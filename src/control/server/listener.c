@@ -25,7 +25,7 @@ enum trib_status trib_listener_open(const struct trib_address *address, int *fd,
     const struct sockaddr *where = (const struct sockaddr *)(const void *)&address->storage;
     int listener = socket(address->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (listener < 0) {
-        trib_explain(error, "cannot open a TCP socket for %s: %s", text, strerror(errno));
+        trib_explain(error, "cannot open a TCP socket for %s: %s", text, trib_explain_errno(errno));
         return TRIB_ERR_SYSTEM;
     }
     set_option(listener, SOL_SOCKET, SO_REUSEADDR, 1);
@@ -33,7 +33,8 @@ enum trib_status trib_listener_open(const struct trib_address *address, int *fd,
                0); /* a peer that comes to [::] over IPv4 is told the cause of the refusal, or served HTTP */
     if (bind(listener, where, address->len) != 0 || listen(listener, BACKLOG) != 0) {
         int cause = errno;
-        trib_explain(error, "cannot listen on TCP %s: %s%s", text, strerror(cause), trib_address_advice(cause));
+        trib_explain(error, "cannot listen on TCP %s: %s%s", text, trib_explain_errno(cause),
+                     trib_address_advice(cause));
         (void)close(listener);
         return cause == EADDRINUSE ? TRIB_ERR_REFUSED : TRIB_ERR_SYSTEM;
     }

@@ -2,6 +2,7 @@
 /* passes.c: see passes.h. An ended channel is freed only in trib_passes_sweep, never in the middle of a call. */
 #include "control/server/passes.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,13 +134,14 @@ static struct trib_pass *pass_begin(void *owner, struct trib_connection *connect
         answer(uplinks, connection, &fail);
         return NULL;
     }
-    if (!uplinks->trunk && uplinks->now_ns < uplinks->away_ns) {
+    bool is_paused = !uplinks->trunk && uplinks->now_ns < uplinks->away_ns;
+    if (!uplinks->trunk && !is_paused) {
+        trib_trunk_begin(uplinks);
+    }
+    if (is_paused || uplinks->is_silent) {
         const struct trib_message away = trib_trunk_away(uplinks->away);
         answer(uplinks, connection, &away);
         return NULL;
-    }
-    if (!uplinks->trunk) {
-        trib_trunk_begin(uplinks);
     }
     bool has_place = uplinks->trunk && uplinks->number < UINT32_MAX && uplinks->mux.count < TRIB_CONNECTIONS_MAX;
     struct trib_pass *pass = has_place ? calloc(1, sizeof *pass) : NULL;
@@ -174,6 +176,21 @@ static void answer_ping(const struct trib_uplinks *uplinks, struct trib_pass *pa
     }
 }
 
+/* If the parent is silent, answers STALL with the parent's name; STALL is passed on as well. A RECALL from the parent
+ * would have arrived here. */
+static void answer_stall(const struct trib_uplinks *uplinks, const struct trib_pass *pass,
+                         const struct trib_message *stall)
+{
+    struct trib_message missing = {.kind = TRIB_MESSAGE_MISSING,
+                                   .stall = {.sequence = stall->stall.sequence, .since_ms = stall->stall.since_ms}};
+    bool is_silent = trib_trunk_stands(uplinks) && trib_ping_is_silent(&uplinks->trunk->ping, 0);
+    if (is_silent && pass->left == 0 && pass->head_len == 0) {
+        (void)snprintf(missing.stall.where, sizeof missing.stall.where, "switch %s (its process does not answer)",
+                       uplinks->name);
+        answer(uplinks, pass->down, &missing);
+    }
+}
+
 static bool pass_take(void *owner, struct trib_pass *pass, const uint8_t *bytes, size_t count)
 {
     struct trib_uplinks *uplinks = owner;
@@ -187,6 +204,9 @@ static bool pass_take(void *owner, struct trib_pass *pass, const uint8_t *bytes,
             trib_ping_begin(&uplinks->trunk->ping, uplinks->now_ns);
         }
         return false;
+    }
+    if (bytes[4] == TRIB_MESSAGE_STALL && trib_message_decode(bytes, count, &message, &used) == TRIB_OK) {
+        answer_stall(uplinks, pass, &message);
     }
     if (trib_outbox_add_bytes(&pass->out, bytes, count)) {
         queue(uplinks, pass);

@@ -2,12 +2,12 @@
 /* rounds.c: the descriptors to poll, one round of poll: new connections and active sessions; and the last rounds at the
  * end. Read next: connections.c (one session), accept.c (limits). */
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "control/server/connection.h"
 #include "control/words/silence.h"
 #include "io/clock.h"
+#include "io/explain.h"
 #include "io/log.h"
 
 #define ACCEPTS_AT_ONCE 64
@@ -77,8 +77,7 @@ static void pause_accepting(struct trib_connections *connections, int cause)
 {
     connections->accept_ns = connections->now_ns + ACCEPT_PAUSE_NS;
     if (connections->warned_ns == 0 || connections->now_ns - connections->warned_ns >= WARN_GAP_NS) {
-        trib_log(TRIB_LOG_WARN, "cannot accept a session now: %s: raise the limit of open files (ulimit -n)",
-                 strerror(cause));
+        trib_log(TRIB_LOG_WARN, "cannot accept a session now: %s", trib_explain_errno(cause));
         connections->warned_ns = connections->now_ns;
     }
 }

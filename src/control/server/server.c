@@ -206,7 +206,7 @@ enum trib_status trib_server_create(const struct trib_server_config *config, str
     }
     made->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (made->wake_fd < 0) {
-        trib_explain(error, "cannot make an event descriptor: %s", strerror(errno));
+        trib_explain(error, "cannot make an event descriptor: %s", trib_explain_errno(errno));
         status = TRIB_ERR_SYSTEM;
         goto close_listener;
     }

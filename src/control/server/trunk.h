@@ -16,6 +16,7 @@ struct trib_uplink {
     bool is_greeted;      /* HELLO was sent */
     bool is_refused;      /* the parent has refused this switch, with a cause */
     bool is_told;         /* the remote knows of the open connection; of the trunk: CHALLENGE has come */
+    bool is_silent;       /* HELLO or PINGs without an answer have ended the connection */
     bool is_ending;       /* the connection is of no more use */
 };
 

@@ -153,6 +153,7 @@ static void take_challenge(struct trib_uplinks *uplinks, struct trib_uplink *tru
     trib_jobs_say(uplinks->jobs, TRIB_LOG_INFO, "switch %s, the parent, answers", uplinks->name);
     uplinks->away[0] = '\0';
     uplinks->away_ns = 0;
+    uplinks->is_silent = false;
 }
 
 /* Waiting ranks are told the cause; without ranks, the cause goes to the log. */
@@ -308,12 +309,14 @@ uint64_t trib_uplinks_next_timeout(const struct trib_uplinks *uplinks)
 static void take_time(const struct trib_uplinks *uplinks, struct trib_uplink *uplink)
 {
     if (uplink->is_ending || !uplink->is_told) {
+        uplink->is_silent = uplink->is_greeted && !uplink->is_ending;
         trib_session_client_lose(&uplink->client, uplink->is_greeted ? TRIB_PING_SILENT : "no answer");
         return;
     }
     struct trib_message question;
     trib_ping_ask(&uplink->ping, uplink->client.fd, uplinks->now_ns, &question);
     if (trib_ping_is_silent(&uplink->ping, TRIB_PING_LIMIT * uplink->ping.gap_ns)) {
+        uplink->is_silent = true;
         trib_session_client_lose(&uplink->client, TRIB_PING_SILENT);
     } else {
         trib_session_client_send(&uplink->client, &question);
@@ -353,6 +356,7 @@ static struct trib_message word_of_loss(struct trib_uplinks *uplinks, const stru
         return fail;
     }
     uplinks->away_ns = trunk->is_told ? 0 : uplinks->now_ns + AWAY_NS;
+    uplinks->is_silent = trunk->is_silent;
     if (!trunk->is_refused) {
         trib_explain(uplinks->away, "switch %s, the parent of %s, %s: %s", uplinks->name, here,
                      trunk->is_told ? "is lost" : "does not answer", trunk->client.cause);

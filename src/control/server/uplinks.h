@@ -41,6 +41,7 @@ struct trib_uplinks {
     char name[64];                  /* of the parent */
     char away[TRIB_ERROR_TEXT_MAX]; /* cause of the parent's last absence; "": none */
     uint64_t away_ns;               /* earliest time of the next try */
+    bool is_silent;                 /* the last trunk was is_silent; ranks are told so until the next CHALLENGE */
     uint64_t now_ns;                /* of the call under way */
 };
 

@@ -12,6 +12,7 @@
 
 #include "control/words/silence.h"
 #include "core/assert.h"
+#include "io/explain.h"
 
 #define READS_MAX 16 /* at a time */
 #define OUT_MAX (8 * TRIB_MESSAGE_MAX)
@@ -73,10 +74,7 @@ void trib_session_client_hang_up(struct trib_session_client *client)
 
 static void lose_errno(struct trib_session_client *client, int error)
 {
-    char text[96];
-    /* The GNU strerror_r: thread-safe, unlike strerror. Lower case, for use in a sentence. */
-    const char *cause = strerror_r(error, text, sizeof text);
-    trib_session_client_lose(client, cause);
+    trib_session_client_lose(client, trib_explain_errno(error)); /* in lower case, for use in a sentence */
     if (client->cause[0] >= 'A' && client->cause[0] <= 'Z' && client->cause[1] >= 'a') {
         client->cause[0] = (char)(client->cause[0] - 'A' + 'a');
     }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* atp_literal_worker.c: the published worker: that of switchml-literal, with ATP's header. The own mark admits new
- * fragments, and a fragment is sent again when its timer ends, or when the answer of a later one comes first.
- * Read next: published/literal/literal_worker.c. */
+/* atp_literal_worker.c: the published worker: the worker of switchml-literal, with ATP's header. The worker's own mark
+ * admits new fragments. A fragment is sent again when its timer ends, or when the answer of a later fragment arrives
+ * first. Read next: published/literal/literal_worker.c. */
 #include "core/assert.h"
 #include "protocol/worker.h"
 #include "published/atp_literal/atp_literal.h"
 #include "published/literal/literal.h"
 
-/* ---- what leaves ---- */
+/* ---- sending ---- */
 
 static bool literal_next_packet(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to)
 {
@@ -27,9 +27,9 @@ static bool literal_next_packet(void *node, uint64_t now_ns, struct trib_packet 
     return true;
 }
 
-/* ---- what comes ---- */
+/* ---- receiving ---- */
 
-/* Of this fragment floats are asked for. In a flight is_old says so: switchml's use of it is not ATP's. */
+/* Handles an answer that asks for floats. A flight notes it in is_old, which ATP does not use as switchml does. */
 static enum trib_drop send_floats(struct worker *w, const struct trib_packet *packet)
 {
     uint32_t index = worker_flight_index(w, packet->sequence);
@@ -43,7 +43,7 @@ static enum trib_drop send_floats(struct worker *w, const struct trib_packet *pa
     return TRIB_DROP_NONE;
 }
 
-/* An answer overtook those of earlier fragments: all that wait before it are sent again, once. */
+/* An answer overtook the answers of earlier fragments: each of the waiting earlier fragments is sent again, once. */
 static void resend_before(struct worker *w, uint64_t sequence)
 {
     for (uint32_t index = 0; index < w->flights; index++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* atp_rows.c: the published switch (p4ml.p4 of the released code), line by line in up() and down(). Read next:
- * protocol/combiner.c, which does it right. */
+/* atp_rows.c: the published switch (p4ml.p4 of the released code), line by line in trib_atp_rows_up() and
+ * trib_atp_rows_down(). Read next: protocol/combiner.c, a correct combiner. */
 #include <string.h>
 
 #include "core/assert.h"
@@ -8,10 +8,10 @@
 
 struct row {
     uint64_t bitmap;
-    uint64_t lane;  /* ours: summed as the values are */
+    uint64_t lane;  /* ours: the parts' lanes, added like values */
     uint32_t owner; /* job and fragment; 0: free */
-    uint32_t count; /* of parts */
-    uint16_t parts; /* ours: of these, with payload */
+    uint32_t count; /* parts in the row */
+    uint16_t parts; /* ours: parts with payload */
     uint16_t ecn;
     uint8_t unused[36];
 };
@@ -61,13 +61,13 @@ void trib_atp_rows_init(void *rows, const struct trib_atp_rows_config *config)
     (void)lay_out(r, config);
 }
 
-/* The pair that owns a row, in 32 bits: all that tells one fragment from another. */
+/* The pair that owns a row, in 32 bits: nothing else tells fragments apart. */
 static uint32_t owner_of(const struct trib_packet *packet)
 {
     return packet->communicator << 16 | packet->window_cap;
 }
 
-/* Where all hosts of a job put the fragment. */
+/* Row of the fragment, the same for all hosts of a job. */
 static struct row *find(const struct rows *r, uint32_t owner)
 {
     return (struct row *)at(r, r->rows_at) + (trib_mix64(owner) >> 32) * r->config.rows / (UINT64_C(1) << 32);
@@ -83,7 +83,7 @@ void trib_atp_add_saturating(int32_t *row, const void *part, size_t len)
     }
 }
 
-/* A new bit of the bitmap: the row's first value, or one more. */
+/* Adds a part with a new bit: as the row's first value, or to the value. */
 static void add(struct rows *r, struct row *row, const struct trib_packet *packet)
 {
     row->lane = row->count == 0 ? packet->lane : row->lane + packet->lane;
@@ -99,7 +99,7 @@ static void add(struct rows *r, struct row *row, const struct trib_packet *packe
     r->counters.combined++;
 }
 
-/* The packet leaves with what is in the row. */
+/* Writes the row's contents into the packet. */
 static void put_into(struct rows *r, const struct row *row, struct trib_packet *packet)
 {
     if (packet->payload_len != 0) {
@@ -116,7 +116,7 @@ static void clear(struct row *row)
     *row = (struct row){0};
 }
 
-/* A part that is sent again: forced forward, with the row's parts, if it owns one. */
+/* Forwards a part that was sent again, with the row's parts, and frees the row. */
 static void flush(struct rows *r, struct row *row, struct trib_packet *packet)
 {
     if ((row->bitmap & packet->bitmap) == 0) {
@@ -139,7 +139,7 @@ enum trib_combined trib_atp_rows_up(void *rows, struct trib_packet *packet)
         packet->payload_len > r->config.payload || !trib_atp_can_add(packet)) {
         return TRIB_COMBINED_PASS;
     }
-    /* "Whose row is it?" is answered by its owner, where 0 means "another's": the pair 0 never has a row. */
+    /* The published lookup returns the row's owner, where 0 means "another's". So the pair 0 never has a row. */
     if (owner == 0 || (row->owner != owner && (is_resend || row->owner != 0))) {
         packet->flags |= is_resend ? 0 : TRIB_FLAG_COLLISION;
         r->counters.collisions += !is_resend;
@@ -165,7 +165,7 @@ enum trib_combined trib_atp_rows_up(void *rows, struct trib_packet *packet)
     return TRIB_COMBINED_PASS;
 }
 
-/* What asks for floats without having been asked frees no row: one of another fragment may be there by now. */
+/* An answer that asks for floats, to a part not sent again, frees no row: another fragment may have the row by now. */
 void trib_atp_rows_down(void *rows, const struct trib_packet *packet)
 {
     struct rows *r = rows;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* atp_server.c: the published server (ParameterServer.cc of the released code), line by line in merge() and answer().
- * One tensor at a time: a packet of another one begins anew if this one is complete, else the packet counts as of this
- * one.
- * Read next: protocol/switch.c and switch_combined.c, which do it right. */
+ * The server has one tensor at a time. A packet of another tensor starts that tensor if the present one is complete;
+ * otherwise the packet counts for the present one. Read next: protocol/switch.c and switch_combined.c, a correct
+ * server. */
 #include <string.h>
 
 #include "core/assert.h"
@@ -11,9 +11,9 @@
 
 /* A fragment of the tensor. */
 struct entry {
-    uint64_t bitmap; /* parts that are there */
-    uint64_t lane;   /* ours: summed as the values are */
-    uint16_t parts;  /* ours: of these, with payload */
+    uint64_t bitmap; /* parts received */
+    uint64_t lane;   /* ours: the parts' lanes, added like values */
+    uint16_t parts;  /* ours: parts with payload */
     uint8_t is_float;
     uint8_t is_done;
     uint8_t unused[12];
@@ -21,14 +21,14 @@ struct entry {
 
 _Static_assert(sizeof(struct entry) == 32, "no holes");
 
-/* An answer that waits to be handed out: the packet that it answers. Its payload is behind. */
+/* The server. A queued answer is a copy of the answered packet; its payload is stored separately. */
 struct server {
     struct trib_switch_config config;
     struct trib_published_marks marks;
-    uint64_t key;           /* of the tensor; UINT64_MAX: none yet */
+    uint64_t key;           /* key of the tensor; UINT64_MAX: none yet */
     uint32_t length, done;  /* fragments of the tensor; complete ones */
     uint32_t head, waiting; /* of the ring of answers */
-    uint32_t room;          /* for fragments */
+    uint32_t room;          /* fragments with memory */
     uint32_t unused;
     size_t entries_at, values_at, answers_at, payloads_at, counters_at;
 };
@@ -98,7 +98,7 @@ static size_t literal_state_size(const void *node)
 
 /* ---- the rule ---- */
 
-/* The packet's tensor, or the one that is not complete. */
+/* Switches to the packet's tensor, unless the present tensor is incomplete. */
 static void choose_tensor(struct server *s, const struct trib_packet *packet)
 {
     uint64_t key = trib_atp_tensor_key(packet);
@@ -125,7 +125,7 @@ static bool is_saturated(const struct trib_packet *packet)
     return false;
 }
 
-/* The integers are forgotten, and all parts are to come again. */
+/* Discards the integers of a fragment; all parts must be sent again. */
 static void make_float(const struct server *s, const struct trib_packet *packet)
 {
     struct entry *e = entry_at(s, packet);
@@ -163,7 +163,7 @@ static void add(const struct server *s, struct entry *e, const struct trib_packe
     counters_of(s)->contributions++;
 }
 
-/* A whole sum overwrites; a partial one is added if none of its parts is there, else dropped with all of them. */
+/* A whole sum overwrites. A partial sum is added if none of its parts is present, else dropped completely. */
 static enum trib_drop merge(struct server *s, const struct trib_packet *packet, bool is_float)
 {
     struct entry *e = entry_at(s, packet);
@@ -188,7 +188,7 @@ static uint32_t swap(uint32_t value)
     return value << 24 | (value & 0xff00U) << 8 | (value >> 8 & 0xff00U) | value >> 24;
 }
 
-/* A sum of floats, as the integers that it stands for here. */
+/* Writes a sum of floats as integers, the form of the answer. */
 static void write_floats(const float *sum, uint32_t *words, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -197,8 +197,8 @@ static void write_floats(const float *sum, uint32_t *words, size_t count)
     }
 }
 
-/* The packet goes back with the sum in it. The byte order of integers is changed where the sum lies, and the worker
- * changes it again: right the first time. */
+/* Writes the sum into the answer. Integers change their byte order in the stored sum, and again at the worker: the
+ * first answer is right. */
 static void write_payload(const struct server *s, const struct trib_packet *packet, void *payload)
 {
     uint32_t words[TRIB_PAYLOAD_MAX / sizeof(uint32_t)];
@@ -262,7 +262,7 @@ static enum trib_drop take(struct server *s, const struct trib_packet *packet)
         return TRIB_DROP_SHAPE;
     }
     choose_tensor(s, packet);
-    /* The released code writes behind its memory here. */
+    /* The released code writes past its memory here. */
     if (packet->window_cap == 0 || packet->window_cap > s->room || packet->payload_len > s->config.session.payload) {
         return TRIB_DROP_WINDOW;
     }
@@ -298,7 +298,7 @@ static enum trib_drop literal_receive(void *node, struct trib_place from, const 
     return drop;
 }
 
-/* ---- what leaves ---- */
+/* ---- sending ---- */
 
 static bool literal_next_packet(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to)
 {
@@ -315,7 +315,7 @@ static bool literal_next_packet(void *node, uint64_t now_ns, struct trib_packet 
     return true;
 }
 
-/* ---- what the control plane asks ---- */
+/* ---- queries of the control plane ---- */
 
 static void literal_join(void *node, uint32_t child, uint64_t mark)
 {
@@ -329,7 +329,7 @@ static uint64_t literal_communicator_mark(const void *node)
     return ((const struct server *)node)->marks.communicator_mark;
 }
 
-/* Fragments with some of their parts. */
+/* Fragments with some parts, but not all. */
 static uint32_t literal_slots_held(const void *node)
 {
     const struct server *s = node;

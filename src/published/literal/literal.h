@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* literal.h: the scheme `switchml-literal`: SwitchML's rule as it is published (Sapio et al., NSDI'21, algorithms 3 and
- * 4), to show what is wrong with it. No job may run it.
+/* literal.h: the scheme `switchml-literal`: SwitchML's published rule (Sapio et al., NSDI'21, algorithms 3 and 4), to
+ * show its defects. No job may run it.
  *
- * The rule. A slot is two versions, taken in turn. A worker that misses a result sends its contribution again when a
- * timer ends. The switch sets the worker's bit in the packet's version and clears it in the other one; a counter says
- * when a version is complete, its old sum is then kept as a shadow copy, and a contribution that was seen gets that
- * copy back. Nothing says which fragment a version holds: a version bit must do. So on a network that does not keep
- * packets in order:
- *   - a copy that arrives when its worker has gone on to the other version sets a bit that the next fragment needs, and
- *     its old values stand in for that fragment's; it also clears a bit of the other version, where a second copy is then added;
- *   - after a restart of the switch bitmap and counter disagree, and a sum over some workers goes out as the sum of all.
+ * The rule. A slot has two versions, used in turn. A worker without a result sends its contribution again when a timer
+ * ends. The switch sets the worker's bit in the packet's version and clears the bit in the other version. A counter
+ * says when a version is complete. Its sum is then kept as a shadow copy, and a repeated contribution is answered with
+ * that copy. Only a version bit tells the fragments of a slot apart.
+ * So on a network that reorders packets:
+ *   - A copy arrives after its worker has gone on to the other version. The copy sets a bit that the next fragment
+ *     needs, and its old values replace that fragment's. It also clears a bit of the other version, where a second copy
+ *     is then added.
+ *   - After a restart of the switch, bitmap and counter disagree, and a sum over some workers is sent as the sum of
+ *     all.
  *
- * What is not the paper's: packets carry our header and lane, so that every worker sees that a sum is wrong. A worker
- * numbers its fragments in one stream, which a version can be computed from, and starts new ones in order.
+ * Differences from the paper: packets carry our header and lane, so that every worker sees a wrong sum. A worker
+ * numbers its fragments in one stream, from which a version can be computed, and starts new fragments in order.
  * Read next: literal_switch.c (the rule), literal_worker.c. */
 #ifndef TRIB_LITERAL_H
 #define TRIB_LITERAL_H

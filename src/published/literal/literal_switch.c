@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* literal_switch.c: the published switch (NSDI'21, algorithm 3), line by line in count_in(). It believes every packet
- * of its communicator: it looks at no boot, mark or window, and not at which fragment a version holds.
- * Read next: protocol/switch.c, which does it right. */
+/* literal_switch.c: the published switch (NSDI'21, algorithm 3), line by line in count_in(). The switch accepts every
+ * packet of its communicator. It reads no boot, mark or window, and does not check the fragment of a version. Read
+ * next: protocol/switch.c, a correct switch. */
 #include <string.h>
 
 #include "core/assert.h"
@@ -9,25 +9,25 @@
 #include "published/literal/literal.h"
 #include "published/rule.h"
 
-/* One version of a slot: seen, count and pool of the paper, and what of our header belongs to the sum. */
+/* One version of a slot: the paper's seen, count and pool, and the sum's fields of our header. */
 struct version {
     uint64_t seen;    /* workers */
-    uint64_t lane;    /* summed as the values are */
-    uint64_t touched; /* the sequence of the last contribution; for reports, the rule does not know it */
-    uint32_t count;   /* of contributions, mod workers; 0: complete, or never used */
-    uint16_t parts;   /* contributions with payload since the version was begun */
+    uint64_t lane;    /* the contributions' lanes, added like values */
+    uint64_t touched; /* sequence of the last contribution, for reports; the rule does not use it */
+    uint32_t count;   /* contributions, mod workers; 0: complete, or never used */
+    uint16_t parts;   /* contributions with payload since the version's start */
     uint16_t payload_len;
     uint16_t flags;
     int16_t exponent;
     uint8_t type;
     uint8_t unused[3];
-    /* The result that waits to be handed out: the packet that asked for it, with the sum put in its place. */
+    /* The waiting result: the packet that completed or repeated the sum, with the sum as payload. */
     uint32_t digest;
     uint16_t last;
     uint8_t reduction;
     uint8_t resend;
     uint64_t sequence;
-    uint64_t due; /* children that get it; 0: none waits */
+    uint64_t due; /* receivers of the result; 0: no result waits */
 };
 
 _Static_assert(sizeof(struct version) == 64, "no holes: states are compared as bytes");
@@ -67,7 +67,7 @@ static size_t lay_out(struct literal_switch *n, const struct trib_switch_config 
     size_t versions = 2 * (size_t)config->session.slots;
     size_t end = (sizeof *n + 63) & ~(size_t)63;
 
-    n->row_size = trib_row_size(TRIB_BFLOAT16, config->session.payload); /* any type may come */
+    n->row_size = trib_row_size(TRIB_BFLOAT16, config->session.payload); /* any type is possible */
     n->table_at = trib_node_place(&end, trib_window_table_size(&config->session));
     n->versions_at = trib_node_place(&end, versions * sizeof(struct version));
     n->rows_at = trib_node_place(&end, versions * n->row_size);
@@ -135,8 +135,7 @@ static void begin_anew(struct version *v, const struct trib_packet *packet)
     v->exponent = packet->exponent;
 }
 
-/* The lines of algorithm 3 from "if seen = 0". True: the packet goes back with the sum in it, to the workers in
- * *receivers. */
+/* Lines of algorithm 3 from "if seen = 0". True: the packet returns with the sum to the workers in *receivers. */
 static bool count_in(struct literal_switch *n, uint32_t index, uint32_t child, const struct trib_packet *packet,
                      uint64_t *receivers)
 {
@@ -176,8 +175,8 @@ static bool can_add(const struct literal_switch *n, const struct version *v, con
     if (packet->payload_len > n->config.session.payload || size == 0 || packet->payload_len % size != 0) {
         return false;
     }
-    /* What begins a version overwrites it. The paper's packets have one shape; ours must not be added past a row's
-     * end. */
+    /* The first packet of a version overwrites it. The paper's packets have one shape; our packets must not be added
+     * past a row's end. */
     bool begins = v->count == 0 || v->parts == 0;
     return begins || (v->type == packet->type && v->payload_len == packet->payload_len && packet->type != TRIB_BYTES);
 }
@@ -202,7 +201,7 @@ static enum trib_drop take(struct literal_switch *n, uint32_t child, const struc
     uint32_t index = (uint32_t)(dense % s->slots * 2 + dense / s->slots % 2);
     struct version *v = version_at(n, index);
     trib_published_take_mark(&n->marks, child, packet->mark <= packet->sequence ? packet->mark : 0);
-    /* The paper's results leave at once; ours when the driver drains, and must not change before. */
+    /* The paper's results are sent at once. Our results are sent at the driver's drain, and must not change before. */
     if (v->due != 0 && (v->sequence != packet->sequence || !(v->seen >> child & 1))) {
         return TRIB_DROP_FULL;
     }
@@ -238,7 +237,7 @@ static enum trib_drop literal_receive(void *node, struct trib_place from, const 
     return drop;
 }
 
-/* ---- what leaves ---- */
+/* ---- sending ---- */
 
 static bool literal_next_packet(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to)
 {
@@ -258,7 +257,7 @@ static bool literal_next_packet(void *node, uint64_t now_ns, struct trib_packet 
         .flags = (uint16_t)((v->flags & ~TRIB_FLAG_ECN) | (v->resend ? TRIB_FLAG_RESEND : 0)),
         .sequence = v->sequence,
         .mark = n->marks.communicator_mark < v->sequence ? n->marks.communicator_mark : v->sequence,
-        .bitmap = v->flags & TRIB_FLAG_ECN ? n->marks.all : 0, /* whoever's way it was */
+        .bitmap = v->flags & TRIB_FLAG_ECN ? n->marks.all : 0, /* on the path of any child */
         .lane = v->lane,
         .communicator = n->config.session.communicator,
         .digest = v->digest,
@@ -279,7 +278,7 @@ static bool literal_next_packet(void *node, uint64_t now_ns, struct trib_packet 
     return true;
 }
 
-/* ---- what the control plane asks ---- */
+/* ---- queries of the control plane ---- */
 
 static void literal_join(void *node, uint32_t child, uint64_t mark)
 {
@@ -293,7 +292,7 @@ static uint64_t literal_communicator_mark(const void *node)
     return ((const struct literal_switch *)node)->marks.communicator_mark;
 }
 
-/* Versions that wait for somebody. */
+/* Incomplete versions. */
 static uint32_t literal_slots_held(const void *node)
 {
     const struct literal_switch *n = node;

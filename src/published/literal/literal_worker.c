@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* literal_worker.c: the published worker (NSDI'21, algorithm 4): as many fragments under way as there are slots, each
- * sent again whenever its timer ends, until its result comes. Everything that is not that is the worker of switchml.
- * Read next: protocol/worker.h. */
+/* literal_worker.c: the published worker (NSDI'21, algorithm 4): one fragment in flight for each slot, sent again
+ * whenever its timer ends, until its result arrives. Everything else is switchml's worker. Read next:
+ * protocol/worker.h. */
 #include "core/assert.h"
 #include "protocol/worker.h"
 #include "published/literal/literal.h"
 
-/* The paper has no boots: a worker goes on, and what it sends meets an empty switch. */
+/* The paper has no boots: a worker continues, and its packets meet an empty switch. */
 void trib__literal_registered(void *node, uint32_t boot, uint64_t mark, uint64_t now_ns)
 {
     struct worker *w = node;
@@ -16,7 +16,7 @@ void trib__literal_registered(void *node, uint32_t boot, uint64_t mark, uint64_t
     trib__worker_session_mark(w, mark, now_ns);
 }
 
-/* ---- what leaves ---- */
+/* ---- sending ---- */
 
 static void start_timer(struct worker *w, uint32_t index, uint64_t now_ns)
 {
@@ -32,8 +32,8 @@ static void start_timer(struct worker *w, uint32_t index, uint64_t now_ns)
     }
 }
 
-/* What was queued for a resend and still has no result. A result that is no good was queued as for a PROBE, which this
- * rule has not: asking is sending again. */
+/* Sends a queued fragment that still has no result. A wrong result queues the fragment as for a PROBE. This rule has no
+ * PROBE: it sends the contribution again. */
 static bool next_resend(struct worker *w, uint64_t now_ns, struct trib_packet *packet)
 {
     const uint32_t *queue = worker_at(w, w->queue_at);
@@ -55,8 +55,8 @@ static bool next_resend(struct worker *w, uint64_t now_ns, struct trib_packet *p
     return false;
 }
 
-/* A slot is free for the next fragment when this worker has the result of the one before: its own mark decides where
- * switchml goes by M, the mark of all. */
+/* A slot is free for the next fragment when this worker has the result of the fragment before. The worker's own mark
+ * decides; switchml uses M, the mark of all. */
 static bool next_new(struct worker *w, uint64_t now_ns, struct trib_packet *packet)
 {
     uint32_t root = trib__worker_next_root(w, 0);
@@ -85,7 +85,7 @@ bool trib__literal_next_packet(void *node, uint64_t now_ns, struct trib_packet *
     return true;
 }
 
-/* ---- what comes ---- */
+/* ---- receiving ---- */
 
 static enum trib_drop take(struct worker *w, struct trib_place from, const struct trib_packet *packet)
 {

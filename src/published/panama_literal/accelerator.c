@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* accelerator.c: the control logic as published, in step(). Nothing here knows of sequences, lanes or operations.
- * Read next: panama_literal_switch.c. */
+/* accelerator.c: the published control logic, in step(). It knows no sequences, lanes or operations. Read next:
+ * panama_literal_switch.c. */
 #include "published/panama_literal/accelerator.h"
 
 #include "core/assert.h"
@@ -39,7 +39,7 @@ static uint32_t *waiting_at(const struct accelerator *a, uint32_t port)
     return (uint32_t *)at(a, a->ports_at) + port;
 }
 
-/* The entries of a port in the order of arrival, as many as wait; then those that are free. */
+/* Entries of a port: the waiting ones in the order of arrival, then the free ones. */
 static uint32_t *places_of(const struct accelerator *a, uint32_t port)
 {
     return (uint32_t *)at(a, a->places_at) + (size_t)port * a->config.room;
@@ -74,7 +74,7 @@ static size_t lay_out(struct accelerator *a, const struct trib_accelerator_confi
     size_t entries = (size_t)config->ports * config->room;
     size_t end = (sizeof *a + 63) & ~(size_t)63;
 
-    a->row_size = trib_row_size(TRIB_BFLOAT16, config->payload); /* any type may come */
+    a->row_size = trib_row_size(TRIB_BFLOAT16, config->payload); /* any type is possible */
     a->jobs_at = trib_node_place(&end, config->jobs * sizeof(struct job));
     a->expected_at = trib_node_place(&end, (size_t)config->jobs * config->trees * sizeof(uint64_t));
     a->ports_at = trib_node_place(&end, config->ports * sizeof(uint32_t));
@@ -144,7 +144,7 @@ const struct trib_accelerator_counters *trib_accelerator_counters(const void *me
     return counters_of(memory);
 }
 
-/* ---- what comes in ---- */
+/* ---- receiving ---- */
 
 static bool has_shape(const struct accelerator *a, const struct trib_packet *packet)
 {
@@ -190,16 +190,16 @@ enum trib_drop trib_accelerator_receive(void *memory, uint32_t port, const struc
 
 /* The heads of one tree of one job. */
 struct heads {
-    uint64_t ports;  /* the job's */
-    uint64_t there;  /* of them: they have a head */
-    uint64_t equal;  /* ports whose head has the Expected VID */
-    uint64_t behind; /* ports whose head is older */
-    uint64_t next;   /* the lowest VID ahead; UINT64_MAX: there is none */
-    uint32_t first;  /* the lowest of those that are equal, else of the ports */
+    uint64_t ports;  /* ports of the job */
+    uint64_t there;  /* ports of the job with a head */
+    uint64_t equal;  /* ports with the Expected VID at the head */
+    uint64_t behind; /* ports with an older VID at the head */
+    uint64_t next;   /* lowest VID ahead; UINT64_MAX: none */
+    uint32_t first;  /* lowest of the equal ports; if none, of all ports */
     uint32_t place[TRIB_CHILDREN_MAX];
 };
 
-/* Where this tree's head is among those that wait at the port: with one FIFO nowhere but in front. */
+/* Place of this tree's head among the packets at the port. With one FIFO only the front packet can be the head. */
 static uint32_t head_place(const struct accelerator *a, uint32_t port, uint32_t communicator, uint32_t tree)
 {
     bool has_queues = (a->config.readings & TRIB_PANAMA_QUEUES) != 0;
@@ -214,7 +214,7 @@ static uint32_t head_place(const struct accelerator *a, uint32_t port, uint32_t 
     return NOWHERE;
 }
 
-/* False: there is no such job. */
+/* False: the job is not set up. */
 static bool find_heads(const struct accelerator *a, uint32_t job, uint32_t tree, struct heads *heads)
 {
     const struct job *j = job_at(a, job);
@@ -240,8 +240,8 @@ static bool find_heads(const struct accelerator *a, uint32_t job, uint32_t tree,
     return true;
 }
 
-/* Takes the heads of these ports away; returns how many. The entries are the last to be used again, so that what is
- * in them stays for now. */
+/* Removes the heads of these ports and returns their number. Removed entries are reused last, so their contents stay
+ * valid for now. */
 static uint32_t pop(struct accelerator *a, const struct heads *heads, uint64_t ports)
 {
     uint32_t count = 0;
@@ -257,7 +257,7 @@ static uint32_t pop(struct accelerator *a, const struct heads *heads, uint64_t p
     return count;
 }
 
-/* Packet memory over jobs, as printed; trees of a job each get as much as the job. */
+/* Packet memory divided by jobs, as printed: each tree of a job gets as much as the job. */
 static uint16_t own_cap(const struct accelerator *a)
 {
     uint32_t shares = 0;
@@ -266,12 +266,12 @@ static uint16_t own_cap(const struct accelerator *a)
         shares += job_at(a, job)->ports != 0;
     }
     shares *= (a->config.readings & TRIB_PANAMA_CAP_BY_TREE) != 0 ? a->config.trees : 1;
-    TRIB_ASSERT(shares > 0); /* the packet is of one of them */
+    TRIB_ASSERT(shares > 0); /* the packet's job is one of them */
     uint32_t cap = a->config.room / shares;
     return cap > UINT16_MAX ? UINT16_MAX : (uint16_t)cap;
 }
 
-/* The adder trees: ((p0 + p1) + (p2 + p3)) + ..., whatever came first. Returns the row with the sum. */
+/* The adder trees: ((p0 + p1) + (p2 + p3)) + ..., in any order of arrival. Returns the row with the sum. */
 static void *add_up(struct accelerator *a, const struct heads *heads)
 {
     const struct trib_packet *first = packet_in(a, heads->first, heads->place[heads->first]);
@@ -301,8 +301,8 @@ static void *add_up(struct accelerator *a, const struct heads *heads)
     return row_of(a, 0);
 }
 
-/* Can the payloads of the heads that are equal be added? The paper's packets have one shape; ours must not be added
- * past a row's end. */
+/* True if the payloads of the equal heads can be added. The paper's packets have one shape; our packets must not be
+ * added past a row's end. */
 static bool fit(const struct accelerator *a, const struct heads *heads)
 {
     const struct trib_packet *first = packet_in(a, heads->first, heads->place[heads->first]);
@@ -317,7 +317,7 @@ static bool fit(const struct accelerator *a, const struct heads *heads)
     return true;
 }
 
-/* The packet that leaves in the sum's place: a header, with the first head's name on it. */
+/* Writes the MISS that replaces a sum: the header of the first head. */
 static void give_miss(struct accelerator *a, const struct heads *heads, uint64_t vid, struct trib_packet *packet)
 {
     *packet = *packet_in(a, heads->first, heads->place[heads->first]);
@@ -338,7 +338,7 @@ static void count_absent(struct accelerator *a, uint64_t ports)
     }
 }
 
-/* The sum, with the first head's name on it. True: all of the packets said FIN. */
+/* Writes the sum, with the header of the first head. True: all packets had FIN. */
 static bool give_sum(struct accelerator *a, const struct heads *heads, struct trib_packet *packet)
 {
     void *payload = payload_in(a, heads->first, heads->place[heads->first]);
@@ -374,7 +374,7 @@ static bool give_sum(struct accelerator *a, const struct heads *heads, struct tr
 
 enum moved { STILL = 0, MOVED, OUT };
 
-/* Partial aggregation: the sums of these heads have left. */
+/* Partial aggregation: drops heads of sums that were sent already. */
 static void drop_late(struct accelerator *a, const struct heads *heads, uint64_t expected)
 {
     struct trib_accelerator_counters *counters = counters_of(a);
@@ -387,7 +387,7 @@ static void drop_late(struct accelerator *a, const struct heads *heads, uint64_t
     counters->late += pop(a, heads, heads->behind);
 }
 
-/* Are as many there as a sum needs, and equal? */
+/* True if enough equal heads are present for a sum. */
 static bool is_enough(const struct accelerator *a, const struct heads *heads)
 {
     uint32_t lacking = trib_count_bits(heads->ports & ~heads->equal);
@@ -395,7 +395,7 @@ static bool is_enough(const struct accelerator *a, const struct heads *heads)
     return heads->equal != 0 && lacking <= a->config.spare && fit(a, heads);
 }
 
-/* Section 5, "control logic", once. */
+/* One pass of section 5, "control logic". */
 static enum moved step(struct accelerator *a, uint32_t job, uint32_t tree, struct trib_packet *packet)
 {
     uint64_t *expected = expected_at(a, job, tree);
@@ -420,17 +420,17 @@ static enum moved step(struct accelerator *a, uint32_t job, uint32_t tree, struc
         (void)pop(a, &heads, heads.equal);
         return OUT;
     }
-    /* All behind: the register counts on until it wraps. For a VID of 32 bits and 200 MHz that is 21 seconds, for
-     * ours 16 days. */
+    /* All behind: the register counts until it wraps. For a VID of 32 bits and 200 MHz that takes 21 seconds, for our
+     * VID 16 days. */
     if (heads.equal == 0 && heads.next == UINT64_MAX) {
         return STILL;
     }
     bool has_miss = (a->config.readings & TRIB_PANAMA_MISS) != 0;
     if (heads.equal == 0 && !has_miss) {
-        *expected = heads.next; /* as it would count on, one by one */
+        *expected = heads.next; /* as if counted one by one */
         return MOVED;
     }
-    /* All ahead, as after a restart: nobody waits for more results than a port has room for. */
+    /* All ahead, as after a restart: no worker waits for more results than a port has room for. */
     if (heads.equal == 0 && heads.next - *expected > a->config.room) {
         *expected = heads.next - a->config.room;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* accelerator.h: PANAMA's aggregation accelerator (MLSys'21, section 5): ports with FIFOs, and the control logic
- * over them. It serves any number of jobs, as one device; a switch node (panama_literal_switch.c) is one with one
- * job. Plain data in the caller's memory, no pointers but that to the kernels: a copy of its bytes is a snapshot.
+/* accelerator.h: PANAMA's aggregation accelerator (MLSys'21, section 5): ports with FIFOs, and the control logic over
+ * them. One device serves any number of jobs; a switch node (panama_literal_switch.c) is a device with one job. Plain
+ * data in the caller's memory, with no pointers except to the kernels: a copy of the bytes is a snapshot.
  * Read next: accelerator.c, step(). */
 #ifndef TRIB_PANAMA_ACCELERATOR_H
 #define TRIB_PANAMA_ACCELERATOR_H
@@ -11,15 +11,14 @@
 #include "core/node.h"
 
 enum trib_panama_reading {
-    /* "dedicated aggregation buffers": a FIFO for each (port, job, tree), which share the port's memory. Without:
-     * one FIFO for each port. */
+    /* "dedicated aggregation buffers": a FIFO for each (port, job, tree), all in the port's memory. Without: one FIFO
+     * for each port. */
     TRIB_PANAMA_QUEUES = 1 << 0,
-    /* A packet that is behind the Expected VID is dropped alone. Without: it stays where it is, as the paper has no
-     * rule for it. */
+    /* A packet behind the Expected VID is dropped alone. Without: the packet stays, as the paper has no rule for it. */
     TRIB_PANAMA_DISCARD = 1 << 1,
-    /* When packets are dropped a MISS leaves in the sum's place. */
+    /* When packets are dropped, a MISS is sent in the sum's place. */
     TRIB_PANAMA_MISS = 1 << 2,
-    /* wnd_cap is the memory divided by trees of jobs. Without: by jobs, as it is printed. */
+    /* wnd_cap is the memory divided by the trees of all jobs. Without: by jobs, as printed. */
     TRIB_PANAMA_CAP_BY_TREE = 1 << 3,
 };
 
@@ -28,29 +27,29 @@ struct trib_accelerator_config {
     uint32_t ports; /* 1 to TRIB_CHILDREN_MAX */
     uint32_t jobs;
     uint32_t trees;    /* of each job */
-    uint32_t room;     /* packets that each port has memory for */
+    uint32_t room;     /* packets in the memory of each port */
     uint32_t payload;  /* bytes */
     uint32_t readings; /* enum trib_panama_reading, or-ed */
     /* Ports of a job that a sum may lack: "proceeding with the aggregation as soon as 88% of the packets have been
-     * received" (section 7). What comes later is dropped. 0: none. */
+     * received" (section 7). Later packets are dropped. 0: none. */
     uint32_t spare;
-    uint32_t may_lack; /* 1: packets say which ranks are in them (trib_panama_ranks) */
+    uint32_t may_lack; /* 1: packets list the ranks in them (trib_panama_ranks) */
 };
 
 struct trib_accelerator_counters {
     uint64_t sums;
-    uint64_t dropped; /* packets whose siblings were missing */
+    uint64_t dropped; /* packets dropped because a port's packet of the VID was missing */
     uint64_t stale;   /* packets behind the Expected VID that were dropped (TRIB_PANAMA_DISCARD) */
     uint64_t misses;
-    uint64_t full; /* packets that found no memory: what PAUSE must keep from happening */
+    uint64_t full; /* packets dropped for lack of memory, which PAUSE must prevent */
     /* Where sums may lack ports: */
-    uint64_t lacking;                   /* sums that did */
-    uint64_t late;                      /* packets that came after the sum of their VID */
-    uint64_t lead;                      /* the most VIDs that sums were ahead of such a packet */
+    uint64_t lacking;                   /* sums that lacked a port */
+    uint64_t late;                      /* packets received after the sum of their VID */
+    uint64_t lead;                      /* most VIDs by which sums were ahead of such a packet */
     uint64_t absent[TRIB_CHILDREN_MAX]; /* sums that lacked the port */
 };
 
-/* A packet's copy in a node, without its payload: holes are 0, since states are compared as bytes. */
+/* Copies a packet into a node, without its payload. Padding is 0, since states are compared as bytes. */
 static inline void trib_panama_keep(struct trib_packet *to, const struct trib_packet *from)
 {
     memset(to, 0, sizeof *to);
@@ -59,24 +58,24 @@ static inline void trib_panama_keep(struct trib_packet *to, const struct trib_pa
 }
 
 size_t trib_accelerator_size(const struct trib_accelerator_config *config);
-/* So many bytes are its state; counters and what is added up lie behind. */
+/* Bytes of the state. Counters and rows for sums follow the state. */
 size_t trib_accelerator_state_size(const void *memory);
-/* Memory: zeros, 64-byte aligned. No job has ports. */
+/* Initialises zeroed, 64-byte aligned memory. No job has ports yet. */
 void trib_accelerator_init(void *memory, const struct trib_accelerator_config *config);
 
-/* The controller sets a job up anew: its name on the wire and its Ports_bitmap. Expected VIDs are 0. FIFOs stay as
- * they are. */
+/* Sets up a job again: its communicator on the wire and its Ports_bitmap. Expected VIDs become 0. FIFOs stay
+ * unchanged. */
 void trib_accelerator_set_job(void *memory, uint32_t job, uint32_t communicator, uint64_t ports);
 
-/* A packet of a job that was set up, with tree and VID (`tree`, `bitmap`), comes in at a port. */
+/* Receives a packet of a job that was set up, with tree and VID (`tree`, `bitmap`), at a port. */
 enum trib_drop trib_accelerator_receive(void *memory, uint32_t port, const struct trib_packet *packet);
-/* The next sum, or MISS, if the rules give one. Its payload stays until the next packet is received. */
+/* Writes the next sum, or MISS. The payload is valid until the next packet is received. False: none. */
 bool trib_accelerator_next(void *memory, struct trib_packet *packet);
 
 uint64_t trib_accelerator_expected(const void *memory, uint32_t job, uint32_t tree);
-/* Packets that wait at a port. */
+/* Number of packets waiting at a port. */
 uint32_t trib_accelerator_waiting(const void *memory, uint32_t port);
-/* The packet at this place of those that wait at the port, oldest first; its payload is not named. */
+/* Waiting packet of a port at this place, oldest first, without its payload. */
 const struct trib_packet *trib_accelerator_at(const void *memory, uint32_t port, uint32_t place);
 const struct trib_accelerator_counters *trib_accelerator_counters(const void *memory);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* panama_literal_switch.c: an accelerator with one job and one tree as a switch node: children are its ports. In a
- * tree of accelerators its sums go to the parent; results go down by multicast, which no accelerator looks into.
- * Read next: accelerator.c (the rule). */
+/* panama_literal_switch.c: an accelerator with one job and one tree as a switch node. Its ports are the node's
+ * children. In a tree of accelerators sums go to the parent, and results go down by multicast without processing. Read
+ * next: accelerator.c (the rule). */
 #include <string.h>
 
 #include "core/assert.h"
@@ -16,7 +16,7 @@ struct literal_switch {
     struct trib_switch_config config;
     struct trib_window window;
     struct trib_published_marks marks;
-    uint32_t down_head, down_count, down_room; /* results on their way down */
+    uint32_t down_head, down_count, down_room; /* queue of results on the way down */
     uint32_t unused;
     size_t table_at, accelerator_at, down_at, payloads_at, counters_at;
 };
@@ -42,7 +42,7 @@ static struct trib_accelerator_config accelerator_config(const struct trib_switc
         .kernels = config->kernels,
         .ports = config->children,
         .jobs = 1,
-        .trees = config->root + 1, /* of which this node sees the last */
+        .trees = config->root + 1, /* this node receives packets of the last tree only */
         .room = config->session.slots,
         .payload = config->session.payload,
         .readings = readings,
@@ -178,7 +178,7 @@ static enum trib_drop literal_receive(void *node, struct trib_place from, const 
     return drop;
 }
 
-/* ---- what leaves ---- */
+/* ---- sending ---- */
 
 static bool next_down(struct literal_switch *n, struct trib_packet *packet)
 {
@@ -225,7 +225,7 @@ const struct trib_accelerator_counters *trib_panama_literal_accelerator(const vo
     return trib_accelerator_counters(accelerator_of(switch_node));
 }
 
-/* ---- what the control plane asks ---- */
+/* ---- queries of the control plane ---- */
 
 static void literal_join(void *node, uint32_t child, uint64_t mark)
 {
@@ -239,7 +239,7 @@ static uint64_t literal_communicator_mark(const void *node)
     return ((const struct literal_switch *)node)->marks.communicator_mark;
 }
 
-/* Packets that wait in the FIFO that is longest. */
+/* Packets in the longest FIFO. */
 static uint32_t literal_slots_held(const void *node)
 {
     const struct literal_switch *n = node;
@@ -252,7 +252,7 @@ static uint32_t literal_slots_held(const void *node)
     return most;
 }
 
-/* Ports without a packet of this sequence; UINT64_MAX for any. */
+/* Ports without a packet of this sequence; UINT64_MAX: of any sequence. */
 static uint64_t without(const struct literal_switch *n, uint64_t sequence)
 {
     uint64_t ports = 0;

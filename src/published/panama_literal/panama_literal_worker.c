@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* panama_literal_worker.c: the published worker: fragments of one operation at a time, dealt over the trees in turn
- * and sent in that order, as many of each tree under way as its window says (figure 5). What has no result when the
- * tree's timer ends is sent again as it was. It sums: allreduce and barrier, on the tensor's own type or a narrower
- * float.
- * Read next: accelerator.c, where it arrives. */
+/* panama_literal_worker.c: the published worker. Fragments of one operation at a time are dealt over the trees in turn
+ * and sent in that order. The window of a tree limits its fragments in flight (figure 5). Fragments without a result
+ * are sent again unchanged when the tree's timer ends. Supports sums: allreduce and barrier, on the tensor's own type
+ * or a narrower float. Read next: accelerator.c, the receiver. */
 #include <string.h>
 
 #include "core/assert.h"
@@ -14,19 +13,19 @@
 
 #define NO_SEQUENCE UINT64_MAX
 
-/* A packet that has no result, in the place of its VID. */
+/* A packet without a result, at the place of its VID. */
 struct flight {
-    uint64_t sequence; /* of the fragment; NO_SEQUENCE: none */
+    uint64_t sequence; /* sequence of the fragment; NO_SEQUENCE: none */
     uint64_t vid;
-    uint32_t resend; /* 1: its tree's timer has ended */
+    uint32_t resend; /* 1: the tree's timer has ended */
     uint32_t unused;
 };
 
 struct tree {
     struct trib_panama_window window;
-    uint64_t vid;    /* of the next packet */
+    uint64_t vid;    /* VID of the next packet */
     uint64_t oldest; /* no lower VID has a flight */
-    uint64_t last;   /* the last fragment, which waits until all others have their result (MISS); NO_SEQUENCE: none */
+    uint64_t last;   /* the last fragment, which waits until all others have a result (MISS); NO_SEQUENCE: none */
     uint32_t in_flight, limit;
     uint32_t again_head, again_count; /* fragments to be sent again with a new VID (MISS) */
 };
@@ -37,22 +36,22 @@ struct operation {
     uint64_t number, first, left;
 };
 
-/* Behind the hashed state. */
+/* State that is not hashed. */
 struct aside {
-    uint64_t deadline_ns[TRIB_ROOTS_MAX]; /* of each tree; 0: its timer stands still */
-    uint64_t waits_ns;                    /* since when nothing has come, or it was reported */
+    uint64_t deadline_ns[TRIB_ROOTS_MAX]; /* timer of each tree, ns; 0: stopped */
+    uint64_t waits_ns;                    /* time of the last result or report, ns */
     struct trib_counters counters;
 };
 
 struct worker {
     struct trib_worker_config config;
     struct trib_window window;
-    uint64_t key, keys; /* of the lane: this rank's, and the sum of all */
+    uint64_t key, keys; /* keys of the lane: this rank's, and the sum of all */
     uint64_t number, end;
-    uint64_t next;           /* sequence that is sent next for the first time */
-    uint64_t oldest, newest; /* operations, free-running; the oldest is under way */
-    uint64_t failed;         /* sequence of a wrong sum; NO_SEQUENCE: there was none */
-    uint64_t known;          /* M, as the session says */
+    uint64_t next;           /* next sequence sent for the first time */
+    uint64_t oldest, newest; /* operations, free-running; the oldest is active */
+    uint64_t failed;         /* sequence of a wrong sum; NO_SEQUENCE: none */
+    uint64_t known;          /* M of the session */
     uint32_t boot;
     uint32_t has_miss;
     uint32_t may_lack; /* sums may lack ranks */
@@ -96,7 +95,7 @@ static struct aside *aside_of(const struct worker *w)
 
 /* ---- memory ---- */
 
-/* Reports may be lost, DONE and FAILED never. */
+/* Room for all events DONE and FAILED. Other reports may be lost. */
 static uint32_t event_room(const struct trib_worker_config *config)
 {
     return config->operations + 2;
@@ -146,7 +145,7 @@ static void literal_init(void *node, const struct trib_worker_config *config)
     (void)lay_out(w, config);
     w->config = *config;
     w->may_lack = trib_session_has_quorum(s);
-    w->config.session.payload = trib_session_data(s); /* packets as published have no list of ranks in it */
+    w->config.session.payload = trib_session_data(s); /* published packets have no list of ranks */
     w->config.session.quorum = w->config.session.quorum_of = 0;
     trib_window_init(&w->window, s, at(w, w->table_at));
     w->key = trib_lane_key(s->salt, config->rank);
@@ -204,9 +203,9 @@ static bool literal_next_event(void *node, struct trib_event *event)
     return true;
 }
 
-/* ---- what leaves ---- */
+/* ---- sending ---- */
 
-/* Which elements of the operation a sequence carries; none in a barrier. */
+/* Elements of the operation in a sequence; none in a barrier. */
 static struct trib_piece piece_of(const struct operation *o, uint64_t sequence)
 {
     struct trib_piece piece;
@@ -268,7 +267,7 @@ static void start_timer(struct worker *w, uint32_t root, uint64_t now_ns)
     aside_of(w)->deadline_ns[root] = w->trees[root].in_flight != 0 ? now_ns + TRIB_PANAMA_RTO_NS : 0;
 }
 
-/* May another packet leave to this tree? A VID's place must be free, as well as the window open. */
+/* True if this tree can have another packet: the window is open and the VID's place is free. */
 static bool is_open(const struct worker *w, const struct tree *tree)
 {
     uint32_t window = trib_panama_window_packets(&tree->window);
@@ -288,7 +287,7 @@ static void launch(struct worker *w, uint32_t root, uint64_t sequence, uint64_t 
     build(w, root, f, packet);
 }
 
-/* A fragment for the first time, in the order of the trees: while one is closed the others wait. */
+/* Sends a new fragment, in the order of the trees: a closed tree stops the others. */
 static bool next_new(struct worker *w, uint64_t now_ns, struct trib_packet *packet)
 {
     const struct operation *o = operation_at(w, w->oldest);
@@ -309,7 +308,7 @@ static bool next_new(struct worker *w, uint64_t now_ns, struct trib_packet *pack
     return false;
 }
 
-/* The tail of each tree: what a MISS has brought back, then the last fragment, alone. */
+/* The tail of each tree: fragments returned by a MISS, then the last fragment, alone. */
 static bool next_tail(struct worker *w, uint64_t now_ns, struct trib_packet *packet)
 {
     const struct operation *o = operation_at(w, w->oldest);
@@ -337,7 +336,7 @@ static bool next_tail(struct worker *w, uint64_t now_ns, struct trib_packet *pac
     return false;
 }
 
-/* What the timer of its tree has called for: the same packet. */
+/* Sends again a packet that its tree's timer has marked, unchanged. */
 static bool next_resend(struct worker *w, struct trib_packet *packet)
 {
     for (uint32_t root = 0; root < w->config.session.roots; root++) {
@@ -366,14 +365,14 @@ static bool literal_next_packet(void *node, uint64_t now_ns, struct trib_packet 
     return true;
 }
 
-/* ---- what comes ---- */
+/* ---- receiving ---- */
 
 static uint64_t all_ranks(const struct worker *w)
 {
     return w->config.session.ranks <= TRIB_CHILDREN_MAX ? trib_all_children(w->config.session.ranks) : 0;
 }
 
-/* Are these ranks in the sum, and no others? 0: all are to be. */
+/* True if exactly these ranks are in the sum. 0: all ranks. */
 static bool lane_holds(const struct worker *w, const struct operation *o, const struct flight *f,
                        const struct trib_packet *packet, uint64_t ranks)
 {
@@ -386,8 +385,8 @@ static bool lane_holds(const struct worker *w, const struct operation *o, const 
     return packet->lane == keys * trib_session_odd(s, f->sequence, 0, o->layout.digest);
 }
 
-/* Ours, not the paper's: is this the sum of what all ranks, or those that it names, have sent of the fragment that this
- * rank sent with the VID? */
+/* Our check, not the paper's: the result must be the sum over all ranks, or over the named ranks, of the fragment that
+ * this rank sent with the VID. */
 static enum trib_drop check(const struct worker *w, const struct flight *f, const struct trib_packet *packet)
 {
     const struct operation *o = operation_at(w, w->oldest);
@@ -569,7 +568,7 @@ static void literal_on_timeout(void *node, uint64_t now_ns)
     }
 }
 
-/* ---- what the caller asks ---- */
+/* ---- queries of the caller ---- */
 
 static bool literal_submit(void *node, const struct trib_operation *operation, uint64_t now_ns)
 {
@@ -599,7 +598,7 @@ static void literal_learn_mark(void *node, uint64_t mark, uint64_t now_ns)
     w->known = mark > w->known ? mark : w->known;
 }
 
-/* The paper has no boots: a worker goes on, and what it sends meets an empty accelerator. */
+/* The paper has no boots: a worker continues, and its packets meet an empty accelerator. */
 static void literal_registered(void *node, uint32_t boot, uint64_t mark, uint64_t now_ns)
 {
     struct worker *w = node;
@@ -614,7 +613,7 @@ static void literal_suspend(void *node)
     ((struct worker *)node)->boot = 0;
 }
 
-/* By operations: those before the one under way have ended. */
+/* The mark moves by operations: operations before the active one have ended. */
 static uint64_t literal_mark(const void *node)
 {
     const struct worker *w = node;

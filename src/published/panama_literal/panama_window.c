@@ -11,7 +11,7 @@ void trib_panama_window_init(struct trib_panama_window *window)
     };
 }
 
-/* alpha / 2 of the window; a window that would be below 0 is 0. */
+/* The window less alpha / 2 of it, at least 0. */
 static uint64_t cut(const struct trib_panama_window *window)
 {
     uint64_t off = window->cwnd * window->alpha / (2 * TRIB_PANAMA_ONE);
@@ -19,8 +19,9 @@ static uint64_t cut(const struct trib_panama_window *window)
     return off < window->cwnd ? window->cwnd - off : 0;
 }
 
-/* g is not given: 1/16, as DCTCP's. ecn_count / cwnd has rcvd for cwnd, which are equal there. The window of 2 to
- * the 16 fragments and an alpha of 2 to the 6 fit 64 bits; alpha, which grows as ecn_count is kept, is held there. */
+/* The paper does not give g: 1/16, as in DCTCP. ecn_count / cwnd is computed with rcvd, which equals cwnd there. A
+ * window of 2^16 fragments and an alpha of 2^6 fit 64 bits; alpha, which grows since ecn_count is never reset, is
+ * limited to 2^6. */
 void trib_panama_window_result(struct trib_panama_window *window, bool is_marked, uint16_t cap)
 {
     window->rcvd++;

@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rina_literal_switch.c: agents and switches of racks by the published rule. Both add as the paced switch of trees
- * does. An agent also decides when its switch pulls, by the window of the flow to the next agent; a switch passes PULLs
+ * does. An agent also decides when its switch pulls, by the window of the flow to the next agent. A switch passes PULLs
  * and ACKs on. */
 #include "core/assert.h"
 #include "core/congestion.h"
 #include "protocol/switch.h"
 #include "published/rina_literal/rina_literal.h"
 
-/* An AGG to be acknowledged. */
+/* An ACK to be sent for an AGG. */
 struct ack {
     uint64_t sequence;
     uint64_t signs;
 };
 
-/* Behind the memory of the tree's switch. Dense indexes of the root's sequences. */
+/* State after the memory of the tree's switch. Indexes are dense, of the root's sequences. */
 struct own {
-    struct trib_congestion_window flow; /* of an agent: to the next one */
-    uint64_t ready;                     /* behind the rank's last submitted part */
-    uint64_t tasked;                    /* behind the last TASK */
-    uint64_t pulled;                    /* behind the last PULL */
-    uint64_t lowest;                    /* that is not acknowledged */
-    uint32_t in_flight;                 /* tasks that are not acknowledged */
+    struct trib_congestion_window flow; /* of an agent: the flow to the next agent */
+    uint64_t ready;                     /* one past the rank's last submitted part */
+    uint64_t tasked;                    /* one past the last TASK */
+    uint64_t pulled;                    /* one past the last PULL */
+    uint64_t lowest;                    /* lowest index without an ACK */
+    uint32_t in_flight;                 /* indexes of TASKs without an ACK */
     uint32_t acks_head, acks_count;
     bool is_agent, is_task_due, is_pull_due;
-    /* Offsets of arrays from here, of an entry for each slot: index + 1 of the sum of the racks before that came, and
-     * of the acknowledged one; ACKs to be sent. */
+    /* Offsets of arrays from here, with an entry for each slot: index + 1 of the last received sum of the racks before;
+     * index + 1 of the last acknowledged sum; ACKs to be sent. */
     size_t arrived_at, acked_at, acks_at;
 };
 
-/* Returns the bytes of it all. */
+/* Sets the offsets. Returns the bytes of struct and arrays. */
 static size_t lay_out(struct own *own, const struct trib_switch_config *config)
 {
     size_t at = 0, slots = config->session.slots;
@@ -87,7 +87,7 @@ static void rina_init(void *node, const struct trib_switch_config *config)
 
 /* ---- the flow to the next agent ---- */
 
-/* The next agent has the AGG of this index, or the result shows that. */
+/* Notes an ACK: the next agent has the AGG of this index, or a result proves that. */
 static void take_ack(const struct switch_node *n, struct own *own, uint64_t dense, uint64_t signs)
 {
     if (dense < own->lowest || dense >= own->lowest + n->window.slots || *acked_of(n, own, dense) == dense + 1) {
@@ -114,7 +114,7 @@ static void take_ack(const struct switch_node *n, struct own *own, uint64_t dens
     (void)trib_congestion_acked(&own->flow, &news);
 }
 
-/* Everything below M is done. */
+/* Acknowledges all indexes below M. */
 static void take_mark(const struct switch_node *n, struct own *own)
 {
     while (own->lowest < n->mark_dense) {
@@ -122,7 +122,8 @@ static void take_mark(const struct switch_node *n, struct own *own)
     }
 }
 
-/* Behind the last that the agent may name now: the rank's part is ready, and the sum of the racks before is here. */
+/* One past the last index that a TASK may name now: the rank's part is ready, and the sum of the racks before has
+ * arrived. */
 static uint64_t end_of_task(const struct switch_node *n, struct own *own)
 {
     bool has_before = n->config.branches != 0;
@@ -137,8 +138,8 @@ static uint64_t end_of_task(const struct switch_node *n, struct own *own)
     return dense;
 }
 
-/* A task of few, where more will come, waits for the ACKs of all before it. So a stream has one TASK for each
- * TRIB_RINA_RANGE, and none waits for what cannot come. */
+/* A short TASK, when more parts will follow, waits for the ACKs of all TASKs before. So a stream has one TASK for each
+ * TRIB_RINA_RANGE, and no TASK waits for an event that cannot happen. */
 static void find_task(const struct switch_node *n, struct own *own)
 {
     uint32_t window = trib_congestion_fragments(&own->flow);
@@ -146,7 +147,7 @@ static void find_task(const struct switch_node *n, struct own *own)
 
     take_mark(n, own);
     while (own->tasked < own->lowest || *acked_of(n, own, own->tasked) == own->tasked + 1) {
-        own->tasked++; /* done without it, after a restart */
+        own->tasked++; /* done without a TASK, after a restart */
     }
     uint64_t count = end_of_task(n, own) - own->tasked;
     uint64_t room = window > own->in_flight ? window - own->in_flight : 0;
@@ -159,16 +160,16 @@ static void find_task(const struct switch_node *n, struct own *own)
     }
 }
 
-/* ---- what comes ---- */
+/* ---- receiving ---- */
 
 static void queue_ack(const struct switch_node *n, struct own *own, uint64_t sequence, uint64_t signs)
 {
-    if (own->acks_count < n->window.slots) { /* else it is lost, as on the way */
+    if (own->acks_count < n->window.slots) { /* else dropped, like a lost packet */
         *ack_at(n, own, own->acks_head + own->acks_count++) = (struct ack){.sequence = sequence, .signs = signs};
     }
 }
 
-/* A rank has computed more, or the last TASK or PULL was lost, it seems. */
+/* Takes a READY: a rank has computed more, or the last TASK or PULL seems lost. */
 static void take_ready(const struct switch_node *n, struct own *own, const struct trib_packet *packet)
 {
     if (!own->is_agent) {
@@ -181,7 +182,7 @@ static void take_ready(const struct switch_node *n, struct own *own, const struc
     own->ready = ready > own->ready ? ready : own->ready;
 }
 
-/* To an agent from its switch; a switch turns the agent's TASK into it. */
+/* Takes a PULL, at an agent from its switch, or a TASK, which a switch turns into a PULL. */
 static void take_pull(const struct switch_node *n, struct own *own, const struct trib_packet *packet)
 {
     uint64_t pulled = trib_window_dense(&n->window, packet->sequence) + 1;
@@ -217,7 +218,7 @@ static enum trib_drop take_message(struct switch_node *n, struct trib_place from
     return TRIB_DROP_NONE;
 }
 
-/* The sum of the racks before. Each is acknowledged: the ACK of an earlier one may be lost. */
+/* Takes a sum of the racks before. Each is acknowledged, also a duplicate: an earlier ACK may be lost. */
 static void take_sum(const struct switch_node *n, struct own *own, const struct trib_packet *packet,
                      enum trib_drop drop)
 {
@@ -258,7 +259,7 @@ static enum trib_drop rina_receive(void *node, struct trib_place from, const str
     return drop;
 }
 
-/* ---- what leaves ---- */
+/* ---- sending ---- */
 
 static bool build(const struct switch_node *n, enum trib_rina_message message, uint64_t sequence,
                   struct trib_packet *packet)

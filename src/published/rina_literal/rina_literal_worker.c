@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rina_literal_worker.c: a rank by the published rule, which sends new parts only when its switch has pulled them, and
- * then at full speed. Everything else is the paced worker of trees. Read next: rina_literal_switch.c. */
+/* rina_literal_worker.c: a rank by the published rule, which sends new parts only when its switch has pulled them, at
+ * full speed. Everything else is the paced worker of trees. Read next: rina_literal_switch.c. */
 #include "core/assert.h"
 #include "protocol/worker.h"
 #include "published/rina_literal/rina_literal.h"
 
-/* Behind the memory of the tree's worker. Dense indexes of each root's sequences. */
+/* State after the memory of the tree's worker. Indexes are dense, of each root's sequences. */
 struct own {
-    uint64_t pulled[TRIB_ROOTS_MAX]; /* behind the last that may be sent */
-    uint64_t told[TRIB_ROOTS_MAX];   /* behind the last that READY has told */
-    uint64_t due_ns;                 /* READY again then, of any rank, if parts still wait for a PULL */
+    uint64_t pulled[TRIB_ROOTS_MAX]; /* one past the last index that may be sent */
+    uint64_t told[TRIB_ROOTS_MAX];   /* one past the last index in a READY */
+    uint64_t due_ns;                 /* when to repeat READY, at any rank, if parts wait for a PULL */
     uint64_t backoff;
     bool is_again[TRIB_ROOTS_MAX];
 };
@@ -37,13 +37,13 @@ static void rina_init(void *node, const struct trib_worker_config *config)
     }
 }
 
-/* Behind the last submitted sequence of the root. */
+/* One past the root's last submitted sequence. */
 static uint64_t submitted(const struct worker *w, uint32_t root)
 {
     return trib_window_dense_below(&w->window, root, w->end);
 }
 
-/* A rank that is the first child of the node above is an agent's. So may be one that does not know its number. */
+/* True for a rank that is the first child of the node above, and so has an agent, or does not know its number yet. */
 static bool may_have_agent(const struct worker *w, uint32_t root)
 {
     return w->roots[root].child <= 1;
@@ -91,7 +91,7 @@ static void pull(struct worker *w, uint32_t root, uint64_t sequence, uint64_t no
     }
 }
 
-/* ---- what comes ---- */
+/* ---- receiving ---- */
 
 static enum trib_drop take_pull(struct worker *w, struct trib_place from, const struct trib_packet *packet,
                                 uint64_t now_ns)
@@ -134,13 +134,13 @@ static void rina_registered(void *node, uint32_t boot, uint64_t mark, uint64_t n
     trib__worker_registered(w, boot, mark, now_ns);
     start_timer(own, now_ns);
     for (uint32_t root = 0; root < w->window.roots; root++) {
-        own->told[root] = 0; /* agents may be new */
+        own->told[root] = 0; /* the agent may be new */
     }
 }
 
-/* ---- what leaves ---- */
+/* ---- sending ---- */
 
-/* The windows of the tree's worker admit what was pulled, and no more. */
+/* Sets the windows of the tree's worker to admit exactly the pulled parts. */
 static void admit(struct worker *w)
 {
     const struct own *own = own_of(w);
@@ -155,7 +155,7 @@ static void admit(struct worker *w)
     }
 }
 
-/* An agent's rank has computed more, or a PULL has not come for long. */
+/* True if an agent's rank has computed more, or a PULL is overdue. */
 static bool is_ready_due(const struct worker *w, uint32_t root)
 {
     const struct own *own = own_of(w);

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chain.c: jobs whose switches form chains (schemes/rina/rina.h). A rack, of enough workers below a switch that adds,
- * is a link with its switch; any other worker is a link by itself, with a node on its host. Links stand in a ring, in
- * the order of their lowest ranks. The first is the root, to which two chains lead; each tree has the ring cut
- * elsewhere. Switches between links pass packets on. By the published rule (published/rina_literal/rina_literal.h) one
- * chain goes once around, and in tree N begins at link N. The first worker of a link, its agent, has a node besides,
- * which takes the sum of the links before; the last link is the root. Read next: ways.c, tree.c. */
+/* chain.c: jobs with chains of switches (schemes/rina/rina.h). A link of the chain is a rack with its switch, or a
+ * single worker with a node on its host. A rack needs enough workers below a switch that adds. Links form a ring in the
+ * order of their lowest ranks. The first link is the root, at the end of two chains; each tree cuts the ring at another
+ * place. Switches between links forward packets.
+ *
+ * By the published rule (published/rina_literal/rina_literal.h) one chain goes around once, and in tree N it begins at
+ * link N. The first worker of a link, its agent, has another node, which receives the sum of the earlier links. The
+ * last link is the root. Read next: ways.c, tree.c. */
 #include <stdlib.h>
 
 #include "io/explain.h"
 #include "sim/jobs/jobs.h"
 
-/* A chain while it is made. */
+/* A chain under construction. */
 struct chain {
     struct sim_jobs *jobs;
     const struct sim_job *job;
     uint32_t tree;
-    uint32_t count;     /* of links */
-    uint32_t *places;   /* by link: of its node */
-    uint32_t *switches; /* by rank: the worker's own switch */
+    uint32_t count;     /* number of links */
+    uint32_t *places;   /* by link: place of its node */
+    uint32_t *switches; /* by rank: switch of the worker's host */
 };
 
 static bool counts_as_rack(const struct chain *c, uint32_t place)
@@ -31,7 +33,7 @@ static bool counts_as_rack(const struct chain *c, uint32_t place)
     return (c->jobs->adds == NULL || c->jobs->adds[place] != 0) && workers >= config->at_least;
 }
 
-/* Of a worker's link: its rack's switch, or its host. */
+/* Returns the place of a worker's link: its rack's switch, or its host. */
 static uint32_t place_of(const struct chain *c, uint32_t rank)
 {
     return counts_as_rack(c, c->switches[rank]) ? c->switches[rank] : c->jobs->endpoints[c->job->first + rank].place;
@@ -58,7 +60,7 @@ static uint32_t add_node(const struct chain *c, uint32_t place)
     return sim__jobs_node(c->jobs, c->job, c->tree, place);
 }
 
-/* All workers of the link below its node, but that of this rank. */
+/* Adds all workers of the link below its node, except rank `but`. */
 static bool adopt_workers(const struct chain *c, uint32_t place, uint32_t node, uint32_t but, char *error)
 {
     bool is_good = true;
@@ -81,8 +83,9 @@ static uint32_t first_rank(const struct chain *c, uint32_t place)
     return rank;
 }
 
-/* The published rule: one more link. Its agent, on the host of its first rank, takes the sum of the links before, adds
- * the rank's part, and is the first child of the link's node. *last: the node of the link before, SIM_NONE at first. */
+/* Published rule: adds a link. Its agent is on the host of the link's first rank. The agent receives the sum of the
+ * earlier links, adds the rank's contribution, and is the first child of the link's node. *last: node of the previous
+ * link, SIM_NONE at first. */
 static bool place_link(const struct chain *c, uint32_t place, uint32_t *last, char *error)
 {
     uint32_t before = *last;

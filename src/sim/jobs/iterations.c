@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* iterations.c: a worker begins and ends its iterations; between them it computes, and buckets of gradients become
- * ready.
- * Read next: steps.c, jobs.c. */
+/* iterations.c: a worker's iterations: begin, compute, buckets of gradients, end. Read next: steps.c, jobs.c. */
 #include "core/lane.h"
 #include "sim/jobs/jobs.h"
 
 #define NS_PS UINT64_C(1000)
 
-/* Sessions tell idle ranks' marks: all have ended this iteration, so M is theirs. */
+/* All ranks have ended this iteration, so the session tells their nodes the lowest mark. */
 static void tell_marks(struct sim_jobs *j, const struct sim_job *job, uint64_t now_ns)
 {
     uint64_t lowest = UINT64_MAX;
@@ -32,8 +30,8 @@ static void tell_marks(struct sim_jobs *j, const struct sim_job *job, uint64_t n
     }
 }
 
-/* How long a rank computes in an iteration: drawn of the job, the rank and the iteration, so that nothing else moves
- * it. */
+/* Returns the compute time of a rank in an iteration. Drawn from the job, rank and iteration alone, so independent of
+ * all else. */
 static uint64_t compute_of_rank(const struct sim_job *job, uint32_t rank, uint32_t iteration)
 {
     const struct sim_job_config *c = &job->config;
@@ -48,7 +46,7 @@ static uint64_t compute_of_rank(const struct sim_job *job, uint32_t rank, uint32
     return (uint64_t)(is_straggler ? time_ps * (1 + c->slower) : time_ps);
 }
 
-/* A host waits for the slowest of its ranks. */
+/* Returns the compute time of a host: its slowest rank's. */
 static uint64_t compute_of(const struct sim_job *job, const struct sim_endpoint *e)
 {
     uint64_t most_ps = 0;
@@ -60,7 +58,7 @@ static uint64_t compute_of(const struct sim_job *job, const struct sim_endpoint 
     return most_ps;
 }
 
-/* When so many buckets are ready, from the iteration's beginning on. */
+/* Returns the time from the iteration's begin until this many buckets are ready. */
 static uint64_t ready_after(const struct sim_job *job, const struct sim_endpoint *e, uint32_t buckets)
 {
     uint64_t compute_ps = compute_of(job, e);
@@ -86,7 +84,7 @@ void sim__jobs_begin(struct sim_jobs *j, uint32_t endpoint)
     struct sim_endpoint *e = &j->endpoints[endpoint];
     const struct sim_job *job = &j->jobs[e->job];
 
-    /* By a published rule ranks may be further apart than any window; numbers are kept for so many turns. */
+    /* A published rule can let ranks be further apart than any window. Numbers are kept for turn_count iterations. */
     e->is_held = e->iteration + 1 - job->iterations > job->turn_count;
     if (e->iteration == job->config.iterations || e->is_held) {
         return;
@@ -97,7 +95,7 @@ void sim__jobs_begin(struct sim_jobs *j, uint32_t endpoint)
     sim__jobs_wait_for_bucket(j, endpoint);
 }
 
-/* It is closed when what happens now is over: its nodes are still being driven. */
+/* Schedules the close of the job after the current event, because its nodes are still in use. */
 static void end_job(struct sim_jobs *j, struct sim_job *job)
 {
     j->done_jobs++;

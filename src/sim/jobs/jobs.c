@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jobs.c: see jobs.h: drives the nodes of jobs. An endpoint has two timers: its node's, and of a worker the end of
- * computing.
- * Read next: open.c, schemes/schemes.h. */
+/* jobs.c: see jobs.h: drives the nodes of jobs. An endpoint has two timers: its node's timer, and a worker's compute
+ * timer. Read next: open.c, schemes/schemes.h. */
 #include "sim/jobs/jobs.h"
 
 #include <stdlib.h>
@@ -66,7 +65,7 @@ uint32_t sim_jobs_timers(const struct sim_jobs *j)
 
 /* ---- messages ---- */
 
-/* For writing, or for reading what another wrote. */
+/* Prefetches a message for writing, or for reading another endpoint's data. */
 static void fetch_message(const struct sim_jobs *j, uint32_t message)
 {
     const char *at = (const char *)&j->messages[message % SIM_MESSAGES_MAX];
@@ -114,12 +113,12 @@ static uint32_t keep_message(struct sim_jobs *j, const struct trib_packet *packe
     return message;
 }
 
-/* What a message with a list is put together in. */
+/* Buffer for a message with a list. */
 struct room {
     uint8_t payload[SIM_JOB_PAYLOAD + TRIB_QUORUM_LIST];
 };
 
-/* As an endpoint of this job receives it. */
+/* Unpacks a message as an endpoint of this job receives it. */
 static inline void read_message(const struct sim_jobs *j, const struct sim_job *job, uint32_t message,
                                 struct trib_packet *packet, struct room *room)
 {
@@ -135,7 +134,7 @@ static inline void read_message(const struct sim_jobs *j, const struct sim_job *
     }
 }
 
-/* On the links: a list is as long there as it is here, the rest is what it stands for. */
+/* Returns the size on the links. A list has its real size; the payload has the size that it represents. */
 static uint16_t size_of(const struct sim_job *job, const struct sim_message *m)
 {
     return (uint16_t)(SIM_JOB_HEADERS + (m->pieces != 0 ? job->data : 0) + (m->pieces == 2 ? TRIB_QUORUM_LIST : 0));
@@ -143,7 +142,7 @@ static uint16_t size_of(const struct sim_job *job, const struct sim_message *m)
 
 /* ---- sending ---- */
 
-/* One copy, to one endpoint, into this link; of a planned job the link of this step (planned.h). */
+/* Sends a copy to one endpoint over this link or, in a planned job, over the link of this step (planned.h). */
 static void give(struct sim_jobs *j, uint32_t message, uint32_t to, uint16_t from, uint32_t link, uint8_t mark)
 {
     const struct sim_endpoint *e = &j->endpoints[to];
@@ -170,7 +169,7 @@ static void give(struct sim_jobs *j, uint32_t message, uint32_t to, uint16_t fro
     sim_network_give(j->network, link, packet);
 }
 
-/* One packet for these children of the endpoint, or the one that there is, into this link. */
+/* Sends one packet for all these children of the endpoint over this link. */
 static void give_many(struct sim_jobs *j, uint32_t message, uint32_t endpoint, uint64_t children, uint32_t link,
                       uint8_t mark)
 {
@@ -193,7 +192,7 @@ static void give_many(struct sim_jobs *j, uint32_t message, uint32_t endpoint, u
     sim_network_give(j->network, link, packet);
 }
 
-/* The bits that stand for a child, in what is sent down: its number, or, with servers, the ranks behind it. */
+/* Returns a child's bits in a packet sent down: its number or, with servers, the ranks behind it. */
 static uint64_t bits_of(const struct sim_jobs *j, uint32_t child)
 {
     const struct sim_endpoint *e = &j->endpoints[child];
@@ -210,7 +209,7 @@ static uint32_t link_down(const struct sim_jobs *j, uint32_t place, uint32_t chi
                                                   : sim__jobs_next_down(j->network, place, e);
 }
 
-/* The endpoint's link, or the step that a packet of it begins with. */
+/* Returns the endpoint's link or, in a planned job, the packet's first step. */
 static uint32_t way_of(const struct sim_jobs *j, const struct sim_endpoint *e, uint32_t link, uint32_t message)
 {
     uint64_t sequence;
@@ -222,7 +221,7 @@ static uint32_t way_of(const struct sim_jobs *j, const struct sim_endpoint *e, u
     return sim__planned_pick(j, e, link, sequence);
 }
 
-/* From a place on the way to these children of the endpoint: one packet into each link that leads to some of them. */
+/* Sends from a place to these children of the endpoint: one packet over each link that leads to some of them. */
 static void spread(struct sim_jobs *j, uint32_t message, uint32_t endpoint, uint64_t children, uint32_t place,
                    uint8_t mark)
 {
@@ -252,7 +251,8 @@ static void spread(struct sim_jobs *j, uint32_t message, uint32_t endpoint, uint
     }
 }
 
-/* From a server, or a combiner, to these ranks behind it: what is for all behind a combiner goes through that. */
+/* Sends from a server or combiner to these ranks. A packet for all ranks behind a combiner goes through the
+ * combiner. */
 static void send_through(struct sim_jobs *j, uint32_t endpoint, uint32_t message, uint64_t ranks, uint8_t mark)
 {
     const struct sim_endpoint *e = &j->endpoints[endpoint];
@@ -281,7 +281,7 @@ static void send_through(struct sim_jobs *j, uint32_t endpoint, uint32_t message
     }
 }
 
-/* To the combiner or the server above; the packet says which endpoint of the job sends it. */
+/* Sends to the combiner or server above. The packet has the sender's index among the job's endpoints. */
 static void send_up(struct sim_jobs *j, uint32_t endpoint, uint32_t message)
 {
     const struct sim_endpoint *e = &j->endpoints[endpoint];
@@ -320,7 +320,7 @@ static void send_packet(struct sim_jobs *j, uint32_t endpoint, const struct trib
     j->messages[message].references++;
     switch (to->kind) {
     case TRIB_PLACE_ROOT:
-        endpoint += to->index * j->jobs[e.job].config.workers; /* the worker's in that tree */
+        endpoint += to->index * j->jobs[e.job].config.workers; /* the worker's endpoint in that tree */
         e = j->endpoints[endpoint];
         if (j->jobs[e.job].config.servers != 0) {
             send_up(j, endpoint, message);
@@ -374,7 +374,7 @@ static void submit(struct sim_jobs *j, struct sim_endpoint *e, uint64_t now_ns)
 
 static void drain(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns);
 
-/* One more bucket is ready; the first begins the iteration's sum, with the last computing has ended. */
+/* Takes another ready bucket. The first begins the iteration's sum; with the last, computing has ended. */
 static void take_bucket(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)
 {
     struct sim_endpoint *e = &j->endpoints[endpoint];
@@ -418,7 +418,7 @@ static const struct trib_node_verbs *verbs_of(const struct sim_jobs *j, const st
     return e->is_worker ? &scheme->worker->node : &scheme->switch_node->node;
 }
 
-/* True: there were some. */
+/* Takes a node's events. False: there were none. */
 static bool take_events(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)
 {
     bool were_some = false;
@@ -444,7 +444,7 @@ static void set_timer(struct sim_jobs *j, uint32_t endpoint)
     uint64_t due_ps = timeout_ns == TRIB_NEVER ? SIM_NEVER : timeout_ns * NS_PS;
     uint64_t now_ps = sim_network_now(j->network);
 
-    /* One that ends too early is set again then: most move with every packet. */
+    /* Most timeouts move with every packet, so a timer that fires early is set again then. */
     if (due_ps < sim_timer_due(&j->network->events, timer)) {
         sim_timer_set(&j->network->events, timer, due_ps > now_ps ? due_ps : now_ps + NS_PS);
     }
@@ -466,7 +466,7 @@ static void drain(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)
 {
     hand_out(j, endpoint, now_ns);
     if (take_events(j, endpoint, now_ns)) {
-        hand_out(j, endpoint, now_ns); /* of operations that were submitted meanwhile */
+        hand_out(j, endpoint, now_ns); /* of operations submitted meanwhile */
     }
     set_timer(j, endpoint);
     if (j->memories != NULL && sim_job_is_lodger(j, &j->endpoints[endpoint])) {
@@ -504,7 +504,7 @@ bool sim_jobs_passes(const struct sim_jobs *j, uint32_t packet)
     return p->to != e->place || (is_added && (p->flags & SIM_ADDED) == 0);
 }
 
-/* What is for a switch's own node goes over the switch's link to itself, which takes as long as adding. */
+/* Sends a packet for a switch's own node over the switch's link to itself, which takes as long as adding. */
 static void pass_in(struct sim_jobs *j, uint32_t packet)
 {
     struct sim_packet *p = &j->network->packets[packet];
@@ -513,7 +513,7 @@ static void pass_in(struct sim_jobs *j, uint32_t packet)
     sim_network_give(j->network, j->first_adder + p->to - j->network->hosts, packet);
 }
 
-/* Where ways part; a mark that it has got so far goes on with all. */
+/* Splits a packet where paths part. Its ECN mark so far is copied to all parts. */
 static void pass_many(struct sim_jobs *j, uint32_t packet)
 {
     const struct sim_packet p = j->network->packets[packet];
@@ -526,7 +526,7 @@ static void pass_many(struct sim_jobs *j, uint32_t packet)
     release_message(j, p.sequence);
 }
 
-/* At a switch that does not add. */
+/* Forwards a packet at a switch that does not add. */
 static void pass_on(struct sim_jobs *j, uint32_t packet)
 {
     struct sim_packet *p = &j->network->packets[packet];
@@ -547,7 +547,7 @@ static void pass_on(struct sim_jobs *j, uint32_t packet)
     sim_network_give(j->network, link, packet);
 }
 
-/* Sums that leave the pool, of any job. */
+/* Sends the sums that leave the pool, of any job. */
 static void send_sums(struct sim_jobs *j, const struct sim_row_pool *pool)
 {
     struct trib_packet packet;
@@ -562,7 +562,7 @@ static void send_sums(struct sim_jobs *j, const struct sim_row_pool *pool)
     trib_combiner_release(pool->combiner);
 }
 
-/* At a combiner: a part, or a question, on its way up, or a result on its way down. */
+/* At a combiner: handles a contribution or request on the way up, or a result on the way down. */
 static void combine(struct sim_jobs *j, uint32_t packet)
 {
     const struct sim_packet p = j->network->packets[packet];
@@ -595,10 +595,11 @@ static void combine(struct sim_jobs *j, uint32_t packet)
     release_message(j, p.sequence);
 }
 
-/* Does a result say to this worker that its way was congested? */
+/* True if a result tells this worker of congestion on its path. */
 static bool is_told(const struct sim_job *job, const struct sim_endpoint *e, const struct trib_packet *result)
 {
-    bool is_named = job->scheme->worker->set_child != NULL; /* whose parts were marked */
+    bool is_named =
+        job->scheme->worker->set_child != NULL; /* the result names the children with marked contributions */
 
     return is_named ? trib_result_is_marked(result, job->config.marks_of_all ? 0 : e->child + 1U)
                     : (result->flags & TRIB_FLAG_ECN) != 0;
@@ -618,7 +619,7 @@ void sim_jobs_arrived(struct sim_jobs *j, uint32_t packet)
         return;
     }
     bool is_closed = j->jobs[e->job].state == SIM_JOB_CLOSED;
-    if (is_closed || (!e->is_worker && j->jobs[e->job].away != 0)) { /* nobody is there */
+    if (is_closed || (!e->is_worker && j->jobs[e->job].away != 0)) { /* no node to receive it */
         sim_jobs_dropped(j, packet);
         sim_packet_free(j->network, packet);
         return;
@@ -666,7 +667,7 @@ void sim_jobs_sooner(const struct sim_jobs *j, uint32_t packet)
     const struct sim_endpoint *e = &j->endpoints[p->owner];
 
     if ((p->flags & SIM_MANY) != 0 || e->node == NULL) {
-        return; /* the owner has sent it, and nobody here gets it; or its job has ended */
+        return; /* no node here receives it from its owner, or the job has ended */
     }
     struct trib_packet message;
     struct room room;
@@ -722,7 +723,7 @@ void sim_jobs_count_slots(struct sim_jobs *j)
     }
 }
 
-/* ---- what came out ---- */
+/* ---- results ---- */
 
 struct sim_job_counters sim_jobs_counters(const struct sim_jobs *j, uint32_t job)
 {
@@ -733,7 +734,7 @@ struct sim_job_counters sim_jobs_counters(const struct sim_jobs *j, uint32_t job
         return it->counters;
     }
     if (it->scheme == NULL || it->state != SIM_JOB_OPEN) {
-        return sum; /* its ranks send messages, and have no nodes; or it waits */
+        return sum; /* waiting, or a ring in steps without nodes */
     }
     for (uint32_t i = it->first; i < it->first + it->config.workers; i++) {
         const struct sim_endpoint *e = &j->endpoints[i];
@@ -753,7 +754,7 @@ const char *sim_jobs_check(const struct sim_jobs *j)
     for (uint32_t i = 0; i < j->count; i++) {
         struct sim_job_counters counters = sim_jobs_counters(j, i);
         if (j->jobs[i].scheme != NULL && j->jobs[i].scheme->refusal != NULL) {
-            continue; /* a published rule: what goes wrong is what it shows */
+            continue; /* a published rule is simulated with its failures */
         }
         if (j->jobs[i].wrong != 0) {
             return "a job's sum is wrong";

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* models.c: see models.h. Parameters are those of torchvision's models, of Keras's for inception3 (without its
- * auxiliary head), and of BERT's uncased base.
+/* models.c: see models.h. Parameters are from torchvision's models, from Keras's inception3 (without its auxiliary
+ * head), and from BERT's uncased base.
  *
- * Times: "P100, batch 32": TensorFlow's benchmark of May 2017 (docs_src/performance/benchmarks.md): DGX-1, one P100,
- * synthetic images; the batch divided by images per second. With these the shares of communication are those that
- * PANAMA states for its six models. A V100 row is of another table (SwitchML's simulation in OMNeT++, batch not
- * stated), slower than the P100's for some models: do not mix them in one comparison. */
+ * Times "P100, batch 32" are from TensorFlow's benchmark of May 2017 (docs_src/performance/benchmarks.md): DGX-1, one
+ * P100, synthetic images; the batch divided by images per second. They give the shares of communication that PANAMA
+ * states for its six models. V100 rows are from another table (SwitchML's simulation in OMNeT++, batch not stated),
+ * which is slower than the P100 for some models. Do not mix the two in one comparison. */
 #include "sim/jobs/models.h"
 
 #include <stddef.h>

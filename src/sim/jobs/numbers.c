@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* numbers.c: the numbers that jobs sum, and what the sums must be: see jobs.h. All workers of a job send the same
- * numbers from one buffer, and receive into one. Of a ring in steps there are no numbers.
+/* numbers.c: the numbers that jobs sum, and the check of their sums (jobs.h). All workers of a job send the same
+ * numbers from one buffer, and receive into one buffer. A ring in steps has no numbers.
  *
- * Where sums may lack ranks, numbers are float32 and small enough that the sum of any ranks is exact. Every sum that
- * any worker takes is compared as it comes: it is the number as often as ranks are listed (who they are says the lane,
- * which the worker has checked), and every worker that takes it sees the same list. Workers may be several iterations
- * apart there, as far as the window reaches: so many turns there are.
+ * If sums may lack ranks, numbers are float32 and small enough that the sum of any ranks is exact. Every sum that a
+ * worker takes is compared at once. It must be the number times the count of listed ranks, and all workers must see the
+ * same list. The worker has checked by the lane which ranks are in. Workers may be several iterations apart, as far as
+ * the window reaches, and there is a turn for each of these iterations.
+ *
  * Read next: jobs.c. */
 #include <string.h>
 
@@ -13,14 +14,14 @@
 #include "sim/jobs/jobs.h"
 
 #define POISON INT32_MIN
-#define QUORUM_MASK 0x3fffU /* and 1 more, times 512 ranks: 2^23, where float32 is exact */
+#define QUORUM_MASK 0x3fffU /* (this + 1) x 512 ranks = 2^23, where float32 is exact */
 
 static bool has_quorum(const struct sim_job *job)
 {
     return trib_session_has_quorum(&job->session);
 }
 
-/* Of one rank. */
+/* Returns a rank's number. */
 static int32_t number_of(const struct sim_job *job, uint32_t iteration, uint64_t element)
 {
     uint64_t drawn = trib_mix64((uint64_t)iteration << 32 | element);
@@ -28,7 +29,7 @@ static int32_t number_of(const struct sim_job *job, uint32_t iteration, uint64_t
     return has_quorum(job) ? 1 + (int32_t)(drawn & QUORUM_MASK) : (int32_t)(drawn & 0xffff);
 }
 
-/* Sums are of this many times the number of an element, as the tensor has it. */
+/* Returns a number times a number of ranks, in the tensor's representation. */
 static int32_t times(const struct sim_job *job, int32_t number, uint32_t ranks)
 {
     int32_t sum = number * (int32_t)ranks;
@@ -40,7 +41,7 @@ static int32_t times(const struct sim_job *job, int32_t number, uint32_t ranks)
     return sum;
 }
 
-/* How many ranks a number of a sum that may lack ranks is made of. */
+/* Returns the number of ranks in an element of a sum; 0: the element is wrong. */
 static uint32_t ranks_in(int32_t bits, int32_t number)
 {
     float real;
@@ -52,7 +53,8 @@ static uint32_t ranks_in(int32_t bits, int32_t number)
 
 bool sim__numbers_open(struct sim_jobs *j, struct sim_job *job)
 {
-    uint64_t window = (uint64_t)job->session.roots * (job->session.slots + 1); /* a sequence is below M and so many */
+    uint64_t window = (uint64_t)job->session.roots *
+                      (job->session.slots + 1); /* a sequence is less than this above the lowest mark */
 
     job->turn_count = 2 + (has_quorum(job) ? (uint32_t)(window / job->fragments) : 0);
     job->turns = sim__jobs_take(j, job, job->turn_count * sizeof *job->turns);
@@ -71,7 +73,7 @@ bool sim__numbers_open(struct sim_jobs *j, struct sim_job *job)
     return job->turns != NULL && (job->said != NULL || !has_quorum(job));
 }
 
-/* The turn was that of an iteration which all have ended when anybody begins this one. */
+/* The turn's previous iteration has ended at all ranks before any rank begins this one. */
 void sim__numbers_prepare(struct sim_job *job, uint32_t iteration)
 {
     struct sim_turn *turn = sim_job_turn(job, iteration);
@@ -103,7 +105,7 @@ void sim__numbers_compare(struct sim_job *job, uint32_t iteration)
     }
 }
 
-/* Where the sequence's fragment lies in the buffer. */
+/* Returns the buffer index of the sequence's fragment. */
 static uint64_t first_element(const struct sim_job *job, uint64_t sequence)
 {
     uint64_t at = sequence % job->fragments;
@@ -129,7 +131,7 @@ static uint64_t hash_of(const uint8_t *list)
     return hash;
 }
 
-/* One number for all ranks that the sum has; 0: it names none, as it has all. */
+/* Returns one number for all ranks in the sum; 0: the packet names none, so all ranks are in. */
 static uint64_t ranks_of(const struct sim_job *job, const struct trib_packet *packet)
 {
     const uint8_t *list = trib_quorum_list(packet);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* open.c: the nodes of jobs, from their configuration to their first iteration: see jobs.h. Read next: tree.c, jobs.c
- * (who drives them). */
+/* open.c: creates the nodes of jobs, from configuration to the first iteration: see jobs.h. Read next: tree.c,
+ * jobs.c. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 #include "sim/network/topology.h"
 
 #define NS_PS UINT64_C(1000)
-#define BOOT 1U       /* the first */
-#define OPERATIONS 4U /* of a worker under way */
+#define BOOT 1U       /* first boot id */
+#define OPERATIONS 4U /* concurrent operations of a worker */
 #define STALL_NS UINT64_C(1000000000)
 
 static struct trib_session_config make_session(const struct sim_jobs *j, const struct sim_job_config *config,
@@ -25,7 +25,7 @@ static struct trib_session_config make_session(const struct sim_jobs *j, const s
         .salt = trib_mix64(seed + j->count),
         .communicator = j->count + 1,
         .ranks = config->workers,
-        .roots = 1, /* until its trees are chosen */
+        .roots = 1, /* until trees are chosen */
         .train = 1,
         .slots = 2 * config->window,
         .generation = 1,
@@ -39,7 +39,7 @@ static struct trib_session_config make_session(const struct sim_jobs *j, const s
     return session;
 }
 
-/* With one node for its endpoints in all trees. */
+/* Creates a worker's node, shared by its endpoints in all trees. */
 static bool open_worker(struct sim_jobs *j, struct sim_job *job, struct sim_endpoint *e)
 {
     struct trib_worker_config config = {
@@ -52,7 +52,7 @@ static bool open_worker(struct sim_jobs *j, struct sim_job *job, struct sim_endp
         .is_zeroed = 1,
         .rate = job->config.planned != NULL ? job->config.planned->rate_bps / 8 : 0,
         .distance = sim__planned_spreads(job->config.planned) ? job->session.slots : 0,
-        .extra = SIM_JOB_HEADERS + job->data - SIM_JOB_PAYLOAD, /* as a packet counts on the links */
+        .extra = SIM_JOB_HEADERS + job->data - SIM_JOB_PAYLOAD, /* packet bytes as counted on the links */
     };
 
     e->node = sim__jobs_take(j, job, job->scheme->worker->size(&config));
@@ -65,7 +65,7 @@ static bool open_worker(struct sim_jobs *j, struct sim_job *job, struct sim_endp
     return e->node != NULL;
 }
 
-/* The lowest mark of the ranks below it. */
+/* Returns the lowest mark of the ranks at or below the endpoint. */
 static uint64_t mark_below(const struct sim_jobs *j, const struct sim_job *job, uint32_t endpoint)
 {
     const struct sim_endpoint *e = &j->endpoints[endpoint];
@@ -81,8 +81,7 @@ static uint64_t mark_below(const struct sim_jobs *j, const struct sim_job *job, 
     return lowest;
 }
 
-/* It, and the workers below it, learn their numbers at the switch above, so that each takes its own marks for its own.
- * */
+/* Tells a switch and the workers below it their child numbers, so that each recognizes its own ECN marks. */
 static void tell_numbers(struct sim_jobs *j, const struct sim_job *job, const struct sim_endpoint *e)
 {
     const struct trib_scheme *scheme = job->scheme;
@@ -100,7 +99,7 @@ static void tell_numbers(struct sim_jobs *j, const struct sim_job *job, const st
     }
 }
 
-/* The node of a switch, new or anew, with its children's marks and the whole job's. */
+/* Creates or restarts a switch's node, with its children's marks and the job's mark. */
 static bool open_switch(struct sim_jobs *j, struct sim_job *job, uint32_t endpoint, uint64_t mark)
 {
     struct sim_endpoint *e = &j->endpoints[endpoint];
@@ -114,7 +113,7 @@ static bool open_switch(struct sim_jobs *j, struct sim_job *job, uint32_t endpoi
         .answers = trib_switch_answers(e->children), /* drained after every packet */
         .has_parent = e->is_branch,
         .is_zeroed = e->node == NULL,
-        .is_narrow = true, /* all numbers have 32 bits */
+        .is_narrow = true, /* numbers are 32 bits wide */
         .has_paths = sim__planned_spreads(job->config.planned),
     };
 
@@ -151,7 +150,7 @@ static bool open_switches(struct sim_jobs *j, struct sim_job *job)
     return true;
 }
 
-/* The nodes of a scheme, and the numbers that they sum. */
+/* Creates the nodes of a scheme. */
 static bool open_nodes(struct sim_jobs *j, struct sim_job *job)
 {
     for (uint32_t i = job->first; i < job->first + job->config.workers; i++) {
@@ -205,7 +204,7 @@ bool sim_jobs_reserve(struct sim_jobs *j, uint32_t jobs, uint64_t endpoints)
     return j->jobs != NULL && j->endpoints != NULL && j->messages != NULL;
 }
 
-/* Buckets differ by one fragment, which then is in the last operation. */
+/* Divides fragments into operations. Buckets differ by at most one fragment, which is in the last operation. */
 static void deal(struct sim_job *job)
 {
     uint64_t least = job->fragments / job->config.buckets;
@@ -267,7 +266,7 @@ bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, uint6
     return true;
 }
 
-/* Behind its workers. */
+/* Places nodes after the job's workers. */
 static bool place_nodes(struct sim_jobs *j, struct sim_job *job, const uint32_t *hosts, char *error)
 {
     if (job->config.planned != NULL) {
@@ -387,7 +386,7 @@ void sim_jobs_leave(struct sim_jobs *j, uint32_t place)
     }
 }
 
-/* The tree under another boot id, then the ranks. */
+/* Opens the trees under another boot id, then the ranks. */
 static void open_again(struct sim_jobs *j, struct sim_job *job)
 {
     uint64_t now_ns = sim_network_now(j->network) / NS_PS;

@@ -8,7 +8,7 @@
 #include "io/explain.h"
 #include "published/published.h"
 
-#define GOLDEN UINT32_C(0x9e3779b1) /* 2^32 x 0.618: multiples of it lie evenly at every length */
+#define GOLDEN UINT32_C(0x9e3779b1) /* 2^32 x 0.618: its multiples are evenly spread at every count */
 
 bool sim_planned_fits(const char *name)
 {
@@ -36,7 +36,7 @@ uint32_t sim__planned_pick(const struct sim_jobs *j, const struct sim_endpoint *
     const struct sim_planned *planned = j->jobs[e->job].config.planned;
 
     if (b->count > 1) {
-        uint64_t index = sequence * planned->trees[e->tree].weight / planned->weights; /* of the root's sequences */
+        uint64_t index = sequence * planned->trees[e->tree].weight / planned->weights; /* within the root's sequences */
         uint32_t place = (uint32_t)((uint64_t)((uint32_t)index * GOLDEN) * lane[b->count - 1].below >> 32);
         while (place >= lane->below) {
             lane++;
@@ -77,7 +77,7 @@ void sim__planned_free(struct sim_bundles *bundles)
     }
 }
 
-/* The list, with room for one more item of this size; NULL: out of memory. */
+/* Returns the list with room for one more item of this size; NULL: out of memory. */
 static void *with_room(void *list, uint32_t count, uint32_t *room, size_t size)
 {
     if (count == *room) {
@@ -87,7 +87,7 @@ static void *with_room(void *list, uint32_t count, uint32_t *room, size_t size)
     return list;
 }
 
-/* False: out of memory; then what was there stays. */
+/* False: out of memory; the list is unchanged. */
 static bool add_step(struct sim_bundles *b, uint32_t link)
 {
     uint32_t *steps = with_room(b->steps, b->step_count, &b->step_room, sizeof *steps);
@@ -124,7 +124,7 @@ static bool add_bundle(struct sim_bundles *b)
     return list != NULL;
 }
 
-/* A path from the endpoint up: a worker's host has a cable before it. path: NULL: nothing follows. */
+/* Adds a path from the endpoint up. A worker's path begins with its host's cable. path: NULL if it ends there. */
 static bool add_up(struct sim_jobs *j, const struct sim_endpoint *e, const struct sim_planned_tree *tree,
                    const struct sim_planned_path *path)
 {
@@ -137,7 +137,7 @@ static bool add_up(struct sim_jobs *j, const struct sim_endpoint *e, const struc
     return is_good && add_step(b, SIM_NONE);
 }
 
-/* The same back. */
+/* Adds the reverse path. */
 static bool add_down(struct sim_jobs *j, const struct sim_endpoint *e, const struct sim_planned_tree *tree,
                      const struct sim_planned_path *path)
 {
@@ -170,7 +170,8 @@ static const struct sim_planned_path *draw(const struct sim_planned_tree *tree, 
     return path;
 }
 
-/* Bundles of an endpoint whose streams take this hop; NULL: its parent is the switch of its host. */
+/* Adds the bundles of an endpoint with streams over this hop. hop: NULL if the parent is the switch of the endpoint's
+ * host. */
 static bool add_bundles(struct sim_jobs *j, struct sim_endpoint *e, const struct sim_planned_tree *tree,
                         const struct sim_planned_hop *hop)
 {
@@ -198,7 +199,7 @@ static bool add_bundles(struct sim_jobs *j, struct sim_endpoint *e, const struct
 
 /* ---- switches ---- */
 
-/* The hop from this place; NULL: none begins there. */
+/* Returns the hop that begins at this place; NULL: none. */
 static const struct sim_planned_hop *find_hop(const struct sim_planned_tree *tree, uint32_t from)
 {
     for (uint32_t i = 0; i < tree->hop_count; i++) {
@@ -219,7 +220,7 @@ static uint32_t find_node(const struct sim_jobs *j, uint32_t first, uint32_t pla
     return SIM_NONE;
 }
 
-/* From a worker to the root, as far as the way is not there yet. first: of the tree's switches. */
+/* Adds the missing part of a worker's path to the root. first: the tree's first switch. */
 static bool place_rank(struct sim_jobs *j, const struct sim_job *job, uint32_t child, uint32_t first, char *error)
 {
     uint32_t number = j->endpoints[child].tree;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* restarts.c: see restarts.h. Read next: open.c (who opens trees). */
+/* restarts.c: see restarts.h. Read next: open.c. */
 #include "sim/jobs/restarts.h"
 
 static uint64_t next_change(const struct sim_restarts *r, uint64_t from_ps)
@@ -22,7 +22,7 @@ void sim_restarts_init(struct sim_restarts *r, struct sim_jobs *jobs, const stru
     sim_timer_set(&jobs->network->events, timer, next_change(r, 0));
 }
 
-/* All that begin now, before those that are over now. */
+/* Handles restarts that begin now before restarts that end now. */
 void sim_restarts_timer(struct sim_restarts *r)
 {
     uint64_t now_ps = sim_network_now(r->jobs->network);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* restarts.h: switches that begin anew at some time: what adds there loses all that it holds, and the jobs with a node
- * there stand still until their ranks are back; then their trees are open under another boot id, and nodes send again
- * what was lost. Packets pass such a switch as ever.
- * Read next: jobs.h, run.c (who sets the timer). */
+/* restarts.h: switches that restart at given times. A restarting switch loses the state of all nodes there. Jobs with a
+ * node there stop until their ranks are back. Then their trees open under another boot id, and nodes retransmit the
+ * lost packets. The switch forwards packets throughout.
+ *
+ * Read next: jobs.h, run.c. */
 #ifndef TRIB_SIM_RESTARTS_H
 #define TRIB_SIM_RESTARTS_H
 
@@ -14,7 +15,7 @@ struct sim_restart {
     uint32_t node; /* a switch */
     uint32_t unused;
     uint64_t at_ps;
-    uint64_t away_ps; /* until all ranks are back */
+    uint64_t away_ps; /* time until all ranks are back */
 };
 
 struct sim_restarts {
@@ -24,7 +25,7 @@ struct sim_restarts {
     uint32_t timer;
 };
 
-/* Sets its timer for the first. Those of one job may overlap: it goes on after the last. */
+/* Sets the timer for the first restart. Restarts of one job may overlap: the job resumes after the last. */
 void sim_restarts_init(struct sim_restarts *r, struct sim_jobs *jobs, const struct sim_restart *list, uint32_t count,
                        uint32_t timer);
 void sim_restarts_timer(struct sim_restarts *r);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* servers.c: jobs with servers: their roots are on hosts, and switches on the way are combiners, where the scheme has
- * some (protocol/combiner.h): the switch of a worker's host, and that of the server's host, or all that add. A switch
- * has one pool for all jobs. Results for all ranks behind a combiner go through it, other packets down go to each rank
- * alone. See jobs.h. Read next: ways.c, jobs.c (combine). */
+/* servers.c: jobs with servers: roots on hosts. If the scheme has combiners (protocol/combiner.h), switches on the path
+ * combine: the switches of the worker's and of the server's host, or all that add. A switch has one pool for all jobs.
+ * Results for all ranks behind a combiner go through it; other packets down go to each rank separately. See jobs.h.
+ * Read next: ways.c, jobs.c (combine). */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 #include "published/published.h"
 #include "sim/jobs/jobs.h"
 
-/* Where memory has no bound: rows for each fragment of all windows, so that hardly any meet, and rows at most. */
+/* Unbounded memory: rows per fragment of all windows, so that rows rarely collide, and most rows of a pool. */
 #define POOL_EACH 8U
 #define POOL_MOST 65536U
 #define NS_PS UINT64_C(1000)
@@ -25,7 +25,7 @@ bool sim_placed_fits(const char *scheme)
     return found != NULL && found->has_pieces;
 }
 
-/* The pieces that the switch adds, by a plan. count 0: the scheme has none. */
+/* Returns the pieces that the switch adds, by a plan. count 0: the scheme has no pieces. */
 static struct trib_pieces pieces_at(const struct sim_jobs *j, const struct sim_job *job, uint32_t place)
 {
     const struct sim_placed *placed = job->config.placed;
@@ -37,14 +37,14 @@ static struct trib_pieces pieces_at(const struct sim_jobs *j, const struct sim_j
                : (struct trib_pieces){.count = 0};
 }
 
-/* May the switch add for the job? */
+/* True if the switch may add for the job. */
 static bool may_add(const struct sim_jobs *j, const struct sim_job *job, uint32_t place)
 {
     return job->scheme->has_combiners && (j->adds == NULL || j->adds[place] != 0) &&
            (!job->scheme->has_pieces || pieces_at(j, job, place).own != 0);
 }
 
-/* The tree's combiner at the switch, made if there is none; SIM_NONE: the switch does not add. */
+/* Returns the tree's combiner at the switch, created if necessary; SIM_NONE: the switch does not add. */
 static uint32_t combiner_at(struct sim_jobs *j, const struct sim_job *job, uint32_t tree, uint32_t place,
                             uint32_t parent)
 {
@@ -62,7 +62,7 @@ static uint32_t combiner_at(struct sim_jobs *j, const struct sim_job *job, uint3
     return combiner;
 }
 
-/* The switches on the way from a worker to the server, in their order; returns how many. */
+/* Lists the switches from a worker to the server, in order. Returns their number. */
 static uint32_t list_way(const struct sim_jobs *j, uint32_t worker, uint32_t server, uint32_t way[SIM_PATH_MAX])
 {
     const struct sim_endpoint *to = &j->endpoints[server];
@@ -77,7 +77,7 @@ static uint32_t list_way(const struct sim_jobs *j, uint32_t worker, uint32_t ser
     return count;
 }
 
-/* Below the combiners on its way, which are made if there are none: at switches of hosts, or at all. */
+/* Connects a worker to the combiners on its path, created if necessary: at switches of hosts, or at all switches. */
 static void adopt_worker(struct sim_jobs *j, const struct sim_job *job, uint32_t worker, uint32_t server)
 {
     uint32_t way[SIM_PATH_MAX];
@@ -92,7 +92,7 @@ static void adopt_worker(struct sim_jobs *j, const struct sim_job *job, uint32_t
     sim__jobs_adopt(j, worker, above);
 }
 
-/* From each worker to the server, over the combiners on the way. */
+/* Connects each worker to the server over the combiners on the path. */
 static void place_tree(struct sim_jobs *j, const struct sim_job *job, uint32_t tree)
 {
     uint32_t server = sim_job_switches(job) + tree;
@@ -146,7 +146,7 @@ uint32_t sim__pool_member(const struct sim_endpoint *e)
     return (uint32_t)e->job * TRIB_ROOTS_MAX + e->tree;
 }
 
-/* Rows of its own that a job has there in each tree; 0: it shares those of all. */
+/* Returns the job's own rows at a switch in each tree; 0: the job uses shared rows. */
 static uint64_t own_rows(const struct sim_jobs *j, const struct sim_job *job, uint32_t place)
 {
     struct trib_session_config session = job->session;
@@ -159,7 +159,7 @@ static uint64_t own_rows(const struct sim_jobs *j, const struct sim_job *job, ui
     return trib_pieces_rows(&pieces, trib_window_span(&session));
 }
 
-/* All rows of their own that the first so many jobs have. */
+/* Returns the own rows of the first `count` jobs. */
 static uint64_t all_own_rows(const struct sim_jobs *j, uint32_t place, uint32_t count)
 {
     uint64_t rows = 0;
@@ -170,7 +170,7 @@ static uint64_t all_own_rows(const struct sim_jobs *j, uint32_t place, uint32_t 
     return rows;
 }
 
-/* At the first combiner of the switch. */
+/* Creates the switch's pool with its first combiner. */
 static bool open_pool(struct sim_jobs *j, uint32_t place)
 {
     uint32_t switches = j->network->nodes - j->network->hosts;
@@ -195,7 +195,7 @@ static bool open_pool(struct sim_jobs *j, uint32_t place)
         .rows = (uint32_t)(rows < SIM_MESSAGES_MAX ? rows : SIM_MESSAGES_MAX),
         .payload = SIM_JOB_PAYLOAD,
         .members = j->room * TRIB_ROOTS_MAX,
-        .is_narrow = true, /* all numbers have 32 bits */
+        .is_narrow = true, /* numbers are 32 bits wide */
         .is_zeroed = true,
     };
     pool->rows = config.rows;
@@ -207,7 +207,7 @@ static bool open_pool(struct sim_jobs *j, uint32_t place)
     return pool->combiner != NULL && pool->members != NULL;
 }
 
-/* Rows for pieces are the last ones of the pool, as far as it has some. */
+/* Sets the rows of a grant. Rows for pieces are the last rows of the pool, as far as the pool has enough. */
 static void share_rows(const struct sim_jobs *j, const struct sim_endpoint *e, const struct sim_row_pool *pool,
                        struct trib_combiner_grant *grant)
 {
@@ -227,7 +227,7 @@ static void share_rows(const struct sim_jobs *j, const struct sim_endpoint *e, c
     }
 }
 
-/* The control plane grants a communicator at a combiner, and knows M. */
+/* Grants a communicator at a combiner, as the control plane does, with the lowest mark. */
 static void admit(struct sim_jobs *j, uint32_t endpoint, uint64_t mark)
 {
     const struct sim_endpoint *e = &j->endpoints[endpoint];
@@ -322,7 +322,7 @@ void sim__servers_tell_mark(struct sim_jobs *j, const struct sim_job *job, uint6
     }
 }
 
-/* The switch's pool is empty, and hears M of each communicator again. Nobody else does anything. */
+/* Empties the switch's pool and grants each communicator again with its mark. No other node is affected. */
 void sim__pool_forget(struct sim_jobs *j, uint32_t place)
 {
     for (uint32_t i = 0; j->pools != NULL && i < j->count; i++) {

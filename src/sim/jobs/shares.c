@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shares.c: the memory for sums of switches that add: who has how much of it, and that nobody has more: see jobs.h.
+/* shares.c: division of a switch's memory for sums among jobs, within its bound: see jobs.h.
  *
- * A node of a scheme without caps has an equal share of its switch's memory from the beginning, whether its job is
- * there or not: its window is as large as fits twice. What is left is divided among the nodes with caps that are
- * active, by core/share.h, again when a packet has come and SHARE_PS are over since the last time: a change is that
- * late at most, which costs some time and no memory. A job that is done has left. Read next: core/share.h, open.c. */
+ * A node of a scheme without caps has an equal share of its switch's memory from the start, even while its job is
+ * absent. Its window is at most half of the share. Active nodes with caps divide the rest by core/share.h. They divide
+ * it again when a packet arrives and SHARE_PS have passed since the last division. This delay costs some time and no
+ * memory. A finished job has left. Read next: core/share.h, open.c. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -30,7 +30,7 @@ static uint64_t bytes_of(const struct sim_jobs *j, uint32_t endpoint)
     return (uint64_t)j->slots[endpoint].held * j->jobs[j->endpoints[endpoint].job].config.payload;
 }
 
-/* Which nodes lie in which switch. */
+/* Lists the nodes of each switch. */
 static bool list_nodes(struct sim_jobs *j)
 {
     uint32_t switches = j->network->nodes - j->network->hosts;
@@ -61,7 +61,7 @@ static bool list_nodes(struct sim_jobs *j)
     return true;
 }
 
-/* Windows of jobs without caps, by their smallest share. */
+/* Limits the windows of jobs without caps by their smallest share. */
 static void bound_windows(struct sim_jobs *j)
 {
     for (uint32_t i = 0; i < j->endpoint_count; i++) {
@@ -75,7 +75,7 @@ static void bound_windows(struct sim_jobs *j)
     }
 }
 
-/* What is left for nodes with caps, in fragments of the largest payload among them. */
+/* Computes the rest for nodes with caps, in fragments of their largest payload. */
 static void leave_rest(struct sim_jobs *j, struct sim_memory *m)
 {
     uint64_t rest = j->memory_bytes;
@@ -95,7 +95,7 @@ static void leave_rest(struct sim_jobs *j, struct sim_memory *m)
     m->fragments = rest < UINT32_MAX ? (uint32_t)rest : UINT32_MAX;
 }
 
-/* What ranks begin with, before they have heard of a cap: all nodes have room for that in any case. */
+/* Sets the first cap of ranks. All nodes have room for it in any case. */
 static void set_first(struct sim_jobs *j)
 {
     for (uint32_t i = 0; i < j->endpoint_count; i++) {
@@ -147,7 +147,7 @@ bool sim__shares_open(struct sim_jobs *j, char *error)
     return true;
 }
 
-/* Is the endpoint's node one of those that share what is left? */
+/* True if the endpoint's node shares the rest. */
 static bool shares(const struct sim_jobs *j, uint32_t endpoint)
 {
     const struct sim_job *job = &j->jobs[j->endpoints[endpoint].job];
@@ -155,8 +155,8 @@ static bool shares(const struct sim_jobs *j, uint32_t endpoint)
     return has_caps(job) && job->iterations != job->config.iterations;
 }
 
-/* What jobs that are there may have in a switch at a time: of each twice the cap, and as long as ranks may still go by
- * an older one what that allows. It grows in divide() alone. */
+/* Sums the most that open jobs may hold in a switch: twice the cap of each. A job counts for more while its ranks may
+ * still use an older, larger cap. The sum grows only in divide(). */
 static void count_rings(struct sim_jobs *j, struct sim_memory *m)
 {
     uint64_t rings = 0;

@@ -32,7 +32,7 @@ void sim__steps_close(struct sim_job *job)
     }
 }
 
-/* Steps that the worker has gradients for. */
+/* Returns the steps for which the worker has gradients. */
 static uint64_t allowed(const struct sim_job *job, const struct sim_endpoint *e)
 {
     return ((e->iteration - UINT64_C(1)) * job->config.buckets + e->ready) * sim_steps_of_sum(job);
@@ -61,7 +61,7 @@ static void go_on(struct sim_jobs *j, uint32_t endpoint)
     w->flow = sim_flows_connect(job->steps->flows, &plan);
 }
 
-/* What has just come ends the worker's iteration, or lets it begin a step. */
+/* Ends the worker's iteration or begins its next step after a message. */
 static void look(struct sim_jobs *j, uint32_t endpoint)
 {
     const struct sim_endpoint *e = &j->endpoints[endpoint];

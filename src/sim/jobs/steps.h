@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* steps.h: `scheme = "ring-steps"`: a ring as libraries for training have it (Horovod's; Patarasuk and Yuan, JPDC
- * 2009): 2 (N - 1) steps, in each of which every worker sends an N-th of a bucket of gradients to the next one, over
- * one connection with the transport that all flows have, whose window stays what it was from step to step. A worker's
- * next step begins when what it sent and what it got in the step before are both there.
+/* steps.h: `scheme = "ring-steps"`: the ring of training libraries (Horovod's; Patarasuk and Yuan, JPDC 2009). It has 2
+ * (N - 1) steps. In each step every worker sends an N-th of a bucket of gradients to the next worker, over one
+ * connection with the transport of all flows. The connection's window carries over from step to step. A worker begins
+ * the next step when it has both sent and received the previous one.
  *
- * Our own scheme `ring` is another thing: fragments go round one by one, each as soon as it can. And there are no nodes
- * here, only the bytes that such a ring moves, and when: sums and lanes are not simulated.
+ * The scheme `ring` differs: its fragments circulate one by one, each as soon as possible. Here there are no nodes,
+ * only the bytes that such a ring moves and their timing. Sums and lanes are not simulated.
+ *
  * Read next: jobs.h (the iterations), traffic/flows.h. */
 #ifndef TRIB_SIM_STEPS_H
 #define TRIB_SIM_STEPS_H
@@ -15,18 +16,18 @@
 
 #define SIM_STEPS_NAME "ring-steps"
 
-/* Of one worker: steps since the job began, of all its sums. */
+/* Steps of a worker over all sums since the job began. */
 struct sim_steps_worker {
-    uint64_t begun; /* 0: it has no connection yet */
+    uint64_t begun; /* 0: no connection yet */
     uint64_t sent;
     uint64_t got;
-    uint32_t flow; /* its connection */
+    uint32_t flow; /* connection to the next worker */
     uint32_t unused;
 };
 
 struct sim_steps {
     struct sim_flows *flows;
-    uint64_t bytes; /* of a message */
+    uint64_t bytes; /* size of a message */
     struct sim_steps_worker workers[];
 };
 
@@ -35,13 +36,13 @@ static inline uint64_t sim_steps_of_sum(const struct sim_job *job)
     return 2 * ((uint64_t)job->config.workers - 1);
 }
 
-/* Makes job->steps, before the first iteration. False: out of memory. */
+/* Creates job->steps; call before the first iteration. False: out of memory. */
 bool sim__steps_open(struct sim_jobs *j, struct sim_job *job);
-/* Its connections end when what is under way is acknowledged. */
+/* Ends the job's connections; each is freed when its last message is acknowledged. */
 void sim__steps_close(struct sim_job *job);
-/* One more bucket of this worker may be summed. */
+/* Reports that one more bucket of this worker may be summed. */
 void sim__steps_ready(struct sim_jobs *j, uint32_t endpoint);
-/* A flow of source SIM_FLOW_OF_JOB has ended. */
+/* Takes the end of a flow with source SIM_FLOW_OF_JOB. */
 void sim_steps_ended(struct sim_jobs *j, const struct sim_flow_end *end);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tree.c: which trees a job has, and where their switches are: see jobs.h. Read next: jobs.c (who drives them). */
+/* tree.c: chooses a job's trees and places their switches: see jobs.h. Read next: jobs.c. */
 #include <stdlib.h>
 
 #include "io/explain.h"
@@ -12,7 +12,7 @@ uint32_t sim__jobs_endpoint(struct sim_jobs *j, const struct sim_endpoint *endpo
     return j->endpoint_count++;
 }
 
-/* At a place of the tree, with nothing above or below it. */
+/* Adds an endpoint at a place of the tree, without parent or children. */
 uint32_t sim__jobs_node(struct sim_jobs *j, const struct sim_job *job, uint32_t tree, uint32_t place)
 {
     return sim__jobs_endpoint(j, &(struct sim_endpoint){
@@ -26,7 +26,7 @@ uint32_t sim__jobs_node(struct sim_jobs *j, const struct sim_job *job, uint32_t 
                                  });
 }
 
-/* The last of the parent's children. */
+/* Appends to the parent's children. */
 void sim__jobs_adopt(struct sim_jobs *j, uint32_t child, uint32_t parent)
 {
     struct sim_endpoint *c = &j->endpoints[child];
@@ -42,7 +42,7 @@ void sim__jobs_adopt(struct sim_jobs *j, uint32_t child, uint32_t parent)
     p->last_child = child;
 }
 
-/* Those of the first tree are there. */
+/* Requires the endpoints of the first tree. */
 void sim__jobs_workers_in_trees(struct sim_jobs *j, const struct sim_job *job)
 {
     for (uint32_t i = job->config.workers; i < job->trees * job->config.workers; i++) {
@@ -52,8 +52,8 @@ void sim__jobs_workers_in_trees(struct sim_jobs *j, const struct sim_job *job)
     }
 }
 
-/* The link up: of each tier of switches all take the same of their ways up, so that those of one pod, and then all,
- * meet. */
+/* Returns the link up. All switches of a tier take the same one of their links up, so that paths of a pod meet, and
+ * then all paths. */
 uint32_t sim__jobs_next_up(const struct sim_network *n, uint32_t place, const struct sim_way *way)
 {
     const struct sim_route *route = &n->routes[place];
@@ -61,7 +61,7 @@ uint32_t sim__jobs_next_up(const struct sim_network *n, uint32_t place, const st
     if (place < n->hosts) {
         return sim_network_host_link(place);
     }
-    if (route->ups == 0) { /* the top, or no tree */
+    if (route->ups == 0) { /* top of the tree, or no tree */
         return SIM_NONE;
     }
     return route->up + way->up[n->links[route->down].to >= n->hosts];
@@ -72,11 +72,11 @@ uint32_t sim__jobs_next_down(const struct sim_network *n, uint32_t place, const 
     const struct sim_route *route = &n->routes[place];
     uint32_t host = to->place < n->hosts ? to->place : n->routes[to->place].first;
 
-    /* Where the network is no tree, all are on one switch. */
+    /* If the network is no tree, all endpoints are on one switch. */
     return route->magic == 0 ? n->hosts + host : sim_route_down(route, host);
 }
 
-/* The switch above this one on the way; SIM_NONE: there is none. */
+/* Returns the switch above on the path; SIM_NONE: none. */
 static uint32_t above(const struct sim_network *n, uint32_t place, const struct sim_way *way)
 {
     uint32_t link = sim__jobs_next_up(n, place, way);
@@ -91,26 +91,29 @@ static bool may_add(const struct sim_jobs *j, uint32_t place)
 
 /* ---- which trees ---- */
 
-/* A tree that there could be. */
+/* A possible tree. */
 struct candidate {
     struct sim_way way;
-    uint32_t levels; /* of switches that there must be so that all workers meet, at one that adds; 0: they never do */
-    uint32_t root;   /* network node */
-    struct trib_strain strain; /* where streams meet no switch that adds, a link counts once for each of them */
+    /* Levels of switches until all workers meet at a switch that adds. 0: they never meet. */
+    uint32_t levels;
+    uint32_t root; /* network node */
+    /* Load of the links. A link counts once for each stream, if the streams have met no switch that adds. */
+    struct trib_strain strain;
 };
 
-/* The trees of a job while they are chosen. */
+/* State of choosing a job's trees. */
 struct choice {
     struct sim_jobs *jobs;
     const struct sim_job *job;
-    uint64_t bytes; /* that a tree sends over a link */
-    uint32_t *seen; /* by node: the last walk that came there */
+    uint64_t bytes; /* bytes of a tree on a link */
+    uint32_t *seen; /* by node: last walk that visited it */
     uint32_t walks;
-    uint32_t count;  /* of ways up, from a host to the top */
-    uint32_t ups[2]; /* of a switch, by tier */
+    uint32_t count;  /* paths from a host to the top */
+    uint32_t ups[2]; /* links up of a switch, by tier */
 };
 
-/* Do all workers' ways of the candidate come by here? Where the network is no tree, a way is to the host's switch. */
+/* True if all workers' paths of the candidate go through this place. If the network is no tree, a path ends at the
+ * host's switch. */
 static bool is_above_all(const struct choice *c, uint32_t place)
 {
     const struct sim_network *n = c->jobs->network;
@@ -124,7 +127,7 @@ static bool is_above_all(const struct choice *c, uint32_t place)
     return is;
 }
 
-/* On one worker's way up. */
+/* Finds the root on the first worker's path up. */
 static void find_root(const struct choice *c, struct candidate *it)
 {
     const struct sim_network *n = c->jobs->network;
@@ -139,8 +142,8 @@ static void find_root(const struct choice *c, struct candidate *it)
     }
 }
 
-/* Every stream of the tree adds to, or no more adds to, the load of each link that it takes: a worker's goes up to
- * the first switch that adds, that switch's goes on. Hosts' own links are the same for all trees. */
+/* Adds or, with is_less, subtracts the load of the tree's streams on their links. A worker's stream ends at the first
+ * switch that adds; that switch's own stream continues. Hosts' links are equal for all trees. */
 static void load(struct choice *c, struct candidate *it, bool is_less)
 {
     const struct sim_network *n = c->jobs->network;
@@ -151,7 +154,7 @@ static void load(struct choice *c, struct candidate *it, bool is_less)
         uint32_t place = above(n, c->jobs->endpoints[c->job->first + rank].place, &it->way);
         for (uint32_t level = 1; level < it->levels; level++) {
             if (may_add(c->jobs, place) && c->seen[place] == c->walks) {
-                break; /* the rest of its way is there */
+                break; /* the rest of the path is counted */
             }
             c->seen[place] = c->walks;
             uint32_t link = sim__jobs_next_up(n, place, &it->way);
@@ -164,7 +167,7 @@ static void load(struct choice *c, struct candidate *it, bool is_less)
     }
 }
 
-/* As low as can be; then where the links that it takes have least to do. */
+/* Prefers the lower tree, then the one with less load on its links. */
 static bool is_better(const struct candidate *it, const struct candidate *than)
 {
     if (it->levels != than->levels) {
@@ -173,7 +176,7 @@ static bool is_better(const struct candidate *it, const struct candidate *than)
     return trib_strain_is_less(&it->strain, &than->strain);
 }
 
-/* The best one whose root no tree of the job has yet. Of equal ones jobs do not all begin with the same. */
+/* Returns the best candidate with a new root. Jobs begin with different candidates, so equal ones are spread. */
 static struct candidate choose_tree(struct choice *c)
 {
     struct candidate best = {.levels = 0};
@@ -212,7 +215,7 @@ static void count_ups(struct choice *c)
     }
 }
 
-/* As many as the job wants, or as there are. */
+/* Chooses as many trees as configured, or as many as exist. */
 static bool choose(struct sim_jobs *j, struct sim_job *job)
 {
     struct choice c = {.jobs = j, .job = job, .seen = calloc(j->network->nodes, sizeof *c.seen)};
@@ -254,7 +257,7 @@ void sim__jobs_unload(struct sim_jobs *j, const struct sim_job *job)
 
 /* ---- their switches ---- */
 
-/* Of the tree whose switches begin there. */
+/* Finds a switch of a tree. first: the tree's first switch. */
 static uint32_t find_switch(const struct sim_jobs *j, uint32_t first, uint32_t place)
 {
     for (uint32_t i = first; i < j->endpoint_count; i++) {
@@ -290,14 +293,14 @@ static bool adopt(struct sim_jobs *j, uint32_t child, uint32_t parent, char *err
     return sim__jobs_join(j, child, parent, error);
 }
 
-/* All workers' ways to the root; by rank: so children are in the order of their lowest ranks. */
+/* Places all workers' paths to the root, by rank: so children are in the order of their lowest ranks. */
 static bool place_tree(struct sim_jobs *j, const struct sim_job *job, uint32_t tree, char *error)
 {
     uint32_t first = j->endpoint_count;
 
     for (uint32_t rank = 0; rank < job->config.workers; rank++) {
         uint32_t child = job->first + tree * job->config.workers + rank;
-        bool is_there = false; /* the rest of the way */
+        bool is_there = false; /* the rest of the path exists */
         while (!is_there) {
             uint32_t place = above(j->network, j->endpoints[child].place, &job->ways[tree]);
             while (!may_add(j, place)) {

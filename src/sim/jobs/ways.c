@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ways.c: packets of jobs whose nodes lie anywhere: servers and their combiners, and chains. In trees of switches they
- * take the ways of trees: up over the links that the job's way names, and down. In other networks they take the
- * network's own routes, all packets of a job's tree the same ones. Read next: servers.c, chain.c. */
+/* ways.c: routing of jobs with nodes anywhere: servers with their combiners, and chains. In trees of switches packets
+ * go up over the links of the job's sim_way, and down. In other networks they take the network's routes, with one hash
+ * for all packets of a job's tree. Read next: servers.c, chain.c. */
 #include "sim/jobs/jobs.h"
 
 #include "core/prng.h"
@@ -20,7 +20,7 @@ static bool is_below(const struct sim_network *n, uint32_t place, const struct s
     return host - route->first < route->count && (is_host || n->routes[to->place].count < route->count);
 }
 
-/* From a switch, by the table of a network that is no tree. */
+/* Returns the next link from a switch in a network that is no tree, by its table. */
 static uint32_t next_in_table(const struct sim_network *n, uint32_t place, const struct sim_endpoint *to)
 {
     struct sim_packet packet = {

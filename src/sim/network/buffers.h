@@ -1,29 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* buffers.h: memory that all ports of a switch share: who may have how much of it. Numbers only: what follows from them
- * is gates.h's.
+/* buffers.h: accounting of the packet memory that all ports of a switch share. Numbers only: gates.h acts on them.
  *
- * Lossy: a packet is counted at the port that it leaves by, and dropped if that port would then have more than its
- * threshold, or the switch more than it has.
+ * Lossy: a packet counts at its output port. The switch drops a packet that would raise the port above its threshold,
+ * or the switch above its memory.
  *
- * Lossless (PFC): a packet is counted at the link that it came by, in the shared part if that link would then have no
- * more than its threshold there, else in the link's headroom, which is its own; dropped only if that is full too. A
- * link that has something in its headroom, or its threshold in the shared part, is *full*: whoever sends into it is
- * told to stop. What leaves is taken from the headroom first; when that is empty, and the link is so much below its
- * threshold, or has nothing, it is full no more. (The rules of the MMU in HPCC's simulator.)
+ * Lossless (PFC): a packet counts at its input link. It counts in the shared part if the link then holds no more than
+ * its threshold there, else in the link's own headroom. The switch drops a packet only if the headroom is full as well.
+ * - A link is *full* when its headroom is in use or its share reaches the threshold. The sender into a full link is
+ *   stopped.
+ * - A departing packet frees headroom first. A link with empty headroom stops being full when it holds nothing, or when
+ *   it is below_bytes under its threshold. These are the rules of the MMU in HPCC's simulator.
  *
- * The threshold is a number of bytes, or alpha times what is free of the shared part, rounded down (Choudhury and
- * Hahne, ToN'98): it falls as others take. A packet takes its whole size from when its last bit has come until its last
- * bit has left. What a switch makes itself, as node of a job, came by no link: lossless switches keep it in the memory
- * of their slots, and count it nowhere here. Of what a switch copies the first copy takes memory.
+ * The threshold is a number of bytes, or alpha times the free bytes of the shared part, rounded down (Choudhury and
+ * Hahne, ToN'98). In the second case the threshold falls as other links fill the memory.
  *
- * The headroom must hold what can still come when a packet has made a link full. That packet may be in it (1 packet).
- * The frame of PAUSE waits for a packet that has just begun (1), takes its own time and the delay; what is sent until
- * it is there comes (2 delays at the rate), and last the packet that has just begun then (1):
+ * A packet occupies its whole size from the arrival of its last bit to the departure of its last bit. A packet that a
+ * switch makes itself, as node of a job, has no input link. A lossless switch keeps such a packet in the memory of its
+ * slots, and does not count it here. Of copies that a switch makes, only the first occupies memory.
+ *
+ * The headroom must hold all bytes that can arrive after a packet has made the link full:
+ * - that packet itself (1 packet);
+ * - bytes sent while the PAUSE frame waits behind a packet that has just begun (1 packet);
+ * - bytes sent during the frame's own time (64 bytes) and during its delay, and bytes under way (2 delays at the rate);
+ * - a packet that has just begun when the frame arrives (1 packet).
  *     2 x delay x rate + 3 packets + 64 bytes.
- * That is the sum of IEEE 802.1Qbb's annex on buffers, whose two packets are those on the two ends; the third one is
- * here because a packet is counted when it is whole. It holds that once per PAUSE: a cable that was cut while its
- * headroom is in use begins stopped when it is mended (gates.h). Interfaces take no time here.
- * tests/unit/test_sim_gates.c comes within one packet of it.
+ * IEEE 802.1Qbb's annex on buffers has the same sum with two packets, one for each end. The third packet is added here
+ * because a packet counts when it is complete. The headroom holds this sum once per PAUSE. So a cable that was cut
+ * while its headroom was in use begins stopped after its repair (gates.h). Interfaces take no time here.
+ * tests/unit/test_sim_gates.c comes within one packet of the bound.
  *
  * Read next: gates.h. */
 #ifndef TRIB_SIM_BUFFERS_H
@@ -37,13 +41,18 @@
 #define SIM_PAUSE_BYTES 64U
 #define SIM_BUFFER_MAX (UINT64_C(1) << 30)
 
-/* All zero: ports have memory of their own, and nobody is stopped. */
+/* All zero: ports do not share memory, and no port is ever stopped. */
 struct sim_buffers_config {
-    uint64_t shared_bytes;   /* memory of a switch; 0: as much as its links may have */
-    uint64_t xoff_bytes;     /* the threshold of each link; 0: alpha says it */
-    uint64_t below_bytes;    /* a link that is so much below its threshold is full no more */
-    uint64_t headroom_bytes; /* of each link; 0: by its rate and delay */
-    uint32_t alpha_of;       /* alpha = of / by */
+    /* Memory of a switch, bytes. 0: as much as its links can fill. */
+    uint64_t shared_bytes;
+    /* Threshold of each link, bytes. 0: by alpha. */
+    uint64_t xoff_bytes;
+    /* A full link must fall this far below its threshold, bytes. */
+    uint64_t below_bytes;
+    /* Headroom of each link, bytes. 0: by rate and delay. */
+    uint64_t headroom_bytes;
+    /* alpha = alpha_of / alpha_by. */
+    uint32_t alpha_of;
     uint32_t alpha_by;
     bool is_lossless;
 };
@@ -53,7 +62,7 @@ static inline bool sim_buffers_are_any(const struct sim_buffers_config *c)
     return c->shared_bytes != 0 || c->is_lossless;
 }
 
-/* Thresholds, all multiplied by alpha's divisor: base + of x free. */
+/* Thresholds, all multiplied by alpha's divisor: base + of x free bytes. */
 struct sim_thresholds {
     uint64_t base;
     uint64_t of;
@@ -61,18 +70,18 @@ struct sim_thresholds {
     uint64_t below;
 };
 
-/* The shared part of a switch's memory. */
+/* Shared part of a switch's memory, bytes. */
 struct sim_pool {
     uint64_t size;
     uint64_t used;
     uint64_t most;
-    uint64_t headrooms; /* of its links: not part of size */
+    uint64_t headrooms; /* sum over the links; not part of size */
 };
 
-/* What a switch holds of what came by a link. */
+/* Bytes that a switch holds of packets from one input link. */
 struct sim_ingress {
     uint32_t held; /* in the shared part */
-    uint32_t over; /* in its headroom */
+    uint32_t over; /* in the headroom */
     uint32_t headroom;
     uint32_t over_most : 31;
     uint32_t is_full : 1;
@@ -81,7 +90,8 @@ struct sim_ingress {
 _Static_assert(sizeof(struct sim_ingress) == 16, "four in a cache line");
 
 struct sim_thresholds sim_buffers_thresholds(const struct sim_buffers_config *c);
-/* What a link with this port needs, whose way back takes so long. */
+/* Returns the headroom that a link with this port needs, bytes. back_ps: delay of the opposite direction. largest:
+ * bytes of the largest packet. */
 uint64_t sim_buffers_headroom(const struct sim_port *port, uint64_t back_ps, uint32_t largest);
 
 static inline bool sim_buffers_fits(const struct sim_thresholds *t, const struct sim_pool *pool, uint64_t held,
@@ -98,7 +108,7 @@ static inline void sim_buffers_use(struct sim_pool *pool, uint64_t bytes)
     pool->most = pool->used > pool->most ? pool->used : pool->most;
 }
 
-/* Lossy: may a port that has `held` have so much more? */
+/* Lossy: counts `bytes` at a port that holds *held. False: above a limit, nothing is counted. */
 static inline bool sim_buffers_queue(const struct sim_thresholds *t, struct sim_pool *pool, uint32_t *held,
                                      uint32_t bytes)
 {
@@ -110,8 +120,7 @@ static inline bool sim_buffers_queue(const struct sim_thresholds *t, struct sim_
     return true;
 }
 
-/* Lossless: a packet has come. False: there is no room, and it is dropped. In any case is_full says what the link is
- * now. */
+/* Lossless: counts an arriving packet, and sets is_full. False: no room, the packet must be dropped. */
 static inline bool sim_buffers_take(const struct sim_thresholds *t, struct sim_pool *pool, struct sim_ingress *in,
                                     uint32_t bytes)
 {
@@ -131,7 +140,7 @@ static inline bool sim_buffers_take(const struct sim_thresholds *t, struct sim_p
     return true;
 }
 
-/* Lossless: a packet of this link has left. */
+/* Lossless: a packet from this link has left. */
 static inline void sim_buffers_give(const struct sim_thresholds *t, struct sim_pool *pool, struct sim_ingress *in,
                                     uint32_t bytes)
 {

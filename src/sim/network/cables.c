@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cables.c: see cables.h. First the lines, then what they must be together. Read next: topology.c. */
+/* cables.c: see cables.h. Parses the lines, then checks the whole network. Read next: topology.c. */
 #include "sim/network/cables.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "sim/network/network.h"
 
 #define WORDS_MAX 5U
-#define WIRES_MAX 80U /* different ones: each is three kinds of ports, and three more when it is cut */
+#define WIRES_MAX 80U /* Pairs of rate and delay. Each needs three kinds of ports, and three more when cut. */
 #define HOSTS_MAX SIM_HOSTS_MAX
 #define NS_PS UINT64_C(1000)
 #define RATE_MAX UINT64_C(3200000000000)
@@ -23,17 +23,18 @@ struct reader {
     struct sim_cables *c;
     const char *path;
     char *error;
-    char *at; /* in the text */
+    char *at; /* position in the text */
     uint32_t line;
-    uint32_t column;   /* of the last word that was looked for, there or not */
+    uint32_t column;   /* of the last word searched for */
     const char *begin; /* of the line */
     uint32_t nodes;
-    uint32_t *number; /* by node of the file: its number here; before that 1 if it is a switch */
+    /* By node of the file: its number in the network. Before the numbering: 1 for a switch. */
+    uint32_t *number;
     struct sim_wire wires[WIRES_MAX];
     uint32_t wire_count;
 };
 
-/* Of the last word that was looked for. */
+/* Place of the last word searched for. */
 static struct trib_file_place here(const struct reader *r)
 {
     return (struct trib_file_place){r->line, r->column};
@@ -46,7 +47,7 @@ static struct trib_file_place line_at(uint32_t line)
 
 /* ---- lines ---- */
 
-/* The next line, cut off; NULL: there is none. */
+/* Returns the next line, terminated; NULL: the text has ended. */
 static char *next_line(struct reader *r)
 {
     char *line = r->at;
@@ -76,7 +77,7 @@ static char *next_word(struct reader *r, char **line)
     return len != 0 ? word : NULL;
 }
 
-/* What would be passed over in silence is most likely a mistake in the numbers before it. */
+/* An ignored word would most likely hide a mistake in the numbers before it. */
 static bool is_all(struct reader *r, char **line)
 {
     const char *word = next_word(r, line);
@@ -256,7 +257,7 @@ static bool read_cables(struct reader *r)
 
 /* ---- the whole ---- */
 
-/* Hosts' cables by host, then the others; of the same two nodes beside each other. */
+/* Order: cables of hosts by host, then the others; cables between the same two nodes are adjacent. */
 static int by_ends(const void *a, const void *b)
 {
     const struct sim_cable *x = a;
@@ -299,7 +300,7 @@ static bool check_cables(struct reader *r)
     return true;
 }
 
-/* The line that names the switch, or the second, where all are listed. */
+/* Returns the first cable's line that names the switch; 2, the list of switches, if no cable does. */
 static uint32_t line_of(const struct sim_cables *c, uint32_t node)
 {
     for (uint32_t i = 0; i < c->count; i++) {
@@ -346,11 +347,11 @@ static bool check_ways(struct reader *r)
     const struct sim_cables *c = r->c;
     struct trib_fabric f = {0};
     uint32_t last = UINT32_MAX;
-    uint32_t *hops = calloc(2U * r->nodes + 1, sizeof *hops); /* and an order, which is not looked at */
+    uint32_t *hops = calloc(2U * r->nodes + 1, sizeof *hops); /* the second half is scratch for the search order */
     bool is_good = (hops != NULL && make_fabric(c, &f)) || REFUSE(r, line_at(1), "out of memory");
 
     for (uint32_t host = 0; is_good && host < c->hosts; host++) {
-        if (c->list[host].ends[1] != last) { /* hosts of one switch stand together as a rule */
+        if (c->list[host].ends[1] != last) { /* hosts of one switch are usually adjacent */
             last = c->list[host].ends[1];
             (void)trib_fabric_measure(&f, last, hops, hops + r->nodes);
             is_good = check_ways_of(r, host, hops);

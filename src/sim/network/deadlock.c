@@ -5,17 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is known while one is sought; by link, but floors, which is by node. */
+/* State of the search. Arrays are by link; floors is by node. */
 struct search {
     const struct sim_network *n;
-    bool *is_stuck;     /* as far as is known */
-    uint64_t *blocked;  /* bytes that came by this link and wait at ports that are stuck */
-    uint64_t *floors;   /* of the shared part of a switch, which they take at least */
-    uint32_t *waits_on; /* such a port */
+    bool *is_stuck; /* not yet proven able to send */
+    /* Bytes from this input link that wait at stuck ports. */
+    uint64_t *blocked;
+    /* Lower bound of each switch's used shared memory. */
+    uint64_t *floors;
+    /* A stuck port at which this link's packets wait. */
+    uint32_t *waits_on;
     uint32_t count;
 };
 
-/* It is stopped, rightly, was told nothing else that is still under way, and nothing is under way on it. */
+/* True if the port is stopped and must be: no later frame and no packet is under way. */
 static bool is_candidate(const struct sim_network *n, uint32_t link)
 {
     const struct sim_gate *gate = &n->gates->list[link];
@@ -25,7 +28,7 @@ static bool is_candidate(const struct sim_network *n, uint32_t link)
     return gate->is_stopped && is_told && n->links[link].head == gate->waiting;
 }
 
-/* What is left of it when all that can leave has left: from the headroom first, as ever. */
+/* Returns the ingress state after all packets that can leave have left, headroom first. */
 static struct sim_ingress rest_of(const struct search *s, uint32_t link)
 {
     struct sim_ingress in = s->n->gates->ingress[link];
@@ -58,7 +61,7 @@ static void count_blocked(struct search *s)
     }
 }
 
-/* Could it be told to go when all else has left? */
+/* True if the link could resume after all other packets that can leave have left. */
 static bool may_go(const struct search *s, uint32_t link)
 {
     const struct sim_thresholds *t = &s->n->gates->thresholds;
@@ -85,7 +88,7 @@ static void narrow(struct search *s)
     } while (s->count != before && s->count != 0);
 }
 
-/* From any of them on each waits for another: that ends in a circle. */
+/* Each stuck link waits for another stuck link, so following them from any link ends in a circle. */
 static void name_circle(const struct search *s, struct sim_deadlock *d)
 {
     uint32_t at = 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* event.c: see event.h. The batch is refilled here, the heap kept here; what happens for each packet is inline in the
- * header.
- * Read next: network.c. */
+/* event.c: see event.h. Refills the batch and maintains the heap. The work per packet is inline in the header. Read
+ * next: network.c. */
 #include "sim/network/event.h"
 
 #include <stdlib.h>
@@ -11,16 +10,16 @@
 
 #define BUCKETS_MIN 1024U
 #define BUCKETS_MAX 16384U
-#define BATCH_GOAL 512U /* arrivals in a batch, where so many are known */
+#define BATCH_GOAL 512U /* arrivals in a batch, if enough are known */
 #define RUN 8U
-#define FETCH_BUCKETS 12U /* so many ahead one is fetched into the cache */
+#define FETCH_BUCKETS 12U /* prefetch distance in buckets */
 #define ARITY 4U
 #define SHIFT_MAX 20U
-#define HORIZON_MAX (UINT64_C(1) << 31) /* so that times in a batch fit 32 bits */
+#define HORIZON_MAX (UINT64_C(1) << 31) /* times in a batch must fit in 32 bits */
 
 /* ---- set-up ---- */
 
-/* Buckets so short that few packets share one, yet no more of them than a cache holds. */
+/* Chooses buckets short enough that few packets share one, but few enough that all fit in a cache. */
 static void choose_buckets(struct sim_events *e, uint64_t horizon_ps)
 {
     e->buckets = BUCKETS_MIN;
@@ -33,7 +32,7 @@ static void choose_buckets(struct sim_events *e, uint64_t horizon_ps)
     }
 }
 
-/* Enough for every link's arrival, and one that is never used. */
+/* Enough for every link's arrival, plus the first entry, which is never used. */
 static size_t more_of(uint32_t links)
 {
     return links / SIM_BUCKET + 2;
@@ -81,7 +80,7 @@ static inline void order(uint64_t *a, uint64_t *b)
     *a = less;
 }
 
-/* RUN keys or fewer, without branches that depend on them (Batcher's network). There is room behind them for RUN. */
+/* Sorts up to RUN keys without branches that depend on keys (Batcher's network). The array needs room for RUN keys. */
 static inline void sort_run(uint64_t *keys, uint32_t count)
 {
     for (uint32_t i = count; i < RUN; i++) {
@@ -130,7 +129,7 @@ static inline void sort_run(uint64_t *keys, uint32_t count)
     keys[3] = d;
 }
 
-/* Two sorted runs into one, without branches that depend on keys: which is smaller is as good as random. */
+/* Merges two sorted runs without branches that depend on keys: comparison results are close to random. */
 static void merge(const uint64_t *a, uint32_t a_count, const uint64_t *b, uint32_t b_count, uint64_t *to)
 {
     const uint64_t *a_end = a + a_count;
@@ -146,8 +145,8 @@ static void merge(const uint64_t *a, uint32_t a_count, const uint64_t *b, uint32
     memcpy(to + (a_end - a), b, (size_t)(b_end - b) * sizeof *b);
 }
 
-/* Keys differ. Few as a rule; where they are many, runs are sorted and merged. There is room behind them, and in space,
- * for RUN. */
+/* Sorts distinct keys. Few keys are normal; many keys are sorted in runs and merged. Both arrays need room for RUN more
+ * keys. */
 static void sort(uint64_t *keys, uint32_t count, uint64_t *space)
 {
     uint64_t *from = keys;
@@ -171,7 +170,8 @@ static void sort(uint64_t *keys, uint32_t count, uint64_t *space)
     }
 }
 
-/* The first bucket from this one on that is not empty, as a number that does not wrap; there is one. */
+/* Returns the first bucket that is not empty, from this one on, as a number that does not wrap. Such a bucket must
+ * exist. */
 static uint64_t next_bucket(const struct sim_events *e, uint64_t bucket)
 {
     uint32_t at = (uint32_t)bucket & (e->buckets - 1);
@@ -191,7 +191,7 @@ static uint64_t next_bucket(const struct sim_events *e, uint64_t bucket)
     }
 }
 
-/* Its first line is full: what it holds goes behind it. */
+/* Moves the bucket's full first line into a line behind it. */
 void sim_events_spill(struct sim_events *e, struct sim_bucket *bucket)
 {
     uint32_t at = e->more_free;
@@ -213,7 +213,7 @@ static void give_back(struct sim_events *e, uint32_t at)
     e->more_free = at;
 }
 
-/* A link's place in the batch, while that is sorted. */
+/* Sort key of an arrival in the batch. */
 static uint64_t key_of(const struct sim_events *e, uint32_t link, uint64_t due_ps)
 {
     return (due_ps - e->base_ps) << 32 | (link ^ sim_tie(due_ps));
@@ -253,8 +253,8 @@ static void drain_bucket(struct sim_events *e, uint64_t number)
     }
 }
 
-/* The next buckets, as far as nothing can be pushed into their time, become the batch. False: the heap is first, or
- * nothing is left. */
+/* Moves the next buckets into the batch, as far as no push can fall into their time. False: the heap's first entry is
+ * due earlier, or the calendar is empty. */
 bool sim_events_fill(struct sim_events *e)
 {
     if (e->waiting == 0) {
@@ -281,7 +281,7 @@ bool sim_events_fill(struct sim_events *e)
     return true;
 }
 
-/* Into the batch, whose time has begun. */
+/* Inserts into the batch, because its time has begun. */
 static void insert(struct sim_events *e, uint32_t link, uint64_t due_ps)
 {
     if (e->batch_at == e->batch_count) {
@@ -405,7 +405,7 @@ void sim_events_push_slow(struct sim_events *e, uint32_t link, uint64_t due_ps)
     }
     uint64_t begin = e->now_ps >> e->shift << e->shift;
     if (e->batch_at == e->batch_count && begin > e->end_ps) {
-        e->end_ps = begin; /* nothing happens before now */
+        e->end_ps = begin; /* no event is due before now */
         e->end_bucket = begin >> e->shift;
     }
     if ((due_ps >> e->shift) - e->end_bucket < e->buckets) {

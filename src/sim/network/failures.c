@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* failures.c: see failures.h. At each time that something changes, every cable is made what it must be then, so that
- * cuts of one cable may overlap, and the routes are searched anew. Read next: routes.c. */
+/* failures.c: see failures.h. At each change, sets every cable's port to its state at that time, so cuts of one cable
+ * may overlap. Then searches the routes again. Read next: routes.c. */
 #include "sim/network/failures.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static uint64_t later(uint64_t time_ps, uint64_t by_ps)
     return time_ps == SIM_NEVER ? SIM_NEVER : time_ps + by_ps;
 }
 
-/* The next time from `from` on that something changes; SIM_NEVER: none does. */
+/* Returns the time of the next change, not before from_ps; SIM_NEVER: none. */
 static uint64_t next_change(const struct sim_failures *f, uint64_t from_ps)
 {
     uint64_t next_ps = SIM_NEVER;
@@ -46,7 +46,7 @@ void sim_failures_init(struct sim_failures *f, struct sim_network *network, cons
 
 /* ---- cables ---- */
 
-/* The first of the link's packets has an arrival that cannot be taken back: it is lost when it would be there. */
+/* The arrival of the link's first packet cannot be cancelled, so that packet is lost when its arrival is due. */
 static void lose_packets(struct sim_network *n, uint32_t number)
 {
     struct sim_link *link = &n->links[number];
@@ -71,7 +71,8 @@ static void lose_packets(struct sim_network *n, uint32_t number)
     }
 }
 
-/* Is it cut now, or (known) do the switches know that? Who does not know that it is mended does not send into it. */
+/* True if the cable is cut now or, with `known`, the switches believe so. Switches that do not know of the repair do
+ * not use the cable. */
 static bool is_cut(const struct sim_failures *f, uint32_t link, bool known)
 {
     uint64_t now_ps = sim_network_now(f->network);
@@ -87,7 +88,7 @@ static bool is_cut(const struct sim_failures *f, uint32_t link, bool known)
     return false;
 }
 
-/* Gives each cable the port that it has now, or (known) that the switches believe it to have. */
+/* Gives each cable its current port or, with `known`, the port that the switches believe in. */
 static void set_ports(struct sim_failures *f, bool known)
 {
     struct sim_network *n = f->network;
@@ -128,7 +129,7 @@ static void restore_whole(struct sim_network *n)
     n->whole_table = n->whole_choices = NULL;
 }
 
-/* The routes of the network as the switches believe it to be. */
+/* Computes routes for the network as the switches believe it to be. */
 static bool set_routes(struct sim_failures *f)
 {
     struct sim_network *n = f->network;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* failures.h: cables that are cut at some time, and mended. What waits in their ports, or is on them, is lost, and so
- * is what is sent into them. After a time that is said the switches know: all routes are then the shortest ways over
- * what is left, and equal ones are chosen among by hash, as ever. Trees of jobs stay where they are: what their links
- * lose, their nodes send again.
+/* failures.h: cables that are cut and repaired at given times.
  *
- * A port that was cut has ended the packet that it was sending before it takes another: cut and mended within that
- * packet's time, it loses that packet still.
+ * A cut loses all packets in the cable's ports or on the cable, and all packets sent into it. After a reaction time the
+ * switches know: routes are then the shortest paths over the remaining links, and a hash chooses among equal paths as
+ * before. Trees of jobs do not move: nodes retransmit packets lost on the tree's links.
  *
- * Read next: routes.c (the ways that are left), run.c (who sets the timer). */
+ * A port that was cut finishes the packet being sent before it takes another. So a cut and repair within one packet's
+ * time still loses that packet.
+ *
+ * Read next: routes.c (the remaining paths), run.c. */
 #ifndef TRIB_SIM_FAILURES_H
 #define TRIB_SIM_FAILURES_H
 
@@ -19,19 +20,19 @@ struct sim_failure {
     uint32_t link; /* one direction of the cable */
     uint32_t unused;
     uint64_t at_ps;
-    uint64_t until_ps; /* SIM_NEVER: it stays cut */
-    uint64_t
-        react_ps; /* so long after each the switches know of it: routes change, and what was mended is used again */
+    uint64_t until_ps; /* SIM_NEVER: not repaired */
+    /* Time until the switches know of a cut or a repair. A repaired cable is used from then on. */
+    uint64_t react_ps;
 };
 
 /* One direction of a cable that fails. */
 struct sim_failing {
     uint32_t link;
-    uint16_t whole; /* its port, */
-    uint16_t cut;   /* and while it is cut */
+    uint16_t whole; /* its port */
+    uint16_t cut;   /* its port while the cable is cut */
 };
 
-/* The cuts of a run, as they go on. */
+/* State of a run's cuts. */
 struct sim_failures {
     struct sim_network *network;
     const struct sim_failure *list;
@@ -40,10 +41,10 @@ struct sim_failures {
     uint32_t timer;
 };
 
-/* Sets its timer for the first. Those of one cable may overlap. */
+/* Sets the timer for the first cut. Cuts of one cable may overlap. Borrows the network and the list. */
 void sim_failures_init(struct sim_failures *f, struct sim_network *network, const struct sim_failure *list,
                        uint32_t count, uint32_t timer);
-/* False: out of memory. */
+/* Applies the changes that are due now. False: out of memory. */
 bool sim_failures_timer(struct sim_failures *f);
 
 #endif

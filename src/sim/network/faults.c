@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* faults.c: see faults.h. To the network what is held has not arrived yet: the counts say so. Read next: run.c. */
+/* faults.c: see faults.h. A held packet does not count as arrived in the network's counters. Read next: run.c. */
 #include "sim/network/faults.h"
 
 #include <stdlib.h>

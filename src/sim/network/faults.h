@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* faults.h: what goes wrong with packets besides full queues: loss, duplication, reorder, with the words of the test
- * worlds. Each packet that has come to where it is for (a host, or a switch that is a node of a job) is lost, comes
- * late, or comes twice, each at random; late ones are held here, and so are the second of two.
- * Read next: run.c (who asks). */
+/* faults.h: random loss, duplication and reordering of packets, with the same words as the test worlds.
+ *
+ * Each packet that reaches its destination (a host, or a switch that is a node of a job) can be lost, delayed, or
+ * duplicated at random. This module holds delayed packets, and the second copies of duplicates.
+ *
+ * Read next: run.c. */
 #ifndef TRIB_SIM_FAULTS_H
 #define TRIB_SIM_FAULTS_H
 
@@ -13,13 +15,13 @@ struct sim_faults_config {
     double loss;
     double duplicate;
     double reorder;
-    uint64_t late_ps; /* what is late is so by this at most */
+    uint64_t late_ps; /* maximum extra delay */
 };
 
-/* One that is held. */
+/* A packet that is held. */
 struct sim_held {
     uint64_t due_ps;
-    uint64_t order; /* of two that are due at once the one that was held first */
+    uint64_t order; /* tie-break at equal due times: the packet held first */
     uint32_t packet;
     uint32_t unused;
 };
@@ -38,7 +40,7 @@ struct sim_faults {
     uint64_t reordered;
 };
 
-/* What becomes of a packet. */
+/* Fate of a packet. */
 enum sim_fate { SIM_FATE_COMES, SIM_FATE_LOST, SIM_FATE_HELD };
 
 static inline bool sim_faults_are_any(const struct sim_faults_config *c)
@@ -49,11 +51,12 @@ static inline bool sim_faults_are_any(const struct sim_faults_config *c)
 void sim_faults_init(struct sim_faults *f, struct sim_network *network, const struct sim_faults_config *config,
                      uint64_t seed, uint32_t timer);
 void sim_faults_deinit(struct sim_faults *f);
-/* The network has given this packet to its receiver. LOST: the caller tells its owner, and frees it. */
+/* Draws the fate of a packet at its destination. SIM_FATE_LOST: the caller must inform the packet's owner and free the
+ * packet. */
 enum sim_fate sim_faults_draw(struct sim_faults *f, uint32_t packet);
-/* Does it come twice? The second one: the caller tells its owner. SIM_NONE: no. */
+/* Draws duplication. Returns the copy, which is held; the caller must inform the packet's owner. SIM_NONE: no copy. */
 uint32_t sim_faults_copy(struct sim_faults *f, uint32_t packet);
-/* One that is due, which comes now; SIM_NONE: no more are, and the timer is set for the next. */
+/* Returns a held packet that arrives now. SIM_NONE: no further packet is due, and the timer is set for the next. */
 uint32_t sim_faults_due(struct sim_faults *f);
 
 #endif

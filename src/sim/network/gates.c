@@ -7,18 +7,18 @@
 
 #include "sim/network/memory.h"
 
-#define CACHED_LINKS 1000U /* so many links are in a cache anyway */
-#define STEP 8U            /* so many arrivals and ends are looked at together */
+#define CACHED_LINKS 1000U /* below this, links fit in a cache */
+#define STEP 8U            /* arrivals and ends prefetched together */
 
 /* ---- set-up ---- */
 
-/* Not a link of a switch to itself (topology.h). */
+/* False for a link of a switch to itself (topology.h). */
 static inline bool is_cable(const struct sim_network *n, uint32_t link)
 {
     return n->fabric.from[link] != n->links[link].to;
 }
 
-/* Each link into a switch has its headroom; what is left of the switch's memory is shared. */
+/* Each link into a switch has its headroom. The rest of the switch's memory is shared. */
 void sim_gates_ready(struct sim_network *n, uint32_t largest)
 {
     struct sim_gates *g = n->gates;
@@ -101,7 +101,7 @@ void sim_gates_deinit(struct sim_network *n)
 
 /* ---- a port ---- */
 
-/* What stands in next_due_ps of a packet that has begun, as long as none has begun behind it. */
+/* next_due_ps of a packet that has begun, until another begins behind it. */
 #define NONE_BEHIND SIM_NEVER
 
 static inline uint64_t came(uint64_t now_ps, uint32_t by)
@@ -109,7 +109,7 @@ static inline uint64_t came(uint64_t now_ps, uint32_t by)
     return now_ps << SIM_CAME_BITS | (by & SIM_CAME_NONE);
 }
 
-/* Behind those that have begun, before those that wait. */
+/* Queues a frame behind the packets that have begun, before the waiting packets. */
 static uint32_t make_frame(struct sim_network *n, uint32_t number)
 {
     struct sim_gate *gate = &n->gates->list[number];
@@ -139,7 +139,7 @@ static uint32_t make_frame(struct sim_network *n, uint32_t number)
     return packet;
 }
 
-/* The first that waits; it is in its place already. */
+/* Returns the first waiting packet. The list does not change: the packet is in its place already. */
 static inline uint32_t take_waiting(struct sim_network *n, uint32_t number, uint64_t time_ps)
 {
     struct sim_gate *gate = &n->gates->list[number];
@@ -156,7 +156,7 @@ static inline uint32_t take_waiting(struct sim_network *n, uint32_t number, uint
     return packet;
 }
 
-/* The port is not sending: what is next begins, if anything may. */
+/* Starts the next transmission, if any may start. The port must be idle. */
 static inline void begin(struct sim_network *n, uint32_t number)
 {
     struct sim_gate *gate = &n->gates->list[number];
@@ -165,7 +165,7 @@ static inline void begin(struct sim_network *n, uint32_t number)
     uint32_t packet;
     uint64_t time_ps;
 
-    if (gate->owes != gate->told && port->limit_ps != 0) { /* it is not cut */
+    if (gate->owes != gate->told && port->limit_ps != 0) { /* not cut */
         time_ps = sim_port_time(port, SIM_PAUSE_BYTES);
         packet = make_frame(n, number);
     } else if (gate->waiting != SIM_NONE && !gate->is_stopped) {
@@ -188,7 +188,8 @@ static inline void begin(struct sim_network *n, uint32_t number)
 
 /* ---- buffers ---- */
 
-/* The link that a packet came by is full, or is no more: the gate of its cable's other direction has to say so. */
+/* The input link `by` has become full, or is not full any more. The gate of the cable's other direction must report
+ * this. */
 static void tell(struct sim_network *n, uint32_t by)
 {
     uint32_t number = n->gates->list[by].opposite;
@@ -200,7 +201,7 @@ static void tell(struct sim_network *n, uint32_t by)
     }
 }
 
-/* A packet that came by this link, or SIM_NONE, is to wait at this port: is there memory for it? */
+/* Takes memory for a packet that is to wait at this port. by: input link, or SIM_NONE. False: no room. */
 static inline bool take_memory(struct sim_network *n, uint32_t number, uint32_t by, uint32_t bytes)
 {
     struct sim_gates *g = n->gates;
@@ -239,7 +240,7 @@ static inline void give_memory(struct sim_network *n, uint32_t number, uint32_t 
 
 /* ---- a packet's way ---- */
 
-/* by: the link that it came by; SIM_NONE: this node has made it. */
+/* by: input link of the packet; SIM_NONE: this node made it. */
 static inline void enqueue(struct sim_network *n, uint32_t number, uint32_t packet, uint32_t by)
 {
     struct sim_gate *gate = &n->gates->list[number];
@@ -303,7 +304,7 @@ static void stop_or_go(struct sim_network *n, uint32_t number, bool is_stop)
     }
 }
 
-/* A frame has come by this link, or was lost. */
+/* A frame has arrived over this link, or was lost. */
 static void end_frame(struct sim_network *n, uint32_t number, uint32_t packet, bool is_lost)
 {
     if (!is_lost) {
@@ -334,7 +335,7 @@ static inline void arrive(struct sim_network *n, uint32_t number)
         return;
     }
     if (is_lost) {
-        n->cut_off += !sim_link_is_cut(n, number); /* mended meanwhile */
+        n->cut_off += !sim_link_is_cut(n, number); /* repaired meanwhile */
         sim_network_drop(n, number, packet);
         return;
     }
@@ -357,7 +358,7 @@ static inline void leave(struct sim_network *n, uint32_t number)
     if (gate->bytes != 0) {
         give_memory(n, number, gate->from, gate->bytes);
     }
-    if (!gate->is_sending) { /* a frame may have begun */
+    if (!gate->is_sending) { /* giving memory may have started a frame */
         begin(n, number);
     }
 }
@@ -411,8 +412,8 @@ void sim_gates_cut(struct sim_network *n, uint32_t number)
     }
 }
 
-/* A stop holds before the sender's first packet. told_ps stays that of an earlier frame: none is under way
- * (deadlock.c). */
+/* The stop takes effect before the sender's first packet. told_ps keeps an earlier frame's time, because no frame is
+ * under way (deadlock.c). */
 void sim_gates_mended(struct sim_network *n, uint32_t number)
 {
     struct sim_gate *gate = &n->gates->list[number];
@@ -431,7 +432,7 @@ void sim_gates_mended(struct sim_network *n, uint32_t number)
 
 /* ---- the loop ---- */
 
-/* What the next arrivals and ends need is brought into the cache in steps, as in network.c. */
+/* Prefetches memory for the next arrivals and ends in steps, as in network.c. */
 static inline uint32_t link_at(const struct sim_network *n, uint32_t at)
 {
     return (uint32_t)n->events.batch[at] & ~SIM_LEAVING;
@@ -560,7 +561,7 @@ bool sim_gates_run(struct sim_network *n, uint64_t until_ps, uint64_t end)
 
 /* ---- the check ---- */
 
-/* Adds up what the gates hold for links that packets came by, or (lossy) for themselves. */
+/* Sums the bytes in gates by input link or, if lossy, by the gate itself. */
 static void add_up(const struct sim_network *n, uint64_t *held)
 {
     const struct sim_gates *g = n->gates;

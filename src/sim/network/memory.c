@@ -10,7 +10,7 @@
 #define CHUNK ((size_t)4 << 20)
 #define LINE ((size_t)64)
 
-/* What stands at a chunk's beginning. */
+/* Beginning of a chunk. */
 struct chunk {
     struct chunk *before;
     size_t size;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memory.h: memory of a simulation: zeros that cost nothing before they are written to, on large pages where the kernel
- * has them, since what a packet needs next may lie anywhere. Read next: network.c, flows.c. */
+/* memory.h: zeroed memory that costs nothing until it is written, on large pages if the kernel has them, because
+ * packets access it at random. Read next: network.c, flows.c. */
 #ifndef TRIB_SIM_MEMORY_H
 #define TRIB_SIM_MEMORY_H
 
@@ -10,22 +10,23 @@
 void *sim_memory_map(size_t size);
 void sim_memory_unmap(void *memory, size_t size); /* NULL is allowed */
 
-/* Pieces that are given back all at once. The struct begins with zeros. */
+/* Pieces that are freed together. Initialize with zeros. */
 struct sim_arena {
-    void *chunks; /* the newest; each begins with a pointer to the one before, and its size */
+    /* Newest chunk. Each chunk begins with a pointer to the previous one, and its size. */
+    void *chunks;
     size_t used;
     size_t size;
 };
 
-/* 64-byte aligned, zeros; NULL: out of memory. */
+/* Returns zeroed memory, 64-byte aligned; NULL: out of memory. */
 void *sim_arena_take(struct sim_arena *arena, size_t size);
 void sim_arena_free(struct sim_arena *arena);
 
 #define SIM_PIECE_LISTS 64U
 
-/* Pieces of an arena that owners give back all at once, for others that want the same sizes. */
+/* Pieces of an arena. An owner returns all its pieces together, for other owners with the same sizes. */
 struct sim_piece {
-    struct sim_piece *next; /* of its owner, or of those that are free */
+    struct sim_piece *next; /* in the owner's list, or in a free list */
     size_t size;
 };
 
@@ -34,7 +35,7 @@ struct sim_pieces {
     struct sim_piece *free[SIM_PIECE_LISTS]; /* by size */
 };
 
-/* Zeroed, the owner's until it gives all of them back; NULL: out of memory. */
+/* Returns a zeroed piece, owned until sim_pieces_give returns all pieces of the owner. NULL: out of memory. */
 void *sim_pieces_take(struct sim_pieces *pieces, struct sim_piece **owner, size_t size);
 void sim_pieces_give(struct sim_pieces *pieces, struct sim_piece **owner);
 void sim_pieces_free(struct sim_pieces *pieces);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* names.c: what people call the nodes of a network: a tier and a number, such as leaf0. Read next: topology.h. */
+/* names.c: names of nodes: a tier and a number, such as leaf0. Read next: topology.h. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* network.c: see network.h. What happens for each packet stands together at the end, and is one function to the
- * compiler.
- * Read next: topology.c (who lays links), flows.c (who sends). */
+/* network.c: see network.h. The work per packet is at the end, and the compiler inlines it into one function. Read
+ * next: topology.c, flows.c. */
 #include "sim/network/network.h"
 
 #include <stdlib.h>
@@ -12,8 +11,8 @@
 #include "sim/network/memory.h"
 
 #define PICOSECONDS UINT64_C(1000000000000)
-#define CACHED_LINKS 2000U /* so many links are in a cache anyway */
-#define STEP 8U            /* so many arrivals are looked at together */
+#define CACHED_LINKS 2000U /* below this, links fit in a cache */
+#define STEP 8U            /* arrivals prefetched together */
 
 /* ---- set-up ---- */
 
@@ -158,7 +157,7 @@ static uint64_t magic_of(uint32_t each)
 
 bool sim_route_is_exact(uint32_t count, uint32_t each)
 {
-    uint64_t over = magic_of(each) * each - UINT64_C(0x80000000); /* less than each */
+    uint64_t over = magic_of(each) * each - UINT64_C(0x80000000); /* less than `each` */
 
     return count == 0 || (count - 1) * over < UINT64_C(0x80000000);
 }
@@ -266,7 +265,7 @@ static inline void arrive(struct sim_network *n, uint32_t number)
     sim_network_hash(n, number);
     if (link->lost != 0) {
         link->lost = 0;
-        n->cut_off += !sim_link_is_cut(n, number); /* mended meanwhile */
+        n->cut_off += !sim_link_is_cut(n, number); /* repaired meanwhile */
         sim_network_drop(n, number, packet);
         return;
     }
@@ -283,9 +282,9 @@ static inline void arrive(struct sim_network *n, uint32_t number)
     }
 }
 
-/* What the next arrivals need is brought into the cache, step by step: what one step fetches says what the next one
- * needs. Arrivals that are known do not change until they happen; what is fetched in vain costs time only. Hosts answer
- * most of what they get, so their own links are fetched too. */
+/* Prefetches memory for the next arrivals, in steps: each step loads the addresses that the next step needs. Known
+ * arrivals do not change before they are due; a useless prefetch costs only time. Hosts answer most packets, so their
+ * own links are prefetched too. */
 static inline uint32_t links_until(const struct sim_events *e, uint32_t until)
 {
     return until < e->batch_count ? until : e->batch_count;
@@ -349,7 +348,7 @@ static void fetch(struct sim_network *n)
 {
     struct sim_events *e = &n->events;
     uint32_t at = e->batch_at;
-    uint32_t skip = e->fetch_at != 0; /* the first time all that lies ahead, then one step more */
+    uint32_t skip = e->fetch_at != 0; /* the first time all arrivals ahead, later one more step */
 
     for (uint32_t i = at; i < links_until(e, at + STEP); i++) {
         fetch_link(n, i);

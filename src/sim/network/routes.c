@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* routes.c: routes of networks that are no trees, or are not whole: tables of shortest ways, by breadth-first search
- * from every switch that has hosts. Read next: network.h (sim_network_route), failures.c. */
+/* routes.c: routes of networks that are no trees, or have cut cables: tables of shortest paths, by breadth-first search
+ * from every switch with hosts. Read next: network.h (sim_network_route), failures.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,12 +11,13 @@
 
 struct search {
     struct sim_network *n;
-    uint32_t *hops; /* by node, to the switch that is searched to */
+    uint32_t *hops; /* by node: hops to the target switch */
     uint32_t *order;
-    uint32_t *last; /* by node: the table's entry that was made for it last: many are the same */
+    /* By node: its newest table entry. Many entries are equal and share choices. */
+    uint32_t *last;
     uint32_t choice_count;
     uint32_t choice_room;
-    uint32_t cut; /* a link that is cut; SIM_NONE: none is */
+    uint32_t cut; /* a cut link; SIM_NONE: none */
 };
 
 static bool add_choice(struct search *s, uint32_t link)
@@ -36,7 +37,7 @@ static bool add_choice(struct search *s, uint32_t link)
     return true;
 }
 
-/* What was added from `first` on, as a table says it; or what said the same before. */
+/* Returns the table entry for the choices added since `first`, or an equal earlier entry. */
 static uint32_t entry_of(struct search *s, uint32_t from, uint32_t first)
 {
     uint32_t count = s->choice_count - first;
@@ -50,7 +51,7 @@ static uint32_t entry_of(struct search *s, uint32_t from, uint32_t first)
     return s->last[from] = first << 8 | count;
 }
 
-/* The k-th host of a switch, whose links to hosts come first; SIM_NONE: it has fewer. */
+/* Returns the k-th host of a switch; SIM_NONE: the switch has fewer. A switch's links to hosts come first. */
 static uint32_t host_of(const struct sim_network *n, uint32_t place, uint32_t k)
 {
     uint32_t at = n->fabric.first[place] + k;
@@ -64,7 +65,7 @@ uint32_t sim_network_first_host(const struct sim_network *n, uint32_t place)
     return host_of(n, place, 0);
 }
 
-/* The ways from a switch to the target, for all of the target's hosts. */
+/* Lists the paths from a switch to the target, for all hosts of the target. */
 static bool list_ways(struct search *s, uint32_t from, uint32_t target)
 {
     struct sim_network *n = s->n;
@@ -107,7 +108,7 @@ static bool search_to(struct search *s, uint32_t target)
     return true;
 }
 
-/* One to a host, if there is such: its packets are lost where no way leads. */
+/* Returns a cut link, if possible one of a host. Packets to unreachable hosts are lost there. */
 static uint32_t find_cut(const struct sim_network *n)
 {
     uint32_t cut = SIM_NONE;

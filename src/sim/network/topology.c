@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* topology.c: see topology.h. Each builder adds links in the order of their numbers, and says the same numbers in its
- * routes.
- * Read next: network.h (sim_network_route). */
+/* topology.c: see topology.h. Each builder adds links in the order of their numbers, and its routes use the same
+ * numbers. Read next: network.h (sim_network_route). */
 #include "sim/network/topology.h"
 
 #include "sim/network/gates.h"
 
 struct kinds {
-    uint16_t nic;  /* hosts drop nothing of what they send themselves, and mark where they are told to */
+    /* Host to switch. Hosts never drop packets, and mark only if hosts_mark is set. */
+    uint16_t nic;
     uint16_t last; /* switch to host */
     uint16_t fabric;
 };
 
-/* A port of this wire: of a host, which drops nothing, or of a switch. */
+/* Returns a kind of port with this rate and delay, for a host, which never drops, or for a switch. */
 static uint16_t port_of(const struct sim_topology *t, struct sim_network *n, const struct sim_wire *wire, bool is_host)
 {
     struct sim_port_config config = {wire->rate_bps, wire->delay_ps,
@@ -31,7 +31,7 @@ static struct kinds make_kinds(const struct sim_topology *t, struct sim_network 
     };
 }
 
-/* Hosts on the lowest tier of switches, `each` on one. */
+/* Connects hosts to the lowest tier of switches, `each` per switch. */
 static void join_hosts(struct sim_network *n, uint32_t each, const struct kinds *kinds)
 {
     for (uint32_t host = 0; host < n->hosts; host++) {
@@ -42,7 +42,7 @@ static void join_hosts(struct sim_network *n, uint32_t each, const struct kinds 
     }
 }
 
-/* A star is one leaf without spines. */
+/* A star is a leaf-spine network with one leaf and no spines. */
 static void build_leaf_spine(const struct sim_topology *t, struct sim_network *n, const struct kinds *kinds)
 {
     uint32_t hosts = n->hosts;
@@ -83,7 +83,7 @@ bool sim_topology_pods(const struct sim_topology *t, struct sim_pods *pods)
            pods->ups * t->core_ratio.down == t->edges * t->core_ratio.up;
 }
 
-/* Edge and aggregation switches of a pod are joined each with each. */
+/* Connects each edge switch of a pod to each of its aggregation switches. */
 static void build_pods(struct sim_network *n, const struct sim_pods *p, const struct kinds *kinds)
 {
     uint32_t hosts = n->hosts;
@@ -138,8 +138,8 @@ static uint32_t groups_of(const struct sim_topology *t)
     return t->routers * t->globals + 1;
 }
 
-/* Group i's global cable q, which is its router q / globals', leads to group i + q + 1. There it is the cable groups -
- * 2 - q: of the router with the same number from behind. */
+/* Global cable q of group i belongs to its router q / globals and leads to group i + q + 1. There it is cable groups -
+ * 2 - q, which belongs to the router with the same number counted from the last one. */
 static void build_dragonfly(const struct sim_topology *t, struct sim_network *n, const struct kinds *kinds)
 {
     uint32_t groups = groups_of(t);
@@ -229,7 +229,7 @@ uint64_t sim_topology_host_rate(const struct sim_topology *t)
     return (uint64_t)(sum / hosts);
 }
 
-/* A link of each node to itself, as long as this and without a queue. Parts that a switch adds go over its own. */
+/* Gives each node a link to itself with this delay and no queue. A switch's contributions to add take its own link. */
 static void join_selves(struct sim_network *n, uint32_t first, uint32_t end, uint64_t delay_ps)
 {
     struct sim_port_config config = {UINT64_MAX, delay_ps, SIM_NEVER, SIM_NEVER};

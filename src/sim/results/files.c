@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* files.c: the results of a run as files. Read next: tables.c, page.c. */
+/* files.c: writes the results of a run to files. Read next: tables.c, page.c. */
 #include <errno.h>
-#include <string.h>
 
 #include "io/explain.h"
 #include "sim/results/results.h"
@@ -14,12 +13,12 @@ static bool close_written(FILE *file, const char *name, char *error)
 
     is_good = fclose(file) == 0 && is_good;
     if (!is_good) {
-        trib_explain(error, "%s could not be written: %s", name, strerror(errno));
+        trib_explain(error, "%s could not be written: %s", name, trib_explain_errno(errno));
     }
     return is_good;
 }
 
-/* All that a file is written from. */
+/* Input of all files. */
 struct source {
     const struct sim_run *run;
     const struct sim_results *results;
@@ -78,7 +77,7 @@ bool sim_results_write(const char *folder, const struct sim_run *run, const stru
         int len = snprintf(path, sizeof path, "%s/%s", folder, files[i].name);
         FILE *file = len > 0 && (size_t)len < sizeof path ? fopen(path, "w") : NULL;
         if (file == NULL) {
-            trib_explain(error, "%s/%s: %s", folder, files[i].name, strerror(errno));
+            trib_explain(error, "%s/%s: %s", folder, files[i].name, trib_explain_errno(errno));
             return false;
         }
         files[i].put(file, &source);
@@ -95,7 +94,7 @@ bool sim_results_write_page(const char *path, const struct sim_run *run, const s
     FILE *file = fopen(path, "w");
 
     if (file == NULL) {
-        trib_explain(error, "%s: %s", path, strerror(errno));
+        trib_explain(error, "%s: %s", path, trib_explain_errno(errno));
         return false;
     }
     sim_results_html(file, run, results, story);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page.c: results of a run as a page of HTML that needs nothing else: facts, completion times, jobs, and what the links
- * did. Read next: plot.h. */
+/* page.c: results of a run as a self-contained HTML page: facts, completion times, jobs, links. Read next: plot.h. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +10,12 @@
 #include "sim/network/gates.h"
 #include "sim/results/ideal.h"
 
-#define POINTS_MAX 400U /* of a line: more are not seen */
+#define POINTS_MAX 400U /* of a line; more are not visible */
 
 static const char *const class_names[SIM_SIZE_CLASSES] = {"below 10 KB", "10 to 100 KB", "100 KB to 10 MB",
                                                           "10 MB and more"};
 
-/* Points of a distribution's line: the share of values that are no larger. */
+/* Points of a cumulative distribution. */
 struct shares {
     double x[POINTS_MAX + 1];
     double y[POINTS_MAX + 1];
@@ -119,7 +118,7 @@ static void page_flows(FILE *out, const struct sim_run *run, const struct sim_re
 
 /* ---- jobs ---- */
 
-/* A mean in ms, or none. */
+/* Prints a mean in ms, or "none". */
 static void mean_cell(FILE *out, uint64_t count, double mean_ps)
 {
     if (count != 0) {
@@ -197,7 +196,7 @@ static uint32_t tier_of(const struct sim_tier *tiers, uint32_t count, uint32_t n
     return tier;
 }
 
-/* A line for each tier of nodes that send into the links. */
+/* Plots a line for each tier, over the links that its nodes send into. */
 static void plot_links(FILE *out, const struct sim_run *run, const struct sim_results *r, enum link_value what)
 {
     static struct shares shares[SIM_TIERS_MAX];
@@ -249,7 +248,7 @@ static void count_fact(FILE *out, const char *what, uint64_t count)
     fact(out, what, text);
 }
 
-/* Scaling of the run, and the part of the run in the results. */
+/* Facts about the scale of the run and the measured part. */
 static void levers(FILE *out, const struct sim_scenario *s)
 {
     char text[256];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.c: how results are written: JSON, and a summary for people; see results.h. Read next: tables.c. */
+/* report.c: results as JSON and as a text summary; see results.h. Read next: tables.c. */
 #include <inttypes.h>
 
 #include "io/units.h"
@@ -16,7 +16,7 @@ static void put_ns(struct report_json *json, const char *name, uint64_t ps)
     report_json_put(json, name, "%.3f", (double)ps / NS);
 }
 
-/* A number of which there may be none. */
+/* An amount; null if there is no bound. */
 static void put_amount(struct report_json *json, const char *name, uint64_t amount)
 {
     if (amount == SIM_NEVER) {
@@ -126,7 +126,7 @@ static void json_traffic(struct report_json *json, const struct sim_traffic *t)
     report_json_close(json, '}');
 }
 
-/* What goes wrong on purpose, as it was asked for. */
+/* Configured failures, restarts and faults. */
 static void json_wrongs(struct report_json *json, const struct sim_run *run)
 {
     const struct sim_scenario *s = run->scenario;
@@ -163,7 +163,7 @@ static void json_wrongs(struct report_json *json, const struct sim_run *run)
     report_json_close(json, '}');
 }
 
-/* Switches that add, and what it costs. */
+/* Switches that add, and the cost of adding. */
 static void json_accelerators(struct report_json *json, const struct sim_run *run)
 {
     const struct sim_scenario *s = run->scenario;
@@ -274,7 +274,7 @@ static void put_flow_counters(struct report_json *json, const struct trib_flow_c
 #undef X
 }
 
-/* Beside the numbers of a plan. */
+/* Simulated numbers beside the plan's. */
 static void json_plan(struct report_json *json, const struct sim_run *run, uint32_t number)
 {
     const struct sim_job_config *c = &run->jobs.jobs[number].config;
@@ -357,7 +357,7 @@ static void json_job(struct report_json *json, const struct sim_run *run, uint32
     report_json_close(json, '}');
 }
 
-/* Pools of combiners, all switches together; nothing where no job has some. */
+/* Counters of all combiners' pools; nothing if no job has combiners. */
 static void json_pools(struct report_json *json, const struct sim_run *run)
 {
     struct trib_combiner_counters sum;
@@ -401,7 +401,7 @@ static void json_all_times(struct report_json *json, const struct sim_times *all
     report_json_close(json, ']');
 }
 
-/* Each kind of traffic alone. */
+/* Results of each kind of traffic alone. */
 static void json_ideal(struct report_json *json, const struct sim_ideal *ideal)
 {
     if (ideal == NULL) {
@@ -509,7 +509,7 @@ static void summary_head(FILE *out, const struct sim_run *run, const struct sim_
                   run->scenario->seed);
 }
 
-/* Those of the scenario's that were to happen until now have happened. */
+/* Prints the scenario's failures, restarts and faults so far. */
 static void summary_wrongs(FILE *out, const struct sim_run *run)
 {
     const struct sim_scenario *s = run->scenario;
@@ -534,7 +534,7 @@ static void summary_wrongs(FILE *out, const struct sim_run *run)
     }
 }
 
-/* Scaling of the run, and the part of the run in the results. */
+/* Scale of the run, and the measured part. */
 static void summary_levers(FILE *out, const struct sim_run *run)
 {
     const struct sim_scenario *s = run->scenario;
@@ -557,7 +557,7 @@ static void summary_fact(FILE *out, const char *what, const char *text)
     (void)fprintf(out, "  %s: %s\n", what, text);
 }
 
-/* A mean in ms, or none. */
+/* Prints a mean in ms, or "none". */
 static void summary_mean(FILE *out, int width, uint64_t count, double mean_ps)
 {
     if (count != 0) {
@@ -624,7 +624,7 @@ static void summary_rates(FILE *out, const struct sim_run *run)
     }
 }
 
-/* Parts that the server of a job with pieces does not receive. */
+/* Contributions that the server of a job with pieces does not receive. */
 static void summary_pieces(FILE *out, const struct sim_run *run)
 {
     for (uint32_t i = 0; i < run->jobs.count && i < JOBS_SHOWN; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_queues.c: what shared buffers and PFC did, in results: JSON, the summary, and facts of the page; see
- * results.h. Read next: report.c. */
+/* report_queues.c: results about shared buffers and PFC, for JSON, summary and page; see results.h. Read next:
+ * report.c. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -11,14 +11,14 @@
 
 #define NS 1e3 /* picoseconds */
 
-/* Sums and most of all links and switches. */
+/* Sums and maxima over all links and switches. */
 struct sums {
     uint64_t stops;
     uint64_t stopped_ps;
     uint64_t stopped_most_ps;
-    uint32_t stopped_most; /* that link; SIM_NONE: none was */
+    uint32_t stopped_most; /* link with stopped_most_ps; SIM_NONE: none was stopped */
     uint64_t shared_most;
-    uint64_t shared_size; /* of that switch */
+    uint64_t shared_size; /* of the switch with shared_most */
     uint64_t headroom_most;
 };
 

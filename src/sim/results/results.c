@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* results.c: the numbers of results.h. Read next: report.c (how they are written). */
+/* results.c: computes the numbers of results.h. Read next: report.c. */
 #include "sim/results/results.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static int compare_slowdowns(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* The smallest that is no smaller than this share of all. */
+/* Returns the index of the smallest value that is not below this percentile. */
 static uint64_t rank_of(uint64_t count, uint64_t percent)
 {
     return (count * percent + 99) / 100 - 1;
@@ -80,7 +80,8 @@ static void add_links(struct sim_results *results, const struct sim_run *run)
     }
 }
 
-/* With a window those that began in it: later ones are not waited for. */
+/* Counts incomplete iterations. With a window, only iterations that began in it: the run does not wait for later
+ * ones. */
 static uint64_t count_not_done(const struct sim_run *run, const struct sim_job *job)
 {
     uint64_t count = 0;
@@ -138,8 +139,8 @@ uint64_t sim_results_not_done(const struct sim_run *run, uint32_t *jobs)
     return count;
 }
 
-/* Before the scenario's time was: all jobs are done, nothing is left that could happen, or ports are stopped for
- * ever. */
+/* True if the run ended before its time: all jobs are done, the window's flows have ended, no event is left, or ports
+ * are deadlocked. */
 static bool is_at_its_end(const struct sim_run *run)
 {
     bool is_done = run->jobs.count != 0 && run->jobs.done_jobs == run->jobs.count;

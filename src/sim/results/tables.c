@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tables.c: results as CSV: flows, links, jobs and their iterations, and the few figures of a run that a sweep shows;
- * see results.h. Read next: report.c. */
+/* tables.c: results as CSV: flows, links, jobs, iterations, and the figures that a sweep plots; see results.h. Read
+ * next: report.c. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 #define NS 1e3 /* picoseconds */
 
-/* ---- what a file that travels alone must say ---- */
+/* ---- origin of a file ---- */
 
 void sim_results_comment(FILE *out, const char *text)
 {
@@ -21,7 +21,7 @@ void sim_results_comment(FILE *out, const char *text)
     }
 }
 
-/* Which program, which run, the scenario, and then the names of the columns. */
+/* Prints version, seed, trace hash, scenario, and the names of the columns. */
 static void head(FILE *out, const struct sim_run *run, const struct sim_story *story, const char *columns)
 {
     (void)fprintf(out, "## tributary %s, seed %" PRIu64 ", trace %016" PRIx64 "%s%s\n", story->version,
@@ -80,7 +80,7 @@ void sim_results_links(FILE *out, const struct sim_run *run, const struct sim_re
 
 /* ---- jobs ---- */
 
-/* "core0 core5"; nothing where nothing adds. */
+/* Prints roots, such as "core0 core5"; nothing if no switch adds. */
 static void print_roots(FILE *out, const struct sim_run *run, const struct sim_job *job)
 {
     char name[SIM_NODE_NAME_MAX];
@@ -91,7 +91,7 @@ static void print_roots(FILE *out, const struct sim_run *run, const struct sim_j
     }
 }
 
-/* Nothing where no iteration counts: the mean of none is no number. */
+/* Prints times; empty fields if no iteration counts. */
 static void print_times(FILE *out, const struct sim_job_times *t)
 {
     if (t->count != 0) {
@@ -178,7 +178,7 @@ static void flow_figures(FILE *out, const struct sim_run *run, const struct sim_
     }
 }
 
-/* The mean of all jobs that have an iteration that counts; nothing where none has. */
+/* Prints the mean over all jobs with an iteration that counts; an empty value if none has. */
 static void job_figures(FILE *out, const char *names[2], const struct sim_job_times *times, uint32_t count)
 {
     double iteration_ps = 0;
@@ -198,7 +198,7 @@ static void job_figures(FILE *out, const char *names[2], const struct sim_job_ti
     }
 }
 
-/* Of the jobs that have a quorum. */
+/* Share of sums that lack ranks, over jobs with a quorum. */
 static void quorum_figure(FILE *out, const struct sim_run *run)
 {
     uint64_t sums = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* draft.c: looks values of a draft up, and refuses them: see draft.h. It calls no other file of the folder.
- * Read next: values.c. */
+/* draft.c: finds and refuses values of a draft: see draft.h. It calls no other file of the folder. Read next:
+ * values.c. */
 #include <stdarg.h>
 #include <string.h>
 
@@ -74,21 +74,21 @@ bool sim__has_combiners(const struct trib_scheme *scheme)
 
 bool sim__has_servers(const struct sim_job_config *job)
 {
-    const struct trib_scheme *scheme = trib_published_find(job->scheme); /* NULL: in steps */
+    const struct trib_scheme *scheme = trib_published_find(job->scheme); /* NULL: ring in steps */
 
     return scheme != NULL && scheme->has_servers;
 }
 
 bool sim__has_chain(const struct sim_job_config *job)
 {
-    const struct trib_scheme *scheme = trib_published_find(job->scheme); /* NULL: in steps */
+    const struct trib_scheme *scheme = trib_published_find(job->scheme); /* NULL: ring in steps */
 
     return scheme != NULL && scheme->is_chain;
 }
 
 bool sim__names_marks(const struct sim_job_config *job)
 {
-    const struct trib_scheme *scheme = trib_published_find(job->scheme); /* NULL: in steps */
+    const struct trib_scheme *scheme = trib_published_find(job->scheme); /* NULL: ring in steps */
 
     return scheme != NULL && scheme->worker->set_child != NULL;
 }

@@ -1,84 +1,82 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* draft.h: a scenario while it is read: what scenario.c (keys, tables), values.c (single values), fit.c, fit_jobs.c and
- * queues.c (what fits together) share.
- * Read next: draft.c, scenario.c. */
+/* draft.h: a scenario while it is parsed: shared by scenario.c (keys, tables), values.c (single values), and fit.c,
+ * fit_jobs.c and queues.c (consistency). Read next: draft.c, scenario.c. */
 #ifndef TRIB_SIM_SCENARIO_DRAFT_H
 #define TRIB_SIM_SCENARIO_DRAFT_H
 
 #include "io/toml.h"
 #include "sim/scenario/scenario.h"
 
-#define SIM_AMOUNT_PACKETS (UINT64_C(1) << 62) /* an amount of packets, until their size is known */
+#define SIM_AMOUNT_PACKETS (UINT64_C(1) << 62) /* bit of an amount in packets, until the packet size is known */
 
-/* Lists of tables. */
+/* Kinds of tables that can occur several times. */
 enum sim_list { SIM_LIST_TRAFFIC, SIM_LIST_JOBS, SIM_LIST_FAILURES, SIM_LIST_LINKS, SIM_LIST_RESTARTS, SIM_LISTS };
 
-#define SIM_LIST_MAX 64U /* tables of a list, but of jobs: SIM_JOB_TABLES_MAX */
+#define SIM_LIST_MAX 64U /* most tables of a list; for jobs SIM_JOB_TABLES_MAX */
 
-/* A text whose meaning depends on the rest. */
+/* A text that can only be interpreted with other values. */
 struct draft_text {
     const char *text;
     struct trib_file_place place;
 };
 
-/* What is being read. */
+/* State of parsing. */
 struct draft {
     struct sim_scenario *scenario;
     const struct trib_toml *toml;
     const char *path;
     char *error;
-    bool varies_scheme;                       /* of jobs: it is one of several that a sweep makes of a file */
-    struct draft_text files[SIM_SOURCES_MAX]; /* of traces, by source */
+    bool varies_scheme;                       /* a sweep sets the scheme of jobs */
+    struct draft_text files[SIM_SOURCES_MAX]; /* trace files, by source */
     struct draft_text topology_file;
     struct draft_text adders;
-    struct draft_text hosts[SIM_JOB_TABLES_MAX]; /* of jobs */
-    struct draft_text links[SIM_FAILURES_MAX];   /* of failures */
+    struct draft_text hosts[SIM_JOB_TABLES_MAX]; /* by job */
+    struct draft_text links[SIM_FAILURES_MAX];   /* by failure */
     struct draft_text odd_links[SIM_ODD_LINKS_MAX];
     struct draft_text restarts[SIM_RESTARTS_MAX];
-    uint32_t tables[SIM_LISTS][SIM_JOB_TABLES_MAX]; /* of the lists' items */
+    uint32_t tables[SIM_LISTS][SIM_JOB_TABLES_MAX]; /* table of each list item */
 };
 
-/* Says what is wrong, with its place, in the draft's error; false. */
+/* Writes the cause with its place to the draft's error. Returns false. */
 __attribute__((format(printf, 3, 4))) bool sim__refuse(struct draft *d, struct trib_file_place place,
                                                        const char *format, ...);
 
-/* The number of the one table of this name; SIM_NONE: there is none. */
+/* Returns the number of the first table of this name; SIM_NONE: none. */
 uint32_t sim__table(const struct draft *d, const char *name);
-/* What this key of a table, by its number, is said to be; NULL: it does not stand there. */
+/* Returns the value of a key in a table, by the table's number; NULL: the key is absent. */
 const struct trib_toml_value *sim__find(const struct draft *d, uint32_t table, const char *key);
-/* Where this key's value stands, or else its table, or else the file begins. */
+/* Returns the place of the key's value, or of its table, or of the file's beginning. */
 struct trib_file_place sim__place(const struct draft *d, uint32_t table, const char *key);
 
-/* The table of an item of a list. */
+/* Returns the table of a list item. */
 static inline uint32_t sim__item_table(const struct draft *d, enum sim_list list, uint32_t number)
 {
     return d->tables[list][number];
 }
 
-/* Refuses more than this. */
+/* Refuses a value above `most`. */
 bool sim__at_most(struct draft *d, uint32_t table, const char *key, uint32_t value, uint32_t most);
-/* Goes to the next of words between blanks and commas; returns its length, 0 behind the last. */
+/* Moves to the next word between blanks and commas. Returns its length; 0: no more words. */
 size_t sim__next_word(const char **text);
 
-/* True if a result names the children whose parts were marked, so that marks_of_all means something. */
+/* True if results name the children with marked contributions, so that marks_of_all has an effect. */
 bool sim__names_marks(const struct sim_job_config *job);
 bool sim__has_servers(const struct sim_job_config *job);
 bool sim__has_chain(const struct sim_job_config *job);
-/* Does a scheme have switches or servers that sum, switches that add, or those that are combiners? */
+/* True if a scheme has switches or servers that sum; switches that add; switches that are combiners. */
 bool sim__has_roots(const struct trib_scheme *scheme);
 bool sim__has_adders(const struct trib_scheme *scheme);
 bool sim__has_combiners(const struct trib_scheme *scheme);
 
-/* Of fit_jobs.c: the jobs, when the network is known. */
+/* fit_jobs.c: checks and completes jobs when the network is known. */
 bool sim__fit_jobs(struct draft *d);
-/* Of queues.c: what [queues] says, when packets' sizes are known; and whether a switch's memory is enough, when all
- * is. */
+/* queues.c: settles [queues] when packet sizes are known; checks a switch's memory when all values are settled. */
 bool sim__settle_queues(struct draft *d);
 bool sim__fit_queues(struct draft *d);
-/* Of fit.c: settles what depends on other values, and reads the files that are named. */
+/* fit.c: settles values that depend on others, and reads the named files. */
 bool sim__fit(struct draft *d);
 
-/* Readers: one value into one field; false: it was refused. */
+/* Readers parse one value into one field. False: refused. */
 bool sim__read_seed(struct draft *d, const struct trib_toml_value *value, void *field);
 bool sim__read_count(struct draft *d, const struct trib_toml_value *value, void *field);
 bool sim__read_index(struct draft *d, const struct trib_toml_value *value, void *field);

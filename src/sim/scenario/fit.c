@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fit.c: does a scenario fit together? What single values cannot say: see draft.h. Read next: fit_jobs.c, queues.c,
- * run.c (who relies on it). */
+/* fit.c: checks that values of a scenario are consistent: see draft.h. Read next: fit_jobs.c, queues.c, run.c. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +15,7 @@
 #define NS_PS UINT64_C(1000)
 #define TIMEOUT_MIN_PS (1000 * NS_PS)
 
-/* A file that the scenario names lies beside it. NULL: out of memory. */
+/* Returns the path of a named file, relative to the scenario's folder. NULL: out of memory. */
 static char *path_of(const struct draft *d, const char *name)
 {
     const char *slash = strrchr(d->path, '/');
@@ -31,7 +30,7 @@ static char *path_of(const struct draft *d, const char *name)
     return path;
 }
 
-/* A host's rate is the mean of all. */
+/* Reads the topology's file. The edge rate becomes the mean rate of hosts. */
 static bool read_topology(struct draft *d)
 {
     struct sim_topology *t = &d->scenario->topology;
@@ -48,7 +47,7 @@ static bool read_topology(struct draft *d)
     return is_good;
 }
 
-/* A clos of whole switches, and not too many. */
+/* Checks a clos: whole numbers of switches, within limits. */
 static bool fit_pods(struct draft *d, uint32_t table)
 {
     const struct sim_topology *t = &d->scenario->topology;
@@ -117,7 +116,7 @@ static bool finish_topology(struct draft *d)
     return true;
 }
 
-/* A retransmission timeout, within what doubles up to the largest. */
+/* Checks a retransmission timeout: 1 us to TRIB_RTO_MAX_NS. */
 static bool fit_timeout(struct draft *d, const char *key, uint64_t timeout_ps)
 {
     return (timeout_ps >= TIMEOUT_MIN_PS && timeout_ps <= TRIB_RTO_MAX_NS * NS_PS) ||
@@ -201,7 +200,7 @@ static bool finish_traffic(struct draft *d, uint32_t source)
 
 /* ---- switches that add ---- */
 
-/* Keys of switches that mean nothing where no job has such a scheme. */
+/* Keys of [switches] that only some schemes use. */
 static const struct {
     const char *key;
     bool (*means)(const struct trib_scheme *scheme);
@@ -222,7 +221,7 @@ static bool fit_switches(struct draft *d)
         bool is_of_any = value == NULL;
         for (uint32_t i = 0; i < s->job_count && !is_of_any; i++) {
             uint32_t table = sim__item_table(d, SIM_LIST_JOBS, i);
-            const struct trib_scheme *scheme = trib_published_find(s->jobs[i].scheme); /* NULL: in steps */
+            const struct trib_scheme *scheme = trib_published_find(s->jobs[i].scheme); /* NULL: ring in steps */
             is_of_any = sim__find(d, table, "trees") != NULL || sim__find(d, table, "threshold") != NULL ||
                         (scheme != NULL && switch_keys[key].means(scheme));
         }
@@ -233,7 +232,7 @@ static bool fit_switches(struct draft *d)
     return true;
 }
 
-/* The tier or node of this name. */
+/* Finds the tier or node of this name. */
 static bool find_adders(struct draft *d, const char *word, size_t len, struct sim_adders *adders)
 {
     struct sim_tier tiers[SIM_TIERS_MAX];
@@ -289,7 +288,7 @@ static bool finish_adders(struct draft *d)
 
 /* ---- cables that are named ---- */
 
-/* "leaf0-spine1": the nodes, and the link from the first to the second. */
+/* Parses "leaf0-spine1" into two nodes and the link from the first to the second. */
 static bool find_cable(struct draft *d, const struct sim_network *n, const struct draft_text *text, uint32_t ends[2],
                        uint32_t *link)
 {
@@ -346,7 +345,7 @@ static bool finish_odd(struct draft *d, const struct sim_network *n, uint32_t nu
     return true;
 }
 
-/* Looks at what names cables, on the network that is meant. */
+/* Resolves named cables on the topology's network. */
 static bool finish_cables(struct draft *d, uint32_t count, enum sim_list list,
                           bool (*finish)(struct draft *, const struct sim_network *, uint32_t))
 {
@@ -371,7 +370,7 @@ static bool finish_odd_links(struct draft *d)
     struct sim_topology *t = &d->scenario->topology;
     uint32_t count = t->odd_count;
 
-    t->odd_count = 0; /* names are looked up in the network without them */
+    t->odd_count = 0; /* names refer to the network without odd links */
     bool is_good = finish_cables(d, count, SIM_LIST_LINKS, finish_odd);
     t->odd_count = count;
     return is_good;

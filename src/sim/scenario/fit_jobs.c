@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fit_jobs.c: do the jobs of a scenario fit its network, and what is said of each job together? See draft.h. Read next:
- * fit.c. */
+/* fit_jobs.c: checks that a scenario's jobs fit its network, and that values of a job are consistent. See draft.h. Read
+ * next: fit.c. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 /* ---- hosts ---- */
 
-/* "8-11", or one host; adds it to the list of what stands before it. */
+/* Appends the hosts of a word such as "8-11" or "8" to the job's list. */
 static bool add_hosts(struct draft *d, uint32_t number, const char *word, size_t len, uint32_t *count)
 {
     struct sim_job_config *job = &d->scenario->jobs[number];
@@ -44,7 +44,7 @@ static bool add_hosts(struct draft *d, uint32_t number, const char *word, size_t
     return true;
 }
 
-/* Is a host named twice, in this job or by one before it? */
+/* Refuses a host that this job or an earlier one already names. */
 static bool are_distinct(struct draft *d, uint32_t number)
 {
     const struct sim_scenario *s = d->scenario;
@@ -88,7 +88,7 @@ static bool finish_hosts(struct draft *d, uint32_t number)
     return are_distinct(d, number);
 }
 
-/* What a job sums and computes, where a model says it. */
+/* Completes size and compute time from the job's model. */
 static bool finish_model(struct draft *d, struct sim_job_config *job, uint32_t table)
 {
     const struct sim_model *model = job->model;
@@ -108,7 +108,7 @@ static bool finish_model(struct draft *d, struct sim_job_config *job, uint32_t t
     return true;
 }
 
-/* Servers of a scheme that has some: one where nothing is said. */
+/* Checks keys of servers; a scheme with servers has one by default. */
 static bool fit_servers(struct draft *d, struct sim_job_config *job, uint32_t table)
 {
     static const char *const keys[] = {"servers", "servers_at_workers", "priority", "by_bucket", "combines_everywhere"};
@@ -145,7 +145,7 @@ static bool fit_servers(struct draft *d, struct sim_job_config *job, uint32_t ta
                        job->servers, job->workers);
 }
 
-/* Keys that mean nothing beside others, or without them. */
+/* Refuses keys that have no effect with, or without, other keys. */
 static bool fit_job_keys(struct draft *d, uint32_t number)
 {
     uint32_t table = sim__item_table(d, SIM_LIST_JOBS, number);
@@ -193,7 +193,7 @@ static bool finish_copies(struct draft *d, const struct sim_job_config *job, uin
     return true;
 }
 
-/* Sums that may lack ranks. */
+/* Checks a job with sums that may lack ranks. */
 static bool fit_quorum(struct draft *d, const struct sim_job_config *job, uint32_t table)
 {
     if (!trib_scheme_names_quorum(job->scheme)) {
@@ -208,7 +208,7 @@ static bool fit_quorum(struct draft *d, const struct sim_job_config *job, uint32
                        job->payload, job->scheme, TRIB_QUORUM_LIST);
 }
 
-/* The most that fits into a packet of so many bytes. */
+/* Returns the largest payload of a packet of mtu bytes. */
 static uint32_t payload_of(uint32_t mtu)
 {
     uint32_t room = mtu > SIM_JOB_HEADERS ? (mtu - SIM_JOB_HEADERS) / TRIB_PAYLOAD_ALIGN * TRIB_PAYLOAD_ALIGN : 0;
@@ -245,7 +245,7 @@ static bool finish_job(struct draft *d, uint32_t number)
                        largest);
 }
 
-/* Hosts that no job names are for the others, which wait for them if they must. */
+/* Checks hosts. Hosts that no job names are for the other jobs, which wait for them if necessary. */
 static bool fit_hosts(struct draft *d, uint64_t workers)
 {
     const struct sim_scenario *s = d->scenario;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* queues.c: what [queues] says, together: buffers of ports or of switches, PFC, and whether the memory is enough for
- * it; see draft.h and buffers.h. Read next: fit.c. */
+/* queues.c: checks [queues]: buffers of ports or switches, PFC, and sufficient memory; see draft.h and buffers.h. Read
+ * next: fit.c. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "sim/network/gates.h"
 #include "sim/scenario/draft.h"
 
-/* The value of this key of [queues]; NULL: it does not stand there. */
+/* Returns the value of a key in [queues]; NULL: absent. */
 static const struct trib_toml_value *find(const struct draft *d, const char *key)
 {
     return sim__find(d, sim__table(d, "queues"), key);
@@ -22,7 +22,7 @@ static void settle(uint64_t *amount, uint32_t packet)
     }
 }
 
-/* Keys that mean nothing beside others, or without them. */
+/* Refuses keys that have no effect with, or without, other keys. */
 static bool fit_keys(struct draft *d)
 {
     static const char *const of_pfc[] = {"xoff", "xon_below", "headroom"};
@@ -86,7 +86,7 @@ bool sim__settle_queues(struct draft *d)
                        find(d, "xon_below")->text, find(d, "xoff")->text);
 }
 
-/* Of each switch: the headrooms of its links, and a packet to share. */
+/* Checks each switch's memory: the headrooms of its links and one packet to share. */
 static bool fit_memory(struct draft *d, const struct sim_network *n)
 {
     const struct sim_topology *t = &d->scenario->topology;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scenario.c: see scenario.h. One table says what may stand where; the rest follows from it. Read next: toml.c. */
+/* scenario.c: see scenario.h. One table defines all keys. Read next: io/toml.h. */
 #include "sim/scenario/scenario.h"
 
 #include <inttypes.h>
@@ -20,8 +20,8 @@ struct key {
     const char *name;
     const char *help;
     bool (*read)(struct draft *d, const struct trib_toml_value *value, void *field);
-    size_t offset;    /* of the field in the scenario; of a list's table in its item */
-    uint32_t allowed; /* kinds of the table, as bits */
+    size_t offset;    /* offset in the scenario or, for a list's table, in its item */
+    uint32_t allowed; /* bitmap of table kinds */
     uint32_t needed;
 };
 
@@ -221,10 +221,10 @@ static const struct key keys[] = {
 
 #define KEYS (sizeof keys / sizeof keys[0])
 
-/* Tables of which there may be several. */
+/* A table that can occur several times. */
 struct list {
     const char *name;
-    size_t count_at; /* in the scenario */
+    size_t count_at; /* offset of the count in the scenario */
     size_t at;
     size_t size;
     const void *blank;
@@ -252,7 +252,7 @@ static const struct list lists[SIM_LISTS] = {
     [SIM_LIST_LINKS] = {"link", AT(topology.odd_count), AT(topology.odd), sizeof blank_link, &blank_link},
 };
 
-/* All lists have one limit. */
+/* All lists except jobs have one limit. */
 _Static_assert(SIM_SOURCES_MAX == SIM_LIST_MAX, "traffic");
 _Static_assert(SIM_LIST_MAX <= SIM_JOB_TABLES_MAX, "jobs");
 _Static_assert(SIM_FAILURES_MAX == SIM_LIST_MAX, "failures");
@@ -350,7 +350,7 @@ static bool is_traffic(const struct draft *d, uint32_t table)
     return strcmp(d->toml->tables[table].name, "traffic") == 0;
 }
 
-/* The kind that a table says that it is; 0 where tables have none. */
+/* Returns the kind of a table; 0: such tables have no kind. */
 static uint32_t kind_of(const struct draft *d, uint32_t table)
 {
     if (strcmp(d->toml->tables[table].name, "topology") == 0) {
@@ -367,7 +367,7 @@ static const char *kind_name(const struct draft *d, uint32_t table)
                                 : sim_topology_name((enum sim_topology_kind)kind);
 }
 
-/* All that must stand there does, and nothing that means nothing. */
+/* Refuses missing keys, and keys that the table's kind does not have. */
 static bool check_keys(struct draft *d, uint32_t table)
 {
     const char *name = d->toml->tables[table].name;
@@ -390,7 +390,7 @@ static bool check_keys(struct draft *d, uint32_t table)
     return true;
 }
 
-/* One more of a list, as it is before anything is read into it; NULL: there are too many. */
+/* Appends a list item with default values. NULL: too many. */
 static char *begin_list(struct draft *d, uint32_t table)
 {
     struct sim_scenario *s = d->scenario;
@@ -463,7 +463,7 @@ void sim_scenario_init(struct sim_scenario *scenario)
     };
 }
 
-/* Is this the value of `key`, "load" at the top or "traffic.load"? */
+/* True if this is the value of `key`: "seed" at the top, or "traffic.load". */
 static bool is_of_key(const struct trib_toml *toml, const struct trib_toml_value *value, const char *key)
 {
     const char *table = toml->tables[value->table].name;
@@ -475,7 +475,7 @@ static bool is_of_key(const struct trib_toml *toml, const struct trib_toml_value
     return strncmp(key, table, len) == 0 && key[len] == '.' && strcmp(key + len + 1, value->key) == 0;
 }
 
-/* Of a table, "traffic.load", and known? */
+/* True if `name`, such as "traffic.load", is a known key of a table. */
 static bool is_key_of_table(const char *name)
 {
     const char *dot = strchr(name, '.');
@@ -489,7 +489,7 @@ static bool is_key_of_table(const char *name)
     return false;
 }
 
-/* What stands before the first table may also be added: all of it has a meaning where nothing is said. */
+/* Adds a value before the first table. Such keys have defaults, so they may be absent in the file. */
 static bool add_value(struct draft *d, struct trib_toml *toml, const struct sim_override *override)
 {
     const struct key *key = find_key("", override->key);
@@ -535,7 +535,7 @@ static bool override(struct draft *d, struct trib_toml *toml, const struct sim_o
     return true;
 }
 
-/* Where a file says what sim_run_init may refuse. */
+/* Places in the file of values that sim_run_init can refuse. */
 struct sim_places {
     struct trib_file_place jobs[SIM_JOB_TABLES_MAX];
     struct trib_file_place restarts[SIM_RESTARTS_MAX];
@@ -595,10 +595,10 @@ bool sim_scenario_run(struct sim_run *run, const struct sim_scenario *scenario, 
     return trib_file_refuse(error, p->path, place, "%s", cause);
 }
 
-/* Does a key of the job mean nothing to its scheme? Only where a sweep puts the scheme is it there all the same. */
+/* True if a key of the job has no effect with its scheme. Such keys exist only when a sweep sets the scheme. */
 static bool is_idle(const struct sim_job_config *job, const char *key)
 {
-    const struct trib_scheme *scheme = trib_published_find(job->scheme); /* NULL: in steps */
+    const struct trib_scheme *scheme = trib_published_find(job->scheme); /* NULL: ring in steps */
     bool is_of_servers = strcmp(key, "servers") == 0 || strcmp(key, "servers_at_workers") == 0;
     bool is_of_combiners =
         strcmp(key, "priority") == 0 || strcmp(key, "by_bucket") == 0 || strcmp(key, "combines_everywhere") == 0;
@@ -610,7 +610,7 @@ static bool is_idle(const struct sim_job_config *job, const char *key)
            (strcmp(key, "at_least") == 0 && !sim__has_chain(job));
 }
 
-/* The file of that scheme alone must not have such keys. */
+/* Removes such keys, because a file with this scheme alone must not have them. */
 static void leave_out_idle(const struct draft *d, struct trib_toml *toml)
 {
     for (uint32_t job = 0; job < d->scenario->job_count; job++) {
@@ -624,7 +624,7 @@ static void leave_out_idle(const struct draft *d, struct trib_toml *toml)
     }
 }
 
-/* What was read, and what stands there instead, as a file that is the same scenario whatever it is called. */
+/* Keeps the scenario, with overrides, as the text of a file that gives the same scenario under any file name. */
 static bool keep_text(struct draft *d, struct trib_toml *toml)
 {
     struct sim_scenario *s = d->scenario;
@@ -655,7 +655,7 @@ bool sim_scenario_parse(struct sim_scenario *scenario, const char *text, const c
     const char *slash = strrchr(path, '/');
 
     sim_scenario_init(scenario);
-    scenario->flows.packet = 0; /* the mtu, where nothing is said */
+    scenario->flows.packet = 0; /* default: mtu */
     (void)snprintf(scenario->name, sizeof scenario->name, "%s", slash != NULL ? slash + 1 : path);
     bool is_good = trib_toml_read(&toml, text, strlen(text), cause) || sim__refuse(&d, toml.place, "%s", cause);
     is_good = is_good && override(&d, &toml, overrides);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* values.c: reads single values of scenarios; see draft.h. Read next: scenario.c (which key is read by what). */
+/* values.c: readers of single values; see draft.h. Read next: scenario.c (keys and their readers). */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -140,7 +140,7 @@ bool sim__read_bytes(struct draft *d, const struct trib_toml_value *value, void 
     return true;
 }
 
-/* Bytes, of which there may be none. */
+/* Bytes; 0B is allowed. */
 bool sim__read_threshold(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     if (value->kind == TRIB_TOML_STRING && strcmp(value->text, "0B") == 0) {
@@ -164,7 +164,7 @@ bool sim__read_packet(struct draft *d, const struct trib_toml_value *value, void
     return true;
 }
 
-/* Bytes, packets of the full size ("85pkt"), or none. */
+/* Bytes, full packets ("85pkt"), or "none". */
 bool sim__read_amount(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     const char *unit = strstr(value->text, "pkt");
@@ -213,7 +213,7 @@ bool sim__read_share(struct draft *d, const struct trib_toml_value *value, void 
     return *(double *)field > 0 || sim__refuse(d, value->place, "%s cannot be 0", value->key);
 }
 
-/* Two whole numbers: 3:1. */
+/* Two whole numbers, as in 3:1. */
 bool sim__read_ratio(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     const char *colon = strchr(value->text, ':');
@@ -236,7 +236,7 @@ bool sim__read_ratio(struct draft *d, const struct trib_toml_value *value, void 
     return true;
 }
 
-/* The index of a word in a list that ends where name() gives NULL. */
+/* Finds a word's index in a list that name() ends with NULL. */
 static bool read_word(struct draft *d, const struct trib_toml_value *value, const char *(*name)(uint32_t),
                       uint32_t *index)
 {
@@ -304,7 +304,7 @@ static const char *sizes_name(uint32_t index)
     return sizes != NULL ? sim_sizes_name(sizes) : NULL;
 }
 
-/* One size, "endless", or the name of a distribution. */
+/* A size, "endless", or the name of a distribution. */
 bool sim__read_sizes(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     struct sim_traffic *t = field;
@@ -324,7 +324,7 @@ bool sim__read_sizes(struct draft *d, const struct trib_toml_value *value, void 
     return true;
 }
 
-/* A text whose meaning depends on the rest: fit.c reads it. */
+/* Keeps a text that fit.c interprets later. */
 static bool keep(struct draft *d, const struct trib_toml_value *value, struct draft_text *text, const char *example)
 {
     *text = (struct draft_text){value->text, value->place};
@@ -392,7 +392,7 @@ bool sim__read_model(struct draft *d, const struct trib_toml_value *value, void 
     return true;
 }
 
-/* "1/20" is 20. */
+/* Reads "1/20" as 20. */
 bool sim__read_scale(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     char cause[TRIB_ERROR_TEXT_MAX] = "";
@@ -495,7 +495,7 @@ bool sim__read_paths(struct draft *d, const struct trib_toml_value *value, void 
     return is_good;
 }
 
-/* 1/8, or 2. */
+/* Reads "1/8" or "2". */
 bool sim__read_alpha(struct draft *d, const struct trib_toml_value *value, void *field)
 {
     const char *slash = strchr(value->text, '/');

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* grid.c: see grid.h. A grid is a TOML file: `scenario` names a file beside it, and each [[vary]] has a `key` of it,
- * such as "traffic.load", and `values` with commas between them. The first key varies slowest.
- * Read next: page.c. */
+/* grid.c: see grid.h. A grid is a TOML file: `scenario` names a file in the same folder; each [[vary]] has a `key`,
+ * such as "traffic.load", and comma-separated `values`. The first key varies slowest. Read next: page.c. */
 #include "sim/sweep/grid.h"
 
 #include <errno.h>
@@ -24,7 +23,7 @@ static const struct trib_toml_value *find(const struct sim_grid *g, uint32_t tab
     return NULL;
 }
 
-/* "20%, 40%" into its parts. False: there are none, or too many. */
+/* Splits a text such as "20%, 40%". False: no values, or too many. */
 static bool split(struct sim_vary *v, const char *text)
 {
     v->texts = strdup(text);
@@ -119,7 +118,7 @@ void sim_grid_choose(const struct sim_grid *g, uint64_t cell, struct sim_overrid
     }
 }
 
-/* Every combination must be a scenario before the first is run. */
+/* Checks every combination before the first one runs. */
 static bool check_cells(const struct sim_grid *g, char *error)
 {
     static struct sim_scenario scenario;
@@ -177,7 +176,7 @@ bool sim_grid_index(const struct sim_grid *g, const char *folder, char *error)
         is_good = file != NULL && fwrite(made, 1, len, file) == len;
         is_good = file != NULL && fclose(file) == 0 && is_good;
         if (!is_good) {
-            trib_explain(error, "%s: %s", path, strerror(errno));
+            trib_explain(error, "%s: %s", path, trib_explain_errno(errno));
         }
     }
     free(old);

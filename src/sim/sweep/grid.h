@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* grid.h: a sweep: keys of a scenario, and the values that each takes. Every combination is a cell, with a folder of
- * its own: cell 7 is DIR/0007. Read next: grid.c, page.c (figures of all cells). */
+/* grid.h: a sweep: keys of a scenario with several values each. Every combination is a cell with its own folder: cell 7
+ * is DIR/0007. Read next: grid.c, page.c (figures of all cells). */
 #ifndef TRIB_SIM_GRID_H
 #define TRIB_SIM_GRID_H
 
@@ -14,7 +14,7 @@
 
 struct sim_vary {
     const char *key;
-    char *texts; /* each ended by a zero */
+    char *texts; /* values, each terminated by a zero */
     const char *values[SIM_VALUES_MAX];
     uint32_t count;
 };
@@ -27,15 +27,16 @@ struct sim_grid {
     uint64_t cells;
 };
 
-/* Reads a grid, and each of its scenarios. False: error says where it is wrong. To be freed in either case. */
+/* Reads a grid and checks the scenario of every cell. False: error has the place and cause. Call sim_grid_free in
+ * either case. */
 bool sim_grid_read(struct sim_grid *g, const char *path, char *error);
 void sim_grid_free(struct sim_grid *g);
-/* The value of each key in a cell: the first key varies slowest. */
+/* Returns the value of each key in a cell. The first key varies slowest. */
 void sim_grid_choose(const struct sim_grid *g, uint64_t cell, struct sim_override list[SIM_VARY_MAX]);
-/* Writes cells.csv, the values of each cell. False: the folder holds another grid's, or cannot be written. */
+/* Writes cells.csv with the values of each cell. False: the folder belongs to another grid, or cannot be written. */
 bool sim_grid_index(const struct sim_grid *g, const char *folder, char *error);
-/* All cells have results in the folder: writes figures.csv and sweep.html there. *partial: cells with iterations of
- * jobs that were not done. */
+/* Writes figures.csv and, if keys vary, sweep.html into the folder. All cells must have results there. *partial: number
+ * of cells with incomplete iterations of jobs. False: error has the cause. */
 bool sim_grid_page(const struct sim_grid *g, const char *folder, uint64_t *partial, char *error);
 
 #endif

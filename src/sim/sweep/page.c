@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page.c: the results of a sweep: figures.csv, a line per cell with its keys and figures, and sweep.html,
- * which plots every figure over the first key that varies. The second key's values are the lines of a plot; each
- * combination of the others has plots of its own. Seeds are not a key for that: their mean is shown. Like a run's page
- * it needs nothing else.
- * Read next: report/plot.h, grid.h. */
+/* page.c: results of a sweep: figures.csv, with a line of keys and figures per cell, and sweep.html. The page plots
+ * every figure over the first varied key. Values of the second key are lines; each combination of other keys has its
+ * own plots. Seeds are averaged. The page is self-contained. Read next: report/plot.h, grid.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -30,13 +28,13 @@ struct table {
     const struct sim_grid *grid;
     char names[FIGURES_MAX][NAME_LEN];
     uint32_t count;
-    double *values;    /* by cell and figure; NAN: the cell has none */
-    uint32_t not_done; /* the figure that counts iterations not done; FIGURES_MAX: there is none */
-    uint32_t axis;     /* the key along x, */
-    uint32_t line;     /* and that of lines; SIM_VARY_MAX: there is one line */
+    double *values;    /* by cell and figure; NAN: no value */
+    uint32_t not_done; /* index of the figure for incomplete iterations; FIGURES_MAX: none */
+    uint32_t axis;     /* key on the x axis */
+    uint32_t line;     /* key of the lines; SIM_VARY_MAX: one line only */
 };
 
-/* A line's, while it is drawn. */
+/* Points of a line. */
 struct points {
     double x[SIM_VALUES_MAX];
     double y[SIM_VALUES_MAX];
@@ -44,17 +42,17 @@ struct points {
     bool is_partial[SIM_VALUES_MAX];
 };
 
-/* Which line is drawn. */
+/* Selects a line. */
 struct fill {
     uint32_t figure;
     uint32_t line;
-    uint64_t like;        /* a cell with its other values */
-    const double *places; /* along x; NULL: by number */
+    uint64_t like;        /* a cell with the other keys' values */
+    const double *places; /* x positions; NULL: by index */
 };
 
 /* ---- reading ---- */
 
-/* The number of a figure's name; FIGURES_MAX: there are too many. */
+/* Returns the index of a figure, added if new; FIGURES_MAX: too many. */
 static uint32_t find_figure(struct table *t, const char *name, size_t len)
 {
     for (uint32_t i = 0; i < t->count; i++) {
@@ -80,8 +78,8 @@ static uint32_t find_known(const struct table *t, const char *name)
     return figure < t->count ? figure : FIGURES_MAX;
 }
 
-/* Lines of figures are a name in quotes, a comma and a number, or nothing where there is none; others say where they
- * are from, and the columns. */
+/* Reads a cell's figures: a quoted name, a comma, and a number or nothing. Other lines are the file's origin and
+ * columns. */
 static void read_cell(struct table *t, uint64_t cell, char *text)
 {
     char *rest = NULL;
@@ -123,7 +121,7 @@ static bool read_cells(struct table *t, const char *folder, char *error)
 
 /* ---- keys ---- */
 
-/* The n-th key that is no seed and has several values; SIM_VARY_MAX: there is none. */
+/* Returns the n-th key with several values, except seed; SIM_VARY_MAX: none. */
 static uint32_t varied(const struct sim_grid *g, uint32_t n)
 {
     for (uint32_t i = 0; i < g->vary_count; i++) {
@@ -149,7 +147,7 @@ static bool number_of(const char *text, double *number)
     return is_good;
 }
 
-/* The unit in which numbers of a key are shown: that of its last value, as it is written there. */
+/* Returns the size of the unit on the axis: the unit of the key's last value. */
 static double unit_of(const struct sim_vary *v, const char **unit)
 {
     const char *text = v->values[v->count - 1];
@@ -159,7 +157,7 @@ static double unit_of(const struct sim_vary *v, const char **unit)
     return number_of(text, &number) && **unit != '\0' && number > 0 ? number / strtod(text, NULL) : 1;
 }
 
-/* Numbers along x. False: they are names, or in no order. */
+/* Computes x positions. False: values are names, or not in ascending order. */
 static bool place_values(const struct sim_vary *v, double x[SIM_VALUES_MAX], const char **unit)
 {
     double scale = unit_of(v, unit);
@@ -193,8 +191,7 @@ static uint64_t cell_of(const struct sim_grid *g, const uint32_t indices[SIM_VAR
     return cell;
 }
 
-/* The mean over all seeds of a figure where axis and line have these values, and the others those that they have in the
- * cell `like`. */
+/* Returns a figure's mean over all seeds, for these values of axis and line, and other values as in the cell `like`. */
 static double mean_of(const struct table *t, uint32_t figure, uint64_t like, uint32_t at, uint32_t line)
 {
     const struct sim_grid *g = t->grid;
@@ -222,7 +219,7 @@ static double mean_of(const struct table *t, uint32_t figure, uint64_t like, uin
     return count != 0 ? sum / count : (double)NAN;
 }
 
-/* The points of a line. Those whose runs have iterations that were not done are marked, in figures of jobs. */
+/* Fills a line's points. In figures of jobs, points from runs with incomplete iterations are marked. */
 static void fill_line(const struct table *t, struct points *points, const struct fill *fill, struct report_line *line)
 {
     bool is_of_jobs = t->not_done != FIGURES_MAX && fill->figure != t->not_done &&
@@ -249,7 +246,7 @@ static void fill_line(const struct table *t, struct points *points, const struct
     }
 }
 
-/* Lines from the first-th on, as many as a plot takes. */
+/* Plots lines from index `first` on, at most REPORT_PLOT_LINES_MAX. */
 static void plot_figure(FILE *out, const struct table *t, uint32_t figure, uint64_t like, uint32_t first)
 {
     static struct points points[REPORT_PLOT_LINES_MAX];
@@ -274,7 +271,7 @@ static void plot_figure(FILE *out, const struct table *t, uint32_t figure, uint6
     report_plot_draw(out, &plot);
 }
 
-/* Is this the first cell of its combination of the keys that are neither axis nor line nor seed? */
+/* True for the first cell of a combination of keys other than axis, line and seed. */
 static bool is_first(const struct table *t, uint64_t cell)
 {
     for (uint32_t i = 0; i < t->grid->vary_count; i++) {
@@ -308,7 +305,7 @@ static void head_of(FILE *out, const struct table *t, uint64_t cell)
     }
 }
 
-/* Runs that have iterations that were not done. */
+/* Counts cells with incomplete iterations. */
 static uint64_t count_partial(const struct table *t)
 {
     uint64_t count = 0;
@@ -429,7 +426,7 @@ static void write_page(FILE *out, const struct table *t)
     report_html_end(out);
 }
 
-/* Parts of a sweep may end at the same time: each writes a file of its own, and gives it its name when it is whole. */
+/* Processes of a sweep may end at the same time, so each writes its own file and renames it when it is complete. */
 static bool write_file(const struct table *t, const char *folder, const char *name,
                        void (*fill)(FILE *, const struct table *), char *error)
 {
@@ -446,7 +443,7 @@ static bool write_file(const struct table *t, const char *folder, const char *na
         is_good = fclose(file) == 0 && is_good && rename(part, path) == 0;
     }
     if (!is_good) {
-        trib_explain(error, "%s: %s", path, strerror(errno));
+        trib_explain(error, "%s: %s", path, trib_explain_errno(errno));
     }
     return is_good;
 }

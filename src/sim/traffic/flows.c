@@ -10,9 +10,9 @@
 #define NS_PS UINT64_C(1000)
 #define WORD 64U
 #define LINE 64U
-#define NO_LIMIT UINT64_MAX /* of labels: the receiver has memory for everything */
+#define NO_LIMIT UINT64_MAX /* on labels: the receiver has memory for all fragments */
 
-/* A window no larger than the flow. */
+/* Returns the window of a memory class, at most config.window. */
 static uint32_t window_of(const struct sim_flows *f, uint32_t class)
 {
     uint32_t window = UINT32_C(1) << class;
@@ -118,7 +118,7 @@ static void take_memory(struct sim_flows *f, struct sim_flow *flow)
     trib_flow_receiver_init(receiver_of(f, flow), &config);
 }
 
-/* When its sender knows that all has come, and nothing of it is under way. */
+/* Frees the flow if the sender knows that all bytes have arrived and no packet is under way. */
 static void release(struct sim_flows *f, uint32_t number)
 {
     struct sim_flow *flow = &f->flows[number];
@@ -182,7 +182,7 @@ static void send_fragment(struct sim_flows *f, uint32_t number, const struct tri
     sim_network_send(f->network, flow->from, packet);
 }
 
-/* Hands out all that may be sent now. */
+/* Sends all packets that may be sent now. */
 static void pump(struct sim_flows *f, uint32_t number, uint64_t now_ns)
 {
     struct sim_flow *flow = &f->flows[number];
@@ -199,7 +199,7 @@ static void pump(struct sim_flows *f, uint32_t number, uint64_t now_ns)
     }
 }
 
-/* A timer that is set too early is moved when it ends: most are, with every acknowledgement. */
+/* Most timeouts move with every acknowledgement, so a timer that fires early is set again then. */
 static void set_timer(struct sim_flows *f, uint32_t number)
 {
     struct sim_flow *flow = &f->flows[number];
@@ -278,8 +278,7 @@ void sim_flows_timer(struct sim_flows *f, uint32_t timer)
     set_timer(f, number);
 }
 
-/* How long a flow takes on an empty network: the first packet over each link, and the rest at the rate of the
- * slowest. */
+/* Returns the duration on an empty network: the first packet over each link, the rest at the slowest link's rate. */
 static uint64_t ideal_of(const struct sim_flows *f, const struct sim_flow_plan *plan)
 {
     uint64_t payload = f->config.packet - f->config.header;
@@ -390,7 +389,7 @@ void sim_flows_arrived(struct sim_flows *f, uint32_t packet)
     } else {
         take_ack(f, number, p, &f->network->details[packet]);
     }
-    f->flows[number].in_network--; /* not before: what is sent into a cable that is cut comes back at once */
+    f->flows[number].in_network--; /* only now: a packet sent into a cut cable is reported lost at once */
     sim_packet_free(f->network, packet);
     release(f, number);
 }
@@ -427,7 +426,7 @@ void sim_flows_sooner(const struct sim_flows *f, uint32_t packet)
     }
     const char *aside = memory + places->aside_at;
     const char *times = aside + sizeof(struct trib_flow_aside);
-    uint32_t last = window_of(f, flow->size) - 1; /* as a mask: right for windows that are powers of 2 */
+    uint32_t last = window_of(f, flow->size) - 1; /* mask; exact for windows that are powers of 2 */
     __builtin_prefetch(memory, 1);
     __builtin_prefetch(memory + LINE, 1);
     __builtin_prefetch(memory + sizeof(struct trib_flow_sender) + ((p->sequence - 1) & last), 1);

@@ -13,7 +13,7 @@
 
 struct point {
     double size;
-    double share; /* of flows that are no larger */
+    double share; /* share of flows up to this size */
 };
 
 struct sim_sizes {

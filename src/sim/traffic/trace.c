@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace.c: see trace.h. Numbers are read by hand: strtod would follow the locale. Read next: scenario.c. */
+/* trace.c: see trace.h. Numbers are parsed here because strtod depends on the locale. Read next: scenario.c. */
 #include "sim/traffic/trace.h"
 
 #include <errno.h>
@@ -12,10 +12,10 @@
 #include "io/file.h"
 #include "io/units.h"
 
-#define DECIMALS 12 /* of a start: picoseconds */
+#define DECIMALS 12 /* of a start time, in picoseconds */
 #define FIELDS 6
 
-/* A decimal number x 10^decimals; returns what is behind it, NULL: there is none, or it does not fit. */
+/* Reads a decimal number, times 10^decimals. Returns the text after it; NULL: no number, or out of range. */
 static const char *read_number(const char *p, int decimals, uint64_t *value)
 {
     bool behind_point = false;
@@ -56,16 +56,16 @@ static const char *skip_line_end(const char *p)
     return *p == '\n' ? p + 1 : *p == '\0' ? p : NULL;
 }
 
-/* A line of six numbers, and where they stand. */
+/* A line of six numbers and their positions. */
 struct line {
     const char *begin;
-    const char *at[FIELDS + 1]; /* behind the number before */
+    const char *at[FIELDS + 1]; /* end of the number before */
     uint64_t fields[FIELDS];
     uint32_t number;
-    uint32_t bad; /* the field that is wrong */
+    uint32_t bad; /* index of the wrong field */
 };
 
-/* What is wrong with the flow, into text; NULL: nothing. */
+/* Returns the flow's error, possibly written into text; NULL: none. */
 static const char *fault_of(const struct sim_traffic *t, struct line *l, uint32_t hosts, char *text)
 {
     for (l->bad = 0; l->bad < 2; l->bad++) {
@@ -90,7 +90,7 @@ static const char *fault_of(const struct sim_traffic *t, struct line *l, uint32_
     return NULL;
 }
 
-/* Reads the line; what is wrong with it, NULL: nothing. */
+/* Reads the line. Returns its error; NULL: none. */
 static const char *read_flow(const struct sim_traffic *t, struct line *l, uint32_t hosts, char *text)
 {
     l->at[0] = l->begin;

@@ -23,7 +23,7 @@ static void set_timer(struct sim_source *s, uint64_t due_ps)
     sim_timer_set(&s->flows->network->events, s->timer, due_ps);
 }
 
-/* Poisson: when does the next flow begin? */
+/* Poisson: draws the start of the next flow. */
 static void draw_next(struct sim_source *s)
 {
     s->due_ps += sim_draw_exponential(&s->prng) * s->gap_ps;
@@ -74,7 +74,7 @@ static void start(struct sim_source *s, uint32_t from, uint32_t to, uint64_t byt
     (void)sim_flows_start(s->flows, &plan);
 }
 
-/* One cycle through all hosts (Sattolo): nobody sends to himself. */
+/* One cycle through all hosts (Sattolo), so no host sends to itself. */
 static void permutation(struct sim_source *s)
 {
     uint32_t hosts = s->flows->network->hosts;
@@ -97,7 +97,7 @@ static void permutation(struct sim_source *s)
     s->done++;
 }
 
-/* The senders are the hosts behind the receiver, taken evenly from all. */
+/* The senders are evenly spaced among the other hosts, counted from the receiver. */
 static void incast(struct sim_source *s)
 {
     const struct sim_traffic *t = &s->traffic;
@@ -123,7 +123,7 @@ static void poisson(struct sim_source *s)
     if (bytes >= t->least && (t->below == 0 || bytes < t->below)) {
         start(s, from, to + (to >= from), bytes);
     } else {
-        (void)trib_prng_next(&s->prng); /* its way: so that the others are the same flows */
+        (void)trib_prng_next(&s->prng); /* a path, drawn so that the other flows do not change */
     }
     s->done++;
     draw_next(s);
