@@ -24,7 +24,7 @@ CEILINGS = {
     "docs": (4.0, 8.5, 57.6, 1531, 29),
     "src/cli": (0.3, 0.3, 59.3, 0, None),
     "src/comm": (0.8, 0.1, 54.3, 0, None),
-    "src/control": (2.3, 2.3, 74.9, 0, None),
+    "src/control": (0.0, 0.1, 18.5, 0, None),
     "src/core": (0.8, 1.8, 53.9, 3, None),
     "src/demo": (0.0, 0.0, 41.4, 0, None),
     "src/fabric": (0.0, 0.0, 39.7, 0, None),

@@ -27,7 +27,7 @@ void trib_agent_init(struct trib_agent *agent, const struct trib_data_plane *pla
 /* Memory and slots that a communicator needs here, beside the other communicators of its job. */
 struct need {
     const struct trib_agent_opening *opening;
-    uint64_t more; /* bytes of roots that are not open yet */
+    uint64_t more; /* bytes of roots not open yet */
     uint64_t bytes;
     uint64_t slots;
     uint64_t others;
@@ -49,7 +49,8 @@ uint64_t trib_agent_others_of_job(const struct trib_agent *agent, const struct t
     return bytes;
 }
 
-/* "train (20 MiB), train/0-3f (5 MiB) and 3 more": the others of the job that have slots here. Returns how many. */
+/* Writes "train (20 MiB), train/0-3f (5 MiB) and 3 more": the job's other communicators with slots here. Returns the
+ * number of communicators. */
 static uint32_t list_others(const struct trib_agent *agent, const struct trib_agent_opening *opening, char *list,
                             size_t size)
 {
@@ -81,7 +82,7 @@ static void format_need(const struct need *need, char text[static NEED_TEXT_MAX]
                    needs, (unsigned long long)need->slots, each);
 }
 
-/* The list is the end of the text: it is cut first. */
+/* The list is at the end of the text, where a long text is cut. */
 static void explain_groups(const struct trib_agent *agent, const struct need *need, const char *needs, char *error)
 {
     char list[GROUPS_LISTED * (TRIB_NAME_MAX + TRIB_UNITS_TEXT_MAX + 8) + 32];
@@ -118,7 +119,7 @@ static enum trib_status refuse_job(const struct trib_agent *agent, const struct 
     return TRIB_ERR_REFUSED;
 }
 
-/* Bytes of all openings of the controller at this host. */
+/* Bytes of all openings of the controller at the host of `master`. */
 static uint64_t held_by(const struct trib_agent *agent, const struct trib_address *master)
 {
     uint64_t bytes = 0;
@@ -128,7 +129,8 @@ static uint64_t held_by(const struct trib_agent *agent, const struct trib_addres
     return bytes;
 }
 
-/* A controller elsewhere leaves the quota of one job to others; it may have half of all, if that is more. */
+/* A controller elsewhere leaves the quota of one job to other controllers, or may have half of all memory, if half is
+ * more. */
 static bool fits_master(const struct trib_agent *agent, const struct trib_agent_opening *opening, uint64_t more,
                         char *error)
 {
@@ -237,7 +239,7 @@ const struct trib_agent_opening *trib_agent_find(const struct trib_agent *agent,
     return at;
 }
 
-/* Slots are one communicator's, and nobody else may join or close them. */
+/* Slots belong to one communicator; no other communicator may join or close them. */
 static bool is_free(const struct trib_agent *agent, const struct trib_agent_opening *opening, uint32_t communicator,
                     char *error)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output.h: what jobs and agents, which have no sockets, no clock and no log, ask of their driver: server.c, or a test.
- * All may be called at any time, and none calls back. */
+/* output.h: requests of jobs and agents, which have no sockets, no clock and no log, to the driver: server.c, or a
+ * test. Each function may be called at any time, and none calls back. */
 #ifndef TRIB_CONTROL_OUTPUT_H
 #define TRIB_CONTROL_OUTPUT_H
 
@@ -16,9 +16,9 @@ struct trib_jobs_output {
     void (*end)(void *owner, struct trib_session *session);
     /* Ask whether the other end still reads (ping.h); if not, the session is gone. */
     void (*ping)(void *owner, struct trib_session *session);
-    /* Any 64-bit number that nobody can foresee: ids and secrets. */
+    /* An unpredictable 64-bit number, for ids and secrets. */
     uint64_t (*draw)(void *owner);
-    /* A line for the operator; NULL: nobody reads them. */
+    /* Writes a line for the operator. NULL: there is no log. */
     void (*say)(void *owner, enum trib_log_level level, const char *line);
 };
 

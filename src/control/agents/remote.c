@@ -37,7 +37,7 @@ void trib_remote_connected(struct trib_remote *remote, uint16_t port, uint64_t i
     remote->output->send(remote->output->owner, remote, &message);
 }
 
-/* An agent at any address is where it was dialled. */
+/* An agent that names 0.0.0.0 has the dialled address. */
 static bool take_hello(struct trib_remote *remote, const struct trib_message *message)
 {
     struct trib_address at[TRIB_ROOTS_MAX];

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* remote.h: an agent elsewhere, as the controller of this process sees it. There are two kinds.
- * - Another switch, which the configuration names. The controller has one session with it, for all communicators, for
- *   as long as the controller runs: it dials, says CONTROL, may use the switch once HELLO has come with the nonce, and
- *   dials again when the session has ended.
- * - A switch below (roots/leaves.h), which has connected to its parent, until that connection ends.
- * The effect of a loss on communicators is decided elsewhere (roots/switches.h, roots/leaves.h).
- * No sockets, no clock, no threads. Read next: remote.c, masters.h (the other side). */
+/* remote.h: the controller's record of an agent elsewhere. There are two kinds.
+ * - Another switch, which the configuration names. The controller has one session with the switch, for all
+ *   communicators, for as long as the controller runs. The controller dials, sends CONTROL, and may use the switch once
+ *   HELLO has come with the nonce. When the session has ended, the controller dials again.
+ * - A switch below (roots/leaves.h), which has connected to its parent, until the connection ends.
+ *
+ * The effect of a loss on communicators is decided elsewhere (roots/switches.h, roots/leaves.h). No sockets, no clock,
+ * no threads. Read next: remote.c, masters.h (the other side). */
 #ifndef TRIB_CONTROL_REMOTE_H
 #define TRIB_CONTROL_REMOTE_H
 
@@ -14,7 +15,7 @@
 enum trib_remote_state {
     TRIB_REMOTE_AWAY = 0, /* no session; dialled at dial_ns */
     TRIB_REMOTE_DIALLED,
-    TRIB_REMOTE_ASKED, /* CONTROL was said */
+    TRIB_REMOTE_ASKED, /* CONTROL was sent */
     TRIB_REMOTE_USABLE /* HELLO has come */
 };
 
@@ -22,7 +23,7 @@ struct trib_placement; /* jobs.h */
 struct trib_remote_output;
 
 struct trib_remote {
-    struct trib_address address; /* where its control plane listens */
+    struct trib_address address; /* address of the agent's control plane */
     char name[96];               /* "switch 10.0.0.2:7470" */
     enum trib_remote_state state;
     const struct trib_remote_output *output; /* borrowed */
@@ -30,52 +31,53 @@ struct trib_remote {
     uint64_t dial_ns;
     uint64_t gap_ns;     /* between the end of a session and the next try */
     uint64_t tried_ns;   /* DIALLED, ASKED: since when */
-    uint64_t refused_ns; /* when it took no part in a job; 0: it has opened roots since, or was not asked */
+    uint64_t refused_ns; /* time of the last refusal or absence; 0: none since roots were opened there */
     uint64_t nonce;
-    /* From HELLO, and kept when it is away; shards 0: it has said nothing yet. */
+    /* From HELLO, and kept while AWAY. shards 0: no HELLO yet. */
     uint64_t life;
     uint32_t room;
     uint32_t shards;
     uint8_t weight;
-    struct trib_address at[TRIB_ROOTS_MAX]; /* where shards are, with their ports; of a switch below: for its parent */
-    struct trib_placement *served;          /* its open placements, the youngest first */
+    /* addresses of shards, with ports; of a switch below: as its parent reaches them */
+    struct trib_address at[TRIB_ROOTS_MAX];
+    struct trib_placement *served; /* open placements, the youngest first */
     /* Of a switch below. */
     bool is_below;
     bool is_named;             /* HELLO names addresses, where children find the switch */
     uint64_t identity;         /* the same after a restart */
-    struct trib_remote *above; /* the next switch on the way to this controller; NULL: none is between */
+    struct trib_remote *above; /* next switch on the way to this controller; NULL: none between */
     struct trib_remote *next;
-    struct trib_address peer;  /* its end of the connection, as its parent sees it */
-    struct trib_address local; /* and the parent's end; len 0: unknown */
+    struct trib_address peer;  /* the agent's end of the connection, as seen by the parent */
+    struct trib_address local; /* the parent's end; len 0: unknown */
 };
 
 /* Requests of a controller to its driver. None calls back. */
 struct trib_remote_output {
     void *owner;
-    /* Begins to connect, and sets remote->line. What becomes of it is told by trib_remote_connected or
+    /* Begins to connect, and sets remote->line. The driver reports the outcome by trib_remote_connected or
      * trib_switches_lost. False: out of memory. */
     bool (*open)(void *owner, struct trib_remote *remote);
     void (*send)(void *owner, struct trib_remote *remote, const struct trib_message *message);
     /* No more messages: end the connection when all sent messages have left, and forget the remote. */
     void (*end)(void *owner, struct trib_remote *remote);
-    /* Ask whether its process still reads (words/ping.h); if it does not, it is lost. */
+    /* Asks whether the agent's process still reads (words/ping.h); if not, the agent is lost. */
     void (*ping)(void *owner, struct trib_remote *remote);
 };
 
 /* `name` is made of the address. Dialled at the first trib_remote_on_timeout. */
 void trib_remote_init(struct trib_remote *remote, const struct trib_address *address,
                       const struct trib_remote_output *output);
-/* The connection stands: says CONTROL. */
+/* The connection is open: sends CONTROL. */
 void trib_remote_connected(struct trib_remote *remote, uint16_t port, uint64_t id, uint64_t nonce);
-/* Takes HELLO and ROOM. False: nothing that an agent says there. */
+/* Takes HELLO and ROOM. False: another message, or out of turn. */
 bool trib_remote_receive(struct trib_remote *remote, const struct trib_message *message);
-/* The session has ended, or is to. may_hurry: it may be there again in a moment. */
+/* Ends the session, or takes its end. may_hurry: the agent may be back in a moment. */
 void trib_remote_end(struct trib_remote *remote, bool may_hurry, uint64_t now_ns);
-/* A communicator waits for it: dials now, if it is away, and often. */
+/* A communicator waits for the agent: dials at once if the agent is away, and at short intervals. */
 void trib_remote_hurry(struct trib_remote *remote, uint64_t now_ns);
-/* When it is to be dialled, or has not answered for too long. */
+/* Time to dial, or end of the wait for an answer. */
 uint64_t trib_remote_timeout(const struct trib_remote *remote);
-/* At that time: dials. False: it has not answered, or could not be dialled: it is lost. */
+/* At trib_remote_timeout: dials. False: the agent is lost, as no answer has come or dialling is impossible. */
 bool trib_remote_on_timeout(struct trib_remote *remote, uint64_t now_ns);
 static inline bool trib_remote_is_usable(const struct trib_remote *remote)
 {

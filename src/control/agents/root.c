@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* root.c: see root.h. An opening comes in parts, ROOT_OPEN and one ROOT_CHILD per rank, in order; when it is whole the
- * data plane is asked for it, and from then on each verb is one message. Read next: agent.c (quotas),
- * roots.c (the controller's side). */
+/* root.c: see root.h. An opening comes in parts: ROOT_OPEN, and one ROOT_CHILD per rank, in order. The data plane opens
+ * the complete opening. From then on, each verb is one message. Read next: agent.c (quotas), roots.c (the controller's
+ * side). */
 #include "control/agents/root.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #define PATH_GAP_FIRST_NS (2 * TRIB_MILLISECOND_NS)
 #define PATH_GAP_MAX_NS (200 * TRIB_MILLISECOND_NS)
 #define PATH_LIMIT_NS (2 * TRIB_SECOND_NS)
-#define PATH_TRIES_LEAST 12U /* before it is said that none passes: time may go by while this process does not run */
+#define PATH_TRIES_LEAST 12U /* tries before failure, as time also passes while this process does not run */
 
 struct trib_root_plan {
     struct trib_opening opening;
@@ -23,9 +23,9 @@ struct trib_root_plan {
     struct trib_auth_key auth;
     uint32_t next; /* no lower rank may follow */
     char scheme[32];
-    uint32_t behind;                /* ranks that are to be named */
-    uint32_t named;                 /* ranks that are named so far */
-    uint16_t child[TRIB_RANKS_MAX]; /* of each rank; UINT16_MAX: it is not named */
+    uint32_t behind;                /* ranks to be named */
+    uint32_t named;                 /* ranks named so far */
+    uint16_t child[TRIB_RANKS_MAX]; /* of each rank; UINT16_MAX: rank not named */
     uint16_t ranks[TRIB_RANKS_MAX]; /* branch by branch */
     struct trib_branch branches[];  /* room for as many as there are ranks */
 };
@@ -107,7 +107,7 @@ static bool is_sane(const struct trib_message *message)
            trib_settings_is_wire((uint8_t)session->wire);
 }
 
-/* Another root of the communicator that this process is a root of already: before anybody has registered. */
+/* True for one more root of an open communicator, before any rank has registered. */
 static bool is_another(const struct trib_root *root, const struct trib_message *message)
 {
     return trib_root_is_of(root, message) && root->ranks == message->root_open.ranks && root->registered == 0 &&
@@ -176,7 +176,7 @@ static enum trib_status take_open(struct trib_root *root, const struct trib_mess
     return TRIB_OK;
 }
 
-/* Each member is a child, or is behind a child that is a switch, or has another way to the parent. */
+/* True if each member is a child, is behind a child switch, or has another way to the parent. */
 static bool has_its_children(const struct trib_opening *opening)
 {
     uint32_t switches = 0;
@@ -200,7 +200,7 @@ static enum trib_status open_plan(struct trib_root *root, struct trib_message *a
     if (!has_its_children(&plan->opening)) {
         trib_explain(error, "%u children of %u", plan->opening.count, plan->opening.session.ranks);
     } else if (trib_opening_check(&plan->opening, error)) {
-        /* a switch below has all roots; a root's process does not know which other roots it will have */
+        /* a switch below has all roots; the process of a rank does not know its later roots */
         uint32_t roots = root->has_parent ? plan->opening.session.roots : root->opening.roots + 1;
         status = trib_agent_open(root->agent, &root->opening, &plan->opening, roots, error);
     }
@@ -255,7 +255,7 @@ static enum trib_status take_child(struct trib_root *root, const struct trib_mes
     return status;
 }
 
-/* ROOT_READY, once: all ranks behind it have registered, and a switch below has a path to its parent. */
+/* Answers ROOT_READY, once: all ranks behind the root have registered, and a switch below has a path to its parent. */
 static void look_if_ready(struct trib_root *root, struct trib_message *answer)
 {
     const struct trib_data_plane *plane = root->agent->plane;
@@ -336,8 +336,8 @@ static enum trib_status take_join(struct trib_root *root, const struct trib_mess
         return refuse(root, message, "it registers a rank that there is not", answer);
     }
     plane->join(plane->plane, root->of.communicator, rank, message->root_join.mark);
-    /* A node takes no M above the marks that it knows. The controller may know M from a packet that came another way:
-     * with this rank's mark the node may know enough. */
+    /* A node takes no M above the known marks. The controller may know M from a packet on another way. With the mark of
+     * this rank the node may take M. */
     if (root->is_ready && root->mark != 0 && message->root_join.mark >= root->mark) {
         plane->learn_mark(plane->plane, root->of.communicator, root->mark);
     }
@@ -373,7 +373,7 @@ enum trib_status trib_root_receive(struct trib_root *root, const struct trib_mes
 {
     memset(answer, 0, sizeof *answer);
     if (root->has_failed) {
-        return TRIB_OK; /* it has not heard ABORT yet */
+        return TRIB_OK; /* ABORT has not reached the controller yet */
     }
     if (message->kind == TRIB_MESSAGE_ROOT_OPEN) {
         return take_open(root, message, answer);

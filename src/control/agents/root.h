@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* root.h: an agent's side of one communicator of a controller elsewhere: in the process of a rank, in another switch,
- * or in a switch below, whose sums go to its parent. Takes the ROOT_* messages of the controller, has the data plane
- * open the roots, and returns the answer. No sockets, no threads, no clock. Requests that cannot be are refused (I7).
+ * or in a switch below that sends sums to a parent. Takes the ROOT_* messages of the controller, has the data plane
+ * open the roots, and returns the answer. No sockets, no threads, no clock. Impossible requests are refused (I7).
  *
  * Use: one object per communicator. trib_root_init; trib_root_receive for each ROOT_* message, and trib_root_mismatch
- * for each TRIB_EVENT_MISMATCH of the communicator; what they write to *answer goes to the session, unless its kind is
- * NONE. trib_root_deinit when the session has ended, however it has: a root lives as long as its rank's session.
+ * for each TRIB_EVENT_MISMATCH of the communicator; the caller sends *answer on the session, unless the kind is NONE.
+ * The caller calls trib_root_deinit when the session has ended for any cause: a root lives as long as the session.
  * Read next: roots.h (the asking side), root.c. */
 #ifndef TRIB_CONTROL_ROOT_H
 #define TRIB_CONTROL_ROOT_H
@@ -18,12 +18,12 @@ struct trib_root_plan;
 struct trib_root {
     struct trib_agent *agent;
     struct trib_agent_opening opening;
-    struct trib_root_plan *plan; /* the opening that is being put together; NULL: none */
+    struct trib_root_plan *plan; /* opening that is being received; NULL: none */
     struct trib_opening_id of;   /* communicator 0: nothing was asked yet */
     uint32_t ranks;
-    uint32_t open;       /* roots that are open, as a bitmap of their indexes */
-    uint32_t behind;     /* ranks that are summed here, at some root; without a parent: all */
-    uint32_t registered; /* of them */
+    uint32_t open;       /* bitmap of the indexes of open roots */
+    uint32_t behind;     /* ranks summed here, at some root; without a parent: all */
+    uint32_t registered; /* of the ranks behind */
     struct trib_rank_set named;
     struct trib_rank_set joined;
     /* Of a switch below. */
@@ -36,16 +36,16 @@ struct trib_root {
     uint64_t probe_gap_ns;
     uint64_t path_limit_ns; /* 0: not probed yet */
     uint32_t path_tries;
-    uint64_t mark;    /* M as the controller told it last; 0: not yet */
-    bool is_ready;    /* ROOT_READY was said */
-    bool is_disputed; /* DISPUTE was said */
-    bool has_failed;  /* ABORT was said: nothing is taken any more */
+    uint64_t mark;    /* the latest M from the controller; 0: none yet */
+    bool is_ready;    /* ROOT_READY was sent */
+    bool is_disputed; /* DISPUTE was sent */
+    bool has_failed;  /* ABORT was sent: no message is taken any more */
 };
 
-/* agent: borrowed until deinit; open() of its data plane obeys is_one of struct trib_opening. */
+/* agent: borrowed until deinit. */
 void trib_root_init(struct trib_root *root, struct trib_agent *agent);
-/* Takes one message of kind ROOT_*. Not OK: the communicator cannot go on: then *answer is an ABORT with status and
- * cause, for its session and for its own rank. */
+/* Takes one message of kind ROOT_*. Not OK: the communicator cannot go on, and *answer is an ABORT with status and
+ * cause, for the session and for the local rank. */
 TRIB_MUST_USE enum trib_status trib_root_receive(struct trib_root *root, const struct trib_message *message,
                                                  struct trib_message *answer);
 /* Time of the next probe of the parent; TRIB_NEVER: none. */
@@ -53,14 +53,14 @@ static inline uint64_t trib_root_timeout(const struct trib_root *root)
 {
     return root->probe_ns;
 }
-/* Sends that probe. ERR_UNREACHABLE: the parent has not answered for too long; else as trib_root_receive. */
+/* Sends the due probe. ERR_UNREACHABLE: the parent has not answered for too long; else as trib_root_receive. */
 TRIB_MUST_USE enum trib_status trib_root_on_timeout(struct trib_root *root, uint64_t now_ns,
                                                     struct trib_message *answer);
-/* Slots of this root have seen two operations: the first time that is told. */
+/* Slots of the root have seen two operations. The first call writes DISPUTE to *answer. */
 void trib_root_mismatch(struct trib_root *root, uint64_t sequence, const uint32_t rank[2], struct trib_message *answer);
 /* Closes the open root. The object may be used again after init. */
 void trib_root_deinit(struct trib_root *root);
-/* Is that message, of kind ROOT_*, about the incarnation that this root is of? */
+/* True if the ROOT_* message is about the incarnation of the root. */
 static inline bool trib_root_is_of(const struct trib_root *root, const struct trib_message *message)
 {
     return message->of.communicator == root->of.communicator && message->of.boot == root->of.boot;

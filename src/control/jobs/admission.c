@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admission.c: how much a communicator gets: packets in a train, fragments in flight, slots, and whether its memory
- * fits the quotas. No state but the jobs'. Read next: start.c (the caller). */
+/* admission.c: the resources of a communicator: packets in a train, fragments in flight, slots, and memory within the
+ * quotas. No state beside the jobs. Read next: start.c (the caller). */
 #include <string.h>
 
 #include "control/jobs/placements.h"
@@ -13,8 +13,9 @@
 #include "schemes/schemes.h"
 
 #define TRAINS_DEFAULT 8 /* in flight per rank and shard: fills cache and socket buffers, and hides an RTT */
-#define TRAIN_LEAST 4    /* shorter ones cost more system calls than they spread */
-#define LEAST_SHARE 4 /* a late job gets this part of what it would get alone, even if the socket is full of promises */
+#define TRAIN_LEAST 4    /* shorter trains cost more in system calls than they gain by spreading */
+#define LEAST_SHARE \
+    4 /* a late job gets at least this part of a lone job's window, even if the socket's room is all granted */
 
 /* Bytes of the largest packet. */
 static uint32_t packet_of(const struct trib_job *job)
@@ -22,15 +23,15 @@ static uint32_t packet_of(const struct trib_job *job)
     return trib_packet_size(job->settings.payload, job->key != 0);
 }
 
-/* Packets of one train for this payload: as many as one UDP_SEGMENT call takes. */
+/* Packets of one train for the job's payload: the maximum of one UDP_SEGMENT call. */
 static uint32_t train_packets(const struct trib_job *job)
 {
     uint32_t packets = TRIB_TRAIN_BYTES_MAX / packet_of(job);
     return packets < TRIB_TRAIN_PACKETS_MAX ? packets : TRIB_TRAIN_PACKETS_MAX;
 }
 
-/* How many sequences in a row go to one root. Roots that are ranks share out what a tensor of one train has, and so do
- * switches: each has a link of its own. */
+/* Number of consecutive sequences that go to one root. Ranks' processes or switches as roots share a tensor of one
+ * train, as each has a separate link. */
 static uint32_t train_of(const struct trib_job *job)
 {
     uint32_t train = train_packets(job);
@@ -45,14 +46,14 @@ static uint64_t bytes_of(const struct trib_job *job)
     return (uint64_t)job->grant.window * packet_of(job);
 }
 
-/* Does this rank send to that place (0: of the roots)? */
+/* True if the rank sends to the place `below` (0: the place of the roots). */
 static bool sends_to(const struct trib_job *job, uint32_t rank, uint32_t below)
 {
     return job->ranks[rank].below == below && job->ranks[rank].session && trib_job_leads(job, rank);
 }
 
-/* Bytes that one open job adds to those counted for its processes: of its children at one place (0: of the roots), and
- * at a switch below of the parent, which sends results there. */
+/* Bytes that an open job adds to the counts of its processes: from the job's children at one place (0: the place of the
+ * roots), and at a switch below also from the parent, which sends results there. */
 static uint64_t add_job(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t below)
 {
     uint64_t each = bytes_of(job);
@@ -70,13 +71,13 @@ static uint64_t add_job(const struct trib_jobs *jobs, const struct trib_job *job
     return bytes + (children - direct) * each; /* switches below, and ranks that have left */
 }
 
-/* The switches of such jobs divide the room of their sockets while the jobs run. */
+/* True if the scheme has caps: then switches divide the room of sockets while jobs run. */
 static bool has_caps(const struct trib_job *job)
 {
     return trib_scheme_has_caps(trib_scheme_find(trib_job_scheme(job)));
 }
 
-/* Bytes that may be on their way to one shard here of communicators of controllers elsewhere, but of `but`. */
+/* Bytes in flight to one shard here that communicators of controllers elsewhere may have, without `but`. */
 static uint64_t flight_lent(const struct trib_jobs *jobs, const struct trib_master *but)
 {
     uint64_t bytes = 0;
@@ -86,8 +87,8 @@ static uint64_t flight_lent(const struct trib_jobs *jobs, const struct trib_mast
     return bytes;
 }
 
-/* Bytes that an open job adds at a socket of this switch below; NULL: of a root of `but`, or if that is NULL, of a
- * shard here. */
+/* Bytes that an open job adds at a socket of a switch below; NULL: of a root of `but`, or of a shard here if `but` is
+ * NULL. */
 static uint64_t add_at(const struct trib_jobs *jobs, const struct trib_job *job, const struct trib_remote *remote,
                        const struct trib_job *but)
 {
@@ -99,9 +100,9 @@ static uint64_t add_at(const struct trib_jobs *jobs, const struct trib_job *job,
     return !remote && trib_placements_meet(job, but) ? add_job(jobs, job, 0) : 0;
 }
 
-/* `bytes`, and those that may be on their way to one shard at that place (0: of the roots), up to `most`. Ranks of
- * `but` (NULL: of no job) do not count. All communicators of a process together have no more in flight than the largest
- * window of one of them (comm/network.c). */
+/* `bytes` plus the bytes that may be in flight to one shard at the place `below` (0: the place of the roots), up to
+ * `most`. Ranks of `but` (NULL: no job) do not count. All communicators of a process together have at most the largest
+ * single window in flight (comm/network.c). */
 static uint64_t bytes_granted(struct trib_jobs *jobs, const struct trib_job *but, uint32_t below, uint64_t bytes,
                               uint64_t most)
 {
@@ -125,8 +126,7 @@ uint32_t trib_admission_socket(const struct trib_jobs *jobs, const struct trib_j
     return job ? trib_job_places(jobs, job)->room(jobs, job) : jobs->config->receive_room;
 }
 
-/* Bytes that this job may have on its way to one shard here. Communicators of `master` (NULL: of no controller) do not
- * count. */
+/* Bytes that the job may have in flight to one shard here. Communicators of `master` (NULL: none) do not count. */
 static uint32_t room_for(struct trib_jobs *jobs, const struct trib_job *job, const struct trib_master *master)
 {
     uint32_t all = trib_admission_socket(jobs, job);
@@ -140,15 +140,15 @@ uint32_t trib_admission_room(struct trib_jobs *jobs, const struct trib_master *m
     return room > 0 ? room : 1;
 }
 
-/* Bytes that this job may have on its way to one shard of a switch below, beside other jobs there. */
+/* Bytes that the job may have in flight to one shard of a switch below, beside other jobs there. */
 static uint32_t room_below(struct trib_jobs *jobs, const struct trib_job *job, uint32_t below)
 {
     uint32_t all = job->below[below - 1].placement.remote->room;
     return all - (uint32_t)bytes_granted(jobs, job, below, 0, all - all / LEAST_SHARE);
 }
 
-/* The largest window that fits here and at every switch below. A switch below gets packets of its children, and results
- * of its parent. */
+/* The largest window that fits here and at every switch below. A switch below gets packets of children, and results of
+ * the parent. */
 static uint32_t largest_window(struct trib_jobs *jobs, const struct trib_job *job)
 {
     uint32_t packet = packet_of(job);
@@ -186,7 +186,7 @@ bool trib_admission_window(struct trib_jobs *jobs, struct trib_job *job)
     uint32_t window = wanted < room ? wanted : room;
     window = window < TRIB_SLOTS_MAX / TRIB_SLOTS_PER_WINDOW ? window : TRIB_SLOTS_MAX / TRIB_SLOTS_PER_WINDOW;
     window = window > 0 ? window : 1;
-    /* Two trains must be able to be under way, or every rank waits for its own result. */
+    /* The window must hold two trains, or every rank waits for the result of its own train. */
     uint32_t half = window > 1 ? window / 2 : 1;
     grant->train = train < half ? train : half;
     grant->window = window;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answers.c: a job that agents sum, in the table of places (places.h): the answers of agents, and the texts about them.
- * Read next: placements.c (the requests to agents), stall.c (where the answer on a missing rank goes). */
+/* answers.c: the table of places (places.h) of a job that agents sum: the answers of agents, and texts about agents.
+ * Read next: placements.c (the requests to agents), stall.c (uses the answer on a missing rank). */
 #include <stdio.h>
 
 #include "control/jobs/peers.h"
@@ -14,8 +14,8 @@
 
 /* ---- texts ---- */
 
-/* Of the switch below that a rank has come to. A rank that returns keeps its group, until READY says more. If the
- * leader of its host has come to another switch, the rank has no packets, and no group. */
+/* Fields of the switch below at which a rank arrived. A returning rank keeps the earlier group until READY. If the
+ * host's leader arrived at another switch, the rank has no packets, and no group. */
 static void name_below(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t index,
                        struct trib_message *welcome)
 {
@@ -33,7 +33,7 @@ static void name_below(const struct trib_jobs *jobs, const struct trib_job *job,
     }
 }
 
-/* One switch, all of whose shards have an address, says nothing: they are where the session is. */
+/* For one switch with all shards at one address, no addresses are named: the shards are at the session's address. */
 static void name(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank, struct trib_message *welcome)
 {
     welcome->welcome.rate = trib_job_planned_rate(jobs, job);
@@ -80,7 +80,7 @@ static void name_agent(const struct trib_job *job, const struct trib_placement *
     (void)snprintf(text, 128, "%s%s", name, trib_placement_below(job, placement) != 0 ? "" : ", its root");
 }
 
-/* Roots that are not open yet: of all ranks, or of the first switch. */
+/* Names the roots not open yet: of all ranks, or of the first switch. */
 static bool explain_late(const struct trib_jobs *jobs, const struct trib_job *job, char *text)
 {
     struct trib_rank_list late = {0};
@@ -126,7 +126,7 @@ static const char *needs(const struct trib_jobs *jobs, const struct trib_job *jo
 
 /* ---- answers ---- */
 
-/* One of its roots: it opens them in the order in which it was asked. */
+/* The agent has opened the next root, in the order of the requests. */
 static bool take_opened(struct trib_jobs *jobs, struct trib_job *job, struct trib_placement *from,
                         const struct trib_message *message, uint64_t now_ns)
 {
@@ -165,7 +165,7 @@ static bool is_list(const struct trib_job *job, const struct trib_rank_list *lis
     return list->count <= job->settings.ranks;
 }
 
-/* A question of another rank that has waited for this answer. */
+/* Asks the question of another rank, which has waited for the earlier answer. */
 static void ask_next(struct trib_jobs *jobs, struct trib_job *job, struct trib_placement *placement)
 {
     bool has_root = trib_placement_below(job, placement) == 0;
@@ -199,7 +199,7 @@ bool trib_placement_answer(struct trib_jobs *jobs, struct trib_job *job, struct 
         return false;
     }
     bool is_opened = message->kind == TRIB_MESSAGE_ROOT_OPENED;
-    if (is_opened != (job->state == TRIB_JOB_PLACING)) { /* until all are open nobody has sent a packet */
+    if (is_opened != (job->state == TRIB_JOB_PLACING)) { /* no rank sends before all roots are open */
         return false;
     }
     if (is_opened) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* begin.c: how many jobs one address, or the ranks of one key, may have begun. A JOIN of a hundred bytes takes one of
- * few jobs, and the job keeps a place for each rank that the JOIN says there is. Read next: join.c (the caller). */
+/* begin.c: limits of the jobs begun by one address, or by the ranks of one key. A JOIN of a hundred bytes takes one of
+ * few jobs, and the job keeps a place for each rank in the JOIN's rank count. Read next: join.c (the caller). */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -10,11 +10,11 @@
 #include "io/explain.h"
 #include "io/units.h"
 
-/* One address, or one key, and its jobs. */
+/* Jobs of one address, or of one key. */
 struct share {
     char kind[16];       /* "address" */
     char name[96];       /* "the address of 10.0.0.1:7470" */
-    uint64_t most_bytes; /* of jobs that gather */
+    uint64_t most_bytes; /* limit for gathering jobs */
     uint64_t bytes;
     uint32_t count; /* of all jobs */
 };
@@ -65,7 +65,7 @@ bool trib_job_may_begin(const struct trib_jobs *jobs, const struct trib_address 
     struct share near = {.kind = "address", .most_bytes = TRIB_GATHERING_MAX};
     struct share tenant = {.kind = "key", .most_bytes = TRIB_GATHERING_TENANT_MAX};
     char at[64];
-    bool is_own = trib_roots_are_ranks(jobs->config); /* in the process of rank 0: all jobs are of its program */
+    bool is_own = trib_roots_are_ranks(jobs->config); /* in the process of rank 0, all jobs are of one program */
     uint64_t key = is_own ? 0 : join->join.key;
     trib_address_format(from, at);
     (void)snprintf(near.name, sizeof near.name, "the address of %s", at);

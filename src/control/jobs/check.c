@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check.c: invariants of the control plane's data between two events, on which other files may rely: which fields are
- * set in which state, counts that fit their lists, and pointers that lead back. A job is checked at its WELCOME, when
- * it runs, and when it is recalled. Tests check all data after each event. Read next: jobs.h (the fields). */
+/* check.c: invariants of the control plane's data between two events, on which other files may rely: the fields set in
+ * each state, counts that fit the lists, and pointers that lead back. A job is checked at WELCOME, at READY, and at
+ * RECALL. Tests check all data after each event. Read next: jobs.h (the fields). */
 #include "control/jobs/owner.h"
 #include "control/jobs/placements.h"
 #include "control/jobs/start.h"
@@ -37,7 +37,7 @@ static void check_rank(const struct trib_job *job, uint32_t index)
     TRIB_ASSERT(rank->below <= job->belows && (rank->below == 0 || job->is_open));
 }
 
-/* C-5: the children part the ranks, in the order of their lowest. */
+/* C-5: the children partition the ranks, in the order of lowest ranks. */
 static void check_children(const struct trib_job *job)
 {
     uint32_t children = 0;
@@ -49,7 +49,7 @@ static void check_children(const struct trib_job *job)
     TRIB_ASSERT(children == job->children);
 }
 
-/* Hosts are runs of ranks, which the first of them leads. */
+/* Hosts are runs of ranks; the first rank of a run is the leader. */
 static void check_hosts(const struct trib_job *job)
 {
     uint32_t leaders = 0;
@@ -108,7 +108,7 @@ static bool has_ranks(const struct trib_job *job, uint32_t below, uint32_t root)
     return has;
 }
 
-/* The way from it leads to the root. */
+/* True if the way from the switch leads to the root. */
 static bool has_end(const struct trib_job *job, uint32_t below, uint32_t root)
 {
     uint32_t hops = 0;
@@ -118,7 +118,7 @@ static bool has_end(const struct trib_job *job, uint32_t below, uint32_t root)
     return hops <= job->belows;
 }
 
-/* Each switch below has ranks behind it, and a way to each root. */
+/* Each switch below has ranks, and a way to each root. */
 static void check_below(const struct trib_job *job)
 {
     TRIB_ASSERT(job->is_open || job->belows == 0);
@@ -134,7 +134,7 @@ static void check_below(const struct trib_job *job)
     }
 }
 
-/* Who waits for what has a time at which it is looked at (C-13). */
+/* Each waiting job has a time for the next check (C-13). */
 static void check_times(const struct trib_job *job)
 {
     bool waits = false;
@@ -155,8 +155,9 @@ void trib_job_check(const struct trib_jobs *jobs, const struct trib_job *job)
     TRIB_ASSERT(job->is_open == (job->state != TRIB_JOB_JOINING));
     TRIB_ASSERT(job->name[0] != '\0' && job->settings.ranks >= 1 && job->settings.ranks <= TRIB_RANKS_MAX);
     TRIB_ASSERT(!job->is_recalled || job->is_return);
+    /* C-7 */
     TRIB_ASSERT(job->cut == 0 || (job->is_recalled && job->state == TRIB_JOB_JOINING && job->key != 0 &&
-                                  !job->ranks[job->cut - 1].session)); /* C-7 */
+                                  !job->ranks[job->cut - 1].session));
     TRIB_ASSERT(!job->is_return || job->grant.communicator != 0);
     TRIB_ASSERT(!job->is_ring || job->has_peers);
     TRIB_ASSERT(job->is_open || !job->here.is_open);
@@ -173,7 +174,8 @@ void trib_job_check(const struct trib_jobs *jobs, const struct trib_job *job)
     check_placements(job);
     check_below(job);
     for (uint32_t i = 0; job->is_open && i < job->settings.ranks; i++) {
-        TRIB_ASSERT(job->ranks[i].roots == 0 || job->grant.roots <= job->ranks[i].roots); /* its switch has them */
+        /* the rank's switch has so many roots */
+        TRIB_ASSERT(job->ranks[i].roots == 0 || job->grant.roots <= job->ranks[i].roots);
     }
     if (job->is_open) {
         check_grant(job);
@@ -182,7 +184,7 @@ void trib_job_check(const struct trib_jobs *jobs, const struct trib_job *job)
     check_times(job);
 }
 
-/* Each has a session of its own, and its openings are there. */
+/* Each master has a separate session, and all openings of the master are listed. */
 static void check_masters(const struct trib_jobs *jobs)
 {
     for (const struct trib_master *master = jobs->masters.first; master; master = master->next) {
@@ -207,7 +209,7 @@ static void check_remotes(const struct trib_jobs *jobs)
     }
 }
 
-/* No slots outlive their communicator: those of a communicator here are of a job that is here. */
+/* No slots outlive a communicator: slots of a local communicator belong to an existing job. */
 static bool has_owner(const struct trib_jobs *jobs, const struct trib_agent_opening *opening)
 {
     const struct trib_owner *owner = jobs->owners;
@@ -221,7 +223,7 @@ static bool has_owner(const struct trib_jobs *jobs, const struct trib_agent_open
     return owner || lending;
 }
 
-/* The agent counts the bytes of its openings, and a communicator has one opening at most. */
+/* The agent's count equals the bytes of all openings, and a communicator has one opening at most. */
 static void check_agent(const struct trib_jobs *jobs)
 {
     const struct trib_agent *agent = &jobs->agent;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cut.c: the session of a rank that has ended without a word. In clear that is the death of the rank's process. With a
- * key it may also be a reset, or an end, that somebody on the path has forged: TLS does not protect TCP. So the other
- * ranks are recalled, and the rank has TRIB_CUT_NS to come back with the secret of its communicator. Read next:
+/* cut.c: the session of a rank has ended without a message. In clear, such an end is the death of the rank's process.
+ * With a key, a host on the path may also have forged the reset or the end, since TLS does not protect TCP. So the
+ * other ranks are recalled, and the rank has TRIB_CUT_NS to come back with the secret of the communicator. Read next:
  * recall.c, join.c (the way back). */
 #include <stdio.h>
 
@@ -10,8 +10,8 @@
 #include "io/clock.h"
 #include "io/explain.h"
 
-/* A rank that has closed cannot come back. In the process of rank 0 ranks do not come back either: there the end of a
- * session may be that of the process (comm/connect.c). */
+/* A rank that has closed cannot come back. In the process of rank 0 ranks do not come back either: the end of a session
+ * may be the end of that process (comm/connect.c). */
 static bool may_return(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t index)
 {
     bool has_run = job->state == TRIB_JOB_RUNNING || (job->is_return && job->state != TRIB_JOB_JOINING);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* differ.c: ranks of one job and run with different settings, while the job gathers for the first time. Most often that
- * is a mistake of the launch, of which all ranks are to hear. But one side may be a stranger, and no rank has proved
- * anything yet. So no rank ends another: ranks that agree gather as jobs of one name, here called siblings. The first
- * complete sibling runs. If the lacking ranks of a job have come to siblings, all launched ranks are there. They wait
- * for a moment, in case that more ranks come that agree, and are told.
- * Read next: join.c (which job a rank is of). */
+/* differ.c: ranks of one job and run with different settings, while the job gathers for the first time. Most often the
+ * cause is a mistake of the launch, which all ranks should be told. But one side may be a stranger, and no rank has
+ * proved its identity yet. So no rank ends another: ranks with equal settings gather as a job. Jobs of one name are
+ * called siblings here. The first complete sibling runs. If the missing ranks of a job have joined siblings, all
+ * launched ranks are there. The ranks wait a moment for more ranks with equal settings, and are then told the
+ * difference.
+ * Read next: join.c (finds the job of a rank). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 #include "io/clock.h"
 #include "io/explain.h"
 
-/* Longer than the ranks of one launch come apart that began together, shorter than people wait for an error. */
+/* Longer than the spread of the arrivals of one launch, shorter than people wait for an error. */
 #define APART_NS TRIB_SECOND_NS
 
 /* Room for a setting as text. */
@@ -98,7 +99,7 @@ static void add_present(const struct trib_job *job, struct trib_rank_set *set)
     }
 }
 
-/* The ranks that have come to this job or to its siblings. */
+/* The ranks present in the job or in its siblings. */
 static struct trib_rank_set all_present(const struct trib_jobs *jobs, const struct trib_job *job)
 {
     struct trib_rank_set present = {0};
@@ -111,7 +112,7 @@ static struct trib_rank_set all_present(const struct trib_jobs *jobs, const stru
     return present;
 }
 
-/* Each rank that it lacks, and it lacks some, has come to a sibling. */
+/* True if the job lacks ranks, and each missing rank has joined a sibling. */
 static bool is_apart(const struct trib_job *job, const struct trib_rank_set *present)
 {
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
@@ -174,9 +175,9 @@ void trib_job_prevail(struct trib_jobs *jobs, const struct trib_job *job)
     }
 }
 
-/* Marks the siblings that end when a job that is apart ends: those that are apart as well, and those with fewer ranks,
- * which were given a wrong number of ranks. Larger siblings stay, so that one stranger cannot end a job whose ranks are
- * still coming. If this control plane is in the process of rank 0, which ends with the job, all siblings end. */
+/* Marks the siblings that end together with a job that is apart: siblings that are also apart, and siblings with fewer
+ * ranks, which have a wrong number of ranks. Larger siblings stay, so that one stranger cannot end a job that is still
+ * gathering. If this control plane is in the process of rank 0, which ends with the job, all siblings end. */
 static void doom(struct trib_jobs *jobs, const struct trib_job *job, bool is_expired)
 {
     const struct trib_rank_set present = all_present(jobs, job);
@@ -218,6 +219,6 @@ void trib_jobs_part(struct trib_jobs *jobs, uint64_t now_ns)
             doom(jobs, job, !job->is_doomed);
         }
     }
-    end_doomed(jobs, false); /* a control plane in the process of rank 0 ends with it */
+    end_doomed(jobs, false); /* a control plane in the process of rank 0 ends with the job */
     end_doomed(jobs, true);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dispute.c: a slot saw two operations under one sequence (I10): both ranks name their operations, and then all ranks
- * get both names. Read next: jobs.c (the caller). */
+/* dispute.c: a slot saw two operations under one sequence (I10): both ranks name the operations, and then all ranks get
+ * both names. Read next: jobs.c (the caller). */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,10 +9,11 @@
 #include "io/clock.h"
 #include "io/explain.h"
 
-/* A rank that runs answers at once, one on a busy machine when it has its core again. */
+/* A running rank answers at once. On a busy machine, a rank answers when it has a core again. */
 #define DISPUTE_NS (2 * TRIB_SECOND_NS)
 
-/* Both run one there, and not the same. A rank that has ended it meanwhile, or has not begun, says so. */
+/* True if both ranks run an operation at the sequence, and the two operations differ. A rank without an operation there
+ * answers TRIB_NO_OPERATION. */
 static bool have_differed(const struct trib_dispute *dispute)
 {
     const char *one = dispute->text[0], *other = dispute->text[1];
@@ -40,7 +41,7 @@ void trib_job_end_dispute(struct trib_jobs *jobs, struct trib_job *job)
     trib_job_fail(jobs, job, TRIB_ERR_MISMATCH, text);
 }
 
-/* An answer that nobody waits for any more is no offence: it may have crossed the end of the dispute. */
+/* A late answer is no error, as the answer may have crossed the end of the dispute. */
 void trib_job_operation(struct trib_jobs *jobs, struct trib_job *job, uint32_t index,
                         const struct trib_message *message)
 {
@@ -85,7 +86,7 @@ void trib_job_dispute(struct trib_jobs *jobs, struct trib_job *job, uint64_t seq
                       uint64_t now_ns)
 {
     bool is_there = job->dispute.deadline_ns != 0 && !job->dispute.is_question;
-    bool is_over = job->state <= TRIB_JOB_PLACING; /* of an incarnation that has ended: ranks do it again in the next */
+    bool is_over = job->state <= TRIB_JOB_PLACING; /* of an ended incarnation: ranks repeat the operation in the next */
     if (!is_there && !is_over && rank[0] < job->settings.ranks && rank[1] < job->settings.ranks) {
         ask(jobs, job, sequence, rank, now_ns);
     }

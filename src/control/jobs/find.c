@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* find.c: which job, and when (CONTROLLER C-22): two hash tables, by communicator and by name; one list of the jobs
- * that wait for agents; and a heap by time. The time of a job in the heap is never later than trib_job_timeout; a job
- * at the top moves back first. So only an earlier time has to be told (trib_job_queue). Read next: jobs.c (the events
- * that are due). */
+/* find.c: finds jobs (CONTROLLER C-22): two hash tables, by communicator and by name; one list of the jobs that wait
+ * for agents; and a heap by time. The time of a job in the heap is never later than trib_job_timeout; a job at the top
+ * moves back first. So only an earlier time must be reported (trib_job_queue). Read next: jobs.c (the events that are
+ * due). */
 #include <string.h>
 
 #include "control/jobs/jobs.h"
@@ -90,7 +90,7 @@ static void put(struct trib_jobs *jobs, struct trib_job *job, uint32_t at)
     job->queue_at = at;
 }
 
-/* From this place of the heap, which is free, to where it belongs. */
+/* Moves the job from the free place `at` of the heap to the right place. */
 static void sift(struct trib_jobs *jobs, struct trib_job *job, uint32_t at)
 {
     while (at > 0) {
@@ -126,7 +126,7 @@ struct trib_job *trib_jobs_next_due(struct trib_jobs *jobs)
     return jobs->queued > 0 ? jobs->queue[0] : NULL;
 }
 
-/* ---- all of these ---- */
+/* ---- all together ---- */
 
 void trib_jobs_add(struct trib_jobs *jobs, struct trib_job *job)
 {

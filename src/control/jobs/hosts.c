@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hosts.c: level 0 as the control plane sees it: which ranks are on one host, and are summed there before one of them,
- * the leader, sends. A host's ranks are neighbours, so the set of leaders says all of it. Read next: opening.c (hosts
- * as children), comm/level0.h (what the ranks make of it). */
+/* hosts.c: level 0 in the control plane: finds the ranks of one host. The host sums its ranks, and one rank, the
+ * leader, sends. The ranks of a host are consecutive, so the set of leaders describes all hosts. Read next: opening.c
+ * (hosts as children), comm/level0.h (the ranks' side). */
 #include "control/jobs/jobs.h"
 #include "schemes/schemes.h"
 
-/* Does a run of ranks begin here? */
+/* True if a run of ranks begins at `rank`. */
 static bool begins(const struct trib_job *job, uint32_t rank)
 {
     return rank == 0 || job->ranks[rank].host != job->ranks[rank - 1].host;
 }
 
-/* Ranks of this one's host end before it, and here are more. */
+/* True if the host of `rank` already had ranks before `rank`. */
 static bool has_come_before(const struct trib_job *job, uint32_t rank)
 {
     for (uint32_t i = 0; i < rank; i++) {
@@ -22,8 +22,8 @@ static bool has_come_before(const struct trib_job *job, uint32_t rank)
     return false;
 }
 
-/* Shares of a host's ranks are to lie side by side, and so are the sums of what the ranks of one host give. Workers
- * that talk to each other are known to each other as ranks; and where sums may lack some, it is ranks. */
+/* Shares of a host's ranks must lie side by side, and so must the sums of a host's contributions. Not possible for
+ * workers that send to each other, which know ranks, and for a quorum, which counts ranks. */
 static bool may_be_hosts(const struct trib_job *job)
 {
     const struct trib_scheme *scheme = trib_scheme_find(trib_job_scheme(job));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job.c: one communicator: naming its ranks, and the two ways to end all of it. Read next: recall.c (the end
+/* job.c: one communicator: names of ranks, and the two ways to end the whole communicator. Read next: recall.c (the end
  * of an incarnation), marks.c (ranks that leave). */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ char *trib_job_name_rank(const struct trib_job *job, uint32_t rank, char *text)
 void trib_rank_let_go(struct trib_jobs *jobs, struct trib_rank *rank)
 {
     if (rank->session) {
-        TRIB_ASSERT(rank->session->job != NULL); /* C-1: a rank with a session is of its job */
+        TRIB_ASSERT(rank->session->job != NULL); /* C-1: a rank's session belongs to the job */
         rank->session->job = NULL;
         jobs->output.end(jobs->output.owner, rank->session);
         rank->session = NULL;
@@ -86,7 +86,7 @@ bool trib_job_is_empty(const struct trib_job *job)
 void trib_job_free(struct trib_jobs *jobs, struct trib_job *job)
 {
     TRIB_ASSERT(!has_sessions(job)); /* C-7: each rank has been told why */
-    trib_job_close_plane(jobs, job); /* which finds it */
+    trib_job_close_plane(jobs, job); /* needs the job in the tables */
     trib_loads_leave(jobs, job);
     trib_processes_leave(jobs, job);
     trib_jobs_remove(jobs, job);
@@ -104,7 +104,8 @@ void trib_job_fail(struct trib_jobs *jobs, struct trib_job *job, enum trib_statu
     trib_explain(message.fail.text, "%s", text);
     trib_jobs_say(jobs, TRIB_LOG_WARN, "job %s ended: %s", job->name, text);
     jobs->stats.failed[-status]++;
-    /* Rank 0 last: without a switch this control plane is in its process, which may end as soon as it hears. */
+    /* Rank 0 last: without a switch this control plane is in the process of rank 0, which may end as soon as the
+     * message arrives. */
     for (uint32_t i = job->settings.ranks; i-- > 0;) {
         struct trib_rank *rank = &job->ranks[i];
         if (rank->is_closing && !goes_on) {

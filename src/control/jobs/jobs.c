@@ -20,7 +20,7 @@
 #include "io/explain.h"
 #include "io/units.h"
 
-#define ROOM_GAP_NS (50 * TRIB_MILLISECOND_NS) /* between two times that controllers elsewhere are told of it */
+#define ROOM_GAP_NS (50 * TRIB_MILLISECOND_NS) /* least time between two ROOM */
 
 void trib_jobs_init(struct trib_jobs *jobs, const struct trib_server_config *config,
                     const struct trib_jobs_output *output)
@@ -54,8 +54,8 @@ static void end_master(struct trib_jobs *jobs, struct trib_session *session)
     trib_masters_remove(&jobs->masters, master);
 }
 
-/* A process has one session here: the end of its earlier session has not been seen yet. The id alone proves nothing, as
- * another host knows the id of this one if both use each other. */
+/* A process has one session here: ends an earlier session of the same process, the end of which has not been seen yet.
+ * The id alone proves nothing, as two hosts that use each other know each other's ids. */
 static void end_session_before(struct trib_jobs *jobs, const struct trib_master *now)
 {
     const struct trib_master *master = jobs->masters.first;
@@ -90,7 +90,7 @@ static void take_control(struct trib_jobs *jobs, struct trib_session *session, c
     jobs->room_ns = now_ns;
 }
 
-/* Openings here change the room that other controllers have. */
+/* Openings here change the room of other controllers. */
 static uint64_t room_timeout(const struct trib_jobs *jobs)
 {
     bool has_changed = jobs->masters.first && jobs->room_changes != jobs->agent.changes;
@@ -114,7 +114,7 @@ void trib_jobs_deinit(struct trib_jobs *jobs, enum trib_status status, const cha
     trib_switches_end(jobs);
     trib_loads_deinit(jobs);
     trib_processes_deinit(jobs);
-    while (jobs->masters.first) { /* its driver tells it why */
+    while (jobs->masters.first) { /* the driver tells the master the cause */
         if (jobs->masters.first->session) {
             end_master(jobs, jobs->masters.first->session);
         } else {
@@ -140,9 +140,9 @@ static void end_rank(struct trib_jobs *jobs, struct trib_job *job, uint32_t inde
     trib_job_fail(jobs, job, TRIB_ERR_PEER, text);
 }
 
-/* Its session is gone. A rank that had sent CLOSE may go; the others may still finish what it has contributed to. But
- * what a root holds of that, or a rank that others hear from, is lost with it, until CLOSED says that nobody needs it
- * any more. The job may be gone afterwards. */
+/* The session of rank `index` is gone. A rank that had sent CLOSE may go; the other ranks may still finish operations
+ * with its contributions. But before CLOSED, results at the rank's root, or packets of a rank that sends to other
+ * ranks, are lost with the rank. The job may be gone afterwards. */
 static void leave(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const char *cause, uint64_t now_ns)
 {
     char text[TRIB_ERROR_TEXT_MAX];
@@ -156,13 +156,14 @@ static void leave(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, 
         end_rank(jobs, job, index, text);
     } else {
         rank->has_left = true;
-        if (!rank->is_registered) { /* the others do not wait for that any more */
+        if (!rank->is_registered) { /* the other ranks do not wait for REGISTER any more */
             trib_job_register(jobs, job, index, rank->mark, now_ns);
         }
     }
 }
 
-/* It had closed before the switch was lost, and says so before it can register: it may leave then as well. */
+/* The rank had sent CLOSE before the loss of the switch, and repeats CLOSE before REGISTER: the rank may leave as
+ * well. */
 static bool close_early(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t mark)
 {
     struct trib_rank *rank = &job->ranks[index];
@@ -199,7 +200,7 @@ static bool take_close(struct trib_jobs *jobs, struct trib_job *job, uint32_t in
     return true;
 }
 
-/* The rank ends, and says so: ABORT, GONE. */
+/* The rank ends with a message: ABORT, GONE. */
 static void take_end(struct trib_jobs *jobs, struct trib_session *session, const char *cause, uint64_t now_ns)
 {
     struct trib_job *job = session->job;
@@ -209,7 +210,7 @@ static void take_end(struct trib_jobs *jobs, struct trib_session *session, const
     leave(jobs, job, index, cause, now_ns);
 }
 
-/* Ranks that the others wait for. */
+/* Lists the ranks for which other ranks wait. */
 static void list_late(const struct trib_job *job, bool with_given_up, struct trib_rank_list *late)
 {
     memset(late, 0, sizeof *late);
@@ -222,7 +223,7 @@ static void list_late(const struct trib_job *job, bool with_given_up, struct tri
     }
 }
 
-/* All ranks are there. False: it is not known what they wait for. */
+/* All ranks are there: names the agent for which the ranks wait. False: unknown. */
 static bool explain_late_place(const struct trib_jobs *jobs, const struct trib_job *job, char *text)
 {
     bool (*explain_late)(const struct trib_jobs *jobs, const struct trib_job *job, char *text) =
@@ -231,8 +232,8 @@ static bool explain_late_place(const struct trib_jobs *jobs, const struct trib_j
     return explain_late && explain_late(jobs, job, text);
 }
 
-/* The rank's own limit is over before that of this control plane, and the rank leaves. Ranks of one launch leave one
- * after the other, and none of these is the cause. */
+/* The rank's own limit has ended before the limit of this control plane, and the rank leaves. Ranks of one launch leave
+ * in turn, and no leaving rank is the cause. */
 static void tell_late(struct trib_jobs *jobs, struct trib_job *job, struct trib_rank *rank)
 {
     struct trib_message answer = {.kind = TRIB_MESSAGE_FAIL, .fail = {.status = TRIB_ERR_TIMEOUT}};
@@ -279,14 +280,14 @@ static bool take_gone(struct trib_jobs *jobs, struct trib_session *session, cons
     return true;
 }
 
-/* A message that only a rank sends whose process is a root, or part of a ring. */
+/* A message that only a rank with a root, or a rank of a ring, may send. */
 static bool receive_of_place(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                              uint64_t now_ns)
 {
     return trib_job_places(jobs, session->job)->receive(jobs, session, message, now_ns);
 }
 
-/* Only who has slots sees what other ranks run: a place that sums, or the leader of a host. */
+/* Only an owner of slots sees the operations of other ranks: a place that sums, or the leader of a host. */
 static bool take_dispute(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                          uint64_t now_ns)
 {
@@ -423,7 +424,7 @@ void trib_jobs_gone(struct trib_jobs *jobs, struct trib_session *session, const 
     rank->session = NULL; /* of the rank's own end the switch below would have told */
     session->job = NULL;
     if (rank->is_closing && rank->is_registered) {
-        return; /* it may come back to hear CLOSED; the others may never need it, nor its switch */
+        return; /* the rank may come back for CLOSED; the other ranks may never need the rank or the switch */
     }
     (void)snprintf(lost, sizeof lost, "%s is lost (%.64s)", trib_leaves_lost_on_way(session->leaf)->name, cause);
     trib_job_recall(jobs, job, lost, now_ns);
@@ -449,7 +450,7 @@ void trib_jobs_duties(const struct trib_jobs *jobs, struct trib_server_duties *d
         duties->jobs++;
         if (job->state == TRIB_JOB_JOINING && job->maker == 0) {
             duties->awaited += !job->ranks[0].session;
-        } else if (!job->is_over) { /* all its ranks are there, and wait for no other rank */
+        } else if (!job->is_over) { /* all ranks are there, and wait for no other rank */
             name_needy(job, duties);
             duties->needed++;
         }
@@ -525,7 +526,7 @@ void trib_jobs_on_timeout(struct trib_jobs *jobs, uint64_t now_ns)
         if (!has_parted && trib_job_is_to_part(job, now_ns)) {
             has_parted = true;
             trib_jobs_part(jobs, now_ns);
-            continue; /* it may be gone */
+            continue; /* the job may be gone */
         }
         job->looked = jobs->looks;
         job_on_timeout(jobs, job, now_ns);

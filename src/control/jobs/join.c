@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* join.c: decides on a JOIN: is it valid, is it welcome, does it agree with the ranks that came before? A new
- * communicator and one that comes back after a restart of the switch (its ranks bring their grants along) take the same
- * path.
- * Read next: begin.c (who may begin a job), differ.c (ranks that do not agree), start.c (when all are there). */
+/* join.c: decides on a JOIN: checks the fields, the admission, and the agreement with earlier ranks. A new communicator
+ * and a communicator that comes back after a restart of the switch (the ranks bring grants) take the same path.
+ * Read next: begin.c (limits of new jobs), differ.c (ranks with different settings), start.c (all ranks are there). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +53,7 @@ static void explain_scheme(const char *name, char *error)
                  known);
 }
 
-/* Why the scheme, which is one, cannot run such a communicator; NULL: it can. */
+/* The cause why the scheme, which must exist, cannot run the communicator; NULL: none. */
 static const char *unfit(const struct trib_settings *settings)
 {
     const struct trib_scheme *scheme = trib_scheme_find(settings->scheme);
@@ -123,8 +122,8 @@ static enum trib_status check_fields(const struct trib_message *message, char *e
     return TRIB_ERR_INVALID;
 }
 
-/* But for the window, which is less at a place with less room: a rank whose WELCOME was lost there knows the one of
- * before. */
+/* Compares all fields but the window. A place with less room lowers the window, and a rank that lost the WELCOME there
+ * knows the earlier window. */
 static bool same_grant(const struct trib_grant *a, const struct trib_grant *b)
 {
     return a->salt == b->salt && a->token == b->token && a->key == b->key && a->job_token == b->job_token &&
@@ -134,9 +133,8 @@ static bool same_grant(const struct trib_grant *a, const struct trib_grant *b)
            memcmp(a->switches, b->switches, sizeof a->switches) == 0;
 }
 
-/* The job of this JOIN, or the job that refuses the JOIN since it has the name; NULL: there is none. A rank that
- * returns is of the job whose secret the JOIN brings. Another job that has taken the name meanwhile lives beside that
- * job. */
+/* The job of the JOIN, or another job with the same name, which refuses the JOIN; NULL: none. A returning rank belongs
+ * to the job with the secret in the JOIN. A job that has taken the name meanwhile may exist beside that job. */
 static struct trib_job *find_job(const struct trib_jobs *jobs, const struct trib_message *message)
 {
     const struct trib_grant *known = &message->join.known;
@@ -148,7 +146,7 @@ static struct trib_job *find_job(const struct trib_jobs *jobs, const struct trib
             continue;
         }
         if (is_gathering && !job->is_return && trib_job_differs(job, message, difference)) {
-            continue; /* a sibling of the one that this is of */
+            continue; /* a sibling of the JOIN's job */
         }
         if (known->communicator != 0 && job->grant.communicator == known->communicator &&
             job->grant.token == known->token) {
@@ -157,7 +155,7 @@ static struct trib_job *find_job(const struct trib_jobs *jobs, const struct trib
         if (known->communicator == 0 && is_gathering && !(job->is_return && job->was_running)) {
             return job;
         }
-        /* the WELCOME of the ranks that are there may be lost */
+        /* WELCOME of the present ranks may be lost */
         if (known->communicator == 0 || (is_gathering && !job->is_return && !message->join.was_ready)) {
             other = job;
         }
@@ -165,17 +163,17 @@ static struct trib_job *find_job(const struct trib_jobs *jobs, const struct trib
     return other;
 }
 
-/* Does the rank come to a switch below, now as before, or here, now as before? If the switch below is gone, ranks may
- * come here, and back, where the scheme has that detour. */
+/* True if the rank arrives at a switch below both now and before, or here both now and before. If the switch below is
+ * gone and the scheme has a detour, ranks may come here, and go back. */
 static bool is_same_way(const struct trib_job *job, uint32_t rank, const struct trib_session *session)
 {
     return (job->ranks[rank].via != 0) == (session->leaf != NULL) || trib_job_has_detour(job);
 }
 
-/* The rank had sent CLOSE in this incarnation, and its session was lost, perhaps with a switch below: it needs nothing
- * but CLOSED, and no other rank needs it. Each result that it has came from here, and lies here as long as a rank may
- * lack it. But a switch below that was lost before its rank had registered has to come back, with all. WELCOME may have
- * been lost as well. */
+/* The rank had sent CLOSE in this incarnation, and the rank's session was lost, perhaps with a switch below. The rank
+ * needs only CLOSED, and no other rank needs the rank: each result came from here, and stays here as long as a rank may
+ * lack the result. But if the switch below was lost before REGISTER, the switch and all ranks must come back. WELCOME
+ * may have been lost as well. */
 static bool is_leaving(const struct trib_job *job, const struct trib_session *session,
                        const struct trib_message *message)
 {
@@ -197,9 +195,9 @@ static void recall_for_way(struct trib_jobs *jobs, struct trib_job *job, uint32_
     trib_job_recall(jobs, job, lost, now_ns);
 }
 
-/* The communicator's ranks are to come back, and the JOIN is of one of them. A rank that knows the grant may come while
- * its old session still stands. The rank has lost that session, alone or with a switch, and no end of the session
- * was seen here: then all ranks come back. But a JOIN of an earlier incarnation was only under way for long. */
+/* True if the communicator waits for returning ranks, and the JOIN is from such a rank. If a rank with the grant comes
+ * while the old session is open, the rank has lost the old session, alone or with a switch, without a visible end here:
+ * then all ranks are recalled. But a JOIN of an earlier incarnation is only late. */
 static bool is_expected(struct trib_jobs *jobs, const struct trib_session *session, const struct trib_message *message,
                         uint64_t now_ns)
 {
@@ -211,12 +209,12 @@ static bool is_expected(struct trib_jobs *jobs, const struct trib_session *sessi
     bool is_stale = job->state == TRIB_JOB_RUNNING && message->join.known.boot != job->grant.boot;
     if (job->state != TRIB_JOB_JOINING && !is_stale && rank->session && is_same_way(job, message->join.rank, session)) {
         recall_for_way(jobs, job, message->join.rank, now_ns);
-        job = find_job(jobs, message); /* a dispute would have ended it */
+        job = find_job(jobs, message); /* an open dispute ends the job */
     }
     return job && job->state == TRIB_JOB_JOINING;
 }
 
-/* The first field of a grant that has a value which no switch gives; NULL: all may be. */
+/* The first field of a grant with an impossible value; NULL: none. */
 static const char *name_impossible(const struct trib_grant *grant)
 {
     bool has_slots = grant->slots >= grant->window && grant->slots <= TRIB_SLOTS_MAX;
@@ -234,7 +232,7 @@ static void explain_shards(const char *job, uint32_t dealt, uint32_t roots, char
     trib_explain(error, "job %s was dealt over %u shards, the switch came back with %u", job, dealt, roots);
 }
 
-/* Sockets of the rank, or shards of a switch below on its way if that has fewer; 0: no limit. */
+/* Sockets of the rank, or the fewer shards of a switch below on the way; 0: no limit. */
 static uint32_t roots_of(const struct trib_session *session, const struct trib_message *message)
 {
     uint32_t roots = message->join.roots;
@@ -244,7 +242,7 @@ static uint32_t roots_of(const struct trib_session *session, const struct trib_m
     return roots;
 }
 
-/* A switch below came back with fewer shards than before. The rank goes on here, as if that switch was gone. */
+/* A switch below came back with fewer shards than before. The rank goes on here, as after a loss of that switch. */
 static bool is_way_too_narrow(const struct trib_session *session, const struct trib_message *message, char *error)
 {
     const struct trib_scheme *scheme = trib_scheme_find(message->join.settings.scheme);
@@ -257,7 +255,7 @@ static bool is_way_too_narrow(const struct trib_session *session, const struct t
     return true;
 }
 
-/* Could this server have given out what the rank brings along? */
+/* Checks that this control plane could have given out the rank's grant. */
 static enum trib_status check_known(struct trib_jobs *jobs, const struct trib_session *session,
                                     const struct trib_message *message, uint64_t now_ns, char *error)
 {
@@ -321,7 +319,7 @@ static void refuse(struct trib_jobs *jobs, struct trib_session *session, enum tr
     jobs->output.end(jobs->output.owner, session);
 }
 
-/* There is no room for it now. It comes again. */
+/* There is no room for the rank now. The rank comes again. */
 static void send_away(struct trib_jobs *jobs, struct trib_session *session, const char *text)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_AWAY};
@@ -339,8 +337,8 @@ static void explain_return(const struct trib_job *job, char *error)
                  job->name);
 }
 
-/* Does what the rank brings along go with what the job is? A job that nobody saw READY of may have ranks that never got
- * their WELCOME, beside others that did. */
+/* True if the rank's grant does not fit the job. In a job without any READY, some ranks may have got WELCOME, and other
+ * ranks may not. */
 static bool is_out_of_time(const struct trib_job *job, const struct trib_message *message, char *error)
 {
     bool is_return = message->join.known.communicator != 0;
@@ -355,8 +353,8 @@ static bool is_out_of_time(const struct trib_job *job, const struct trib_message
     return true;
 }
 
-/* The job has more roots than some switch between its ranks and this one can carry: the one that this rank comes by, or
- * that of another rank, which is there without the grant that this one brings. */
+/* True if the job has more roots than a switch on the way of a rank can carry: of this rank, or of a present rank that
+ * came without the grant of this rank. */
 static bool has_few_shards(const struct trib_job *job, const struct trib_session *session,
                            const struct trib_message *message, char *error)
 {
@@ -372,8 +370,8 @@ static bool has_few_shards(const struct trib_job *job, const struct trib_session
     return least < dealt;
 }
 
-/* Where the rank is, for people. A rank behind a switch keeps that name when it comes again. At a loopback address it
- * is on that switch's host. */
+/* Writes the rank's address, for people. A rank behind a switch keeps the name on a return. A rank at a loopback
+ * address is on the switch's host. */
 static void name_rank(const struct trib_session *session, const struct trib_message *message, char *name)
 {
     struct trib_address at = session->peer;
@@ -386,8 +384,8 @@ static void name_rank(const struct trib_session *session, const struct trib_mess
     trib_address_format(&at, name);
 }
 
-/* The same process came before, to the same switch below: no other sends from that port. The end of its session is
- * under way. */
+/* True if the same process came before, to the same switch below, as no other process sends from the port. The end of
+ * the old session is under way. */
 static bool is_again(const struct trib_rank *rank, const struct trib_session *session,
                      const struct trib_message *message)
 {
@@ -396,7 +394,7 @@ static bool is_again(const struct trib_rank *rank, const struct trib_session *se
     return session->leaf && rank->via == session->leaf->identity && strcmp(rank->name, name) == 0;
 }
 
-/* May this rank take its place in a job that exists? */
+/* Checks that the rank may take a place in an existing job. */
 static enum trib_status check_place(const struct trib_job *job, const struct trib_session *session,
                                     const struct trib_message *message, uint64_t now_ns, char *error)
 {
@@ -484,7 +482,8 @@ static void place_rank(struct trib_job *job, struct trib_session *session, const
     rank->weight = message->join.weight;
     rank->meet_port = message->join.meet_port;
     rank->host = message->join.host;
-    /* Ranks of one host that come to two switches are no one child of either; with a detour they go by their leader. */
+    /* Ranks of one host that arrive at two switches are not one child of either; with a detour, the leader's way
+     * counts. */
     if (session->leaf && rank->host != 0 && !trib_job_has_detour(job)) {
         rank->host = trib_mix64(rank->host + session->leaf->identity) | 1;
     }
@@ -504,14 +503,14 @@ static void place_rank(struct trib_job *job, struct trib_session *session, const
     job->processes[message->join.rank].hash = trib_rank_process(rank);
 }
 
-/* A rank that returns knows its communicator's secret: the session that it had before is dead, whether it looks so or
- * not. */
+/* A returning rank knows the communicator's secret, so the rank's earlier session is dead, even if the session still
+ * looks open. */
 static void take_place(struct trib_jobs *jobs, struct trib_job *job, struct trib_session *session,
                        const struct trib_message *message)
 {
     struct trib_rank *rank = &job->ranks[message->join.rank];
     if (message->join.known.communicator != 0 && !job->is_return) {
-        job->is_return = true; /* its WELCOME has come, and the WELCOME of earlier ranks has not */
+        job->is_return = true; /* the rank has got WELCOME, and earlier ranks have not */
         trib_job_take_grant(jobs, job, &message->join.known);
     } else if (message->join.known.communicator != 0) {
         job->grant.window = trib_least(job->grant.window, message->join.known.window);
@@ -521,7 +520,7 @@ static void take_place(struct trib_jobs *jobs, struct trib_job *job, struct trib
     trib_process_leave(jobs, job, message->join.rank);
     place_rank(job, session, message);
     trib_process_enter(jobs, job, message->join.rank);
-    job->has_trees = false; /* its processes are others */
+    job->has_trees = false; /* the processes have changed */
     trib_loads_change(jobs, job);
     job->was_running = job->was_running || rank->was_ready;
     if (rank->is_ring && !job->is_ring) {
@@ -589,8 +588,8 @@ static enum trib_status check_key(const struct trib_job *job, const struct trib_
     return TRIB_ERR_REFUSED;
 }
 
-/* Is this the place for such a job? A control plane in the process of rank 0 is for its run alone. Under the name that
- * ranks have who were given none, the ranks of two users would meet. */
+/* Checks that this control plane may host the job. A control plane in the process of rank 0 is for one run alone. On a
+ * shared switch, the default job name would mix the ranks of two users. */
 static enum trib_status check_host(const struct trib_jobs *jobs, const struct trib_session *session,
                                    const struct trib_message *message, char *error)
 {
@@ -616,7 +615,7 @@ static enum trib_status check_host(const struct trib_jobs *jobs, const struct tr
     return TRIB_ERR_REFUSED;
 }
 
-/* A rank has seen a READY, so all ranks had got their WELCOME: a rank without a grant has come since. */
+/* A rank has seen READY, so all ranks had got WELCOME. A rank without a grant has come since, and is refused. */
 static void dismiss_new(struct trib_jobs *jobs, struct trib_job *job)
 {
     for (uint32_t i = 0; i < job->settings.ranks && job->state == TRIB_JOB_JOINING; i++) {
@@ -631,8 +630,8 @@ static void dismiss_new(struct trib_jobs *jobs, struct trib_job *job)
     }
 }
 
-/* The WELCOMEs are under way, and a rank comes with what it had before, though its session stands: its own is lost, and
- * all ranks come back. One that brings no grant is the same rank only if it comes to the same switch below. */
+/* True if WELCOME was lost: the job is starting, and a rank with an open session comes again with its earlier grant.
+ * Then all ranks are recalled. A rank without a grant is the same rank only if it arrives at the same switch below. */
 static bool has_lost_welcome(const struct trib_job *job, const struct trib_session *session,
                              const struct trib_message *message)
 {
@@ -650,7 +649,7 @@ static bool has_lost_welcome(const struct trib_job *job, const struct trib_sessi
            is_same_way(job, message->join.rank, session);
 }
 
-/* A rank comes without the grant while one is expected back: it is of another launch, and the rank of the job was
+/* A rank comes without the grant while a cut rank is expected: the new rank is of another launch, and the cut rank was
  * killed. */
 static struct trib_job *make_way(struct trib_jobs *jobs, struct trib_job *job, const struct trib_message *message)
 {
@@ -661,7 +660,7 @@ static struct trib_job *make_way(struct trib_jobs *jobs, struct trib_job *job, c
     return job;
 }
 
-/* Each switch below has groups of its own, which are no part of the grant that all ranks have in common. */
+/* Each switch below has separate groups, which are not in the common grant. */
 static void take_known_group(struct trib_job *job, uint32_t index, const struct trib_message *said)
 {
     job->ranks[index].known_group = said->join.known.group;
@@ -690,7 +689,7 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
     if (status == TRIB_OK && is_leaving(job, session, message)) {
         const struct trib_rank *rank = &job->ranks[message->join.rank];
         trib_job_await_closed(jobs, job, session, message->join.rank, now_ns);
-        if (!rank->is_registered) { /* the others do not wait for that any more */
+        if (!rank->is_registered) { /* the other ranks do not wait for REGISTER any more */
             trib_job_register(jobs, job, message->join.rank, rank->mark, now_ns);
         }
         return;
@@ -700,7 +699,7 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
         return;
     }
     status = status == TRIB_OK ? check_known(jobs, session, message, now_ns, error) : status;
-    job = status == TRIB_OK ? find_job(jobs, message) : NULL; /* it may have ended */
+    job = status == TRIB_OK ? find_job(jobs, message) : NULL; /* the job may have ended */
     if (job && has_lost_welcome(job, session, message)) {
         recall_for_way(jobs, job, message->join.rank, now_ns);
         job = find_job(jobs, message);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* marks.c: the marks of ranks go to the data plane, M comes back, and a rank that has sent CLOSE
- * leaves when M has reached its own. Read next: jobs.c (the caller). */
+/* marks.c: the marks of ranks go to the data plane, M comes back, and a rank that has sent CLOSE leaves when M has
+ * reached the rank's mark. Read next: jobs.c (the caller). */
 #include <string.h>
 
 #include "control/jobs/placements.h"
@@ -37,8 +37,8 @@ static void send_mark(struct trib_jobs *jobs, struct trib_rank *rank, uint64_t m
     trib_rank_tell(jobs, rank, &message);
 }
 
-/* Of a communicator that one rank has left no operation can end any more that all have not finished. Where ranks are
- * the roots it needs nobody from then on, nor this control plane, which may end with a rank's process: so who is idle
+/* After one rank has left, only operations that all ranks have finished can ever end. If ranks are the roots, the
+ * communicator then needs neither ranks nor this control plane, which may end with a rank's process. So an idle rank
  * has lost nothing. */
 static void tell_over(struct trib_jobs *jobs, struct trib_job *job, uint64_t mark)
 {
@@ -61,7 +61,7 @@ static void tell_over(struct trib_jobs *jobs, struct trib_job *job, uint64_t mar
 static void wait_longer(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     uint64_t gap_ns = 2 * job->marks_gap_ns;
-    gap_ns = gap_ns > MARKS_GAP_FIRST_NS ? gap_ns : MARKS_GAP_FIRST_NS; /* nobody has told a mark since it runs */
+    gap_ns = gap_ns > MARKS_GAP_FIRST_NS ? gap_ns : MARKS_GAP_FIRST_NS; /* no mark has come since READY */
     job->marks_gap_ns = gap_ns < MARKS_GAP_MAX_NS ? gap_ns : MARKS_GAP_MAX_NS;
     job->marks_ns = now_ns + job->marks_gap_ns;
     trib_job_queue(jobs, job);
@@ -70,7 +70,8 @@ static void wait_longer(struct trib_jobs *jobs, struct trib_job *job, uint64_t n
 void trib_job_update_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     bool waiting = false;
-    if (job->state != TRIB_JOB_RUNNING) { /* READY says M, and waits for the REGISTER or the root of a leaving rank */
+    if (job->state !=
+        TRIB_JOB_RUNNING) { /* READY carries M, and waits for the REGISTER or the root of a leaving rank */
         return;
     }
     uint64_t mark = trib_job_places(jobs, job)->mark(jobs, job);
@@ -96,9 +97,8 @@ void trib_job_update_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_
     wait_longer(jobs, job, now_ns);
 }
 
-/* Each rank that has told a mark since M was that high has been answered, and no rank needs the same M again. At
- * the longest gap, ranks that wait no longer are noticed. Where ranks are roots, left ranks are told as well
- * (tell_over). */
+/* If M has not risen, no rank needs the same M again: each later mark has been answered. At the longest gap, ranks that
+ * wait no longer are noticed. If ranks are roots, GONE is sent as well (tell_over). */
 void trib_job_look_at_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     bool may_wait = job->marks_gap_ns < MARKS_GAP_MAX_NS && !trib_roots_are_ranks(jobs->config);

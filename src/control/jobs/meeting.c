@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* meeting.c: where ranks go if the switch that they came to is gone for good. WELCOME says so, while there is a switch
- * to ask.
- * - All meet at rank 0 (settings.fallback). Its process listens from the start, at a port that JOIN has named.
- * - A rank behind combiners comes to this switch, where the roots are.
+/* meeting.c: the address for ranks after the final loss of a switch. WELCOME has the address, while the switch is still
+ * there.
+ * - All ranks meet at rank 0 (settings.fallback). The process of rank 0 listens from the start, at the port in JOIN.
+ * - A rank behind combiners comes to this switch, which has the roots.
  * - A rank of scheme rina comes to a switch on its own host, if one is in the ring, and else to this switch.
  * Read next: roots.c (the roots there). */
 #include "control/jobs/jobs.h"
 #include "control/jobs/start.h"
 #include "control/roots/roots.h"
 
-/* Where this control plane, or the switch that rank 0 is at, is reached by others. */
+/* The address at which ranks on other hosts reach this host. NULL: none known. */
 static const struct trib_address *address_outside(const struct trib_job *job)
 {
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
@@ -21,13 +21,13 @@ static const struct trib_address *address_outside(const struct trib_job *job)
     return NULL;
 }
 
-/* As its session is seen. Who runs on a switch's machine may have come by a loopback address: it is where others find
- * that switch. */
+/* The address of rank 0, from the session. A rank on a switch's machine may have come by a loopback address: then the
+ * address of that switch. */
 static bool find_rank_0(const struct trib_job *job, struct trib_address *address)
 {
     const struct trib_rank *rank = &job->ranks[0];
     *address = rank->address;
-    if (trib_address_is_loopback(address) && rank->session->leaf) { /* beside the switch that it came to */
+    if (trib_address_is_loopback(address) && rank->session->leaf) { /* on the host of the switch */
         *address = rank->session->leaf->peer;
     }
     const struct trib_address *outside = address_outside(job);
@@ -48,7 +48,7 @@ void trib_job_choose_meeting(const struct trib_jobs *jobs, struct trib_job *job)
     trib_address_set_port(&job->meeting, job->ranks[0].meet_port);
 }
 
-/* Another switch that links of the ring may be at, on this rank's own host. */
+/* True for another switch of the ring on the rank's host. */
 static bool is_on_host(const struct trib_remote *leaf, const struct trib_job *job, const struct trib_session *session)
 {
     bool is_link = leaf != session->leaf && !leaf->above && trib_remote_is_usable(leaf);
@@ -57,7 +57,7 @@ static bool is_on_host(const struct trib_remote *leaf, const struct trib_job *jo
            trib_address_same_host(&leaf->peer, &session->peer);
 }
 
-/* Its rack's switch gone, the host may be a rack of its own. NULL: no other switch runs there. */
+/* After the loss of the rack's switch, the host may be a separate rack. NULL: no other switch runs there. */
 static const struct trib_remote *find_own(const struct trib_jobs *jobs, const struct trib_job *job,
                                           const struct trib_session *session)
 {
@@ -68,8 +68,8 @@ static const struct trib_remote *find_own(const struct trib_jobs *jobs, const st
     return leaf;
 }
 
-/* Each switch on the way has found the next one at some address. A loopback address there means: on the machine of
- * the switch before, whose address is known. */
+/* Each switch on the way has reached the next switch at some address. A loopback address stands for the machine of the
+ * earlier switch, with a known address. */
 struct trib_address trib_job_server_towards(const struct trib_jobs *jobs, const struct trib_job *job,
                                             const struct trib_session *session)
 {

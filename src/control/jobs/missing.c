@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* missing.c: ranks whose part of a sequence is not there, as agents know. The place of the root knows which children
- * lack. If a child is a switch, the switch knows which ranks behind it lack. An agent elsewhere is asked by
- * ROOT_MISSING, and the answer is kept for a moment. Read next: stall.c (asks), answers.c (where answers come). */
+/* missing.c: ranks without a contribution to a sequence, from the agents. The place of the root knows the missing
+ * children. If a child is a switch, the switch knows the missing ranks behind it. The controller asks an agent
+ * elsewhere by ROOT_MISSING, and keeps the answer for a moment. Read next: stall.c (asks), answers.c (takes
+ * answers). */
 #include <string.h>
 
 #include "control/jobs/placements.h"
 #include "control/jobs/start.h"
 #include "io/clock.h"
 
-/* Age up to which an answer counts for a rank that asks now. The rank asks again after a second. */
+/* Greatest age of a usable answer. A rank asks again after a second. */
 #define ANSWER_FRESH_NS (TRIB_SECOND_NS / 2)
 
-/* The question of a rank, and the answer as far as it is known. */
+/* The question of a rank, and the answer as far as known. */
 struct question {
     const struct trib_jobs *jobs;
     struct trib_job *job;
@@ -19,7 +20,7 @@ struct question {
     uint32_t root; /* of the sequence */
     uint64_t now_ns;
     struct trib_rank_set lacking;
-    const char *silent; /* a switch below that lacks no rank, yet no sum comes from there; NULL: none */
+    const char *silent; /* a switch below that lacks no rank and sends no sum; NULL: none */
 };
 
 void trib_placement_ask(const struct trib_jobs *jobs, const struct trib_job *job, struct trib_placement *placement,
@@ -44,7 +45,7 @@ void trib_placement_heard(struct trib_placement *placement, uint64_t sequence, c
     placement->lacks = *lacks;
 }
 
-/* A list that is cut at its end may go on: with ranks behind switches, which are asked next. */
+/* Beyond the end of a cut list, all ranks behind switches below may be missing; these switches are asked next. */
 static void add_list(const struct trib_job *job, const struct trib_placement *placement, struct trib_rank_set *set)
 {
     const struct trib_rank_list *list = &placement->lacks;
@@ -60,7 +61,7 @@ static void add_list(const struct trib_job *job, const struct trib_placement *pl
     }
 }
 
-/* Ranks behind the children of this place whose part is not there. False: its agent is being asked. */
+/* Adds the ranks behind the missing children of the place. False: the agent is being asked. */
 static bool find_lacking(const struct question *q, struct trib_placement *placement, struct trib_rank_set *lacking)
 {
     const struct trib_data_plane *plane = q->jobs->agent.plane;
@@ -81,7 +82,7 @@ static bool find_lacking(const struct question *q, struct trib_placement *placem
     return true;
 }
 
-/* Switches between it and the root, with it. */
+/* Number of switches from `below` to the root, with `below`. */
 static uint32_t level_of(const struct question *q, uint32_t below)
 {
     uint32_t level = 0;
@@ -91,9 +92,9 @@ static uint32_t level_of(const struct question *q, uint32_t below)
     return level;
 }
 
-/* Of these ranks, behind a switch that lacks none, those that have not finished, if none waits itself: their parts are
- * here, and they do not ask the switch for the result. All have had time to say so. False: some wait, for the switch.
- */
+/* Adds the unfinished ranks of `meant`, which are behind a switch that lacks no rank, if none of these ranks waits: the
+ * contributions are here, and the ranks do not ask the switch for the result. All ranks have had time for a STALL.
+ * False: some rank waits for the switch. */
 static bool find_silent(const struct question *q, const struct trib_rank_set *meant, struct trib_rank_set *silent)
 {
     bool is_long = false;
@@ -116,7 +117,7 @@ static bool find_silent(const struct question *q, const struct trib_rank_set *me
     return is_long && is_any;
 }
 
-/* Of the ranks behind this switch, keeps the ranks that the switch lacks. False: the switch is being asked. */
+/* Keeps, of the ranks behind the switch, the ranks that the switch lacks. False: the switch is being asked. */
 static bool narrow(struct question *q, uint32_t below)
 {
     struct trib_placement *placement = &q->job->below[below - 1].placement;
@@ -161,7 +162,7 @@ uint32_t trib_placements_missing(struct trib_jobs *jobs, struct trib_job *job, u
     q.root = trib_placements_root(job, sequence);
     bool is_known = find_lacking(&q, trib_placement_at(job, sequence), &q.lacking);
     uint32_t count = 0;
-    for (uint32_t level = 1, left = job->belows; left > 0 && is_known; level++) { /* parents before their children */
+    for (uint32_t level = 1, left = job->belows; left > 0 && is_known; level++) { /* parents before children */
         for (uint32_t b = 1; b <= job->belows && is_known; b++) {
             if (level_of(&q, b) == level) {
                 is_known = narrow(&q, b);

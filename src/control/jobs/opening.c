@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opening.c: a communicator as data planes are to open it (struct trib_opening, server.h): which switches below sum for
- * which ranks, what the children of each agent are, and from where they send. Read next: start.c (who asks). */
+/* opening.c: builds the openings of a communicator for data planes (struct trib_opening, agents/data_plane.h): the
+ * switches below that sum, the ranks behind each switch, the children of each agent, and source addresses. Read next:
+ * start.c (the caller). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,9 +10,9 @@
 #include "io/explain.h"
 #include "schemes/schemes.h"
 
-/* One allocation: the opening, then the branches that it points to, then their ranks. */
+/* One allocation: the opening, then the branches, then the ranks of the branches. */
 struct whole {
-    struct trib_opening opening; /* first: it is found again by a cast */
+    struct trib_opening opening; /* first, for a cast back to struct whole */
     struct trib_auth_key auth;
     struct trib_branch branches[];
 };
@@ -21,7 +22,7 @@ struct trib_address trib_rank_place(const struct trib_rank *rank, uint32_t root)
     return rank->places.count > 0 ? rank->places.at[root % rank->places.count] : rank->address;
 }
 
-/* The first port is that of the socket at the first card. */
+/* The first port belongs to the socket at the first card. */
 bool trib_rank_is_same_process(const struct trib_rank *a, const struct trib_rank *b)
 {
     if (a->data_port[0] != b->data_port[0] || a->via != b->via) {
@@ -38,7 +39,7 @@ uint32_t trib_rank_process(const struct trib_rank *rank)
     return (uint32_t)trib_mix64(trib_mix64(rank->via) + trib_address_near(&from) + rank->data_port[0]) | 1U << 31;
 }
 
-/* Packets to root t come from the t-th port that the rank named; a rank with fewer sockets uses them in turn. */
+/* Packets to root t come from the rank's t-th port; a rank with fewer sockets uses the ports in turn. */
 static struct trib_address from_rank(const struct trib_rank *rank, uint32_t root)
 {
     uint32_t ports = 1; /* JOIN has checked the first */
@@ -57,7 +58,7 @@ bool trib_job_has_detour(const struct trib_job *job)
     return trib_scheme_has_detour(trib_scheme_find(trib_job_scheme(job)));
 }
 
-/* 1 + place of this switch in job->below. 0: out of memory. */
+/* 1 + index of the switch in job->below. 0: out of memory. */
 static uint32_t find_inner(struct trib_job *job, struct trib_remote *remote)
 {
     uint32_t parent = 0;
@@ -81,7 +82,8 @@ static uint32_t find_inner(struct trib_job *job, struct trib_remote *remote)
     return ++job->belows;
 }
 
-/* Racks: that of the root, and those of switches that have connected to the controller, in the order of their ranks. */
+/* Racks: first the rack of the root, then the racks of switches that have connected to the controller, in the order of
+ * ranks. */
 static void chain(struct trib_job *job)
 {
     uint16_t rack[TRIB_RANKS_MAX + 1] = {0}; /* 1 + place in job->below */
@@ -116,7 +118,7 @@ bool trib_job_is_ever_behind(const struct trib_job *job, uint32_t rank, uint32_t
     return is_behind;
 }
 
-/* The child of `below` that is a switch, on the rank's way; 0: there is none, its leader is a child. */
+/* The child switch of `below` on the rank's way; 0: none, and the rank's leader is the child. */
 static uint32_t next_below(const struct trib_job *job, uint32_t rank, uint32_t below, uint32_t root)
 {
     uint32_t at = job->ranks[rank].below;
@@ -132,8 +134,8 @@ bool trib_job_has_servers(const struct trib_job *job)
     return scheme && scheme->has_servers;
 }
 
-/* A key of the child of `below` that this rank is, or is behind: the same for all ranks of the child. A combiner is no
- * child: all ranks behind it are. */
+/* A key for the rank's child of `below`, the same for all ranks of the child. A combiner is no child: each rank behind
+ * the combiner is a child. */
 static uint32_t key_of_child(const struct trib_job *job, uint32_t rank, uint32_t below, uint32_t root)
 {
     uint32_t at = next_below(job, rank, below, root);
@@ -184,8 +186,8 @@ void trib_job_ungroup(struct trib_job *job)
     }
 }
 
-/* A host is one child, wherever the sessions of its ranks pass, if they may pass at several places: its packets are
- * those of the leader. */
+/* A host is one child, even if the sessions of the host's ranks pass at several places: all packets come from the
+ * leader. */
 bool trib_job_group(struct trib_job *job)
 {
     const struct trib_scheme *scheme = trib_scheme_find(trib_job_scheme(job));
@@ -207,7 +209,7 @@ bool trib_job_group(struct trib_job *job)
     return true;
 }
 
-/* ---- as the data plane is to open it ---- */
+/* ---- openings for the data plane ---- */
 
 void trib_job_session(const struct trib_job *job, struct trib_session_config *session)
 {
@@ -235,7 +237,7 @@ struct trib_address trib_inner_towards(const struct trib_remote *inner, const st
     return at;
 }
 
-/* A switch below sends from there to its parent; 0: to the place of the root. */
+/* Source address of a switch below towards the parent; 0: towards the place of the root. */
 static struct trib_address from_switch(const struct trib_job *job, uint32_t below, uint32_t parent, uint32_t root)
 {
     const struct trib_remote *remote = job->below[below - 1].placement.remote;

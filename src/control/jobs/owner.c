@@ -99,7 +99,7 @@ uint32_t trib_owners_count(const struct trib_jobs *jobs)
     return count;
 }
 
-/* C-19: nothing that is open here is of a job that has ended. */
+/* C-19: no open slots here belong to an ended job. */
 static bool has_slots(const struct trib_jobs *jobs, const struct trib_owner *owner)
 {
     const struct trib_agent_opening *at = jobs->agent.first;

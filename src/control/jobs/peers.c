@@ -11,7 +11,7 @@
 
 /* ---- addresses ---- */
 
-/* Why other ranks cannot send to this address as we know it; NULL: they can. */
+/* The cause why other ranks cannot send to the known address; NULL: none. */
 static const char *explain_unknown(const struct trib_address *address, const struct trib_address *first)
 {
     if (trib_address_is_mapped(address) || address->storage.ss_family != first->storage.ss_family) {
@@ -20,15 +20,15 @@ static const char *explain_unknown(const struct trib_address *address, const str
     return trib_address_is_link_local(address) ? "from an address that is known on one link only" : NULL;
 }
 
-/* A rank on the host of this control plane may have come by a loopback address, which other hosts take for their own.
- * These find the rank at the address at which a session has reached this host. */
+/* A rank on the host of this control plane may have come by a loopback address, which is useless on other hosts. Other
+ * hosts reach the rank at the address at which a session has reached this host. */
 static struct trib_address mended_address(const struct trib_rank *rank, const struct trib_session *outside)
 {
     bool is_inside = trib_address_is_loopback(&rank->address) && rank->places.count == 0;
     return is_inside && outside && outside->local.len > 0 ? outside->local : rank->address;
 }
 
-/* Of a rank that came from elsewhere; NULL: there is none. */
+/* Session of a rank from another host; NULL: none. */
 static const struct trib_session *find_outside(const struct trib_job *job)
 {
     const struct trib_session *outside = NULL;
@@ -109,7 +109,7 @@ static uint32_t room(const struct trib_jobs *jobs, const struct trib_job *job)
 
 /* ---- no place at all ---- */
 
-/* One stream, and nobody to deal it to. */
+/* One stream, without an agent. */
 static enum trib_status deal(struct trib_jobs *jobs, struct trib_job *job, char *error)
 {
     (void)jobs;
@@ -132,15 +132,15 @@ uint64_t trib_peers_mark(const struct trib_jobs *jobs, const struct trib_job *jo
     uint64_t mark = UINT64_MAX;
     (void)jobs;
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        if (trib_job_leads(job, i)) { /* what its leader has not told, a host's other ranks cannot know */
+        if (trib_job_leads(job, i)) { /* the other ranks of a host know only messages of the leader */
             mark = job->ranks[i].mark < mark ? job->ranks[i].mark : mark;
         }
     }
     return mark;
 }
 
-/* No place holds the parts. A rank whose part lacks does not wait, which shows once all waiting ranks have had the time
- * to say so (stall.c). */
+/* No place holds the contributions. A rank without a contribution does not wait, which shows once all waiting ranks
+ * have had time for a STALL (stall.c). */
 static uint32_t missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence, uint64_t now_ns,
                         uint16_t *ranks, const char **silent)
 {
@@ -161,8 +161,8 @@ static const char *needs(const struct trib_jobs *jobs, const struct trib_job *jo
     return job->state == TRIB_JOB_RUNNING ? "a rank" : NULL;
 }
 
-/* A rank had closed and has left, and another one has not come as far: results that the other lacks may have been there
- * alone. */
+/* False if a rank has closed and left, and another rank is behind: the missing results may have been only at the left
+ * rank. */
 static bool may_run(struct trib_jobs *jobs, struct trib_job *job)
 {
     uint64_t mark = trib_peers_mark(jobs, job);

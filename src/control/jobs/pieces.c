@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pieces.c: see pieces.h. A plan names a switch by the address that it has for its parent, with the port of its first
- * shard. Read next: fabric/placed.h. */
+/* pieces.c: see pieces.h. A plan names a switch by the address for the parent, with the port of the first shard. Read
+ * next: fabric/placed.h. */
 #include "control/jobs/pieces.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@ static bool has_pieces(const struct trib_job *job)
     return scheme && scheme->has_pieces;
 }
 
-/* The model of the job that owns the communicator. NULL: no plan names the job, or its scheme has no pieces. */
+/* The model of the job that owns the communicator. NULL: no plan names the job, or the scheme has no pieces. */
 static const struct trib_placed_model *find_model(const struct trib_jobs *jobs, const struct trib_job *job)
 {
     return has_pieces(job) ? trib_placed_find(jobs->config->placed, job->owner->name) : NULL;
@@ -33,7 +33,7 @@ struct trib_pieces trib_job_pieces(const struct trib_jobs *jobs, const struct tr
     return pieces;
 }
 
-/* Does a switch below have this address, and ranks of the job behind it? */
+/* True if a switch below with ranks of the job has the address. */
 static bool is_on_way(const struct trib_job *job, const struct trib_address *at)
 {
     for (uint32_t b = 0; b < job->belows; b++) {

@@ -45,7 +45,7 @@ void trib_placements_all_here(struct trib_job *job)
     }
 }
 
-/* They came in order of their first roots. */
+/* The placements are in order of first roots. */
 void trib_placements_trim(struct trib_job *job)
 {
     uint32_t left = 0;
@@ -133,7 +133,7 @@ bool trib_placements_are_here(const struct trib_job *job)
     return has;
 }
 
-/* ---- where they are ---- */
+/* ---- addresses ---- */
 
 static struct trib_address any_of(const struct trib_address *like)
 {
@@ -144,7 +144,7 @@ static struct trib_address any_of(const struct trib_address *like)
     return any;
 }
 
-/* At this address, with the port of that place. */
+/* The address, with the port of the place. */
 static struct trib_address at_address(const struct trib_address *address, const struct trib_address *place)
 {
     struct trib_address at = *address;
@@ -160,15 +160,15 @@ static struct trib_address rank_root(const struct trib_job *job, uint32_t root)
     return place;
 }
 
-/* A loopback address of another switch means: beside this switch. A wildcard address of this switch means: where the
- * session has found it. */
+/* A loopback address of another switch stands for the host of this switch. A wildcard address of this switch stands for
+ * the local end of the session. */
 struct trib_address trib_root_towards(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t root,
                                       const struct trib_address *peer, const struct trib_address *local)
 {
     const struct trib_placement *placement = placement_of(job, root);
     uint32_t shard = job->root[root].shard;
     struct trib_address place;
-    bool is_elsewhere = false; /* for the other end of the session it is somewhere else */
+    bool is_elsewhere = false; /* the other end of the session is on another host */
     if (placement->carrier == TRIB_CARRIER_RANK) {
         return rank_root(job, root);
     }
@@ -183,7 +183,7 @@ struct trib_address trib_root_towards(const struct trib_jobs *jobs, const struct
 }
 
 /* The parent of a switch below. If the parent is the one switch with all roots, or a switch below, and has named no
- * address: any address, which stands for the one that the child has connected to. */
+ * address: 0.0.0.0, which stands for the address to which the child has connected. */
 static struct trib_address parent_of(const struct trib_jobs *jobs, const struct trib_job *job,
                                      const struct trib_inner *inner, uint32_t root)
 {
@@ -191,7 +191,7 @@ static struct trib_address parent_of(const struct trib_jobs *jobs, const struct 
     struct trib_address any = any_of(&remote->peer);
     if (inner->parent[root] != 0) {
         const struct trib_remote *parent = job->below[inner->parent[root] - 1].placement.remote;
-        if (!remote->above) { /* the one before it in a chain */
+        if (!remote->above) { /* the earlier switch in a chain */
             return trib_inner_towards(parent, remote, root);
         }
         return parent->is_named ? parent->at[root] : at_address(&any, &parent->at[root]);
@@ -246,7 +246,7 @@ bool trib_placements_meet(const struct trib_job *a, const struct trib_job *b)
     return meet;
 }
 
-/* ---- lists of agents: what each serves ---- */
+/* ---- the placements of each agent ---- */
 
 static void enter_agents(struct trib_job *job)
 {
@@ -272,7 +272,7 @@ static void leave_agents(struct trib_job *job)
     }
 }
 
-/* ---- what is asked of them ---- */
+/* ---- requests to agents ---- */
 
 static struct trib_opening_id of(const struct trib_job *job)
 {
@@ -344,8 +344,8 @@ static void ask_to_open(const struct trib_jobs *jobs, const struct trib_job *job
     name_children(jobs, job, 0, opening);
 }
 
-/* Wishes for a multicast group for results if all ranks that have come to this switch want one: a new group, or the one
- * that the ranks had. Behind a combiner all ranks are children, and the others have no group. */
+/* Requests a multicast group for results if all ranks at the switch want multicast: a new group, or the ranks' earlier
+ * group. Behind a combiner all ranks are children, and ranks of other switches have no group. */
 static void wish_group(const struct trib_job *job, uint32_t below, struct trib_message *open)
 {
     bool wants = job->settings.ranks >= 2;
@@ -371,7 +371,7 @@ static void wish_group(const struct trib_job *job, uint32_t below, struct trib_m
     }
 }
 
-/* One root at a switch below, with the ranks behind that. */
+/* Requests one root at a switch below, with the ranks behind the switch. */
 static void ask_below(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t below,
                       const struct trib_opening *opening)
 {
@@ -457,7 +457,7 @@ static bool agrees(const struct trib_grant *grant, const struct trib_opening *op
            session->train == grant->train && session->slots == grant->slots;
 }
 
-/* The top of a tree: a root here, or at an agent elsewhere, or, without placements, nobody. */
+/* The top of a tree: a root here, or at an agent elsewhere, or, without placements, no agent. */
 static enum trib_status open_root(struct trib_jobs *jobs, struct trib_job *job, const struct trib_opening *opening,
                                   bool is_here, char *error)
 {
@@ -590,7 +590,8 @@ bool trib_placements_are_ready(const struct trib_job *job)
     }
     for (uint32_t b = 0; b < job->belows; b++) { /* NULL: the ranks of a lost one need nothing any more */
         const struct trib_placement *placement = &job->below[b].placement;
-        bool stands = placement->remote && trib_remote_is_usable(placement->remote); /* else what it means comes next */
+        bool stands =
+            placement->remote && trib_remote_is_usable(placement->remote); /* else its loss is reported next */
         all = all && (!placement->remote || (placement->is_ready && stands));
     }
     return all;

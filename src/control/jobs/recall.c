@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recall.c: the end of an incarnation: an agent or a switch is lost, and all ranks have to come back. A rank with a
- * standing session gets RECALL, keeps its place, and answers with JOIN on the same session. All earlier messages of the
+/* recall.c: the end of an incarnation: an agent or a switch is lost, and all ranks have to come back. A rank with an
+ * open session gets RECALL, keeps its place, and answers with JOIN on the same session. All earlier messages of the
  * rank are dropped. Read next: join.c (how ranks come back). */
 #include <stdio.h>
 #include <string.h>
@@ -13,9 +13,9 @@
 
 #define LEFT_NS (2 * TRIB_SECOND_NS)
 
-/* A rank that has closed and left cannot come back, so results that other ranks still lack cannot be redone. Ranks that
- * lack nothing get the time to close as well. Nor does a rank stay for long that waits for CLOSED. job->lost names the
- * ranks that have sent CLOSE. */
+/* A rank that has closed and left cannot come back, so results missing at other ranks cannot be recomputed. Ranks with
+ * all results get time to close as well. A rank that waits for CLOSED also leaves soon. job->lost names the ranks that
+ * have sent CLOSE. */
 static uint64_t time_to_return(const struct trib_jobs *jobs, struct trib_job *job)
 {
     struct trib_rank_list closed = {0};
@@ -39,8 +39,7 @@ static uint64_t time_to_return(const struct trib_jobs *jobs, struct trib_job *jo
     return has_left && LEFT_NS < jobs->config->join_timeout_ns ? LEFT_NS : jobs->config->join_timeout_ns;
 }
 
-/* Keeps the name of the rank and its session, if one is left, and the address of its process, which may be in other
- * jobs. */
+/* Keeps the rank's name, the session, if any, and the address of the process, which may be in other jobs. */
 static void forget(struct trib_rank *rank)
 {
     const struct trib_rank was = *rank;

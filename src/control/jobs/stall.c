@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stall.c: which ranks are missing, for people. A rank says on which sequence it waits (STALL). missing.c asks agents
- * which ranks lack there. A rank whose part is not there is named even if the rank waits: its packets may not
+/* stall.c: reports of missing ranks, for people. STALL of a rank names the sequence on which the rank waits. missing.c
+ * asks agents for the missing ranks. A rank without a contribution is named even if the rank waits, as packets may not
  * arrive. Read next: missing.c, jobs.c (calls this). */
 #include <stdio.h>
 #include <string.h>
@@ -10,17 +10,17 @@
 #include "io/explain.h"
 #include "io/units.h"
 
-#define LEFT_MS 3000 /* many PROBEs of a waiting rank, each ASKing another one that has finished */
+#define LEFT_MS 3000 /* time for many PROBEs of a waiting rank, each asking another finished rank */
 
-/* A mark above the sequence of the STALL says that this wait is over. */
+/* A mark above the sequence of the STALL shows the end of the wait. */
 static bool waits_too(const struct trib_rank *rank, uint64_t now_ns)
 {
     const struct trib_stall *stall = &rank->stall;
     return stall->at_ns != 0 && stall->sequence >= rank->mark && now_ns - stall->at_ns <= TRIB_STALL_FRESH_NS;
 }
 
-/* Where ranks send to each other, no place holds the parts, and so none sees which part lacks. But a rank that takes
- * part waits as well, on some sequence, and says so. If all wait, parts may not arrive: names one way of them. */
+/* If ranks send to each other, no place holds the contributions or knows the missing ranks. But each participating rank
+ * also waits on some sequence, and sends STALL. If all ranks wait, packets may not arrive: names one such way. */
 static void find_idle(struct trib_job *job, uint32_t index, uint64_t now_ns)
 {
     struct trib_stall *stall = &job->ranks[index].stall;
@@ -39,8 +39,8 @@ static void find_idle(struct trib_job *job, uint32_t index, uint64_t now_ns)
     }
 }
 
-/* Ranks that send to each other and all wait may wait for each other: with different operations there may be no packet
- * that could show it. Each that waits is asked, and the next one that does. */
+/* If all ranks wait and send to each other, the operations may differ without any packet that shows the conflict. Asks
+ * the waiting rank, and the next waiting rank. */
 static void ask_next(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t now_ns)
 {
     uint32_t next = index;
@@ -52,14 +52,14 @@ static void ask_next(struct trib_jobs *jobs, struct trib_job *job, uint32_t inde
     }
 }
 
-/* The rank has finished the sequence of its STALL: it waits for ranks that have not. */
+/* True if the rank has finished the sequence of the STALL, and waits for unfinished ranks. */
 static bool is_ahead(const struct trib_rank *rank, uint64_t sequence)
 {
     return rank->mark > sequence;
 }
 
-/* Who is missing where this rank waits, unless an agent has to be asked first. After a restart the switch may lack
- * parts of ranks that have finished: a rank that is ahead as well does not wait for these. */
+/* Finds the ranks missing on the sequence of the STALL, unless an agent must be asked first. After a restart, the
+ * switch may lack contributions of finished ranks; a rank that is also ahead does not wait for such ranks. */
 static void find_missing(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t now_ns)
 {
     struct trib_stall *stall = &job->ranks[index].stall;
@@ -93,7 +93,7 @@ static void note_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t in
     find_missing(jobs, job, index, now_ns);
 }
 
-/* A rank that has closed will never contribute again: who waits for it on a later sequence waits for nothing. */
+/* A closed rank will never contribute again: a wait for a closed rank on a later sequence is in vain. */
 static bool waits_for_closed(const struct trib_job *job, uint64_t sequence, uint32_t *closed)
 {
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
@@ -105,10 +105,9 @@ static bool waits_for_closed(const struct trib_job *job, uint64_t sequence, uint
     return false;
 }
 
-/* After a restart the switch lacks what a rank gave before; that rank has closed and left, and whoever else kept the
- * result has had all this time to OFFER it. One that closed behind a lost switch may come back with all others, if that
- * one's loss is not the last, while its time for that lasts. A rank that has finished the sequence lacks nothing, and
- * can give the result itself. */
+/* After a restart, the switch lacks contributions of a rank that has closed and left. Any rank with the result has had
+ * enough time to OFFER it. A rank that closed behind a lost switch may still come back with all ranks, until the time
+ * limit. A rank that has finished the sequence lacks nothing, and can provide the result. */
 static bool waits_for_left(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t index, uint32_t *left)
 {
     const struct trib_stall *stall = &job->ranks[index].stall;
@@ -182,12 +181,12 @@ void trib_job_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index
         return; /* trib_job_missing answers */
     }
     if (stall->is_open &&
-        job->has_peers) { /* a rank stalls again after a second: in all that time the others have said so too */
+        job->has_peers) { /* a rank sends STALL again after a second: meanwhile the other ranks have sent STALL too */
         find_idle(job, index, now_ns);
         if (stall->missing.count == 0) {
             ask_next(jobs, job, index, now_ns);
         }
-    } else if (stall->is_open) { /* and that root has said nothing */
+    } else if (stall->is_open) { /* and the root has not answered */
         trib_job_places(jobs, job)->name_root(job, stall->sequence, stall->where);
     }
     answer_stall(jobs, job, index, now_ns);

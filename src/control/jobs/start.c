@@ -37,7 +37,7 @@ static uint32_t draw_communicator(const struct trib_jobs *jobs)
     return communicator;
 }
 
-/* Multicast needs IPv4, somebody to share with, and the wish of all. */
+/* Multicast needs IPv4, several ranks, and the consent of all ranks. */
 static bool wants_group(const struct trib_jobs *jobs, const struct trib_job *job)
 {
     if (!trib_server_has_groups(jobs->config) || !trib_job_dealer(jobs, job)->is_one_switch ||
@@ -71,7 +71,7 @@ bool trib_job_group_is_ours(const struct trib_jobs *jobs, const struct trib_job 
            group_is_free(jobs, job->grant.group, job);
 }
 
-/* With a group of its own a communicator's links carry no results of others. 0: all groups are taken. */
+/* With a separate group, a communicator's links carry no results of other communicators. 0: all groups are taken. */
 static uint32_t draw_group(const struct trib_jobs *jobs)
 {
     for (uint32_t i = 0; i < TRIB_GROUPS_MAX; i++) {
@@ -118,7 +118,7 @@ static void draw_grant(struct trib_jobs *jobs, struct trib_job *job)
     }
 }
 
-/* Opens the slots within the quotas, or asks for them. The caller tells ranks of an error. */
+/* Opens the slots within the quotas, or requests slots. The caller reports an error to the ranks. */
 static enum trib_status open_job(struct trib_jobs *jobs, struct trib_job *job, char *error)
 {
     const struct trib_dealer *dealer = trib_job_dealer(jobs, job);
@@ -149,14 +149,14 @@ void trib_job_welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now
     bool has_group = job->grant.group != 0 && trib_job_group_is_ours(jobs, job);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         bool may_hear = job->ranks[i].below != 0 ? job->below[job->ranks[i].below - 1].group != 0 : has_group;
-        if (may_hear && !job->ranks[i].was_ready) { /* somebody listens to whether the group can be heard */
+        if (may_hear && !job->ranks[i].was_ready) { /* some rank checks whether packets to the group arrive */
             job->probe_ns = now_ns + PROBE_FIRST_NS;
             job->probe_gap_ns = PROBE_GAP_FIRST_NS;
         }
         /* Paths were tried before the switch restarted, and nothing between has changed. */
         job->ranks[i].has_paths = job->ranks[i].was_ready;
         job->ranks[i].has_multicast = job->ranks[i].has_paths && job->ranks[i].wants_multicast;
-        if (!job->ranks[i].session || job->ranks[i].is_outside) { /* it had closed, and has left meanwhile */
+        if (!job->ranks[i].session || job->ranks[i].is_outside) { /* the rank had closed, and has left meanwhile */
             continue;
         }
         struct trib_message named = message;
@@ -175,7 +175,7 @@ void trib_job_welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now
                   job->settings.payload, job->grant.window, job->grant.slots, job->grant.roots, memory);
 }
 
-/* One that no rank of the job can still have packets of, and not 0. */
+/* True for a boot id without packets of the job's ranks in flight, and not 0. */
 static bool is_fresh(const struct trib_job *job, uint32_t boot)
 {
     bool fresh = boot != 0 && boot != job->grant.boot;
@@ -185,7 +185,7 @@ static bool is_fresh(const struct trib_job *job, uint32_t boot)
     return fresh;
 }
 
-/* No other incarnation of any job has it (C-6). */
+/* A boot id that no other incarnation of any job has (C-6). */
 static uint32_t next_boot(struct trib_jobs *jobs, const struct trib_job *job)
 {
     uint32_t boot;
@@ -195,7 +195,7 @@ static uint32_t next_boot(struct trib_jobs *jobs, const struct trib_job *job)
     return boot;
 }
 
-/* Of this incarnation alone, so that numbers of packets may begin anew. Sessions of a job with a key are encrypted. */
+/* A new key for each incarnation, so that packet numbers may begin anew. Sessions of a job with a key are encrypted. */
 static void draw_packet_key(const struct trib_jobs *jobs, struct trib_job *job)
 {
     for (size_t i = 0; job->key != 0 && i < sizeof job->packet_key; i += sizeof(uint64_t)) {
@@ -222,7 +222,7 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
         trib_job_fail(jobs, job, TRIB_ERR_MEMORY, "the control plane is out of memory");
         return;
     }
-    trib_loads_change(jobs, job); /* by its children, and by what it is dealt */
+    trib_loads_change(jobs, job); /* children and dealt roots have changed */
     job->grant.data_port = trib_address_port(&jobs->config->listen);
     enum trib_status status = dealer->deal(jobs, job, error);
     if (status == TRIB_OK) {
@@ -256,7 +256,7 @@ void trib_job_unplace(struct trib_jobs *jobs, struct trib_job *job)
     trib_job_wait(jobs, job);
     job->children = 0;
     if (!job->is_return) {
-        grant.communicator = 0; /* it is drawn anew */
+        grant.communicator = 0; /* drawn anew */
         trib_job_take_grant(jobs, job, &grant);
     }
     trib_loads_change(jobs, job);
@@ -313,7 +313,7 @@ static void send_ready(struct trib_jobs *jobs, const struct trib_job *job, struc
     trib_rank_tell(jobs, rank, &message);
 }
 
-/* At a switch below, all ranks that are its children hear the group. */
+/* At a switch below, all child ranks receive the group. */
 static void choose_multicast_below(struct trib_job *job)
 {
     for (uint32_t b = 1; b <= job->belows; b++) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* threshold.c: jobs that are too small for the switch. The operator has said below how many bytes of gradients in an
- * iteration (server.h), the job how many bytes there are (settings), before any tensor is known. So the decision is
- * made once, for the whole communicator, when all ranks are there and none has a grant yet. Each rank hears RING, opens
- * another socket, and comes again. From then on the job is like a job that asked for a ring (peers.h).
+/* threshold.c: jobs that are too small for the switch. The operator sets a threshold in bytes of gradients in an
+ * iteration (server.h). The job states its bytes (settings), before any tensor is known. So the decision is made once,
+ * for the whole communicator, when all ranks are there and none has a grant yet. Each rank gets RING, opens another
+ * socket, and comes again. From then on the job is like a job that asked for a ring (peers.h).
  *
- * There is no way back: a rank that has heard RING stays in a ring, whatever the threshold of a switch that is started
- * meanwhile, and makes the other ranks of the job a ring. So no rank is told twice. Read next: start.c (the caller),
+ * There is no way back: a rank that has got RING stays in a ring, whatever the threshold of a restarted switch is. Such
+ * a rank makes the other ranks of the job a ring. So no rank is told twice. Read next: start.c (the caller),
  * comm/ring.c (the rank). */
 #include "control/jobs/peers.h"
 #include "io/explain.h"
@@ -26,7 +26,7 @@ static void explain_threshold(const struct trib_jobs *jobs, const struct trib_jo
                  threshold);
 }
 
-/* True if each rank has an address that other ranks know. */
+/* True if each rank has an address known to other ranks. */
 static bool is_known(const struct trib_job *job, char *error)
 {
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
@@ -68,7 +68,7 @@ bool trib_job_settles_ring(struct trib_jobs *jobs, struct trib_job *job)
     if (!is_to_be_ring(jobs, job)) {
         return true;
     }
-    if (!is_known(job, cause)) { /* somebody has come another way since the others were told */
+    if (!is_known(job, cause)) { /* a rank has come another way since the other ranks got RING */
         trib_job_fail(jobs, job, TRIB_ERR_REFUSED, cause);
         return false;
     }

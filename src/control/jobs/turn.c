@@ -12,7 +12,7 @@ enum trib_stage trib_rank_stage(const struct trib_job *job, uint32_t index)
     if (job->state <= TRIB_JOB_PLACING) {
         return TRIB_STAGE_JOINING;
     }
-    if (rank->is_registered) { /* a rank that had closed says CLOSE first, and registers like all */
+    if (rank->is_registered) { /* a closed rank sends CLOSE first, and registers like all ranks */
         if (rank->is_closing) {
             return TRIB_STAGE_CLOSING;
         }
@@ -21,7 +21,7 @@ enum trib_stage trib_rank_stage(const struct trib_job *job, uint32_t index)
     return rank->has_paths || rank->was_ready ? TRIB_STAGE_PROVED : TRIB_STAGE_WELCOMED;
 }
 
-/* The first message of a session that has not joined tells its sender. */
+/* The first message of a session shows the sender. */
 static bool begins_in_turn(const struct trib_message *message)
 {
     bool is_master = message->kind == TRIB_MESSAGE_CONTROL;

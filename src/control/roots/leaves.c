@@ -108,7 +108,7 @@ const struct trib_remote *trib_leaves_lost_on_way(const struct trib_remote *leaf
     return lost;
 }
 
-/* ---- what they say ---- */
+/* ---- messages ---- */
 
 static bool is_on_way(const struct trib_remote *leaf, const struct trib_remote *remote)
 {
@@ -118,8 +118,8 @@ static bool is_on_way(const struct trib_remote *leaf, const struct trib_remote *
     return leaf != NULL;
 }
 
-/* BYE: no open communicator over this switch goes on, but for those with a detour: they are recalled when its
- * connection ends, as if it was killed. Ranks of a gathering one leave it. */
+/* BYE: ends each open communicator over the switch, except with a detour: such a communicator is recalled at the end of
+ * the connection, as if the switch was killed. Ranks leave gathering communicators. */
 static void take_bye(struct trib_jobs *jobs, struct trib_remote *remote, const struct trib_message *bye)
 {
     struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL, .fail = {.status = TRIB_ERR_SWITCH}};
@@ -138,7 +138,7 @@ static void take_bye(struct trib_jobs *jobs, struct trib_remote *remote, const s
         }
         if (over > 0 && has_begun) {
             trib_job_fail(jobs, job, TRIB_ERR_SWITCH, fail.fail.text);
-            next = jobs->first; /* one of them may end others; those that have ended are not met again */
+            next = jobs->first; /* one end may end other jobs; ended jobs are not visited again */
             continue;
         }
         for (uint32_t i = 0; i < job->settings.ranks && over > 0; i++) {
@@ -161,7 +161,7 @@ static void take_of_opening(struct trib_jobs *jobs, struct trib_remote *remote, 
     char text[TRIB_ERROR_TEXT_MAX];
     struct trib_placement *placement = job && job->is_open ? trib_placement_of_remote(job, remote) : NULL;
     if (!placement || job->grant.boot != message->of.boot) {
-        return; /* of an incarnation that is over */
+        return; /* of an ended incarnation */
     }
     if (message->kind == TRIB_MESSAGE_ROOT_REFUSED) {
         bool names_itself = message->root_refused.status == TRIB_ERR_UNREACHABLE;
@@ -212,7 +212,7 @@ void trib_leaves_remove(struct trib_jobs *jobs, struct trib_remote *remote, cons
         if (trib_placement_is_over(job, placement)) {
             trib_placement_leave_agent(placement);
             placement->remote = NULL;
-            if (job->state == TRIB_JOB_STARTING) { /* READY may have waited for it alone */
+            if (job->state == TRIB_JOB_STARTING) { /* READY may have waited only for the placement */
                 trib_job_run_if_ready(jobs, job, now_ns);
             }
         } else {

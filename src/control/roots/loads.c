@@ -17,7 +17,7 @@ struct trib_loads {
     struct trib_choose choose;
     struct trib_job *stale;
     struct trib_link_load *list; /* room for all trees of one job */
-    uint32_t tried;              /* entries of that list which are of a choice that has not ended */
+    uint32_t tried;              /* entries of an unfinished choice in the list */
     uint64_t *recount;           /* by link, for check */
 };
 
@@ -64,7 +64,7 @@ void trib_loads_add_tree(const struct trib_jobs *jobs, struct trib_choose *choos
     struct trib_members members = {.job = job};
     uint32_t shards = job->grant.roots > 0 && count > 0 ? (job->grant.roots + count - 1) / count : TRIB_ROOTS_MAX;
     struct trib_rank *rank;
-    if (!jobs->config->topology) { /* all places are unknown; a job that comes back counts with all ranks */
+    if (!jobs->config->topology) { /* all places are unknown; a returning job counts with all ranks */
         trib_choose_add(choose, TRIB_NO_PLACE, (job->children > 0 ? job->children : job->settings.ranks) * amount);
         return;
     }
@@ -82,7 +82,7 @@ void trib_loads_add_tree(const struct trib_jobs *jobs, struct trib_choose *choos
 
 /* ---- one job's list ---- */
 
-/* Share of the job's tensors that its k-th tree carries, of TRIB_STREAM. */
+/* Load of the job's k-th tree, as a part of TRIB_STREAM. */
 static uint64_t amount_of(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t k)
 {
     uint32_t count = trib_trees_count(jobs, job);
@@ -118,7 +118,7 @@ static void take_away(struct trib_loads *loads, struct trib_job *job)
     job->load_count = 0;
 }
 
-/* False: out of memory; the job is as it was. */
+/* False: out of memory; the job is unchanged. */
 static bool renew(struct trib_jobs *jobs, struct trib_job *job)
 {
     struct trib_loads *loads = jobs->loads;
@@ -140,7 +140,7 @@ static bool renew(struct trib_jobs *jobs, struct trib_job *job)
 
 /* ---- all jobs ---- */
 
-/* Without a topology each switch is one link away, as fast as its weight says. */
+/* Without a topology each switch is one link away, with a rate in proportion to the weight. */
 static bool make_star(struct trib_fabric *star, uint32_t switches)
 {
     if (!trib_fabric_init(star, switches + 1, switches, 2 * switches)) {
@@ -247,7 +247,7 @@ void trib_loads_check(const struct trib_jobs *jobs)
     memset(loads->recount, 0, f->link_count * sizeof *loads->recount);
     for (struct trib_job *job = jobs->first; job; job = job->next) {
         if (!job->stale_back) {
-            TRIB_ASSERT(list_job(jobs, job) == job->load_count); /* it has not changed without a word */
+            TRIB_ASSERT(list_job(jobs, job) == job->load_count); /* no change without trib_loads_change */
             for (uint32_t i = 0; i < job->load_count; i++) {
                 TRIB_ASSERT(loads->list[i].link == job->loads[i].link);
                 TRIB_ASSERT(loads->list[i].amount == job->loads[i].amount);

@@ -11,9 +11,9 @@
 #include "io/explain.h"
 #include "schemes/schemes.h"
 
-#define ROOM_CHANGE 4       /* a controller is told of a change by this part */
+#define ROOM_CHANGE 4       /* ROOM is sent after a change by this part */
 #define MASTERS_NEAR_MAX 32 /* sessions of controllers at one address */
-#define LENDINGS_MAX 1024   /* of one controller: it has no more communicators (TRIB_JOBS_MAX) */
+#define LENDINGS_MAX 1024   /* of one controller, which has at most TRIB_JOBS_MAX communicators */
 
 void trib_masters_init(struct trib_masters *masters, struct trib_agent *agent, const struct trib_server_config *config,
                        const struct trib_jobs_output *output)
@@ -39,7 +39,7 @@ char *trib_masters_name_here(const struct trib_masters *masters, char *text)
     return text;
 }
 
-/* ---- they come and go ---- */
+/* ---- begin and end of sessions ---- */
 
 static bool is_configured(const struct trib_server_config *config, const struct trib_address *peer)
 {
@@ -220,7 +220,7 @@ struct trib_lending *trib_masters_find(const struct trib_masters *masters, uint3
 
 /* ---- requests ---- */
 
-/* The end of this incarnation here: the controller tells its ranks why. */
+/* Reports the end of the incarnation here; the controller tells the ranks the cause. */
 static void refuse(struct trib_masters *masters, struct trib_master *master, const struct trib_message *message,
                    const char *job, enum trib_status status, const char *text)
 {
@@ -238,8 +238,8 @@ static void give_up(struct trib_masters *masters, struct trib_lending *lending, 
     shut(masters, lending);
 }
 
-/* May this incarnation have its first root here? A controller that comes again, on whatever session, may have it anew:
- * what it had before is over, though the end of that has not been heard yet. */
+/* True if the incarnation may have its first root here. A returning controller, on any session, may replace its earlier
+ * incarnation: the earlier incarnation is over, even if no ROOT_SHUT has come yet. */
 static bool is_free(struct trib_masters *masters, const struct trib_master *master, const struct trib_message *message,
                     char *error)
 {
@@ -251,7 +251,7 @@ static bool is_free(struct trib_masters *masters, const struct trib_master *mast
         trib_explain(error, "communicator %08x is another job's here", message->of.communicator);
         return false;
     }
-    if (former->master->number > master->number) { /* said before its controller was started anew, and heard late */
+    if (former->master->number > master->number) { /* a late message from before the controller's restart */
         trib_explain(error, "communicator %08x has been opened by a later session", message->of.communicator);
         return false;
     }
@@ -275,8 +275,8 @@ static bool has_place(const struct trib_master *master, char *error)
     return false;
 }
 
-/* Bytes that the members of this communicator may have on their way to one of its roots. Under caps the shards divide
- * their room while jobs run. */
+/* Bytes in flight to one root that the communicator's members may have. With caps, the shards divide the room while
+ * jobs run. */
 static uint64_t flight_of(const struct trib_message *open)
 {
     const struct trib_session_config *session = &open->root_open.session;
@@ -295,7 +295,7 @@ static bool group_is_free(const struct trib_masters *masters, uint32_t group)
     return !lending;
 }
 
-/* The group that the ranks had before, if it is given out here, or a new one. */
+/* The ranks' earlier group, if given out here, or a new group. */
 static void choose_group(const struct trib_masters *masters, struct trib_lending *lending,
                          const struct trib_message *open)
 {
@@ -325,7 +325,7 @@ static bool is_kind(const struct trib_masters *masters, const struct trib_messag
     return false;
 }
 
-/* The parent as this switch knows it, unless it is at another address. */
+/* Replaces 0.0.0.0 by the parent's configured address. */
 static void name_parent(const struct trib_masters *masters, struct trib_address *parent)
 {
     uint16_t port = trib_address_port(parent);
@@ -335,7 +335,7 @@ static void name_parent(const struct trib_masters *masters, struct trib_address 
     }
 }
 
-/* The first ROOT_OPEN of an incarnation. NULL: it was refused. */
+/* The first ROOT_OPEN of an incarnation. NULL: refused. */
 static struct trib_lending *begin(struct trib_masters *masters, struct trib_master *master,
                                   const struct trib_message *message)
 {
@@ -366,7 +366,7 @@ static struct trib_lending *begin(struct trib_masters *masters, struct trib_mast
         lending->root.opening.master_name = master->name;
         trib_output_say(masters->output, TRIB_LOG_INFO, "lends %u shards to job %s of switch %s",
                         masters->config->shards, lending->job, master->name);
-    } else { /* of a controller above: the quotas are those of jobs here */
+    } else { /* of a controller above: the quotas of local jobs apply */
         struct trib_address parent = message->root_open.parent;
         char above[64];
         choose_group(masters, lending, message);
@@ -386,8 +386,8 @@ static struct trib_lending *begin(struct trib_masters *masters, struct trib_mast
     return lending;
 }
 
-/* Where there are several addresses here, answers leave from the one that the controller has named, whatever the routes
- * choose: the ranks find the shards there. A loopback address is another one for ranks elsewhere. */
+/* If there are several addresses here, answers leave from the address named by the controller, whatever the routes are:
+ * ranks send to the shards there. A loopback address means another host to ranks elsewhere. */
 static void choose_source(const struct trib_masters *masters, const struct trib_master *master,
                           const struct trib_address *to, struct trib_address *from)
 {
@@ -398,14 +398,15 @@ static void choose_source(const struct trib_masters *masters, const struct trib_
     }
 }
 
-/* Can a child send from there? As of a JOIN, from the session of the controller. */
+/* True if a child can send from the address. The same check as for a JOIN, with the session of the controller. */
 static bool is_place(const struct trib_masters *masters, const struct trib_master *master,
                      const struct trib_address *from, char *error)
 {
     char at[64];
-    bool is_near = !master->session || trib_address_is_loopback(&master->peer); /* this switch has seen its own ranks */
+    bool is_near = !master->session ||
+                   trib_address_is_loopback(&master->peer); /* this switch has seen the ranks of its sessions */
     bool is_own = trib_server_is_own_place(masters->config, &master->local, from);
-    bool is_one = !master->session || !trib_address_is_link_local(from); /* with the scope that it has here */
+    bool is_one = !master->session || !trib_address_is_link_local(from); /* link-local only with a scope of this host */
     if (!is_own && is_one && (is_near || !trib_address_is_loopback(from))) {
         return true;
     }
@@ -415,7 +416,7 @@ static bool is_place(const struct trib_masters *masters, const struct trib_maste
     return false;
 }
 
-/* A root that lacks children takes memory that no quota counts, so a controller describes one root at a time. */
+/* A root that lacks children takes memory that no quota counts, so a controller opens one root at a time. */
 static void note_half(struct trib_lending *lending)
 {
     struct trib_master *master = lending->master;
@@ -468,7 +469,7 @@ void trib_masters_receive(struct trib_masters *masters, struct trib_master *mast
         is_here = lending != NULL;
     }
     if (!is_here) {
-        return; /* of an incarnation that is over */
+        return; /* of an ended incarnation */
     }
     if (message->kind == TRIB_MESSAGE_ROOT_SHUT) {
         shut(masters, lending);

@@ -6,7 +6,7 @@
 
 #include "core/assert.h"
 
-#define BUCKETS 16384U /* a power of two. Memory that is not used is not touched */
+#define BUCKETS 16384U /* a power of two. Unused memory is not touched */
 
 static struct trib_process **bucket_of(const struct trib_jobs *jobs, uint32_t hash)
 {
@@ -116,7 +116,7 @@ void trib_processes_check(const struct trib_jobs *jobs)
             known += job->processes[i].job && is_entered(jobs, &job->processes[i]);
         }
     }
-    TRIB_ASSERT(known == jobs->processes_known); /* C-19: of no job that has ended */
+    TRIB_ASSERT(known == jobs->processes_known); /* C-19: no entry of an ended job */
 }
 
 void trib_processes_deinit(struct trib_jobs *jobs)

@@ -9,7 +9,7 @@
 #include "control/jobs/places.h"
 #include "io/explain.h"
 
-/* A host has one link to the others: one root there is enough, and more would share it. */
+/* A host has one link to other hosts, so one root there is enough: more roots would share the link. */
 static bool has_root_before(const struct trib_job *job, uint32_t index)
 {
     for (uint32_t i = 0; i < index; i++) {
@@ -21,8 +21,8 @@ static bool has_root_before(const struct trib_job *job, uint32_t index)
     return false;
 }
 
-/* Ranks that offer roots, in order, and the number of their roots: one for each network card, so that all cards carry
- * their part, or fewer if the roots would be more than TRIB_ROOTS_MAX. */
+/* Ranks that offer roots, in order, and the number of their roots: one for each network card, so that all cards carry a
+ * part, or fewer, up to TRIB_ROOTS_MAX roots in all. */
 struct offers {
     uint32_t count;
     uint16_t rank[TRIB_ROOTS_MAX];
@@ -44,8 +44,8 @@ static void collect(const struct trib_job *job, struct offers *offers)
     }
 }
 
-/* A rank's sockets are at its cards in turn: the first at card t mod n that no root before this one has. ranks: of the
- * roots up to this one. */
+/* A rank's sockets are at the rank's cards in turn: chooses the first socket at card t mod n that no earlier root has.
+ * ranks: the ranks of the roots up to this root. */
 static uint32_t choose_socket(const struct trib_job *job, const uint16_t *ranks, uint32_t root)
 {
     uint32_t cards = trib_rank_places(&job->ranks[ranks[root]]);
@@ -58,13 +58,14 @@ static uint32_t choose_socket(const struct trib_job *job, const uint16_t *ranks,
     return socket;
 }
 
-/* The roots of a rank follow each other; root t is at card t mod n of its rank, from which all ranks with as many cards
- * send to it as well. A job that came from a switch may have more roots than are offered: they go on in turn. */
+/* The roots of a rank are consecutive. Root t is at card t mod n of a rank, and all ranks with as many cards also send
+ * to root t by card t mod n. A job from a switch may have more roots than are offered: the surplus roots are dealt in
+ * turn. */
 static void deal(struct trib_job *job, const struct offers *offers)
 {
     uint16_t ranks[TRIB_ROOTS_MAX];
     uint32_t offer = 0;
-    uint32_t dealt = 0; /* to that one, in this turn */
+    uint32_t dealt = 0; /* to the present offer, in this turn */
     for (uint32_t t = 0; t < job->grant.roots; t++) {
         if (dealt == offers->roots[offer]) {
             offer = (offer + 1) % offers->count;

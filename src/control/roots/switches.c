@@ -15,7 +15,7 @@
 #include "io/clock.h"
 #include "io/explain.h"
 
-#define AWAY_NS TRIB_SECOND_NS /* so long an agent that starts anew is waited for before the ranks are told */
+#define AWAY_NS TRIB_SECOND_NS /* wait for a restarting agent, before ranks are told */
 #define LOG_GAP_NS (10 * TRIB_SECOND_NS)
 
 static uint32_t number_of(const struct trib_jobs *jobs, const struct trib_remote *remote)
@@ -35,7 +35,7 @@ static bool has_all(const struct trib_jobs *jobs, const struct trib_job *job)
     return all;
 }
 
-/* The job has chosen its switches, and all its ranks are there. In jobs->waiting: some agent is not there. */
+/* True for a complete job with chosen switches. In jobs->waiting: some agent is not there. */
 static bool waits(const struct trib_job *job)
 {
     return job->state == TRIB_JOB_JOINING && !job->has_peers && job->has_trees && trib_job_is_complete(job);
@@ -46,8 +46,8 @@ static bool has_roots_at(struct trib_job *job, const struct trib_remote *remote)
     return job->is_open && trib_placement_of_remote(job, remote) != NULL;
 }
 
-/* A waiting job that has not heard of the latest event: one with a tree at this agent. remote NULL: a job that can
- * start now. The caller begins from the front each time, as the start of a job may end others. */
+/* A waiting job that has not taken the latest event: a job with a tree at the agent. remote NULL: a job that can start
+ * now. Each call begins from the front, as the start of a job may end other jobs. */
 static struct trib_job *next_waiting(const struct trib_jobs *jobs, const struct trib_remote *remote)
 {
     for (struct trib_job *job = jobs->waiting; job; job = job->next_waiting) {
@@ -70,9 +70,9 @@ static void start_all(struct trib_jobs *jobs, uint64_t now_ns)
     }
 }
 
-/* ---- an agent that is not there ---- */
+/* ---- an absent agent ---- */
 
-/* All ranks that are here come again: they know until when. A job that was never running is begun anew by that. */
+/* All present ranks come again, and know the deadline. A job that was never running thus begins anew. */
 static void send_away(struct trib_jobs *jobs, struct trib_job *job, const char *cause)
 {
     struct trib_message away = {.kind = TRIB_MESSAGE_AWAY};
@@ -90,7 +90,7 @@ static void send_away(struct trib_jobs *jobs, struct trib_job *job, const char *
     }
 }
 
-/* An agent does not answer a job that has all its ranks, or has gone again before the job started. */
+/* An agent of a complete job does not answer, or was lost again before the job started. */
 static void wait_on(struct trib_jobs *jobs, struct trib_job *job, struct trib_remote *remote, const char *cause,
                     uint64_t now_ns)
 {
@@ -106,7 +106,7 @@ static void wait_on(struct trib_jobs *jobs, struct trib_job *job, struct trib_re
     }
 }
 
-/* A new job that can do without this agent begins without it. False: it cannot. */
+/* Starts a new job without the agent, if possible. False: not possible. */
 static bool does_without(struct trib_jobs *jobs, struct trib_job *job, const struct trib_remote *remote,
                          const char *cause, uint64_t now_ns)
 {
@@ -118,7 +118,7 @@ static bool does_without(struct trib_jobs *jobs, struct trib_job *job, const str
     return true;
 }
 
-/* The agent had roots of this job. Before WELCOME no rank has been told anything, and the job waits. */
+/* The agent had roots of the job. Before WELCOME no rank has been told anything, and the job waits. */
 static void end_incarnation(struct trib_jobs *jobs, struct trib_job *job, const char *text, uint64_t now_ns)
 {
     if (job->state == TRIB_JOB_PLACING) {
@@ -128,7 +128,7 @@ static void end_incarnation(struct trib_jobs *jobs, struct trib_job *job, const 
     }
 }
 
-/* status: the end of jobs that wait for the agent; OK: these jobs wait on. */
+/* status: final status of jobs that wait for the agent; OK: such jobs go on waiting. */
 static void lose(struct trib_jobs *jobs, struct trib_remote *remote, enum trib_status status, const char *text,
                  uint64_t now_ns)
 {
@@ -153,7 +153,7 @@ static void lose(struct trib_jobs *jobs, struct trib_remote *remote, enum trib_s
             trib_job_fail(jobs, job, status, text);
         }
     }
-    start_all(jobs, now_ns); /* those that are dealt anew with one that does without it */
+    start_all(jobs, now_ns); /* jobs dealt anew together with a job that avoids the agent */
 }
 
 void trib_switches_lost(struct trib_jobs *jobs, struct trib_remote *remote, const char *cause, bool is_foreign,
@@ -165,7 +165,7 @@ void trib_switches_lost(struct trib_jobs *jobs, struct trib_remote *remote, cons
     lose(jobs, remote, is_foreign ? TRIB_ERR_UNREACHABLE : TRIB_OK, text, now_ns);
 }
 
-/* It takes no part in jobs here, in its words. One that shuts down is lost, and may be started anew. */
+/* The agent refuses all jobs, with a text. An agent that shuts down is lost, and may be restarted. */
 static void take_refusal(struct trib_jobs *jobs, struct trib_remote *remote, int32_t status, const char *said,
                          uint64_t now_ns)
 {
@@ -186,7 +186,7 @@ void trib_switches_connected(struct trib_jobs *jobs, struct trib_remote *remote)
                           jobs->output.draw(jobs->output.owner));
 }
 
-/* One switch by two addresses would be two agents. NULL: it is none of the others. */
+/* One switch by two addresses would be two agents. NULL: no other agent is the same switch. */
 static const char *is_twice(const struct trib_jobs *jobs, const struct trib_remote *remote)
 {
     const char *other = remote->life == jobs->life ? "this switch itself" : NULL;
@@ -212,7 +212,8 @@ static void take_hello(struct trib_jobs *jobs, struct trib_remote *remote, uint6
     start_all(jobs, now_ns);
 }
 
-/* About an incarnation with roots at the agent. A message about another one has crossed its end. */
+/* Takes a message about an incarnation with roots at the agent. A message about another incarnation has crossed the end
+ * of that incarnation. */
 static void take_of_opening(struct trib_jobs *jobs, struct trib_remote *remote, const struct trib_message *message,
                             uint64_t now_ns)
 {
@@ -224,7 +225,7 @@ static void take_of_opening(struct trib_jobs *jobs, struct trib_remote *remote, 
     if (message->kind == TRIB_MESSAGE_ROOT_REFUSED) {
         trib_explain(text, "%s, which this one has its jobs use as well (--with): %.300s", remote->name,
                      message->root_refused.text);
-        if (job->state == TRIB_JOB_PLACING && !job->is_return) { /* its ranks know nothing yet */
+        if (job->state == TRIB_JOB_PLACING && !job->is_return) { /* the ranks have been told nothing yet */
             trib_job_unplace(jobs, job);
         }
         if (does_without(jobs, job, remote, text, now_ns)) {
@@ -261,7 +262,7 @@ void trib_switches_answer(struct trib_jobs *jobs, struct trib_remote *remote, co
             take_hello(jobs, remote, now_ns);
         }
         break;
-    case TRIB_MESSAGE_AWAY: /* it has no room for a session */
+    case TRIB_MESSAGE_AWAY: /* the agent has no room for a session */
         trib_switches_lost(jobs, remote, message->note.text, false, now_ns);
         return;
     case TRIB_MESSAGE_FAIL:
@@ -312,7 +313,7 @@ void trib_switches_on_timeout(struct trib_jobs *jobs, uint64_t now_ns)
 
 /* ---- roots ---- */
 
-/* Jobs that have not begun go where this one goes, which has. One of them may end. False: out of memory. */
+/* Restarts jobs that have not begun and must follow the begun job. One such job may end. False: out of memory. */
 static bool start_followers(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     struct trib_job **list = job->is_return ? calloc(jobs->count, sizeof(struct trib_job *)) : NULL;
@@ -326,7 +327,7 @@ static bool start_followers(struct trib_jobs *jobs, struct trib_job *job, uint64
     return list || !job->is_return;
 }
 
-/* Those that the job is dealt over are chosen, and usable. */
+/* True if the job's switches are chosen and usable. */
 static bool choose(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
@@ -337,7 +338,7 @@ static bool choose(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns
         return false;
     }
     if (!was_chosen) {
-        job->waits_ns = now_ns; /* all its ranks are there */
+        job->waits_ns = now_ns; /* all ranks are there */
         if (!start_followers(jobs, job, now_ns)) {
             trib_job_fail(jobs, job, TRIB_ERR_MEMORY, "the control plane is out of memory");
             return false;
@@ -355,9 +356,9 @@ static bool choose(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns
     return true;
 }
 
-/* Of each switch as many shards as the one with the fewest has, so that each carries what its weight says. Root t is at
- * switch t mod n, as a rank's t-th packets leave by its card t mod n: with a card for each switch, each has a way of
- * its own. */
+/* Uses the same number of shards at each switch, the least of all, so that each switch carries load by weight. Root t
+ * is at switch t mod n, and a rank sends to root t by card t mod n. So with one card per switch, each switch has a
+ * separate way. */
 static enum trib_status deal(struct trib_jobs *jobs, struct trib_job *job, char *error)
 {
     uint32_t switches = trib_trees_count(jobs, job);
@@ -391,7 +392,7 @@ static enum trib_status deal(struct trib_jobs *jobs, struct trib_job *job, char 
     return TRIB_OK;
 }
 
-/* Switches below may carry fewer roots than were dealt: the log names the switches that a new job is left with. */
+/* Switches below may carry fewer roots than were dealt: the log names the remaining switches of a new job. */
 static void say_dealt(struct trib_jobs *jobs, struct trib_job *job)
 {
     if (!job->is_return && job->grant.switches[0] != 0) {

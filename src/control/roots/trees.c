@@ -16,9 +16,9 @@
 
 _Static_assert(TRIB_PLANNED_SWITCHES_MAX == TRIB_SWITCHES_MAX, "a grant holds the switches of a plan");
 
-#define REFUSED_NS (10 * TRIB_SECOND_NS) /* a lender that did not take part in a job is asked last for so long */
+#define REFUSED_NS (10 * TRIB_SECOND_NS) /* time for which a lender is asked last after a refusal */
 
-/* ---- which they are ---- */
+/* ---- the switches of a job ---- */
 
 uint32_t trib_trees_rooted(const struct trib_jobs *jobs, const struct trib_job *job)
 {
@@ -114,9 +114,9 @@ enum trib_status trib_trees_check(const struct trib_jobs *jobs, const struct tri
     return TRIB_OK;
 }
 
-/* ---- jobs that share processes ---- */
+/* ---- jobs with common processes ---- */
 
-/* It has chosen them, and has not begun: they may change. */
+/* True if the job has switches and has not begun: the switches may change. */
 static bool is_tentative(const struct trib_job *job)
 {
     return trib_loads_is_settled(job) && !job->is_return && job->state == TRIB_JOB_JOINING;
@@ -145,14 +145,14 @@ static enum trib_status refuse(const struct trib_jobs *jobs, const struct trib_j
     return TRIB_ERR_REFUSED;
 }
 
-/* The switches of the other one bind this one. A job that has not begun binds none that has: it is dealt anew
+/* True if the switches of `other` bind `job`. A job that has not begun binds no begun job, and is dealt anew instead
  * (trib_trees_unbind). */
 static bool binds(const struct trib_job *other, const struct trib_job *job)
 {
     return other != job && trib_loads_is_settled(other) && !(job->is_return && is_tentative(other));
 }
 
-/* Two jobs that this search has found have other switches than each other, or than this job. */
+/* Names two jobs with different switches, of the found jobs and this job. */
 static enum trib_status refuse_first(const struct trib_jobs *jobs, const struct trib_job *job, char *error)
 {
     const struct trib_job *bound = trib_loads_is_settled(job) ? job : NULL;
@@ -170,7 +170,7 @@ static enum trib_status refuse_first(const struct trib_jobs *jobs, const struct 
     return refuse(jobs, job, bound, other, error);
 }
 
-/* The job that binds this one to its switches: itself, if it is settled. NULL: none. */
+/* The job with the binding switches: the job itself, if settled. NULL: none. */
 static enum trib_status find_bound(struct trib_jobs *jobs, struct trib_job *job, const struct trib_job **bound,
                                    char *error)
 {
@@ -193,9 +193,8 @@ static enum trib_status find_bound(struct trib_jobs *jobs, struct trib_job *job,
     return is_one ? TRIB_OK : refuse_first(jobs, job, error);
 }
 
-/* Jobs that have not begun, and can change their switches only together: this one, those with a process of it, those
- * with a process of these. Room for all jobs in `group`; returns how many; 0: one has begun, or returns, and binds
- * all. */
+/* Jobs that have not begun, and can change switches only together: this job, jobs that share a process with it, and so
+ * on. group: room for all jobs. Returns the number of jobs; 0: a begun or returning job binds all. */
 static uint32_t list_group(struct trib_jobs *jobs, struct trib_job *job, struct trib_job **group)
 {
     uint32_t count = 1;
@@ -246,23 +245,23 @@ static void warn_of_strays(const struct trib_jobs *jobs, struct trib_job *job)
     }
 }
 
-/* Switches by number: those that the job does not have yet, and of these the ones that have not refused lately. */
+/* By number of the switch. left: the job does not have the switch yet. first: the same, without a recent refusal. */
 struct candidates {
     bool left[TRIB_LENDERS_MAX + 1];
     bool first[TRIB_LENDERS_MAX + 1];
     uint32_t turn;
 };
 
-/* The best one for the tree at hand; one that has refused lately only if no other one can be. */
+/* The best switch for the present tree; a switch with a recent refusal only if no other switch is possible. */
 static uint32_t find_root(struct trib_choose *choose, const struct candidates *candidates)
 {
     uint32_t root = trib_choose_root(choose, candidates->first, candidates->turn);
     return root != TRIB_NO_PLACE ? root : trib_choose_root(choose, candidates->left, candidates->turn);
 }
 
-/* One tree after the other, each under another switch: as many as are wanted, or as all members can reach. If no switch
- * is reached by all NICs that may send to it, NIC k alone counts: with one shard at each switch, no other NIC sends
- * there. */
+/* Chooses trees in turn, each under another switch: the wanted number, or the number of switches that all members
+ * reach. If no switch is reached by all NICs that may send to it, only NIC k counts: with one shard at each switch, no
+ * other NIC sends there. */
 static void choose_trees(struct trib_jobs *jobs, struct trib_job *job, struct trib_choose *choose, uint64_t now_ns)
 {
     uint32_t count = jobs->config->trees;
@@ -294,7 +293,7 @@ static void choose_trees(struct trib_jobs *jobs, struct trib_job *job, struct tr
     trib_loads_end_try(jobs);
 }
 
-/* Does each job have only some of the switches, where no plan says which? */
+/* True if each job has only some of the switches, without a plan. */
 static bool has_some(const struct trib_jobs *jobs)
 {
     return jobs->config->trees > 0 && jobs->config->trees <= jobs->config->lenders.count;
@@ -305,8 +304,8 @@ static bool has_choice(const struct trib_jobs *jobs)
     return has_some(jobs) || jobs->config->planned != NULL;
 }
 
-/* The job has the switches that the plan names. False: it names none, or one that has refused lately: a plan is advice,
- * and the job is dealt as one without. */
+/* Gives the job the switches of the plan. False: the plan names none, or a switch with a recent refusal. A plan is
+ * advice: the job is then dealt without a plan. */
 static bool choose_planned(const struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     const struct trib_planned_job *planned = trib_planned_find(jobs->config->planned, job->name);
@@ -327,18 +326,18 @@ static enum trib_status choose_anew(struct trib_jobs *jobs, struct trib_job *job
     if (choose_planned(jobs, job, now_ns) || !has_some(jobs)) {
         return TRIB_OK;
     }
-    struct trib_choose *choose = trib_loads_get(jobs); /* this one is not settled */
+    struct trib_choose *choose = trib_loads_get(jobs); /* this job is not settled */
     if (!choose) {
         trib_explain(error, "the control plane is out of memory");
         return TRIB_ERR_MEMORY;
     }
-    trib_job_choose_hosts(job); /* who its members are */
+    trib_job_choose_hosts(job); /* the members of the sums */
     if (!trib_job_group(job)) {
         trib_explain(error, "the control plane is out of memory");
         return TRIB_ERR_MEMORY;
     }
     choose_trees(jobs, job, choose, now_ns);
-    trib_job_ungroup(job); /* it may have to wait */
+    trib_job_ungroup(job); /* the job may have to wait */
     jobs->turn++;
     if (topology) {
         warn_of_strays(jobs, job);
@@ -353,7 +352,7 @@ static enum trib_status choose_anew(struct trib_jobs *jobs, struct trib_job *job
     return TRIB_OK;
 }
 
-/* All have all of them, and none may differ: then nobody has to be looked at. */
+/* True if all jobs have all switches, and no choice is possible: then no job needs a check. */
 static bool have_all(const struct trib_jobs *jobs)
 {
     bool all = !has_choice(jobs);
@@ -380,20 +379,21 @@ enum trib_status trib_trees_choose(struct trib_jobs *jobs, struct trib_job *job,
     return status;
 }
 
-/* Deals jobs that have not begun anew. False: without those that refused lately they cannot be, and nothing has
- * changed. */
+/* Deals anew a group of jobs that have not begun. False: not possible without switches that refused recently; nothing
+ * has changed. */
 static bool change(struct trib_jobs *jobs, struct trib_job *const *group, uint32_t count, uint64_t now_ns)
 {
     char error[TRIB_ERROR_TEXT_MAX];
     struct trib_job *job = group[0];
     const struct trib_grant before = job->grant;
     for (uint32_t i = 0; i < count; i++) {
-        group[i]->has_trees = false; /* their former trees are no load */
+        group[i]->has_trees = false; /* the former trees are no load */
         trib_loads_change(jobs, group[i]);
     }
     bool is_new = choose_anew(jobs, job, now_ns, error) == TRIB_OK;
     for (uint32_t k = 0; is_new && k < trib_trees_count(jobs, job); k++) {
-        is_new = !has_refused_lately(jobs, trib_trees_at(job, k), now_ns); /* else they would be tried in turn */
+        is_new = !has_refused_lately(jobs, trib_trees_at(job, k),
+                                     now_ns); /* else the refusing switches would be tried in turn */
     }
     job->grant = is_new ? job->grant : before;
     for (uint32_t i = 0; i < count; i++) {
@@ -414,7 +414,7 @@ uint32_t trib_trees_unbind(struct trib_jobs *jobs, struct trib_job *job, struct 
         return 0;
     }
     trib_processes_begin(jobs);
-    for (uint32_t i = 0; i <= count; i++) { /* this job, then each one of the list */
+    for (uint32_t i = 0; i <= count; i++) { /* this job, then each job of the list */
         uint32_t end = trib_processes_find(jobs, i > 0 ? list[i - 1] : job, list, count);
         for (uint32_t k = count; k < end; k++) {
             struct trib_job *other = list[k];
@@ -438,10 +438,10 @@ bool trib_trees_avoid(struct trib_jobs *jobs, struct trib_job *job, uint32_t len
         return false;
     }
     if (!trib_trees_have(jobs, job, lender + 1)) {
-        return true; /* another one of its group has been here before */
+        return true; /* another job of the group has already been dealt anew */
     }
     if (job->unlent_ns != 0) {
-        return false; /* as before: it is being tried again */
+        return false; /* unchanged: the lender is being tried again */
     }
     struct trib_job **group = calloc(jobs->count, sizeof(struct trib_job *));
     uint32_t count = group ? list_group(jobs, job, group) : 0;

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trees.h: of several switches used at once (switches.h), those that a job's roots are dealt over: its trees, one under
- * each. All of them, unless the operator wants fewer: then those that a plan names for the job (fabric/planned.h), or
- * else those whose links have least to do (choose.h). The choice
- * stands in the grant (grant.switches), so that it lasts as long as the job, through every restart; what loads links is
- * known from the jobs that there are (loads.h). A process has one socket for each root, for all its communicators: so
- * a job with a rank in a process that is in another job here follows that one. No sockets, no clock, as in jobs.h. Read
- * next: trees.c, choose.h. */
+/* trees.h: chooses the switches of a job among several switches (switches.h). Each chosen switch has one tree of the
+ * job. A job uses all switches, unless the operator wants fewer (trees). Then a plan names the switches
+ * (fabric/planned.h), or else the switches with the least loaded links are chosen (choose.h). The grant holds the
+ * choice (grant.switches), which lasts as long as the job, through every restart. The present jobs give the loads of
+ * links (loads.h). A process has one socket for each root, for all communicators. So a job that shares a process with
+ * another job uses the switches of the other job. No sockets, no clock, as in jobs.h. Read next: trees.c, choose.h. */
 #ifndef TRIB_CONTROL_TREES_H
 #define TRIB_CONTROL_TREES_H
 
 #include "control/jobs/jobs.h"
 #include "fabric/planned.h"
 
-/* Of a job with lenders: how many there are. */
+/* Number of switches of a job with lenders. */
 static inline uint32_t trib_trees_count(const struct trib_jobs *jobs, const struct trib_job *job)
 {
     uint32_t count = 0;
@@ -22,36 +21,37 @@ static inline uint32_t trib_trees_count(const struct trib_jobs *jobs, const stru
     return count > 0 ? count : jobs->config->lenders.count + 1;
 }
 
-/* The k-th of these: 0 for this switch, i + 1 for its lender i. */
+/* The k-th switch of the job: 0 for this switch, i + 1 for lender i. */
 static inline uint32_t trib_trees_at(const struct trib_job *job, uint32_t k)
 {
     return job->grant.switches[0] != 0 ? job->grant.switches[k] - 1U : k;
 }
 
-/* How many have a root of it: not all where switches below carry fewer; all before the job has any. */
+/* Number of switches with a root of the job. Not all, if switches below carry fewer roots; all, before the job has
+ * roots. */
 uint32_t trib_trees_rooted(const struct trib_jobs *jobs, const struct trib_job *job);
 bool trib_trees_have(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t which);
-/* The job in the plan. NULL: the plan does not name it, or the job has other switches. */
+/* The job in the plan. NULL: not in the plan, or the job has other switches. */
 const struct trib_planned_job *trib_trees_planned(const struct trib_jobs *jobs, const struct trib_job *job);
-/* "10.0.0.1:7470": the switch 0, "this switch" if it is at all addresses, or lender which - 1. text: 64 bytes. */
+/* Name of a switch, "10.0.0.1:7470". which 0: this switch ("this switch" if it listens at all addresses); else lender
+ * which - 1. text: 64 bytes. */
 char *trib_trees_name(const struct trib_jobs *jobs, uint32_t which, char *text);
-/* "10.0.0.1:7470 and 10.0.0.3:7470": all of the job's that have a root of it, as far as size bytes hold them. Returns
+/* "10.0.0.1:7470 and 10.0.0.3:7470": all switches with a root of the job, as far as size bytes suffice. Returns
  * text. */
 char *trib_trees_list(const struct trib_jobs *jobs, const struct trib_job *job, char *text, size_t size);
-/* All ranks are there: chooses for a new job, once; looks once in each incarnation whether another job would have one
- * process send to different switches: then ERR_REFUSED with the cause in error. Nothing of that where all jobs have all
- * switches. */
+/* All ranks are there: chooses the switches of a new job, once. Checks once in each incarnation that no process would
+ * send to different switches in two jobs; else ERR_REFUSED with the cause in error. No choice and no check if all jobs
+ * have all switches. */
 TRIB_MUST_USE enum trib_status trib_trees_choose(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns,
                                                  char *error);
 /* A begun job keeps its switches. Jobs that have not begun, share processes with that job, and have chosen other
- * switches, lose their choice; so do the jobs that follow them. Writes all of these to list, with room for all jobs, in
- * the order in which they choose again. Returns how many. */
+ * switches, lose the choice; so do the jobs that follow such a job. Writes the jobs without a choice to list, with room
+ * for all jobs, in the order of the next choice. Returns the number of jobs. */
 uint32_t trib_trees_unbind(struct trib_jobs *jobs, struct trib_job *job, struct trib_job **list);
-/* This lender took no part in the job, being away or refusing it: later jobs do without it for a while, if others are
- * there. True: so does this one, whose choice is another now, with those that have not begun either and share
- * processes with it. */
+/* The lender was away or has refused the job. Later jobs avoid the lender for a while, if other switches are there.
+ * True: the job has a new choice, and so has each job that has not begun and shares processes with the job. */
 bool trib_trees_avoid(struct trib_jobs *jobs, struct trib_job *job, uint32_t lender, uint64_t now_ns);
-/* Are the switches of the grant that comes with this JOIN those of this control plane? */
+/* Checks that the switches in the JOIN's known grant are switches of this control plane. */
 TRIB_MUST_USE enum trib_status trib_trees_check(const struct trib_jobs *jobs, const struct trib_message *join,
                                                 char *error);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* accept.c: how many connections there may be: the limit of open files, and the shares of one address, so that no peer
- * keeps all others out. And how many lines about them. Read next: connections.c (their life). */
+/* accept.c: limits of connections: by open files, and by shares for one address, so that no peer excludes other peers.
+ * Also the limit of log lines on connections. Read next: connections.c (the states of a connection). */
 #include <sys/resource.h>
 
 #include "control/server/connection.h"
@@ -9,16 +9,16 @@
 #include "io/log.h"
 
 #define DESCRIPTORS_RESERVED 192 /* 64 for HTTP, 2 for each shard, and plenty */
-#define STRANGERS_MAX 256        /* in a process that is somebody else's */
-#define SHARE_OTHERS 4           /* of the sessions this part is not for one address alone */
-#define SHARE_SILENT 8           /* and one address has no more than this part for sessions without a JOIN... */
-#define SILENT_LEAST 128         /* ...but so many */
+#define STRANGERS_MAX 256        /* sessions without a JOIN, in a foreign process */
+#define SHARE_OTHERS 4           /* one address leaves this part of all sessions to other addresses */
+#define SHARE_SILENT 8           /* limit of one address for sessions without a JOIN: this part... */
+#define SILENT_LEAST 128         /* ...but at least so many */
 /* Lines of INFO: two for each rank of the largest job at once, then one in each gap. */
 #define LINES_AT_ONCE 2048
 #define LINE_GAP_NS (TRIB_SECOND_NS / 10)
 
-/* How many sessions the limit of open files leaves room for, which may first be raised as far as it may be. The reserve
- * is for shards, HTTP and what the process has open anyway: strangers that only connect must not take that. */
+/* Number of sessions within the limit of open files, which may first be raised as far as allowed. The reserve is for
+ * shards, HTTP and other open files of the process: strangers that only connect must not use the reserve. */
 uint32_t trib_connections_limit(bool may_raise)
 {
     struct rlimit limit;
@@ -34,8 +34,8 @@ uint32_t trib_connections_limit(bool may_raise)
     return room < TRIB_CONNECTIONS_MAX ? (uint32_t)room : TRIB_CONNECTIONS_MAX;
 }
 
-/* Programs may count on their descriptors being few (select). Who has not joined takes no more than a guest may have
- * for that. */
+/* The foreign program may rely on small descriptors (select). So sessions without a JOIN are limited, and only joined
+ * sessions raise the limit of open files. */
 static bool has_room_as_guest(struct trib_connections *connections)
 {
     uint32_t strangers = 0;
@@ -67,7 +67,7 @@ void trib_connections_explain_room(const struct trib_connections *connections, c
         connections->jobs->config->shards > 0 ? "switch" : "rank 0's process at", here, connections->count);
 }
 
-/* Nobody takes all there is: a quarter is for others, and who has not joined yet has an eighth. */
+/* True if the address has used its share: three quarters of all sessions, and an eighth for sessions without a JOIN. */
 static bool has_its_share(const struct trib_connections *connections, const struct trib_address *peer)
 {
     uint32_t all = 0;

@@ -31,7 +31,7 @@ struct trib_below {
     enum below_state state;
     uint64_t nonce;
     bool is_asked;   /* PROVED: by PING, for a new connection with the same identity; nothing has come since */
-    uint64_t asked;  /* WAITS, CHALLENGED: the life of the switch that was asked */
+    uint64_t asked;  /* WAITS, CHALLENGED: the life of the asked switch */
     uint32_t number; /* highest number of a channel so far */
 };
 
@@ -57,13 +57,14 @@ static bool is_same_switch(const struct trib_connection *one, const struct trib_
             trib_address_port(&one->below->hello.hello.at[0]) == trib_address_port(&two->below->hello.hello.at[0]));
 }
 
-/* True of a usable connection of the same switch, by identity or by place. One that is ending may be usable still. */
+/* True for a usable connection of the same switch, by identity or by place. An ending connection may still be
+ * usable. */
 static bool is_before(const struct trib_connection *other, const struct trib_connection *connection)
 {
     return other != connection && other->below && other->below->remote && is_same_switch(other, connection);
 }
 
-/* The one that may be asked whether it lives. */
+/* The older connection of the same switch, which can be asked by PING. NULL: none. */
 static struct trib_connection *find_before(const struct trib_connections *connections,
                                            const struct trib_connection *connection)
 {
@@ -90,7 +91,7 @@ static void challenge(struct trib_connections *connections, struct trib_connecti
     trib_connection_watch(connections, connection);
 }
 
-/* Asks whether the older process with this identity still lives. */
+/* Asks whether the older process with the same identity still lives. */
 static void ask(struct trib_connections *connections, struct trib_connection *connection, struct trib_connection *other)
 {
     const struct trib_message question = {.kind = TRIB_MESSAGE_PING};
@@ -102,7 +103,7 @@ static void ask(struct trib_connections *connections, struct trib_connection *co
     trib_connection_watch(connections, connection);
 }
 
-/* False: the way of this switch's connection is a loop, or too long. */
+/* False: the way of the switch's connection is a loop, or too long. */
 static bool is_way(const struct trib_connections *connections, const struct trib_connection *connection,
                    const struct trib_message *message, char *text)
 {
@@ -135,7 +136,7 @@ static bool take_hello(struct trib_connections *connections, struct trib_connect
                        const struct trib_message *message)
 {
     char text[TRIB_ERROR_TEXT_MAX];
-    if (message->hello.identity == 0) { /* ranks with it would count as direct ones (struct trib_rank, via) */
+    if (message->hello.identity == 0) { /* ranks with identity 0 would count as direct ranks (struct trib_rank, via) */
         trib_connection_fail(connections, connection, TRIB_ERR_INVALID, "identity: 0 is no switch's: see --identity");
         return true;
     }
@@ -218,7 +219,7 @@ static bool may_displace(const struct trib_below *below, const struct trib_below
                                       : other->is_asked && below->asked == other->life;
 }
 
-/* All usable connections of the same switch end. False: one of them may live; then none does. */
+/* Ends all usable connections of the same switch. False: one connection may live, and none was ended. */
 static bool displace(struct trib_connections *connections, const struct trib_connection *connection)
 {
     for (uint32_t i = 0; i < connections->count; i++) {
@@ -231,7 +232,7 @@ static bool displace(struct trib_connections *connections, const struct trib_con
     for (uint32_t i = 0; i < connections->count; i++) {
         struct trib_connection *other = connections->all[i];
         if (is_before(other, connection)) {
-            trib_connection_read_last(connections, other); /* messages from before its death count */
+            trib_connection_read_last(connections, other); /* messages from before the death count */
         }
         if (is_before(other, connection)) {
             lose(connections, other, "its switch has connected anew");
@@ -241,7 +242,7 @@ static bool displace(struct trib_connections *connections, const struct trib_con
     return true;
 }
 
-/* False: a wrong nonce. A connection that the same process began before the usable one is late, and dead. */
+/* False: a wrong nonce. An earlier connection of the process with the usable connection is late, and ends. */
 static bool take_proof(struct trib_connections *connections, struct trib_connection *connection, uint64_t nonce)
 {
     struct trib_below *below = connection->below;
@@ -260,11 +261,11 @@ static bool take_proof(struct trib_connections *connections, struct trib_connect
     below->state = BELOW_PROVED;
     connection->is_proved = true;
     connection->out.max = TRIB_TELL_MAX;
-    connection->paid_ns = 0; /* HELLO was paid as a word of a rank, which saves less */
+    connection->paid_ns = 0; /* HELLO was paid at the rate of a rank, which saves less */
     return true;
 }
 
-/* The older connection lives: refuses all new ones with its identity. */
+/* The older connection lives: refuses all new connections with the same identity. */
 static void refuse_others(struct trib_connections *connections, struct trib_connection *connection)
 {
     char a[64];
@@ -290,7 +291,7 @@ static void on_timeout(struct trib_connections *connections, struct trib_connect
 
 /* ---- the way in: channels ---- */
 
-/* A last word to a channel that is not taken in, and END. */
+/* Sends a last message and END to a refused channel. */
 static void turn_channel_away(struct trib_connections *connections, struct trib_connection *connection, uint32_t number,
                               const struct trib_message *word)
 {
@@ -325,7 +326,7 @@ static bool begin(struct trib_connections *connections, struct trib_connection *
     return true;
 }
 
-/* False: too many channels. Refused channels cost nothing, or ranks that come again would keep all others out. */
+/* False: too many channels. Refused channels cost nothing; else returning ranks would exclude all other ranks. */
 static bool pay_channel(const struct trib_connections *connections, struct trib_connection *connection)
 {
     bool is_paid = trib_connection_pay(connections, connection, CHANNEL_GAP_NS, CHANNELS_AT_ONCE * CHANNEL_GAP_NS);
@@ -348,7 +349,7 @@ static void take_channel(struct trib_connections *connections, struct trib_conne
         return;
     }
     below->number = number;
-    if (!pay_channel(connections, connection)) { /* as ranks do that are turned away, and come again */
+    if (!pay_channel(connections, connection)) { /* as by ranks that are turned away and come again */
         trib_explain(word.note.text, "more than 1000 sessions a second come over one switch: come again later");
         turn_channel_away(connections, connection, number, &word);
     } else if (trib_connections_lack_room(connections, &connection->session.peer, &is_share) ||
@@ -371,7 +372,7 @@ static void take_end(struct trib_connections *connections, struct trib_connectio
     }
 }
 
-/* BYTES and END of a channel that is not open have no effect: the peer may not have read its END yet. */
+/* BYTES and END of a closed channel have no effect: the peer may not have read END yet. */
 static void take_of_channel(struct trib_connections *connections, struct trib_connection *connection,
                             const struct trib_message *message)
 {
@@ -387,7 +388,7 @@ static void take_of_channel(struct trib_connections *connections, struct trib_co
     }
 }
 
-/* The switch below asks whether this process reads, for ranks of any job. */
+/* PING of a switch below, on behalf of ranks of any job. */
 static void take_ping(struct trib_connections *connections, struct trib_connection *connection,
                       const struct trib_message *message)
 {

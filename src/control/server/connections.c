@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* connections.c: see connections.h.
  *
- * A connection that must go is marked and freed in trib_connections_sweep only, never in the middle of a call: so jobs
- * may send to any session at any time. OPEN: as usual. ENDING: the last words are being written. DRAINING: they are
- * written and our side is shut; what the peer still sends is read and thrown away, since unread bytes would turn the
- * close into a reset that can overtake the last words. BROKEN: to be freed. */
+ * A connection that must end is marked, and freed only in trib_connections_sweep, never in the middle of a call. So
+ * jobs may send to any session at any time. OPEN: as usual. ENDING: the last messages are being written. DRAINING: the
+ * last messages are written and our side is shut. Bytes from the peer are then read and discarded, since unread bytes
+ * would turn the close into a reset that can overtake the last messages. BROKEN: to be freed. */
 #include "control/server/connections.h"
 
 #include <errno.h>
@@ -23,11 +23,12 @@
 #include "io/log.h"
 
 #define LAST_READS_MAX 4096
-/* A root hears of each of its communicator's ranks at once, and again when they register: 2 x 1024 messages of 32
+/* A root gets a message for each rank of the communicator at once, and again at registration: 2 x 1024 messages of 32
  * bytes. */
 #define OUT_MAX ((size_t)32 * TRIB_MESSAGE_MAX)
-/* A rank says some dozen messages a second at most, and they come at once after a silence of 30 s. One that says
- * many more is broken: it would take everybody's time, and what waited in its socket would hide its end. */
+/* A rank sends at most some dozen messages a second, and all at once after a silence of 30 s. A rank with many more
+ * messages is broken: it would take the time of all ranks, and bytes waiting in the socket would hide the end of the
+ * session. */
 #define MESSAGE_GAP_NS (5 * TRIB_MILLISECOND_NS)
 #define MESSAGES_AT_ONCE 1024
 
@@ -95,7 +96,8 @@ static void set_interest(const struct trib_connections *connections, struct trib
         struct epoll_event event = {.events = waits ? EPOLLIN | EPOLLRDHUP | EPOLLOUT : EPOLLIN | EPOLLRDHUP,
                                     .data.ptr = connection};
         connection->waits_to_write = waits;
-        (void)epoll_ctl(connections->epoll_fd, EPOLL_CTL_MOD, connection->fd, &event); /* it is there: add() */
+        (void)epoll_ctl(connections->epoll_fd, EPOLL_CTL_MOD, connection->fd,
+                        &event); /* add() has added the descriptor */
     }
 }
 
@@ -136,7 +138,7 @@ static void write_some(struct trib_connections *connections, struct trib_connect
     do {
         fill(connections, connection);
         if (!trib_outbox_send(&connection->out, &connection->line, connection->fd)) {
-            /* In OPEN the peer's last words may be unread still: reading finds the end behind them. */
+            /* In OPEN the peer's last messages may still be unread: reading finds the end behind these messages. */
             if (connection->state != CONNECTION_OPEN) {
                 char cause[128];
                 (void)snprintf(cause, sizeof cause, "its session broke: %s", trib_explain_errno(errno));
@@ -165,7 +167,7 @@ void trib_connection_flush(struct trib_connections *connections, struct trib_con
     }
 }
 
-/* When this connection's patience ends. */
+/* Time of the connection's next deadline. */
 static uint64_t connection_timeout(const struct trib_connection *connection)
 {
     switch (connection->state) {
@@ -175,7 +177,7 @@ static uint64_t connection_timeout(const struct trib_connection *connection)
         }
         return trib_time_earlier(connection->half_ns ? connection->half_ns + TRIB_HALF_WAIT_NS : TRIB_NEVER,
                                  connection->ping.next_ns);
-    case CONNECTION_ENDING: /* the ranks of a switch that does not read are not at fault, and END comes behind words */
+    case CONNECTION_ENDING: /* ranks of a switch that does not read are not at fault, and END comes last */
     case CONNECTION_DRAINING:
         return connection->since_ns + (connection->over ? TRIB_SILENCE_NS : TRIB_DRAIN_WAIT_NS);
     case CONNECTION_BROKEN:
@@ -247,7 +249,8 @@ void trib_connection_fail(struct trib_connections *connections, struct trib_conn
     trib_connections_end(connections, &connection->session);
 }
 
-/* The peer is at fault, and hears why. cause: for the other ranks of its job; NULL: it has not joined one. */
+/* The peer is at fault, and is told the cause. cause: for the other ranks of the peer's job; NULL: the peer has not
+ * joined a job. */
 static void refuse(struct trib_connections *connections, struct trib_connection *connection, uint64_t *counter,
                    enum trib_status status, const char *cause, const char *text)
 {
@@ -320,7 +323,7 @@ static void refuse_turn(struct trib_connections *connections, struct trib_connec
            "it sent a message out of turn", text);
 }
 
-/* Who listens at :: is reached over IPv4 as well, but moves no data that way. True: so it is; the cause is for the
+/* True if a session has come over IPv4 to a listener at ::, which has no data path over IPv4; the cause is for the
  * rank. */
 static bool lacks_way(const struct trib_connections *connections, const struct trib_connection *connection, char *cause)
 {
@@ -348,7 +351,8 @@ bool trib_connection_pay(const struct trib_connections *connections, struct trib
     return connection->paid_ns <= connections->now_ns;
 }
 
-/* False: it says too much. A controller, which the operator has named, speaks for all ranks of many jobs. */
+/* False: the peer sends too many messages. A controller, which the operator has named, sends for all ranks of many
+ * jobs. */
 static bool pay_message(const struct trib_connections *connections, struct trib_connection *connection,
                         const struct trib_message *message)
 {
@@ -395,7 +399,7 @@ static bool hand_over(struct trib_connections *connections, struct trib_connecti
     return trib_jobs_receive(connections->jobs, &connection->session, message, connections->now_ns);
 }
 
-/* A rank says JOIN again after a recall, and the controller cannot see the key of a connection that ends here. True:
+/* A rank sends JOIN again after a recall, and the controller cannot see the key of a connection that ends here. True:
  * the message is refused. */
 static bool refuse_passed(struct trib_connections *connections, struct trib_connection *connection,
                           const uint8_t *bytes, size_t size)
@@ -418,7 +422,7 @@ static bool refuse_passed(struct trib_connections *connections, struct trib_conn
     return false;
 }
 
-/* Passes the message at this place on. Returns the length; 0: a part is missing, or the session has ended. */
+/* Passes on the message at offset `at`. Returns the length; 0: a part is missing, or the session has ended. */
 static size_t pass_one(struct trib_connections *connections, struct trib_connection *connection, size_t at)
 {
     size_t left = connection->in_len - at;
@@ -502,7 +506,7 @@ static void end_pass(const struct trib_connections *connections, struct trib_con
     }
 }
 
-/* The peer has ended, or its key is wrong. */
+/* The peer has ended, or the peer's key is wrong. */
 static void take_end(struct trib_connections *connections, struct trib_connection *connection, int error)
 {
     char cause[128];
@@ -520,14 +524,14 @@ static void take_end(struct trib_connections *connections, struct trib_connectio
     }
 }
 
-/* As recv(2). fd -1: only bytes that have come already. */
+/* As recv(2). fd -1: only bytes already received. */
 static ssize_t receive(struct trib_connection *connection, int fd)
 {
     return connection->line.kind->receive(&connection->line, fd, connection->in + connection->in_len,
                                           sizeof connection->in - connection->in_len);
 }
 
-/* One read per wake: nobody can keep the others waiting. */
+/* One read per wake, so that no peer delays other peers. */
 bool trib_connection_take_bytes(struct trib_connections *connections, struct trib_connection *connection)
 {
     if (connection->state != CONNECTION_OPEN) {
@@ -581,7 +585,7 @@ const struct trib_session *trib_connections_at(const struct trib_connections *co
     return &connections->all[index]->session;
 }
 
-/* Of a peer that has shut its side it is all that is left: bounded by the socket's buffer. */
+/* After the peer has shut its side, only the bytes in the socket's buffer are left. */
 void trib_connection_read_last(struct trib_connections *connections, struct trib_connection *connection)
 {
     for (int i = 0; i < LAST_READS_MAX && connection->state != CONNECTION_BROKEN; i++) {
@@ -643,7 +647,7 @@ void trib_connections_on_timeout(struct trib_connections *connections, uint64_t 
     }
 }
 
-/* A child of fork may hold its descriptor as well, so closing it does not take it out of the set. */
+/* A forked child may hold the descriptor as well, so a close alone does not remove the descriptor from the set. */
 void trib_connections_remove_at(struct trib_connections *connections, uint32_t at)
 {
     struct trib_connection *connection = connections->all[at];
@@ -664,7 +668,7 @@ void trib_connections_remove_at(struct trib_connections *connections, uint32_t a
 void trib_connections_sweep(struct trib_connections *connections, uint64_t now_ns)
 {
     connections->now_ns = now_ns;
-    while (connections->broken > 0) { /* the end of one may break others, that lie before it */
+    while (connections->broken > 0) { /* one end may break other connections, at lower indexes */
         for (uint32_t i = 0; i < connections->count; i++) {
             struct trib_connection *connection = connections->all[i];
             if (connection->state == CONNECTION_BROKEN) {

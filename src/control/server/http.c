@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http.c: see http.h. libmicrohttpd runs without a thread, its epoll descriptor lies in the server's poll set; so a
- * report is read in the same thread that changes it, and nothing needs a lock. */
+/* http.c: see http.h. libmicrohttpd runs without a thread, and the server polls the epoll descriptor of libmicrohttpd.
+ * So one thread reads and changes the facts of a report, without a lock. */
 #include "control/server/http.h"
 #include "control/server/listener.h"
 
@@ -138,7 +138,7 @@ static json_t *show_counters(const struct trib_counters *counters)
     return object;
 }
 
-/* With --trees: those that have a root of the job. */
+/* With --trees: the switches with a root of the job. */
 static json_t *show_switches(const struct trib_jobs *jobs, const struct trib_job *job)
 {
     uint32_t count = job->grant.switches[0] != 0 ? trib_trees_rooted(jobs, job) : 0;
@@ -201,7 +201,7 @@ static json_t *show_communicator(const struct trib_report *report, const struct 
     return object;
 }
 
-/* Id of the key of the job's ranks; null: they are unauthenticated. */
+/* Id of the key of the job's ranks; null: the ranks are unauthenticated. */
 static json_t *show_key(const struct trib_server_config *config, uint64_t key)
 {
     char text[TRIB_KEY_ID_TEXT];
@@ -210,7 +210,7 @@ static json_t *show_key(const struct trib_server_config *config, uint64_t key)
     return is_shown ? json_string(text) : json_null();
 }
 
-/* Its communicators, the oldest first. */
+/* A job with its communicators, the oldest first. */
 static json_t *show_job(const struct trib_report *report, const struct trib_owner *owner, uint64_t now_ns)
 {
     json_t *object = json_object();
@@ -259,7 +259,7 @@ static json_t *show_traffic(const struct trib_report *report)
     return object;
 }
 
-/* The switches that its jobs use as well. */
+/* The other switches for jobs of this switch. */
 static json_t *show_lenders(const struct trib_server_config *config)
 {
     json_t *list = json_array();
@@ -271,7 +271,7 @@ static json_t *show_lenders(const struct trib_server_config *config)
     return list;
 }
 
-/* Communicators of other switches that have roots here. */
+/* Communicators of other switches with roots here. */
 static json_t *show_lendings(const struct trib_jobs *jobs)
 {
     json_t *list = json_array();
@@ -352,7 +352,7 @@ static enum MHD_Result reply_text(struct MHD_Connection *connection, const char 
     return reply(connection, MHD_HTTP_OK, type, copy, strlen(text));
 }
 
-/* The host in "name", "name:port", "10.0.0.1:8470" or "[::1]:8470". False: longer than any name that is answered. */
+/* The host in "name", "name:port", "10.0.0.1:8470" or "[::1]:8470". False: longer than any accepted name. */
 static bool read_host(const char *header, char host[HOST_SIZE])
 {
     const char *begin = header + (header[0] == '[');
@@ -365,7 +365,7 @@ static bool read_host(const char *header, char host[HOST_SIZE])
     return true;
 }
 
-/* Whether the address is the one that the connection came to. */
+/* True if the connection came to the address. */
 static bool is_here(struct MHD_Connection *connection, const struct trib_address *address)
 {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -377,8 +377,8 @@ static bool is_here(struct MHD_Connection *connection, const struct trib_address
     return trib_address_same_host(&here, address);
 }
 
-/* Whether the request names this switch. A page of another site can make a browser ask this address under a name of
- * its own (DNS rebinding), and would then read the answer. Clients without the header (HTTP/1.0) are no browsers. */
+/* True if the request names this switch. A page of another site can make a browser ask this address under the site's
+ * name (DNS rebinding), and would then read the answer. Clients without the header (HTTP/1.0) are no browsers. */
 static bool is_for_us(struct MHD_Connection *connection)
 {
     const char *header = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
@@ -400,8 +400,8 @@ static bool is_for_us(struct MHD_Connection *connection)
            (trib_address_is_loopback(&address) || is_here(connection, &address));
 }
 
-/* libmicrohttpd calls this once when the head is there, and again when the body is: the answer comes with the second
- * call. 8 parameters: its signature, not ours. */
+/* libmicrohttpd calls once after the head, and again after the body; the second call answers. 8 parameters: the
+ * signature is set by libmicrohttpd. */
 static enum MHD_Result serve(void *owner, struct MHD_Connection *connection, const char *url, const char *method,
                              const char *version, const char *data, size_t *data_len, void **seen)
 {
@@ -413,7 +413,7 @@ static enum MHD_Result serve(void *owner, struct MHD_Connection *connection, con
         return MHD_YES;
     }
     if (*data_len > 0) {
-        *data_len = 0; /* a body means nothing here, whatever it is */
+        *data_len = 0; /* a body has no meaning here */
         return MHD_YES;
     }
     if (!is_for_us(connection)) {

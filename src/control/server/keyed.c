@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* keyed.c: which sessions need a key. The switch at the end of a rank's connection checks the key id in its JOIN: for a
- * channel the switch below has done that. Read next: connections.c. */
+/* keyed.c: the sessions that need a key. The switch at the end of a rank's connection checks the key id in JOIN; for a
+ * channel, the switch below has checked the id. Read next: connections.c. */
 #include <inttypes.h>
 
 #include "control/server/connection.h"
 #include "io/explain.h"
 
-/* A JOIN. Its key id must be that of the rank's connection. */
+/* For a JOIN: the key id must be the id of the rank's connection. */
 static bool lacks_job_key(const struct trib_server_config *config, const struct trib_connection *connection,
                           const struct trib_message *message, char *cause)
 {

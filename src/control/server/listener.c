@@ -14,7 +14,7 @@
 
 static void set_option(int fd, int level, int name, int value)
 {
-    (void)setsockopt(fd, level, name, &value, sizeof value); /* all of them only make things better */
+    (void)setsockopt(fd, level, name, &value, sizeof value); /* all options are optional */
 }
 
 enum trib_status trib_listener_open(const struct trib_address *address, int *fd, struct trib_address *bound,
@@ -30,7 +30,7 @@ enum trib_status trib_listener_open(const struct trib_address *address, int *fd,
     }
     set_option(listener, SOL_SOCKET, SO_REUSEADDR, 1);
     set_option(listener, IPPROTO_IPV6, IPV6_V6ONLY,
-               0); /* who comes to [::] over IPv4 is told why not, or served HTTP */
+               0); /* a peer that comes to [::] over IPv4 is told the cause of the refusal, or served HTTP */
     if (bind(listener, where, address->len) != 0 || listen(listener, BACKLOG) != 0) {
         int cause = errno;
         trib_explain(error, "cannot listen on TCP %s: %s%s", text, trib_explain_errno(cause),

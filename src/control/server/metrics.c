@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics.c: /metrics, Prometheus text format 0.0.4, in base units. Labels are bounded: the jobs that exist now, and
- * lists from the sources (drop reasons, statuses). A job's series end with it. Read next: http.c (the server). */
+/* metrics.c: /metrics, Prometheus text format 0.0.4, in base units. Labels are bounded: present jobs, and lists from
+ * the sources (drop reasons, statuses). A job's series end with the job. Read next: http.c (the server). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "control/server/report.h"
 #include "io/clock.h"
 
-/* One counter of every job, found by its place in struct trib_counters. */
+/* One counter of every job, found by offset in struct trib_counters. */
 struct job_counter {
     const char *name;
     const char *help;
@@ -169,7 +169,7 @@ static void put_gauges(FILE *out, const struct row *rows, size_t count)
 #undef X
 }
 
-/* Of jobs that a plan has dealt. */
+/* The rates of planned jobs. */
 static void put_plan(FILE *out, const struct trib_jobs *jobs, const struct row *rows, size_t count)
 {
     head(out, "job_planned_bytes_per_second", "gauge", "rate of each rank by the plan, headers included");
@@ -250,8 +250,8 @@ const char *trib_job_state_name(enum trib_job_state state)
     return "unknown";
 }
 
-/* The rank that has waited longest; NULL: none waits. A stall counts while no newer mark of its rank has passed it, or
- * as long as the rank repeats it: then M is what the rank waits for. */
+/* The STALL of the rank that has waited longest; NULL: none waits. A STALL counts while no newer mark of the rank has
+ * passed the sequence, or while the rank repeats the STALL: then the rank waits for M. */
 static const struct trib_stall *longest_stall(const struct trib_job *job, uint64_t mark, uint64_t now_ns,
                                               double *longest)
 {
@@ -281,7 +281,7 @@ void trib_job_report(const struct trib_report *report, const struct trib_job *jo
     }
     out->communicator_mark = trib_job_places(report->jobs, job)->mark(report->jobs, job);
     const struct trib_stall *stall = longest_stall(job, out->communicator_mark, now_ns, &out->stall_s);
-    if (stall && stall->missing.count > 0) { /* by name, also of ranks whose marks alone are awaited */
+    if (stall && stall->missing.count > 0) { /* by name, also ranks with only a mark outstanding */
         out->plane.sequence = stall->sequence;
         out->plane.missing_count = trib_rank_list_carried(&stall->missing);
         memcpy(out->plane.missing, stall->missing.rank, out->plane.missing_count * sizeof stall->missing.rank[0]);
@@ -310,7 +310,7 @@ static size_t read_jobs(const struct trib_report *report, struct row *rows, uint
     return count;
 }
 
-/* Communicators of controllers elsewhere, behind the rows that are there. */
+/* Appends communicators of controllers elsewhere to the rows. */
 static size_t read_lendings(const struct trib_jobs *jobs, struct row *rows, size_t count)
 {
     const struct trib_data_plane *plane = jobs->agent.plane;

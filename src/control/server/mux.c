@@ -9,7 +9,7 @@
 
 #define SIZE_FIRST 16U
 
-/* The place of the first channel with this number or a higher one. */
+/* Index of the first channel with this number or a higher number. */
 static uint32_t place_of(const struct trib_mux *mux, uint32_t number)
 {
     uint32_t low = 0;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* passes.c: see passes.h. A channel that has ended is freed in trib_passes_sweep only, never in the middle of a
- * call. */
+/* passes.c: see passes.h. An ended channel is freed only in trib_passes_sweep, never in the middle of a call. */
 #include "control/server/passes.h"
 
 #include <stdio.h>
@@ -13,20 +12,20 @@
 
 /* A connection here, as a channel on the trunk. */
 struct trib_pass {
-    struct trib_mux_channel channel; /* first: a cast leads from it to the pass */
-    struct trib_connection *down;    /* NULL: it has ended */
-    bool is_begun;                   /* CHANNEL was said */
+    struct trib_mux_channel channel; /* first, for a cast back to the pass */
+    struct trib_connection *down;    /* NULL: ended */
+    bool is_begun;                   /* CHANNEL was sent */
     bool has_spoken;                 /* bytes have come from above */
     bool is_lost;                    /* on the way, and not by the peer */
     bool owes_pong;                  /* PING has come from below */
-    uint64_t ping;                   /* its number */
-    /* Of the message from above whose bytes are coming. */
-    uint32_t left; /* behind its length */
+    uint64_t ping;                   /* number of the PING */
+    /* State of a partly received message from above. */
+    uint32_t left; /* bytes left, behind the length field */
     uint32_t head_len;
-    uint8_t head[4]; /* its length */
+    uint8_t head[4]; /* the length field */
     struct trib_address peer;
     struct trib_address local;
-    struct trib_path below; /* of a switch below: the path of its HELLO, and its identity */
+    struct trib_path below; /* of a switch below: the path in HELLO, and the identity */
     struct trib_outbox out;
 };
 
@@ -89,7 +88,7 @@ static void answer(const struct trib_uplinks *uplinks, struct trib_connection *c
     trib_connections_send(uplinks->connections, &connection->session, message);
 }
 
-/* A switch passes HELLO on with its own identity, and so finds loops. NULL: there is none. */
+/* A switch adds its identity to HELLO and passes HELLO on, and so finds loops. NULL: no loop. */
 static const char *pass_hello(const struct trib_uplinks *uplinks, struct trib_message *hello)
 {
     struct trib_path *path = &hello->hello.path;
@@ -166,8 +165,8 @@ static struct trib_pass *pass_begin(void *owner, struct trib_connection *connect
     return pass;
 }
 
-/* Each hop answers, and asks the next one: so a silent parent is not taken for a silent switch here. PONG goes between
- * two messages from above. */
+/* Each hop answers, and asks the next hop: so a silent parent does not look like a silent switch here. PONG goes
+ * between two messages from above. */
 static void answer_ping(const struct trib_uplinks *uplinks, struct trib_pass *pass)
 {
     const struct trib_message pong = {.kind = TRIB_MESSAGE_PONG, .ping = {.number = pass->ping}};
@@ -177,8 +176,8 @@ static void answer_ping(const struct trib_uplinks *uplinks, struct trib_pass *pa
     }
 }
 
-/* The parent does not answer: a rank that waits hears which switch that is, and is passed on as well. The parent's
- * RECALL would have been heard here. */
+/* If the parent is silent, answers STALL with the parent's name; STALL is passed on as well. A RECALL from the parent
+ * would have arrived here. */
 static void answer_stall(const struct trib_uplinks *uplinks, const struct trib_pass *pass,
                          const struct trib_message *stall)
 {
@@ -225,7 +224,7 @@ static void pass_end(void *owner, struct trib_pass *pass)
     queue(uplinks, pass);
 }
 
-/* The connection of this channel ends, after `word` unless that is NULL or something has come from above. */
+/* Ends the channel's connection, after `word`, unless `word` is NULL or bytes have come from above. */
 static void end_down(const struct trib_uplinks *uplinks, struct trib_pass *pass, const struct trib_message *word)
 {
     struct trib_connection *down = pass->down;
@@ -283,7 +282,7 @@ static void follow(struct trib_pass *pass, const uint8_t *bytes, uint32_t count)
         }
         if (pass->head_len == sizeof pass->head) {
             pass->head_len = 0;
-            size_t size = trib_message_size(pass->head); /* 0: the receiver ends its session there */
+            size_t size = trib_message_size(pass->head); /* 0: the receiver ends the session there */
             pass->left = size > sizeof pass->head ? (uint32_t)(size - sizeof pass->head) : 0;
         }
     }

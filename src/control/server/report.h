@@ -19,12 +19,12 @@ struct trib_report {
 struct trib_job_report {
     struct trib_plane_report plane;
     uint64_t communicator_mark;
-    double stall_s; /* how long the rank that has waited longest has waited, 0: none waits */
+    double stall_s; /* longest present wait of a rank, seconds; 0: none waits */
 };
 
 void trib_job_report(const struct trib_report *report, const struct trib_job *job, uint64_t now_ns,
                      struct trib_job_report *out);
-/* Packets of all sockets, and packets that were dropped without a job; drops has TRIB_DROP_COUNT entries. */
+/* Packets of all sockets, and packets dropped without a job. dropped: TRIB_DROP_COUNT entries. */
 void trib_report_traffic(const struct trib_report *report, struct trib_port_stats *sum, uint64_t *dropped);
 /* "joining", "starting", "running". */
 const char *trib_job_state_name(enum trib_job_state state);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rounds.c: what is polled, and a round of it: new connections, and sessions that have moved; and the last rounds, when
- * all ends. Read next: connections.c (one session), accept.c (how many there may be). */
+/* rounds.c: the descriptors to poll, one round of poll: new connections and active sessions; and the last rounds at the
+ * end. Read next: connections.c (one session), accept.c (limits). */
 #include <errno.h>
 #include <unistd.h>
 
@@ -11,13 +11,13 @@
 #include "io/log.h"
 
 #define ACCEPTS_AT_ONCE 64
-#define LAST_WORDS_MAX 4 /* reads from a peer that is turned away */
+#define LAST_WORDS_MAX 4 /* reads from a refused peer */
 #define ACCEPT_PAUSE_NS (100 * TRIB_MILLISECOND_NS)
-#define WARN_GAP_NS (10 * TRIB_SECOND_NS) /* between lines about one lasting lack */
+#define WARN_GAP_NS (10 * TRIB_SECOND_NS) /* between log lines on the same lack of descriptors */
 #define GOODBYE_NS (250 * TRIB_MILLISECOND_NS)
 
-/* Says AWAY, or the same to a peer with a key, which would take clear words for those of somebody else: its first byte
- * shows it, if that is here already. Else it has a key if this is for jobs with a key only. */
+/* Sends AWAY, or an equivalent for a peer with a key, which would not trust a message in clear. The first byte of the
+ * peer, if already here, shows a key. Else the peer has a key if only jobs with a key may come here. */
 static void say_away(const struct trib_connections *connections, int fd, const struct trib_message *message)
 {
     const struct trib_keyring *keys = connections->jobs->config->keys;
@@ -32,8 +32,8 @@ static void say_away(const struct trib_connections *connections, int fd, const s
     }
 }
 
-/* A peer for which there is no room is told so, and comes again: without a word it would report that no switch is
- * there. Whatever it has said is read first, since unread bytes make the close a reset. */
+/* A peer without room gets AWAY, and comes again; without a message the peer would report that no switch is there. All
+ * received bytes are read first, since unread bytes make the close a reset. */
 static void turn_away(struct trib_connections *connections, int fd, const struct trib_address *peer, bool is_share)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_AWAY};
@@ -66,8 +66,8 @@ static void add(struct trib_connections *connections, int fd, const struct trib_
                     &connection->session.local.len) != 0) {
         connection->session.local.len = 0;
     }
-    /* A rank takes packets only from where it sends to, and the routes may lead back to it from another address of
-     * ours. */
+    /* A rank accepts packets only from the address to which the rank sends, and routes may use another local
+     * address. */
     if (trib_address_is_any(&connections->jobs->config->listen)) {
         trib_address_set_source(&connection->session.peer, &connection->session.local);
     }
@@ -115,12 +115,12 @@ uint32_t trib_connections_poll(const struct trib_connections *connections, struc
     return connections->listen_count + 1;
 }
 
-/* Those sessions that have moved. */
+/* Handles the active sessions. */
 static void take_sessions(struct trib_connections *connections)
 {
     const uint32_t ended = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
     int moved = epoll_wait(connections->epoll_fd, connections->events, TRIB_CONNECTIONS_MAX, 0);
-    /* Ended sessions come first: a rank that comes back at once must find its place, and its job's name, free. */
+    /* Ended sessions come first: a rank that comes back at once must find the rank's place and the job's name free. */
     for (int i = 0; i < moved; i++) {
         if (connections->events[i].events & ended) {
             trib_connection_read_last(connections, connections->events[i].data.ptr);
@@ -152,7 +152,7 @@ void trib_connections_ready(struct trib_connections *connections, const struct p
     }
 }
 
-/* Connections that carry this channel. */
+/* Number of connections that carry the channel. */
 static uint32_t depth_of(const struct trib_connection *connection)
 {
     uint32_t depth = 0;
@@ -166,10 +166,10 @@ static uint32_t depth_of(const struct trib_connection *connection)
 static void say_farewell(struct trib_connections *connections, struct trib_connection *connection,
                          enum trib_status status, const char *text)
 {
-    if (status != TRIB_OK && (connection->is_proved || connection->pass)) { /* channels may have words that wait */
+    if (status != TRIB_OK && (connection->is_proved || connection->pass)) { /* channels may have waiting messages */
         trib_connections_end(connections, &connection->session);
     } else if (status != TRIB_OK && connection->line.side) {
-        /* A rank with a key would take a word in clear for an answer. */
+        /* A rank with a key would take a message in clear for an answer. */
         trib_connection_break(connections, connection, text);
     } else if (status != TRIB_OK) {
         trib_connection_fail(connections, connection, status, text);
@@ -184,7 +184,7 @@ void trib_connections_deinit(struct trib_connections *connections, enum trib_sta
     while (connections->listen_count > 0) {
         (void)close(connections->listen_fd[--connections->listen_count]);
     }
-    for (uint32_t depth = TRIB_HOPS_MAX + 2; depth-- > 0;) { /* channels first: what carries them ends behind them */
+    for (uint32_t depth = TRIB_HOPS_MAX + 2; depth-- > 0;) { /* channels first, then the carrying connections */
         for (uint32_t i = 0; i < connections->count; i++) {
             if (depth_of(connections->all[i]) == depth) {
                 say_farewell(connections, connections->all[i], status, text);

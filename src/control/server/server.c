@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* server.c: the loop of the control plane: one thread, one poll(2) over the wake descriptor, HTTP, the listeners, all
- * sessions (one descriptor) and the uplinks. It decides nothing: jobs.c does. Other threads reach it by
- * trib_server_stop and trib_server_mismatch only, which leave a note and write to the wake descriptor. */
+ * sessions (one descriptor) and the uplinks. All decisions are in jobs.c. Other threads set fields under the lock, or
+ * the flag of trib_server_stop, and write to the wake descriptor. */
 #include "control/server.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@
 #define POLL_OWN 2 /* descriptors polled before those of connections.c: wake, HTTP */
 #define POLL_LONGEST_MS 10000
 
-/* What a shard's thread reports; one slot may report many times, so losing some at the brim loses nothing. */
+/* Report of a shard's thread. One slot may report many times, so reports beyond MISMATCHES_MAX can be dropped. */
 struct mismatch {
     uint64_t sequence;
     uint32_t communicator;
@@ -45,16 +45,16 @@ struct trib_server {
     struct trib_connections connections;
     struct trib_uplinks uplinks;
     struct trib_report report;
-    struct trib_tls_side *below; /* for sessions that come; NULL: no keys */
+    struct trib_tls_side *below; /* for accepted sessions; NULL: no keys */
     struct trib_tls_side *above; /* for connections to other switches; NULL: no key of the operator */
     struct trib_http *http;
     int wake_fd;
     atomic_bool stopping;
-    pthread_mutex_t working; /* held by its thread but while it sleeps */
+    pthread_mutex_t working; /* held by the control plane's thread, except while sleeping */
     pthread_mutex_t lock;    /* of the fields below */
-    bool is_retiring;        /* to end when nobody needs it... */
-    bool has_retired;        /* ...and does */
-    bool has_looked;         /* for work left, since it is to retire */
+    bool is_retiring;        /* true: end when no work is left... */
+    bool has_retired;        /* ...and has ended */
+    bool has_looked;         /* duties were counted since trib_server_retire */
     struct trib_server_duties duties;
     uint32_t mismatch_count;
     struct mismatch mismatches[MISMATCHES_MAX];
@@ -268,7 +268,7 @@ static void wake(struct trib_server *server)
 
 void trib_server_stop(struct trib_server *server)
 {
-    int saved = errno; /* it may be a signal handler's */
+    int saved = errno; /* the caller may be a signal handler */
     atomic_store(&server->stopping, true);
     wake(server);
     errno = saved;
@@ -310,7 +310,7 @@ static bool retires(struct trib_server *server)
     struct trib_server_duties duties;
     bool has_changed = false;
     (void)pthread_mutex_lock(&server->lock);
-    if (server->is_retiring) { /* else nobody asks, and they take time */
+    if (server->is_retiring) { /* else the duties are not needed, and counting takes time */
         trib_jobs_duties(&server->jobs, &duties);
         has_changed = !server->has_looked || memcmp(&duties, &server->duties, sizeof duties) != 0;
         server->has_looked = true;
@@ -370,7 +370,7 @@ static void run_once(struct trib_server *server)
     int ready = poll(server->fds, POLL_OWN + count + uplinks, timeout_ms);
     (void)pthread_mutex_lock(&server->working);
     if (ready < 0) {
-        return; /* a signal: its handler may have said stop */
+        return; /* a signal: the handler may have called trib_server_stop */
     }
     now_ns = trib_clock_ns();
     if (server->fds[0].revents) {
@@ -392,8 +392,8 @@ static void run_once(struct trib_server *server)
     }
 }
 
-/* By an address that its ranks, or those below it, know. One that listens everywhere is where a session has reached
- * it. */
+/* Names the server by an address known to ranks, or to switches below. A server that listens at any address uses the
+ * local end of a session. */
 static void name_self(const struct trib_server *server, char *text, size_t size)
 {
     const struct trib_address *self = &server->config.listen;
@@ -426,7 +426,7 @@ void trib_server_run(struct trib_server *server)
     trib_uplinks_say_bye(&server->uplinks, TRIB_ERR_SWITCH, farewell);
     trib_jobs_deinit(&server->jobs, TRIB_ERR_SWITCH, farewell);
     trib_uplinks_deinit(&server->uplinks);
-    /* Who has just connected, to join the next one, comes again. */
+    /* A peer that has just connected to join the next control plane comes again. */
     trib_connections_deinit(&server->connections, has_retired ? TRIB_OK : TRIB_ERR_SWITCH, farewell);
     (void)pthread_mutex_unlock(&server->working);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shards.c: where the shards of this switch are, and its multicast groups. Read next: server.h. */
+/* shards.c: addresses of this switch's shards, and multicast groups. Read next: server.h. */
 #include "control/server.h"
 
 struct trib_address trib_server_shard(const struct trib_server_config *config, uint32_t shard)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uplinks.c: see uplinks.h. A connection or channel that has ended is freed in trib_uplinks_sweep only, never in the
- * middle of a call. So callers may send on any of them, or end any, at any time. */
+/* uplinks.c: see uplinks.h. An ended connection or channel is freed only in trib_uplinks_sweep, never in the middle of
+ * a call. So callers may send on any connection, or end any connection, at any time. */
 #include "control/server/uplinks.h"
 
 #include <netinet/in.h>
@@ -16,10 +16,10 @@
 
 #define GOODBYE_NS (250 * TRIB_MILLISECOND_NS)
 
-/* A parent that did not answer is not asked again for so long: all ranks come at once, and come often. */
+/* Least time between two tries with a silent parent, since all ranks come at once, and often. */
 #define AWAY_NS (25 * TRIB_MILLISECOND_NS)
 
-/* Data and sessions of a switch below must come from one address, by which the parent knows it. */
+/* Data and sessions of a switch below must come from one address, which identifies the switch to the parent. */
 static void choose_local(struct trib_address *local, const struct trib_address *listen)
 {
     *local = *listen;
@@ -136,7 +136,7 @@ static void greet(struct trib_uplinks *uplinks, struct trib_uplink *trunk)
     trib_session_client_send(&trunk->client, &hello);
 }
 
-/* The parent takes this switch for an agent. */
+/* The parent accepts this switch as an agent. */
 static void take_challenge(struct trib_uplinks *uplinks, struct trib_uplink *trunk, uint64_t nonce)
 {
     const struct trib_message proof = {.kind = TRIB_MESSAGE_PROOF, .proof = {.nonce = nonce}};
@@ -156,7 +156,7 @@ static void take_challenge(struct trib_uplinks *uplinks, struct trib_uplink *tru
     uplinks->is_silent = false;
 }
 
-/* Ranks that wait hear the cause; else the log has it. */
+/* Waiting ranks are told the cause; without ranks, the cause goes to the log. */
 static void note_refusal(struct trib_uplinks *uplinks, struct trib_uplink *trunk, const char *text)
 {
     char here[96];
@@ -168,7 +168,7 @@ static void note_refusal(struct trib_uplinks *uplinks, struct trib_uplink *trunk
     }
 }
 
-/* The parent turns this switch away, and so each connection that waits for it. */
+/* The parent refuses this switch, and so each connection that waits for the parent. */
 static void take_refusal(struct trib_uplinks *uplinks, struct trib_uplink *trunk, const struct trib_message *message)
 {
     struct trib_message word = *message;
@@ -193,7 +193,7 @@ static struct trib_master *master_above(const struct trib_uplinks *uplinks)
     return master;
 }
 
-/* False: a message that has no place there. */
+/* False: a message out of turn. */
 static bool take_of_trunk(struct trib_uplinks *uplinks, struct trib_uplink *trunk, const struct trib_message *message)
 {
     enum trib_stage stage = trunk->is_told ? TRIB_STAGE_WELCOMED : TRIB_STAGE_JOINING;
@@ -285,8 +285,7 @@ void trib_uplinks_ready(struct trib_uplinks *uplinks, const struct pollfd *fds, 
     trib_passes_fill(uplinks);
 }
 
-/* Only while connecting, asking and ending is time a matter of ours; what has ended is swept at once, as no descriptor
- * will tell of it. */
+/* Time of the uplink's next deadline. Ended uplinks are due at once, as no descriptor reports the end. */
 static uint64_t uplink_timeout(const struct trib_uplink *uplink)
 {
     if (uplink->client.fd < 0) {
@@ -306,7 +305,7 @@ uint64_t trib_uplinks_next_timeout(const struct trib_uplinks *uplinks)
     return when;
 }
 
-/* Its time is up, or it is asked again. */
+/* The uplink's deadline is over, or the next PING is due. */
 static void take_time(const struct trib_uplinks *uplinks, struct trib_uplink *uplink)
 {
     if (uplink->is_ending || !uplink->is_told) {
@@ -343,8 +342,8 @@ static void log_loss(struct trib_uplinks *uplinks, const struct trib_uplink *tru
     }
 }
 
-/* The message for ranks whose sessions have had no word from the parent, which is lost. Without ranks the cause goes to
- * the log. */
+/* The message for ranks with no message from the parent yet, after the loss of the parent. Without ranks the cause goes
+ * to the log. */
 static struct trib_message word_of_loss(struct trib_uplinks *uplinks, const struct trib_uplink *trunk)
 {
     char here[96];
@@ -393,7 +392,7 @@ void trib_uplinks_sweep(struct trib_uplinks *uplinks, uint64_t now_ns)
     uplinks->now_ns = now_ns;
     for (uint32_t i = 0; i < uplinks->count; i++) {
         struct trib_uplink *uplink = uplinks->all[i];
-        take_messages(uplinks, uplink); /* a connection may stand at once; messages from before a loss count */
+        take_messages(uplinks, uplink); /* a connection may be open at once; messages from before a loss count */
         bool has_ended = uplink->client.state == TRIB_SESSION_FOREIGN || uplink->client.state == TRIB_SESSION_LOST;
         if (!uplink->is_ending && has_ended) {
             tell_lost(uplinks, uplink);
@@ -401,7 +400,7 @@ void trib_uplinks_sweep(struct trib_uplinks *uplinks, uint64_t now_ns)
     }
     trib_passes_fill(uplinks);
     trib_passes_sweep(uplinks);
-    for (uint32_t i = 0; i < uplinks->count; i++) { /* the end of one may have ended others, before it as well */
+    for (uint32_t i = 0; i < uplinks->count; i++) { /* one end may have ended other uplinks, also at lower indexes */
         struct trib_uplink *uplink = uplinks->all[i];
         if (uplink->is_ending && uplink->client.fd < 0) {
             uplinks->all[i--] = uplinks->all[--uplinks->count];

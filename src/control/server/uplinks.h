@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uplinks.h: the connections of this control plane to others. A switch with a parent has one connection to it, with a
- * channel for each connection that has come here. A controller has one to each of its agents elsewhere. Nothing here
- * blocks. Bytes of channels pass unread, both ways. All other messages go whole to masters.h or switches.h.
+/* uplinks.h: the connections of this control plane to other control planes. A switch with a parent has one connection
+ * to the parent, with a channel for each accepted connection. A controller has one connection to each agent elsewhere.
+ * Nothing here blocks. Bytes of channels pass unread, both ways. All other messages go whole to masters.h or
+ * switches.h.
  *
- * The connection to the parent begins with this control plane, and stays. At its end all channels end without a word,
- * and all openings here are shut; the next channel begins another connection. Before the parent has said anything on a
- * channel, a rank is told why (AWAY, FAIL). Each channel keeps its waiting bytes, and channels take turns on the
- * connection.
+ * The connection to the parent begins with this control plane, and stays. When the connection ends, all channels end
+ * without a message, and all openings here are shut; the next channel begins another connection. If nothing has come
+ * from the parent on a channel yet, the rank is told the cause (AWAY, FAIL). Each channel keeps its waiting bytes, and
+ * channels take turns on the connection.
  *
  * Use beside connections.h, in the same poll(2): trib_uplinks_poll, trib_uplinks_ready with the answers,
  * trib_uplinks_on_timeout at trib_uplinks_next_timeout, each followed by trib_uplinks_sweep. One thread at a time per
@@ -38,18 +39,18 @@ struct trib_uplinks {
     struct trib_address parent;
     struct trib_address local;      /* source address of the data as well; len 0: the kernel chooses */
     char name[64];                  /* of the parent */
-    char away[TRIB_ERROR_TEXT_MAX]; /* why the parent was away the last time; "": it was there */
-    uint64_t away_ns;               /* it is not asked again before */
-    bool is_silent;                 /* its process did not answer the last time: ranks hear so until it does */
+    char away[TRIB_ERROR_TEXT_MAX]; /* cause of the parent's last absence; "": none */
+    uint64_t away_ns;               /* earliest time of the next try */
+    bool is_silent;                 /* the last trunk was is_silent; ranks are told so until the next CHALLENGE */
     uint64_t now_ns;                /* of the call under way */
 };
 
 void trib_uplinks_init(struct trib_uplinks *uplinks, struct trib_jobs *jobs, struct trib_connections *connections,
                        const struct trib_server_config *config);
-/* Connects to the parent, if there is one: the parent knows this switch, and the log names a wrong parent, before any
- * rank comes. Without an answer the next try is with the next rank. */
+/* Connects to the parent, if any. So the parent knows this switch, and the log names a wrong parent, before any rank
+ * comes. Without an answer, the next rank begins the next try. */
 void trib_uplinks_begin(struct trib_uplinks *uplinks, uint64_t now_ns);
-/* Tells the controller above that this switch shuts down: it tells all ranks, and ends the channels. */
+/* Sends BYE to the controller above, which tells all ranks and ends the channels. */
 void trib_uplinks_say_bye(struct trib_uplinks *uplinks, enum trib_status status, const char *text);
 /* Sends waiting messages, for a moment, and closes everything. All remotes have been ended. */
 void trib_uplinks_deinit(struct trib_uplinks *uplinks);
@@ -60,7 +61,7 @@ uint32_t trib_uplinks_poll(const struct trib_uplinks *uplinks, struct pollfd *fd
 void trib_uplinks_ready(struct trib_uplinks *uplinks, const struct pollfd *fds, uint32_t count, uint64_t now_ns);
 uint64_t trib_uplinks_next_timeout(const struct trib_uplinks *uplinks);
 void trib_uplinks_on_timeout(struct trib_uplinks *uplinks, uint64_t now_ns);
-/* Tells the owners of lost connections, and frees ended ones. */
+/* Reports lost connections to the owners, and frees ended connections. */
 void trib_uplinks_sweep(struct trib_uplinks *uplinks, uint64_t now_ns);
 
 /* struct trib_masters_above: sends a message of the agent here. */

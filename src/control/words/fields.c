@@ -31,7 +31,7 @@ void trib_field_bytes(struct trib_fields *f, const char *name, uint8_t *bytes, s
     }
 }
 
-/* Returns the value that is written, or that was read: 0 if the pass is bad. */
+/* Returns the written or read value; 0 if the pass is bad. */
 static uint64_t number(struct trib_fields *f, const char *name, uint64_t value, unsigned size)
 {
     uint8_t bytes[8] = {0};

@@ -77,7 +77,7 @@ static ssize_t tls_send(struct trib_line *line, int fd, const uint8_t *bytes, si
     return taken;
 }
 
-/* Feeds the bytes of one recv(2) to TLS, and sends its answer. */
+/* Feeds the bytes of one recv(2) to TLS, and sends the answer of TLS. */
 static ssize_t tls_take(struct trib_line *line, int fd)
 {
     uint8_t bytes[READ_MAX];
@@ -116,7 +116,7 @@ static bool tls_waits(const struct trib_line *line, bool has_bytes)
 
 static const struct trib_line_kind tls = {"tls", tls_flush, tls_send, tls_receive, tls_waits};
 
-/* ---- a server whose client has said nothing yet ---- */
+/* ---- a server that has received nothing from the client yet ---- */
 
 static ssize_t first_receive(struct trib_line *line, int fd, uint8_t *bytes, size_t room)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* False: there is no room for so many bytes more. */
+/* False: there is no room for `count` more bytes. */
 static bool make_room(struct trib_outbox *box, size_t count)
 {
     size_t size = box->size > 0 ? box->size : TRIB_MESSAGE_MAX;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outbox.h: messages that wait for a connection or a channel, as bytes in order, bounded. Grows by
- * doubling, and holds no memory when empty. Read next: session_client.c, server/connections.c. */
+/* outbox.h: messages waiting for a connection or a channel, as bytes in order, bounded. Grows by doubling, and holds no
+ * memory when empty. Read next: session_client.c, server/connections.c. */
 #ifndef TRIB_CONTROL_OUTBOX_H
 #define TRIB_CONTROL_OUTBOX_H
 
@@ -16,9 +16,10 @@ struct trib_outbox {
 
 /* False: the message would exceed max, or there is no memory. */
 bool trib_outbox_add(struct trib_outbox *box, const struct trib_message *message);
-/* Likewise of bytes that are messages, or parts of them. */
+/* The same for bytes of messages, or of parts of messages. */
 bool trib_outbox_add_bytes(struct trib_outbox *box, const uint8_t *bytes, size_t count);
-/* Sends as much as the kernel takes now. False: the connection has ended, errno says how, and the bytes are kept. */
+/* Sends as much as the kernel takes now. False: the connection has ended, errno has the cause, and the bytes are
+ * kept. */
 bool trib_outbox_send(struct trib_outbox *box, struct trib_line *line, int fd);
 /* Moves up to TRIB_CHANNEL_BYTES into a BYTES of channel `number`. */
 void trib_outbox_carry(struct trib_outbox *box, uint32_t number, struct trib_message *message);

@@ -29,7 +29,7 @@ void trib_ping_begin(struct trib_ping *ping, uint64_t now_ns)
     }
 }
 
-/* Bytes that the other kernel has not confirmed: a link is cut, or slow. */
+/* Bytes without an acknowledgement of the other kernel: a link is cut, or slow. */
 static bool has_arrived(int fd)
 {
     int left = 0;

@@ -19,7 +19,7 @@
 
 #define BIT(state) (1U << TRIB_SESSION_##state)
 
-/* By the state before. A message from before a loss may show that no switch answers. */
+/* By the state before. After a loss, an earlier message may still show that no switch answers. */
 static const unsigned may_follow[] = {
     [TRIB_SESSION_CLOSED] = BIT(CLOSED) | BIT(CONNECTING) | BIT(LOST),
     [TRIB_SESSION_CONNECTING] = BIT(CLOSED) | BIT(OPEN) | BIT(LOST),
@@ -37,7 +37,7 @@ static void enter(struct trib_session_client *client, enum trib_session_state st
     client->state = state;
 }
 
-/* A process that has forked shares the connection with its child: closing alone would leave it in the epoll set. */
+/* After a fork, the child shares the connection: close alone would leave the descriptor in the epoll set. */
 static void end_connection(struct trib_session_client *client, enum trib_session_state state)
 {
     if (client->epoll_fd >= 0) {
@@ -74,7 +74,7 @@ void trib_session_client_hang_up(struct trib_session_client *client)
 
 static void lose_errno(struct trib_session_client *client, int error)
 {
-    trib_session_client_lose(client, trib_explain_errno(error)); /* in lower case, as it goes into a sentence */
+    trib_session_client_lose(client, trib_explain_errno(error)); /* in lower case, for use in a sentence */
     if (client->cause[0] >= 'A' && client->cause[0] <= 'Z' && client->cause[1] >= 'a') {
         client->cause[0] = (char)(client->cause[0] - 'A' + 'a');
     }
@@ -162,7 +162,8 @@ static bool is_standing(const struct trib_session_client *client)
 static void write_out(struct trib_session_client *client)
 {
     if (is_standing(client) && !trib_outbox_send(&client->out, &client->line, client->fd)) {
-        /* Last messages of the other side, such as FAIL, may be unread: reading finds the end behind them. */
+        /* The last messages of the other side, such as FAIL, may be unread: reading finds the end behind these
+         * messages. */
         trib_outbox_drop(&client->out);
         return;
     }
@@ -200,7 +201,7 @@ static void lose_line(struct trib_session_client *client, int error)
     }
 }
 
-/* Bytes that are thrown away fill no buffer, so READS_MAX bounds the reads from a peer that sends without end. */
+/* Discarded bytes fill no buffer, so READS_MAX bounds the reads from a peer with endless output. */
 static void read_in(struct trib_session_client *client)
 {
     for (unsigned reads = 0; reads < READS_MAX && is_standing(client) && client->in_len < sizeof client->in; reads++) {

@@ -8,7 +8,7 @@
 #include "control/words/outbox.h"
 #include "net/address.h"
 
-/* session_client.c says which may follow which. */
+/* session_client.c has the allowed transitions. */
 enum trib_session_state {
     TRIB_SESSION_CLOSED = 0,
     TRIB_SESSION_CONNECTING,
@@ -21,12 +21,12 @@ enum trib_session_state {
 struct trib_session_client {
     int fd; /* -1: none */
     struct trib_line line;
-    struct trib_tls_side *side; /* set by a caller that has a key, after init; borrowed. NULL: no key */
-    int epoll_fd; /* set by a caller that watches fd with it; fd is taken out before the close. -1: none */
+    struct trib_tls_side *side; /* set after init by a caller with a key; borrowed. NULL: no key */
+    int epoll_fd;               /* set by a caller with an epoll set; fd is removed before the close. -1: none */
     enum trib_session_state state;
     size_t in_len;
     uint8_t in[2 * TRIB_MESSAGE_MAX];
-    struct trib_outbox out; /* its max, from init: 8 messages */
+    struct trib_outbox out; /* init sets its max to 8 messages */
     /* Why the latest connection failed or ended: "connection refused". Kept while the next one is being opened. "": no
      * connection has ended since init or close. */
     char cause[128];
@@ -38,15 +38,15 @@ void trib_session_client_init(struct trib_session_client *client);
 void trib_session_client_open(struct trib_session_client *client, const struct trib_address *peer,
                               const struct trib_address *local, uint64_t silence_ns);
 /* Nothing more will be sent. The session is LOST when all sent bytes have left and the other side has closed. Bytes
- * that still come are thrown away, since unread bytes would turn the close into a reset that overtakes the last
- * words. */
+ * that still come are discarded, since unread bytes would turn the close into a reset that overtakes the last
+ * messages. */
 void trib_session_client_end(struct trib_session_client *client);
 /* Ends the connection now: the session is LOST, or FOREIGN, or CLOSED with the cause as it was, or without one. */
 void trib_session_client_lose(struct trib_session_client *client, const char *cause);
 void trib_session_client_refuse(struct trib_session_client *client, const char *cause);
 void trib_session_client_hang_up(struct trib_session_client *client);
 void trib_session_client_close(struct trib_session_client *client);
-/* poll(2) events that matter now. */
+/* poll(2) events to wait for. */
 short trib_session_client_interest(const struct trib_session_client *client);
 /* Takes the events of poll: finishes connecting, reads, writes. */
 void trib_session_client_ready(struct trib_session_client *client, short revents);

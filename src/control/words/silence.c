@@ -13,10 +13,10 @@
 #define TCP_RTO_MAX_MS 44 /* since Linux 6.15 */
 #endif
 #define RETRY_MS 1000
-/* Probes of an idle session: the kernel sends so many in the time of the allowed silence. */
+/* Probes of an idle session that the kernel sends within the allowed silence. */
 #define ASKS 12
 /* An idle session ends at the first question after TCP_USER_TIMEOUT since the last sign of the peer. That sign may be
- * one gap older than the silence. And where the silence is short, one lost question must not end the session. */
+ * one gap older than the silence. If the silence is short, one lost question must not end the session. */
 #define LEAST_GAPS 3
 
 static void set_option(int fd, int level, int option, int value)
@@ -38,8 +38,8 @@ void trib_session_bound_silence(int fd, uint64_t silence_ns)
     set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, gap_s);
     set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, gap_s);
     set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, limit_ms / gap_ms); /* of a kernel without TCP_USER_TIMEOUT */
-    /* Something is: it is sent again, and only then does the kernel look how long the silence is, so the gaps must not
-     * grow as they do by themselves. It also is there sooner when a link comes back. */
+    /* Bytes are unacknowledged. The kernel checks the silence only at a retransmission, so the gaps must not grow as
+     * usual. After a link comes back, the bytes also arrive sooner. */
     set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, limit_ms);
     set_option(fd, IPPROTO_TCP, TCP_RTO_MAX_MS, RETRY_MS);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* words.c: the codec of words.h. Each kind has its fields in a row, once for both ways (fields.h). No sockets, and no
+/* words.c: the codec of words.h. Each kind has the list of fields, once for both ways (fields.h). No sockets, and no
  * decisions about the meaning of a value. A message is read whole or not at all, and no byte may be left over behind
  * the last field. A change here also changes: docs/PROTOCOL.md ("Sessions"), tests/unit/session_goldens.h,
  * TRIB_SESSION_VERSION. */
@@ -16,8 +16,8 @@
 
 /* ---- parts of messages ---- */
 
-/* Magic and versions come first in every version, so that any two versions can tell each other why they part. False:
- * another version, behind which nothing is read. */
+/* Magic and versions come first in every version, so that two ends of different versions can report the cause. False:
+ * another version; nothing behind it is read. */
 static bool versions(struct trib_fields *f, uint32_t *magic, uint16_t *version, uint16_t *wire_version)
 {
     trib_field_u32(f, "magic", magic);
@@ -544,13 +544,13 @@ enum {
 
 struct kind {
     const char *name;
-    /* Passes over the fields. False: versions differ, and only they were read. */
+    /* Passes over the fields. False: the versions differ, and nothing else was read. */
     bool (*fields)(struct trib_fields *f, struct trib_message *message);
     /* Stages at which the kind may come: from a rank, a controller elsewhere; to a rank, from an agent elsewhere; from
-     * a switch with a parent to its controller, and back. The receiver knows further bounds. GONE of a rank is about a
+     * a switch with a parent to the controller, and back. The receiver knows further bounds. GONE of a rank is about a
      * lost switch. CLOSE before WELCOME is of a rank that returns. GONE to a rank is said without a switch. DISPUTE and
      * ROOT_ kinds are of ranks that are roots, DISPUTE also of a host. RECALLED: all kinds that a rank may have sent
-     * before it read RECALL. */
+     * before reading RECALL. */
     uint8_t stages[TRIB_SENDER_COUNT];
 };
 
@@ -629,7 +629,7 @@ size_t trib_message_encode(const struct trib_message *message, uint8_t *buffer)
 {
     TRIB_ASSERT(message->kind > TRIB_MESSAGE_NONE && message->kind < TRIB_MESSAGE_KIND_COUNT);
     struct trib_fields f = {.to = buffer + FRAME_SIZE, .end = buffer + TRIB_MESSAGE_MAX};
-    /* A pass that writes leaves the message alone. */
+    /* A writing pass does not change the message. */
     (void)KINDS[message->kind].fields(&f, (struct trib_message *)(uintptr_t)message);
     size_t len = (size_t)(f.to - buffer);
     struct trib_fields frame = {.to = buffer, .end = buffer + FRAME_SIZE};
@@ -640,7 +640,7 @@ size_t trib_message_encode(const struct trib_message *message, uint8_t *buffer)
     return len;
 }
 
-/* A whole frame of a known kind: its fields, and no other bytes. */
+/* A whole frame of a known kind: the fields, and no other bytes. */
 static enum trib_status decode_fields(const uint8_t *from, const uint8_t *end, struct trib_message *message)
 {
     struct trib_fields f = {.from = from, .end = end};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* words.h: the messages between a rank and the control plane, on one TCP connection per rank and communicator (same
- * port number as shard 0 of the data). Only the format: a codec without sockets; docs/PROTOCOL.md has the same byte by
- * byte. A switch with a parent passes the sessions of its ranks on unread, to the controller at the root.
+/* words.h: the messages between a rank and the control plane, on one TCP connection per rank and communicator on the
+ * port number of the data's shard 0. Only the format: a codec without sockets; docs/PROTOCOL.md has every byte. A
+ * switch with a parent passes the sessions of ranks on unread, to the controller at the root.
  *
  * Framing: 4 bytes length of the rest, 1 byte kind, fields in network byte order, strings as 2 bytes length and
  * bytes. The dialogue:
@@ -11,61 +11,67 @@
  *   PATHS (what arrived)   ->                      after trying TRIB_PATH packets on every shard, and by multicast
  *   REGISTER (mark)        ->
  *                          <- READY (boot, M)      all have registered: slots are open
- *   MARK (mark) at idle    -> <- MARK (M)            at once, and again whenever M rises while it is below that mark
- *                          <- DESCRIBE (sequence)  which operation is it? (I10)
+ *   MARK (mark) at idle    -> <- MARK (M)            at once, and at each rise of M until M reaches the mark
+ *                          <- DESCRIBE (sequence)  asks for the operation (I10)
  *   OPERATION (text)       ->
  *   CLOSE (mark)           -> <- MARK (M) ... CLOSED when all marks have passed, or a peer is gone
  *   ABORT (text)           -> <- FAIL (status, text) to all the others; then the connection ends
- *   STALL (sequence)       -> <- MISSING (ranks)     who is waited for
+ *   STALL (sequence)       -> <- MISSING (ranks)     the ranks that are waited for
  *   PROGRESS (bytes, time) ->                      of a planned job: see below
  *   PING                   -> <- PONG                does the controller still read?
  *                          <- RECALL (boot, text)  a switch is lost: the incarnation is over. The rank answers
- *   JOIN (settings, known) ->                      on the same session; its earlier messages have no effect
+ *   JOIN (settings, known) ->                      on the same session; earlier messages have no effect
  * If WELCOME has a rate, the rank sends PROGRESS at the end of an operation, once it was busy for TRIB_PROGRESS_NS
  * since the last PROGRESS. The achieved rate shows whether a plan still holds (jobs/progress.h).
- * A closed or reset connection without CLOSE is the death of that rank: the others get FAIL(ERR_PEER, "rank 2 ...").
- * Before WELCOME the rank only gives up its place. After FAIL or CLOSED the control plane ends the connection. If a
- * switch on the way of a rank is lost, all ranks of the communicator return. A rank whose session stands hears RECALL,
- * and returns on that session. Another rank opens a new one. Where no switch is, ranks meet at a control plane in the
- * process of one of them, and the processes are the roots: control/roots/roots.h.
+ *
+ * A closed or reset connection without CLOSE is the death of the rank: the other ranks get FAIL(ERR_PEER, "rank 2 ..").
+ * Before WELCOME the rank only leaves the job. After FAIL or CLOSED the control plane ends the connection. If a switch
+ * on the way of a rank is lost, all ranks of the communicator return. A rank with an open session gets RECALL, and
+ * returns on that session. Another rank opens a new session.
+ *
+ * Without a switch, ranks meet at a control plane in the process of one rank, and the processes are the roots
+ * (control/roots/roots.h):
  *   rank that is a root           control plane
- *                          <- ROOT_OPEN, ROOT_CHILD of each rank, before WELCOME; again for each root that it is to be
+ *                          <- ROOT_OPEN, ROOT_CHILD of each rank, before WELCOME; again for each root
  *                          <- ROOT_JOIN (rank, mark)   for each REGISTER and MARK
  *   ROOT_OPENED            ->                      for each of them; WELCOME waits for all
  *   ROOT_READY             ->                      before READY
- *                          <- ROOT_MISSING (sequence)  somebody has said STALL
+ *                          <- ROOT_MISSING (sequence)  a rank has sent STALL
  *   ROOT_MISSING (ranks)   ->
  *   DISPUTE                ->                      a slot there has seen two operations
  *                          <- GONE   to all: a rank has left, and has left nothing unfinished
- * The end of the session is the end of the root. One that cannot open says ABORT. A switch whose controller lets others
- * take part in its jobs (agents/remote.h) has one session with each of them, for all communicators:
+ * The end of the session is the end of the root. A root that cannot open sends ABORT.
+ *
+ * A controller with agents elsewhere (agents/remote.h) has one session with each agent, for all communicators:
  *   controller                    agent: another switch
  *   CONTROL (id, nonce)    ->
  *                          <- HELLO (nonce, shards, where they are)  or FAIL
- *                          <- ROOM                 whenever it has changed much
+ *                          <- ROOM                 after a large change of the room
  *   ROOT_OPEN ...          ->                      from here on as above, for many communicators side by side
- *                          <- ROOT_REFUSED (why)   the agent cannot open, or cannot go on: it has shut
+ *                          <- ROOT_REFUSED (why)   the agent cannot open or go on, and has shut
  *   ROOT_SHUT              ->                      the incarnation is over; no answer
- * Each of these names communicator and boot (struct trib_opening_id). One of an incarnation that is over has no effect.
- * The end of that session shuts all that was opened on it. A switch with a parent is an agent as well. It begins the
- * connection itself, and the same connection carries its sessions:
+ * Each ROOT_ message names communicator and boot (struct trib_opening_id). A message of an ended incarnation has no
+ * effect. The end of the session shuts all roots that were opened on the session.
+ *
+ * A switch with a parent is an agent as well. The switch begins the connection, which also carries sessions of ranks:
  *   controller                    switch below
  *                          <- HELLO (identity, shards, path)   or, to a switch between, on a channel of that switch
  *   CHALLENGE (nonce)      -> <- PROOF (nonce)         or FAIL
- *                          <- CHANNEL (number)         a session, or the connection of a switch below that one
+ *                          <- CHANNEL (number)         a session, or the connection of a lower switch
  *   BYTES, END             -> <- BYTES, END            of the channel
  *   ROOT_OPEN (parent) ... ->                      as to other agents; ROOT_OPENED names a multicast group
  *   ROOT_PROBE             ->                      behind WELCOME: try the path to the parent, and multicast
- *                          <- ROOT_READY               all ranks have registered, and that path is proved
+ *                          <- ROOT_READY               all ranks have registered, and the path is proved
  *   ROOT_MARK (M)          ->                      before READY, and when M has risen
  *                          <- BYE (text)               the switch shuts down
- * A return sends the grant of WELCOME as known; if it has seen a READY, it has multicast only if READY said so, and may
- * leave out PATHS. A rank that had sent CLOSE before the switch went away registers and sends CLOSE again; from behind
- * a lost switch below the rank may get CLOSED at once.
- * A communicator that was made of another one says in each JOIN which job it is of, by a secret of that (maker).
- * Who may say which kind when is a table of words.c, which each receiver asks before it does anything
- * (trib_message_is_in_turn). Read next: server.h (the control plane's side), control/words/session_client.h (the
- * rank's). */
+ *
+ * A returning rank sends the grant of WELCOME as known. A rank that has seen READY has multicast only if READY said so,
+ * and may leave out PATHS. A rank that had sent CLOSE before the loss of the switch registers and sends CLOSE again.
+ * Behind a lost switch below, such a rank may get CLOSED at once.
+ * Each JOIN of a derived communicator names the job, by a secret of the job (maker).
+ * A table in words.c has the stages and senders of each kind. Each receiver asks the table before any other action
+ * (trib_message_is_in_turn).
+ * Read next: server.h (the control plane's side), control/words/session_client.h (the rank's side). */
 #ifndef TRIB_CONTROL_WORDS_H
 #define TRIB_CONTROL_WORDS_H
 
@@ -82,15 +88,15 @@
 
 #define TRIB_SESSION_MAGIC 0x54524942U /* "TRIB" */
 #define TRIB_SESSION_VERSION 17
-#define TRIB_SLOTS_MAX (1U << 20)   /* that a grant may name, per root: sizes never overflow */
+#define TRIB_SLOTS_MAX (1U << 20)   /* per root in a grant, so that sizes never overflow */
 #define TRIB_MESSAGE_MAX 2048       /* bytes of a whole message, framing included */
-#define TRIB_RANKS_LISTED 128       /* ranks that a message names, of any number */
-#define TRIB_NO_SEQUENCE UINT64_MAX /* of a DISPUTE and DESCRIBE: no packet has shown it, but the memory of a host */
-#define TRIB_NO_OPERATION "nothing that is under way" /* in OPERATION: of a rank that has none there */
+#define TRIB_RANKS_LISTED 128       /* ranks named in a message; the others are only counted */
+#define TRIB_NO_SEQUENCE UINT64_MAX /* in DISPUTE, DESCRIBE: shown by the memory of a host, not by a packet */
+#define TRIB_NO_OPERATION "nothing that is under way" /* in OPERATION: the rank runs no operation there */
 #define TRIB_SWITCHES_MAX 8                           /* for the roots of one job: at least two roots each */
 #define TRIB_HOPS_MAX 16                              /* switches between a rank and the root: more are a loop */
-#define TRIB_CHANNEL_BYTES 2000                       /* in one BYTES: with its frame within TRIB_MESSAGE_MAX */
-#define TRIB_PROGRESS_NS (2 * TRIB_SECOND_NS)         /* busy time between two PROGRESS, at least */
+#define TRIB_CHANNEL_BYTES 2000               /* payload of one BYTES; with the frame at most TRIB_MESSAGE_MAX */
+#define TRIB_PROGRESS_NS (2 * TRIB_SECOND_NS) /* busy time between two PROGRESS, at least */
 
 enum trib_message_kind {
     TRIB_MESSAGE_NONE = 0,
@@ -107,110 +113,112 @@ enum trib_message_kind {
     TRIB_MESSAGE_ABORT = 11,
     TRIB_MESSAGE_FAIL = 12,
     TRIB_MESSAGE_STALL = 13,   /* rank -> control: waits on a sequence */
-    TRIB_MESSAGE_GONE = 14,    /* rank -> control: it leaves a silent switch. To all others: it has left */
+    TRIB_MESSAGE_GONE = 14,    /* rank -> control: the rank leaves a silent switch. To all others: that rank has left */
     TRIB_MESSAGE_AWAY = 15,    /* the switch above cannot be reached, or there is no room for a session; come again */
-    TRIB_MESSAGE_MISSING = 16, /* control -> rank: who is missing, the answer to STALL; for people */
+    TRIB_MESSAGE_MISSING = 16, /* control -> rank: missing ranks, the answer to STALL; for people */
     TRIB_MESSAGE_DISPUTE = 17, /* root -> control: a slot there has seen two operations */
     /* To an agent, and back. All name the communicator. */
-    TRIB_MESSAGE_ROOT_OPEN = 18,    /* control -> root: open a communicator, once all its ranks have been named */
-    TRIB_MESSAGE_ROOT_CHILD = 19,   /* control -> root: its next rank: the child, and the child's address */
+    TRIB_MESSAGE_ROOT_OPEN = 18,    /* control -> root: open a communicator once all ranks are named */
+    TRIB_MESSAGE_ROOT_CHILD = 19,   /* control -> root: the next rank: its child number, and the child's address */
     TRIB_MESSAGE_ROOT_JOIN = 20,    /* control -> root: a rank has registered, or its mark has come */
-    TRIB_MESSAGE_ROOT_READY = 21,   /* root -> control: it is open, and all ranks have registered there */
-    TRIB_MESSAGE_ROOT_MISSING = 22, /* control -> root: the missing ranks of a sequence? And the answer */
-    TRIB_MESSAGE_CONTROL = 23,      /* controller -> agent: its id; it will open roots there */
+    TRIB_MESSAGE_ROOT_READY = 21,   /* root -> control: the root is open, and all ranks have registered there */
+    TRIB_MESSAGE_ROOT_MISSING = 22, /* control -> root: asks for the missing ranks of a sequence; and the answer */
+    TRIB_MESSAGE_CONTROL = 23,      /* controller -> agent: the controller's id; roots will be opened there */
     TRIB_MESSAGE_HELLO = 24,        /* and the answer: shards, room, weight */
-    TRIB_MESSAGE_RING = 25,         /* control -> rank: the job is to be summed by a ring; come again as one of it */
-    TRIB_MESSAGE_PING = 26,         /* does the process at the other end of the connection read? (ping.h) */
-    TRIB_MESSAGE_PONG = 27,         /* it does */
-    TRIB_MESSAGE_ROOM = 28,         /* agent -> controller: the room of its sockets now */
-    TRIB_MESSAGE_ROOT_SHUT = 29,    /* controller -> agent: close all of this incarnation there */
-    TRIB_MESSAGE_ROOT_REFUSED = 30, /* agent -> controller: it cannot, and has closed it */
-    TRIB_MESSAGE_ROOT_OPENED = 31,  /* root -> control: the root that was asked for last is open */
-    TRIB_MESSAGE_CHALLENGE = 32,    /* controller -> switch below: answers HELLO with a nonce to repeat */
-    TRIB_MESSAGE_PROOF = 33,        /* switch -> controller: the nonce; only a live process can answer */
-    TRIB_MESSAGE_CHANNEL = 34,      /* switch -> controller: a session or connection here begins */
-    TRIB_MESSAGE_BYTES = 35,        /* either way: bytes of messages on a channel */
-    TRIB_MESSAGE_END = 36,          /* either way: the channel has ended */
-    TRIB_MESSAGE_RECALL = 37,       /* control -> rank: the incarnation is over; say JOIN again, on the same session */
-    TRIB_MESSAGE_ROOT_MARK = 38,    /* controller -> switch below: M, and how results travel */
-    TRIB_MESSAGE_ROOT_PROBE = 39,   /* controller -> switch below: try the path to the parent, and multicast */
-    TRIB_MESSAGE_BYE = 40,          /* switch -> controller: it shuts down */
-    TRIB_MESSAGE_PROGRESS = 41,     /* rank -> control, of a planned job: bytes sent, and the busy time */
+    TRIB_MESSAGE_RING = 25,         /* control -> rank: a ring is to sum the job; join again as a rank of the ring */
+    TRIB_MESSAGE_PING = 26,         /* asks whether the process at the other end of the connection reads (ping.h) */
+    TRIB_MESSAGE_PONG = 27,         /* answer: the process reads */
+    TRIB_MESSAGE_ROOM = 28,         /* agent -> controller: present room of the agent's sockets */
+    TRIB_MESSAGE_ROOT_SHUT = 29,    /* controller -> agent: close all roots of the incarnation */
+    /* agent -> controller: the agent cannot open or go on, and has closed the incarnation */
+    TRIB_MESSAGE_ROOT_REFUSED = 30,
+    TRIB_MESSAGE_ROOT_OPENED = 31, /* root -> control: the last requested root is open */
+    TRIB_MESSAGE_CHALLENGE = 32,   /* controller -> switch below: answers HELLO with a nonce to repeat */
+    TRIB_MESSAGE_PROOF = 33,       /* switch -> controller: the nonce; only a live process can answer */
+    TRIB_MESSAGE_CHANNEL = 34,     /* switch -> controller: a session or connection here begins */
+    TRIB_MESSAGE_BYTES = 35,       /* either way: bytes of messages on a channel */
+    TRIB_MESSAGE_END = 36,         /* either way: the channel has ended */
+    TRIB_MESSAGE_RECALL = 37,      /* control -> rank: the incarnation is over; send JOIN again, on the same session */
+    TRIB_MESSAGE_ROOT_MARK = 38,   /* controller -> switch below: M, and how results travel */
+    TRIB_MESSAGE_ROOT_PROBE = 39,  /* controller -> switch below: try the path to the parent, and multicast */
+    TRIB_MESSAGE_BYE = 40,         /* switch -> controller: the switch shuts down */
+    TRIB_MESSAGE_PROGRESS = 41,    /* rank -> control, of a planned job: bytes sent, and the busy time */
     TRIB_MESSAGE_KIND_COUNT
 };
 
-/* Both ends of a session, by the one that sends. */
+/* Senders of a session's messages. */
 enum trib_sender {
     TRIB_SENDER_RANK = 0, /* to a control plane */
     TRIB_SENDER_MASTER,   /* a controller to an agent elsewhere */
     TRIB_SENDER_CONTROL,  /* a control plane to a rank */
     TRIB_SENDER_AGENT,    /* an agent to a controller elsewhere */
-    TRIB_SENDER_LEAF,     /* a switch with a parent to its controller, on the connection that carries its sessions */
+    TRIB_SENDER_LEAF,     /* a switch with a parent to the controller, on the connection that carries sessions */
     TRIB_SENDER_UPPER,    /* a controller to a switch with a parent, on the same connection */
     TRIB_SENDER_COUNT
 };
 
-/* How far a session has come, at the receiving end. In brackets: of a session begun by CONTROL; from ROOT_OPEN on each
- * communicator there has a stage of its own. Of a connection begun by HELLO: JOINING is HELLO, WELCOMED is PROOF. */
+/* Stage of a session at the receiving end. In brackets: the stage of a session begun by CONTROL; from ROOT_OPEN on,
+ * each communicator on such a session has a separate stage. On a connection begun by HELLO, JOINING is HELLO and
+ * WELCOMED is PROOF. */
 enum trib_stage {
-    TRIB_STAGE_FIRST = 0,  /* nothing has been said */
+    TRIB_STAGE_FIRST = 0,  /* no message has come */
     TRIB_STAGE_JOINING,    /* JOIN (CONTROL) */
     TRIB_STAGE_WELCOMED,   /* WELCOME (HELLO) */
-    TRIB_STAGE_PROVED,     /* PATHS, or the rank needs none: it was READY with this grant before */
+    TRIB_STAGE_PROVED,     /* PATHS has come, or is not needed: the rank was READY with this grant before */
     TRIB_STAGE_REGISTERED, /* REGISTER (ROOT_OPEN) */
     TRIB_STAGE_RUNNING,    /* READY (ROOT_READY) */
     TRIB_STAGE_CLOSING,    /* CLOSE */
-    TRIB_STAGE_RECALLED,   /* RECALL was said to the rank, and its next JOIN has not come */
+    TRIB_STAGE_RECALLED,   /* RECALL was sent to the rank, and the next JOIN has not come */
     TRIB_STAGE_COUNT
 };
 
-/* Settings that all ranks must agree on. */
+/* Settings; equal on all ranks. */
 struct trib_settings {
     char scheme[32];
     uint32_t ranks;
     uint32_t payload;
     uint32_t window; /* bytes, 0: the switch chooses */
     uint8_t wire;
-    bool fallback;           /* a switch that is gone for good: the ranks go on without one */
-    uint64_t gradient_bytes; /* that the job sums in an iteration, 0: it has not said */
-    uint8_t priority;        /* of its rows in combiners */
-    bool encrypt;            /* payloads of its packets are encrypted; of a job with a key */
+    bool fallback;           /* if the switch is gone for good, the ranks continue without a switch */
+    uint64_t gradient_bytes; /* summed by the job in an iteration; 0: unknown */
+    uint8_t priority;        /* of the job's rows in combiners */
+    bool encrypt;            /* the payloads of packets are encrypted; only in a job with a key */
 };
 
-/* True for a type that float32 tensors may have on the wire. */
+/* True for a wire type of float32 tensors. */
 static inline bool trib_settings_is_wire(uint8_t wire)
 {
     return wire == TRIB_WIRE_FLOAT32 || wire == TRIB_WIRE_BFLOAT16 || wire == TRIB_WIRE_INT32;
 }
 
-/* The values of an admitted communicator. A rank that comes back after a restart of the switch brings them. */
+/* The values of an admitted communicator. A rank that returns after a restart of the switch sends the grant back. */
 struct trib_grant {
     uint64_t salt;
-    uint64_t token;     /* secret of the communicator: a returning rank must know it */
-    uint64_t key;       /* secret of its controller and its agents elsewhere; says nothing of the token */
-    uint64_t job_token; /* secret of the job: the JOINs of communicators that are made of this one bring it */
+    uint64_t token;     /* secret of the communicator, for returning ranks */
+    uint64_t key;       /* secret of the controller and the agents elsewhere; reveals nothing of the token */
+    uint64_t job_token; /* secret of the job; in the JOINs of derived communicators */
     uint32_t communicator;
-    uint32_t boot;  /* of the switch as it is now (in known: as it was) */
+    uint32_t boot;  /* boot id of the switch now (in `known`: at that time) */
     uint32_t roots; /* shards */
     uint32_t train;
     uint32_t slots;
     uint32_t window; /* fragments in flight per root */
     uint16_t generation;
-    uint16_t
-        data_port;  /* UDP port of shard 0; shard t has data_port + t, at the session's address or as WELCOME says */
-    uint32_t group; /* IPv4 multicast group for results, host order; 0: none */
-    uint16_t group_port;            /* its UDP port for shard 0; shard t has group_port + t */
+    /* UDP port of shard 0; shard t has data_port + t, at the session's address or as WELCOME says */
+    uint16_t data_port;
+    uint32_t group;                 /* IPv4 multicast group for results, host order; 0: none */
+    uint16_t group_port;            /* UDP port of the group for shard 0; shard t has group_port + t */
     uint8_t weight[TRIB_ROOTS_MAX]; /* of the roots (core/window.h); 0 is taken as 1 */
-    /* The switches that they are dealt over in turn, in their order: 1 is the one that the ranks join, i + 2 its lender
-     * i, 0 follows the last. All 0: it, then all its lenders, if there are any. */
+    /* The switches over which the roots are dealt in turn. 1: the switch that the ranks join; i + 2: lender i of that
+     * switch; 0 ends the list. All 0: the joined switch, then all its lenders. */
     uint8_t switches[TRIB_SWITCHES_MAX];
 };
 
 /* The origin of a derived communicator, in each JOIN of it. */
 struct trib_maker {
-    uint32_t communicator;       /* 0: it was made of none */
-    uint64_t job_token;          /* as in the grant of that */
-    char job[TRIB_NAME_MAX + 1]; /* name of the job: that of its first communicator */
+    uint32_t communicator;       /* 0: not derived */
+    uint64_t job_token;          /* as in the grant of the origin */
+    char job[TRIB_NAME_MAX + 1]; /* name of the job, from the job's first communicator */
 };
 
 /* Some ranks, ascending: the first TRIB_RANKS_LISTED of `count`. */
@@ -247,13 +255,13 @@ static inline uint32_t trib_rank_list_carried(const struct trib_rank_list *list)
     return list->count < TRIB_RANKS_LISTED ? list->count : TRIB_RANKS_LISTED;
 }
 
-/* Switches that a HELLO has passed, by their identities. */
+/* Identities of the switches that a HELLO has passed. */
 struct trib_path {
     uint8_t count;
     uint64_t identity[TRIB_HOPS_MAX];
 };
 
-/* A worker that another one sends to, or hears from. */
+/* A worker with which another worker exchanges packets directly. */
 struct trib_peer {
     uint32_t rank;
     struct trib_address address;
@@ -261,7 +269,7 @@ struct trib_peer {
 
 _Static_assert(TRIB_RANKS_MAX == TRIB_SESSION_RANKS_MAX, "a session can have as many ranks as a tree of nodes");
 
-/* An incarnation of a communicator, as its agents know it. */
+/* An incarnation of a communicator, as named to agents. */
 struct trib_opening_id {
     uint32_t communicator;
     uint32_t boot;
@@ -269,65 +277,68 @@ struct trib_opening_id {
 
 struct trib_message {
     enum trib_message_kind kind;
-    /* Of a message that could not be decoded: the first field that is cut off or has no valid value; else NULL. */
+    /* Name of the first truncated or invalid field of a message that could not be decoded. NULL: none. */
     const char *bad_field;
-    /* Of one that was refused for it: the type of an item that must be known, and is not (items.h); else 0. */
+    /* Type of an unknown item with TRIB_ITEM_MUST, for which the message was refused (items.h). 0: none. */
     uint16_t unknown_item;
     uint64_t capabilities; /* of JOIN, WELCOME, CONTROL, HELLO, ROOT_OPEN: of the sender; no bit has a meaning yet */
     union {
-        /* DISPUTE and ROOT_ kinds: the first member of each. A DISPUTE of a rank that is no root may leave it 0. */
+        /* DISPUTE and ROOT_ kinds: the first member of each. In a DISPUTE of a rank without a root, `of` may be 0. */
         struct trib_opening_id of;
         struct {
             uint32_t magic;
             uint16_t version;
             uint16_t wire_version;
             char job[TRIB_NAME_MAX + 1];
-            char run[TRIB_NAME_MAX + 1]; /* which launch of the job this is, as its launcher says; "": unknown */
+            char run[TRIB_NAME_MAX + 1]; /* the launch of the job, named by the launcher; "": unknown */
             uint32_t rank;
-            /* This rank's UDP port for each shard; 0 from the end: n ports, and shard t deals with port t mod n. */
+            /* UDP port of the rank for each shard. Trailing zeros are no ports; with n ports, shard t uses port t mod
+             * n. */
             uint16_t data_port[TRIB_ROOTS_MAX];
-            uint16_t meet_port; /* of rank 0 with settings.fallback: where a control plane of its process listens */
-            /* The addresses that its packets come from, with several network cards: n of them, shard or root t deals
-             * with address t mod n. Their ports are 0. 0: the session's address. */
+            /* of rank 0 with settings.fallback: port of the control plane in the process of rank 0 */
+            uint16_t meet_port;
+            /* Source addresses of a rank with several network cards. Of n addresses, shard or root t uses address t mod
+             * n. The ports are 0. Count 0: the session's address. */
             uint8_t address_count;
             struct trib_address address[TRIB_ROOTS_MAX];
-            bool multicast; /* this rank would take results by multicast */
+            bool multicast; /* the rank accepts results by multicast */
             struct trib_settings settings;
             struct trib_grant known; /* communicator 0: none, a new join */
-            bool was_ready;          /* with that grant it has seen a READY */
-            bool is_ring;            /* it has been told to be a rank of a ring (RING), whatever scheme it asked for */
+            bool was_ready;          /* the rank has seen a READY with that grant */
+            bool is_ring;            /* RING has made it a rank of a ring, whatever the requested scheme is */
             uint64_t host;           /* the same for all ranks of one host; 0: unknown */
-            uint32_t room;           /* bytes that one socket of this rank's root holds; 0: it has none */
-            /* Its process can be a root: root k of it here + k, UDP, at address k mod n; as many roots as it has
-             * addresses. 0: it cannot. */
+            uint32_t room;           /* bytes that one socket of the rank's root holds; 0: no root */
+            /* UDP port of the first root in the rank's process: root k is at root_port + k, at address k mod n. There
+             * are as many roots as addresses. 0: the process cannot be a root. */
             uint16_t root_port;
-            uint8_t weight; /* that it wishes for as a root: 1 to 255; 0 is taken as 1 */
-            bool level0;    /* it would be summed with the other ranks of its host, and not come by itself */
+            uint8_t weight; /* requested weight as a root: 1 to 255; 0 counts as 1 */
+            bool level0;    /* the rank can be summed with the other ranks of its host */
             struct trib_maker maker;
-            uint64_t key;   /* id of the key of its session; 0: none */
+            uint64_t key;   /* id of the session's key; 0: none */
             uint32_t roots; /* sockets of the rank; 0: no limit */
         } join;
         struct {
             struct trib_grant grant;
             uint32_t generation_ranks; /* = ranks; for a check */
-            /* Where the roots are, grant.roots of them. 0: shards of one switch, at the session's address, data_port +
-             * t. */
+            /* Number of root addresses: grant.roots. 0: root t is a shard of one switch, at the session's address, port
+             * data_port + t. */
             uint8_t root_count;
-            bool no_box;        /* they are ranks' processes, not shards of a switch that has several addresses */
-            uint8_t peer_count; /* if workers send to each other: the peers of this one */
-            /* Level 0: so many hosts are the members of the communicator's sums, each a run of ranks that begins with
-             * its leader, who alone sends. 0: every rank is a member. */
+            bool no_box;        /* the roots are ranks' processes, not shards of a switch with several addresses */
+            uint8_t peer_count; /* peers of this rank, if workers send to each other */
+            /* Level 0: number of hosts, which are the members of the sums. A host is a run of ranks. Its first rank is
+             * the leader, and only the leader sends. 0: every rank is a member. */
             uint16_t hosts;
             struct trib_rank_set leaders;
             struct trib_address root[TRIB_ROOTS_MAX];
             struct trib_peer peer[TRIB_PEERS_MAX];
-            struct trib_address meeting; /* where ranks meet if the switch is gone for good; len 0: they do not */
-            /* Where ranks send to each other: how they know this one. Its port is 0. len 0: it is not said. */
+            struct trib_address meeting; /* where ranks meet if the switch is gone for good; len 0: nowhere */
+            /* If ranks send to each other: the address of this rank as the other ranks know it, with port 0. len 0:
+             * unknown. */
             struct trib_address known_as;
-            /* Behind a combiner: the switch with the roots, as this rank may reach it. len 0: it is not said. */
+            /* Behind a combiner: address of the switch with the roots, reachable from this rank. len 0: unknown. */
             struct trib_address server;
-            uint64_t rate; /* bytes per second that this rank is to send at most, TRIB_RATE_MIN and more; 0: no limit */
-            struct trib_auth_key auth; /* of this incarnation; its parent is where the rank sends to */
+            uint64_t rate; /* limit of the rank's sending rate, bytes per second, at least TRIB_RATE_MIN; 0: no limit */
+            struct trib_auth_key auth; /* of the incarnation; its parent is the agent to which the rank sends */
         } welcome;
         struct {
             bool unicast;   /* full-size packets pass on every shard, both ways */
@@ -337,7 +348,7 @@ struct trib_message {
             uint64_t mark;
         } mark; /* REGISTER, MARK, CLOSE */
         struct {
-            uint64_t bytes;   /* that this rank had to send since its last PROGRESS, headers included */
+            uint64_t bytes;   /* due to be sent by the rank since the last PROGRESS, headers included */
             uint64_t busy_ns; /* time with an operation under way; TRIB_PROGRESS_NS or more */
         } progress;
         struct {
@@ -363,15 +374,15 @@ struct trib_message {
             uint64_t sequence;
             uint32_t since_ms;
             struct trib_rank_list missing; /* STALL of a rank: none */
-            char where
-                [128]; /* "switch 10.0.0.5:7470": nobody is missing behind it, yet nothing comes from it; else "" */
-        } stall;       /* STALL, MISSING */
+            /* "switch 10.0.0.5:7470": a switch that lacks no rank and sends nothing. "": none. */
+            char where[128];
+        } stall; /* STALL, MISSING */
         struct {
             char text[TRIB_ERROR_TEXT_MAX];
             bool is_lost; /* GONE: a switch is lost, and the rank lives */
         } note;           /* GONE, AWAY, RING */
         struct {
-            uint32_t boot; /* of the incarnation that is over; 0: ranks know none */
+            uint32_t boot; /* of the ended incarnation; 0: none known to the ranks */
             char text[TRIB_ERROR_TEXT_MAX];
         } recall;
         struct {
@@ -381,34 +392,34 @@ struct trib_message {
         } dispute;
         struct {
             struct trib_opening_id of;
-            uint32_t index; /* which root of the communicator it is to be */
-            uint32_t shard; /* by which of its sockets: at root_port + shard */
-            uint32_t ranks; /* of the job, who are all named: session.ranks of them, or all, are its members */
+            uint32_t index; /* number of the root in the communicator */
+            uint32_t shard; /* the agent's socket, at root_port + shard */
+            uint32_t ranks; /* of the job, all named; session.ranks of them, or all, are the members */
             char scheme[32];
             char job[TRIB_NAME_MAX + 1]; /* for people */
             uint64_t job_id;             /* to an agent elsewhere: the same for all communicators of a job; else 0 */
-            struct trib_address at;      /* where the ranks find it; len 0: it is not said */
-            uint64_t key; /* to an agent elsewhere: that of the grant, the same in every incarnation; else 0 */
-            struct trib_session_config session; /* salt 0: a root never learns it; first and lookahead 0 */
-            uint32_t behind; /* ranks that the agent sums for, and that ROOT_CHILD names; at a root: all */
-            /* Of a switch below: where the sums of this root go. At any address (0.0.0.0): at the parent that it has
-             * connected to. len 0: it is the root. */
+            struct trib_address at;      /* the root's address for ranks; len 0: unknown */
+            uint64_t key; /* to an agent elsewhere: the key of the grant, the same in every incarnation; else 0 */
+            struct trib_session_config session; /* salt 0: roots never learn the salt; first and lookahead 0 */
+            uint32_t behind;                    /* ranks summed by the agent and named by ROOT_CHILD; at a root: all */
+            /* For a switch below: the destination of the sums of this root. 0.0.0.0: the address of the parent to which
+             * the switch has connected. len 0: the agent is the root. */
             struct trib_address parent;
-            struct trib_rank_set
-                numbers; /* not empty: it is a combiner, and its children, in order, have these numbers at the root */
-            uint64_t own_pieces; /* of a combiner: it adds these pieces of the model, as bits; 0: none are named */
-            uint8_t pieces;      /* that the model is cut into (protocol/pieces.h) */
+            /* Numbers of the children at the root, in order, if the agent is a combiner. Empty: it is no combiner. */
+            struct trib_rank_set numbers;
+            uint64_t own_pieces; /* of a combiner: bits of the model's pieces that are added here; 0: none named */
+            uint8_t pieces;      /* of the model in all (protocol/pieces.h) */
             uint8_t priority;    /* of a combiner's rows */
             bool is_return;      /* ranks had a READY before, and so paths were tried */
             uint64_t tenant;     /* to an agent elsewhere: id of the key of the ranks; 0: none */
             struct trib_auth_key auth; /* of this incarnation */
-            bool wants_group; /* a switch below is to give its ranks a multicast group for results, if it can */
-            uint32_t group;   /* the group that they had before; 0: none */
+            bool wants_group;          /* a switch below should give its ranks a multicast group for results */
+            uint32_t group;            /* the ranks' earlier group; 0: none */
             uint16_t group_port;
         } root_open;
         struct {
             struct trib_opening_id of;
-            uint32_t group; /* of a switch below, for its ranks; 0: none */
+            uint32_t group; /* for the ranks of a switch below; 0: none */
             uint16_t group_port;
         } root_opened;
         struct {
@@ -419,12 +430,12 @@ struct trib_message {
         struct {
             struct trib_opening_id of;
             uint32_t rank;    /* ascending */
-            uint32_t branch;  /* which child it is, or is behind: from 0, in order of their lowest ranks */
-            bool is_switch;   /* that child is a switch, and sends for the ranks behind it */
-            bool is_combined; /* its packets come through a combiner, as those of other children */
-            uint16_t sender;  /* id of what sends them, in authenticators (keys/auth.h) */
+            uint32_t branch;  /* number of the rank's child; children count from 0, in order of their lowest ranks */
+            bool is_switch;   /* the child is a switch, and sends for the ranks behind it */
+            bool is_combined; /* the child's packets come through a combiner that other children use */
+            uint16_t sender;  /* id of the child in authenticators (keys/auth.h) */
             struct trib_address from;
-            struct trib_address to; /* where that child finds the switch below; len 0: it is not said */
+            struct trib_address to; /* the switch below, as that child reaches it; len 0: unknown */
         } root_child;
         struct {
             struct trib_opening_id of;
@@ -442,31 +453,31 @@ struct trib_message {
             char text[TRIB_ERROR_TEXT_MAX];
         } root_refused;
         struct {
-            uint32_t magic; /* these three as in JOIN */
+            uint32_t magic; /* as in JOIN; the next two as well */
             uint16_t version;
             uint16_t wire_version;
             uint16_t port;  /* where the controller listens; for people */
-            uint64_t id;    /* random, of this controller's process */
-            uint64_t nonce; /* HELLO has it too */
+            uint64_t id;    /* random, of the controller's process */
+            uint64_t nonce; /* repeated in HELLO */
         } control;
         struct {
-            uint32_t magic; /* these three as in JOIN */
+            uint32_t magic; /* as in JOIN; the next two as well */
             uint16_t version;
             uint16_t wire_version;
             uint64_t identity; /* of the switch, the same after a restart (server.h) */
             uint64_t life;     /* random, of the agent's process */
-            uint32_t attempt;  /* of a switch below: count of its connections */
+            uint32_t attempt;  /* of a switch below: count of connections */
             uint64_t nonce;    /* of CONTROL; of a switch below: 0 */
             uint32_t room;     /* as in ROOM */
-            uint8_t weight;    /* of a root there, beside those at other switches: 1 to 255 */
+            uint8_t weight;    /* weight of a root there against roots at other switches: 1 to 255 */
             uint8_t shards;
-            /* Of each shard, with its port; at any address (0.0.0.0): where CONTROL came to. */
+            /* Address of each shard, with the port. 0.0.0.0: the address at which CONTROL arrived. */
             struct trib_address at[TRIB_ROOTS_MAX];
-            /* Of a switch below: some that wait for it, and those that have passed HELLO on. */
+            /* Of a switch below: some switches that wait for it, and the switches that have passed HELLO on. */
             struct trib_path path;
         } hello;
         struct {
-            /* Bytes of packets that one shard's socket holds, beside what others than this controller were given. */
+            /* Bytes of packets that one shard's socket holds, without the share of other controllers. */
             uint32_t room;
         } room;
         struct {
@@ -474,7 +485,7 @@ struct trib_message {
         } proof; /* CHALLENGE, PROOF */
         struct {
             uint32_t number; /* ascending on a connection, and in all of a process; 0 is none */
-            /* The connection, as the switch sees it that has accepted it. */
+            /* Both ends of the connection, as seen by the accepting switch. */
             struct trib_address peer;
             struct trib_address local; /* len 0: unknown */
         } channel;
@@ -490,27 +501,27 @@ struct trib_message {
     };
 };
 
-/* Writes the framed message into buffer (TRIB_MESSAGE_MAX bytes); returns its length. Texts without a final zero are
- * cut. */
+/* Writes the framed message into buffer (TRIB_MESSAGE_MAX bytes) and returns the length in bytes. A text without a
+ * final zero is cut. */
 size_t trib_message_encode(const struct trib_message *message, uint8_t *buffer);
-/* Reads one framed message from len bytes. *used: bytes taken; 0 with OK: more are needed, and *message is no message.
- * ERR_INVALID: not a message (the connection must end); the kind is NONE, or there is a bad_field ("end": bytes are
- * left over behind the last field). ERR_VERSION: a JOIN, CONTROL or HELLO of another version; *message then holds magic
- * and versions only. Or there is an unknown_item, and the rest is whole. Code that acts on a value checks its range;
- * texts hold no zero byte, bools are 0 or 1. */
+/* Reads one framed message from len bytes. *used: bytes taken. OK with *used 0: more bytes are needed, and *message is
+ * not valid. ERR_INVALID: not a message, and the connection must end; the kind is NONE, or bad_field is set ("end":
+ * bytes are left over behind the last field). ERR_VERSION: a JOIN, CONTROL or HELLO of another version, and *message
+ * holds magic and versions only; or unknown_item is set, and the rest is whole. Texts hold no zero byte, and bools are
+ * 0 or 1. The caller checks all other ranges. */
 TRIB_MUST_USE enum trib_status trib_message_decode(const uint8_t *buffer, size_t len, struct trib_message *message,
                                                    size_t *used);
 
-/* Bytes of the framed message that begins with these four, framing included. 0: no message begins so. */
+/* Size in bytes of the framed message with these first four bytes, framing included. 0: no message begins so. */
 size_t trib_message_size(const uint8_t *buffer);
 
 /* The name in docs/PROTOCOL.md: "JOIN". A literal; "?": no kind. */
 const char *trib_message_name(enum trib_message_kind kind);
 
-/* True if the kind is in turn from this sender, at this stage of the receiver's end. A message out of turn has no
- * effect, and ends the session. A receiver asks before anything else, and checks the fields afterwards. */
+/* True if the kind is in turn from this sender, at this stage of the receiving end. A message out of turn has no
+ * effect, and ends the session. The receiver calls this first, and checks the fields afterwards. */
 bool trib_message_is_in_turn(enum trib_message_kind kind, enum trib_sender sender, enum trib_stage stage);
-/* At any time? */
+/* True if the sender may send the kind at some stage. */
 bool trib_message_is_of(enum trib_message_kind kind, enum trib_sender sender);
 
 /* hosts.c: the hosts in a WELCOME are possible. */
