@@ -57,8 +57,11 @@ struct trib_combiner_grant {
     uint16_t group;   /* of 64 numbers at the root, of which `behind` are some: part of the hash alone */
     uint8_t roots;    /* of the communicator, this one included; 0: 1 */
     uint8_t priority; /* the most that a member's is; 0: its parts never take the row of another fragment */
-    uint8_t unused[2];
+    uint8_t unused[6];
 };
+
+_Static_assert(offsetof(struct trib_combiner_grant, unused) + 6 == sizeof(struct trib_combiner_grant),
+               "bytes of a gap would be of no value, and tests/model compares them");
 
 /* The ranks that a packet speaks for, at a combiner or a root; 0: some are not behind the sender (I7). A rank speaks
  * for itself. From a combiner `node` names the rank, or the bitmap of a CONTRIBUTION all ranks. */
