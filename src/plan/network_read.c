@@ -23,7 +23,7 @@ struct link_table {
 struct switch_table {
     const char *name;
     uint64_t rate_bps; /* of adding; 0: none was named */
-    uint64_t memory;   /* likewise, bytes */
+    uint64_t memory;   /* bytes; PLAN_MEMORY_ALL: none was named */
     bool adds;
     struct trib_file_place place;
 };
@@ -101,7 +101,7 @@ static bool read_tables(struct draft *d)
             target = link;
         } else if (plan_input_is(in, i, "switch")) {
             struct switch_table *s = &d->switches[d->switch_count++];
-            *s = (struct switch_table){.adds = true, .place = in->toml.tables[i].place};
+            *s = (struct switch_table){.adds = true, .memory = PLAN_MEMORY_ALL, .place = in->toml.tables[i].place};
             target = s;
         }
         if (!plan_input_table(in, i, keys, target)) {
@@ -384,7 +384,7 @@ static bool read_switches(struct draft *d)
         uint32_t found = 0;
         for (uint32_t i = 0; i < net->switches; i++) {
             if (matches(s, net->names.list[net->hosts + i])) {
-                net->memory[i] = s->memory != 0 ? s->memory : PLAN_MEMORY_ALL;
+                net->memory[i] = s->memory;
                 net->adds_bps[i] = !s->adds ? PLAN_ADDS_NOT : s->rate_bps != 0 ? s->rate_bps : PLAN_ADDS_ALL;
                 found++;
             }

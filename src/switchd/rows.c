@@ -159,9 +159,27 @@ static bool are_of_length(const struct trib_rows *rows, const struct trib_member
     return are_shared ? member->payload <= rows->payload : member->payload == rows->payload;
 }
 
+/* The pool has a place for each node of these members. So each of its nodes gets in, or none, and none has to leave. */
+static bool have_places(const struct trib_members *members)
+{
+    uint32_t nodes = 0;
+    for (uint32_t i = 0; i < members->count; i++) {
+        nodes += members->list[i]->is_combiner ? members->list[i]->nodes : 0;
+    }
+    return nodes <= TRIB_ROWS_MEMBERS;
+}
+
 bool trib_rows_enter(struct trib_rows *rows, const struct trib_members *members, struct trib_member *member)
 {
     const struct trib_pool_share all = {.rows = rows->shared};
+    if (!have_places(members)) {
+        trib_log(
+            TRIB_LOG_WARN,
+            "a shard combines for %d communicators at most, and each 64 ranks of a large one count as one: run fewer "
+            "jobs at once, or put their ranks behind more switches",
+            TRIB_ROWS_MEMBERS);
+        return false;
+    }
     if (rows->pool == NULL || !are_of_length(rows, members, member)) {
         return renew(rows, members, member->payload);
     }

@@ -60,6 +60,8 @@ check "a spine for each" [ "$(grep '^root = ' "$TMP/two.toml" | sort -u | wc -l)
 expect 0 '"memory_left_bytes":6000000' "${M[@]}" --check "$TMP/two.toml" --json
 sed -E '/^(root|hops) = /s/spine1/spine0/g' "$TMP/two.toml" >"$TMP/one.toml"
 expect_line 1 'one.toml does not hold: the memory of spine0, 30000000 bytes, is too small for the plan: none is left for job b' "${M[@]}" --check "$TMP/one.toml"
+sed 's/"30MB"/"0"/' "$TMP/net.toml" >"$TMP/none.toml"
+expect_line 1 'job a: no tree was found whose switches all have 24000000 bytes of memory left' "$T" plan --topology "$TMP/none.toml" --jobs "$TMP/jobs.toml"
 sed -i 's/"24MB"/"40MB"/' "$TMP/jobs.toml"
 expect_line 1 'job a: no tree was found whose switches all have 40000000 bytes of memory left' "${M[@]}"
 sed -i '/^memory/d' "$TMP/jobs.toml"

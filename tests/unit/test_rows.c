@@ -30,14 +30,15 @@ static struct trib_address address_of(uint32_t number)
 }
 
 /* A communicator with this payload, whose ranks are behind the combiner, which adds these of 16 pieces; 0: it is not
- * cut. */
-static struct trib_member *enter_with(struct world *world, uint32_t communicator, uint32_t payload, uint64_t pieces)
+ * cut. second: number of its second rank; from 64 on the communicator has two nodes. */
+static struct trib_member *make(struct world *world, uint32_t communicator, uint32_t payload, uint64_t pieces,
+                                uint32_t second)
 {
     static const uint16_t ranks[RANKS] = {0, 1};
     struct trib_branch branches[RANKS] = {{.ranks = &ranks[0], .count = 1, .from = address_of(0)},
                                           {.ranks = &ranks[1], .count = 1, .from = address_of(1)}};
     const struct trib_address parent = address_of(500);
-    const struct trib_opening opening = {
+    struct trib_opening opening = {
         .session = {.communicator = communicator,
                     .ranks = RANKS,
                     .roots = 1,
@@ -51,13 +52,20 @@ static struct trib_member *enter_with(struct world *world, uint32_t communicator
         .parent = &parent,
         .branches = branches,
         .count = RANKS,
-        .numbers = {{3}},
         .pieces = {.own = pieces, .count = pieces != 0 ? 16 : 0, .run = 1},
     };
+    trib_rank_set_add(&opening.numbers, 0);
+    trib_rank_set_add(&opening.numbers, second);
     struct trib_member *member = trib_member_create(&trib_combining_verbs, &opening);
     assert_non_null(member);
     member->adds = true;
     assert_true(trib_members_add(&world->members, member));
+    return member;
+}
+
+static struct trib_member *enter_with(struct world *world, uint32_t communicator, uint32_t payload, uint64_t pieces)
+{
+    struct trib_member *member = make(world, communicator, payload, pieces, 1);
     assert_true(trib_rows_enter(&world->rows, &world->members, member));
     return member;
 }
@@ -180,6 +188,47 @@ static void pieces__may_lack_rows(void **state)
     trib_rows_close(&world.rows);
 }
 
+/* A node that is in no pool drops all packets. */
+static bool is_in(const struct trib_member *member)
+{
+    const struct trib_packet probe = {.kind = TRIB_PROBE, .communicator = member->communicator, .boot = 1};
+    void *node = member->node[0].node;
+    struct trib_packet packet;
+    struct trib_place to;
+    bool is_taken = trib_combining_verbs.node.receive(node, trib_member_child(0), &probe, 0) == TRIB_DROP_NONE;
+    while (trib_combining_verbs.node.next_packet(node, 0, &packet, &to)) {
+        is_taken = is_taken && to.kind == TRIB_PLACE_PARENT;
+    }
+    return is_taken;
+}
+
+/* A member whose nodes do not all find a place leaves nothing behind, and takes the place of no other. */
+static void a_full_pool__refuses_whole_members(void **state)
+{
+    (void)state;
+    struct world world = {.rows = {.limit = LIMIT / 16}};
+    struct trib_member *members[TRIB_ROWS_MEMBERS];
+    for (uint32_t i = 0; i < TRIB_ROWS_MEMBERS - 1; i++) {
+        members[i] = enter(&world, i + 1, 64);
+    }
+    struct trib_member *two = make(&world, 5000, 64, 0, 64);
+    assert_int_equal(two->nodes, 2);
+    assert_false(trib_rows_enter(&world.rows, &world.members, two));
+    trib_members_remove(&world.members, two);
+    members[TRIB_ROWS_MEMBERS - 1] = enter(&world, 5001, 64);
+    struct trib_member *large =
+        make(&world, 5002, TRIB_PAYLOAD_MAX, 1, 1); /* with new rows, and the first to get some */
+    assert_false(trib_rows_enter(&world.rows, &world.members, large));
+    trib_members_remove(&world.members, large);
+    for (uint32_t i = 0; i < TRIB_ROWS_MEMBERS; i++) {
+        assert_true(is_in(members[i]));
+    }
+    trib_member_destroy(two);
+    trib_member_destroy(large);
+    trib_members_deinit(&world.members);
+    trib_rows_close(&world.rows);
+}
+
 static void limit__must_be_memory_that_there_is(void **state)
 {
     (void)state;
@@ -195,6 +244,7 @@ int main(void)
         cmocka_unit_test(shares__of_no_row_are_known),
         cmocka_unit_test(pieces__have_rows_of_their_own),
         cmocka_unit_test(pieces__may_lack_rows),
+        cmocka_unit_test(a_full_pool__refuses_whole_members),
         cmocka_unit_test(limit__must_be_memory_that_there_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -114,6 +114,27 @@ static void racks__form_chains(void **state)
     }
 }
 
+/* A switch above a single one has the same hosts as that: packets for the lower one go down there. */
+static void pods_of_one_edge__are_ways(void **state)
+{
+    static const char *const topologies[] = {
+        "[topology]\nkind = \"fat-tree\"\nk = 2\n" RATES,
+        "[topology]\nkind = \"clos\"\npods = 2\nedges = 1\nhosts = 2\nratio = \"1:1\"\ncore_ratio = \"1:1\"\n" RATES,
+        "[topology]\nkind = \"leaf-spine\"\nleaves = 1\nspines = 1\nhosts = 2\n" RATES,
+    };
+    static const char *const jobs[] = {"scheme = \"rina\"\nat_least = 1\n", "scheme = \"rina-literal\"\nat_least = 1\n",
+                                       "scheme = \"atp\"\nservers_at_workers = true\n"};
+
+    (void)state;
+    for (uint32_t i = 0; i < 9; i++) {
+        open_text("duration = \"10ms\"\n%s[[job]]\nworkers = 2\nsize = \"20KB\"\niterations = 2\n%s", topologies[i / 3],
+                  jobs[i % 3]);
+        finish();
+        assert_int_equal(run.jobs.jobs[0].iterations, 2);
+        close_run();
+    }
+}
+
 /* Each tree has the ring cut elsewhere; there are as many as links, and no more. */
 static void chains__are_cut_elsewhere(void **state)
 {
@@ -311,13 +332,10 @@ static void at_least__is_of_chains(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(racks__form_chains),
-        cmocka_unit_test(chains__are_cut_elsewhere),
-        cmocka_unit_test(agents__carry_by_the_published_rule),
-        cmocka_unit_test(links__carry_the_same),
-        cmocka_unit_test(agents__carry_the_papers_bytes),
-        cmocka_unit_test(sums__are_right),
-        cmocka_unit_test(lost_pulls__are_asked_for),
+        cmocka_unit_test(racks__form_chains),        cmocka_unit_test(pods_of_one_edge__are_ways),
+        cmocka_unit_test(chains__are_cut_elsewhere), cmocka_unit_test(agents__carry_by_the_published_rule),
+        cmocka_unit_test(links__carry_the_same),     cmocka_unit_test(agents__carry_the_papers_bytes),
+        cmocka_unit_test(sums__are_right),           cmocka_unit_test(lost_pulls__are_asked_for),
         cmocka_unit_test(at_least__is_of_chains),
     };
 

@@ -93,10 +93,13 @@ static bool has_pieces(const struct world_comm *comm, uint32_t at, const struct 
 static bool has_numbers(const struct world_comm *comm, uint32_t at, const struct trib_opening *opening)
 {
     bool is_combiner = world_is_combiner(comm->world, at);
+    bool are_same = true;
 
-    return has_pieces(comm, at, opening) &&
-           opening->numbers.word[0] == (is_combiner ? comm->tree[0]->shapes[at].ranks.bits[0] : 0) &&
-           (!is_combiner || opening->priority == comm->set.priority);
+    for (uint32_t word = 0; word < WORLD_RANKS_MAX / 64; word++) {
+        uint64_t ranks = is_combiner ? comm->tree[0]->shapes[at].ranks.bits[word] : 0;
+        are_same = are_same && opening->numbers.word[word] == ranks;
+    }
+    return has_pieces(comm, at, opening) && are_same && (!is_combiner || opening->priority == comm->set.priority);
 }
 
 void check_opening(struct world_comm *comm, uint32_t at, const struct trib_opening *opening)

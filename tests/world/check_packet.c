@@ -102,9 +102,10 @@ static bool lanes_are_true(const struct world_comm *comm)
 
 /* From a combiner to its parent: whose parts a sum says it has, those it has. What is passed on may be forged, or of a
  * generation before. */
-static void check_combined(const struct world_comm *comm, const struct trib_packet *packet)
+static void check_combined(const struct world_comm *comm, const struct shape_node *node,
+                           const struct trib_packet *packet)
 {
-    const struct rank_set named = combining_named(packet);
+    const struct rank_set named = combining_named(comm, node, packet);
     uint64_t keys = 0;
 
     if (comm->set.hostility != WORLD_PEACE || packet->generation != comm->set.session.generation) {
@@ -125,8 +126,8 @@ static void check_combined(const struct world_comm *comm, const struct trib_pack
 /* From an inner node to its parent. */
 void check_up(const struct world_comm *comm, const struct shape_node *shape, const struct trib_packet *packet)
 {
-    if (world_has_servers(comm->world)) {
-        check_combined(comm, packet);
+    if (shape->is_combiner) {
+        check_combined(comm, shape, packet);
         return;
     }
     if (comm_has_promise(comm)) {

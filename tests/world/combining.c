@@ -7,25 +7,68 @@
 
 #include "core/lane.h"
 #include "swarm.h"
+#include "switchd/members.h"
 
-#define BURST 8 /* packets of one buffer, at most */
+#define BURST 8        /* packets of one buffer, at most */
+#define NODES_MAX 1024 /* of a unit */
 
 static struct parcel held[BURST];
 static uint32_t held_count;
 
 /* ---- who is behind whom ---- */
 
-uint64_t combining_behind(const struct world_unit *unit, const struct world_unit *from)
+static uint64_t find_behind(const struct shape_node *node, const struct world_unit *from)
 {
-    const struct shape_switch *shape = &unit->comm->tree[unit->root]->shapes[unit->at];
     uint64_t behind = 0;
 
-    for (uint32_t i = 0; shape->rank_count != 0 && i < shape->nodes[0].child_count; i++) {
-        const struct shape_child *child = &shape->nodes[0].children[i];
+    for (uint32_t i = 0; i < node->child_count; i++) {
+        const struct shape_child *child = &node->children[i];
         bool is = from->is_worker ? child->via == 0 && child->index == from->rank : child->via == from->at + 1;
-        behind |= (uint64_t)is << i;
+        behind |= (uint64_t)(is && child->kind == SHAPE_RANK) << i;
     }
     return behind;
+}
+
+static bool is_grouped(const struct world_unit *unit, const struct world_unit *from)
+{
+    return combining_is_large(unit->comm) && !from->is_worker;
+}
+
+uint32_t combining_node(const struct world_unit *unit, const struct world_unit *from, uint16_t name, uint64_t *children)
+{
+    const struct shape_switch *shape = &unit->comm->tree[unit->root]->shapes[unit->at];
+
+    for (uint32_t i = 0; i < shape->node_count; i++) {
+        *children = find_behind(&shape->nodes[i], from);
+        if (*children != 0 && (!is_grouped(unit, from) || shape->nodes[i].group == trib_member_group(name))) {
+            return i;
+        }
+    }
+    return WORLD_NONE;
+}
+
+uint32_t combining_node_below(const struct world_unit *unit, uint16_t name)
+{
+    const struct shape_switch *shape = &unit->comm->tree[unit->root]->shapes[unit->at];
+    bool is_large = combining_is_large(unit->comm);
+
+    for (uint32_t i = 0; i < shape->node_count; i++) {
+        if (!is_large || shape->nodes[i].group == trib_member_group(name)) {
+            return i;
+        }
+    }
+    return WORLD_NONE;
+}
+
+uint16_t combining_name(const struct world_comm *comm, const struct shape_node *node, uint16_t number)
+{
+    return combining_is_large(comm) ? trib_member_name(node->group, number) : number;
+}
+
+uint16_t combining_unname(const struct world_unit *unit, const struct world_unit *from, uint16_t name)
+{
+    return world_has_servers(unit->comm->world) && !unit->is_worker && is_grouped(unit, from) ? trib_member_unname(name)
+                                                                                              : name;
 }
 
 bool combining_has(const struct shape_node *node)
@@ -48,14 +91,18 @@ uint64_t combining_together(const struct shape_node *node, uint32_t child)
     return together;
 }
 
-struct rank_set combining_named(const struct trib_packet *packet)
+struct rank_set combining_named(const struct world_comm *comm, const struct shape_node *node,
+                                const struct trib_packet *packet)
 {
     struct rank_set set = {0};
+    uint32_t first = node->group * comm->set.groups;
+    uint64_t numbers = packet->bitmap;
 
-    if (packet->kind == TRIB_CONTRIBUTION && packet->bitmap != 0) {
-        set.bits[0] = packet->bitmap;
-    } else {
-        rank_set_add(&set, packet->node % WORLD_RANKS_MAX);
+    if (packet->kind != TRIB_CONTRIBUTION || numbers == 0) {
+        numbers = UINT64_C(1) << packet->node % TRIB_CHILDREN_MAX;
+    }
+    for (; numbers != 0; numbers &= numbers - 1) {
+        rank_set_add(&set, (first + (uint32_t)__builtin_ctzll(numbers)) % WORLD_RANKS_MAX);
     }
     return set;
 }
@@ -76,7 +123,7 @@ static void make_pool(struct world *world, uint32_t at, uint32_t root)
         .kernels = trib_value_kernels(),
         .rows = swarm_one_in(&prng, 8) ? 0 : (uint32_t)swarm_logarithmic(&prng, 6),
         .payload = is_short ? 64 * (uint32_t)swarm_between(&prng, 1, 8) : WORLD_PARCEL_MAX - TRIB_HEADER_SIZE,
-        .members = WORLD_COMMS_MAX,
+        .members = WORLD_COMMS_MAX * WORLD_RANKS_MAX, /* a node has one rank at least */
         .is_narrow = swarm_one_in(&prng, 4),
         .is_zeroed = swarm_one_in(&prng, 2),
     };
@@ -125,14 +172,20 @@ void combining_enter(struct world_unit *unit)
     if (world->scheme->has_pieces) {
         own_rows(unit, &share);
     }
-    if (!trib_pool_enter(pool->memory, unit->nodes[0].memory, (void *)(uintptr_t)unit_number(world, unit), &share)) {
-        world_fail(world, WORLD_CHECK_MISUSE, "a pool has no place for communicator %u", unit->comm->index);
+    for (uint32_t i = 0; i < unit->node_count; i++) {
+        uintptr_t owner = (uintptr_t)unit_number(world, unit) * NODES_MAX + i;
+        share.group = (uint16_t)unit->comm->tree[unit->root]->shapes[unit->at].nodes[i].group;
+        if (!trib_pool_enter(pool->memory, unit->nodes[i].memory, (void *)owner, &share)) {
+            world_fail(world, WORLD_CHECK_MISUSE, "a pool has no place for communicator %u", unit->comm->index);
+        }
     }
 }
 
 void combining_leave(struct world_unit *unit)
 {
-    trib_pool_leave(unit->nodes[0].memory);
+    for (uint32_t i = 0; i < unit->node_count; i++) {
+        trib_pool_leave(unit->nodes[i].memory);
+    }
 }
 
 void combining_renew(struct world *world, uint32_t at)
@@ -187,13 +240,14 @@ void combining_drain(struct world *world, const struct world_unit *unit)
     struct trib_place to;
 
     while (world->failed == WORLD_CHECK_NONE && (owner = trib_pool_next(pool)) != NULL) {
-        uint32_t number = (uint32_t)(uintptr_t)owner;
-        void *node = world->units[number].nodes[0].memory;
+        uint32_t number = (uint32_t)((uintptr_t)owner / NODES_MAX);
+        uint32_t index = (uint32_t)((uintptr_t)owner % NODES_MAX);
+        void *node = world->units[number].nodes[index].memory;
         if (!trib_combining_verbs.node.next_packet(node, world->now_ns, &packet, &to)) {
             world_fail(world, WORLD_CHECK_MISUSE, "a pool names a node that has no packet");
             return;
         }
-        unit_give(world, number, 0, &packet, &to);
+        unit_give(world, number, index, &packet, &to);
     }
     memset(held, 0xa5, held_count * sizeof held[0]);
     held_count = 0;

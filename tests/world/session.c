@@ -299,7 +299,8 @@ static void learn_number(struct world_comm *comm, uint32_t rank)
     uint32_t roots = has_other_roots ? 1 : comm->set.session.roots;
 
     for (uint32_t root = 0; root < roots && verbs->set_child != NULL; root++) {
-        uint32_t child = world_has_servers(comm->world) ? rank : comm->tree[root]->places[rank].child;
+        uint32_t child =
+            world_has_servers(comm->world) ? rank % comm->set.groups : comm->tree[root]->places[rank].child;
         verbs->set_child(worker_node(comm, rank), root, child);
     }
 }

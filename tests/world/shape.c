@@ -119,6 +119,7 @@ static void adopt(const struct world_comm *comm, struct world_tree *tree, uint32
     node->child_count = count;
     node->parent = WORLD_NONE;
     node->is_combiner = world_is_combiner(comm->world, at);
+    node->group = world_has_servers(comm->world) ? children[0].index / comm->set.groups : 0;
     for (uint32_t i = 0; i < count; i++) {
         const struct shape_child *child = &children[i];
         struct shape_place place = {(uint16_t)index, (uint16_t)i};
@@ -156,6 +157,25 @@ static uint32_t nodes_for(uint32_t count, uint32_t groups)
     return nodes;
 }
 
+/* A node for each group of the numbers at the server. */
+static void make_combiner(const struct world_comm *comm, struct world_tree *tree, uint32_t at,
+                          const struct shape_child *branches, uint32_t count)
+{
+    struct shape_switch *shape = &tree->shapes[at];
+    uint32_t groups = comm->set.groups;
+
+    shape->nodes = world_zeroed(count, sizeof *shape->nodes);
+    for (uint32_t first = 0, end = 0; first < count; first = end) {
+        while (end < count && branches[end].index / groups == branches[first].index / groups) {
+            end++;
+        }
+        adopt(comm, tree, at, shape->node_count, branches + first, end - first);
+        rank_set_unite(&shape->ranks, &shape->nodes[shape->node_count++].ranks);
+    }
+    shape->rank_count = rank_set_count(&shape->ranks);
+    tree->edges += count;
+}
+
 /* Groups until one node can take them all, which becomes node 0. */
 static void make_switch(struct world_comm *comm, struct world_tree *tree, uint32_t at)
 {
@@ -165,6 +185,10 @@ static void make_switch(struct world_comm *comm, struct world_tree *tree, uint32
     uint32_t groups = comm->set.groups;
 
     if (count == 0) {
+        return;
+    }
+    if (world_is_combiner(comm->world, at)) {
+        make_combiner(comm, tree, at, branches, count);
         return;
     }
     shape->nodes = world_zeroed(nodes_for(count, groups), sizeof *shape->nodes);
@@ -288,6 +312,22 @@ void shape_make_star(struct world_comm *comm)
     comm->edges = edges > comm->edges ? edges : comm->edges; /* bounds are for both */
 }
 
+/* At a server or a combiner each rank is a child of some node. */
+static struct shape_place place_of_member(const struct shape_switch *shape, uint32_t rank)
+{
+    struct shape_place place = {0, 0};
+
+    for (uint32_t k = 0; k < shape->node_count; k++) {
+        const struct shape_node *node = &shape->nodes[k];
+        for (uint32_t i = 0; i < node->child_count; i++) {
+            if (node->children[i].kind == SHAPE_RANK && node->children[i].index == rank) {
+                place = (struct shape_place){(uint16_t)k, (uint16_t)i};
+            }
+        }
+    }
+    return place;
+}
+
 /* Where a rank's branch hangs at a switch on its way. */
 struct shape_place shape_place_at(const struct world_comm *comm, uint32_t rank, uint32_t at, uint32_t root)
 {
@@ -295,10 +335,8 @@ struct shape_place shape_place_at(const struct world_comm *comm, uint32_t rank, 
     struct shape_place place = tree->places[rank];
 
     at = world_seat(comm->world, at);
-    for (uint32_t i = 0; world_has_servers(comm->world) && i < tree->shapes[at].nodes[0].child_count; i++) {
-        if (tree->shapes[at].nodes[0].children[i].index == rank) {
-            return (struct shape_place){0, (uint16_t)i};
-        }
+    if (world_has_servers(comm->world)) {
+        return place_of_member(&tree->shapes[at], rank);
     }
     for (uint32_t below = comm->ranks[rank].home; below != at; below = tree->parents[below]) {
         place = tree->shapes[below].up;

@@ -198,9 +198,6 @@ void comm_draw(struct world *world, uint32_t ranks, struct comm_settings *set)
     memset(set, 0, sizeof *set);
     set->early_rank = WORLD_NONE;
     draw_session(set, ranks, &prng);
-    if (world_has_servers(world) && set->session.ranks > TRIB_CHILDREN_MAX) {
-        set->session.ranks = TRIB_CHILDREN_MAX;
-    }
     if (world->scheme->unfit != NULL && world->scheme->unfit(&set->session) != NULL) {
         set->session.ranks = 1; /* of a scheme that takes no more */
     }
@@ -225,7 +222,10 @@ void comm_draw(struct world *world, uint32_t ranks, struct comm_settings *set)
     auth_draw(set);
     draw_grant(world, set);
     draw_work(set, &prng);
-    set->groups = world->depth_max == 0 || world_has_servers(world) ? TRIB_CHILDREN_MAX : set->groups;
+    set->groups = world->depth_max == 0 ? TRIB_CHILDREN_MAX : set->groups;
+    while (world_has_servers(world) && set->groups * set->groups < set->session.ranks) {
+        set->groups++; /* two levels of nodes, as in a switch */
+    }
     set->priority = draw_priority(world, set);
     set->rate = draw_rate(set);
     if (!world->set.is_clean) {

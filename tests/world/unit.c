@@ -186,8 +186,8 @@ struct trib_switch_config unit_switch_config(const struct world_comm *comm, uint
     };
 
     config.session.salt = 0;
-    for (uint32_t i = 0; i < shape->child_count && world_has_servers(comm->world); i++) {
-        config.behind |= UINT64_C(1) << shape->children[i].index;
+    for (uint32_t i = 0; i < shape->child_count && shape->is_combiner; i++) {
+        config.behind |= UINT64_C(1) << shape->children[i].index % comm->set.groups;
     }
     config.has_combiners = comm->world->scheme->has_combiners && combining_has(shape);
     return config;
@@ -354,9 +354,10 @@ void unit_arrive(struct world *world, const struct world_event *event)
 
 /* Which node of the unit takes what comes from there, and as what. NULL: it knows nobody of that address. */
 static void *place_of(const struct world *world, const struct world_unit *unit, const struct world_unit *from,
-                      struct trib_place *place)
+                      uint16_t name, struct trib_place *place)
 {
     const struct world_comm *comm = unit->comm;
+    uint32_t node = 0;
 
     if (world_has_peers(world)) {
         *place = (struct trib_place){.kind = TRIB_PLACE_PEER, .index = from->rank};
@@ -368,11 +369,13 @@ static void *place_of(const struct world *world, const struct world_unit *unit, 
     }
     if (!from->is_worker && comm->tree[unit->root]->parents[unit->at] == world_seat(world, from->at)) {
         *place = (struct trib_place){.kind = TRIB_PLACE_PARENT};
-        return unit->nodes[0].memory;
+        node = world_is_combiner(world, unit->at) ? combining_node_below(unit, name) : 0;
+        return node != WORLD_NONE ? unit->nodes[node].memory : NULL;
     }
     if (world_has_servers(world)) {
-        *place = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = combining_behind(unit, from)};
-        return place->children != 0 ? unit->nodes[0].memory : NULL;
+        *place = (struct trib_place){.kind = TRIB_PLACE_CHILDREN};
+        node = combining_node(unit, from, name, &place->children);
+        return node != WORLD_NONE ? unit->nodes[node].memory : NULL;
     }
     const struct world_tree *tree = comm->tree[unit->root];
     uint32_t above = from->is_worker ? comm->ranks[from->rank].home : tree->parents[from->at];
@@ -390,10 +393,10 @@ static void feed(struct world *world, struct world_unit *unit)
     for (uint32_t i = 0; i < unit->inbox_count; i++) {
         uint32_t index = unit->inbox[i].parcel;
         const struct parcel *parcel = is_combiner ? combining_hold(&world->parcels[index]) : &world->parcels[index];
-        struct trib_packet packet;
+        struct trib_packet packet = {.node = 0};
         struct trib_place place;
         enum trib_drop drop = trib_packet_decode(parcel->data, parcel->len, &packet);
-        void *node = place_of(world, unit, &world->units[unit->inbox[i].from], &place);
+        void *node = place_of(world, unit, &world->units[unit->inbox[i].from], packet.node, &place);
         if (node != NULL && drop == TRIB_DROP_NONE) {
             drop = auth_take(world, unit_number(world, unit), unit->inbox[i].from, index, &packet);
         }
@@ -411,7 +414,9 @@ static void feed(struct world *world, struct world_unit *unit)
             if (verbs_of(world, unit)->soon != NULL) {
                 verbs_of(world, unit)->soon(node, place, &packet);
             }
-            drop = verbs_of(world, unit)->receive(node, place, &packet, now);
+            struct trib_packet bare = packet;
+            bare.node = combining_unname(unit, &world->units[unit->inbox[i].from], packet.node);
+            drop = verbs_of(world, unit)->receive(node, place, &bare, now);
             world_trace(world, drop == TRIB_DROP_NONE ? "take" : trib_drop_name(drop), unit->inbox[i].from,
                         unit_number(world, unit), &packet);
             check_received(unit, &world->units[unit->inbox[i].from], &packet, drop);

@@ -37,10 +37,11 @@ static void give_child(struct world *world, uint32_t number, uint32_t index, uin
 }
 
 /* Through combiners, as shards of switchd send: to all at one address once, or to each that is meant by its number. */
-static void give_through(struct world *world, uint32_t number, uint64_t children, const struct trib_packet *packet)
+static void give_through(struct world *world, uint32_t number, uint32_t index, uint64_t children,
+                         const struct trib_packet *packet)
 {
-    const struct shape_node *shape =
-        &world->units[number].comm->tree[world->units[number].root]->shapes[world->units[number].at].nodes[0];
+    const struct world_unit *unit = &world->units[number];
+    const struct shape_node *shape = &unit->comm->tree[unit->root]->shapes[unit->at].nodes[index];
     struct trib_packet named = *packet;
 
     while (children != 0) {
@@ -48,9 +49,10 @@ static void give_through(struct world *world, uint32_t number, uint64_t children
         uint64_t together = combining_together(shape, child);
         bool are_all = (together & ~children) == 0;
         uint32_t parcel = 0;
-        named.node = are_all ? TRIB_NODE_ALL : shape->children[child].index;
+        uint32_t within = shape->children[child].index % unit->comm->set.groups;
+        named.node = combining_name(unit->comm, shape, are_all ? TRIB_NODE_ALL : (uint16_t)within);
         children &= are_all ? ~together : children - 1;
-        give_child(world, number, 0, child, &named, &parcel);
+        give_child(world, number, index, child, &named, &parcel);
         world_release(world, parcel);
     }
 }
@@ -100,7 +102,9 @@ static void give_parent(struct world *world, uint32_t number, uint32_t index, co
     }
     comm->sent[0]++;
     uint32_t to = comm->members[parent].units[unit->root];
-    world_send(world, number, to, auth_parcel(world, number, to, packet), packet);
+    struct trib_packet named = *packet;
+    named.node = shape->is_combiner ? combining_name(comm, shape, packet->node) : packet->node;
+    world_send(world, number, to, auth_parcel(world, number, to, &named), &named);
 }
 
 /* One packet of one node. */
@@ -117,7 +121,7 @@ void unit_give(struct world *world, uint32_t number, uint32_t index, const struc
         check_down(unit->comm, shape, packet);
         note_result(unit->comm, unit->at, index, packet);
         if (combining_has(shape) && (to->children & ~trib_all_children(shape->child_count)) == 0) {
-            give_through(world, number, to->children, packet);
+            give_through(world, number, index, to->children, packet);
         } else {
             give_children(world, number, index, to->children, packet);
         }

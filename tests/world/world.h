@@ -249,11 +249,13 @@ struct shape_child {
     uint16_t via;   /* 1 + the combiner that its packets come through; 0: none */
 };
 
-/* A node of a switch: its children in the order of their lowest ranks. Node 0 is the top one. */
+/* A node of a switch: its children in the order of their lowest ranks. Node 0 is the top one, but at a combiner, which
+ * has none. */
 struct shape_node {
     struct rank_set ranks;
     uint32_t rank_count;
     bool is_combiner;
+    uint32_t group;              /* of the numbers at a server, of its children that are ranks */
     uint32_t parent;             /* node within the switch; WORLD_NONE: the switch's parent, or none */
     uint32_t number;             /* child number at that parent */
     uint32_t child_count, spare; /* spare: as a driver counts what its own ranks bring (core/quorum.h) */

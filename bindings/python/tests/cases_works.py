@@ -298,6 +298,46 @@ def interrupted_behind_start():
     assert not group._calls
 
 
+def _destroyed_within(wait, seconds):
+    """A signal's handler destroys the group while wait(group) waits for the others: that raises, since the sum lacks them."""
+    store, group = dist.distributed_c10d._get_default_store(), dist.new_group(list(range(dist.get_world_size())))
+    key = f"destroyed within/{store.add(f'within/{dist.get_rank()}', 1)}"
+    if dist.get_rank() == 0:
+        before = signal.signal(signal.SIGALRM, lambda *_: dist.destroy_process_group(group))
+        timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGALRM))
+        try:
+            timer.start()
+            wait(group)
+            raise AssertionError("a sum without the others")
+        except dist.DistBackendError:
+            pass
+        finally:
+            timer.join()
+            signal.signal(signal.SIGALRM, before)
+        store.set(key, "")
+    else:
+        store.wait([key])
+        dist.destroy_process_group(group)
+    dist.barrier()
+
+
+def destroyed_within_a_call():
+    """A synchronous operation, in its first look and in a later one; a work, and one whose future the collector's thread waits for."""
+    opts = dist.AllreduceOptions()
+    opts.asyncOp = False
+    _destroyed_within(lambda group: group.allreduce([torch.ones(1000)], opts).wait(), 0.1)
+    _destroyed_within(lambda group: group.allreduce([torch.ones(1000)], opts).wait(), 0.3)
+    _destroyed_within(lambda group: group.allreduce([torch.ones(1000)]).wait(), 0.1)
+
+    def wait_for_both(group):
+        work = group.allreduce([torch.ones(1000)])
+        timer = threading.Timer(0.02, work.get_future)
+        timer.start()
+        work.wait()
+
+    _destroyed_within(wait_for_both, 0.1)
+
+
 def interrupted_behind_refusal():
     """A signal within the library's call that sees the operation end, on a thread that has had a call refused: its status is the operation's."""
     store, group = dist.distributed_c10d._get_default_store(), dist.group.WORLD

@@ -174,8 +174,8 @@ class ProcessGroupTributary(dist.ProcessGroup):
         with self.lock:
             collector, self._collector = self._collector, None
             recorder, self._recorder = self._recorder, None
-        if collector is not None:
-            collector.stop()
+        if collector is not None:  # its thread may wait for a work that this one looks at
+            collector.stop(0 if any(work.is_looked_at() for work in list(self._pending.values())) else None)
         if recorder is not None:
             recorder.stop()
         for call in list(self._calls.values()):
@@ -249,7 +249,7 @@ class ProcessGroupTributary(dist.ProcessGroup):
     def _run_now(self, title, arguments, tensors, buffers):
         """A synchronous operation, kept from before its start. One that takes longer, or is left by what a signal's handler raises, is a
         work like others."""
-        flight = Flight()
+        flight, done = Flight(), self._done  # a signal's handler may destroy the group, which then has none
         call = (flight, title, tensors, buffers)
         try:
             self._calls[id(flight)] = call
@@ -257,9 +257,10 @@ class ProcessGroupTributary(dist.ProcessGroup):
             if status == _capi.OK:
                 status = self.lib.trib_request_wait_for(flight.request, LOOK_NS, ctypes.byref(flight.done))
                 if not flight.done.value:
-                    work = self._adopt(call)
-                    work.wait()
-                    return work
+                    self._adopt(call)
+                if flight.work is not None:  # so it is if a signal's handler has destroyed the group
+                    flight.work.wait()
+                    return flight.work
         except BaseException:
             self._adopt(call)
             raise
@@ -268,17 +269,15 @@ class ProcessGroupTributary(dist.ProcessGroup):
             raise self.failure(status, _full(title))
         if buffers is not None:
             buffers.copy_back()
-        return self._done
+        return done
 
     def _adopt(self, call):
-        """Makes a work of a synchronous call that is not over, once; None for others."""
+        """Makes a work of a synchronous call that is not over, once."""
         flight, title, tensors, buffers = call
-        work = None
         if id(flight) in self._calls and flight.is_started() and not flight.done.value:
-            work = TributaryWork(self, _full(title), tensors, buffers, None, [flight])
+            flight.work = work = TributaryWork(self, _full(title), tensors, buffers, None, [flight])
             self._pending[id(work)] = work
         self._calls.pop(id(flight), None)
-        return work
 
     def _start(self, work, title, calls):
         """calls: (function, arguments...), which the work takes in turn. It is kept from before the first one."""

@@ -41,12 +41,13 @@ class Flight:
     """A request of the library from before its start until after its end. The library itself writes what is so, within its calls: there is
     no moment at which a signal's handler could make Python forget it."""
 
-    __slots__ = ("request", "done", "statuses")
+    __slots__ = ("request", "done", "statuses", "work")
 
     def __init__(self):
         self.request = ctypes.c_void_p()
         self.done = ctypes.c_bool(False)  # the request is gone
         self.statuses = collections.deque(maxlen=1)  # of the last look
+        self.work = None  # that a synchronous call has become
 
     def look(self, function, *arguments):
         """trib_request_test or _wait_for. One call of C has the status from the library and keeps it."""
@@ -69,6 +70,7 @@ class TributaryWork(Work):
         self._limit = limit
         self._flights = list(flights)
         self.turn = threading.Lock()  # of who starts, or looks at the flights
+        self._looker = None  # the thread that has taken it to look
         self._status = _capi.OK  # the first that was not, of the flights that are over
         self._ended = False
         self._error = None
@@ -167,15 +169,26 @@ class TributaryWork(Work):
                 left = min(LOOK_NS, int((end - time.monotonic()) * 1e9))
                 if left <= 0:
                     return self.is_completed()
-                if self.turn.locked():
+                if self.turn.locked() and not self.is_looked_at():
                     time.sleep(0.001)  # somebody else looks, perhaps for longer
                     continue
-            with self.turn:
+            if self.is_looked_at():
                 self._look(left)
+                continue
+            with self.turn:
+                try:
+                    self._looker = threading.get_ident()
+                    self._look(left)
+                finally:
+                    self._looker = None
         return True
 
+    def is_looked_at(self):
+        """By this thread: it runs a signal's handler, and has the turn until that returns."""
+        return self._looker == threading.get_ident()
+
     def _look(self, limit_ns):
-        """Of who has the turn."""
+        """Of who has the turn. A signal's handler within may look as well, and leave nothing to do."""
         lib = self._group.lib
         while self._flights:
             flight = self._flights[0]
@@ -186,8 +199,9 @@ class TributaryWork(Work):
                     flight.look(lib.trib_request_wait_for, limit_ns)
                 if not flight.done.value:
                     return
-            self._status = self._status if self._status != _capi.OK else flight.statuses[-1]
-            self._flights.pop(0)
+            if self._flights and self._flights[0] is flight:
+                self._status = self._status if self._status != _capi.OK else flight.statuses[-1]
+                self._flights.pop(0)
         if not self._ended:
             self._end()
 

@@ -11,13 +11,13 @@ uint32_t sim__ways_switch(const struct sim_network *n, uint32_t host)
     return n->links[sim_network_host_link(host)].to & SIM_NODE_MASK;
 }
 
+/* Tiers are numbered one after the other from the hosts on. A switch with one below it has the same hosts. */
 static bool is_below(const struct sim_network *n, uint32_t place, const struct sim_endpoint *to)
 {
     const struct sim_route *route = &n->routes[place];
-    bool is_host = to->place < n->hosts;
-    uint32_t host = is_host ? to->place : n->routes[to->place].first;
+    uint32_t host = to->place < n->hosts ? to->place : n->routes[to->place].first;
 
-    return host - route->first < route->count && (is_host || n->routes[to->place].count < route->count);
+    return host - route->first < route->count && to->place < place;
 }
 
 /* Returns the next link from a switch in a network that is no tree, by its table. */
