@@ -284,7 +284,7 @@ static void join__a_grant_that_cannot_be_names_the_field(void **state)
         expect_fail(join_with(c, &message), TRIB_ERR_##status, part); \
     } while (0)
     REFUSED(roots, 0, INVALID, "its field \"roots\"");
-    REFUSED(roots, 3, REFUSED, "was dealt over 3 shards, the switch came back with 2");
+    REFUSED(roots, 3, REFUSED, "used 3 shards, but the switch came back with 2");
     REFUSED(train, 0, INVALID, "its field \"train\"");
     REFUSED(train, 65, INVALID, "its field \"train\"");
     REFUSED(slots, 15, INVALID, "its field \"slots\"");
@@ -292,7 +292,7 @@ static void join__a_grant_that_cannot_be_names_the_field(void **state)
     REFUSED(window, 0, INVALID, "its field \"granted window\"");
     REFUSED(generation, 0, INVALID, "its field \"generation\"");
     REFUSED(switches[1], 1, INVALID, "its field \"switches\"");
-    REFUSED(boot, c->config.boot, PEER, "was never away");
+    REFUSED(boot, c->config.boot, PEER, "did not restart");
 #undef REFUSED
 }
 
