@@ -56,7 +56,7 @@ static void close__of_a_root_that_others_need(void **state)
     assert_int_equal(h->process[1].closeds, 0);
     go(h, 1);
     expect_failed(h, 0, TRIB_ERR_PEER,
-                  "rank 1 (10.0.0.2:50001) is gone: it was a root of the job, whose other ranks had not finished");
+                  "rank 1 (10.0.0.2:50001) is gone: it was a root of the job, and other ranks had not finished");
     assert_int_equal(h->process[2].closeds, 1);
 }
 

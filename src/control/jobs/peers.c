@@ -171,8 +171,7 @@ static bool may_run(struct trib_jobs *jobs, struct trib_job *job)
         if (rank->has_left && rank->mark > mark) {
             char name[96];
             char text[TRIB_ERROR_TEXT_MAX];
-            trib_explain(text,
-                         "%s is gone: it was a rank of the job, whose other ranks had not finished: it had closed",
+            trib_explain(text, "%s is gone: it was a rank of the job, and other ranks had not finished: it had closed",
                          trib_job_name_rank(job, i, name));
             trib_job_fail(jobs, job, TRIB_ERR_PEER, text);
             return false;
