@@ -58,7 +58,7 @@ static const struct trib_call twins[] = {
     X(trib_reduce_scatter_uneven(c, a, b, NULL, TRIB_FLOAT32, TRIB_SUM), INVALID, "counts is NULL")                    \
     X(trib_reduce_scatter_uneven_start(NULL, a, b, counts, TRIB_FLOAT32, TRIB_SUM, &request), INVALID, "comm is NULL") \
     X(trib_reduce_scatter_uneven_start(c, a, b, NULL, TRIB_FLOAT32, TRIB_SUM, &request), INVALID, "counts is NULL")    \
-    X(trib_reduce_scatter_uneven_start(c, a, b, counts, TRIB_FLOAT32, TRIB_SUM, NULL), INVALID, "no place for the")    \
+    X(trib_reduce_scatter_uneven_start(c, a, b, counts, TRIB_FLOAT32, TRIB_SUM, NULL), INVALID, "request is NULL")     \
     X(trib_group(NULL, &good, 1), INVALID, "comm is NULL")                                                             \
     X(trib_group(c, NULL, 1), INVALID, "calls is NULL")                                                                \
     X(trib_group(c, &bad, 1), UNSUPPORTED, "no such collective")                                                       \

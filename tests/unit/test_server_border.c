@@ -260,7 +260,7 @@ static void join__a_value_that_cannot_be_names_the_field(void **state)
     REFUSED(settings.ranks, 1025, INVALID, "1025 ranks: a communicator has 1 to 1024");
     REFUSED(settings.payload, 65, INVALID, "payload 65: want a multiple of 64");
     REFUSED(settings.wire, 2, INVALID, "wire 2: want 1");
-    REFUSED(is_ring, true, INVALID, "one of a ring");
+    REFUSED(is_ring, true, INVALID, "part of a ring");
     REFUSED(roots, 17, INVALID, "roots 17: rank 1 can send to 16 at most");
 #undef REFUSED
     struct trib_message message = join_message(1, 4);
