@@ -28,7 +28,7 @@ struct demo_options {
 
 static const struct option_row rows[] = {
     {"literal", 0, NULL,
-     "tell the story under SwitchML's published rule (scheme switchml-literal), and what ATP's do (atp-literal)",
+     "show the steps under SwitchML's published rule (scheme switchml-literal), and under ATP's rules (atp-literal)",
      OPTION_ON, AT(literal)},
     {"runs", 'n', "N", "random runs of either rule; a fifth of them again with a restart of the switch [500]",
      OPTION_COUNT(0, 1000000000), AT(runs)},

@@ -112,11 +112,11 @@ static void tell_trust(struct doctor *doctor)
     struct doctor_finding *finding = NULL;
     if (doctor->keys.is_set) {
         trib_key_id_format(doctor->keys.id, id);
-        finding = doctor_add(doctor, DOCTOR_NOTE, "trust",
-                             "sessions are authenticated by key %s; packets are not: anybody on the link can read "
-                             "sums, and change without an error those that are not proved (`tributary info` says "
-                             "which are)",
-                             id);
+        finding =
+            doctor_add(doctor, DOCTOR_NOTE, "trust",
+                       "sessions are authenticated by key %s; packets are not: anybody on the link can read sums, and "
+                       "can change sums that are not proved, without an error (`tributary info` names the proved sums)",
+                       id);
     } else {
         finding = doctor_add(doctor, DOCTOR_NOTE, "trust",
                              "packets and sessions are not authenticated: anybody on the link can change sums without "

@@ -32,14 +32,15 @@ static const struct option_row rows[] = {
      offsetof(struct jobs_options, http)},
     {"watch", 'w', NULL, "show it again and again, until Ctrl-C", OPTION_ON, offsetof(struct jobs_options, watch)},
     {"every", 0, "TIME", "with --watch: how often [1s]", OPTION_TIMEOUT, offsetof(struct jobs_options, every_ns)},
-    {"json", 0, NULL, "as the switch says it (/v1/jobs), a JSON array", OPTION_ON, offsetof(struct jobs_options, json)},
+    {"json", 0, NULL, "print the switch's answer (/v1/jobs) unchanged: a JSON array", OPTION_ON,
+     offsetof(struct jobs_options, json)},
     {NULL, 0, NULL, NULL, NULL, 0},
 };
 
 const struct option_command options_of_jobs = {
     .usage = "tributary jobs [options] [JOB]",
-    .summary = "Shows the jobs of a switch, with their groups: slots held, fragments per second, recoveries, and whom\n"
-               "they wait for. With a JOB: its recoveries by kind and every rank, of each of its groups.",
+    .summary = "Shows the jobs of a switch, with their groups: slots held, fragments per second, recoveries, and the "
+               "ranks\nthat are waited for. With a JOB: recoveries by kind, and every rank, of each group of the job.",
     .rows = rows,
     .examples = "  tributary jobs --watch\n"
                 "  tributary jobs train --http 127.0.0.1:8470",

@@ -35,7 +35,7 @@ static const struct option_row rows[] = {
      offsetof(struct plan_arguments, jobs)},
     {"out", 'o', "FILE", "write the plan there, with its proof; of --objective, for jobs of scheme goat", OPTION_TEXT,
      offsetof(struct plan_arguments, out)},
-    {"check", 0, "FILE", "prove a plan of this network and these jobs again, without a solver", OPTION_TEXT,
+    {"check", 0, "FILE", "check the proof of a plan for this network and these jobs; needs no solver", OPTION_TEXT,
      offsetof(struct plan_arguments, check)},
     {"page", 0, "FILE", "write a page there: the network, loads of links, and trees of jobs", OPTION_TEXT,
      offsetof(struct plan_arguments, page)},
@@ -45,21 +45,22 @@ static const struct option_row rows[] = {
     {"what-if", 0, "CHANGE", "compare with the network after a change: \"link A-B down\", \"switch A adds 100Gbps\"",
      OPTION_TEXT, offsetof(struct plan_arguments, change)},
     {"objective", 0, "NAME",
-     "GOAT's problem instead, bytes x hops of one job: goat, goat-slide, krgs, krgs-repaired, greedy, geryon, atp",
+     "solve GOAT's problem instead, the least bytes x hops of one job, by: goat, goat-slide, krgs, krgs-repaired, "
+     "greedy, geryon, atp",
      OPTION_TEXT, offsetof(struct plan_arguments, goat.objective)},
     {"deploy", 0, "N", "instead: which N switches to replace next by ones that add, for the job or for all hosts",
      OPTION_COUNT(1, PLAN_SWITCHES_MAX), offsetof(struct plan_arguments, deploy)},
     {"server", 0, "HOST", "with --objective, --deploy: the parameter server", OPTION_TEXT,
      offsetof(struct plan_arguments, goat.server)},
-    {"memory", 0, "SIZE", "with --objective, or --check of its plan: of each switch that adds [22MB]",
+    {"memory", 0, "SIZE", "with --objective, or --check of its plan: memory of each switch that adds [22MB]",
      OPTION_SIZE(1, UINT64_MAX), offsetof(struct plan_arguments, goat.memory)},
     {"gradients", 0, "N", "with --objective: parts of the model [16]", OPTION_COUNT(1, PLAN_GOAT_GRADIENTS_MAX),
      offsetof(struct plan_arguments, goat.gradients)},
     {"late", 0, "P%", "with --objective atp: workers that are late [0%]", OPTION_PERCENT,
      offsetof(struct plan_arguments, goat.late)},
-    {"seed", 0, "N", "with --objective krgs, krgs-repaired: of draws [0]", OPTION_NUMBER(0, UINT64_MAX),
+    {"seed", 0, "N", "with --objective krgs, krgs-repaired: seed of random draws [0]", OPTION_NUMBER(0, UINT64_MAX),
      offsetof(struct plan_arguments, goat.seed)},
-    {"explain", 0, NULL, "trees, stages, and the fullest links as well", OPTION_ON,
+    {"explain", 0, NULL, "print trees, stages, and the fullest links as well", OPTION_ON,
      offsetof(struct plan_arguments, explain)},
     {"json", 0, NULL, "one JSON object instead of a table", OPTION_ON, offsetof(struct plan_arguments, json)},
     {NULL, 0, NULL, NULL, NULL, 0},
@@ -67,11 +68,10 @@ static const struct option_row rows[] = {
 
 const struct option_command options_of_plan = {
     .usage = "tributary plan --topology FILE --jobs FILE [options]",
-    .summary =
-        "Which switches add for which jobs, over which trees, at which rates: as fair as can be, with a proof of\n"
-        "how far that is from the best (docs/PLAN.md).\n"
-        "Exit status: 0 success, 1 an error or a plan that does not hold, 2 a mistake in the command, 130 "
-        "interrupted (143 by SIGTERM).",
+    .summary = "Plans which switches add for which jobs, over which trees, and at which rates. The plan is as fair as "
+               "possible,\nand has a proof of its distance from the best plan (docs/PLAN.md).\nExit status: 0 success, "
+               "1 an error or a plan that does not hold, 2 a mistake in the command, 130 interrupted (143 by "
+               "SIGTERM).",
     .rows = rows,
     .examples = "  tributary plan --topology net.toml --jobs jobs.toml --out plan.toml\n"
                 "  tributary plan --topology net.toml --jobs jobs.toml --check plan.toml --page plan.html\n"

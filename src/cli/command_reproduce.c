@@ -43,7 +43,7 @@ static const struct option_row rows[] = {
     {"out", 'o', "DIR", "write NAME.csv, all points, and NAME.html, a page with plots that needs nothing else, there",
      OPTION_TEXT, offsetof(struct reproduce_options, out)},
     {"sweep", 0, "DIR",
-     "at the paper's size, in runs of `tributary sim sweep` there: the same command goes on where it was interrupted",
+     "run at the paper's size, by `tributary sim sweep` in DIR; after an interrupt the same command continues",
      OPTION_TEXT, offsetof(struct reproduce_options, sweep)},
     {"cores", 0, "N", "of a sweep, runs at a time [all]", OPTION_COUNT(1, SIM_CORES_MAX),
      offsetof(struct reproduce_options, cores)},
@@ -57,12 +57,11 @@ static const struct option_row rows[] = {
 
 const struct option_command options_of_reproduce = {
     .usage = "tributary reproduce NAME... [options]\n       tributary reproduce --all [options]",
-    .summary = "Computes figures and tables of papers, by their formulas or in the simulator, or measures them on this "
-               "machine,\n"
-               "and says of each number that a paper prints what comes out here, whether it is the same, and if not, "
-               "why; and what the paper left open.\n"
-               "Exit status: 0 all has been computed, whatever came out, 1 an error, 2 a mistake in the command,\n"
-               "130 interrupted (143 by SIGTERM); then with the experiments that had ended.",
+    .summary = "Computes figures and tables of papers by their formulas or in the simulator, or measures them on this "
+               "machine.\nFor each number that a paper prints, the output has the number found here, whether the two "
+               "are equal, and if not,\nthe reason; and the details that the paper left open.\nExit status: 0 all "
+               "experiments ran, whether or not the numbers agree, 1 an error, 2 a mistake in the command,\n130 "
+               "interrupted (143 by SIGTERM), with the results of the experiments that had ended.",
     .rows = rows,
     .examples =
         "  tributary reproduce --list\n"

@@ -91,14 +91,16 @@ static OPTION_READER(read_group)
 
 static const struct option_row rows[] = {
     {"listen", 'l', "ADDRESS,...",
-     "addresses and port for sessions (TCP) and data (UDP): of several, shard t is at the (t mod n)-th [0.0.0.0:7470]",
+     "addresses and port for sessions (TCP) and data (UDP); with n addresses, shard t uses number t mod n "
+     "[0.0.0.0:7470]",
      OPTION_ADDRESSES, AT(listen)},
     {"threads", 't', "N", "shards: threads with a UDP port each, port + 0, 1, ... [as many as addresses]",
      OPTION_COUNT(1, TRIB_ROOTS_MAX), AT(config.threads)},
     {"parent", 'p', "ADDRESS", "make this switch a child of the one at HOST[:PORT], which then adds up the sums [none]",
      OPTION_ADDRESS, AT(parent)},
     {"identity", 0, "NAME",
-     "with --parent: what no other switch is called, and this one after each start [of the machine and --listen]",
+     "with --parent: a name that no other switch has, and that stays the same over restarts [from the machine and "
+     "--listen]",
      OPTION_TEXT, AT(identity)},
     {"with", 0, "ADDRESS,...",
      "other switches that its jobs use as well, each a part of every tensor; ranks name this one alone [none]",
@@ -108,20 +110,23 @@ static const struct option_row rows[] = {
      "[none]",
      OPTION_ADDRESSES, AT(lend)},
     {"trees", 0, "N",
-     "with --with: over how many of these switches, this one included, each job is dealt: those whose links have least "
-     "to do, for as long as it lives [all, of 8 at most]",
+     "with --with: switches per job, this one included; a job keeps the switches that had the least loaded links when "
+     "it started [all, of 8 at most]",
      OPTION_COUNT(1, TRIB_SWITCHES_MAX), AT(config.trees)},
     {"topology", 0, "FILE",
      "with --trees: which hosts and switches are behind which links [each switch is one link away]", OPTION_TEXT,
      AT(topology)},
     {"plan", 0, "FILE",
-     "a plan of `tributary plan`: with --with, jobs that it names have its switches and weights; at the server of jobs "
-     "of scheme goat, a plan of --objective: which switches below add which pieces; others as without it [none]",
+     "a plan of `tributary plan`; with --with: the switches and weights of the jobs that it names; a plan of "
+     "--objective, at the server of jobs of scheme goat: the pieces that each switch below adds; other jobs run as "
+     "without a plan [none]",
      OPTION_TEXT, AT(plan)},
     {"weight", 0, "N",
-     "how much of a tensor comes here beside other switches, 1 to 255: twice as much as at weight N/2 [1]",
+     "this switch's share of a tensor, relative to the other switches, 1 to 255: weight 2 gets twice as much as weight "
+     "1 [1]",
      OPTION_COUNT(1, UINT8_MAX), AT(config.weight)},
-    {"http", 0, "ADDRESS", "HTTP/JSON and /metrics for people; \"none\" for none [127.0.0.1, port + 1000]",
+    {"http", 0, "ADDRESS",
+     "address of HTTP: states as JSON, and /metrics; \"none\" for no HTTP [127.0.0.1, port + 1000]",
      OPTION_KIND(read_http, 1, TRIB_NAME_MAX), AT(http)},
     {"keys", 0, "DIR", "accept only jobs with a key that has a file in DIR (`tributary key tenant`) [none: all jobs]",
      OPTION_TEXT, AT(keys)},
@@ -134,21 +139,19 @@ static const struct option_row rows[] = {
     {"tenant-quota", 0, "SIZE", "slot memory for all jobs of one key together [with --keys three quarters of --memory]",
      OPTION_SIZE(1, UINT64_MAX), AT(config.tenant_quota)},
     {"pool", 0, "SIZE",
-     "with --parent: rows in which parts of jobs of scheme atp or goat are added on the way to a server, one pool for "
-     "all "
-     "jobs; "
-     "0: all parts pass [64MiB]",
+     "with --parent: memory for one pool of rows, which add parts of jobs of scheme atp or goat on the way to a "
+     "server; 0: parts are forwarded one by one [64MiB]",
      OPTION_SIZE(0, UINT64_MAX / 2), AT(config.pool)},
     {"pool-share", 0, "HOW",
-     "how jobs share the pool: dynamic, all have all rows, and a priority (TRIB_PRIORITY) takes those of lower ones; "
-     "or "
-     "static, each has as many [dynamic]",
+     "how jobs share the pool: dynamic: each job can use every row, and takes rows from jobs of lower TRIB_PRIORITY; "
+     "static: each job has an equal number of rows [dynamic]",
      OPTION_KIND(read_share, 1, TRIB_NAME_MAX), AT(config.is_pool_static)},
-    {"combine", 0, NULL, "with --parent: keep no sums here, for no scheme, but those of the pool", OPTION_ON,
+    {"combine", 0, NULL,
+     "with --parent: add in the pool only, and refuse jobs of schemes that keep sums in every switch", OPTION_ON,
      AT(config.combines_only)},
     {"threshold", 0, "SIZE",
-     "jobs of fewer gradients an iteration, if they say how many (TRIB_GRADIENT_BYTES), are rings of their ranks, and "
-     "leave the switch to larger ones; the paper on PANAMA has 40MB [0: none]",
+     "a job with fewer bytes of gradients an iteration, as its TRIB_GRADIENT_BYTES says, runs as a ring of its ranks, "
+     "and leaves the switch to larger jobs; the PANAMA paper has 40MB [0: none]",
      OPTION_SIZE(0, UINT64_MAX), AT(config.threshold)},
     {"join-timeout", 0, "TIME", "how long a job's first rank waits for its last [30s]", OPTION_TIMEOUT,
      AT(config.join_timeout_ns)},
@@ -157,8 +160,8 @@ static const struct option_row rows[] = {
     {"buffer", 0, "SIZE", "socket buffers of a shard [32MiB]", OPTION_SIZE32(1, TRIB_BUFFER_MAX), AT(config.buffer)},
     {"dscp", 0, "N", "DSCP of data packets, 0 to 63 [0]", OPTION_COUNT(0, 63), AT(config.dscp)},
     {"backlog", 0, "SIZE",
-     "panama, rina, atp, goat, ps: waiting behind so many bytes of its socket is congestion, for each child; 0: never "
-     "[127500]",
+     "panama, rina, atp, goat, ps: report congestion if more bytes than this wait in a socket, for each child; 0: "
+     "never [127500]",
      OPTION_SIZE32(0, TRIB_BUFFER_MAX), AT(config.backlog)},
     {"spin-us", 0, "N", "longest busy wait before a shard sleeps, microseconds [20]", OPTION_COUNT(0, TRIB_SPIN_US_MAX),
      AT(config.spin_us)},
@@ -174,16 +177,14 @@ static const struct option_row rows[] = {
 const struct option_command options_of_switch = {
     .usage = "tributary switch [options]",
     .summary =
-        "Runs a software switch: sums the contributions of all ranks of a job and returns the result. With --parent\n"
-        "it is one of a tree of switches: ranks name the switch next to them, and only sums go up. With --with\n"
-        "several switches share each tensor, and the links to all of them are used; with --trees each job has some of\n"
-        "them, and a job does not depend on another lender.\n"
-        "Jobs of scheme atp or goat have their sums at the switch without --parent, which is then their parameter\n"
-        "server; switches with --parent add parts on the way: atp's as far as their pool has room, goat's by a plan.\n"
-        "A topology (--topology) is TOML: a table [[link]] for each link, with `rate = \"100Gbps\"` and\n"
-        "`between = \"10.0.1.0/24 leaf1\"`: two of a subnet or address of hosts, a switch as --listen or --with has "
-        "it,\n"
-        "and any other name, which is a box that only forwards.",
+        "Runs a software switch, which sums the contributions of all ranks of a job and returns the result.\nWith "
+        "--parent the switch is part of a tree: ranks name the nearest switch, and only sums go up.\nWith --with "
+        "several switches share each tensor, and all their links are used. With --trees each job uses some of\nthese "
+        "switches, and does not depend on the others.\nJobs of scheme atp or goat use the switch without --parent as "
+        "their parameter server. Switches with --parent add\nparts on the way: for atp as far as the pool has room, "
+        "for goat by a plan.\nA topology (--topology) is a TOML file with a table [[link]] for each link: `rate = "
+        "\"100Gbps\"` and\n`between = \"10.0.1.0/24 leaf1\"`. An end is a subnet or an address of hosts, a switch as "
+        "--listen or --with names it,\nor any other name, for a box that only forwards.",
     .rows = rows,
     .examples =
         "  tributary switch                             # all addresses, port 7470\n"

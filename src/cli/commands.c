@@ -15,7 +15,7 @@ static const struct command commands[] = {
     {"demo", "a wrong sum and how it is caught, step by step", command_demo, true, &options_of_demo},
     {"sim", "simulate a data centre, packet by packet", command_sim, true, &options_of_sim},
     {"plan", "which switches add for which jobs, with a proof", command_plan, true, &options_of_plan},
-    {"reproduce", "figures and tables of papers, beside what comes out here", command_reproduce, true,
+    {"reproduce", "figures and tables of papers, beside the numbers found here", command_reproduce, true,
      &options_of_reproduce},
     {"info", "version, CPU kernels, limits, environment variables", command_info, true, &options_of_info},
 };

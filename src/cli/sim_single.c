@@ -89,7 +89,7 @@ static int tell(struct everything *e, const struct sim_single *options)
         return complain("%s", error);
     }
     if (e->run.refusal[0] != '\0') {
-        return complain("a job that had waited for hosts cannot be: %s", e->run.refusal);
+        return complain("a job that waited for hosts cannot start: %s", e->run.refusal);
     }
     uint32_t jobs = 0;
     uint64_t not_done = sim_results_not_done(&e->run, &jobs);

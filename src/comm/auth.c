@@ -26,14 +26,14 @@ enum trib_status trib_comm_take_auth(struct trib_comm *comm, const struct trib_m
     bool is_set = trib_auth_key_is_set(key);
     trib_comm_drop_auth(comm);
     if (is_set && key->encrypts != comm->config.encrypt) {
-        trib_explain(error, "the %s would have payloads %s", comm->where.title,
-                     key->encrypts ? "encrypted" : "in clear, and TRIB_ENCRYPT is on");
+        trib_explain(error, "the %s granted payloads %s", comm->where.title,
+                     key->encrypts ? "encrypted, but TRIB_ENCRYPT is off" : "in clear, but TRIB_ENCRYPT is on");
         return TRIB_ERR_REFUSED;
     }
     if (is_set != comm->keys.is_set) {
         trib_explain(error, "the %s %s", comm->where.title,
-                     is_set ? "gives a key of packets to a rank without a key"
-                            : "gives a rank with a key none for its packets");
+                     is_set ? "sent a packet key to a rank without a key (TRIB_KEY_FILE)"
+                            : "sent no packet key to a rank with a key (TRIB_KEY_FILE)");
         return TRIB_ERR_REFUSED;
     }
     if (!is_set || comm->is_led) {

@@ -191,7 +191,7 @@ static enum trib_status make(const struct trib_comm *comm, const struct trib_cal
 
 static enum trib_status check_comm(const struct trib_comm *comm, const struct trib_call *call)
 {
-    return comm != NULL ? TRIB_OK : refuse(NULL, call, TRIB_ERR_INVALID, "there is no communicator (comm is NULL)");
+    return comm != NULL ? TRIB_OK : refuse(NULL, call, TRIB_ERR_INVALID, "comm is NULL");
 }
 
 static enum trib_status run(struct trib_comm *comm, const struct trib_call *call)
@@ -211,7 +211,7 @@ static enum trib_status start(struct trib_comm *comm, const struct trib_call *ca
     struct trib_operation operation;
     enum trib_status status = check_comm(comm, call);
     if (status == TRIB_OK && request == NULL) {
-        status = refuse(comm, call, TRIB_ERR_INVALID, "there is no place for the request (it is NULL)");
+        status = refuse(comm, call, TRIB_ERR_INVALID, "request is NULL");
     }
     status = status == TRIB_OK ? make(comm, call, &operation) : status;
     if (status != TRIB_OK) {
@@ -228,9 +228,7 @@ static enum trib_status start(struct trib_comm *comm, const struct trib_call *ca
 static enum trib_status check_counts(const struct trib_comm *comm, const struct trib_call *call)
 {
     enum trib_status status = check_comm(comm, call);
-    return status == TRIB_OK && call->counts == NULL
-               ? refuse(comm, call, TRIB_ERR_INVALID, "there are no counts of the shares (counts is NULL)")
-               : status;
+    return status == TRIB_OK && call->counts == NULL ? refuse(comm, call, TRIB_ERR_INVALID, "counts is NULL") : status;
 }
 
 static enum trib_status run_uneven(struct trib_comm *comm, const struct trib_call *call)
@@ -324,7 +322,7 @@ static enum trib_status check_apart(const struct trib_comm *comm, const struct t
 static enum trib_status check_group(const struct trib_comm *comm, const struct trib_call *calls, uint32_t count)
 {
     if (comm == NULL) {
-        return trib_refuse(NULL, TRIB_ERR_INVALID, "group: there is no communicator (comm is NULL)");
+        return trib_refuse(NULL, TRIB_ERR_INVALID, "group: comm is NULL");
     }
     if (calls == NULL && count > 0) {
         return trib_refuse(comm, TRIB_ERR_INVALID, "a group of %u operations, but calls is NULL", count);
@@ -341,7 +339,7 @@ enum trib_status trib_group_start(struct trib_comm *comm, const struct trib_call
     enum trib_status status = check_group(comm, calls, count);
     uint32_t made = 0;
     if (status == TRIB_OK && request == NULL) {
-        status = trib_refuse(comm, TRIB_ERR_INVALID, "group: there is no place for the request (it is NULL)");
+        status = trib_refuse(comm, TRIB_ERR_INVALID, "group: request is NULL");
     }
     if (status != TRIB_OK) {
         return status;

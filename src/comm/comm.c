@@ -280,7 +280,7 @@ static enum trib_status read_address(const char *text, const char *name, struct 
     if (status != TRIB_OK) {
         trib_explain(error, "%s: %s", name, cause);
     } else if (trib_address_port(address) == 0) {
-        trib_explain(error, "%s: port 0 is none", text);
+        trib_explain(error, "%s: port 0 cannot be used: name a port from 1 to 65535", text);
         status = TRIB_ERR_INVALID;
     }
     return status;
@@ -329,8 +329,8 @@ enum trib_status trib_comm_create(const struct trib_config *config, struct trib_
     made->session.side = side;
     if (!made->config.progress_thread && serves_others(made)) {
         trib_log(TRIB_LOG_WARN,
-                 "job %s rank %u: progress thread off is ignored: other ranks need this process between its calls too, "
-                 "where no switch is, or none may be left, or one may make a ring of the job",
+                 "job %s rank %u: the progress thread stays on (TRIB_PROGRESS=0 is ignored): other ranks need this "
+                 "process between its calls without a switch, with a fallback, or if the job may run as a ring",
                  config->job, config->rank);
         made->config.progress_thread = true;
     }
@@ -529,7 +529,7 @@ void trib_comm_set_timeout(struct trib_comm *comm, uint64_t timeout_ns)
 enum trib_status trib_comm_set_priority(struct trib_comm *comm, uint32_t priority)
 {
     if (comm == NULL) {
-        return trib_refuse(NULL, TRIB_ERR_INVALID, "set_priority: there is no communicator (comm is NULL)");
+        return trib_refuse(NULL, TRIB_ERR_INVALID, "set_priority: comm is NULL");
     }
     if (priority > TRIB_PRIORITY_MAX) {
         return trib_refuse(comm, TRIB_ERR_INVALID, "set_priority: %u is above %u", priority, TRIB_PRIORITY_MAX);

@@ -131,7 +131,7 @@ void trib_comm_leave(struct trib_comm *comm)
 void trib_comm_refuse_turn(struct trib_comm *comm, enum trib_message_kind kind)
 {
     if (trib_message_is_of(kind, TRIB_SENDER_CONTROL)) {
-        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s said %s out of turn", comm->where.title,
+        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s sent an unexpected message %s", comm->where.title,
                        trib_message_name(kind));
     } else {
         trib_comm_fail(comm, TRIB_ERR_REFUSED,

@@ -524,7 +524,7 @@ enum trib_status trib_endpoint_connect(struct trib_comm *comm, char *error)
     uint32_t needed = needed_sockets(endpoint, comm);
     TRIB_ASSERT(!trib_comm_is_wide(comm));
     if (comm->root_count > sockets) {
-        trib_explain(error, "the %s grants %u shards, and this process named %u sockets in its JOIN", comm->where.title,
+        trib_explain(error, "the %s granted %u shards, but this process offered %u sockets", comm->where.title,
                      comm->root_count, sockets);
         return TRIB_ERR_REFUSED;
     }

@@ -79,12 +79,12 @@ static void refuse_place(struct trib_comm *comm)
     const char *name = comm->where.name;
     if (comm->where.no_box) {
         trib_comm_fail_all(comm, TRIB_ERR_SETTINGS,
-                           "rank %u: at the rendezvous %s is a switch, not rank 0: name it as the switch "
+                           "rank %u: the rendezvous %s is a switch, not rank 0: name it as the switch "
                            "(TRIB_SWITCH=%s), or give rank 0 a port of its own",
                            comm->config.rank, name, name);
     } else {
         trib_comm_fail_all(comm, TRIB_ERR_SETTINGS,
-                           "rank %u: at %s is no switch, but rank 0 of a job without one: name it as the rendezvous "
+                           "rank %u: %s is not a switch, but rank 0 of a job without one: name it as the rendezvous "
                            "(TRIB_RENDEZVOUS=%s)",
                            comm->config.rank, name, name);
     }
@@ -102,7 +102,8 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
         return;
     }
     if (!trib_level0_begin(comm, message)) {
-        trib_comm_fail_all(comm, TRIB_ERR_REFUSED, "rank %u: ranks are not on the hosts that they were on",
+        trib_comm_fail_all(comm, TRIB_ERR_REFUSED,
+                           "rank %u: the ranks' hosts are not those of the job's start: start the job anew",
                            comm->config.rank);
         return;
     }

@@ -33,11 +33,10 @@ void trib_comm_learn_meeting(struct trib_comm *comm, const struct trib_address *
         return;
     }
     if (comm->config.fallback && meeting->len == 0 && comm->meeting.len == 0 && !comm->was_running) {
-        trib_log(
-            TRIB_LOG_WARN,
-            "job %s rank %u: nobody knows where rank 0 is, so nothing goes on if the switch %s is gone: it came by "
-            "an address that means something on one link only",
-            comm->config.job, comm->config.rank, comm->where.name);
+        trib_log(TRIB_LOG_WARN,
+                 "job %s rank %u: no fallback if the switch %s is gone: rank 0 joined from a link-local address, which "
+                 "other ranks cannot use; let rank 0 name the switch by another address",
+                 comm->config.job, comm->config.rank, comm->where.name);
     }
     comm->meeting = *meeting;
 }

@@ -185,7 +185,7 @@ enum trib_status trib_comm_take_root(struct trib_comm *comm, const struct trib_m
     struct trib_own_root *own = &comm->endpoint->own_root;
     struct trib_message answer = {.kind = TRIB_MESSAGE_NONE};
     if (!trib_own_root_is_open(own) || !comm->where.no_box) {
-        trib_explain(error, "the %s takes this rank for a root", comm->where.title);
+        trib_explain(error, "the %s uses this rank as a root, which it is not", comm->where.title);
         return TRIB_ERR_REFUSED;
     }
     if (message->kind == TRIB_MESSAGE_ROOT_CHILD && message->root_child.rank == comm->config.rank) {

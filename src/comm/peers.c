@@ -133,7 +133,7 @@ void trib_comm_warn_of_cards(const struct trib_comm *comm)
 {
     const struct trib_config *config = &comm->config;
     if (trib_comm_has_peers(comm) && strchr(config->nics, ',') != NULL) {
-        trib_log(TRIB_LOG_WARN, "job %s rank %u: of the network cards %s scheme %s uses the first alone", config->job,
+        trib_log(TRIB_LOG_WARN, "job %s rank %u: network cards %s: scheme %s uses the first one only", config->job,
                  config->rank, config->nics, config->scheme);
     }
 }

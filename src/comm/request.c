@@ -203,7 +203,7 @@ static void wait_until(struct trib_request *request, uint64_t until_ns)
 
 static enum trib_status check(const struct trib_request *request, const char *call)
 {
-    return request != NULL ? TRIB_OK : trib_refuse(NULL, TRIB_ERR_INVALID, "%s: there is no request (NULL)", call);
+    return request != NULL ? TRIB_OK : trib_refuse(NULL, TRIB_ERR_INVALID, "%s: request is NULL", call);
 }
 
 static enum trib_status check_both(const struct trib_request *request, const bool *done, const char *call)

@@ -203,7 +203,8 @@ static enum trib_status check_list(const struct trib_comm *comm, const uint32_t 
 {
     for (uint32_t i = 0; i < count; i++) {
         if (ranks[i] >= comm->config.ranks) {
-            trib_explain(error, "rank %u is none of the %u of job %s", ranks[i], comm->config.ranks, comm->config.job);
+            trib_explain(error, "rank %u is not one of the %u ranks of job %s", ranks[i], comm->config.ranks,
+                         comm->config.job);
             return TRIB_ERR_INVALID;
         }
         if (find_member(members, i, ranks[i]) < i) {
@@ -213,7 +214,7 @@ static enum trib_status check_list(const struct trib_comm *comm, const uint32_t 
         members[i].rank = ranks[i];
     }
     if (find_member(members, count, comm->config.rank) == count) {
-        trib_explain(error, "rank %u calls, but is not among the ranks named", comm->config.rank);
+        trib_explain(error, "rank %u calls, but is not in the list of ranks", comm->config.rank);
         return TRIB_ERR_INVALID;
     }
     return TRIB_OK;

@@ -74,7 +74,7 @@ void trib_comm_report_stall(struct trib_comm *comm, const struct trib_event *eve
         name_silent(comm);
         log_stall(comm, event->sequence, since, comm->stall_text);
     } else if (comm->stalls_open > 0 || comm->state != TRIB_COMM_RUNNING) {
-        log_stall(comm, event->sequence, since, "somebody is missing");
+        log_stall(comm, event->sequence, since, "an unknown rank is missing");
     }
     message.stall.sequence = event->sequence;
     message.stall.since_ms = (uint32_t)(since / TRIB_MILLISECOND_NS);

@@ -64,23 +64,23 @@ struct trib_congestion_window {
 
 void trib_congestion_window_init(struct trib_congestion_window *c, enum trib_congestion_policy policy, uint32_t most);
 
-/* At most so many fragments from now on. */
+/* Sets the largest window, in fragments. */
 void trib_congestion_limit(struct trib_congestion_window *c, uint32_t most);
 
 /* Contents of one acknowledgement. */
 struct trib_congestion_news {
-    uint64_t lowest; /* not acknowledged after it */
-    uint64_t next;   /* not used yet */
+    uint64_t lowest; /* lowest sequence that is not acknowledged after this */
+    uint64_t next;   /* first sequence that was not used */
     uint32_t acked;
     uint32_t marked;
-    bool is_full; /* all that the window admits was under way: it may grow */
+    bool is_full; /* all fragments that the window admits were under way: the window may grow */
 };
 
 /* True: the window was cut because of marks. */
 bool trib_congestion_acked(struct trib_congestion_window *c, const struct trib_congestion_news *news);
-/* This sequence was lost. True: the window was cut. */
+/* Tells that a sequence was lost. True: the window was cut. */
 bool trib_congestion_lost(struct trib_congestion_window *c, uint64_t sequence, uint64_t next);
-/* All that was under way is given up. */
+/* Tells that all fragments under way are given up. */
 void trib_congestion_timed_out(struct trib_congestion_window *c, uint64_t next);
 
 static inline uint32_t trib_congestion_fragments(const struct trib_congestion_window *c)
@@ -114,11 +114,11 @@ struct trib_congestion_tree {
     uint32_t window;    /* fragments x TRIB_CONGESTION_ONE */
     uint32_t threshold; /* of slow start, likewise */
     uint32_t alpha;     /* smoothed share of marked ones, x TRIB_CONGESTION_ONE */
-    uint32_t epoch;     /* results that end it */
-    uint32_t results;   /* in it */
+    uint32_t epoch;     /* results that end an epoch */
+    uint32_t results;   /* results in this epoch */
     uint32_t marked;    /* of them */
     uint32_t most;      /* fragments */
-    uint32_t recover;   /* results until marks and losses are news again */
+    uint32_t recover;   /* results until a mark or a loss counts again */
 };
 
 /* Contents of a result. */
@@ -133,12 +133,12 @@ struct trib_congestion_sign {
 /* most: fragments that the window never exceeds, 1 to 65535. */
 void trib_congestion_tree_init(struct trib_congestion_tree *c, uint32_t most);
 void trib_congestion_tree_result(struct trib_congestion_tree *c, const struct trib_congestion_sign *sign);
-/* A fragment, or its result, was lost on the way; so many are in flight with it. */
+/* Tells that a fragment or its result was lost. in_flight: fragments in flight, with this one. */
 void trib_congestion_tree_lost(struct trib_congestion_tree *c, uint32_t in_flight);
-/* The switches of the tree have room for so many, at least 1. The window falls to it at once, and grows again as it
- * does. */
+/* Sets the room of the tree's switches, at least 1 fragment. The window falls to the room at once, and grows by its own
+ * rule. */
 void trib_congestion_tree_cap(struct trib_congestion_tree *c, uint32_t fragments);
-/* Nothing was sent for long: the network's capacity is not known. */
+/* Tells that nothing was sent for a long time: the network's capacity is unknown. */
 void trib_congestion_tree_rested(struct trib_congestion_tree *c);
 
 static inline uint32_t trib_congestion_tree_fragments(const struct trib_congestion_tree *c)
@@ -146,7 +146,7 @@ static inline uint32_t trib_congestion_tree_fragments(const struct trib_congesti
     return c->window / TRIB_CONGESTION_ONE;
 }
 
-/* True if results are rarely marked: alpha is below 1/32. It is after 54 epochs without a mark. */
+/* True if results are rarely marked: alpha is below 1/32, as after 54 epochs without a mark. */
 static inline bool trib_congestion_tree_is_clear(const struct trib_congestion_tree *c)
 {
     return c->alpha < TRIB_CONGESTION_ONE / 32;

@@ -105,8 +105,8 @@ struct trib_flow_sender {
     struct trib_flow_id id;
     struct trib_congestion_window congestion;
     uint64_t next;    /* first sequence that was not used */
-    uint64_t lowest;  /* lowest that is not acknowledged */
-    uint64_t highest; /* behind the highest that is */
+    uint64_t lowest;  /* lowest sequence that is not acknowledged */
+    uint64_t highest; /* behind the highest acknowledged sequence */
     uint64_t limit;
     int64_t aside_at; /* from here, in bytes */
     uint32_t window;
@@ -114,7 +114,7 @@ struct trib_flow_sender {
     uint32_t in_flight; /* fragments that are SENT */
     uint32_t lost;      /* fragments that are LOST */
     uint16_t echoed;    /* marked FLOWs that the receiver had counted */
-    uint8_t is_blocked; /* the user has more, and the limit does not admit it */
+    uint8_t is_blocked; /* the user has more fragments, which the limit does not admit */
     uint8_t probe;      /* hand out a probe */
     uint8_t is_plain;
     uint8_t unused[3];
@@ -143,16 +143,16 @@ static inline struct trib_flow_aside *trib_flow_sender_aside(const struct trib_f
 /* Takes a FLOW_ACK; calls acked(user, label), unless NULL, for each label acknowledged for the first time. */
 enum trib_drop trib_flow_sender_receive(struct trib_flow_sender *s, const struct trib_packet *packet, uint64_t now_ns,
                                         void (*acked)(void *user, uint64_t label), void *user);
-/* The user knows that the fragment with this sequence has arrived: its payload is not borrowed any more. */
+/* Tells that the fragment with this sequence has arrived: its payload is no longer borrowed. */
 void trib_flow_settle(struct trib_flow_sender *s, uint64_t sequence, uint64_t now_ns);
 /* The next retransmission, or a probe: all but payload; its label is in packet->bitmap; false: nothing. */
 bool trib_flow_sender_next(struct trib_flow_sender *s, uint64_t now_ns, struct trib_packet *packet);
-/* May a fragment with this label be sent for the first time? A label at or above the limit is remembered: see the
- * rules. */
+/* True if a fragment with this label may be sent for the first time. A label at or above the limit is remembered: see
+ * the rules. */
 bool trib_flow_admits(struct trib_flow_sender *s, uint64_t label, uint64_t now_ns);
-/* Sends it: fills in the packet, all but the payload. Returns its sequence. */
+/* Sends a fragment: fills in the packet, all but the payload. Returns the fragment's sequence. */
 uint64_t trib_flow_send(struct trib_flow_sender *s, uint64_t label, uint64_t now_ns, struct trib_packet *packet);
-/* At most so many under way from now on, within the window; 0 is taken as 1. Packets under way stay there. */
+/* Limits the fragments under way from now on, within the window; 0 is taken as 1. Packets already under way stay. */
 void trib_flow_limit(struct trib_flow_sender *s, uint32_t fragments);
 uint64_t trib_flow_next_timeout(const struct trib_flow_sender *s);
 void trib_flow_on_timeout(struct trib_flow_sender *s, uint64_t now_ns);
@@ -167,7 +167,7 @@ struct trib_flow_receiver {
     uint32_t window; /* of the sender */
     uint32_t words;
     uint16_t marked; /* FLOWs that came marked, mod 2^16 */
-    uint8_t is_due;  /* an ACK is, whatever it says */
+    uint8_t is_due;  /* an ACK is due, even if it has no news */
     uint8_t unused[5];
 };
 
@@ -180,7 +180,7 @@ enum trib_drop trib_flow_receiver_receive(struct trib_flow_receiver *r, const st
                                           struct trib_flow_counters *counters);
 /* The user has the fragment: it will be acknowledged, and dropped if it comes again. */
 void trib_flow_take(struct trib_flow_receiver *r, uint64_t sequence, struct trib_flow_counters *counters);
-/* Hands out an ACK that is due, with this limit; false: none is. */
+/* Hands out an ACK that is due, with this limit; false: no ACK is due. */
 bool trib_flow_receiver_next(struct trib_flow_receiver *r, uint64_t limit, struct trib_packet *packet,
                              struct trib_flow_counters *counters);
 

@@ -36,7 +36,7 @@ struct trib_ghash {
     struct trib_ghash_element power[TRIB_GHASH_POWERS + 3];
 };
 
-/* The fastest kernel of this CPU; the kernel "vpclmul", "clmul" or "scalar", NULL if the CPU has not its instructions. */
+/* The fastest kernel of this CPU; the kernel "vpclmul", "clmul" or "scalar", NULL if the CPU lacks its instructions. */
 const struct trib_ghash_kernel *trib_ghash_kernel(void);
 const struct trib_ghash_kernel *trib_ghash_kernel_named(const char *name);
 

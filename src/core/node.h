@@ -111,10 +111,9 @@ struct trib_session_config {
     uint16_t generation;
     uint16_t group;      /* scheme hybrid: consecutive ranks of one group; ranks is a multiple of it */
     enum trib_type wire; /* of float32 tensors: TRIB_FLOAT32, TRIB_BFLOAT16 or TRIB_INT32 */
-    uint32_t
-        lookahead; /* wire int32: how many sequences ahead exponents are agreed; at least 1, the same on all ranks */
-    uint32_t
-        cap; /* schemes with caps: fragments that a rank may have in flight at a root before it hears of another; 0: P / 2 */
+    /* Wire int32: number of sequences ahead at which exponents are agreed; at least 1, the same on all ranks. */
+    uint32_t lookahead;
+    uint32_t cap; /* schemes with caps: first cap of a rank at a root, fragments in flight; 0: P / 2 */
     uint8_t weight[TRIB_ROOTS_MAX]; /* shares of the roots in the trains, 0 is taken as 1; all equal: they take turns */
     uint8_t quorum, quorum_of;      /* so many of so many ranks make a sum (quorum.h); 0, 0: all of them do */
     uint8_t unused[6];
@@ -146,15 +145,15 @@ struct trib_tag; /* tag.h */
 struct trib_worker_config {
     struct trib_session_config session;
     const struct trib_value_kernels *kernels;
-    /* Of a communicator with a key, as long as the node lives; NULL: lanes are those of lane.h. Workers that send to
-     * ranks take none. */
+    /* Tag of a communicator with a key, valid as long as the node; NULL: lanes are those of lane.h. Workers that send
+     * to ranks take no tag. */
     const struct trib_tag *tag;
     uint32_t rank;
     uint32_t window;     /* fragments in flight per root, at most session.slots */
-    uint32_t operations; /* submitted and not ended, at most; at least 1 */
+    uint32_t operations; /* limit of operations submitted and not ended; at least 1 */
     uint32_t is_zeroed;  /* 1: the node's memory holds zeros already; 0: anything */
     uint64_t stall_ns;   /* report a fragment that waits longer */
-    /* Bytes per second of contributions at most, each with `extra`; at least TRIB_RATE_MIN; 0: as many as windows
+    /* Limit of contributions, bytes per second, each with `extra`; at least TRIB_RATE_MIN; 0: as many as windows
      * allow. */
     uint64_t rate;
     uint32_t extra;    /* bytes of a packet beside its payload; 0: TRIB_WIRE_EXTRA */
@@ -168,14 +167,14 @@ struct trib_switch_config {
     uint64_t behind;    /* of a combiner: the numbers of its children at the root, ascending as these are */
     uint32_t children;  /* 1 to TRIB_CHILDREN_MAX, ordered by the lowest rank of each */
     uint32_t root;      /* which shard of the root table this node is */
-    uint32_t boot;      /* of this tree of the communicator, the same at every node of it; not 0 */
-    uint32_t answers;   /* room for so many between two drains; 0: as many as trains of packets may ask for */
+    uint32_t boot;      /* boot of this tree of the communicator, the same at each of its nodes; not 0 */
+    uint32_t answers;   /* answers between two drains that have room; 0: as many as trains of packets may ask for */
     bool has_parent;    /* an inner node: its sum goes to its parent, the result and M come from there */
     bool is_zeroed;     /* the node's memory holds zeros already */
     bool is_narrow;     /* rows are as long as payloads: a packet with a wider sum, of types of 16 bits, is dropped */
     bool has_combiners; /* parts may come in sums of any children (protocol/combiner.h) */
     uint32_t spare;     /* where sums may lack ranks (quorum.h): the sum over the ranks among its children */
-    bool has_paths;     /* a rank's stream may take several paths: one that is overtaken is not lost */
+    bool has_paths;     /* a rank's stream may take several paths: an overtaken packet is not lost */
     uint8_t unused[7];
 };
 
@@ -187,8 +186,8 @@ static inline uint32_t trib_switch_answers(uint32_t children)
     return (65 + 2) * children + 4;
 }
 
-/* Was the way of this child congested, up or down, as its switch's result says? child: its number + 1; 0: not known, so
- * that it may be any's. */
+/* True if the result says that the way of this child was congested, up or down. child: number of the child + 1; 0:
+ * unknown, then every child's mark counts. */
 static inline bool trib_result_is_marked(const struct trib_packet *result, uint32_t child)
 {
     uint64_t own = child != 0 ? UINT64_C(1) << (child - 1) : UINT64_MAX;
@@ -202,8 +201,8 @@ static inline uint64_t trib_all_children(uint32_t count)
     return UINT64_MAX >> (TRIB_CHILDREN_MAX - count);
 }
 
-/* How many of them are set. Core and schemes call nothing, and a CPU's own instruction is not in all that this is built
- * for: pairs, then fours and eights of bits are added side by side. */
+/* Number of set bits. Core and schemes call no library, and not every CPU that this is built for has an instruction for
+ * it. So pairs, then fours and eights of bits are added side by side. */
 static inline uint32_t trib_count_bits(uint64_t bits)
 {
     bits -= bits >> 1 & UINT64_C(0x5555555555555555);
@@ -212,8 +211,8 @@ static inline uint32_t trib_count_bits(uint64_t bits)
     return (uint32_t)(bits * UINT64_C(0x0101010101010101) >> 56);
 }
 
-/* For nodes that lay arrays out behind their struct: takes `bytes` at *at, which moves to the next cache line behind
- * them. Returns where they begin. */
+/* Takes `bytes` at *at, for a node with arrays behind its struct. Returns the offset of these bytes. *at moves to the
+ * next cache line behind them. */
 static inline size_t trib_node_place(size_t *at, size_t bytes)
 {
     size_t here = *at;
@@ -256,10 +255,10 @@ struct trib_worker_verbs {
     struct trib_node_verbs node;
     size_t (*size)(const struct trib_worker_config *config);
     void (*init)(void *node, const struct trib_worker_config *config);
-    /* The ranks that this one sends to or hears from, each once, in no order: the driver must know their addresses for
-     * TRIB_PLACE_PEER. Returns how many; 0, or no verb, where there are none. */
+    /* Writes the ranks that this rank sends to or hears from, each once, in no order. The driver must know their
+     * addresses for TRIB_PLACE_PEER. Returns their number; 0, or no verb: there are none. */
     uint32_t (*peers)(const struct trib_session_config *session, uint32_t rank, uint16_t peers[TRIB_PEERS_MAX]);
-    /* False when `operations` are under way: submit again after a DONE. */
+    /* False if `operations` operations are under way: submit again after a DONE. */
     bool (*submit)(void *node, const struct trib_operation *operation, uint64_t now_ns);
     /* The session confirms: all ranks are registered with this boot of the roots. mark: M as the session knows it. */
     void (*registered)(void *node, uint32_t boot, uint64_t mark, uint64_t now_ns);
@@ -272,14 +271,14 @@ struct trib_worker_verbs {
     /* Describes the operation that `sequence` belongs to; false when it is not one under way here: not submitted, or
      * ended. */
     bool (*describe)(const void *node, uint64_t sequence, struct trib_operation *operation, uint64_t *number);
-    /* Fragments in flight to this root from now on, within the node's own window; 0 is taken as 1. Fragments in flight
-     * stay there. */
+    /* Limits the fragments in flight to this root from now on, within the node's own window; 0 is taken as 1. Fragments
+     * already in flight stay. */
     void (*limit)(void *node, uint32_t root, uint32_t fragments);
-    /* The root's switch has this rank as that child, as its results name the marked parts. Until then, and
-     * where it is not known, the marks of all are its own. NULL: no window follows marks. */
+    /* Tells which child of the root's switch this rank is: results name marked parts by child. As long as this is
+     * unknown, every child's mark counts as this rank's. NULL: no window follows marks. */
     void (*set_child)(void *node, uint32_t root, uint32_t child);
     uint32_t (*in_flight)(const void *node, uint32_t root);
-    /* Adds those of its flows; NULL: the scheme has none. */
+    /* Adds the counters of its flows to *sum; NULL: the scheme has no flows. */
     void (*flows)(const void *node, struct trib_flow_counters *sum);
 };
 
@@ -300,20 +299,23 @@ struct trib_switch_verbs {
      * without a mark above it, unless they are all children, and ranks. Up to one window beyond the window: those that
      * the slot it needs waits for. 0 also below M, further beyond, and of another root's sequence. */
     uint64_t (*missing_on)(const void *node, uint64_t sequence);
-    /* These three where windows have caps, else NULL; core/share.h divides a driver's memory by them. From now on
-     * packets down say that each rank may have so many fragments in flight at this root; another value than 1 to P / 2
-     * is taken as the nearest. */
+    /* The next three verbs exist if windows have caps, and are NULL otherwise; core/share.h divides a driver's memory
+     * by them. From now on packets down allow each rank this number of fragments in flight at this root. A value
+     * outside 1 to P / 2 is taken as the nearest. */
     void (*set_cap)(void *node, uint32_t fragments, uint64_t now_ns);
-    /* Fragments that may lie here at once, whatever comes: twice the cap, and more as long as ranks may still go by an
-     * older one. A packet beyond is dropped. */
+    /* Fragments that may lie here at once: twice the cap, and more as long as ranks may still use an older cap. A
+     * packet beyond this is dropped. */
     uint32_t (*room)(const void *node);
-    /* Does it take part when memory is divided? From its first contribution until it has held nothing for a second. */
+    /* True if the node takes part when memory is divided: from its first contribution until it has held nothing for a
+     * second. */
     bool (*is_active)(const void *node, uint64_t now_ns);
-    /* The node above has this one as that child: as a worker's. NULL: no window follows marks. */
+    /* Tells which child of the node above this node is, as the worker's set_child does. NULL: no window follows
+     * marks. */
     void (*set_child)(void *node, uint32_t child);
 };
 
-/* Their nodes tell ranks how much they may have in flight. NULL: of a scheme without switches. */
+/* True if nodes of the scheme tell ranks how much they may have in flight. verbs: NULL for a scheme without
+ * switches. */
 static inline bool trib_switch_has_caps(const struct trib_switch_verbs *verbs)
 {
     return verbs != NULL && verbs->set_cap != NULL;

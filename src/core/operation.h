@@ -19,10 +19,10 @@
 
 /* A step of the staircase: blocks of `owners` owners, `height` of each. */
 struct trib_step {
-    uint64_t first;  /* block of the operation that it begins with */
-    uint64_t block;  /* the same, counted in the share of each owner */
+    uint64_t first;  /* first block, counted in the operation */
+    uint64_t block;  /* first block, counted in the share of each owner */
     uint64_t height; /* blocks of each owner */
-    uint32_t owners; /* the first so many of the order */
+    uint32_t owners; /* number of owners, the first ones of the order */
     uint32_t unused; /* no hole: it is part of nodes, whose states are compared as bytes */
 };
 
@@ -62,45 +62,45 @@ struct trib_piece {
  * past the cache costs more up to 16 MiB, and less from 32 MiB on. */
 #define TRIB_LARGE_TENSOR (UINT64_C(24) << 20)
 
-/* Is the tensor of the operation, all shares together, larger than caches? */
+/* True if the tensor of the operation, all shares together, is larger than caches. */
 static inline bool trib_layout_is_large(const struct trib_layout *layout)
 {
     return layout->blocks * layout->block_elements * layout->element_size >= TRIB_LARGE_TENSOR;
 }
 
-/* Is the operation's tensor made of a share per rank? */
+/* True if the operation's tensor has a share per rank. */
 static inline bool trib_operation_has_shares(const struct trib_operation *operation)
 {
     return operation->collective == TRIB_ALLGATHER || operation->collective == TRIB_REDUCE_SCATTER;
 }
 
-/* Does it add numbers up? Else its payload travels as the bytes of one rank. */
+/* True if the operation adds numbers. Otherwise its payload travels as the bytes of one rank. */
 static inline bool trib_operation_reduces(const struct trib_operation *operation)
 {
     return operation->collective == TRIB_ALLREDUCE || operation->collective == TRIB_REDUCE ||
            operation->collective == TRIB_REDUCE_SCATTER;
 }
 
-/* May its sums lack ranks, where the session says so? What is counted, compared or copied is needed of all. */
+/* True if sums of the operation may lack ranks in this session. Counts, comparisons and copies need all ranks. */
 bool trib_operation_may_lack(const struct trib_session_config *session, const struct trib_operation *operation);
 
 /* Contributors and receivers of a block. */
 bool trib_operation_contributes(const struct trib_operation *operation, uint32_t owner, uint32_t rank);
 bool trib_operation_wants(const struct trib_operation *operation, uint32_t owner, uint32_t rank);
-/* How many ranks contribute payload to a block. */
+/* Number of ranks that contribute payload to a block. */
 uint32_t trib_operation_parts(const struct trib_operation *operation, uint32_t ranks);
 
-/* Bytes for the shares of so many ranks, and their layout in that memory (any alignment that malloc gives). count:
- * elements of each rank's share. Of the session it needs ranks, payload and wire. */
+/* Bytes for the shares of `ranks` ranks, and the layout of the shares in that memory (any alignment that malloc gives).
+ * count: elements of each rank's share. The session needs ranks, payload and wire. */
 size_t trib_shares_size(uint32_t ranks);
 struct trib_shares *trib_shares_init(void *memory, const struct trib_session_config *session,
                                      const struct trib_operation *operation, const uint64_t *count);
 
-/* number: how many operations the communicator had before this one. */
+/* number: operations of the communicator before this one. */
 void trib_layout_init(struct trib_layout *layout, const struct trib_session_config *session,
                       const struct trib_operation *operation, uint64_t number);
 
-/* Where a block lies in the tensor that it is sent from: of an allgather that has the own share alone. */
+/* Place of a block in the tensor that is sent. In an allgather this tensor is the own share alone. */
 static inline const void *trib_operation_send_at(const struct trib_operation *operation,
                                                  const struct trib_layout *layout, const struct trib_piece *piece)
 {
@@ -110,7 +110,7 @@ static inline const void *trib_operation_send_at(const struct trib_operation *op
     return (const uint8_t *)operation->send + at * layout->element_size;
 }
 
-/* And in the tensor that it is received into: of a reduce-scatter that has the own share alone. */
+/* Place of a block in the tensor that is received. In a reduce-scatter this tensor is the own share alone. */
 static inline void *trib_operation_recv_at(const struct trib_operation *operation, const struct trib_layout *layout,
                                            const struct trib_piece *piece)
 {

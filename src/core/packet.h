@@ -33,8 +33,7 @@ enum trib_kind {
     TRIB_BOOT = 7,  /* down, no payload: "my boot id is this"; a hint */
     TRIB_PATH = 8,  /* both ways: path probe while joining, of full size in the end; never reaches a node */
     TRIB_FLOW = 9,  /* between peers: a fragment of a flow, its label is in bitmap */
-    TRIB_FLOW_ACK =
-        10, /* between peers, no payload: what of one word of sequences has come, in bitmap; lane: the limit */
+    TRIB_FLOW_ACK = 10, /* between peers, no payload; bitmap: sequences of one word that have come; lane: the limit */
     TRIB_KIND_COUNT
 };
 
@@ -94,17 +93,17 @@ struct trib_packet {
     int16_t exponent;
     uint8_t kind;
     uint8_t attempt; /* reserved: a packet on the wire has 0 */
-    uint8_t tree;    /* reserved likewise; a published rule in the simulator: the tree */
+    uint8_t tree;    /* reserved as well; a published rule in the simulator: the tree */
     uint8_t type;
     uint8_t reduction;
-    uint32_t communicator;  /* what differs between packets of one stands before it, but for the payload */
+    uint32_t communicator;  /* fields that differ between its packets stand before this one, except payload */
     uint32_t authenticated; /* 1: an authenticator follows the payload, and there is no checksum; nodes leave it 0 */
     const void *payload;    /* NULL when payload_len is 0 */
 };
 
 _Static_assert(offsetof(struct trib_packet, communicator) == 64, "what differs is in one cache line");
 
-/* Bytes of a packet with so much payload. */
+/* Bytes of a packet with `payload` bytes of payload. */
 static inline uint32_t trib_packet_size(uint32_t payload, bool is_authenticated)
 {
     return TRIB_HEADER_SIZE + payload + (is_authenticated ? TRIB_AUTHENTICATOR_SIZE : 0);
@@ -149,8 +148,8 @@ const char *trib_drop_name(enum trib_drop drop); /* "CRC" */
 const char *trib_drop_text(enum trib_drop drop);
 const char *trib_kind_name(enum trib_kind kind); /* "RESULT" */
 
-/* Can the packet be encoded? A packet from a node always can; a switch checks all the same, since one slip with
- * numbers that a stranger chose must cost a packet, not every job's switch. */
+/* True if the packet can be encoded. A packet from a node always can. A switch checks nevertheless: a mistake with
+ * numbers that a stranger chose must cost one packet, not the switch of all jobs. */
 bool trib_packet_can_encode(const struct trib_packet *packet);
 
 /* Writes the header for packet into header[TRIB_HEADER_SIZE], with the checksum over header and packet->payload, or 0

@@ -18,9 +18,9 @@
 #include "core/node.h"
 
 #define TRIB_QUORUM_LIST 64U                         /* bytes of the list behind a payload */
-#define TRIB_QUORUM_RANKS_MAX (8 * TRIB_QUORUM_LIST) /* ranks that it has room for */
+#define TRIB_QUORUM_RANKS_MAX (8 * TRIB_QUORUM_LIST) /* ranks that a list has room for */
 
-/* May sums of this communicator lack ranks at all? */
+/* True if sums of this communicator may lack ranks. */
 static inline bool trib_session_has_quorum(const struct trib_session_config *session)
 {
     return session->quorum_of != 0;
@@ -32,7 +32,7 @@ static inline uint32_t trib_session_data(const struct trib_session_config *sessi
     return session->payload - (trib_session_has_quorum(session) ? TRIB_QUORUM_LIST : 0);
 }
 
-/* Of so many ranks, the first ones, how many may be left out? */
+/* Number of ranks that may be left out of the first `ranks` ranks. */
 static inline uint32_t trib_quorum_spare(const struct trib_session_config *session, uint32_t ranks)
 {
     return trib_session_has_quorum(session)
@@ -74,7 +74,7 @@ static inline bool trib_quorum_overlap(const uint8_t *list, const uint8_t *other
     return both != 0;
 }
 
-/* How many are listed? */
+/* Number of listed ranks. */
 static inline uint32_t trib_quorum_count(const uint8_t *list)
 {
     uint32_t count = 0;
@@ -87,7 +87,7 @@ static inline uint32_t trib_quorum_count(const uint8_t *list)
     return count;
 }
 
-/* Is it a list of so many of these ranks, and of no others? */
+/* True if the list has exactly `count` ranks, all of them below `ranks`. */
 static inline bool trib_quorum_lists(const uint8_t *list, uint32_t count, uint32_t ranks)
 {
     for (uint32_t i = ranks / 8; i < TRIB_QUORUM_LIST; i++) {
@@ -99,7 +99,7 @@ static inline bool trib_quorum_lists(const uint8_t *list, uint32_t count, uint32
     return trib_quorum_count(list) == count;
 }
 
-/* The list of a packet that carries one, and is long enough; else NULL. */
+/* List of a packet; NULL: the packet carries no list, or is too short. */
 static inline const uint8_t *trib_quorum_list(const struct trib_packet *packet)
 {
     bool has_one = (packet->flags & TRIB_FLAG_QUORUM) != 0 && packet->payload_len > TRIB_QUORUM_LIST;
@@ -107,7 +107,7 @@ static inline const uint8_t *trib_quorum_list(const struct trib_packet *packet)
     return has_one ? (const uint8_t *)packet->payload + packet->payload_len - TRIB_QUORUM_LIST : NULL;
 }
 
-/* Takes the list off a packet that carries one: *bare is the packet without it. NULL: it has none. */
+/* Returns the list of a packet, or NULL. *bare: the packet without the list. */
 static inline const uint8_t *trib_quorum_split(const struct trib_packet *packet, struct trib_packet *bare)
 {
     const uint8_t *list = trib_quorum_list(packet);

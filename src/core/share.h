@@ -21,17 +21,17 @@
 
 #include "core/congestion.h"
 
-/* One node's. */
+/* Share of one node. */
 struct trib_share {
     uint32_t first; /* at least 1 */
     uint32_t most;  /* half of its slots; not less than first */
-    uint32_t room;  /* as the node says */
+    uint32_t room;  /* result of the node's verb room */
     uint32_t cap;   /* in: as last set, 0: never; out: to be set */
     bool is_active;
 };
 
-/* The cap that a node and its ranks begin with: what a tree's window begins with (core/congestion.h), if there are
- * slots for twice that. */
+/* First cap of a node and its ranks: the first window of a tree (core/congestion.h), or half of the slots if that is
+ * less. */
 static inline uint32_t trib_share_first(uint32_t slots)
 {
     uint32_t half = slots > 1 ? slots / 2 : 1;

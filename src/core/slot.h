@@ -26,9 +26,9 @@
 
 struct trib_slot {
     uint64_t sequence; /* with attempt, and the node's communicator and generation: the key (I1) */
-    uint64_t present;  /* children that are in */
-    uint64_t loaded;   /* of those: with payload */
-    uint64_t unwanted; /* of those: want a header-only result */
+    uint64_t present;  /* children that are present */
+    uint64_t loaded;   /* children that are present with payload */
+    uint64_t unwanted; /* children that want a header-only result */
     uint64_t lane;
     uint32_t digest;
     uint16_t payload_len;
@@ -36,7 +36,7 @@ struct trib_slot {
     uint16_t last;  /* rank that completed it, for round trips; TRIB_LAST_NONE where that would tell of none */
     int16_t exponent;
     uint16_t parts; /* ranks with payload in it */
-    uint16_t cap;   /* the least window cap that was said; 0: none was */
+    uint16_t cap;   /* least window cap so far; 0: no packet had one */
     uint8_t attempt;
     uint8_t type;
     uint8_t reduction;
@@ -44,8 +44,8 @@ struct trib_slot {
     uint8_t has_result; /* the row holds the result of the whole tree */
     uint8_t due;        /* the node's: parts of this slot still to be handed out */
     uint8_t queued;     /* the node's: the queues that the slot stands in; outlives what the slot holds */
-    uint8_t
-        is_latched; /* complete without all: `loaded` has the ranks of the sum, and `present` is all, as no rank is waited for */
+    /* Complete without all ranks: `present` is the required set, `loaded` has the ranks of the sum. */
+    uint8_t is_latched;
 };
 
 _Static_assert(sizeof(struct trib_slot) == 64, "one cache line, no holes: states are compared as bytes");
@@ -81,19 +81,19 @@ static inline bool trib_slot_is_complete(const struct trib_slot *slot, uint64_t 
     return (slot->present & required) == required;
 }
 
-/* Does the slot hold this sequence? */
+/* True if the slot holds this sequence. */
 static inline bool trib_slot_holds(const struct trib_slot *slot, uint64_t sequence)
 {
     return !trib_slot_is_empty(slot) && slot->sequence == sequence;
 }
 
-/* The slot is empty again. */
+/* Empties the slot. */
 static inline void trib_slot_free(struct trib_slot *slot)
 {
     *slot = (struct trib_slot){.queued = slot->queued};
 }
 
-/* Takes an empty slot for the packet's key. Nobody is present yet. child: the first that comes. */
+/* Takes an empty slot for the packet's key. No child is present yet. child: the first child that came. */
 static inline void trib_slot_open(struct trib_slot *slot, const struct trib_packet *packet, uint32_t child)
 {
     TRIB_ASSERT(trib_slot_is_empty(slot) || slot->sequence == packet->sequence); /* I1: of its own fragment alone */
@@ -110,8 +110,8 @@ static inline void trib_slot_open(struct trib_slot *slot, const struct trib_pack
     };
 }
 
-/* Is the packet of another reduction, or its payload of another shape than what is in the slot, or is it not said of
- * both that ranks may lack? Digests that agree leave this to senders that are wrong. */
+/* True if the packet has another reduction than the slot, its payload has another shape, or only one of both says that
+ * ranks may lack. If digests agree, only a wrong sender causes this. */
 static inline bool trib_slot_differs(const struct trib_slot *slot, const struct trib_packet *packet)
 {
     bool is_other = packet->kind == TRIB_CONTRIBUTION && slot->present != 0 &&
@@ -122,7 +122,8 @@ static inline bool trib_slot_differs(const struct trib_slot *slot, const struct 
             (slot->type != packet->type || slot->payload_len != packet->payload_len));
 }
 
-/* May this contribution be added, of one or several children? The slot holds its sequence or was just opened for it. */
+/* TRIB_DROP_NONE: this contribution, of one or several children, may be added. The slot holds its sequence or was just
+ * opened for it. */
 static inline enum trib_drop trib_slot_check(const struct trib_slot *slot, const struct trib_packet *packet,
                                              uint64_t children)
 {

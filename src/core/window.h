@@ -22,13 +22,13 @@
 #define TRIB_WINDOW_ROOTS_MAX 16
 #define TRIB_WINDOW_TURNS_MAX (TRIB_WINDOW_ROOTS_MAX * 255) /* of a table */
 
-/* A train of the round: whose it is, and how many its root had in this round before. */
+/* A train of the round: its root, and the number of earlier trains of this root in the round. */
 struct trib_turn {
     uint8_t root;
     uint8_t before;
 };
 
-/* With weights it belongs to a table in the same memory, and may be copied only together with that. */
+/* With weights the window needs its table in the same memory. Copy both together. */
 struct trib_window {
     uint32_t roots; /* R */
     uint32_t train;
@@ -44,16 +44,16 @@ struct trib_session_config; /* node.h */
 size_t trib_window_table_size(const struct trib_session_config *session);
 /* table: memory that moves along with the window, as both are in one node; NULL where the size is 0. */
 void trib_window_init(struct trib_window *w, const struct trib_session_config *session, void *table);
-/* Between the first and the last of P consecutive sequences of any one root lie fewer than so many. */
+/* Fewer sequences than this lie between the first and the last of P consecutive sequences of one root. */
 uint64_t trib_window_span(const struct trib_session_config *session);
 
-/* The turn that the train of this number has. */
+/* Turn of the train with this number. */
 static inline const struct trib_turn *trib_window_turn(const struct trib_window *w, uint64_t train)
 {
     return (const struct trib_turn *)(const void *)((const char *)w + w->table_at) + train % w->turns;
 }
 
-/* How many trains of a round root has before train k of `other`. */
+/* Number of trains that root has in a round before train k of `other`. */
 static inline uint32_t trib_window_before(const struct trib_window *w, uint32_t root, uint32_t other, uint32_t k)
 {
     uint32_t place = (2 * w->roots * k + 2 * other + 1) * w->weight[root];
@@ -108,7 +108,7 @@ static inline uint64_t trib_window_next(const struct trib_window *w, uint64_t se
     return trib_window_sequence(w, trib_window_root(w, sequence), trib_window_dense(w, sequence) + 1);
 }
 
-/* How many sequences below mark belong to root, which is the dense index of the first that does not. */
+/* Number of root's sequences below mark. This is the dense index of root's first sequence at or above mark. */
 static inline uint64_t trib_window_dense_below(const struct trib_window *w, uint32_t root, uint64_t mark)
 {
     if (w->roots <= 1) {
@@ -133,20 +133,20 @@ static inline uint32_t trib_window_slot(const struct trib_window *w, uint64_t se
     return (uint32_t)(trib_window_dense(w, sequence) % w->slots);
 }
 
-/* May a rank that knows the communicator mark send this sequence? s < M + P, counted per root. */
+/* True if a rank that knows the communicator mark may send this sequence: s < M + P, counted per root. */
 static inline int trib_window_admits(const struct trib_window *w, uint64_t mark, uint64_t sequence)
 {
     return trib_window_dense(w, sequence) < trib_window_dense_below(w, trib_window_root(w, sequence), mark) + w->slots;
 }
 
-/* Fragments beyond the mark that a rank may have sent where a cap holds it to so many in flight: twice as many, as
- * marks are a round trip old. */
+/* Fragments beyond the mark that a rank with this cap may have sent: twice the cap, because marks are a round trip
+ * old. */
 static inline uint32_t trib_window_reach(const struct trib_window *w, uint32_t cap)
 {
     return 2 * cap < w->slots ? 2 * cap : w->slots;
 }
 
-/* The cap where nothing else is said: half of the slots. */
+/* Effective cap: at most half of the slots, which is the default (cap 0). */
 static inline uint32_t trib_window_cap(const struct trib_window *w, uint32_t cap)
 {
     uint32_t half = w->slots > 1 ? w->slots / 2 : 1;
@@ -154,7 +154,8 @@ static inline uint32_t trib_window_cap(const struct trib_window *w, uint32_t cap
     return cap != 0 && cap < most ? cap : most;
 }
 
-/* Where streams end: behind it every root still has a sequence that is never sent, which a PROBE for M can name. */
+/* End of streams. Behind this sequence every root has a sequence that is never sent, so that a PROBE for M can name
+ * it. */
 static inline uint64_t trib_window_end(const struct trib_window *w)
 {
     return TRIB_SEQUENCE_MAX + 1 - (uint64_t)w->train * (w->turns == 0 ? w->roots : w->turns);

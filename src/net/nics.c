@@ -74,10 +74,12 @@ static enum trib_status check_listen(const struct trib_others *list, const struc
                                      const char *word, char *error)
 {
     if (trib_address_port(&list->at[0]) != trib_address_port(address)) {
-        trib_explain(error, "\"%.100s\" has another port than the first address: all have one, %u", word,
+        trib_explain(error, "\"%.100s\" has another port than the first address: all addresses need port %u", word,
                      trib_address_port(&list->at[0]));
     } else if (trib_address_is_any(&list->at[0]) || trib_address_is_any(address)) {
-        trib_explain(error, "\"%.100s\": a list says which addresses, and 0.0.0.0 or :: are all there are", word);
+        trib_explain(
+            error, "\"%.100s\": 0.0.0.0 and :: mean all addresses: name one of them alone, or leave it out of the list",
+            word);
     } else {
         return TRIB_OK;
     }
@@ -253,7 +255,7 @@ static enum trib_status find_nic(const char *word, int family, struct trib_addre
         trib_explain(error, "\"%.60s\" is no %s address, as the place to meet is; this machine has %s", word, kind,
                      have);
     } else if (trib_address_is_link_local(address)) {
-        trib_explain(error, "\"%.60s\" means something on one link only; this machine has %s", word, have);
+        trib_explain(error, "\"%.60s\" is link-local, which other hosts cannot use; this machine has %s", word, have);
     } else if (trib_address_is_any(address) || !trib_address_is_local(address)) {
         trib_explain(error, "\"%.60s\" is no address of this machine, which has %s", word, have);
     } else {

@@ -9,20 +9,20 @@
 #include "plan/plan.h"
 
 struct plan_proof {
-    double gap;           /* bound / level - 1, of the worst stage */
-    double first_gap;     /* of the first stage: no job had a rate before */
-    double loss;          /* of the slowest job, by weight, from the packing to the plan: 1 - rate / level */
-    double worst_loss;    /* of any job */
-    uint32_t fullest;     /* row */
-    double fill;          /* of that: 1 is full */
+    double gap;           /* largest bound / level - 1 of a stage */
+    double first_gap;     /* bound / level - 1 of the first stage, before which no job has a rate */
+    double loss;          /* 1 - lowest rate / lowest level, each per unit of weight: loss by rounding */
+    double worst_loss;    /* largest 1 - rate / level of a job */
+    uint32_t fullest;     /* row with the highest load / rate */
+    double fill;          /* load / rate of `fullest`; 1: full */
     uint32_t tightest;    /* place of the switch with the least memory left */
-    uint64_t memory_left; /* there, bytes; PLAN_MEMORY_ALL: no switch has a limit */
+    uint64_t memory_left; /* memory left at `tightest`, bytes; PLAN_MEMORY_ALL: no switch has a limit */
 };
 
-/* Is the plan for this network, and for these jobs? False: error says why not. */
+/* True if the plan is for this network, or for these jobs. False: error has the cause. */
 bool plan_check_network(const struct plan *plan, const struct plan_network *net, char *error);
 bool plan_check_jobs(const struct plan *plan, const struct plan_jobs *jobs, char *error);
-/* The part of the proof that says that the plan can be kept: trees, and loads of links and adders. */
+/* Proves the first part: trees are valid, and loads of links and adders fit. False: error has the cause. */
 bool plan_check_loads(struct plan *plan, const struct plan_network *net, const struct plan_jobs *jobs, char *error);
 /* The whole proof. False: error has the cause. */
 bool plan_check(struct plan *plan, const struct plan_network *net, const struct plan_jobs *jobs,

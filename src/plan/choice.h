@@ -6,9 +6,9 @@
 
 #include "plan/pack.h"
 
-/* Chooses the trees that a packing keeps (pack->kept): of each job the fastest ones, at most so many, as far as the
- * memory of switches reaches. Each job has its first tree before any has its second; a job none of whose trees fits
- * gets a new one. ERR_INVALID: error names a job for which no tree was found that fits. */
+/* Chooses the trees that a packing keeps (pack->kept): at most `most` trees of each job, the fastest first, within the
+ * memory of switches. Each job gets its first tree before any job gets its second. A job gets a new tree if none of its
+ * trees fits. ERR_INVALID: error names a job for which no fitting tree was found. */
 TRIB_MUST_USE enum trib_status plan_choose(struct plan_pack *pack, uint32_t most, char *error);
 
 #endif

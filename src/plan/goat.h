@@ -35,14 +35,14 @@ struct trib_goat_job {
     const uint32_t *switch_places; /* of switches that add */
     const uint64_t *memory;        /* bytes, by switch */
     const uint64_t *bytes;         /* by gradient */
-    /* Packets keep to shortest paths to the server, whichever those are: a switch counts for a worker only if all of
-     * its shortest paths pass that switch. */
+    /* Packets take any shortest path to the server. So a switch counts for a worker only if all shortest paths of the
+     * worker pass the switch. */
     bool is_on_path;
 };
 
 struct trib_goat {
     uint32_t workers, switches, gradients;
-    uint32_t *weight;      /* equal workers that one stands for, by worker; 1 in a job's own problem */
+    uint32_t *weight;      /* by worker: number of equal workers that it stands for; 1 in a job's own problem */
     uint32_t *to_server;   /* hops, by worker */
     uint32_t *to_switch;   /* hops, by worker and then by switch; TRIB_NO_WAY: no path */
     uint32_t *from_switch; /* hops to the server, by switch; TRIB_NO_WAY: no path */
@@ -67,7 +67,7 @@ struct trib_goat_plan {
  * ERR_MEMORY. */
 TRIB_MUST_USE enum trib_status trib_goat_create(struct trib_goat *problem, const struct trib_goat_job *job,
                                                 char *error);
-/* A problem of such a size, all numbers 0. ERR_MEMORY. */
+/* Allocates a problem of this size, with all numbers 0. ERR_MEMORY. */
 TRIB_MUST_USE enum trib_status trib_goat_allocate(struct trib_goat *problem, uint32_t workers, uint32_t switches,
                                                   uint32_t gradients);
 void trib_goat_destroy(struct trib_goat *problem);
@@ -87,7 +87,7 @@ uint64_t trib_goat_gradient_cost(const struct trib_goat *problem, const bool *is
 /* ---- planners ---- */
 
 struct trib_goat_options {
-    uint64_t seed; /* of rules that draw */
+    uint64_t seed; /* seed of rules that draw at random */
     uint32_t late; /* workers, the first ones, that are late: rule `atp` */
     char *error;   /* TRIB_ERROR_TEXT_MAX bytes, or NULL */
 };

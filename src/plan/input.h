@@ -34,7 +34,7 @@ void plan_input_close(struct plan_input *in);
 /* Reads all values of a table into `target` by those of `keys` that belong to it; a key without a name ends them.
  * Refuses unknown keys and tables, and missing keys. */
 bool plan_input_table(struct plan_input *in, uint32_t table, const struct plan_key *keys, void *target);
-/* The table's name, and how many there are of a name. */
+/* Number of tables with this name; and true if a table has this name. */
 uint32_t plan_input_count(const struct plan_input *in, const char *name);
 bool plan_input_is(const struct plan_input *in, uint32_t table, const char *name);
 /* The value of this key in the table; NULL: it does not stand there. */

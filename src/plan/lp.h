@@ -20,15 +20,15 @@ struct trib_lp;
 struct trib_lp_column {
     double cost;          /* in the objective */
     double upper;         /* HUGE_VAL: no bound */
-    uint32_t count;       /* of its coefficients */
+    uint32_t count;       /* number of coefficients */
     const uint32_t *rows; /* of these, each row once */
     const double *values; /* of these */
 };
 
 /* Whether this build has a solver. */
 bool trib_lp_is_there(void);
-/* A program of so many rows and no column. lower, upper: by row; -HUGE_VAL, HUGE_VAL: no bound. NULL: out of memory, or
- * no solver. */
+/* Creates a program with `rows` rows and no column. lower, upper: by row; -HUGE_VAL, HUGE_VAL: no bound. NULL: out of
+ * memory, or no solver. */
 struct trib_lp *trib_lp_create(uint32_t rows, const double *lower, const double *upper);
 void trib_lp_destroy(struct trib_lp *lp); /* NULL: no effect */
 /* Appends columns; the first one ever is column 0. ERR_MEMORY. */

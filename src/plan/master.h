@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* master.h: the linear program of pack.h. Rows are all that can be full: links between switches, adders with a limit,
- * hosts' cables (one of all that the same jobs use); then three of each job: its trees give its rate, its rate is a
- * share of the level, its rate is at least what it was fixed at. Columns are the level, rates, and shares of trees.
+/* master.h: the linear program of pack.h. The first rows are links between switches, adders with a limit, and hosts'
+ * cables (one row for all cables that the same jobs use). Then each job has three rows: its trees give its rate, its
+ * rate is a share of the level, and its rate is at least its fixed rate. Columns: the level, rates, shares of trees.
  * Read next: lp.h. */
 #ifndef TRIB_PLAN_MASTER_H
 #define TRIB_PLAN_MASTER_H
@@ -22,8 +22,8 @@ struct plan_master {
     const struct plan_jobs *jobs;
     struct trib_lp *lp;
     double unit_bps;  /* of all rates in the program */
-    uint32_t *lp_row; /* by row; UINT32_MAX: it can never be full */
-    uint32_t *row_of; /* and back */
+    uint32_t *lp_row; /* row of the program, by row; UINT32_MAX: the row can never be full */
+    uint32_t *row_of; /* row, by row of the program */
     uint32_t limited; /* rows of links and adders */
     struct plan_cable *cables;
     uint32_t cable_count;
@@ -39,12 +39,11 @@ bool plan_master_init(struct plan_master *m, const struct plan_network *net, con
 void plan_master_free(struct plan_master *m);
 /* Appends the share of a tree as a column. */
 TRIB_MUST_USE enum trib_status plan_master_add(struct plan_master *m, const struct plan_tree *tree);
-/* The job's rate is at least this, and its share of the level no longer matters. */
+/* Fixes a job: its rate is at least `bps`, and no longer depends on the level. */
 void plan_master_fix(struct plan_master *m, uint32_t job, uint64_t bps);
-/* From now on the objective is not the level, which jobs no longer depend on, but the time that links are used, to be
- * small. */
+/* Changes the objective from the level, on which no job depends any more, to the least time that links are used. */
 void plan_master_settle(struct plan_master *m);
-/* The same with another cost of a tree, of those that were added. */
+/* Sets the cost of an added tree in the objective of plan_master_settle. */
 void plan_master_cost(struct plan_master *m, uint32_t tree, double cost);
 /* Of the last solution: the level, bit/s; bit/s of the i-th tree that was added; a job's part of the level's price,
  * 1 in sum over all jobs that are not fixed. */

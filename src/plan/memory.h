@@ -23,14 +23,14 @@ struct plan_memory {
 TRIB_MUST_USE enum trib_status plan_memory_init(struct plan_memory *m, const struct plan_network *net,
                                                 const struct plan_jobs *jobs, char *error);
 void plan_memory_free(struct plan_memory *m);
-/* Nothing is taken any more. */
+/* Gives all taken memory back. */
 void plan_memory_begin(struct plan_memory *m);
-/* Does some switch that adds have a limit? */
+/* True if a switch that adds has a limit of memory. */
 bool plan_memory_is_limited(const struct plan_network *net);
-/* Has the job its memory at this switch, or is there enough left? */
+/* True if the job has its memory at this switch, or enough memory is left there. */
 bool plan_memory_has_room(const struct plan_memory *m, uint32_t job, uint32_t place);
-/* The tree's job takes its memory at all switches that add in the tree. Returns TRIB_NO_PLACE, or the place that has
- * too little left: then nothing is taken. */
+/* The tree's job takes its memory at all switches that add in the tree. Returns TRIB_NO_PLACE, or the place of a switch
+ * with too little memory: then the job takes nothing. */
 uint32_t plan_memory_take(struct plan_memory *m, const struct plan_tree *tree);
 
 #endif

@@ -44,7 +44,7 @@ struct plan_network {
 
 /* Reads a file. False: error has the cause and the place. Free it in any case. */
 bool plan_network_read(struct plan_network *net, const char *path, char *error);
-/* The same for a network in which no switch needs to add. */
+/* As plan_network_read, for a network in which no switch needs to add. */
 bool plan_network_read_bare(struct plan_network *net, const char *path, char *error);
 /* Room for a network; the caller adds names in the order of places, links and the rest, then calls trib_fabric_ready.
  * False: out of memory. */
@@ -99,7 +99,7 @@ uint64_t plan_capacity(const struct plan_network *net, uint32_t row);
 /* "leaf0-spine1", "spine1" of its adding, "host3" of its cable. */
 #define PLAN_ROW_NAME_MAX (2 * PLAN_NAME_MAX + 2)
 void plan_row_name(const struct plan_network *net, uint32_t row, char text[PLAN_ROW_NAME_MAX]);
-/* And back; UINT32_MAX: there is no such row. */
+/* Row with this name; UINT32_MAX: there is no such row. */
 uint32_t plan_row_find(const struct plan_network *net, const char *text, size_t len);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pack.h: packs trees of jobs into a network: rates as fair as can be (max-min by weight), stage by stage. Each stage
- * raises all jobs that are left until some can have no more; these are fixed, and keep their rates. Trees come by
- * pricing: a linear program finds the best shares of the trees that there are, and its prices name better ones.
+ * raises the rates of all jobs that are not fixed, until some of these jobs can have no more. Such a job is then fixed,
+ * and keeps its rate. A linear program finds the best shares of the known trees, and its prices lead to better trees.
  * Read next: pack.c, master.h. */
 #ifndef TRIB_PLAN_PACK_H
 #define TRIB_PLAN_PACK_H
@@ -21,19 +21,19 @@ struct plan_pack {
     struct plan_pricer *pricer;
     const struct plan_network *net;
     const struct plan_jobs *jobs;
-    struct plan_tree *trees; /* all that were found */
+    struct plan_tree *trees; /* all trees found */
     uint32_t tree_count, tree_room;
-    bool *kept;    /* by tree: of those that plan_choose has chosen */
-    double *rates; /* by tree: bit/s of it in the plan */
+    bool *kept;    /* by tree: plan_choose has chosen the tree */
+    double *rates; /* by tree: rate in the plan, bit/s */
     struct plan_stage *stages;
     uint32_t stage_count;
     uint32_t *stage_of;          /* by job */
     uint64_t *level;             /* by job, bit/s; 0: not fixed yet */
-    uint32_t *order;             /* of jobs: the first have the first choice of memory (choice.h) */
-    bool has_memory;             /* switches have a limit of it */
+    uint32_t *order;             /* jobs in the order in which they choose memory (choice.h) */
+    bool has_memory;             /* switches have a limit of memory */
     int64_t thrift;              /* price of the memory of a switch for each input that it adds */
     uint32_t solved;             /* linear programs, for --explain */
-    bool (*is_over)(void *user); /* asked now and then: true ends the search; NULL: never */
+    bool (*is_over)(void *user); /* called now and then; true ends the search; NULL: never */
     void *user;
 };
 
@@ -42,18 +42,18 @@ bool plan_pack_init(struct plan_pack *pack, struct plan_pricer *pricer);
 void plan_pack_free(struct plan_pack *pack);
 /* Finds trees, levels, bounds and rates. ERR_UNSUPPORTED: no solver; ERR_ABORTED: is_over; error says it. */
 TRIB_MUST_USE enum trib_status plan_pack_solve(struct plan_pack *pack, char *error);
-/* Keeps the tree, unless there is one with the same loads, and where memory has a limit the same switches that add;
- * *number is the one that there is now. A new one has no rate yet. ERR_MEMORY: the tree is freed. */
+/* Keeps the tree, unless the pack has a tree with the same loads and, if memory has a limit, the same switches that
+ * add. *number: index of the tree kept or found. A new tree has no rate yet. ERR_MEMORY: the tree is freed. */
 TRIB_MUST_USE enum trib_status plan_pack_keep(struct plan_pack *pack, struct plan_tree *tree, uint32_t *number);
-/* Adds what a tree puts on rows, as fractions of their rates, if each job sends its weight. load: by row. */
+/* Adds the load of a tree to `load`, by row, as a fraction of the row's rate, if each job sends its weight. */
 void plan_pack_load(const struct plan_pack *pack, const struct plan_tree *tree, double *load);
 /* Prices that grow steeply with the load, up to PLAN_PRICE_MAX. The fullest row counts as having at least the load
  * `least`. prices: by row. */
 void plan_pack_price(const struct plan_pack *pack, const double *load, double least, int64_t *prices);
-/* The job's trees that have a rate, the fastest first. list: room for all trees. Returns how many. */
+/* Writes the job's trees that have a rate, the fastest first. list: room for all trees. Returns their number. */
 uint32_t plan_pack_list(const struct plan_pack *pack, uint32_t job, uint32_t *list);
-/* Finds rates with fewer trees, or such that merge into fewer, where each job has at least this share of its level:
- * trees with small rates cost more, again and again. */
+/* Finds rates with fewer trees, or with trees that merge into fewer. Each job keeps at least `share` of its level. Each
+ * round makes trees with small rates cost more. */
 TRIB_MUST_USE enum trib_status plan_pack_thin(struct plan_pack *pack, double share, char *error);
 /* Finds levels and rates with the kept trees alone. levels: by job, bit/s. Bounds and stages stay. */
 TRIB_MUST_USE enum trib_status plan_pack_cut(struct plan_pack *pack, uint64_t *levels, char *error);

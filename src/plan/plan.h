@@ -12,15 +12,15 @@
 #define PLAN_TREES_MAX 16U /* of a job: roots that a rank sends to */
 
 struct plan_share {
-    uint8_t weight; /* of the job's bytes, beside its other trees: 1 to 255 */
+    uint8_t weight; /* share of the job's bytes, relative to the job's other trees: 1 to 255 */
     struct plan_tree tree;
 };
 
 struct plan_grant {
     uint32_t stage;
-    uint64_t level_bps; /* of the best packing that was found, before rounding */
-    uint64_t rate_bps;  /* that each rank may send at, over all trees */
-    uint32_t wanted;    /* trees of that packing */
+    uint64_t level_bps; /* rate in the best packing found, before rounding */
+    uint64_t rate_bps;  /* limit of each rank's send rate, over all trees */
+    uint32_t wanted;    /* trees of the job in that packing */
     uint32_t count;
     struct plan_share shares[PLAN_TREES_MAX];
 };
@@ -36,21 +36,21 @@ struct plan {
     struct plan_grant *grants; /* by job */
     uint32_t stage_count;
     struct plan_stage *stages;
-    uint32_t most;       /* trees of a job at most */
-    uint32_t tree_count; /* that the search had, and linear programs that it solved: for --explain, not in files */
+    uint32_t most;       /* limit of trees per job */
+    uint32_t tree_count; /* trees of the search, and solved linear programs: for --explain, not in files */
     uint32_t solved;
 };
 
 /* How a search ends early, and which trees it tries. */
 struct plan_options {
     enum plan_family family;
-    uint32_t most;               /* trees of a job at most, up to PLAN_TREES_MAX; 0: so many */
+    uint32_t most;               /* limit of trees per job, up to PLAN_TREES_MAX; 0: PLAN_TREES_MAX */
     bool (*is_over)(void *user); /* NULL: never */
     void *user;
 };
 
-/* ERR_INVALID: some job has no tree; ERR_UNSUPPORTED: no solver; ERR_ABORTED: is_over; error says it. Free it in any
- * case. */
+/* ERR_INVALID: some job has no tree; ERR_UNSUPPORTED: no solver; ERR_ABORTED: is_over returned true. error has the
+ * cause. Free the plan in any case. */
 TRIB_MUST_USE enum trib_status plan_make(struct plan *plan, const struct plan_network *net,
                                          const struct plan_jobs *jobs, const struct plan_options *options, char *error);
 void plan_free(struct plan *plan);

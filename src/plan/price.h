@@ -6,7 +6,7 @@
  *   skeletons  the ways of ways.h, where each switch adds or passes on
  *   free       each leaf adds or passes on, and its streams take their cheapest path to any root
  *   middle     and may meet at one more switch that adds
- * All trees of a network are no family here: the cheapest of them is NP-hard to find.
+ * There is no family of all trees of a network: to find the cheapest of all trees is NP-hard.
  * Read next: price.c. */
 #ifndef TRIB_PLAN_PRICE_H
 #define TRIB_PLAN_PRICE_H
@@ -21,7 +21,7 @@
 
 enum plan_family { PLAN_SKELETONS, PLAN_FREE, PLAN_MIDDLE, PLAN_FAMILIES };
 
-/* A tree that is not made yet. */
+/* A tree that plan_price_tree can make. */
 struct plan_offer {
     int64_t price;
     uint32_t way;    /* of skeletons; else PLAN_NO_WAY */
@@ -57,7 +57,7 @@ TRIB_MUST_USE enum trib_status plan_pricer_init(struct plan_pricer *p, const str
 void plan_pricer_free(struct plan_pricer *p);
 /* The prices, by row, 0 to PLAN_PRICE_MAX; they are borrowed. Rows without a limit must have price 0. */
 void plan_pricer_set(struct plan_pricer *p, const int64_t *prices);
-/* The cheapest trees of a job, the cheapest first; returns how many, at least one. */
+/* Writes the cheapest trees of a job, the cheapest first. Returns their number, at least 1. */
 uint32_t plan_price(struct plan_pricer *p, uint32_t job, struct plan_offer offers[PLAN_OFFERS]);
 /* Makes the tree of an offer, with its loads, at the same prices. False: out of memory. */
 bool plan_price_tree(struct plan_pricer *p, uint32_t job, const struct plan_offer *offer, struct plan_tree *tree);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* round.h: from a packing to a plan that ranks can keep: no more trees of a job than it says, weights of one byte,
- * and rates in whole bit/s that no link or adder is too slow for. Read next: round.c. */
+/* round.h: from a packing to a plan that ranks can keep: at most plan->most trees per job, weights of one byte, and
+ * rates in whole bit/s that all links and adders can carry. Read next: round.c. */
 #ifndef TRIB_PLAN_ROUND_H
 #define TRIB_PLAN_ROUND_H
 

@@ -28,8 +28,8 @@ bool plan_routes_init(struct plan_routes *routes, const struct plan_network *net
 void plan_routes_free(struct plan_routes *routes);
 /* Finds the prices of paths to all switches that add. prices: by row, 0 to 2^40. */
 void plan_routes_price(struct plan_routes *routes, const int64_t *prices);
-/* The price of so many streams from one switch to another, with the headroom of plan_headroom; rounded down. PLAN_FAR:
- * there is no path. */
+/* Price of `streams` streams between two switches, with the headroom of plan_headroom, rounded down. PLAN_FAR: no
+ * path. */
 int64_t plan_routes_cost(const struct plan_routes *routes, uint32_t target, uint32_t from, uint32_t streams);
 /* Adds to amount, by link, the parts of `streams` streams from one switch to another, and of their results the other
  * way, in PLAN_SHARE, with their headroom; with paths by ECMP. There must be a path. */
@@ -41,7 +41,7 @@ static inline size_t plan_pair(const struct plan_routes *routes, uint32_t target
     return (size_t)target * routes->count + from;
 }
 
-/* Can packets be sent from one switch to another, as the network has its paths? */
+/* True if packets can be sent from one switch to the other over paths that the network keeps. */
 static inline bool plan_reaches(const struct plan_routes *routes, uint32_t target, uint32_t from)
 {
     size_t pair = plan_pair(routes, target, from);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tree.h: an aggregation tree of a job: which switches add, which paths streams take between them, and the load of all
- * that on links and adders.
+/* tree.h: an aggregation tree of a job: which switches add, which paths streams take between them, and the load on
+ * links and adders.
  *
  * A tree is a list of hops. A hop goes from a leaf of the job, which passes on its members' streams, or from a switch
  * that adds, which sends one stream, to the next switch that adds. Its fragments are dealt over its paths by weight.
@@ -24,8 +24,8 @@ struct plan_path {
 struct plan_hop {
     uint32_t from; /* places */
     uint32_t to;
-    bool adds;           /* one stream, the sum of all that came; else one of each member at `from` */
-    uint32_t first_path; /* in the tree's paths; none: all shortest paths in equal parts */
+    bool adds; /* true: one stream, the sum of all inputs of `from`; false: one stream of each member at `from` */
+    uint32_t first_path; /* index in the tree's paths; a hop without paths takes all shortest paths in equal parts */
     uint32_t path_count;
 };
 
@@ -59,7 +59,7 @@ struct plan_loader {
 bool plan_loader_init(struct plan_loader *loader, const struct plan_routes *routes);
 void plan_loader_free(struct plan_loader *loader);
 
-/* Room for so many hops, paths and links. False: out of memory. */
+/* Allocates room for hops, paths and links. False: out of memory. */
 bool plan_tree_init(struct plan_tree *tree, uint32_t hops, uint32_t paths, uint32_t links);
 void plan_tree_free(struct plan_tree *tree);
 /* Appends a hop, which has no path yet. */
@@ -70,14 +70,14 @@ void plan_tree_path(struct plan_tree *tree, uint32_t weight, const uint32_t *lin
 void plan_tree_trim(struct plan_tree *tree);
 /* Finds the loads of a tree. False: out of memory. */
 bool plan_tree_load(struct plan_tree *tree, const struct plan_loader *loader, const struct plan_job *job);
-/* Is it a tree of this job, which the network can keep? False: error says why not. */
+/* True if this is a tree of the job and the network keeps its paths. False: error has the cause. */
 bool plan_tree_check(const struct plan_tree *tree, const struct plan_routes *routes, const struct plan_job *job,
                      char *error);
-/* Do two trees of one job differ in paths alone? Each hop has one path. */
+/* True if two trees of one job differ in paths alone. Each hop has one path. */
 bool plan_tree_is_alike(const struct plan_tree *a, const struct plan_tree *b);
-/* Do the same switches add in both, with the same root? Hops are in the order of their begins. */
+/* True if both trees have the same root and the same switches that add. Hops are ordered by `from`. */
 bool plan_tree_has_adders_of(const struct plan_tree *a, const struct plan_tree *b);
-/* Do the loads cost at least this price of a member's stream, exactly? prices: by row. */
+/* True if the loads cost at least `price` per stream of a member, exactly. prices: by row. */
 bool plan_tree_costs(const struct plan_tree *tree, const int64_t *prices, int64_t price);
 
 #endif

@@ -13,9 +13,9 @@
 
 struct plan_node {
     uint32_t place;
-    uint32_t parent; /* index in the way, lower than its own; of the root 0 */
+    uint32_t parent; /* index in the way, lower than this node's index; 0 at the root */
     uint32_t up;     /* link to the parent */
-    uint32_t down;   /* its opposite */
+    uint32_t down;   /* link from the parent */
     uint32_t adder;  /* row of its adding */
     uint32_t members;
     bool can_add;

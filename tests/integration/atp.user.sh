@@ -203,7 +203,7 @@ end left
 combiner left top --listen "127.0.0.1:${PORT[left]}"
 ranks_end 60 0
 check_right "two levels" "$TMP/deep.0"
-check_in "ranks behind a combiner with fewer shards than before go to the server" 'was dealt over 2 shards, .*; going on at the switch' \
+check_in "ranks behind a combiner with fewer shards than before go to the server" 'used 2 shards, .*; going on at the switch' \
     "$TMP"/deep.[02]
 load_ranks upper "left right root"
 wait_for 10 job_runs upper

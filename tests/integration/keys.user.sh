@@ -121,7 +121,7 @@ check_in "its log says what it is" 'sessions on tcp .* unauthenticated$' "$TMP/p
 TRIB_KEY_FILE=$TMP/job.key ranks plain "plain plain" "${QUICK[@]}"
 ranks_end 30 1
 check_in "the rank knows why" 'it answers without TLS' "$TMP/plain.0" "$TMP/plain.1"
-check_in "the switch as well" 'it comes with a key, and there are none here' "$TMP/plain.log"
+check_in "the switch as well" 'it comes with a key, but there is none here' "$TMP/plain.log"
 
 say "where no switch is named, and a switch of one's own"
 unset TRIB_SWITCH

@@ -100,7 +100,7 @@ check_right "hosts, loss" "$TMP/lossy.0"
 hosts_start ring -b 256K -e 256K -n 2 --scheme ring
 ranks_end 30 0
 check_right "a ring uses the first card" "$TMP/ring.0"
-check_in "and says so" 'of the network cards 127.0.1.1,127.0.2.1 scheme ring uses the first alone' "$TMP/ring.0"
+check_in "and says so" 'network cards 127.0.1.1,127.0.2.1: scheme ring uses the first one only' "$TMP/ring.0"
 
 say "ranks of one host, summed there, whose leader sends by both cards"
 # pairs_start JOB RENDEZVOUS OPTIONS...: four ranks on two hosts; RENDEZVOUS "": at the switch.
@@ -150,8 +150,8 @@ fi
 say "lists that cannot be"
 expect_line 2 "$A:7470 and \"::1\": addresses of a list must all be IPv4, or all IPv6" "$T" switch --listen $A,::1 --check-config
 expect_line 2 '"127.0.0.1:7471" is named twice' "$T" switch --listen $A:7470,$A:7471 --check-config
-expect_line 2 "\"$B:7471\" has another port than the first address: all have one, 7470" "$T" switch --listen $A,$B:7471 --check-config
-expect_line 2 '"0.0.0.0": a list says which addresses' "$T" switch --listen $A,0.0.0.0 --check-config
+expect_line 2 "\"$B:7471\" has another port than the first address: all addresses need port 7470" "$T" switch --listen $A,$B:7471 --check-config
+expect_line 2 '"0.0.0.0": 0.0.0.0 and :: mean all addresses' "$T" switch --listen $A,0.0.0.0 --check-config
 expect_line 2 '--listen: "" is not an address' "$T" switch --listen $A,, --check-config
 expect_line 2 '192.0.2.7:7470 is no address of this machine, which has .*lo 127.0.0.1' "$T" switch --listen $A,192.0.2.7 --check-config
 expect_line 2 '--threads: 1 shards for 2 addresses' "$T" switch --listen $A,$B --threads 1 --check-config

@@ -121,14 +121,14 @@ RANK_PIDS=()
 rank_start mixed 2 0 -b 8 -e 8 --switch "127.0.0.1:$SWITCH_PORT"
 start_rank mixed 2 1 -b 8 -e 8
 ranks_end 5 1
-check_in "a switch, not rank 0, and whose words these are, once" "(tributary: |is gone: .*)rank 1: at the rendezvous 127.0.0.1:$SWITCH_PORT is a switch, not rank 0: name it as the switch" "$TMP"/mixed.[01]
+check_in "a switch, not rank 0, and whose words these are, once" "(tributary: |is gone: .*)rank 1: the rendezvous 127.0.0.1:$SWITCH_PORT is a switch, not rank 0: name it as the switch" "$TMP"/mixed.[01]
 switch_stop
 next_port
 RANK_PIDS=()
 start_rank other 2 0 -b 8 -e 8
 rank_start other 2 1 -b 8 -e 8 --switch "$TRIB_RENDEZVOUS"
 ranks_end 5 1
-check_in "rank 0, not a switch" "rank 1: at $TRIB_RENDEZVOUS is no switch, but rank 0 of a job without one: name it as the rendezvous" "$TMP"/other.[01]
+check_in "rank 0, not a switch" "rank 1: $TRIB_RENDEZVOUS is not a switch, but rank 0 of a job without one: name it as the rendezvous" "$TMP"/other.[01]
 
 say "a rank 0 that comes late"
 next_port

@@ -130,7 +130,7 @@ wait_for 20 back first roll 2 || { fail "roll is not back"; show "$TMP/first.log
 stop second
 start second --listen "127.0.0.1:${PORT[second]}" -t 1
 ranks_end 30 1
-check_in "numbers" 'was dealt over 6 shards, and this switch and its lenders came back with 3' "$TMP"/roll.0
+check_in "numbers" 'used 6 shards, but this switch and its lenders came back with 3' "$TMP"/roll.0
 
 say "one that lends to nobody, and one that lends to others"
 LENDS='' start deaf
@@ -144,7 +144,7 @@ done
 
 say "one that is away: named, and waited for"
 end second
-TRIB_JOIN_TIMEOUT=$((2 * PATIENCE))s expect 1 "switch 127.0.0.1:${PORT[second]}, which this one has its jobs use as well \(--with\), cannot be reached: connection refused" \
+TRIB_JOIN_TIMEOUT=$((2 * PATIENCE))s expect 1 "switch 127.0.0.1:${PORT[second]}, which jobs here use as well \(--with\), cannot be reached: connection refused" \
     "$T" perf --workers 2 --switch "127.0.0.1:${PORT[first]}" -b 4K -e 4K
 ranks early "first first" -b 4K -e 1M -f 16 -n 5
 sleep 0.5
@@ -164,7 +164,7 @@ wait_for 15 back first lost 1 && wait_for 15 back first moved 1 || fail "lost an
 end second
 RANK_PIDS=("${LOST[@]}")
 ranks_end 60 1
-check_in "named" "switch 127.0.0.1:${PORT[second]}, which this one has its jobs use as well" "$TMP"/lost.[01]
+check_in "named" "switch 127.0.0.1:${PORT[second]}, which jobs here use as well" "$TMP"/lost.[01]
 RANK_PIDS=("${MOVED[@]}")
 CHECKS=$((CHECKS + 1))
 wait_for 15 said moved 2 'without its switch, at 127.0.0.1:.* no box: ' || { fail "they do not go on"; show "$TMP"/moved.*; }
@@ -204,7 +204,7 @@ stop sees seen
 say "what a lender refuses"
 start tight --memory 1MiB --job-quota 1MiB
 start asker $(with tight)
-expect 1 "switch 127.0.0.1:${PORT[tight]}, which this one has its jobs use as well \(--with\): job .* needs .* of switch memory .*, the quota of a job is 1 MiB" \
+expect 1 "switch 127.0.0.1:${PORT[tight]}, which jobs here use as well \(--with\): job .* needs .* of switch memory .*, the quota of a job is 1 MiB" \
     "$T" perf --workers 2 --switch "127.0.0.1:${PORT[asker]}" -b 4K -e 4K
 start kid $(below both)
 start asker2 $(with kid)

@@ -60,7 +60,7 @@ check_in "perf says what sums" 'allreduce, 4 ranks, scheme ring, ' "$TMP/small-a
 check_in "and why" "^# scheme panama was asked for: $WHY" "$TMP/small-allreduce.0"
 check_in "rank 0's log" "info job small-allreduce: $WHY: it is a ring, and not scheme panama" "$TMP/small-allreduce.0"
 check_in "every rank has its peers" 'joined 127.0.0.1:[0-9]+, .* 2 peers, window' "$TMP"/small-allreduce.[0-3]
-check_in "the switch's log" "info job small-allreduce: $WHY: 4 of its ranks come again as a ring, which it is in place of scheme panama" "$SWITCH_LOG"
+check_in "the switch's log" "info job small-allreduce: $WHY: 4 of its ranks join again as a ring, which replaces scheme panama" "$SWITCH_LOG"
 ranks_start small-json 2 -b 64K -e 64K -n 3 -w 1 --json
 ranks_end 60 0
 check_in "as JSON" '"scheme":"ring","scheme_asked":"switchml"' "$TMP/small-json.0"
@@ -130,7 +130,7 @@ SWITCH_LOG=$TMP/child.log
 switch_start --parent "$TRIB_SWITCH"
 right behind 3 -b 1M -e 1M -n 3
 check_in "behind" ', scheme switchml, ' "$TMP/behind.0"
-check_in "the root says why" "job behind: $WHY, but it stays at the switch: rank 0 .* comes over switch 127.0.0.1:$SWITCH_PORT, and what is below that is not known to the others" "$ROOT_LOG"
+check_in "the root says why" "job behind: $WHY, but it stays at the switch: rank 0 .* comes over switch 127.0.0.1:$SWITCH_PORT, and other ranks do not know addresses below that switch" "$ROOT_LOG"
 switch_stop
 SWITCH_PID=$ROOT_PID SWITCH_LOG=$ROOT_LOG
 switch_stop

@@ -28,37 +28,37 @@ static const struct trib_call twins[] = {
     X(trib_allreduce(c, a, b, 4, TRIB_BYTES, TRIB_SUM), UNSUPPORTED, "bytes have no sum")                              \
     X(trib_allreduce(c, a, b, 4, TRIB_FLOAT32, TRIB_REDUCTION_COUNT), UNSUPPORTED, "no such reduction")                \
     X(trib_allreduce_start(NULL, a, b, 4, TRIB_FLOAT32, TRIB_SUM, &request), INVALID, "comm is NULL")                  \
-    X(trib_allreduce_start(c, a, b, 4, TRIB_FLOAT32, TRIB_SUM, NULL), INVALID, "no place for the request")             \
+    X(trib_allreduce_start(c, a, b, 4, TRIB_FLOAT32, TRIB_SUM, NULL), INVALID, "request is NULL")                      \
     X(trib_broadcast(NULL, a, 4, TRIB_FLOAT32, 0), INVALID, "comm is NULL")                                            \
     X(trib_broadcast(c, NULL, 4, TRIB_FLOAT32, 0), INVALID, "a buffer is NULL")                                        \
     X(trib_broadcast(c, a, 4, TRIB_FLOAT32, 1), INVALID, "the root is no rank")                                        \
     X(trib_broadcast_start(NULL, a, 4, TRIB_FLOAT32, 0, &request), INVALID, "comm is NULL")                            \
-    X(trib_broadcast_start(c, a, 4, TRIB_FLOAT32, 0, NULL), INVALID, "no place for the request")                       \
+    X(trib_broadcast_start(c, a, 4, TRIB_FLOAT32, 0, NULL), INVALID, "request is NULL")                                \
     X(trib_barrier(NULL), INVALID, "comm is NULL")                                                                     \
     X(trib_barrier_start(NULL, &request), INVALID, "comm is NULL")                                                     \
-    X(trib_barrier_start(c, NULL), INVALID, "no place for the request")                                                \
+    X(trib_barrier_start(c, NULL), INVALID, "request is NULL")                                                         \
     X(trib_reduce(NULL, a, b, 4, TRIB_FLOAT32, TRIB_SUM, 0), INVALID, "comm is NULL")                                  \
     X(trib_reduce(c, NULL, b, 4, TRIB_FLOAT32, TRIB_SUM, 0), INVALID, "a buffer is NULL")                              \
     X(trib_reduce_start(NULL, a, b, 4, TRIB_FLOAT32, TRIB_SUM, 0, &request), INVALID, "comm is NULL")                  \
-    X(trib_reduce_start(c, a, b, 4, TRIB_FLOAT32, TRIB_SUM, 0, NULL), INVALID, "no place for the request")             \
+    X(trib_reduce_start(c, a, b, 4, TRIB_FLOAT32, TRIB_SUM, 0, NULL), INVALID, "request is NULL")                      \
     X(trib_allgather(NULL, a, b, 4, TRIB_FLOAT32), INVALID, "comm is NULL")                                            \
     X(trib_allgather(c, a, NULL, 4, TRIB_FLOAT32), INVALID, "a buffer is NULL")                                        \
     X(trib_allgather_start(NULL, a, b, 4, TRIB_FLOAT32, &request), INVALID, "comm is NULL")                            \
-    X(trib_allgather_start(c, a, b, 4, TRIB_FLOAT32, NULL), INVALID, "no place for the request")                       \
+    X(trib_allgather_start(c, a, b, 4, TRIB_FLOAT32, NULL), INVALID, "request is NULL")                                \
     X(trib_allgather_uneven(NULL, a, b, counts, TRIB_FLOAT32), INVALID, "comm is NULL")                                \
     X(trib_allgather_uneven(c, a, b, NULL, TRIB_FLOAT32), INVALID, "counts is NULL")                                   \
     X(trib_allgather_uneven_start(NULL, a, b, counts, TRIB_FLOAT32, &request), INVALID, "comm is NULL")                \
     X(trib_allgather_uneven_start(c, a, b, NULL, TRIB_FLOAT32, &request), INVALID, "counts is NULL")                   \
-    X(trib_allgather_uneven_start(c, a, b, counts, TRIB_FLOAT32, NULL), INVALID, "no place for the request")           \
+    X(trib_allgather_uneven_start(c, a, b, counts, TRIB_FLOAT32, NULL), INVALID, "request is NULL")                    \
     X(trib_reduce_scatter(NULL, a, b, 4, TRIB_FLOAT32, TRIB_SUM), INVALID, "comm is NULL")                             \
     X(trib_reduce_scatter(c, NULL, b, 4, TRIB_FLOAT32, TRIB_SUM), INVALID, "a buffer is NULL")                         \
     X(trib_reduce_scatter_start(NULL, a, b, 4, TRIB_FLOAT32, TRIB_SUM, &request), INVALID, "comm is NULL")             \
-    X(trib_reduce_scatter_start(c, a, b, 4, TRIB_FLOAT32, TRIB_SUM, NULL), INVALID, "no place for the request")        \
+    X(trib_reduce_scatter_start(c, a, b, 4, TRIB_FLOAT32, TRIB_SUM, NULL), INVALID, "request is NULL")                 \
     X(trib_reduce_scatter_uneven(NULL, a, b, counts, TRIB_FLOAT32, TRIB_SUM), INVALID, "comm is NULL")                 \
     X(trib_reduce_scatter_uneven(c, a, b, NULL, TRIB_FLOAT32, TRIB_SUM), INVALID, "counts is NULL")                    \
     X(trib_reduce_scatter_uneven_start(NULL, a, b, counts, TRIB_FLOAT32, TRIB_SUM, &request), INVALID, "comm is NULL") \
     X(trib_reduce_scatter_uneven_start(c, a, b, NULL, TRIB_FLOAT32, TRIB_SUM, &request), INVALID, "counts is NULL")    \
-    X(trib_reduce_scatter_uneven_start(c, a, b, counts, TRIB_FLOAT32, TRIB_SUM, NULL), INVALID, "no place for the")    \
+    X(trib_reduce_scatter_uneven_start(c, a, b, counts, TRIB_FLOAT32, TRIB_SUM, NULL), INVALID, "request is NULL")     \
     X(trib_group(NULL, &good, 1), INVALID, "comm is NULL")                                                             \
     X(trib_group(c, NULL, 1), INVALID, "calls is NULL")                                                                \
     X(trib_group(c, &bad, 1), UNSUPPORTED, "no such collective")                                                       \
@@ -66,11 +66,11 @@ static const struct trib_call twins[] = {
     X(trib_group(c, &good, TRIB_GROUP_MAX + 1), INVALID, "4096 is the most")                                           \
     X(trib_group_start(NULL, &good, 1, &request), INVALID, "comm is NULL")                                             \
     X(trib_group_start(c, NULL, 1, &request), INVALID, "calls is NULL")                                                \
-    X(trib_group_start(c, &good, 1, NULL), INVALID, "no place for the request")                                        \
-    X(trib_request_wait(NULL), INVALID, "no request")                                                                  \
-    X(trib_request_wait_for(NULL, 0, &done), INVALID, "no request")                                                    \
+    X(trib_group_start(c, &good, 1, NULL), INVALID, "request is NULL")                                                 \
+    X(trib_request_wait(NULL), INVALID, "request is NULL")                                                             \
+    X(trib_request_wait_for(NULL, 0, &done), INVALID, "request is NULL")                                               \
     X(trib_request_wait_for(under_way, 0, NULL), INVALID, "done is NULL")                                              \
-    X(trib_request_test(NULL, &done), INVALID, "no request")                                                           \
+    X(trib_request_test(NULL, &done), INVALID, "request is NULL")                                                      \
     X(trib_request_test(under_way, NULL), INVALID, "done is NULL")
 
 /* These have a place of their own for their text. */
@@ -191,7 +191,7 @@ static void refusal__is_of_one_thread_and_communicator(void **state)
     assert_int_equal(pthread_join(thread, &said), 0);
     assert_null(said); /* no call of that thread was refused */
     assert_string_equal(trib_comm_error(second), "");
-    assert_true(says(trib_comm_error(first), "barrier: there is no place for the request"));
+    assert_true(says(trib_comm_error(first), "barrier: request is NULL"));
     trib_comm_abort(first);
     assert_true(says(trib_comm_error(first), "trib_comm_abort was called"));
     assert_int_equal(trib_comm_close(first), TRIB_ERR_ABORTED);

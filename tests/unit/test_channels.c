@@ -116,12 +116,12 @@ static void hello__nothing_has_a_place_before_the_proof(void **state)
     for (size_t i = 0; i < sizeof early / sizeof early[0]; i++) {
         int fd = connect_to(c->port);
         send_message(fd, early[i]);
-        expect_fail(fd, TRIB_ERR_INVALID, "no place here");
+        expect_fail(fd, TRIB_ERR_INVALID, "unexpected at this point");
         fd = connect_to(c->port);
         send_message(fd, &hello);
         (void)expect(fd, TRIB_MESSAGE_CHALLENGE);
         send_message(fd, early[i]); /* a PROOF of another number as well */
-        expect_fail(fd, TRIB_ERR_INVALID, "no place here");
+        expect_fail(fd, TRIB_ERR_INVALID, "unexpected at this point");
     }
 }
 
@@ -249,15 +249,15 @@ static void channel__nonsense_ends_it_alone(void **state)
     expect_on(fd, 3, TRIB_MESSAGE_NONE, NULL);
     begin(fd, 4);
     carry(fd, 4, &proof);
-    expect_refused(fd, 4, "no place here");
+    expect_refused(fd, 4, "unexpected at this point");
     begin(fd, 5);
     const struct trib_message inner = leaf_channel(1, "10.0.0.1:20000");
     carry(fd, 5, &inner);
-    expect_refused(fd, 5, "no place here");
+    expect_refused(fd, 5, "unexpected at this point");
     begin(fd, 6);
     const struct trib_message nested = leaf_carry(6, &mark);
     carry(fd, 6, &nested);
-    expect_refused(fd, 6, "no place here");
+    expect_refused(fd, 6, "unexpected at this point");
     begin(fd, 7);
     begin(fd, 7);
     expect_on(fd, 7, TRIB_MESSAGE_NONE, NULL);
@@ -397,7 +397,7 @@ static void nest__ranks_of_a_switch_below_a_switch(void **state)
     size_t used = 0;
     assert_int_equal(trib_message_decode(carrier.bytes.bytes, carrier.bytes.count, &fail, &used), TRIB_OK);
     assert_int_equal(fail.kind, TRIB_MESSAGE_FAIL);
-    assert_non_null(strstr(fail.fail.text, "no place here"));
+    assert_non_null(strstr(fail.fail.text, "unexpected at this point"));
     const struct trib_message inner_end = heard(fd, &got);
     assert_int_equal(got, 1);
     assert_int_equal(inner_end.kind, TRIB_MESSAGE_END);
@@ -656,7 +656,7 @@ static void flow__bad_frames_end_the_connection(void **state)
     expect_told(fd, "a malformed message BYTES: its field \"bytes\"");
     fd = leaf_connect(c->port, SWITCH, 1, 2);
     send_message(fd, &join);
-    expect_fail(fd, TRIB_ERR_INVALID, "message JOIN has no place here");
+    expect_fail(fd, TRIB_ERR_INVALID, "message JOIN is unexpected at this point");
 }
 
 #define STREAMS 500U

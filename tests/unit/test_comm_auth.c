@@ -134,14 +134,14 @@ static void rank__refuses_a_switch_without_a_key_of_packets(void **state)
     memset(&welcome.welcome.auth, 0, sizeof welcome.welcome.auth);
     comm.where.title[0] = 's';
     assert_int_equal(trib_comm_take_auth(&comm, &welcome, error), TRIB_ERR_REFUSED);
-    assert_non_null(strstr(error, "gives a rank with a key none for its packets"));
+    assert_non_null(strstr(error, "sent no packet key to a rank with a key"));
     comm.keys.is_set = false;
     assert_int_equal(trib_comm_take_auth(&comm, &welcome, error), TRIB_OK);
     assert_int_equal(check_from(0, &bytes, false), TRIB_DROP_NONE);
     assert_int_equal(check_from(0, &bytes, true), TRIB_DROP_AUTH);
     welcome.welcome.auth.bytes[0] = 1;
     assert_int_equal(trib_comm_take_auth(&comm, &welcome, error), TRIB_ERR_REFUSED);
-    assert_non_null(strstr(error, "gives a key of packets to a rank without a key"));
+    assert_non_null(strstr(error, "sent a packet key to a rank without a key"));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

@@ -350,7 +350,7 @@ static void ring__comes_again_at_once(void **state)
         assert_true(first.join.data_port[i] != join.join.data_port[0]);
     }
     say_ring(fd); /* it is one */
-    end(&s, TRIB_ERR_REFUSED, "said RING out of turn", 5000);
+    end(&s, TRIB_ERR_REFUSED, "sent an unexpected message RING", 5000);
     close(fd);
 }
 
@@ -421,7 +421,7 @@ static void ring__of_bytes_that_were_not_said(void **state)
     int fd = take_join(&s, &join);
     assert_int_equal(join.join.settings.gradient_bytes, 0);
     say_ring(fd);
-    end(&s, TRIB_ERR_REFUSED, "said RING out of turn", 5000);
+    end(&s, TRIB_ERR_REFUSED, "sent an unexpected message RING", 5000);
     close(fd);
 }
 
@@ -445,7 +445,7 @@ static void ring__of_one_that_has_a_grant(void **state)
             assert_false(join.join.is_ring);
         }
         say_ring(fd);
-        end(&s, TRIB_ERR_REFUSED, "said RING out of turn", 5000);
+        end(&s, TRIB_ERR_REFUSED, "sent an unexpected message RING", 5000);
         close(fd);
     }
 }
@@ -645,7 +645,7 @@ static void root_open__after_welcome(void **state)
     echo_path(&s);
     (void)expect(fd, TRIB_MESSAGE_PATHS);
     open_root(fd, 7, 99, &join);
-    end(&s, TRIB_ERR_REFUSED, "said ROOT_OPEN out of turn", 5000);
+    end(&s, TRIB_ERR_REFUSED, "sent an unexpected message ROOT_OPEN", 5000);
     close(fd);
 }
 
@@ -720,7 +720,7 @@ static void gone__before_ready(void **state)
     start_rank(&s);
     int fd = take_join(&s, &join);
     send_message(fd, &gone);
-    end(&s, TRIB_ERR_REFUSED, "said GONE out of turn", 5000);
+    end(&s, TRIB_ERR_REFUSED, "sent an unexpected message GONE", 5000);
     close(fd);
 }
 

@@ -148,7 +148,7 @@ static void ready__has_one_place(void **state)
             (void)expect(fd, TRIB_MESSAGE_REGISTER);
         }
         ready(fd, is_registered ? 0 : 5); /* 0 is no boot */
-        end(&s, TRIB_ERR_REFUSED, "said READY out of turn", 5000);
+        end(&s, TRIB_ERR_REFUSED, "sent an unexpected message READY", 5000);
         close(fd);
     }
 }

@@ -129,7 +129,7 @@ static void malformed__is_told_which_field(void **state)
     send_bytes(fd, bytes, len);
     step(w);
     expect_fail(fd, TRIB_ERR_INVALID,
-                "a malformed message JOIN: its field \"job\" is cut off, too long or has no value that it may have");
+                "a malformed message JOIN: its field \"job\" is cut off, too long or has an invalid value");
     assert_int_equal(w->connections.stats.rejected_malformed, 1);
     close(fd);
 }
@@ -190,7 +190,8 @@ static void control__bad_ones_disturb_nobody(void **state)
         send_message(asker, i == 0 ? &control : &again);
         step(w);
         expect_fail(asker, TRIB_ERR_INVALID,
-                    i == 0 ? "message CONTROL has no place here in the dialogue" : "message MARK has no place here");
+                    i == 0 ? "message CONTROL is unexpected at this point of the session"
+                           : "message MARK is unexpected at this point");
         step(w);
         assert_null(w->jobs.masters.first);
     }
@@ -538,7 +539,7 @@ static void expect_flooded(struct world *w, int other)
     const struct trib_message fail = next_message(other);
     assert_int_equal(fail.kind, TRIB_MESSAGE_FAIL);
     assert_non_null(strstr(fail.fail.text, "rank 0 (127.0.0.1:"));
-    assert_non_null(strstr(fail.fail.text, ") is gone: it says more than 200 messages a second"));
+    assert_non_null(strstr(fail.fail.text, ") is gone: it sent more than 200 messages a second"));
 }
 
 /* Two ranks that run; returns rank 0. */
@@ -617,7 +618,7 @@ static void flood__of_one_is_its_end(void **state)
     }
     assert_true(marks > 1000);
     assert_int_equal(last.kind, TRIB_MESSAGE_FAIL);
-    assert_string_equal(last.fail.text, "this rank says more than 200 messages a second");
+    assert_string_equal(last.fail.text, "this rank sent more than 200 messages a second");
     close(fd);
     close(other);
 }

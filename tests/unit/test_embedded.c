@@ -116,7 +116,7 @@ static void create__takes_no_port_0(void **state)
     struct trib_comm *comm = NULL;
     (void)snprintf(place.config.rendezvous, sizeof place.config.rendezvous, "127.0.0.1:0");
     assert_int_equal(trib_comm_create(&place.config, &comm, error), TRIB_ERR_INVALID);
-    assert_string_equal(error, "127.0.0.1:0: port 0 is none");
+    assert_string_equal(error, "127.0.0.1:0: port 0 cannot be used: name a port from 1 to 65535");
 }
 
 /* A name of this host that its file of names gives a loopback address must be heard at its other addresses as well. */

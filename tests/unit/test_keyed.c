@@ -203,13 +203,13 @@ static void test_removed_key(void **state)
 static void test_id_of_another(void **state)
 {
     (void)state;
-    expect_refused('a', 'b', "rank 0 says key");
+    expect_refused('a', 'b', "rank 0 names key");
 }
 
 static void test_id_without_session(void **state)
 {
     (void)state;
-    expect_refused(0, 'a', "rank 0 says key");
+    expect_refused(0, 'a', "rank 0 names key");
 }
 
 /* Ranks of one job name with two keys. */
@@ -261,7 +261,7 @@ static void test_another_join(void **state)
     expect("", answer(&client, &join, false));
     expect("", answer(&client, &join, false));
     join = join_of("j", 0, 'b');
-    expect("rank 0 says key", answer(&client, &join, true));
+    expect("rank 0 names key", answer(&client, &join, true));
     assert_int_equal(close(parent), 0);
 }
 

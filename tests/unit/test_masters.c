@@ -550,7 +550,7 @@ static void opening__children_are_somewhere(void **state)
         const char *why;
     } nowhere[] = {{0, 20000, "it names a child that cannot be"},
                    {0xefff4a46U, 20000, "it names a child that cannot be"},
-                   {INADDR_LOOPBACK, 20000, "127.0.0.1:20000, which is another machine for each"},
+                   {INADDR_LOOPBACK, 20000, "127.0.0.1:20000, which is a different machine for each host"},
                    {0x0a000065U, 7481, "10.0.0.101:7481, which is this switch"}};
     struct switches *s = *state;
     struct link *link = connect_again(s, 0, 1);

@@ -53,8 +53,8 @@ static void list__refuses_with_the_cause(void **state)
         {"10.0.0.1,,10.0.0.2", "is no list of addresses"},
         {"10.0.0.1,::1", "10.0.0.1:7470 and \"::1\": addresses of a list must all be IPv4, or all IPv6"},
         {"10.0.0.1,10.0.0.1", "\"10.0.0.1\" is named twice"},
-        {"10.0.0.1:1,10.0.0.2:2", "\"10.0.0.2:2\" has another port than the first address: all have one, 1"},
-        {"10.0.0.1,0.0.0.0", "a list says which addresses"},
+        {"10.0.0.1:1,10.0.0.2:2", "\"10.0.0.2:2\" has another port than the first address: all addresses need port 1"},
+        {"10.0.0.1,0.0.0.0", "mean all addresses"},
         {"10.0.0.1:70000", "has no valid port"},
         {"10.0.0.1,10.0.0.2,10.0.0.3,10.0.0.4,10.0.0.5,10.0.0.6,10.0.0.7,10.0.0.8,10.0.0.9,10.0.0.10,10.0.0.11,10.0.0."
          "12,"

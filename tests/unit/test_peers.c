@@ -327,7 +327,7 @@ static void close__and_leave_before_closed(void **state)
     run_ring(h, 3);
     assert_true(say_mark(h, 1, TRIB_MESSAGE_CLOSE, 40));
     go(h, 1);
-    expect_failed(h, 0, TRIB_ERR_PEER, "it was a rank of the job, whose other ranks had not finished");
+    expect_failed(h, 0, TRIB_ERR_PEER, "it was a rank of the job, and other ranks had not finished");
 }
 
 /* Rank 1 had closed at 40 before the control plane restarted, comes back, and leaves; the others come back with this
@@ -361,7 +361,7 @@ static void close__and_leave_before_ready_what_others_lack(void **state)
 {
     struct hosts *h = *state;
     leave_before_ready(h, 39);
-    expect_failed(h, 0, TRIB_ERR_PEER, "rank 1 (10.0.0.2:50001) is gone: it was a rank of the job, whose other ranks");
+    expect_failed(h, 0, TRIB_ERR_PEER, "rank 1 (10.0.0.2:50001) is gone: it was a rank of the job, and other ranks");
 }
 
 /* Rank 0 had closed, and is slow to register; rank 1 closes meanwhile. READY waits for rank 0, so it is not let go,

@@ -197,8 +197,8 @@ static void join__without_the_grant_at_fewer_shards(void **state)
         assert_true(say(&s->h, i, &join));
     }
     run_links(s);
-    expect_failed(&s->h, 0, TRIB_ERR_REFUSED, "job digits was dealt over 6 shards");
-    expect_failed(&s->h, 1, TRIB_ERR_REFUSED, "job digits was dealt over 6 shards");
+    expect_failed(&s->h, 0, TRIB_ERR_REFUSED, "job digits used 6 shards");
+    expect_failed(&s->h, 1, TRIB_ERR_REFUSED, "job digits used 6 shards");
 }
 
 /* It says so again, behind its JOIN. */

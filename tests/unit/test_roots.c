@@ -629,7 +629,7 @@ static void known__without_roots_is_refused(void **state)
                                           .generation = 1};
     assert_true(say(h, 0, &join));
     pump(h);
-    expect_failed(h, 0, TRIB_ERR_INVALID, "brings a grant that no switch gives");
+    expect_failed(h, 0, TRIB_ERR_INVALID, "brings an invalid grant");
     assert_null(h->jobs.first);
 }
 

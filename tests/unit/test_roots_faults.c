@@ -56,7 +56,7 @@ static void close__of_a_root_that_others_need(void **state)
     assert_int_equal(h->process[1].closeds, 0);
     go(h, 1);
     expect_failed(h, 0, TRIB_ERR_PEER,
-                  "rank 1 (10.0.0.2:50001) is gone: it was a root of the job, whose other ranks had not finished");
+                  "rank 1 (10.0.0.2:50001) is gone: it was a root of the job, and other ranks had not finished");
     assert_int_equal(h->process[2].closeds, 1);
 }
 
@@ -233,7 +233,7 @@ static void join__nobody_is_a_root(void **state)
         assert_true(say(h, i, &join));
     }
     pump(h);
-    expect_failed(h, 0, TRIB_ERR_REFUSED, "no rank of job digits can be a root: this is no switch");
+    expect_failed(h, 0, TRIB_ERR_REFUSED, "no rank of job digits can be a root: this is not a switch");
     expect_failed(h, 1, TRIB_ERR_REFUSED, "TRIB_RENDEZVOUS");
 }
 
@@ -245,7 +245,7 @@ static void join__over_a_switch_is_refused(void **state)
     hello.hello.at[0] = trib_address_v4(0x0a000009, 7470);
     const struct trib_session session = {.peer = hello.hello.at[0]};
     assert_non_null(strstr(trib_leaves_explain_unfit(&h->jobs, &hello, &session),
-                           "a switch has this as its parent, but it is none"));
+                           "this is not a switch, but rank 0 of a job without one"));
 }
 
 static void join__settings_differ(void **state)

@@ -684,7 +684,7 @@ static void hostile__message_out_of_turn_is_a_death(void **state)
     int fds[2];
     (void)run_job(c, 2, fds);
     send_mark(fds[0], TRIB_MESSAGE_MARK, UINT64_MAX); /* no sequence */
-    expect_fail(fds[0], TRIB_ERR_INVALID, "no place here");
+    expect_fail(fds[0], TRIB_ERR_INVALID, "unexpected at this point");
     expect_fail(fds[1], TRIB_ERR_PEER, "out of turn");
 }
 

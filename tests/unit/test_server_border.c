@@ -260,7 +260,7 @@ static void join__a_value_that_cannot_be_names_the_field(void **state)
     REFUSED(settings.ranks, 1025, INVALID, "1025 ranks: a communicator has 1 to 1024");
     REFUSED(settings.payload, 65, INVALID, "payload 65: want a multiple of 64");
     REFUSED(settings.wire, 2, INVALID, "wire 2: want 1");
-    REFUSED(is_ring, true, INVALID, "one of a ring");
+    REFUSED(is_ring, true, INVALID, "part of a ring");
     REFUSED(roots, 17, INVALID, "roots 17: rank 1 can send to 16 at most");
 #undef REFUSED
     struct trib_message message = join_message(1, 4);
@@ -284,7 +284,7 @@ static void join__a_grant_that_cannot_be_names_the_field(void **state)
         expect_fail(join_with(c, &message), TRIB_ERR_##status, part); \
     } while (0)
     REFUSED(roots, 0, INVALID, "its field \"roots\"");
-    REFUSED(roots, 3, REFUSED, "was dealt over 3 shards, the switch came back with 2");
+    REFUSED(roots, 3, REFUSED, "used 3 shards, but the switch came back with 2");
     REFUSED(train, 0, INVALID, "its field \"train\"");
     REFUSED(train, 65, INVALID, "its field \"train\"");
     REFUSED(slots, 15, INVALID, "its field \"slots\"");
@@ -292,7 +292,7 @@ static void join__a_grant_that_cannot_be_names_the_field(void **state)
     REFUSED(window, 0, INVALID, "its field \"granted window\"");
     REFUSED(generation, 0, INVALID, "its field \"generation\"");
     REFUSED(switches[1], 1, INVALID, "its field \"switches\"");
-    REFUSED(boot, c->config.boot, PEER, "was never away");
+    REFUSED(boot, c->config.boot, PEER, "did not restart");
 #undef REFUSED
 }
 

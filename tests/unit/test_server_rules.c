@@ -58,7 +58,7 @@ static void mark__before_register_ends_the_job(void **state)
     (void)expect(fd, TRIB_MESSAGE_WELCOME);
     send_paths(fd, true, false);
     send_mark(fd, TRIB_MESSAGE_MARK, 1);
-    expect_fail(fd, TRIB_ERR_INVALID, "has no place here");
+    expect_fail(fd, TRIB_ERR_INVALID, "is unexpected at this point");
 }
 
 /* Ranks come back with one grant: a rank whose grant differs in any field was in another communicator. */

@@ -166,7 +166,7 @@ static void gone__is_of_no_rank_at_a_switch(void **state)
     (void)run_tree(c, fds, NULL);
     struct trib_message gone = {.kind = TRIB_MESSAGE_GONE, .note = {.text = "nobody"}};
     send_message(fds[0], &gone);
-    expect_fail(fds[0], TRIB_ERR_INVALID, "no place here");
+    expect_fail(fds[0], TRIB_ERR_INVALID, "unexpected at this point");
     expect_fail(fds[1], TRIB_ERR_PEER, "rank 0 (127.0.0.1:");
     close(fds[2]);
     close(fds[3]);
@@ -191,7 +191,7 @@ static void out_of_turn__at_a_switch_below_is_a_death_too(void **state)
     int fds[4];
     (void)run_tree(c, fds, NULL);
     send_mark(fds[1], TRIB_MESSAGE_MARK, UINT64_MAX);
-    expect_fail(fds[1], TRIB_ERR_INVALID, "no place here");
+    expect_fail(fds[1], TRIB_ERR_INVALID, "unexpected at this point");
     expect_fail(fds[0], TRIB_ERR_PEER, "rank 1 (10.0.0.2:20001) is gone: it sent a message out of turn");
     close(fds[2]);
     close(fds[3]);
@@ -495,7 +495,7 @@ static void answers__that_were_not_asked_for_end_the_job(void **state)
         message.dispute.rank[0] = i == 2 ? 4 : 0; /* there is none */
         leaf_tell(&message);
         char want[64];
-        (void)snprintf(want, sizeof want, "switch 127.0.0.1:7471 sent a message %s that has no place",
+        (void)snprintf(want, sizeof want, "switch 127.0.0.1:7471 sent an unexpected message %s",
                        trib_message_name(message.kind));
         if (i < 2) {
             expect_fail(fds[0], TRIB_ERR_REFUSED, want);
@@ -522,7 +522,7 @@ static void dispute__before_the_start_is_out_of_turn(void **state)
     expect_read(fds[0]);
     const struct trib_message dispute = {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {.sequence = 17, .rank = {0, 1}}};
     send_message(far, &dispute);
-    expect_fail(far, TRIB_ERR_INVALID, "message DISPUTE has no place here");
+    expect_fail(far, TRIB_ERR_INVALID, "message DISPUTE is unexpected at this point");
     usleep(2200000); /* a dispute is settled after 2 s */
     struct trib_message second = join_message(1, 2);
     fds[1] = come_with(c, &second);

@@ -232,7 +232,7 @@ static void networks__are_refused_in_one_line(void **state)
         {"duration = \"1ms\"\n" STAR FLOWS "[[restart]]\nswitch = \"switch1\"\nat = \"1us\"\n",
          "x:11:10: switch: there is no switch1; there are switch0 to switch0"},
         {"duration = \"1ms\"\n" STAR FLOWS "[[restart]]\nat = \"1us\"\n",
-         "x:10:1: switch is missing in table restart: what adds there loses all that it holds: spine0"},
+         "x:10:1: switch is missing in table restart: switch that loses all sums it holds: spine0"},
         {"duration = \"1ms\"\n" STAR FLOWS "[failure]\n", "x:10:1: write [[failure]]: there may be several"},
         {"duration = \"1ms\"\n" STAR FLOWS "[switches]\nmulticast = true\n",
          "x:11:1: multicast needs a job with switches that add, or servers"},

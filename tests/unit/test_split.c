@@ -276,11 +276,11 @@ static void bad_list_body(struct rank *rank)
     uint32_t other = 1 - rank->config.rank;
     struct trib_comm *made = NULL;
     CHECK(rank, trib_comm_subset(rank->comm, strange, 2, 0, &made, rank->error) == TRIB_ERR_INVALID);
-    CHECK(rank, says(rank->error, "rank 2 is none of the 2"));
+    CHECK(rank, says(rank->error, "rank 2 is not one of the 2"));
     CHECK(rank, trib_comm_subset(rank->comm, twice, 2, 0, &made, rank->error) == TRIB_ERR_INVALID);
     CHECK(rank, says(rank->error, "rank 1 is named twice"));
     CHECK(rank, trib_comm_subset(rank->comm, &other, 1, 0, &made, rank->error) == TRIB_ERR_INVALID);
-    CHECK(rank, says(rank->error, "not among"));
+    CHECK(rank, says(rank->error, "not in the list"));
     CHECK(rank, trib_comm_subset(rank->comm, twice, 0, 0, &made, rank->error) == TRIB_ERR_INVALID);
     CHECK(rank, trib_comm_subset(rank->comm, NULL, 2, 0, &made, rank->error) == TRIB_ERR_INVALID);
     CHECK(rank, trib_comm_subset(rank->comm, strange, 3, 0, &made, NULL) == TRIB_ERR_INVALID && made == NULL);

@@ -247,7 +247,7 @@ static void away__told(void **state)
     const struct process *p = &s->h.process[1];
     assert_true(p->has_ended);
     assert_int_equal(p->inbox[p->arrived - 1].kind, TRIB_MESSAGE_AWAY);
-    assert_text(p->inbox[p->arrived - 1].note.text, "switch 10.0.0.102:7480, which this one has its jobs use as well");
+    assert_text(p->inbox[p->arrived - 1].note.text, "switch 10.0.0.102:7480, which jobs here use as well");
     assert_text(p->inbox[p->arrived - 1].note.text, "cannot be reached: connection refused");
     assert_int_equal(s->h.jobs.count, 0);
     assert_null(s->lender[0].jobs.masters.lendings);
@@ -333,7 +333,7 @@ static void return__with_fewer_shards(void **state)
     s->lender[0].config.shards = s->lender[0].jobs.agent.shards = 1;
     return_ranks(s, 2);
     expect_failed(&s->h, 0, TRIB_ERR_REFUSED,
-                  "job digits was dealt over 6 shards, and this switch and its lenders came back with 3");
+                  "job digits used 6 shards, but this switch and its lenders came back with 3");
 }
 
 /* ---- lenders that refuse ---- */
@@ -344,7 +344,7 @@ static void refuses__memory(void **state)
     s->lender[1].jobs.agent.job_quota = SLOT_BYTES + 1; /* the second root does not fit */
     join_ranks(s, 2);
     expect_failed(&s->h, 0, TRIB_ERR_REFUSED,
-                  "switch 10.0.0.102:7480, which this one has its jobs use as well (--with): job digits needs");
+                  "switch 10.0.0.102:7480, which jobs here use as well (--with): job digits needs");
     assert_null(s->lender[0].jobs.masters.lendings);
     assert_int_equal(s->lender[1].jobs.agent.memory_used, 0);
 }
@@ -359,9 +359,8 @@ static void refuses__another_version(void **state)
     join_ranks(s, 1);
     trib_switches_answer(&s->h.jobs, &s->h.jobs.remote[0], &fail, s->h.now_ns);
     run_links(s);
-    expect_failed(
-        &s->h, 0, TRIB_ERR_VERSION,
-        "switch 10.0.0.101:7480, which this one has its jobs use as well (--with): versions differ: the sender");
+    expect_failed(&s->h, 0, TRIB_ERR_VERSION,
+                  "switch 10.0.0.101:7480, which jobs here use as well (--with): versions differ: the sender");
     s->lender[0].is_mute = false;
 }
 
@@ -415,7 +414,7 @@ static void refuses__no_switch(void **state)
     struct switches *s = *state;
     s->lender[1].config.shards = 0;
     join_ranks(s, 2);
-    expect_failed(&s->h, 1, TRIB_ERR_REFUSED, "(--with): it is no switch: here ranks meet that do without one");
+    expect_failed(&s->h, 1, TRIB_ERR_REFUSED, "(--with): it is not a switch, but rank 0 of a job without one");
 }
 
 static void shuts_down__is_lost(void **state)
@@ -510,7 +509,7 @@ static void answer__of_another_incarnation_has_no_effect(void **state)
     late[0].of = (struct trib_opening_id){grant->communicator, grant->boot};
     trib_switches_answer(&s->h.jobs, remote, &late[0], s->h.now_ns); /* it is ready already */
     run_links(s);
-    expect_failed(&s->h, 0, TRIB_ERR_REFUSED, "sent a message ROOT_READY that has no place");
+    expect_failed(&s->h, 0, TRIB_ERR_REFUSED, "sent an unexpected message ROOT_READY");
     run_links(s);
     assert_true(trib_remote_is_usable(remote));
 }
@@ -564,7 +563,7 @@ static void placing__waits_for_all(void **state)
     const struct trib_message opened = {.kind = TRIB_MESSAGE_ROOT_OPENED, .of = ready.of};
     trib_switches_answer(&s->h.jobs, &s->h.jobs.remote[0], &opened, s->h.now_ns); /* once more */
     run_links(s);
-    expect_failed(&s->h, 0, TRIB_ERR_REFUSED, "sent a message ROOT_OPENED that has no place");
+    expect_failed(&s->h, 0, TRIB_ERR_REFUSED, "sent an unexpected message ROOT_OPENED");
 }
 
 /* Out of its turn, which a working agent never is: the job ends, and nobody else's. */
@@ -579,7 +578,7 @@ static void placing__ready_before_open(void **state)
     trib_switches_answer(&s->h.jobs, &s->h.jobs.remote[1], &ready, s->h.now_ns);
     s->lender[1].is_mute = false;
     run_links(s);
-    expect_failed(&s->h, 0, TRIB_ERR_REFUSED, "sent a message ROOT_READY that has no place");
+    expect_failed(&s->h, 0, TRIB_ERR_REFUSED, "sent an unexpected message ROOT_READY");
     assert_int_equal(s->lender[1].jobs.agent.memory_used, 0);
 }
 

@@ -263,7 +263,7 @@ static void told__and_then_at_a_switch_below(void **state)
         come(s, i, &join);
     }
     for (uint32_t i = 0; i < RANKS; i++) {
-        expect_failed(&s->h, i, TRIB_ERR_REFUSED, "and what is below that is not known to the others");
+        expect_failed(&s->h, i, TRIB_ERR_REFUSED, "and other ranks do not know addresses below that switch");
     }
 }
 
@@ -488,11 +488,11 @@ static void refused__of_who_cannot_have_been_told(void **state)
     struct trib_message join = ring_join(0);
     join.join.settings.gradient_bytes = 0;
     come(s, 0, &join);
-    expect_failed(&s->h, 0, TRIB_ERR_INVALID, "rank 0 comes as one of a ring, as no switch has told it to");
+    expect_failed(&s->h, 0, TRIB_ERR_INVALID, "rank 0 joins as part of a ring, but no switch has told it to");
     join = ring_join(1);
     strcpy(join.join.settings.scheme, "hybrid:3");
     come(s, 1, &join);
-    expect_failed(&s->h, 1, TRIB_ERR_INVALID, "rank 1 comes as one of a ring, as no switch has told it to");
+    expect_failed(&s->h, 1, TRIB_ERR_INVALID, "rank 1 joins as part of a ring, but no switch has told it to");
     join = ring_join(2);
     come_below(s, 2, 2);
     come(s, 2, &join);

@@ -540,10 +540,10 @@ static void return__what_cannot_be(void **state)
     } wrong[] = {
         {"\1\5", TRIB_ERR_REFUSED,
          "has roots at number 4 of the switches that this one named with --with, and now names 3"},
-        {"\2\2", TRIB_ERR_INVALID, "brings a grant that no switch gives"},
+        {"\2\2", TRIB_ERR_INVALID, "brings an invalid grant"},
         {"\2\x80", TRIB_ERR_REFUSED, "number 127 of the switches that this one named with --with, and now names 3"},
-        {"\2\x81", TRIB_ERR_INVALID, "brings a grant that no switch gives"},
-        {"\xff", TRIB_ERR_INVALID, "brings a grant that no switch gives"},
+        {"\2\x81", TRIB_ERR_INVALID, "brings an invalid grant"},
+        {"\xff", TRIB_ERR_INVALID, "brings an invalid grant"},
     };
     struct switches *s = *state;
     for (uint32_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -556,7 +556,7 @@ static void return__what_cannot_be(void **state)
     hole.join.known.switches[2] = 1;
     assert_true(say(&s->h, 5, &hole));
     pump(&s->h);
-    expect_failed(&s->h, 5, TRIB_ERR_INVALID, "brings a grant that no switch gives");
+    expect_failed(&s->h, 5, TRIB_ERR_INVALID, "brings an invalid grant");
     struct trib_message other = return_of(s, 1, "\4\2"); /* two ranks, each with its own */
     struct trib_message first = return_of(s, 0, "\2\4");
     assert_true(say(&s->h, 6, &first));

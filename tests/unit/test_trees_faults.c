@@ -235,7 +235,7 @@ static void refuses__another_one_is_chosen(void **state)
     s->h.now_ns += TRIB_SECOND_NS;
     s->h.config.trees = 3;
     join_two(s, "three", 4, 4); /* too many: words */
-    expect_failed(&s->h, 4, TRIB_ERR_REFUSED, "(--with): it is no switch: here ranks meet that do without one");
+    expect_failed(&s->h, 4, TRIB_ERR_REFUSED, "(--with): it is not a switch, but rank 0 of a job without one");
 }
 
 static void foreign__another_one_is_chosen(void **state)
@@ -284,7 +284,7 @@ static void refuses__to_open_and_none_is_left(void **state)
     join_two(s, "one", 0, 0);
     s->h.config.trees = 3;
     join_two(s, "two", 2, 2);
-    expect_failed(&s->h, 2, TRIB_ERR_REFUSED, "which this one has its jobs use as well (--with): job two needs");
+    expect_failed(&s->h, 2, TRIB_ERR_REFUSED, "which jobs here use as well (--with): job two needs");
     assert_int_equal(s->h.process[2].welcomes, 0);
     end_two(s, 0);
     for (uint32_t i = 0; i < LENDERS; i++) {
@@ -306,7 +306,7 @@ static void refuses__to_open_a_job_that_returns(void **state)
     s->lender[0].is_away = false;
     s->lender[0].jobs.agent.job_quota = SLOT_BYTES + 1;
     return_ranks(s, 2);
-    expect_failed(&s->h, 0, TRIB_ERR_REFUSED, "switch 10.0.0.101:7480, which this one has its jobs use as well");
+    expect_failed(&s->h, 0, TRIB_ERR_REFUSED, "switch 10.0.0.101:7480, which jobs here use as well");
 }
 
 /* To lend is not enough: what does not fit is refused after it. */
@@ -441,8 +441,7 @@ static void below__of_fewer_shards_than_before(void **state)
     }
     assert_int_equal(s->h.process[1].welcomes, 1);
     assert_int_equal(s->h.process[1].fails, 1);
-    assert_string_equal(s->h.process[1].fail.fail.text,
-                        "job digits was dealt over 4 shards, the switch came back with 1");
+    assert_string_equal(s->h.process[1].fail.fail.text, "job digits used 4 shards, but the switch came back with 1");
 }
 
 /* Its WELCOME came, those of the others were lost, and one of them has come again by a switch with fewer shards. */
@@ -458,7 +457,7 @@ static void below__of_fewer_shards_than_a_grant(void **state)
     assert_true(say(&s->h, 0, &join));
     run_links(s);
     trib_jobs_check(&s->h.jobs);
-    expect_failed(&s->h, 0, TRIB_ERR_REFUSED, "job digits was dealt over 4 shards, the switch came back with 1");
+    expect_failed(&s->h, 0, TRIB_ERR_REFUSED, "job digits used 4 shards, but the switch came back with 1");
 }
 
 int main(void)

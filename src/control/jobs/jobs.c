@@ -152,7 +152,7 @@ static void leave(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, 
     if (!rank->is_closing || job->state == TRIB_JOB_JOINING) {
         end_rank(jobs, job, index, cause);
     } else if (what) {
-        trib_explain(text, "it was %s of the job, whose other ranks had not finished: %.300s", what, cause);
+        trib_explain(text, "it was %s of the job, and other ranks had not finished: %.300s", what, cause);
         end_rank(jobs, job, index, text);
     } else {
         rank->has_left = true;

@@ -115,7 +115,7 @@ static enum trib_status check_fields(const struct trib_message *message, char *e
     } else if (settings->encrypt && message->join.key == 0) {
         trib_explain(error, "payloads are to be encrypted, and the job has no key (TRIB_KEY_FILE)");
     } else if (message->join.is_ring && (settings->gradient_bytes == 0 || trib_join_has_peers(settings->scheme))) {
-        trib_explain(error, "rank %u comes as one of a ring, as no switch has told it to", message->join.rank);
+        trib_explain(error, "rank %u joins as part of a ring, but no switch has told it to", message->join.rank);
     } else if (has_way(message, error) && trib_maker_check(message, error)) {
         return TRIB_OK;
     }
@@ -229,7 +229,7 @@ static const char *name_impossible(const struct trib_grant *grant)
 
 static void explain_shards(const char *job, uint32_t dealt, uint32_t roots, char *error)
 {
-    trib_explain(error, "job %s was dealt over %u shards, the switch came back with %u", job, dealt, roots);
+    trib_explain(error, "job %s used %u shards, but the switch came back with %u", job, dealt, roots);
 }
 
 /* Sockets of the rank, or the fewer shards of a switch below on the way; 0: no limit. */
@@ -268,7 +268,7 @@ static enum trib_status check_known(struct trib_jobs *jobs, const struct trib_se
     }
     if (known->boot - jobs->config->boot <= jobs->incarnation && !is_expected(jobs, session, message, now_ns)) {
         trib_explain(error,
-                     "the session of rank %u of job %s was lost, which ended the communicator: %s was never away",
+                     "the session of rank %u of job %s was lost, which ended the communicator: %s did not restart",
                      message->join.rank, message->join.job,
                      trib_roots_are_ranks(jobs->config) ? "the control plane" : "the switch itself");
         return TRIB_ERR_PEER;
@@ -283,9 +283,8 @@ static enum trib_status check_known(struct trib_jobs *jobs, const struct trib_se
     }
     const char *impossible = name_impossible(known);
     if (impossible != NULL) {
-        trib_explain(
-            error, "rank %u of job %s brings a grant that no switch gives: its field \"%s\" has a value that none has",
-            message->join.rank, message->join.job, impossible);
+        trib_explain(error, "rank %u of job %s brings an invalid grant: no switch gives its value of field \"%s\"",
+                     message->join.rank, message->join.job, impossible);
         return TRIB_ERR_INVALID;
     }
     const struct trib_job *other = trib_jobs_find_communicator(jobs, known->communicator);
@@ -326,7 +325,7 @@ static void send_away(struct trib_jobs *jobs, struct trib_session *session, cons
     char peer[64];
     trib_explain(message.note.text, "%s", text);
     trib_address_format(&session->peer, peer);
-    trib_jobs_say(jobs, TRIB_LOG_INFO, "join from %s sent away: %s", peer, text);
+    trib_jobs_say(jobs, TRIB_LOG_INFO, "join from %s refused for now: %s", peer, text);
     jobs->output.send(jobs->output.owner, session, &message);
     jobs->output.end(jobs->output.owner, session);
 }

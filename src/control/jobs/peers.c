@@ -17,7 +17,7 @@ static const char *explain_unknown(const struct trib_address *address, const str
     if (trib_address_is_mapped(address) || address->storage.ss_family != first->storage.ss_family) {
         return "over another version of IP than the rendezvous or other ranks";
     }
-    return trib_address_is_link_local(address) ? "from an address that is known on one link only" : NULL;
+    return trib_address_is_link_local(address) ? "from a link-local address" : NULL;
 }
 
 /* A rank on the host of this control plane may have come by a loopback address, which is useless on other hosts. Other
@@ -47,7 +47,7 @@ enum trib_status trib_peers_check(const struct trib_job *job, char *error)
         struct trib_address address = mended_address(&job->ranks[i], outside);
         const char *unknown = explain_unknown(&address, &first);
         if (unknown) {
-            trib_explain(error, "%s comes %s: without a switch every rank must be known to all others",
+            trib_explain(error, "%s comes %s: without a switch all ranks must be able to send to each other",
                          trib_job_name_rank(job, i, name), unknown);
             return TRIB_ERR_UNREACHABLE;
         }
@@ -171,8 +171,7 @@ static bool may_run(struct trib_jobs *jobs, struct trib_job *job)
         if (rank->has_left && rank->mark > mark) {
             char name[96];
             char text[TRIB_ERROR_TEXT_MAX];
-            trib_explain(text,
-                         "%s is gone: it was a rank of the job, whose other ranks had not finished: it had closed",
+            trib_explain(text, "%s is gone: it was a rank of the job, and other ranks had not finished: it had closed",
                          trib_job_name_rank(job, i, name));
             trib_job_fail(jobs, job, TRIB_ERR_PEER, text);
             return false;

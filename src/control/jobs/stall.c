@@ -137,7 +137,7 @@ static void fail_for_closed(struct trib_jobs *jobs, struct trib_job *job, uint32
 
 static void log_stall(const struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t now_ns)
 {
-    char text[256] = "nobody is";
+    char text[256] = "no rank is";
     const struct trib_stall *stall = &job->ranks[index].stall;
     const struct trib_rank_list *list = &stall->missing;
     if (now_ns - job->stall_logged_ns < TRIB_SECOND_NS && job->stall_logged_ns != 0) {
@@ -147,7 +147,7 @@ static void log_stall(const struct trib_jobs *jobs, struct trib_job *job, uint32
     if (list->count > 0) {
         trib_format_ranks(list->rank, trib_rank_list_carried(list), list->count, text, sizeof text);
     } else if (stall->where[0] != '\0') {
-        (void)snprintf(text, sizeof text, "what comes from %s is", stall->where);
+        (void)snprintf(text, sizeof text, "data from %s is", stall->where);
     }
     trib_jobs_say(jobs, TRIB_LOG_WARN, "job %s: %s missing on sequence %llu since %u.%u s, says rank %u", job->name,
                   text, (unsigned long long)stall->sequence, stall->since_ms / 1000, stall->since_ms % 1000 / 100,

@@ -32,7 +32,7 @@ static bool is_known(const struct trib_job *job, char *error)
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         char rank[96];
         if (job->ranks[i].session && job->ranks[i].session->leaf) {
-            trib_explain(error, "%s comes over %s, and what is below that is not known to the others",
+            trib_explain(error, "%s comes over %s, and other ranks do not know addresses below that switch",
                          trib_job_name_rank(job, i, rank), job->ranks[i].session->leaf->name);
             return false;
         }
@@ -84,9 +84,8 @@ bool trib_job_settles_ring(struct trib_jobs *jobs, struct trib_job *job)
     if (told == 0) {
         return true;
     }
-    trib_jobs_say(jobs, TRIB_LOG_INFO,
-                  "job %s: %s: %u of its ranks come again as a ring, which it is in place of scheme %s", job->name,
-                  message.note.text, told, job->settings.scheme);
+    trib_jobs_say(jobs, TRIB_LOG_INFO, "job %s: %s: %u of its ranks join again as a ring, which replaces scheme %s",
+                  job->name, message.note.text, told, job->settings.scheme);
     if (trib_job_is_empty(job)) {
         trib_job_free(jobs, job);
     }

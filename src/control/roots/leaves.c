@@ -42,7 +42,7 @@ const char *trib_leaves_explain_unfit(const struct trib_jobs *jobs, const struct
 {
     bool has_places = hello->hello.shards > 0 && hello->hello.room > 0;
     if (jobs->config->shards == 0) {
-        return "a switch has this as its parent, but it is none: here ranks meet that do without a switch";
+        return "this is not a switch, but rank 0 of a job without one: it cannot be the parent of a switch";
     }
     for (uint32_t i = 0; i < hello->hello.shards; i++) {
         has_places = has_places && is_place(jobs, session, &hello->hello.at[i]);
@@ -169,7 +169,7 @@ static void take_of_opening(struct trib_jobs *jobs, struct trib_remote *remote, 
                      message->root_refused.text);
         trib_job_fail(jobs, job, trib_placement_status(message->root_refused.status), text);
     } else if (!trib_placement_answer(jobs, job, placement, message, now_ns)) {
-        trib_explain(text, "%s sent a message %s that has no place", remote->name, trib_message_name(message->kind));
+        trib_explain(text, "%s sent an unexpected message %s", remote->name, trib_message_name(message->kind));
         trib_job_fail(jobs, job, TRIB_ERR_REFUSED, text);
     }
 }
@@ -224,6 +224,6 @@ void trib_leaves_remove(struct trib_jobs *jobs, struct trib_remote *remote, cons
         at = &(*at)->next;
     }
     *at = remote->next;
-    trib_jobs_say(jobs, TRIB_LOG_INFO, "%s is below this one no more (%.64s)", remote->name, cause);
+    trib_jobs_say(jobs, TRIB_LOG_INFO, "%s is no longer below this one (%.64s)", remote->name, cause);
     free(remote);
 }

@@ -53,7 +53,7 @@ static bool is_configured(const struct trib_server_config *config, const struct 
 static const char *explain_unfit(const struct trib_server_config *config)
 {
     return config->parent.len > 0 ? "it has a parent, and so lends nothing: name the switch at the root"
-           : config->shards == 0  ? "it is no switch: here ranks meet that do without one"
+           : config->shards == 0  ? "it is not a switch, but rank 0 of a job without one"
                                   : NULL;
 }
 
@@ -412,7 +412,7 @@ static bool is_place(const struct trib_masters *masters, const struct trib_maste
     }
     trib_address_format(from, at);
     trib_explain(error, "no child of a job sends from %s, %s", at,
-                 is_own ? "which is this switch" : "which is another machine for each");
+                 is_own ? "which is this switch" : "which is a different machine for each host");
     return false;
 }
 

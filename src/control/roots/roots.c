@@ -88,8 +88,8 @@ static enum trib_status deal_roots(struct trib_jobs *jobs, struct trib_job *job,
     collect(job, &offers);
     if (offers.count == 0) {
         trib_explain(error,
-                     "no rank of job %s can be a root: this is no switch, but where ranks meet that do without one: "
-                     "name it as the rendezvous (TRIB_RENDEZVOUS), or name a switch",
+                     "no rank of job %s can be a root: this is not a switch, but rank 0 of a job without one: name it "
+                     "as the rendezvous (TRIB_RENDEZVOUS), or name a switch",
                      job->name);
         return TRIB_ERR_REFUSED;
     }

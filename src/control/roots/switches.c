@@ -160,7 +160,7 @@ void trib_switches_lost(struct trib_jobs *jobs, struct trib_remote *remote, cons
                         uint64_t now_ns)
 {
     char text[TRIB_ERROR_TEXT_MAX];
-    trib_explain(text, "%s, which this one has its jobs use as well (--with), %s: %.128s", remote->name,
+    trib_explain(text, "%s, which jobs here use as well (--with), %s: %.128s", remote->name,
                  trib_remote_is_usable(remote) ? "is lost" : "cannot be reached", cause);
     lose(jobs, remote, is_foreign ? TRIB_ERR_UNREACHABLE : TRIB_OK, text, now_ns);
 }
@@ -174,7 +174,7 @@ static void take_refusal(struct trib_jobs *jobs, struct trib_remote *remote, int
         trib_switches_lost(jobs, remote, said, false, now_ns);
         return;
     }
-    trib_explain(text, "%s, which this one has its jobs use as well (--with): %.300s", remote->name, said);
+    trib_explain(text, "%s, which jobs here use as well (--with): %.300s", remote->name, said);
     lose(jobs, remote, trib_placement_status(status), text, now_ns);
 }
 
@@ -223,7 +223,7 @@ static void take_of_opening(struct trib_jobs *jobs, struct trib_remote *remote, 
         return;
     }
     if (message->kind == TRIB_MESSAGE_ROOT_REFUSED) {
-        trib_explain(text, "%s, which this one has its jobs use as well (--with): %.300s", remote->name,
+        trib_explain(text, "%s, which jobs here use as well (--with): %.300s", remote->name,
                      message->root_refused.text);
         if (job->state == TRIB_JOB_PLACING && !job->is_return) { /* the ranks have been told nothing yet */
             trib_job_unplace(jobs, job);
@@ -238,8 +238,8 @@ static void take_of_opening(struct trib_jobs *jobs, struct trib_remote *remote, 
         remote->refused_ns = 0;
     }
     if (!trib_placement_answer(jobs, job, trib_placement_of_remote(job, remote), message, now_ns)) {
-        trib_explain(text, "%s, which this one has its jobs use as well (--with), sent a message %s that has no place",
-                     remote->name, trib_message_name(message->kind));
+        trib_explain(text, "%s, which jobs here use as well (--with), sent an unexpected message %s", remote->name,
+                     trib_message_name(message->kind));
         trib_job_fail(jobs, job, TRIB_ERR_REFUSED, text);
     }
 }
@@ -371,8 +371,8 @@ static enum trib_status deal(struct trib_jobs *jobs, struct trib_job *job, char 
     uint32_t roots = each * switches;
     const struct trib_planned_job *planned = trib_trees_planned(jobs, job);
     if (job->is_return && job->grant.roots > roots) {
-        trib_explain(error, "job %s was dealt over %u shards, and this switch and its lenders came back with %u",
-                     job->name, job->grant.roots, roots);
+        trib_explain(error, "job %s used %u shards, but this switch and its lenders came back with %u", job->name,
+                     job->grant.roots, roots);
         return TRIB_ERR_REFUSED;
     }
     for (uint32_t t = 0; t < roots; t++) {

@@ -92,11 +92,10 @@ enum trib_status trib_trees_check(const struct trib_jobs *jobs, const struct tri
         most = switches[k] > most ? switches[k] : most;
     }
     if (!is_sane) {
-        trib_explain(
-            error,
-            "rank %u of job %s brings a grant that no switch gives: its field \"switches\" names one twice, or "
-            "one behind a 0, or has a number that none has",
-            message->join.rank, message->join.job);
+        trib_explain(error,
+                     "rank %u of job %s brings an invalid grant: its field \"switches\" names a switch twice, or after "
+                     "a 0, or has a number that no switch has",
+                     message->join.rank, message->join.job);
         return TRIB_ERR_INVALID;
     }
     if (most == 0 && jobs->config->lenders.count >= TRIB_SWITCHES_MAX) {

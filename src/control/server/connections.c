@@ -300,7 +300,8 @@ static void refuse_malformed(struct trib_connections *connections, struct trib_c
 {
     char text[TRIB_ERROR_TEXT_MAX];
     if (connection->in[0] == TRIB_TLS_FIRST_BYTE && !trib_connection_is_joined(connection)) {
-        refuse_key(connections, connection, "it comes with a key, and there are none here: see --keys");
+        refuse_key(connections, connection,
+                   "it comes with a key, but there is none here: see --keys of the switch, or TRIB_KEY_FILE of rank 0");
         return;
     }
     if (message->kind == TRIB_MESSAGE_NONE) {
@@ -308,7 +309,7 @@ static void refuse_malformed(struct trib_connections *connections, struct trib_c
                                "bytes that are no message");
         return;
     }
-    trib_explain(text, "a malformed message %s: its field \"%s\" is cut off, too long or has no value that it may have",
+    trib_explain(text, "a malformed message %s: its field \"%s\" is cut off, too long or has an invalid value",
                  trib_message_name(message->kind), message->bad_field);
     refuse(connections, connection, &connections->stats.rejected_malformed, TRIB_ERR_INVALID,
            "it sent a malformed message", text);
@@ -318,7 +319,7 @@ static void refuse_turn(struct trib_connections *connections, struct trib_connec
                         const struct trib_message *message)
 {
     char text[TRIB_ERROR_TEXT_MAX];
-    trib_explain(text, "message %s has no place here in the dialogue", trib_message_name(message->kind));
+    trib_explain(text, "message %s is unexpected at this point of the session", trib_message_name(message->kind));
     refuse(connections, connection, &connections->stats.rejected_turn, TRIB_ERR_INVALID,
            "it sent a message out of turn", text);
 }
@@ -367,12 +368,12 @@ static void refuse_flood(struct trib_connections *connections, struct trib_conne
 {
     bool is_switch = connection->below != NULL;
     const char *text =
-        is_switch ? "it says more than 1000 messages a second" : "it says more than 200 messages a second";
+        is_switch ? "it sent more than 1000 messages a second" : "it sent more than 200 messages a second";
     connections->stats.rejected_flood++;
     trib_connection_log_reject(connections, &connection->session.peer, text);
     trib_jobs_expel(connections->jobs, &connection->session, text, connections->now_ns);
     trib_connection_fail(connections, connection, TRIB_ERR_INVALID,
-                         is_switch ? text : "this rank says more than 200 messages a second");
+                         is_switch ? text : "this rank sent more than 200 messages a second");
 }
 
 static bool begins(const struct trib_message *message)

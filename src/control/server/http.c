@@ -422,7 +422,7 @@ static enum MHD_Result serve(void *owner, struct MHD_Connection *connection, con
             "the Host header is not this switch: ask by the address that it listens at, or as localhost");
     }
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
-        return reply_error(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD: this interface is for looking");
+        return reply_error(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD: this interface is read-only");
     }
     if (strcmp(url, "/") == 0) {
         return reply_text(connection, "text/html; charset=utf-8", index_page);

@@ -13,7 +13,7 @@ static bool lacks_job_key(const struct trib_server_config *config, const struct 
     uint64_t said = message->join.key;
     uint64_t known = connection->fd >= 0 ? trib_line_key_id(&connection->line) : said;
     if (said != known) {
-        trib_explain(cause, "rank %u says key %016" PRIx64 ", and its session has %016" PRIx64, message->join.rank,
+        trib_explain(cause, "rank %u names key %016" PRIx64 ", but its session has %016" PRIx64, message->join.rank,
                      said, known);
         return true;
     }

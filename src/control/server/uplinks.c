@@ -350,7 +350,7 @@ static struct trib_message word_of_loss(struct trib_uplinks *uplinks, const stru
     (void)trib_masters_name_here(&uplinks->jobs->masters, here);
     if (trunk->client.state == TRIB_SESSION_FOREIGN) {
         struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL, .fail = {.status = TRIB_ERR_UNREACHABLE}};
-        trib_explain(fail.fail.text, "%s, which %s has as its parent, cannot be used: %s", uplinks->name, here,
+        trib_explain(fail.fail.text, "switch %s, the parent of %s, cannot be used: %s", uplinks->name, here,
                      trunk->client.cause);
         log_loss(uplinks, trunk, fail.fail.text);
         return fail;

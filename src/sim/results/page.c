@@ -59,7 +59,7 @@ static void plot_flows(FILE *out, const struct sim_run *run, const struct sim_re
     static struct shares shares[SIM_SIZE_CLASSES];
     double *values = malloc((run->end_count + 1) * sizeof *values);
     struct report_plot plot = {
-        .title = what == FLOW_TIME_US ? "Completion times" : "Slowdown: times of what an empty network takes",
+        .title = what == FLOW_TIME_US ? "Completion times" : "Slowdown: time / time in an empty network",
         .x_label = what == FLOW_TIME_US ? "us" : "slowdown",
         .y_label = "share of flows",
         .is_log = true,
@@ -169,9 +169,8 @@ static void page_jobs(FILE *out, const struct sim_run *run, const struct sim_ide
 
 enum link_value { LINK_USE, LINK_WAIT_US, LINK_STOPPED };
 
-static const char *const link_titles[] = {"Use of links, by who sends into them",
-                                          "Longest wait at a port, by whose port it is",
-                                          "Time that ports were stopped, by whose they are"};
+static const char *const link_titles[] = {"Use of links, by sender", "Longest wait at a port, by the port's node",
+                                          "Time that ports were stopped, by the port's node"};
 
 static double value_of_link(const struct sim_run *run, const struct sim_results *r, uint32_t link, enum link_value what)
 {
@@ -261,7 +260,7 @@ static void levers(FILE *out, const struct sim_scenario *s)
     }
     if (s->warmup_ps != 0 || s->window_ps != 0) {
         (void)snprintf(text, sizeof text, "%.3f ms", (double)s->warmup_ps / 1e9);
-        fact(out, "what counts began after", text);
+        fact(out, "counted if begun after", text);
     }
     if (s->window_ps != 0) {
         (void)snprintf(text, sizeof text, "%.3f ms", (double)(s->warmup_ps + s->window_ps) / 1e9);

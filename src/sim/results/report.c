@@ -547,7 +547,8 @@ static void summary_levers(FILE *out, const struct sim_run *run)
     }
     if (s->warmup_ps != 0 || s->window_ps != 0) {
         double end_ms = (double)(s->warmup_ps + s->window_ps) / 1e9;
-        (void)fprintf(out, "  what counts began after %.3f ms", (double)s->warmup_ps / 1e9);
+        (void)fprintf(out, "  results are of flows and iterations that began after %.3f ms",
+                      (double)s->warmup_ps / 1e9);
         (void)fprintf(out, s->window_ps != 0 ? " and before %.3f ms\n" : "\n", end_ms);
     }
 }
