@@ -159,7 +159,7 @@ static bool are_of_length(const struct trib_rows *rows, const struct trib_member
     return are_shared ? member->payload <= rows->payload : member->payload == rows->payload;
 }
 
-/* The pool has a place for each node of these members. So each of its nodes gets in, or none, and none has to leave. */
+/* True if the pool has a place for each node of the members: then no node of a member is refused or removed later. */
 static bool have_places(const struct trib_members *members)
 {
     uint32_t nodes = 0;
