@@ -125,7 +125,8 @@ static void add(const struct trib_ghash *hash, struct trib_ghash_element *sum, c
             block[i] = data[at + i];
         }
         struct trib_ghash_element x = element(block);
-        *sum = times((struct trib_ghash_element){sum->low ^ x.low, sum->high ^ x.high}, *trib_ghash_power(hash, 1));
+        *sum =
+            times((struct trib_ghash_element){sum->low ^ x.low, sum->high ^ x.high}, hash->power[trib_ghash_power(1)]);
     }
 }
 
@@ -145,6 +146,7 @@ void trib_ghash_create(struct trib_ghash *hash, const struct trib_ghash_kernel *
     struct trib_ghash_element power = h;
     for (size_t i = 1; i <= TRIB_GHASH_POWERS; i++) {
         hash->power[TRIB_GHASH_POWERS - i] = power;
+        hash->words[TRIB_GHASH_POWERS - i].low = power.low ^ power.high;
         power = times(power, h);
     }
 }

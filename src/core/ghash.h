@@ -34,6 +34,7 @@ struct trib_ghash_kernel {
 struct trib_ghash {
     const struct trib_ghash_kernel *kernel;
     struct trib_ghash_element power[TRIB_GHASH_POWERS + 3];
+    struct trib_ghash_element words[TRIB_GHASH_POWERS + 3]; /* low: both words of the power added, for Karatsuba */
 };
 
 /* The fastest kernel of this CPU; the kernel "vpclmul", "clmul" or "scalar", NULL if the CPU lacks its instructions. */

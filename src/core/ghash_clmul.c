@@ -113,17 +113,17 @@ static inline BLOCK high_times_high(BLOCK a, BLOCK b)
 
 #define TOGETHER 8U /* blocks with one reduction */
 
-/* Products that are not reduced yet: of the low words, of the high words, and of a low and a high word. */
+/* Products that are not reduced yet: of the low words, of the high words, and of both words added. */
 struct products {
-    BLOCK low, high, middle;
+    BLOCK low, high, words;
 };
 
-static inline void add_products(struct products *p, BLOCK x, BLOCK k)
+static inline void add_product(struct products *p, BLOCK x, const struct trib_ghash *hash, size_t power)
 {
-    const BLOCK other = swapped(k);
+    const BLOCK k = load(&hash->power[power]);
     p->low = plus(p->low, low_times_low(x, k));
     p->high = plus(p->high, high_times_high(x, k));
-    p->middle = plus(p->middle, plus(low_times_low(x, other), high_times_high(x, other)));
+    p->words = plus(p->words, low_times_low(plus(x, swapped(x)), load(&hash->words[power])));
 }
 
 /* Each of two steps makes the lowest word zero, and drops it. */
@@ -131,10 +131,11 @@ static inline BLOCK reduced(const struct products *p)
 {
     static const struct trib_ghash_element poly_words = {UINT64_C(0xc200000000000000), 0};
     const BLOCK poly = load(&poly_words);
-    BLOCK low = plus(p->low, moved_up(p->middle));
+    const BLOCK middle = plus(p->words, plus(p->low, p->high)); /* low times high, and high times low */
+    BLOCK low = plus(p->low, moved_up(middle));
     low = plus(swapped(low), low_times_low(low, poly));
     low = plus(swapped(low), low_times_low(low, poly));
-    return plus(low, plus(p->high, moved_down(p->middle)));
+    return plus(low, plus(p->high, moved_down(middle)));
 }
 
 static inline BLOCK load_part(const uint8_t *data, size_t len)
@@ -147,16 +148,16 @@ static inline BLOCK load_part(const uint8_t *data, size_t len)
 /* `blocks` whole blocks, and behind them a part of `rest` bytes: at most TOGETHER in all. */
 static inline BLOCK add_some(const struct trib_ghash *hash, BLOCK all, const uint8_t *data, size_t blocks, size_t rest)
 {
-    const struct trib_ghash_element *power = trib_ghash_power(hash, blocks + (rest > 0));
+    const size_t power = trib_ghash_power(blocks + (rest > 0));
     const BLOCK zero = load(&(const struct trib_ghash_element){0, 0});
     struct products p = {zero, zero, zero};
     for (size_t i = 0; i < blocks; i++) {
-        add_products(&p, plus(reversed(load(data + i * TRIB_GHASH_BLOCK)), all), load(power + i));
+        add_product(&p, plus(reversed(load(data + i * TRIB_GHASH_BLOCK)), all), hash, power + i);
         all = zero;
     }
     if (rest > 0) {
         const BLOCK x = reversed(load_part(data + blocks * TRIB_GHASH_BLOCK, rest));
-        add_products(&p, plus(x, all), load(power + blocks));
+        add_product(&p, plus(x, all), hash, power + blocks);
     }
     return reduced(&p);
 }

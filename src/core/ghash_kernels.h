@@ -13,10 +13,11 @@ extern const struct trib_ghash_kernel trib_ghash_vpclmul;
 extern const struct trib_ghash_kernel trib_ghash_clmul;
 #endif
 
-/* Of `blocks` blocks in a row the first is multiplied by this power, the next by the one below, the last by the key. */
-static inline const struct trib_ghash_element *trib_ghash_power(const struct trib_ghash *hash, size_t blocks)
+/* Index of a power: of `blocks` blocks in a row the first is multiplied by this one, the next by the one below, the last
+ * by the key. */
+static inline size_t trib_ghash_power(size_t blocks)
 {
-    return &hash->power[TRIB_GHASH_POWERS - blocks];
+    return TRIB_GHASH_POWERS - blocks;
 }
 
 #endif
