@@ -215,7 +215,7 @@ static void stranger__brings_what_cannot_be(void **state)
     message.join.known.communicator ^= 1;
     message.join.known.boot = 1;
     message.join.known.job_token = 0;
-    expect_refusal(join(s, &message), TRIB_ERR_INVALID, "its field \"job token\"");
+    expect_refusal(join(s, &message), TRIB_ERR_INVALID, "no switch gives its value of field \"job token\"");
     assert_int_equal(s->jobs.count, 1);
 }
 

@@ -283,14 +283,14 @@ static void join__a_grant_that_cannot_be_names_the_field(void **state)
         message.join.known.field = (value);                           \
         expect_fail(join_with(c, &message), TRIB_ERR_##status, part); \
     } while (0)
-    REFUSED(roots, 0, INVALID, "its field \"roots\"");
+    REFUSED(roots, 0, INVALID, "its value of field \"roots\"");
     REFUSED(roots, 3, REFUSED, "used 3 shards, but the switch came back with 2");
-    REFUSED(train, 0, INVALID, "its field \"train\"");
-    REFUSED(train, 65, INVALID, "its field \"train\"");
-    REFUSED(slots, 15, INVALID, "its field \"slots\"");
-    REFUSED(slots, (1U << 20) + 1, INVALID, "its field \"slots\"");
-    REFUSED(window, 0, INVALID, "its field \"granted window\"");
-    REFUSED(generation, 0, INVALID, "its field \"generation\"");
+    REFUSED(train, 0, INVALID, "its value of field \"train\"");
+    REFUSED(train, 65, INVALID, "its value of field \"train\"");
+    REFUSED(slots, 15, INVALID, "its value of field \"slots\"");
+    REFUSED(slots, (1U << 20) + 1, INVALID, "its value of field \"slots\"");
+    REFUSED(window, 0, INVALID, "its value of field \"granted window\"");
+    REFUSED(generation, 0, INVALID, "its value of field \"generation\"");
     REFUSED(switches[1], 1, INVALID, "its field \"switches\"");
     REFUSED(boot, c->config.boot, PEER, "did not restart");
 #undef REFUSED
