@@ -13,8 +13,8 @@ extern const struct trib_ghash_kernel trib_ghash_vpclmul;
 extern const struct trib_ghash_kernel trib_ghash_clmul;
 #endif
 
-/* Index of a power: of `blocks` blocks in a row the first is multiplied by this one, the next by the one below, the last
- * by the key. */
+/* Index of a power: with `blocks` blocks in a row the first is multiplied by this power, the next by the one below, the
+ * last by the key. */
 static inline size_t trib_ghash_power(size_t blocks)
 {
     return TRIB_GHASH_POWERS - blocks;
