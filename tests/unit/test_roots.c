@@ -588,8 +588,7 @@ static void address__of_one_link_is_refused(void **state)
     assert_int_equal(trib_address_parse("[2001:db8::1]:50000", 0, &h->process[0].session.peer, NULL), TRIB_OK);
     assert_int_equal(trib_address_parse("[fe80::1%lo]:50001", 0, &h->process[1].session.peer, NULL), TRIB_OK);
     join_all(h, 2);
-    expect_failed(h, 0, TRIB_ERR_UNREACHABLE,
-                  "rank 1 ([fe80::1%lo]:50001) comes from a link-local address");
+    expect_failed(h, 0, TRIB_ERR_UNREACHABLE, "rank 1 ([fe80::1%lo]:50001) comes from a link-local address");
 }
 
 static void address__of_another_version_is_refused(void **state)
