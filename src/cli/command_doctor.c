@@ -114,8 +114,9 @@ static void tell_trust(struct doctor *doctor)
         trib_key_id_format(doctor->keys.id, id);
         finding =
             doctor_add(doctor, DOCTOR_NOTE, "trust",
-                       "sessions are authenticated by key %s; packets are not: anybody on the link can read sums, and "
-                       "can change sums that are not proved, without an error (`tributary info` names the proved sums)",
+                       "sessions are authenticated by key %s, and so are packets; anybody on the link can read sums "
+                       "without TRIB_ENCRYPT=1, and a switch that lies can change sums that are not proved, without an "
+                       "error (`tributary info` names the proved sums)",
                        id);
     } else {
         finding = doctor_add(doctor, DOCTOR_NOTE, "trust",
@@ -123,7 +124,7 @@ static void tell_trust(struct doctor *doctor)
                              "an error (a repeated result with another payload), and read them");
     }
     doctor_advise(finding, "let only machines that you trust reach the ports of the switch, the ranks and the link%s",
-                  doctor->keys.is_set ? "" : "; a key (`tributary key`) keeps others out of sessions");
+                  doctor->keys.is_set ? "" : "; a key (`tributary key`) authenticates sessions and packets");
 }
 
 /* False: the options do not go together, which is said. */

@@ -39,7 +39,7 @@ static const struct option_row rows[] = {
      OPTION_ADDRESS, AT(rendezvous)},
     {"nics", 0, "A,B...", "network cards of this host to use at once, by address or interface [TRIB_NICS]", OPTION_TEXT,
      AT(nics)},
-    {"hosts", 0, "N", "the ranks come as N hosts, each summed before it sends [every rank alone]",
+    {"hosts", 0, "N", "the ranks act as N hosts, each summed before one of its ranks sends [each rank sends]",
      OPTION_COUNT(1, TRIB_RANKS_MAX), AT(hosts)},
     {"no-switch", 0, NULL, "none: ranks meet in the shared memory of this host", OPTION_ON, AT(no_switch)},
     {"threads", 't', "N", "shards of the started switch [1]", OPTION_COUNT(1, TRIB_ROOTS_MAX), AT(threads)},

@@ -160,7 +160,7 @@ static const struct option_row rows[] = {
     {"buffer", 0, "SIZE", "socket buffers of a shard [32MiB]", OPTION_SIZE32(1, TRIB_BUFFER_MAX), AT(config.buffer)},
     {"dscp", 0, "N", "DSCP of data packets, 0 to 63 [0]", OPTION_COUNT(0, 63), AT(config.dscp)},
     {"backlog", 0, "SIZE",
-     "panama, rina, atp, goat, ps: report congestion if more bytes than this wait in a socket, for each child; 0: "
+     "panama, rina, atp, goat, ps: report congestion if more bytes than this for each child wait in a socket; 0: "
      "never [127500]",
      OPTION_SIZE32(0, TRIB_BUFFER_MAX), AT(config.backlog)},
     {"spin-us", 0, "N", "longest busy wait before a shard sleeps, microseconds [20]", OPTION_COUNT(0, TRIB_SPIN_US_MAX),

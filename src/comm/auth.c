@@ -41,7 +41,7 @@ enum trib_status trib_comm_take_auth(struct trib_comm *comm, const struct trib_m
     }
     comm->auth = trib_auth_create(key->bytes, trib_auth_rank(comm->config.rank), comm->root_count);
     if (comm->auth == NULL) {
-        trib_explain(error, "no memory for authenticated packets, or OpenSSL lacks AES-256 here");
+        trib_explain(error, "out of memory for authenticated packets");
         return TRIB_ERR_MEMORY;
     }
     if (key->encrypts) {

@@ -330,7 +330,8 @@ enum trib_status trib_comm_create(const struct trib_config *config, struct trib_
     if (!made->config.progress_thread && serves_others(made)) {
         trib_log(TRIB_LOG_WARN,
                  "job %s rank %u: the progress thread stays on (TRIB_PROGRESS=0 is ignored): other ranks need this "
-                 "process between its calls without a switch, with a fallback, or if the job may run as a ring",
+                 "process between its calls, because the job has no switch, may lose it (TRIB_FALLBACK), or may run as "
+                 "a ring",
                  config->job, config->rank);
         made->config.progress_thread = true;
     }

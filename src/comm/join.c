@@ -116,7 +116,7 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
     }
     if (status != TRIB_OK) {
         trib_comm_fail_all(comm, status, "rank %u: %s", comm->config.rank,
-                           status == TRIB_ERR_MEMORY ? "out of memory for a worker" : cause);
+                           cause[0] == '\0' ? "out of memory for a worker" : cause);
         return;
     }
     comm->away[0] = '\0';
@@ -396,7 +396,8 @@ static bool may_ask_missing(const struct trib_comm *comm)
 static void ask_missing(struct trib_comm *comm, uint64_t now_ns)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_ABORT, .fail = {.status = TRIB_ERR_TIMEOUT}};
-    (void)snprintf(message.fail.text, sizeof message.fail.text, "not all ranks joined within its time");
+    (void)snprintf(message.fail.text, sizeof message.fail.text,
+                   "not all ranks joined within this rank's TRIB_JOIN_TIMEOUT");
     comm->has_given_up = true;
     comm->state_deadline_ns = trib_comm_hearing_time(comm, now_ns);
     trib_session_client_send(&comm->session, &message);

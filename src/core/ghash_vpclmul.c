@@ -71,7 +71,8 @@ static inline __m128i add_rest(const struct trib_ghash *hash, __m128i all, const
     __m512i first = _mm512_zextsi128_si512(all);
     for (size_t power = trib_ghash_power((len + TRIB_GHASH_BLOCK - 1) / TRIB_GHASH_BLOCK); len > 0; power += 4) {
         const size_t part = len < REGISTER_LEN ? len : REGISTER_LEN;
-        const __m512i x = _mm512_maskz_loadu_epi8(UINT64_MAX >> (REGISTER_LEN - part), data);
+        const uint64_t bytes = part < REGISTER_LEN ? (UINT64_C(1) << part) - 1 : UINT64_MAX;
+        const __m512i x = _mm512_maskz_loadu_epi8(bytes, data);
         add_products(&p, _mm512_xor_si512(reversed(x), first), hash, power);
         first = _mm512_setzero_si512();
         data += part;
@@ -83,12 +84,12 @@ static inline __m128i add_rest(const struct trib_ghash *hash, __m128i all, const
 static void add(const struct trib_ghash *hash, struct trib_ghash_element *sum, const uint8_t *data, size_t len)
 {
     const size_t chunk = (size_t)TRIB_GHASH_POWERS * TRIB_GHASH_BLOCK;
-    __m128i all = _mm_loadu_si128((const __m128i *)(const void *)sum);
+    __m128i all = _mm_loadu_si128((const void *)sum);
     for (; len >= chunk; data += chunk, len -= chunk) {
         all = add_chunk(hash, all, data);
     }
     all = len > 0 ? add_rest(hash, all, data, len) : all;
-    _mm_storeu_si128((__m128i *)(void *)sum, all);
+    _mm_storeu_si128((void *)sum, all);
 }
 
 const struct trib_ghash_kernel trib_ghash_vpclmul = {.name = "vpclmul", .add = add};

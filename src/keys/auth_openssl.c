@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* auth_openssl.c: see auth.h. AES is OpenSSL's, GHASH our own (core/ghash.h): OpenSSL's GCM costs a set-up for each
  * packet, and its GHASH as much as ours only in later versions. One call of AES gives the pads of ROW numbers in a row.
- * Senders count by ones, so receivers too find nearly all pads made. Without OpenSSL: auth_none.c. */
+ * Senders count by ones, so a receiver of most of a sender's packets too finds nearly all pads made. Without OpenSSL:
+ * auth_none.c. */
 #include "keys/auth.h"
 
 #include <stdbool.h>
@@ -47,6 +48,7 @@ struct trib_auth {
     uint32_t count;
     uint16_t own;
     bool encrypts;
+    bool has_encrypted; /* the payload of the next packet */
     struct peer peer[];
 };
 
@@ -178,6 +180,8 @@ struct pieces {
     size_t payload_len;
 };
 
+_Static_assert(TRIB_HEADER_SIZE % BLOCK == 0 && NAMES_SIZE <= BLOCK, "header and names are whole blocks");
+
 /* The MAC is GCM's tag: header and names are its additional data, the payload as sent is its ciphertext. */
 static void make_mac(const struct trib_auth *auth, const struct pieces *packet, const uint8_t pad[BLOCK],
                      uint8_t mac[MAC_SIZE])
@@ -206,6 +210,8 @@ static void make_mac(const struct trib_auth *auth, const struct pieces *packet, 
 void trib_auth_seal(struct trib_auth *auth, uint16_t receiver, const uint8_t *header, const void *payload,
                     size_t payload_len, uint8_t authenticator[TRIB_AUTHENTICATOR_SIZE])
 {
+    TRIB_ASSERT(!auth->encrypts || auth->has_encrypted == (payload_len > 0));
+    auth->has_encrypted = false;
     uint64_t number = auth->next++;
     put(authenticator, auth->own, 2);
     put(authenticator + 2, receiver, 2);
@@ -242,6 +248,8 @@ static void run_stream(const struct trib_auth *auth, uint16_t sender, uint64_t n
 void trib_auth_encrypt(struct trib_auth *auth, const void *payload, size_t payload_len, uint8_t *to)
 {
     TRIB_ASSERT(auth->encrypts && payload_len <= TRIB_PAYLOAD_MAX);
+    TRIB_ASSERT(!auth->has_encrypted); /* else one key stream would hide two payloads */
+    auth->has_encrypted = payload_len > 0;
     run_stream(auth, auth->own, auth->next, payload, payload_len, to);
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "io/explain.h"
+#include "keys/auth.h"
 
 enum trib_status trib_key_check(uint32_t key_len, char *error)
 {
@@ -35,6 +36,14 @@ enum trib_status trib_keys_derive(const uint8_t *key, uint32_t key_len, struct t
                      "key: OpenSSL has no HKDF-SHA256 here (openssl list -kdf-algorithms): see its configuration");
         return TRIB_ERR_SYSTEM;
     }
+    struct trib_auth *auth = trib_auth_create(keys->switch_key, 0, 0);
+    if (auth == NULL) { /* said here, or a rank would find it after WELCOME */
+        trib_key_wipe(keys, sizeof *keys);
+        trib_explain(error,
+                     "key: OpenSSL has no AES-256 here (openssl list -cipher-algorithms): see its configuration");
+        return TRIB_ERR_SYSTEM;
+    }
+    trib_auth_destroy(auth);
     keys->is_set = true;
     return TRIB_OK;
 }

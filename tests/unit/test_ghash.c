@@ -5,8 +5,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -56,7 +57,16 @@ static void fill(struct trib_prng *prng, uint8_t *bytes, size_t len)
     }
 }
 
-/* The hash by a kernel, which may not read behind the data: that ends with an allocation if len is LEN_MAX. */
+/* Memory of LEN_MAX bytes, the last before a page that nothing can read. */
+static uint8_t *guarded_memory(void)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint8_t *memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED && page >= LEN_MAX);
+    assert_int_equal(mprotect(memory + page, page, PROT_NONE), 0);
+    return memory + page - LEN_MAX;
+}
+
 static void hash_pieces(const struct trib_ghash *hash, const uint8_t *data, size_t first, size_t len, uint8_t *bytes)
 {
     struct trib_ghash_element sum = {0, 0};
@@ -69,7 +79,7 @@ static void check_kernel(const struct trib_ghash_kernel *kernel)
 {
     struct trib_prng prng = {3};
     uint8_t key[BLOCK], expected[BLOCK], bytes[BLOCK];
-    uint8_t *const memory = malloc(LEN_MAX);
+    uint8_t *const memory = guarded_memory();
     struct trib_ghash hash;
     for (size_t len = 0; len <= LEN_MAX; len = len < 600 ? len + 1 : len + 100) {
         uint8_t *const data = memory + LEN_MAX - len;
@@ -84,7 +94,6 @@ static void check_kernel(const struct trib_ghash_kernel *kernel)
             assert_memory_equal(bytes, expected, BLOCK);
         }
     }
-    free(memory);
 }
 
 static void ghash__kernels_agree(void **state)

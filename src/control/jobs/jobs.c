@@ -245,7 +245,7 @@ static void tell_late(struct trib_jobs *jobs, struct trib_job *job, struct trib_
         trib_explain(answer.fail.text, "%s %s missing%s%.200s", text, late.count == 1 ? "is" : "are",
                      job->differs[0] != '\0' ? ": " : "", job->differs);
     } else if (explain_late_place(jobs, job, text)) {
-        trib_explain(answer.fail.text, "waits for %.200s", text);
+        trib_explain(answer.fail.text, "the job waited for %.200s", text);
     }
     rank->has_given_up = true;
     trib_rank_tell(jobs, rank, &answer);
