@@ -388,7 +388,7 @@ static uint64_t find_nap(struct trib_endpoint *endpoint, uint64_t now_ns)
             return 0; /* other ranks of this host may wait for a sum in memory */
         }
         uint64_t of_this = comm->state == TRIB_COMM_RUNNING ? trib_comm_in_flight(comm) : 0;
-        if (of_this > 0 && of_this < TRIB_NAP_PART) {
+        if (of_this > 0 && of_this < TRIB_NAP_FEWEST) {
             awaited = 0; /* its last packets are on the way */
             break;
         }
@@ -403,8 +403,9 @@ static uint64_t find_nap(struct trib_endpoint *endpoint, uint64_t now_ns)
     return trib_nap_begin(&endpoint->nap, packets, awaited, now_ns);
 }
 
-/* Unlocks, sleeps until something is readable, due, or a caller has news; until_ns at the latest. */
-static void sleep_in_poll(struct trib_endpoint *endpoint, struct trib_pollset *set, uint64_t until_ns)
+/* Unlocks, sleeps until something is readable, due, or a caller has news; until_ns at the latest. nap_ns: packets alone
+ * do not end the sleep before this time. */
+static void sleep_in_poll(struct trib_endpoint *endpoint, struct trib_pollset *set, uint64_t nap_ns, uint64_t until_ns)
 {
     TRIB_ASSERT(!set->sleeping);
     uint64_t now = trib_clock_ns();
@@ -418,7 +419,6 @@ static void sleep_in_poll(struct trib_endpoint *endpoint, struct trib_pollset *s
     if (!arm_hosts(endpoint)) {
         return;
     }
-    uint64_t nap_ns = find_nap(endpoint, now);
     bool naps = nap_ns != 0 && now + nap_ns < set->deadline_ns && set->count >= NAP_FDS;
     set->deadline_ns = naps ? now + nap_ns : set->deadline_ns;
     struct timespec timeout = timeout_until(set->deadline_ns, now);
@@ -466,6 +466,7 @@ static void lead(struct trib_endpoint *endpoint, const atomic_bool *done, uint64
     TRIB_ASSERT(endpoint->has_leader && endpoint->waiters > 0);
     struct trib_spin *spin = &endpoint->spin;
     uint64_t spin_until = 0; /* 0: not waiting busily */
+    uint64_t nap_ns = 0;
     for (;;) {
         step_aside(endpoint);
         uint64_t now = trib_clock_ns();
@@ -487,7 +488,8 @@ static void lead(struct trib_endpoint *endpoint, const atomic_bool *done, uint64
             continue;
         }
         if (spin_until == 0) {
-            spin_until = now + trib_spin_begin(spin);
+            nap_ns = find_nap(endpoint, now);
+            spin_until = now + (nap_ns == 0 ? trib_spin_begin(spin) : 0);
         }
         if (now < spin_until) {
             heat(endpoint);
@@ -496,9 +498,11 @@ static void lead(struct trib_endpoint *endpoint, const atomic_bool *done, uint64
             trib_endpoint_lock(endpoint);
             continue;
         }
-        trib_spin_end(spin, false);
+        if (nap_ns == 0) {
+            trib_spin_end(spin, false);
+        }
         spin_until = 0;
-        sleep_in_poll(endpoint, &endpoint->leader_set, until_ns);
+        sleep_in_poll(endpoint, &endpoint->leader_set, nap_ns, until_ns);
     }
 }
 
@@ -604,7 +608,7 @@ void *trib_endpoint_progress(void *argument)
         } else if (now < endpoint->driven_ns + QUIET_NS) {
             park(endpoint, endpoint->driven_ns + QUIET_NS);
         } else if (!drive(endpoint, now)) {
-            sleep_in_poll(endpoint, &endpoint->progress_set, TRIB_NEVER);
+            sleep_in_poll(endpoint, &endpoint->progress_set, find_nap(endpoint, now), TRIB_NEVER);
         } else if (now - endpoint->polled_ns > SESSION_NS) {
             glance(endpoint, &endpoint->progress_set, now);
         }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nap.h: length of a sleep during which packets arrive. On a slow link a wake-up finds one or two packets, costs more
- * than they do, and is answered by equally short trains. So a driver that waits for many packets sleeps until an eighth
- * of them has arrived. The link is not idle meanwhile: the rest is on the way.
- * On a fast link the eighth arrives within a timer's error, and no driver naps. This file has the rule, with its
+ * than they do, and is answered by equally short trains. So a driver that waits for many packets sleeps until a quarter
+ * of them has arrived. The link is not idle meanwhile: the rest is on the way. A quarter may also wait at the receiver,
+ * which naps as well, so half of what is in flight is left for the link.
+ * On a fast link the quarter arrives within a timer's error, and no driver naps. This file has the rule, with its
  * estimate of the rate; the sleep is in comm/drive.c.
  * Read next: spin.h (the opposite, for quick answers). */
 #ifndef TRIB_IO_NAP_H
@@ -10,8 +11,9 @@
 
 #include <stdint.h>
 
-#define TRIB_NAP_PART 8                    /* fraction of the awaited packets that may arrive during a nap */
-#define TRIB_NAP_LEAST_NS UINT64_C(100000) /* timers have an error of about half of it */
+#define TRIB_NAP_PART 4                    /* fraction of the awaited packets that may arrive during a nap */
+#define TRIB_NAP_FEWEST 8                  /* awaited packets; of fewer, each is worth a wake-up */
+#define TRIB_NAP_LEAST_NS UINT64_C(200000) /* timers have an error of about a quarter of it */
 #define TRIB_NAP_MOST_NS UINT64_C(1000000)
 #define TRIB_NAP_SAMPLES 4 /* intervals measured before the first nap */
 
@@ -26,7 +28,7 @@ struct trib_nap {
  * the nap, ns; 0: no nap, wake at the first packet. */
 static inline uint64_t trib_nap_begin(struct trib_nap *nap, uint64_t packets, uint64_t awaited, uint64_t now_ns)
 {
-    if (awaited < TRIB_NAP_PART) {
+    if (awaited < TRIB_NAP_FEWEST) {
         *nap = (struct trib_nap){0}; /* the time until the next operation is no interval between packets */
         return 0;
     }

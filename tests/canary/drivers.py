@@ -88,7 +88,7 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_port"),
     Canary(
         "io-nap-for-the-last", "I8", "a rank sleeps on although the last packet that it waits for has come",
-        edits=((NAP, "if (awaited < TRIB_NAP_PART) {",
+        edits=((NAP, "if (awaited < TRIB_NAP_FEWEST) {",
                 "if (awaited == 0) {"),
                (NAP, "uint64_t length_ns = awaited / TRIB_NAP_PART * nap->interval_ns;",
                 "uint64_t length_ns = (awaited / TRIB_NAP_PART + 1) * nap->interval_ns;")),
