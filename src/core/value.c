@@ -195,7 +195,9 @@ void trib_row_pair(const struct trib_value_kernels *k, enum trib_type type, enum
     bool is_known = (uint32_t)type < TRIB_TYPE_COUNT && (uint32_t)reduction < TRIB_REDUCTION_COUNT;
 
     if (len == 0 || is_widened || !is_known || k->reduce[reduction][type] == NULL) {
-        trib_row_load(k, type, row, a, len);
+        if (row != a) {
+            trib_row_load(k, type, row, a, len);
+        }
         trib_row_add(k, type, reduction, row, b, len);
         return;
     }

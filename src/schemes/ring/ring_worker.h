@@ -218,10 +218,14 @@ void trib__ring_form(const struct ring_worker *w, const struct ring_operation *o
 const void *trib__ring_tensor(const struct ring_operation *o, const struct ring_form *form); /* the own part */
 /* True if the slot, or a packet, describes a fragment as this rank would. */
 bool trib__ring_agrees(const struct ring_worker *w, const struct ring_operation *o, const struct ring_slot *slot);
-/* The wire buffer is reduced with this payload. */
-void trib__ring_reduce(const struct ring_worker *w, const struct ring_slot *slot, const void *payload);
-void trib__ring_take_parts(struct ring_worker *w, struct ring_operation *o, struct ring_slot *slot, uint64_t now_ns);
-void trib__ring_take_result(struct ring_worker *w, struct ring_operation *o, struct ring_slot *slot, uint64_t now_ns);
+/* The wire buffer = payload a reduced with payload b; a may be the wire buffer itself. */
+void trib__ring_reduce(const struct ring_worker *w, const struct ring_slot *slot, const void *a, const void *b);
+/* All that this rank needs is here: the parts of all before it, or carried payload. payload: the packet's, which is
+ * not stored yet, or the wire buffer. */
+void trib__ring_take_parts(struct ring_worker *w, struct ring_operation *o, struct ring_slot *slot, const void *payload,
+                           uint64_t now_ns);
+void trib__ring_take_result(struct ring_worker *w, struct ring_operation *o, struct ring_slot *slot,
+                            const void *payload, uint64_t now_ns);
 void trib__ring_acked(struct ring_worker *w, enum ring_way way, uint64_t label, uint64_t now_ns);
 /* Its packets have no use any more. */
 void trib__ring_drop_out(struct ring_worker *w, struct ring_slot *slot, uint64_t now_ns);

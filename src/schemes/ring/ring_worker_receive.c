@@ -102,8 +102,7 @@ static enum trib_drop take_result(struct ring_worker *w, struct ring_operation *
     }
     trib__ring_drop_out(w, slot, now_ns); /* the next rank had the part, or there were no result */
     *slot = *described;
-    store(w, packet, slot);
-    trib__ring_take_result(w, o, slot, now_ns);
+    trib__ring_take_result(w, o, slot, packet->payload, now_ns);
     return TRIB_DROP_NONE;
 }
 
@@ -114,7 +113,7 @@ static bool is_alike(const struct ring_slot *a, const struct ring_slot *b)
            a->reduction == b->reduction && a->len == b->len;
 }
 
-/* The first part, or the second, to be added to the first. */
+/* The first part, which is stored by the caller, or the second, to be added to the first. */
 static enum trib_drop take_part(struct ring_worker *w, enum ring_way way, const struct trib_packet *packet,
                                 const struct ring_slot *described)
 {
@@ -124,7 +123,6 @@ static enum trib_drop take_part(struct ring_worker *w, enum ring_way way, const 
         *slot = *described;
         slot->state = RING_HELD;
         slot->got = (uint8_t)(1U << way);
-        store(w, packet, slot);
         return TRIB_DROP_NONE;
     }
     if (slot->state != RING_HELD || (slot->got >> way & 1) != 0) {
@@ -137,7 +135,7 @@ static enum trib_drop take_part(struct ring_worker *w, enum ring_way way, const 
         return strike(w, way, slot->sequence, TRIB_DROP_SHAPE);
     }
     if (slot->len != 0) {
-        trib__ring_reduce(w, slot, packet->payload);
+        trib__ring_reduce(w, slot, ring_wire(w, slot->sequence), packet->payload);
     }
     slot->lane += described->lane;
     slot->parts = (uint16_t)(slot->parts + described->parts);
@@ -177,13 +175,21 @@ static enum trib_drop take_fragment(struct ring_worker *w, enum ring_way way, co
     if (is_result) {
         return take_result(w, o, packet, &described, now_ns);
     }
+    struct ring_slot *slot = ring_slot(w, described.sequence);
+    bool is_first = slot->state == RING_EMPTY;
     drop = take_part(w, way, packet, &described);
-    if (drop == TRIB_DROP_NONE && o == NULL) {
-        ring_aside(w)->counters.held++;
-    } else if (drop == TRIB_DROP_NONE && has_all(w, ring_slot(w, described.sequence))) {
-        trib__ring_take_parts(w, o, ring_slot(w, described.sequence), now_ns);
+    if (drop != TRIB_DROP_NONE) {
+        return drop;
     }
-    return drop;
+    if (o != NULL && has_all(w, slot)) {
+        trib__ring_take_parts(w, o, slot, is_first ? packet->payload : ring_wire(w, slot->sequence), now_ns);
+        return TRIB_DROP_NONE;
+    }
+    if (is_first) {
+        store(w, packet, slot);
+    }
+    ring_aside(w)->counters.held += o == NULL;
+    return TRIB_DROP_NONE;
 }
 
 /* The operation of a held fragment is known now. The fragment was acknowledged, so it does not come again: a wrong
@@ -203,7 +209,7 @@ void trib__ring_take_held(struct ring_worker *w, struct ring_operation *o, uint6
         } else if (!trib__ring_agrees(w, o, slot)) {
             trib__ring_fail(w, sequence);
         } else if (has_all(w, slot)) {
-            trib__ring_take_parts(w, o, slot, now_ns);
+            trib__ring_take_parts(w, o, slot, ring_wire(w, sequence), now_ns);
         }
     }
 }

@@ -74,7 +74,7 @@ static const void *own_part(const struct ring_worker *w, const struct ring_opera
     return ring_at(w, w->own_at);
 }
 
-void trib__ring_reduce(const struct ring_worker *w, const struct ring_slot *slot, const void *payload)
+void trib__ring_reduce(const struct ring_worker *w, const struct ring_slot *slot, const void *a, const void *b)
 {
     const struct trib_value_kernels *k = w->config.kernels;
     enum trib_type type = (enum trib_type)slot->type;
@@ -82,10 +82,7 @@ void trib__ring_reduce(const struct ring_worker *w, const struct ring_slot *slot
     bool in_place = trib_row_size(type, slot->len) == slot->len;
     void *row = in_place ? wire : ring_at(w, w->row_at);
 
-    if (!in_place) {
-        trib_row_load(k, type, row, wire, slot->len);
-    }
-    trib_row_add(k, type, (enum trib_reduction)slot->reduction, row, payload, slot->len);
+    trib_row_pair(k, type, (enum trib_reduction)slot->reduction, row, a, b, slot->len);
     trib_row_finish(k, type, row, slot->len);
     if (!in_place) {
         memcpy(wire, row, slot->len);
@@ -107,9 +104,9 @@ static void load_own(const struct ring_worker *w, const struct ring_operation *o
     }
 }
 
-/* Writes the wire buffer into the caller's tensor. */
+/* Writes the payload into the caller's tensor. */
 static void deliver(const struct ring_worker *w, const struct ring_operation *o, const struct ring_slot *slot,
-                    const struct ring_form *form)
+                    const struct ring_form *form, const void *payload)
 {
     bool averages = o->operation.reduction == TRIB_AVERAGE;
 
@@ -118,11 +115,11 @@ static void deliver(const struct ring_worker *w, const struct ring_operation *o,
     }
     void *block = trib_operation_recv_at(&o->operation, &o->layout, &form->piece);
     if (o->layout.wire == TRIB_BYTES) {
-        memcpy(block, ring_wire(w, slot->sequence), slot->len);
+        memcpy(block, payload, slot->len);
         return;
     }
     struct trib_conversion c = {o->layout.wire, o->operation.type, 0, averages ? w->config.session.ranks : 1};
-    trib_tensor_decode(w->config.kernels, &c, block, ring_wire(w, slot->sequence), form->piece.elements);
+    trib_tensor_decode(w->config.kernels, &c, block, payload, form->piece.elements);
 }
 
 /* The own share of an allgather, which no packet brings. */
@@ -204,13 +201,17 @@ void trib__ring_sent(struct ring_worker *w, struct ring_slot *slot, enum ring_wa
     slot->sending[way].flow = flow;
 }
 
-/* Carried payload is here. */
-static void take_carried(struct ring_worker *w, struct ring_operation *o, struct ring_slot *slot,
-                         const struct ring_form *form, uint64_t now_ns)
+/* A result, or carried payload, is here. Where it goes no further, it is not stored. */
+static void pass_on(struct ring_worker *w, struct ring_operation *o, struct ring_slot *slot,
+                    const struct ring_form *form, const void *payload)
 {
-    deliver(w, o, slot, form);
-    queue(w, slot, trib__ring_spread_ways(w, slot->owner), TRIB_RING_CARRYING);
-    finish(w, o, slot, now_ns);
+    uint32_t ways = trib__ring_spread_ways(w, slot->owner);
+
+    deliver(w, o, slot, form, payload);
+    if (ways != 0 && slot->len != 0 && payload != ring_wire(w, slot->sequence)) {
+        memcpy(ring_wire(w, slot->sequence), payload, slot->len);
+    }
+    queue(w, slot, ways, form->is_carried ? TRIB_RING_CARRYING : TRIB_RING_SPREADING);
 }
 
 /* The slot holds the parts of all earlier ranks on the way, and the own. */
@@ -224,38 +225,40 @@ static void take_sum(struct ring_worker *w, struct ring_operation *o, struct rin
         queue(w, slot, 1U << trib__ring_sum_way(w, slot->owner), TRIB_RING_SUMMING);
         return;
     }
-    deliver(w, o, slot, form);
     if (form->is_spread) {
-        queue(w, slot, trib__ring_spread_ways(w, slot->owner), TRIB_RING_SPREADING);
+        pass_on(w, o, slot, form, ring_wire(w, slot->sequence));
+    } else {
+        deliver(w, o, slot, form, ring_wire(w, slot->sequence));
     }
     finish(w, o, slot, now_ns);
 }
 
-/* The wire buffer holds all that this rank needs: the parts of all before it, or carried payload. */
-void trib__ring_take_parts(struct ring_worker *w, struct ring_operation *o, struct ring_slot *slot, uint64_t now_ns)
+void trib__ring_take_parts(struct ring_worker *w, struct ring_operation *o, struct ring_slot *slot, const void *payload,
+                           uint64_t now_ns)
 {
     struct ring_form form;
 
     trib__ring_form(w, o, slot->sequence, &form);
     slot->lane += w->key * trib__ring_odd(w, slot->sequence, slot->digest);
     if (form.is_carried) {
-        take_carried(w, o, slot, &form, now_ns);
+        pass_on(w, o, slot, &form, payload);
+        finish(w, o, slot, now_ns);
         return;
     }
     if (slot->len != 0) {
-        trib__ring_reduce(w, slot, own_part(w, o, &form));
+        trib__ring_reduce(w, slot, payload, own_part(w, o, &form));
         slot->parts++;
     }
     take_sum(w, o, slot, &form, now_ns);
 }
 
-void trib__ring_take_result(struct ring_worker *w, struct ring_operation *o, struct ring_slot *slot, uint64_t now_ns)
+void trib__ring_take_result(struct ring_worker *w, struct ring_operation *o, struct ring_slot *slot,
+                            const void *payload, uint64_t now_ns)
 {
     struct ring_form form;
 
     trib__ring_form(w, o, slot->sequence, &form);
-    deliver(w, o, slot, &form);
-    queue(w, slot, trib__ring_spread_ways(w, slot->owner), TRIB_RING_SPREADING);
+    pass_on(w, o, slot, &form, payload);
     finish(w, o, slot, now_ns);
 }
 
