@@ -79,8 +79,8 @@ static inline bool trib_row_takes(enum trib_type type, enum trib_reduction reduc
 void trib_row_load(const struct trib_value_kernels *k, enum trib_type type, void *row, const void *payload, size_t len);
 void trib_row_add(const struct trib_value_kernels *k, enum trib_type type, enum trib_reduction reduction, void *row,
                   const void *payload, size_t len);
-/* row = payload a reduced with payload b: a load and an add in one. a may be the row itself, unless rows of the type are
- * wider than payloads. 7 parameters: those of both. */
+/* row = payload a reduced with payload b: a load and an add in one. Where rows are not wider than payloads, a may be
+ * the row. 7 parameters: those of both. */
 void trib_row_pair(const struct trib_value_kernels *k, enum trib_type type, enum trib_reduction reduction, void *row,
                    const void *a, const void *b, size_t len);
 void trib_row_merge(const struct trib_value_kernels *k, enum trib_type type, enum trib_reduction reduction, void *row,

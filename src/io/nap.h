@@ -2,7 +2,7 @@
 /* nap.h: length of a sleep during which packets arrive. On a slow link a wake-up finds one or two packets, costs more
  * than they do, and is answered by equally short trains. So a driver that waits for many packets sleeps until a quarter
  * of them has arrived. The link is not idle meanwhile: the rest is on the way. A quarter may also wait at the receiver,
- * which naps as well, so half of what is in flight is left for the link.
+ * which naps as well, so half of the packets in flight are left for the link.
  * On a fast link the quarter arrives within a timer's error, and no driver naps. This file has the rule, with its
  * estimate of the rate; the sleep is in comm/drive.c.
  * Read next: spin.h (the opposite, for quick answers). */
