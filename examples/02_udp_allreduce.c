@@ -12,7 +12,7 @@
 
 #define COUNT 1000000
 
-/* What rank r gives in place i: small whole numbers, so that float32 adds them exactly. */
+/* Element i of rank r: small whole numbers, so that float32 adds them exactly. */
 static float given(uint32_t rank, size_t i)
 {
     return (float)((rank + 1) * (i % 1000));

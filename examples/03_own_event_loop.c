@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 03_own_event_loop.c: no thread of the library. The program computes in small pieces, and between two pieces makes
- * progress and asks whether the sum is there: communication hides behind computation, on the program's own time.
+ * progress and tests for the sum: communication hides behind computation, on the program's own time.
  *
  *   tributary run -n 4 -- 03_own_event_loop
  *
@@ -13,7 +13,7 @@
 #define COUNT 1000000
 #define STEPS 5
 
-/* A piece of work that does not need the sum: a few ten microseconds. */
+/* A piece of work that does not need the sum: some tens of microseconds. */
 static double compute(double x)
 {
     for (int i = 0; i < 10000; i++) {

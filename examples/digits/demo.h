@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* demo.h: what `make demo` knows while it runs. digits-demo starts a switch and four training processes on this machine
+/* demo.h: the state of `make demo`. digits-demo starts a switch and four training processes on this machine
  * and reads their reports; it contains nothing of the library.
  * Read next: demo.c (the order of things), demo_run.c (one training), demo_check.c (what must hold at the end). */
 #ifndef DIGITS_DEMO_H
@@ -28,7 +28,7 @@
  * of the two runs and the contributor check tell, not this bound. */
 #define DEMO_DIFFERENCE_MAX 1e-4
 
-/* What one rank reported at its end. */
+/* Report of one rank at its end. */
 struct demo_rank {
     struct trib_comm_stats stats;
     uint64_t hash;
@@ -96,7 +96,7 @@ extern const size_t demo_counts_count;
 bool demo_run_switched(const struct demo *demo, struct demo_run *run);
 bool demo_run_single(const struct demo *demo, struct demo_run *run);
 
-/* demo_read.c: reads what the processes wrote. False: the cause was printed. */
+/* demo_read.c: reads the reports of the processes. False: the cause was printed. */
 bool demo_read_reports(const struct demo *demo, struct demo_run *run);
 bool demo_read_difference(struct demo *demo);
 /* Bytes that the loopback device has received since boot; 0 if the kernel does not say. */

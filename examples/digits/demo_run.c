@@ -26,7 +26,7 @@ struct session {
     unsigned port;
     uint32_t workers;
     pid_t worker[DEMO_WORKERS]; /* 0: has ended */
-    int progress;               /* what rank 0 prints; -1: closed */
+    int progress;               /* rank 0's output; -1: closed */
     char line[512];
     size_t line_len;
     double epoch_at; /* when the last training epoch's line came */
@@ -59,7 +59,7 @@ static bool fail(const struct session *session, const char *what)
     return false;
 }
 
-/* A file that collects what a process writes to stderr; with TRIB_DEBUG it goes to the demo's own stderr. */
+/* A file for the stderr of a process; with TRIB_DEBUG it goes to the demo's own stderr. */
 static int log_open(const struct session *session, const char *name)
 {
     char path[DEMO_PATH_MAX];
@@ -137,11 +137,11 @@ static bool switch_start(struct session *session)
     return true;
 }
 
-/* What tells a process that it is a rank, and of which job. */
+/* Variables that make a process a rank of the job. */
 static void worker_variables(const struct session *session, uint32_t rank, struct child_start *start)
 {
     child_variable(start, "TRIB_SWITCH=127.0.0.1:%u", session->port);
-    child_variable(start, "TRIB_LEVEL0=0"); /* what it shows is the network */
+    child_variable(start, "TRIB_LEVEL0=0"); /* the demo shows the network */
     child_variable(start, "TRIB_JOB=digits-%s", session->run->name);
     child_variable(start, "TRIB_RANK=%u", rank);
     child_variable(start, "TRIB_RANKS=%u", session->workers);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* digits.c: trains a small network on real handwritten digits, one process per rank, gradients summed by the switch.
  *
- *   tributary switch &
- *   tributary run -n 4 -- digits --epochs 20
+ *   tributary run -n 4 -- digits --epochs 20   (with a switch of its own)
  *   digits --single                            (the same training in one process, as a reference)
  *
  * Exit status: 0; 1 when something failed or the ranks ended with different weights; 2 for a wrong command line.

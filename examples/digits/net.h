@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* net.h: a 64-1024-512-10 network with ReLU and softmax cross-entropy, trained by SGD with momentum. It knows nothing
- * of other processes: who trains together adds up `gradient` before net_step.
+ * of other processes: ranks that train together sum `gradient` before net_step.
  *
  * Use: net_create; net_randomise; then for each step net_gradient, net_step; net_destroy. All weights lie in one array,
  * and all gradients in another of the same layout, so that one allreduce carries them all.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.h: what a training process writes down, one JSON object a line: "start", one "epoch" each, "end".
- * Read next: digits.c (who writes), demo_read.c (who reads). */
+/* report.h: the report of a training process, one JSON object a line: "start", one "epoch" each, "end".
+ * Read next: digits.c (the writer), demo_read.c (the reader). */
 #ifndef DIGITS_REPORT_H
 #define DIGITS_REPORT_H
 

@@ -2,7 +2,7 @@
 /* train.h: synchronous SGD over the ranks of a communicator, or in one process without any.
  * Every rank runs its share of each global batch forward and backward; the gradients are added up over all ranks by one
  * trib_allreduce; every rank takes the same step. So all ranks hold the same weights, bit by bit, at all times.
- * Read next: train.c; report.h (what is written down). */
+ * Read next: train.c; report.h (the report). */
 #ifndef DIGITS_TRAIN_H
 #define DIGITS_TRAIN_H
 
@@ -32,7 +32,7 @@ struct train {
     struct digits digits;
 };
 
-/* What one training epoch came to, over all ranks. */
+/* Result of one epoch over all ranks. */
 struct train_epoch {
     uint32_t number; /* from 1 */
     uint32_t steps;

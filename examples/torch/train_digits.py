@@ -4,10 +4,10 @@
 
     torchrun --nproc-per-node=4 examples/torch/train_digits.py --backend tributary
     TRIB_SWITCH=10.0.0.1 torchrun ... examples/torch/train_digits.py --backend tributary      # through a switch
-    torchrun --nproc-per-node=4 examples/torch/train_digits.py --backend gloo                 # what it is compared with
+    torchrun --nproc-per-node=4 examples/torch/train_digits.py --backend gloo                 # for comparison
 
 The backend's name is the only difference. `--model resnet50` trains a network of ResNet-50's size (25.6 million parameters) instead, which has
-far more gradient to sum than these small images need: it is for measuring. The data are examples/data/digits.csv (its README says whence).
+far more gradient to sum than these small images need: it is for measuring. The data are examples/data/digits.csv (its README has the source).
 """
 import argparse
 import contextlib
