@@ -18,7 +18,7 @@ enum trib_type {
     TRIB_BFLOAT16 = 3, /* upper half of binary32; reduced in float32, rounded once */
     TRIB_INT32 = 4,    /* two's complement; sums and products of all integers wrap */
     TRIB_INT64 = 5,
-    TRIB_BYTES = 6,   /* opaque bytes: broadcast only */
+    TRIB_BYTES = 6,   /* opaque bytes: broadcast and allgather only */
     TRIB_FLOAT64 = 7, /* IEEE 754 binary64 */
     TRIB_INT8 = 8,
     TRIB_UINT8 = 9, /* unsigned */
