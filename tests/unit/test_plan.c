@@ -107,6 +107,27 @@ static void make__star(void **state)
     free_subject(&s);
 }
 
+/* Several tables of one switch: a key that a later table does not have stays. */
+static void read__tables_of_one_switch(void **state)
+{
+    struct subject s;
+    (void)state;
+    assert_true(read_subject(&s,
+                             LEAF_SPINE ADDS_AT("leaf*", "300Gbps") "memory = \"1MB\"\n" ADDS("*")
+                                 ADDS("leaf0") "memory = \"2MB\"\n" ADDS_AT("leaf1", "40Gbps")
+                                     ADDS("spine0") "adds = false\n" ADDS("spine*") "memory = \"3MB\"\n",
+                             JOB("a", "host0-7") "memory = \"1KB\"\n"));
+    assert_true(s.net.adds_bps[0] == 300000000000U && s.net.memory[0] == 2000000);
+    assert_true(s.net.adds_bps[1] == 40000000000U && s.net.memory[1] == 1000000);
+    assert_true(s.net.adds_bps[2] == PLAN_ADDS_NOT && s.net.memory[2] == 3000000);
+    assert_true(s.net.adds_bps[3] == PLAN_ADDS_ALL && s.net.memory[3] == 3000000);
+    free_subject(&s);
+    assert_true(
+        read_subject(&s, LEAF_SPINE ADDS("*") "adds = false\n" ADDS("leaf0") "adds = true\n", JOB("a", "host0-3")));
+    assert_true(s.net.adds_bps[0] == PLAN_ADDS_ALL && s.net.adds_bps[1] == PLAN_ADDS_NOT);
+    free_subject(&s);
+}
+
 static void make__two_levels(void **state)
 {
     struct subject s;
@@ -473,6 +494,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(make__star),
+        cmocka_unit_test(read__tables_of_one_switch),
         cmocka_unit_test(make__two_levels),
         cmocka_unit_test(make__job_on_one_leaf),
         cmocka_unit_test(make__ways_of_the_network),
