@@ -115,7 +115,8 @@ enum trib_message_kind {
     TRIB_MESSAGE_STALL = 13,   /* rank -> control: waits on a sequence */
     TRIB_MESSAGE_GONE = 14,    /* rank -> control: the rank leaves a silent switch. To all others: that rank has left */
     TRIB_MESSAGE_AWAY = 15,    /* the switch above cannot be reached, or there is no room for a session; come again */
-    TRIB_MESSAGE_MISSING = 16, /* control -> rank: missing ranks, the answer to STALL; for people */
+    TRIB_MESSAGE_MISSING = 16, /* control -> rank: missing ranks, the answer to STALL; for people. Switch -> switch
+                                * below: a silent switch above */
     TRIB_MESSAGE_DISPUTE = 17, /* root -> control: a slot there has seen two operations */
     /* To an agent, and back. All name the communicator. */
     TRIB_MESSAGE_ROOT_OPEN = 18,    /* control -> root: open a communicator once all ranks are named */
