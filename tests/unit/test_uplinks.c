@@ -55,7 +55,7 @@ static void hello__without_an_answer_is_given_up(void **state)
     assert_int_equal(trib_uplinks_next_timeout(&w->uplinks), 11 * TRIB_SECOND_NS);
     w->now_ns = 11 * TRIB_SECOND_NS;
     const struct trib_message away = hears(w, fd, TRIB_MESSAGE_AWAY);
-    assert_non_null(strstr(away.note.text, "does not answer: its process does not answer: is it stopped?"));
+    assert_non_null(strstr(away.note.text, "does not answer: its process does not answer (is it stopped?)"));
     hears_end(w, fd);
 }
 

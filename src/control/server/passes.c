@@ -98,8 +98,8 @@ static const char *pass_hello(const struct trib_uplinks *uplinks, struct trib_me
         is_loop = is_loop || path->identity[i] == own;
     }
     if (is_loop || path->count == TRIB_HOPS_MAX) {
-        return is_loop ? "the way to the parent comes back to this switch: is one of them its own parent?"
-                       : "more than 16 switches are between a switch and the root: is one of them its own parent?";
+        return is_loop ? "the way to the parent comes back to this switch (is one of them its own parent?)"
+                       : "more than 16 switches are between a switch and the root (is one of them its own parent?)";
     }
     path->identity[path->count++] = own;
     return NULL;
