@@ -143,14 +143,14 @@ static int run_plan(const struct plan_arguments *arguments, const struct plan_ne
     return status;
 }
 
-static int check_trees(const struct plan_arguments *arguments, const struct plan_network *net,
-                       const struct plan_jobs *jobs)
+static int check_trees(const struct plan_arguments *arguments, const struct trib_toml *toml,
+                       const struct plan_network *net, const struct plan_jobs *jobs)
 {
     struct plan plan;
     struct plan_proof proof;
     char error[TRIB_ERROR_TEXT_MAX] = "";
     int status = 0;
-    if (!plan_read(&plan, net, jobs, false, arguments->check, error)) {
+    if (!plan_read(&plan, net, jobs, false, toml, error)) {
         status = complain("plan: %s", error);
     } else if (!plan_check(&plan, net, jobs, &proof, error)) {
         status = complain("plan: %s does not hold: %s", arguments->check, error);
@@ -162,25 +162,36 @@ static int check_trees(const struct plan_arguments *arguments, const struct plan
 }
 
 /* A plan of trees, or of --objective. */
-static int run_check(const struct plan_arguments *arguments, const struct plan_network *net,
-                     const struct plan_jobs *jobs)
+static int check_file(const struct plan_arguments *arguments, const struct trib_toml *toml,
+                      const struct plan_network *net, const struct plan_jobs *jobs)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
     struct trib_placed placed;
     int status;
-    if (!trib_placed_read(&placed, arguments->check, error)) {
+    if (!trib_placed_read(&placed, toml, error)) {
         return complain("plan: %s", error);
     }
     if (placed.count > 0 && arguments->page != NULL) {
         status = complain("plan: %s is a plan of --objective, for which there is no page", arguments->check);
     } else if (placed.count > 0) {
-        status = plan_goat_prove(&arguments->goat, arguments->check, &placed, net, jobs);
+        status = plan_goat_prove(&arguments->goat, toml, &placed, net, jobs);
     } else if (arguments->goat.memory != 0) {
         status = complain("plan: %s is a plan of trees, which do not depend on --memory", arguments->check);
     } else {
-        status = check_trees(arguments, net, jobs);
+        status = check_trees(arguments, toml, net, jobs);
     }
     trib_placed_free(&placed);
+    return status;
+}
+
+static int run_check(const struct plan_arguments *arguments, const struct plan_network *net,
+                     const struct plan_jobs *jobs)
+{
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    struct trib_toml toml;
+    int status = trib_toml_open(&toml, arguments->check, error) ? check_file(arguments, &toml, net, jobs)
+                                                                : complain("plan: %s", error);
+    trib_toml_free(&toml);
     return status;
 }
 

@@ -294,14 +294,12 @@ static bool fits_placed(struct switch_options *options)
     return true;
 }
 
-static bool resolve_plan(struct switch_options *options, const struct trib_switch_names *names)
+static bool take_plan(struct switch_options *options, const struct trib_toml *toml,
+                      const struct trib_switch_names *names)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
+    bool is_good = trib_placed_read(&options->placed, toml, error);
 
-    if (options->plan == NULL) {
-        return true;
-    }
-    bool is_good = trib_placed_read(&options->placed, options->plan, error);
     if (is_good && options->placed.count > 0) {
         return fits_placed(options);
     }
@@ -309,12 +307,29 @@ static bool resolve_plan(struct switch_options *options, const struct trib_switc
         complain("--plan: there is only one switch: name others with --with");
         return false;
     }
-    if (!is_good || !trib_planned_read(&options->planned, options->plan, names, error)) {
+    if (!is_good || !trib_planned_read(&options->planned, toml, names, error)) {
         complain("--plan: %s", error);
         return false;
     }
     options->config.planned = &options->planned;
     return true;
+}
+
+static bool resolve_plan(struct switch_options *options, const struct trib_switch_names *names)
+{
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    struct trib_toml toml;
+
+    if (options->plan == NULL) {
+        return true;
+    }
+    bool is_read = trib_toml_open(&toml, options->plan, error);
+    bool is_good = is_read && take_plan(options, &toml, names);
+    if (!is_read) {
+        complain("--plan: %s", error);
+    }
+    trib_toml_free(&toml);
+    return is_good;
 }
 
 /* Which of them a job has. */

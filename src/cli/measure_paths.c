@@ -235,8 +235,8 @@ static bool measure(struct reproduce_run *run, struct measurement *m, struct sam
     (void)close(m->go[1]); /* a process that still waits or writes ends */
     (void)close(m->notes[0]);
     (void)spawn_wait(&inputs, true);
-    interrupt_catch(); /* spawn_wait has its own */
-    return is_good;
+    interrupt_catch(); /* spawn_wait has its own, which keeps a signal as well */
+    return is_good && !interrupt_came();
 }
 
 /* ---- all ---- */

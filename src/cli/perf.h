@@ -101,6 +101,8 @@ struct perf_totals {
 
 /* perf_numbers.c: period of the pattern, in elements. */
 #define PERF_PERIOD 16
+/* Type of the elements of a sum on their way. */
+enum trib_type perf_wire(const struct perf_options *options);
 /* A rank's number, the number as an element in memory, and its value after it has travelled. */
 double perf_value(const struct perf_options *options, uint64_t i, uint32_t rank, uint32_t round);
 void perf_store(enum trib_type type, void *element, double v);

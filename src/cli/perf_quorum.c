@@ -21,17 +21,10 @@ struct set {
     bool is_whole; /* all ranks' bits were there to be seen */
 };
 
-static enum trib_type wire_of(const struct perf_options *options)
-{
-    bool is_narrow = options->type == TRIB_FLOAT32 && options->comm.wire == TRIB_WIRE_BFLOAT16;
-
-    return is_narrow ? TRIB_BFLOAT16 : options->type;
-}
-
 /* Ranks of a field: two bits less than are exact, so that averages of different sums differ. */
 static uint32_t bits_of(const struct perf_options *options)
 {
-    enum trib_type wire = wire_of(options);
+    enum trib_type wire = perf_wire(options);
 
     return wire == TRIB_BFLOAT16 ? 6 : wire == TRIB_FLOAT16 ? 9 : 22;
 }
@@ -173,7 +166,7 @@ static int64_t wrong_values(const struct perf_options *options, const uint8_t *a
         for (uint32_t rank = 0; rank < options->comm.ranks; rank++) {
             sum += trib_quorum_has(set->list, rank) ? perf_value(options, i, rank, round) : 0;
         }
-        perf_store(options->type, expected[i], perf_stored(wire_of(options), sum) / divisor);
+        perf_store(options->type, expected[i], sum / divisor);
     }
     for (uint64_t i = span.first + 1 - span.first % 2; i < span.first + span.count; i += 2) {
         wrong += memcmp(at + (i - span.first) * size, expected[i % PERF_PERIOD], size) != 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* perf_values.c: tensors with known reductions. Values are small whole numbers, so that every number mode gives
- * one exact answer, computed here without the code under test (but for rounding to 16 bits: unit tests pin its scalar
- * reference). */
+ * one exact answer, computed here without the code under test. */
 #include <string.h>
 
 #include "cli/perf.h"
@@ -26,7 +25,6 @@ static double reduced(enum trib_reduction reduction, double a, double b)
 
 static double expected(const struct perf_options *options, uint64_t i, uint32_t owner, uint32_t round)
 {
-    enum trib_type wire = options->type;
     uint32_t ranks = options->comm.ranks;
     double result = perf_value(options, i, 0, round);
 
@@ -39,10 +37,7 @@ static double expected(const struct perf_options *options, uint64_t i, uint32_t 
     for (uint32_t rank = 1; rank < ranks; rank++) {
         result = reduced(options->reduction, result, perf_value(options, i, rank, round));
     }
-    if (wire == TRIB_FLOAT32 && options->comm.wire == TRIB_WIRE_BFLOAT16) {
-        wire = TRIB_BFLOAT16;
-    }
-    result = perf_stored(wire, result);
+    result = perf_stored(options->type, result);
     return options->reduction == TRIB_AVERAGE ? result / ranks : result;
 }
 

@@ -25,6 +25,7 @@ struct goat_view {
     const struct trib_goat_plan *plan;
     uint64_t direct;                  /* cost without aggregation */
     const struct trib_placed *placed; /* the plan that is read; NULL: it is made */
+    const struct trib_toml *toml;     /* the file of `placed` */
 };
 
 bool plan_goat_is_given(const struct plan_goat_arguments *a)
@@ -164,7 +165,7 @@ static enum trib_status make(const struct goat_view *v, struct trib_goat_plan *p
     if (v->placed == NULL) {
         return trib_goat_rule_find(a->objective)->make(p, &options, plan);
     }
-    return plan_goat_check(&file, v->placed, a->objective, plan, error) ? TRIB_OK : TRIB_ERR_INVALID;
+    return plan_goat_check(&file, v->placed, v->toml, plan, error) ? TRIB_OK : TRIB_ERR_INVALID;
 }
 
 static int make_and_print(const struct goat_view *unplanned)
@@ -307,7 +308,7 @@ static int refuse_objective(const char *name)
 }
 
 /* Plans the one job, or checks its plan, of pieces or from the objective's rule. */
-static int plan_one(const struct plan_goat_arguments *a, const struct trib_placed *placed,
+static int plan_one(const struct plan_goat_arguments *a, const struct trib_toml *toml, const struct trib_placed *placed,
                     const struct plan_network *net, const struct plan_jobs *jobs)
 {
     char error[TRIB_ERROR_TEXT_MAX];
@@ -328,8 +329,8 @@ static int plan_one(const struct plan_goat_arguments *a, const struct trib_place
     if (server >= net->hosts) {
         return complain("plan: %s: \"%s\" is a switch; name a host", where, a->server);
     }
-    return plan_job(
-        (struct goat_view){.arguments = a, .net = net, .job = &jobs->list[0], .server = server, .placed = placed});
+    return plan_job((struct goat_view){
+        .arguments = a, .net = net, .job = &jobs->list[0], .server = server, .placed = placed, .toml = toml});
 }
 
 int plan_goat(const struct plan_goat_arguments *a, const struct plan_network *net, const struct plan_jobs *jobs)
@@ -349,13 +350,14 @@ int plan_goat(const struct plan_goat_arguments *a, const struct plan_network *ne
     if (a->server == NULL) {
         return complain("plan: --objective %s sends to a parameter server: name its host with --server", a->objective);
     }
-    return plan_one(a, NULL, net, jobs);
+    return plan_one(a, NULL, NULL, net, jobs);
 }
 
-int plan_goat_prove(const struct plan_goat_arguments *a, const char *path, const struct trib_placed *placed,
+int plan_goat_prove(const struct plan_goat_arguments *a, const struct trib_toml *toml, const struct trib_placed *placed,
                     const struct plan_network *net, const struct plan_jobs *jobs)
 {
     const struct trib_placed_model *model = &placed->models[0];
+    const char *path = toml->path;
     const struct plan_goat_arguments its = {.objective = path,
                                             .server = model->server,
                                             .memory = a->memory,
@@ -369,5 +371,5 @@ int plan_goat_prove(const struct plan_goat_arguments *a, const char *path, const
     if (jobs->count != 1 || strcmp(model->job, jobs->list[0].name) != 0) {
         return complain("plan: %s is a plan of job \"%s\": give --jobs a file with this job alone", path, model->job);
     }
-    return plan_one(&its, placed, net, jobs);
+    return plan_one(&its, toml, placed, net, jobs);
 }

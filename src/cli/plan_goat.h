@@ -28,8 +28,8 @@ int plan_goat(const struct plan_goat_arguments *arguments, const struct plan_net
               const struct plan_jobs *jobs);
 /* Checks the plan of the file, which has the models in `placed`, and prints it. Of the arguments, memory, explain and
  * json count. Returns the exit status. */
-int plan_goat_prove(const struct plan_goat_arguments *arguments, const char *path, const struct trib_placed *placed,
-                    const struct plan_network *net, const struct plan_jobs *jobs);
+int plan_goat_prove(const struct plan_goat_arguments *arguments, const struct trib_toml *toml,
+                    const struct trib_placed *placed, const struct plan_network *net, const struct plan_jobs *jobs);
 /* True if an option is given that only --objective takes. */
 bool plan_goat_is_given(const struct plan_goat_arguments *arguments);
 

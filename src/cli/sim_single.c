@@ -140,14 +140,22 @@ static int run(struct everything *e, const struct sim_single *options)
 }
 
 /* Gives the plan to the scenario's jobs. False: error. */
-static bool read_plan(struct everything *e, const char *path, char *error)
+static bool take_plan(struct everything *e, const struct trib_toml *toml, char *error)
 {
-    if (!plan_placed_read(&e->placed, path, error)) {
+    if (!plan_placed_read(&e->placed, toml, error)) {
         return false;
     }
     return e->placed.plan.count != 0
                ? plan_placed_give(&e->placed, &e->scenario, error)
-               : plan_simulated_init(&e->plan, &e->scenario, error) && plan_simulated_read(&e->plan, path, error);
+               : plan_simulated_init(&e->plan, &e->scenario, error) && plan_simulated_read(&e->plan, toml, error);
+}
+
+static bool read_plan(struct everything *e, const char *path, char *error)
+{
+    struct trib_toml toml;
+    bool is_good = trib_toml_open(&toml, path, error) && take_plan(e, &toml, error);
+    trib_toml_free(&toml);
+    return is_good;
 }
 
 int sim_single(const char *path, const struct sim_overrides *overrides, const struct sim_single *options)

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/interrupt.h"
 #include "cli/options.h"
 #include "comm/environment.h"
 #include "comm/launcher.h"
@@ -33,6 +34,7 @@ static volatile sig_atomic_t interrupted;
 static void on_signal(int number)
 {
     interrupted = number;
+    interrupt_note(number);
 }
 
 /* fork, and in the child: signals as they were, and death with the parent. */

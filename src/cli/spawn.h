@@ -34,7 +34,8 @@ void spawn_catch(void);
  * (printed). */
 pid_t spawn_rank(struct spawn_ranks *ranks);
 /* Waits for all. Returns 0, or the exit status of the first rank that failed; then the others get 5 s before SIGTERM, 2
- * s more before SIGKILL. SIGINT and SIGTERM are passed on to the ranks. quiet: do not name the failed rank. */
+ * s more before SIGKILL. SIGINT and SIGTERM are passed on to the ranks, and kept for interrupt_came: also signals after
+ * the last rank. quiet: do not name the failed rank. */
 int spawn_wait(struct spawn_ranks *ranks, bool quiet);
 /* A job name that no other run has. */
 void spawn_job_name(char *name, size_t size);

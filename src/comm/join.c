@@ -212,10 +212,23 @@ static void take_fail(struct trib_comm *comm, const struct trib_message *message
     trib_comm_fail(comm, known ? (enum trib_status)status : TRIB_ERR_REFUSED, "%s", message->fail.text);
 }
 
+/* Not all ranks came back to the switch, or to the place where they were to go on without it. */
+static void fail_to_return(struct trib_comm *comm, const char *missing, uint64_t now_ns)
+{
+    char text[TRIB_ERROR_TEXT_MAX];
+    trib_comm_explain_absence(comm, now_ns, text);
+    trib_comm_fail(comm, comm->state == TRIB_COMM_CONNECTING ? TRIB_ERR_SWITCH : TRIB_ERR_TIMEOUT, "%s%s%.250s", text,
+                   missing[0] != '\0' ? ": " : "", missing);
+}
+
 /* Not all ranks have joined. missing: as the control plane says; "": it does not. */
 static void fail_to_join(struct trib_comm *comm, const char *missing, uint64_t now_ns)
 {
     char waited[TRIB_COMM_WAITED_MAX];
+    if (comm->was_running) {
+        fail_to_return(comm, missing, now_ns);
+        return;
+    }
     (void)trib_comm_say_waited(comm, now_ns, waited);
     trib_comm_fail(comm, TRIB_ERR_TIMEOUT, "not all %u ranks of job %s joined at %s%s%s%.250s", comm->config.ranks,
                    comm->config.job, comm->where.title, waited, missing[0] != '\0' ? ": " : "", missing);
@@ -340,6 +353,7 @@ void trib_comm_session_ready(struct trib_comm *comm, short revents, uint64_t now
     }
     while (trib_session_client_next(&comm->session, &message)) {
         take_message(comm, &message, now_ns);
+        trib_message_wipe(&message);
     }
     bool is_foreign = comm->session.state == TRIB_SESSION_FOREIGN;
     if (is_foreign && !comm->is_detour) {
@@ -357,21 +371,13 @@ void trib_comm_session_ready(struct trib_comm *comm, short revents, uint64_t now
 
 /* ---- time ---- */
 
-/* Not all ranks came back to the switch, or to the place where they were to go on without it. */
-static void give_up_return(struct trib_comm *comm, uint64_t now_ns)
-{
-    char text[TRIB_ERROR_TEXT_MAX];
-    trib_comm_explain_absence(comm, now_ns, text);
-    trib_comm_fail(comm, comm->state == TRIB_COMM_CONNECTING ? TRIB_ERR_SWITCH : TRIB_ERR_TIMEOUT, "%s", text);
-}
-
 static void give_up(struct trib_comm *comm, uint64_t now_ns)
 {
     const char *cause = trib_comm_cause(comm);
     char waited[TRIB_COMM_WAITED_MAX], other[TRIB_COMM_OTHER_MAX];
     bool is_connecting = comm->state == TRIB_COMM_CONNECTING;
     if (comm->was_running) {
-        give_up_return(comm, now_ns);
+        fail_to_return(comm, "", now_ns);
         return;
     }
     (void)trib_comm_say_waited(comm, now_ns, waited);
@@ -390,7 +396,7 @@ static void give_up(struct trib_comm *comm, uint64_t now_ns)
 /* The control plane may wait longer than this rank, and knows the missing ranks. */
 static bool may_ask_missing(const struct trib_comm *comm)
 {
-    return comm->state == TRIB_COMM_JOINING && !comm->was_running && !comm->has_given_up && comm->ping.silent <= 1;
+    return comm->state == TRIB_COMM_JOINING && !comm->has_given_up && comm->ping.silent <= 1;
 }
 
 static void ask_missing(struct trib_comm *comm, uint64_t now_ns)

@@ -14,18 +14,17 @@
 
 struct draft {
     struct trib_placed *placed;
-    const char *path;
     char *error;
-    struct trib_toml toml;
+    const struct trib_toml *toml;
 };
 
-#define REFUSE(d, at, ...) ((void)trib_file_refuse((d)->error, (d)->path, at, __VA_ARGS__), false)
+#define REFUSE(d, at, ...) ((void)trib_file_refuse((d)->error, (d)->toml->path, at, __VA_ARGS__), false)
 
 /* Value of this key; NULL: not in the table. */
 static const struct trib_toml_value *find_value(const struct draft *d, uint32_t table, const char *key)
 {
-    for (uint32_t i = 0; i < d->toml.value_count; i++) {
-        const struct trib_toml_value *value = &d->toml.values[i];
+    for (uint32_t i = 0; i < d->toml->value_count; i++) {
+        const struct trib_toml_value *value = &d->toml->values[i];
         if (value->table == table && strcmp(value->key, key) == 0) {
             return value;
         }
@@ -91,7 +90,7 @@ static bool read_pieces(const char *text, uint32_t count, uint64_t *pieces)
 
 static bool read_model(struct draft *d, uint32_t table)
 {
-    const struct trib_file_place at = d->toml.tables[table].place;
+    const struct trib_file_place at = d->toml->tables[table].place;
     const char *job = find_name(d, table, "job", TRIB_NAME_MAX);
     const char *server = find_name(d, table, "server", TRIB_PLACED_NAME_MAX);
     const struct trib_toml_value *pieces = find_value(d, table, "pieces");
@@ -116,7 +115,7 @@ static bool read_model(struct draft *d, uint32_t table)
 
 static bool read_placement(struct draft *d, uint32_t table)
 {
-    const struct trib_file_place at = d->toml.tables[table].place;
+    const struct trib_file_place at = d->toml->tables[table].place;
     struct trib_placed *placed = d->placed;
     struct trib_placed_switch *it = &placed->switches[placed->switch_count];
     const char *job = find_name(d, table, "job", TRIB_NAME_MAX);
@@ -146,27 +145,26 @@ static bool read_placement(struct draft *d, uint32_t table)
 static bool read_draft(struct draft *d)
 {
     struct trib_placed *placed = d->placed;
-    placed->models = calloc(d->toml.table_count, sizeof *placed->models);
-    placed->switches = calloc(d->toml.table_count, sizeof *placed->switches);
+    placed->models = calloc(d->toml->table_count, sizeof *placed->models);
+    placed->switches = calloc(d->toml->table_count, sizeof *placed->switches);
     if (placed->models == NULL || placed->switches == NULL) {
-        trib_explain(d->error, "%s: out of memory", d->path);
+        trib_explain(d->error, "%s: out of memory", d->toml->path);
         return false;
     }
     bool is_good = true;
-    for (uint32_t i = 1; is_good && i < d->toml.table_count; i++) {
-        is_good = strcmp(d->toml.tables[i].name, "model") == 0       ? read_model(d, i)
-                  : strcmp(d->toml.tables[i].name, "placement") == 0 ? read_placement(d, i)
-                                                                     : true;
+    for (uint32_t i = 1; is_good && i < d->toml->table_count; i++) {
+        is_good = strcmp(d->toml->tables[i].name, "model") == 0       ? read_model(d, i)
+                  : strcmp(d->toml->tables[i].name, "placement") == 0 ? read_placement(d, i)
+                                                                      : true;
     }
     return is_good && (placed->count == 0 || read_digest(d, 0, "network", &placed->network));
 }
 
-bool trib_placed_read(struct trib_placed *placed, const char *path, char *error)
+bool trib_placed_read(struct trib_placed *placed, const struct trib_toml *toml, char *error)
 {
-    struct draft draft = {.placed = placed, .path = path, .error = error};
+    struct draft draft = {.placed = placed, .toml = toml, .error = error};
     *placed = (struct trib_placed){.count = 0};
-    bool is_good = trib_toml_open(&draft.toml, path, error) && read_draft(&draft);
-    trib_toml_free(&draft.toml);
+    bool is_good = read_draft(&draft);
     if (!is_good) {
         trib_placed_free(placed);
     }

@@ -16,7 +16,7 @@
 
 #include <tributary/comm.h>
 
-#include "io/file.h"
+#include "io/toml.h"
 #include "net/address.h"
 #include "protocol/pieces.h"
 
@@ -48,9 +48,9 @@ struct trib_placed {
     struct trib_placed_switch *switches;
 };
 
-/* Reads a plan. A file without a [[model]] has count 0: a plan of another kind. False: error has the cause and the
- * place, and *placed holds no memory. */
-bool trib_placed_read(struct trib_placed *placed, const char *path, char *error);
+/* Reads a plan from an open file. A file without a [[model]] has count 0: a plan of another kind. False: error has the
+ * cause and the place, and *placed holds no memory. */
+bool trib_placed_read(struct trib_placed *placed, const struct trib_toml *toml, char *error);
 void trib_placed_free(struct trib_placed *placed);
 /* Model of the job of this name. NULL: the plan does not name the job, or `placed` is NULL. */
 const struct trib_placed_model *trib_placed_find(const struct trib_placed *placed, const char *job);

@@ -22,21 +22,20 @@ struct sums {
 struct draft {
     struct trib_planned *planned;
     const struct trib_switch_names *names;
-    const char *path;
     char *error;
-    struct trib_toml toml;
+    const struct trib_toml *toml;
     struct sums *sums; /* by job */
 };
 
-#define REFUSE(d, at, ...) ((void)trib_file_refuse((d)->error, (d)->path, at, __VA_ARGS__), false)
+#define REFUSE(d, at, ...) ((void)trib_file_refuse((d)->error, (d)->toml->path, at, __VA_ARGS__), false)
 
 static const struct trib_file_place whole_file = {1, 1};
 
 /* Value of this key; NULL: not in the table. */
 static const struct trib_toml_value *find_value(const struct draft *d, uint32_t table, const char *key)
 {
-    for (uint32_t i = 0; i < d->toml.value_count; i++) {
-        const struct trib_toml_value *value = &d->toml.values[i];
+    for (uint32_t i = 0; i < d->toml->value_count; i++) {
+        const struct trib_toml_value *value = &d->toml->values[i];
         if (value->table == table && strcmp(value->key, key) == 0) {
             return value;
         }
@@ -98,7 +97,7 @@ static bool read_job(struct draft *d, uint32_t table)
     uint64_t bps = 0;
     if (!name || !rate ||
         trib_parse_number(rate->text, TRIB_LINK_RATE_MIN, TRIB_LINK_RATE_MAX, &bps, NULL) != TRIB_OK) {
-        return REFUSE(d, d->toml.tables[table].place,
+        return REFUSE(d, d->toml->tables[table].place,
                       "a [[job]] has a name, and a rate_bps of 1000000 or more: this is no "
                       "plan of `tributary plan --out`");
     }
@@ -111,7 +110,7 @@ static bool read_job(struct draft *d, uint32_t table)
 
 static bool read_tree(struct draft *d, uint32_t table)
 {
-    const struct trib_file_place at = d->toml.tables[table].place;
+    const struct trib_file_place at = d->toml->tables[table].place;
     const struct trib_toml_value *job = find_value(d, table, "job"), *root = find_value(d, table, "root");
     const struct trib_toml_value *weight = find_value(d, table, "weight");
     uint64_t number = 0;
@@ -157,17 +156,17 @@ static void weigh(struct trib_planned_job *job, const struct sums *sums)
 
 static bool read_draft(struct draft *d)
 {
-    size_t room = d->toml.table_count < TRIB_PLANNED_JOBS_MAX ? d->toml.table_count : TRIB_PLANNED_JOBS_MAX;
+    size_t room = d->toml->table_count < TRIB_PLANNED_JOBS_MAX ? d->toml->table_count : TRIB_PLANNED_JOBS_MAX;
     d->planned->jobs = calloc(room, sizeof *d->planned->jobs);
     d->sums = calloc(room, sizeof *d->sums);
     bool is_good = d->planned->jobs != NULL && d->sums != NULL;
     if (!is_good) {
-        trib_explain(d->error, "%s: out of memory", d->path);
+        trib_explain(d->error, "%s: out of memory", d->toml->path);
     }
-    for (uint32_t i = 1; is_good && i < d->toml.table_count; i++) {
-        is_good = strcmp(d->toml.tables[i].name, "tree") == 0  ? read_tree(d, i)
-                  : strcmp(d->toml.tables[i].name, "job") == 0 ? read_job(d, i)
-                                                               : true;
+    for (uint32_t i = 1; is_good && i < d->toml->table_count; i++) {
+        is_good = strcmp(d->toml->tables[i].name, "tree") == 0  ? read_tree(d, i)
+                  : strcmp(d->toml->tables[i].name, "job") == 0 ? read_job(d, i)
+                                                                : true;
     }
     for (uint32_t i = 0; is_good && i < d->planned->count; i++) {
         is_good =
@@ -178,13 +177,12 @@ static bool read_draft(struct draft *d)
     return is_good && (d->planned->count > 0 || REFUSE(d, whole_file, "there is no [[tree]]: this is no plan"));
 }
 
-bool trib_planned_read(struct trib_planned *planned, const char *path, const struct trib_switch_names *names,
-                       char *error)
+bool trib_planned_read(struct trib_planned *planned, const struct trib_toml *toml,
+                       const struct trib_switch_names *names, char *error)
 {
-    struct draft draft = {.planned = planned, .names = names, .path = path, .error = error};
+    struct draft draft = {.planned = planned, .names = names, .toml = toml, .error = error};
     *planned = (struct trib_planned){.count = 0};
-    bool is_good = trib_toml_open(&draft.toml, path, error) && read_draft(&draft);
-    trib_toml_free(&draft.toml);
+    bool is_good = read_draft(&draft);
     if (!is_good) {
         trib_planned_free(planned);
     }

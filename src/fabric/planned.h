@@ -9,6 +9,7 @@
 #include <tributary/comm.h>
 
 #include "fabric/topology.h"
+#include "io/toml.h"
 
 #define TRIB_PLANNED_JOBS_MAX 1024
 #define TRIB_PLANNED_SWITCHES_MAX 8 /* of a job */
@@ -27,8 +28,8 @@ struct trib_planned {
 };
 
 /* Reads a plan with these names of switches. False: error has the cause and the place, and *planned holds no memory. */
-bool trib_planned_read(struct trib_planned *planned, const char *path, const struct trib_switch_names *names,
-                       char *error);
+bool trib_planned_read(struct trib_planned *planned, const struct trib_toml *toml,
+                       const struct trib_switch_names *names, char *error);
 void trib_planned_free(struct trib_planned *planned);
 /* The job of this name. NULL: the plan does not name it, or `planned` is NULL. */
 const struct trib_planned_job *trib_planned_find(const struct trib_planned *planned, const char *name);

@@ -369,6 +369,7 @@ bool trib_toml_open(struct trib_toml *toml, const char *path, char *error)
         return false;
     }
     bool is_good = trib_toml_read(toml, text, len, cause);
+    toml->path = path;
     free(text);
     return is_good || trib_file_refuse(error, path, toml->place, "%s", cause);
 }

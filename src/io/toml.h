@@ -39,6 +39,7 @@ struct trib_toml {
     uint32_t table_count;
     uint32_t value_count;
     char *text;                   /* memory of keys and texts */
+    const char *path;             /* of trib_toml_open, for errors; borrowed */
     struct trib_file_place place; /* of an error */
 };
 
@@ -47,7 +48,8 @@ struct trib_toml {
 bool trib_toml_read(struct trib_toml *toml, const char *text, size_t len, char *error);
 /* Writes tables and keys in their order as a file, without comments. */
 void trib_toml_write(FILE *out, const struct trib_toml *toml);
-/* Reads a file. False: error has the cause and the place. Call trib_toml_free in any case. */
+/* Reads a file, which may be a pipe: readers of one file share the result. False: error has the cause and the place.
+ * Call trib_toml_free in any case. */
 bool trib_toml_open(struct trib_toml *toml, const char *path, char *error);
 void trib_toml_free(struct trib_toml *toml);
 

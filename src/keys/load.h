@@ -16,7 +16,7 @@ struct trib_key {
     uint32_t len;
 };
 
-/* ERR_INVALID with cause and remedy: no such file, another user's, open to other users, or no key. */
+/* ERR_INVALID with cause and remedy: no such file, a pipe, another user's, open to other users, or no key. */
 TRIB_MUST_USE enum trib_status trib_key_read_file(const char *path, struct trib_key *key, char *error);
 /* The same of an open file or memfd, read from its start; the offset stays, so processes may share it. Owner and mode
  * are not looked at. */

@@ -410,11 +410,10 @@ static bool read_plan(struct reader *r)
 }
 
 bool plan_read(struct plan *plan, const struct plan_network *net, const struct plan_jobs *jobs, bool is_by_name,
-               const char *path, char *error)
+               const struct trib_toml *toml, char *error)
 {
     struct reader r = {.plan = plan, .net = net, .jobs = jobs, .is_by_name = is_by_name};
     *plan = (struct plan){.grants = NULL};
-    bool is_good = plan_input_open(&r.in, path, error) && read_plan(&r);
-    plan_input_close(&r.in);
-    return is_good;
+    plan_input_use(&r.in, toml, error);
+    return read_plan(&r);
 }

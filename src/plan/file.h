@@ -3,14 +3,15 @@
 #ifndef TRIB_PLAN_FILE_H
 #define TRIB_PLAN_FILE_H
 
+#include "io/toml.h"
 #include "plan/plan.h"
 
 /* False: error says why it could not be written. */
 bool plan_write(const struct plan *plan, const struct plan_network *net, const struct plan_jobs *jobs, const char *path,
                 char *error);
-/* Reads a plan of this network and these jobs; it is not checked any further. is_by_name: only the names of the jobs
- * have to be those of the plan. False: error has the cause, and the place. Free it in any case. */
+/* Reads from an open file a plan of this network and these jobs, without further checks. is_by_name: only the names of
+ * the jobs have to be those of the plan. False: error has the cause, and the place. Free the plan in any case. */
 bool plan_read(struct plan *plan, const struct plan_network *net, const struct plan_jobs *jobs, bool is_by_name,
-               const char *path, char *error);
+               const struct trib_toml *toml, char *error);
 
 #endif

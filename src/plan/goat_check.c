@@ -144,24 +144,20 @@ static bool check_claims(struct plan_input *in, uint32_t table, const struct pla
            REFUSE(in, "the prices prove a bound of %" PRIu64 " bytes x hops, not %" PRIu64, plan->bound, bound);
 }
 
-static bool check_file(const struct plan_goat_file *file, const char *path, struct trib_goat_plan *plan, char *error)
+static bool check_file(const struct plan_goat_file *file, const struct trib_toml *toml, struct trib_goat_plan *plan,
+                       char *error)
 {
     struct plan_input in;
     uint32_t table = 0;
-    bool is_good = plan_input_open(&in, path, error);
 
-    while (is_good && table < in.toml.table_count && !plan_input_is(&in, table, "model")) {
+    plan_input_use(&in, toml, error);
+    while (table < in.toml.table_count && !plan_input_is(&in, table, "model")) {
         table++;
     }
-    if (is_good && table == in.toml.table_count) {
-        is_good = REFUSE(&in, "there is no [[model]]");
-    }
-    is_good = is_good && check_claims(&in, table, file, plan);
-    plan_input_close(&in);
-    return is_good;
+    return table < in.toml.table_count ? check_claims(&in, table, file, plan) : REFUSE(&in, "there is no [[model]]");
 }
 
-bool plan_goat_check(const struct plan_goat_file *file, const struct trib_placed *placed, const char *path,
+bool plan_goat_check(const struct plan_goat_file *file, const struct trib_placed *placed, const struct trib_toml *toml,
                      struct trib_goat_plan *plan, char *error)
 {
     if (!check_owner(file, placed, error)) {
@@ -179,5 +175,5 @@ bool plan_goat_check(const struct plan_goat_file *file, const struct trib_placed
                      placed->models[0].server_bytes);
         return false;
     }
-    return check_file(file, path, plan, error);
+    return check_file(file, toml, plan, error);
 }

@@ -27,7 +27,7 @@ bool plan_goat_write(const struct plan_goat_file *file, const char *path, char *
  * a solver: network, workers and server are the plan's; pieces are at switches that add, and fit into their memory;
  * cost and bytes of the server are as the file says, and its prices prove its bound. The problem has as many gradients
  * as the model has pieces. file->plan and file->objective are not used. False: error has the cause. */
-bool plan_goat_check(const struct plan_goat_file *file, const struct trib_placed *placed, const char *path,
+bool plan_goat_check(const struct plan_goat_file *file, const struct trib_placed *placed, const struct trib_toml *toml,
                      struct trib_goat_plan *plan, char *error);
 /* A number that is the same for the same workers, in any order, and the same server. Never 0. */
 uint64_t plan_goat_hosts_digest(const uint32_t *workers, uint32_t count, uint32_t server);

@@ -27,6 +27,12 @@ bool plan_input_open(struct plan_input *in, const char *path, char *error)
     return trib_toml_open(&in->toml, path, error);
 }
 
+void plan_input_use(struct plan_input *in, const struct trib_toml *toml, char *error)
+{
+    *in = (struct plan_input){.path = toml->path, .error = error, .toml = *toml};
+    error[0] = '\0';
+}
+
 void plan_input_close(struct plan_input *in)
 {
     trib_toml_free(&in->toml);

@@ -30,6 +30,8 @@ __attribute__((format(printf, 3, 4))) bool plan_refuse(struct plan_input *in, st
                                                        const char *format, ...);
 /* Reads a file. False: error has the cause. Close it in any case. */
 bool plan_input_open(struct plan_input *in, const char *path, char *error);
+/* Uses an open file. No close. */
+void plan_input_use(struct plan_input *in, const struct trib_toml *toml, char *error);
 void plan_input_close(struct plan_input *in);
 /* Reads all values of a table into `target` by those of `keys` that belong to it; a key without a name ends them.
  * Refuses unknown keys and tables, and missing keys. */

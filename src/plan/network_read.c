@@ -24,7 +24,8 @@ struct switch_table {
     const char *name;
     uint64_t rate_bps; /* of adding; 0: none was named */
     uint64_t memory;   /* bytes; PLAN_MEMORY_ALL: none was named */
-    bool adds;
+    bool adds;         /* true: also if the table has no such key */
+    bool has_adds;     /* the table has the key */
     struct trib_file_place place;
 };
 
@@ -102,6 +103,7 @@ static bool read_tables(struct draft *d)
         } else if (plan_input_is(in, i, "switch")) {
             struct switch_table *s = &d->switches[d->switch_count++];
             *s = (struct switch_table){.adds = true, .memory = PLAN_MEMORY_ALL, .place = in->toml.tables[i].place};
+            s->has_adds = plan_input_find(in, i, "adds") != NULL;
             target = s;
         }
         if (!plan_input_table(in, i, keys, target)) {
@@ -370,30 +372,51 @@ static bool change_link(struct draft *d, const struct link_table *link)
     return true;
 }
 
-/* A switch with an address and a port is one of Tributary's: it adds. */
-static bool read_switches(struct draft *d)
+/* Tables of one switch apply in the order of the file: a key that a later table does not have stays. A switch with an
+ * address and a port is one of Tributary's: it adds. */
+static void read_switch(struct draft *d, uint32_t i)
+{
+    struct plan_network *net = d->net;
+    const char *name = net->names.list[net->hosts + i];
+    struct trib_address address;
+    bool adds = trib_address_read(name, &address);
+    bool is_told = false; /* by the key `adds` */
+    uint64_t rate_bps = PLAN_ADDS_ALL;
+    for (const struct switch_table *s = d->switches; s < d->switches + d->switch_count; s++) {
+        if (!matches(s, name)) {
+            continue;
+        }
+        adds = s->has_adds || !is_told ? s->adds : adds;
+        is_told = is_told || s->has_adds;
+        rate_bps = s->rate_bps != 0 ? s->rate_bps : rate_bps;
+        net->memory[i] = s->memory != PLAN_MEMORY_ALL ? s->memory : net->memory[i];
+    }
+    net->adds_bps[i] = adds ? rate_bps : PLAN_ADDS_NOT;
+}
+
+static bool check_switch(struct draft *d, const struct switch_table *s)
 {
     struct plan_network *net = d->net;
     char cause[TRIB_ERROR_TEXT_MAX] = "";
     for (uint32_t i = 0; i < net->switches; i++) {
-        struct trib_address address;
-        bool adds = trib_address_read(net->names.list[net->hosts + i], &address);
-        net->adds_bps[i] = adds ? PLAN_ADDS_ALL : PLAN_ADDS_NOT;
-    }
-    for (const struct switch_table *s = d->switches; s < d->switches + d->switch_count; s++) {
-        uint32_t found = 0;
-        for (uint32_t i = 0; i < net->switches; i++) {
-            if (matches(s, net->names.list[net->hosts + i])) {
-                net->memory[i] = s->memory;
-                net->adds_bps[i] = !s->adds ? PLAN_ADDS_NOT : s->rate_bps != 0 ? s->rate_bps : PLAN_ADDS_ALL;
-                found++;
-            }
+        if (matches(s, net->names.list[net->hosts + i])) {
+            return true;
         }
-        if (found == 0) {
-            plan_names_explain(&net->names, s->name, strlen(s->name), cause);
-            return strchr(s->name, '*') != NULL
-                       ? plan_refuse(&d->in, s->place, "no switch has a name that %s stands for", s->name)
-                       : plan_refuse(&d->in, s->place, "%s", cause);
+    }
+    plan_names_explain(&net->names, s->name, strlen(s->name), cause);
+    return strchr(s->name, '*') != NULL
+               ? plan_refuse(&d->in, s->place, "no switch has a name that %s stands for", s->name)
+               : plan_refuse(&d->in, s->place, "%s", cause);
+}
+
+static bool read_switches(struct draft *d)
+{
+    for (uint32_t i = 0; i < d->net->switches; i++) {
+        read_switch(d, i);
+    }
+    for (uint32_t i = 0; i < d->switch_count; i++) {
+        if (!check_switch(d, &d->switches[i])) {
+            return false;
         }
     }
     return true;

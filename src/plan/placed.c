@@ -8,10 +8,10 @@
 #include "plan/goat_file.h"
 #include "plan/simulated.h"
 
-bool plan_placed_read(struct plan_placed *it, const char *path, char *error)
+bool plan_placed_read(struct plan_placed *it, const struct trib_toml *toml, char *error)
 {
     *it = (struct plan_placed){.scenario = NULL};
-    return trib_placed_read(&it->plan, path, error);
+    return trib_placed_read(&it->plan, toml, error);
 }
 
 void plan_placed_free(struct plan_placed *it)

@@ -19,7 +19,7 @@ struct plan_placed {
 };
 
 /* Reads the file. False: error has the place and the cause. Free it in any case. */
-bool plan_placed_read(struct plan_placed *it, const char *path, char *error);
+bool plan_placed_read(struct plan_placed *it, const struct trib_toml *toml, char *error);
 /* Checks that the plan is for the scenario's network and jobs, and gives the jobs their pieces. False: error has the
  * place and the cause. */
 bool plan_placed_give(struct plan_placed *it, struct sim_scenario *scenario, char *error);

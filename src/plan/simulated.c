@@ -271,26 +271,26 @@ bool plan_simulated_give(struct plan_simulated *it, char *error)
 }
 
 /* A plan may assume less of paths than the network has, and has the headroom of its own network. */
-static bool read_plan(struct plan_simulated *it, const char *path, char *error)
+static bool read_plan(struct plan_simulated *it, const struct trib_toml *toml, char *error)
 {
-    bool is_good = plan_read(&it->plan, &it->net, &it->jobs, true, path, error);
+    bool is_good = plan_read(&it->plan, &it->net, &it->jobs, true, toml, error);
     if (!is_good && it->plan.paths <= it->net.paths && it->plan.network_digest != 0) {
         it->net.paths = it->plan.paths;
         it->net.headroom = it->plan.headroom;
         plan_free(&it->plan);
-        is_good = plan_read(&it->plan, &it->net, &it->jobs, true, path, error);
+        is_good = plan_read(&it->plan, &it->net, &it->jobs, true, toml, error);
     }
     return is_good;
 }
 
-bool plan_simulated_read(struct plan_simulated *it, const char *path, char *error)
+bool plan_simulated_read(struct plan_simulated *it, const struct trib_toml *toml, char *error)
 {
     char cause[TRIB_ERROR_TEXT_MAX] = "";
-    if (!read_plan(it, path, error)) {
+    if (!read_plan(it, toml, error)) {
         return false;
     }
     if (!plan_check_loads(&it->plan, &it->net, &it->jobs, cause) || !plan_simulated_give(it, cause)) {
-        trib_explain(error, "%s: %s", path, cause);
+        trib_explain(error, "%s: %s", toml->path, cause);
         return false;
     }
     return true;

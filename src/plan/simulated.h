@@ -9,6 +9,7 @@
 #ifndef TRIB_PLAN_SIMULATED_H
 #define TRIB_PLAN_SIMULATED_H
 
+#include "io/toml.h"
 #include "plan/plan.h"
 #include "sim/jobs/planned.h"
 #include "sim/scenario/scenario.h"
@@ -28,7 +29,7 @@ bool plan_simulated_network(struct plan_network *net, const struct sim_scenario 
 /* Network and jobs. False: error has the place and the cause. Free it in any case. */
 bool plan_simulated_init(struct plan_simulated *it, struct sim_scenario *scenario, char *error);
 /* Reads and checks a plan, and gives it to the scenario's jobs. False: error has the place and the cause. */
-bool plan_simulated_read(struct plan_simulated *it, const char *path, char *error);
+bool plan_simulated_read(struct plan_simulated *it, const struct trib_toml *toml, char *error);
 /* Gives the plan to the scenario's jobs. False: error has the cause. */
 bool plan_simulated_give(struct plan_simulated *it, char *error);
 /* A tree as the simulator has it, of weight 1. With streams that switches deal over ports (ECMP), or else exactly.

@@ -25,7 +25,7 @@ say "paths by ECMP: such a plan does in a network with explicit paths as well"
 sed 's/^delay = .*/&\npaths = "ecmp"/' "$SCENARIO" >"$TMP/s_ecmp.toml"
 "$T" plan --topology "$TMP/ecmp.toml" --jobs "$JOBS" --out "$TMP/p_ecmp.toml" >"$TMP/out"
 for scenario in "$SCENARIO" "$TMP/s_ecmp.toml"; do
-    expect 0 '^  a +[0-9]+ +62.5000 +6[0-9].[0-9]+ +-[0-9.]+%$' "$T" sim -q "$scenario" --plan "$TMP/p_ecmp.toml"
+    expect 0 '^  a +[0-9]+ +62.5000 +6[0-9].[0-9]+ +-[0-9.]+%$' "$T" sim -q "$scenario" --plan <(cat "$TMP/p_ecmp.toml")
 done
 
 say "mistakes"

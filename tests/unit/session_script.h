@@ -134,7 +134,8 @@ static inline int take_join(struct script *s, struct trib_message *join)
     return fd;
 }
 
-/* Does nothing but answer PING until then, like a control plane that waits for other ranks, or until the rank has gone. */
+/* Does nothing but answer PING until then, like a control plane that waits for other ranks, or until the rank has gone.
+ * A rank whose limit has ended asks for the missing ranks by ABORT. */
 static inline void answer_until(int fd, uint64_t until_ns)
 {
     struct pollfd session = {.fd = fd, .events = POLLIN};
@@ -143,7 +144,7 @@ static inline void answer_until(int fd, uint64_t until_ns)
         if (poll(&session, 1, 5) > 0) {
             enum trib_message_kind kind = answer_message(fd).kind;
             is_there = kind != TRIB_MESSAGE_NONE;
-            assert_true(kind == TRIB_MESSAGE_PING || !is_there);
+            assert_true(kind == TRIB_MESSAGE_PING || kind == TRIB_MESSAGE_ABORT || !is_there);
         }
     }
 }

@@ -126,6 +126,36 @@ static void rank__forgets_the_key_of_before(void **state)
     assert_int_equal(check_from(0, &bytes, true), TRIB_DROP_AUTH);
 }
 
+/* With one key twice, and numbers that begin anew, two packets would have one nonce. */
+static void rank__refuses_the_key_of_before(void **state)
+{
+    (void)state;
+    take_key(trib_auth_switch(5, 0), trib_auth_switch(5, 1));
+    const struct trib_auth *before = comm.auth;
+    welcome.welcome.auth.parent = 6;
+    assert_int_equal(trib_comm_take_auth(&comm, &welcome, error), TRIB_ERR_REFUSED);
+    assert_non_null(strstr(error, "sent the packet key of before again: nonces would repeat"));
+    assert_ptr_equal(comm.auth, before);
+    welcome.welcome.auth.bytes[31]++;
+    assert_int_equal(trib_comm_take_auth(&comm, &welcome, error), TRIB_OK);
+}
+
+/* Copies on the stack are gone after use. */
+static void message__is_wiped_of_its_key(void **state)
+{
+    struct trib_message open = {.kind = TRIB_MESSAGE_ROOT_OPEN};
+    struct trib_message mark = {.kind = TRIB_MESSAGE_MARK, .mark = {.mark = 7}};
+    (void)state;
+    open.root_open.auth = welcome.welcome.auth;
+    open.root_open.ranks = 9;
+    trib_message_wipe(&open);
+    trib_message_wipe(&welcome);
+    trib_message_wipe(&mark);
+    assert_false(trib_auth_key_is_set(&open.root_open.auth) || trib_auth_key_is_set(&welcome.welcome.auth));
+    assert_int_equal(open.root_open.ranks, 9);
+    assert_int_equal(mark.mark.mark, 7);
+}
+
 static void rank__refuses_a_switch_without_a_key_of_packets(void **state)
 {
     struct bytes bytes;
@@ -152,6 +182,8 @@ int main(void)
         TEST(rank__takes_each_packet_once_from_its_root),
         TEST(rank__takes_of_a_peer_what_is_for_it_alone),
         TEST(rank__forgets_the_key_of_before),
+        TEST(rank__refuses_the_key_of_before),
+        TEST(message__is_wiped_of_its_key),
         TEST(rank__refuses_a_switch_without_a_key_of_packets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -157,6 +157,38 @@ static void starting__brings_what_it_has(void **state)
     }
 }
 
+/* The rank's own limit ends before that of the control plane: the error has the missing ranks, by either way back. */
+static void returned__with_a_short_limit_hears_who_is_missing(void **state)
+{
+    const struct trib_message late = {.kind = TRIB_MESSAGE_FAIL, .fail = {TRIB_ERR_TIMEOUT, "ranks 1, 5 are missing"}};
+    (void)state;
+    for (unsigned way = 0; way < 2; way++) {
+        struct script s;
+        struct trib_message message;
+        begin(&s);
+        hurry(&s);
+        start_rank(&s);
+        int fd = run(&s);
+        if (way == 0) {
+            recall(fd, 5);
+            (void)expect_join(fd);
+        } else {
+            close(fd);
+            fd = take_join(&s, &message);
+        }
+        do {
+            message = answer_message(fd);
+        } while (message.kind == TRIB_MESSAGE_PING);
+        assert_int_equal(message.kind, TRIB_MESSAGE_ABORT);
+        assert_int_equal(message.fail.status, TRIB_ERR_TIMEOUT);
+        send_message(fd, &late);
+        end(&s, TRIB_ERR_TIMEOUT, " is back, but not all ranks of job default are; waited ", 4000);
+        assert_non_null(strstr(s.error, "(TRIB_JOIN_TIMEOUT is "));
+        assert_non_null(strstr(s.error, "): ranks 1, 5 are missing"));
+        close(fd);
+    }
+}
+
 /* Nobody comes: it gives up when it would have, had it been away. */
 static void recalled__and_no_more_ends_in_time(void **state)
 {
@@ -257,6 +289,7 @@ int main(void)
         cmocka_unit_test(running__without),
         cmocka_unit_test(running__beside_a_child),
         cmocka_unit_test(starting__brings_what_it_has),
+        cmocka_unit_test(returned__with_a_short_limit_hears_who_is_missing),
         cmocka_unit_test(recalled__and_no_more_ends_in_time),
         cmocka_unit_test(recalled__and_lost_comes_again),
         cmocka_unit_test(recalled__and_lost_at_once_comes_again),

@@ -107,6 +107,27 @@ static void make__star(void **state)
     free_subject(&s);
 }
 
+/* Several tables of one switch: a key that a later table does not have stays. */
+static void read__tables_of_one_switch(void **state)
+{
+    struct subject s;
+    (void)state;
+    assert_true(read_subject(&s,
+                             LEAF_SPINE ADDS_AT("leaf*", "300Gbps") "memory = \"1MB\"\n" ADDS("*")
+                                 ADDS("leaf0") "memory = \"2MB\"\n" ADDS_AT("leaf1", "40Gbps")
+                                     ADDS("spine0") "adds = false\n" ADDS("spine*") "memory = \"3MB\"\n",
+                             JOB("a", "host0-7") "memory = \"1KB\"\n"));
+    assert_true(s.net.adds_bps[0] == 300000000000U && s.net.memory[0] == 2000000);
+    assert_true(s.net.adds_bps[1] == 40000000000U && s.net.memory[1] == 1000000);
+    assert_true(s.net.adds_bps[2] == PLAN_ADDS_NOT && s.net.memory[2] == 3000000);
+    assert_true(s.net.adds_bps[3] == PLAN_ADDS_ALL && s.net.memory[3] == 3000000);
+    free_subject(&s);
+    assert_true(
+        read_subject(&s, LEAF_SPINE ADDS("*") "adds = false\n" ADDS("leaf0") "adds = true\n", JOB("a", "host0-3")));
+    assert_true(s.net.adds_bps[0] == PLAN_ADDS_ALL && s.net.adds_bps[1] == PLAN_ADDS_NOT);
+    free_subject(&s);
+}
+
 static void make__two_levels(void **state)
 {
     struct subject s;
@@ -247,6 +268,15 @@ static char *read_whole(const char *path)
 #define MIXED LEAF_SPINE ADDS("spine*") ADDS_AT("leaf0", "300Gbps")
 #define TWO JOB("a", "host0-7") JOB("b", "host2-5")
 
+static bool read_plan(struct plan *plan, const struct subject *s, const char *path, char *error)
+{
+    struct trib_toml toml;
+    *plan = (struct plan){.grants = NULL};
+    bool is_good = trib_toml_open(&toml, path, error) && plan_read(plan, &s->net, &s->jobs, false, &toml, error);
+    trib_toml_free(&toml);
+    return is_good;
+}
+
 static void write_twice(const char *network, const char *jobs)
 {
     struct subject s, again;
@@ -258,7 +288,7 @@ static void write_twice(const char *network, const char *jobs)
     assert_true(plan_write(&again.plan, &again.net, &again.jobs, s.path, s.error));
     texts[1] = read_whole(s.path);
     plan_free(&again.plan);
-    assert_true(plan_read(&again.plan, &again.net, &again.jobs, false, s.path, s.error));
+    assert_true(read_plan(&again.plan, &again, s.path, s.error));
     assert_true(plan_write(&again.plan, &again.net, &again.jobs, s.path, s.error));
     texts[2] = read_whole(s.path);
     assert_string_equal(texts[0], texts[1]);
@@ -295,8 +325,8 @@ static bool hold(struct subject *s, const char *text, const char *with)
     assert_non_null(changed);
     memcpy(changed, whole, (size_t)(at - whole));
     (void)strcat(strcat(changed, with), at + strlen(text));
-    bool is_good = plan_read(&plan, &s->net, &s->jobs, false, write_text(s, changed), s->error) &&
-                   plan_check(&plan, &s->net, &s->jobs, &proof, s->error);
+    bool is_good =
+        read_plan(&plan, s, write_text(s, changed), s->error) && plan_check(&plan, &s->net, &s->jobs, &proof, s->error);
     plan_free(&plan);
     (void)unlink(s->path);
     free(whole);
@@ -473,6 +503,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(make__star),
+        cmocka_unit_test(read__tables_of_one_switch),
         cmocka_unit_test(make__two_levels),
         cmocka_unit_test(make__job_on_one_leaf),
         cmocka_unit_test(make__ways_of_the_network),

@@ -39,7 +39,10 @@ static bool give(struct plan_placed *it, const char *scenario_text, const char *
     if (!sim_scenario_parse(&scenario, scenario_text, "text", NULL, error)) {
         fail_msg("%s", error);
     }
-    bool is_good = plan_placed_read(it, path, error) && plan_placed_give(it, &scenario, error);
+    struct trib_toml toml;
+    bool is_good = trib_toml_open(&toml, path, error) && plan_placed_read(it, &toml, error) &&
+                   plan_placed_give(it, &scenario, error);
+    trib_toml_free(&toml);
     (void)unlink(path);
     return is_good;
 }
@@ -179,6 +182,7 @@ static void switches_beside_a_path__do_not_count(void **state)
     struct trib_goat problem;
     struct trib_goat_plan plan;
     struct trib_placed placed;
+    struct trib_toml toml;
 
     (void)state;
     int fd = mkstemp(net_path), out = mkstemp(plan_path);
@@ -195,7 +199,8 @@ static void switches_beside_a_path__do_not_count(void **state)
     assert_int_equal(trib_goat_rule_find("greedy")->make(&problem, &options, &plan), TRIB_OK);
     const struct plan_goat_file file = {&net, &job, 2, "greedy", switches, &problem, &plan};
     assert_true(plan_goat_write(&file, plan_path, error));
-    assert_true(trib_placed_read(&placed, plan_path, error));
+    assert_true(trib_toml_open(&toml, plan_path, error) && trib_placed_read(&placed, &toml, error));
+    trib_toml_free(&toml);
     assert_int_equal(placed.network, plan_network_digest(&net));
     assert_int_equal(placed.models[0].pieces, 3);
     assert_string_equal(placed.models[0].server, "host2");
@@ -287,17 +292,19 @@ static void proved_destroy(struct proved *it)
 static const char *check_file(const struct proved *it, char error[TRIB_ERROR_TEXT_MAX])
 {
     struct trib_placed placed;
+    struct trib_toml toml;
     struct trib_goat_plan plan;
 
     error[0] = '\0';
-    assert_true(trib_placed_read(&placed, it->plan_path, error));
+    assert_true(trib_toml_open(&toml, it->plan_path, error) && trib_placed_read(&placed, &toml, error));
     assert_int_equal(trib_goat_plan_create(&plan, &it->problem), TRIB_OK);
-    if (plan_goat_check(&it->file, &placed, it->plan_path, &plan, error)) {
+    if (plan_goat_check(&it->file, &placed, &toml, &plan, error)) {
         assert_true(plan.cost == it->plan.cost && plan.server_bytes == it->plan.server_bytes);
         assert_true(plan.bound == it->plan.bound && plan.excess_bytes == 0);
     }
     trib_goat_plan_destroy(&plan);
     trib_placed_free(&placed);
+    trib_toml_free(&toml);
     return error;
 }
 

@@ -106,6 +106,19 @@ static void crossed__abort_gives_up_the_place(void **state)
     expect_failed(&s->h, 1, TRIB_ERR_TIMEOUT, " for rank 0 of job digits to come back");
 }
 
+/* Back, and its own limit ends before that of the control plane. */
+static void abort__of_a_rank_that_is_back_is_told_who_is_missing(void **state)
+{
+    const struct trib_message its_time = {.kind = TRIB_MESSAGE_ABORT, .fail = {TRIB_ERR_TIMEOUT, "its time is over"}};
+    struct switches *s = *state;
+    run_ranks(s, 2);
+    recall(s);
+    say_again(s, 0);
+    assert_true(say(&s->h, 0, &its_time));
+    run_links(s);
+    expect_failed(&s->h, 0, TRIB_ERR_TIMEOUT, "rank 1 is missing");
+}
+
 /* A mismatch that a shard had seen is of the slots that are gone: ranks do it again in the next. */
 static void crossed__mismatch_asks_nobody(void **state)
 {
@@ -286,6 +299,7 @@ int main(void)
         TEST(crossed__register_is_not_of_the_next_boot),
         TEST(crossed__ping_is_answered),
         TEST(crossed__abort_gives_up_the_place),
+        TEST(abort__of_a_rank_that_is_back_is_told_who_is_missing),
         TEST(crossed__mismatch_asks_nobody),
         TEST(silent__is_named_in_time),
         TEST(place__is_of_who_has_the_grant),

@@ -55,7 +55,7 @@ static void hello__without_an_answer_is_given_up(void **state)
     assert_int_equal(trib_uplinks_next_timeout(&w->uplinks), 11 * TRIB_SECOND_NS);
     w->now_ns = 11 * TRIB_SECOND_NS;
     const struct trib_message away = hears(w, fd, TRIB_MESSAGE_AWAY);
-    assert_non_null(strstr(away.note.text, "does not answer: its process does not answer: is it stopped?"));
+    assert_non_null(strstr(away.note.text, "does not answer: its process does not answer (is it stopped?)"));
     hears_end(w, fd);
 }
 
@@ -502,6 +502,69 @@ static void silent__parent_is_named_to_a_rank_that_waits(void **state)
     close_all(fd, 2);
 }
 
+/* A switch below hears the name before PONG, and only as long as the parent is silent. */
+static void silent__parent_is_named_to_a_switch_below(void **state)
+{
+    struct world *w = *state;
+    const struct trib_message ping = {.kind = TRIB_MESSAGE_PING, .ping = {77}};
+    const struct trib_message mark = {.kind = TRIB_MESSAGE_MARK};
+    const struct trib_path path = {.count = 0};
+    uint8_t bytes[TRIB_MESSAGE_MAX];
+    uint32_t number;
+    assert_int_equal(listen(w->listener, 5), 0);
+    int fd = come_as_switch(w, 8, &path);
+    (void)greet(w);
+    (void)hears_channel(w, &number);
+    send_message(fd, &ping);
+    assert_int_equal(hears(w, fd, TRIB_MESSAGE_PONG).ping.number, 77);
+    for (uint32_t i = 0; i < 5; i++) {
+        w->now_ns += TRIB_SECOND_NS;
+        pump(w);
+    }
+    send_message(fd, &ping);
+    const struct trib_message missing = hears(w, fd, TRIB_MESSAGE_MISSING);
+    assert_non_null(strstr(missing.stall.where, " (its process does not answer)"));
+    (void)hears(w, fd, TRIB_MESSAGE_PONG);
+    say_bytes(w, number, bytes, trib_message_encode(&mark, bytes));
+    (void)hears(w, fd, TRIB_MESSAGE_MARK);
+    send_message(fd, &ping);
+    (void)hears(w, fd, TRIB_MESSAGE_PONG);
+    close(fd);
+}
+
+/* The parent names a switch above it: ranks that wait, and switches below, hear that name until the parent names no
+ * switch. */
+static void silent__switch_above_the_parent_is_named(void **state)
+{
+    struct world *w = *state;
+    struct trib_message name = {.kind = TRIB_MESSAGE_MISSING, .stall = {.where = "switch 10.0.0.9:7470 (so far)"}};
+    const struct trib_message ping = {.kind = TRIB_MESSAGE_PING};
+    const struct trib_message pong = {.kind = TRIB_MESSAGE_PONG};
+    const struct trib_message stall = {.kind = TRIB_MESSAGE_STALL, .stall = {.sequence = 7, .since_ms = 5000}};
+    const struct trib_path path = {.count = 0};
+    uint32_t number[3];
+    int fd[3];
+    run_two(w, fd, number);
+    fd[2] = come_as_switch(w, 8, &path);
+    (void)hears_channel(w, &number[2]);
+    send_message(w->line, &name);
+    send_message(w->line, &pong);
+    pump(w);
+    send_message(fd[0], &stall);
+    const struct trib_message missing = hears(w, fd[0], TRIB_MESSAGE_MISSING);
+    assert_int_equal(missing.stall.sequence, 7);
+    assert_string_equal(missing.stall.where, name.stall.where);
+    assert_int_equal(hears(w, w->line, TRIB_MESSAGE_BYTES).bytes.number, number[0]);
+    send_message(fd[2], &ping);
+    assert_string_equal(hears(w, fd[2], TRIB_MESSAGE_MISSING).stall.where, name.stall.where);
+    (void)hears(w, fd[2], TRIB_MESSAGE_PONG);
+    send_message(w->line, &pong);
+    pump(w);
+    send_message(fd[0], &stall);
+    assert_true(is_quiet(w, fd[0]));
+    close_all(fd, 3);
+}
+
 /* ---- the agent ---- */
 
 static void ask_to_open(const struct world *w, uint32_t root, uint32_t first)
@@ -621,6 +684,8 @@ int main(void)
         TEST(flow__unread_words_end_their_channel_alone),
         TEST(silent__parent_is_lost),
         TEST(silent__parent_is_named_to_a_rank_that_waits),
+        TEST(silent__parent_is_named_to_a_switch_below),
+        TEST(silent__switch_above_the_parent_is_named),
         TEST(agent__opens_what_its_controller_asks_for),
         TEST(agent__opens_roots_of_different_ranks),
         TEST(bye__is_said_to_the_controller),

@@ -120,12 +120,12 @@ static bool is_way(const struct trib_connections *connections, const struct trib
     }
     if (is_twice) {
         trib_address_format(&connection->session.peer, from);
-        trib_explain(text, "the switch at %s is below itself, over %u switches: is one of them its own parent?", from,
+        trib_explain(text, "the switch at %s is below itself, over %u switches (is one of them its own parent?)", from,
                      count);
         return false;
     }
     if (count > TRIB_HOPS_MAX) {
-        trib_explain(text, "hops %u: a switch comes over more than %d switches: is one of them its own parent?", count,
+        trib_explain(text, "hops %u: a switch comes over more than %d switches (is one of them its own parent?)", count,
                      TRIB_HOPS_MAX);
         return false;
     }

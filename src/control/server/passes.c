@@ -98,8 +98,8 @@ static const char *pass_hello(const struct trib_uplinks *uplinks, struct trib_me
         is_loop = is_loop || path->identity[i] == own;
     }
     if (is_loop || path->count == TRIB_HOPS_MAX) {
-        return is_loop ? "the way to the parent comes back to this switch: is one of them its own parent?"
-                       : "more than 16 switches are between a switch and the root: is one of them its own parent?";
+        return is_loop ? "the way to the parent comes back to this switch (is one of them its own parent?)"
+                       : "more than 16 switches are between a switch and the root (is one of them its own parent?)";
     }
     path->identity[path->count++] = own;
     return NULL;
@@ -165,29 +165,54 @@ static struct trib_pass *pass_begin(void *owner, struct trib_connection *connect
     return pass;
 }
 
-/* Each hop answers, and asks the next hop: so a silent parent does not look like a silent switch here. PONG goes
- * between two messages from above. */
+/* True if a message from here would not be in the middle of a message from above. */
+static bool is_between(const struct trib_pass *pass)
+{
+    return pass->left == 0 && pass->head_len == 0;
+}
+
+/* Tells the name of a silent switch above, if any: the parent, or the switch that the parent has named. */
+static void say_silent(const struct trib_uplinks *uplinks, const struct trib_pass *pass,
+                       const struct trib_message *stall)
+{
+    struct trib_message missing = {.kind = TRIB_MESSAGE_MISSING,
+                                   .stall = {.sequence = stall->stall.sequence, .since_ms = stall->stall.since_ms}};
+    if (!trib_trunk_stands(uplinks)) {
+        return;
+    }
+    if (trib_ping_is_silent(&uplinks->trunk->ping, 0)) {
+        (void)snprintf(missing.stall.where, sizeof missing.stall.where, "switch %s (its process does not answer)",
+                       uplinks->name);
+    } else {
+        (void)snprintf(missing.stall.where, sizeof missing.stall.where, "%s", uplinks->silent);
+    }
+    if (missing.stall.where[0] != '\0') {
+        answer(uplinks, pass->down, &missing);
+    }
+}
+
+/* Each hop answers, and asks the next hop: so a silent parent does not look like a silent switch here. A switch below
+ * hears the name of a silent switch before PONG, for its own ranks. PONG goes between two messages from above. */
 static void answer_ping(const struct trib_uplinks *uplinks, struct trib_pass *pass)
 {
     const struct trib_message pong = {.kind = TRIB_MESSAGE_PONG, .ping = {.number = pass->ping}};
-    if (pass->owes_pong && pass->left == 0 && pass->head_len == 0) {
+    const struct trib_message none = {.kind = TRIB_MESSAGE_STALL};
+    if (pass->owes_pong && is_between(pass)) {
         pass->owes_pong = false;
+        if (pass->below.count > 0) {
+            say_silent(uplinks, pass, &none);
+        }
         answer(uplinks, pass->down, &pong);
     }
 }
 
-/* If the parent is silent, answers STALL with the parent's name; STALL is passed on as well. A RECALL from the parent
- * would have arrived here. */
+/* If a switch above is silent, answers STALL with its name; STALL is passed on as well. A RECALL from the parent would
+ * have arrived here. */
 static void answer_stall(const struct trib_uplinks *uplinks, const struct trib_pass *pass,
                          const struct trib_message *stall)
 {
-    struct trib_message missing = {.kind = TRIB_MESSAGE_MISSING,
-                                   .stall = {.sequence = stall->stall.sequence, .since_ms = stall->stall.since_ms}};
-    bool is_silent = trib_trunk_stands(uplinks) && trib_ping_is_silent(&uplinks->trunk->ping, 0);
-    if (is_silent && pass->left == 0 && pass->head_len == 0) {
-        (void)snprintf(missing.stall.where, sizeof missing.stall.where, "switch %s (its process does not answer)",
-                       uplinks->name);
-        answer(uplinks, pass->down, &missing);
+    if (is_between(pass)) {
+        say_silent(uplinks, pass, stall);
     }
 }
 

@@ -215,6 +215,10 @@ static bool take_of_trunk(struct trib_uplinks *uplinks, struct trib_uplink *trun
     case TRIB_MESSAGE_END:
         trib_passes_take_end(uplinks, message);
         return true;
+    case TRIB_MESSAGE_MISSING:
+        (void)snprintf(uplinks->silent, sizeof uplinks->silent, "%s", message->stall.where);
+        uplinks->is_named = true;
+        return true;
     default:
         master = master_above(uplinks);
         if (master) {
@@ -233,10 +237,22 @@ static void take_nonsense(struct trib_uplink *trunk, enum trib_message_kind kind
     trib_session_client_refuse(&trunk->client, cause);
 }
 
+/* The parent names a silent switch above before each PONG. Without a name, all above the parent answer. */
+static void forget_silent(struct trib_uplinks *uplinks)
+{
+    if (!uplinks->is_named) {
+        uplinks->silent[0] = '\0';
+    }
+    uplinks->is_named = false;
+}
+
 /* PING and PONG. False: another message. */
-static bool take_ping(struct trib_uplink *uplink, const struct trib_message *message)
+static bool take_ping(struct trib_uplinks *uplinks, struct trib_uplink *uplink, const struct trib_message *message)
 {
     trib_ping_heard(&uplink->ping, TRIB_NEVER);
+    if (message->kind == TRIB_MESSAGE_PONG && uplink == uplinks->trunk) {
+        forget_silent(uplinks);
+    }
     if (message->kind == TRIB_MESSAGE_PING) {
         const struct trib_message answer = {.kind = TRIB_MESSAGE_PONG, .ping = message->ping};
         trib_session_client_send(&uplink->client, &answer);
@@ -263,7 +279,7 @@ static void take_messages(struct trib_uplinks *uplinks, struct trib_uplink *upli
     }
     while (!uplink->is_ending && (uplink->is_told || uplink->is_greeted) &&
            trib_session_client_next(&uplink->client, &message)) {
-        if (take_ping(uplink, &message)) {
+        if (take_ping(uplinks, uplink, &message)) {
             continue;
         }
         if (uplink->remote) {
@@ -271,6 +287,7 @@ static void take_messages(struct trib_uplinks *uplinks, struct trib_uplink *upli
         } else if (!take_of_trunk(uplinks, uplink, &message)) {
             take_nonsense(uplink, message.kind);
         }
+        trib_message_wipe(&message);
     }
 }
 
@@ -371,6 +388,8 @@ static void lose_trunk(struct trib_uplinks *uplinks, struct trib_uplink *trunk)
     struct trib_master *master = master_above(uplinks);
     trunk->is_ending = true;
     uplinks->trunk = NULL;
+    uplinks->is_named = false;
+    forget_silent(uplinks);
     if (master) {
         trib_masters_remove(&uplinks->jobs->masters, master);
     }

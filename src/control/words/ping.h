@@ -15,7 +15,7 @@
 #define TRIB_PING_LIMIT 10
 
 /* The cause, for texts. */
-#define TRIB_PING_SILENT "its process does not answer: is it stopped?"
+#define TRIB_PING_SILENT "its process does not answer (is it stopped?)"
 
 struct trib_ping {
     uint64_t gap_ns;   /* between questions */

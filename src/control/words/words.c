@@ -570,7 +570,7 @@ static const struct kind KINDS[TRIB_MESSAGE_KIND_COUNT] = {
     [TRIB_MESSAGE_STALL] = {"STALL", stall, {AFTER_WELCOME | RECALLED}},
     [TRIB_MESSAGE_GONE] = {"GONE", gone, {AFTER_WELCOME | RECALLED, NO, AFTER_READY}},
     [TRIB_MESSAGE_AWAY] = {"AWAY", note, {NO, NO, JOINING, AFTER_JOIN, NO, AFTER_JOIN}},
-    [TRIB_MESSAGE_MISSING] = {"MISSING", stall, {NO, NO, AFTER_JOIN}},
+    [TRIB_MESSAGE_MISSING] = {"MISSING", stall, {NO, NO, AFTER_JOIN, NO, NO, AFTER_WELCOME}},
     [TRIB_MESSAGE_DISPUTE] = {"DISPUTE", dispute, {AFTER_WELCOME | RECALLED, NO, NO, AFTER_REGISTER, AFTER_WELCOME}},
     [TRIB_MESSAGE_ROOT_OPEN] = {"ROOT_OPEN", root_open, {NO, AFTER_WELCOME, JOINING, NO, NO, AFTER_WELCOME}},
     [TRIB_MESSAGE_ROOT_CHILD] = {"ROOT_CHILD", root_child, {NO, AFTER_WELCOME, JOINING, NO, NO, AFTER_WELCOME}},
@@ -610,6 +610,15 @@ static const struct kind KINDS[TRIB_MESSAGE_KIND_COUNT] = {
 const char *trib_message_name(enum trib_message_kind kind)
 {
     return kind > TRIB_MESSAGE_NONE && kind < TRIB_MESSAGE_KIND_COUNT ? KINDS[kind].name : "?";
+}
+
+void trib_message_wipe(struct trib_message *message)
+{
+    if (message->kind == TRIB_MESSAGE_WELCOME) {
+        trib_auth_wipe(&message->welcome.auth, sizeof message->welcome.auth);
+    } else if (message->kind == TRIB_MESSAGE_ROOT_OPEN) {
+        trib_auth_wipe(&message->root_open.auth, sizeof message->root_open.auth);
+    }
 }
 
 bool trib_message_is_in_turn(enum trib_message_kind kind, enum trib_sender sender, enum trib_stage stage)

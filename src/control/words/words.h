@@ -115,7 +115,8 @@ enum trib_message_kind {
     TRIB_MESSAGE_STALL = 13,   /* rank -> control: waits on a sequence */
     TRIB_MESSAGE_GONE = 14,    /* rank -> control: the rank leaves a silent switch. To all others: that rank has left */
     TRIB_MESSAGE_AWAY = 15,    /* the switch above cannot be reached, or there is no room for a session; come again */
-    TRIB_MESSAGE_MISSING = 16, /* control -> rank: missing ranks, the answer to STALL; for people */
+    TRIB_MESSAGE_MISSING = 16, /* control -> rank: missing ranks, the answer to STALL; for people. Switch -> switch
+                                * below: a silent switch above */
     TRIB_MESSAGE_DISPUTE = 17, /* root -> control: a slot there has seen two operations */
     /* To an agent, and back. All name the communicator. */
     TRIB_MESSAGE_ROOT_OPEN = 18,    /* control -> root: open a communicator once all ranks are named */
@@ -517,6 +518,8 @@ size_t trib_message_size(const uint8_t *buffer);
 
 /* The name in docs/PROTOCOL.md: "JOIN". A literal; "?": no kind. */
 const char *trib_message_name(enum trib_message_kind kind);
+/* Overwrites the packet key in a message that can have one: WELCOME, ROOT_OPEN. */
+void trib_message_wipe(struct trib_message *message);
 
 /* True if the kind is in turn from this sender, at this stage of the receiving end. A message out of turn has no
  * effect, and ends the session. The receiver calls this first, and checks the fields afterwards. */
