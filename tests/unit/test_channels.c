@@ -133,7 +133,7 @@ static void hello__another_version_is_told(void **state)
     int fd = connect_to(c->port);
     hello.hello.version--;
     send_message(fd, &hello);
-    expect_fail(fd, TRIB_ERR_VERSION, "versions differ: the sender speaks session 16");
+    expect_fail(fd, TRIB_ERR_VERSION, "versions differ: the sender speaks session 17");
 }
 
 static void hello__of_itself_is_refused(void **state)
