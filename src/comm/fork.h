@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-/* From now on. Any thread, any number of times. False: out of memory. A child would then send as its parent, and with a
+/* From now on. Any thread, any number of times. False: out of memory. A child would then send as the parent, and with a
  * key repeat the parent's nonces, so the process must have no communicator. */
 bool trib_fork_watch(void);
 

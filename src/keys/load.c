@@ -74,9 +74,8 @@ enum trib_status trib_key_read_fd(int fd, struct trib_key *key, char *error)
 static bool is_own(const struct stat *file, char *error)
 {
     if (S_ISFIFO(file->st_mode)) {
-        trib_explain(error,
-                     "it is a pipe, which is read once only, but a key is read by each rank: name a file of mode "
-                     "600, or set TRIB_KEY_FD to the descriptor of a file or memfd");
+        trib_explain(error, "a pipe is read once only, and each rank reads the key: name a file of mode "
+                            "600, or set TRIB_KEY_FD to the descriptor of a file or memfd");
         return false;
     }
     if (!S_ISREG(file->st_mode)) {

@@ -192,7 +192,7 @@ static void say_silent(const struct trib_uplinks *uplinks, const struct trib_pas
 }
 
 /* Each hop answers, and asks the next hop: so a silent parent does not look like a silent switch here. A switch below
- * hears the name of a silent switch before PONG, for its own ranks. PONG goes between two messages from above. */
+ * hears the name of a silent switch before PONG, for the ranks there. PONG goes between two messages from above. */
 static void answer_ping(const struct trib_uplinks *uplinks, struct trib_pass *pass)
 {
     const struct trib_message pong = {.kind = TRIB_MESSAGE_PONG, .ping = {.number = pass->ping}};

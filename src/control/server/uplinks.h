@@ -43,7 +43,7 @@ struct trib_uplinks {
     uint64_t away_ns;               /* earliest time of the next try */
     bool is_silent;                 /* the last trunk was is_silent; ranks are told so until the next CHALLENGE */
     char silent[128];               /* silent switch above the parent, as the parent says; "": none */
-    bool is_named;                  /* the parent has said so since its last PONG */
+    bool is_named;                  /* the parent has said so since the last PONG */
     uint64_t now_ns;                /* of the call under way */
 };
 
