@@ -234,12 +234,26 @@ def life_of(store, rank):
     return PrefixStore(f"tributary/{store.add(f'tributary/lives/{rank}', 1)}", store)
 
 
+def _get(store, key, size):
+    """Waits for it, as long as the store does. Raises RuntimeError that names the ranks that have said nothing."""
+    try:
+        return store.get(key)
+    except RuntimeError:
+        if store.check([key]):  # a store that is gone says so here
+            return store.get(key)
+        missing = [str(rank) for rank in range(size) if not store.check([f"rank/{rank}"])] or ["0"]
+        raise RuntimeError(
+            f"rank{'s' if len(missing) > 1 else ''} {', '.join(missing)} did not come within {store.timeout.total_seconds():g} s: every rank "
+            "of a group must call init_process_group, or new_group with the same ranks and in the same order; or the process has "
+            "died") from None
+
+
 def exchange(store, rank, size, own):
     """What rank 0 decides of what all say. Every rank gets the same, or an error."""
     store.set(f"rank/{rank}", json.dumps(own))
     if rank == 0:
         try:
-            said = [json.loads(store.get(f"rank/{other}")) for other in range(size)]
+            said = [json.loads(_get(store, f"rank/{other}", size)) for other in range(size)]
             for other, one in enumerate(said):
                 if "error" in one:
                     raise RuntimeError(f"rank {other}: {one['error']}")
@@ -248,7 +262,7 @@ def exchange(store, rank, size, own):
             store.set("decision", json.dumps({"error": f"{type(error).__name__}: {error}"}))
             raise
         store.set("decision", json.dumps(decision))
-    decision = json.loads(store.get("decision"))
+    decision = json.loads(_get(store, "decision", size))
     if "error" in decision:
         raise RuntimeError(f"rank 0 could not decide where to meet: {decision['error']}")
     return decision
