@@ -10,6 +10,7 @@ import ctypes
 import dataclasses
 import datetime
 import json
+import operator
 import os
 import secrets
 import socket
@@ -70,21 +71,40 @@ class Options:
                     raise ValueError(f"wire {value!r}: there are {', '.join(_capi.WIRE).lower()}")
                 config.wire = _capi.WIRE[str(value).upper()]
             elif field.name in ("join_timeout", "switch_timeout", "linger"):
-                setattr(config, field.name + "_ns", nanoseconds(value))
+                set_time(config, field.name, value)
             elif field.name in ("switch", "server", "rendezvous", "job", "run", "host_id", "nics", "scheme"):
                 set_text(config, field.name + "_address" if field.name in ("switch", "server") else field.name, value)
             elif field.name == "key":
                 set_key(config, value)
             else:
-                setattr(config, field.name, value)
+                set_number(config, field.name, value)
 
 
 def nanoseconds(time):
     seconds = time.total_seconds() if isinstance(time, datetime.timedelta) else float(time)
-    return min(max(1, int(seconds * 1e9)), _FOREVER_NS)
+    return max(1, int(min(seconds * 1e9, _FOREVER_NS)))
+
+
+def set_number(config, name, value):
+    """What ctypes would cut to the field's size, or take as true, is a mistake of the program."""
+    kind = dict(_capi.Config._fields_)[name]
+    if kind is ctypes.c_bool:
+        if not isinstance(value, bool):
+            raise ValueError(f"{name} {value!r}: give True or False")
+    elif not hasattr(value, "__index__") or not 0 <= operator.index(value) < 1 << 8 * ctypes.sizeof(kind):
+        raise ValueError(f"{name} {value!r}: give a whole number from 0 to {(1 << 8 * ctypes.sizeof(kind)) - 1}")
+    setattr(config, name, value)
+
+
+def set_time(config, name, value):
+    if not isinstance(value, (int, float, datetime.timedelta)) or value != abs(value):
+        raise ValueError(f"{name} {value!r}: give seconds or a timedelta, and no negative ones")
+    setattr(config, name + "_ns", nanoseconds(value))
 
 
 def set_text(config, name, text):
+    if not isinstance(text, str):
+        raise ValueError(f"{name.removesuffix('_address')} {text!r}: give a string")
     data = text.encode()
     if len(data) >= getattr(_capi.Config, name).size:
         raise ValueError(f"{name} {text!r} is longer than {getattr(_capi.Config, name).size - 1} bytes")
@@ -244,8 +264,8 @@ def _get(store, key, size):
         missing = [str(rank) for rank in range(size) if not store.check([f"rank/{rank}"])] or ["0"]
         raise RuntimeError(
             f"rank{'s' if len(missing) > 1 else ''} {', '.join(missing)} did not come within {store.timeout.total_seconds():g} s: every rank "
-            "of a group must call init_process_group, or new_group with the same ranks and in the same order; or the process has "
-            "died") from None
+            "of a group must call init_process_group, or new_group with the same ranks and in the same order. A process may have "
+            "died, or two may have one rank") from None
 
 
 def exchange(store, rank, size, own):
