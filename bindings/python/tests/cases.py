@@ -558,6 +558,14 @@ def in_both():
     return tensors[0][0].item() + tensors[1][0].item()
 
 
+def makes_group_without(rank):
+    """What ranks hear that make a group which one rank does not make."""
+    try:
+        return dist.get_rank() == rank or dist.new_group()
+    except dist.DistBackendError as error:
+        return str(error)
+
+
 def forever_in_subgroup():
     (group,) = _subgroups.values()
     forever(group)

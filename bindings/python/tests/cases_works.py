@@ -591,6 +591,99 @@ def expanded():
     assert torch.equal(whole, torch.ones(4 * ranks))
 
 
+def waiting():
+    """Results of functional collectives that nobody has waited for are tensors like others, on either side of an operation."""
+    import torch.distributed._functional_collectives as functions
+    rank, ranks = dist.get_rank(), dist.get_world_size()
+
+    def made(*shape):
+        result = functions.all_reduce(torch.full(shape, float(rank)), "sum", dist.group.WORLD)  # ranks * (ranks - 1) / 2 everywhere
+        assert isinstance(result, functions.AsyncCollectiveTensor)
+        return result
+
+    total, sums = ranks * (ranks - 1) / 2.0, {}
+    sums["all_reduce"] = made(3, 2)
+    dist.all_reduce(sums["all_reduce"])
+    sums["transposed"] = made(3, 2).t()
+    dist.all_reduce(sums["transposed"])
+    sums["reduce_scatter"] = torch.zeros(2)
+    dist.reduce_scatter_tensor(sums["reduce_scatter"], made(2 * ranks))
+    sums["list"] = torch.zeros(2)
+    dist.reduce_scatter(sums["list"], [made(2) for _ in range(ranks)])
+    tensors = [made(2), made(3)]
+    with dist.distributed_c10d._coalescing_manager():
+        for tensor in tensors:
+            dist.all_reduce(tensor)
+    sums.update(enumerate(tensors))
+    moved = {"broadcast": made(4), "output": made(2 * ranks), "gathered": torch.zeros(2 * ranks), "all_to_all": torch.zeros(ranks)}
+    dist.broadcast(moved["broadcast"], 1)
+    dist.all_gather_into_tensor(moved["output"], torch.full((2,), total))
+    dist.all_gather_into_tensor(moved["gathered"], made(2))
+    dist.all_to_all_single(moved["all_to_all"], made(ranks))
+    moved["sent"] = made(2)
+    if rank == 0:
+        dist.send(moved["sent"], 1)
+    elif rank == 1:
+        dist.recv(moved["sent"], 0)
+    for name, tensor in [*sums.items(), *moved.items()]:
+        tensor = tensor.trigger_wait() if isinstance(tensor, functions.AsyncCollectiveTensor) else tensor
+        want = total * (ranks if name in sums else 1)
+        assert torch.equal(tensor, torch.full(tensor.shape, want)), (name, tensor)
+
+
+def _refusal(call):
+    try:
+        call()
+    except ValueError as error:
+        return str(error)
+    raise AssertionError("it is taken")
+
+
+def without_values():
+    """Tensors whose memory is not their values are refused before the operation begins, and the group goes on."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import Replicate, distribute_tensor
+
+    with FakeTensorMode():
+        fake = torch.ones(4)
+    parts = [torch.ones(2), torch.ones(3)]
+    given = {"DTensor": distribute_tensor(torch.ones(4), init_device_mesh("cpu", (dist.get_world_size(),)), [Replicate()]), "FakeTensor": fake,
+             "nested": torch.nested.nested_tensor(parts), "nested ": torch.nested.nested_tensor(parts, layout=torch.jagged),
+             "quantized": torch.quantize_per_tensor(torch.ones(4), 0.1, 0, torch.qint8)}
+    for kind, tensor in given.items():
+        for call in (lambda tensor: dist.all_reduce(tensor), lambda tensor: dist.broadcast(tensor, 0), lambda tensor: dist.all_gather([tensor] * 4, tensor),
+                     lambda tensor: dist.send(tensor, 1) if dist.get_rank() == 0 else dist.recv(tensor, 0)):
+            text = _refusal(lambda call=call, tensor=tensor: call(tensor))
+            assert text.startswith(f"the memory of a {kind.strip()} tensor is not its values"), text
+    _not_known()
+    tensor = torch.ones(3)
+    dist.all_reduce(tensor)
+    assert tensor[0].item() == dist.get_world_size()
+
+
+def _not_known():
+    """A type that neither has: the error names it, and says what to do."""
+    tensor, rank = torch.ones(4, dtype=torch.int16), dist.get_rank()
+    for call in (lambda: dist.all_reduce(tensor), lambda: dist.all_to_all_single(tensor.clone(), tensor),
+                 lambda: dist.scatter(tensor, [tensor] * dist.get_world_size() if rank == 0 else None, src=0)):
+        text = _refusal(call)
+        assert "torch.int16" in text and "tensor.to(torch.int32)" in text, text
+
+
+def inference():
+    """Results that are copied back, to tensors made in inference mode: there, by the thread that tells futures, and outside of it."""
+    ranks = dist.get_world_size()
+    with torch.inference_mode():
+        tensor, outputs = torch.ones(4, 4).t()[:, :2], [torch.zeros(3) for _ in range(ranks)]
+        dist.all_reduce(tensor, async_op=True).get_future().wait()
+        dist.all_gather(outputs, torch.ones(3), async_op=True).get_future().wait()
+    dist.all_reduce(tensor)
+    assert torch.equal(tensor, torch.full((4, 2), float(ranks * ranks))) and all(bool((one == 1).all()) for one in outputs)
+    dist.all_gather(outputs, torch.full((3,), 2.0))
+    assert all(bool((one == 2).all()) for one in outputs)
+
+
 def mixed():
     """A group of several backends: tensors of each device go to the backend that was asked for, in either order; those of the CPU to ours."""
     from torch.testing._internal.distributed import fake_pg  # registers "fake", a backend that only pretends

@@ -110,6 +110,14 @@ def test_timeouts_of_groups(fresh):
     assert longer.results(20) == [6.0] * 3
 
 
+@pytest.mark.parametrize("missing", [0, 1])
+def test_group_without_a_rank(fresh, missing):
+    """The others hear which rank did not make the group, not the key in a store that they have waited for."""
+    said = fresh(ranks=3, timeout=3).run("makes_group_without", missing)
+    for rank, text in enumerate(said):
+        assert text is True if rank == missing else f"rank {missing} did not come within " in text, said
+
+
 def test_abort(fresh):
     """Ends what is under way here, and on the others with this rank's name."""
     world = fresh()

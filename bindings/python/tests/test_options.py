@@ -35,6 +35,12 @@ def test_mistakes():
         Options(key=b"k" * 31).apply(_capi.Config())
     with pytest.raises(ValueError, match="job .* is longer than 64 bytes"):
         Options(job="x" * 65).apply(_capi.Config())
+    for name, value, cause in (("switch", 7, "give a string"), ("level0", "no", "give True or False"), ("priority", -1, "from 0 to 4294967295"),
+                               ("window", 1 << 32, "from 0 to 4294967295"), ("spin_us", 5.5, "a whole number"), ("payload", "x", "a whole number"),
+                               ("linger", -1, "no negative ones"), ("join_timeout", float("nan"), "seconds or a timedelta"),
+                               ("join_timeout", "5s", "seconds or a timedelta")):
+        with pytest.raises(ValueError, match=f"{name} {value!r}: .*{cause}"):
+            Options(**{name: value}).apply(_capi.Config())
 
 
 def test_longest_time():

@@ -69,5 +69,12 @@ def test_compiled(fresh):
     world.run("cases_training.compiled_calls", seconds=120)
 
 
+def test_frameworks(fresh):
+    """What torch builds on a process group, in one world: most of it is Python above the same few collectives."""
+    world = fresh(ranks=2)
+    for case in ("hooks", "averaged", "sharded", "parallel", "piped"):
+        world.run("cases_frameworks.compared", case, seconds=60)
+
+
 def test_in_detail(fresh):
     fresh(environment={"TORCH_DISTRIBUTED_DEBUG": "DETAIL"}).run("cases_training.in_detail")

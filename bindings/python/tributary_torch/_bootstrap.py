@@ -10,6 +10,7 @@ import ctypes
 import dataclasses
 import datetime
 import json
+import operator
 import os
 import secrets
 import socket
@@ -70,21 +71,40 @@ class Options:
                     raise ValueError(f"wire {value!r}: there are {', '.join(_capi.WIRE).lower()}")
                 config.wire = _capi.WIRE[str(value).upper()]
             elif field.name in ("join_timeout", "switch_timeout", "linger"):
-                setattr(config, field.name + "_ns", nanoseconds(value))
+                set_time(config, field.name, value)
             elif field.name in ("switch", "server", "rendezvous", "job", "run", "host_id", "nics", "scheme"):
                 set_text(config, field.name + "_address" if field.name in ("switch", "server") else field.name, value)
             elif field.name == "key":
                 set_key(config, value)
             else:
-                setattr(config, field.name, value)
+                set_number(config, field.name, value)
 
 
 def nanoseconds(time):
     seconds = time.total_seconds() if isinstance(time, datetime.timedelta) else float(time)
-    return min(max(1, int(seconds * 1e9)), _FOREVER_NS)
+    return max(1, int(min(seconds * 1e9, _FOREVER_NS)))
+
+
+def set_number(config, name, value):
+    """What ctypes would cut to the field's size, or take as true, is a mistake of the program."""
+    kind = dict(_capi.Config._fields_)[name]
+    if kind is ctypes.c_bool:
+        if not isinstance(value, bool):
+            raise ValueError(f"{name} {value!r}: give True or False")
+    elif not hasattr(value, "__index__") or not 0 <= operator.index(value) < 1 << 8 * ctypes.sizeof(kind):
+        raise ValueError(f"{name} {value!r}: give a whole number from 0 to {(1 << 8 * ctypes.sizeof(kind)) - 1}")
+    setattr(config, name, value)
+
+
+def set_time(config, name, value):
+    if not isinstance(value, (int, float, datetime.timedelta)) or value != abs(value):
+        raise ValueError(f"{name} {value!r}: give seconds or a timedelta, and no negative ones")
+    setattr(config, name + "_ns", nanoseconds(value))
 
 
 def set_text(config, name, text):
+    if not isinstance(text, str):
+        raise ValueError(f"{name.removesuffix('_address')} {text!r}: give a string")
     data = text.encode()
     if len(data) >= getattr(_capi.Config, name).size:
         raise ValueError(f"{name} {text!r} is longer than {getattr(_capi.Config, name).size - 1} bytes")
@@ -234,12 +254,26 @@ def life_of(store, rank):
     return PrefixStore(f"tributary/{store.add(f'tributary/lives/{rank}', 1)}", store)
 
 
+def _get(store, key, size):
+    """Waits for it, as long as the store does. Raises RuntimeError that names the ranks that have said nothing."""
+    try:
+        return store.get(key)
+    except RuntimeError:
+        if store.check([key]):  # a store that is gone says so here
+            return store.get(key)
+        missing = [str(rank) for rank in range(size) if not store.check([f"rank/{rank}"])] or ["0"]
+        raise RuntimeError(
+            f"rank{'s' if len(missing) > 1 else ''} {', '.join(missing)} did not come within {store.timeout.total_seconds():g} s: every rank "
+            "of a group must call init_process_group, or new_group with the same ranks and in the same order. A process may have "
+            "died, or two may have one rank") from None
+
+
 def exchange(store, rank, size, own):
     """What rank 0 decides of what all say. Every rank gets the same, or an error."""
     store.set(f"rank/{rank}", json.dumps(own))
     if rank == 0:
         try:
-            said = [json.loads(store.get(f"rank/{other}")) for other in range(size)]
+            said = [json.loads(_get(store, f"rank/{other}", size)) for other in range(size)]
             for other, one in enumerate(said):
                 if "error" in one:
                     raise RuntimeError(f"rank {other}: {one['error']}")
@@ -248,7 +282,7 @@ def exchange(store, rank, size, own):
             store.set("decision", json.dumps({"error": f"{type(error).__name__}: {error}"}))
             raise
         store.set("decision", json.dumps(decision))
-    decision = json.loads(store.get("decision"))
+    decision = json.loads(_get(store, "decision", size))
     if "error" in decision:
         raise RuntimeError(f"rank 0 could not decide where to meet: {decision['error']}")
     return decision

@@ -24,6 +24,7 @@ _REDUCTIONS_OF_BOOL = {
     _PRODUCT: _capi.REDUCTION["MINIMUM"], _MIN: _capi.REDUCTION["MINIMUM"], _BAND: _capi.REDUCTION["MINIMUM"],
 }
 UINT8 = _capi.TYPE["UINT8"]
+_KNOWN = (torch.Tensor, torch.nn.Parameter)  # of other classes a tensor may have no memory of its own
 # (type, reduction) of the library, by torch's type and number.
 _SUMMED = {(dtype, number): (kind, reduction) for dtype, kind in TYPES.items()
            for number, reduction in (_REDUCTIONS_OF_BOOL if dtype is torch.bool else _REDUCTIONS).items()}
@@ -49,6 +50,23 @@ def check(tensor):
         raise ValueError(f"tributary sums tensors in CPU memory, and this one is on {tensor.device}: keep the other backend for the "
                          "group, and give DDP tributary_torch.allreduce_hook")
     return tensor.layout is torch.strided
+
+
+def held(given):
+    """The same tensor, or lists of tensors, but for the result of a functional collective: it is waited for, and is the tensor in it.
+    Raises ValueError for a tensor whose memory is not its values. (torch calls a group that is written in Python without its dispatcher,
+    which would ask the class of the tensor.)"""
+    if isinstance(given, (list, tuple)):
+        return [held(one) for one in given]
+    if type(given) in _KNOWN and not given.is_quantized and not given.is_nested or not isinstance(given, torch.Tensor):
+        return given
+    if hasattr(given, "trigger_wait"):
+        return given.trigger_wait()
+    kind = "quantized" if given.is_quantized else "nested" if given.is_nested else type(given).__name__
+    if kind in ("quantized", "nested") or given.untyped_storage().device.type == "meta" or given.data_ptr() == 0 and given.numel() > 0:
+        raise ValueError(f"the memory of a {kind} tensor is not its values: give a plain tensor, such as to_local() of a DTensor, values() of "
+                         "a nested tensor or int_repr() of a quantized one")
+    return given
 
 
 def is_plain(tensor):
@@ -134,9 +152,11 @@ class Buffers:
         return memory
 
     def copy_back(self):
-        """What is to be done at the end."""
-        for tensor, memory in self._copies:
-            tensor.copy_(memory)
+        """What is to be done at the end, on any thread: tensors that were made in inference mode are written in that mode alone."""
+        if self._copies:
+            with torch.inference_mode():
+                for tensor, memory in self._copies:
+                    tensor.copy_(memory)
 
 
 def _lie_in_turn(tensors):

@@ -21,7 +21,7 @@ from torch._C import _distributed_c10d as c10d
 
 from . import _bootstrap, _buffers, _capi, _events, _work
 from ._autoload import NAME
-from ._buffers import TYPES, Buffers, check, is_plain, moved_as, summed_as
+from ._buffers import TYPES, Buffers, check, held, is_plain, moved_as, summed_as
 from ._events import Event, Recorder, recorded
 from ._gloo import AllOf, make_gloo
 from ._monitored import MonitoredBarrier
@@ -332,7 +332,7 @@ class ProcessGroupTributary(dist.ProcessGroup):
         return self._run("allreduce", (place, place, tensor.numel(), *how), tensors, opts, buffers)
 
     def allreduce_coalesced(self, tensors, opts=None):
-        opts = _options(c10d.AllreduceCoalescedOptions, opts)
+        tensors, opts = _listed(tensors), _options(c10d.AllreduceCoalescedOptions, opts)
         buffers, calls = Buffers(), []
         for tensor in tensors:
             how = summed_as(tensor, opts.reduceOp) if check(tensor) else None
@@ -340,7 +340,7 @@ class ProcessGroupTributary(dist.ProcessGroup):
                 return self._by_gloo("all_reduce", _cause(tensor, opts), tensors, self._gloo.allreduce_coalesced, tensors, opts)
             place = buffers.both(tensor).data_ptr()
             calls.append(_capi.Call(_ALLREDUCE, *how, 0, place, place, tensor.numel(), None))
-        return self._run_group("all_reduce_coalesced", calls, list(tensors), opts, buffers)
+        return self._run_group("all_reduce_coalesced", calls, tensors, opts, buffers)
 
     def reduce(self, tensors, opts=None, op=None, timeout=None):
         tensors = _listed(tensors)
@@ -360,13 +360,13 @@ class ProcessGroupTributary(dist.ProcessGroup):
 
     def reduce_scatter(self, outputs, inputs, opts=None, timeout=None):
         outputs, inputs = _listed(outputs), _listed(inputs)
-        parts = inputs[0] if isinstance(inputs[0], (list, tuple)) else inputs
+        parts = inputs[0] if isinstance(inputs[0], list) else inputs
         opts = _options(c10d.ReduceScatterOptions, opts, timeout)
         output = outputs[0]
         self._check_parts("reduce_scatter", output, parts)
         how = summed_as(output, opts.reduceOp) if _check_all(output, *parts) else None
         if how is None:
-            return self._by_gloo("reduce_scatter", _cause(output, opts), parts, self._gloo.reduce_scatter, outputs, [list(parts)], opts)
+            return self._by_gloo("reduce_scatter", _cause(output, opts), parts, self._gloo.reduce_scatter, outputs, [parts], opts)
         buffers = Buffers()
         counts = [part.numel() for part in parts]
         send = buffers.sources(parts)
@@ -376,7 +376,7 @@ class ProcessGroupTributary(dist.ProcessGroup):
         return self._run("reduce_scatter_uneven", (send.data_ptr(), recv, _counts(counts), *how), outputs, opts, buffers, parts)
 
     def reduce_scatter_single(self, output, source, opts=None):
-        opts = _options(c10d.ReduceScatterOptions, opts)
+        output, source, opts = held(output), held(source), _options(c10d.ReduceScatterOptions, opts)
         self._check_whole("reduce_scatter_tensor", source, output)
         how = summed_as(output, opts.reduceOp) if _check_all(output, source) else None
         if how is None:
@@ -389,7 +389,7 @@ class ProcessGroupTributary(dist.ProcessGroup):
     _reduce_scatter_base = reduce_scatter_single
 
     def reduce_scatter_single_coalesced(self, outputs, inputs, opts=None):
-        opts = _options(c10d.ReduceScatterOptions, opts)
+        outputs, inputs, opts = _listed(outputs), _listed(inputs), _options(c10d.ReduceScatterOptions, opts)
         buffers, calls = Buffers(), []
         for output, source in zip(outputs, inputs, strict=True):
             self._check_whole("reduce_scatter_tensor_coalesced", source, output)
@@ -400,7 +400,7 @@ class ProcessGroupTributary(dist.ProcessGroup):
             send = buffers.source(source)
             recv = buffers.target_beside(output, send, *self._place(output)).data_ptr()
             calls.append(_capi.Call(_REDUCE_SCATTER, *how, 0, send.data_ptr(), recv, output.numel(), None))
-        return self._run_group("reduce_scatter_coalesced", calls, list(outputs), opts, buffers, inputs)
+        return self._run_group("reduce_scatter_coalesced", calls, outputs, opts, buffers, inputs)
 
     reduce_scatter_tensor_coalesced = reduce_scatter_single_coalesced
 
@@ -421,11 +421,11 @@ class ProcessGroupTributary(dist.ProcessGroup):
         return self._run("broadcast", (memory.data_ptr(), count, kind, opts.rootRank), tensors, opts, buffers)
 
     def allgather(self, outputs, inputs, opts=None, timeout=None):
-        inputs, opts = _listed(inputs), _options(c10d.AllgatherOptions, opts, timeout)
-        parts = outputs[0] if isinstance(outputs[0], (list, tuple)) else outputs
+        outputs, inputs, opts = held(outputs), _listed(inputs), _options(c10d.AllgatherOptions, opts, timeout)
+        parts = outputs[0] if isinstance(outputs[0], list) else outputs
         source = inputs[0]
         if not _check_all(source, *parts):
-            return self._by_gloo("all_gather", f" of {source.layout}", inputs, self._gloo.allgather, [list(parts)], inputs, opts)
+            return self._by_gloo("all_gather", f" of {source.layout}", inputs, self._gloo.allgather, [parts], inputs, opts)
         self._check_parts("all_gather", source, parts)
         buffers = Buffers()
         counts = [moved_as(part)[1] for part in parts]
@@ -433,11 +433,11 @@ class ProcessGroupTributary(dist.ProcessGroup):
         send = buffers.source_beside(source, recv, *self._place(source, [part.numel() for part in parts]))
         kind = moved_as(source)[0]
         if len(set(counts)) == 1:
-            return self._run("allgather", (send.data_ptr(), recv.data_ptr(), counts[0], kind), list(parts), opts, buffers, inputs)
-        return self._run("allgather_uneven", (send.data_ptr(), recv.data_ptr(), _counts(counts), kind), list(parts), opts, buffers, inputs)
+            return self._run("allgather", (send.data_ptr(), recv.data_ptr(), counts[0], kind), parts, opts, buffers, inputs)
+        return self._run("allgather_uneven", (send.data_ptr(), recv.data_ptr(), _counts(counts), kind), parts, opts, buffers, inputs)
 
     def all_gather_single(self, output, source, opts=None):
-        opts = _options(c10d.AllgatherOptions, opts)
+        output, source, opts = held(output), held(source), _options(c10d.AllgatherOptions, opts)
         self._check_whole("all_gather_into_tensor", output, source)
         if not _check_all(source, output):
             return self._by_gloo("all_gather", f" of {source.layout}", [source], self._gloo._allgather_base, output, source, opts)
@@ -450,7 +450,7 @@ class ProcessGroupTributary(dist.ProcessGroup):
     _allgather_base = all_gather_single
 
     def all_gather_single_coalesced(self, outputs, inputs, opts=None):
-        opts = _options(c10d.AllgatherOptions, opts)
+        outputs, inputs, opts = _listed(outputs), _listed(inputs), _options(c10d.AllgatherOptions, opts)
         buffers, calls = Buffers(), []
         for output, source in zip(outputs, inputs, strict=True):
             self._check_whole("all_gather_into_tensor_coalesced", output, source)
@@ -459,13 +459,13 @@ class ProcessGroupTributary(dist.ProcessGroup):
             recv = buffers.target(output)
             send = buffers.source_beside(source, recv, *self._place(source)).data_ptr()
             calls.append(_capi.Call(_ALLGATHER, kind, 0, 0, send, recv.data_ptr(), count, None))
-        return self._run_group("all_gather_coalesced", calls, list(outputs), opts, buffers, inputs)
+        return self._run_group("all_gather_coalesced", calls, outputs, opts, buffers, inputs)
 
     allgather_into_tensor_coalesced = all_gather_single_coalesced
 
     def allgather_coalesced(self, output_lists, inputs, opts=None):
         """output_lists[rank][i] is what rank gives as inputs[i]."""
-        opts = _options(c10d.AllgatherOptions, opts)
+        output_lists, inputs, opts = held(output_lists), _listed(inputs), _options(c10d.AllgatherOptions, opts)
         buffers, calls, results = Buffers(), [], []
         for place, source in enumerate(inputs):
             parts = [outputs[place] for outputs in output_lists]
@@ -489,34 +489,45 @@ class ProcessGroupTributary(dist.ProcessGroup):
         self._monitored.run(timeout if timeout is not None else self._timeout, wait_all_ranks)
 
     def gather(self, outputs, inputs, opts=None):
-        return self._by_gloo("gather", "", _flat(inputs), self._gloo.gather, outputs, inputs, _options(c10d.GatherOptions, opts))
+        outputs, inputs = held(outputs), _listed(inputs)
+        return self._by_gloo("gather", "", inputs, self._gloo.gather, outputs, inputs, _options(c10d.GatherOptions, opts))
 
     def scatter(self, outputs, inputs, opts=None):
+        outputs, inputs = _listed(outputs), held(inputs)
         return self._by_gloo("scatter", "", _flat(inputs), self._gloo.scatter, outputs, inputs, _options(c10d.ScatterOptions, opts))
 
     def alltoall(self, outputs, inputs, opts=None):
+        outputs, inputs = _listed(outputs), _listed(inputs)
         return self._by_gloo("all_to_all", "", inputs, self._gloo.alltoall, outputs, inputs, _options(c10d.AllToAllOptions, opts))
 
     def all_to_all_single(self, output, source, output_sizes=(), input_sizes=(), opts=None):
+        output, source = held(output), held(source)
         return self._by_gloo("all_to_all", "", [source], self._gloo.alltoall_base, output, source, list(output_sizes), list(input_sizes),
                              _options(c10d.AllToAllOptions, opts))
 
     alltoall_base = all_to_all_single
 
     def send(self, tensors, dst, tag=0):
+        tensors = _listed(tensors)
         self._say_gloo("send")
         return recorded("send", tensors, self._gloo.send, tensors, dst, tag, has_future=False)
 
     def recv(self, tensors, src, tag=0):
+        tensors = _listed(tensors)
         self._say_gloo("recv")
         return recorded("recv", tensors, self._gloo.recv, tensors, src, tag, has_future=False)
 
     def recv_anysource(self, tensors, tag=0):
+        tensors = _listed(tensors)
         self._say_gloo("recv")
         return recorded("recvAnySource", tensors, self._gloo.recv_anysource, tensors, tag, has_future=False)
 
     def _by_gloo(self, title, cause, inputs, function, *arguments):
         """cause: of what kind it is, if the library does others; " of torch.complex64"."""
+        for tensor in inputs or arguments[0]:  # a scatter's ranks give nothing but its root
+            if tensor.dtype not in TYPES:
+                raise ValueError(f"{title}: neither {NAME} nor gloo has {tensor.dtype} there: give tensor.view(torch.uint8) to move it, or a "
+                                 "tensor of another type, as tensor.to(torch.int32), to sum it")
         self._say_gloo(title + cause)
         return recorded(title, inputs, function, *arguments)
 
@@ -555,8 +566,8 @@ def _full(title):
 
 
 def _listed(tensors):
-    """A list of our own: the caller may change his while the operation is under way."""
-    return [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
+    """A list of our own, of memory: the caller may change his while the operation is under way."""
+    return held([tensors] if isinstance(tensors, torch.Tensor) else tensors)
 
 
 def _flat(lists):
