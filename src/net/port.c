@@ -18,20 +18,40 @@
 struct trib_port {
     struct trib_carrier *top; /* the port's carriers, each above the next */
     struct trib_carrier *last;
-    struct trib_train *train; /* TRAINS of them; zeroed memory costs nothing until written */
+    struct trib_train *train; /* TRAINS of them; zeroed memory costs nothing until written. NULL: a spare port */
     /* the train read last */
     struct trib_delivery delivery;
     size_t at; /* offset of the next packet */
     /* fixed */
+    struct trib_port_config config;
     uint32_t backlog; /* bytes per destination above which trains are flagged; 0: never */
     struct trib_port_stats stats;
     uint32_t next_train; /* sent first when all are loaded */
     uint32_t loaded;     /* bitmap of trains with packets: with one destination the other trains cost nothing */
 };
 
-void trib_port_use(struct trib_port *port)
+enum trib_status trib_port_use(struct trib_port *port, char *error)
 {
-    port->last->operations->use(port->last);
+    if (!trib_port_is_spare(port)) {
+        return TRIB_OK;
+    }
+    struct trib_train *train = trib_memory_map(TRAINS * sizeof *train);
+    if (train == NULL) {
+        trib_explain(error, "out of memory for a socket's buffers");
+        return TRIB_ERR_MEMORY;
+    }
+    enum trib_status status = port->last->operations->use(port->last, &port->config, error);
+    if (status != TRIB_OK) {
+        trib_memory_unmap(train, TRAINS * sizeof *train);
+        return status;
+    }
+    port->train = train;
+    return TRIB_OK;
+}
+
+bool trib_port_is_spare(const struct trib_port *port)
+{
+    return port->train == NULL;
 }
 
 /* Makes the last carrier, and the faults above it. */
@@ -63,19 +83,14 @@ enum trib_status trib_port_open(const struct trib_port_config *config, struct tr
         trib_explain(error, "out of memory for a socket's buffers");
         return TRIB_ERR_MEMORY;
     }
-    made->train = trib_memory_map(TRAINS * sizeof *made->train);
-    if (made->train == NULL) {
-        trib_explain(error, "out of memory for a socket's buffers");
-        trib_port_close(made);
-        return TRIB_ERR_MEMORY;
-    }
+    made->config = *config;
     enum trib_status status = open_carriers(made, config, error);
+    if (status == TRIB_OK && !config->is_spare) {
+        status = trib_port_use(made, error);
+    }
     if (status != TRIB_OK) {
         trib_port_close(made);
         return status;
-    }
-    if (!config->is_spare) {
-        trib_port_use(made);
     }
     *port = made;
     return TRIB_OK;
@@ -289,7 +304,7 @@ static uint32_t find_train(struct trib_port *port, const struct trib_address *to
 void trib_port_set_backlog(struct trib_port *port, uint32_t bytes)
 {
     /* else no train is flagged, and unused trains must stay untouched memory */
-    bool must_clear = bytes == 0 && port->backlog > 0;
+    bool must_clear = bytes == 0 && port->backlog > 0 && port->train != NULL;
     port->backlog = bytes;
     for (uint32_t i = 0; must_clear && i < TRAINS; i++) {
         port->train[i].is_flagged = false;

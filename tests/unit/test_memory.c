@@ -110,7 +110,7 @@ static void open__spare_sockets_take_no_memory_until_they_are_used(void **state)
     assert_true(page_faults() - before < (uint64_t)SPARES * SPARE_FAULTS);
 #endif
     for (uint32_t i = 0; i < SPARES; i++) {
-        trib_port_use(spare[i]);
+        assert_int_equal(trib_port_use(spare[i], NULL), TRIB_OK);
     }
     assert_true(page_faults() > before);
     for (uint32_t i = 0; i < SPARES; i++) {
