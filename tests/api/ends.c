@@ -5,8 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#include <linux/futex.h>
 
 #include "api/api.h"
 #include "io/clock.h"
@@ -14,7 +18,9 @@
 #define BUFFER_BYTES (1U << 20) /* room for the longest tensor of a case on all ranks */
 #define LATE_NS (300 * TRIB_MILLISECOND_NS)
 #define CHILD_S 8
-#define JOIN_US 30000 /* for a JOIN to pass a switch on its way up */
+#define LOOK_NS (10 * TRIB_MILLISECOND_NS) /* from one look for deaths and findings to the next */
+#define PROGRESS_NS TRIB_MILLISECOND_NS    /* without a progress thread */
+#define JOIN_US 30000                      /* for a JOIN to pass a switch on its way up */
 #define EXIT_US 30000 /* for the end of a process to be heard of: what ends later is seen as well, but less is found */
 
 /* ---- outside of the library ---- */
@@ -49,13 +55,24 @@ static void progress(const struct api_run *run)
     }
 }
 
+/* Until the counter is no longer at this number, or somebody wakes its waiters, or the time is up. Processes share it. */
+static void sleep_at(_Atomic uint32_t *counter, uint32_t number, uint64_t limit_ns)
+{
+    struct timespec limit = {.tv_sec = 0, .tv_nsec = (long)limit_ns};
+    (void)syscall(SYS_futex, counter, FUTEX_WAIT, number, &limit, NULL, 0);
+}
+
 void api_meet(struct api_run *run)
 {
     _Atomic uint32_t *arrived = &run->shared->arrived[run->meetings++];
-    atomic_fetch_add(arrived, 1);
-    while (atomic_load(arrived) < count_alive(run) && !has_finding(run)) {
+    uint64_t limit_ns = run->c->setting[API_PROGRESS] != 0 ? LOOK_NS : PROGRESS_NS;
+    uint32_t now = atomic_fetch_add(arrived, 1) + 1;
+    if (now >= count_alive(run)) {
+        (void)syscall(SYS_futex, arrived, FUTEX_WAKE, API_RANKS_MAX, NULL, NULL, 0);
+    }
+    for (; now < count_alive(run) && !has_finding(run); now = atomic_load(arrived)) {
         progress(run);
-        (void)usleep(200);
+        sleep_at(arrived, now, limit_ns);
     }
 }
 
