@@ -425,6 +425,7 @@ static void prepare(const struct api_case *c)
         atomic_store(&shared->met[i][1], 0);
     }
     atomic_store(&shared->is_halfway, false);
+    atomic_store(&shared->twins, API_TWINS_UNKNOWN);
     atomic_store(&shared->skipped, 0);
     atomic_store(&shared->children, 0);
     atomic_store(&shared->has_failed, false);
