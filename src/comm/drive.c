@@ -75,7 +75,7 @@ static bool is_known_root(struct trib_comm *comm, const struct trib_address *fro
 }
 
 /* False: the packet is from a switch that comm has left, or from ranks that left it before, or came to a socket to
- * which no root of comm sends. Some of the sockets opened for shards are connected to no address. */
+ * which no root of comm sends. */
 static bool is_of_way(struct trib_comm *comm, const struct trib_channel *channel, const struct trib_address *from)
 {
     if (trib_comm_is_wide(comm) != channel->is_wide) {
@@ -150,12 +150,11 @@ static bool receive_all(struct trib_endpoint *endpoint, uint64_t now_ns)
     return came;
 }
 
-/* Has every socket tried, except sockets of shards that no communicator has asked for yet: with rings alone such
- * sockets stay open. */
+/* Has every socket tried, except spare ones: with rings alone such sockets stay open. */
 static void heat(struct trib_endpoint *endpoint)
 {
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
-        endpoint->shards[i].hot |= endpoint->shards[i].is_wide || endpoint->connected[i].len > 0;
+        endpoint->shards[i].hot |= !trib_port_is_spare(endpoint->shards[i].port);
     }
     trib_own_root_heat(&endpoint->own_root);
     for (struct trib_comm *comm = endpoint->awake; comm != NULL; comm = comm->next_awake) {
@@ -258,7 +257,8 @@ static bool build(struct trib_pollset *set, const struct trib_endpoint *endpoint
     add_fd(set, set->eventfd);
     add_fd(set, endpoint->sessions_fd);
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
-        add_fd(set, trib_port_fd(endpoint->shards[i].port));
+        const struct trib_port *port = endpoint->shards[i].port;
+        add_fd(set, trib_port_is_spare(port) ? -1 : trib_port_fd(port)); /* poll skips -1 */
     }
     set->count += trib_own_root_fds(&endpoint->own_root, set->fds + set->count);
     for (struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {

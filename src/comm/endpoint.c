@@ -86,8 +86,8 @@ static enum trib_status open_channel(struct trib_endpoint *endpoint, const struc
     return status;
 }
 
-/* JOIN names a port for each shard, but the number of shards comes with WELCOME. So all sockets are opened, without
- * memory, and trib_endpoint_connect closes the rest. Later JOINs name the sockets that are left. */
+/* JOIN names a port for each shard, but the number of shards comes with WELCOME. So all sockets are bound, without
+ * memory and options, and trib_endpoint_connect closes the rest. Later JOINs name the sockets that are left. */
 static enum trib_status open_sockets(struct trib_endpoint *endpoint, const struct trib_config *own, char *error)
 {
     struct trib_address local = endpoint->where.address;
@@ -537,6 +537,10 @@ enum trib_status trib_endpoint_connect(struct trib_comm *comm, char *error)
         if (trib_address_equal(&endpoint->connected[i], peer)) {
             continue;
         }
+        enum trib_status status = trib_port_use(endpoint->shards[i].port, error);
+        if (status != TRIB_OK) {
+            return status;
+        }
         if (!trib_port_connect(endpoint->shards[i].port, peer)) {
             int cause = errno;
             char text[64];
@@ -544,9 +548,9 @@ enum trib_status trib_endpoint_connect(struct trib_comm *comm, char *error)
             trib_explain(error, "cannot connect a UDP socket to %s: %s", text, trib_explain_errno(cause));
             return TRIB_ERR_SYSTEM;
         }
-        trib_port_use(endpoint->shards[i].port);
         discard(endpoint->shards[i].port);
         endpoint->connected[i] = *peer;
+        trib_endpoint_changed(endpoint);
     }
     return TRIB_OK;
 }

@@ -55,8 +55,8 @@ struct trib_carrier_operations {
     void (*forget)(struct trib_carrier *carrier, const struct trib_carrier *gone);
     /* The following are operations of the last carrier. As trib_port_connect; sets `local`. */
     bool (*connect)(struct trib_carrier *carrier, const struct trib_address *peer);
-    /* As trib_port_use. */
-    void (*use)(struct trib_carrier *carrier);
+    /* As trib_port_use. config: as for open. */
+    enum trib_status (*use)(struct trib_carrier *carrier, const struct trib_port_config *config, char *error);
     /* Writes the present limits. */
     void (*limits)(const struct trib_carrier *carrier, struct trib_port_limits *limits);
 };

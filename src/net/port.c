@@ -18,41 +18,61 @@
 struct trib_port {
     struct trib_carrier *top; /* the port's carriers, each above the next */
     struct trib_carrier *last;
-    struct trib_train *train; /* TRAINS of them; zeroed memory costs nothing until written */
+    struct trib_train *train; /* TRAINS of them; zeroed memory costs nothing until written. NULL: a spare port */
     /* the train read last */
     struct trib_delivery delivery;
     size_t at; /* offset of the next packet */
     /* fixed */
+    struct trib_port_config config;
     uint32_t backlog; /* bytes per destination above which trains are flagged; 0: never */
     struct trib_port_stats stats;
     uint32_t next_train; /* sent first when all are loaded */
     uint32_t loaded;     /* bitmap of trains with packets: with one destination the other trains cost nothing */
 };
 
-void trib_port_use(struct trib_port *port)
+enum trib_status trib_port_use(struct trib_port *port, char *error)
 {
-    port->last->operations->use(port->last);
+    if (!trib_port_is_spare(port)) {
+        return TRIB_OK;
+    }
+    const struct trib_faults *faults = &port->config.faults;
+    bool has_faults = trib_inject_active(faults);
+    struct trib_train *train = trib_memory_map(TRAINS * sizeof *train);
+    struct trib_carrier *above =
+        has_faults ? trib_faults_create(faults, trib_packet_size(port->config.payload, true), port->last) : port->last;
+    enum trib_status status = TRIB_ERR_MEMORY;
+    if (train == NULL || above == NULL) {
+        trib_explain(error, "out of memory for a socket's buffers");
+    } else {
+        status = port->last->operations->use(port->last, &port->config, error);
+    }
+    if (status != TRIB_OK) {
+        trib_memory_unmap(train, TRAINS * sizeof *train);
+        if (has_faults && above != NULL) {
+            above->operations->close(above);
+        }
+        return status;
+    }
+    port->train = train;
+    port->top = above;
+    return TRIB_OK;
 }
 
-/* Makes the last carrier, and the faults above it. */
-static enum trib_status open_carriers(struct trib_port *port, const struct trib_port_config *config, char *error)
+bool trib_port_is_spare(const struct trib_port *port)
 {
-    const struct trib_carrier_operations *operations = config->carrier != NULL ? config->carrier : &trib_udp_operations;
-    enum trib_status status = operations->open(config, &port->last, error);
+    return port->train == NULL;
+}
+
+static enum trib_status open_last(struct trib_port *port, char *error)
+{
+    const struct trib_carrier_operations *operations =
+        port->config.carrier != NULL ? port->config.carrier : &trib_udp_operations;
+    enum trib_status status = operations->open(&port->config, &port->last, error);
     if (status != TRIB_OK) {
         return status;
     }
     port->top = port->last;
     port->last->stats = &port->stats;
-    if (trib_inject_active(&config->faults)) {
-        struct trib_carrier *faults =
-            trib_faults_create(&config->faults, trib_packet_size(config->payload, true), port->last);
-        if (faults == NULL) {
-            trib_explain(error, "out of memory for a socket's buffers");
-            return TRIB_ERR_MEMORY;
-        }
-        port->top = faults;
-    }
     return TRIB_OK;
 }
 
@@ -63,19 +83,14 @@ enum trib_status trib_port_open(const struct trib_port_config *config, struct tr
         trib_explain(error, "out of memory for a socket's buffers");
         return TRIB_ERR_MEMORY;
     }
-    made->train = trib_memory_map(TRAINS * sizeof *made->train);
-    if (made->train == NULL) {
-        trib_explain(error, "out of memory for a socket's buffers");
-        trib_port_close(made);
-        return TRIB_ERR_MEMORY;
+    made->config = *config;
+    enum trib_status status = open_last(made, error);
+    if (status == TRIB_OK && !config->is_spare) {
+        status = trib_port_use(made, error);
     }
-    enum trib_status status = open_carriers(made, config, error);
     if (status != TRIB_OK) {
         trib_port_close(made);
         return status;
-    }
-    if (!config->is_spare) {
-        trib_port_use(made);
     }
     *port = made;
     return TRIB_OK;
@@ -288,11 +303,9 @@ static uint32_t find_train(struct trib_port *port, const struct trib_address *to
 
 void trib_port_set_backlog(struct trib_port *port, uint32_t bytes)
 {
-    /* else no train is flagged, and unused trains must stay untouched memory */
-    bool must_clear = bytes == 0 && port->backlog > 0;
     port->backlog = bytes;
-    for (uint32_t i = 0; must_clear && i < TRAINS; i++) {
-        port->train[i].is_flagged = false;
+    for (uint32_t bits = bytes == 0 ? port->loaded : 0; bits != 0; bits &= bits - 1) { /* empty trains stay untouched */
+        port->train[__builtin_ctz(bits)].is_flagged = false;
     }
 }
 
@@ -323,8 +336,8 @@ static void load(struct trib_port *port, const struct trib_packet *packet, const
     train->to = to;
     train->to_bits = bits;
     train->group = group;
-    if (train->packets == 0 && port->backlog > 0) {
-        train->is_flagged = is_backlogged(port, first, sent);
+    if (train->packets == 0) {
+        train->is_flagged = port->backlog > 0 && is_backlogged(port, first, sent);
     }
     trib_train_add(train, packet, seal);
     port->stats.flagged_sent += train->is_flagged ? (uint64_t)__builtin_popcountll(sent) : 0;

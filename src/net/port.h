@@ -42,7 +42,7 @@ struct trib_port_config {
     uint32_t buffer;                  /* requested socket buffer, bytes, each direction; SO_*BUFFORCE is tried first */
     uint32_t dscp;
     bool trains;   /* false: one packet a call, for comparison */
-    bool is_spare; /* may stay unused; call trib_port_use before its first use */
+    bool is_spare; /* bound, may stay unused: call trib_port_use before any other use. Without peer and group */
     struct trib_faults faults;
 };
 
@@ -70,8 +70,11 @@ struct trib_arrival {
 TRIB_MUST_USE enum trib_status trib_port_open(const struct trib_port_config *config, struct trib_port **port,
                                               char *error);
 void trib_port_close(struct trib_port *port);
-/* Touches the receive buffer's memory now instead of with the first packets. Needed only for a spare port. */
-void trib_port_use(struct trib_port *port);
+/* Gives a spare port its options and its memory, and touches the receive buffer before the first packets do.
+ * No effect on another port, or a second time. Returns ERR_SYSTEM, ERR_MEMORY. */
+TRIB_MUST_USE enum trib_status trib_port_use(struct trib_port *port, char *error);
+/* True until trib_port_use. */
+bool trib_port_is_spare(const struct trib_port *port);
 /* Descriptor to poll for input. */
 int trib_port_fd(const struct trib_port *port);
 /* The local address, with the port that was actually bound. */

@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "core/assert.h"
 #include "io/explain.h"
 
 /* Divisor of getsockopt(SO_RCVBUF) for the guaranteed payload. The kernel charges a packet's whole memory, and frees
@@ -22,6 +23,11 @@
  *     outside trains.
  * Drivers that spend a page on each 1500-byte packet come to 0.26. */
 #define ROOM_DIVISOR 4
+
+static int family_of(const struct trib_port_config *config)
+{
+    return config->local.len > 0 ? config->local.storage.ss_family : config->peer.storage.ss_family;
+}
 
 static bool set_int(int fd, int level, int option, int value)
 {
@@ -66,8 +72,7 @@ static bool set_marks(int fd, int family, uint32_t dscp)
     int tos = (int)(dscp << 2 | 2U);
     if (family == AF_INET6) {
         return set_int(fd, IPPROTO_IPV6, IPV6_TCLASS, tos) && set_int(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1) &&
-               set_int(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE) &&
-               set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+               set_int(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE);
     }
     return set_int(fd, IPPROTO_IP, IP_TOS, tos) && set_int(fd, IPPROTO_IP, IP_RECVTOS, 1) &&
            set_int(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE);
@@ -115,15 +120,25 @@ static enum trib_status fail(const char *what, const struct trib_address *addres
     return TRIB_ERR_SYSTEM;
 }
 
-static enum trib_status set_up(const struct trib_port_config *config, int fd, int family, char *error)
+enum trib_status trib_socket_set_up(const struct trib_port_config *config, int fd, char *error)
 {
     const struct trib_address *bound = config->group.len > 0 ? &config->group : &config->local;
+    int family = family_of(config);
     if (!set_marks(fd, family, config->dscp)) {
         return fail("set the IP options of", bound, error);
     }
     set_buffers(fd, config->buffer);
     if (family == AF_INET && !set_multicast_out(fd, &config->local)) {
         return fail("set the multicast options of", bound, error);
+    }
+    return TRIB_OK;
+}
+
+static enum trib_status place(const struct trib_port_config *config, int fd, char *error)
+{
+    const struct trib_address *bound = config->group.len > 0 ? &config->group : &config->local;
+    if (family_of(config) == AF_INET6 && !set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1)) {
+        return fail("set the IP options of", bound, error);
     }
     if (config->group.len > 0 && !set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1)) {
         return fail("share", bound, error);
@@ -165,8 +180,9 @@ enum trib_status trib_socket_open(const struct trib_port_config *config, int *fd
                                   char *error)
 {
     const struct trib_address *first = config->local.len > 0 ? &config->local : &config->peer;
-    int family = first->storage.ss_family;
+    int family = family_of(config);
     *fd = -1;
+    TRIB_ASSERT(!config->is_spare || (config->group.len == 0 && config->peer.len == 0));
     if (config->group.len > 0 && (family != AF_INET || config->group.storage.ss_family != AF_INET)) {
         trib_explain(error, "multicast needs IPv4 addresses");
         return TRIB_ERR_SYSTEM;
@@ -175,7 +191,10 @@ enum trib_status trib_socket_open(const struct trib_port_config *config, int *fd
     if (*fd < 0) {
         return fail("open", first, error);
     }
-    enum trib_status status = set_up(config, *fd, family, error);
+    enum trib_status status = config->is_spare ? TRIB_OK : trib_socket_set_up(config, *fd, error);
+    if (status == TRIB_OK) {
+        status = place(config, *fd, error);
+    }
     if (status == TRIB_OK && !find_local(*fd, local)) {
         status = fail("name", first, error);
     }

@@ -5,10 +5,12 @@
 
 #include "net/port.h"
 
-/* Makes and binds the socket of config, and writes the bound address to local. *fd is -1 on failure. Returns ERR_SYSTEM
- * with the cause in error. */
+/* Makes and binds the socket of config, and writes the bound address to local. A spare socket has no options yet. *fd
+ * is -1 on failure. Returns ERR_SYSTEM with the cause in error. */
 TRIB_MUST_USE enum trib_status trib_socket_open(const struct trib_port_config *config, int *fd,
                                                 struct trib_address *local, char *error);
+/* Sets the options of a socket: of a spare socket before the first use. Returns ERR_SYSTEM. */
+TRIB_MUST_USE enum trib_status trib_socket_set_up(const struct trib_port_config *config, int fd, char *error);
 /* Connects the socket, and writes its source address to local. False: errno has the cause. */
 bool trib_socket_connect(int fd, const struct trib_address *peer, struct trib_address *local);
 /* True if the socket is still bound to local's port number, and still connected if it was. */

@@ -24,7 +24,7 @@
 
 struct udp {
     struct trib_carrier carrier;
-    uint8_t *buffer;          /* BUFFER_SIZE bytes; zeroed memory costs nothing until written */
+    uint8_t *buffer;          /* BUFFER_SIZE bytes; NULL: a spare socket */
     struct trib_address from; /* sender of the bytes in `buffer` */
     struct trib_address only; /* len > 0: packets from other addresses are dropped */
     bool is_connected;
@@ -42,9 +42,22 @@ static const struct udp *const_udp_of(const struct trib_carrier *carrier)
     return (const struct udp *)(const void *)carrier;
 }
 
-static void use_udp(struct trib_carrier *carrier)
+static enum trib_status use_udp(struct trib_carrier *carrier, const struct trib_port_config *config, char *error)
 {
-    memset(udp_of(carrier)->buffer, 0, BUFFER_SIZE); /* page faults now, not with the first packets */
+    struct udp *udp = udp_of(carrier);
+    enum trib_status status = config->is_spare ? trib_socket_set_up(config, carrier->fd, error) : TRIB_OK;
+    if (status != TRIB_OK) {
+        return status;
+    }
+    udp->buffer = trib_memory_map(BUFFER_SIZE);
+    if (udp->buffer == NULL) {
+        trib_explain(error, "out of memory for a socket's buffers");
+        return TRIB_ERR_MEMORY;
+    }
+    memset(udp->buffer, 0, BUFFER_SIZE); /* page faults now, not with the first packets */
+    udp->receives_trains = config->trains && trib_socket_set_trains(carrier->fd);
+    udp->sends_trains = udp->receives_trains;
+    return TRIB_OK;
 }
 
 static void close_udp(struct trib_carrier *carrier)
@@ -60,15 +73,11 @@ static void close_udp(struct trib_carrier *carrier)
 static enum trib_status open_udp(const struct trib_port_config *config, struct trib_carrier **carrier, char *error)
 {
     struct udp *udp = calloc(1, sizeof *udp);
-    uint8_t *buffer = trib_memory_map(BUFFER_SIZE);
-    if (udp == NULL || buffer == NULL) {
-        trib_memory_unmap(buffer, BUFFER_SIZE);
-        free(udp);
+    if (udp == NULL) {
         trib_explain(error, "out of memory for a socket's buffers");
         return TRIB_ERR_MEMORY;
     }
     udp->carrier.operations = &trib_udp_operations;
-    udp->buffer = buffer;
     enum trib_status status = trib_socket_open(config, &udp->carrier.fd, &udp->carrier.local, error);
     if (status != TRIB_OK) {
         close_udp(&udp->carrier);
@@ -76,8 +85,6 @@ static enum trib_status open_udp(const struct trib_port_config *config, struct t
     }
     udp->only = config->group.len > 0 ? config->group_source : config->peer;
     udp->is_connected = config->peer.len > 0;
-    udp->receives_trains = config->trains && trib_socket_set_trains(udp->carrier.fd);
-    udp->sends_trains = udp->receives_trains;
     *carrier = &udp->carrier;
     return TRIB_OK;
 }

@@ -511,7 +511,7 @@ void trib_combiner_dismiss(void *combiner, uint32_t member)
 {
     struct combiner *c = combiner;
 
-    for (uint32_t i = 0; i < c->config.rows; i++) {
+    for (uint32_t i = 0; i < c->config.rows && member_at(c, member)->held > 0; i++) {
         struct row *row = row_at(c, i);
         if (row->member == member && !trib_slot_is_empty(&row->slot)) {
             free_row(c, row);

@@ -277,6 +277,8 @@ struct api_seat {
     char text[API_TEXT_MAX];
 };
 
+enum api_twins_state { API_TWINS_UNKNOWN, API_TWINS_SOUGHT, API_TWINS_FOUND, API_TWINS_NONE };
+
 struct api_run;
 
 struct api_shared {
@@ -284,6 +286,8 @@ struct api_shared {
     _Atomic uint32_t arrived[API_STEPS_MAX * 4 + 4]; /* meetings outside of the library */
     _Atomic uint32_t met[API_STEPS_MAX][2];          /* ranks of two launches */
     _Atomic bool is_halfway;
+    _Atomic uint32_t twins; /* enum api_twins_state */
+    struct api_call twin[2];
     _Atomic uint32_t skipped; /* 1: the machine did not permit this case */
     uint64_t number;          /* of the case: part of its job name */
     uint64_t patience;
@@ -367,8 +371,8 @@ void api_meet(struct api_run *run);
 
 /* ---- twins.c ---- */
 
-/* Two allreduces that have one digest as the next call of this communicator, and different types; all ranks find the same.
- * False: there are none among those that are looked at. */
+/* Two allreduces that have one digest as the next call of this communicator, and different types; all ranks would find the
+ * same. False: there are none among those that are looked at. */
 bool api_twins(struct trib_comm *comm, struct api_call *one, struct api_call *other);
 
 /* ---- launches.c ---- */

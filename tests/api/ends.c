@@ -3,18 +3,24 @@
  * rank gets; afterwards every kind of call must give it as well. Read next: calls.c. */
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#include <linux/futex.h>
 
 #include "api/api.h"
 #include "io/clock.h"
+#include "io/memory.h"
 
 #define BUFFER_BYTES (1U << 20) /* room for the longest tensor of a case on all ranks */
 #define LATE_NS (300 * TRIB_MILLISECOND_NS)
 #define CHILD_S 8
-#define JOIN_US 30000 /* for a JOIN to pass a switch on its way up */
+#define LOOK_NS (10 * TRIB_MILLISECOND_NS) /* from one look for deaths and findings to the next */
+#define PROGRESS_NS TRIB_MILLISECOND_NS    /* without a progress thread */
+#define JOIN_US 30000                      /* for a JOIN to pass a switch on its way up */
 #define EXIT_US 30000 /* for the end of a process to be heard of: what ends later is seen as well, but less is found */
 
 /* ---- outside of the library ---- */
@@ -49,13 +55,29 @@ static void progress(const struct api_run *run)
     }
 }
 
+/* Until the counter is no longer at this number, or somebody wakes its waiters, or the time is up. Processes share it. */
+static void sleep_at(_Atomic uint32_t *counter, uint32_t number, uint64_t limit_ns)
+{
+    struct timespec limit = {.tv_sec = 0, .tv_nsec = (long)limit_ns};
+    (void)syscall(SYS_futex, counter, FUTEX_WAIT, number, &limit, NULL, 0);
+}
+
+static void wake_all(_Atomic uint32_t *counter)
+{
+    (void)syscall(SYS_futex, counter, FUTEX_WAKE, API_RANKS_MAX, NULL, NULL, 0);
+}
+
 void api_meet(struct api_run *run)
 {
     _Atomic uint32_t *arrived = &run->shared->arrived[run->meetings++];
-    atomic_fetch_add(arrived, 1);
-    while (atomic_load(arrived) < count_alive(run) && !has_finding(run)) {
+    uint64_t limit_ns = run->c->setting[API_PROGRESS] != 0 ? LOOK_NS : PROGRESS_NS;
+    uint32_t now = atomic_fetch_add(arrived, 1) + 1;
+    if (now >= count_alive(run)) {
+        wake_all(arrived);
+    }
+    for (; now < count_alive(run) && !has_finding(run); now = atomic_load(arrived)) {
         progress(run);
-        (void)usleep(200);
+        sleep_at(arrived, now, limit_ns);
     }
 }
 
@@ -128,15 +150,36 @@ static bool may_be_done(const struct api_case *c, const struct api_call *call, u
     return api_may_lack(call, ranks) > 0 || (is_ring && (has_root(call->collective) || !is_even));
 }
 
+/* One rank looks for them, as all would find the same. */
+static bool find_twins(struct api_run *run, struct api_view *view, struct api_call *call, struct api_call *twin)
+{
+    struct api_shared *shared = run->shared;
+    uint32_t expected = API_TWINS_UNKNOWN;
+    if (atomic_compare_exchange_strong(&shared->twins, &expected, API_TWINS_SOUGHT)) {
+        bool is_found = api_twins(view->comm, &shared->twin[0], &shared->twin[1]);
+        atomic_store(&shared->twins, is_found ? API_TWINS_FOUND : API_TWINS_NONE);
+        wake_all(&shared->twins);
+    }
+    while (atomic_load(&shared->twins) == API_TWINS_SOUGHT) {
+        sleep_at(&shared->twins, API_TWINS_SOUGHT, LOOK_NS);
+    }
+    if (atomic_load(&shared->twins) == API_TWINS_NONE) {
+        return false;
+    }
+    *call = shared->twin[0];
+    *twin = shared->twin[1];
+    return true;
+}
+
 static void step_differ(struct api_run *run, struct api_view *view, const struct api_step *step)
 {
     struct api_call call, twin;
     uint32_t odd = find_odd(run, view, step);
-    uint8_t *send = calloc(1, BUFFER_BYTES), *recv = calloc(1, BUFFER_BYTES);
+    uint8_t *send = trib_memory_map(BUFFER_BYTES), *recv = trib_memory_map(BUFFER_BYTES);
     char what[64];
     api_call_of(run->c, step, &view->members, &call);
     bool differs = odd < view->members.count && view->members.count > 1;
-    bool are_twins = step->field[API_MODE] >= TWINS_FROM && differs && api_twins(view->comm, &call, &twin);
+    bool are_twins = step->field[API_MODE] >= TWINS_FROM && differs && find_twins(run, view, &call, &twin);
     if (differs && odd == view->members.me && are_twins) {
         call = twin;
     } else if (differs && odd == view->members.me) {
@@ -160,8 +203,8 @@ static void step_differ(struct api_run *run, struct api_view *view, const struct
             api_fail(run, "step %u: who called what is not said: %.300s", run->step, trib_comm_error(view->comm));
         }
     }
-    free(send);
-    free(recv);
+    trib_memory_unmap(send, BUFFER_BYTES);
+    trib_memory_unmap(recv, BUFFER_BYTES);
 }
 
 /* A tensor as long as that with which a split tells all colors. */

@@ -25,6 +25,7 @@
 #define SETTLE_S 5 /* for threads of the library to end after the last close */
 #define DESCRIPTORS_MAX 512
 #define LEAK_KIB (64 * 1024)
+#define STACK_BYTES (2U << 20)
 #define LEAK_CASES 200 /* memory is compared from this case on */
 
 #ifdef __SANITIZE_ADDRESS__
@@ -280,6 +281,16 @@ static void *do_nothing(void *argument)
     return argument;
 }
 
+/* libc keeps 40 MiB of stacks for the next threads: room for all of 8 ranks. */
+static void shrink_stacks(void)
+{
+    pthread_attr_t attributes;
+    (void)pthread_attr_init(&attributes);
+    (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    (void)pthread_setattr_default_np(&attributes);
+    (void)pthread_attr_destroy(&attributes);
+}
+
 /* A sanitizer starts a thread of its own with the first. */
 static void look_around(void)
 {
@@ -300,6 +311,7 @@ static void work(int in, int out)
     (void)setpgid(0, 0);
     (void)signal(SIGPIPE, SIG_DFL);
     api_keeper_open();
+    shrink_stacks();
     exchange->shared.rendezvous_port = reserve_port();
     look_around();
     while (read(in, &byte, 1) == 1) {
@@ -425,6 +437,7 @@ static void prepare(const struct api_case *c)
         atomic_store(&shared->met[i][1], 0);
     }
     atomic_store(&shared->is_halfway, false);
+    atomic_store(&shared->twins, API_TWINS_UNKNOWN);
     atomic_store(&shared->skipped, 0);
     atomic_store(&shared->children, 0);
     atomic_store(&shared->has_failed, false);

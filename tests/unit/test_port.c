@@ -40,6 +40,7 @@ struct double_carrier {
 
 static struct double_carrier the_double;
 static uint32_t closes;
+static bool cannot_be_used;
 static bool is_refused;
 
 static enum trib_status open_double(const struct trib_port_config *config, struct trib_carrier **carrier, char *error)
@@ -110,10 +111,13 @@ static bool connect_double(struct trib_carrier *carrier, const struct trib_addre
     return true;
 }
 
-static void use_double(struct trib_carrier *carrier)
+static enum trib_status use_double(struct trib_carrier *carrier, const struct trib_port_config *config, char *error)
 {
     (void)carrier;
+    (void)error;
+    assert_int_equal(config->payload, PAYLOAD);
     the_double.uses++;
+    return cannot_be_used ? TRIB_ERR_SYSTEM : TRIB_OK;
 }
 
 static void limits_double(const struct trib_carrier *carrier, struct trib_port_limits *limits)
@@ -341,9 +345,35 @@ static void open__a_spare_port_uses_nothing_until_it_is_told_to(void **state)
     struct trib_port *port = NULL;
     assert_int_equal(trib_port_open(&config, &port, NULL), TRIB_OK);
     assert_int_equal(the_double.uses, 0);
-    trib_port_use(port);
+    assert_true(trib_port_is_spare(port));
+    trib_port_set_backlog(port, 1);
+    trib_port_set_backlog(port, 0); /* clears the marks of trains, of which there are none */
+    assert_int_equal(trib_port_use(port, NULL), TRIB_OK);
+    assert_int_equal(the_double.uses, 1);
+    assert_false(trib_port_is_spare(port));
+    assert_int_equal(trib_port_use(port, NULL), TRIB_OK); /* nothing to do */
     assert_int_equal(the_double.uses, 1);
     trib_port_close(port);
+}
+
+static void use__a_spare_port_that_cannot_be_used_stays_spare(void **state)
+{
+    (void)state;
+    struct trib_port_config config = config_of(true);
+    struct trib_port *port = NULL;
+    assert_int_equal(trib_port_open(&config, &port, NULL), TRIB_OK);
+    cannot_be_used = true;
+    assert_int_equal(trib_port_use(port, NULL), TRIB_ERR_SYSTEM);
+    assert_true(trib_port_is_spare(port));
+    cannot_be_used = false;
+    assert_int_equal(trib_port_use(port, NULL), TRIB_OK);
+    trib_port_close(port);
+    config.is_spare = false;
+    closes = 0;
+    cannot_be_used = true;
+    assert_int_equal(trib_port_open(&config, &port, NULL), TRIB_ERR_SYSTEM);
+    assert_int_equal(closes, 1);
+    cannot_be_used = false;
 }
 
 static void open__a_carrier_that_cannot_be_opened_is_not_closed(void **state)
@@ -403,6 +433,7 @@ int main(void)
         cmocka_unit_test(part__faults_keep_no_train_of_a_neighbour),
         cmocka_unit_test(open__addresses_and_limits_are_the_carriers),
         cmocka_unit_test(open__a_spare_port_uses_nothing_until_it_is_told_to),
+        cmocka_unit_test(use__a_spare_port_that_cannot_be_used_stays_spare),
         cmocka_unit_test(open__a_carrier_that_cannot_be_opened_is_not_closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

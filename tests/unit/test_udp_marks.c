@@ -220,14 +220,18 @@ static void send__dscp_and_ect(void **state)
     }
 }
 
-/* A queue that we can see without a slow device: what a corked socket holds back counts as well. */
-static void check_option(const char *local, int level, int option, int expected)
+static int option_of(const struct trib_port *udp, int level, int option)
 {
-    struct trib_port *udp = open_at(local, NULL, true);
     int value = -1;
     socklen_t len = sizeof value;
     assert_int_equal(getsockopt(trib_port_fd(udp), level, option, &value, &len), 0);
-    assert_int_equal(value, expected);
+    return value;
+}
+
+static void check_option(const char *local, int level, int option, int expected)
+{
+    struct trib_port *udp = open_at(local, NULL, true);
+    assert_int_equal(option_of(udp, level, option), expected);
     trib_port_close(udp);
 }
 
@@ -241,6 +245,48 @@ static void send__no_word_about_the_path_is_believed(void **state)
     }
 }
 
+struct option {
+    int level, name;
+};
+
+static void check_spare(const char *local, const struct option *options, uint32_t count)
+{
+    struct trib_port_config config = {
+        .payload = LEN, .buffer = 4 << 20, .dscp = DSCP, .trains = true, .is_spare = true};
+    struct trib_port *spare = NULL;
+    struct trib_port *ordinary = open_at(local, NULL, true);
+    assert_int_equal(trib_address_parse(local, 0, &config.local, NULL), TRIB_OK);
+    assert_int_equal(trib_port_open(&config, &spare, NULL), TRIB_OK);
+    assert_true(option_of(spare, SOL_SOCKET, SO_RCVBUF) < option_of(ordinary, SOL_SOCKET, SO_RCVBUF));
+    assert_int_equal(trib_port_use(spare, NULL), TRIB_OK);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(option_of(spare, options[i].level, options[i].name),
+                         option_of(ordinary, options[i].level, options[i].name));
+    }
+    assert_int_equal(trib_port_has_trains(spare), trib_port_has_trains(ordinary));
+    assert_int_equal(trib_port_receive_room(spare), trib_port_receive_room(ordinary));
+    trib_port_close(ordinary);
+    trib_port_close(spare);
+}
+
+static void use__a_spare_port_gets_the_options_of_others(void **state)
+{
+    static const struct option four[] = {{IPPROTO_IP, IP_TOS},           {IPPROTO_IP, IP_RECVTOS},
+                                         {IPPROTO_IP, IP_MTU_DISCOVER},  {IPPROTO_IP, IP_MULTICAST_LOOP},
+                                         {IPPROTO_IP, IP_MULTICAST_TTL}, {SOL_SOCKET, SO_RCVBUF},
+                                         {SOL_SOCKET, SO_SNDBUF},        {IPPROTO_UDP, UDP_GRO}};
+    static const struct option six[] = {
+        {IPPROTO_IPV6, IPV6_TCLASS}, {IPPROTO_IPV6, IPV6_RECVTCLASS}, {IPPROTO_IPV6, IPV6_MTU_DISCOVER},
+        {IPPROTO_IPV6, IPV6_V6ONLY}, {SOL_SOCKET, SO_RCVBUF},         {SOL_SOCKET, SO_SNDBUF},
+        {IPPROTO_UDP, UDP_GRO}};
+    (void)state;
+    check_spare("127.0.0.1:0", four, sizeof four / sizeof four[0]);
+    if (has_ipv6()) {
+        check_spare("[::1]:0", six, sizeof six / sizeof six[0]);
+    }
+}
+
+/* A queue that we can see without a slow device: what a corked socket holds back counts as well. */
 static void cork(const struct trib_port *udp, const struct trib_address *to, size_t bytes)
 {
     static const uint8_t filler[60000];
@@ -354,6 +400,7 @@ int main(void)
         cmocka_unit_test(receive__held_packets_keep_their_marks),
         cmocka_unit_test(send__dscp_and_ect),
         cmocka_unit_test(send__no_word_about_the_path_is_believed),
+        cmocka_unit_test(use__a_spare_port_gets_the_options_of_others),
         cmocka_unit_test(send__flags_what_joins_a_long_queue),
         cmocka_unit_test(send__flags_nothing_for_a_neighbour),
     };
