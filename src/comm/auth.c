@@ -24,7 +24,6 @@ enum trib_status trib_comm_take_auth(struct trib_comm *comm, const struct trib_m
 {
     const struct trib_auth_key *key = &welcome->welcome.auth;
     bool is_set = trib_auth_key_is_set(key);
-    trib_comm_drop_auth(comm);
     if (is_set && key->encrypts != comm->config.encrypt) {
         trib_explain(error, "the %s granted payloads %s", comm->where.title,
                      key->encrypts ? "encrypted, but TRIB_ENCRYPT is off" : "in clear, but TRIB_ENCRYPT is on");
@@ -37,13 +36,21 @@ enum trib_status trib_comm_take_auth(struct trib_comm *comm, const struct trib_m
         return TRIB_ERR_REFUSED;
     }
     if (!is_set || comm->is_led) {
+        trib_comm_drop_auth(comm);
         return TRIB_OK;
     }
-    comm->auth = trib_auth_create(key->bytes, trib_auth_rank(comm->config.rank), comm->root_count);
-    if (comm->auth == NULL) {
+    struct trib_auth *auth = trib_auth_create(key->bytes, trib_auth_rank(comm->config.rank), comm->root_count);
+    if (auth == NULL) {
         trib_explain(error, "out of memory for authenticated packets");
         return TRIB_ERR_MEMORY;
     }
+    if (comm->auth != NULL && trib_auth_share_key(comm->auth, auth)) {
+        trib_auth_destroy(auth);
+        trib_explain(error, "the %s sent the packet key of before again: nonces would repeat", comm->where.title);
+        return TRIB_ERR_REFUSED;
+    }
+    trib_comm_drop_auth(comm);
+    comm->auth = auth;
     if (key->encrypts) {
         trib_auth_set_encrypting(comm->auth);
     }

@@ -80,6 +80,8 @@ static inline bool trib_auth_is_for(uint16_t receiver, uint16_t id)
  * OpenSSL. The key is copied. */
 struct trib_auth *trib_auth_create(const uint8_t key[TRIB_AUTH_KEY], uint16_t own, uint32_t count);
 void trib_auth_destroy(struct trib_auth *auth); /* NULL is allowed */
+/* True if both have one packet key: a sender with both, one after the other, would repeat nonces. */
+bool trib_auth_share_key(const struct trib_auth *auth, const struct trib_auth *other);
 /* Peer number `peer`, from 0, has this id from now on, and nothing was heard from this peer. */
 void trib_auth_set_peer(struct trib_auth *auth, uint32_t peer, uint16_t id);
 /* The same of a root or parent: packets for several receivers count from there alone. */

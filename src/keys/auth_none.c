@@ -16,6 +16,12 @@ void trib_auth_destroy(struct trib_auth *auth)
     TRIB_ASSERT(auth == NULL);
 }
 
+bool trib_auth_share_key(const struct trib_auth *auth, const struct trib_auth *other)
+{
+    TRIB_ASSERT(auth == NULL && other == NULL);
+    return false;
+}
+
 void trib_auth_set_peer(struct trib_auth *auth, uint32_t peer, uint16_t id)
 {
     (void)peer;

@@ -126,6 +126,20 @@ static void rank__forgets_the_key_of_before(void **state)
     assert_int_equal(check_from(0, &bytes, true), TRIB_DROP_AUTH);
 }
 
+/* With one key twice, and numbers that begin anew, two packets would have one nonce. */
+static void rank__refuses_the_key_of_before(void **state)
+{
+    (void)state;
+    take_key(trib_auth_switch(5, 0), trib_auth_switch(5, 1));
+    const struct trib_auth *before = comm.auth;
+    welcome.welcome.auth.parent = 6;
+    assert_int_equal(trib_comm_take_auth(&comm, &welcome, error), TRIB_ERR_REFUSED);
+    assert_non_null(strstr(error, "sent the packet key of before again: nonces would repeat"));
+    assert_ptr_equal(comm.auth, before);
+    welcome.welcome.auth.bytes[31]++;
+    assert_int_equal(trib_comm_take_auth(&comm, &welcome, error), TRIB_OK);
+}
+
 static void rank__refuses_a_switch_without_a_key_of_packets(void **state)
 {
     struct bytes bytes;
@@ -152,6 +166,7 @@ int main(void)
         TEST(rank__takes_each_packet_once_from_its_root),
         TEST(rank__takes_of_a_peer_what_is_for_it_alone),
         TEST(rank__forgets_the_key_of_before),
+        TEST(rank__refuses_the_key_of_before),
         TEST(rank__refuses_a_switch_without_a_key_of_packets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
