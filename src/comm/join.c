@@ -353,6 +353,7 @@ void trib_comm_session_ready(struct trib_comm *comm, short revents, uint64_t now
     }
     while (trib_session_client_next(&comm->session, &message)) {
         take_message(comm, &message, now_ns);
+        trib_message_wipe(&message);
     }
     bool is_foreign = comm->session.state == TRIB_SESSION_FOREIGN;
     if (is_foreign && !comm->is_detour) {

@@ -140,6 +140,22 @@ static void rank__refuses_the_key_of_before(void **state)
     assert_int_equal(trib_comm_take_auth(&comm, &welcome, error), TRIB_OK);
 }
 
+/* Copies on the stack are gone after use. */
+static void message__is_wiped_of_its_key(void **state)
+{
+    struct trib_message open = {.kind = TRIB_MESSAGE_ROOT_OPEN};
+    struct trib_message mark = {.kind = TRIB_MESSAGE_MARK, .mark = {.mark = 7}};
+    (void)state;
+    open.root_open.auth = welcome.welcome.auth;
+    open.root_open.ranks = 9;
+    trib_message_wipe(&open);
+    trib_message_wipe(&welcome);
+    trib_message_wipe(&mark);
+    assert_false(trib_auth_key_is_set(&open.root_open.auth) || trib_auth_key_is_set(&welcome.welcome.auth));
+    assert_int_equal(open.root_open.ranks, 9);
+    assert_int_equal(mark.mark.mark, 7);
+}
+
 static void rank__refuses_a_switch_without_a_key_of_packets(void **state)
 {
     struct bytes bytes;
@@ -167,6 +183,7 @@ int main(void)
         TEST(rank__takes_of_a_peer_what_is_for_it_alone),
         TEST(rank__forgets_the_key_of_before),
         TEST(rank__refuses_the_key_of_before),
+        TEST(message__is_wiped_of_its_key),
         TEST(rank__refuses_a_switch_without_a_key_of_packets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

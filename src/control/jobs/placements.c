@@ -341,6 +341,7 @@ static void ask_to_open(const struct trib_jobs *jobs, const struct trib_job *job
         message.root_open.at = rank_root(job, root);
     }
     trib_placement_tell(jobs, job, placement, &message);
+    trib_message_wipe(&message);
     name_children(jobs, job, 0, opening);
 }
 
@@ -400,6 +401,7 @@ static void ask_below(const struct trib_jobs *jobs, const struct trib_job *job, 
     memcpy(message.root_open.job, job->name, sizeof message.root_open.job);
     wish_group(job, below, &message);
     trib_placement_tell(jobs, job, &inner->placement, &message);
+    trib_message_wipe(&message);
     name_children(jobs, job, below, opening);
 }
 

@@ -163,7 +163,7 @@ void trib_job_welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now
         named.welcome.auth = trib_job_auth(job, 0, job->ranks[i].below);
         trib_job_places(jobs, job)->name(jobs, job, i, &named);
         jobs->output.send(jobs->output.owner, job->ranks[i].session, &named);
-        trib_auth_wipe(&named.welcome.auth, sizeof named.welcome.auth);
+        trib_message_wipe(&named);
     }
     trib_placements_probe(jobs, job);
     trib_job_queue(jobs, job);

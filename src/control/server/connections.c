@@ -475,6 +475,7 @@ static void take_messages(struct trib_connections *connections, struct trib_conn
             if (!hand_over(connections, connection, &message)) {
                 refuse_turn(connections, connection, &message);
             }
+            trib_message_wipe(&message);
         }
     }
     connection->in_len -= at;

@@ -287,6 +287,7 @@ static void take_messages(struct trib_uplinks *uplinks, struct trib_uplink *upli
         } else if (!take_of_trunk(uplinks, uplink, &message)) {
             take_nonsense(uplink, message.kind);
         }
+        trib_message_wipe(&message);
     }
 }
 

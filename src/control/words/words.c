@@ -612,6 +612,15 @@ const char *trib_message_name(enum trib_message_kind kind)
     return kind > TRIB_MESSAGE_NONE && kind < TRIB_MESSAGE_KIND_COUNT ? KINDS[kind].name : "?";
 }
 
+void trib_message_wipe(struct trib_message *message)
+{
+    if (message->kind == TRIB_MESSAGE_WELCOME) {
+        trib_auth_wipe(&message->welcome.auth, sizeof message->welcome.auth);
+    } else if (message->kind == TRIB_MESSAGE_ROOT_OPEN) {
+        trib_auth_wipe(&message->root_open.auth, sizeof message->root_open.auth);
+    }
+}
+
 bool trib_message_is_in_turn(enum trib_message_kind kind, enum trib_sender sender, enum trib_stage stage)
 {
     TRIB_ASSERT(kind > TRIB_MESSAGE_NONE && kind < TRIB_MESSAGE_KIND_COUNT);
