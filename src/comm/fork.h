@@ -6,7 +6,10 @@
 #ifndef TRIB_COMM_FORK_H
 #define TRIB_COMM_FORK_H
 
-/* From now on. Any thread, any number of times. */
-void trib_fork_watch(void);
+#include <stdbool.h>
+
+/* From now on. Any thread, any number of times. False: out of memory. A child would then send as its parent, and with a
+ * key repeat the parent's nonces, so the process must have no communicator. */
+bool trib_fork_watch(void);
 
 #endif
