@@ -209,7 +209,7 @@ static enum trib_status enter(struct trib_comm *made, char *error)
 static enum trib_status acquire(const struct trib_address *address, struct trib_comm *made, char *error)
 {
     if (!trib_fork_watch()) {
-        trib_explain(error, "out of memory for pthread_atfork: a forked child would use the parent's communicators");
+        trib_explain(error, "out of memory (pthread_atfork): a forked child could use the communicators of the parent");
         return TRIB_ERR_MEMORY;
     }
     return trib_endpoint_acquire(address, made, trib_endpoint_progress, error);

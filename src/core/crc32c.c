@@ -3,8 +3,7 @@
  * Read next: crc32c_fold.h (the fast ones). */
 #include "core/crc32c.h"
 
-#include <stdbool.h>
-
+#include "core/cpu.h"
 #include "core/crc32c_fold.h"
 
 /* x^n mod P for n = 32 to 95, reflected. Row k, from left to right: x^(39-b+8k) for b = 0 to 7, the value of bit b of
@@ -54,25 +53,12 @@ uint32_t trib_crc32c_table(uint32_t crc, const void *data, size_t len)
 
 #if defined(__x86_64__)
 
-/* Each of these reads the findings of the compiler's run-time support from before main: no state here, a few loads a
- * call. */
-static bool cpu_has_vpclmul(void)
-{
-    return __builtin_cpu_supports("vpclmulqdq") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.2");
-}
-
-static bool cpu_has_clmul(void)
-{
-    return __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.2");
-}
-
 uint32_t trib_crc32c(uint32_t crc, const void *data, size_t len)
 {
-    if (cpu_has_vpclmul()) {
+    if (trib_cpu_has_vpclmul()) {
         return trib_crc32c_vpclmul(crc, data, len);
     }
-    if (cpu_has_clmul()) {
+    if (trib_cpu_has_clmul()) {
         return trib_crc32c_clmul(crc, data, len);
     }
     return trib_crc32c_table(crc, data, len);
@@ -80,7 +66,7 @@ uint32_t trib_crc32c(uint32_t crc, const void *data, size_t len)
 
 const char *trib_crc32c_name(void)
 {
-    return cpu_has_vpclmul() ? "vpclmul" : cpu_has_clmul() ? "clmul" : "table";
+    return trib_cpu_has_vpclmul() ? "vpclmul" : trib_cpu_has_clmul() ? "clmul" : "table";
 }
 
 #else

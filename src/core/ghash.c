@@ -2,58 +2,39 @@
 /* ghash.c: powers of a key, which kernel this CPU gets, and the kernel without special instructions. */
 #include "core/ghash.h"
 
-#include <stdbool.h>
-
+#include "core/cpu.h"
 #include "core/ghash_kernels.h"
-
-#ifdef __aarch64__
-#include <sys/auxv.h>
-#endif
 
 #define STRIDE 5U /* bits from one of a number's bits to the next */
 #define WIDE unsigned __int128
 
 /* ---- choice ---- */
 
-static bool has_vpclmul(void)
-{
-#ifdef __x86_64__
-    return __builtin_cpu_supports("vpclmulqdq") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.2");
-#else
-    return false;
-#endif
-}
-
-static bool has_clmul(void)
-{
-#if defined(__x86_64__)
-    return __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.2");
-#elif defined(__aarch64__)
-    return (getauxval(AT_HWCAP) & 1UL << 4) != 0; /* HWCAP_PMULL */
-#else
-    return false;
-#endif
-}
-
 const struct trib_ghash_kernel *trib_ghash_kernel_named(const char *name)
 {
 #ifdef __x86_64__
-    if (name[0] == 'v') {
-        return has_vpclmul() ? &trib_ghash_vpclmul : NULL;
+    if (trib_is_same_name(name, trib_ghash_vpclmul.name)) {
+        return trib_cpu_has_vpclmul() ? &trib_ghash_vpclmul : NULL;
     }
 #endif
 #if defined(__x86_64__) || defined(__aarch64__)
-    if (name[0] == 'c') {
-        return has_clmul() ? &trib_ghash_clmul : NULL;
+    if (trib_is_same_name(name, trib_ghash_clmul.name)) {
+        return trib_cpu_has_clmul() ? &trib_ghash_clmul : NULL;
     }
 #endif
-    return name[0] == 's' ? &trib_ghash_scalar : NULL;
+    return trib_is_same_name(name, trib_ghash_scalar.name) ? &trib_ghash_scalar : NULL;
 }
 
 const struct trib_ghash_kernel *trib_ghash_kernel(void)
 {
-    return trib_ghash_kernel_named(has_vpclmul() ? "vpclmul" : has_clmul() ? "clmul" : "scalar");
+    static const char *const names[] = {"vpclmul", "clmul"};
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct trib_ghash_kernel *kernel = trib_ghash_kernel_named(names[i]);
+        if (kernel != NULL) {
+            return kernel;
+        }
+    }
+    return &trib_ghash_scalar;
 }
 
 /* ---- the kernel without special instructions ---- */

@@ -37,7 +37,8 @@ struct trib_ghash {
     struct trib_ghash_element words[TRIB_GHASH_POWERS + 3]; /* low: both words of the power added, for Karatsuba */
 };
 
-/* The fastest kernel of this CPU; the kernel "vpclmul", "clmul" or "scalar", NULL if the CPU lacks its instructions. */
+/* The fastest kernel of this CPU; the kernel "vpclmul", "clmul" or "scalar", NULL if the CPU lacks its instructions, or
+ * for any other name. */
 const struct trib_ghash_kernel *trib_ghash_kernel(void);
 const struct trib_ghash_kernel *trib_ghash_kernel_named(const char *name);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/assert.h"
+#include "core/cpu.h"
 #include "core/quorum.h"
 #include "core/tag_kernels.h"
 #include "core/value.h"
@@ -26,29 +27,17 @@ static uint32_t last_word(enum use use, uint32_t number)
 
 /* ---- choice ---- */
 
-static bool is_same_name(const char *a, const char *b)
-{
-    while (*a != '\0' && *a == *b) {
-        a++;
-        b++;
-    }
-    return *a == *b;
-}
-
 const struct trib_tag_kernel *trib_tag_kernel_named(const char *name)
 {
 #if TRIB_TAG_X86
-    __builtin_cpu_init();
-    if (is_same_name(name, trib_tag_ifma.name)) {
-        bool has = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512ifma");
-        return has ? &trib_tag_ifma : NULL;
+    if (trib_is_same_name(name, trib_tag_ifma.name)) {
+        return trib_cpu_has_avx512() && __builtin_cpu_supports("avx512ifma") ? &trib_tag_ifma : NULL;
     }
-    if (is_same_name(name, trib_tag_avx2.name)) {
-        return __builtin_cpu_supports("avx2") ? &trib_tag_avx2 : NULL;
+    if (trib_is_same_name(name, trib_tag_avx2.name)) {
+        return trib_cpu_has_avx2() ? &trib_tag_avx2 : NULL;
     }
 #endif
-    return is_same_name(name, trib_tag_scalar.name) ? &trib_tag_scalar : NULL;
+    return trib_is_same_name(name, trib_tag_scalar.name) ? &trib_tag_scalar : NULL;
 }
 
 const struct trib_tag_kernel *trib_tag_kernel(void)

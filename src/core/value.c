@@ -9,30 +9,18 @@
 #include "core/value_kernels.h"
 
 #include "core/assert.h"
+#include "core/cpu.h"
 
 #if TRIB_VALUE_X86
-#include <cpuid.h>
 #include <xmmintrin.h>
 #endif
 
 /* ---- choice ---- */
 
 #if TRIB_VALUE_X86
-static bool cpu_has_avx2(void)
-{
-    unsigned int eax, ebx, ecx, edx;
-
-    __builtin_cpu_init();
-    /* The builtin also asks whether the operating system saves the registers; not every compiler's knows f16c by
-     * name. */
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
-}
-
 static bool cpu_has_avx512(void)
 {
-    return cpu_has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+    return trib_cpu_has_avx2_floats() && trib_cpu_has_avx512() && __builtin_cpu_supports("avx512bw");
 }
 #endif
 
@@ -42,33 +30,24 @@ const struct trib_value_kernels *trib_value_kernels(void)
     if (cpu_has_avx512()) {
         return &trib_value_avx512;
     }
-    if (cpu_has_avx2()) {
+    if (trib_cpu_has_avx2_floats()) {
         return &trib_value_avx2;
     }
 #endif
     return &trib_value_scalar;
 }
 
-static bool is_same_name(const char *a, const char *b)
-{
-    while (*a != '\0' && *a == *b) {
-        a++;
-        b++;
-    }
-    return *a == *b;
-}
-
 const struct trib_value_kernels *trib_value_kernels_named(const char *name)
 {
 #if TRIB_VALUE_X86
-    if (is_same_name(name, trib_value_avx512.name)) {
+    if (trib_is_same_name(name, trib_value_avx512.name)) {
         return cpu_has_avx512() ? &trib_value_avx512 : NULL;
     }
-    if (is_same_name(name, trib_value_avx2.name)) {
-        return cpu_has_avx2() ? &trib_value_avx2 : NULL;
+    if (trib_is_same_name(name, trib_value_avx2.name)) {
+        return trib_cpu_has_avx2_floats() ? &trib_value_avx2 : NULL;
     }
 #endif
-    return is_same_name(name, trib_value_scalar.name) ? &trib_value_scalar : NULL;
+    return trib_is_same_name(name, trib_value_scalar.name) ? &trib_value_scalar : NULL;
 }
 
 /* ---- floating point environment ---- */

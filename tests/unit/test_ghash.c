@@ -111,6 +111,16 @@ static void ghash__kernels_agree(void **state)
     assert_non_null(trib_ghash_kernel());
 }
 
+static void ghash__kernels_have_whole_names(void **state)
+{
+    static const char *const others[] = {"", "s", "c", "v", "scala", "scalar2", "CLMUL", "clmul ", "vclmul", "none"};
+    (void)state;
+    for (unsigned i = 0; i < sizeof others / sizeof others[0]; i++) {
+        assert_null(trib_ghash_kernel_named(others[i]));
+    }
+    assert_ptr_equal(trib_ghash_kernel(), trib_ghash_kernel_named(trib_ghash_kernel()->name));
+}
+
 /* McGrew and Viega, "The Galois/Counter Mode of Operation", test case 2: H, a ciphertext, its length, and the hash. */
 static void ghash__known_answer(void **state)
 {
@@ -133,6 +143,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ghash__kernels_agree),
+        cmocka_unit_test(ghash__kernels_have_whole_names),
         cmocka_unit_test(ghash__known_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

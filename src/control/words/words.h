@@ -518,7 +518,7 @@ size_t trib_message_size(const uint8_t *buffer);
 
 /* The name in docs/PROTOCOL.md: "JOIN". A literal; "?": no kind. */
 const char *trib_message_name(enum trib_message_kind kind);
-/* Overwrites the packet key in a message with room for one: WELCOME, ROOT_OPEN. */
+/* Overwrites the packet key of a WELCOME or ROOT_OPEN. */
 void trib_message_wipe(struct trib_message *message);
 
 /* True if the kind is in turn from this sender, at this stage of the receiving end. A message out of turn has no
