@@ -33,6 +33,7 @@ ranks all "$EIGHT" "${QUICK[@]}"
 ranks_end 30 0
 check_right "allreduce" "$TMP/all.0"
 check_in "the default wire has the same bits in every run" 'scheme atp, wire int32' "$TMP/all.0"
+check "and says nothing of rounding" test "$(grep -c 'rounding varies' "$TMP/all.0")" = 0
 ALL=()
 for collective in broadcast reduce "allgather --uneven" "reduce-scatter --in-place"; do
     # shellcheck disable=SC2086
@@ -52,6 +53,11 @@ ranks_end 30 0
 for job in broadcast reduce allgather reduce-scatter float32 bfloat16 hosts servers; do
     check_right "$job" "$TMP/$job.0"
 done
+
+check_in "a float wire says what it costs" 'rounding varies from run to run' "$TMP/float32.0" "$TMP/bfloat16.0"
+check "a broadcast does not" test "$(grep -c 'rounding varies' "$TMP/broadcast.0")" = 0
+expect 0 '"rounding_varies":true' env "TRIB_SWITCH=127.0.0.1:${PORT[left]}" "$T" perf --workers 2 -b 8 -e 8 -n 1 -d double --json
+expect 0 'sums on a float wire differ in' "$T" perf --help
 
 say "three jobs at once in few rows, with losses and priorities"
 ALL=()
