@@ -233,6 +233,28 @@ TRIB_LEVEL0=0 ranks large-ps "$LARGE" -b 8 -e 8 -n 3 -w 1 --scheme ps
 ranks_end 60 0
 check_right "70 ranks, ps" "$TMP/large-ps.0"
 
+say "three servers side by side behind combiners; a server and a combiner killed and started again under load"
+start two --lend 127.0.0.1
+start three --lend 127.0.0.1
+start one --with "127.0.0.1:${PORT[two]},127.0.0.1:${PORT[three]}"
+combiner near one --threads 3
+combiner far one --threads 3 --pool 24KiB
+for scheme in atp ps; do
+    ranks "dealt-$scheme" "near near far far one" -b 64K -e 1M -f 4 -n 5 -w 1 --loss 0.5% --scheme $scheme
+    ranks_end 30 0
+    check_right "three servers, $scheme" "$TMP/dealt-$scheme.0"
+    check_in "a part of each tensor for each" "job dealt-$scheme admitted: .*, 3 shards" "$TMP/one.log"
+    check_in "and for the others" "lends 1 shards to job dealt-$scheme" "$TMP/two.log" "$TMP/three.log"
+done
+ranks dealt "near near far far" -b 1M -e 1M -n 100 -w 1
+wait_for 10 job_runs dealt
+again near
+sleep 0.3
+again two
+ranks_end 60 0
+check_right "a server and a combiner again" "$TMP/dealt.0"
+stop near far one two three
+
 unset TRIB_SWITCH
 say "ps with as many servers as workers, in the ranks' processes; atp as well, with nothing on the way"
 for scheme in ps atp; do
