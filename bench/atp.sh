@@ -3,6 +3,7 @@
 # atp.sh: a server and a combiner against a switch that sums, on links of a star, and three jobs that share a pool of rows:
 #   bench/atp.sh one  [WORKERS] [RATE] [SIZE] [ROUNDS]   switchml at the switch, atp with a combiner there, ps with nothing there
 #   bench/atp.sh jobs [WORKERS] [RATE] [SIZE] [POOL...]  three jobs with a server each, in turns: dynamic against static shares
+#   bench/atp.sh alone [WORKERS] [RATE] [SIZE] [POOL...] one of these jobs alone: PTA is the least pool with 99 % of its best rate
 # Times are medians of calls. CPU is of the switch or the combiner, for each byte that came in. Needs a build, and namespaces for ordinary users.
 export TRIBUTARY=${TRIBUTARY:-$PWD/build/bin/tributary} BUILD_DIR=${BUILD_DIR:-$PWD/build}
 . "$(dirname "$0")/../tests/integration/network.sh"
@@ -63,8 +64,12 @@ one() {
     done
 }
 
+alone() {
+    RUNNING="0" SHARES="dynamic" jobs "$@"
+}
+
 jobs() {
-    local pool share j first names=() all
+    local pool share j names=() all
     net_star $((3 * WORKERS_EACH + 3))
     net_rate "$RATE"
     for j in 0 1 2; do server_host "w$((3 * WORKERS_EACH + j))" && names[j]=${NET_ADDRESS[w$((3 * WORKERS_EACH + j))]}; done
@@ -72,10 +77,10 @@ jobs() {
     daemon third "w$((3 * WORKERS_EACH + 2))" server --listen "${names[2]}:7470" --lend "${names[0]}"
     daemon first "w$((3 * WORKERS_EACH))" server --listen "${names[0]}:7470" --with "${names[1]},${names[2]}" --trees 1
     for pool in "${@:-1MiB}"; do
-        for share in dynamic static; do
+        for share in ${SHARES:-dynamic static}; do
             daemon combiner s0 switch --listen "${NET_ADDRESS[s0]}:7480" --parent "${names[0]}:7470" --combine --pool "$pool" --pool-share $share
             all=()
-            for j in 0 1 2; do
+            for j in ${RUNNING:-0 1 2}; do
                 job "job$j" $((j * WORKERS_EACH)) "${NET_ADDRESS[s0]}:7480" --scheme atp --no-multicast -n 12 --pause "${PAUSE:-200ms}"
                 all+=("${JOB_PIDS[@]}")
                 sleep "${STAGGER:-0.09}"
@@ -83,7 +88,7 @@ jobs() {
             wait "${all[@]}"
             kill "${PIDS[combiner]}"
             wait "${PIDS[combiner]}"
-            for j in 0 1 2; do field "job$j" time_us; done | awk -v what="$pool $share" '{ r = 1 / $1; s += r; q += r * r; t += $1 }
+            for j in ${RUNNING:-0 1 2}; do field "job$j" time_us; done | awk -v what="$pool $share" '{ r = 1 / $1; s += r; q += r * r; t += $1 }
                 END { printf "%-16s mean %8.1f us, Jain %.4f, rate %.3f calls/s\n", what, t / NR, s * s / (NR * q), s * 1e6 }'
         done
     done

@@ -136,7 +136,9 @@ static const struct option_row rows[] = {
      "aggregation scheme: switchml, atp, goat, ps, rina, panama, panama:7/8 (" TRIB_SCHEME_QUORUM_RULE
      "), ring, hybrid:M [TRIB_SCHEME, else switchml]",
      OPTION_KIND(option_text, 1, sizeof((struct trib_config *)0)->scheme - 1), AT(scheme)},
-    {"wire", 0, "FORMAT", "of float32 tensors: float32, bfloat16, int32 [of scheme atp and goat int32, else float32]",
+    {"wire", 0, "FORMAT",
+     "of float32 tensors: float32, bfloat16, int32; with schemes atp and goat, sums on a float wire differ in "
+     "rounding from run to run [of scheme atp and goat int32, else float32]",
      OPTION_WIRE, AT(comm.wire)},
     {"payload", 0, "SIZE", "payload of a packet: 1408 for MTU 1500, 8192 for 9000 [1408, over IPv6 1344]",
      OPTION_KIND(read_payload, TRIB_PAYLOAD_ALIGN, TRIB_PAYLOAD_MAX), AT(comm.payload)},

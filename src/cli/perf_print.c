@@ -10,8 +10,10 @@
 #include "comm/launcher.h"
 #include "comm/proof.h"
 #include "comm/sample.h"
+#include "core/operation.h"
 #include "core/value.h"
 #include "report/json.h"
+#include "schemes/schemes.h"
 
 static const char *const columns[PERF_COLUMNS] = {
     "cpu_ns",       "bytes_sent",      "bytes_received", "packets_sent", "packets_received", "nic_bytes_out",
@@ -38,6 +40,21 @@ static const char *wire_name(const struct trib_config *config)
 static const char *proof_text(const struct trib_config *config, const char *scheme, const struct trib_comm_stats *stats)
 {
     return stats->hosts == 1 ? "no values: ranks sum in the memory of one host" : trib_proof_text(config, scheme);
+}
+
+/* Which parts meet first differs from run to run, and rounding depends on it. */
+static bool has_rounding_by_luck(const struct perf_options *options, const char *scheme)
+{
+    const struct trib_scheme *row = trib_scheme_find(scheme);
+    bool is_sum = options->reduction == TRIB_SUM || options->reduction == TRIB_AVERAGE;
+    const struct trib_operation kind = {.collective = options->collective};
+    bool is_float32 = options->type == TRIB_FLOAT32;
+    bool is_float =
+        is_float32 || options->type == TRIB_FLOAT16 || options->type == TRIB_BFLOAT16 || options->type == TRIB_FLOAT64;
+
+    return row != NULL && row->sums_by_luck && trib_operation_reduces(&kind) && is_float &&
+           (is_sum ? !is_float32 || trib_config_wire(&options->comm) != TRIB_WIRE_INT32
+                   : options->reduction == TRIB_PRODUCT);
 }
 
 static double algbw(const struct perf_row *row)
@@ -70,6 +87,7 @@ static void print_json_begin(const struct perf_options *options, const char *sch
     report_json_say(&json, "scheme", scheme);
     report_json_say(&json, "scheme_asked", c->scheme);
     report_json_say(&json, "wire", wire_name(c));
+    report_json_flag(&json, "rounding_varies", stats->hosts != 1 && has_rounding_by_luck(options, scheme));
     report_json_put(&json, "payload", "%u", stats->payload);
     report_json_say(&json, "type", trib_type_name(options->type));
     report_json_say(&json, "redop", trib_reduction_name(options->reduction));
@@ -117,6 +135,10 @@ void perf_print_begin(const struct perf_options *options, const struct trib_comm
                trib_collective_name(options->collective), c->ranks, ranks, scheme, wire_name(c), stats.payload,
                stats.multicast ? "multicast" : "unicast", c->switch_address,
                options->in_place ? "in place" : "out of place", options->iterations);
+    }
+    if (stats.hosts != 1 && has_rounding_by_luck(options, scheme)) {
+        printf("# rounding varies from run to run with the order of arrival; sums of float32 on wire int32 have the "
+               "same bits in every run\n");
     }
     if (trib_comm_scheme_cause(comm)[0] != '\0') {
         printf("# scheme %s was asked for: %s\n", c->scheme, trib_comm_scheme_cause(comm));

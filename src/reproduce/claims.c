@@ -218,6 +218,9 @@ static const struct reproduce_claim claims[] = {
     {"atp-rows", "row-1", "Figure 6", "a row of the workers 00101 has the counter", REPRODUCE_PRINTED, 2, 1, "", NULL},
     {"atp-rows", "row-2", "Figure 6", "a row of the workers 01101 has the counter", REPRODUCE_PRINTED, 3, 1, "", NULL},
     {"atp-rows", "row-3", "Figure 6", "a row of the workers 10001 has the counter", REPRODUCE_PRINTED, 2, 1, "", NULL},
+    {"atp-rows", "complete", "slide \"counter == fanInDegree\"",
+     "with all workers of its row, and not before, a sum is complete; of the three rows", REPRODUCE_PRINTED, 3, 1, "",
+     "our combiner, with each part but the last sent twice"},
 
     {"atp-pool", "static-served", "slide \"Static Allocation\"",
      "of 100 aggregators each of two jobs has 50, so of 80 fragments under way those with a row are at most",

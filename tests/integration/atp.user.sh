@@ -33,6 +33,7 @@ ranks all "$EIGHT" "${QUICK[@]}"
 ranks_end 30 0
 check_right "allreduce" "$TMP/all.0"
 check_in "the default wire has the same bits in every run" 'scheme atp, wire int32' "$TMP/all.0"
+check "and says nothing of rounding" test "$(grep -c 'rounding varies' "$TMP/all.0")" = 0
 ALL=()
 for collective in broadcast reduce "allgather --uneven" "reduce-scatter --in-place"; do
     # shellcheck disable=SC2086
@@ -52,6 +53,11 @@ ranks_end 30 0
 for job in broadcast reduce allgather reduce-scatter float32 bfloat16 hosts servers; do
     check_right "$job" "$TMP/$job.0"
 done
+
+check_in "a float wire says what it costs" 'rounding varies from run to run' "$TMP/float32.0" "$TMP/bfloat16.0"
+check "a broadcast does not" test "$(grep -c 'rounding varies' "$TMP/broadcast.0")" = 0
+expect 0 '"rounding_varies":true' env "TRIB_SWITCH=127.0.0.1:${PORT[left]}" "$T" perf --workers 2 -b 8 -e 8 -n 1 -d double --json
+expect 0 'sums on a float wire differ in' "$T" perf --help
 
 say "three jobs at once in few rows, with losses and priorities"
 ALL=()
@@ -226,6 +232,28 @@ check_in "each rank has registered anew" 'of 70: back at 127.0.0.1' "$TMP"/large
 TRIB_LEVEL0=0 ranks large-ps "$LARGE" -b 8 -e 8 -n 3 -w 1 --scheme ps
 ranks_end 60 0
 check_right "70 ranks, ps" "$TMP/large-ps.0"
+
+say "three servers side by side behind combiners; a server and a combiner killed and started again under load"
+start two --lend 127.0.0.1
+start three --lend 127.0.0.1
+start one --with "127.0.0.1:${PORT[two]},127.0.0.1:${PORT[three]}"
+combiner near one --threads 3
+combiner far one --threads 3 --pool 24KiB
+for scheme in atp ps; do
+    ranks "dealt-$scheme" "near near far far one" -b 64K -e 1M -f 4 -n 5 -w 1 --loss 0.5% --scheme $scheme
+    ranks_end 30 0
+    check_right "three servers, $scheme" "$TMP/dealt-$scheme.0"
+    check_in "a part of each tensor for each" "job dealt-$scheme admitted: .*, 3 shards" "$TMP/one.log"
+    check_in "and for the others" "lends 1 shards to job dealt-$scheme" "$TMP/two.log" "$TMP/three.log"
+done
+ranks dealt "near near far far" -b 1M -e 1M -n 100 -w 1
+wait_for 10 job_runs dealt
+again near
+sleep 0.3
+again two
+ranks_end 60 0
+check_right "a server and a combiner again" "$TMP/dealt.0"
+stop near far one two three
 
 unset TRIB_SWITCH
 say "ps with as many servers as workers, in the ranks' processes; atp as well, with nothing on the way"

@@ -102,6 +102,21 @@ static void renew_pool(const struct model *model, const struct machine *m)
     }
 }
 
+/* Of a combiner: the sender, or all ranks behind the sender. */
+static uint64_t children_of(const struct model *model, const struct machine *m, const struct stimulus *s)
+{
+    uint32_t at = socket_of(model, m) / model->scenario->roots;
+    uint64_t children = 0;
+
+    if (s->from < FROM_COMBINER) {
+        return UINT64_C(1) << s->from;
+    }
+    for (uint32_t i = 0; i < model->children[s->job][at]; i++) {
+        children |= (model_speaks_for(model, s) >> model->child[s->job][at][i] & 1) << i;
+    }
+    return children;
+}
+
 static void take_packet(struct run *run, struct model *model, const struct machine *m, const struct stimulus *s)
 {
     struct trib_place from = {.kind = TRIB_PLACE_PARENT};
@@ -111,7 +126,7 @@ static void take_packet(struct run *run, struct model *model, const struct machi
         return;
     }
     if (s->from != FROM_PARENT) {
-        from = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << s->from};
+        from = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = children_of(model, m, s)};
     }
     run->drop = trib_combining_verbs.node.receive(node_of_job(m, s->job), from, &packet, 0);
     run->violation = check_drop(model, s->job, false, &packet, run->drop);
@@ -123,32 +138,39 @@ static void send_up(struct run *run, struct model *model, uint32_t job, uint32_t
                     const struct trib_packet *packet)
 {
     uint32_t at = socket / model->scenario->roots;
-    struct stimulus place = {.to = (uint8_t)(MODEL_RANKS + socket % model->scenario->roots),
-                             .from = (uint8_t)(FROM_COMBINER + at),
-                             .job = (uint8_t)job};
+    uint32_t parent = model->scenario->job[job].parent[at];
+    struct stimulus place = {
+        .to = (uint8_t)(MODEL_RANKS + parent * model->scenario->roots + socket % model->scenario->roots),
+        .from = (uint8_t)(FROM_COMBINER + at),
+        .job = (uint8_t)job};
 
     run->violation = check_switch_packet(model, job, at, packet);
     machine_send(run, model, packet, &place);
 }
 
-/* To a rank of a job: children of a server and of a combiner are ranks. */
-static void send_to_rank(struct run *run, struct model *model, const struct stimulus *place, uint32_t rank,
-                         const struct trib_packet *packet)
+/* From a server or a combiner to these ranks of the job: to those behind a combiner by the combiner. */
+static void send_down(struct run *run, struct model *model, uint32_t job, uint32_t socket, uint64_t ranks,
+                      const struct trib_packet *packet)
 {
-    struct stimulus to = *place;
+    uint32_t roots = model->scenario->roots;
+    const struct model_job *j = &model->scenario->job[job];
+    struct stimulus place = {.from = FROM_PARENT, .job = (uint8_t)job};
+    struct trib_packet named = *packet;
 
-    to.to = (uint8_t)(model->first_rank[place->job] + rank);
-    machine_send(run, model, packet, &to);
-}
-
-static void send_to_ranks(struct run *run, struct model *model, uint32_t job, uint32_t socket, uint64_t children,
-                          const struct trib_packet *packet)
-{
-    const struct stimulus place = {.from = (uint8_t)(socket % model->scenario->roots), .job = (uint8_t)job};
-    const uint8_t *child = model->child[job][socket / model->scenario->roots];
-
-    for (; children != 0; children &= children - 1) {
-        send_to_rank(run, model, &place, child[trib_lowest(children)], packet);
+    for (uint32_t at = 1; at < j->switches; at++) {
+        uint64_t behind = j->parent[at] == socket / roots && at != socket / roots ? model->behind[job][at] : 0;
+        bool are_all = (behind & ~ranks) == 0;
+        place.to = (uint8_t)(MODEL_RANKS + at * roots + socket % roots);
+        for (uint64_t bits = behind & ranks; bits != 0; bits = are_all ? 0 : bits & (bits - 1)) {
+            named.node = are_all ? TRIB_NODE_ALL : (uint16_t)trib_lowest(bits);
+            machine_send(run, model, &named, &place);
+        }
+        ranks &= ~behind;
+    }
+    place.from = (uint8_t)(socket % roots);
+    for (; ranks != 0; ranks &= ranks - 1) {
+        place.to = (uint8_t)(model->first_rank[job] + trib_lowest(ranks));
+        machine_send(run, model, packet, &place);
     }
 }
 
@@ -156,22 +178,18 @@ static void send_to_ranks(struct run *run, struct model *model, uint32_t job, ui
 void combine_send_down(struct run *run, struct model *model, const struct machine *m, const struct trib_packet *packet,
                        uint64_t children)
 {
-    uint32_t job = head_of(m)->owner;
-    uint32_t root = socket_of(model, m) % model->scenario->roots;
-    struct stimulus place = {.from = FROM_PARENT, .job = (uint8_t)job};
-    struct trib_packet named = *packet;
+    send_down(run, model, head_of(m)->owner, socket_of(model, m), children, packet);
+}
 
-    for (uint32_t at = 1; at < model->scenario->job[job].switches; at++) {
-        uint64_t behind = model->behind[job][at];
-        bool are_all = (behind & ~children) == 0;
-        place.to = (uint8_t)(MODEL_RANKS + at * model->scenario->roots + root);
-        for (uint64_t bits = behind & children; bits != 0; bits = are_all ? 0 : bits & (bits - 1)) {
-            named.node = are_all ? TRIB_NODE_ALL : (uint16_t)trib_lowest(bits);
-            machine_send(run, model, &named, &place);
-        }
-        children &= ~behind;
+static uint64_t ranks_of(const struct model *model, uint32_t job, uint32_t socket, uint64_t children)
+{
+    const uint8_t *child = model->child[job][socket / model->scenario->roots];
+    uint64_t ranks = 0;
+
+    for (; children != 0; children &= children - 1) {
+        ranks |= UINT64_C(1) << child[trib_lowest(children)];
     }
-    send_to_ranks(run, model, job, root, children, packet);
+    return ranks;
 }
 
 static void drain(struct run *run, struct model *model, const struct machine *m)
@@ -187,7 +205,8 @@ static void drain(struct run *run, struct model *model, const struct machine *m)
         if (to.kind == TRIB_PLACE_PARENT) {
             send_up(run, model, job, socket_of(model, m), &packet);
         } else {
-            send_to_ranks(run, model, job, socket_of(model, m), to.children, &packet);
+            uint32_t socket = socket_of(model, m);
+            send_down(run, model, job, socket, ranks_of(model, job, socket, to.children), &packet);
         }
     }
 }

@@ -33,6 +33,7 @@
 #define COMBINE(n)     .rows = (n), TICKS, INTEGERS
 #define POOLS(l, d, r, p) .budget = {[BUDGET_LOSS] = (l), [BUDGET_DUPLICATE] = (d), [BUDGET_RESTART] = (r), [BUDGET_POOL] = (p)}
 #define BEHIND(n)      .ranks = (n), .switches = 2, .leaf = {1, 1, 1} /* all behind one combiner */
+#define DEEP(n)        .ranks = (n), .switches = 3, .parent = {0, 0, 1} /* a server, and two combiners in line */
 #define QUORUM(q, n)   TICKS, .type = TRIB_FLOAT32, .wire = TRIB_FLOAT32, .quorum = (q), .quorum_of = (n)
 #define MARKS(m, l, d, r) .has_numbers = true, .budget = {[BUDGET_MARKED] = (m), [BUDGET_LOSS] = (l), [BUDGET_DUPLICATE] = (d), [BUDGET_RESTART] = (r)}
 #define REDUCE(r)      {.collective = TRIB_REDUCE, .elements = 1, .root = (r)}
@@ -226,6 +227,14 @@ static const struct model_scenario scenarios[] = {
      .job = {{.ranks = 3, .switches = 2, .leaf = {1, 1, 0}, OPS2}}, POOLS(1, 0, 0, 0)},
     {POOL(1, 1), COMBINE(1), .name = "combine-fork", .about = "combiners with 2 and 1 ranks behind them, 1 slot, an operation; 1 loss", .rounds = 2,
      .job = {{FORK(3), .leaf = {1, 1, 2}, OPS1}}, POOLS(1, 0, 0, 0)},
+    {POOL(1, 1), COMBINE(1), .name = "combine-deep", .about = "a combiner behind a combiner, with a row each, 2 ranks, 1 slot, an operation; 1 loss, 1 copy", .rounds = 2,
+     .job = {{DEEP(2), .leaf = {2, 2}, OPS1}}, POOLS(1, 1, 0, 0), .is_quick = true},
+    {POOL(1, 1), COMBINE(1), .name = "combine-deep-three", .about = "a combiner behind a combiner, with a row each, 2 ranks at the one and a rank at the other, 1 slot, an operation; 1 loss", .rounds = 2,
+     .job = {{DEEP(3), .leaf = {2, 2, 1}, OPS1}}, POOLS(1, 0, 0, 0)},
+    {POOL(1, 1), COMBINE(1), .name = "combine-deep-pool", .about = "a combiner behind a combiner, with a row each, 2 ranks, 1 slot, an operation; one loses its row, 1 loss", .rounds = 3,
+     .job = {{DEEP(2), .leaf = {2, 1}, OPS1}}, POOLS(1, 0, 0, 1)},
+    {POOL(1, 1), COMBINE(1), .name = "combine-deep-restart", .about = "a combiner behind a combiner, with a row each, 2 ranks, 1 slot, an operation; the server or a combiner restarts", .rounds = 2,
+     .job = {{DEEP(2), .leaf = {2, 1}, OPS1}}, POOLS(0, 0, 1, 0)},
     {POOL(1, 1), COMBINE(1), .name = "combine-all", .about = "3 ranks behind a combiner with a row, 1 slot, an operation; 1 loss", .rounds = 2,
      .job = {{BEHIND(3), OPS1}}, POOLS(1, 0, 0, 0)},
     {POOL(2, 2), COMBINE(1), .name = "combine-slots", .about = "2 ranks behind a combiner with a row, 2 slots, an operation of 3 fragments; 1 loss", .rounds = 2,
@@ -240,6 +249,8 @@ static const struct model_scenario scenarios[] = {
      .job = {{BEHIND(2), OPS1}, {BEHIND(2), OPS1}}, POOLS(0, 0, 0, 0), .is_quick = true},
     {POOL(1, 1), COMBINE(1), .name = "combine-jobs-loss", .about = "2 jobs of 2 ranks behind one combiner with a row, 1 slot, an operation each; 1 loss", .rounds = 2,
      .job = {{BEHIND(2), OPS1}, {BEHIND(2), OPS1}}, POOLS(1, 0, 0, 0)},
+    {POOL(1, 1), COMBINE(2), .name = "combine-jobs-rows", .about = "2 jobs of 2 ranks behind one combiner with 2 rows, 1 slot, an operation each", .rounds = 1,
+     .job = {{BEHIND(2), OPS1}, {BEHIND(2), OPS1}}, POOLS(0, 0, 0, 0)},
     {POOL(1, 1), COMBINE(1), .name = "combine-priority", .about = "2 jobs of 2 ranks behind one combiner with a row, the other's priority higher, 1 slot, an operation each; 1 copy", .rounds = 1,
      .job = {{BEHIND(2), OPS1}, {BEHIND(2), OPS1}}, .priority = {0, 2}, POOLS(0, 1, 0, 0)},
     {POOL(1, 1), COMBINE(1), .name = "combine-order", .about = "2 jobs of 2 ranks and of one priority behind one combiner with a row, the other's operations before, 1 slot, an operation each", .rounds = 1,
@@ -346,8 +357,9 @@ static void grow_tree(struct model *model, uint32_t job)
     }
     for (uint32_t rank = 0; rank < j->ranks; rank++) {
         add_child(model, job, j->leaf[rank], rank);
-        if (model->scenario->rows != 0 && j->leaf[rank] != 0) {
-            add_child(model, job, 0, rank);
+        for (uint32_t at = j->leaf[rank]; at != 0 && model->scenario->rows != 0;) { /* of all combiners on the path */
+            at = j->parent[at];
+            add_child(model, job, at, rank);
         }
     }
     for (uint32_t at = 1; at < j->switches && model->scenario->rows == 0; at++) {

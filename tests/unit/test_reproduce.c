@@ -112,6 +112,7 @@ static const struct {
     {"atp-rows", "row-1", 2, true},
     {"atp-rows", "row-2", 3, true},
     {"atp-rows", "row-3", 2, true},
+    {"atp-rows", "complete", 3, true},
     {"atp-pool", "static-served", 43, true},
     {"atp-pool", "alone", 59, false},
     {"atp-pool", "shared", 80, true},
