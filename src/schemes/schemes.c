@@ -144,6 +144,9 @@ const char *trib_scheme_explain_in(const struct trib_scheme *const *table, const
     if (has_slash(text)) {
         return "it has no quorum; panama has";
     }
+    if (scheme->has_servers) {
+        return "it takes no number; how many servers there are is said by `tributary server --with`";
+    }
     return scheme->has_groups ? TRIB_SCHEME_GROUPS_RULE : "it has no groups; hybrid has";
 }
 

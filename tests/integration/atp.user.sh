@@ -272,6 +272,7 @@ say "mistakes"
 expect 1 'only combines \(--combine\), and jobs of scheme switchml keep sums in every switch: use scheme atp or ps' \
     env "TRIB_SWITCH=127.0.0.1:${PORT[left]}" "$T" perf --workers 2 --scheme switchml -b 8 -e 8
 expect 2 'a switch that only combines needs a parent' "$T" switch --combine
+expect 2 'scheme ps:2: it takes no number; how many servers there are is said by `tributary server --with`' "$T" perf --workers 2 --scheme ps:2 -b 8 -e 8
 expect 2 'TRIB_PRIORITY: .*256.*255' env TRIB_PRIORITY=256 "$T" perf --workers 2 -b 8 -e 8
 expect 0 '^# 0 wrong elements' env TRIB_LEVEL0=1 "TRIB_SWITCH=127.0.0.1:${PORT[left]}" "$T" perf --workers 65 --hosts 5 -b 8 -e 8 -n 1
 TRIB_PRIORITY=7 ranks unlike "left" -b 8 -e 8

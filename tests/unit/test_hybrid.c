@@ -300,6 +300,7 @@ static void explain__says_what_may_stand_behind_a_colon(void **state)
     static const char groups[] = "a group is as many ranks as a number says, from 1 to 1024";
     static const char no_quorum[] = "it has no quorum; panama has";
     static const char no_groups[] = "it has no groups; hybrid has";
+    static const char servers[] = "it takes no number; how many servers there are is said by `tributary server --with`";
     static const struct {
         const char *name, *text;
     } cases[] = {
@@ -319,6 +320,9 @@ static void explain__says_what_may_stand_behind_a_colon(void **state)
         {"switchml:7/x", no_quorum},
         {"switchml:2", no_groups},
         {"ring:", no_groups},
+        {"ps:2", servers},
+        {"atp:", servers},
+        {"atp:7/8", no_quorum},
         {"panama:7/8", NULL},
         {"hybrid:4", NULL},
         {"switchml", NULL},
