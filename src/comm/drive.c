@@ -467,6 +467,7 @@ static void lead(struct trib_endpoint *endpoint, const atomic_bool *done, uint64
     struct trib_spin *spin = &endpoint->spin;
     uint64_t spin_until = 0; /* 0: not waiting busily */
     uint64_t nap_ns = 0;
+    trib_nap_pause(&endpoint->nap);
     for (;;) {
         step_aside(endpoint);
         uint64_t now = trib_clock_ns();

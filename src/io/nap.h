@@ -52,4 +52,10 @@ static inline uint64_t trib_nap_begin(struct trib_nap *nap, uint64_t packets, ui
     return length_ns < TRIB_NAP_MOST_NS ? length_ns : TRIB_NAP_MOST_NS;
 }
 
+/* Called when a driver begins to wait: the time until then is no interval between packets. The estimate stays. */
+static inline void trib_nap_pause(struct trib_nap *nap)
+{
+    nap->since_ns = 0;
+}
+
 #endif

@@ -85,6 +85,18 @@ static void begin__a_pause_is_not_measured(void **state)
     assert_int_equal(trib_nap_begin(&nap, 2000 + TRIB_NAP_SAMPLES, 56, 1000080 * US), 14 * 20 * US);
 }
 
+/* Nor is one behind an operation whose last packets came all at once. */
+static void begin__a_pause_behind_many_awaited_packets_is_not_measured(void **state)
+{
+    (void)state;
+    struct trib_nap nap = {0};
+    for (uint64_t operation = 0; operation < 100; operation++) {
+        trib_nap_pause(&nap);
+        assert_int_equal(trib_nap_begin(&nap, 64 * operation, 64, (1 + 1600 * operation) * US), 0);
+        assert_int_equal(trib_nap_begin(&nap, 64 * operation + 2, 62, (21 + 1600 * operation) * US), 0);
+    }
+}
+
 /* A wait for a late rank is no interval between packets: the link is as fast as before. */
 static void begin__a_late_rank_does_not_make_the_link_slow(void **state)
 {
@@ -119,6 +131,7 @@ int main(void)
         cmocka_unit_test(begin__a_nap_has_an_end_however_slow_the_link),
         cmocka_unit_test(begin__nobody_naps_for_the_last_packets),
         cmocka_unit_test(begin__a_pause_is_not_measured),
+        cmocka_unit_test(begin__a_pause_behind_many_awaited_packets_is_not_measured),
         cmocka_unit_test(begin__a_late_rank_does_not_make_the_link_slow),
         cmocka_unit_test(begin__nothing_has_come_since_the_last_sleep),
     };
