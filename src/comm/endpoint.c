@@ -492,17 +492,6 @@ void trib_endpoint_release(struct trib_endpoint *endpoint, struct trib_comm *com
     (void)pthread_mutex_unlock(&registry_lock);
 }
 
-/* Packets that came before the socket was connected may be from any sender. */
-static void discard(struct trib_port *port)
-{
-    struct trib_arrival arrival;
-    uint64_t now = trib_clock_ns();
-    for (unsigned i = 0; i < 64 && trib_port_receive(port, now); i++) {
-        while (trib_port_next(port, &arrival)) {
-        }
-    }
-}
-
 /* Sockets that some communicator is connected by, or has named in a JOIN whose WELCOME has not come. */
 static uint32_t needed_sockets(const struct trib_endpoint *endpoint, const struct trib_comm *settling)
 {
@@ -548,7 +537,6 @@ enum trib_status trib_endpoint_connect(struct trib_comm *comm, char *error)
             trib_explain(error, "cannot connect a UDP socket to %s: %s", text, trib_explain_errno(cause));
             return TRIB_ERR_SYSTEM;
         }
-        discard(endpoint->shards[i].port);
         endpoint->connected[i] = *peer;
         trib_endpoint_changed(endpoint);
     }

@@ -95,6 +95,7 @@ static bool connect_udp(struct trib_carrier *carrier, const struct trib_address 
         return false;
     }
     udp_of(carrier)->is_connected = true;
+    udp_of(carrier)->only = *peer; /* packets of others may have come before */
     return true;
 }
 

@@ -286,6 +286,49 @@ static void use__a_spare_port_gets_the_options_of_others(void **state)
     }
 }
 
+static uint32_t count_packets(struct trib_port *port)
+{
+    struct trib_arrival arrival;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < 100; i++) { /* one call passes over a few packets of others at most */
+        while (trib_port_receive(port, 1)) {
+            while (trib_port_next(port, &arrival)) {
+                count++;
+            }
+        }
+    }
+    return count;
+}
+
+/* They came while nobody read: more than any number of reads at the first use. */
+static void connect__packets_of_others_from_before_are_dropped(void **state)
+{
+    (void)state;
+    struct trib_port_config config = {.payload = LEN, .buffer = 4 << 20, .trains = true, .is_spare = true};
+    struct trib_port *spare = NULL;
+    struct trib_port *stranger = open_at("127.0.0.1:0", NULL, true);
+    struct trib_port *root = open_at("127.0.0.1:0", NULL, true);
+    struct trib_address to, peer;
+    const struct trib_packet packet = {.sequence = 1, .mark = 1, .communicator = 7, .kind = TRIB_PROBE};
+    assert_int_equal(trib_address_parse("127.0.0.1:0", 0, &config.local, NULL), TRIB_OK);
+    assert_int_equal(trib_port_open(&config, &spare, NULL), TRIB_OK);
+    trib_port_local(spare, &to);
+    trib_port_local(root, &peer);
+    for (uint32_t i = 0; i < 100; i++) {
+        trib_port_send(stranger, &packet, &to, 1);
+        trib_port_flush(stranger);
+    }
+    assert_int_equal(trib_port_use(spare, NULL), TRIB_OK);
+    assert_true(trib_port_connect(spare, &peer));
+    assert_int_equal(count_packets(spare), 0);
+    trib_port_send(root, &packet, &to, 1);
+    trib_port_flush(root);
+    assert_int_equal(count_packets(spare), 1);
+    trib_port_close(spare);
+    trib_port_close(root);
+    trib_port_close(stranger);
+}
+
 /* A queue that we can see without a slow device: what a corked socket holds back counts as well. */
 static void cork(const struct trib_port *udp, const struct trib_address *to, size_t bytes)
 {
@@ -401,6 +444,7 @@ int main(void)
         cmocka_unit_test(send__dscp_and_ect),
         cmocka_unit_test(send__no_word_about_the_path_is_believed),
         cmocka_unit_test(use__a_spare_port_gets_the_options_of_others),
+        cmocka_unit_test(connect__packets_of_others_from_before_are_dropped),
         cmocka_unit_test(send__flags_what_joins_a_long_queue),
         cmocka_unit_test(send__flags_nothing_for_a_neighbour),
     };
