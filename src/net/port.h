@@ -88,7 +88,7 @@ bool trib_port_has_trains(const struct trib_port *port);
  * address, or not at all. */
 bool trib_port_has_address(const struct trib_port *port);
 /* Connects an unconnected port: packets with no destination go to `peer`, and trib_port_local is their source address.
- * Packets of others that came before are dropped. False: errno has the cause. */
+ * Earlier packets of others are dropped. False: errno has the cause. */
 TRIB_MUST_USE bool trib_port_connect(struct trib_port *port, const struct trib_address *peer);
 
 /* Reads one train without blocking. False: no train has arrived, and no packet held by injected faults is due. Receive
