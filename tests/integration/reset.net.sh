@@ -22,8 +22,10 @@ load() {
         net_rank "$1" "$rank" 3 "w$rank" "$LOAD" "$TMP/$1.steps.$rank" 600 1 100000 7
         RANK_PIDS+=("$PID")
     done
-    wait_for 10 runs "$1" 1 || { fail "$1 does not run"; show "$TMP/s0.log"; }
+    wait_for 10 sums "$1" || { fail "$1 does not run"; show "$TMP/s0.log"; }
 }
+# The switch says that a job runs before its ranks hear of it. A rank that has summed has joined.
+sums() { [ -s "$TMP/$1.steps.0" ] && [ -s "$TMP/$1.steps.1" ] && [ -s "$TMP/$1.steps.2" ]; }
 runs() { [ "$(grep -c "job $1 runs: all" "$TMP/s0.log")" -ge "$2" ]; }
 
 # reset NODE FILTER...: both ends of these connections.
