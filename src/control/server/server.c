@@ -26,7 +26,6 @@
 #include "io/explain.h"
 #include "io/inherit.h"
 #include "io/log.h"
-#include "io/memory.h"
 #include "net/identity.h"
 
 #define MISMATCHES_MAX 64
@@ -187,7 +186,7 @@ static enum trib_status open_rest(struct trib_server *server, char *error)
 enum trib_status trib_server_create(const struct trib_server_config *config, struct trib_server **server, char *error)
 {
     int listen_fd;
-    struct trib_server *made = trib_memory_map(sizeof *made); /* most of it is for connections that never come */
+    struct trib_server *made = calloc(1, sizeof *made);
     if (!made) {
         trib_explain(error, "out of memory for the control plane");
         return TRIB_ERR_MEMORY;
@@ -246,7 +245,7 @@ close_wake:
 close_listener:
     (void)close(listen_fd);
 free_server:
-    trib_memory_unmap(made, sizeof *made);
+    free(made);
     return status;
 }
 
@@ -464,5 +463,5 @@ void trib_server_destroy(struct trib_server *server)
     (void)pthread_mutex_destroy(&server->lock);
     (void)pthread_mutex_destroy(&server->working);
     release_keys(server);
-    trib_memory_unmap(server, sizeof *server);
+    free(server);
 }
