@@ -218,6 +218,8 @@ void trib__ring_form(const struct ring_worker *w, const struct ring_operation *o
 const void *trib__ring_tensor(const struct ring_operation *o, const struct ring_form *form); /* the own part */
 /* True if the slot, or a packet, describes a fragment as this rank would. */
 bool trib__ring_agrees(const struct ring_worker *w, const struct ring_operation *o, const struct ring_slot *slot);
+/* Puts the slot's payload into the wire buffer. No effect if `payload` is the wire buffer. */
+void trib__ring_store(const struct ring_worker *w, const struct ring_slot *slot, const void *payload);
 /* The wire buffer = payload a reduced with payload b; a may be the wire buffer itself. */
 void trib__ring_reduce(const struct ring_worker *w, const struct ring_slot *slot, const void *a, const void *b);
 /* All that this rank needs is here: the parts of all before it, or carried payload. payload: the packet's, which is

@@ -2,8 +2,6 @@
 /* ring_worker_receive.c: packets that come: fragments from the rank before, acknowledgements from the next. Every check
  * comes before the first effect; a packet that fails a check is not acknowledged, and comes again. Read next:
  * ring_worker_send.c. */
-#include <string.h>
-
 #include "core/assert.h"
 #include "schemes/ring/ring_worker.h"
 
@@ -67,13 +65,6 @@ static void describe(const struct trib_packet *packet, struct ring_slot *slot)
         .type = packet->type,
         .reduction = packet->reduction,
     };
-}
-
-static void store(const struct ring_worker *w, const struct trib_packet *packet, const struct ring_slot *slot)
-{
-    if (packet->payload_len != 0) {
-        memcpy(ring_wire(w, slot->sequence), packet->payload, packet->payload_len);
-    }
 }
 
 static void dispute(struct ring_worker *w, enum ring_way way, uint64_t sequence)
@@ -186,7 +177,7 @@ static enum trib_drop take_fragment(struct ring_worker *w, enum ring_way way, co
         return TRIB_DROP_NONE;
     }
     if (is_first) {
-        store(w, packet, slot);
+        trib__ring_store(w, slot, packet->payload);
     }
     ring_aside(w)->counters.held += o == NULL;
     return TRIB_DROP_NONE;

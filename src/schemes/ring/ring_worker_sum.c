@@ -74,6 +74,15 @@ static const void *own_part(const struct ring_worker *w, const struct ring_opera
     return ring_at(w, w->own_at);
 }
 
+void trib__ring_store(const struct ring_worker *w, const struct ring_slot *slot, const void *payload)
+{
+    uint8_t *wire = ring_wire(w, slot->sequence);
+
+    if (slot->len != 0 && payload != wire) {
+        memcpy(wire, payload, slot->len);
+    }
+}
+
 void trib__ring_reduce(const struct ring_worker *w, const struct ring_slot *slot, const void *a, const void *b)
 {
     const struct trib_value_kernels *k = w->config.kernels;
@@ -208,8 +217,8 @@ static void pass_on(struct ring_worker *w, struct ring_operation *o, struct ring
     uint32_t ways = trib__ring_spread_ways(w, slot->owner);
 
     deliver(w, o, slot, form, payload);
-    if (ways != 0 && slot->len != 0 && payload != ring_wire(w, slot->sequence)) {
-        memcpy(ring_wire(w, slot->sequence), payload, slot->len);
+    if (ways != 0) {
+        trib__ring_store(w, slot, payload);
     }
     queue(w, slot, ways, form->is_carried ? TRIB_RING_CARRYING : TRIB_RING_SPREADING);
 }
