@@ -147,9 +147,8 @@ static const struct option_row rows[] = {
      "static: each job has an equal number of rows [dynamic]",
      OPTION_KIND(read_share, 1, TRIB_NAME_MAX), AT(config.is_pool_static)},
     {"combine", 0, NULL,
-     "with --parent: add in the pool only, and refuse jobs of schemes that keep sums in every switch; a job uses no "
-     "more "
-     "servers (--with) than this switch has --threads",
+     "with --parent: add in the pool only, and refuse jobs of schemes that keep sums in every switch; a job uses at "
+     "most as many servers (--with) as this switch has --threads",
      OPTION_ON, AT(config.combines_only)},
     {"threshold", 0, "SIZE",
      "a job with fewer bytes of gradients an iteration, as its TRIB_GRADIENT_BYTES says, runs as a ring of its ranks, "
