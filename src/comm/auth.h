@@ -7,8 +7,8 @@
 #include "comm/communicator.h"
 
 /* Takes the packet key of a WELCOME in place of the last one. comm knows its roots or peers already. A rank that
- * has a leader needs none. ERR_REFUSED: a rank with a key got none, or the reverse, or the last
- * one again; ERR_MEMORY. error as in comm.h. */
+ * has a leader needs none. ERR_REFUSED: a rank with a key got none, or the reverse, or the last one again; ERR_MEMORY.
+ * error as in comm.h. */
 TRIB_MUST_USE enum trib_status trib_comm_take_auth(struct trib_comm *comm, const struct trib_message *welcome,
                                                    char *error);
 /* Bytes of a packet behind its payload. */
