@@ -11,6 +11,7 @@
 #include "world.h"
 
 #define REPEAT_NS (500 * WORLD_US)
+#define LONG_SILENCE_NS (3 * TRIB_RTO_MIN_NS) /* the waits for results have grown: worker_recover.c */
 
 static uint64_t lane_of(const struct world_comm *comm, uint64_t keys, const struct trib_packet *packet)
 {
@@ -65,6 +66,30 @@ void check_repeats(struct world *world, uint32_t from, uint32_t to, const struct
         world_fail(world, WORLD_CHECK_STORM, "%s of %" PRIu64 " is repeated %u times in %u us",
                    trib_kind_name((enum trib_kind)packet->kind), packet->sequence, r->count,
                    (uint32_t)(span / WORLD_US));
+    }
+}
+
+/* The rank waits for each root as if it had just asked for the first time. */
+void check_silence_begins(struct world_unit *unit)
+{
+    for (uint32_t root = 0; root < WORLD_ROOTS_MAX; root++) {
+        unit->heard_ns[root] = unit->comm->world->now_ns;
+        unit->probes[root] = 0;
+    }
+}
+
+/* A packet came from the root. A result after a long wait shortens the waits for all roots. */
+void check_silence_ends(struct world_unit *unit, uint32_t root, const struct trib_packet *packet)
+{
+    uint64_t now_ns = unit->comm->world->now_ns;
+
+    unit->heard_ns[root] = now_ns;
+    unit->probes[root] = 0;
+    if (packet->kind == TRIB_RESULT) {
+        if (now_ns - unit->result_ns[root] >= LONG_SILENCE_NS) {
+            check_silence_begins(unit);
+        }
+        unit->result_ns[root] = now_ns;
     }
 }
 

@@ -20,6 +20,8 @@ void check_settled(const struct world_comm *comm, struct world_op *op);
 void check_stall(const struct world_comm *comm, uint32_t rank, const struct trib_event *event);
 void note_result(struct world_comm *comm, uint32_t at, uint32_t node, const struct trib_packet *packet);
 void check_repeats(struct world *world, uint32_t from, uint32_t to, const struct trib_packet *packet);
+void check_silence_begins(struct world_unit *unit);
+void check_silence_ends(struct world_unit *unit, uint32_t root, const struct trib_packet *packet);
 void check_silence(struct world_unit *unit, uint32_t root);
 void check_done(struct world_comm *comm, uint32_t rank, struct world_op *op);
 void check_partial(struct world_comm *comm, uint32_t rank);

@@ -305,17 +305,6 @@ static void learn_number(struct world_comm *comm, uint32_t rank)
     }
 }
 
-/* The rank begins anew with all roots: see check_silence. */
-static void begin_silence(struct world_comm *comm, uint32_t rank)
-{
-    struct world_unit *unit = &comm->world->units[comm->ranks[rank].unit];
-
-    for (uint32_t root = 0; root < comm->set.session.roots; root++) {
-        unit->heard_ns[root] = comm->world->now_ns;
-        unit->probes[root] = 0;
-    }
-}
-
 static void take_ready(struct world_comm *comm, uint32_t rank, const struct trib_message *message)
 {
     struct world *world = comm->world;
@@ -327,7 +316,7 @@ static void take_ready(struct world_comm *comm, uint32_t rank, const struct trib
     r->state = RANK_RUNNING;
     r->was_running = true;
     r->is_multicast = message->ready.multicast;
-    begin_silence(comm, rank);
+    check_silence_begins(&world->units[r->unit]);
     comm_disturbed(comm, world->now_ns);
     fault_at_return(comm, rank);
     unit_wake(world, r->unit, world->now_ns);
@@ -399,7 +388,7 @@ void session_take(struct world_comm *comm, uint32_t rank, const struct trib_mess
     bool rises = message->kind == TRIB_MESSAGE_MARK && message->mark.mark > r->heard_mark;
     check_heard(comm, rank, message);
     if (rises) { /* a new packet may go to a root that says nothing, with a timeout of its own */
-        begin_silence(comm, rank);
+        check_silence_begins(&world->units[r->unit]);
     }
     switch ((int)message->kind) {
     case TRIB_MESSAGE_WELCOME:

@@ -401,9 +401,7 @@ static void feed(struct world *world, struct world_unit *unit)
             drop = auth_take(world, unit_number(world, unit), unit->inbox[i].from, index, &packet);
         }
         if (unit->is_worker) {
-            uint32_t root = world->units[unit->inbox[i].from].root;
-            unit->heard_ns[root] = world->now_ns;
-            unit->probes[root] = 0;
+            check_silence_ends(unit, world->units[unit->inbox[i].from].root, &packet);
         }
         if (node == NULL) {
             world->report->strays++;

@@ -319,14 +319,15 @@ struct world_unit {
     struct world_node *nodes;
     struct world_auth *auth; /* NULL: none, or no WELCOME yet */
     uint32_t node_count;
-    struct world_link_pair *links;      /* to the parent; of a worker one per root */
-    struct repeat *repeats;             /* the latest that came here; NULL: none */
-    uint64_t heard_ns[WORLD_ROOTS_MAX]; /* worker: when something last came from a root */
-    uint32_t probes[WORLD_ROOTS_MAX];   /* and how often it has been probed since */
-    uint64_t wake_ns;                   /* the WAKE that counts; TRIB_NEVER: none */
-    uint64_t paused_ns;                 /* not run before */
-    uint64_t ran_ns;                    /* when it last did */
-    uint64_t clock_ns;                  /* this unit's clock is ahead by */
+    struct world_link_pair *links;       /* to the parent; of a worker one per root */
+    struct repeat *repeats;              /* the latest that came here; NULL: none */
+    uint64_t heard_ns[WORLD_ROOTS_MAX];  /* worker: when something last came from a root, */
+    uint64_t result_ns[WORLD_ROOTS_MAX]; /* and when a result did */
+    uint32_t probes[WORLD_ROOTS_MAX];    /* and how often it has been probed since */
+    uint64_t wake_ns;                    /* the WAKE that counts; TRIB_NEVER: none */
+    uint64_t paused_ns;                  /* not run before */
+    uint64_t ran_ns;                     /* when it last did */
+    uint64_t clock_ns;                   /* this unit's clock is ahead by */
     struct inbox_entry *inbox;
     uint32_t inbox_count, inbox_capacity;
 };
