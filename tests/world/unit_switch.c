@@ -95,13 +95,13 @@ static void give_parent(struct world *world, uint32_t number, uint32_t index, co
         world_trace(world, drop == TRIB_DROP_NONE ? "up" : trib_drop_name(drop), number, number, packet);
         return;
     }
-    uint32_t parent = comm_top(comm, comm->tree[unit->root]->parents[unit->at], unit->root);
-    if (parent == WORLD_NONE) {
+    if (comm->tree[unit->root]->parents[unit->at] == WORLD_NONE) {
         world_fail(world, WORLD_CHECK_MISUSE, "a root sends to a parent");
         return;
     }
     comm->sent[0]++;
-    uint32_t to = comm->members[parent].units[unit->root];
+    /* As it was opened: that this is the root which WELCOME names, agents.c checks when the ranks are ready. */
+    uint32_t to = comm->members[comm->members[unit->at].parents[unit->root]].units[unit->root];
     struct trib_packet named = *packet;
     named.node = shape->is_combiner ? combining_name(comm, shape, packet->node) : packet->node;
     world_send(world, number, to, auth_parcel(world, number, to, &named), &named);
