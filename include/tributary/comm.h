@@ -141,7 +141,8 @@ struct trib_config {
      * such as a program gives to NCCL, counts without its final zero. The switch has a key derived from the secret
      * (`tributary key tenant`). If the library was built without OpenSSL 3, a key is ERR_UNSUPPORTED. The library keeps
      * derived keys and no copy of the secret. The caller should overwrite this copy after use. If all ranks are on one
-     * host without a switch, the key has no effect [key_len 0: no key; sessions are unauthenticated]. */
+     * host without a switch, the key protects nothing, and must still be the same on all [key_len 0: no key; sessions
+     * are unauthenticated]. */
     uint8_t key[TRIB_KEY_MAX];
     uint32_t key_len;
     /* Payloads of packets are encrypted, between ranks and switches, which decrypt them. Needs a key. Costs CPU time

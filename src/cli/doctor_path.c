@@ -97,7 +97,7 @@ static void send_join(struct path *path, const uint16_t *ports)
     memcpy(message.join.address, path->nics.at, sizeof message.join.address);
     /* Every switch takes this scheme, also one that only combines. */
     (void)snprintf(message.join.settings.scheme, sizeof message.join.settings.scheme, "ps");
-    message.join.key = path->doctor->keys.is_set ? trib_key_id_number(&path->doctor->keys) : 0;
+    message.join.key = trib_key_id_number(&path->doctor->keys);
     message.join.settings.ranks = 1;
     message.join.settings.payload = TRIB_PAYLOAD_MAX; /* so that the switch echoes all sizes */
     message.join.settings.window = 4 * (TRIB_HEADER_SIZE + TRIB_PAYLOAD_MAX);

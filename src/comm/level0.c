@@ -182,7 +182,7 @@ enum trib_status trib_level0_meet(struct trib_comm *comm, char *error)
     char cause[TRIB_ERROR_TEXT_MAX] = "";
     name_meeting(comm, &config);
     trib_endpoint_unlock(comm->endpoint);
-    enum trib_status status = trib_host_open(&config, &comm->failed, &host, cause);
+    enum trib_status status = trib_host_open(&config, trib_key_id_number(&comm->keys), &comm->failed, &host, cause);
     trib_endpoint_lock(comm->endpoint);
     if (status == TRIB_OK) {
         comm->host = host;

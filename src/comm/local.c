@@ -20,7 +20,8 @@
 enum trib_status trib_comm_open_host(struct trib_comm *comm, const struct trib_comm *maker, char *error)
 {
     TRIB_ASSERT(comm->endpoint == NULL && comm->host == NULL);
-    enum trib_status status = trib_host_open(&comm->config, maker != NULL ? &maker->failed : NULL, &comm->host, error);
+    enum trib_status status = trib_host_open(&comm->config, trib_key_id_number(&comm->keys),
+                                             maker != NULL ? &maker->failed : NULL, &comm->host, error);
     if (status != TRIB_OK && maker != NULL && atomic_load_explicit(&maker->failed, memory_order_acquire)) {
         trib_explain(error, "%.400s (job %s, of which it was made)", maker->failure_text, maker->config.job);
         return maker->failure;

@@ -79,7 +79,7 @@ void trib_comm_say_join(struct trib_comm *comm)
     }
     message.join.maker = comm->made_by;
     message.join.known = comm->grant;
-    message.join.key = comm->keys.is_set ? trib_key_id_number(&comm->keys) : 0;
+    message.join.key = trib_key_id_number(&comm->keys);
     if (comm->where.is_server) { /* a group in the grant is of the combiner */
         message.join.multicast = false;
         message.join.known.group = 0;

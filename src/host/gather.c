@@ -2,6 +2,7 @@
 /* gather.c: rank 0's part of the rendezvous: waits for all ranks, checks each HELLO, and sends the memory file and
  * lines. Read next: rendezvous.h, rendezvous.c. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #define HAND_OUT_NS (5 * TRIB_SECOND_NS)
 /* Time for ranks that have not connected yet to receive the error, after settings were found to differ. */
 #define FAREWELL_NS TRIB_SECOND_NS
+#define KEY_TEXT_MAX 32
 #define NAME_TAKEN_US 20000 /* between two attempts to bind the name */
 
 struct guest {
@@ -71,11 +73,26 @@ static void refuse_all(const struct gathering *all, enum trib_status status, con
     }
 }
 
+static const char *say_key(uint64_t id, char text[KEY_TEXT_MAX])
+{
+    if (id == 0) {
+        return "no key";
+    }
+    (void)snprintf(text, KEY_TEXT_MAX, "key %016" PRIx64, id);
+    return text;
+}
+
 /* Names the first setting that differs. False: no setting differs. */
 static bool explain_difference(const struct trib_hello *own, const struct trib_hello *other, char *text)
 {
     static const char *const names[] = {"ranks", "payload", "window"};
     const uint32_t wires[] = {own->numbers[TRIB_HELLO_WIRE], other->numbers[TRIB_HELLO_WIRE]};
+    if (own->key != other->key) { /* first: a key changes the payload as well */
+        char keys[2][KEY_TEXT_MAX];
+        trib_explain(text, "settings differ: rank 0 has %s and rank %u has %s: give all ranks the same (TRIB_KEY_FILE)",
+                     say_key(own->key, keys[0]), other->rank, say_key(other->key, keys[1]));
+        return true;
+    }
     for (unsigned i = 0; i < TRIB_HELLO_WIRE; i++) {
         if (own->numbers[i] != other->numbers[i]) {
             trib_explain(text, "settings differ: %s is %u on rank 0 and %u on rank %u", names[i], own->numbers[i],
@@ -129,7 +146,7 @@ static void greet(struct gathering *all, uint32_t index, const struct trib_hello
     struct trib_host *host = all->meeting->host;
     struct trib_hello own;
     char text[TRIB_ERROR_TEXT_MAX];
-    trib_hello_fill(config, &own);
+    trib_hello_fill(all->meeting, &own);
     if (hello->magic != own.magic || hello->version != own.version) {
         trib_explain(text, "a rank of job %s on this host has another version of the library", config->job);
         doom(all, TRIB_ERR_VERSION, text);

@@ -9,12 +9,14 @@
 #include "io/clock.h"
 #include "io/explain.h"
 
-void trib_hello_fill(const struct trib_config *config, struct trib_hello *hello)
+void trib_hello_fill(const struct trib_rendezvous *meeting, struct trib_hello *hello)
 {
+    const struct trib_config *config = meeting->config;
     memset(hello, 0, sizeof *hello);
     hello->magic = TRIB_HELLO_MAGIC;
     hello->version = TRIB_HOST_VERSION;
     hello->rank = config->rank;
+    hello->key = meeting->key_id;
     hello->numbers[0] = config->ranks;
     hello->numbers[1] = config->payload;
     hello->numbers[2] = config->window;
@@ -66,7 +68,7 @@ bool trib_rendezvous_say_hello(const struct trib_rendezvous *meeting, int fd, ui
 {
     struct trib_hello hello;
     struct trib_passing message = {.data = &hello, .bytes = sizeof hello, .fds = {meeting->own_line}, .fd_count = 1};
-    trib_hello_fill(meeting->config, &hello);
+    trib_hello_fill(meeting, &hello);
     return trib_pass(fd, &message, deadline_ns);
 }
 

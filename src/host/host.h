@@ -114,9 +114,9 @@ enum trib_host_verdict {
 /* Finds the other ranks of config->job and waits until all have joined, or until *doomed (may be NULL) is true.
  * Returns ERR_MEMORY, ERR_SYSTEM, ERR_REFUSED, ERR_VERSION, ERR_SETTINGS, ERR_TIMEOUT, ERR_PEER, ERR_ABORTED, or the
  * status that another rank recorded; `error` (TRIB_ERROR_TEXT_MAX bytes) has the text. The caller owns *host and
- * releases it with trib_host_close. */
-TRIB_MUST_USE enum trib_status trib_host_open(const struct trib_config *config, const atomic_bool *doomed,
-                                              struct trib_host **host, char *error);
+ * releases it with trib_host_close. key_id: of the job's key, the same at all ranks; 0: none. */
+TRIB_MUST_USE enum trib_status trib_host_open(const struct trib_config *config, uint64_t key_id,
+                                              const atomic_bool *doomed, struct trib_host **host, char *error);
 /* Leaves the communicator and frees host. Published bytes and counts stay in the segment. */
 void trib_host_close(struct trib_host *host);
 /* In the child of a fork: frees the child's copy without telling other ranks. The parent keeps its place among the

@@ -28,6 +28,7 @@ struct trib_hello {
     uint64_t magic;
     uint32_t version;
     uint32_t rank;
+    uint64_t key;                         /* id of the job's key; 0: none */
     uint32_t numbers[TRIB_HELLO_NUMBERS]; /* ranks, payload, window, wire */
     char scheme[32];
     char run[TRIB_NAME_MAX + 1];
@@ -47,6 +48,7 @@ struct trib_answer {
 struct trib_rendezvous {
     struct trib_host *host;
     const struct trib_config *config;
+    uint64_t key_id;
     uint64_t waits_ns; /* start of the wait, for error texts */
     uint64_t deadline_ns;
     const atomic_bool *doomed; /* NULL: never */
@@ -63,7 +65,7 @@ static inline bool trib_meeting_is_doomed(const struct trib_rendezvous *meeting)
     return meeting->doomed != NULL && atomic_load_explicit(meeting->doomed, memory_order_acquire);
 }
 
-void trib_hello_fill(const struct trib_config *config, struct trib_hello *hello);
+void trib_hello_fill(const struct trib_rendezvous *meeting, struct trib_hello *hello);
 /* Writes the name that rank 0 listens at. Returns the length for bind and connect. */
 socklen_t trib_rendezvous_name(const struct trib_config *config, struct sockaddr_un *name);
 /* Returns a descriptor, or -1: no rank 0 listens yet, or *status and meeting->error say why the connection failed. */

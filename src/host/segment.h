@@ -12,7 +12,7 @@
 
 #define TRIB_HOST_MAGIC UINT64_C(0x30486275706972)
 #define TRIB_HOST_OFFERED_MOST 64U /* allocations of a rank that other ranks map at a time */
-#define TRIB_HOST_VERSION 5U
+#define TRIB_HOST_VERSION 6U
 /* Largest tensor that every rank adds up for itself, bytes. */
 #define TRIB_HOST_SMALL 16384U
 /* Bytes of a chunk, a power of two: two chunks of each rank, and the results, should stay in the caches. */

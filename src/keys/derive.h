@@ -28,11 +28,11 @@ TRIB_MUST_USE enum trib_status trib_keys_derive(const uint8_t *key, uint32_t key
                                                 char *error);
 /* Reads the job's key in the file at path, and derives the others. Fails as trib_key_read_file and trib_keys_derive. */
 TRIB_MUST_USE enum trib_status trib_keys_load(const char *path, struct trib_keys *keys, char *error);
-/* The id as a number, most significant byte first. */
+/* The id as a number, most significant byte first; 0: no key is set. */
 static inline uint64_t trib_key_id_number(const struct trib_keys *keys)
 {
     uint64_t number = 0;
-    for (size_t i = 0; i < TRIB_KEY_ID_SIZE; i++) {
+    for (size_t i = 0; keys->is_set && i < TRIB_KEY_ID_SIZE; i++) {
         number = number << 8 | keys->id[i];
     }
     return number;

@@ -233,7 +233,8 @@ bool trib_tls_feed(struct trib_tls *tls, const uint8_t *bytes, size_t count)
         tls->is_refused = true;
         (void)snprintf(
             tls->cause, sizeof tls->cause,
-            "it answers without TLS: start it with --keys (other switches: --key), or leave out the key here");
+            "it answers without TLS: start a switch with --keys (other switches: --key), give rank 0 the key as well "
+            "(TRIB_KEY_FILE), or leave out the key here");
     }
     return BIO_write(tls->in, bytes, (int)count) == (int)count;
 }

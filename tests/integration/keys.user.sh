@@ -77,6 +77,16 @@ check_in "all ranks encrypt, or none" 'settings differ: encrypt is on on rank 0 
 expect_line 2 'payloads are to be encrypted \(TRIB_ENCRYPT\), and there is no key' "$T" perf --workers 2 --encrypt "${QUICK[@]}"
 TRIB_KEY_FILE=$TMP/job.key expect 0 '^payloads +encrypted' env TRIB_ENCRYPT=1 "$T" info
 
+say "no switch, and a key that one rank lacks: every rank hears of both"
+TRIB_LEVEL0=1 TRIB_RANKS=2 TRIB_JOB=lacks TRIB_RANK=0 "$T" perf "${QUICK[@]}" --no-switch >"$TMP/lacks.0" 2>&1 &
+RANK_PIDS=($!)
+TRIB_LEVEL0=1 TRIB_KEY_FILE=$TMP/job.key TRIB_RANKS=2 TRIB_JOB=lacks TRIB_RANK=1 "$T" perf "${QUICK[@]}" --no-switch >"$TMP/lacks.1" 2>&1 &
+RANK_PIDS+=($!)
+CHILDREN+=("${RANK_PIDS[@]}")
+ranks_end 30 1
+check_in "all ranks have the key, or none" 'rank 0 has no key and rank 1 has key [0-9a-f]{16}: give all ranks the same' \
+    "$TMP/lacks.0" "$TMP/lacks.1"
+
 say "files that others can read, and a file of another key"
 chmod 644 "$TMP/job.key"
 expect_line 2 "TRIB_KEY_FILE: key file $TMP/job.key: its mode is 0644" env TRIB_KEY_FILE="$TMP/job.key" "$T" perf --workers 2

@@ -34,7 +34,7 @@ static void *open_rank_0(void *argument)
     struct opening *opening = argument;
     struct trib_host *host = NULL;
     char error[TRIB_ERROR_TEXT_MAX];
-    opening->status = trib_host_open(&opening->config, NULL, &host, error);
+    opening->status = trib_host_open(&opening->config, 0, NULL, &host, error);
     return NULL;
 }
 
