@@ -6,6 +6,8 @@ An arrow goes from a file to each file whose functions or data it names, as the 
 which arrows lead back to themselves must be read, changed and tested together. Prints for each folder of src how many files and arrows it
 has and how many files lie in circles; with a FOLDER (control) the files of each circle as well.
 Exits 1 if a folder has more of them than CIRCLES allows, or fewer: then write the lower number there, so that it stays low.
+The same for includes, where a file and the header of its name are one: a header that all files of a folder include is of data alone,
+and the functions of each file are in the header of its own name.
 Exits 1 too if the deciding part of the control plane calls the system (C-20): it has its output queue for that, and is told the time.
 """
 import collections
@@ -18,6 +20,8 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Files of each circle that a folder may have, the largest first: none has one.
 CIRCLES = {}
+# Likewise of includes.
+INCLUDE_CIRCLES = {"core": [2, 2, 2], "net": [6], "plan": [2, 2], "protocol": [2], "sim": [3, 3, 2], "switchd": [2]}
 
 # C-20: messages and time in, messages out. These files may call nothing else, nor may addresses, which they hold.
 PURE = re.compile(r"control/(jobs|agents|roots)/|net/address\.c")
@@ -45,6 +49,16 @@ def arrows_of(build):
             defined_in.update(dict.fromkeys(defined, name))
     arrows = {name: {defined_in[symbol] for symbol in needed if symbol in defined_in} - {name} for name, needed in needs.items()}
     return arrows, {name: needed - set(defined_in) for name, needed in needs.items()}
+
+
+def includes():
+    """{name without .c or .h: names that either of the two includes}."""
+    arrows = collections.defaultdict(set)
+    for path in glob.glob(os.path.join(ROOT, "src/**/*.[ch]"), recursive=True):
+        name = os.path.relpath(path, os.path.join(ROOT, "src"))[:-2]
+        with open(path, encoding="utf-8") as file:
+            arrows[name] |= set(re.findall(r'^#include "([^"]+)\.h"', file.read(), flags=re.M)) - {name}
+    return {name: others & set(arrows) for name, others in arrows.items()}
 
 
 def impure(arrows, outside):
@@ -78,6 +92,29 @@ def circles_in(arrows):
     return sorted((sorted(circle) for circle in found if len(circle) > 1), key=len, reverse=True)
 
 
+def judge(kind, arrows, circles_allowed):
+    """Prints the numbers of each folder; 1 if they are not those that are allowed."""
+    bad = 0
+    circles = collections.defaultdict(list)
+    for circle in circles_in(arrows):
+        folders = {name.split("/")[0] for name in circle}
+        circles[" and ".join(sorted(folders))].append(circle)
+    for folder in sorted({name.split("/")[0] for name in arrows} | set(circles) | set(circles_allowed)):
+        sizes, allowed = [len(circle) for circle in circles[folder]], circles_allowed.get(folder, [])
+        inside = [name for name in arrows if name.split("/")[0] == folder]
+        count = sum(len([other for other in arrows[name] if other in inside]) for name in inside)
+        print(f"{folder}, {kind}: {len(inside)} files, {count} arrows between them, {sum(sizes)} files in circles"
+              + (f" of {', '.join(map(str, sizes))}" if sizes else ""))
+        if len(sys.argv) == 3 and sys.argv[2] == folder:
+            print(*("  " + " ".join(re.sub(f"^{folder}/", "", name) for name in circle) for circle in circles[folder]), sep="\n")
+        if sizes != allowed:
+            worse = sum(sizes) > sum(allowed) or len(sizes) > len(allowed)
+            print(f"{folder}: circles of {sizes} files where {allowed} are allowed: "
+                  + ("take the new arrow out (name the folder to see the files)" if worse else "write that down in tools/check_calls.py"))
+            bad = 1
+    return bad
+
+
 def main():
     if len(sys.argv) not in (2, 3):
         print(__doc__)
@@ -89,23 +126,8 @@ def main():
     lines = impure(arrows, outside)
     bad = 1 if lines else 0
     print(*lines, sep="\n", end="\n" if lines else "")
-    circles = collections.defaultdict(list)
-    for circle in circles_in(arrows):
-        folders = {name.split("/")[0] for name in circle}
-        circles[" and ".join(sorted(folders))].append(circle)
-    for folder in sorted({name.split("/")[0] for name in arrows} | set(circles) | set(CIRCLES)):
-        sizes, allowed = [len(circle) for circle in circles[folder]], CIRCLES.get(folder, [])
-        inside = [name for name in arrows if name.split("/")[0] == folder]
-        count = sum(len([other for other in arrows[name] if other in inside]) for name in inside)
-        print(f"{folder}: {len(inside)} files, {count} arrows between them, {sum(sizes)} files in circles"
-              + (f" of {', '.join(map(str, sizes))}" if sizes else ""))
-        if len(sys.argv) == 3 and sys.argv[2] == folder:
-            print(*("  " + " ".join(re.sub(f"^{folder}/", "", name) for name in circle) for circle in circles[folder]), sep="\n")
-        if sizes != allowed:
-            worse = sum(sizes) > sum(allowed) or len(sizes) > len(allowed)
-            print(f"{folder}: circles of {sizes} files where {allowed} are allowed: "
-                  + ("take the new arrow out (name the folder to see the files)" if worse else "write that down in tools/check_calls.py"))
-            bad = 1
+    bad |= judge("calls", arrows, CIRCLES)
+    bad |= judge("includes", includes(), INCLUDE_CIRCLES)
     return bad
 
 

@@ -22,6 +22,7 @@
 #include "net/resolve.h"
 #include "published/published.h"
 #include "report/json.h"
+#include "schemes/schemes.h"
 
 struct info_options {
     bool json;

@@ -19,6 +19,7 @@
 #include "keys/load.h"
 #include "net/resolve.h"
 #include "published/published.h"
+#include "schemes/schemes.h"
 
 #define COUNT_MAX 1000000000
 #define PERF_BYTES_MAX (UINT64_C(1) << 62)

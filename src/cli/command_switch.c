@@ -11,7 +11,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/switch_names.h"
-#include "control/jobs/jobs.h"
+#include "control/jobs/state.h"
 #include "fabric/placed.h"
 #include "fabric/planned.h"
 #include "io/explain.h"

@@ -4,7 +4,7 @@
 #ifndef TRIB_COMM_AUTH_H
 #define TRIB_COMM_AUTH_H
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 
 /* Takes the packet key of a WELCOME in place of the last one. comm knows its roots or peers already. A rank that
  * has a leader needs none. ERR_REFUSED: a rank with a key got none, or the reverse, or the last one again; ERR_MEMORY.

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 #include "comm/worker.h"
 #include "core/assert.h"
 #include "io/clock.h"

@@ -5,7 +5,7 @@
 #ifndef TRIB_COMM_BOUNDS_H
 #define TRIB_COMM_BOUNDS_H
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 
 #define TRIB_COMM_WAITED_MAX 128
 #define TRIB_COMM_OTHER_MAX 224

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "comm/communicator.h"
 #include "comm/layout.h"
 #include "comm/refusal.h"
 #include "comm/request.h"
+#include "comm/state.h"
 #include "core/operation.h"
 
 /* Most bytes of a tensor: no number computed from them overflows. */

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* comm.c: a communicator's beginning and end, and its properties for the program.
- * Read next: collectives.c (the operations), communicator.h (the fields). */
+ * Read next: collectives.c (the operations), state.h (the fields). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "comm/auth.h"
 #include "comm/bounds.h"
-#include "comm/communicator.h"
 #include "comm/connect.h"
 #include "comm/create.h"
 #include "comm/detour.h"
@@ -30,6 +29,8 @@
 #include "comm/refusal.h"
 #include "comm/sample.h"
 #include "comm/say.h"
+#include "comm/state.h"
+#include "comm/turn.h"
 #include "comm/worker.h"
 #include "core/assert.h"
 #include "io/clock.h"

@@ -7,13 +7,13 @@
 #include <string.h>
 
 #include "comm/bounds.h"
-#include "comm/communicator.h"
 #include "comm/detour.h"
 #include "comm/end.h"
 #include "comm/environment.h"
 #include "comm/own_root.h"
 #include "comm/queue.h"
 #include "comm/say.h"
+#include "comm/state.h"
 #include "comm/states.h"
 #include "comm/wake.h"
 #include "comm/worker.h"

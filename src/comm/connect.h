@@ -4,7 +4,7 @@
 #ifndef TRIB_COMM_CONNECT_H
 #define TRIB_COMM_CONNECT_H
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 
 /* Begins the session, with the time of a join. The caller settles. */
 void trib_comm_join(struct trib_comm *comm, uint64_t now_ns);

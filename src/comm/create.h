@@ -3,7 +3,7 @@
 #ifndef TRIB_COMM_CREATE_H
 #define TRIB_COMM_CREATE_H
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 
 /* As trib_comm_create with the settings of `maker`, on the endpoint of `maker`. Fails if `maker` fails. Not locked. */
 TRIB_MUST_USE enum trib_status trib_comm_create_from(struct trib_comm *maker, const struct trib_config *config,

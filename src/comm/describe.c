@@ -5,7 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "comm/communicator.h"
+#include "comm/state.h"
+#include "core/operation.h"
 #include "io/units.h"
 
 void trib_comm_name_ranks(const struct trib_rank_list *ranks, char *text, size_t size)

@@ -3,7 +3,7 @@
 #ifndef TRIB_COMM_DESCRIBE_H
 #define TRIB_COMM_DESCRIBE_H
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 
 /* "rank 2 is missing", "ranks 2, 3 are missing". */
 void trib_comm_name_ranks(const struct trib_rank_list *ranks, char *text, size_t size);

@@ -3,7 +3,7 @@
 #ifndef TRIB_COMM_DETOUR_H
 #define TRIB_COMM_DETOUR_H
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 
 /* Takes the server's address from WELCOME; len 0: not said. */
 void trib_comm_learn_server(struct trib_comm *comm, const struct trib_address *server);

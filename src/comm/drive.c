@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* drive.c: the loop that every waiting thread and the progress thread run: receive, feed nodes, drain them, sleep.
  * endpoint.h has the rules which thread runs it.
- * Read next: communicator.c (a communicator's turn). */
+ * Read next: turn.c (a communicator's turn). */
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -10,7 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "comm/communicator.h"
 #include "comm/drive.h"
 #include "comm/endpoint.h"
 #include "comm/join.h"
@@ -18,6 +17,8 @@
 #include "comm/network.h"
 #include "comm/own_root.h"
 #include "comm/queue.h"
+#include "comm/state.h"
+#include "comm/turn.h"
 #include "comm/wake.h"
 #include "comm/worker.h"
 #include "core/assert.h"

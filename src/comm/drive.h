@@ -4,7 +4,7 @@
 #ifndef TRIB_COMM_DRIVE_H
 #define TRIB_COMM_DRIVE_H
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 
 /* Drives until *done; releases the lock while it sleeps. */
 void trib_endpoint_wait(struct trib_endpoint *endpoint, const atomic_bool *done);

@@ -6,12 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "comm/communicator.h"
 #include "comm/own_root.h"
 #include "comm/queue.h"
+#include "comm/state.h"
 #include "comm/states.h"
 #include "comm/wake.h"
-#include "comm/worker.h"
 #include "core/assert.h"
 #include "io/inherit.h"
 #include "io/log.h"

@@ -3,7 +3,7 @@
 #ifndef TRIB_COMM_END_H
 #define TRIB_COMM_END_H
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 
 /* Ends the communicator: all requests end with status. The first failure stays. */
 __attribute__((format(printf, 3, 4))) void trib_comm_fail(struct trib_comm *comm, enum trib_status status,

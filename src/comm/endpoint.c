@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "comm/communicator.h"
 #include "comm/end.h"
 #include "comm/own_root.h"
+#include "comm/state.h"
 #include "comm/wake.h"
 #include "core/assert.h"
 #include "io/clock.h"

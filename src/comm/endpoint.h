@@ -24,104 +24,11 @@
  * own, and so do two ranks of one job in one process: the switch tells ranks apart by address.
  *
  * Lock order: the registry's lock, then the endpoint's. "Locked" below: the caller holds the endpoint's lock.
- * Read next: drive.c (the loop), communicator.h (the communicators). */
+ * Read next: drive.c (the loop), state.h (the data). */
 #ifndef TRIB_COMM_ENDPOINT_H
 #define TRIB_COMM_ENDPOINT_H
 
-#include <poll.h>
-#include <pthread.h>
-#include <stdatomic.h>
-
-#include "comm/own_root.h"
-#include "control/words/words.h"
-#include "io/nap.h"
-#include "io/spin.h"
-#include "net/nics.h"
-#include "net/port.h"
-
-struct trib_comm;
-
-#define TRIB_ENDPOINT_BUCKETS 64
-
-/* The place that sessions go to: a switch, or the rendezvous of ranks without one. */
-struct trib_where {
-    struct trib_address address;
-    char name[64];  /* the same as text */
-    char title[80]; /* "switch 10.0.0.1:7470", "rendezvous 10.0.0.1:7470" */
-    bool no_box;    /* no switch: the ranks' processes are the roots */
-    bool is_server; /* the switch behind the combiner that the endpoint's sockets are for (detour.h) */
-};
-
-/* A data socket: of the endpoint, or a communicator's for multicast. */
-struct trib_channel {
-    struct trib_port *port; /* NULL: none */
-    uint32_t shard;
-    bool is_group; /* results by multicast come here */
-    bool is_wide;  /* for roots elsewhere than at the endpoint's switch: each packet has its own address */
-    bool hot;      /* may have something to read */
-    /* counts of the socket that communicators have taken as theirs */
-    uint64_t told_bytes, told_packets, told_dropped;
-};
-
-/* Descriptors of one poller: its eventfd, the endpoint's sockets, one descriptor for all sessions, and the sockets
- * of communicators that listen to multicast. */
-struct trib_pollset {
-    struct pollfd *fds;
-    struct trib_comm **listeners; /* in the order of their sockets in fds */
-    uint32_t count;
-    uint32_t listener_count;
-    uint32_t capacity;
-    uint64_t generation; /* of the endpoint when it was built */
-    uint64_t deadline_ns;
-    bool sleeping;
-    int eventfd;
-};
-
-struct trib_endpoint {
-    pthread_mutex_t lock;
-    atomic_uint wanting;      /* threads that wait for the lock */
-    pthread_cond_t followers; /* waiting threads that do not lead; closers */
-    pthread_cond_t parked;    /* the progress thread while others drive */
-    struct trib_comm *comms;
-    struct trib_comm *awake; /* of these: communicators with work, a deadline, or a multicast group */
-    struct trib_comm *table[TRIB_ENDPOINT_BUCKETS]; /* those with a grant, by id */
-    int sessions_fd;                                /* epoll: the sessions of all */
-    /* Fragments that all communicators together may have in flight to one shard: the largest grant of one. */
-    uint32_t window;
-    uint32_t busy;                                  /* communicators with operations */
-    struct trib_channel shards[2 * TRIB_ROOTS_MAX]; /* of the switch's shards, the wide ones behind them */
-    struct trib_channel *wide;                      /* one, or one for each network card; NULL: there is none */
-    uint32_t shard_count;                           /* all together */
-    uint32_t wide_count;
-    struct trib_own_root own_root; /* this process's root; closed where there are rings alone */
-    uint32_t waiters;              /* threads inside trib_endpoint_wait */
-    bool has_leader;
-    bool stopping;
-    bool has_progress;
-    /* Shards of the switch that the sockets are connected to; len 0: not connected. */
-    struct trib_address connected[TRIB_ROOTS_MAX];
-    uint64_t generation;      /* rises when the set of descriptors or their interest changes */
-    uint64_t polled_ns;       /* last time that sessions were looked at */
-    uint64_t driven_ns;       /* last time that a caller drove */
-    uint64_t parked_until_ns; /* 0: the progress thread is not parked */
-    struct trib_pollset leader_set;
-    struct trib_pollset progress_set;
-    pthread_t progress;
-    /* fixed */
-    struct trib_where where;   /* place of all communicators that have not moved */
-    struct trib_config config; /* of the first communicator: settings of sockets and threads */
-    /* Addresses of the cards: card t mod n reaches shard or root t. None: as the routes lead. */
-    struct trib_address_list nics;
-    bool flags_backlog;    /* some communicator's windows follow congestion: sockets look at their backlog */
-    struct trib_spin spin; /* the leader's */
-    struct trib_nap nap;   /* of the thread that sleeps: one drives at a time */
-    bool has_hosts;        /* ranks of this host have met in memory, for some communicator */
-    bool is_local;         /* of communicators on one host: no switch, no sockets */
-    struct trib_port_stats closed_traffic; /* of sockets that are closed again */
-    /* registry */
-    struct trib_endpoint *next;
-    atomic_uint holders; /* the registry, and every request that was started and is not collected yet */
-};
+#include "comm/state.h"
 
 /* Finds or opens the endpoint for config and adds comm to it. address: NULL for a communicator on one host. body: its
  * progress thread's, if it has one. error as in comm.h. Returns ERR_SYSTEM, ERR_MEMORY. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* join.c: the rank's side of the dialogue with the control plane (control/words/words.h): getting in, getting back
  * in after the switch went away, marks, stalls, getting out.
- * Read next: session_client.c (the connection), paths.c (PROBING), communicator.c (the rest of a communicator). */
+ * Read next: session_client.c (the connection), paths.c (PROBING), turn.c (the rest of a communicator). */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 
 #include "comm/auth.h"
 #include "comm/bounds.h"
-#include "comm/communicator.h"
 #include "comm/connect.h"
 #include "comm/detour.h"
 #include "comm/end.h"
@@ -24,6 +23,7 @@
 #include "comm/say.h"
 #include "comm/silent.h"
 #include "comm/stall.h"
+#include "comm/state.h"
 #include "comm/states.h"
 #include "comm/wake.h"
 #include "comm/worker.h"

@@ -3,7 +3,7 @@
 #ifndef TRIB_COMM_JOIN_H
 #define TRIB_COMM_JOIN_H
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 
 /* Takes poll's answer about the session. */
 void trib_comm_session_ready(struct trib_comm *comm, short revents, uint64_t now_ns);

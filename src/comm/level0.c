@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "comm/communicator.h"
 #include "comm/end.h"
 #include "comm/endpoint.h"
 #include "comm/layout.h"
@@ -15,6 +14,8 @@
 #include "comm/memory.h"
 #include "comm/network.h"
 #include "comm/queue.h"
+#include "comm/state.h"
+#include "comm/states.h"
 #include "comm/transport.h"
 #include "comm/wake.h"
 #include "comm/worker.h"

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* local.c: the memory of one host as a transport: all ranks are there. It sends no packet and has no session: the
  * host's shared memory replaces join.c and the worker node. Operations go through it one after another.
- * Read next: memory.h, host/host.h (the memory), communicator.c (requests). */
+ * Read next: memory.h, host/host.h (the memory), turn.c (requests). */
 #include "comm/local.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "comm/communicator.h"
 #include "comm/describe.h"
 #include "comm/end.h"
 #include "comm/memory.h"
 #include "comm/queue.h"
+#include "comm/state.h"
 #include "comm/states.h"
 #include "comm/transport.h"
 #include "core/assert.h"

@@ -3,7 +3,7 @@
 #ifndef TRIB_COMM_LOCAL_H
 #define TRIB_COMM_LOCAL_H
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 
 /* Meets the other ranks. Not locked: the communicator has no endpoint yet. maker: NULL, or the communicator that
  * made it; if the maker fails, comm fails. Returns as trib_comm_create. */

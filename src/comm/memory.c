@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "comm/communicator.h"
 #include "comm/describe.h"
 #include "comm/end.h"
 #include "comm/queue.h"
+#include "comm/state.h"
 #include "comm/wake.h"
 #include "core/assert.h"
 #include "io/clock.h"

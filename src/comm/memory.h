@@ -7,7 +7,7 @@
 
 #include <poll.h>
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 
 /* An operation begins in the memory: from now on its lateness counts. */
 void trib_comm_host_start(struct trib_comm *comm, const struct trib_operation *operation, uint64_t now_ns);

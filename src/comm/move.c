@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "comm/bounds.h"
-#include "comm/communicator.h"
 #include "comm/connect.h"
 #include "comm/embedded.h"
 #include "comm/end.h"
@@ -19,6 +18,7 @@
 #include "comm/move.h"
 #include "comm/own_root.h"
 #include "comm/paths.h"
+#include "comm/state.h"
 #include "comm/worker.h"
 #include "core/assert.h"
 #include "io/clock.h"

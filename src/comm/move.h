@@ -3,7 +3,7 @@
 #ifndef TRIB_COMM_MOVE_H
 #define TRIB_COMM_MOVE_H
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 
 /* Goes on without the switch, or fails. */
 void trib_comm_move(struct trib_comm *comm, uint64_t now_ns);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* network.c: the network as a transport, to roots and between ranks: packets in and out, events of the worker node,
  * marks and memory of an idle one.
- * Read next: communicator.c (the caller), peers.c (where packets go), schemes/schemes.h (the nodes). */
+ * Read next: turn.c (the caller), peers.c (where packets go), schemes/schemes.h (the nodes). */
 #include "comm/network.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "comm/communicator.h"
 #include "comm/describe.h"
 #include "comm/end.h"
+#include "comm/endpoint.h"
 #include "comm/paths.h"
 #include "comm/peers.h"
 #include "comm/proof.h"
@@ -19,6 +19,8 @@
 #include "comm/say.h"
 #include "comm/send.h"
 #include "comm/stall.h"
+#include "comm/state.h"
+#include "comm/states.h"
 #include "comm/wake.h"
 #include "comm/worker.h"
 #include "core/assert.h"

@@ -4,7 +4,7 @@
 #ifndef TRIB_COMM_NETWORK_H
 #define TRIB_COMM_NETWORK_H
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 
 #define TRIB_COMM_USED_UP "the communicator has used up its sequences: create a new one"
 

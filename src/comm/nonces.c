@@ -4,11 +4,11 @@
 
 #include <stdlib.h>
 
-#include "comm/communicator.h"
 #include "comm/endpoint.h"
 #include "comm/proof.h"
 #include "comm/request.h"
 #include "comm/sample.h"
+#include "comm/state.h"
 #include "core/assert.h"
 #include "io/draw.h"
 

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 #include "comm/wake.h"
 #include "core/assert.h"
 #include "core/lane.h"

@@ -11,28 +11,7 @@
 #ifndef TRIB_COMM_OWN_ROOT_H
 #define TRIB_COMM_OWN_ROOT_H
 
-#include <poll.h>
-
-#include "control/agents/root.h"
-#include "control/words/words.h"
-#include "net/port.h"
-#include "switchd/plane.h"
-
-struct trib_comm;
-struct trib_endpoint;
-
-#define TRIB_OWN_ROOT_FDS_MAX (TRIB_SHARD_FDS * TRIB_ROOTS_MAX)
-
-struct trib_own_root {
-    struct trib_plane *plane; /* NULL: there is none, ranks meet at a switch or on one host */
-    struct trib_data_plane verbs;
-    struct trib_agent agent;          /* of the verbs; its slots are in no quota */
-    uint64_t wake_ns[TRIB_ROOTS_MAX]; /* deadline of each shard's next look, ns */
-    uint64_t packets[TRIB_ROOTS_MAX]; /* received when last looked */
-    uint32_t hot;                     /* bitmap of the shards that may have something to do */
-    bool is_joined; /* one shard's socket and the ranks' are neighbours, which know each other by these: */
-    struct trib_address known_as, rank_known_as;
-};
+#include "comm/state.h"
 
 /* Opens the root's sockets, at the endpoint's network cards, else at `local`, any port and the ports behind. config:
  * of the endpoint's first communicator. error as in comm.h. ERR_SYSTEM, ERR_MEMORY. */

@@ -7,13 +7,13 @@
 #include <string.h>
 
 #include "comm/bounds.h"
-#include "comm/communicator.h"
 #include "comm/detour.h"
 #include "comm/end.h"
 #include "comm/endpoint.h"
 #include "comm/paths.h"
 #include "comm/say.h"
 #include "comm/send.h"
+#include "comm/state.h"
 #include "comm/states.h"
 #include "comm/wake.h"
 #include "core/assert.h"

@@ -3,7 +3,7 @@
 #ifndef TRIB_COMM_PATHS_H
 #define TRIB_COMM_PATHS_H
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 
 /* WELCOME has come, and the ranks of this host have met. */
 void trib_comm_begin_probing(struct trib_comm *comm);

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "comm/communicator.h"
 #include "comm/endpoint.h"
 #include "comm/own_root.h"
 #include "comm/send.h"
+#include "comm/state.h"
 #include "core/assert.h"
 #include "io/draw.h"
 #include "io/explain.h"

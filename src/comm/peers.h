@@ -3,7 +3,7 @@
 #ifndef TRIB_COMM_PEERS_H
 #define TRIB_COMM_PEERS_H
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 
 /* True if WELCOME names the peers that the scheme has, or none if the scheme has none. */
 bool trib_comm_is_welcome_of_peers(const struct trib_comm *comm, const struct trib_message *message);

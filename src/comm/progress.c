@@ -3,8 +3,8 @@
 #include "comm/progress.h"
 
 #include "comm/auth.h"
-#include "comm/communicator.h"
 #include "comm/layout.h"
+#include "comm/state.h"
 #include "core/operation.h"
 
 /* Bytes of the tensor on the wire, as the rate counts them. */

@@ -5,16 +5,7 @@
 #ifndef TRIB_COMM_PROGRESS_H
 #define TRIB_COMM_PROGRESS_H
 
-#include <stdint.h>
-
-struct trib_comm;
-struct trib_operation;
-
-/* Since the last PROGRESS. */
-struct trib_progress {
-    uint64_t bytes;   /* of operations that have ended, packet headers included */
-    uint64_t busy_ns; /* time with an operation under way */
-};
+#include "comm/state.h"
 
 /* Counts an operation that ends now. Sends PROGRESS if the rank was busy for TRIB_PROGRESS_NS since the last one. */
 void trib_comm_count_operation(struct trib_comm *comm, const struct trib_operation *operation, uint64_t now_ns);

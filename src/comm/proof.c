@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "comm/communicator.h"
 #include "comm/launcher.h"
+#include "comm/state.h"
 #include "core/assert.h"
 #include "core/tag.h"
 #include "schemes/schemes.h"

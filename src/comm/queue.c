@@ -2,7 +2,8 @@
 /* queue.c: see queue.h. */
 #include "comm/queue.h"
 
-#include "comm/communicator.h"
+#include "comm/progress.h"
+#include "comm/state.h"
 #include "comm/wake.h"
 #include "core/assert.h"
 

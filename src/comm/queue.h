@@ -1,43 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* queue.h: requests, and the two queues of a communicator: requests that the transport runs, and requests that wait for
  * room. Locked.
- * Read next: request.c (callers), communicator.c. */
+ * Read next: request.c (callers), turn.c. */
 #ifndef TRIB_COMM_QUEUE_H
 #define TRIB_COMM_QUEUE_H
 
-#include <stdatomic.h>
-#include <stdbool.h>
-
-#include <tributary/comm.h>
-
-#include "core/node.h"
-
-struct trib_comm;
-struct trib_endpoint;
-struct trib_sampled; /* sample.h */
-
-struct trib_request {
-    struct trib_comm *comm;         /* not to be touched once done: close may have freed it */
-    struct trib_endpoint *endpoint; /* its lock is there until the request is collected */
-    uint64_t serial;                /* of comm */
-    struct trib_request *next;
-    struct trib_request *previous;
-    struct trib_request *group;   /* of this operation, or itself; NULL: no group */
-    struct trib_sampled *sampled; /* sample of the operation; NULL: none */
-    struct trib_operation operation;
-    uint64_t deadline_ns;
-    uint32_t left;    /* operations that have not ended */
-    uint32_t members; /* of a group, which lie behind it */
-    enum trib_status status;
-    atomic_bool done; /* set last: a thread that reads true may free the request without the lock */
-};
-
-/* First in, first out; operations end nearly in order, so the head is the oldest. */
-struct trib_request_list {
-    struct trib_request *head;
-    struct trib_request *tail;
-};
-
+#include "comm/state.h"
 void trib_requests_append(struct trib_request_list *list, struct trib_request *request);
 /* Takes the request out of the list; the waiting thread sees it done with the status. */
 void trib_requests_end(struct trib_request_list *list, struct trib_request *request, enum trib_status status);

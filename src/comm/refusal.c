@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 #include "io/log.h"
 
 static _Thread_local struct {

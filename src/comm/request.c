@@ -4,13 +4,14 @@
 
 #include <stdlib.h>
 
-#include "comm/communicator.h"
 #include "comm/drive.h"
 #include "comm/end.h"
 #include "comm/endpoint.h"
 #include "comm/network.h"
 #include "comm/refusal.h"
 #include "comm/sample.h"
+#include "comm/state.h"
+#include "comm/turn.h"
 #include "io/clock.h"
 
 static bool is_done(const struct trib_request *request)

@@ -4,7 +4,7 @@
 #ifndef TRIB_COMM_REQUEST_H
 #define TRIB_COMM_REQUEST_H
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 
 /* Starts the operation and waits. Returns the operation's status, or the failure that had ended the communicator. */
 TRIB_MUST_USE enum trib_status trib_request_run(struct trib_comm *comm, const struct trib_operation *operation);

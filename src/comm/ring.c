@@ -6,13 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "comm/communicator.h"
 #include "comm/connect.h"
 #include "comm/end.h"
 #include "comm/endpoint.h"
 #include "comm/network.h"
 #include "comm/peers.h"
 #include "comm/ring.h"
+#include "comm/state.h"
+#include "comm/states.h"
 #include "comm/transport.h"
 #include "io/log.h"
 #include "schemes/schemes.h"

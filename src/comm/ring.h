@@ -3,7 +3,7 @@
 #ifndef TRIB_COMM_RING_H
 #define TRIB_COMM_RING_H
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 
 void trib_comm_take_ring(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns);
 

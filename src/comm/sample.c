@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "comm/communicator.h"
 #include "comm/describe.h"
 #include "comm/end.h"
+#include "comm/state.h"
 #include "comm/worker.h"
 #include "core/assert.h"
 #include "core/fold.h"

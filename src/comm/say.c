@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "comm/communicator.h"
 #include "comm/describe.h"
 #include "comm/embedded.h"
 #include "comm/own_root.h"
+#include "comm/state.h"
 #include "comm/states.h"
 #include "core/assert.h"
 #include "core/lane.h"

@@ -4,7 +4,7 @@
 #ifndef TRIB_COMM_SAY_H
 #define TRIB_COMM_SAY_H
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 
 void trib_comm_say_join(struct trib_comm *comm);
 /* REGISTERING, from here on. */

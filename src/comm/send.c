@@ -2,7 +2,7 @@
 /* send.c: see send.h. */
 #include "comm/send.h"
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 #include "core/assert.h"
 
 void trib_comm_send(struct trib_comm *comm, uint32_t root, const struct trib_packet *packet)

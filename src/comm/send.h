@@ -3,7 +3,7 @@
 #ifndef TRIB_COMM_SEND_H
 #define TRIB_COMM_SEND_H
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 
 /* Sends to that root or peer; the caller flushes. */
 void trib_comm_send(struct trib_comm *comm, uint32_t root, const struct trib_packet *packet);

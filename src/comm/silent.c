@@ -7,10 +7,10 @@
 #include <stdio.h>
 
 #include "comm/bounds.h"
-#include "comm/communicator.h"
 #include "comm/connect.h"
 #include "comm/queue.h"
 #include "comm/silent.h"
+#include "comm/state.h"
 #include "core/assert.h"
 
 /* True if comm waits for the switch. An idle rank does not, unless it makes another communicator. */

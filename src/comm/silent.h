@@ -3,7 +3,7 @@
 #ifndef TRIB_COMM_SILENT_H
 #define TRIB_COMM_SILENT_H
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 
 /* Time of the next question, ns. NEVER: comm does not wait for the switch. */
 uint64_t trib_comm_ping_deadline(const struct trib_comm *comm);

@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "comm/communicator.h"
 #include "comm/create.h"
 #include "comm/endpoint.h"
 #include "comm/memory.h"
 #include "comm/request.h"
+#include "comm/state.h"
 #include "core/lane.h"
 #include "io/draw.h"
 #include "io/explain.h"

@@ -5,11 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "comm/communicator.h"
 #include "comm/describe.h"
 #include "comm/end.h"
+#include "comm/endpoint.h"
 #include "comm/say.h"
 #include "comm/stall.h"
+#include "comm/state.h"
 #include "comm/worker.h"
 #include "io/clock.h"
 #include "io/log.h"

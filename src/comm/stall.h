@@ -3,7 +3,7 @@
 #ifndef TRIB_COMM_STALL_H
 #define TRIB_COMM_STALL_H
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 
 /* The node waits. */
 void trib_comm_report_stall(struct trib_comm *comm, const struct trib_event *event, uint64_t now_ns);

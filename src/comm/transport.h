@@ -6,9 +6,9 @@
  *   host     the memory of one host, which all ranks share: local.c
  *   level 0  both: ranks of a host are summed in its memory, and their leader alone is on the network: level0.c
  *
- * A communicator has a transport from its beginning; trib_comm_take_transport changes it, and says which may follow
- * which. The session with the control plane is not a part of it (join.h). Everything here is called with the endpoint's
- * lock held. Read next: communicator.c (the caller). */
+ * A communicator has a transport from its beginning; trib_comm_take_transport (states.h) changes it, and says which may
+ * follow which. The session with the control plane is apart (join.h). The endpoint's lock is held in every call. Read
+ * next: turn.c (the caller). */
 #ifndef TRIB_COMM_TRANSPORT_H
 #define TRIB_COMM_TRANSPORT_H
 
@@ -75,10 +75,5 @@ struct trib_transport {
 
 extern const struct trib_transport trib_transport_network, trib_transport_ranks, trib_transport_host,
     trib_transport_level0;
-
-/* True if comm, which has no node yet, may have the transport from now on. */
-bool trib_comm_may_take(const struct trib_comm *comm, enum trib_transport_kind kind);
-/* The transport of comm from now on. comm may take it. */
-void trib_comm_take_transport(struct trib_comm *comm, const struct trib_transport *transport);
 
 #endif

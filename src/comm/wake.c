@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 
 void trib_endpoint_kick(const struct trib_pollset *set)
 {

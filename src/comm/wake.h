@@ -4,7 +4,7 @@
 #ifndef TRIB_COMM_WAKE_H
 #define TRIB_COMM_WAKE_H
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 
 /* Wakes the poller of this set. */
 void trib_endpoint_kick(const struct trib_pollset *set);

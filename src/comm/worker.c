@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* worker.c: the worker node of a communicator, made for the grant in WELCOME.
- * Read next: join.c (the caller), communicator.c (packets and events). */
+ * Read next: join.c (the caller), turn.c (packets and events). */
 #include <string.h>
 
 #include "comm/auth.h"
-#include "comm/communicator.h"
 #include "comm/endpoint.h"
 #include "comm/layout.h"
 #include "comm/proof.h"
+#include "comm/state.h"
 #include "comm/worker.h"
 #include "core/assert.h"
 #include "core/share.h"

@@ -13,6 +13,7 @@
 #include "schemes/ps/ps.h"
 #include "schemes/rina/rina.h"
 #include "schemes/ring/ring.h"
+#include "schemes/schemes.h"
 #include "schemes/switchml/switchml.h"
 
 /* Each rule follows the scheme that repairs it, in the order of `tributary info`. */

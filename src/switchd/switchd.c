@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "control/jobs/jobs.h"
+#include "control/jobs/state.h"
 #include "control/server/http.h"
 #include "io/clock.h"
 #include "io/draw.h"

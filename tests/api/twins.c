@@ -3,8 +3,9 @@
  * 2^32 is such; whoever knows the formula (docs/PROTOCOL.md, "Operation digest") finds one among some 100,000 calls.
  * Read next: ends.c (who makes them). */
 #include "api/api.h"
-#include "comm/communicator.h"
+#include "comm/endpoint.h"
 #include "comm/layout.h"
+#include "comm/state.h"
 #include "core/operation.h"
 #include "io/memory.h"
 

@@ -9,6 +9,8 @@
  * none, nothing is sent to a session behind its FAIL or CLOSED, every message can be encoded, a deadline is never in
  * the past, each agent elsewhere has one session, and when all sessions are gone and time has passed, no job, no
  * communicator, no root of another controller and no memory is left. Read next: control/jobs/jobs.h. */
+#include "control/jobs/check.h"
+#include "control/jobs/jobs.h"
 #include "control/jobs/placements.h"
 #include "control/roots/leaves.h"
 #include "control/roots/switches.h"

@@ -21,6 +21,7 @@
 
 #include "fuzz/fuzz.h"
 #include "model/model.h"
+#include "schemes/schemes.h"
 
 #define SETTINGS 16
 #define STEPS_MAX 400 /* of a script */

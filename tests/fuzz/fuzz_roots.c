@@ -10,6 +10,7 @@
  * time has passed, no job is left.
  * Read next: control/roots/roots.h. */
 #include "control/agents/root.h"
+#include "control/jobs/jobs.h"
 #include "control/roots/roots.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/sessions.h"

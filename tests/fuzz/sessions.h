@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "control/jobs/jobs.h"
+#include "control/jobs/state.h"
 #include "fuzz/accounts.h"
 #include "io/clock.h"
 #include "unit/draw.h"

@@ -10,6 +10,7 @@
 
 #include "model.h"
 #include "published/published.h"
+#include "schemes/schemes.h"
 
 #define SCENARIOS_MAX 96
 

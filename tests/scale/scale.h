@@ -8,7 +8,7 @@
 #ifndef TRIB_TESTS_SCALE_H
 #define TRIB_TESTS_SCALE_H
 
-#include "control/jobs/jobs.h"
+#include "control/jobs/state.h"
 #include "core/prng.h"
 
 /* Decisions of the controller that are timed, by what they are about. */

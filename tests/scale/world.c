@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/jobs/check.h"
+#include "control/jobs/find.h"
+#include "control/jobs/jobs.h"
 #include "control/jobs/placements.h"
 #include "control/roots/switches.h"
 #include "io/clock.h"

@@ -10,6 +10,8 @@
 #ifndef TRIB_TESTS_LEAVES_HARNESS_H
 #define TRIB_TESTS_LEAVES_HARNESS_H
 
+#include "control/jobs/check.h"
+#include "control/jobs/jobs.h"
 #include "leaves_nodes.h"
 
 /* ---- ranks ---- */

@@ -6,6 +6,7 @@
 
 #include <malloc.h>
 
+#include "control/jobs/jobs.h"
 #include "control/jobs/owner.h"
 #include "control/jobs/start.h"
 #include "control/roots/leaves.h"

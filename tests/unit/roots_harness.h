@@ -16,6 +16,8 @@
 #include <cmocka.h>
 
 #include "control/agents/root.h"
+#include "control/jobs/check.h"
+#include "control/jobs/jobs.h"
 #include "control/jobs/places.h"
 #include "control/roots/roots.h"
 #include "io/clock.h"

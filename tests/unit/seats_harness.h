@@ -3,6 +3,8 @@
 #ifndef TRIB_TEST_SEATS_HARNESS_H
 #define TRIB_TEST_SEATS_HARNESS_H
 
+#include "control/jobs/check.h"
+#include "control/jobs/jobs.h"
 #include "leaves_harness.h"
 
 /* A rank. */

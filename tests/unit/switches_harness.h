@@ -7,6 +7,8 @@
 
 #include "roots_harness.h"
 
+#include "control/jobs/check.h"
+#include "control/jobs/jobs.h"
 #include "control/roots/leaves.h"
 #include "control/roots/switches.h"
 #include "unit/leaf_agent.h"

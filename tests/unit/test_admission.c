@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_admission.c: windows and slots that a job gets, beside those of other jobs. Mirrors
  * src/control/jobs/admission.c; quotas are test_server.c's. */
+#include "control/jobs/check.h"
 #include "control/jobs/jobs.h"
+#include "control/jobs/state.h"
 #include "control_harness.h"
 
 static void join__window_is_cut_to_the_socket_buffer(void **state)

@@ -19,6 +19,7 @@
 #include "comm/environment.h"
 #include "core/packet.h"
 #include "published/published.h"
+#include "schemes/schemes.h"
 
 #define LITERAL_MAX 65536
 #define WORD_MAX 256

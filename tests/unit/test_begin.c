@@ -2,7 +2,9 @@
 /* test_begin.c: how many jobs, and how much memory, the ranks of one key have at a control plane, whatever addresses
  * they come from. Mirrors src/control/jobs/begin.c; test_server_border.c has the shares of one address, test_agent.c
  * the memory of slots. No sockets: sessions take what they are told. */
+#include "control/jobs/check.h"
 #include "control/jobs/jobs.h"
+#include "control/jobs/state.h"
 
 #define SEATS (TRIB_JOBS_MAX + 8)
 #include "seats_harness.h"

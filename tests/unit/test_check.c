@@ -2,6 +2,7 @@
 /* test_check.c: data of the control plane that contradict themselves are found: each row breaks one rule of a job that
  * runs, or is on its way. Mirrors src/control/jobs/check.c; that the rules hold is shown by the harnesses and the fuzz
  * targets, which check all after each event. */
+#include "control/jobs/check.h"
 #include "core/assert.h"
 #include "roots_harness.h"
 

@@ -4,7 +4,8 @@
  * Mirrors src/comm/comm.c, collectives.c, request.c, drive.c. */
 #include "comm_harness.h"
 
-#include "comm/communicator.h"
+#include "comm/endpoint.h"
+#include "comm/state.h"
 #include "core/value.h"
 #include "io/memory.h"
 #include "io/units.h"

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_comm_failure.c: what goes wrong around collectives, over a real switch: each ends in bounded time, with a cause.
- * What is not about switches is run again in the shared memory of one host. Mirrors the failure half of communicator.c.
+ * What is not about switches is run again in the shared memory of one host. Mirrors the failure half of turn.c.
  * What goes wrong before they run is in test_comm_join.c. */
 #include "comm_harness.h"
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
 
-#include "comm/communicator.h"
+#include "comm/endpoint.h"
 #include "comm/network.h"
+#include "comm/state.h"
 #include "host/segment.h"
 #include "io/units.h"
 #include "schemes/schemes.h"

@@ -7,7 +7,7 @@
 #include <arpa/inet.h>
 #include <sys/socket.h>
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 #include "host/segment.h"
 #include "io/units.h"
 #include "schemes/schemes.h"

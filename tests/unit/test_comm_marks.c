@@ -3,11 +3,12 @@
  * rank know which of the marks in results are its own? What a window makes of them is test_panama_marks.c's, what a
  * switch makes of them test_plane_marks.c's. Mirrors src/comm/paths.c: a rank learns its number from the echo of its
  * path probe. */
+#include "comm/endpoint.h"
 #include "comm_harness.h"
 
 #include <netinet/in.h>
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 
 #define RANKS 6U
 #define MARKED 4U /* whose way is */

@@ -3,8 +3,8 @@
  * way. Elsewhere the packet's field is a cap, so there it must not. */
 #include "comm_harness.h"
 
-#include "comm/communicator.h"
 #include "comm/endpoint.h"
+#include "comm/state.h"
 #include "io/clock.h"
 
 /* Of the first operation that the node gets; with level 0 the host's ranks are summed before. */

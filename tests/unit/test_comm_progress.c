@@ -9,8 +9,9 @@
 
 #include <cmocka.h>
 
-#include "comm/communicator.h"
 #include "comm/layout.h"
+#include "comm/progress.h"
+#include "comm/state.h"
 #include "core/operation.h"
 #include "core/packet.h"
 #include "core/quorum.h"

@@ -2,9 +2,11 @@
 /* test_comm_ring.c: jobs below the threshold of a real switch: they are rings, all they do is right, nothing of it goes
  * over the switch, and it may be started anew meanwhile; others are at the switch as ever. Mirrors src/comm/ring.c. What
  * an odd switch may say is in test_comm_session.c. */
+#include "comm/endpoint.h"
+#include "comm/own_root.h"
 #include "comm_harness.h"
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 
 #define RANKS 4U
 #define COUNT 50000U

@@ -2,9 +2,10 @@
 /* test_comm_servers.c: ranks at a server and at a combiner below it, all real; the combiner is killed for good, or
  * stopped. No operation ends wrong or without an end, whatever communicators and hosts there are. test_comm_detour.c
  * has the steps of one rank. */
+#include "comm/endpoint.h"
 #include "comm_harness.h"
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 
 #define RANKS 4U
 #define GAP_NS (20 * TRIB_MILLISECOND_NS)

@@ -3,8 +3,8 @@
  * has one place, every root must answer, and without a session the node is silent. */
 #include "session_script.h"
 
-#include "comm/communicator.h"
 #include "comm/endpoint.h"
+#include "comm/state.h"
 #include "comm/wake.h"
 #include "core/packet.h"
 #include "schemes/schemes.h"

@@ -10,9 +10,12 @@
 
 #include "control_harness.h"
 
+#include "control/jobs/jobs.h"
+#include "control/server/accept.h"
 #include "control/server/channels.h"
 #include "control/server/connections.h"
 #include "control/server/listener.h"
+#include "control/server/rounds.h"
 #include "io/log.h"
 #include "unit/draw.h"
 

@@ -3,7 +3,7 @@
  * named in time. Mirrors src/control/jobs/cut.c. */
 #include "leaves_harness.h"
 
-#include "control/jobs/jobs.h"
+#include "control/jobs/state.h"
 
 #define RANKS 3U
 #define KEY 0x1234

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_forward.c: the switch that only passes on: what a rank sends comes back as it was, what is lost is asked for,
  * what is not plain is switchml's business, and no more than one rank may use it. */
+#include "schemes/schemes.h"
 #include "switch_harness.h"
 
 #include "schemes/forward/forward.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_hosts.c: level 0 at the control plane: which ranks are one member of the sums, and what is told of it. Real TCP,
  * a data plane that only records (control_harness.h). */
-#include "control/jobs/jobs.h"
+#include "control/jobs/state.h"
 
 #include "leaf.h"
 

@@ -6,6 +6,7 @@
 
 #include "core/operation.h"
 #include "published/published.h"
+#include "schemes/schemes.h"
 
 #define PIECES 3 /* fragments of a rank's share */
 #define SHARE ((uint64_t)RING_BLOCK * PIECES)

@@ -3,7 +3,7 @@
  * Mirrors src/control/jobs/pieces.c; the plan's file is in test_placed.c. */
 #include "leaves_harness.h"
 
-#include "control/jobs/jobs.h"
+#include "control/jobs/state.h"
 #include "fabric/placed.h"
 
 #define RANKS 6U

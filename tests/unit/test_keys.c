@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "comm/communicator.h"
 #include "comm/environment.h"
+#include "comm/state.h"
 #include "keys/derive.h"
 #include "keys/load.h"
 #include "keys/store.h"

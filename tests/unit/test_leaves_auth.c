@@ -5,7 +5,7 @@
  * test_switches_auth.c. */
 #include "leaves_harness.h"
 
-#include "control/jobs/jobs.h"
+#include "control/jobs/state.h"
 
 #define SEEDS 24
 #define ROOTS 2 /* of the recorder */

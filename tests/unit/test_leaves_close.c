@@ -2,6 +2,7 @@
 /* test_leaves_close.c: trees of switches in which ranks have sent CLOSE, or are about to, when a switch below or the
  * controller's dies, or they lose their session. Who has closed troubles nobody, and hears CLOSED when nobody needs it; if
  * it is needed, it is named. test_leaves_faults.c has ranks that go on. */
+#include "control/jobs/jobs.h"
 #include "leaves_harness.h"
 
 #include "io/log.h"

@@ -2,6 +2,7 @@
 /* test_leaves_faults.c: trees of switches in which ranks, switches below and the controller's die, come back, or do
  * not. Of a rank's death all hear, with its own address. Of a switch's death nobody hears, as all come back. What never
  * comes back is named. test_leaves_close.c has ranks that close meanwhile. */
+#include "control/jobs/jobs.h"
 #include "leaves_harness.h"
 
 #include "io/log.h"

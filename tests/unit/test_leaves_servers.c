@@ -3,7 +3,7 @@
  * gone for good, whose ranks come to the server itself; and hosts with ranks at several places. */
 #include "leaves_harness.h"
 
-#include "control/jobs/jobs.h"
+#include "control/jobs/state.h"
 
 #define SEEDS 40
 #define SHORT (100 * TRIB_MILLISECOND_NS)

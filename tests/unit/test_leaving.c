@@ -2,11 +2,12 @@
 /* test_leaving.c: no switch, and ranks that are processes of their own: those that end first take nothing from the
  * others. Each process ends by _exit unless a test says how. Mirrors src/comm/comm.c (close), src/comm/embedded.c
  * (release) and src/comm/fork.c; test_embedded.c has the rest of the latter. */
+#include "comm/endpoint.h"
 #include "comm_harness.h"
 
 #include <dlfcn.h>
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 
 #define COUNT 4096
 

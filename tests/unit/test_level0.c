@@ -4,7 +4,9 @@
  * ends, returns. Ranks are threads that say which host they are on. Mirrors src/comm/level0.c and level0_plan.c. */
 #include "comm_harness.h"
 
-#include "comm/communicator.h"
+#include "comm/endpoint.h"
+#include "comm/level0.h"
+#include "comm/state.h"
 #include "core/prng.h"
 #include "host/segment.h"
 

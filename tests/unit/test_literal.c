@@ -17,6 +17,7 @@
 #include "node_memory.h"
 #include "published/literal/literal.h"
 #include "published/published.h"
+#include "schemes/schemes.h"
 
 #define WORKERS_MAX 3
 #define PAYLOAD 64

@@ -3,6 +3,8 @@
  * src/control/roots/masters.c; the controller's side is test_switches.c's. */
 #include "switches_harness.h"
 
+#include "control/jobs/check.h"
+#include "control/jobs/jobs.h"
 #include "control/jobs/owner.h"
 #include "core/lane.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_meeting.c: where ranks are told to meet if their switch is gone for good, by what is known of rank 0; and that
  * all ranks must want it. Real TCP for the dialogue, a data plane that only records (control_harness.h). */
-#include "control/jobs/jobs.h"
+#include "control/jobs/meeting.h"
+#include "control/jobs/state.h"
 #include "net/resolve.h"
 
 #include "control_harness.h"

@@ -5,9 +5,10 @@
  * tests/integration/fallback.user.sh. */
 #include <poll.h>
 
-#include "comm/communicator.h"
+#include "comm/endpoint.h"
 #include "comm/join.h"
 #include "comm/move.h"
+#include "comm/state.h"
 #include "comm_harness.h"
 #include "waited.h"
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_owner.c: jobs and their communicators: which job a JOIN is of, and the quota that a job has for all of them.
  * Mirrors src/control/jobs/owner.c. No sockets: sessions take what they are told, and all is checked after each event. */
+#include "control/jobs/check.h"
+#include "control/jobs/jobs.h"
 #include "control/jobs/owner.h"
 
 #define SEATS 16

@@ -4,6 +4,7 @@
  * test_panama_literal_search.c has all schedules. */
 #include "panama_literal_world.h"
 #include "published/published.h"
+#include "schemes/schemes.h"
 
 /* ---- workers and accelerators ---- */
 

@@ -2,6 +2,8 @@
 /* test_peers.c: communicators whose ranks send to each other (scheme ring), at the control plane of a switch and where
  * no switch is: each rank is told where its peers are, and nobody asks a data plane. Mirrors
  * src/control/jobs/peers.c. */
+#include "control/jobs/here.h"
+#include "control/jobs/jobs.h"
 #include "roots_harness.h"
 
 /* A switch with a data plane that nobody may ask. */

@@ -18,6 +18,7 @@
 #include "core/quorum.h"
 #include "core/window.h"
 #include "schemes/panama/panama.h"
+#include "schemes/schemes.h"
 
 #define S trib_panama.switch_node
 #define W trib_panama.worker

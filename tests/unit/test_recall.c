@@ -2,6 +2,7 @@
 /* test_recall.c: an incarnation ends, and the ranks whose sessions stand answer RECALL with JOIN on them: what had
  * crossed it has no effect, nobody holds up the others for longer than before, and a place is its rank's. Mirrors
  * src/control/jobs/recall.c; the rank's side is test_comm_recall.c's. */
+#include "control/jobs/jobs.h"
 #include "switches_harness.h"
 
 /* Its lender is lost, and is there again. */

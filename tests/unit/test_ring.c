@@ -2,6 +2,7 @@
 /* test_ring.c: ranks of a ring by hand: what each hop sends and checks, what waits, what a lie is worth. Faults in
  * every order and number are the business of tests/world and tests/model. */
 #include "ring_harness.h"
+#include "schemes/schemes.h"
 
 static void rank__sends_two_times_n_minus_one_nths_of_the_tensor(void **state)
 {

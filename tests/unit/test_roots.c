@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_roots.c: ranks that are the roots, as all goes well: who becomes one, what it is asked, and what the ranks are
  * told. Mirrors src/control/roots/roots.c and root.c; what goes wrong is test_roots_faults.c's. */
+#include "control/jobs/answers.h"
+#include "control/jobs/jobs.h"
 #include "control/jobs/places.h"
+#include "control/jobs/stall.h"
 #include "net/resolve.h"
 #include "roots_harness.h"
 

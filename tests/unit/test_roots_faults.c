@@ -2,6 +2,8 @@
 /* test_roots_faults.c: ranks that are the roots, as things go wrong: roots that die, cannot open or say nothing, joins
  * that do not belong there, and messages that are out of turn, foreign or nonsense, on both sides. Mirrors
  * src/control/roots/roots.c and root.c. */
+#include "control/jobs/here.h"
+#include "control/jobs/jobs.h"
 #include "control/roots/leaves.h"
 #include "roots_harness.h"
 

@@ -5,7 +5,7 @@
 
 #include <sys/resource.h>
 
-#include "control/jobs/jobs.h"
+#include "control/jobs/state.h"
 
 static int join_of_run(struct control *c, uint32_t rank, const char *run)
 {

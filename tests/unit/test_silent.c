@@ -2,9 +2,10 @@
 /* test_silent.c: switches whose process is stopped while their machine answers, at every place that a rank waits for:
  * its own switch, the top of a tree, the child of one. And what is no lost switch: one that is slow, and a rank that was
  * stopped itself. Mirrors src/comm/silent.c, src/control/jobs/ping.c. */
+#include "comm/endpoint.h"
 #include "comm_harness.h"
 
-#include "comm/communicator.h"
+#include "comm/state.h"
 
 #define RANKS 4U
 #define GAP_NS (20 * TRIB_MILLISECOND_NS)

@@ -5,7 +5,8 @@
 
 #include <sys/socket.h>
 
-#include "comm/communicator.h"
+#include "comm/endpoint.h"
+#include "comm/state.h"
 #include "host/segment.h"
 
 #define RANKS 4U

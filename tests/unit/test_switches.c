@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_switches.c: several switches used at once, as the control plane that has lenders sees it. Mirrors
  * src/control/roots/switches.c and agents/remote.c; the other side is test_masters.c's. */
+#include "control/jobs/jobs.h"
+#include "control/jobs/ping.h"
 #include "switches_harness.h"
 
 #include "control/jobs/placements.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_threshold.c: jobs that say how many bytes of gradients they have, at a switch whose operator keeps it, and the
  * switches that lend to it, for larger ones. Mirrors src/control/jobs/threshold.c. */
+#include "control/jobs/job.h"
+#include "control/jobs/jobs.h"
 #include "control/roots/processes.h"
 #include "net/resolve.h"
 #include "switches_harness.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_trees.c: jobs that are dealt over some of several switches, as the control plane sees it: which they get, that
- * they keep them, and whom they follow. Mirrors src/control/roots/trees.c; lenders that take no part are
- * test_trees_faults.c's, which link has how much to do is test_choose.c's. */
-#include "some_harness.h"
-
+/* test_trees.c: jobs dealt over some of several switches: the choice, and that it is kept (src/control/roots/trees.c).
+ * See also: test_trees_faults.c (lenders that take no part), test_choose.c (loads of links). */
+#include "control/jobs/admission.h"
+#include "control/jobs/check.h"
 #include "control/jobs/placements.h"
 #include "fabric/topology.h"
+#include "some_harness.h"
 
 /* ---- which ---- */
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_trees_faults.c: jobs that are dealt over some of several switches, one of which takes no part: it is away, says
  * nothing, or refuses. Who does without it, and who cannot. Mirrors src/control/roots/trees.c, as test_trees.c. */
+#include "control/jobs/check.h"
+#include "control/jobs/start.h"
 #include "some_harness.h"
 
 /* ---- lenders that are away ---- */

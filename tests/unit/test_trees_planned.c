@@ -3,6 +3,7 @@
  * src/control/roots/trees.c; the rest of it is in test_trees.c, the plan's file in test_planned.c. */
 #include "some_harness.h"
 
+#include "control/jobs/check.h"
 #include "control/jobs/progress.h"
 #include "fabric/planned.h"
 

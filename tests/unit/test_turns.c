@@ -3,6 +3,7 @@
  * stage, against the rules written down once more here; and a control plane that is told each kind where it has no
  * place. What ranks do of it: test_comm_turns.c; lenders: test_masters.c; switches below: test_channels.c, test_uplinks.c. Mirrors the table of
  * src/control/words/words.c and src/control/jobs/turn.c. */
+#include "control/jobs/recall.h"
 #include "unit/roots_harness.h"
 
 #define BIT(sender) (1U << TRIB_SENDER_##sender)

@@ -6,8 +6,11 @@
 
 #include "control_harness.h"
 
+#include "control/jobs/check.h"
+#include "control/jobs/jobs.h"
 #include "control/server/channels.h"
 #include "control/server/connections.h"
+#include "control/server/rounds.h"
 #include "control/server/uplinks.h"
 #include "unit/draw.h"
 

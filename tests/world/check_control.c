@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "placing.h"
+#include "schemes/schemes.h"
 
 /* ---- openings ---- */
 

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/jobs/check.h"
+#include "control/jobs/jobs.h"
+#include "control/jobs/opening.h"
 #include "control/jobs/owner.h"
 #include "control/jobs/start.h"
 #include "control/roots/loads.h"

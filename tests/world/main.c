@@ -15,6 +15,7 @@
 #include "core/assert.h"
 #include "core/lane.h"
 #include "published/published.h"
+#include "schemes/schemes.h"
 #include "world.h"
 
 #define TWICE 50           /* every so many seeds one is run twice */

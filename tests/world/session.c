@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/lane.h"
+#include "schemes/schemes.h"
 #include "world.h"
 
 #define IDLE_NS (50 * WORLD_MS)

@@ -7,6 +7,7 @@
 
 #include "core/lane.h"
 #include "net/port.h"
+#include "schemes/schemes.h"
 #include "swarm.h"
 
 #define BUDGET 6000       /* fragments times ranks of a world, so that it takes some milliseconds */

@@ -6,6 +6,7 @@
  * agents.c (what must be true at both ends). */
 #include <stdlib.h>
 
+#include "control/jobs/jobs.h"
 #include "world.h"
 
 /* ---- what the controller asks of its driver ---- */

@@ -19,7 +19,7 @@ enum trib_remote_state {
     TRIB_REMOTE_USABLE /* HELLO has come */
 };
 
-struct trib_placement; /* jobs.h */
+struct trib_placement; /* jobs/state.h */
 struct trib_remote_output;
 
 struct trib_remote {

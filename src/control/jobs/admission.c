@@ -3,9 +3,9 @@
  * quotas. No state beside the jobs. Read next: start.c (the caller). */
 #include <string.h>
 
+#include "control/jobs/admission.h"
 #include "control/jobs/placements.h"
 #include "control/jobs/places.h"
-#include "control/jobs/start.h"
 #include "control/roots/processes.h"
 #include "core/assert.h"
 #include "core/lane.h"

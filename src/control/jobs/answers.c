@@ -3,10 +3,16 @@
  * Read next: placements.c (the requests to agents), stall.c (uses the answer on a missing rank). */
 #include <stdio.h>
 
+#include "control/jobs/answers.h"
+#include "control/jobs/dispute.h"
+#include "control/jobs/job.h"
+#include "control/jobs/meeting.h"
+#include "control/jobs/missing.h"
 #include "control/jobs/peers.h"
 #include "control/jobs/placements.h"
 #include "control/jobs/places.h"
 #include "control/jobs/progress.h"
+#include "control/jobs/stall.h"
 #include "control/jobs/start.h"
 #include "control/roots/roots.h"
 #include "io/explain.h"

@@ -4,8 +4,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "control/jobs/jobs.h"
+#include "control/jobs/begin.h"
 #include "control/jobs/owner.h"
+#include "control/jobs/state.h"
 #include "control/roots/roots.h"
 #include "io/explain.h"
 #include "io/units.h"

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check.c: invariants of the control plane's data between two events, on which other files may rely: the fields set in
  * each state, counts that fit the lists, and pointers that lead back. A job is checked at WELCOME, at READY, and at
- * RECALL. Tests check all data after each event. Read next: jobs.h (the fields). */
+ * RECALL. Tests check all data after each event. Read next: state.h (the fields). */
+#include "control/jobs/check.h"
+#include "control/jobs/find.h"
+#include "control/jobs/job.h"
+#include "control/jobs/opening.h"
 #include "control/jobs/owner.h"
 #include "control/jobs/placements.h"
-#include "control/jobs/start.h"
 #include "control/roots/loads.h"
 #include "control/roots/processes.h"
 #include "core/assert.h"

@@ -5,7 +5,11 @@
  * recall.c, join.c (the way back). */
 #include <stdio.h>
 
-#include "control/jobs/jobs.h"
+#include "control/jobs/cut.h"
+#include "control/jobs/find.h"
+#include "control/jobs/job.h"
+#include "control/jobs/recall.h"
+#include "control/jobs/state.h"
 #include "control/roots/roots.h"
 #include "io/clock.h"
 #include "io/explain.h"

@@ -10,6 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "control/jobs/differ.h"
+#include "control/jobs/find.h"
+#include "control/jobs/job.h"
 #include "control/jobs/owner.h"
 #include "control/roots/roots.h"
 #include "io/clock.h"

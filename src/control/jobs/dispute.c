@@ -4,7 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "control/jobs/jobs.h"
+#include "control/jobs/dispute.h"
+#include "control/jobs/find.h"
+#include "control/jobs/job.h"
+#include "control/jobs/state.h"
 #include "core/assert.h"
 #include "io/clock.h"
 #include "io/explain.h"

@@ -5,7 +5,8 @@
  * due). */
 #include <string.h>
 
-#include "control/jobs/jobs.h"
+#include "control/jobs/find.h"
+#include "control/jobs/state.h"
 #include "core/assert.h"
 #include "core/lane.h"
 #include "io/clock.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* here.c: all roots of a job are the shards of the switch around this control plane (struct trib_dealer, places.h). */
+#include "control/jobs/here.h"
 #include "control/jobs/placements.h"
 #include "control/jobs/places.h"
 

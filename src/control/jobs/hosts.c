@@ -2,7 +2,8 @@
 /* hosts.c: level 0 in the control plane: finds the ranks of one host. The host sums its ranks, and one rank, the
  * leader, sends. The ranks of a host are consecutive, so the set of leaders describes all hosts. Read next: opening.c
  * (hosts as children), comm/level0.h (the ranks' side). */
-#include "control/jobs/jobs.h"
+#include "control/jobs/hosts.h"
+#include "control/jobs/state.h"
 #include "schemes/schemes.h"
 
 /* True if a run of ranks begins at `rank`. */
@@ -68,21 +69,4 @@ bool trib_job_share_host(const struct trib_job *job, uint32_t rank, const uint32
     uint32_t leader = trib_job_leader(job, rank);
     return job->hosts != 0 && two[0] != two[1] && two[0] < job->settings.ranks && two[1] < job->settings.ranks &&
            trib_job_leader(job, two[0]) == leader && trib_job_leader(job, two[1]) == leader;
-}
-
-bool trib_hosts_are_sane(const struct trib_message *message)
-{
-    uint32_t ranks = message->welcome.generation_ranks;
-    uint32_t count = 0;
-    if (message->welcome.hosts == 0) {
-        return true;
-    }
-    for (uint32_t i = 0; i < TRIB_RANKS_MAX; i++) {
-        bool leads = trib_rank_set_has(&message->welcome.leaders, i);
-        if (leads && i >= ranks) {
-            return false;
-        }
-        count += leads;
-    }
-    return count == message->welcome.hosts && count < ranks && trib_rank_set_has(&message->welcome.leaders, 0);
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/jobs/find.h"
+#include "control/jobs/job.h"
 #include "control/jobs/owner.h"
 #include "control/jobs/placements.h"
 #include "control/jobs/places.h"

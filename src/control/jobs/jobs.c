@@ -1,16 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* jobs.c: see jobs.h: messages of running communicators, marks, stalls, disputes, and every way to end.
  * Read next: join.c and start.c (the way in), connections.c (the caller). */
-#include "control/jobs/jobs.h"
+#include "control/jobs/state.h"
 
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/jobs/admission.h"
+#include "control/jobs/answers.h"
+#include "control/jobs/cut.h"
+#include "control/jobs/differ.h"
+#include "control/jobs/dispute.h"
+#include "control/jobs/find.h"
+#include "control/jobs/here.h"
+#include "control/jobs/hosts.h"
+#include "control/jobs/job.h"
+#include "control/jobs/jobs.h"
+#include "control/jobs/join.h"
+#include "control/jobs/marks.h"
+#include "control/jobs/opening.h"
+#include "control/jobs/peers.h"
+#include "control/jobs/ping.h"
 #include "control/jobs/places.h"
 #include "control/jobs/progress.h"
+#include "control/jobs/recall.h"
+#include "control/jobs/stall.h"
 #include "control/jobs/start.h"
+#include "control/jobs/turn.h"
 #include "control/roots/leaves.h"
 #include "control/roots/loads.h"
 #include "control/roots/processes.h"

@@ -7,7 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/jobs/begin.h"
+#include "control/jobs/cut.h"
+#include "control/jobs/differ.h"
+#include "control/jobs/find.h"
+#include "control/jobs/job.h"
+#include "control/jobs/join.h"
+#include "control/jobs/marks.h"
+#include "control/jobs/opening.h"
 #include "control/jobs/owner.h"
+#include "control/jobs/recall.h"
 #include "control/jobs/start.h"
 #include "control/roots/loads.h"
 #include "control/roots/processes.h"

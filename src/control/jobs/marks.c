@@ -3,6 +3,9 @@
  * reached the rank's mark. Read next: jobs.c (the caller). */
 #include <string.h>
 
+#include "control/jobs/find.h"
+#include "control/jobs/job.h"
+#include "control/jobs/marks.h"
 #include "control/jobs/placements.h"
 #include "control/jobs/places.h"
 #include "control/roots/roots.h"

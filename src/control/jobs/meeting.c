@@ -5,8 +5,9 @@
  * - A rank behind combiners comes to this switch, which has the roots.
  * - A rank of scheme rina comes to a switch on its own host, if one is in the ring, and else to this switch.
  * Read next: roots.c (the roots there). */
-#include "control/jobs/jobs.h"
-#include "control/jobs/start.h"
+#include "control/jobs/meeting.h"
+#include "control/jobs/opening.h"
+#include "control/jobs/state.h"
 #include "control/roots/roots.h"
 
 /* The address at which ranks on other hosts reach this host. NULL: none known. */

@@ -5,8 +5,9 @@
  * answers). */
 #include <string.h>
 
+#include "control/jobs/missing.h"
+#include "control/jobs/opening.h"
 #include "control/jobs/placements.h"
-#include "control/jobs/start.h"
 #include "io/clock.h"
 
 /* Greatest age of a usable answer. A rank asks again after a second. */

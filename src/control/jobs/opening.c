@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/jobs/start.h"
+#include "control/jobs/hosts.h"
+#include "control/jobs/opening.h"
 #include "core/assert.h"
 #include "io/explain.h"
 #include "schemes/schemes.h"

@@ -11,7 +11,7 @@
 #ifndef TRIB_CONTROL_OWNER_H
 #define TRIB_CONTROL_OWNER_H
 
-#include "control/jobs/jobs.h"
+#include "control/jobs/state.h"
 
 struct trib_owner {
     struct trib_owner *next;

@@ -5,6 +5,9 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 
+#include "control/jobs/dispute.h"
+#include "control/jobs/job.h"
+#include "control/jobs/opening.h"
 #include "control/jobs/places.h"
 #include "io/explain.h"
 #include "schemes/schemes.h"

@@ -6,7 +6,7 @@
 #ifndef TRIB_CONTROL_PEERS_H
 #define TRIB_CONTROL_PEERS_H
 
-#include "control/jobs/jobs.h"
+#include "control/jobs/state.h"
 
 /* The smallest mark from ranks, which is M if only ranks see M. With roots, packets move M. An idle rank sends a mark,
  * so the value lags by little. */
@@ -20,5 +20,8 @@ TRIB_MUST_USE enum trib_status trib_peers_address(struct trib_job *job, char *er
 struct trib_address trib_peers_known_as(const struct trib_rank *rank);
 /* Where the rank's packets to other ranks come from: of several network cards the first. */
 struct trib_address trib_peers_place(const struct trib_rank *rank);
+
+extern const struct trib_places trib_places_peers;
+extern const struct trib_dealer trib_dealer_peers;
 
 #endif

@@ -4,7 +4,7 @@
 #ifndef TRIB_CONTROL_JOBS_PIECES_H
 #define TRIB_CONTROL_JOBS_PIECES_H
 
-#include "control/jobs/jobs.h"
+#include "control/jobs/state.h"
 
 /* The pieces that a switch below adds. below: number of the switch in the job, from 1. count 0: no pieces. */
 struct trib_pieces trib_job_pieces(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t below);

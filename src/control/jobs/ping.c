@@ -2,8 +2,9 @@
 /* ping.c: a waiting rank asks whether its controller still reads (control/words/ping.h). The controller then asks the
  * agents elsewhere that sum for the communicator. No rank is asked: a stopped rank is late, and not gone. Read next:
  * stall.c (which ranks are missing). */
-#include "control/words/ping.h"
+#include "control/jobs/ping.h"
 #include "control/jobs/placements.h"
+#include "control/words/ping.h"
 
 void trib_jobs_pinged(struct trib_jobs *jobs, struct trib_session *session, uint64_t now_ns)
 {

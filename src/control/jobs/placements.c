@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "control/jobs/opening.h"
 #include "control/jobs/owner.h"
 #include "control/jobs/pieces.h"
 #include "control/jobs/places.h"
-#include "control/jobs/start.h"
 #include "core/assert.h"
 #include "core/window.h"
 #include "io/clock.h"

@@ -12,7 +12,7 @@
 #ifndef TRIB_CONTROL_PLACES_H
 #define TRIB_CONTROL_PLACES_H
 
-#include "control/jobs/jobs.h"
+#include "control/jobs/state.h"
 
 struct trib_dealer {
     const char *sockets; /* owner of the receiving sockets: "this switch" */
@@ -61,13 +61,6 @@ struct trib_places {
                     uint64_t now_ns);
 };
 
-extern const struct trib_places trib_places_agents;
-extern const struct trib_places trib_places_peers;
-extern const struct trib_dealer trib_dealer_here;
-extern const struct trib_dealer trib_dealer_ranks;
-extern const struct trib_dealer trib_dealer_switches;
-extern const struct trib_dealer trib_dealer_peers;
-
 static inline const struct trib_places *trib_job_places(const struct trib_jobs *jobs, const struct trib_job *job)
 {
     return job->has_peers ? jobs->peers : jobs->agents;
@@ -77,10 +70,5 @@ static inline const struct trib_dealer *trib_job_dealer(const struct trib_jobs *
 {
     return job->has_peers ? jobs->no_dealer : jobs->dealer;
 }
-
-/* answers.c: ROOT_READY, ROOT_MISSING or DISPUTE of an agent. False: the message is not allowed, or from is NULL. The
- * job may be gone afterwards. */
-bool trib_placement_answer(struct trib_jobs *jobs, struct trib_job *job, struct trib_placement *from,
-                           const struct trib_message *message, uint64_t now_ns);
 
 #endif

@@ -6,7 +6,7 @@
 #ifndef TRIB_CONTROL_PROGRESS_H
 #define TRIB_CONTROL_PROGRESS_H
 
-#include "control/jobs/jobs.h"
+#include "control/jobs/state.h"
 
 #define TRIB_PLAN_MISSED_PERCENT 20
 

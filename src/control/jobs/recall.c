@@ -5,7 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "control/jobs/jobs.h"
+#include "control/jobs/check.h"
+#include "control/jobs/dispute.h"
+#include "control/jobs/find.h"
+#include "control/jobs/job.h"
+#include "control/jobs/opening.h"
+#include "control/jobs/recall.h"
+#include "control/jobs/state.h"
 #include "control/roots/loads.h"
 #include "io/clock.h"
 #include "io/explain.h"

@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "control/jobs/dispute.h"
+#include "control/jobs/job.h"
 #include "control/jobs/places.h"
+#include "control/jobs/stall.h"
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/units.h"

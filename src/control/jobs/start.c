@@ -6,11 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/jobs/admission.h"
+#include "control/jobs/check.h"
+#include "control/jobs/find.h"
+#include "control/jobs/hosts.h"
+#include "control/jobs/job.h"
+#include "control/jobs/marks.h"
+#include "control/jobs/meeting.h"
+#include "control/jobs/opening.h"
 #include "control/jobs/owner.h"
 #include "control/jobs/pieces.h"
 #include "control/jobs/placements.h"
 #include "control/jobs/places.h"
 #include "control/jobs/start.h"
+#include "control/jobs/threshold.h"
 #include "control/roots/loads.h"
 #include "core/assert.h"
 #include "io/clock.h"

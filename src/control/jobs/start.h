@@ -3,7 +3,7 @@
 #ifndef TRIB_CONTROL_START_H
 #define TRIB_CONTROL_START_H
 
-#include "control/jobs/jobs.h"
+#include "control/jobs/state.h"
 
 /* All agents have opened the roots: sends WELCOME to all ranks. */
 void trib_job_welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
@@ -22,41 +22,8 @@ void trib_job_probe(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
 /* True if this switch gives out the job's group, and to no other job. A returning rank names the group, and packets
  * must not go to an address chosen by a stranger (I7). If false, results go by unicast. */
 bool trib_job_group_is_ours(const struct trib_jobs *jobs, const struct trib_job *job);
-/* opening.c. `below`: 1 + the place of a switch in job->below; 0: the places of the roots. */
-
-/* All ranks are there: determines the switches below that sum, and the ranks behind each child of the roots. Sets
- * job->below, job->children, and `below` and `branch` of each rank. False: out of memory. */
-TRIB_MUST_USE bool trib_job_group(struct trib_job *job);
-/* Undoes trib_job_group. */
-void trib_job_ungroup(struct trib_job *job);
-/* True if the scheme has servers: switches below are combiners, and the ranks behind a combiner are children of the
- * root. */
-bool trib_job_has_servers(const struct trib_job *job);
-/* True if a rank behind a lost switch joins at the places of the roots. */
-bool trib_job_has_detour(const struct trib_job *job);
-/* Number of different trees, of the first roots; 1: one for all roots. */
-static inline uint32_t trib_job_shapes(const struct trib_job *job)
-{
-    return job->is_chain ? job->grant.roots : 1;
-}
-/* True if the rank is, for the root, at the switch `below`, or at a switch below that switch. `below` 0: always
- * true. */
-bool trib_job_is_behind(const struct trib_job *job, uint32_t rank, uint32_t below, uint32_t root);
-/* For some root. */
-bool trib_job_is_ever_behind(const struct trib_job *job, uint32_t rank, uint32_t below);
-/* Writes to branch the number of each rank's child at the place `below`. Children are numbered in order of their lowest
- * ranks (I9). UINT16_MAX: the rank is not behind the place. Returns the number of children. branch: as many entries as
- * ranks. */
-uint32_t trib_job_children(const struct trib_job *job, uint32_t below, uint32_t root, uint16_t *branch);
-/* The opening of the root at the place `below`, without the parent; the job must be grouped. The caller destroys the
- * opening. NULL: out of memory. */
-struct trib_opening *trib_opening_create(const struct trib_job *job, uint32_t below, uint32_t root);
-/* Packet key of the incarnation, for the agent with number `below`, or for a rank. Packets go up from there to the
- * agent with number `parent`. All 0: the job has no key. */
-struct trib_auth_key trib_job_auth(const struct trib_job *job, uint32_t below, uint32_t parent);
-/* The address of a shard of the switch `other`, for the switch below `inner`, without a connection between the two. A
- * switch at a loopback address is on the controller's host. */
-struct trib_address trib_inner_towards(const struct trib_remote *inner, const struct trib_remote *other, uint32_t root);
-void trib_opening_destroy(struct trib_opening *opening); /* NULL is allowed */
+/* All ranks are there: admits the communicator and asks the agents to open roots, or fails the communicator with the
+ * numbers. If an agent elsewhere is away, the job waits; the call is repeated when the agent is there. */
+void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
 
 #endif

@@ -7,6 +7,8 @@
  * There is no way back: a rank that has got RING stays in a ring, whatever the threshold of a restarted switch is. Such
  * a rank makes the other ranks of the job a ring. So no rank is told twice. Read next: start.c (the caller),
  * comm/ring.c (the rank). */
+#include "control/jobs/threshold.h"
+#include "control/jobs/job.h"
 #include "control/jobs/peers.h"
 #include "io/explain.h"
 #include "io/units.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* turn.c: how far a session has come here, and so which messages are in turn (the table of words.c). Read next: jobs.c
  * (effects of the messages). */
-#include "control/jobs/jobs.h"
+#include "control/jobs/turn.h"
+#include "control/jobs/state.h"
 
 enum trib_stage trib_rank_stage(const struct trib_job *job, uint32_t index)
 {

@@ -6,8 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/jobs/answers.h"
+#include "control/jobs/find.h"
+#include "control/jobs/job.h"
+#include "control/jobs/opening.h"
 #include "control/jobs/placements.h"
-#include "control/jobs/places.h"
+#include "control/jobs/recall.h"
 #include "control/jobs/start.h"
 #include "core/assert.h"
 #include "io/explain.h"

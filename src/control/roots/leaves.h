@@ -7,7 +7,7 @@
 #ifndef TRIB_CONTROL_LEAVES_H
 #define TRIB_CONTROL_LEAVES_H
 
-#include "control/jobs/jobs.h"
+#include "control/jobs/state.h"
 
 /* Adds the switch of a HELLO, after PROOF. session: both ends of the connection, as seen by the parent; session->leaf:
  * the switch that carries the connection. line: the driver's. NULL: out of memory. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/roots/trees.h"
+#include "control/jobs/opening.h"
 #include "core/assert.h"
 #include "fabric/topology.h"
 #include "io/list.h"

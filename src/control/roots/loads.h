@@ -10,7 +10,7 @@
 #ifndef TRIB_CONTROL_LOADS_H
 #define TRIB_CONTROL_LOADS_H
 
-#include "control/jobs/jobs.h"
+#include "control/jobs/state.h"
 #include "fabric/choose.h"
 
 /* Iterator over the children of the job's roots: gives the first rank of each child, in the order of opening.c. A job

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* processes.c: see processes.h. */
 #include "control/roots/processes.h"
+#include "control/jobs/opening.h"
 
 #include <stdlib.h>
 

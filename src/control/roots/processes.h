@@ -6,7 +6,7 @@
 #ifndef TRIB_CONTROL_PROCESSES_H
 #define TRIB_CONTROL_PROCESSES_H
 
-#include "control/jobs/jobs.h"
+#include "control/jobs/state.h"
 
 /* There is a table from now on: before the first job begins. False: out of memory. */
 TRIB_MUST_USE bool trib_processes_start(struct trib_jobs *jobs);

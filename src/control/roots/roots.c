@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "control/jobs/admission.h"
 #include "control/jobs/peers.h"
 #include "control/jobs/placements.h"
 #include "control/jobs/places.h"

@@ -6,7 +6,7 @@
 #ifndef TRIB_CONTROL_ROOTS_H
 #define TRIB_CONTROL_ROOTS_H
 
-#include "control/jobs/jobs.h"
+#include "control/jobs/state.h"
 
 /* No switch: the ranks are the roots, where there are roots at all. */
 static inline bool trib_roots_are_ranks(const struct trib_server_config *config)
@@ -19,5 +19,7 @@ static inline bool trib_job_has_moved(const struct trib_jobs *jobs, const struct
 {
     return job->is_return && trib_roots_are_ranks(jobs->config);
 }
+
+extern const struct trib_dealer trib_dealer_ranks;
 
 #endif

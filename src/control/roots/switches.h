@@ -11,7 +11,7 @@
 #ifndef TRIB_CONTROL_SWITCHES_H
 #define TRIB_CONTROL_SWITCHES_H
 
-#include "control/jobs/jobs.h"
+#include "control/jobs/state.h"
 
 /* The connection to an agent of jobs->remote is open. */
 void trib_switches_connected(struct trib_jobs *jobs, struct trib_remote *remote);
@@ -25,5 +25,7 @@ void trib_switches_lost(struct trib_jobs *jobs, struct trib_remote *remote, cons
 void trib_switches_end(struct trib_jobs *jobs);
 uint64_t trib_switches_next_timeout(const struct trib_jobs *jobs);
 void trib_switches_on_timeout(struct trib_jobs *jobs, uint64_t now_ns);
+
+extern const struct trib_dealer trib_dealer_switches;
 
 #endif

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/jobs/start.h"
+#include "control/jobs/hosts.h"
+#include "control/jobs/job.h"
+#include "control/jobs/opening.h"
 #include "control/roots/loads.h"
 #include "control/roots/processes.h"
 #include "core/assert.h"

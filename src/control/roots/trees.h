@@ -8,24 +8,8 @@
 #ifndef TRIB_CONTROL_TREES_H
 #define TRIB_CONTROL_TREES_H
 
-#include "control/jobs/jobs.h"
+#include "control/jobs/state.h"
 #include "fabric/planned.h"
-
-/* Number of switches of a job with lenders. */
-static inline uint32_t trib_trees_count(const struct trib_jobs *jobs, const struct trib_job *job)
-{
-    uint32_t count = 0;
-    while (count < TRIB_SWITCHES_MAX && job->grant.switches[count] != 0) {
-        count++;
-    }
-    return count > 0 ? count : jobs->config->lenders.count + 1;
-}
-
-/* The k-th switch of the job: 0 for this switch, i + 1 for lender i. */
-static inline uint32_t trib_trees_at(const struct trib_job *job, uint32_t k)
-{
-    return job->grant.switches[0] != 0 ? job->grant.switches[k] - 1U : k;
-}
 
 /* Number of switches with a root of the job. Not all, if switches below carry fewer roots; all, before the job has
  * roots. */

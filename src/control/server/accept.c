@@ -3,6 +3,7 @@
  * Also the limit of log lines on connections. Read next: connections.c (the states of a connection). */
 #include <sys/resource.h>
 
+#include "control/server/accept.h"
 #include "control/server/connection.h"
 #include "io/clock.h"
 #include "io/explain.h"

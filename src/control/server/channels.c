@@ -6,7 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/jobs/jobs.h"
+#include "control/jobs/ping.h"
 #include "control/roots/leaves.h"
+#include "control/server/accept.h"
+#include "control/server/connections.h"
 #include "io/clock.h"
 #include "io/draw.h"
 #include "io/explain.h"

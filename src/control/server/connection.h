@@ -1,16 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* connection.h: one session, shared by connections.c and channels.c: a TCP connection, or a channel on the connection
- * of a switch below. Other files use connections.h. */
+/* connection.h: the data of sessions: one is a TCP connection, or a channel on the connection of a switch below. Read
+ * next: connections.h (the functions). */
 #ifndef TRIB_CONTROL_CONNECTION_H
 #define TRIB_CONTROL_CONNECTION_H
 
+#include <poll.h>
 #include <stddef.h>
+#include <sys/epoll.h>
 
-#include "control/server/connections.h"
+#include "control/jobs/state.h"
 #include "control/server/mux.h"
 #include "control/words/line.h"
 #include "control/words/outbox.h"
 #include "control/words/ping.h"
+
+#define TRIB_CONNECTIONS_MAX 16384
+/* Polled descriptors: listeners, and one for all sessions. */
+#define TRIB_CONNECTIONS_POLLED (TRIB_ROOTS_MAX + 1)
+#define TRIB_JOIN_WAIT_NS (UINT64_C(10) * 1000000000) /* longest silence of a connection before JOIN */
+#define TRIB_HALF_WAIT_NS (UINT64_C(10) * 1000000000) /* longest silence between the parts of one message */
+#define TRIB_DRAIN_WAIT_NS (UINT64_C(1) * 1000000000) /* time to read the last messages */
+
+/* Why the server, not the peer, ended a connection. */
+#define TRIB_REJECT_MAP(X)                      \
+    X(full, "too many connections")             \
+    X(address, "too many from one address")     \
+    X(silent, "no JOIN within 10 s")            \
+    X(slow, "half a message for 10 s")          \
+    X(malformed, "bytes that are no message")   \
+    X(version, "another version")               \
+    X(turn, "a message out of turn")            \
+    X(way, "no way for its data")               \
+    X(unread, "answers pile up unread")         \
+    X(flood, "more than 200 messages a second") \
+    X(key, "no key, or a wrong one")
+
+struct trib_connections_stats {
+    uint64_t accepted;
+#define X(name, text) uint64_t rejected_##name;
+    TRIB_REJECT_MAP(X)
+#undef X
+};
 
 #define TRIB_SILENCE_NS (UINT64_C(30) * 1000000000) /* of a host that died without a message */
 
@@ -27,6 +57,7 @@ enum trib_connection_state {
 /* Bytes of channels on one connection at a time. Few, so messages of the connection itself need not wait for long. */
 #define TRIB_FILLED_MAX ((size_t)8 * TRIB_MESSAGE_MAX)
 
+struct trib_connections;
 struct trib_below; /* channels.c */
 struct trib_pass;  /* passes.c */
 
@@ -92,7 +123,31 @@ struct trib_channel_verbs {
     void (*forget)(struct trib_connections *connections, struct trib_connection *connection);
 };
 
-/* connections.c, for channels.c and rounds.c. */
+struct trib_connections {
+    uint32_t listen_count;
+    int listen_fd[TRIB_ROOTS_MAX];
+    int epoll_fd; /* set of all sessions' descriptors; -1: closed */
+    uint32_t count;
+    uint32_t limit;  /* of count */
+    uint32_t broken; /* of count: to be freed */
+    struct trib_jobs *jobs;
+    const struct trib_channel_verbs *channels;
+    struct trib_tls_side *side;          /* NULL: no keys */
+    const struct trib_pass_verbs *above; /* NULL: this switch has no parent */
+    uint64_t now_ns;                     /* of the call under way */
+    uint64_t due_ns;                     /* no session's time is up before */
+    uint64_t accept_ns;                  /* no accept before: the process was out of descriptors */
+    uint64_t warned_ns;                  /* time of the last log line on the lack of descriptors */
+    uint64_t logged_ns;                  /* of the last line about a rejected peer */
+    uint64_t unlogged;                   /* rejected since */
+    uint64_t lines_ns;                   /* time up to which lines of INFO are paid for */
+    uint64_t lines_left_out;             /* since the last one */
+    struct trib_connections_stats stats;
+    /* From here on, memory is touched only as far as there are sessions. */
+    struct trib_connection *all[TRIB_CONNECTIONS_MAX];
+    uint64_t near[TRIB_CONNECTIONS_MAX]; /* of the peer of each (trib_address_near) */
+    struct epoll_event events[TRIB_CONNECTIONS_MAX];
+};
 
 /* True for the session of a job or a controller, the usable connection of a switch below, and a connection that is
  * passed on. */
@@ -100,50 +155,5 @@ static inline bool trib_connection_is_joined(const struct trib_connection *conne
 {
     return trib_session_is_joined(&connection->session) || connection->is_proved || connection->pass;
 }
-
-/* A new connection to peer; fd -1: a channel. NULL: out of memory. */
-struct trib_connection *trib_connection_add(struct trib_connections *connections, int fd,
-                                            const struct trib_address *peer);
-/* accept.c: number of sessions within the limit of open files. may_raise: raises the limit first, as far as allowed. */
-uint32_t trib_connections_limit(bool may_raise);
-/* True if there is no room for another session of the peer. *is_share: the peer has used up its share. */
-bool trib_connections_lack_room(struct trib_connections *connections, const struct trib_address *peer, bool *is_share);
-void trib_connections_explain_room(const struct trib_connections *connections, const struct trib_address *local,
-                                   bool is_share, char *text);
-/* Sends a message to the peer of the connection, before all waiting bytes of channels. */
-void trib_connection_say(struct trib_connections *connections, struct trib_connection *connection,
-                         const struct trib_message *message);
-/* Bytes for the peer, unread. */
-void trib_connection_write(struct trib_connections *connections, struct trib_connection *connection,
-                           const uint8_t *bytes, size_t count);
-/* To be freed at the next sweep. */
-void trib_connection_break(struct trib_connections *connections, struct trib_connection *connection, const char *cause);
-/* As trib_connection_break, counted and logged: the peer is at fault. */
-void trib_connection_reject(struct trib_connections *connections, struct trib_connection *connection, uint64_t *counter,
-                            const char *why);
-/* Writes the log's line about a rejected peer; at most one in a second. */
-void trib_connection_log_reject(struct trib_connections *connections, const struct trib_address *peer, const char *why);
-/* Reads once, and passes on whole messages. False: no bytes have come. */
-bool trib_connection_take_bytes(struct trib_connections *connections, struct trib_connection *connection);
-/* Frees the ended connection at index `at`. */
-void trib_connections_remove_at(struct trib_connections *connections, uint32_t at);
-/* FAIL, and the end of the session. */
-void trib_connection_fail(struct trib_connections *connections, struct trib_connection *connection,
-                          enum trib_status status, const char *text);
-/* Writes as much as the kernel takes now. */
-void trib_connection_flush(struct trib_connections *connections, struct trib_connection *connection);
-/* Reads the bytes already received by the kernel. */
-void trib_connection_read_last(struct trib_connections *connections, struct trib_connection *connection);
-/* Takes received bytes of a channel. */
-void trib_connection_feed(struct trib_connections *connections, struct trib_connection *connection,
-                          const uint8_t *bytes, size_t count);
-/* The timeout of the connection may be earlier from now on. */
-void trib_connection_watch(struct trib_connections *connections, const struct trib_connection *connection);
-/* keyed.c: true if the first message needs a key and the session has none; cause: TRIB_ERROR_TEXT_MAX bytes. */
-bool trib_connection_lacks_key(const struct trib_connections *connections, const struct trib_connection *connection,
-                               const struct trib_message *message, char *cause);
-/* Pays gap_ns from the saved time, which is most_ns at most. False: too little is saved. */
-bool trib_connection_pay(const struct trib_connections *connections, struct trib_connection *connection,
-                         uint64_t gap_ns, uint64_t most_ns);
 
 #endif

@@ -14,7 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "control/jobs/jobs.h"
+#include "control/server/accept.h"
 #include "control/server/connection.h"
+#include "control/server/keyed.h"
 #include "control/words/silence.h"
 #include "core/assert.h"
 #include "io/clock.h"

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "control/server/connection.h"
+#include "control/server/keyed.h"
 #include "io/explain.h"
 
 /* For a JOIN: the key id must be the id of the rank's connection. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* passes.c: see passes.h. An ended channel is freed only in trib_passes_sweep, never in the middle of a call. */
 #include "control/server/passes.h"
+#include "control/server/connections.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #ifndef TRIB_CONTROL_REPORT_H
 #define TRIB_CONTROL_REPORT_H
 
-#include "control/jobs/jobs.h"
+#include "control/jobs/state.h"
 #include "control/server/connections.h"
 
 struct trib_report {

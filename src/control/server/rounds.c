@@ -4,7 +4,10 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "control/server/accept.h"
 #include "control/server/connection.h"
+#include "control/server/connections.h"
+#include "control/server/rounds.h"
 #include "control/words/silence.h"
 #include "io/clock.h"
 #include "io/explain.h"

@@ -14,12 +14,15 @@
 #include <unistd.h>
 
 #include "control/jobs/jobs.h"
+#include "control/jobs/state.h"
 #include "control/roots/roots.h"
+#include "control/server/accept.h"
 #include "control/server/channels.h"
 #include "control/server/connections.h"
 #include "control/server/http.h"
 #include "control/server/listener.h"
 #include "control/server/report.h"
+#include "control/server/rounds.h"
 #include "control/server/uplinks.h"
 #include "io/clock.h"
 #include "io/draw.h"

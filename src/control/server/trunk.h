@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trunk.h: one connection of this control plane to another control plane. The connection to the parent is the trunk.
- * Private to uplinks.c and passes.c. Read next: passes.h (the channels on the trunk), uplinks.c (received messages). */
+/* trunk.h: the data of the connections of this control plane to other control planes, and the connection to the parent,
+ * the trunk. Private to this folder. Read next: passes.h (the channels on the trunk), uplinks.h (the entry points). */
 #ifndef TRIB_CONTROL_TRUNK_H
 #define TRIB_CONTROL_TRUNK_H
 
-#include "control/server/uplinks.h"
+#include "control/roots/switches.h"
+#include "control/server/connection.h"
 #include "control/words/ping.h"
 #include "control/words/session_client.h"
 
@@ -18,6 +19,31 @@ struct trib_uplink {
     bool is_told;         /* the remote knows of the open connection; of the trunk: CHALLENGE has come */
     bool is_silent;       /* HELLO or PINGs without an answer have ended the connection */
     bool is_ending;       /* the connection is of no more use */
+};
+
+/* Agents, the parent, and earlier connections that are ending. */
+#define TRIB_UPLINKS_MAX (2 * TRIB_LENDERS_MAX + 16)
+
+struct trib_uplinks {
+    uint32_t count;
+    struct trib_uplink *all[TRIB_UPLINKS_MAX];
+    struct trib_uplink *trunk; /* of `all`: to the parent; NULL: none */
+    struct trib_mux mux;       /* of the trunk */
+    uint32_t number;           /* of the last channel */
+    uint32_t attempts;         /* trunks so far */
+    struct trib_jobs *jobs;
+    struct trib_connections *connections;
+    struct trib_pass_verbs verbs;
+    struct trib_tls_side *side; /* borrowed; NULL: no key of the operator */
+    struct trib_address parent;
+    struct trib_address local;      /* source address of the data as well; len 0: the kernel chooses */
+    char name[64];                  /* of the parent */
+    char away[TRIB_ERROR_TEXT_MAX]; /* cause of the parent's last absence; "": none */
+    uint64_t away_ns;               /* earliest time of the next try */
+    bool is_silent;                 /* the last trunk was is_silent; ranks are told so until the next CHALLENGE */
+    char silent[128];               /* silent switch above the parent, as the parent says; "": none */
+    bool is_named;                  /* the parent has said so since the last PONG */
+    uint64_t now_ns;                /* of the call under way */
 };
 
 /* Begins to connect. local: the source address; NULL: the kernel chooses. NULL: out of memory, or too many. */

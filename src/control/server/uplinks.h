@@ -17,35 +17,7 @@
 
 #include <poll.h>
 
-#include "control/roots/switches.h"
-#include "control/server/connection.h"
-
-/* Agents, the parent, and earlier connections that are ending. */
-#define TRIB_UPLINKS_MAX (2 * TRIB_LENDERS_MAX + 16)
-
-struct trib_uplink;
-
-struct trib_uplinks {
-    uint32_t count;
-    struct trib_uplink *all[TRIB_UPLINKS_MAX];
-    struct trib_uplink *trunk; /* of `all`: to the parent; NULL: none */
-    struct trib_mux mux;       /* of the trunk */
-    uint32_t number;           /* of the last channel */
-    uint32_t attempts;         /* trunks so far */
-    struct trib_jobs *jobs;
-    struct trib_connections *connections;
-    struct trib_pass_verbs verbs;
-    struct trib_tls_side *side; /* borrowed; NULL: no key of the operator */
-    struct trib_address parent;
-    struct trib_address local;      /* source address of the data as well; len 0: the kernel chooses */
-    char name[64];                  /* of the parent */
-    char away[TRIB_ERROR_TEXT_MAX]; /* cause of the parent's last absence; "": none */
-    uint64_t away_ns;               /* earliest time of the next try */
-    bool is_silent;                 /* the last trunk was is_silent; ranks are told so until the next CHALLENGE */
-    char silent[128];               /* silent switch above the parent, as the parent says; "": none */
-    bool is_named;                  /* the parent has said so since the last PONG */
-    uint64_t now_ns;                /* of the call under way */
-};
+#include "control/server/trunk.h"
 
 void trib_uplinks_init(struct trib_uplinks *uplinks, struct trib_jobs *jobs, struct trib_connections *connections,
                        const struct trib_server_config *config);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ranks.h: lists of a communicator's ranks in messages. Read next: jobs.h. */
+/* ranks.h: lists of a communicator's ranks in messages. Read next: control/jobs/state.h. */
 #ifndef TRIB_CONTROL_RANKS_H
 #define TRIB_CONTROL_RANKS_H
 

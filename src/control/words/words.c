@@ -705,3 +705,20 @@ enum trib_status trib_message_decode(const uint8_t *buffer, size_t len, struct t
     }
     return status;
 }
+
+bool trib_hosts_are_sane(const struct trib_message *message)
+{
+    uint32_t ranks = message->welcome.generation_ranks;
+    uint32_t count = 0;
+    if (message->welcome.hosts == 0) {
+        return true;
+    }
+    for (uint32_t i = 0; i < TRIB_RANKS_MAX; i++) {
+        bool leads = trib_rank_set_has(&message->welcome.leaders, i);
+        if (leads && i >= ranks) {
+            return false;
+        }
+        count += leads;
+    }
+    return count == message->welcome.hosts && count < ranks && trib_rank_set_has(&message->welcome.leaders, 0);
+}

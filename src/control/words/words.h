@@ -527,7 +527,7 @@ bool trib_message_is_in_turn(enum trib_message_kind kind, enum trib_sender sende
 /* True if the sender may send the kind at some stage. */
 bool trib_message_is_of(enum trib_message_kind kind, enum trib_sender sender);
 
-/* hosts.c: the hosts in a WELCOME are possible. */
+/* True if the hosts in a WELCOME are possible. */
 bool trib_hosts_are_sane(const struct trib_message *welcome);
 
 #endif

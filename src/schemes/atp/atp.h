@@ -12,7 +12,7 @@
 #ifndef TRIB_ATP_H
 #define TRIB_ATP_H
 
-#include "schemes/schemes.h"
+#include "schemes/scheme.h"
 
 extern const struct trib_scheme trib_atp;
 extern const struct trib_scheme trib_atp_aimd;

@@ -9,7 +9,7 @@
 #ifndef TRIB_FORWARD_H
 #define TRIB_FORWARD_H
 
-#include "schemes/schemes.h"
+#include "schemes/scheme.h"
 
 extern const struct trib_scheme trib_forward;
 extern const struct trib_switch_verbs trib_forward_switch_verbs;

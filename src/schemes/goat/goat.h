@@ -12,7 +12,7 @@
 #ifndef TRIB_GOAT_H
 #define TRIB_GOAT_H
 
-#include "schemes/schemes.h"
+#include "schemes/scheme.h"
 
 extern const struct trib_scheme trib_goat;
 

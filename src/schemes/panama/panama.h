@@ -15,7 +15,7 @@
 #ifndef TRIB_PANAMA_H
 #define TRIB_PANAMA_H
 
-#include "schemes/schemes.h"
+#include "schemes/scheme.h"
 
 extern const struct trib_scheme trib_panama;
 

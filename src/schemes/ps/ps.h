@@ -6,7 +6,7 @@
 #ifndef TRIB_PS_H
 #define TRIB_PS_H
 
-#include "schemes/schemes.h"
+#include "schemes/scheme.h"
 
 extern const struct trib_scheme trib_ps;
 

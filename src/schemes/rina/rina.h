@@ -17,7 +17,7 @@
 #ifndef TRIB_RINA_H
 #define TRIB_RINA_H
 
-#include "schemes/schemes.h"
+#include "schemes/scheme.h"
 
 extern const struct trib_scheme trib_rina;
 

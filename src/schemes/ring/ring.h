@@ -46,7 +46,7 @@
 #ifndef TRIB_RING_H
 #define TRIB_RING_H
 
-#include "schemes/schemes.h"
+#include "schemes/scheme.h"
 
 extern const struct trib_scheme trib_ring, trib_hybrid;
 extern const struct trib_worker_verbs trib_ring_worker_verbs, trib_hybrid_worker_verbs;

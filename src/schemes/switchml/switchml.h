@@ -9,7 +9,7 @@
 #ifndef TRIB_SWITCHML_H
 #define TRIB_SWITCHML_H
 
-#include "schemes/schemes.h"
+#include "schemes/scheme.h"
 
 extern const struct trib_scheme trib_switchml;
 

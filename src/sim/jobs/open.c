@@ -9,6 +9,7 @@
 #include "core/lane.h"
 #include "io/explain.h"
 #include "published/published.h"
+#include "schemes/schemes.h"
 #include "sim/jobs/planned.h"
 #include "sim/jobs/steps.h"
 #include "sim/network/topology.h"

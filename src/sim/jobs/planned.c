@@ -7,6 +7,7 @@
 #include "core/prng.h"
 #include "io/explain.h"
 #include "published/published.h"
+#include "schemes/schemes.h"
 
 #define GOLDEN UINT32_C(0x9e3779b1) /* 2^32 x 0.618: its multiples are evenly spread at every count */
 

@@ -7,6 +7,7 @@
 
 #include "io/units.h"
 #include "published/published.h"
+#include "schemes/schemes.h"
 #include "sim/scenario/draft.h"
 
 #define JOB_WINDOW_MAX 2000U

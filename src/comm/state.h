@@ -1,26 +1,157 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* communicator.h: struct trib_comm: one worker node and one session, or the memory of one host; and its requests.
- * Everything here is called with the endpoint's lock held. Each subject has a header of its own.
- * Read next: communicator.c (packets and requests), join.h (the dialogue with the control plane), local.h (one host),
- * endpoint.h (which thread drives). */
-#ifndef TRIB_COMM_COMMUNICATOR_H
-#define TRIB_COMM_COMMUNICATOR_H
+/* state.h: the data of the library: endpoints with their sockets, communicators, and requests. struct trib_comm is one
+ * worker node and one session, or the memory of one host. Functions have headers of their own. The endpoint's lock
+ * protects all of the data.
+ * Read next: endpoint.h (sockets and threads), turn.h (a communicator's turn), join.h (the dialogue with the control
+ * plane), local.h (one host). */
+#ifndef TRIB_COMM_STATE_H
+#define TRIB_COMM_STATE_H
 
+#include <poll.h>
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "comm/embedded.h"
-#include "comm/endpoint.h"
-#include "comm/level0.h"
-#include "comm/progress.h"
-#include "comm/queue.h"
 #include "comm/transport.h"
+#include "control/agents/root.h"
 #include "control/words/ping.h"
 #include "control/words/session_client.h"
 #include "core/node.h"
 #include "host/host.h"
 #include "io/clock.h"
+#include "io/nap.h"
+#include "io/spin.h"
 #include "keys/auth.h"
 #include "keys/derive.h"
+#include "net/nics.h"
+#include "net/port.h"
+#include "switchd/plane.h"
+
+struct trib_comm;
+struct trib_sampled; /* sample.h */
+
+#define TRIB_ENDPOINT_BUCKETS 64
+
+/* The place that sessions go to: a switch, or the rendezvous of ranks without one. */
+struct trib_where {
+    struct trib_address address;
+    char name[64];  /* the same as text */
+    char title[80]; /* "switch 10.0.0.1:7470", "rendezvous 10.0.0.1:7470" */
+    bool no_box;    /* no switch: the ranks' processes are the roots */
+    bool is_server; /* the switch behind the combiner that the endpoint's sockets are for (detour.h) */
+};
+
+/* A data socket: of the endpoint, or a communicator's for multicast. */
+struct trib_channel {
+    struct trib_port *port; /* NULL: none */
+    uint32_t shard;
+    bool is_group; /* results by multicast come here */
+    bool is_wide;  /* for roots elsewhere than at the endpoint's switch: each packet has its own address */
+    bool hot;      /* may have something to read */
+    /* counts of the socket that communicators have taken as theirs */
+    uint64_t told_bytes, told_packets, told_dropped;
+};
+
+/* Descriptors of one poller: its eventfd, the endpoint's sockets, one descriptor for all sessions, and the sockets
+ * of communicators that listen to multicast. */
+struct trib_pollset {
+    struct pollfd *fds;
+    struct trib_comm **listeners; /* in the order of their sockets in fds */
+    uint32_t count;
+    uint32_t listener_count;
+    uint32_t capacity;
+    uint64_t generation; /* of the endpoint when it was built */
+    uint64_t deadline_ns;
+    bool sleeping;
+    int eventfd;
+};
+
+#define TRIB_OWN_ROOT_FDS_MAX (TRIB_SHARD_FDS * TRIB_ROOTS_MAX)
+
+struct trib_own_root {
+    struct trib_plane *plane; /* NULL: there is none, ranks meet at a switch or on one host */
+    struct trib_data_plane verbs;
+    struct trib_agent agent;          /* of the verbs; its slots are in no quota */
+    uint64_t wake_ns[TRIB_ROOTS_MAX]; /* deadline of each shard's next look, ns */
+    uint64_t packets[TRIB_ROOTS_MAX]; /* received when last looked */
+    uint32_t hot;                     /* bitmap of the shards that may have something to do */
+    bool is_joined; /* one shard's socket and the ranks' are neighbours, which know each other by these: */
+    struct trib_address known_as, rank_known_as;
+};
+
+struct trib_endpoint {
+    pthread_mutex_t lock;
+    atomic_uint wanting;      /* threads that wait for the lock */
+    pthread_cond_t followers; /* waiting threads that do not lead; closers */
+    pthread_cond_t parked;    /* the progress thread while others drive */
+    struct trib_comm *comms;
+    struct trib_comm *awake; /* of these: communicators with work, a deadline, or a multicast group */
+    struct trib_comm *table[TRIB_ENDPOINT_BUCKETS]; /* those with a grant, by id */
+    int sessions_fd;                                /* epoll: the sessions of all */
+    /* Fragments that all communicators together may have in flight to one shard: the largest grant of one. */
+    uint32_t window;
+    uint32_t busy;                                  /* communicators with operations */
+    struct trib_channel shards[2 * TRIB_ROOTS_MAX]; /* of the switch's shards, the wide ones behind them */
+    struct trib_channel *wide;                      /* one, or one for each network card; NULL: there is none */
+    uint32_t shard_count;                           /* all together */
+    uint32_t wide_count;
+    struct trib_own_root own_root; /* this process's root; closed where there are rings alone */
+    uint32_t waiters;              /* threads inside trib_endpoint_wait */
+    bool has_leader;
+    bool stopping;
+    bool has_progress;
+    /* Shards of the switch that the sockets are connected to; len 0: not connected. */
+    struct trib_address connected[TRIB_ROOTS_MAX];
+    uint64_t generation;      /* rises when the set of descriptors or their interest changes */
+    uint64_t polled_ns;       /* last time that sessions were looked at */
+    uint64_t driven_ns;       /* last time that a caller drove */
+    uint64_t parked_until_ns; /* 0: the progress thread is not parked */
+    struct trib_pollset leader_set;
+    struct trib_pollset progress_set;
+    pthread_t progress;
+    /* fixed */
+    struct trib_where where;   /* place of all communicators that have not moved */
+    struct trib_config config; /* of the first communicator: settings of sockets and threads */
+    /* Addresses of the cards: card t mod n reaches shard or root t. None: as the routes lead. */
+    struct trib_address_list nics;
+    bool flags_backlog;    /* some communicator's windows follow congestion: sockets look at their backlog */
+    struct trib_spin spin; /* the leader's */
+    struct trib_nap nap;   /* of the thread that sleeps: one drives at a time */
+    bool has_hosts;        /* ranks of this host have met in memory, for some communicator */
+    bool is_local;         /* of communicators on one host: no switch, no sockets */
+    struct trib_port_stats closed_traffic; /* of sockets that are closed again */
+    /* registry */
+    struct trib_endpoint *next;
+    atomic_uint holders; /* the registry, and every request that was started and is not collected yet */
+};
+
+struct trib_request {
+    struct trib_comm *comm;         /* not to be touched once done: close may have freed it */
+    struct trib_endpoint *endpoint; /* its lock is there until the request is collected */
+    uint64_t serial;                /* of comm */
+    struct trib_request *next;
+    struct trib_request *previous;
+    struct trib_request *group;   /* of this operation, or itself; NULL: no group */
+    struct trib_sampled *sampled; /* sample of the operation; NULL: none */
+    struct trib_operation operation;
+    uint64_t deadline_ns;
+    uint32_t left;    /* operations that have not ended */
+    uint32_t members; /* of a group, which lie behind it */
+    enum trib_status status;
+    atomic_bool done; /* set last: a thread that reads true may free the request without the lock */
+};
+
+/* First in, first out; operations end nearly in order, so the head is the oldest. */
+struct trib_request_list {
+    struct trib_request *head;
+    struct trib_request *tail;
+};
+
+/* Since the last PROGRESS. */
+struct trib_progress {
+    uint64_t bytes;   /* of operations that have ended, packet headers included */
+    uint64_t busy_ns; /* time with an operation under way */
+};
 
 /* The states of a communicator and its session. states.c says which may follow which. */
 enum trib_comm_state {
@@ -197,10 +328,41 @@ static inline bool trib_comm_is_busy(const struct trib_comm *comm)
     return comm->transport->is_busy != NULL && comm->transport->is_busy(comm);
 }
 
-/* Timers, packets out, events, and the next deadline. */
-void trib_comm_settle(struct trib_comm *comm, uint64_t now_ns);
-/* Hands the request to the transport, or queues it; packets leave when the caller settles. The communicator has not
- * failed. */
-void trib_comm_submit(struct trib_comm *comm, struct trib_request *request, uint64_t now_ns);
+/* Without a worker node, the following do nothing, and return 0 or NULL. */
+
+/* Packets count again from the next READY on. */
+static inline void trib_comm_suspend(struct trib_comm *comm)
+{
+    if (comm->node != NULL) {
+        comm->verbs->suspend(comm->node);
+    }
+}
+
+/* The rank's own mark. */
+static inline uint64_t trib_comm_mark(const struct trib_comm *comm)
+{
+    return comm->node != NULL ? comm->verbs->mark(comm->node) : 0;
+}
+
+/* The communicator's mark M, as far as this rank knows. */
+static inline uint64_t trib_comm_common_mark(const struct trib_comm *comm)
+{
+    return comm->node != NULL ? comm->verbs->node.communicator_mark(comm->node) : 0;
+}
+
+/* Fragments under way to all roots. */
+static inline uint64_t trib_comm_in_flight(const struct trib_comm *comm)
+{
+    uint64_t count = 0;
+    for (uint32_t root = 0; comm->node != NULL && root < comm->grant.roots; root++) {
+        count += comm->verbs->in_flight(comm->node, root);
+    }
+    return count;
+}
+
+static inline const struct trib_counters *trib_comm_counters(const struct trib_comm *comm)
+{
+    return comm->node != NULL ? comm->verbs->node.counters(comm->node) : NULL;
+}
 
 #endif

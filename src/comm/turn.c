@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* communicator.c: a communicator's turn in the loop: timers, transport, session, next deadline.
+/* turn.c: a communicator's turn in the loop: timers, transport, session, next deadline.
  * Read next: transport.h, join.c (the session), drive.c (the caller). */
-#include "comm/communicator.h"
+#include "comm/turn.h"
 
 #include <errno.h>
 #include <inttypes.h>
