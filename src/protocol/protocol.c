@@ -2,8 +2,8 @@
 /* protocol.c: the verbs of worker and switch, with fixed windows and paced. */
 #include "protocol/protocol.h"
 
-#include "protocol/switch.h"
-#include "protocol/worker.h"
+#include "protocol/switch_memory.h"
+#include "protocol/worker_memory.h"
 
 #define WORKER_VERBS(how)                                                                                           \
     .node = {.state_size = trib__worker_state_size,                                                                 \

@@ -4,7 +4,7 @@
  * down (switch_result.c). Recovery is in switch_answer.c and switch_ask.c, the parent of an inner node in
  * switch_parent.c.
  * Read next: core/slot.h (the step), then switch_result.c. */
-#include "protocol/switch.h"
+#include "protocol/switch_memory.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * waited for; then children with an old result (the switch booted since) are ASKed too, and OFFER the result; and if an
  * inner switch waits for its parent, the parent is PROBEd.
  * Read next: switch_up.c. */
-#include "protocol/switch.h"
+#include "protocol/switch_memory.h"
 
 /* ---- building ---- */
 

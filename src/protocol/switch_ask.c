@@ -3,7 +3,7 @@
  * since) are ASKed, and OFFER the result. A gap in a rank's stream is ASKed once, when it is first seen.
  * Nothing here repeats by itself: every answer has a question (I5).
  * Read next: switch_answer.c. */
-#include "protocol/switch.h"
+#include "protocol/switch_memory.h"
 
 /* ---- the queue of answers ---- */
 

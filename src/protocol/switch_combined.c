@@ -5,7 +5,7 @@
  * rank's stream is no sign of a loss: the switch asks for parts after a PROBE, when combiners have sent on those that
  * they have, or when a sum was dropped.
  * Read next: combiner.c. */
-#include "protocol/switch.h"
+#include "protocol/switch_memory.h"
 
 /* A sum was dropped, since some of its parts are here: asks each child that lacks. An answer passes all combiners,
  * alone in a packet. */

@@ -3,7 +3,7 @@
  * above the sequence. Such a child takes no result, as a stopped rank that has lost one: M stands, and the window holds
  * all others back, with nothing outstanding.
  * Read next: control/jobs/missing.c. */
-#include "protocol/switch.h"
+#include "protocol/switch_memory.h"
 
 /* Children that have not finished the sequence, as far as marks are known. */
 static uint64_t behind(const struct switch_node *n, uint64_t sequence)

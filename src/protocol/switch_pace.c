@@ -16,7 +16,7 @@
  * with many ranks nearly every result is marked (docs/DECISIONS.md). The way between a switch and its parent is one of
  * all below it. A node without a number at the switch above has the paper's rule: all marks count, and go up.
  * Read next: core/share.h. */
-#include "protocol/switch.h"
+#include "protocol/switch_memory.h"
 
 #include "core/assert.h"
 

@@ -3,7 +3,7 @@
  * answer that a worker gives: the sum again, or an OFFER if the result is here. The node has no clock: a worker below
  * misses a packet lost on the hop, and the worker's PROBE is passed on.
  * Read next: switch_up.c (how packets leave for the parent), worker_receive.c. */
-#include "protocol/switch.h"
+#include "protocol/switch_memory.h"
 
 /* The parent lacks the node's part of the sequence. */
 static void asked_for(struct switch_node *n, uint64_t sequence, uint64_t now_ns)

@@ -10,7 +10,7 @@
  * beyond its M and a window, and M never falls: so fragments within a window of the marks at the start of a boot are
  * summed with all ranks (full_below), and later ones latch again.
  * Read next: worker_quorum.c. */
-#include "protocol/switch.h"
+#include "protocol/switch_memory.h"
 
 #include <string.h>
 

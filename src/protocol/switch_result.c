@@ -2,7 +2,7 @@
 /* switch_result.c: how a slot ends. A finished result comes whole, from a child's OFFER or from the parent, and goes
  * down; or M rises, and the slots below it are free.
  * Read next: switch_ask.c. */
-#include "protocol/switch.h"
+#include "protocol/switch_memory.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /* switch_up.c: an inner switch sends to its parent: complete sums as contributions, results that a child OFFERed, and
  * PROBEs. Nothing here repeats by itself (I5): every packet up has a child's packet or an ASK behind it.
  * Read next: switch_parent.c. */
-#include "protocol/switch.h"
+#include "protocol/switch_memory.h"
 
 /* ---- building ---- */
 

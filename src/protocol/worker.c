@@ -5,7 +5,7 @@
 
 #include "core/assert.h"
 #include "core/lane.h"
-#include "protocol/worker.h"
+#include "protocol/worker_memory.h"
 
 /* Lays the arrays out behind the struct; returns the size of it all. */
 static size_t lay_out(struct worker *w, const struct trib_worker_config *config)

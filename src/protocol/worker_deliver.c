@@ -3,7 +3,7 @@
  * check comes before the first effect. Read next: worker_receive.c. */
 #include <string.h>
 
-#include "protocol/worker.h"
+#include "protocol/worker_memory.h"
 
 /* An exponent that trib_block_exponent can give. */
 static bool is_exponent(int16_t exponent)

@@ -4,7 +4,7 @@
  * Read next: worker_send.c, worker_deliver.c (the callers). */
 #include "core/lane.h"
 #include "core/tag.h"
-#include "protocol/worker.h"
+#include "protocol/worker_memory.h"
 
 /* ---- without a key ---- */
 

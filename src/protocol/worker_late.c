@@ -4,7 +4,7 @@
  * past it. So a late rank catches up, as far as the others may be ahead: one window.
  * Read next: worker_receive.c. */
 #include "core/assert.h"
-#include "protocol/worker.h"
+#include "protocol/worker_memory.h"
 
 /* A submitted operation with this fragment, unfinished; its position in the ring. */
 static uint64_t find_operation(const struct worker *w, uint64_t sequence)

@@ -4,7 +4,7 @@
  * from the switches of the tree.
  * Read next: core/congestion.h, schemes/panama/panama.h. */
 #include "core/assert.h"
-#include "protocol/worker.h"
+#include "protocol/worker_memory.h"
 
 _Static_assert(TRIB_TREE_LOST_LEAST > TRIB_PROTOCOL_FAST_DISTANCE, "later results show what is lost in it");
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* worker_quorum.c: results that lack ranks (core/quorum.h): is the list of ranks right?
  * Read next: worker_late.c, a result that lacks this rank. */
-#include "protocol/worker.h"
+#include "protocol/worker_memory.h"
 
 /* Does the result list as many ranks as it must have, and say so? */
 bool trib__worker_has_quorum(const struct worker *w, const struct trib_packet *packet, const struct worker_form *form)

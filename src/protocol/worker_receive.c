@@ -2,7 +2,7 @@
 /* worker_receive.c: a packet comes back to a worker: RESULT, ASK, HELD or BOOT. Every check comes before the first
  * effect.
  * Read next: worker_recover.c. */
-#include "protocol/worker.h"
+#include "protocol/worker_memory.h"
 
 /* A result of the own operation that came whole but wrong: ask again at once, and give up at the third (I8). From then
  * on only the RTO asks, or wrong results and probes would answer each other without end (I5). */

@@ -17,7 +17,7 @@
  * Rejected: scanning the window at each result (cost), and a timer per fragment (a heap in place of one cached
  * minimum).
  * Read next: worker_send.c (how a probe leaves), switch_answer.c (how it is answered). */
-#include "protocol/worker.h"
+#include "protocol/worker_memory.h"
 
 #define OVERDUE_PROBES 16 /* per root and timeout */
 #define FIRST_DOUBLINGS 2 /* of the RTO of a fragment that was sent once */

@@ -4,7 +4,7 @@
  * probe is decided in worker_recover.c.
  * Read next: switch.c, where it arrives. */
 #include "core/assert.h"
-#include "protocol/worker.h"
+#include "protocol/worker_memory.h"
 
 void trib__worker_form(const struct worker *w, const struct worker_operation *o, uint64_t sequence,
                        struct worker_form *form)

@@ -2,7 +2,7 @@
 /* worker_state.c: marks and events, which all files of the worker use. It calls no other file of the worker.
  * Read next: worker.c. */
 #include "core/assert.h"
-#include "protocol/worker.h"
+#include "protocol/worker_memory.h"
 
 uint64_t trib__worker_lowest_mark(const struct worker *w)
 {

@@ -38,7 +38,7 @@ PARENT = "src/protocol/switch_parent.c"
 AGENT = "src/control/agents/agent.c"
 SWITCH_QUORUM = "src/protocol/switch_quorum.c"
 SWITCH_PACE = "src/protocol/switch_pace.c"
-SWITCH_H = "src/protocol/switch.h"
+SWITCH_H = "src/protocol/switch_memory.h"
 WORKER = "src/protocol/worker.c"
 WORKER_SEND = "src/protocol/worker_send.c"
 WORKER_RECEIVE = "src/protocol/worker_receive.c"
@@ -674,7 +674,7 @@ CANARIES = [
         world=("control",), search=NO_CONTROL, test="unit/test_leaves"),
     Canary(
         "control-chain-cut-at-once", "C-5", "scheme rina: all roots have the ring of racks cut at one place",
-        edits=(("src/schemes/schemes.h", "uint32_t cut = (root / 2 + (root % 2 == 0 ? racks / 2 : 0)) % racks;", "uint32_t cut = racks / 2;"),),
+        edits=(("src/schemes/scheme.h", "uint32_t cut = (root / 2 + (root % 2 == 0 ? racks / 2 : 0)) % racks;", "uint32_t cut = racks / 2;"),),
         world=("control", "path"), search=NO_CONTROL, test="unit/test_leaves_chain", scheme="rina"),
     Canary(
         "control-own-switch-too-small", "C-9", "scheme rina: a rank is to go on at a switch with fewer shards than there are roots",

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "model.h"
-#include "protocol/switch.h"
-#include "protocol/worker.h"
-#include "schemes/ring/ring_worker.h"
+#include "protocol/switch_memory.h"
+#include "protocol/worker_memory.h"
+#include "schemes/ring/ring_memory.h"
 
 /* ---- rings: what is in use comes first, what is not is zero ---- */
 

@@ -3,7 +3,7 @@
  * admits new fragments. A fragment is sent again when its timer ends, or when the answer of a later fragment arrives
  * first. Read next: published/literal/literal_worker.c. */
 #include "core/assert.h"
-#include "protocol/worker.h"
+#include "protocol/worker_memory.h"
 #include "published/atp_literal/atp_literal.h"
 #include "published/literal/literal.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* literal_worker.c: the published worker (NSDI'21, algorithm 4): one fragment in flight for each slot, sent again
  * whenever its timer ends, until its result arrives. Everything else is switchml's worker. Read next:
- * protocol/worker.h. */
+ * protocol/worker_memory.h. */
 #include "core/assert.h"
-#include "protocol/worker.h"
+#include "protocol/worker_memory.h"
 #include "published/literal/literal.h"
 
 /* The paper has no boots: a worker continues, and its packets meet an empty switch. */

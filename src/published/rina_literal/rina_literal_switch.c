@@ -4,7 +4,7 @@
  * and ACKs on. */
 #include "core/assert.h"
 #include "core/congestion.h"
-#include "protocol/switch.h"
+#include "protocol/switch_memory.h"
 #include "published/rina_literal/rina_literal.h"
 
 /* An ACK to be sent for an AGG. */

@@ -2,7 +2,7 @@
 /* rina_literal_worker.c: a rank by the published rule, which sends new parts only when its switch has pulled them, at
  * full speed. Everything else is the paced worker of trees. Read next: rina_literal_switch.c. */
 #include "core/assert.h"
-#include "protocol/worker.h"
+#include "protocol/worker_memory.h"
 #include "published/rina_literal/rina_literal.h"
 
 /* State after the memory of the tree's worker. Indexes are dense, of each root's sequences. */

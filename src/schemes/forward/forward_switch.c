@@ -2,12 +2,12 @@
 /* forward_switch.c: a queue of packets in front of a switch node of switchml: contributions that the switch would add,
  * or call right, wait here until they leave as results; everything else is for the node. Payloads wait in the rows of
  * slots, unused otherwise; when a row is written over, the first fragment is below M, and the rank needs no copy of
- * the result. Read next: protocol/switch.h. */
+ * the result. Read next: protocol/switch_memory.h. */
 #include "schemes/forward/forward.h"
 
 #include <string.h>
 
-#include "protocol/switch.h"
+#include "protocol/switch_memory.h"
 
 struct forward {
     uint32_t head, count, room;

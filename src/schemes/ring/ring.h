@@ -36,7 +36,7 @@
  * that nobody has finished: a verb that names the finished ones belongs beside submit.)
  *
  * wire int32 is a switch's need: here such tensors travel as float32. Read in this order:
- *   ring_worker.h           the memory, and the states of a fragment
+ *   ring_memory.h           the memory, and the states of a fragment
  *   ring_worker_route.c     the ways of a fragment, and the parts in it at each hop
  *   ring_worker.c           control verbs: submit, marks
  *   ring_worker_state.c     the operation of a sequence, events

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ring_worker.c: a rank's memory and its control verbs: submit, registration, marks. Read next: ring_worker_sum.c. */
-#include "schemes/ring/ring_worker.h"
+#include "schemes/ring/ring_memory.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * comes before the first effect; a packet that fails a check is not acknowledged, and comes again. Read next:
  * ring_worker_send.c. */
 #include "core/assert.h"
-#include "schemes/ring/ring_worker.h"
+#include "schemes/ring/ring_memory.h"
 
 /* Came whole but wrong: the flow sends it again; at the third time in a row the communicator gives up (I8). */
 static enum trib_drop strike(struct ring_worker *w, enum ring_way way, uint64_t sequence, enum trib_drop drop)

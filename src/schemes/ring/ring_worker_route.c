@@ -4,7 +4,7 @@
  * group.
  * Read next: ring_worker_sum.c. */
 #include "core/lane.h"
-#include "schemes/ring/ring_worker.h"
+#include "schemes/ring/ring_memory.h"
 
 static struct ring_circle circle_of(const struct trib_session_config *s, uint32_t rank, enum ring_way way)
 {

@@ -4,7 +4,7 @@
  * moving: others' slots wait for the lowest.
  * Read next: core/flow.h. */
 #include "core/assert.h"
-#include "schemes/ring/ring_worker.h"
+#include "schemes/ring/ring_memory.h"
 
 /* The fragment's fields beside those of the flow. */
 static void fill(const struct ring_worker *w, enum ring_way way, uint64_t label, struct trib_packet *packet)

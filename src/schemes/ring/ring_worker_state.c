@@ -2,7 +2,7 @@
 /* ring_worker_state.c: the operation of a sequence, and events, which all files of the node use. It calls no other file
  * of the node. Read next: ring_worker.c. */
 #include "core/assert.h"
-#include "schemes/ring/ring_worker.h"
+#include "schemes/ring/ring_memory.h"
 
 struct ring_operation *trib__ring_operation(const struct ring_worker *w, uint64_t sequence)
 {

@@ -8,7 +8,7 @@
 
 #include "core/assert.h"
 #include "core/lane.h"
-#include "schemes/ring/ring_worker.h"
+#include "schemes/ring/ring_memory.h"
 
 /* ---- lanes ---- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ring_worker.h: shared by the files of the ring's worker: its memory. Private to them.
+/* ring_memory.h: the memory of the ring's worker. Private to its files.
  *
  * The states of a fragment at a rank, by event. A rank *needs* the parts on the way through it to the owner, or the
  * payload carried from the owner: none where the fragment begins, two where a group's sum meets that of other
@@ -21,8 +21,8 @@
  * twice. No result comes to a rank that gave its part to a reduce or reduce-scatter of another owner, nor to the owner
  * of carried payload: such a rank is done when the next ranks have the payload. A result means: the next rank had the
  * part (I11: the tensor of a first part is not read again), so the part is settled without an acknowledgement. */
-#ifndef TRIB_RING_WORKER_H
-#define TRIB_RING_WORKER_H
+#ifndef TRIB_RING_MEMORY_H
+#define TRIB_RING_MEMORY_H
 
 #include "core/flow.h"
 #include "core/node.h"

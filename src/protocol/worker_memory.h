@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker.h: shared by the files of the worker: its memory. Private to the folder, to schemes/panama, which has this
- * worker, paced, and to the worker of a published rule, which differs only in the time and the choice of packets to
- * send.
+/* worker_memory.h: the memory of the worker. Private to the folder, to schemes/panama, which has this worker, paced,
+ * and to the worker of a published rule, which differs only in the time and the choice of packets to send.
  *
  * One flight per slot of the window: root x P + dense index mod P. A rank sends s only while s < M + P per root, so the
  * flight's former sequence is below M, finished everywhere, and its memory is free. A flight's wire buffer holds the
@@ -9,8 +8,8 @@
  * OFFER is made of; or, at a rank with a header only and so without a result, of its contribution. While the operation
  * runs, its tensors are as good as a copy; at the end, fragments that a rank may still lack are copied, before the DONE
  * event gives the buffers back to the caller (I11). */
-#ifndef TRIB_PROTOCOL_WORKER_H
-#define TRIB_PROTOCOL_WORKER_H
+#ifndef TRIB_PROTOCOL_WORKER_MEMORY_H
+#define TRIB_PROTOCOL_WORKER_MEMORY_H
 
 #include "core/congestion.h"
 #include "core/loss.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switch.h: shared by the files of the switch node: its memory. Private to the folder, and to schemes/panama, which
- * has this node, paced.
+/* switch_memory.h: the memory of the switch node. Private to the folder, and to schemes/panama, which has this node,
+ * paced.
  *
  * One node is one communicator on one shard. The node owns its slots from opening to closing, so no part of another
  * communicator can be in a slot. A node with a parent is an inner one of a tree: the same, but a complete sum goes up,
  * and result and M come from above. A paced node (schemes/panama) takes fragments only within its room beyond M; where
  * its session has a quorum, sums may lack ranks. */
-#ifndef TRIB_PROTOCOL_SWITCH_H
-#define TRIB_PROTOCOL_SWITCH_H
+#ifndef TRIB_PROTOCOL_SWITCH_MEMORY_H
+#define TRIB_PROTOCOL_SWITCH_MEMORY_H
 
 #include "core/assert.h"
 #include "core/node.h"
