@@ -211,11 +211,14 @@ const struct option_command options_of_server = {
         "server.\n"
         "Several servers share each tensor (--with), or the jobs (--with and --trees).",
     .rows = rows,
-    .examples = "  tributary server --listen 10.0.0.9                              # all jobs of all ranks\n"
-                "  tributary switch --combine --parent 10.0.0.9                    # on the box at the top of a rack\n"
-                "  tributary server --listen 10.0.0.9 --with 10.0.0.8              # half of each tensor each\n"
-                "  tributary server --listen 10.0.0.9 --with 10.0.0.8 --trees 1    # half of the jobs each\n"
-                "  tributary server --listen 10.0.0.8 --lend 10.0.0.9              # as that one is started",
+    .examples =
+        "  tributary server --listen 10.0.0.9                              # all jobs of all ranks\n"
+        "  tributary switch --combine --parent 10.0.0.9                    # on the box at the top of a rack\n"
+        "  tributary server --listen 10.0.0.9 --with 10.0.0.8              # half of each tensor each\n"
+        "  tributary server --listen 10.0.0.9 --with 10.0.0.8 --trees 1    # half of the jobs each\n"
+        "  tributary server --listen 10.0.0.8 --lend 10.0.0.9              # as that one is started\n"
+        "  tributary server --listen 10.0.0.1 --with 10.0.0.2,10.0.0.3     # one on each worker's host; 8 at most\n"
+        "  tributary switch --combine --parent 10.0.0.1 --threads 3        # as many threads as servers",
 };
 
 static void on_signal(int number)

@@ -181,17 +181,19 @@ static bool can_be(const struct trib_plane *plane, const struct trib_scheme *row
            trib_tree_is_sound(opening) && is_parent_apart(opening);
 }
 
-static bool add_member(struct trib_shard *shard, struct trib_member *member)
+static enum trib_status add_member(struct trib_shard *shard, struct trib_member *member)
 {
     trib_shard_enter(shard);
-    bool added = trib_members_add(&shard->members, member);
-    if (added && member->is_combiner && !trib_rows_enter(&shard->rows, &shard->members, member)) {
-        trib_members_remove(&shard->members, member);
-        added = false;
+    enum trib_status status = trib_members_add(&shard->members, member) ? TRIB_OK : TRIB_ERR_MEMORY;
+    if (status == TRIB_OK && member->is_combiner) {
+        status = trib_rows_enter(&shard->rows, &shard->members, member);
+        if (status != TRIB_OK) {
+            trib_members_remove(&shard->members, member);
+        }
     }
     trib_shard_settle(shard);
     trib_shard_leave(shard);
-    return added;
+    return status;
 }
 
 static enum trib_status open_root(void *owner, const struct trib_opening *opening)
@@ -207,12 +209,12 @@ static enum trib_status open_root(void *owner, const struct trib_opening *openin
         member->adds = row->has_combiners && (!row->has_pieces || opening->pieces.own != 0);
         member->priority = opening->priority;
     }
-    if (member == NULL || !add_member(&plane->shard[opening->shard], member)) {
+    enum trib_status status = member != NULL ? add_member(&plane->shard[opening->shard], member) : TRIB_ERR_MEMORY;
+    if (status != TRIB_OK) {
         trib_member_destroy(member);
         close_communicator(plane, opening->session.communicator);
-        return TRIB_ERR_MEMORY;
     }
-    return TRIB_OK;
+    return status;
 }
 
 static size_t slot_bytes(void *owner, const struct trib_opening *opening)

@@ -169,21 +169,24 @@ static bool have_places(const struct trib_members *members)
     return nodes <= TRIB_ROWS_MEMBERS;
 }
 
-bool trib_rows_enter(struct trib_rows *rows, const struct trib_members *members, struct trib_member *member)
+enum trib_status trib_rows_enter(struct trib_rows *rows, const struct trib_members *members, struct trib_member *member)
 {
     const struct trib_pool_share all = {.rows = rows->shared};
+    bool are_in = false;
     if (!have_places(members)) {
         trib_log(
             TRIB_LOG_WARN,
             "a shard combines for %d communicators at most, and each 64 ranks of a large one count as one: run fewer "
             "jobs at once, or put their ranks behind more switches",
             TRIB_ROWS_MEMBERS);
-        return false;
+        return TRIB_ERR_REFUSED;
     }
     if (rows->pool == NULL || !are_of_length(rows, members, member)) {
-        return renew(rows, members, member->payload);
+        are_in = renew(rows, members, member->payload);
+    } else {
+        are_in = rows->is_static || own_rows(member) != 0 ? share_out(rows, members) : enter(rows, member, all);
     }
-    return rows->is_static || own_rows(member) != 0 ? share_out(rows, members) : enter(rows, member, all);
+    return are_in ? TRIB_OK : TRIB_ERR_MEMORY;
 }
 
 void trib_rows_leave(struct trib_member *member)

@@ -28,9 +28,10 @@ struct trib_rows {
 
 /* False: the machine has no memory for rows of this limit. */
 bool trib_rows_can_have(uint64_t limit);
-/* Combines the parts of `member`, a combiner in `members`, from now on. False: out of memory, or more nodes than
+/* Combines the parts of `member`, a combiner in `members`, from now on. ERR_MEMORY, or ERR_REFUSED: more nodes than
  * TRIB_ROWS_MEMBERS. */
-bool trib_rows_enter(struct trib_rows *rows, const struct trib_members *members, struct trib_member *member);
+enum trib_status trib_rows_enter(struct trib_rows *rows, const struct trib_members *members,
+                                 struct trib_member *member);
 /* Ends combining for a member. No effect if the member is no combiner or has not entered. */
 void trib_rows_leave(struct trib_member *member);
 /* Divides the rows of `left`, a combiner removed from the members, among the other members if `left` had rows of its

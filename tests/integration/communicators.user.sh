@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # communicators.user.sh: hundreds of communicators in each of four processes, on one switch and on a tree: all values right, whether they
-# are busy one after another or at the same time, and no memory for those that are not.
+# are busy one after another or at the same time, and no memory for those that are not; and more of them than there may be.
 . "$(dirname "$0")/tree.sh"
 MEMORY_KIB=65536
 
@@ -46,6 +46,27 @@ start left $(below root)
 start right $(below root)
 many tree "left right left right" 32 8 65536 50 1
 stop left right root
+
+say "more than one address may have, behind a combiner: the error has the limit and the remedy, and the job beside them goes on"
+export TRIB_WINDOW=16KiB
+start root
+start left --combine $(below root)
+TRIB_SCHEME=atp load_ranks stays "left left root"
+STAYS=("${RANK_PIDS[@]}")
+wait_for 10 job_runs stays
+TRIB_SCHEME=atp TRIB_JOIN_TIMEOUT=$((2 * PATIENCE))s many_start ids "left left" 800 1 64 10 1
+ranks_end 60 1
+check_in "both ranks hear of it" \
+    '127.0.0.1:[0-9]+ has begun 768 jobs, and one address may have so many of the 1024 of this switch: come again when some of them have ended; waited' \
+    "$TMP"/ids.[01]
+TRIB_SCHEME=atp ranks after "left left" -b 8 -e 8 -n 1
+ranks_end 60 0
+check_right "a job after them" "$TMP/after.0"
+kill -TERM "${STAYS[0]}"
+RANK_PIDS=("${STAYS[@]}")
+ranks_end 30 0
+stop left root
+unset TRIB_WINDOW
 
 say "one job, with one quota"
 export TRIB_WINDOW=32KiB

@@ -1,65 +1,76 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# killed.user.sh: jobs that are killed at random moments, two at a time, at a server and a combiner that another job uses meanwhile. Nothing
-# of them may stay: no row, no slot, no descriptor, no memory. JOBS=200 kills as many; SEED draws the moments.
+# killed.user.sh: jobs that are killed at random moments, several at a time, at a server and a combiner that another job uses meanwhile. After
+# each batch nothing of the jobs may stay: within a second no job, and so no row; no session, no slot; at last no descriptor, no memory.
+# JOBS=12000 BATCH=250 runs as many, 250 between checks; SEED draws the moments.
 . "$(dirname "$0")/tree.sh"
 command -v curl >/dev/null && has_http || skip "needs curl, and HTTP in this build"
 export TRIB_SCHEME=atp TRIB_JOIN_TIMEOUT=$((10 * PATIENCE))s TRIB_SWITCH_TIMEOUT=$((10 * PATIENCE))s
-JOBS=${JOBS:-20}
-RANDOM=${SEED:-1}
-start root --join-timeout 1s --http 127.0.0.1:0
+JOBS=${JOBS:-40}
+BATCH=${BATCH:-20}
+SEED=${SEED:-1}
+VICTIMS=$BUILD_DIR/tests/integration/victims
+SPAN_MS=$((80 * PATIENCE))
+start root --join-timeout $((2 * PATIENCE))s --http 127.0.0.1:0
 start left --combine --parent "127.0.0.1:${PORT[root]}" --http 127.0.0.1:0 --pool 256KiB
 
-metric() { curl -s "http://127.0.0.1:$((PORT[$1] + 1000))/metrics" | sed -n "s/^tributary_$2 //p"; }
-is_empty() { [ "$(metric "$1" "$2")" = 0 ]; }
+metrics() { curl -s "http://127.0.0.1:$((PORT[$1] + 1000))/metrics" | sed -n 's/^tributary_//p'; }
 descriptors() { find "/proc/${PID[$1]}/fd" -mindepth 1 | wc -l; }
 memory() { awk '/^VmRSS:/ { print $2 }' "/proc/${PID[$1]}/status"; }
 
-# at_rest NAME SESSIONS: nothing of any job is there.
-at_rest() { [ "$(metric "$1" sessions)" = "$2" ] && is_empty "$1" communicators && is_empty "$1" lendings && is_empty "$1" memory_used_bytes; }
-
-# kill_jobs FROM TO: of each job one rank or more; the others hear of it.
-kill_jobs() {
-    local job pid first second
-    for ((job = $1; job < $2; job += 2)); do
-        ranks "a$job" "left left" -b 64K -e 64K -n 100000 -w 1
-        first=("${RANK_PIDS[@]}")
-        ranks "b$job" "left left root" -b 64K -e 64K -n 100000 -w 1 --payload $((RANDOM % 2 ? 1408 : 1024))
-        second=("${RANK_PIDS[@]}")
-        for pid in "${first[@]}" "${second[@]}"; do
-            pause "0.$(printf '%03d' $((RANDOM % 80)))"
-            [ "$pid" != "${first[0]}" ] && [ "$pid" != "${second[0]}" ] && [ $((RANDOM % 3)) = 0 ] || kill -KILL "$pid"
-        done
-        for pid in "${first[@]}" "${second[@]}"; do
-            ended 20 "$pid"
-        done
-    done 2>/dev/null # or bash says of each that it was killed
+# has NAME "METRIC VALUE"...: all of them.
+has() {
+    local all value
+    all=$'\n'$(metrics "$1")$'\n'
+    shift
+    for value in "$@"; do
+        [[ $all == *$'\n'"$value"$'\n'* ]] || return 1
+    done
+}
+only_one_runs() { has left "lendings 1" && has root "communicators 1" "jobs 1"; }
+at_rest() { # NAME SESSIONS: nothing of any job is there
+    has "$1" "sessions $2" "jobs 0" "communicators 0" "lendings 0" "memory_used_bytes 0" "pool_rows_held 0"
 }
 
-say "$JOBS jobs"
-load_ranks stays "left left root"
-STAYS=("${RANK_PIDS[@]}")
-wait_for 10 job_runs stays
-kill_jobs 0 4
-wait_for 5 is_empty left pool_rows_held || :
-alone() { [ "$(metric root communicators)" = 1 ]; }
-wait_for 10 alone || :
-sleep 0.3 # closed sessions and the question itself have gone
-BEFORE="$(descriptors left) $(descriptors root)"
-MEMORY=$(($(memory left) + $(memory root)))
-kill_jobs 4 "$JOBS"
+# batch FIRST COUNT: kills these jobs beside one whose sums must be right. When only that one is there, it ends: its rows come and go. The
+# combiner's session stays at the server.
+batch() {
+    local start took
+    load_ranks "stays$1" "left left root"
+    wait_for 10 job_runs "stays$1"
+    "$VICTIMS" "$2" "$1" 6 "$SPAN_MS" "$SEED" "127.0.0.1:${PORT[left]}" "127.0.0.1:${PORT[left]}" "127.0.0.1:${PORT[root]}" >"$TMP/victims"
+    check "jobs $1 to $(($1 + $2 - 1)): every sum is right, and every rank ends" test $? = 0
+    start=$(now_ms)
+    check "none of these jobs is left" wait_for 10 only_one_runs
+    took=$(($(now_ms) - start))
+    check "none is left after $took ms" test "$took" -le $((1000 * PROMISE))
+    [ "$took" -le "$SLOWEST" ] || SLOWEST=$took
+    kill -TERM "${RANK_PIDS[0]}"
+    ranks_end 30 0
+    check "no row, session or slot stays at the combiner" wait_for 10 at_rest left 0
+    check "nor at the server" wait_for 10 at_rest root 1
+    [ "$FAILURES" = 0 ] || { show "$TMP/victims" "$TMP/stays$1".*; metrics left; metrics root; finish; }
+    tail -n 1 "$TMP/victims" >>"$TMP/batches"
+    rm "$TMP/stays$1".*
+}
+
+say "$JOBS jobs, seed $SEED"
+SLOWEST=0
+for ((first = 0; first < JOBS; first += BATCH)); do
+    batch "$first" $((JOBS - first < BATCH ? JOBS - first : BATCH))
+    if [ "$first" = 0 ]; then
+        BEFORE="$(descriptors left) $(descriptors root)"
+        MEMORY=$(($(memory left) + $(memory root)))
+    fi
+done
 same() { [ "$(descriptors left) $(descriptors root)" = "$BEFORE" ]; }
 wait_for 5 same || :
 AFTER="$(descriptors left) $(descriptors root)"
 check "descriptors of the combiner and the server: $BEFORE, then $AFTER" test "$AFTER" = "$BEFORE"
 GROWN=$(($(memory left) + $(memory root) - MEMORY))
 check "memory of both has grown by $GROWN KiB" test "$GROWN" -lt $((4096 * PATIENCE))
-kill -TERM "${STAYS[0]}"
-RANK_PIDS=("${STAYS[@]}")
-ranks_end 30 0
-check "nothing of a job stays at the combiner" wait_for 3 at_rest left 0
-check "nor at the server, which has the combiner's session" wait_for 3 at_rest root 1
-check "no row is held: $(metric left pool_rows_held)" is_empty left pool_rows_held
-say "$(grep -c 'runs: all' "$TMP/root.log") of the jobs ran; $(metric left pool_combined_total) parts combined; descriptors $AFTER; memory + $GROWN KiB"
+say "$(awk -F '[:,]' '{ k += $4; a += $6; b += $8; c += $10; s += $12; if ($14 > m) m = $14 + 0 }
+    END { print k " killed; ranks: " a " before they joined, " b " then, " c " in close; " s " sums; the last rank ended " m " ms after the first kill" }' "$TMP/batches")"
+say "$(metrics left | sed -n 's/^pool_combined_total //p') parts combined; no job left $SLOWEST ms after a batch; descriptors $AFTER; memory + $GROWN KiB"
 stop left root
 finish

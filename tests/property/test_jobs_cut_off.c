@@ -96,7 +96,7 @@ static void begin(struct job *job, uint32_t slots)
     job->member->adds = draw(8) != 0;
     job->member->priority = (uint8_t)draw(256);
     assert_true(trib_members_add(&world.members, job->member));
-    assert_true(trib_rows_enter(&world.rows, &world.members, job->member));
+    assert_int_equal(trib_rows_enter(&world.rows, &world.members, job->member), TRIB_OK);
 }
 
 static void cut_off(struct job *job)

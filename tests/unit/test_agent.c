@@ -318,6 +318,19 @@ static void open__all_or_nothing(void **state)
     }
 }
 
+static void open__says_what_to_do_if_a_combiner_is_full(void **state)
+{
+    struct world w;
+    (void)state;
+    begin(&w);
+    w.accounts.fails_at = w.accounts.opens + 1;
+    w.accounts.failure = TRIB_ERR_REFUSED;
+    assert_int_equal(open_roots(&w, 1, 0, 1), TRIB_ERR_REFUSED);
+    assert_non_null(strstr(w.error, "it combines for no more communicators: run fewer jobs at once"));
+    expect_open(&w, 1, 0);
+    shut_all(&w);
+}
+
 static void shut__in_any_order_and_twice(void **state)
 {
     struct world w;
@@ -392,6 +405,7 @@ int main(void)
         cmocka_unit_test(quota__of_a_tenant),
         cmocka_unit_test(quota__of_a_plane_that_counts_nothing),
         cmocka_unit_test(open__all_or_nothing),
+        cmocka_unit_test(open__says_what_to_do_if_a_combiner_is_full),
         cmocka_unit_test(shut__in_any_order_and_twice),
         cmocka_unit_test(shut__of_what_was_never_open),
         cmocka_unit_test(check__addresses),

@@ -66,7 +66,7 @@ static struct trib_member *make(struct world *world, uint32_t communicator, uint
 static struct trib_member *enter_with(struct world *world, uint32_t communicator, uint32_t payload, uint64_t pieces)
 {
     struct trib_member *member = make(world, communicator, payload, pieces, 1);
-    assert_true(trib_rows_enter(&world->rows, &world->members, member));
+    assert_int_equal(trib_rows_enter(&world->rows, &world->members, member), TRIB_OK);
     return member;
 }
 
@@ -213,12 +213,12 @@ static void a_full_pool__refuses_whole_members(void **state)
     }
     struct trib_member *two = make(&world, 5000, 64, 0, 64);
     assert_int_equal(two->nodes, 2);
-    assert_false(trib_rows_enter(&world.rows, &world.members, two));
+    assert_int_equal(trib_rows_enter(&world.rows, &world.members, two), TRIB_ERR_REFUSED);
     trib_members_remove(&world.members, two);
     members[TRIB_ROWS_MEMBERS - 1] = enter(&world, 5001, 64);
     struct trib_member *large =
         make(&world, 5002, TRIB_PAYLOAD_MAX, 1, 1); /* with new rows, and the first to get some */
-    assert_false(trib_rows_enter(&world.rows, &world.members, large));
+    assert_int_equal(trib_rows_enter(&world.rows, &world.members, large), TRIB_ERR_REFUSED);
     trib_members_remove(&world.members, large);
     for (uint32_t i = 0; i < TRIB_ROWS_MEMBERS; i++) {
         assert_true(is_in(members[i]));

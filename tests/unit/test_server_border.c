@@ -355,7 +355,7 @@ static void gather__one_address_has_its_share_of_memory(void **state)
 /* However small they are. */
 static void gather__one_address_has_its_share_of_jobs(void **state)
 {
-    static int fds[TRIB_JOBS_NEAR_MAX];
+    static int fds[TRIB_JOBS_MAX];
     struct control *c = *state;
     struct rlimit limit;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -372,10 +372,21 @@ static void gather__one_address_has_its_share_of_jobs(void **state)
     const struct trib_message away = expect(beyond, TRIB_MESSAGE_AWAY);
     assert_non_null(strstr(away.note.text, "has begun 768 jobs, and one address may have so many of the 1024"));
     close(beyond);
-    int other = join_from(c, 2, TRIB_JOBS_MAX, 2);
-    assert_true(has_joined(other));
-    close(other);
-    close_all(fds, TRIB_JOBS_NEAR_MAX);
+    for (uint32_t i = TRIB_JOBS_NEAR_MAX; i < TRIB_JOBS_MAX; i++) {
+        fds[i] = join_from(c, 2, i, 2);
+        assert_true(has_joined(fds[i]));
+    }
+    expect_fail(join_from(c, 3, TRIB_JOBS_MAX, 2), TRIB_ERR_REFUSED,
+                "this control plane has 1024 jobs, and takes no more");
+    assert_true(has_joined(fds[TRIB_JOBS_MAX - 1])); /* a job that is there goes on */
+    close(fds[0]);
+    int later = -1;
+    do { /* the control plane may see this session before the end of the other one */
+        close(later);
+        later = join_from(c, 3, TRIB_JOBS_MAX, 2);
+    } while (!has_joined(later));
+    close(later);
+    close_all(fds + 1, TRIB_JOBS_MAX - 1);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, control_set_up, control_tear_down)

@@ -222,10 +222,15 @@ static void enter(struct trib_agent *agent, struct trib_agent_opening *opening, 
     }
 }
 
-/* "24 KiB: out of memory" */
+/* "24 KiB: out of memory", or why a combiner takes no more communicators. */
 static void explain_failure(uint64_t bytes, enum trib_status status, char *error)
 {
     char needs[TRIB_UNITS_TEXT_MAX];
+    if (status == TRIB_ERR_REFUSED) {
+        trib_explain(error, "it combines for no more communicators: run fewer jobs at once, or put their ranks behind "
+                            "more switches (--combine)");
+        return;
+    }
     trib_format_size(bytes, needs);
     trib_explain(error, "%s%s%s", bytes > 0 ? needs : "", bytes > 0 ? ": " : "", trib_status_text(status));
 }

@@ -70,8 +70,8 @@ struct trib_plane_rows {
  * called since. */
 struct trib_data_plane {
     void *plane;
-    /* Opens the slots of a root on opening->shard, which has no other root of the communicator. ERR_MEMORY: no root of
-     * the communicator is open any more. */
+    /* Opens the slots of a root on opening->shard, which has no other root of the communicator. ERR_MEMORY, or
+     * ERR_REFUSED for a combiner with too many communicators: no root of the communicator is open any more. */
     enum trib_status (*open)(void *plane, const struct trib_opening *opening);
     void (*close)(void *plane, uint32_t communicator);
     /* Registration of a rank behind this switch, or a mark that the rank has sent on the session. A child joins with

@@ -462,7 +462,9 @@ static struct trib_job *create(struct trib_jobs *jobs, const struct trib_message
                                const struct trib_address *from, uint64_t now_ns, char *error)
 {
     if (jobs->count >= TRIB_JOBS_MAX) {
-        trib_explain(error, "this control plane has %d jobs, and takes no more", TRIB_JOBS_MAX);
+        trib_explain(error,
+                     "this control plane has %d jobs, and takes no more: come again when some of them have ended",
+                     TRIB_JOBS_MAX);
         return NULL;
     }
     struct trib_job *job = create_job(jobs, message, trib_join_job_token(message), now_ns);
