@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* atp_jobs.c: ATP's jobs in the simulator. One job has eight workers and a server, against the baselines. Three jobs
- * share the rows of one switch, or have a third each. Read next: atp.h, simulate.h. */
+/* atp_jobs.c: three jobs of eight workers and a server each share the rows of one simulated switch, or have a third
+ * each. Read next: atp.h, simulate.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "reproduce/atp.h"
 #include "reproduce/simulate.h"
@@ -13,112 +12,6 @@
 #define WORKERS 8U
 #define JOBS 3U
 #define PAYLOAD 8192U
-
-/* ---- one job ---- */
-
-struct model {
-    const char *name;
-    double compute_ms; /* 0: from the simulator's table */
-    bool is_vgg;
-    bool is_resnet;
-};
-
-/* VGG11 and VGG19: VGG16's time in proportion to multiplications, 7.6 and 19.6 to 15.5 billion. */
-static const struct model models[] = {
-    {"alexnet", 0, false, false},  {"vgg11", 222 * 7.6 / 15.5, true, false},
-    {"vgg16", 0, true, false},     {"vgg19", 222 * 19.6 / 15.5, true, false},
-    {"resnet50", 0, false, true},  {"resnet101", 0, false, true},
-    {"resnet152", 0, false, true},
-};
-
-static const struct {
-    const char *name;
-    const char *scheme;
-    const char *more;
-} ways[] = {
-    {"ATP", "atp", ""},
-    {"SwitchML", "switchml", ""},
-    {"N servers", "ps", "servers = 8\nservers_at_workers = true\n"},
-    {"one server", "ps", ""},
-    {"ring", "ring-steps", ""},
-};
-
-#define MODELS (sizeof models / sizeof models[0])
-#define WAYS (sizeof ways / sizeof ways[0])
-enum { ATP = 0, SWITCHML, SERVERS, SERVER, RING };
-
-/* One run. False: interrupted, or run->error. */
-static bool time_model(struct reproduce_run *run, uint32_t number, const struct model *model, uint32_t way,
-                       double *iteration_ms)
-{
-    struct reproduce_cell *cell = calloc(1, sizeof *cell);
-    uint32_t scale = run->is_quick ? 32 : 4;
-    char compute[64] = "";
-
-    if (cell == NULL) {
-        run->is_out_of_memory = true;
-        return true;
-    }
-    cell->what = ways[way].name;
-    cell->number = number;
-    cell->count = MODELS * WAYS;
-    if (model->compute_ms != 0) {
-        (void)snprintf(compute, sizeof compute, "compute = \"%.0fus\"\n", model->compute_ms * 1e3);
-    }
-    bool is_good = reproduce_open(run, cell,
-                                  "duration = \"100s\"\nmtu = \"9000B\"\nscale = \"1/%u\"\n"
-                                  "[topology]\nkind = \"star\"\nhosts = %u\nrate = \"100Gbps\"\ndelay = \"1us\"\n"
-                                  "[queues]\nbuffer = \"none\"\necn = \"65pkt\"\n"
-                                  "[[job]]\nscheme = \"%s\"\nworkers = %u\nmodel = \"%s\"\n%siterations = 2\n%s",
-                                  scale, WORKERS + 1, ways[way].scheme, WORKERS, model->name, compute, ways[way].more);
-    if (is_good) {
-        is_good = reproduce_advance(run, cell, SIM_NEVER);
-        *iteration_ms = sim_results_job(&cell->sim, 0).iteration_ps / 1e9 * scale;
-    }
-    reproduce_close(cell);
-    free(cell);
-    return is_good;
-}
-
-static double megabytes(const char *name)
-{
-    for (uint32_t i = 0; sim_model_at(i) != NULL; i++) {
-        if (strcmp(sim_model_at(i)->name, name) == 0) {
-            return (double)sim_model_bytes(sim_model_at(i)) / 1e6;
-        }
-    }
-    return 0;
-}
-
-bool atp_single(struct reproduce_run *run)
-{
-    double ms[MODELS][WAYS] = {{0}};
-    double to_others[WAYS] = {0, HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL};
-    double least_of_vgg = HUGE_VAL;
-    double most_of_resnet = 0;
-
-    (void)reproduce_panel(run, "Iterations a second, by the model's size", "MB", "1/s");
-    for (uint32_t m = 0; m < MODELS; m++) {
-        for (uint32_t way = 0; way < WAYS; way++) {
-            if (!time_model(run, (uint32_t)(m * WAYS) + way, &models[m], way, &ms[m][way])) {
-                return false;
-            }
-            reproduce_point(run, ways[way].name, megabytes(models[m].name), 1e3 / ms[m][way]);
-            to_others[way] = fmin(to_others[way], ms[m][way] / ms[m][ATP]);
-        }
-        double gain = ms[m][SERVERS] / ms[m][ATP];
-        least_of_vgg = models[m].is_vgg ? fmin(least_of_vgg, gain) : least_of_vgg;
-        most_of_resnet = models[m].is_resnet ? fmax(most_of_resnet, gain) : most_of_resnet;
-    }
-    reproduce_got(run, "to-switchml", to_others[SWITCHML]);
-    reproduce_got(run, "to-servers", to_others[SERVERS]);
-    reproduce_got(run, "to-server", to_others[SERVER]);
-    reproduce_got(run, "to-ring", to_others[RING]);
-    reproduce_got(run, "vgg-to-resnet", (least_of_vgg - 1) / (most_of_resnet - 1));
-    return true;
-}
-
-/* ---- three jobs ---- */
 
 struct pools {
     uint32_t scale;
