@@ -169,12 +169,19 @@ static const struct reproduce_experiment experiments[] = {
           "BytePS, N to N: a server at each worker. Horovod: a ring in 2 (N - 1) steps with DCTCP. No scheme pays for "
           "its hosts' stacks, so TCP and RDMA are one."),
      atp_single, NULL},
-    {"atp-jobs", "ATP", "Three jobs, rows shared or a third each", true,
+    {"atp-jobs", "ATP", "Three jobs that share rows by four policies", true,
      LIST("Eight workers and a server for each job, all on one switch, where the slides have nine servers in all; "
-          "VGG16, its starts a third of an iteration apart, computing drawn within 2 %.",
+          "VGG16, computing drawn within 2 %. Staggered: starts are a third of an iteration apart.",
           "PTA, the rows of a job's peak: the fewest, in steps of a half more, with 99 % of the rate that 4,096 rows "
           "give. Pools of 0.25 to 4 PTA; 3 and more are enough. About the same is taken for at least 0.95.",
-          "Of summing alone: computing is the same. Even: Jain's index of the three jobs' times."),
+          "Static: a third of the rows each. Dynamic: first come, first served, ATP's rule. ESA's order: priorities "
+          "200, "
+          "100 and 0, in the order of starts, then of numbers, as of equal jobs the first has the least left. A2TP's "
+          "case: equal priorities of 255, which a job loses if its rows are in the way of others (docs/DECISIONS.md).",
+          "Late worker: the last worker of the third job computes for a fifth longer, about as long as a sum takes. "
+          "Times are of the other two jobs.",
+          "Of summing alone: computing is the same. Even: Jain's index of the three jobs' times. Each number is of the "
+          "pool that is worst."),
      atp_jobs, NULL},
     {"atp-esa", "ATP", "ESA's priorities, against first come, first served", true,
      LIST(
