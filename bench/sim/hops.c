@@ -142,10 +142,12 @@ static void jobs_1024(struct sim_scenario *s)
     }
 }
 
-/* As jobs-1024, with servers, and combiners at the switches of workers and servers. */
+/* As jobs-1024, with servers, and combiners at the switches of workers and servers. The sums of eight racks share links
+ * to the server's rack, so fewer packets travel at a time, and the row simulates a longer time. */
 static void combiners_1024(struct sim_scenario *s)
 {
     jobs_1024(s);
+    s->duration_ps = 200 * MS_PS;
     s->job_count = 3;
     for (uint32_t i = 0; i < s->job_count; i++) {
         (void)strcpy(s->jobs[i].scheme, "atp");

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* atp_jobs.c: ATP's jobs in the simulator. One job has eight workers and a server, against the baselines. Three jobs
- * share the rows of one switch, or have a third each. Read next: atp.h, simulate.h. */
+/* atp_jobs.c: three jobs of eight workers and a server each on one simulated switch, with its rows shared by one of
+ * four policies. Read next: atp.h, simulate.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "reproduce/atp.h"
 #include "reproduce/simulate.h"
@@ -13,126 +12,99 @@
 #define WORKERS 8U
 #define JOBS 3U
 #define PAYLOAD 8192U
+#define ITERATION_MS 266U /* of a job alone, about */
 
-/* ---- one job ---- */
-
-struct model {
-    const char *name;
-    double compute_ms; /* 0: from the simulator's table */
-    bool is_vgg;
-    bool is_resnet;
-};
-
-/* VGG11 and VGG19: VGG16's time in proportion to multiplications, 7.6 and 19.6 to 15.5 billion. */
-static const struct model models[] = {
-    {"alexnet", 0, false, false},  {"vgg11", 222 * 7.6 / 15.5, true, false},
-    {"vgg16", 0, true, false},     {"vgg19", 222 * 19.6 / 15.5, true, false},
-    {"resnet50", 0, false, true},  {"resnet101", 0, false, true},
-    {"resnet152", 0, false, true},
-};
+/* Policies of ATP's rows; behind them the schemes without rows that ATP is compared with. */
+enum way { STATIC = 0, DYNAMIC, ESA, A2TP, POLICIES, SERVERS = POLICIES, SERVER, RING, WAYS };
 
 static const struct {
     const char *name;
     const char *scheme;
-    const char *more;
-} ways[] = {
-    {"ATP", "atp", ""},
-    {"SwitchML", "switchml", ""},
-    {"N servers", "ps", "servers = 8\nservers_at_workers = true\n"},
-    {"one server", "ps", ""},
-    {"ring", "ring-steps", ""},
+    const char *pool;          /* "": no rows */
+    uint32_t priorities[JOBS]; /* 0: the key is left out */
+    const char *more;          /* keys of each job */
+} ways[WAYS] = {
+    [STATIC] = {"static", "atp", "static", {0, 0, 0}, ""},
+    [DYNAMIC] = {"dynamic", "atp", "dynamic", {0, 0, 0}, ""},
+    [ESA] = {"ESA's order", "atp", "dynamic", {200, 100, 0}, ""},
+    [A2TP] = {"A2TP's case", "atp", "dynamic", {255, 255, 255}, ""},
+    [SERVERS] = {"N servers", "ps", "", {0, 0, 0}, "servers = 8\nservers_at_workers = true\n"},
+    [SERVER] = {"one server", "ps", "", {0, 0, 0}, ""},
+    [RING] = {"ring", "ring-steps", "", {0, 0, 0}, ""},
 };
 
-#define MODELS (sizeof models / sizeof models[0])
-#define WAYS (sizeof ways / sizeof ways[0])
-enum { ATP = 0, SWITCHML, SERVERS, SERVER, RING };
+enum phases { STAGGERED = 0, AT_ONCE, LATE_WORKER, PHASES };
 
-/* One run. False: interrupted, or run->error. */
-static bool time_model(struct reproduce_run *run, uint32_t number, const struct model *model, uint32_t way,
-                       double *iteration_ms)
-{
-    struct reproduce_cell *cell = calloc(1, sizeof *cell);
-    uint32_t scale = run->is_quick ? 32 : 4;
-    char compute[64] = "";
+static const char *const titles[PHASES] = {
+    "Three VGG16 jobs a third of an iteration apart: time of summing",
+    "Three VGG16 jobs that start at once: time of summing",
+    "Two of three VGG16 jobs, a worker of the third is late: time of summing",
+};
 
-    if (cell == NULL) {
-        run->is_out_of_memory = true;
-        return true;
-    }
-    cell->what = ways[way].name;
-    cell->number = number;
-    cell->count = MODELS * WAYS;
-    if (model->compute_ms != 0) {
-        (void)snprintf(compute, sizeof compute, "compute = \"%.0fus\"\n", model->compute_ms * 1e3);
-    }
-    bool is_good = reproduce_open(run, cell,
-                                  "duration = \"100s\"\nmtu = \"9000B\"\nscale = \"1/%u\"\n"
-                                  "[topology]\nkind = \"star\"\nhosts = %u\nrate = \"100Gbps\"\ndelay = \"1us\"\n"
-                                  "[queues]\nbuffer = \"none\"\necn = \"65pkt\"\n"
-                                  "[[job]]\nscheme = \"%s\"\nworkers = %u\nmodel = \"%s\"\n%siterations = 2\n%s",
-                                  scale, WORKERS + 1, ways[way].scheme, WORKERS, model->name, compute, ways[way].more);
-    if (is_good) {
-        is_good = reproduce_advance(run, cell, SIM_NEVER);
-        *iteration_ms = sim_results_job(&cell->sim, 0).iteration_ps / 1e9 * scale;
-    }
-    reproduce_close(cell);
-    free(cell);
-    return is_good;
-}
+static const double shares[] = {0.25, 0.5, 1, 1.5, 2, 3, 4}; /* pools, in PTA */
 
-static double megabytes(const char *name)
-{
-    for (uint32_t i = 0; sim_model_at(i) != NULL; i++) {
-        if (strcmp(sim_model_at(i)->name, name) == 0) {
-            return (double)sim_model_bytes(sim_model_at(i)) / 1e6;
-        }
-    }
-    return 0;
-}
-
-bool atp_single(struct reproduce_run *run)
-{
-    double ms[MODELS][WAYS] = {{0}};
-    double to_others[WAYS] = {0, HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL};
-    double least_of_vgg = HUGE_VAL;
-    double most_of_resnet = 0;
-
-    (void)reproduce_panel(run, "Iterations a second, by the model's size", "MB", "1/s");
-    for (uint32_t m = 0; m < MODELS; m++) {
-        for (uint32_t way = 0; way < WAYS; way++) {
-            if (!time_model(run, (uint32_t)(m * WAYS) + way, &models[m], way, &ms[m][way])) {
-                return false;
-            }
-            reproduce_point(run, ways[way].name, megabytes(models[m].name), 1e3 / ms[m][way]);
-            to_others[way] = fmin(to_others[way], ms[m][way] / ms[m][ATP]);
-        }
-        double gain = ms[m][SERVERS] / ms[m][ATP];
-        least_of_vgg = models[m].is_vgg ? fmin(least_of_vgg, gain) : least_of_vgg;
-        most_of_resnet = models[m].is_resnet ? fmax(most_of_resnet, gain) : most_of_resnet;
-    }
-    reproduce_got(run, "to-switchml", to_others[SWITCHML]);
-    reproduce_got(run, "to-servers", to_others[SERVERS]);
-    reproduce_got(run, "to-server", to_others[SERVER]);
-    reproduce_got(run, "to-ring", to_others[RING]);
-    reproduce_got(run, "vgg-to-resnet", (least_of_vgg - 1) / (most_of_resnet - 1));
-    return true;
-}
-
-/* ---- three jobs ---- */
+#define SHARES (sizeof shares / sizeof shares[0])
+#define ONE_PTA 2U /* index in shares */
 
 struct pools {
     uint32_t scale;
     uint32_t iterations;
-    uint32_t done, all;
-    bool is_static;
+    uint32_t done, all; /* runs */
+    double peak_rows;   /* PTA */
+    double peak_ms;     /* time of summing of a job alone with these rows */
 };
 
-struct time {
-    double ms;   /* mean summing time of all jobs */
-    double even; /* Jain's index of the jobs' times */
+/* A run. */
+struct trial {
+    enum phases phases;
+    enum way way;
+    uint32_t jobs;
+    double rows; /* of the pool */
 };
 
-static bool time_jobs(struct reproduce_run *run, struct pools *p, uint32_t jobs, double rows, struct time *time)
+struct times {
+    double iteration_ms; /* mean of the jobs */
+    double summing_ms;   /* mean of the jobs; with a late worker, of the others */
+    double even;         /* Jain's index of the jobs' times of summing */
+};
+
+static int write_job(char *text, size_t room, const struct pools *p, const struct trial *trial, uint32_t job)
+{
+    enum phases phases = trial->phases;
+    enum way way = trial->way;
+    char priority[32] = "";
+
+    if (ways[way].priorities[job] != 0) {
+        (void)snprintf(priority, sizeof priority, "priority = %u\n", ways[way].priorities[job]);
+    }
+    return snprintf(text, room,
+                    "[[job]]\nscheme = \"%s\"\nworkers = %u\nmodel = \"vgg16\"\njitter = \"2%%\"\n"
+                    "iterations = %u\nstart = \"%ums\"\n%s%s%s",
+                    ways[way].scheme, WORKERS, p->iterations,
+                    phases == STAGGERED ? job * ITERATION_MS / JOBS / p->scale : 0, priority, ways[way].more,
+                    phases == LATE_WORKER && job + 1 == JOBS ? "stragglers = 1\nslower = \"20%\"\n" : "");
+}
+
+static void read_times(const struct pools *p, const struct sim_run *sim, const struct trial *trial, struct times *times)
+{
+    uint32_t counted = trial->phases == LATE_WORKER ? trial->jobs - 1 : trial->jobs;
+    double sum = 0;
+    double squares = 0;
+
+    *times = (struct times){0, 0, 0};
+    for (uint32_t i = 0; i < trial->jobs; i++) {
+        struct sim_job_times t = sim_results_job(sim, i);
+        double ms = i < counted ? t.summing_ps / 1e9 * p->scale : 0;
+        times->iteration_ms += t.iteration_ps / 1e9 * p->scale / trial->jobs;
+        sum += ms;
+        squares += ms * ms;
+    }
+    times->summing_ms = sum / counted;
+    times->even = sum * sum / (counted * squares);
+}
+
+/* False: interrupted, or run->error. */
+static bool time_jobs(struct reproduce_run *run, struct pools *p, const struct trial *trial, struct times *times)
 {
     struct reproduce_cell *cell = calloc(1, sizeof *cell);
     char table[1024];
@@ -142,31 +114,24 @@ static bool time_jobs(struct reproduce_run *run, struct pools *p, uint32_t jobs,
         run->is_out_of_memory = true;
         return true;
     }
-    cell->what = p->is_static ? "static" : "dynamic";
+    if (trial->way < POLICIES) {
+        len = snprintf(table, sizeof table, "[switches]\nmemory = \"%.0fB\"\npool = \"%s\"\n", trial->rows * PAYLOAD,
+                       ways[trial->way].pool);
+    }
+    for (uint32_t i = 0; i < trial->jobs; i++) {
+        len += write_job(table + len, sizeof table - (size_t)len, p, trial, i);
+    }
+    cell->what = ways[trial->way].name;
     cell->number = p->done++;
     cell->count = p->all;
-    for (uint32_t i = 0; i < jobs; i++) {
-        len += snprintf(table + len, sizeof table - (size_t)len,
-                        "[[job]]\nscheme = \"atp\"\nworkers = %u\nmodel = \"vgg16\"\njitter = \"2%%\"\n"
-                        "iterations = %u\nstart = \"%ums\"\n",
-                        WORKERS, p->iterations, i * 266 / JOBS / p->scale);
-    }
     bool is_good = reproduce_open(run, cell,
                                   "duration = \"100s\"\nmtu = \"9000B\"\nscale = \"1/%u\"\n"
                                   "[topology]\nkind = \"star\"\nhosts = %u\nrate = \"100Gbps\"\ndelay = \"1us\"\n"
-                                  "[queues]\nbuffer = \"none\"\necn = \"65pkt\"\n"
-                                  "[switches]\nmemory = \"%.0fB\"\npool = \"%s\"\n%s",
-                                  p->scale, JOBS * (WORKERS + 1), rows * PAYLOAD, cell->what, table);
+                                  "[queues]\nbuffer = \"none\"\necn = \"65pkt\"\n%s",
+                                  p->scale, JOBS * (WORKERS + 1), table);
     if (is_good) {
-        double sum = 0;
-        double squares = 0;
         is_good = reproduce_advance(run, cell, SIM_NEVER);
-        for (uint32_t i = 0; i < jobs; i++) {
-            double ms = sim_results_job(&cell->sim, i).summing_ps / 1e9 * p->scale;
-            sum += ms;
-            squares += ms * ms;
-        }
-        *time = (struct time){sum / jobs, sum * sum / (jobs * squares)};
+        read_times(p, &cell->sim, trial, times);
     }
     reproduce_close(cell);
     free(cell);
@@ -174,54 +139,134 @@ static bool time_jobs(struct reproduce_run *run, struct pools *p, uint32_t jobs,
 }
 
 /* PTA: the fewest rows, in steps of a half more, with which a job alone reaches 99 % of its best rate. */
-static bool find_peak(struct reproduce_run *run, struct pools *p, double *peak)
+static bool find_peak(struct reproduce_run *run, struct pools *p)
 {
-    struct time best = {0, 0};
-    struct time its = {.ms = HUGE_VAL};
+    struct trial trial = {STAGGERED, DYNAMIC, 1, 4096};
+    struct times best = {0, 0, 0};
+    struct times now = {.summing_ms = HUGE_VAL};
 
-    *peak = 4;
-    p->is_static = false;
-    if (!time_jobs(run, p, 1, 4096, &best)) {
+    if (!time_jobs(run, p, &trial, &best)) {
         return false;
     }
-    while (its.ms > best.ms / 0.99 && *peak < 4096) {
-        if (!time_jobs(run, p, 1, *peak, &its)) {
+    trial.rows = 4;
+    while (now.summing_ms > best.summing_ms / 0.99 && trial.rows < 4096) {
+        if (!time_jobs(run, p, &trial, &now)) {
             return false;
         }
-        *peak = its.ms > best.ms / 0.99 ? ceil(*peak * 1.5) : *peak;
+        p->peak_rows = trial.rows;
+        trial.rows = ceil(trial.rows * 1.5);
     }
+    p->peak_ms = now.summing_ms;
+    return true;
+}
+
+/* Least values of all pools. */
+struct least {
+    double enough; /* static's time, relative to the policy's: three PTA and more */
+    double little; /* less memory */
+    double all;
+    double even;
+};
+
+/* All runs of a panel. */
+struct found {
+    struct least least[POLICIES];
+    double same;  /* least of dynamic's time, relative to the longer time with priorities */
+    double alone; /* with one PTA: time of a job alone, relative to dynamic's */
+};
+
+static void look(struct found *f, double share, const struct times times[POLICIES])
+{
+    for (enum way way = STATIC; way < POLICIES; way++) {
+        struct least *least = &f->least[way];
+        double gain = times[STATIC].summing_ms / times[way].summing_ms;
+        double *part = share >= JOBS ? &least->enough : &least->little;
+        *part = fmin(*part, gain);
+        least->all = fmin(least->all, gain);
+        least->even = fmin(least->even, times[way].even);
+    }
+    f->same = fmin(f->same, times[DYNAMIC].summing_ms / fmax(times[ESA].summing_ms, times[A2TP].summing_ms));
+}
+
+/* One panel: all policies with all pools. */
+static bool vary(struct reproduce_run *run, struct pools *p, enum phases phases, struct found *f)
+{
+    struct times times[POLICIES] = {{0, 0, 0}};
+
+    *f = (struct found){.same = HUGE_VAL};
+    for (enum way way = STATIC; way < POLICIES; way++) {
+        f->least[way] = (struct least){HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL};
+    }
+    (void)reproduce_panel(run, titles[phases], "pool, in PTA", "ms");
+    for (size_t i = 0; i < SHARES; i++) {
+        for (enum way way = STATIC; way < POLICIES; way++) {
+            struct trial trial = {phases, way, JOBS, ceil(shares[i] * p->peak_rows)};
+            if (!time_jobs(run, p, &trial, &times[way])) {
+                return false;
+            }
+            reproduce_point(run, ways[way].name, shares[i], times[way].summing_ms);
+        }
+        look(f, shares[i], times);
+        f->alone = i == ONE_PTA ? p->peak_ms / times[DYNAMIC].summing_ms : f->alone;
+    }
+    return true;
+}
+
+/* Throughput of training with enough memory, relative to the schemes without rows. */
+static bool compare(struct reproduce_run *run, struct pools *p)
+{
+    struct trial trial = {STAGGERED, DYNAMIC, JOBS, JOBS * p->peak_rows};
+    struct times ours = {0, 0, 0};
+    struct times theirs = {0, 0, 0};
+    double least = HUGE_VAL;
+    double most = 0;
+
+    if (!time_jobs(run, p, &trial, &ours)) {
+        return false;
+    }
+    for (trial.way = SERVERS; trial.way < WAYS; trial.way++) {
+        if (!time_jobs(run, p, &trial, &theirs)) {
+            return false;
+        }
+        least = fmin(least, 100 * (theirs.iteration_ms / ours.iteration_ms - 1));
+        most = fmax(most, 100 * (theirs.iteration_ms / ours.iteration_ms - 1));
+    }
+    reproduce_got(run, "training-least", least);
+    reproduce_got(run, "training-most", most);
     return true;
 }
 
 bool atp_jobs(struct reproduce_run *run)
 {
-    static const double shares[] = {0.25, 0.5, 1, 1.5, 2, 3, 4};
-    struct pools p = {.scale = run->is_quick ? 32 : 4, .iterations = run->is_quick ? 4 : 8, .all = 30};
-    double enough = HUGE_VAL;
-    double little = HUGE_VAL;
-    double evenest = HUGE_VAL;
-    double peak;
+    struct pools p = {.scale = run->is_quick ? 32 : 4,
+                      .iterations = run->is_quick ? 4 : 8,
+                      .all = 15 + PHASES * SHARES * POLICIES + 1 + WAYS - POLICIES};
+    struct found f[PHASES];
 
-    if (!find_peak(run, &p, &peak)) {
+    if (!find_peak(run, &p)) {
         return false;
     }
-    (void)reproduce_panel(run, "Three VGG16 jobs: time of summing, dynamic and static", "pool, in PTA", "ms");
-    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
-        struct time times[2] = {{0, 0}, {0, 0}};
-        for (uint32_t is_static = 0; is_static < 2; is_static++) {
-            p.is_static = is_static != 0;
-            if (!time_jobs(run, &p, JOBS, ceil(shares[i] * peak), &times[is_static])) {
-                return false;
-            }
-            reproduce_point(run, is_static != 0 ? "static" : "dynamic", shares[i], times[is_static].ms);
+    for (enum phases phases = STAGGERED; phases < PHASES; phases++) {
+        if (!vary(run, &p, phases, &f[phases])) {
+            return false;
         }
-        double gain = times[1].ms / times[0].ms;
-        enough = shares[i] >= JOBS ? fmin(enough, gain) : enough;
-        little = shares[i] < JOBS ? fmin(little, gain) : little;
-        evenest = fmin(evenest, times[0].even);
     }
-    reproduce_got(run, "enough", enough);
-    reproduce_got(run, "little", little);
-    reproduce_got(run, "even", evenest);
-    return true;
+    reproduce_got(run, "enough", f[STAGGERED].least[DYNAMIC].enough);
+    reproduce_got(run, "little", f[STAGGERED].least[DYNAMIC].little);
+    reproduce_got(run, "even", f[STAGGERED].least[DYNAMIC].even);
+    reproduce_got(run, "alone", f[STAGGERED].alone);
+    reproduce_got(run, "priorities", f[STAGGERED].same);
+    reproduce_got(run, "at-once-enough", f[AT_ONCE].least[DYNAMIC].enough);
+    reproduce_got(run, "at-once-little", f[AT_ONCE].least[DYNAMIC].little);
+    reproduce_got(run, "at-once-even", f[AT_ONCE].least[DYNAMIC].even);
+    reproduce_got(run, "esa-enough", f[AT_ONCE].least[ESA].enough);
+    reproduce_got(run, "esa-little", f[AT_ONCE].least[ESA].little);
+    reproduce_got(run, "esa-even", f[AT_ONCE].least[ESA].even);
+    reproduce_got(run, "a2tp-enough", f[AT_ONCE].least[A2TP].enough);
+    reproduce_got(run, "a2tp-little", f[AT_ONCE].least[A2TP].little);
+    reproduce_got(run, "a2tp-even", f[AT_ONCE].least[A2TP].even);
+    reproduce_got(run, "late-dynamic", f[LATE_WORKER].least[DYNAMIC].all);
+    reproduce_got(run, "late-esa", f[LATE_WORKER].least[ESA].all);
+    reproduce_got(run, "late-a2tp", f[LATE_WORKER].least[A2TP].all);
+    return compare(run, &p);
 }

@@ -138,6 +138,23 @@ static const struct reproduce_experiment experiments[] = {
      LIST("Of the paper only a lecture's slides are at hand. Their figure 6 has three rows, of workers as bits and a "
           "counter: ours have no counter, the bits alone tell which workers are in."),
      atp_rows, NULL},
+    {"atp-fields", "ATP", "Fields of a row of a switch's memory", false,
+     LIST("Widths are printed in the head of figure 6. Ours are of the product's rows (src/core/slot.h) and packets "
+          "(docs/PROTOCOL.md). Widths of the packet's fields (figure 5) are lost."),
+     atp_fields, NULL},
+    {"atp-bert", "ATP", "BERT-Large on two clusters", false,
+     LIST(
+         "A DGX-2H has 16 V100 (NVIDIA's data sheet); the slide has the products alone.",
+         "Of batches, precision and the network the slide says nothing, so nothing is simulated: each time is computed "
+         "from the other one."),
+     atp_bert, NULL},
+    {"atp-racks", "ATP", "A job of 64 workers at one switch, and in two racks", true,
+     LIST("BERT-Large's gradients, 1,341 MB (float32), are summed once over 64 workers with a server; packets of 9,000 "
+          "bytes, 64 MB of rows, at 1/4, or 1/32 with --quick. A simulated server has no more than 64 workers, so the "
+          "slides' 92 nodes are left out.",
+          "One switch: 65 links of 100 Gbps and 1 us, 6.5 Tbps together. Two racks: two such switches with 33 hosts "
+          "each, and a spine that does not add. The server is in the second rack."),
+     atp_racks, NULL},
     {"atp-pool", "ATP", "Two jobs that need 80 of 100 rows each", false,
      LIST("The product's combiner, with 80 fragments of a job under way, the first part of each: rows are found by a "
           "hash of the communicator and the sequence.",
@@ -152,12 +169,19 @@ static const struct reproduce_experiment experiments[] = {
           "BytePS, N to N: a server at each worker. Horovod: a ring in 2 (N - 1) steps with DCTCP. No scheme pays for "
           "its hosts' stacks, so TCP and RDMA are one."),
      atp_single, NULL},
-    {"atp-jobs", "ATP", "Three jobs, rows shared or a third each", true,
+    {"atp-jobs", "ATP", "Three jobs that share rows by four policies", true,
      LIST("Eight workers and a server for each job, all on one switch, where the slides have nine servers in all; "
-          "VGG16, its starts a third of an iteration apart, computing drawn within 2 %.",
+          "VGG16, computing drawn within 2 %. Staggered: starts are a third of an iteration apart.",
           "PTA, the rows of a job's peak: the fewest, in steps of a half more, with 99 % of the rate that 4,096 rows "
           "give. Pools of 0.25 to 4 PTA; 3 and more are enough. About the same is taken for at least 0.95.",
-          "Of summing alone: computing is the same. Even: Jain's index of the three jobs' times."),
+          "Static: a third of the rows each. Dynamic: first come, first served, ATP's rule. ESA's order: priorities "
+          "200, "
+          "100 and 0, in the order of starts, then of numbers, as of equal jobs the first has the least left. A2TP's "
+          "case: equal priorities of 255, which a job loses if its rows are in the way of others (docs/DECISIONS.md).",
+          "Late worker: the last worker of the third job computes for a fifth longer, about as long as a sum takes. "
+          "Times are of the other two jobs.",
+          "Of summing alone: computing is the same. Even: Jain's index of the three jobs' times. Each number is of the "
+          "pool that is worst."),
      atp_jobs, NULL},
     {"atp-esa", "ATP", "ESA's priorities, against first come, first served", true,
      LIST(

@@ -112,7 +112,31 @@ static const struct {
     {"atp-rows", "row-1", 2, true},
     {"atp-rows", "row-2", 3, true},
     {"atp-rows", "row-3", 2, true},
+    {"atp-rows", "ecn-1", 0, true},
+    {"atp-rows", "ecn-2", 1, true},
+    {"atp-rows", "ecn-3", 1, true},
+    {"atp-rows", "job-1", 0, true},
+    {"atp-rows", "job-2", 5, true},
+    {"atp-rows", "job-3", 5, true},
+    {"atp-rows", "sequence-1", 5, true},
+    {"atp-rows", "sequence-2", 1000, true},
+    {"atp-rows", "sequence-3", 900, true},
     {"atp-rows", "complete", 3, true},
+    {"atp-fields", "bitmap", 64, false},
+    {"atp-fields", "counter", 16, false},
+    {"atp-fields", "ecn", 1, true},
+    {"atp-fields", "job", 32, true},
+    {"atp-fields", "sequence", 48, false},
+    {"atp-fields", "timestamp", 0, false},
+    {"atp-fields", "value", 8192, false},
+    {"atp-fields", "integer", 32, true},
+    {"atp-bert", "gpus-92", 1472, true},
+    {"atp-bert", "gpus-64", 1024, true},
+    {"atp-bert", "minutes-92", 46.608696, true},
+    {"atp-bert", "minutes-64", 67.5625, true},
+    {"atp-pool", "static-a", 50, true},
+    {"atp-pool", "static-b", 50, true},
+    {"atp-pool", "pool", 100, true},
     {"atp-pool", "static-served", 43, true},
     {"atp-pool", "alone", 59, false},
     {"atp-pool", "shared", 80, true},
@@ -220,6 +244,8 @@ static void reasons__are_computed_as_well(void **state)
     assert_near(panama_latency(1500, 512, 1e9, 6e-9, 128) * 1e9, 64.4, 0.05);
     assert_near(13004888 * 4 / 1e6, 52, 0.05); /* GoogLeNet with its heads; the next larger model: */
     assert_true(23834568 * 4 / 1e6 > 90);
+    assert_near(4294967296.0 * 1408 / 1e12, 6, 0.05); /* ATP's sequence numbers, in TB and in minutes at 100 Gbps */
+    assert_near(4294967296.0 * 1408 * 8 / 100e9 / 60, 8, 0.1);
     /* Table 1: cycles of 5 ns that equation (3) has not. */
     assert_near((370 - 335) / 5.0, 7, 1e-12);
     assert_near((695 - 655) / 5.0, 8, 1e-12);
