@@ -7,6 +7,8 @@
 
 #include "net/train.h"
 
+struct trib_port;
+
 /* Results of trib_port_receive_room, trib_port_has_trains and trib_port_has_address. */
 struct trib_port_limits {
     uint32_t receive_room;

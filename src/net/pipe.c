@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "net/carrier.h"
+#include "net/port.h"
 
 #define TRAINS 8
 

@@ -3,7 +3,7 @@
 #ifndef TRIB_NET_SOCKET_H
 #define TRIB_NET_SOCKET_H
 
-#include "net/port.h"
+#include "net/traffic.h"
 
 /* Makes and binds the socket of config, and writes the bound address to local. A spare socket has no options yet. *fd
  * is -1 on failure. Returns ERR_SYSTEM with the cause in error. */

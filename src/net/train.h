@@ -7,7 +7,7 @@
 
 #include <sys/uio.h>
 
-#include "net/port.h"
+#include "net/traffic.h"
 
 /* All packets are `segment` bytes long, except that the last may be shorter. A packet has a piece for its header, one
  * for a payload, and one for an authenticator, if present. */

@@ -12,6 +12,7 @@
 
 #include "core/node.h"
 #include "net/carrier.h"
+#include "net/port.h"
 
 #define PAYLOAD 1024
 #define SEGMENT (TRIB_HEADER_SIZE + PAYLOAD)
