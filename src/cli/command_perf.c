@@ -20,6 +20,7 @@
 #include "net/resolve.h"
 #include "published/published.h"
 #include "schemes/schemes.h"
+#include "switchd/switchd.h"
 
 #define COUNT_MAX 1000000000
 #define PERF_BYTES_MAX (UINT64_C(1) << 62)

@@ -16,6 +16,7 @@
 #include "io/draw.h"
 #include "io/explain.h"
 #include "net/resolve.h"
+#include "switchd/switchd.h"
 
 struct run_options {
     uint32_t ranks;

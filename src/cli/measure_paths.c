@@ -20,6 +20,7 @@
 #include "io/clock.h"
 #include "io/explain.h"
 #include "net/resolve.h"
+#include "switchd/switchd.h"
 
 #define INPUTS 4U /* as many as the prototype has ports, and as iperf had instances */
 #define TENSOR_BYTES (UINT64_C(8) << 20)

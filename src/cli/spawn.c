@@ -23,6 +23,7 @@
 #include "io/explain.h"
 #include "keys/keyring.h"
 #include "net/resolve.h"
+#include "switchd/switchd.h"
 
 #define SWITCH_START_MS 10000
 #define GRACE_NS UINT64_C(5000000000)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* switch_names.c: see switch_names.h. */
 #include "cli/switch_names.h"
+#include "switchd/switchd.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
 #define TRIB_SWITCHD_PLANE_H
 
 #include "control/server.h"
+#include "switchd/config.h"
 #include "switchd/shard.h"
-#include "switchd/switchd.h"
 
 struct trib_plane {
     uint32_t shards;

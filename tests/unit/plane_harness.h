@@ -25,6 +25,7 @@
 #include "patience.h"
 #include "schemes/schemes.h"
 #include "switchd/plane.h"
+#include "switchd/switchd.h"
 
 #define SHARDS 2
 #define PLANES_MAX 4

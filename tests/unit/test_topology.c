@@ -14,6 +14,7 @@
 
 #include "cli/switch_names.h"
 #include "net/resolve.h"
+#include "switchd/switchd.h"
 
 #define WITH "10.0.9.2,10.0.9.3:7480"
 
