@@ -204,10 +204,16 @@ static bool keep_best(struct best *best, const struct plan_pack *pack, const uin
     return true;
 }
 
+/* Where memory has a limit, a job may have more trees at first, at the switches that it got. */
 static enum trib_status cut_once(struct plan_pack *pack, uint32_t most, uint64_t *levels, char *error)
 {
     enum trib_status status = plan_choose(pack, most, error);
-    return status == TRIB_OK ? plan_pack_cut(pack, levels, error) : status;
+    bool is_less = false;
+    status = status == TRIB_OK ? plan_pack_cut(pack, pack->has_memory, levels, error) : status;
+    if (status == TRIB_OK && pack->has_memory) {
+        status = plan_choose_fastest(pack, most, &is_less);
+    }
+    return status == TRIB_OK && is_less ? plan_pack_cut(pack, false, levels, error) : status;
 }
 
 /* The slowest jobs come first, by weight. */
