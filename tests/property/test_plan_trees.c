@@ -137,10 +137,39 @@ static void packing__of_many_trees_becomes_one_of_few(void **state)
     plan_network_free(&net);
 }
 
+/* Twelve jobs with at most two trees each, in 20 networks: the slowest job loses 1.23 % in the mean. It loses 1.55 % if
+ * packings of many jobs are not made anew with fewer trees. */
+static void packing__of_many_jobs_becomes_one_of_few(void **state)
+{
+    double losses = 0;
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct drawn d = {.prng = {seed}, .over = 4, .uneven = 0.3, .can_add = 0.5, .adding = 300 * GBPS};
+        struct plan_network net;
+        struct plan_jobs jobs;
+        struct plan plan;
+        struct plan_proof proof;
+        char error[TRIB_ERROR_TEXT_MAX] = "";
+        draw_leaf_spine(&net, &d, 6, 4, 4);
+        draw_jobs(&jobs, &net, &d, 12, 6, false);
+        const struct plan_options options = {.family = plan_family_of(&net), .most = 2};
+        if (plan_make(&plan, &net, &jobs, &options, error) != TRIB_OK ||
+            !plan_check(&plan, &net, &jobs, &proof, error)) {
+            fail_msg("%s", error);
+        }
+        losses += proof.loss;
+        plan_free(&plan);
+        plan_jobs_free(&jobs);
+        plan_network_free(&net);
+    }
+    assert_true(losses / 20 < 0.014);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(level__against_all_trees),
                                        cmocka_unit_test(rate__with_little_memory),
-                                       cmocka_unit_test(packing__of_many_trees_becomes_one_of_few)};
+                                       cmocka_unit_test(packing__of_many_trees_becomes_one_of_few),
+                                       cmocka_unit_test(packing__of_many_jobs_becomes_one_of_few)};
     return trib_lp_is_there() ? cmocka_run_group_tests(tests, NULL, NULL) : 77;
 }
