@@ -19,6 +19,7 @@ struct every_tree {
     const struct plan_loader *loader;
     void (*take)(void *user, struct plan_tree *tree); /* the tree becomes the taker's */
     void *user;
+    const bool *is_open; /* by switch: it may add for the job */
     uint32_t root;
     uint32_t next[SMALL_SWITCHES]; /* links; TRIB_NO_LINK: not in the tree */
     bool is_in[SMALL_SWITCHES];
@@ -29,6 +30,11 @@ struct every_tree {
 static inline uint32_t every_parent(const struct every_tree *e, uint32_t v)
 {
     return e->net->fabric.to[e->next[v]] - e->net->hosts;
+}
+
+static inline bool every_may_add(const struct every_tree *e, uint32_t v)
+{
+    return plan_adds(e->net, e->net->hosts + v) && e->is_open[v];
 }
 
 static inline void every_make(struct every_tree *e)
@@ -72,7 +78,7 @@ static inline void every_adders(struct every_tree *e, uint32_t v)
     }
     e->adds[v] = false;
     every_adders(e, v + 1);
-    if (e->is_in[v] && v != e->root && inputs > 1 && plan_adds(e->net, e->net->hosts + v)) {
+    if (e->is_in[v] && v != e->root && inputs > 1 && every_may_add(e, v)) {
         e->adds[v] = true;
         every_adders(e, v + 1);
         e->adds[v] = false;
@@ -120,7 +126,7 @@ static inline void every_tree(struct every_tree *e)
         e->members[e->job->leaves[i].place - e->net->hosts] = e->job->leaves[i].members;
     }
     for (e->root = 0; e->root < e->net->switches; e->root++) {
-        if (!plan_adds(e->net, e->net->hosts + e->root)) {
+        if (!every_may_add(e, e->root)) {
             continue;
         }
         memset(e->next, 0xff, sizeof e->next);
@@ -190,8 +196,8 @@ static inline uint32_t every_add(struct plan_master *m, struct every_list *list,
     return added;
 }
 
-/* bit/s that all jobs can have with all trees of the network, by brute force. */
-static inline double every_level(const struct plan_network *net, const struct plan_jobs *jobs)
+/* bit/s that all jobs can have with all trees of the network, if only the open switches add. open: by job and switch. */
+static inline double every_level_of(const struct plan_network *net, const struct plan_jobs *jobs, const bool *open)
 {
     struct plan_routes routes;
     struct plan_loader loader;
@@ -203,7 +209,13 @@ static inline double every_level(const struct plan_network *net, const struct pl
         abort();
     }
     for (uint32_t j = 0; j < jobs->count; j++) {
-        struct every_tree e = {net, &jobs->list[j], j, &loader, every_keep, &list, 0, {0}, {0}, {0}, {0}};
+        struct every_tree e = {.net = net,
+                               .job = &jobs->list[j],
+                               .job_number = j,
+                               .loader = &loader,
+                               .take = every_keep,
+                               .user = &list,
+                               .is_open = open + (size_t)j * net->switches};
         every_tree(&e);
         limits[j] = INT64_MAX;
     }
@@ -224,6 +236,54 @@ static inline double every_level(const struct plan_network *net, const struct pl
     plan_master_free(&master);
     plan_loader_free(&loader);
     plan_routes_free(&routes);
+    return level;
+}
+
+/* bit/s that all jobs can have with all trees of the network, by brute force. */
+static inline double every_level(const struct plan_network *net, const struct plan_jobs *jobs)
+{
+    bool *open = malloc((size_t)jobs->count * net->switches);
+    if (open == NULL) {
+        abort();
+    }
+    memset(open, true, (size_t)jobs->count * net->switches);
+    double level = every_level_of(net, jobs, open);
+    free(open);
+    return level;
+}
+
+/* The best level of all ways to give the switches from v on to `room` jobs each. */
+static inline double every_share(const struct plan_network *net, const struct plan_jobs *jobs, uint32_t room,
+                                 bool *open, uint32_t v)
+{
+    double best = 0;
+    if (v == net->switches) {
+        return every_level_of(net, jobs, open);
+    }
+    if (!plan_adds(net, net->hosts + v)) {
+        return every_share(net, jobs, room, open, v + 1);
+    }
+    for (uint32_t set = 0; set < UINT32_C(1) << jobs->count; set++) {
+        uint32_t count = 0;
+        for (uint32_t j = 0; j < jobs->count; j++) {
+            open[(size_t)j * net->switches + v] = (set >> j & 1) != 0;
+            count += set >> j & 1;
+        }
+        double level = count == room ? every_share(net, jobs, room, open, v + 1) : 0;
+        best = level > best ? level : best;
+    }
+    return best;
+}
+
+/* Likewise, where each switch has memory for `room` jobs, at most all. */
+static inline double every_level_within(const struct plan_network *net, const struct plan_jobs *jobs, uint32_t room)
+{
+    bool *open = calloc((size_t)jobs->count * net->switches, sizeof *open);
+    if (open == NULL) {
+        abort();
+    }
+    double level = every_share(net, jobs, room, open, 0);
+    free(open);
     return level;
 }
 

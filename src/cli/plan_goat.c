@@ -23,9 +23,9 @@ struct goat_view {
     const uint32_t *switches; /* places */
     const struct trib_goat *problem;
     const struct trib_goat_plan *plan;
-    uint64_t direct;                  /* cost without aggregation */
-    const struct trib_placed *placed; /* the plan that is read; NULL: it is made */
-    const struct trib_toml *toml;     /* the file of `placed` */
+    uint64_t direct;                     /* cost without aggregation */
+    const struct plan_goat_proof *proof; /* of the plan that is read; NULL: it is made */
+    bool is_quiet;                       /* the plan is not printed */
 };
 
 bool plan_goat_is_given(const struct plan_goat_arguments *a)
@@ -131,6 +131,11 @@ static void print_json(const struct goat_view *v)
 
 /* ---- planning ---- */
 
+static uint64_t memory_of(const struct plan_goat_arguments *a)
+{
+    return a->memory != 0 ? a->memory : PLAN_GOAT_MEMORY;
+}
+
 /* The file says which switch adds which pieces. A part is added at the first such switch that it passes. */
 static enum trib_status write_file(const struct goat_view *v, char *error)
 {
@@ -138,6 +143,7 @@ static enum trib_status write_file(const struct goat_view *v, char *error)
                                         .job = v->job,
                                         .server = v->server,
                                         .objective = v->arguments->objective,
+                                        .memory = memory_of(v->arguments),
                                         .switches = v->switches,
                                         .problem = v->problem,
                                         .plan = v->plan};
@@ -162,10 +168,10 @@ static enum trib_status make(const struct goat_view *v, struct trib_goat_plan *p
     const struct plan_goat_file file = {
         .net = v->net, .job = v->job, .server = v->server, .switches = v->switches, .problem = p};
 
-    if (v->placed == NULL) {
+    if (v->proof == NULL) {
         return trib_goat_rule_find(a->objective)->make(p, &options, plan);
     }
-    return plan_goat_check(&file, v->placed, v->toml, plan, error) ? TRIB_OK : TRIB_ERR_INVALID;
+    return plan_goat_check(&file, v->proof, plan, error) ? TRIB_OK : TRIB_ERR_INVALID;
 }
 
 static int make_and_print(const struct goat_view *unplanned)
@@ -187,11 +193,11 @@ static int make_and_print(const struct goat_view *unplanned)
         trib_goat_count(p, &plan);
         status = write_file(&view, error);
     }
-    if (status == TRIB_OK) {
+    if (status == TRIB_OK && !view.is_quiet) {
         (a->json ? print_json : print_text)(&view);
     }
     trib_goat_plan_destroy(&plan);
-    if (status != TRIB_OK && view.placed != NULL) {
+    if (status != TRIB_OK && view.proof != NULL) {
         return complain("plan: %s does not hold: %s", a->objective, error);
     }
     return status == TRIB_OK ? 0 : complain("plan: %s", error);
@@ -218,7 +224,7 @@ static bool make_lists(struct goat_lists *lists, const struct plan_goat_argument
     }
     for (uint32_t place = net->hosts; place < net->hosts + net->switches; place++) {
         if (plan_adds(net, place)) {
-            lists->memory[lists->switch_count] = a->memory != 0 ? a->memory : PLAN_GOAT_MEMORY;
+            lists->memory[lists->switch_count] = memory_of(a);
             lists->switches[lists->switch_count++] = place;
         }
     }
@@ -265,7 +271,7 @@ static int plan_job(struct goat_view view)
 
     if (!make_lists(&lists, a, net, job->bytes)) {
         status = complain("plan: out of memory");
-    } else if (lists.switch_count > 0 && view.placed == NULL && lists.memory[0] < lists.bytes[0]) {
+    } else if (lists.switch_count > 0 && view.proof == NULL && lists.memory[0] < lists.bytes[0]) {
         status = complain("plan: --memory: a switch has %.4g MB, less than one of %u gradients of %.4g MB: "
                           "cut the model into more, with --gradients",
                           (double)lists.memory[0] / 1e6, lists.gradient_count, (double)lists.bytes[0] / 1e6);
@@ -279,7 +285,7 @@ static int plan_job(struct goat_view view)
                                     .switch_places = lists.switches,
                                     .memory = lists.memory,
                                     .bytes = lists.bytes,
-                                    .is_on_path = a->out != NULL || view.placed != NULL};
+                                    .is_on_path = a->out != NULL || view.proof != NULL};
         view.switches = lists.switches;
         view.problem = &problem;
         status = trib_goat_create(&problem, &its, error) == TRIB_OK
@@ -307,30 +313,26 @@ static int refuse_objective(const char *name)
                           name);
 }
 
-/* Plans the one job, or checks its plan, of pieces or from the objective's rule. */
-static int plan_one(const struct plan_goat_arguments *a, const struct trib_toml *toml, const struct trib_placed *placed,
-                    const struct plan_network *net, const struct plan_jobs *jobs)
+/* Plans the job of the view, or checks its plan, with the server of the arguments. */
+static int plan_one(struct goat_view view)
 {
+    const struct plan_goat_arguments *a = view.arguments;
+    const struct plan_names *names = &view.net->names;
     char error[TRIB_ERROR_TEXT_MAX];
-    const char *where = placed != NULL ? a->objective : "--server"; /* of the server's name */
+    const char *where = view.proof != NULL ? a->objective : "--server"; /* of the server's name */
 
-    if (jobs->count != 1) {
-        return complain("plan: --objective plans one job; --jobs has %u", jobs->count);
+    if (view.job->bytes == 0) {
+        return complain("plan: --objective counts bytes: give job \"%s\" a line like bytes = \"98MB\"", view.job->name);
     }
-    if (jobs->list[0].bytes == 0) {
-        return complain("plan: --objective counts bytes: give job \"%s\" a line like bytes = \"98MB\"",
-                        jobs->list[0].name);
-    }
-    uint32_t server = plan_names_find(&net->names, a->server, strlen(a->server));
-    if (server == PLAN_NO_NAME) {
-        plan_names_explain(&net->names, a->server, strlen(a->server), error);
+    view.server = plan_names_find(names, a->server, strlen(a->server));
+    if (view.server == PLAN_NO_NAME) {
+        plan_names_explain(names, a->server, strlen(a->server), error);
         return complain("plan: %s: %s", where, error);
     }
-    if (server >= net->hosts) {
+    if (view.server >= view.net->hosts) {
         return complain("plan: %s: \"%s\" is a switch; name a host", where, a->server);
     }
-    return plan_job((struct goat_view){
-        .arguments = a, .net = net, .job = &jobs->list[0], .server = server, .placed = placed, .toml = toml});
+    return plan_job(view);
 }
 
 int plan_goat(const struct plan_goat_arguments *a, const struct plan_network *net, const struct plan_jobs *jobs)
@@ -350,26 +352,82 @@ int plan_goat(const struct plan_goat_arguments *a, const struct plan_network *ne
     if (a->server == NULL) {
         return complain("plan: --objective %s sends to a parameter server: name its host with --server", a->objective);
     }
-    return plan_one(a, NULL, NULL, net, jobs);
+    if (jobs->count != 1) {
+        return complain("plan: --objective plans one job; --jobs has %u", jobs->count);
+    }
+    return plan_one((struct goat_view){.arguments = a, .net = net, .job = &jobs->list[0]});
+}
+
+/* ---- checking ---- */
+
+/* The job of the model, NULL: there is none. */
+static const struct plan_job *find_job(const struct plan_jobs *jobs, const struct trib_placed_model *model)
+{
+    for (uint32_t j = 0; j < jobs->count; j++) {
+        if (strcmp(jobs->list[j].name, model->job) == 0) {
+            return &jobs->list[j];
+        }
+    }
+    return NULL;
+}
+
+/* Checks all models, in their order. The view has the network. */
+static int prove_all(const struct plan_goat_arguments *a, struct plan_goat_proof *proof, const struct plan_jobs *jobs,
+                     struct goat_view view)
+{
+    const struct trib_placed *placed = proof->placed;
+    bool is_list = a->json && !view.is_quiet && placed->count > 1;
+    int status = 0;
+
+    for (uint32_t s = 0; s < view.net->switches; s++) {
+        proof->left[s] = memory_of(a);
+    }
+    for (uint32_t i = 0; status == 0 && i < placed->count; i++) {
+        const struct trib_placed_model *model = &placed->models[i];
+        const struct plan_goat_arguments its = {.objective = proof->toml->path,
+                                                .server = model->server,
+                                                .memory = model->memory != 0 ? model->memory : a->memory,
+                                                .gradients = model->pieces,
+                                                .explain = a->explain,
+                                                .json = a->json};
+        proof->number = i;
+        view.arguments = &its;
+        view.proof = proof;
+        view.job = find_job(jobs, model);
+        if (is_list) {
+            (void)putchar(i == 0 ? '[' : ',');
+        }
+        status = plan_one(view);
+    }
+    if (is_list) {
+        (void)puts("]");
+    }
+    return status;
 }
 
 int plan_goat_prove(const struct plan_goat_arguments *a, const struct trib_toml *toml, const struct trib_placed *placed,
                     const struct plan_network *net, const struct plan_jobs *jobs)
 {
-    const struct trib_placed_model *model = &placed->models[0];
-    const char *path = toml->path;
-    const struct plan_goat_arguments its = {.objective = path,
-                                            .server = model->server,
-                                            .memory = a->memory,
-                                            .gradients = model->pieces,
-                                            .explain = a->explain,
-                                            .json = a->json};
+    struct plan_goat_proof proof = {.placed = placed, .toml = toml};
+    struct goat_view view = {.net = net, .is_quiet = true};
 
-    if (placed->count != 1) {
-        return complain("plan: %s has %u models: --check takes a file of one", path, placed->count);
+    for (uint32_t i = 0; i < placed->count; i++) {
+        if (find_job(jobs, &placed->models[i]) == NULL) {
+            return complain("plan: %s is a plan of job \"%s\", which is not in --jobs", toml->path,
+                            placed->models[i].job);
+        }
     }
-    if (jobs->count != 1 || strcmp(model->job, jobs->list[0].name) != 0) {
-        return complain("plan: %s is a plan of job \"%s\": give --jobs a file with this job alone", path, model->job);
+    if (jobs->count != placed->count) {
+        return complain("plan: %s is a plan of %u jobs, and --jobs has %u: give --jobs a file with these jobs alone",
+                        toml->path, placed->count, jobs->count);
     }
-    return plan_one(&its, toml, placed, net, jobs);
+    proof.left = calloc(net->switches + 1U, sizeof *proof.left);
+    if (proof.left == NULL) {
+        return complain("plan: out of memory");
+    }
+    int status = prove_all(a, &proof, jobs, view); /* all plans hold before one is printed */
+    view.is_quiet = false;
+    status = status == 0 ? prove_all(a, &proof, jobs, view) : status;
+    free(proof.left);
+    return status;
 }

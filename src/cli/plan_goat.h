@@ -26,8 +26,9 @@ struct plan_goat_arguments {
 /* Plans the one job and prints the plan. Returns the exit status. */
 int plan_goat(const struct plan_goat_arguments *arguments, const struct plan_network *net,
               const struct plan_jobs *jobs);
-/* Checks the plan of the file, which has the models in `placed`, and prints it. Of the arguments, memory, explain and
- * json count. Returns the exit status. */
+/* Checks the plans of the file, which has the models in `placed`, and prints them: all or none. The jobs are those of
+ * the models. All together have memory at a switch. Of the arguments, memory, explain and json count. Returns the exit
+ * status. */
 int plan_goat_prove(const struct plan_goat_arguments *arguments, const struct trib_toml *toml,
                     const struct trib_placed *placed, const struct plan_network *net, const struct plan_jobs *jobs);
 /* True if an option is given that only --objective takes. */

@@ -109,7 +109,8 @@ static bool read_model(struct draft *d, uint32_t table)
     (void)snprintf(model->job, sizeof model->job, "%s", job);
     (void)snprintf(model->server, sizeof model->server, "%s", server);
     d->placed->count++;
-    return read_digest(d, table, "hosts", &model->hosts) && read_bytes(d, table, "parts_bytes", &model->parts_bytes) &&
+    return read_digest(d, table, "hosts", &model->hosts) && read_bytes(d, table, "memory", &model->memory) &&
+           read_bytes(d, table, "parts_bytes", &model->parts_bytes) &&
            read_bytes(d, table, "server_bytes", &model->server_bytes);
 }
 

@@ -6,6 +6,7 @@
  *   job = "resnet"
  *   pieces = 16                    # pieces of the model
  *   server = "host8"
+ *   memory = 22000000              # bytes of each switch for the job
  *   [[placement]]
  *   job = "resnet"
  *   switch = "10.0.9.1:7470"       # name in the plan's network
@@ -26,7 +27,8 @@ struct trib_placed_model {
     char job[TRIB_NAME_MAX + 1];
     char server[TRIB_PLACED_NAME_MAX + 1];
     uint32_t pieces;
-    uint64_t hosts; /* digest of the places of workers and server; 0: not given */
+    uint64_t hosts;  /* digest of the places of workers and server; 0: not given */
+    uint64_t memory; /* of a switch for the job, bytes; 0: not given */
     /* bytes of a step: parts of all workers, and parts received by the server; or 0 */
     uint64_t parts_bytes, server_bytes;
     struct trib_file_place place;

@@ -14,7 +14,6 @@
 
 struct choice {
     struct plan_pack *pack;
-    struct plan_memory memory;
     uint32_t most;
     uint32_t *lists;      /* of trees by rate, those of all jobs one after another */
     uint32_t *first;      /* by job: in lists */
@@ -49,7 +48,6 @@ static bool init(struct choice *c, struct plan_pack *pack, uint32_t most)
 
 static void deinit(struct choice *c)
 {
-    plan_memory_free(&c->memory);
     free(c->first);
     free(c->lists);
     free(c->load);
@@ -61,7 +59,7 @@ static bool keep(struct choice *c, uint32_t number)
 {
     struct plan_pack *pack = c->pack;
     const struct plan_tree *tree = &pack->trees[number];
-    if (plan_memory_take(&c->memory, tree) != TRIB_NO_PLACE) {
+    if (plan_memory_take(&c->pack->memory, tree) != TRIB_NO_PLACE) {
         return false;
     }
     pack->kept[number] = true;
@@ -95,7 +93,7 @@ static enum trib_status keep_new(struct choice *c, uint32_t job, bool *is_kept)
     }
     for (uint32_t place = net->hosts; place < net->hosts + net->switches; place++) {
         int64_t *price = &c->prices[plan_row_of_adder(net, place)];
-        if (!plan_memory_has_room(&c->memory, job, place)) {
+        if (!plan_memory_has_room(&c->pack->memory, job, place)) {
             *price = PLAN_PRICE_MAX;
         } else if (net->memory[place - net->hosts] != PLAN_MEMORY_ALL) {
             *price += c->pack->thrift;
@@ -127,7 +125,7 @@ static enum trib_status keep_first(struct choice *c, uint32_t *failed)
     memset(c->load, 0, plan_rows(c->pack->net) * sizeof *c->load);
     memset(c->count, 0, jobs * sizeof *c->count);
     memcpy(c->next, c->first, jobs * sizeof *c->next);
-    plan_memory_begin(&c->memory);
+    plan_memory_begin(&c->pack->memory);
     for (*failed = 0; *failed < jobs; (*failed)++) {
         uint32_t job = c->pack->order[*failed];
         bool is_kept = c->pack->thrift == 0 && keep_fastest(c, job);
@@ -162,13 +160,41 @@ static enum trib_status choose(struct choice *c, char *error)
             (void)keep_fastest(c, c->pack->order[i]);
         }
     }
+    for (uint32_t i = 0; i < c->pack->tree_count && status == TRIB_OK && c->pack->has_memory; i++) {
+        c->pack->kept[i] = c->pack->kept[i] || plan_memory_is_open(&c->pack->memory, &c->pack->trees[i]);
+    }
     return status;
+}
+
+enum trib_status plan_choose_fastest(struct plan_pack *pack, uint32_t most, bool *is_less)
+{
+    uint32_t *list = calloc(pack->tree_count + 1U, sizeof *list);
+    *is_less = false;
+    if (list == NULL) {
+        return TRIB_ERR_MEMORY;
+    }
+    memset(pack->kept, 0, pack->tree_count * sizeof *pack->kept);
+    for (uint32_t j = 0; j < pack->jobs->count; j++) {
+        uint32_t count = plan_pack_list(pack, j, list);
+        *is_less = *is_less || count > most;
+        for (uint32_t i = 0; i < count && i < most; i++) {
+            pack->kept[list[i]] = true;
+        }
+    }
+    free(list);
+    return TRIB_OK;
 }
 
 enum trib_status plan_choose(struct plan_pack *pack, uint32_t most, char *error)
 {
     struct choice c = {.pack = pack};
-    enum trib_status status = plan_memory_init(&c.memory, pack->net, pack->jobs, error);
+    enum trib_status status = TRIB_OK;
+    if (pack->memory.net == NULL) {
+        status = plan_memory_init(&pack->memory, pack->net, pack->jobs, error);
+    }
+    if (status != TRIB_OK) {
+        plan_memory_free(&pack->memory);
+    }
     if (status == TRIB_OK) {
         status = init(&c, pack, most) ? choose(&c, error) : TRIB_ERR_MEMORY;
     }

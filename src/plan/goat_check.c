@@ -14,9 +14,10 @@
 
 /* ---- the network and the job of the plan ---- */
 
-static bool check_owner(const struct plan_goat_file *file, const struct trib_placed *placed, char *error)
+static bool check_owner(const struct plan_goat_file *file, const struct plan_goat_proof *proof, char *error)
 {
-    const struct trib_placed_model *model = &placed->models[0];
+    const struct trib_placed *placed = proof->placed;
+    const struct trib_placed_model *model = &placed->models[proof->number];
     const struct plan_job *job = file->job;
     uint64_t digest = plan_network_digest(file->net);
 
@@ -53,7 +54,7 @@ static uint32_t find_switch(const struct plan_goat_file *file, uint32_t place)
     return s < file->problem->switches ? s : TRIB_GOAT_SERVER;
 }
 
-static bool open_pieces(const struct plan_goat_file *file, const struct trib_placed_switch *at,
+static bool open_pieces(const struct plan_goat_file *file, const struct trib_placed_switch *at, uint64_t *left,
                         struct trib_goat_plan *plan, char *error)
 {
     const struct trib_goat *p = file->problem;
@@ -71,10 +72,16 @@ static bool open_pieces(const struct plan_goat_file *file, const struct trib_pla
         held += is_own ? p->bytes[g] : 0;
     }
     if (held > p->memory[s]) {
-        trib_explain(error, "%s has %.4g MB of pieces, of %.4g MB memory (--memory)", at->name, (double)held / 1e6,
-                     (double)p->memory[s] / 1e6);
+        trib_explain(error, "%s has %.4g MB of pieces of job %s, of %.4g MB memory that the plan has for it", at->name,
+                     (double)held / 1e6, file->job->name, (double)p->memory[s] / 1e6);
         return false;
     }
+    if (held > left[s]) {
+        trib_explain(error, "%s has %.4g MB of pieces of job %s, of %.4g MB memory that is left for it (--memory)",
+                     at->name, (double)held / 1e6, file->job->name, (double)left[s] / 1e6);
+        return false;
+    }
+    left[s] -= held;
     return true;
 }
 
@@ -105,7 +112,7 @@ static bool read_prices(struct plan_input *in, uint32_t table, const struct plan
             w++;
         }
         if (w == file->job->host_count) {
-            return REFUSE(in, "prices name %.*s, which is no worker", (int)len, word);
+            return REFUSE(in, "prices name %.*s, which is no worker of job %s", (int)len, word, file->job->name);
         }
         word = plan_next_word(&at, &len);
         (void)snprintf(text, sizeof text, "%.*s", word != NULL ? (int)len : 0, word != NULL ? word : "");
@@ -127,7 +134,8 @@ static bool check_claims(struct plan_input *in, uint32_t table, const struct pla
         return false;
     }
     if (!has_cost || cost != plan->cost) {
-        return REFUSE(in, "the plan costs %" PRIu64 " bytes x hops, not %" PRIu64, plan->cost, cost);
+        return REFUSE(in, "the plan of job %s costs %" PRIu64 " bytes x hops, not %" PRIu64, file->job->name,
+                      plan->cost, cost);
     }
     if (!has_bound) {
         return true;
@@ -141,39 +149,45 @@ static bool check_claims(struct plan_input *in, uint32_t table, const struct pla
     }
     plan->bound = trib_goat_prove(file->problem, plan->price);
     return bound <= plan->bound ||
-           REFUSE(in, "the prices prove a bound of %" PRIu64 " bytes x hops, not %" PRIu64, plan->bound, bound);
+           REFUSE(in, "the prices prove a bound of %" PRIu64 " bytes x hops for job %s, not %" PRIu64, plan->bound,
+                  file->job->name, bound);
 }
 
-static bool check_file(const struct plan_goat_file *file, const struct trib_toml *toml, struct trib_goat_plan *plan,
-                       char *error)
+static bool check_file(const struct plan_goat_file *file, const struct plan_goat_proof *proof,
+                       struct trib_goat_plan *plan, char *error)
 {
     struct plan_input in;
-    uint32_t table = 0;
 
-    plan_input_use(&in, toml, error);
-    while (table < in.toml.table_count && !plan_input_is(&in, table, "model")) {
-        table++;
+    plan_input_use(&in, proof->toml, error);
+    for (uint32_t table = 0, before = 0; table < in.toml.table_count; table++) {
+        if (plan_input_is(&in, table, "model") && before++ == proof->number) {
+            return check_claims(&in, table, file, plan);
+        }
     }
-    return table < in.toml.table_count ? check_claims(&in, table, file, plan) : REFUSE(&in, "there is no [[model]]");
+    return REFUSE(&in, "there is no [[model]]");
 }
 
-bool plan_goat_check(const struct plan_goat_file *file, const struct trib_placed *placed, const struct trib_toml *toml,
+bool plan_goat_check(const struct plan_goat_file *file, const struct plan_goat_proof *proof,
                      struct trib_goat_plan *plan, char *error)
 {
-    if (!check_owner(file, placed, error)) {
+    const struct trib_placed *placed = proof->placed;
+    const struct trib_placed_model *model = &placed->models[proof->number];
+
+    if (!check_owner(file, proof, error)) {
         return false;
     }
     for (uint32_t i = 0; i < placed->switch_count; i++) {
-        if (!open_pieces(file, &placed->switches[i], plan, error)) {
+        bool is_own = placed->switches[i].model == proof->number;
+        if (is_own && !open_pieces(file, &placed->switches[i], proof->left, plan, error)) {
             return false;
         }
     }
     trib_goat_send_to_nearest(file->problem, plan);
     trib_goat_count(file->problem, plan);
-    if (placed->models[0].server_bytes != plan->server_bytes) {
-        trib_explain(error, "the server receives %" PRIu64 " bytes, not %" PRIu64, plan->server_bytes,
-                     placed->models[0].server_bytes);
+    if (model->server_bytes != plan->server_bytes) {
+        trib_explain(error, "the server receives %" PRIu64 " bytes of job %s, not %" PRIu64, plan->server_bytes,
+                     file->job->name, model->server_bytes);
         return false;
     }
-    return check_file(file, toml, plan, error);
+    return check_file(file, proof, plan, error);
 }

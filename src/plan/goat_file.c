@@ -80,10 +80,10 @@ static void write_plan(FILE *out, const struct plan_goat_file *file)
                   "# A plan of `tributary plan --objective %s`: docs/PLAN.md says what the keys mean.\n"
                   "network = \"%016" PRIx64 "\"\n"
                   "\n[[model]]\njob = \"%s\"\npieces = %u\nserver = \"%s\"\nhosts = \"%016" PRIx64 "\"\n"
-                  "parts_bytes = %" PRIu64 "\nserver_bytes = %" PRIu64 "\n",
+                  "memory = %" PRIu64 "\nparts_bytes = %" PRIu64 "\nserver_bytes = %" PRIu64 "\n",
                   file->objective, plan_network_digest(file->net), file->job->name, file->problem->gradients,
                   names->list[file->server],
-                  plan_goat_hosts_digest(file->job->hosts, file->job->host_count, file->server),
+                  plan_goat_hosts_digest(file->job->hosts, file->job->host_count, file->server), file->memory,
                   file->problem->total * file->problem->workers, file->plan->server_bytes);
     write_bound(out, file);
     for (uint32_t s = 0; s < file->problem->switches; s++) {

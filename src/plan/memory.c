@@ -64,6 +64,20 @@ bool plan_memory_has_room(const struct plan_memory *m, uint32_t job, uint32_t pl
     return *open_at(m, job, place) || m->left[place - m->net->hosts] >= m->jobs->list[job].memory;
 }
 
+bool plan_memory_has(const struct plan_memory *m, uint32_t job, uint32_t place)
+{
+    return *open_at(m, job, place);
+}
+
+bool plan_memory_is_open(const struct plan_memory *m, const struct plan_tree *tree)
+{
+    bool is_open = *open_at(m, tree->job, tree->root);
+    for (uint32_t i = 0; i < tree->hop_count; i++) {
+        is_open = is_open && (!tree->hops[i].adds || *open_at(m, tree->job, tree->hops[i].from));
+    }
+    return is_open;
+}
+
 static void open_place(struct plan_memory *m, uint32_t job, uint32_t place)
 {
     uint64_t *left = &m->left[place - m->net->hosts];

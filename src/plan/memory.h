@@ -29,6 +29,10 @@ void plan_memory_begin(struct plan_memory *m);
 bool plan_memory_is_limited(const struct plan_network *net);
 /* True if the job has its memory at this switch, or enough memory is left there. */
 bool plan_memory_has_room(const struct plan_memory *m, uint32_t job, uint32_t place);
+/* True if the job has its memory at this switch. */
+bool plan_memory_has(const struct plan_memory *m, uint32_t job, uint32_t place);
+/* True if the tree's job has its memory at all switches that add in the tree. */
+bool plan_memory_is_open(const struct plan_memory *m, const struct plan_tree *tree);
 /* The tree's job takes its memory at all switches that add in the tree. Returns TRIB_NO_PLACE, or the place of a switch
  * with too little memory: then the job takes nothing. */
 uint32_t plan_memory_take(struct plan_memory *m, const struct plan_tree *tree);

@@ -9,7 +9,6 @@
 
 #include "io/explain.h"
 #include "plan/master.h"
-#include "plan/memory.h"
 
 #define ROUNDS 12        /* of multiplicative weights */
 #define STEEPNESS 8      /* the fullest row costs e^8 times an empty one */
@@ -18,6 +17,7 @@
 #define PROGRAMS_MAX 400 /* of a stage */
 #define TAKEN 64         /* trees of a program, at least so many of them of each job */
 #define TAKEN_EACH 4
+#define OPEN_PROGRAMS 8  /* of a cut: trees at open switches are found after so many */
 #define LEAST_SHARE 1e-6 /* of a job's rate: a tree with less is none */
 #define THIN_ROUNDS 8
 #define THIN_LEAST 0.01 /* of a job's level: rates of about so much are small */
@@ -26,6 +26,7 @@
 enum mode {
     ALL,  /* all trees, and better ones by pricing, until level and bound meet */
     KEPT, /* the kept trees alone */
+    OPEN, /* the kept trees, and better ones by pricing at the switches where jobs have memory */
 };
 
 /* The search with one master program. */
@@ -37,6 +38,8 @@ struct search {
     uint32_t tree_count, tree_room;
     uint64_t *level;
     int64_t *prices;
+    int64_t *closed;   /* for one job: prices, but the highest for switches at which the job has no memory */
+    uint32_t priced;   /* programs after which such trees were found */
     int64_t *limits;   /* by job */
     int64_t *cheapest; /* by job, with hosts' cables */
     struct plan_offer (*offers)[PLAN_OFFERS];
@@ -228,25 +231,70 @@ static void improve_bound(struct search *s)
     }
 }
 
-/* Adds offers that are worth it: few of each of many jobs, more of each of few. */
-static enum trib_status take_offers(struct search *s, uint32_t *taken)
+/* Adds a job's offers that are worth it: few of each of many jobs, more of each of few. */
+static enum trib_status take_offers_of(struct search *s, uint32_t job, uint32_t *taken)
 {
-    uint32_t each = TAKEN / s->pack->jobs->count > TAKEN_EACH ? TAKEN / s->pack->jobs->count : TAKEN_EACH;
-    *taken = 0;
-    for (uint32_t j = 0; j < s->pack->jobs->count; j++) {
-        for (uint32_t i = 0; i < s->offer_count[j] && i < each && s->offers[j][i].price < s->limits[j]; i++) {
-            bool is_new = false;
-            enum trib_status status = take_offer(s, j, &s->offers[j][i], &is_new);
-            if (status == TRIB_OK && is_new) {
-                status = use_tree(s, s->pack->tree_count - 1);
-                (*taken)++;
-            }
-            if (status != TRIB_OK) {
-                return status;
-            }
+    struct plan_pack *pack = s->pack;
+    uint32_t each = TAKEN / pack->jobs->count > TAKEN_EACH ? TAKEN / pack->jobs->count : TAKEN_EACH;
+    for (uint32_t i = 0; i < s->offer_count[job] && i < each && s->offers[job][i].price < s->limits[job]; i++) {
+        bool is_new = false;
+        enum trib_status status = take_offer(s, job, &s->offers[job][i], &is_new);
+        is_new = is_new && (s->mode == ALL || plan_memory_is_open(&pack->memory, &pack->trees[pack->tree_count - 1]));
+        if (status == TRIB_OK && is_new) {
+            status = use_tree(s, pack->tree_count - 1);
+            (*taken)++;
+        }
+        if (status != TRIB_OK) {
+            return status;
         }
     }
     return TRIB_OK;
+}
+
+static enum trib_status take_offers(struct search *s, uint32_t *taken)
+{
+    enum trib_status status = TRIB_OK;
+    *taken = 0;
+    for (uint32_t j = 0; j < s->pack->jobs->count && status == TRIB_OK; j++) {
+        status = take_offers_of(s, j, taken);
+    }
+    return status;
+}
+
+/* Prices all jobs and adds offers, of trees at the switches that each job has. */
+static enum trib_status take_open(struct search *s, uint32_t *taken)
+{
+    struct plan_pack *pack = s->pack;
+    const struct plan_network *net = pack->net;
+    enum trib_status status = TRIB_OK;
+    *taken = 0;
+    s->priced++;
+    for (uint32_t j = 0; j < pack->jobs->count && status == TRIB_OK; j++) {
+        memcpy(s->closed, s->prices, plan_rows(net) * sizeof *s->prices);
+        for (uint32_t place = net->hosts; place < net->hosts + net->switches; place++) {
+            int64_t *price = &s->closed[plan_row_of_adder(net, place)];
+            *price = plan_memory_has(&pack->memory, j, place) ? *price : PLAN_PRICE_MAX;
+        }
+        plan_pricer_set(pack->pricer, s->closed);
+        s->offer_count[j] = plan_price(pack->pricer, j, s->offers[j]);
+        status = take_offers_of(s, j, taken);
+    }
+    return status;
+}
+
+/* Adds trees that the last solution's prices lead to. *taken: how many; 0: the level is good enough. */
+static enum trib_status find_better(struct search *s, double level, uint32_t *taken)
+{
+    *taken = 0;
+    if (s->mode == KEPT || (s->mode == OPEN && s->priced == OPEN_PROGRAMS)) {
+        return TRIB_OK;
+    }
+    plan_master_prices(&s->master, s->prices, s->limits);
+    if (s->mode == OPEN) {
+        return take_open(s, taken);
+    }
+    improve_bound(s);
+    return (double)s->best.bound_bps <= level * (1 + PLAN_GAP) ? TRIB_OK : take_offers(s, taken);
 }
 
 /* Raises the level of all jobs that are left, and its bound falls, until they meet. */
@@ -266,15 +314,7 @@ static enum trib_status raise(struct search *s, double *level)
             return TRIB_ERR_ABORTED;
         }
         *level = plan_master_level(&s->master);
-        if (s->mode == KEPT) {
-            return TRIB_OK;
-        }
-        plan_master_prices(&s->master, s->prices, s->limits);
-        improve_bound(s);
-        if ((double)s->best.bound_bps <= *level * (1 + PLAN_GAP)) {
-            return TRIB_OK;
-        }
-        status = take_offers(s, &taken);
+        status = find_better(s, *level, &taken);
         if (status != TRIB_OK || taken == 0) {
             return status;
         }
@@ -347,11 +387,12 @@ static bool begin(struct search *s)
     size_t rows = plan_rows(pack->net), jobs = pack->jobs->count;
     s->prices = calloc(rows + 1, sizeof *s->prices);
     s->best.prices = calloc(rows + 1, sizeof *s->best.prices);
+    s->closed = calloc(rows + 1, sizeof *s->closed);
     s->limits = calloc(jobs + 1, sizeof *s->limits);
     s->cheapest = calloc(jobs + 1, sizeof *s->cheapest);
     s->offers = calloc(jobs + 1, sizeof *s->offers);
     s->offer_count = calloc(jobs + 1, sizeof *s->offer_count);
-    return s->prices && s->best.prices && s->limits && s->cheapest && s->offers && s->offer_count &&
+    return s->prices && s->closed && s->best.prices && s->limits && s->cheapest && s->offers && s->offer_count &&
            plan_master_init(&s->master, pack->net, pack->jobs);
 }
 
@@ -360,6 +401,7 @@ static void end(struct search *s)
     plan_master_free(&s->master);
     free(s->tree_of);
     free(s->prices);
+    free(s->closed);
     free(s->best.prices);
     free(s->limits);
     free(s->cheapest);
@@ -486,9 +528,9 @@ enum trib_status plan_pack_thin(struct plan_pack *pack, double share, char *erro
     return status;
 }
 
-enum trib_status plan_pack_cut(struct plan_pack *pack, uint64_t *levels, char *error)
+enum trib_status plan_pack_cut(struct plan_pack *pack, bool is_open, uint64_t *levels, char *error)
 {
-    return search(pack, KEPT, levels, error);
+    return search(pack, is_open ? OPEN : KEPT, levels, error);
 }
 
 bool plan_pack_init(struct plan_pack *pack, struct plan_pricer *pricer)
@@ -520,6 +562,7 @@ void plan_pack_free(struct plan_pack *pack)
     free(pack->kept);
     free(pack->rates);
     free(pack->stages);
+    plan_memory_free(&pack->memory);
     free(pack->order);
     free(pack->stage_of);
     free(pack->level);

@@ -7,6 +7,7 @@
 #define TRIB_PLAN_PACK_H
 
 #include "plan/bound.h"
+#include "plan/memory.h"
 
 #define PLAN_GAP 0.002 /* a stage ends when its level is this near to its bound */
 
@@ -31,6 +32,7 @@ struct plan_pack {
     uint64_t *level;             /* by job, bit/s; 0: not fixed yet */
     uint32_t *order;             /* jobs in the order in which they choose memory (choice.h) */
     bool has_memory;             /* switches have a limit of memory */
+    struct plan_memory memory;   /* where each job has memory, as plan_choose last chose */
     int64_t thrift;              /* price of the memory of a switch for each input that it adds */
     uint32_t solved;             /* linear programs, for --explain */
     bool (*is_over)(void *user); /* called now and then; true ends the search; NULL: never */
@@ -55,7 +57,8 @@ uint32_t plan_pack_list(const struct plan_pack *pack, uint32_t job, uint32_t *li
 /* Finds rates with fewer trees, or with trees that merge into fewer. Each job keeps at least `share` of its level. Each
  * round makes trees with small rates cost more. */
 TRIB_MUST_USE enum trib_status plan_pack_thin(struct plan_pack *pack, double share, char *error);
-/* Finds levels and rates with the kept trees alone. levels: by job, bit/s. Bounds and stages stay. */
-TRIB_MUST_USE enum trib_status plan_pack_cut(struct plan_pack *pack, uint64_t *levels, char *error);
+/* Finds levels and rates with the kept trees alone; if is_open, also with new trees at the switches where plan_choose
+ * gave the job memory. levels: by job, bit/s. Bounds and stages stay. */
+TRIB_MUST_USE enum trib_status plan_pack_cut(struct plan_pack *pack, bool is_open, uint64_t *levels, char *error);
 
 #endif

@@ -11,7 +11,8 @@
 #include "plan/merge.h"
 
 #define WEIGHT_MAX 255
-#define FEW_JOBS 8U
+#define FEW_JOBS 8U      /* of more jobs a packing is made anew once at most, as the first time gains the most */
+#define MANY_TREES 3000U /* of more jobs: with so many trees a packing takes too long */
 #define KEPT_ENOUGH 0.98 /* of the slowest job's level: a cut that keeps so much is not made again */
 #define MEMORY_CUTS 12
 
@@ -204,10 +205,16 @@ static bool keep_best(struct best *best, const struct plan_pack *pack, const uin
     return true;
 }
 
+/* Where memory has a limit, a job may have more trees at first, at the switches that it got. */
 static enum trib_status cut_once(struct plan_pack *pack, uint32_t most, uint64_t *levels, char *error)
 {
     enum trib_status status = plan_choose(pack, most, error);
-    return status == TRIB_OK ? plan_pack_cut(pack, levels, error) : status;
+    bool is_less = false;
+    status = status == TRIB_OK ? plan_pack_cut(pack, pack->has_memory, levels, error) : status;
+    if (status == TRIB_OK && pack->has_memory) {
+        status = plan_choose_fastest(pack, most, &is_less);
+    }
+    return status == TRIB_OK && is_less ? plan_pack_cut(pack, false, levels, error) : status;
 }
 
 /* The slowest jobs come first, by weight. */
@@ -256,14 +263,15 @@ static enum trib_status cut_first(struct plan_pack *pack, uint32_t most, uint64_
     return status == TRIB_ERR_INVALID && best->levels != NULL ? TRIB_OK : status;
 }
 
-/* A cut that costs few jobs much is made again, from packings with fewer trees, which have so much less. */
+/* A cut that costs jobs much is made again, from packings with fewer trees, which have so much less. */
 static enum trib_status cut(struct plan_pack *pack, uint32_t most, uint64_t *levels, char *error)
 {
     static const double shares[] = {KEPT_ENOUGH, 0.95, 0.92, 0.88};
     struct best best = {.levels = NULL};
     enum trib_status status = cut_first(pack, most, levels, &best, error);
     for (size_t i = 0; status == TRIB_OK && i < sizeof shares / sizeof shares[0]; i++) {
-        if (best.kept >= shares[i] || pack->jobs->count > FEW_JOBS) {
+        bool is_long = pack->jobs->count > FEW_JOBS && (i > 0 || pack->tree_count > MANY_TREES);
+        if (best.kept >= shares[i] || is_long) {
             break;
         }
         status = plan_pack_thin(pack, shares[i], error);

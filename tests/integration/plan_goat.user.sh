@@ -49,18 +49,73 @@ for rule in greedy atp geryon; do
     check "$rule: the same plan" cmp "$TMP/made" "$TMP/read"
 done
 expect 0 '^resnet by greedy' "${PLAN[@]}" --objective greedy --server host8 --memory 30MB --out "$TMP/goat.toml"
-expect_line 1 'goat.toml does not hold: leaf. has 30 MB of pieces, of 22 MB memory' "${PLAN[@]}" --check "$TMP/goat.toml"
+expect_line 1 'goat.toml does not hold: leaf. has 30 MB of pieces of job resnet, of 22 MB memory that is left' "${PLAN[@]}" --check "$TMP/goat.toml"
 expect 0 '^  leaf0 +5 gradients, 30 of 30 MB' "${PLAN[@]}" --check "$TMP/goat.toml" --memory 30MB
 sed 's/^cost = /cost = 9/' "$TMP/goat.toml" >"$TMP/cheap.toml"
-expect_line 1 'cheap.toml does not hold: the plan costs' "${PLAN[@]}" --check "$TMP/cheap.toml" --memory 30MB
+expect_line 1 'cheap.toml does not hold: the plan of job resnet costs' "${PLAN[@]}" --check "$TMP/cheap.toml" --memory 30MB
 sed 's/"resnet"/"vgg"/' "$TMP/job.toml" >"$TMP/vgg.toml"
-expect_line 1 'goat.toml is a plan of job "resnet": give --jobs' "$T" plan --topology "$TMP/net.toml" --jobs "$TMP/vgg.toml" --check "$TMP/goat.toml"
+expect_line 1 'goat.toml is a plan of job "resnet", which is not in --jobs' "$T" plan --topology "$TMP/net.toml" --jobs "$TMP/vgg.toml" --check "$TMP/goat.toml"
 expect_line 1 'goat.toml is a plan of --objective, for which there is no page' "${PLAN[@]}" --check "$TMP/goat.toml" --page "$TMP/p"
 if "${PLAN[@]}" --objective goat --server host8 --out "$TMP/goat.toml" >"$TMP/out" 2>&1; then
     expect 0 'so the plan is at most [0-9.]+ % above the best$' "${PLAN[@]}" --check "$TMP/goat.toml"
     sed 's/^bound = /bound = 9/' "$TMP/goat.toml" >"$TMP/bound.toml"
     expect_line 1 'bound.toml does not hold: the prices prove a bound of' "${PLAN[@]}" --check "$TMP/bound.toml"
 fi
+
+say "a file of three jobs' plans, which share the memory of switches, is proved again; none of its fields may change"
+RULE=goat
+"${PLAN[@]}" --objective goat --server host8 >"$TMP/out" 2>&1 || RULE=greedy # no solver
+ALL=("$T" plan --topology "$TMP/net.toml" --jobs "$TMP/all_jobs.toml")
+: >"$TMP/all_jobs.toml"
+: >"$TMP/all.toml"
+while read -r name hosts bytes server memory; do
+    printf '[[job]]\nname = "%s"\nhosts = "%s"\nbytes = "%s"\n' "$name" "$hosts" "$bytes" >"$TMP/one.toml"
+    cat "$TMP/one.toml" >>"$TMP/all_jobs.toml"
+    expect 0 "^$name by" "$T" plan --topology "$TMP/net.toml" --jobs "$TMP/one.toml" --objective "$RULE" --server "$server" --memory "$memory" --out "$TMP/one.plan"
+    sed -n "$([ -s "$TMP/all.toml" ] && echo '/^\[\[model/,$p' || echo p)" "$TMP/one.plan" >>"$TMP/all.toml"
+done <<'END'
+resnet host0-7 96MB host8 8MB
+vgg host1-6 48MB host9 7MB
+bert host0-5 32MB host10 6MB
+END
+expect 0 '^bert by .*all.toml: 6 workers, server host10' "${ALL[@]}" --check "$TMP/all.toml"
+check "all jobs" [ "$(grep -c ' by .*all.toml: . workers' "$TMP/out")" = 3 ]
+expect 0 '^,\{"job":"bert",' "${ALL[@]}" --check "$TMP/all.toml" --json
+expect_line 1 'all.toml does not hold: .* MB of pieces of job (vgg|bert), of .* MB memory that is left' "${ALL[@]}" --check "$TMP/all.toml" --memory 12MB
+check "nothing is printed of a file that does not hold" [ "$(grep -c ' by ' "$TMP/out")" = 0 ]
+expect_line 1 'is a plan of 3 jobs, and --jobs has 4' "$T" plan --topology "$TMP/net.toml" --check "$TMP/all.toml" \
+    --jobs <(cat "$TMP/all_jobs.toml"; printf '[[job]]\nname = "other"\nhosts = "host0-1"\n')
+# change JOB TEXT: applies a command of sed to the first table with this text of the job. Prints the file.
+change() {
+    awk -v job="job = \"$1\"" -v text="$2" 'BEGIN { RS = ""; ORS = "\n\n" } !is_done && index($0, job) && index($0, text) {
+        is_done = 1; print "@" $0; next } { print }' "$TMP/all.toml" | sed "/^@/,/^\$/{s/^@//; $3;}"
+}
+for job in vgg bert; do
+    while read -r text edit; do
+        change "$job" "$text" "$edit" >"$TMP/changed.toml"
+        check "$job, $edit: a change" [ "$(diff "$TMP/all.toml" "$TMP/changed.toml" | grep -c '^[<>] ..')" -gt 0 ]
+        expect_line 1 'changed.toml' "${ALL[@]}" --check "$TMP/changed.toml"
+    done <<'END'
+[[model s/^job = "/&x/
+[[model s/^pieces = ./&9/
+[[model s/^server = "host./&1/
+[[model s/^hosts = "/&1/
+[[model s/^memory = .*/memory = 1000000/
+[[model s/^parts_bytes = /&1/
+[[model s/^server_bytes = /&1/
+[[model s/^cost = /&1/
+[[placement s/^job = "/&x/
+[[placement s/^switch = "...../switch = "spine/
+[[placement s/^pieces = ".*/pieces = "63"/
+[[placement s/^.*//
+END
+    if [ "$RULE" = goat ]; then
+        for edit in 's/^bound = /&1/' 's/^prices = .*//' 's/^\(prices = "host[0-9]*\) [0-9]*/\1 0/' 's/^memory = /&9/'; do
+            change "$job" "[[model" "$edit" >"$TMP/changed.toml"
+            expect_line 1 'changed.toml does not hold' "${ALL[@]}" --check "$TMP/changed.toml"
+        done
+    fi
+done
 
 say "Ctrl-C ends the search at once"
 printf '[topology]\nkind = "fat-tree"\nk = 16\nrate = "1Gbps"\nfabric_rate = "1Gbps"\n[[switch]]\nname = "edge*"\n' >"$TMP/large.toml"

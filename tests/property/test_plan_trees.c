@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_plan_trees.c: plans of small drawn networks against the best level with all trees that there are, by brute force;
  * and the proof of each plan. Mirrors src/plan/pack.h, src/plan/check.h. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +15,7 @@
 #include "plan_trees.h"
 
 #define NETWORKS 40U
+#define MEMORY_NETWORKS 24U
 #define TOLERANCE 1e-6
 
 static void draw_network(struct plan_network *net, struct drawn *d, uint64_t seed)
@@ -62,6 +64,52 @@ static void level__against_all_trees(void **state)
     assert_true(near >= NETWORKS * 98 / 100);
 }
 
+/* Memory for one job, or for two, at each switch, against all ways to share the switches among the jobs. No plan has
+ * more than the best way, and there is no plan only where there is no way, in one network. In the mean the slowest job
+ * has 0.963 of the best rate; 0.90 without new trees at the switches that jobs have, 0.93 with one cut. */
+static void rate__with_little_memory(void **state)
+{
+    double sum = 0;
+    uint32_t plans = 0;
+    (void)state;
+    for (uint64_t seed = 1; seed <= MEMORY_NETWORKS; seed++) {
+        struct plan_network net;
+        struct plan_jobs jobs;
+        struct drawn d;
+        struct plan plan;
+        struct plan_proof proof;
+        char error[TRIB_ERROR_TEXT_MAX] = "";
+        uint32_t count = 2 + (uint32_t)(seed / 2 % 2), room = count > 2 && seed % 2 == 0 ? 2 : 1;
+        draw_network(&net, &d, seed);
+        draw_jobs(&jobs, &net, &d, count, 4, false);
+        double best = every_level_within(&net, &jobs, room);
+        for (uint32_t j = 0; j < count; j++) {
+            jobs.list[j].memory = 1;
+        }
+        for (uint32_t i = 0; i < net.switches; i++) {
+            net.memory[i] = room;
+        }
+        const struct plan_options options = {.family = PLAN_MIDDLE};
+        enum trib_status status = plan_make(&plan, &net, &jobs, &options, error);
+        double rate = HUGE_VAL;
+        for (uint32_t j = 0; j < count && status == TRIB_OK; j++) {
+            rate = fmin(rate, (double)plan.grants[j].rate_bps);
+        }
+        if (status == TRIB_OK) {
+            assert_true(plan_check(&plan, &net, &jobs, &proof, error));
+            assert_true(rate <= best * (1 + TOLERANCE));
+            sum += rate / best;
+            plans++;
+        } else {
+            assert_true(best < 1);
+        }
+        plan_free(&plan);
+        plan_jobs_free(&jobs);
+        plan_network_free(&net);
+    }
+    assert_true(plans == MEMORY_NETWORKS - 1 && sum / plans > 0.95);
+}
+
 /* One job of 16 hosts in a dragonfly: the best packing has 27 trees. The 16 fastest alone lose 7.6 % of its rate, those
  * of a packing with fewer trees 1.8 %. */
 static void packing__of_many_trees_becomes_one_of_few(void **state)
@@ -89,9 +137,39 @@ static void packing__of_many_trees_becomes_one_of_few(void **state)
     plan_network_free(&net);
 }
 
+/* Twelve jobs with at most two trees each, in 20 networks: the slowest job loses 1.23 % in the mean. It loses 1.55 % if
+ * packings of many jobs are not made anew with fewer trees. */
+static void packing__of_many_jobs_becomes_one_of_few(void **state)
+{
+    double losses = 0;
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct drawn d = {.prng = {seed}, .over = 4, .uneven = 0.3, .can_add = 0.5, .adding = 300 * GBPS};
+        struct plan_network net;
+        struct plan_jobs jobs;
+        struct plan plan;
+        struct plan_proof proof;
+        char error[TRIB_ERROR_TEXT_MAX] = "";
+        draw_leaf_spine(&net, &d, 6, 4, 4);
+        draw_jobs(&jobs, &net, &d, 12, 6, false);
+        const struct plan_options options = {.family = plan_family_of(&net), .most = 2};
+        if (plan_make(&plan, &net, &jobs, &options, error) != TRIB_OK ||
+            !plan_check(&plan, &net, &jobs, &proof, error)) {
+            fail_msg("%s", error);
+        }
+        losses += proof.loss;
+        plan_free(&plan);
+        plan_jobs_free(&jobs);
+        plan_network_free(&net);
+    }
+    assert_true(losses / 20 < 0.014);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(level__against_all_trees),
-                                       cmocka_unit_test(packing__of_many_trees_becomes_one_of_few)};
+                                       cmocka_unit_test(rate__with_little_memory),
+                                       cmocka_unit_test(packing__of_many_trees_becomes_one_of_few),
+                                       cmocka_unit_test(packing__of_many_jobs_becomes_one_of_few)};
     return trib_lp_is_there() ? cmocka_run_group_tests(tests, NULL, NULL) : 77;
 }

@@ -180,8 +180,8 @@ static void check__refuses_a_full_switch(void **state)
     end(&other);
 }
 
-/* Drawn networks: each job finds switches, and the plan holds. The slowest job loses 0.21 in the mean; 0.28 if cuts do
- * not put slow jobs first. */
+/* Drawn networks: each job finds switches, and the plan holds. The slowest job loses 0.103 in the mean; 0.113 if cuts
+ * do not put slow jobs first; 0.124 without new trees at the switches that jobs have. */
 static void make__drawn(void **state)
 {
     double losses = 0;
@@ -203,7 +203,7 @@ static void make__drawn(void **state)
         losses += s.proof.loss;
         end(&s);
     }
-    assert_true(losses / 12 < 0.24);
+    assert_true(losses / 12 < 0.11);
 }
 
 int main(void)

@@ -197,7 +197,7 @@ static void switches_beside_a_path__do_not_count(void **state)
     }
     assert_int_equal(trib_goat_plan_create(&plan, &problem), TRIB_OK);
     assert_int_equal(trib_goat_rule_find("greedy")->make(&problem, &options, &plan), TRIB_OK);
-    const struct plan_goat_file file = {&net, &job, 2, "greedy", switches, &problem, &plan};
+    const struct plan_goat_file file = {&net, &job, 2, "greedy", 10, switches, &problem, &plan};
     assert_true(plan_goat_write(&file, plan_path, error));
     assert_true(trib_toml_open(&toml, plan_path, error) && trib_placed_read(&placed, &toml, error));
     trib_toml_free(&toml);
@@ -205,6 +205,7 @@ static void switches_beside_a_path__do_not_count(void **state)
     assert_int_equal(placed.models[0].pieces, 3);
     assert_string_equal(placed.models[0].server, "host2");
     assert_int_equal(placed.models[0].parts_bytes, 120);
+    assert_int_equal(placed.models[0].memory, 10);
     assert_int_equal(placed.models[0].server_bytes, plan.server_bytes);
     assert_int_equal(placed.switch_count, 2); /* a gradient at each leaf, and none at a spine */
     assert_string_equal(placed.switches[0].name, "leaf0");
@@ -236,6 +237,7 @@ struct proved {
     struct trib_goat problem;
     struct trib_goat_plan plan;
     struct plan_goat_file file;
+    uint64_t left[2]; /* as before the check */
     char net_path[40], plan_path[40];
 };
 
@@ -257,6 +259,7 @@ static void proved_create(struct proved *it)
                           .switches = {6, 7},
                           .memory = {10, 20},
                           .bytes = {10, 10, 10},
+                          .left = {10, 20},
                           .net_path = "/tmp/test_plan_placed_XXXXXX",
                           .plan_path = "/tmp/test_plan_placed_XXXXXX"};
     (void)close(mkstemp(it->net_path));
@@ -275,7 +278,7 @@ static void proved_create(struct proved *it)
         it->plan.price[w] = it->problem.to_server[w] * TRIB_GOAT_PRICE_ONE;
     }
     it->plan.bound = trib_goat_prove(&it->problem, it->plan.price);
-    it->file = (struct plan_goat_file){&it->net, &it->job, 2, "greedy", it->switches, &it->problem, &it->plan};
+    it->file = (struct plan_goat_file){&it->net, &it->job, 2, "greedy", 20, it->switches, &it->problem, &it->plan};
     assert_true(plan_goat_write(&it->file, it->plan_path, error));
 }
 
@@ -288,17 +291,21 @@ static void proved_destroy(struct proved *it)
     (void)unlink(it->plan_path);
 }
 
-/* The error of a check; "": the plan holds, and is that of `it`. */
+/* The error of a check of the file's model of job `a`; "": the plan holds, and is that of `it`. */
 static const char *check_file(const struct proved *it, char error[TRIB_ERROR_TEXT_MAX])
 {
     struct trib_placed placed;
     struct trib_toml toml;
     struct trib_goat_plan plan;
+    uint64_t left[2] = {it->left[0], it->left[1]};
 
     error[0] = '\0';
     assert_true(trib_toml_open(&toml, it->plan_path, error) && trib_placed_read(&placed, &toml, error));
     assert_int_equal(trib_goat_plan_create(&plan, &it->problem), TRIB_OK);
-    if (plan_goat_check(&it->file, &placed, &toml, &plan, error)) {
+    struct plan_goat_proof proof = {&placed, &toml, (uint32_t)(trib_placed_find(&placed, "a") - placed.models), left};
+    if (plan_goat_check(&it->file, &proof, &plan, error)) {
+        uint64_t held = it->left[0] + it->left[1] - left[0] - left[1];
+        assert_int_equal(held, 30); /* all memory of both leaves */
         assert_true(plan.cost == it->plan.cost && plan.server_bytes == it->plan.server_bytes);
         assert_true(plan.bound == it->plan.bound && plan.excess_bytes == 0);
     }
@@ -324,6 +331,10 @@ static void rewrite(const struct proved *it, const char *from, const char *to)
     write_text(it->plan_path, other);
 }
 
+#define OTHER_MODEL                                                                   \
+    "\n[[model]]\njob = \"b\"\npieces = 2\nserver = \"host2\"\ncost = 1\nbound = 1\n" \
+    "[[placement]]\njob = \"b\"\nswitch = \"leaf0\"\npieces = \"1\"\n"
+
 static void plan_of_pieces__is_proved_again(void **state)
 {
     static const struct {
@@ -331,8 +342,8 @@ static void plan_of_pieces__is_proved_again(void **state)
     } cases[] = {
         {NULL, "", ""},
         {"\nbound = ", "\nbound = 9", "the prices prove a bound of "},
-        {"\ncost = ", "\ncost = 9", "the plan costs "},
-        {"\ncost", "\nlost", "the plan costs "},
+        {"\ncost = ", "\ncost = 9", "the plan of job a costs "},
+        {"\ncost", "\nlost", "the plan of job a costs "},
         {"server_bytes = ", "server_bytes = 9", "the server receives "},
         {"parts_bytes = ", "parts_bytes = 9", "the plan is for a model of "},
         {"hosts = \"", "hosts = \"1", "the plan is for other hosts of job a"},
@@ -343,6 +354,8 @@ static void plan_of_pieces__is_proved_again(void **state)
         {"host1 ", "host1 x", "the price of host1 is not a price"},
         {"host3 ", "host3 0", ""}, /* leading zero: the same price */
         {"prices", "costs", "the prices prove a bound of 0 "},
+        /* Another job's model before it, with a piece at the same switch. */
+        {"\n[[model]]", OTHER_MODEL "\n[[model]]", ""},
     };
     char error[TRIB_ERROR_TEXT_MAX];
     struct proved it;
@@ -358,8 +371,11 @@ static void plan_of_pieces__is_proved_again(void **state)
         }
     }
     rewrite(&it, NULL, "");
-    it.problem.memory[0] = 9;
+    it.left[0] = 9; /* models before have the rest */
     assert_non_null(strstr(check_file(&it, error), "leaf0 has "));
+    assert_non_null(strstr(error, "memory that is left for it"));
+    it.problem.memory[0] = 9;
+    assert_non_null(strstr(check_file(&it, error), "memory that the plan has for it"));
     proved_destroy(&it);
 }
 
