@@ -18,12 +18,12 @@ struct options {
     double seconds; /* per scenario */
     uint64_t states;
     uint32_t verify_every, jobs;
-    bool is_quick, is_unreduced, lists, helps;
+    bool is_quick, is_unreduced, is_alike, is_apart, lists, helps;
 };
 
 static const char help[] =
     "usage: model [--scenario NAME] [--quick] [--scheme NAME] [--seconds N] [--states N] [--verify N] [--jobs N]\n"
-    "             [--forgive WORDS] [--unreduced]\n"
+    "             [--forgive WORDS] [--unreduced] [--alike | --apart]\n"
     "       model --scenario NAME --replay TOKENS\n"
     "       model --list\n"
     "Searches every state of tiny worlds made of the real nodes of a scheme. Prints one line per scenario; on a "
@@ -40,6 +40,9 @@ static const char help[] =
     "  --jobs N         scenarios at a time (default 1)\n"
     "  --forgive WORDS  checks that are left out, by the words that they would print\n"
     "  --unreduced      keep packets on their way that cannot matter any more: the same verdict, many more states\n"
+    "  --alike          wherever it is possible, search states that differ in the numbers of ranks and jobs alone "
+    "once\n"
+    "  --apart          search each of them, also where the scenario does not\n"
     "  --replay TOKENS  do what a trace says, and print it\n";
 
 static bool is_number(const char *text, double *value)
@@ -62,6 +65,12 @@ static bool take_option(struct options *options, const char *name, const char *v
     }
     if (strcmp(name, "--unreduced") == 0) {
         return options->is_unreduced = true;
+    }
+    if (strcmp(name, "--alike") == 0) {
+        return options->is_alike = true;
+    }
+    if (strcmp(name, "--apart") == 0) {
+        return options->is_apart = true;
     }
     if (strcmp(name, "--list") == 0) {
         return options->lists = true;
@@ -101,7 +110,11 @@ static bool run_scenario(const struct options *options, const struct trib_scheme
                          const struct model_scenario *scenario)
 {
     static struct model model;
-    struct search_limits limits = {.seconds = options->seconds, .states = options->states};
+    struct search_limits limits = {
+        .seconds = options->seconds,
+        .states = options->states,
+        .is_alike = (scenario->is_alike || options->is_alike) && !options->is_apart && symmetry_may_be(scenario),
+    };
 
     model.verify_every = options->verify_every;
     model.is_unreduced = options->is_unreduced;
