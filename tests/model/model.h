@@ -131,6 +131,7 @@ struct model_scenario {
     bool batches;       /* a node may take two packets before it is drained */
     bool is_rough;      /* floats whose sum depends on the order, and NaN; of 3 ranks at one switch at most */
     bool is_quick;      /* in `make test` */
+    bool is_long;       /* not in CI */
     bool is_alike;      /* states that differ in numbers of ranks and jobs alone are searched once (symmetry.c) */
     bool has_peers;     /* ranks send to each other (scheme ring): the one switch is no more than a control plane */
     uint8_t group;      /* and stand in groups of so many (scheme hybrid); 0: not */
