@@ -272,7 +272,7 @@ static const struct model_scenario scenarios[] = {
     {POOL(1, 1), COMBINE(1), .name = "combine-jobs-restart", .about = "2 jobs of 2 ranks behind one combiner with a row, 1 slot, an operation each; the server or the combiner restarts", .rounds = 2,
      .job = {{BEHIND(2), OPS1}, {BEHIND(2), OPS1}}, POOLS(0, 0, 1, 0), .is_alike = true},
     {POOL(1, 1), .rows = 1, INTEGERS, .name = "combine-jobs-anew", .about = "2 jobs of 2 ranks behind one combiner with a row, 1 slot, an operation each; one of them begins anew, at the server or the combiner", .rounds = 2,
-     .job = {{BEHIND(2), OPS1}, {BEHIND(2), OPS1}}, POOLS(0, 0, 1, 0), .is_alone = true, .is_alike = true},
+     .job = {{BEHIND(2), OPS1}, {BEHIND(2), OPS1}}, POOLS(0, 0, 1, 0), .is_alone = true},
 };
 /* clang-format on */
 
