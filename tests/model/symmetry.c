@@ -8,20 +8,20 @@
  * each renaming, and if a stimulus makes a node go from one state to the next, the renamed stimulus makes the renamed
  * node go to the renamed next state.
  *
- * This is sound if renamed nodes do the same. Each run proves that:
- *   - Each step of a node that the search takes is taken by the renamed node too. It must send the renamed packets, and
- *     each state and each packet must have one renaming, however it was reached.
- *   - For every 64th state, what can happen to the state and to a renaming of it must lead to the same states.
- * Anything else is a violation ("alike"). By induction over the steps, the states that the search keeps then are all
- * states but for renamings. What holds of a state holds of its renamings: they have the same happenings, up to numbers.
+ * This is sound if renamed nodes do the same. Each run proves that: each step of a node that the search takes is taken
+ * by the renamed node too. It must send the renamed packets, and each state and each packet must have one renaming,
+ * however it was reached. What sessions do around the nodes (control.c, state.c) is the same for all ranks and jobs; a
+ * sample checks that: for every 64th state, what can happen to the state and to a renaming of it must lead to the same
+ * states. Anything else is a violation ("alike"). By induction over the steps, the states that the search keeps are all
+ * states but for renamings, and what holds of a state holds of its renamings.
  * Read next: search.c. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/assert.h"
 #include "model.h"
 
 #define RENAMINGS 72   /* 2 jobs of 3 ranks */
-#define GENERATORS 8   /* swaps of two numbers; the others are made of these */
 #define PROVE_EVERY 64 /* states */
 
 struct renaming {
@@ -33,8 +33,9 @@ struct renaming {
 
 /* Of each thing (state of a node, or stimulus) its renamings, so far as they are known. */
 struct images {
-    uint32_t *of; /* thing x RENAMINGS + renaming */
+    uint32_t *of; /* thing x renamings + renaming */
     size_t room;  /* things */
+    size_t renamings;
 };
 
 struct symmetry {
@@ -48,7 +49,7 @@ struct symmetry {
 
 /* ---- which renamings there are ---- */
 
-/* After a restart of the server, not: it tells one rank of an old sum, the one with the lowest number. */
+/* Not after a restart of the server, which answers an old sum to the lowest of its ranks. */
 static bool are_ranks_alike(const struct model *model, const struct model_job *job)
 {
     bool is_alike = job->others == 0 && model->scenario->budget[BUDGET_RESTART] == 0;
@@ -81,6 +82,7 @@ static void add_renaming(struct symmetry *y, const struct renaming *new, uint32_
             return;
         }
     }
+    TRIB_ASSERT(y->count < RENAMINGS);
     y->renaming[y->count] = *new;
     y->renaming[y->count].last = (uint8_t)last;
     y->renaming[y->count++].before = (uint8_t)before;
@@ -164,14 +166,15 @@ static uint32_t *image_at(struct images *images, uint32_t renaming, uint32_t thi
 {
     if (thing >= images->room) {
         size_t room = 2 * (size_t)thing + 1024;
-        images->of = realloc(images->of, room * RENAMINGS * sizeof *images->of);
+        images->of = realloc(images->of, room * images->renamings * sizeof *images->of);
         if (images->of == NULL) {
             exit(2);
         }
-        memset(images->of + images->room * RENAMINGS, 0xff, (room - images->room) * RENAMINGS * sizeof *images->of);
+        memset(images->of + images->room * images->renamings, 0xff,
+               (room - images->room) * images->renamings * sizeof *images->of);
         images->room = room;
     }
-    return &images->of[(size_t)thing * RENAMINGS + renaming];
+    return &images->of[thing * images->renamings + renaming];
 }
 
 /* MODEL_NONE: not known. */
@@ -437,6 +440,7 @@ uint8_t symmetry_open(struct model *model, const struct state *first)
         exit(2);
     }
     make_renamings(y, model);
+    y->locals.renamings = y->stimuli.renamings = y->count;
     model->symmetry = y;
     store_forget_steps(model->store); /* of the beginning, which nobody has renamed */
     for (uint32_t swap = 1; swap <= y->swaps; swap++) {
