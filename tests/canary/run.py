@@ -237,7 +237,7 @@ def ask_worlds(tree, canary, seconds):
 def ask_search(tree, canary, seconds):
     """Scenario after scenario, the one that the table names and the quick ones first. What breadth-first finds, it finds early: none gets
     all of the time, though what takes too long to end is known at the end of the search alone. A copy of each packet is tried at every step,
-    which is sooner than what most defects do: only where it is wanted."""
+    which is sooner than what most defects do: only where it is wanted. A defect may treat ranks differently: numbers matter (--apart)."""
     model, finding = tree.program("model"), Finding()
     listed = [line.split() for line in run([model, "--list"], seconds)[0].splitlines()]
     listed.sort(key=lambda words: (words[0] != canary.first, words[-1] != "(quick)"))
@@ -248,7 +248,7 @@ def ask_search(tree, canary, seconds):
         share = min(seconds - finding.seconds, seconds / SEARCH_SHARES * (FIRST_SHARES if scenario == canary.first else 1))
         if share <= 0:
             break
-        command = [model, "--scenario", scenario, "--states", SEARCH_STATES, "--scheme", canary.scheme]
+        command = [model, "--apart", "--scenario", scenario, "--states", SEARCH_STATES, "--scheme", canary.scheme]
         output, status, spent = run(command + ([] if "repeat" in canary.search else ["--forgive", "repeat"]), share)
         finding.seconds += spent
         word = word_in(output)

@@ -266,6 +266,7 @@ static void sort_buffers(struct combiner *c)
             memset(&rows[i], 0, sizeof rows[i]);
         }
         rows[i].buffer = is_held ? i : 0;
+        rows[i].slot.first = is_held ? (uint8_t)trib_lowest(rows[i].slot.present) : 0; /* for a mismatch, at a root */
     }
     memset(memory + c->buffers_at, 0, buffers * c->row_size);
     c->free_count = 0;

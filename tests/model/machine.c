@@ -729,7 +729,9 @@ struct step machine_step(struct model *model, uint32_t local, uint32_t stimulus)
     if (run.violation == 0) {
         step.next = remember(model, m, &step.violation);
     }
-    return store_add_step(model->store, &step, out);
+    step = store_add_step(model->store, &step, out);
+    symmetry_prove_step(model, &step);
+    return step;
 }
 
 /* What would come without the packet: in a batch the drain, else nothing. */

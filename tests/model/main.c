@@ -8,23 +8,25 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/assert.h"
 #include "model.h"
 #include "published/published.h"
 #include "schemes/schemes.h"
 
-#define SCENARIOS_MAX 96
+#define SCENARIOS_MAX 256
 
 struct options {
     const char *scheme, *scenario, *replay, *forgiven;
     double seconds; /* per scenario */
     uint64_t states;
     uint32_t verify_every, jobs;
-    bool is_quick, is_unreduced, lists, helps;
+    bool is_quick, is_rest, is_unreduced, is_alike, is_apart, lists, helps;
 };
 
 static const char help[] =
-    "usage: model [--scenario NAME] [--quick] [--scheme NAME] [--seconds N] [--states N] [--verify N] [--jobs N]\n"
-    "             [--forgive WORDS] [--unreduced]\n"
+    "usage: model [--scenario NAME] [--quick | --rest] [--scheme NAME] [--seconds N] [--states N] [--verify N] [--jobs "
+    "N]\n"
+    "             [--forgive WORDS] [--unreduced] [--alike | --apart]\n"
     "       model --scenario NAME --replay TOKENS\n"
     "       model --list\n"
     "Searches every state of tiny worlds made of the real nodes of a scheme. Prints one line per scenario; on a "
@@ -32,6 +34,7 @@ static const char help[] =
     "a shortest trace, in one word what caught it, and the command that replays it, and exits with 1.\n"
     "  --scenario NAME  this one alone\n"
     "  --quick          those that belong to `make test`\n"
+    "  --rest           the others, without those that take long\n"
     "  --list           names and what they are about\n"
     "  --scheme NAME    a row of the table of schemes (default switchml)\n"
     "  --seconds N      per scenario (default 600); a search that does not finish says at which depth it stopped\n"
@@ -41,6 +44,9 @@ static const char help[] =
     "  --jobs N         scenarios at a time (default 1)\n"
     "  --forgive WORDS  checks that are left out, by the words that they would print\n"
     "  --unreduced      keep packets on their way that cannot matter any more: the same verdict, many more states\n"
+    "  --alike          wherever it is possible, search states that differ in the numbers of ranks and jobs alone "
+    "once\n"
+    "  --apart          search each of them, also where the scenario does not\n"
     "  --replay TOKENS  do what a trace says, and print it\n";
 
 static bool is_number(const char *text, double *value)
@@ -61,8 +67,17 @@ static bool take_option(struct options *options, const char *name, const char *v
     if (strcmp(name, "--quick") == 0) {
         return options->is_quick = true;
     }
+    if (strcmp(name, "--rest") == 0) {
+        return options->is_rest = true;
+    }
     if (strcmp(name, "--unreduced") == 0) {
         return options->is_unreduced = true;
+    }
+    if (strcmp(name, "--alike") == 0) {
+        return options->is_alike = true;
+    }
+    if (strcmp(name, "--apart") == 0) {
+        return options->is_apart = true;
     }
     if (strcmp(name, "--list") == 0) {
         return options->lists = true;
@@ -102,7 +117,11 @@ static bool run_scenario(const struct options *options, const struct trib_scheme
                          const struct model_scenario *scenario)
 {
     static struct model model;
-    struct search_limits limits = {.seconds = options->seconds, .states = options->states};
+    struct search_limits limits = {
+        .seconds = options->seconds,
+        .states = options->states,
+        .is_alike = (scenario->is_alike || options->is_alike) && !options->is_apart && symmetry_may_be(scenario),
+    };
 
     model.verify_every = options->verify_every;
     model.is_unreduced = options->is_unreduced;
@@ -182,8 +201,11 @@ static uint32_t run_all(const struct options *options, const struct trib_scheme 
 
 static bool is_wanted(const struct options *options, const struct model_scenario *scenario)
 {
-    return options->scenario != NULL ? strcmp(options->scenario, scenario->name) == 0
-                                     : !options->is_quick || scenario->is_quick;
+    if (options->scenario != NULL) {
+        return strcmp(options->scenario, scenario->name) == 0;
+    }
+    return (!options->is_quick || scenario->is_quick) &&
+           (!options->is_rest || (!scenario->is_quick && !scenario->is_long));
 }
 
 static int run(const struct options *options)
@@ -197,7 +219,8 @@ static int run(const struct options *options)
         fprintf(stderr, "model: no scheme is called %s\n", options->scheme);
         return 2;
     }
-    for (uint32_t i = 0; (scenario = scenario_at(i)) != NULL && count < SCENARIOS_MAX; i++) {
+    for (uint32_t i = 0; (scenario = scenario_at(i)) != NULL; i++) {
+        TRIB_ASSERT(i < SCENARIOS_MAX);
         if (options->lists) {
             printf("%-18s %s%s\n", scenario->name, scenario->about, scenario->is_quick ? " (quick)" : "");
         } else if (is_wanted(options, scenario)) {

@@ -34,7 +34,7 @@
  * Files, in reading order: scenario.c (the worlds), settings.c, machine.c (a node and its memory), combine.c, view.c,
  * check.c
  * (buffers, oracle, packets), marks.c (of congestion), store.c (tables), control.c (sessions), state.c (what can
- * happen), reduce.c, search.c, trace.c, main.c. */
+ * happen), reduce.c, symmetry.c, search.c, trace.c, main.c. */
 #ifndef TRIB_TESTS_MODEL_H
 #define TRIB_TESTS_MODEL_H
 
@@ -46,7 +46,7 @@
 #include "core/operation.h"
 #include "schemes/schemes.h"
 
-#define MODEL_RANKS 4U   /* of all jobs together */
+#define MODEL_RANKS 6U   /* of all jobs together */
 #define MODEL_SWITCHES 4 /* of one job's tree */
 #define MODEL_DEPTH 3
 #define MODEL_JOBS 2
@@ -131,12 +131,14 @@ struct model_scenario {
     bool batches;       /* a node may take two packets before it is drained */
     bool is_rough;      /* floats whose sum depends on the order, and NaN; of 3 ranks at one switch at most */
     bool is_quick;      /* in `make test` */
+    bool is_long;       /* not in CI */
+    bool is_alike;      /* states that differ in numbers of ranks and jobs alone are searched once (symmetry.c) */
     bool has_peers;     /* ranks send to each other (scheme ring): the one switch is no more than a control plane */
     uint8_t group;      /* and stand in groups of so many (scheme hybrid); 0: not */
     uint8_t cap;        /* ranks begin with it (scheme panama), and switches tell it or half of the slots; 0: no caps */
     uint8_t quorum, quorum_of; /* sums may lack ranks (scheme panama); 0, 0: not */
     bool has_numbers;          /* ranks and inner switches of job 0 are told their child numbers (scheme panama), */
-    uint8_t untold;            /* but for these: bit of a rank, or MODEL_RANKS + of a switch */
+    uint16_t untold;           /* but for these: bit of a rank, or MODEL_RANKS + of a switch */
     uint8_t pieces;            /* not 0: combiners add the second of so many pieces alone */
     uint8_t rows; /* not 0: the root is a server, and switches below are combiners with so many rows for all jobs
                      (scheme atp), */
@@ -299,6 +301,7 @@ struct happenings {
 /* ---- the model ---- */
 
 struct store;
+struct symmetry;
 
 /* A node, its caller and its driver, in one piece of memory that stays where it is: so pointers to buffers stay right
  * in copies. */
@@ -335,6 +338,7 @@ struct model {
     struct store *store;
     uint32_t verify_every; /* compare every so many merged node states with a run of their own; 0: none */
     bool is_unreduced;
+    struct symmetry *symmetry; /* NULL: every state is searched */
     uint64_t verified, node_steps, proven;
     const char *forgiven; /* words of violations that do not count, since somebody has lied; NULL: none */
     uint32_t violations;
@@ -505,6 +509,8 @@ const struct step *store_find_step(const struct store *store, uint32_t local, ui
 void store_note_dead(struct store *store, const struct step *step);
 uint32_t store_steps(const struct store *store);
 const struct step *store_step_at(const struct store *store, uint32_t index);
+/* Steps are taken again when they are asked for. */
+void store_forget_steps(struct store *store);
 struct step store_add_step(struct store *store, const struct step *step, const uint32_t *out);
 const uint32_t *store_out(const struct store *store, const struct step *step);
 
@@ -553,10 +559,24 @@ void reduce_bag(struct model *model, struct state *state);
 /* Proves that what reduce_bag took away could not have mattered. 0, or a violation. */
 uint8_t reduce_prove(struct model *model);
 
+/* symmetry.c */
+/* May states of the scenario be renamed at all? */
+bool symmetry_may_be(const struct model_scenario *scenario);
+/* From the first state on. 0, or a violation. */
+uint8_t symmetry_open(struct model *model, const struct state *first);
+void symmetry_close(struct model *model);
+/* A node has taken a step for the first time: its renamings take it as well. */
+void symmetry_prove_step(struct model *model, const struct step *step);
+/* A state that is searched: does it lead to the same as a renaming of it? 0, or a violation. */
+uint8_t symmetry_prove_state(struct model *model, const struct state *state);
+/* Puts the least of its renamings in the state's place. 0, or a violation of this step or of one before. */
+uint8_t symmetry_reduce(struct model *model, struct state *state);
+
 /* search.c */
 struct search_limits {
     double seconds;
     uint64_t states;
+    bool is_alike;
 };
 /* Searches one scenario and prints its line. True: nothing was violated. */
 bool search_run(struct model *model, const struct search_limits *limits);

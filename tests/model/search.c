@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* search.c: breadth first over all states, then along the fair steps of each (model.h, "LIVENESS"). A state found is
- * kept as its digest, its parent and what led there; whole states wait in a queue only until their turn. Read next:
+ * kept as its digest and its parent; whole states wait in a queue only until their turn. Read next:
  * trace.c. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,6 @@ struct found {
     struct digest digest;
     uint32_t parent;
     uint32_t fair; /* its fair successor; itself: an end */
-    struct happening how;
 };
 
 /* Whole states, first in, first out. */
@@ -31,6 +30,7 @@ struct search {
     struct found *found;
     uint32_t *table; /* index + 1; 0: free */
     size_t count, room, mask;
+    struct state first;
     struct queue queue;
     uint32_t expanded; /* states with all that can happen; behind them, with the fair step alone */
     uint64_t transitions;
@@ -110,7 +110,7 @@ static void rehash(struct search *s)
 }
 
 /* The state's number; new ones get the next, and wait for their turn. */
-static uint32_t meet(struct search *s, const struct step_taken *taken, uint32_t parent, struct happening how)
+static uint32_t meet(struct search *s, const struct step_taken *taken, uint32_t parent)
 {
     const struct state *state = &taken->state;
     struct digest digest = taken->digest;
@@ -126,7 +126,7 @@ static uint32_t meet(struct search *s, const struct step_taken *taken, uint32_t 
         s->room = s->room == 0 ? 1 << 15 : 2 * s->room;
         s->found = must(realloc(s->found, s->room * sizeof *s->found));
     }
-    s->found[s->count] = (struct found){.digest = digest, .parent = parent, .fair = FAIR_NONE, .how = how};
+    s->found[s->count] = (struct found){.digest = digest, .parent = parent, .fair = FAIR_NONE};
     s->table[at] = (uint32_t)++s->count;
     s->most_packets = state->count > s->most_packets ? state->count : s->most_packets;
     push(&s->queue, state);
@@ -138,32 +138,67 @@ static uint32_t meet(struct search *s, const struct step_taken *taken, uint32_t 
 
 /* ---- traces ---- */
 
-/* What led to state `index`, then `more`. The caller frees it. */
-static struct happening *path_to(const struct search *s, uint32_t index, size_t *count)
+/* Does in the state what can happen and leads to that digest, or to a violation with that word. */
+static struct happening redo(struct search *s, struct state *state, const struct digest *digest, const char *word)
 {
-    size_t length = 0;
+    struct happenings list;
+    struct state after;
+    struct state least;
+
+    state_list(s->model, state, &list);
+    for (uint32_t i = 0; i < list.count; i++) {
+        memcpy(&after, state, state_size(state));
+        uint8_t violation = state_apply(s->model, &after, list.at[i]);
+        bool is_it = violation != 0 && word != NULL && strcmp(s->model->violation[violation - 1].word, word) == 0;
+        if (violation == 0 && digest != NULL) {
+            memcpy(&least, &after, state_size(&after));
+            (void)symmetry_reduce(s->model, &least);
+            struct digest is = state_digest(&least);
+            is_it = is.a == digest->a && is.b == digest->b;
+        }
+        if (is_it) {
+            *state = after;
+            return list.at[i];
+        }
+    }
+    return (struct happening){.kind = HAPPENS_NONE};
+}
+
+/* What leads from the first state to state `index`, or to a renaming of it, and then to a violation with that word,
+ * unless that is NULL. The caller frees it. */
+static struct happening *path_to(struct search *s, uint32_t index, const char *word, size_t *count)
+{
+    struct state state = s->first;
+    uint32_t length = 0;
 
     for (uint32_t i = index; i != 0; i = s->found[i].parent) {
         length++;
     }
-    struct happening *path = must(calloc(length + 1, sizeof *path));
-    *count = length;
-    for (uint32_t i = index; i != 0; i = s->found[i].parent) {
-        path[--length] = s->found[i].how;
+    uint32_t *indexes = must(calloc((size_t)length + 1, sizeof *indexes));
+    struct happening *path = must(calloc((size_t)length + 1, sizeof *path));
+    *count = length + (word != NULL);
+    for (uint32_t i = index, at = length; at > 0; i = s->found[i].parent) {
+        indexes[--at] = i;
     }
+    for (uint32_t at = 0; at < length; at++) {
+        path[at] = redo(s, &state, &s->found[indexes[at]].digest, NULL);
+    }
+    if (word != NULL) {
+        path[length] = redo(s, &state, NULL, word);
+    }
+    free(indexes);
     return path;
 }
 
-static void report_violation(struct search *s, uint8_t violation, uint32_t index, const struct happening *last)
+/* is_in_step: of a step from state `index`, else of the state. */
+static void report_violation(struct search *s, uint8_t violation, uint32_t index, bool is_in_step)
 {
     const struct violation *v = &s->model->violation[violation - 1];
     size_t count;
-    struct happening *path = path_to(s, index, &count);
 
-    if (last != NULL) {
-        path[count++] = *last;
-    }
     printf("%s: VIOLATED %s: %s\n", s->model->scenario->name, v->word, v->text);
+    struct happening *path = path_to(s, index, is_in_step ? v->word : NULL, &count);
+    symmetry_close(s->model);
     trace_print(s->model, path, count);
     free(path);
 }
@@ -185,7 +220,7 @@ static bool end_of_path(struct search *s, uint32_t index, const struct state *st
 
     s->found[index].fair = index;
     if (violation != 0) {
-        report_violation(s, violation, index, NULL);
+        report_violation(s, violation, index, false);
     }
     return violation == 0;
 }
@@ -207,16 +242,22 @@ static bool expand(struct search *s, uint32_t index, const struct state *state, 
 
     state_list(s->model, state, &list);
     bool has_fair = list.count != 0 && happening_is_fair(list.at[0]);
+    uint8_t violation = symmetry_prove_state(s->model, state);
+    if (violation != 0) {
+        report_violation(s, violation, index, false);
+        return false;
+    }
     if (!has_fair && !end_of_path(s, index, state)) {
         return false;
     }
     uint32_t count = fair_alone ? has_fair : list.count;
     for (uint32_t i = 0; i < count; i++) {
         memcpy(&taken[i].state, state, state_size(state));
-        uint8_t violation = state_apply(s->model, &taken[i].state, list.at[i]);
+        violation = state_apply(s->model, &taken[i].state, list.at[i]);
+        violation = violation == 0 ? symmetry_reduce(s->model, &taken[i].state) : violation;
         s->transitions++;
         if (violation != 0) {
-            report_violation(s, violation, index, &list.at[i]);
+            report_violation(s, violation, index, true);
             return false;
         }
         taken[i].digest = state_digest(&taken[i].state);
@@ -227,7 +268,7 @@ static bool expand(struct search *s, uint32_t index, const struct state *state, 
         __builtin_prefetch(&s->found[at == 0 ? 0 : at - 1]);
     }
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t to = meet(s, &taken[i], index, list.at[i]);
+        uint32_t to = meet(s, &taken[i], index);
         if (i == 0 && has_fair && !link_fair(s, index, state, to, list.at[i])) {
             return false;
         }
@@ -278,7 +319,7 @@ static bool report_cycle(struct search *s, uint32_t start)
     uint8_t violation = model_violated(s->model, has_round ? "hang" : "storm",
                                        "without any further fault, %u steps come back to the same state%s", length,
                                        has_round ? ", timers and all" : ", and no timer fires");
-    report_violation(s, violation, start, NULL);
+    report_violation(s, violation, start, false);
     return false;
 }
 
@@ -326,7 +367,7 @@ static bool check_rounds(struct search *s, uint32_t index, uint32_t rounds)
     uint8_t violation =
         model_violated(s->model, "hang", "it takes %u rounds of timers from here to the end, not %u", rounds, most);
     if (violation != 0) {
-        report_violation(s, violation, index, NULL);
+        report_violation(s, violation, index, false);
     }
     return violation == 0;
 }
@@ -367,15 +408,19 @@ bool search_run(struct model *model, const struct search_limits *limits)
 
     rehash(&s);
     uint8_t violation = control_begin(model, &first.state);
+    if (violation == 0 && limits->is_alike) {
+        violation = symmetry_open(model, &first.state);
+    }
     first.digest = state_digest(&first.state);
-    (void)meet(&s, &first, 0, (struct happening){.kind = HAPPENS_NONE});
+    s.first = first.state;
+    (void)meet(&s, &first, 0);
     if (violation != 0) {
-        report_violation(&s, violation, 0, NULL);
+        report_violation(&s, violation, 0, false);
     } else {
         passed = run_breadth_first(&s) && check_liveness(&s);
         violation = passed && !model->is_unreduced ? reduce_prove(model) : 0;
         if (violation != 0) {
-            report_violation(&s, violation, 0, NULL);
+            report_violation(&s, violation, 0, false);
             passed = false;
         }
     }
@@ -383,6 +428,7 @@ bool search_run(struct model *model, const struct search_limits *limits)
     if (passed) {
         report(&s);
     }
+    symmetry_close(model);
     free(s.found);
     free(s.table);
     free(s.queue.bytes);

@@ -98,6 +98,41 @@ static uint8_t check_repeat(struct model *model, const struct step *step)
     return again.violation;
 }
 
+/* Has the rank the result of the sequence, and wanted it? */
+static bool has_result(const struct model *model, const struct state *state, uint32_t rank, uint64_t sequence)
+{
+    uint32_t op = 0;
+    uint64_t block;
+
+    if (machine_facts(model, state->node[rank])->mark <= sequence ||
+        !check_operation(model, rank, sequence, &op, &block)) {
+        return false;
+    }
+    struct trib_operation operation = scenario_operation(model, rank, op);
+    return trib_operation_wants(&operation, operation.root, rank - model->first_rank[model_job_of(model, rank)]);
+}
+
+/* Of a sum that some rank has already, a server makes no second one: it may differ in rounding, as combiners add in
+ * another order. A rank that has it OFFERs it. */
+static uint8_t check_once(struct model *model, const struct state *state, const struct step *step)
+{
+    const struct stimulus *part = store_stimulus_at(model->store, step->stimulus);
+    struct trib_packet packet;
+
+    for (uint32_t i = 0; i < step->out_count && part->wire[TRIB_AT_KIND] == TRIB_CONTRIBUTION; i++) {
+        const struct stimulus *s = store_stimulus_at(model->store, store_out(model->store, step)[i]);
+        (void)trib_packet_decode(s->wire, s->len, &packet);
+        bool is_sum = packet.kind == TRIB_RESULT && packet.payload_len != 0;
+        for (uint32_t rank = 0; rank < model->ranks && is_sum; rank++) {
+            if (model_job_of(model, rank) == part->job && has_result(model, state, rank, packet.sequence)) {
+                return model_violated(model, "twice", "a server makes the sum of sequence %u, which rank %u has",
+                                      (unsigned)packet.sequence, rank);
+            }
+        }
+    }
+    return 0;
+}
+
 uint8_t state_step(struct model *model, struct state *state, uint32_t node, uint32_t id)
 {
     uint32_t before = state->node[node];
@@ -116,6 +151,9 @@ uint8_t state_step(struct model *model, struct state *state, uint32_t node, uint
     }
     if (violation == 0 && stimulus->kind == STIMULUS_PACKET && node >= model->ranks) {
         violation = check_outs(model, &step);
+    }
+    if (violation == 0 && stimulus->kind == STIMULUS_PACKET && node >= model->ranks && model->scenario->rows != 0) {
+        violation = check_once(model, state, &step);
     }
     if (violation == 0 && stimulus->kind == STIMULUS_PACKET) {
         violation = check_repeat(model, &step);

@@ -256,6 +256,12 @@ struct step store_add_step(struct store *store, const struct step *step, const u
     return *kept;
 }
 
+void store_forget_steps(struct store *store)
+{
+    memset(store->steps.slot, 0, (store->steps.mask + 1) * sizeof *store->steps.slot);
+    store->steps.used = store->step_count = store->out_count = 0;
+}
+
 /* Only where the step is remembered. */
 void store_note_dead(struct store *store, const struct step *step)
 {

@@ -244,6 +244,16 @@ static void clear_marked(struct switch_node *n, uint32_t index)
     }
 }
 
+/* Read only where operations differ, which they do behind no combiner of a scenario. */
+static void clear_first(struct switch_node *n, uint32_t index)
+{
+    struct trib_slot *slot = switch_slot(n, index);
+
+    if (!trib_slot_is_empty(slot)) {
+        slot->first = (uint8_t)trib_lowest(slot->present);
+    }
+}
+
 static void clear_queue(struct switch_node *n, struct slot_queue *queue)
 {
     struct ring ring = {switch_at(n, queue->at), sizeof(uint32_t), n->window.slots, &queue->head, queue->count};
@@ -257,7 +267,6 @@ static void clear_switch(const struct model_scenario *scenario, void *node)
     struct ring answers = {switch_at(n, n->answers_at), sizeof(struct answer), n->answers_room, &n->answers_head,
                            n->answers_count};
 
-    (void)scenario;
     /* For caps that fall. */
     if (n->config.session.cap == 0 || n->opened <= n->mark_dense) {
         n->opened = 0;
@@ -273,6 +282,9 @@ static void clear_switch(const struct model_scenario *scenario, void *node)
     for (uint32_t index = 0; index < n->window.slots; index++) {
         clear_rows(n, index);
         clear_marked(n, index);
+        if (scenario->rows != 0) {
+            clear_first(n, index);
+        }
         if (trib_session_has_quorum(&n->config.session)) {
             clear_list(n, index);
         }

@@ -290,6 +290,18 @@ static void M_of_a_result__frees_rows(void **state)
     assert_int_equal(trib_pool_rows_held(p->memory), 0);
 }
 
+/* No packet tells the last M of a job whose ranks are idle. */
+static void M_of_a_session__frees_rows(void **state)
+{
+    struct pool *p = *state;
+
+    (void)contribute_at(p, 0, 0, 4);
+    assert_int_equal(trib_pool_rows_held(p->memory), 1);
+    trib_combining_verbs.learn_mark(p->node[0], 5);
+    assert_int_equal(trib_combining_verbs.node.communicator_mark(p->node[0]), 5);
+    assert_int_equal(trib_pool_rows_held(p->memory), 0);
+}
+
 /* Its row would be held until M is past, at the end of a job for ever. */
 static void a_part_of_another_boot__has_no_row(void **state)
 {
@@ -417,6 +429,7 @@ int main(void)
         WITH_POOL(a_result__goes_to_whom_it_names),
         WITH_POOL(a_result_for_nobody_behind__is_dropped),
         WITH_POOL(M_of_a_result__frees_rows),
+        WITH_POOL(M_of_a_session__frees_rows),
         WITH_POOL(M_of_another_communicator__is_not_taken),
         WITH_POOL(a_part_of_another_boot__has_no_row),
         WITH_POOL(who_has_sent_nothing__is_missing),
