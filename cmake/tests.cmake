@@ -119,12 +119,7 @@ if(CMOCKA_INCLUDE AND CMOCKA_LIBRARY AND NOT TRIB_FUZZ)
             set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name})
             target_include_directories(${target} PRIVATE ${CMOCKA_INCLUDE})
             target_link_libraries(${target} PRIVATE ${CMOCKA_LIBRARY})
-            # Compiling them was half of a build, and they mostly wait; what they test is the library's objects.
-            if(kind STREQUAL "property" OR name MATCHES "^test_(host|host_steps|level0|quorum|sim_reference)$") # they compute
-                target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
-            else()
-                target_compile_options(${target} PRIVATE -O0)
-            endif()
+            trib_test_flags(${target} ${source})
             if(name MATCHES "^test_comm_(cheat|sample)$") # a switch that lies about a value before it encodes it
                 target_link_options(${target} PRIVATE -Wl,--wrap=trib_packet_encode)
             endif()
