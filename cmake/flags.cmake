@@ -77,6 +77,16 @@ function(trib_program name library)
     target_link_libraries(${name} PRIVATE ${library} Threads::Threads m)
 endfunction()
 
+# Of a unit or property test, for canaries as well. Compiling them was half of a build, and they mostly wait; what they test is the library's objects.
+function(trib_test_flags target source)
+    get_filename_component(name ${source} NAME_WE)
+    if(source MATCHES "tests/property/" OR name MATCHES "^test_(host|host_steps|level0|quorum|sim_reference)$") # they compute
+        target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+    else()
+        target_compile_options(${target} PRIVATE -O0)
+    endif()
+endfunction()
+
 # A file per instruction set; which one runs is chosen at start. Elsewhere than on x86-64 these files compile to nothing,
 # but for ghash_clmul.c on 64-bit ARM.
 function(trib_per_file_flags)

@@ -301,7 +301,7 @@ CANARIES = [
     Canary(
         "own-part-offered", "I2", "a rank that got a header only OFFERs its own part as if it were the result",
         edits=((WORKER_DELIVER, "        f->is_own = form->parts > 1;\n", ""),),
-        world=ORACLE, search=("oracle", "buffer"), first="reduce"),
+        world=("lane", "oracle"), search=("oracle", "buffer"), first="reduce"),
     Canary(
         "part-given-from-buffer", "I11", "what a rank with a header only gives again is in its caller's buffer, which is his again",
         edits=((WORKER_DELIVER, "if (f->sequence == sequence && f->copy != COPY_IN_WIRE) {",

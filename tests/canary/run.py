@@ -370,18 +370,21 @@ def ask_all(tree, result, seconds):
 
 
 def ask_first(tree, result, seconds):
-    """One after another, each built when it is asked, until one has caught it: the test, where the table names one, is soonest."""
+    """One after another, each built when it is asked, until one has caught it: the test, where the table names one, is soonest. Of a header's
+    defect the search is asked before the worlds, for which most of the library would be compiled."""
     canary = result.canary
     if canary.test:
         result.aside = ask_test_aside(tree, canary, seconds)
         return
-    for name, program, wanted, ask in finders(canary):
-        if not isinstance(wanted, Never):
-            tree.make(program)
-            finding = ask(tree, canary, seconds)
-            if finding.word or name == "search":
-                result.findings[name] = finding
-                return
+    asked = [finder for finder in finders(canary) if not isinstance(finder[2], Never)]
+    if any(path.endswith(".h") for path, _, _ in canary.edits):
+        asked.reverse()
+    for name, program, _, ask in asked:
+        tree.make(program)
+        finding = ask(tree, canary, seconds)
+        if finding.word or name == asked[-1][0]:
+            result.findings[name] = finding
+            return
 
 
 def listen(result, name, ask, tree, seconds):
