@@ -263,7 +263,7 @@ static bool explain_alert(struct trib_tls *tls, int reason)
     if (reason == SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE) {
         (void)snprintf(tls->cause, sizeof tls->cause,
                        "it does not know key %016" PRIx64
-                       ": put its file (tributary key tenant) in the folder of --keys; rank 0: use its key",
+                       ": put its file (tributary key tenant) in the folder of --keys; no switch: use rank 0's key",
                        id);
     } else if (reason == SSL_R_SSLV3_ALERT_ILLEGAL_PARAMETER || reason == SSL_R_TLSV1_ALERT_DECRYPT_ERROR) {
         (void)snprintf(tls->cause, sizeof tls->cause,
