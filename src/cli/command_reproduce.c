@@ -125,16 +125,39 @@ static const struct reproduce_experiment *find(const char *name)
     return NULL;
 }
 
+/* Origin of the numbers of an experiment; "": formulas alone. */
+static const char *means_of(const struct reproduce_experiment *e)
+{
+    return e->is_simulated             ? "simulated"
+           : reproduce_is_measured(e)  ? "measured"
+           : reproduce_lacks_solver(e) ? "no solver"
+                                       : "";
+}
+
 static void print_list(void)
 {
     for (uint32_t i = 0; reproduce_experiment_at(i) != NULL; i++) {
         const struct reproduce_experiment *e = reproduce_experiment_at(i);
-        printf("%-16s %s%s\n", e->name, e->title,
-               e->is_simulated             ? " (simulated)"
-               : reproduce_is_measured(e)  ? " (measured)"
-               : reproduce_lacks_solver(e) ? " (no solver)"
-                                           : "");
+        const char *means = means_of(e);
+        printf("%-16s %s%s%s%s\n", e->name, e->title, means[0] != '\0' ? " (" : "", means, means[0] != '\0' ? ")" : "");
     }
+}
+
+static void print_list_json(void)
+{
+    struct report_json json = {.out = stdout};
+
+    report_json_open(&json, NULL, '[');
+    for (uint32_t i = 0; reproduce_experiment_at(i) != NULL; i++) {
+        const struct reproduce_experiment *e = reproduce_experiment_at(i);
+        report_json_open(&json, NULL, '{');
+        report_json_say(&json, "name", e->name);
+        report_json_say(&json, "title", e->title);
+        report_json_say(&json, "means", means_of(e));
+        report_json_close(&json, '}');
+    }
+    report_json_close(&json, ']');
+    printf("\n");
 }
 
 /* False: a word is not known, or there is none, and that has been said. */
@@ -326,7 +349,7 @@ int command_reproduce(int argc, char **argv)
         return outcome == OPTIONS_HELP ? 0 : EXIT_USAGE;
     }
     if (options.list) {
-        print_list();
+        (options.json ? print_list_json : print_list)();
         return 0;
     }
     if (options.json && options.markdown) {

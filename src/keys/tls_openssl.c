@@ -231,10 +231,10 @@ bool trib_tls_feed(struct trib_tls *tls, const uint8_t *bytes, size_t count)
     tls->has_heard = tls->has_heard || count > 0;
     if (is_first && bytes[0] != TRIB_TLS_FIRST_BYTE && bytes[0] != ALERT_BYTE) {
         tls->is_refused = true;
-        (void)snprintf(
-            tls->cause, sizeof tls->cause,
-            "it answers without TLS: start a switch with --keys (other switches: --key), give rank 0 the key as well "
-            "(TRIB_KEY_FILE), or leave out the key here");
+        (void)snprintf(tls->cause, sizeof tls->cause,
+                       "it answers without TLS: give it the key as well (a switch: --keys or --key; rank 0: "
+                       "TRIB_KEY_FILE), or leave "
+                       "out the key here");
     }
     return BIO_write(tls->in, bytes, (int)count) == (int)count;
 }
@@ -261,9 +261,10 @@ static bool explain_alert(struct trib_tls *tls, int reason)
 {
     uint64_t id = tls->side->id;
     if (reason == SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE) {
-        (void)snprintf(
-            tls->cause, sizeof tls->cause,
-            "it does not know key %016" PRIx64 ": put its file (tributary key tenant) in the folder of --keys", id);
+        (void)snprintf(tls->cause, sizeof tls->cause,
+                       "it does not know key %016" PRIx64
+                       ": put its file (tributary key tenant) in the folder of --keys; no switch: use rank 0's key",
+                       id);
     } else if (reason == SSL_R_SSLV3_ALERT_ILLEGAL_PARAMETER || reason == SSL_R_TLSV1_ALERT_DECRYPT_ERROR) {
         (void)snprintf(tls->cause, sizeof tls->cause,
                        "its file of key %016" PRIx64 " is of another key: write it anew (tributary key tenant)", id);

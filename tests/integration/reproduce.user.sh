@@ -7,6 +7,7 @@ HERE=${SOURCE_DIR:-$(cd "$(dirname "$0")/../.." && pwd)}
 
 say "what there is"
 expect 0 '^panama-table2 +Logic of the prototype$' "$T" reproduce --list
+expect_line 0 '^\[.*"name": ?"panama-table2", ?"title": ?"Logic of the prototype"' "$T" reproduce --list --json
 expect 0 '^usage: tributary reproduce NAME' "$T" reproduce --help
 expect 0 'tributary reproduce --all --quick --out' "$T" help reproduce
 

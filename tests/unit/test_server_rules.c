@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_server_rules.c: rules of the control plane that a dialogue which goes well does not show: marks never fall and
  * come after REGISTER, a grant is compared whole, a multicast group is one job's, who had closed before a restart may
- * leave. test_server.c has the dialogue. */
+ * leave, and who has closed may begin anew. test_server.c has the dialogue. */
 #include "control_harness.h"
 
 /* A group of its own keeps what other jobs get off a job's links. */
@@ -212,6 +212,34 @@ static void restart__all_had_closed_and_one_has_left(void **state)
     }
 }
 
+/* A program closes, and creates a communicator of the same name at once, while another rank has yet to close. */
+static void join__anew_by_who_has_closed(void **state)
+{
+    struct control *c = *state;
+    control_start(c);
+    int fds[2];
+    int again[2];
+    uint32_t communicator = run_job(c, 2, fds).communicator;
+    send_mark(fds[0], TRIB_MESSAGE_CLOSE, 0);
+    while (next_message(fds[0]).kind != TRIB_MESSAGE_CLOSED) {
+    }
+    struct trib_message message = join_message(1, 2);
+    expect_fail(join_with(c, &message), TRIB_ERR_REFUSED, "job digits is already running"); /* rank 1 has not closed */
+    message = join_message(0, 2);
+    again[0] = join_with(c, &message);
+    expect_read(again[0]);
+    send_mark(fds[1], TRIB_MESSAGE_CLOSE, 0);
+    while (next_message(fds[1]).kind != TRIB_MESSAGE_CLOSED) {
+    }
+    message = join_message(1, 2);
+    again[1] = join_with(c, &message);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_not_equal(expect(again[i], TRIB_MESSAGE_WELCOME).welcome.grant.communicator, communicator);
+    }
+    close_all(again, 2);
+    close_all(fds, 2);
+}
+
 static void mismatch__of_equal_texts_says_so(void **state)
 {
     struct control *c = *state;
@@ -235,11 +263,17 @@ static void mismatch__of_equal_texts_says_so(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(paths__a_job_has_a_group_of_its_own),         TEST(close__below_a_mark_told_before),
-        TEST(mark__before_register_ends_the_job),          TEST(restart__a_grant_is_compared_whole),
-        TEST(restart__who_had_closed_leaves_before_ready), TEST(restart__who_had_closed_registers),
-        TEST(restart__who_had_closed_is_missed),           TEST(restart__all_had_closed),
-        TEST(restart__all_had_closed_and_one_has_left),    TEST(mismatch__of_equal_texts_says_so),
+        TEST(paths__a_job_has_a_group_of_its_own),
+        TEST(close__below_a_mark_told_before),
+        TEST(mark__before_register_ends_the_job),
+        TEST(restart__a_grant_is_compared_whole),
+        TEST(restart__who_had_closed_leaves_before_ready),
+        TEST(restart__who_had_closed_registers),
+        TEST(restart__who_had_closed_is_missed),
+        TEST(restart__all_had_closed),
+        TEST(restart__all_had_closed_and_one_has_left),
+        TEST(mismatch__of_equal_texts_says_so),
+        TEST(join__anew_by_who_has_closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -127,6 +127,7 @@ static void test_wrong_key(void **state)
     expect_closed(&ends);
     assert_non_null(strstr(trib_tls_cause(ends.server), "there is no key of that id"));
     assert_non_null(strstr(trib_tls_cause(ends.client), "it does not know key"));
+    assert_non_null(strstr(trib_tls_cause(ends.client), "no switch: use rank 0's key")); /* the end is not cut off */
     end(&ends);
     memcpy(other.id, keys.id, sizeof other.id); /* the same id, and another key */
     begin(&ends, &keys, &other);
@@ -134,7 +135,7 @@ static void test_wrong_key(void **state)
     expect_closed(&ends);
     assert_non_null(strstr(trib_tls_cause(ends.server), "the peer has another key of that id"));
     assert_non_null(strstr(trib_tls_cause(ends.client), "is of another key"));
-    assert_true(strlen(trib_tls_cause(ends.client)) < 128);
+    assert_non_null(strstr(trib_tls_cause(ends.client), "(tributary key tenant)"));
     assert_true(trib_tls_is_refused(ends.client));
     end(&ends);
 }
@@ -151,7 +152,7 @@ static void test_plain_answer(void **state)
     assert_true(trib_tls_feed(ends.client, answer, sizeof answer));
     assert_false(trib_tls_shake(ends.client));
     assert_non_null(strstr(trib_tls_cause(ends.client), "it answers without TLS"));
-    assert_true(strlen(trib_tls_cause(ends.client)) < 128);
+    assert_non_null(strstr(trib_tls_cause(ends.client), "or leave out the key here"));
     assert_true(trib_tls_is_refused(ends.client));
     expect_closed(&ends);
     end(&ends);

@@ -142,6 +142,13 @@ static bool same_grant(const struct trib_grant *a, const struct trib_grant *b)
            memcmp(a->switches, b->switches, sizeof a->switches) == 0;
 }
 
+/* The rank has closed its place in the job, and begins anew under the same name: other ranks may be about to close. */
+static bool begins_anew(const struct trib_job *job, const struct trib_message *message)
+{
+    return message->join.known.communicator == 0 && message->join.rank < job->settings.ranks &&
+           job->ranks[message->join.rank].has_left;
+}
+
 /* The job of the JOIN, or another job with the same name, which refuses the JOIN; NULL: none. A returning rank belongs
  * to the job with the secret in the JOIN. A job that has taken the name meanwhile may exist beside that job. */
 static struct trib_job *find_job(const struct trib_jobs *jobs, const struct trib_message *message)
@@ -151,7 +158,8 @@ static struct trib_job *find_job(const struct trib_jobs *jobs, const struct trib
     char difference[TRIB_ERROR_TEXT_MAX];
     for (struct trib_job *job = trib_jobs_named(jobs, message->join.job); job; job = job->next_named) {
         bool is_gathering = job->state == TRIB_JOB_JOINING && strcmp(job->run, message->join.run) == 0;
-        if (strcmp(job->name, message->join.job) != 0 || !trib_owner_allows(job, message)) {
+        if (strcmp(job->name, message->join.job) != 0 || !trib_owner_allows(job, message) ||
+            begins_anew(job, message)) {
             continue;
         }
         if (is_gathering && !job->is_return && trib_job_differs(job, message, difference)) {
