@@ -208,7 +208,11 @@ int command_run(int argc, char **argv)
     if (!has_place && !start_switch(&options, &own)) {
         return 1;
     }
+    spawn_adopt();
     int status = run_ranks(&options, argv + rest);
+    if (status != 0) {
+        spawn_end_adopted(own.pid);
+    }
     spawn_switch_stop(&own);
     return status;
 }

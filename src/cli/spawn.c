@@ -255,6 +255,43 @@ int spawn_wait(struct spawn_ranks *ranks, bool quiet)
     return result;
 }
 
+void spawn_adopt(void)
+{
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+/* Sends the signal to all children but one; 0: none. False: there are no others. */
+static bool signal_adopted(pid_t but, int number)
+{
+    char path[64];
+    bool has_any = false;
+    int pid;
+
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    FILE *list = fopen(path, "re");
+    while (list != NULL && fscanf(list, "%d", &pid) == 1) {
+        if (pid != but && waitpid(pid, NULL, WNOHANG) == 0) {
+            has_any = true;
+            kill(pid, number);
+        }
+    }
+    if (list != NULL) {
+        fclose(list);
+    }
+    return has_any;
+}
+
+void spawn_end_adopted(pid_t but)
+{
+    uint64_t due = trib_clock_ns() + TERM_NS;
+    int number = SIGTERM;
+
+    while (signal_adopted(but, number) && trib_clock_ns() < due + TERM_NS) {
+        poll(NULL, 0, 5);
+        number = trib_clock_ns() < due ? 0 : SIGKILL;
+    }
+}
+
 void spawn_job_name(char *name, size_t size)
 {
     snprintf(name, size, "local-%d-%llu", (int)getpid(), (unsigned long long)(trib_clock_ns() % 1000000007U));

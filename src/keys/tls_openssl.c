@@ -233,8 +233,7 @@ bool trib_tls_feed(struct trib_tls *tls, const uint8_t *bytes, size_t count)
         tls->is_refused = true;
         (void)snprintf(tls->cause, sizeof tls->cause,
                        "it answers without TLS: give it the key as well (a switch: --keys or --key; rank 0: "
-                       "TRIB_KEY_FILE), or leave "
-                       "out the key here");
+                       "TRIB_KEY_FILE), or leave out the key here");
     }
     return BIO_write(tls->in, bytes, (int)count) == (int)count;
 }

@@ -145,7 +145,7 @@ expect 126 'cannot run /: Permission denied' "$T" run -n 2 -- /
 expect 0 '^2 of 3$' "$T" run -n 3 -- sh -c 'echo $TRIB_RANK of $TRIB_RANKS'
 expect_line 7 'rank 1 ended with status 7' "$T" run -n 3 -- sh -c '[ $TRIB_RANK != 1 ] || exit 7'
 expect 139 'rank 1 was ended by signal 11' "$T" run -n 2 -- sh -c '[ $TRIB_RANK != 1 ] || kill -SEGV $$'
-expect 9 'rank 1 ended with status 9' "$T" run -n 2 -- sh -c '[ $TRIB_RANK != 1 ] || exit 9; exec sleep 50'
+expect 9 'rank 1 ended with status 9' "$T" run -n 2 -- sh -c '[ $TRIB_RANK != 1 ] || exit 9; sleep 50; true'
 check "what a failed rank leaves alone is ended" test -z "$(marked)"
 
 say "Ctrl-C leaves no process"
@@ -158,7 +158,7 @@ interrupt() {
     local pid=$!
     CHILDREN+=("$pid")
     wait_for 10 grep -qE 'running|float32|switch at' "$TMP/interrupted" || fail "does not run: ${*##*/}"
-    kill "-$signal" -- "-$pid"
+    kill "-$signal" -- "${ALONE--}$pid"
     ended 6 "$pid"
     CHECKS=$((CHECKS + 1))
     [ "$STATUS" = "$status" ] || { fail "status $STATUS, not $status, on SIG$signal: ${*##*/}"; show "$TMP/interrupted"; }
@@ -175,4 +175,5 @@ done
 expect 130 '^first$' sh -c 'trap "" INT
     exec "$0" run -n 40 -- sh -c "[ \$TRIB_RANK != 0 ] || { echo first; kill -INT \$PPID; }; exec sleep 20"' "$T"
 interrupt INT 130 "$T" run -n 2 -- sh -c 'trap "" INT TERM; echo running; while :; do sleep 0.5; done'
+ALONE= interrupt TERM 143 "$T" run -n 2 -- sh -c 'echo running; sleep 60; true'
 finish
