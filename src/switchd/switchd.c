@@ -166,6 +166,11 @@ enum trib_status trib_switchd_check(const struct trib_switchd_config *config, ch
         trib_explain(error, "weight %" PRIu32 ": must be 1 to %d", config->weight, UINT8_MAX);
         return TRIB_ERR_INVALID;
     }
+    if (config->http.len > 0 && trib_address_port(&config->http) != 0 && trib_switchd_is_at(config, &config->http)) {
+        trib_explain(error, "HTTP and sessions cannot both have port %u: choose another one for HTTP",
+                     trib_address_port(&config->http));
+        return TRIB_ERR_INVALID;
+    }
     enum trib_status status = check_lenders(config, error);
     return status == TRIB_OK && config->parent.len > 0 ? check_other(config, "the parent", &config->parent, error)
                                                        : status;

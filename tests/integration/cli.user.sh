@@ -87,6 +87,7 @@ expect 0 'scheme panama, ' env TRIB_SCHEME=panama "$T" perf --workers 2 -b 8 -e 
 expect_line 2 '--workers: 1025 is not from 1 to 1024' "$T" perf --workers 1025
 expect_line 2 '--workers: 0 is not from 1 to 1024' "$T" perf --workers 0
 expect_line 2 '--window: 4G is not from 0 B to 1 GiB$' "$T" perf --window 4G
+expect_line 2 'HTTP and sessions cannot both have port 7470' "$T" switch --check-config --listen 127.0.0.1 --http 127.0.0.1:7470
 expect_line 2 '-n: 0 is not from 1 to 1024$' "$T" run -n 0 -- true
 expect_line 2 '-n: 1025 is not from 1 to 1024$' "$T" run -n 1025 -- true
 expect_line 2 '--threads: 17 is not from 1 to 16$' "$T" run -n 2 --threads 17 -- true
