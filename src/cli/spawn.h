@@ -37,9 +37,10 @@ pid_t spawn_rank(struct spawn_ranks *ranks);
  * s more before SIGKILL. SIGINT and SIGTERM are passed on to the ranks, and kept for interrupt_came: also signals after
  * the last rank. quiet: do not name the failed rank. */
 int spawn_wait(struct spawn_ranks *ranks, bool quiet);
-/* From now on a process becomes a child of this one when its parent, started by a rank, has ended. */
+/* From now on, descendants of ranks without a living parent are adopted. */
 void spawn_adopt(void);
-/* Ends these processes, if the kernel lists them: SIGTERM, 2 s later SIGKILL. but: a child that stays; 0: none. */
+/* Ends the adopted processes, if the kernel lists children: SIGTERM, 2 s later SIGKILL. but: a child to leave alone; 0:
+ * none. */
 void spawn_end_adopted(pid_t but);
 /* A job name that no other run has. */
 void spawn_job_name(char *name, size_t size);
