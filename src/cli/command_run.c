@@ -105,12 +105,13 @@ static void become(char **argv, uint32_t rank, uint32_t ranks)
     _exit(errno == ENOENT ? 127 : 126);
 }
 
-static int run_ranks(const struct run_options *options, char **argv)
+static int run_ranks(const struct run_options *options, pid_t own_switch, char **argv)
 {
-    struct spawn_ranks ranks = {.count = 0};
+    struct spawn_ranks ranks = {.own_switch = own_switch};
 
     set_faults(&options->faults);
     spawn_catch();
+    spawn_adopt(&ranks);
     for (uint32_t rank = 0; rank < options->ranks; rank++) {
         pid_t pid = spawn_rank(&ranks);
         if (pid == 0) {
@@ -122,7 +123,11 @@ static int run_ranks(const struct run_options *options, char **argv)
         }
     }
     int status = spawn_wait(&ranks, false);
-    return ranks.count == options->ranks ? status : 1;
+    status = ranks.count == options->ranks ? status : 1;
+    if (status != 0) {
+        spawn_end_adopted(&ranks);
+    }
+    return status;
 }
 
 static bool start_switch(const struct run_options *options, struct spawn_switch *own)
@@ -208,11 +213,7 @@ int command_run(int argc, char **argv)
     if (!has_place && !start_switch(&options, &own)) {
         return 1;
     }
-    spawn_adopt();
-    int status = run_ranks(&options, argv + rest);
-    if (status != 0) {
-        spawn_end_adopted(own.pid);
-    }
+    int status = run_ranks(&options, own.pid, argv + rest);
     spawn_switch_stop(&own);
     return status;
 }

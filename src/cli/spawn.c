@@ -190,6 +190,34 @@ static int reap(struct spawn_ranks *ranks, int *status)
     return -1;
 }
 
+void spawn_adopt(struct spawn_ranks *ranks)
+{
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    ranks->adopts = true;
+}
+
+static bool is_rank(const struct spawn_ranks *ranks, pid_t pid)
+{
+    for (uint32_t i = 0; i < ranks->count; i++) {
+        if (ranks->pids[i] == pid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Adopted processes that have ended: none stays a zombie as long as the ranks run. */
+static void bury_adopted(const struct spawn_ranks *ranks)
+{
+    siginfo_t ended = {.si_pid = 0};
+
+    while (ranks->adopts && waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid != 0 &&
+           ended.si_pid != ranks->own_switch && !is_rank(ranks, ended.si_pid)) {
+        (void)waitpid(ended.si_pid, NULL, 0);
+        ended.si_pid = 0;
+    }
+}
+
 static uint32_t alive(const struct spawn_ranks *ranks)
 {
     uint32_t count = 0;
@@ -250,18 +278,14 @@ int spawn_wait(struct spawn_ranks *ranks, bool quiet)
             due = trib_clock_ns() + TERM_NS;
         }
         due = press(ranks, due, &termed);
+        bury_adopted(ranks);
         poll(NULL, 0, 5);
     }
     return result;
 }
 
-void spawn_adopt(void)
-{
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
-}
-
-/* Sends the signal to all children but one; 0: none. False: there are no others. */
-static bool signal_adopted(pid_t but, int number)
+/* Sends the signal to all children but the switch; 0: none. False: there are no others. */
+static bool signal_adopted(const struct spawn_ranks *ranks, int number)
 {
     char path[64];
     bool has_any = false;
@@ -270,7 +294,7 @@ static bool signal_adopted(pid_t but, int number)
     snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
     FILE *list = fopen(path, "re");
     while (list != NULL && fscanf(list, "%d", &pid) == 1) {
-        if (pid != but && waitpid(pid, NULL, WNOHANG) == 0) {
+        if (pid != ranks->own_switch && waitpid(pid, NULL, WNOHANG) == 0) {
             has_any = true;
             kill(pid, number);
         }
@@ -281,12 +305,12 @@ static bool signal_adopted(pid_t but, int number)
     return has_any;
 }
 
-void spawn_end_adopted(pid_t but)
+void spawn_end_adopted(const struct spawn_ranks *ranks)
 {
     uint64_t due = trib_clock_ns() + TERM_NS;
     int number = SIGTERM;
 
-    while (signal_adopted(but, number) && trib_clock_ns() < due + TERM_NS) {
+    while (signal_adopted(ranks, number) && trib_clock_ns() < due + TERM_NS) {
         poll(NULL, 0, 5);
         number = trib_clock_ns() < due ? 0 : SIGKILL;
     }

@@ -25,6 +25,8 @@ void spawn_switch_stop(struct spawn_switch *own);
 struct spawn_ranks {
     pid_t pids[TRIB_RANKS_MAX];
     uint32_t count;
+    bool adopts;      /* spawn_adopt was called */
+    pid_t own_switch; /* a child that is no rank; 0: none */
 };
 
 /* From now on SIGINT and SIGTERM are spawn_wait's, also those that come before it. A shell that starts a job in the
@@ -37,11 +39,10 @@ pid_t spawn_rank(struct spawn_ranks *ranks);
  * s more before SIGKILL. SIGINT and SIGTERM are passed on to the ranks, and kept for interrupt_came: also signals after
  * the last rank. quiet: do not name the failed rank. */
 int spawn_wait(struct spawn_ranks *ranks, bool quiet);
-/* From now on, descendants of ranks without a living parent are adopted. */
-void spawn_adopt(void);
-/* Ends the adopted processes, if the kernel lists children: SIGTERM, 2 s later SIGKILL. but: a child to leave alone; 0:
- * none. */
-void spawn_end_adopted(pid_t but);
+/* From now on, descendants of ranks without a living parent are adopted. Before the first rank. */
+void spawn_adopt(struct spawn_ranks *ranks);
+/* Ends the adopted processes, if the kernel lists children: SIGTERM, 2 s later SIGKILL. All ranks have ended. */
+void spawn_end_adopted(const struct spawn_ranks *ranks);
 /* A job name that no other run has. */
 void spawn_job_name(char *name, size_t size);
 /* TRIB_RANK and TRIB_RANKS of this process and its children. */

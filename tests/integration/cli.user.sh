@@ -148,6 +148,8 @@ expect_line 7 'rank 1 ended with status 7' "$T" run -n 3 -- sh -c '[ $TRIB_RANK 
 expect 139 'rank 1 was ended by signal 11' "$T" run -n 2 -- sh -c '[ $TRIB_RANK != 1 ] || kill -SEGV $$'
 expect 9 'rank 1 ended with status 9' "$T" run -n 2 -- sh -c '[ $TRIB_RANK != 1 ] || exit 9; sleep 50; true'
 check "what a failed rank leaves alone is ended" test -z "$(marked)"
+# A process that outlives its parent is adopted; when it ends, it is no zombie of a job that goes on.
+expect 0 '^no zombie$' "$T" run -n 1 -- sh -c '(sleep 0.1 & exec true); sleep 0.6; cat /proc/[0-9]*/stat 2>/dev/null | grep -q ") Z $PPID " || echo no zombie'
 
 say "Ctrl-C leaves no process"
 # interrupt SIGNAL STATUS COMMAND...: in a process group of its own, as a terminal would have it. It says when it runs.
