@@ -384,6 +384,7 @@ def _use_and_destroy_group():
     tensors = [torch.ones(100) for _ in range(4)]
     works = [dist.all_reduce(tensor, group=group, async_op=True) for tensor in tensors]
     works[0].get_future().wait()
+    works[-1].get_future().then(lambda _: time.sleep(0.05))  # the group's end waits for it, on the watcher's thread as well
     for work in works[:-1]:
         work.wait()
     dist.all_reduce(tensors[0], group=group)

@@ -321,6 +321,36 @@ def _destroyed_within(wait, seconds):
     dist.barrier()
 
 
+class _SignalWithin:
+    """A lock: a signal's handler that destroys the group runs while this thread has it, in turn `turn`, from 0 on."""
+
+    def __init__(self, lock, turn, group):
+        self._lock, self._turn, self._group = lock, turn, group
+
+    def __enter__(self):
+        self._lock.acquire()
+        self._turn -= 1
+        if self._turn == -1:
+            dist.destroy_process_group(self._group)
+
+    def __exit__(self, *_):
+        self._lock.release()
+
+
+def destroyed_within_a_lock():
+    """A signal's handler destroys the group while the thread that it interrupts has a lock of the group: neither waits for the other, and a
+    future of then is told."""
+    for turn in range(4):
+        group = dist.new_group(list(range(dist.get_world_size())))
+        works = [dist.all_reduce(torch.ones(1), group=group, async_op=True) for _ in range(2)]
+        works[0].wait()
+        works[1].wait()
+        group.lock = _SignalWithin(group.lock, turn, group)
+        for work in works:
+            assert work.get_future().wait()[0].item() == dist.get_world_size()
+    dist.barrier()
+
+
 def destroyed_within_a_call():
     """A synchronous operation, in its first look and in a later one; a work, and one whose future the collector's thread waits for."""
     opts = dist.AllreduceOptions()

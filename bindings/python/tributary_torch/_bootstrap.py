@@ -127,7 +127,7 @@ class Communicator:
         self.handle = handle
         self.pid = os.getpid()
         self.failed = False
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         with _open_lock:
             _open.add(self)
 
@@ -164,7 +164,7 @@ class Communicator:
 
 
 _open = set()
-_open_lock = threading.Lock()
+_open_lock = threading.RLock()
 _collectors = weakref.WeakSet()
 
 

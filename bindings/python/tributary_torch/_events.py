@@ -18,7 +18,7 @@ from . import _bootstrap
 from ._autoload import NAME
 
 is_on = torch._C._autograd._profiler_enabled
-_lock = threading.Lock()
+_lock = threading.RLock()
 _open = set()  # events that the profiler has not been told the end of
 _ender = None
 

@@ -88,7 +88,7 @@ class ProcessGroupTributary(dist.ProcessGroup):
         self.communicator = comm
         self.lib = _capi.library()
         self._starts = {title: getattr(self.lib, f"trib_{title}_start") for title in _TITLES}
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # as all locks here: a signal's handler may destroy the group while this thread has it
         self.library_limit = timeout.total_seconds()  # after which the library ends the job
         self._first_timeout = self._timeout = timeout
         self._limit = None  # seconds, where set_timeout has made it shorter than at the beginning

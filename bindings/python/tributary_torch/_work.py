@@ -236,7 +236,7 @@ class Collector:
         self._group = group
         self._name = name
         self.works = queue.SimpleQueue()  # what is to be told
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._since = None  # when it began to run callbacks
         self._over = threading.Event()
         self._watcher = None
@@ -251,8 +251,12 @@ class Collector:
         """Of a group that is closed: runs what has been handed over, and ends; waits for that, no longer than so."""
         self.works.put(None)
         self.watch()
-        if not self.is_current():
-            self._thread.join(seconds)
+        if self.is_current():
+            return
+        self._thread.join(seconds)
+        watcher = self._watcher
+        if watcher is not None and self._over.is_set():  # it ends now; until then it keeps the group, and so gloo's sockets and threads
+            watcher.join()
 
     def _run(self):
         while (work := self.works.get()) is not None:
@@ -263,9 +267,17 @@ class Collector:
             self._since = None
             work = None  # or its tensors would live until the next one
         self._over.set()
+        self._tell_rest()
+
+    def _tell_rest(self):
+        """What has been handed over to a collector that has ended."""
+        for work in self._take_all():
+            work.tell()
 
     def watch(self):
         """Whoever begins to run callbacks, or adds to what waits behind them, sees to it that somebody looks at the time."""
+        if self._over.is_set():
+            self._tell_rest()
         if self._since is None or self.works.empty():
             return
         with self._lock:
@@ -296,9 +308,13 @@ class Collector:
     def _take_all(self):
         works = []
         while not self.works.empty():
-            work = self.works.get()
-            if work is None:
+            try:
+                work = self.works.get_nowait()
+            except queue.Empty:  # another thread takes them too
+                break
+            if work is None and not self._over.is_set():
                 self.works.put(None)
                 break
-            works.append(work)
+            if work is not None:
+                works.append(work)
         return works
