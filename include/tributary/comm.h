@@ -302,6 +302,7 @@ struct trib_call {
 #define TRIB_GROUP_MAX 4096 /* operations of one group */
 
 /* Several operations at once, in the same order on every rank. If one of the calls is invalid, no operation starts.
+ * trib_comm_error then names the index of the first invalid call, from 0, and its operation; of an overlap both calls.
  * The operations run concurrently: a buffer that one operation writes must not overlap a buffer of another
  * (ERR_INVALID). No operation of another thread comes between. Small operations share packet trains. One request
  * stands for all: it ends with the last operation, and returns the first failure. 0 to TRIB_GROUP_MAX calls; the

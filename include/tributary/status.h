@@ -19,7 +19,7 @@ extern "C" {
     X(ERR_UNSUPPORTED, -2, "not supported")                \
     X(ERR_MEMORY, -3, "out of memory")                     \
     X(ERR_SYSTEM, -4, "operating system error")            \
-    X(ERR_UNREACHABLE, -5, "switch unreachable")           \
+    X(ERR_UNREACHABLE, -5, "cannot join")                  \
     X(ERR_REFUSED, -6, "refused by the control plane")     \
     X(ERR_VERSION, -7, "versions differ")                  \
     X(ERR_SETTINGS, -8, "settings differ between ranks")   \

@@ -22,6 +22,19 @@ static enum trib_status refuse(const struct trib_comm *comm, const struct trib_c
     return trib_refuse(comm, status, "%s: %s", trib_collective_name(call->collective), cause);
 }
 
+/* Of a call of its own or of a group. cause: a literal; of a valid call NULL. */
+struct verdict {
+    enum trib_status status;
+    const char *cause;
+};
+
+static const struct verdict VALID = {TRIB_OK, NULL};
+
+static struct verdict wrong(enum trib_status status, const char *cause)
+{
+    return (struct verdict){status, cause};
+}
+
 /* True if the buffers overlap. */
 static bool overlap(const void *a, uint64_t a_bytes, const void *b, uint64_t b_bytes)
 {
@@ -30,23 +43,22 @@ static bool overlap(const void *a, uint64_t a_bytes, const void *b, uint64_t b_b
     return x < y ? y - x < a_bytes : x - y < b_bytes;
 }
 
-static enum trib_status check_type(const struct trib_comm *comm, const struct trib_call *call,
-                                   const struct trib_operation *kind)
+static struct verdict check_type(const struct trib_call *call, const struct trib_operation *kind)
 {
     /* A caller's number need not be one of the enum's. */
     if (trib_type_size(call->type) == 0) {
-        return refuse(comm, call, TRIB_ERR_UNSUPPORTED, "no such type");
+        return wrong(TRIB_ERR_UNSUPPORTED, "no such type");
     }
     if (!trib_operation_reduces(kind)) {
-        return TRIB_OK;
+        return VALID;
     }
     if (call->type == TRIB_BYTES) {
-        return refuse(comm, call, TRIB_ERR_UNSUPPORTED, "bytes have no sum");
+        return wrong(TRIB_ERR_UNSUPPORTED, "bytes have no sum");
     }
     if (call->reduction < TRIB_SUM || call->reduction >= TRIB_REDUCTION_COUNT) {
-        return refuse(comm, call, TRIB_ERR_UNSUPPORTED, "no such reduction");
+        return wrong(TRIB_ERR_UNSUPPORTED, "no such reduction");
     }
-    return TRIB_OK;
+    return VALID;
 }
 
 static uint64_t share_of(const struct trib_call *call, uint32_t rank)
@@ -55,8 +67,8 @@ static uint64_t share_of(const struct trib_call *call, uint32_t rank)
 }
 
 /* The elements of all ranks' shares together; of one tensor, where there are no shares. */
-static enum trib_status count_elements(const struct trib_comm *comm, const struct trib_call *call,
-                                       const struct trib_operation *kind, uint64_t *elements)
+static struct verdict count_elements(const struct trib_comm *comm, const struct trib_call *call,
+                                     const struct trib_operation *kind, uint64_t *elements)
 {
     uint64_t most = BYTES_MAX / trib_type_size(call->type);
     uint32_t shares = trib_operation_has_shares(kind) ? comm->config.ranks : 1;
@@ -65,11 +77,11 @@ static enum trib_status count_elements(const struct trib_comm *comm, const struc
     for (uint32_t i = 0; i < shares; i++) {
         uint64_t count = trib_operation_has_shares(kind) ? share_of(call, i) : call->count;
         if (count > most - *elements) {
-            return refuse(comm, call, TRIB_ERR_INVALID, "more than 64 TiB");
+            return wrong(TRIB_ERR_INVALID, "more than 64 TiB");
         }
         *elements += count;
     }
-    return TRIB_OK;
+    return VALID;
 }
 
 /* ---- shares ---- */
@@ -85,28 +97,28 @@ static bool are_equal(const struct trib_comm *comm, const uint64_t *counts)
 }
 
 /* Equal shares need no table, however they were said. */
-static enum trib_status make_shares(const struct trib_comm *comm, const struct trib_call *call, uint64_t elements,
-                                    struct trib_operation *operation)
+static struct verdict make_shares(const struct trib_comm *comm, const struct trib_call *call, uint64_t elements,
+                                  struct trib_operation *operation)
 {
     struct trib_session_config session;
 
     trib_comm_describe_session(comm, &session);
     operation->count = share_of(call, 0);
     if (call->counts == NULL || are_equal(comm, call->counts)) {
-        return TRIB_OK;
+        return VALID;
     }
     void *memory = malloc(trib_shares_size(session.ranks));
     if (memory == NULL) {
-        return refuse(comm, call, TRIB_ERR_MEMORY, "no memory for the shares");
+        return wrong(TRIB_ERR_MEMORY, "no memory for the shares");
     }
     operation->count = elements;
     operation->shares = trib_shares_init(memory, &session, operation, call->counts);
-    return TRIB_OK;
+    return VALID;
 }
 
 /* The whole is `elements` in the one buffer, of which the other is the own share; in place it lies where that
  * belongs. */
-static enum trib_status check_shares(const struct trib_comm *comm, const struct trib_call *call, uint64_t elements)
+static struct verdict check_shares(const struct trib_comm *comm, const struct trib_call *call, uint64_t elements)
 {
     bool gathers = call->collective == TRIB_ALLGATHER;
     const void *whole = gathers ? call->recv : call->send;
@@ -116,32 +128,31 @@ static enum trib_status check_shares(const struct trib_comm *comm, const struct 
     uint64_t before = 0;
 
     if ((elements > 0 && whole == NULL) || (mine > 0 && share == NULL)) {
-        return refuse(comm, call, TRIB_ERR_INVALID, "a buffer is NULL");
+        return wrong(TRIB_ERR_INVALID, "a buffer is NULL");
     }
     if (elements == 0 || mine == 0) {
-        return TRIB_OK;
+        return VALID;
     }
     for (uint32_t rank = 0; rank < comm->config.rank; rank++) {
         before += share_of(call, rank) * size;
     }
     if ((const char *)whole + before != share && overlap(whole, elements * size, share, mine)) {
-        return refuse(comm, call, TRIB_ERR_INVALID,
-                      "send and recv overlap; the own share may only lie where it lies in the whole");
+        return wrong(TRIB_ERR_INVALID, "send and recv overlap; the own share may only lie where it lies in the whole");
     }
-    return TRIB_OK;
+    return VALID;
 }
 
 /* ---- which operation is it? ---- */
 
 /* One tensor: all ranks give it, or one; all ranks get it, or one. */
-static enum trib_status make_whole(const struct trib_comm *comm, const struct trib_call *call,
-                                   struct trib_operation *operation)
+static struct verdict make_whole(const struct trib_comm *comm, const struct trib_call *call,
+                                 struct trib_operation *operation)
 {
     uint64_t bytes = call->count * trib_type_size(call->type);
     bool has_root = call->collective != TRIB_ALLREDUCE;
 
     if (has_root && call->root >= comm->config.ranks) {
-        return refuse(comm, call, TRIB_ERR_INVALID, "the root is no rank of the communicator");
+        return wrong(TRIB_ERR_INVALID, "the root is no rank of the communicator");
     }
     operation->root = has_root ? call->root : 0;
     operation->count = call->count;
@@ -150,33 +161,33 @@ static enum trib_status make_whole(const struct trib_comm *comm, const struct tr
     operation->send = sends ? call->send : NULL;
     operation->recv = receives ? call->recv : NULL;
     if (bytes > 0 && ((sends && call->send == NULL) || (receives && call->recv == NULL))) {
-        return refuse(comm, call, TRIB_ERR_INVALID, "a buffer is NULL");
+        return wrong(TRIB_ERR_INVALID, "a buffer is NULL");
     }
     if (sends && receives && call->send != call->recv && overlap(call->send, bytes, call->recv, bytes)) {
-        return refuse(comm, call, TRIB_ERR_INVALID, "send and recv overlap; they may only be the same");
+        return wrong(TRIB_ERR_INVALID, "send and recv overlap; they may only be the same");
     }
-    return TRIB_OK;
+    return VALID;
 }
 
-/* On success the operation's shares, if any, are to be freed. */
-static enum trib_status make(const struct trib_comm *comm, const struct trib_call *call,
-                             struct trib_operation *operation)
+/* If the call is valid, makes its operation; the operation's shares, if any, are to be freed. */
+static struct verdict judge(const struct trib_comm *comm, const struct trib_call *call,
+                            struct trib_operation *operation)
 {
     uint64_t elements;
 
     *operation = (struct trib_operation){.collective = call->collective};
     if (call->collective == TRIB_BARRIER) {
-        return TRIB_OK;
+        return VALID;
     }
     if (call->collective <= TRIB_COLLECTIVE_NONE || call->collective >= TRIB_COLLECTIVE_COUNT) {
-        return refuse(comm, call, TRIB_ERR_UNSUPPORTED, "no such collective");
+        return wrong(TRIB_ERR_UNSUPPORTED, "no such collective");
     }
-    enum trib_status status = check_type(comm, call, operation);
-    if (status == TRIB_OK) {
-        status = count_elements(comm, call, operation, &elements);
+    struct verdict verdict = check_type(call, operation);
+    if (verdict.status == TRIB_OK) {
+        verdict = count_elements(comm, call, operation, &elements);
     }
-    if (status != TRIB_OK) {
-        return status;
+    if (verdict.status != TRIB_OK) {
+        return verdict;
     }
     operation->type = call->type;
     operation->reduction = trib_operation_reduces(operation) ? call->reduction : TRIB_REDUCTION_NONE;
@@ -185,8 +196,16 @@ static enum trib_status make(const struct trib_comm *comm, const struct trib_cal
     }
     operation->send = call->send;
     operation->recv = call->recv;
-    status = check_shares(comm, call, elements);
-    return status == TRIB_OK ? make_shares(comm, call, elements, operation) : status;
+    verdict = check_shares(comm, call, elements);
+    return verdict.status == TRIB_OK ? make_shares(comm, call, elements, operation) : verdict;
+}
+
+/* The operation of a call by itself. On success the operation's shares, if any, are to be freed. */
+static enum trib_status make(const struct trib_comm *comm, const struct trib_call *call,
+                             struct trib_operation *operation)
+{
+    struct verdict verdict = judge(comm, call, operation);
+    return verdict.status == TRIB_OK ? TRIB_OK : refuse(comm, call, verdict.status, verdict.cause);
 }
 
 static enum trib_status check_comm(const struct trib_comm *comm, const struct trib_call *call)
@@ -249,12 +268,14 @@ static enum trib_status start_uneven(struct trib_comm *comm, const struct trib_c
 /* Memory that an operation reads or writes. */
 struct range {
     uintptr_t first, end;
+    uint32_t call; /* index in the group */
     bool is_written;
 };
 
-static struct range range_of(const struct trib_comm *comm, const struct trib_call *call,
+static struct range range_of(const struct trib_comm *comm, const struct trib_call *calls, uint32_t index,
                              const struct trib_operation *operation, bool is_written)
 {
+    const struct trib_call *call = &calls[index];
     const void *buffer = is_written ? operation->recv : operation->send;
     bool is_share = trib_operation_has_shares(operation) && is_written != (call->collective == TRIB_ALLGATHER);
     uint64_t elements = is_share ? share_of(call, comm->config.rank) : 0;
@@ -263,7 +284,7 @@ static struct range range_of(const struct trib_comm *comm, const struct trib_cal
         (void)count_elements(comm, call, operation, &elements); /* the call was valid */
     }
     uintptr_t bytes = buffer != NULL ? elements * trib_type_size(call->type) : 0;
-    return (struct range){(uintptr_t)buffer, (uintptr_t)buffer + bytes, is_written};
+    return (struct range){(uintptr_t)buffer, (uintptr_t)buffer + bytes, index, is_written};
 }
 
 /* Adds the memory that the call reads and writes. In place, both are one range that is written, so no two ranges of
@@ -292,31 +313,48 @@ static int by_place(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
+/* True if two ranges of different calls, sorted by place, overlap, and one is written. *a, *b: two such. */
+static bool find_overlap(const struct range *ranges, uint32_t count, const struct range **a, const struct range **b)
+{
+    const struct range *last = NULL, *last_written = NULL; /* with the largest ends so far */
+    for (const struct range *range = ranges; range < ranges + count; range++) {
+        const struct range *before = range->is_written ? last : last_written;
+        if (before != NULL && range->first < before->end) {
+            *a = before->call < range->call ? before : range;
+            *b = *a == range ? before : range;
+            return true;
+        }
+        last = last == NULL || range->end > last->end ? range : last;
+        bool is_last = range->is_written && (last_written == NULL || range->end > last_written->end);
+        last_written = is_last ? range : last_written;
+    }
+    return false;
+}
+
 /* Operations of a group run at the same time: no operation may read or write memory that another one writes. */
 static enum trib_status check_apart(const struct trib_comm *comm, const struct trib_call *calls,
                                     const struct trib_operation *operations, uint32_t count)
 {
-    uintptr_t end = 0, written_end = 0;
     uint32_t used = 0;
-    bool are_apart = true;
+    enum trib_status status = TRIB_OK;
+    const struct range *a = NULL, *b = NULL;
     struct range *ranges = calloc(2 * (size_t)count + 1, sizeof *ranges);
     if (ranges == NULL) {
         return trib_refuse(comm, TRIB_ERR_MEMORY, "no memory for a group of %u operations", count);
     }
     for (uint32_t i = 0; i < count; i++) {
-        used += add_ranges(ranges + used, range_of(comm, &calls[i], &operations[i], false),
-                           range_of(comm, &calls[i], &operations[i], true));
+        used += add_ranges(ranges + used, range_of(comm, calls, i, &operations[i], false),
+                           range_of(comm, calls, i, &operations[i], true));
     }
     qsort(ranges, used, sizeof *ranges, by_place);
-    for (uint32_t i = 0; i < used; i++) {
-        are_apart = are_apart && ranges[i].first >= (ranges[i].is_written ? end : written_end);
-        end = ranges[i].end > end ? ranges[i].end : end;
-        written_end = ranges[i].is_written && ranges[i].end > written_end ? ranges[i].end : written_end;
+    if (find_overlap(ranges, used, &a, &b)) {
+        status = trib_refuse(
+            comm, TRIB_ERR_INVALID,
+            "group: calls %u (%s) and %u (%s), from 0: a buffer that one writes overlaps one of the other", a->call,
+            trib_collective_name(calls[a->call].collective), b->call, trib_collective_name(calls[b->call].collective));
     }
     free(ranges);
-    return are_apart ? TRIB_OK
-                     : trib_refuse(comm, TRIB_ERR_INVALID,
-                                   "a buffer that one operation of the group writes overlaps one of another's");
+    return status;
 }
 
 static enum trib_status check_group(const struct trib_comm *comm, const struct trib_call *calls, uint32_t count)
@@ -329,6 +367,20 @@ static enum trib_status check_group(const struct trib_comm *comm, const struct t
     }
     if (count > TRIB_GROUP_MAX) {
         return trib_refuse(comm, TRIB_ERR_INVALID, "a group of %u operations: %d is the most", count, TRIB_GROUP_MAX);
+    }
+    return TRIB_OK;
+}
+
+/* The operations of the first *made calls, up to an invalid one. Their shares, if any, are to be freed. */
+static enum trib_status make_group(const struct trib_comm *comm, const struct trib_call *calls, uint32_t count,
+                                   struct trib_operation *operations, uint32_t *made)
+{
+    for (*made = 0; *made < count; (*made)++) {
+        struct verdict verdict = judge(comm, &calls[*made], &operations[*made]);
+        if (verdict.status != TRIB_OK) {
+            return trib_refuse(comm, verdict.status, "group: call %u, from 0: %s: %s", *made,
+                               trib_collective_name(calls[*made].collective), verdict.cause);
+        }
     }
     return TRIB_OK;
 }
@@ -348,10 +400,7 @@ enum trib_status trib_group_start(struct trib_comm *comm, const struct trib_call
     if (operations == NULL) {
         return trib_refuse(comm, TRIB_ERR_MEMORY, "no memory for a group of %u operations", count);
     }
-    while (made < count && status == TRIB_OK) {
-        status = make(comm, &calls[made], &operations[made]);
-        made += status == TRIB_OK;
-    }
+    status = make_group(comm, calls, count, operations, &made);
     if (status == TRIB_OK) {
         status = check_apart(comm, calls, operations, count);
     }

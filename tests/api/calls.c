@@ -343,11 +343,14 @@ void api_collect(struct api_run *run, struct api_view *view)
 
 /* ---- calls that are refused ---- */
 
+#define GROUP_MODE 16 /* names the index of the wrong call, from 0 */
+
 /* A wrong argument, its status, and what it is. error: of the calls that have a text of their own. */
 static enum trib_status refused_call(struct trib_comm *comm, int64_t mode, uint64_t *memory, const char **what,
                                      char *error)
 {
-    static const struct trib_call overlapping[2] = {{.collective = TRIB_COLLECTIVE_NONE}};
+    static const struct trib_call second_is_wrong[2] = {{.collective = TRIB_BARRIER},
+                                                        {.collective = TRIB_COLLECTIVE_NONE}};
     struct trib_request *request;
     uint32_t ranks = trib_comm_ranks(comm);
     uint32_t list[2] = {0, 0};
@@ -363,7 +366,7 @@ static enum trib_status refused_call(struct trib_comm *comm, int64_t mode, uint6
         CASE(3, "no such root", trib_broadcast(comm, memory, 1, TRIB_INT64, ranks));
         CASE(4, "more than 64 TiB", trib_allreduce(comm, memory, memory, UINT64_MAX / 8, TRIB_INT64, TRIB_SUM));
         CASE(5, "no such root", trib_reduce_start(comm, memory, memory, 1, TRIB_INT64, TRIB_SUM, ranks, &request));
-        CASE(6, "a group of too many", trib_group(comm, overlapping, TRIB_GROUP_MAX + 1));
+        CASE(6, "a group of too many", trib_group(comm, second_is_wrong, TRIB_GROUP_MAX + 1));
         CASE(7, "a rank twice", trib_comm_subset(comm, list, 2, 0, &made, error));
         CASE(8, "an empty list", trib_comm_subset(comm, list, 0, 0, &made, error));
         CASE(9, "more than 64 TiB", trib_allgather(comm, memory, memory, UINT64_MAX, TRIB_BYTES));
@@ -373,7 +376,7 @@ static enum trib_status refused_call(struct trib_comm *comm, int64_t mode, uint6
         CASE(13, "no such reduction", trib_allreduce(comm, memory, memory, 1, TRIB_INT8, TRIB_REDUCTION_COUNT));
         CASE(14, "bytes have no sum", trib_allreduce(comm, memory, memory, 1, TRIB_BYTES, TRIB_SUM));
         CASE(15, "no type", trib_broadcast(comm, memory, 1, TRIB_TYPE_NONE, 0));
-        CASE(16, "no such collective", trib_group(comm, overlapping, 1));
+        CASE(GROUP_MODE, "no such collective", trib_group(comm, second_is_wrong, 2));
         CASE(17, "no reduction", trib_reduce(comm, memory, memory, 1, TRIB_INT8, TRIB_REDUCTION_NONE, 0));
     default:
         *what = "counts is NULL";
@@ -411,7 +414,11 @@ void api_make_invalid(struct api_run *run, struct api_view *view, const struct a
     if (mode >= SUBSET_FROM && mode <= SUBSET_TO) {
         check_text(run, what, error);
     } else {
-        check_text(run, what, trib_comm_error(view->comm));
+        const char *text = trib_comm_error(view->comm);
+        check_text(run, what, text);
+        if (mode == GROUP_MODE && strstr(text, "call 1, from 0: ") == NULL) {
+            api_fail(run, "%s: the wrong call is not named in \"%.200s\"", what, text);
+        }
         run->refused = view;
     }
 }

@@ -13,6 +13,15 @@ static struct trib_request *request;
 static const struct trib_call good = {
     .collective = TRIB_ALLREDUCE, .type = TRIB_FLOAT32, .reduction = TRIB_SUM, .send = a, .recv = b, .count = 4};
 static const struct trib_call bad = {.collective = TRIB_COLLECTIVE_NONE};
+static const struct trib_call third_is_bad[] = {
+    {.collective = TRIB_BARRIER},
+    {.collective = TRIB_BROADCAST, .type = TRIB_FLOAT32, .send = a, .recv = b, .count = 4},
+    {.collective = TRIB_BROADCAST, .type = TRIB_FLOAT32, .send = a, .recv = b, .count = 4, .root = 1},
+    {.collective = TRIB_COLLECTIVE_NONE}};
+static const struct trib_call apart_but_two[] = {
+    {.collective = TRIB_BARRIER},
+    {.collective = TRIB_ALLGATHER, .type = TRIB_FLOAT32, .send = a + 2, .recv = b + 2, .count = 4},
+    {.collective = TRIB_ALLREDUCE, .type = TRIB_FLOAT32, .reduction = TRIB_SUM, .send = a, .recv = b, .count = 4}};
 static const struct trib_call twins[] = {
     {.collective = TRIB_ALLREDUCE, .type = TRIB_FLOAT32, .reduction = TRIB_SUM, .send = a, .recv = b, .count = 4},
     {.collective = TRIB_ALLREDUCE, .type = TRIB_FLOAT32, .reduction = TRIB_SUM, .send = a, .recv = b, .count = 4}};
@@ -62,7 +71,9 @@ static const struct trib_call twins[] = {
     X(trib_group(NULL, &good, 1), INVALID, "comm is NULL")                                                             \
     X(trib_group(c, NULL, 1), INVALID, "calls is NULL")                                                                \
     X(trib_group(c, &bad, 1), UNSUPPORTED, "no such collective")                                                       \
-    X(trib_group(c, twins, 2), INVALID, "overlaps one of another's")                                                   \
+    X(trib_group(c, third_is_bad, 4), INVALID, "group: call 2, from 0: broadcast: the root is no rank")                \
+    X(trib_group(c, twins, 2), INVALID, "group: calls 0 (allreduce) and 1 (allreduce), from 0: a buffer that one")     \
+    X(trib_group(c, apart_but_two, 3), INVALID, "calls 1 (allgather) and 2 (allreduce), from 0: a buffer that one")    \
     X(trib_group(c, &good, TRIB_GROUP_MAX + 1), INVALID, "4096 is the most")                                           \
     X(trib_group_start(NULL, &good, 1, &request), INVALID, "comm is NULL")                                             \
     X(trib_group_start(c, NULL, 1, &request), INVALID, "calls is NULL")                                                \
