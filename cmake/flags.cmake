@@ -77,10 +77,13 @@ function(trib_program name library)
     target_link_libraries(${name} PRIVATE ${library} Threads::Threads m)
 endfunction()
 
-# Of a unit or property test, for canaries as well. Compiling them was half of a build, and they mostly wait; what they test is the library's objects.
+# Of a unit or property test, for canaries as well. Most unit tests wait, and compiling them with optimisation took half
+# of a build; they test the library's objects. These compute for longer than the compiler then needs.
+set(computing_tests test_ghash test_host test_host_steps test_lane test_level0 test_panama_literal_search
+    test_perf_values test_quorum test_sim_event test_sim_reference test_window test_worker_tag)
 function(trib_test_flags target source)
     get_filename_component(name ${source} NAME_WE)
-    if(source MATCHES "tests/property/" OR name MATCHES "^test_(host|host_steps|level0|quorum|sim_reference)$") # they compute
+    if(source MATCHES "tests/property/" OR name IN_LIST computing_tests)
         target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
     else()
         target_compile_options(${target} PRIVATE -O0)

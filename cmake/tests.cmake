@@ -130,13 +130,29 @@ elseif(NOT TRIB_FUZZ)
     message(NOTICE "Unit and property tests left out: needs cmocka (apt-get install libcmocka-dev)")
 endif()
 
+# What the search of tests/model and fuzz_nodes.c, which tells its stories in the search's worlds, have in common.
+file(GLOB model_parts CONFIGURE_DEPENDS tests/model/*.c)
+list(FILTER model_parts EXCLUDE REGEX "/(main|search)\\.c$")
+if(TRIB_FUZZ)
+    # What libFuzzer must look at is the nodes, not the world about them.
+    set_source_files_properties(${model_parts} PROPERTIES COMPILE_OPTIONS "-O2;-fno-sanitize=all")
+endif()
+add_library(model_parts STATIC EXCLUDE_FROM_ALL ${model_parts})
+trib_flags(model_parts)
+target_include_directories(model_parts PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+target_link_libraries(model_parts PUBLIC tributary_static)
+set(model_library model_parts)
+set(fuzz_nodes_library model_parts)
+
 # World and model: each folder is one program with its own options.
+set(world_sources tests/world/*.c)
+set(model_sources tests/model/main.c tests/model/search.c)
 set(world_arguments --seeds ${TRIB_WORLD_SEEDS})
 # What they are for is nodes, whatever else they link: MemorySanitizer and the coverage of nodes go by these labels.
 set(model_arguments --quick --states ${TRIB_MODEL_STATES})
 trib_wanted(wanted core schemes)
 foreach(kind world model)
-    file(GLOB sources CONFIGURE_DEPENDS tests/${kind}/*.c)
+    file(GLOB sources CONFIGURE_DEPENDS ${${kind}_sources})
     if(sources AND wanted AND NOT TRIB_FUZZ)
         trib_test_program(${kind} ${kind} ${sources})
         set_target_properties(${kind} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
@@ -171,24 +187,14 @@ endif()
 # Seeded defects (tests/canary/run.py): that each still applies to the sources. `make test-all` runs them.
 find_program(PYTHON3 python3)
 mark_as_advanced(PYTHON3)
-if(PYTHON3 AND NOT TRIB_FUZZ)
+if(PYTHON3 AND NOT TRIB_FUZZ AND NOT TRIB_SANITIZE AND NOT TRIB_COVERAGE) # nothing of the build runs in these
     trib_test(vectors/tag "core" 60 ${PYTHON3} ${PROJECT_SOURCE_DIR}/tests/vectors/tag.py --check)
-    trib_test(canary/check "canary" 60 ${PYTHON3} ${PROJECT_SOURCE_DIR}/tests/canary/run.py --check)
-endif()
-
-# The checkers of `make lint` that have tests of their own.
-if(PYTHON3 AND NOT TRIB_FUZZ)
+    trib_test(canary/check "canary" 180 ${PYTHON3} ${PROJECT_SOURCE_DIR}/tests/canary/run.py --check)
+    # Of the checkers of `make lint`, the one that has a test of its own.
     trib_test(lint/check_language "lint" 60 ${PYTHON3} ${PROJECT_SOURCE_DIR}/tests/lint/test_check_language.py)
 endif()
 
 # Fuzz targets: with libFuzzer they search, else replay.c runs them over the committed corpus.
-# fuzz_nodes.c tells its stories in the worlds of tests/model.
-file(GLOB fuzz_nodes_with CONFIGURE_DEPENDS tests/model/*.c)
-list(FILTER fuzz_nodes_with EXCLUDE REGEX "/(main|search)\\.c$")
-if(TRIB_FUZZ)
-    # What libFuzzer must look at is the nodes, not the world about them.
-    set_source_files_properties(${fuzz_nodes_with} PROPERTIES COMPILE_OPTIONS "-O2;-fno-sanitize=all")
-endif()
 # fuzz_config.c reads options; all of the program behind them would be 180 more files to compile.
 set(fuzz_config_with ${PROJECT_SOURCE_DIR}/src/cli/options.c)
 set(fuzz_config_library tributary_static)

@@ -153,11 +153,12 @@ class Tree:
 # ---- the finders ----
 
 def run(command, seconds):
-    """Output, status (None when the time was up), and CPU seconds: other work on the machine must not decide what is found in time."""
+    """Output, status (None when the time was up), and CPU seconds: other work on the machine must not decide what is found in time. A test
+    program ends at its first failure."""
     deadline = time.monotonic() + PATIENCE * seconds
     with tempfile.TemporaryFile() as output:
         limited = ["bash", "-c", 'ulimit -t "$0"; exec "$@"', str(math.ceil(seconds)), *command]
-        process = subprocess.Popen(limited, stdout=output, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(limited, stdout=output, stderr=subprocess.STDOUT, env={**os.environ, "CMOCKA_TEST_ABORT": "1"})
         status, spent = None, seconds
         while time.monotonic() < deadline:
             pid, code, usage = os.wait4(process.pid, os.WNOHANG)

@@ -108,4 +108,12 @@ rank_kill 4
 net_switch_kill w4
 ranks_end 60 1
 check_in "one or the other" "^tributary: rank [0-9]: .*(rank 4 |switch ${NET_ADDRESS[w4]}:7470)" "$TMP"/host.[0-35]
+
+say "a host that dies, its server first: the rank is named"
+net_switch_start w4 --lend "${NET_ADDRESS[w0]}"
+begin first -b 1M -e 1M -n 100000
+kill -KILL "${SWITCH_PIDS[w4]}" "${RANK_PIDS[4]}"
+rank_kill 4
+ranks_end 10 1
+check_in "by rank and address" "rank 4 \(${NET_ADDRESS[w4]}:[0-9]+\) is gone: its session" "$TMP"/first.[0-35]
 finish

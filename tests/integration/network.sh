@@ -194,8 +194,8 @@ net_alone() {
 net_rate() {
     local node
     for node in "${!NET_ABOVE[@]}"; do
-        tc -n "$node" qdisc replace dev eth0 root tbf rate "$1" burst 128kb latency 100ms
-        tc -n "${NET_ABOVE[$node]}" qdisc replace dev "$node" root tbf rate "$1" burst 128kb latency 100ms
+        tc -n "$node" qdisc replace dev eth0 root tbf rate "$1" burst "${NET_BURST:-128kb}" latency 100ms
+        tc -n "${NET_ABOVE[$node]}" qdisc replace dev "$node" root tbf rate "$1" burst "${NET_BURST:-128kb}" latency 100ms
     done
 }
 

@@ -572,17 +572,11 @@ static struct digest look(const struct model *model, const struct machine *m, st
             continue;
         }
         if (memcmp(m->memory + at, m->base + at, BLOCK) != 0) {
-            uint64_t block[BLOCK / 8];
-            memcpy(block, m->memory + at, BLOCK);
-            digest_add(&digest, at);
-            for (size_t i = 0; i < BLOCK / 8; i++) {
-                digest_add(&digest, block[i]);
-            }
+            digest_add(&digest, &at, sizeof at);
+            digest_add(&digest, m->memory + at, BLOCK);
         }
     }
-    for (size_t i = 0; i < count; i++) {
-        digest_add(&digest, words[i]);
-    }
+    digest_add(&digest, words, count * sizeof words[0]);
     return digest;
 }
 

@@ -486,7 +486,7 @@ struct digest {
 };
 struct store *store_open(void);
 void store_close(struct store *store);
-void digest_add(struct digest *digest, uint64_t word);
+void digest_add(struct digest *digest, const void *bytes, size_t size);
 uint32_t store_stimulus(struct store *store, const struct stimulus *stimulus);
 const struct stimulus *store_stimulus_at(const struct store *store, uint32_t id);
 uint32_t store_stimuli(const struct store *store);

@@ -535,14 +535,7 @@ uint8_t state_check_end(struct model *model, const struct state *state)
 struct digest state_digest(const struct state *state)
 {
     struct digest digest = {3, 4};
-    const uint32_t *words = (const uint32_t *)state;
-    size_t count = state_size(state) / sizeof *words;
 
-    for (size_t i = 0; i + 1 < count; i += 2) {
-        digest_add(&digest, (uint64_t)words[i] << 32 | words[i + 1]);
-    }
-    if (count & 1) {
-        digest_add(&digest, words[count - 1]);
-    }
+    digest_add(&digest, state, state_size(state));
     return digest;
 }
