@@ -71,7 +71,7 @@ alone() {
 jobs() {
     local pool share j names=() all
     net_star $((3 * WORKERS_EACH + 3))
-    net_rate "$RATE"
+    NET_BURST=${NET_BURST:-8kb} net_rate "$RATE" # no train at once, which would wait at each hop for its last packet
     for j in 0 1 2; do server_host "w$((3 * WORKERS_EACH + j))" && names[j]=${NET_ADDRESS[w$((3 * WORKERS_EACH + j))]}; done
     daemon second "w$((3 * WORKERS_EACH + 1))" server --listen "${names[1]}:7470" --lend "${names[0]}"
     daemon third "w$((3 * WORKERS_EACH + 2))" server --listen "${names[2]}:7470" --lend "${names[0]}"
@@ -81,7 +81,7 @@ jobs() {
             daemon combiner s0 switch --listen "${NET_ADDRESS[s0]}:7480" --parent "${names[0]}:7470" --combine --pool "$pool" --pool-share $share
             all=()
             for j in ${RUNNING:-0 1 2}; do
-                job "job$j" $((j * WORKERS_EACH)) "${NET_ADDRESS[s0]}:7480" --scheme atp --no-multicast -n 12 --pause "${PAUSE:-200ms}"
+                job "job$j" $((j * WORKERS_EACH)) "${NET_ADDRESS[s0]}:7480" --scheme atp --no-multicast -n "${CALLS:-12}" --pause "${PAUSE:-200ms}"
                 all+=("${JOB_PIDS[@]}")
                 sleep "${STAGGER:-0.09}"
             done

@@ -27,7 +27,8 @@
 /* With all ranks on one host the awaited event is the next call of another rank, and each busy look yields the core
  * to it: the busy wait is so many times as long as for a link. */
 #define LOCAL_SPIN 10
-#define ROOT_TRIES 16 /* to find ports side by side for a root with several sockets */
+#define JOB_SOCKETS 16384U /* of a job, if all ranks are on one machine; Linux gives out 28,232 ports */
+#define ROOT_TRIES 16      /* to find ports side by side for a root with several sockets */
 
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct trib_endpoint *registry;
@@ -87,17 +88,19 @@ static enum trib_status open_channel(struct trib_endpoint *endpoint, const struc
 }
 
 /* JOIN names a port for each shard, but the number of shards comes with WELCOME. So all sockets are bound, without
- * memory and options, and trib_endpoint_connect closes the rest. Later JOINs name the sockets that are left. */
+ * memory and options, and trib_endpoint_connect closes the rest. Later JOINs name the sockets that are left. A rank of
+ * a large job has fewer, and so a switch uses fewer shards for it. */
 static enum trib_status open_sockets(struct trib_endpoint *endpoint, const struct trib_config *own, char *error)
 {
     struct trib_address local = endpoint->where.address;
+    uint32_t each = own->ranks * TRIB_ROOTS_MAX <= JOB_SOCKETS ? TRIB_ROOTS_MAX : JOB_SOCKETS / own->ranks;
     enum trib_status status = TRIB_OK;
     if (endpoint->where.no_box) {
         return trib_endpoint_be_root(endpoint, &endpoint->where, own, error);
     }
     memset(&local.storage, 0, sizeof local.storage); /* any address, any port */
     local.storage.ss_family = endpoint->where.address.storage.ss_family;
-    for (uint32_t i = 0; i < TRIB_ROOTS_MAX && status == TRIB_OK; i++) {
+    for (uint32_t i = 0; i < each && status == TRIB_OK; i++) {
         local = endpoint->nics.count > 0 ? endpoint->nics.at[i % endpoint->nics.count] : local;
         /* Each rank and shard loses other packets, from the same seed. */
         status = open_channel(endpoint, &local, true, (uint64_t)own->rank * TRIB_ROOTS_MAX + i, error);

@@ -123,7 +123,7 @@ uint64_t trib_own_root_deadline(const struct trib_own_root *root)
 
 void trib_own_root_heat(struct trib_own_root *root)
 {
-    root->hot = (1U << shards_of(root)) - 1;
+    root->hot = (uint32_t)((UINT64_C(1) << shards_of(root)) - 1);
 }
 
 uint32_t trib_own_root_fds(const struct trib_own_root *root, struct pollfd *fds)

@@ -27,7 +27,7 @@
 #define TRIB_NEVER UINT64_MAX
 #define TRIB_CHILDREN_MAX 64
 #define TRIB_SESSION_RANKS_MAX 1024 /* ranks of one communicator: a tree of nodes with at most 64 children each */
-#define TRIB_ROOTS_MAX 16
+#define TRIB_ROOTS_MAX 32
 #define TRIB_PEERS_MAX 4 /* other ranks that one rank sends to or hears from, where it sends to ranks at all */
 
 /* Where a packet goes, or came from: a logical place that the driver maps to a socket, never an address. */
@@ -119,7 +119,7 @@ struct trib_session_config {
     uint8_t unused[6];
 };
 
-_Static_assert(sizeof(struct trib_session_config) == 80,
+_Static_assert(sizeof(struct trib_session_config) == 96,
                "no holes: it is part of nodes, whose states are compared as bytes");
 
 /* The odd factor of a fragment's lanes. digest: of its operation. */

@@ -19,7 +19,7 @@
 #include "core/assert.h"
 #include "core/packet.h"
 
-#define TRIB_WINDOW_ROOTS_MAX 16
+#define TRIB_WINDOW_ROOTS_MAX 32
 #define TRIB_WINDOW_TURNS_MAX (TRIB_WINDOW_ROOTS_MAX * 255) /* of a table */
 
 /* A train of the round: its root, and the number of earlier trains of this root in the round. */

@@ -8,11 +8,12 @@
 #include <string.h>
 
 #include "core/assert.h"
+#include "core/node.h"
 #include "io/explain.h"
 #include "io/toml.h"
 #include "io/units.h"
 
-#define SUM_MAX (16U * UINT8_MAX) /* largest sum of weights: a job has at most 16 trees */
+#define SUM_MAX ((uint32_t)TRIB_ROOTS_MAX * UINT8_MAX) /* largest sum of the weights of a job */
 
 /* A job while the file is read. */
 struct sums {
@@ -137,7 +138,8 @@ static bool read_tree(struct draft *d, uint32_t table)
                       job->text, TRIB_PLANNED_SWITCHES_MAX);
     }
     sums->weight[place] += (uint32_t)number;
-    return sums->weight[place] <= SUM_MAX || REFUSE(d, at, "job %s has more than 16 trees under one switch", job->text);
+    return sums->weight[place] <= SUM_MAX ||
+           REFUSE(d, at, "job %s has more than %d trees under one switch", job->text, TRIB_ROOTS_MAX);
 }
 
 /* Scales the weights to one byte each, in the same proportions as nearly as possible. */

@@ -135,7 +135,7 @@ enum trib_status trib_address_list_parse(const char *text, uint16_t default_port
     const struct list_kind kind = {.wanted = WANTED,
                                    .find = find_listen,
                                    .is_same = trib_address_same_host,
-                                   .most = TRIB_ROOTS_MAX,
+                                   .most = TRIB_ADDRESSES_MAX,
                                    .default_port = default_port};
     return parse_list(text, &kind, list, error);
 }
@@ -281,7 +281,7 @@ enum trib_status trib_nics_parse(const char *text, const struct trib_address *pe
     const struct list_kind kind = {.wanted = "addresses or interfaces, such as eth0,eth1",
                                    .find = find_card,
                                    .is_same = trib_address_same_host,
-                                   .most = TRIB_ROOTS_MAX,
+                                   .most = TRIB_ADDRESSES_MAX,
                                    .family = peer->storage.ss_family};
     return parse_list(text, &kind, list, error);
 }

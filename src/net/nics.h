@@ -5,13 +5,16 @@
 #ifndef TRIB_NET_NICS_H
 #define TRIB_NET_NICS_H
 
-#include "core/node.h"
+#include <tributary/comm.h>
+
 #include "net/address.h"
+
+#define TRIB_ADDRESSES_MAX 16 /* of one machine: network cards, or places where a switch listens */
 
 /* Shard or root t uses address t mod count. */
 struct trib_address_list {
     uint32_t count;
-    struct trib_address at[TRIB_ROOTS_MAX];
+    struct trib_address at[TRIB_ADDRESSES_MAX];
 };
 
 #define TRIB_OTHERS_MAX 127

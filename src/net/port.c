@@ -12,8 +12,8 @@
 #include "net/udp.h"
 
 /* Trains loaded at once, each for other destinations. A switch answers several children in turn, and sends a
- * broadcast's results with payload to some and without to others. A rank deals its fragments to as many as 16 roots. */
-#define TRAINS 16
+ * broadcast's results with payload to some and without to others. A rank deals its fragments to as many as 32 roots. */
+#define TRAINS 32 /* the bits of `loaded` */
 
 struct trib_port {
     struct trib_carrier *top; /* the port's carriers, each above the next */
@@ -291,7 +291,7 @@ static uint32_t find_train(struct trib_port *port, const struct trib_address *to
             port->loaded ^= UINT32_C(1) << index;
         }
     }
-    uint32_t empty = ~port->loaded & ((UINT32_C(1) << TRAINS) - 1);
+    uint32_t empty = ~port->loaded;
     if (found != TRAINS || empty != 0) {
         return found != TRAINS ? found : (uint32_t)__builtin_ctz(empty);
     }

@@ -63,7 +63,7 @@ uint64_t trib_port_deadline(const struct trib_port *port);
  * bits 1). The same train goes to each destination, encoded once.
  * A train is sent when the next packet does not fit: a packet larger than the first, a packet after a shorter one
  * (which ends a train), 64 packets, or 65,507 bytes. A train is also sent before a packet for another set that shares a
- * destination, and when more than 16 sets take turns. So packets from one array to one destination leave in order.
+ * destination, and when more than 32 sets take turns. So packets from one array to one destination leave in order.
  * Payload and array must stay valid until the next flush: arrays are compared by pointer. */
 void trib_port_send(struct trib_port *port, const struct trib_packet *packet, const struct trib_address *to,
                     uint64_t bits);

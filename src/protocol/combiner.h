@@ -8,16 +8,18 @@
  *   - A part that was asked for (TRIB_FLAG_RESEND) passes, alone in its packet.
  *   - Only the control plane says which ranks are behind a sender, and behind the combiner.
  *   - A row may leave or be lost at any moment.
- * One pool of rows serves all communicators of a switch. A fragment's hash names the row; if another fragment has the
- * row, the part passes (a collision). If a plan has cut the model of a communicator into pieces, it has rows of its own
- * (pieces.h), for the pieces that are added here. A row leaves, and is free, when all ranks behind the combiner are in
- * or have sent later parts, when a PROBE for the fragment passes, or when a part of a higher priority takes the place.
+ * One pool of rows serves all communicators of a switch. Each fragment has four places in the pool, and a hash
+ * names the first. If other fragments have all four, the part passes (a collision). If a plan has cut the model of
+ * a communicator into pieces, the communicator has rows of its own (pieces.h), for the pieces that are added here.
+ * A row leaves, and is free, when all ranks behind the combiner are in or have sent later parts, when a PROBE for
+ * the fragment passes, or when a part of a higher priority takes the place.
  *
- * A member is a communicator, and has a priority: that of its grant at first. A part that passes at a row halves the
- * priority of the row's member, and each sum of all ranks adds 1, up to the grant's. A job with a straggler holds rows
- * long, and so keeps few of them. Of members with priority 0 the first come has the row, as in ATP. Between members of
- * equal priority above 0 the priority in a part decides (`window_cap`): ranks of a job may put the operations of an
- * iteration in order, as ESA does. A row has the least priority of its parts.
+ * A member is a communicator, and has a priority: that of its grant at first. A part that passes halves the lowest
+ * priority of other members that have its places; if all places are the member's, the member's own. Each sum of all
+ * ranks adds 1, up to the grant's. A job with a straggler holds rows long, and so keeps few of them. Of members with
+ * priority 0 the first come has the row, as in ATP. Between members of equal priority above 0 the priority in a part
+ * decides (`window_cap`): ranks of a job may put the operations of an iteration in order, as ESA does. A row has the
+ * least priority of its parts.
  *
  * Use: for each packet that comes up, trib_combiner_up; then all packets of trib_combiner_next go to the root, in
  * order; then, on TRIB_COMBINED_PASS, the packet itself, as changed. Drain at least once in 64 packets, and

@@ -17,15 +17,18 @@ struct row {
     uint32_t boot;
     uint32_t member;
     uint32_t buffer;
-    uint8_t unused[36];
+    uint32_t is_astray; /* not the first place of its fragment */
+    uint8_t unused[32];
 };
 
 _Static_assert(sizeof(struct row) == 128, "two cache lines");
 
 struct member {
-    struct trib_combiner_grant grant;  /* with the mark as it is now */
-    uint32_t priority;                 /* of its parts and rows; at most the grant's */
-    uint32_t held;                     /* rows */
+    struct trib_combiner_grant grant; /* with the mark as it is now */
+    uint32_t priority;                /* of its parts and rows; at most the grant's */
+    uint32_t held;                    /* rows */
+    uint32_t astray;                  /* of them */
+    uint32_t unused;
     uint64_t marks[TRIB_CHILDREN_MAX]; /* of the ranks behind, as told */
     uint64_t next[TRIB_CHILDREN_MAX];  /* of the ranks behind: after the highest sequence of a part */
 };

@@ -30,6 +30,7 @@ static size_t lay_out(struct switch_node *n, const struct trib_switch_config *co
     n->answers_at = trib_node_place(&at, n->answers_room * sizeof(struct answer));
     n->aside_at = trib_node_place(&at, sizeof(struct switch_aside));
     n->repeats_at = trib_node_place(&at, s->slots * sizeof(struct slot_repeats));
+    n->end_at = at;
     return at;
 }
 

@@ -76,7 +76,7 @@ struct switch_node {
     uint64_t mark_dense;   /* sequences of this root below M */
     uint64_t lowest;       /* the minimum over the marks once all have joined: an inner node's own mark */
     uint64_t owed;         /* children that wait for M to move, after HELD */
-    size_t table_at, row_size, slots_at, rows_at, lists_at, marked_at, answers_at, aside_at, repeats_at;
+    size_t table_at, row_size, slots_at, rows_at, lists_at, marked_at, answers_at, aside_at, repeats_at, end_at;
     uint32_t held;             /* slots that are not empty */
     uint32_t rows;             /* of a slot; one takes all parts as they come */
     uint32_t room;             /* fragments beyond M that are taken; P, but for a node that is paced */

@@ -12,7 +12,7 @@ static size_t lay_out(struct worker *w, const struct trib_worker_config *config)
 {
     const struct trib_session_config *s = &config->session;
     size_t flights = (size_t)s->roots * s->slots;
-    size_t at = (sizeof *w + 63) & ~(size_t)63;
+    size_t at = (sizeof *w + s->roots * sizeof w->roots[0] + 63) & ~(size_t)63;
 
     w->exponents = trib_window_span(s) + s->lookahead;
     w->table_at = trib_node_place(&at, trib_window_table_size(s));
@@ -23,9 +23,10 @@ static size_t lay_out(struct worker *w, const struct trib_worker_config *config)
     w->exponents_at = trib_node_place(&at, w->exponents * sizeof(int16_t));
     w->has_exponents_at = trib_node_place(&at, w->exponents * sizeof(uint8_t));
     w->wire_at = trib_node_place(&at, flights * s->payload);
-    w->aside_at = trib_node_place(&at, sizeof(struct worker_aside));
+    w->aside_at = trib_node_place(&at, sizeof(struct worker_aside) + s->roots * sizeof(struct worker_root_times));
     w->times_at = trib_node_place(&at, flights * sizeof(struct flight_times));
     w->scratch_at = trib_node_place(&at, worker_scratch_own(s) + s->payload);
+    w->end_at = at;
     return at;
 }
 
@@ -70,9 +71,8 @@ void trib__worker_init(void *node, const struct trib_worker_config *config)
     w->least = config->session.ranks - trib_quorum_spare(&config->session, config->session.ranks);
     w->end = w->mark = config->session.first;
     w->held_sequence = UINT64_MAX;
-    for (uint32_t root = 0; root < TRIB_ROOTS_MAX; root++) {
-        uint64_t dense = root < w->window.roots ? trib_window_dense_below(&w->window, root, w->end) : 0;
-        w->next[root] = root < w->window.roots ? trib_window_sequence(&w->window, root, dense) : 0;
+    for (uint32_t root = 0; root < w->window.roots; root++) {
+        w->next[root] = trib_window_sequence(&w->window, root, trib_window_dense_below(&w->window, root, w->end));
         w->roots[root].congestion.window = w->roots[root].limit = config->window;
         w->roots[root].reach = config->session.slots;
         w->roots[root].asked = UINT64_MAX;

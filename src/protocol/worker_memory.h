@@ -134,11 +134,11 @@ struct worker {
     uint64_t least;                      /* fewest ranks of a sum that may lack some */
     uint64_t is_paced; /* 1: windows follow the network and the switches' memory, as PANAMA's; 0: they are fixed */
     uint64_t is_aimd;  /* of a worker that is paced: a mark halves a window */
-    /* offsets of the arrays behind this struct; before the roots, of which most workers have few */
+    /* Offsets of the arrays behind this struct, and of the end of all (trib__worker_size). */
     size_t table_at, operations_at, flights_at, queue_at, events_at, exponents_at, has_exponents_at, wire_at, aside_at,
-        times_at, scratch_at;
+        times_at, scratch_at, end_at;
     uint64_t next[TRIB_ROOTS_MAX]; /* of each root: the lowest sequence that was not sent; it may lie behind `end` */
-    struct worker_root roots[TRIB_ROOTS_MAX];
+    struct worker_root roots[];    /* of the session */
 };
 
 /* Of one root. */
@@ -160,9 +160,9 @@ struct worker_aside {
     uint64_t stall_reported_ns;
     uint64_t burst_ns;    /* of a worker with a rate: since when it has sent the burst at hand */
     uint64_t burst_bytes; /* and how much of it */
-    struct worker_root_times roots[TRIB_ROOTS_MAX];
     struct trib_counters counters;
     struct trib_tag_memory masks; /* with a key */
+    struct worker_root_times roots[];
 };
 
 static inline void *worker_at(const struct worker *w, size_t offset)

@@ -34,7 +34,7 @@ void trib__worker_set_window(struct worker *w, uint32_t root)
 void trib__worker_pace(struct worker *w)
 {
     w->is_paced = 1;
-    for (uint32_t root = 0; root < TRIB_ROOTS_MAX; root++) {
+    for (uint32_t root = 0; root < w->window.roots; root++) {
         struct worker_root *r = &w->roots[root];
         trib_congestion_tree_init(&r->tree, trib_window_cap(&w->window, 0));
         r->cap = trib_window_cap(&w->window, w->config.session.cap);

@@ -14,8 +14,9 @@
 #define PAYLOAD 8192U
 #define ITERATION_MS 266U /* of a job alone, about */
 
-/* Policies of ATP's rows; behind them the schemes without rows that ATP is compared with. */
-enum way { STATIC = 0, DYNAMIC, ESA, A2TP, POLICIES, SERVERS = POLICIES, SERVER, RING, WAYS };
+/* Policies of ATP's rows; behind them the schemes without rows that ATP is compared with. DYNAMIC is a shared pool as
+ * jobs have it unless told otherwise: all have the same priority. FIRST_COME is the published rule. */
+enum way { STATIC = 0, DYNAMIC, ESA, FIRST_COME, POLICIES, SERVERS = POLICIES, SERVER, RING, WAYS };
 
 static const struct {
     const char *name;
@@ -25,9 +26,9 @@ static const struct {
     const char *more;          /* keys of each job */
 } ways[WAYS] = {
     [STATIC] = {"static", "atp", "static", {0, 0, 0}, ""},
-    [DYNAMIC] = {"dynamic", "atp", "dynamic", {0, 0, 0}, ""},
+    [DYNAMIC] = {"dynamic", "atp", "dynamic", {128, 128, 128}, ""},
     [ESA] = {"ESA's order", "atp", "dynamic", {200, 100, 0}, ""},
-    [A2TP] = {"A2TP's case", "atp", "dynamic", {255, 255, 255}, ""},
+    [FIRST_COME] = {"first come", "atp", "dynamic", {0, 0, 0}, ""},
     [SERVERS] = {"N servers", "ps", "", {0, 0, 0}, "servers = 8\nservers_at_workers = true\n"},
     [SERVER] = {"one server", "ps", "", {0, 0, 0}, ""},
     [RING] = {"ring", "ring-steps", "", {0, 0, 0}, ""},
@@ -171,7 +172,7 @@ struct least {
 /* All runs of a panel. */
 struct found {
     struct least least[POLICIES];
-    double same;  /* least of dynamic's time, relative to the longer time with priorities */
+    double same;  /* least of first come's time, relative to the longer time with priorities */
     double alone; /* with one PTA: time of a job alone, relative to dynamic's */
 };
 
@@ -185,7 +186,7 @@ static void look(struct found *f, double share, const struct times times[POLICIE
         least->all = fmin(least->all, gain);
         least->even = fmin(least->even, times[way].even);
     }
-    f->same = fmin(f->same, times[DYNAMIC].summing_ms / fmax(times[ESA].summing_ms, times[A2TP].summing_ms));
+    f->same = fmin(f->same, times[FIRST_COME].summing_ms / fmax(times[ESA].summing_ms, times[DYNAMIC].summing_ms));
 }
 
 /* One panel: all policies with all pools. */
@@ -262,11 +263,11 @@ bool atp_jobs(struct reproduce_run *run)
     reproduce_got(run, "esa-enough", f[AT_ONCE].least[ESA].enough);
     reproduce_got(run, "esa-little", f[AT_ONCE].least[ESA].little);
     reproduce_got(run, "esa-even", f[AT_ONCE].least[ESA].even);
-    reproduce_got(run, "a2tp-enough", f[AT_ONCE].least[A2TP].enough);
-    reproduce_got(run, "a2tp-little", f[AT_ONCE].least[A2TP].little);
-    reproduce_got(run, "a2tp-even", f[AT_ONCE].least[A2TP].even);
-    reproduce_got(run, "late-dynamic", f[LATE_WORKER].least[DYNAMIC].all);
+    reproduce_got(run, "first-come-enough", f[AT_ONCE].least[FIRST_COME].enough);
+    reproduce_got(run, "first-come-little", f[AT_ONCE].least[FIRST_COME].little);
+    reproduce_got(run, "first-come-even", f[AT_ONCE].least[FIRST_COME].even);
+    reproduce_got(run, "late-first-come", f[LATE_WORKER].least[FIRST_COME].all);
     reproduce_got(run, "late-esa", f[LATE_WORKER].least[ESA].all);
-    reproduce_got(run, "late-a2tp", f[LATE_WORKER].least[A2TP].all);
+    reproduce_got(run, "late-dynamic", f[LATE_WORKER].least[DYNAMIC].all);
     return compare(run, &p);
 }

@@ -157,7 +157,7 @@ static const struct reproduce_experiment experiments[] = {
      atp_racks, NULL},
     {"atp-pool", "ATP", "Two jobs that need 80 of 100 rows each", false,
      LIST("The product's combiner, with 80 fragments of a job under way, the first part of each: rows are found by a "
-          "hash of the communicator and the sequence.",
+          "hash of the communicator and the sequence, which names the first of four.",
           "Static: each job has its half of the rows. Dynamic: both have all."),
      atp_pool, NULL},
     {"atp-single", "ATP", "One job of eight workers, against the baselines", true,
@@ -174,10 +174,10 @@ static const struct reproduce_experiment experiments[] = {
           "VGG16, computing drawn within 2 %. Staggered: starts are a third of an iteration apart.",
           "PTA, the rows of a job's peak: the fewest, in steps of a half more, with 99 % of the rate that 4,096 rows "
           "give. Pools of 0.25 to 4 PTA; 3 and more are enough. About the same is taken for at least 0.95.",
-          "Static: a third of the rows each. Dynamic: first come, first served, ATP's rule. ESA's order: priorities "
-          "200, "
-          "100 and 0, in the order of starts, then of numbers, as of equal jobs the first has the least left. A2TP's "
-          "case: equal priorities of 255, which a job loses if its rows are in the way of others (docs/DECISIONS.md).",
+          "Static: a third of the rows each. Dynamic: all rows for all jobs, as jobs have them unless told otherwise: "
+          "equal priorities of 128, which a job loses if its rows are in the way of others, as in A2TP's case "
+          "(docs/DECISIONS.md). First come: the published rule. ESA's order: priorities 200, 100 and 0, in the order "
+          "of starts, then of numbers, as of equal jobs the first has the least left.",
           "Late worker: the last worker of the third job computes for a fifth longer, about as long as a sum takes. "
           "Times are of the other two jobs.",
           "Of summing alone: computing is the same. Even: Jain's index of the three jobs' times. Each number is of the "

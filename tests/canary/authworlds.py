@@ -29,6 +29,6 @@ AUTHWORLDS = [
            ((OPENING, "next != 0 ? trib_auth_switch(next, root)", "next != 0 ? trib_auth_switch(next, 0)"),),
            "unit/test_leaves_auth"),
     defect("rank-sends-to-the-root", "a rank behind a switch takes the root for its parent",
-           ((START, "trib_job_auth(job, 0, job->ranks[i].below)", "trib_job_auth(job, 0, 0)"),),
+           ((START, "trib_job_auth(job, 0, job->ranks[i].below,", "trib_job_auth(job, 0, 0,"),),
            "unit/test_leaves_auth"),
 ]

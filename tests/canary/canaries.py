@@ -147,7 +147,7 @@ CANARIES = [
                 "return __builtin_popcountll(slot->present & required) + (int)slot->copies >= __builtin_popcountll(required);"),
                (SLOT, "    uint64_t lane;\n    uint32_t digest;", "    uint64_t lane;\n    uint64_t copies;\n    uint32_t digest;"),
                (SLOT, "sizeof(struct trib_slot) == 64", "sizeof(struct trib_slot) == 72"),
-               ("src/protocol/combiner_memory.h", "    uint8_t unused[36];", "    uint8_t unused[28];")),
+               ("src/protocol/combiner_memory.h", "    uint8_t unused[32];", "    uint8_t unused[24];")),
         world=LANE, search=LANE),
     Canary(
         "partial-as-result", "I2", "a switch below the root hands its own sum down as the result of all",
@@ -636,8 +636,8 @@ CANARIES = [
         world=("control", "assert"), search=NO_CONTROL, test="unit/test_leaves_faults"),
     Canary(
         "control-switch-taken-for-rank", "C-7", "when a switch below is lost, a rank behind it is called dead",
-        edits=((JOBS, "    if (!job || rank->via == 0 || job->state == TRIB_JOB_JOINING) {\n        trib_jobs_expel",
-                "    if (!job || rank->via == 0 || true) {\n        trib_jobs_expel"),),
+        edits=((JOBS, "    if (!job || rank->via == 0 || job->state == TRIB_JOB_JOINING) {\n        end_session",
+                "    if (!job || rank->via == 0 || true) {\n        end_session"),),
         world=("control",), search=NO_CONTROL, test="unit/test_leaves_faults"),
     Canary(
         "control-mark-believed", "C-11", "a rank that tells its mark hears it again as M",

@@ -40,6 +40,7 @@ CONNECTIONS = "src/control/server/connections.c"
 ROUNDS = "src/control/server/rounds.c"
 KEYED = "src/control/server/keyed.c"
 CHANNELS = "src/control/server/channels.c"
+OUTBOX = "src/control/words/outbox.c"
 COMM_QUEUE = "src/comm/queue.c"
 COMM_JOIN = "src/comm/join.c"
 COMM_CONNECT = "src/comm/connect.c"
@@ -258,7 +259,7 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_agent"),
     Canary(
         "control-cut-for-good", "C-7", "the others have only the time of a rank that was cut",
-        edits=((JOB_CUT, "        job->cut = 0;\n        job->deadline_ns = job->waits_ns + jobs->config->join_timeout_ns;\n",
+        edits=((JOB_CUT, "        job->cut = 0;\n        job->deadline_ns = usual_deadline(jobs, job);\n",
                 "        job->cut = 0;\n        job->cut_cause[0] = (char)(jobs->count > 0);\n"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_cut"),
     Canary(
@@ -267,11 +268,19 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_cut"),
     Canary(
         "control-cut-without-end", "I8", "a dead rank with a key is waited for too long",
-        edits=((JOB_CUT, "    job->deadline_ns = trib_time_earlier(job->deadline_ns, now_ns + TRIB_CUT_NS);\n", ""),),
+        edits=((JOB_CUT, "    job->deadline_ns = trib_time_earlier(job->deadline_ns, deadline_ns);\n", ""),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_cut"),
     Canary(
+        "control-dead-beside-an-agent", "I8", "a rank that dies after a recall is waited for",
+        edits=((JOBS, "    if (!is_cut) {\n        trib_job_miss", "    if (job == NULL) {\n        trib_job_miss"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_recall"),
+    Canary(
+        "control-way-ends-rank", "C-7", "a rank whose way ends after a recall is dead",
+        edits=((JOBS, "    if (!is_cut) {\n        trib_job_miss", "    if (job != NULL) {\n        trib_job_miss"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_leaves_faults"),
+    Canary(
         "control-cut-keeps-name", "I8", "a job that was killed refuses its next launch",
-        edits=((JOB_JOIN, "    if (job && job->cut != 0 && message", "    if (job && job->cut > job->settings.ranks && message"),),
+        edits=((JOB_JOIN, "    if (job && job->cut != 0 && job->key", "    if (job && job->cut > job->settings.ranks && job->key"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_cut"),
     Canary(
         "control-quota-of-one-job-alone", "C-14", "each job of a key may take what all may have",
@@ -440,6 +449,10 @@ DRIVERS = [
         "control-key-of-another", "I7", "a rank says the id of a key that its session does not have",
         edits=((KEYED, "    if (said != known) {", "    if (false) {"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_keyed"),
+    Canary(
+        "control-key-stays", "I7", "bytes of messages stay in the buffers of sessions",
+        edits=((OUTBOX, "    trib_key_wipe(bytes + *len, count);\n", ""),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_session_client"),
     Canary(
         "control-way-in-a-circle", "C-16", "a switch may be below itself",
         edits=((CHANNELS, "is_twice || at->below->identity == message->hello.identity;", "is_twice || false;"),),

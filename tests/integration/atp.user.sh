@@ -226,12 +226,13 @@ for scheme in atp ps; do
     check_in "and for the others" "lends 1 shards to job dealt-$scheme" "$TMP/two.log" "$TMP/three.log"
 done
 ranks dealt "near near far far" -b 1M -e 1M -n 100 -w 1
-wait_for 10 job_runs dealt
+wait_for 10 holds "$TMP/one.log" "job dealt runs: all" || fail "dealt does not run"
 again near
 sleep 0.3
 again two
 ranks_end 60 0
 check_right "a server and a combiner again" "$TMP/dealt.0"
+check_in "each rank has registered anew" 'of 4: back at 127.0.0.1' "$TMP"/dealt.[0-3]
 stop near far one two three
 
 unset TRIB_SWITCH

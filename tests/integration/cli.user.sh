@@ -48,7 +48,7 @@ say "wrong values: what was written, and how to write it"
 expect_line 2 '--memory: "12" has no unit; .*64MB' "$T" switch --memory 12
 expect_line 2 '--memory: "5XB" is not a size' "$T" switch --memory 5XB
 expect_line 2 '--join-timeout: "5" has no unit; .*30s' "$T" switch --join-timeout 5
-expect_line 2 '--threads: 17 is not from 1 to 16$' "$T" switch --threads 17
+expect_line 2 '--threads: 33 is not from 1 to 32$' "$T" switch --threads 33
 expect_line 2 '--threads: "two" is not a whole number' "$T" switch --threads two
 expect_line 2 '--dscp: 64 is not from 0 to 63$' "$T" switch --dscp 64
 expect_line 2 '--seed: "-1" is not a whole number' "$T" switch --seed -1
@@ -90,7 +90,7 @@ expect_line 2 '--window: 4G is not from 0 B to 1 GiB$' "$T" perf --window 4G
 expect_line 2 'HTTP and sessions cannot both have port 7470' "$T" switch --check-config --listen 127.0.0.1 --http 127.0.0.1:7470
 expect_line 2 '-n: 0 is not from 1 to 1024$' "$T" run -n 0 -- true
 expect_line 2 '-n: 1025 is not from 1 to 1024$' "$T" run -n 1025 -- true
-expect_line 2 '--threads: 17 is not from 1 to 16$' "$T" run -n 2 --threads 17 -- true
+expect_line 2 '--threads: 33 is not from 1 to 32$' "$T" run -n 2 --threads 33 -- true
 expect_line 2 '--ready-fd: 77 is not an open, writable descriptor' "$T" switch --listen 127.0.0.1:0 --ready-fd 77
 
 say "the environment is checked in the same way"
@@ -112,7 +112,7 @@ expect_line 2 'conf:2: unknown key "threds"; did you mean "threads"\?' "$T" swit
 config 'threads = two\n'
 expect_line 2 'conf:1: threads: "two" is not a whole number' "$T" switch -c "$TMP/conf" --check-config
 config 'threads = 99\n'
-expect_line 2 'conf:1: threads: 99 is not from 1 to 16$' "$T" switch -c "$TMP/conf" --check-config
+expect_line 2 'conf:1: threads: 99 is not from 1 to 32$' "$T" switch -c "$TMP/conf" --check-config
 config 'threads = 9\nlisten = 127.0.0.1:0,127.0.0.2:0\n'
 expect_line 0 'configuration is good' "$T" switch -c "$TMP/conf" --check-config
 expect_line 2 '--threads: 1 shards for 2 addresses' "$T" switch -c "$TMP/conf" --threads 1 --check-config

@@ -19,7 +19,7 @@ HEADER = struct.Struct(">BBHIHBB6sHQBBHIIiHHHhIQ")
 FIELDS = ("version kind flags communicator generation attempt tree sequence node bitmap type reduction payload_len "
           "digest boot mark contributors last_rank window_cap exponent crc lane").split()
 GRANT_ITEM = 0x8001
-GRANT = struct.Struct(">QQQQIIIIIIHHIH16s8s")
+GRANT = struct.Struct(">QQQQIIIIIIHHIH32s8s")
 CONTRIBUTION, RESULT, PROBE, ASK, HELD, OFFER, BOOT, PATH = range(1, 9)
 (JOIN, WELCOME, PATHS, REGISTER, READY, MARK, DESCRIBE, OPERATION, CLOSE, CLOSED, ABORT, FAIL, STALL, GONE, AWAY, MISSING,
  DISPUTE) = range(1, 18)
@@ -268,8 +268,8 @@ class Worker:
             self.udp.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
             self.udp.bind((self.tcp.getsockname()[0], 0))
             self.udp.setblocking(False)
-        ports = [self.udp.getsockname()[1]] + [0] * 15
-        self.say(JOIN, struct.pack(">IHH", 0x54524942, 18, 1) + text(self.job) + text("") + struct.pack(">I16HB", self.rank, *ports, 0)
+        ports = [self.udp.getsockname()[1]] + [0] * 31
+        self.say(JOIN, struct.pack(">IHH", 0x54524942, 19, 1) + text(self.job) + text("") + struct.pack(">I32HB", self.rank, *ports, 0)
                  + text("switchml") + struct.pack(">IIIBBQBB", self.ranks, self.payload, 0, self.wire, 0, 0, 128, 0)
                  + struct.pack(">BQBIHI", 0, 0, 0, 0, 0, 0) + items(self.known and [(GRANT_ITEM, self.known + bytes([self.was_ready]))]))
         welcome = self.expect(WELCOME)

@@ -63,7 +63,8 @@ static struct run {
     struct job jobs[JOBS];
     void *combiners[RACKS + 1];
     struct trib_combiner_config config;
-    struct flight flying[FLYING];
+    struct flight flights[FLYING];
+    uint16_t order[FLYING];   /* flights by the order of their arrival, then the free ones */
     struct flight late[LATE]; /* copies that come at any later time */
     uint32_t job_count, count, late_count, restarts, reboots, renewals;
     uint64_t now_ns, seed;
@@ -91,7 +92,7 @@ static void fly(const struct trib_packet *packet, enum where to, uint32_t job, u
 
     for (; copies > 0 && run.count < FLYING; copies--) {
         bool is_late = copies > 1 && run.late_count < LATE && below(2) != 0;
-        struct flight *f = is_late ? &run.late[run.late_count++] : &run.flying[run.count++];
+        struct flight *f = is_late ? &run.late[run.late_count++] : &run.flights[run.order[run.count++]];
         *f = (struct flight){.packet = *packet,
                              .to = to,
                              .job = job,
@@ -277,9 +278,11 @@ static void arrive(uint32_t at)
     static struct flight f;
     struct trib_place place = {.kind = TRIB_PLACE_ROOT};
 
-    f = run.flying[at];
+    uint16_t taken = run.order[at];
+    f = run.flights[taken];
     run.root = place.index = f.root;
-    memmove(&run.flying[at], &run.flying[at + 1], (--run.count - at) * sizeof f);
+    memmove(&run.order[at], &run.order[at + 1], (--run.count - at) * sizeof taken);
+    run.order[run.count] = taken;
     f.packet.payload = f.packet.payload_len != 0 ? f.payload : NULL;
     run.now_ns += 1000;
     if (f.to == AT_COMBINER) {
@@ -589,7 +592,7 @@ static void fly_late(void)
     uint32_t at = below(run.late_count);
 
     if (run.count < FLYING) {
-        run.flying[run.count++] = run.late[at];
+        run.flights[run.order[run.count++]] = run.late[at];
         run.late[at] = run.late[--run.late_count];
     }
 }
@@ -615,6 +618,9 @@ static void disturb(void)
 static void one_run(uint64_t seed, bool has_liar)
 {
     memset(&run, 0, sizeof run);
+    for (uint32_t i = 0; i < FLYING; i++) {
+        run.order[i] = (uint16_t)i;
+    }
     run.prng.state = run.seed = seed;
     run.has_liar = has_liar;
     run.job_count = has_liar ? 2 + below(JOBS - 1) : 1 + below(JOBS);

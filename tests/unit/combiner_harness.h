@@ -18,7 +18,7 @@
 #include "protocol/combiner.h"
 
 #define BEHIND 7U /* ranks 0 to 2 */
-#define MEMBERS 3U
+#define MEMBERS 6U
 #define PAYLOAD 64U
 #define ELEMENTS (PAYLOAD / 4)
 

@@ -475,6 +475,7 @@ static inline void world_end(struct world *world)
         free_wire(wire);
     }
     free(world->rank);
+    free(world->node);
 }
 
 /* ---- a tree that many tests use ---- */

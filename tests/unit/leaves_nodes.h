@@ -81,7 +81,7 @@ struct rank {
 };
 
 struct world {
-    struct node node[NODES_MAX];
+    struct node *node; /* NODES_MAX of more than a megabyte each; world_init to world_end */
     unsigned nodes;
     struct rank *rank;
     uint32_t ranks;
@@ -204,6 +204,7 @@ static inline void node_start(struct node *node, uint32_t boot)
 /* Listens at 10.0.0.(index + 1):7470. */
 static inline struct node *node_add(struct world *world, struct node *parent)
 {
+    assert_true(world->nodes < NODES_MAX);
     struct node *node = &world->node[world->nodes++];
     node->world = world;
     node->parent = parent;
@@ -225,6 +226,8 @@ static inline void world_init(struct world *world, uint64_t seed)
     (void)mallopt(M_TRIM_THRESHOLD, 256 << 20);
     (void)mallopt(M_MMAP_THRESHOLD, 32 << 20);
     memset(world, 0, sizeof *world);
+    world->node = calloc(NODES_MAX, sizeof *world->node);
+    assert_non_null(world->node);
     world->now_ns = TRIB_SECOND_NS;
     world->prng.state = seed;
 }

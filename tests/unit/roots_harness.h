@@ -24,7 +24,7 @@
 #include "net/resolve.h"
 #include "unit/draw.h"
 
-#define RANKS_MAX 20
+#define RANKS_MAX 36
 #define INBOX_MAX 256
 #define ROOM (4U << 20)
 #define BOOT 0xb0071234U

@@ -4,6 +4,8 @@
 #include "combiner_harness.h"
 #include <math.h>
 
+#include "core/prng.h"
+
 /* ---- collisions and priorities ---- */
 
 static void a_row_of_another_fragment__stays_with_the_first(void **state)
@@ -62,6 +64,49 @@ static void a_member_in_the_way__loses_priority(void **state)
         assert_int_equal(contribute_to(f, 0, 1, 8 + i), TRIB_COMBINED_PASS);
     }
     EXPECT_COUNTER(f, evicted, 1);
+}
+
+/* Both rows are places of each fragment. That of the member with the least priority gives way, or loses priority. */
+static void of_the_places__the_weakest_gives_way(void **state)
+{
+    struct fixture *f = *state;
+
+    for (uint32_t weakest = 0; weakest < 2; weakest++) {
+        share(f, 2);
+        admit(f, weakest, 3);
+        admit(f, 1 - weakest, 9);
+        admit(f, 2, 3);
+        assert_int_equal(contribute_to(f, 0, 1, 7), TRIB_COMBINED_TAKEN);
+        assert_int_equal(contribute_to(f, 1, 1, 7), TRIB_COMBINED_TAKEN);
+        assert_int_equal(contribute_to(f, 2, 1, 7), TRIB_COMBINED_PASS); /* the weakest: 2 */
+        assert_int_equal(contribute_to(f, 2, 1, 8), TRIB_COMBINED_TAKEN);
+        (void)expect_sum(f, weakest, 1, 7);
+        assert_int_equal(trib_combiner_rows_held(f->combiner, 1 - weakest), 1);
+    }
+}
+
+/* A member that has one of the places itself weakens another one there, even if that is stronger. A member with all
+ * places weakens itself. */
+static void of_the_places__a_members_own_give_way_last(void **state)
+{
+    struct fixture *f = *state;
+
+    share(f, 2);
+    admit(f, 0, 3);
+    admit(f, 1, 9);
+    assert_int_equal(contribute_to(f, 0, 1, 7), TRIB_COMBINED_TAKEN);
+    assert_int_equal(contribute_to(f, 1, 1, 7), TRIB_COMBINED_TAKEN);
+    for (uint32_t i = 0; i < 3; i++) { /* member 1: 5, 3, 2 */
+        assert_int_equal(contribute_to(f, 0, 1, 8), TRIB_COMBINED_PASS);
+    }
+    assert_int_equal(contribute_to(f, 0, 1, 8), TRIB_COMBINED_TAKEN);
+    (void)expect_sum(f, 1, 1, 7);
+    assert_int_equal(contribute_to(f, 0, 1, 9), TRIB_COMBINED_PASS); /* member 0: 2 */
+    assert_int_equal(contribute_to(f, 1, 1, 9), TRIB_COMBINED_PASS); /* member 0: 1 */
+    assert_int_equal(contribute_to(f, 1, 1, 9), TRIB_COMBINED_TAKEN);
+    assert_int_equal(trib_combiner_rows_held(f->combiner, 0), 1);
+    EXPECT_COUNTER(f, collisions, 5);
+    EXPECT_COUNTER(f, evicted, 2);
 }
 
 /* Each sum of all ranks gives 1 back, up to the grant's priority; a sum that leaves for another reason does not. */
@@ -133,24 +178,93 @@ static void what_a_part_says__takes_no_row_without_priority_nor_of_its_member(vo
     EXPECT_COUNTER(f, evicted, 0);
 }
 
-/* As many fragments under way as rows: of n on T rows T (1 - (1 - 1/T)^n) have one, (1 - e^-p) / p of them where p =
- * n / T and T is large. */
-static void fragments_on_one_row__are_as_many_as_a_hash_makes(void **state)
+/* Of four rows each has four places: all rows are used, and a fragment is found in the last of its places as well, also
+ * once the others are empty. */
+static void fragments__are_found_in_each_of_their_places(void **state)
 {
-    enum { ROWS = 20000 };
     struct fixture *f = *state;
 
-    for (uint32_t load = 1; load <= 4; load *= 2) { /* p = 0.5, 1, 2 */
-        uint32_t taken = 0;
-        double p = load / 2.0;
+    for (uint64_t first = 0; first < 400; first += 4) {
+        share(f, 4);
+        for (uint64_t sequence = first; sequence < first + 4; sequence++) {
+            assert_int_equal(contribute(f, 1, sequence), TRIB_COMBINED_TAKEN);
+        }
+        assert_int_equal(held(f), 4);
+        assert_int_equal(contribute(f, 1, first + 4), TRIB_COMBINED_PASS);
+        for (uint64_t sequence = first; sequence < first + 4; sequence++) {
+            assert_int_equal(contribute(f, 6, sequence), TRIB_COMBINED_TAKEN);
+            (void)expect_sum(f, 0, BEHIND, sequence);
+        }
+        assert_int_equal(held(f), 0);
+    }
+}
+
+/* In a pool that is two thirds full. Runs of fragments on consecutive rows would meet each other whole. */
+static void fragments_of_a_train__meet_others_one_by_one(void **state)
+{
+    enum { TRAINS = 300, TRAIN = 16, OTHERS = 700 };
+    struct fixture *f = *state;
+    uint32_t most = 0, all = 0;
+
+    for (uint64_t train = 0; train < TRAINS; train++) {
+        uint32_t met = 0;
+        share(f, 1024);
+        for (uint64_t i = 0; i < OTHERS; i++) {
+            (void)contribute_to(f, 0, 1, train * OTHERS + i);
+        }
+        for (uint64_t i = 0; i < TRAIN; i++) {
+            met += contribute_to(f, 1, 1, train * TRAIN + i) == TRIB_COMBINED_PASS;
+        }
+        most = met > most ? met : most;
+        all += met;
+    }
+    print_message("of %d fragments %.1f met others, at most %u\n", TRAIN, (double)all / TRAINS, most);
+    assert_in_range(most, 1, 10);
+}
+
+/* Number of n fragments that have one of T rows, if each takes the first empty one of `places` rows in a row that begin
+ * where chance says. */
+static uint32_t number_placed(uint32_t n, uint32_t t, uint32_t places)
+{
+    uint8_t *taken = calloc(t, 1);
+    struct trib_prng prng = {.state = 5};
+    uint32_t placed = 0;
+
+    assert_non_null(taken);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t first = (uint32_t)trib_prng_below(&prng, t);
+        uint32_t place = 0;
+        while (place < places && taken[(first + place) % t] != 0) {
+            place++;
+        }
+        placed += place < places;
+        taken[(first + place % places) % t] = 1;
+    }
+    free(taken);
+    return placed;
+}
+
+/* Of n fragments on T rows with one place each T (1 - (1 - 1/T)^n) have a row, (1 - e^-p) / p of them where p = n / T
+ * and T is large. With four places each more have one. */
+static void fragments_with_a_row__are_as_many_as_four_places_make(void **state)
+{
+    enum { ROWS = 4000 };
+    struct fixture *f = *state;
+
+    for (uint32_t quarters = 1; quarters <= 8; quarters *= 2) { /* p = 1/4 to 2 */
+        uint32_t taken = 0, count = ROWS * quarters / 4;
+        double p = quarters / 4.0, of_hash = (1 - exp(-p)) / p;
+        double expected = (double)number_placed(count, ROWS, 4) / count;
         share(f, ROWS);
-        for (uint32_t i = 0; i < ROWS * load / 2; i++) {
+        for (uint32_t i = 0; i < count; i++) {
             taken += contribute(f, 1, i) == TRIB_COMBINED_TAKEN;
         }
-        double of_them = taken / (ROWS * p);
-        double expected = (1 - exp(-p)) / p;
-        print_message("%.1f fragments for each row: %.4f of them have one, %.4f expected\n", p, of_them, expected);
-        assert_true(fabs(of_them / expected - 1) < 0.03);
+        double of_them = (double)taken / count;
+        print_message("%.2f fragments for each row: %.4f of them have one, %.4f expected, with one place %.4f\n", p,
+                      of_them, expected, of_hash);
+        assert_true(fabs((double)number_placed(count, ROWS, 1) / count / of_hash - 1) < 0.03);
+        assert_true(fabs(of_them / expected - 1) < 0.01);
+        assert_true(of_them > of_hash);
     }
 }
 
@@ -531,10 +645,14 @@ int main(void)
         WITH_COMBINER(a_row_of_another_fragment__stays_with_the_first),
         WITH_COMBINER(a_part_of_a_higher_priority__takes_the_row),
         WITH_COMBINER(a_member_in_the_way__loses_priority),
+        WITH_COMBINER(of_the_places__the_weakest_gives_way),
+        WITH_COMBINER(of_the_places__a_members_own_give_way_last),
         WITH_COMBINER(whole_sums__raise_the_priority),
         WITH_COMBINER(the_part__decides_between_equal_members),
         WITH_COMBINER(what_a_part_says__takes_no_row_without_priority_nor_of_its_member),
-        WITH_COMBINER(fragments_on_one_row__are_as_many_as_a_hash_makes),
+        WITH_COMBINER(fragments__are_found_in_each_of_their_places),
+        WITH_COMBINER(fragments_of_a_train__meet_others_one_by_one),
+        WITH_COMBINER(fragments_with_a_row__are_as_many_as_four_places_make),
         WITH_COMBINER(a_probe__sends_on_what_its_bitmap_names),
         WITH_COMBINER(a_part_that_was_asked_for__is_not_waited_for),
         WITH_COMBINER(ranks_with_later_parts__are_not_waited_for),

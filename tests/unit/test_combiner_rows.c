@@ -314,19 +314,22 @@ static void a_part_of_another_group__has_another_row(void **state)
 {
     struct fixture *f = *state;
 
-    share(f, 512);
-    struct trib_combiner_grant other = grant_of(f, 0, 0);
-    other.group = 1;
-    trib_combiner_admit(f->combiner, 1, &other);
+    share(f, 16384); /* of more groups than a fragment has places */
+    for (uint16_t group = 1; group < MEMBERS; group++) {
+        struct trib_combiner_grant other = grant_of(f, 0, 0);
+        other.group = group;
+        trib_combiner_admit(f->combiner, group, &other);
+    }
     for (uint64_t sequence = 0; sequence < 32; sequence++) {
-        for (uint32_t member = 0; member < 2; member++) {
+        for (uint32_t member = 0; member < MEMBERS; member++) {
             struct trib_packet packet = part_of(f, 1, sequence);
             (void)trib_combiner_up(f->combiner, member, 1, &packet);
         }
     }
     EXPECT_COUNTER(f, collisions, 0);
-    assert_int_equal(trib_combiner_rows_held(f->combiner, 0), 32);
-    assert_int_equal(trib_combiner_rows_held(f->combiner, 1), 32);
+    for (uint32_t member = 0; member < MEMBERS; member++) {
+        assert_int_equal(trib_combiner_rows_held(f->combiner, member), 32);
+    }
 }
 
 static void a_part_that_is_in__is_dropped(void **state)

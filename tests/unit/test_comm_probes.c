@@ -208,9 +208,33 @@ static void paths__a_peer_that_is_not_proved_gets_few_headers(void **state)
     close(fd);
 }
 
+/* Ranks of a large job have fewer sockets: all of them may be on one machine. */
+static void join__names_a_port_per_root(void **state)
+{
+    static const uint32_t ranks[] = {1, 512, 513, TRIB_RANKS_MAX}, ports[] = {32, 32, 31, 16};
+    struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL, .fail = {TRIB_ERR_REFUSED, "enough"}};
+    (void)state;
+    for (unsigned i = 0; i < sizeof ranks / sizeof ranks[0]; i++) {
+        struct script s;
+        struct trib_message join;
+        begin(&s);
+        s.config.ranks = ranks[i];
+        start_rank(&s);
+        int fd = take_join(&s, &join);
+        assert_int_equal(join.join.roots, ports[i]);
+        for (uint32_t k = 0; k < TRIB_ROOTS_MAX; k++) {
+            assert_true((join.join.data_port[k] != 0) == (k < ports[i]));
+        }
+        send_message(fd, &fail);
+        end(&s, TRIB_ERR_REFUSED, "enough", 3000);
+        close(fd);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(join__names_a_port_per_root),
         cmocka_unit_test(paths__of_a_busy_root_are_waited_for),
         cmocka_unit_test(paths__of_many_ranks_are_no_storm),
         cmocka_unit_test(paths__a_third_party_gets_few_headers),

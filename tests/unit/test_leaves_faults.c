@@ -49,6 +49,54 @@ static void death__of_a_rank_is_told_with_its_address(void **state)
     }
 }
 
+/* A switch dies, and then a rank at the root, behind a switch or behind two: not of the ranks behind the dead switch, of
+ * which nothing is known. */
+static void death__beside_a_switch_is_named_soon(void **state)
+{
+    static const uint32_t dead[] = {0, 2, 3, 4, 6, 7};
+    (void)state;
+    for (size_t i = 0; i < sizeof dead / sizeof dead[0]; i++) {
+        struct world world;
+        char want[96];
+        tree_make(&world, i, 8);
+        tree_run(&world);
+        node_kill(&world.node[1], false);
+        settle(&world);
+        (void)snprintf(want, sizeof want, "rank %u (10.1.0.%u:4000%u) is gone: its session closed", dead[i], dead[i],
+                       dead[i]);
+        rank_kill(&world.rank[dead[i]]);
+        tick(&world, TRIB_CUT_NS * 8 / 10);
+        assert_int_equal(world.rank[dead[i] == 0 ? 4 : 0].failure, TRIB_OK);
+        tick(&world, TRIB_CUT_NS * 3 / 10);
+        for (uint32_t rank = 0; rank < 8; rank++) {
+            if (rank != dead[i] && rank % 4 != 1) {
+                assert_int_equal(world.rank[rank].failure, TRIB_ERR_PEER);
+                assert_string_equal(world.rank[rank].text, want);
+            }
+        }
+        world_end(&world);
+    }
+}
+
+/* The way of a rank ends after a recall, and the rank may live. */
+static void lost__after_a_recall_is_waited_for(void **state)
+{
+    (void)state;
+    struct world world;
+    tree_make(&world, 1, 8);
+    tree_run(&world);
+    node_kill(&world.node[1], false);
+    settle(&world);
+    node_kill(&world.node[2], false);
+    tick(&world, 5 * TRIB_SECOND_NS);
+    assert_int_equal(world.rank[0].failure, TRIB_OK);
+    node_restart(&world.node[1]);
+    node_restart(&world.node[2]);
+    tick(&world, 2 * TRIB_SECOND_NS);
+    assert_true(all_are_back(&world));
+    world_end(&world);
+}
+
 /* Before all are there it gives up its place, and another may take it. */
 static void death__before_the_start(void **state)
 {
@@ -544,6 +592,8 @@ int main(void)
     trib_log_set_default(TRIB_LOG_NONE); /* thousands of jobs end here, as they should */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(death__of_a_rank_is_told_with_its_address),
+        cmocka_unit_test(death__beside_a_switch_is_named_soon),
+        cmocka_unit_test(lost__after_a_recall_is_waited_for),
         cmocka_unit_test(death__before_the_start),
         cmocka_unit_test(abort__text_reaches_all),
         cmocka_unit_test(lost__packets_have_another_key_afterwards),

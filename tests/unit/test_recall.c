@@ -183,6 +183,66 @@ static void place__after_the_session_has_ended(void **state)
     assert_int_equal(s->h.process[1].readies, 2);
 }
 
+/* Its host has died with the lender, and the loss of the lender was seen first. */
+static void death__beside_an_agent_is_named_soon(void **state)
+{
+    struct switches *s = *state;
+    run_ranks(s, 2);
+    recall(s);
+    say_again(s, 1);
+    go(&s->h, 0);
+    tick(s, TRIB_CUT_NS * 8 / 10);
+    assert_int_equal(s->h.process[1].fails, 0);
+    const struct trib_message join = join_of(0, 2);
+    assert_true(say(&s->h, 5, &join)); /* a stranger ends no wait */
+    run_links(s);
+    expect_failed(&s->h, 5, TRIB_ERR_REFUSED, "job digits is coming back");
+    assert_int_equal(s->h.process[1].fails, 0);
+    tick(s, TRIB_CUT_NS * 3 / 10);
+    expect_failed(&s->h, 1, TRIB_ERR_PEER, "rank 0 (");
+    expect_failed(&s->h, 1, TRIB_ERR_PEER, " is gone: its session closed");
+}
+
+/* The rank may live, and go on without the switch, as the others will. */
+static void death__with_a_fallback_is_none(void **state)
+{
+    struct switches *s = *state;
+    run_ranks(s, 2);
+    s->h.jobs.first->settings.fallback = true; /* as if all had said so */
+    recall(s);
+    go(&s->h, 0);
+    tick(s, 4 * TRIB_SECOND_NS);
+    assert_int_equal(s->h.process[1].fails, 0);
+}
+
+/* A rank that has said JOIN already, and waits. */
+static void death__of_a_rank_that_is_back_is_named_soon(void **state)
+{
+    struct switches *s = *state;
+    run_ranks(s, 2);
+    recall(s);
+    say_again(s, 1);
+    go(&s->h, 1);
+    tick(s, TRIB_CUT_NS * 11 / 10);
+    expect_failed(&s->h, 0, TRIB_ERR_PEER, "rank 1 (");
+}
+
+/* The rank lives, and comes back in time: then others have the usual time. */
+static void place__of_others_has_the_usual_time(void **state)
+{
+    struct switches *s = *state;
+    run_ranks(s, 2);
+    recall(s);
+    const struct trib_message join = join_again(s, 0);
+    go(&s->h, 0);
+    assert_true(say(&s->h, 6, &join));
+    run_links(s);
+    tick(s, 4 * TRIB_SECOND_NS);
+    assert_int_equal(s->h.process[6].fails, 0);
+    tick(s, 2 * TRIB_SECOND_NS);
+    expect_failed(&s->h, 6, TRIB_ERR_TIMEOUT, " for rank 1 of job digits to come back");
+}
+
 /* A JOIN that is refused leaves the place to nobody. */
 static void join__that_is_refused_ends_the_session(void **state)
 {
@@ -305,6 +365,10 @@ int main(void)
         TEST(silent__is_named_in_time),
         TEST(place__is_of_who_has_the_grant),
         TEST(place__after_the_session_has_ended),
+        TEST(death__beside_an_agent_is_named_soon),
+        TEST(death__with_a_fallback_is_none),
+        TEST(death__of_a_rank_that_is_back_is_named_soon),
+        TEST(place__of_others_has_the_usual_time),
         TEST(join__that_is_refused_ends_the_session),
         TEST(join__without_the_grant_at_fewer_shards),
         TEST(close__is_said_again),

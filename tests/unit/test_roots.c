@@ -99,13 +99,13 @@ static void join__a_root_at_each_card(void **state)
     assert_address(&plane->from[2], "10.1.0.3:20002");
 }
 
-/* Nine hosts of two cards are nine roots, at cards in turn. */
+/* 17 hosts of two cards are 17 roots, at cards in turn. */
 static void join__fewer_roots_than_cards(void **state)
 {
     struct hosts *h = *state;
-    join_two_cards(h, 9);
+    join_two_cards(h, 17);
     const struct trib_message *welcome = &h->process[2].welcome;
-    assert_int_equal(welcome->welcome.root_count, 9);
+    assert_int_equal(welcome->welcome.root_count, 17);
     assert_address(&welcome->welcome.root[0], "10.1.0.1:30000");
     assert_address(&welcome->welcome.root[1], "10.2.0.2:30002");
     assert_address(&welcome->welcome.root[8], "10.1.0.9:30008");
@@ -130,23 +130,23 @@ static void join__one_root_per_host(void **state)
 }
 
 /* Hosts that are not known may be one, or not. */
-static void join__at_most_16_roots(void **state)
+static void join__at_most_32_roots(void **state)
 {
     struct hosts *h = *state;
-    for (uint32_t i = 0; i < 20; i++) {
-        struct trib_message join = root_join(i, 20);
+    for (uint32_t i = 0; i < 36; i++) {
+        struct trib_message join = root_join(i, 36);
         join.join.host = 0;
         assert_true(say(h, i, &join));
     }
     pump(h);
-    assert_int_equal(h->process[19].welcome.welcome.grant.roots, 16);
-    assert_int_equal(h->process[15].plane.opens, 1);
-    assert_int_equal(h->process[15].plane.count, 20);
-    assert_int_equal(h->process[16].plane.opens, 0);
-    for (uint32_t i = 0; i < 20; i++) {
+    assert_int_equal(h->process[35].welcome.welcome.grant.roots, 32);
+    assert_int_equal(h->process[31].plane.opens, 1);
+    assert_int_equal(h->process[31].plane.count, 36);
+    assert_int_equal(h->process[32].plane.opens, 0);
+    for (uint32_t i = 0; i < 36; i++) {
         register_rank(h, i, 0);
     }
-    assert_int_equal(h->process[19].readies, 1);
+    assert_int_equal(h->process[35].readies, 1);
 }
 
 /* A train is shared by all roots, so that a tensor of one train uses every link. */
@@ -720,7 +720,7 @@ int main(void)
         TEST(join__a_root_at_each_card),
         TEST(join__fewer_roots_than_cards),
         TEST(join__one_root_per_host),
-        TEST(join__at_most_16_roots),
+        TEST(join__at_most_32_roots),
         TEST(join__window_and_train),
         TEST(join__windows_of_the_same_processes_count_once),
         TEST(ready__waits_for_every_root),

@@ -140,7 +140,7 @@ struct span {
     }
 #define HEAD(job, run, scheme)                                                                                         \
     {"magic", 4}, {"session version", 2}, {"packet version", 2}, {"job", 2 + (job)}, {"run", 2 + (run)}, {"rank", 4},  \
-        {"data ports", 32}, {"multicast", 1}, SETTINGS(scheme), {"ring", 1}, {"host", 8}, {"level 0", 1}, {"room", 4}, \
+        {"data ports", 64}, {"multicast", 1}, SETTINGS(scheme), {"ring", 1}, {"host", 8}, {"level 0", 1}, {"room", 4}, \
         {"meet port", 2}, {"roots", 4}, {"capabilities", 8},                                                           \
     {                                                                                                                  \
         "items", 1                                                                                                     \
@@ -154,7 +154,7 @@ static const struct span join_spans[] = {HEAD(6, 10, 8),           {"item type",
 static const struct span return_spans[] = {
     HEAD(1, 0, 0),         {"item type", 2},    {"item length", 2}, {"salt", 8},  {"token", 8},      {"key", 8},
     {"job token", 8},      {"communicator", 4}, {"boot", 4},        {"roots", 4}, {"train", 4},      {"slots", 4},
-    {"granted window", 4}, {"generation", 2},   {"data port", 2},   {"group", 4}, {"group port", 2}, {"weights", 16},
+    {"granted window", 4}, {"generation", 2},   {"data port", 2},   {"group", 4}, {"group port", 2}, {"weights", 32},
     {"switches", 8},       {"was ready", 1},    {NULL, 0}};
 
 static size_t join_bytes(const char *name, uint8_t *bytes)
@@ -294,17 +294,17 @@ static void decode__bad_bytes(void **state)
         {"length 2^32 - 1", "ffffffff"},
         {"kind 0", "0000000900"},
         {"kind behind the last, before the rest is there", "000000092a"},
-        {"more roots than there can be", "0000005902" GRANT_HEX "0000000411 00"},
-        {"a place to meet of no family", "0000006202" GRANT_HEX "000000040000 00 05 1d30 0a000001 00 0000"},
-        {"more peers than it carries", "0000005902" GRANT_HEX "00000004 00 00 05"},
+        {"more roots than there can be", "0000006902" GRANT_HEX "0000000421 00"},
+        {"a place to meet of no family", "0000007202" GRANT_HEX "000000040000 00 05 1d30 0a000001 00 0000"},
+        {"more peers than it carries", "0000006902" GRANT_HEX "00000004 00 00 05"},
         {"an address of no family", "0000001a13 21222324 31323334 00000003 00000002 00 00 05 4e21 0a000003"},
         {"a child that is a switch or not", "0000001a13 21222324 31323334 00000003 00000002 02 00 04 4e21 0a000003"},
         {"a child that is combined or not", "0000001a13 21222324 31323334 00000003 00000002 01 02 04 4e21 0a000003"},
         {"more shards than there can be",
-         "0000002b18 54524942 0012 0001 3132333435363738 2122232425262728 00000009 1112131415161718 00200000 01 11"},
+         "0000002b18 54524942 0013 0001 3132333435363738 2122232425262728 00000009 1112131415161718 00200000 01 21"},
         {"more bytes than a channel carries at a time", "0000000723 00000005 07d1"},
         {"more switches on the way than there may be",
-         "0000002c18 54524942 0012 0001 3132333435363738 2122232425262728 00000009 1112131415161718 00200000 01 00 11"},
+         "0000002c18 54524942 0013 0001 3132333435363738 2122232425262728 00000009 1112131415161718 00200000 01 00 11"},
         {"fewer ranks than its list names", "000000130d0000000000000731000004b0000200020000"},
         {"more ranks than its list names", "000000150d0000000000000731000004b00001000200030000"},
         {"a bool of 2", "00000003030200"},

@@ -122,6 +122,83 @@ static void next__names_a_bad_field(void **state)
                         "the answer is not from a tributary switch of this version: READY, field \"multicast\"");
 }
 
+static struct trib_message keyed_welcome(void)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_WELCOME};
+    message.welcome.grant.communicator = 1;
+    memset(message.welcome.auth.bytes, 'k', sizeof message.welcome.auth.bytes);
+    return message;
+}
+
+static bool has_key(const uint8_t *bytes, size_t size)
+{
+    const struct trib_message message = keyed_welcome();
+    return memmem(bytes, size, message.welcome.auth.bytes, sizeof message.welcome.auth.bytes) != NULL;
+}
+
+/* Bytes behind a taken message stay, and no key behind them. */
+static void next__leaves_no_key(void **state)
+{
+    (void)state;
+    uint8_t bytes[2 * TRIB_MESSAGE_MAX];
+    struct trib_message message = keyed_welcome();
+    size_t welcome_len = trib_message_encode(&message, bytes);
+    size_t len = welcome_len + encode_mark(17, bytes + welcome_len);
+    assert_true(has_key(bytes, len));
+    assert_int_equal(write(peer, bytes, len - 1), (ssize_t)len - 1);
+    trib_session_client_ready(&client, POLLIN);
+    assert_true(has_key(client.in, sizeof client.in));
+    assert_true(trib_session_client_next(&client, &message));
+    assert_true(has_key(message.welcome.auth.bytes, sizeof message.welcome.auth.bytes));
+    assert_false(has_key(client.in, sizeof client.in));
+    assert_int_equal(client.in_len, len - 1 - welcome_len);
+    assert_int_equal(write(peer, bytes, len), (ssize_t)len); /* the last byte of the mark is 17, not a length */
+    trib_session_client_ready(&client, POLLIN);
+    assert_true(has_key(client.in, sizeof client.in));
+    trib_session_client_close(&client);
+    assert_false(has_key(client.in, sizeof client.in));
+}
+
+static void next__leaves_no_key_of_a_bad_message(void **state)
+{
+    (void)state;
+    uint8_t bytes[TRIB_MESSAGE_MAX];
+    struct trib_message message = keyed_welcome();
+    size_t len = trib_message_encode(&message, bytes);
+    bytes[len] = 0; /* a byte behind the last field */
+    bytes[2] = (uint8_t)((len + 1 - 4) >> 8);
+    bytes[3] = (uint8_t)(len + 1 - 4);
+    assert_int_equal(write(peer, bytes, len + 1), (ssize_t)len + 1);
+    trib_session_client_ready(&client, POLLIN);
+    assert_true(has_key(client.in, sizeof client.in));
+    assert_false(trib_session_client_next(&client, &message));
+    assert_int_equal(client.state, TRIB_SESSION_FOREIGN);
+    assert_false(has_key(client.in, sizeof client.in));
+    assert_false(has_key((const uint8_t *)&message, sizeof message));
+}
+
+/* Bytes that leave are overwritten, also in the memory that an outbox leaves as it grows, which no test may read. */
+static void outbox__leaves_no_key(void **state)
+{
+    (void)state;
+    struct trib_outbox box = {.max = 8 * TRIB_MESSAGE_MAX};
+    const struct trib_message welcome = keyed_welcome();
+    const struct trib_message mark = {.kind = TRIB_MESSAGE_MARK};
+    struct trib_message carried;
+    assert_true(trib_outbox_add(&box, &welcome));
+    while (box.len <= TRIB_CHANNEL_BYTES) {
+        assert_true(trib_outbox_add(&box, &mark));
+    }
+    assert_true(has_key(box.bytes, box.len));
+    trib_outbox_carry(&box, 3, &carried);
+    assert_true(box.len > 0);
+    assert_false(has_key(box.bytes, box.size));
+    assert_true(has_key(carried.bytes.bytes, carried.bytes.count));
+    trib_message_wipe(&carried);
+    assert_false(has_key((const uint8_t *)&carried, sizeof carried));
+    trib_outbox_drop(&box);
+}
+
 /* Reads count messages at the peer's end and checks that their marks follow. */
 static void expect_marks(uint64_t count)
 {
@@ -259,6 +336,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(next__knows_a_stranger, connect_pair, close_pair),
         cmocka_unit_test_setup_teardown(next__knows_that_a_key_is_missing, connect_pair, close_pair),
         cmocka_unit_test_setup_teardown(next__names_a_bad_field, connect_pair, close_pair),
+        cmocka_unit_test_setup_teardown(next__leaves_no_key, connect_pair, close_pair),
+        cmocka_unit_test_setup_teardown(next__leaves_no_key_of_a_bad_message, connect_pair, close_pair),
+        cmocka_unit_test(outbox__leaves_no_key),
         cmocka_unit_test_setup_teardown(send__keeps_what_does_not_fit, connect_pair, close_pair),
         cmocka_unit_test_setup_teardown(send__gives_up_on_a_peer_that_never_reads, connect_pair, close_pair),
         cmocka_unit_test_setup_teardown(end__lets_the_last_words_leave, connect_pair, close_pair),

@@ -227,7 +227,7 @@ static void rows__go_to_the_higher_priority(void **state)
     (void)state;
     begin(SIM_STAR);
     s.topology.buffer_bytes = 4000 * 1500;
-    s.accelerators.memory_bytes = ROWS * 1408;
+    s.accelerators.memory_bytes = ROWS / 2 * 1408;
     for (uint32_t i = 0; i < 2; i++) {
         add("atp", 8, FRAGMENTS)->priority = 200 * i;
         s.jobs[i].compute_ps = 10 * MS_PS;
@@ -241,14 +241,14 @@ static void rows__go_to_the_higher_priority(void **state)
     sim_run_deinit(&run);
 }
 
-/* Of two jobs of one priority, parts of later buckets take rows, and sums stay right. */
+/* Of two jobs of one priority, parts of later buckets take the one row, and sums stay right. */
 static void rows__go_to_the_later_bucket(void **state)
 {
     (void)state;
     for (uint32_t by_bucket = 0; by_bucket < 2; by_bucket++) {
         begin(SIM_STAR);
         s.topology.buffer_bytes = 4000 * 1500;
-        s.accelerators.memory_bytes = ROWS * 1408;
+        s.accelerators.memory_bytes = 1408;
         for (uint32_t i = 0; i < 2; i++) {
             struct sim_job_config *job = add("atp", 8, FRAGMENTS);
             job->priority = 1; /* a collision takes nothing of it */

@@ -58,7 +58,7 @@ static void trees__have_roots_of_their_own(void **state)
         uint32_t trees;
     } cases[] = {
         {FAT_TREE, SPREAD "trees = 4\n", 4},       /* the four cores */
-        {FAT_TREE, SPREAD "trees = 16\n", 4},      /* there are no more */
+        {FAT_TREE, SPREAD "trees = 32\n", 4},      /* there are no more */
         {FAT_TREE, SPREAD, 1},                     /* it was not asked for */
         {FAT_TREE, "workers = 4\ntrees = 4\n", 2}, /* one pod: its aggregation switches */
         {FAT_TREE, "workers = 2\ntrees = 4\n", 1}, /* one edge switch */

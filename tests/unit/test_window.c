@@ -12,7 +12,7 @@
 #include "core/prng.h"
 #include "core/window.h"
 
-#define SEQUENCES 600
+#define SEQUENCES 1200
 
 /* A window outside a node. */
 struct held {
@@ -28,7 +28,7 @@ static struct held windows[] = {
     {.session = {.roots = 2, .train = 32, .slots = 64}},
     {.session = {.roots = 3, .train = 4, .slots = 5}},
     {.session = {.roots = 4, .train = 5, .slots = 16, .weight = {3, 3, 3, 3}}},
-    {.session = {.roots = 16, .train = 3, .slots = 1}},
+    {.session = {.roots = 32, .train = 3, .slots = 1}},
     {.session = {.roots = 16, .train = 32, .slots = 2048}},
     {.session = {.roots = 2, .train = 1, .slots = 3, .weight = {2, 1}}},
     {.session = {.roots = 2, .train = 3, .slots = 8, .weight = {0, 5}}},
@@ -36,6 +36,7 @@ static struct held windows[] = {
     {.session = {.roots = 4, .train = 1, .slots = 16, .weight = {1, 7, 1, 2}}},
     {.session = {.roots = 2, .train = 1, .slots = 5, .weight = {255, 1}}},
     {.session = {.roots = 16, .train = 2, .slots = 64, .weight = {1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 7, 6, 5, 4, 3, 2}}},
+    {.session = {.roots = 32, .train = 2, .slots = 64, .weight = {1, 2, 3, 4, 5, 6, 7, 8, 9, [31] = 200}}},
 };
 #define WINDOWS (sizeof windows / sizeof windows[0])
 
@@ -232,7 +233,7 @@ static void admits__exactly_the_next_slots_of_each_root(void **state)
         const struct trib_window *w = &windows[i].window;
         uint64_t span = trib_window_span(&windows[i].session) + (uint64_t)w->train * (w->turns + w->roots);
         for (uint64_t mark = 0; mark < 100; mark++) {
-            uint32_t admitted[16] = {0};
+            uint32_t admitted[TRIB_ROOTS_MAX] = {0};
             for (uint64_t s = mark; s < mark + span; s++) {
                 admitted[trib_window_root(w, s)] += trib_window_admits(w, mark, s) != 0;
             }

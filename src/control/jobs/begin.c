@@ -42,8 +42,8 @@ static bool has_room(const struct share *share, uint32_t ranks, char *error)
     char sizes[3][TRIB_UNITS_TEXT_MAX];
     if (share->count >= TRIB_JOBS_NEAR_MAX) {
         trib_explain(error,
-                     "%s has begun %u jobs, and one %s may have so many of the %d of this switch: come again when some "
-                     "of them have ended",
+                     "the switch answers, and its limit is reached: %s has begun %u jobs, and one %s may have so many "
+                     "of the %d of this switch: come again when some of them have ended",
                      share->name, share->count, share->kind, TRIB_JOBS_MAX);
         return false;
     }

@@ -81,12 +81,12 @@ static void check_grant(const struct trib_job *job)
 /* Each agent has a root, and each root an agent. Agents of open placements are usable. */
 static void check_placements(const struct trib_job *job)
 {
-    uint32_t rooted = 0;
+    uint64_t rooted = 0;
     for (uint32_t t = 0; job->is_open && job->placements > 0 && t < job->grant.roots; t++) {
         TRIB_ASSERT(job->root[t].placement < job->placements);
-        rooted |= 1U << job->root[t].placement;
+        rooted |= UINT64_C(1) << job->root[t].placement;
     }
-    TRIB_ASSERT(!job->is_open || rooted == (1U << job->placements) - 1);
+    TRIB_ASSERT(!job->is_open || rooted == (UINT64_C(1) << job->placements) - 1);
     TRIB_ASSERT(!job->is_open || job->has_peers == (job->placements == 0));
     TRIB_ASSERT(!job->is_open || job->here.is_open == trib_placements_are_here(job)); /* C-2 */
     for (uint32_t i = 0; job->is_open && i < job->placements; i++) {
@@ -159,8 +159,8 @@ void trib_job_check(const struct trib_jobs *jobs, const struct trib_job *job)
     TRIB_ASSERT(job->name[0] != '\0' && job->settings.ranks >= 1 && job->settings.ranks <= TRIB_RANKS_MAX);
     TRIB_ASSERT(!job->is_recalled || job->is_return);
     /* C-7 */
-    TRIB_ASSERT(job->cut == 0 || (job->is_recalled && job->state == TRIB_JOB_JOINING && job->key != 0 &&
-                                  !job->ranks[job->cut - 1].session));
+    TRIB_ASSERT(job->cut == 0 ||
+                (job->is_recalled && job->state == TRIB_JOB_JOINING && !job->ranks[job->cut - 1].session));
     TRIB_ASSERT(!job->is_return || job->grant.communicator != 0);
     TRIB_ASSERT(!job->is_ring || job->has_peers);
     TRIB_ASSERT(job->is_open || !job->here.is_open);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cut.c: the session of a rank has ended without a message. In clear, such an end is the death of the rank's process.
  * With a key, a host on the path may also have forged the reset or the end, since TLS does not protect TCP. So the
- * other ranks are recalled, and the rank has TRIB_CUT_NS to come back with the secret of the communicator. Read next:
- * recall.c, join.c (the way back). */
+ * other ranks are recalled, and the rank has TRIB_CUT_NS to come back with the secret of the communicator. A rank that
+ * was recalled before has the same time, with a key or without: the host may have died with a switch of the job. Read
+ * next: recall.c, join.c (the way back). */
 #include <stdio.h>
 
 #include "control/jobs/cut.h"
@@ -30,6 +31,21 @@ static bool may_return(const struct trib_jobs *jobs, const struct trib_job *job,
            !trib_roots_are_ranks(jobs->config);
 }
 
+static uint64_t usual_deadline(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    return job->waits_ns + jobs->config->join_timeout_ns;
+}
+
+/* All wait for rank `index`, until the deadline at the latest. */
+static void expect_soon(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const char *cause,
+                        uint64_t deadline_ns)
+{
+    (void)snprintf(job->cut_cause, sizeof job->cut_cause, "%s", cause);
+    job->cut = index + 1;
+    job->deadline_ns = trib_time_earlier(job->deadline_ns, deadline_ns);
+    trib_job_queue(jobs, job);
+}
+
 bool trib_job_cut(struct trib_jobs *jobs, struct trib_session *session, const char *cause, uint64_t now_ns)
 {
     struct trib_job *job = session->job;
@@ -40,20 +56,28 @@ bool trib_job_cut(struct trib_jobs *jobs, struct trib_session *session, const ch
         return false;
     }
     trib_job_leave_place(session);
-    (void)snprintf(job->cut_cause, sizeof job->cut_cause, "%s", cause);
     (void)snprintf(lost, sizeof lost, "%s: %.64s", trib_job_name_rank(job, index, name), cause);
     trib_job_recall(jobs, job, lost, now_ns);
-    job->cut = index + 1;
-    job->deadline_ns = trib_time_earlier(job->deadline_ns, now_ns + TRIB_CUT_NS);
-    trib_job_queue(jobs, job);
+    expect_soon(jobs, job, index, cause, now_ns + TRIB_CUT_NS);
     return true;
+}
+
+void trib_job_miss(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const char *cause, uint64_t now_ns)
+{
+    /* With a fallback, the end may be the way of a living rank to the meeting. */
+    bool is_awaited = job->state == TRIB_JOB_JOINING && job->is_recalled && !job->settings.fallback &&
+                      !job->ranks[index].has_given_up;
+    bool has_usual_time = job->deadline_ns == usual_deadline(jobs, job); /* else a rank has closed, or one is cut */
+    if (is_awaited && has_usual_time && now_ns + TRIB_CUT_NS < job->deadline_ns) {
+        expect_soon(jobs, job, index, cause, now_ns + TRIB_CUT_NS);
+    }
 }
 
 void trib_job_heal(const struct trib_jobs *jobs, struct trib_job *job, uint32_t index)
 {
     if (job->cut == index + 1) {
         job->cut = 0;
-        job->deadline_ns = job->waits_ns + jobs->config->join_timeout_ns;
+        job->deadline_ns = usual_deadline(jobs, job);
     }
 }
 

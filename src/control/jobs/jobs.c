@@ -414,7 +414,9 @@ bool trib_jobs_receive(struct trib_jobs *jobs, struct trib_session *session, con
     return receive_of_rank(jobs, session, message, now_ns);
 }
 
-void trib_jobs_expel(struct trib_jobs *jobs, struct trib_session *session, const char *cause, uint64_t now_ns)
+/* is_cut: a connection on the way has ended, which shows nothing of the rank. */
+static void end_session(struct trib_jobs *jobs, struct trib_session *session, const char *cause, bool is_cut,
+                        uint64_t now_ns)
 {
     struct trib_job *job = session->job;
     if (session->master) {
@@ -424,7 +426,15 @@ void trib_jobs_expel(struct trib_jobs *jobs, struct trib_session *session, const
         return;
     }
     trib_job_leave_place(session);
+    if (!is_cut) {
+        trib_job_miss(jobs, job, session->rank, cause, now_ns);
+    }
     leave(jobs, job, session->rank, cause, now_ns);
+}
+
+void trib_jobs_expel(struct trib_jobs *jobs, struct trib_session *session, const char *cause, uint64_t now_ns)
+{
+    end_session(jobs, session, cause, false, now_ns);
 }
 
 void trib_jobs_gone(struct trib_jobs *jobs, struct trib_session *session, const char *cause, uint64_t now_ns)
@@ -435,7 +445,7 @@ void trib_jobs_gone(struct trib_jobs *jobs, struct trib_session *session, const 
         return;
     }
     if (!job || rank->via == 0 || job->state == TRIB_JOB_JOINING) {
-        trib_jobs_expel(jobs, session, cause, now_ns);
+        end_session(jobs, session, cause, rank && rank->via != 0, now_ns);
         return;
     }
     char lost[sizeof job->lost];

@@ -667,11 +667,11 @@ static bool has_lost_welcome(const struct trib_job *job, const struct trib_sessi
            is_same_way(job, message->join.rank, session);
 }
 
-/* A rank comes without the grant while a cut rank is expected: the new rank is of another launch, and the cut rank was
- * killed. */
+/* A rank with a key comes without the grant while a cut rank is expected: the new rank is of another launch, and the
+ * cut rank was killed. Without a key the new rank may be any program. */
 static struct trib_job *make_way(struct trib_jobs *jobs, struct trib_job *job, const struct trib_message *message)
 {
-    if (job && job->cut != 0 && message->join.known.communicator == 0) {
+    if (job && job->cut != 0 && job->key != 0 && message->join.known.communicator == 0) {
         trib_job_end_cut(jobs, job);
         return NULL;
     }

@@ -246,12 +246,15 @@ static struct trib_address from_switch(const struct trib_job *job, uint32_t belo
     return is_chained ? trib_inner_towards(remote, job->below[parent - 1].placement.remote, root) : remote->at[root];
 }
 
-struct trib_auth_key trib_job_auth(const struct trib_job *job, uint32_t below, uint32_t parent)
+void trib_job_auth(const struct trib_job *job, uint32_t below, uint32_t parent, struct trib_auth_key *auth)
 {
-    struct trib_auth_key auth = {
-        .below = (uint16_t)below, .parent = (uint16_t)parent, .encrypts = job->settings.encrypt};
-    memcpy(auth.bytes, job->packet_key, sizeof auth.bytes);
-    return trib_auth_key_is_set(&auth) ? auth : (struct trib_auth_key){.below = 0};
+    memset(auth, 0, sizeof *auth);
+    memcpy(auth->bytes, job->packet_key, sizeof auth->bytes);
+    if (trib_auth_key_is_set(auth)) {
+        auth->below = (uint16_t)below;
+        auth->parent = (uint16_t)parent;
+        auth->encrypts = job->settings.encrypt;
+    }
 }
 
 struct trib_opening *trib_opening_create(const struct trib_job *job, uint32_t below, uint32_t root)
@@ -273,7 +276,7 @@ struct trib_opening *trib_opening_create(const struct trib_job *job, uint32_t be
     opening->branches = whole->branches;
     opening->count = children;
     opening->root = root;
-    whole->auth = trib_job_auth(job, below, below != 0 ? job->below[below - 1].parent[root] : 0);
+    trib_job_auth(job, below, below != 0 ? job->below[below - 1].parent[root] : 0, &whole->auth);
     opening->auth = &whole->auth;
     opening->shard = below != 0 ? root : job->root[root].shard;
     trib_branches_lay_out(whole->branches, children, child, ranks_max, (uint16_t *)(void *)&whole->branches[children]);

@@ -22,7 +22,7 @@
 /* Limit for gathering jobs of one address, bytes. Some 17 jobs of 1,024 ranks, or 280 of 64. */
 #define TRIB_GATHERING_MAX (UINT64_C(64) << 20)
 #define TRIB_GATHERING_TENANT_MAX (4 * TRIB_GATHERING_MAX) /* the same of one key */
-#define TRIB_CUT_NS (TRIB_SECOND_NS / 2) /* time for a rank with a key to come back after the end of a session */
+#define TRIB_CUT_NS (TRIB_SECOND_NS / 2) /* time for a rank to come back after the end of its session (cut.c) */
 #define TRIB_LENDERS_MAX TRIB_OTHERS_MAX
 #define TRIB_TABLE_SIZE 256 /* of hash tables */
 

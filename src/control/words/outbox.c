@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "keys/load.h"
+
 /* False: there is no room for `count` more bytes. */
 static bool make_room(struct trib_outbox *box, size_t count)
 {
@@ -14,12 +16,16 @@ static bool make_room(struct trib_outbox *box, size_t count)
         size *= 2;
     }
     if (size > box->size) {
-        uint8_t *bytes = size <= box->max ? realloc(box->bytes, size) : NULL;
+        uint8_t *bytes = size <= box->max ? malloc(size) : NULL; /* realloc(3) would leave the old bytes in memory */
         if (!bytes) {
             return false;
         }
-        box->bytes = bytes;
-        box->size = size;
+        size_t len = box->len;
+        if (len > 0) {
+            memcpy(bytes, box->bytes, len);
+        }
+        trib_outbox_drop(box);
+        *box = (struct trib_outbox){.bytes = bytes, .len = len, .size = size, .max = box->max};
     }
     return true;
 }
@@ -45,16 +51,25 @@ bool trib_outbox_add_bytes(struct trib_outbox *box, const uint8_t *bytes, size_t
 
 void trib_outbox_drop(struct trib_outbox *box)
 {
+    if (box->bytes) {
+        trib_key_wipe(box->bytes, box->len);
+    }
     free(box->bytes);
     box->bytes = NULL;
     box->len = 0;
     box->size = 0;
 }
 
+void trib_bytes_take(uint8_t *bytes, size_t *len, size_t count)
+{
+    *len -= count;
+    memmove(bytes, bytes + count, *len);
+    trib_key_wipe(bytes + *len, count);
+}
+
 static void take(struct trib_outbox *box, size_t count)
 {
-    box->len -= count;
-    memmove(box->bytes, box->bytes + count, box->len);
+    trib_bytes_take(box->bytes, &box->len, count);
     if (box->len == 0) {
         trib_outbox_drop(box);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* outbox.h: messages waiting for a connection or a channel, as bytes in order, bounded. Grows by doubling, and holds no
- * memory when empty. Read next: session_client.c, server/connections.c. */
+ * memory when empty. Messages may have keys in them, so bytes are overwritten as they leave. Read next:
+ * session_client.c, server/connections.c. */
 #ifndef TRIB_CONTROL_OUTBOX_H
 #define TRIB_CONTROL_OUTBOX_H
 
@@ -24,5 +25,8 @@ bool trib_outbox_send(struct trib_outbox *box, struct trib_line *line, int fd);
 /* Moves up to TRIB_CHANNEL_BYTES into a BYTES of channel `number`. */
 void trib_outbox_carry(struct trib_outbox *box, uint32_t number, struct trib_message *message);
 void trib_outbox_drop(struct trib_outbox *box);
+/* Takes the first `count` of *len bytes out of a buffer: the rest moves to the front, and the bytes behind the rest are
+ * overwritten. */
+void trib_bytes_take(uint8_t *bytes, size_t *len, size_t count);
 
 #endif

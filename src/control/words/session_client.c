@@ -13,6 +13,7 @@
 #include "control/words/silence.h"
 #include "core/assert.h"
 #include "io/explain.h"
+#include "keys/load.h"
 
 #define READS_MAX 16 /* at a time */
 #define OUT_MAX (8 * TRIB_MESSAGE_MAX)
@@ -53,6 +54,13 @@ static void end_connection(struct trib_session_client *client, enum trib_session
     enter(client, state);
 }
 
+/* Received bytes may be of a message with a key. */
+static void forget_input(struct trib_session_client *client)
+{
+    trib_key_wipe(client->in, sizeof client->in);
+    client->in_len = 0;
+}
+
 void trib_session_client_lose(struct trib_session_client *client, const char *cause)
 {
     end_connection(client, TRIB_SESSION_LOST);
@@ -62,14 +70,14 @@ void trib_session_client_lose(struct trib_session_client *client, const char *ca
 void trib_session_client_refuse(struct trib_session_client *client, const char *cause)
 {
     end_connection(client, TRIB_SESSION_FOREIGN);
-    client->in_len = 0;
+    forget_input(client);
     (void)snprintf(client->cause, sizeof client->cause, "%s", cause);
 }
 
 void trib_session_client_hang_up(struct trib_session_client *client)
 {
     end_connection(client, TRIB_SESSION_CLOSED);
-    client->in_len = 0;
+    forget_input(client);
 }
 
 static void lose_errno(struct trib_session_client *client, int error)
@@ -179,7 +187,7 @@ void trib_session_client_end(struct trib_session_client *client)
 {
     if (client->state == TRIB_SESSION_OPEN) {
         enter(client, TRIB_SESSION_ENDING);
-        client->in_len = 0;
+        forget_input(client);
         write_out(client);
     } else if (client->state != TRIB_SESSION_ENDING) {
         trib_session_client_close(client);
@@ -283,7 +291,6 @@ bool trib_session_client_next(struct trib_session_client *client, struct trib_me
             return false;
         }
     } while (used == 0 && read_more(client));
-    client->in_len -= used;
-    memmove(client->in, client->in + used, client->in_len);
+    trib_bytes_take(client->in, &client->in_len, used);
     return used > 0;
 }

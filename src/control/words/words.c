@@ -94,7 +94,7 @@ static void known_grant(struct trib_fields *f, struct trib_message *message)
 
 static void addresses(struct trib_fields *f, struct trib_message *message)
 {
-    trib_field_count(f, "addresses", &message->join.address_count, TRIB_ROOTS_MAX);
+    trib_field_count(f, "addresses", &message->join.address_count, TRIB_ADDRESSES_MAX);
     trib_field_addresses(f, "addresses", message->join.address, message->join.address_count);
 }
 
@@ -618,6 +618,8 @@ void trib_message_wipe(struct trib_message *message)
         trib_auth_wipe(&message->welcome.auth, sizeof message->welcome.auth);
     } else if (message->kind == TRIB_MESSAGE_ROOT_OPEN) {
         trib_auth_wipe(&message->root_open.auth, sizeof message->root_open.auth);
+    } else if (message->kind == TRIB_MESSAGE_BYTES) {
+        trib_auth_wipe(message->bytes.bytes, sizeof message->bytes.bytes); /* count may be wrong */
     }
 }
 
@@ -658,10 +660,13 @@ static enum trib_status decode_fields(const uint8_t *from, const uint8_t *end, s
         trib_fields_check(&f, "end", f.from == f.end);
     }
     message->bad_field = f.field;
-    if (trib_fields_are_bad(&f)) {
-        return TRIB_ERR_INVALID;
+    enum trib_status status = trib_fields_are_bad(&f)                 ? TRIB_ERR_INVALID
+                              : is_ours && message->unknown_item == 0 ? TRIB_OK
+                                                                      : TRIB_ERR_VERSION;
+    if (status != TRIB_OK) {
+        trib_message_wipe(message);
     }
-    return is_ours && message->unknown_item == 0 ? TRIB_OK : TRIB_ERR_VERSION;
+    return status;
 }
 
 size_t trib_message_size(const uint8_t *buffer)

@@ -58,7 +58,7 @@ struct worker {
     uint32_t unused;
     uint32_t events_head, events_count;
     size_t table_at, operations_at, flights_at, again_at, events_at, wire_at, aside_at;
-    struct tree trees[TRIB_ROOTS_MAX];
+    struct tree trees[];
 };
 
 static void *at(const struct worker *w, size_t offset)
@@ -104,7 +104,7 @@ static uint32_t event_room(const struct trib_worker_config *config)
 static size_t lay_out(struct worker *w, const struct trib_worker_config *config)
 {
     size_t flights = (size_t)config->session.roots * config->session.slots;
-    size_t end = (sizeof *w + 63) & ~(size_t)63;
+    size_t end = (sizeof *w + config->session.roots * sizeof w->trees[0] + 63) & ~(size_t)63;
 
     w->table_at = trib_node_place(&end, trib_window_table_size(&config->session));
     w->operations_at = trib_node_place(&end, config->operations * sizeof(struct operation));

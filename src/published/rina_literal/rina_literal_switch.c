@@ -49,7 +49,7 @@ static size_t rina_size(const struct trib_switch_config *config)
 
 static struct own *own_of(const struct switch_node *n)
 {
-    return (struct own *)(void *)((char *)(uintptr_t)n + trib__switch_size(&n->config));
+    return switch_at(n, n->end_at);
 }
 
 static uint64_t *arrived_of(const struct switch_node *n, struct own *own, uint64_t dense)

@@ -21,7 +21,7 @@ static size_t rina_size(const struct trib_worker_config *config)
 
 static struct own *own_of(const struct worker *w)
 {
-    return (struct own *)(void *)((char *)(uintptr_t)w + trib__worker_size(&w->config));
+    return worker_at(w, w->end_at);
 }
 
 static void rina_init(void *node, const struct trib_worker_config *config)
