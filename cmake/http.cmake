@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-# HTTP/JSON of the daemon: real with libmicrohttpd and jansson, else http_none.c, and the switch says what is missing.
+# HTTP/JSON of the daemon: real with jansson and the headers of libmicrohttpd, whose library is loaded with the first listener (http.c),
+# else http_none.c, and the switch says what is missing.
 set(http_found 0)
 set(http_libraries "")
 set(http_includes "")
 if(TRIB_HTTP)
     find_path(MICROHTTPD_INCLUDE microhttpd.h)
-    find_library(MICROHTTPD_LIBRARY microhttpd)
     find_path(JANSSON_INCLUDE jansson.h)
     find_library(JANSSON_LIBRARY jansson)
-    mark_as_advanced(MICROHTTPD_INCLUDE MICROHTTPD_LIBRARY JANSSON_INCLUDE JANSSON_LIBRARY)
-    if(MICROHTTPD_INCLUDE AND MICROHTTPD_LIBRARY AND JANSSON_INCLUDE AND JANSSON_LIBRARY AND EXISTS ${PROJECT_SOURCE_DIR}/src/control/server/http.c)
+    mark_as_advanced(MICROHTTPD_INCLUDE JANSSON_INCLUDE JANSSON_LIBRARY)
+    if(MICROHTTPD_INCLUDE AND JANSSON_INCLUDE AND JANSSON_LIBRARY AND EXISTS ${PROJECT_SOURCE_DIR}/src/control/server/http.c)
         set(http_found 1)
-        set(http_libraries ${MICROHTTPD_LIBRARY} ${JANSSON_LIBRARY})
+        set(http_libraries ${JANSSON_LIBRARY})
         set(http_includes ${MICROHTTPD_INCLUDE} ${JANSSON_INCLUDE})
     else()
         message(NOTICE "HTTP left out of the daemon: needs libmicrohttpd and jansson "
@@ -27,16 +27,16 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/${http_source})
     list(APPEND daemon_sources ${PROJECT_SOURCE_DIR}/${http_source})
 endif()
 
-# HTTP client of the program (`tributary jobs`): real with libcurl and jansson.
+# HTTP client of the program (`tributary jobs`): real with jansson and the headers of libcurl, which is loaded with the first question
+# (http_get.c).
 set(http_client_libraries "")
 set(http_client_includes "")
 set(http_client_sources command_jobs_none)
 if(TRIB_HTTP)
     find_path(CURL_INCLUDE curl/curl.h)
-    find_library(CURL_LIBRARY curl)
-    mark_as_advanced(CURL_INCLUDE CURL_LIBRARY)
-    if(CURL_INCLUDE AND CURL_LIBRARY AND JANSSON_INCLUDE AND JANSSON_LIBRARY)
-        set(http_client_libraries ${CURL_LIBRARY} ${JANSSON_LIBRARY})
+    mark_as_advanced(CURL_INCLUDE)
+    if(CURL_INCLUDE AND JANSSON_INCLUDE AND JANSSON_LIBRARY)
+        set(http_client_libraries ${JANSSON_LIBRARY})
         set(http_client_includes ${CURL_INCLUDE} ${JANSSON_INCLUDE})
         set(http_client_sources command_jobs jobs_print http_get)
     endif()

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# The planner's solver: CLP (lp_clp.c), else lp_none.c, which says what is missing.
+# The planner's solver: CLP, whose headers are needed here and whose library is loaded with the first plan (lp_clp.c), else
+# lp_none.c, which says what is missing.
 set(lp_source lp_none)
-set(lp_libraries "")
 set(lp_includes "")
 if(TRIB_PLAN)
     find_path(CLP_INCLUDE coin/Clp_C_Interface.h)
-    find_library(CLP_LIBRARY Clp)
-    mark_as_advanced(CLP_INCLUDE CLP_LIBRARY)
-    if(CLP_INCLUDE AND CLP_LIBRARY)
+    mark_as_advanced(CLP_INCLUDE)
+    if(CLP_INCLUDE)
         set(lp_source lp_clp)
-        set(lp_libraries ${CLP_LIBRARY})
         set(lp_includes ${CLP_INCLUDE})
     else()
         message(NOTICE "Solver of `tributary plan` left out: needs CLP (apt-get install coinor-libclp-dev)")

@@ -94,7 +94,8 @@ static void print_text(struct sockets sockets)
     printf("packet trains      %s\n", sockets.trains ? "yes (UDP_SEGMENT, UDP_GRO)" : "no: one packet a call");
     printf("socket buffer      room for %u bytes of packets (raise net.core.rmem_max for more, or run as root)\n",
            sockets.room);
-    printf("http in the switch %s\n", trib_http_verbs() != NULL ? "yes" : "no: built without libmicrohttpd or jansson");
+    const char *lack = trib_http_explain_lack();
+    printf("http in the switch %s%s\n", lack == NULL ? "yes" : "no: ", lack == NULL ? "" : lack);
     print_key();
     if (trib_keys_explain_lack() == NULL) {
         printf("keys of jobs       yes; packets by AES-256-GCM, kernel %s\n", trib_ghash_kernel()->name);
@@ -142,7 +143,7 @@ static void print_json(struct sockets sockets)
     report_json_say(&json, "checksum", trib_crc32c_name());
     report_json_flag(&json, "trains", sockets.trains);
     report_json_put(&json, "receive_room", "%u", sockets.room);
-    report_json_flag(&json, "http", trib_http_verbs() != NULL);
+    report_json_flag(&json, "http", trib_http_explain_lack() == NULL);
     report_json_flag(&json, "keys", trib_keys_explain_lack() == NULL);
     report_json_say(&json, "packet_mac_kernel", trib_ghash_kernel()->name);
     report_json_say(&json, "proof_kernel", trib_tag_kernel()->name);

@@ -212,6 +212,9 @@ int command_jobs(int argc, char **argv)
     if (!make_url(options.http, &config, url, sizeof url)) {
         return EXIT_USAGE;
     }
+    if (http_get_explain_lack() != NULL) {
+        return complain("jobs: %s", http_get_explain_lack());
+    }
     const struct sigaction action = {.sa_handler = on_interrupt};
     (void)sigaction(SIGINT, &action, NULL);
     return watch(&options, url, name);

@@ -18,6 +18,7 @@
 #include "io/explain.h"
 #include "io/file.h"
 #include "io/nearest.h"
+#include "plan/lp.h"
 #include "reproduce/write.h"
 
 #define PATH_MAX_LEN 4096
@@ -287,7 +288,7 @@ static void tell(const struct reproduce_run *runs, uint32_t count, const struct 
 static bool is_left_out(const struct reproduce_experiment *experiment, const struct reproduce_options *options)
 {
     if (options->all && reproduce_lacks_solver(experiment)) {
-        fprintf(stderr, "%s: skipped: no solver in this build (coinor-libclp-dev)\n", experiment->name);
+        fprintf(stderr, "%s: skipped: %s\n", experiment->name, trib_lp_explain_lack());
         return true;
     }
     return options->all && options->markdown && reproduce_is_measured(experiment);

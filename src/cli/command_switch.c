@@ -508,9 +508,8 @@ static int run(const struct switch_options *options)
     struct sigaction action = {.sa_handler = on_signal};
 
     trib_log_set_default(TRIB_LOG_INFO);
-    if (trib_http_verbs() == NULL && options->http != NULL && options->config.http.len != 0) {
-        return complain(
-            "--http: this build has no HTTP: install libmicrohttpd-dev and libjansson-dev, and build again");
+    if (options->http != NULL && options->config.http.len != 0 && trib_http_explain_lack() != NULL) {
+        return complain("--http: %s", trib_http_explain_lack());
     }
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);

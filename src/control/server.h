@@ -60,7 +60,7 @@ struct trib_server_config {
     uint64_t threshold;    /* jobs of fewer bytes of gradients an iteration are rings (jobs/threshold.c); 0: none */
     uint64_t ping_gap_ns;  /* between PINGs to another switch, during a wait (words/ping.h); 0: 1 s */
     /* First of TRIB_GROUPS_MAX multicast groups to give out, host order; 0: never. Each communicator has its own group;
-     * results go to listen's port + 16 (TRIB_ROOTS_MAX) + shard. */
+     * results go to listen's port + 32 (TRIB_ROOTS_MAX) + shard. */
     uint32_t group;
     uint8_t weight;     /* weight of a root here against roots at other switches; 0 counts as 1 */
     bool http_is_named; /* the user chose the port of `http`; a taken port is ERR_SYSTEM then */
@@ -117,5 +117,7 @@ uint16_t trib_server_port(const struct trib_server *server);
 uint16_t trib_server_http_port(const struct trib_server *server);
 /* HTTP for a config (server/http.h). NULL: this build has no HTTP, as libmicrohttpd or jansson was absent. */
 const struct trib_http_verbs *trib_http_verbs(void);
+/* Loads libmicrohttpd once. NULL: done; else the cause and the remedy. Any thread may call. */
+const char *trib_http_explain_lack(void);
 
 #endif

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/packet.h"
+#include "core/node.h"
 
 #define TRIB_AUTH_KEY 32       /* bytes of a packet key */
 #define TRIB_AUTH_WINDOW 2048U /* numbers of a sender that may come late */
@@ -51,7 +51,7 @@ static inline void trib_auth_wipe(void *secret, size_t size)
 struct trib_auth;
 
 /* Ids: of a rank, and of the agent with this number, for root `root`. The root has number 0; switches below have 1 +
- * their places in the controller's list. */
+ * their places in the controller's list, up to TRIB_SESSION_RANKS_MAX. Ranks are below 0x1000, agents below 0xa000. */
 static inline uint16_t trib_auth_rank(uint32_t rank)
 {
     return (uint16_t)rank;
@@ -59,20 +59,20 @@ static inline uint16_t trib_auth_rank(uint32_t rank)
 
 static inline uint16_t trib_auth_switch(uint32_t below, uint32_t root)
 {
-    return (uint16_t)(0x8000U | below << 4 | root);
+    return (uint16_t)(0x1000U + below * TRIB_ROOTS_MAX + root);
 }
 
 /* Receiver of a packet for all but this id: a result without payload is not for the root of a reduce, one with
- * payload not for the owner of a block. */
+ * payload not for the owner of a block. An agent is named without its root, which is the sender's. */
 static inline uint16_t trib_auth_all_but(uint16_t id)
 {
-    return (uint16_t)(id < 0x8000U ? 0x7000U + id : id - 0x7000U);
+    return (uint16_t)(id < 0x1000U ? 0xa000U + id : 0xb000U + (id - 0x1000U) / TRIB_ROOTS_MAX);
 }
 
-/* True if the receiver with this id is among those of a packet for `receiver`. Ids of ranks are below 0x1000. */
+/* True if the receiver with this id is among those of a packet for `receiver`. */
 static inline bool trib_auth_is_for(uint16_t receiver, uint16_t id)
 {
-    bool is_all_but = receiver >= 0x1000U && receiver < 0x8000U;
+    bool is_all_but = receiver >= 0xa000U && receiver < 0xc000U;
     return receiver == id || receiver == TRIB_AUTH_ALL || (is_all_but && receiver != trib_auth_all_but(id));
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* openssl.h: OpenSSL 3, which is loaded when the first key is used (dlopen), not linked: a program without a key needs
- * no OpenSSL, and the wheel of the PyTorch binding works on each machine. A source file that includes this header calls
- * OpenSSL's functions by their names, through the table below. One that is missing there does not link. Call nothing
- * before trib_keys_explain_lack() (derive.h) was NULL. */
+/* openssl.h: OpenSSL 3, which is loaded when the first key is used (io/library.h), not linked: a program without a key
+ * needs no OpenSSL, and the wheel of the PyTorch binding works on each machine. A source file that includes this header
+ * calls OpenSSL's functions by their names, through the table below. One that is missing there does not link. Call
+ * nothing before trib_keys_explain_lack() (derive.h) was NULL. */
 #ifndef TRIB_KEYS_OPENSSL_H
 #define TRIB_KEYS_OPENSSL_H
 
@@ -45,9 +45,6 @@ struct trib_openssl {
 #undef TRIB_OPENSSL_FIELD
 
 extern struct trib_openssl trib_openssl;
-
-/* Fills the table from the library in this file. False: error names the missing part, TRIB_ERROR_TEXT_MAX bytes. */
-bool trib_openssl_load(const char *file, struct trib_openssl *table, char *error);
 
 #define ERR_clear_error trib_openssl.ERR_clear_error_
 #define ERR_error_string_n trib_openssl.ERR_error_string_n_

@@ -114,7 +114,7 @@ static int find_key(SSL *ssl, const unsigned char *identity, size_t identity_len
 static bool set_up(SSL_CTX *context)
 {
     char groups[] = GROUPS; /* OpenSSL takes it without const */
-    (void)SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_IGNORE_UNEXPECTED_EOF);
+    (void)SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_CLEANSE_PLAINTEXT);
     (void)SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                         SSL_MODE_RELEASE_BUFFERS);
     (void)SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lp.h: a linear program that grows by columns: maximise cost . x, where lower <= A x <= upper by row and
- * 0 <= x <= upper by column. One implementation: lp_clp.c (COIN-OR CLP); in a build without a solver lp_none.c, which
- * names the package to install. The same rows and columns, added in the same order, give the same solution.
+ * 0 <= x <= upper by column. One implementation: lp_clp.c (COIN-OR CLP, loaded with the first program); in a build
+ * without a solver lp_none.c, which names the package to install. The same rows and columns, added in the same order,
+ * give the same solution.
  *
  * Nothing here has to be trusted: a plan's bound is computed again from its prices, in integers (check.h).
  *
@@ -11,6 +12,7 @@
 #define TRIB_PLAN_LP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <tributary/comm.h>
@@ -25,8 +27,12 @@ struct trib_lp_column {
     const double *values; /* of these */
 };
 
-/* Whether this build has a solver. */
-bool trib_lp_is_there(void);
+/* Loads the solver once. NULL: done; else the cause and the remedy. Any thread may call. */
+const char *trib_lp_explain_lack(void);
+static inline bool trib_lp_is_there(void)
+{
+    return trib_lp_explain_lack() == NULL;
+}
 /* Creates a program with `rows` rows and no column. lower, upper: by row; -HUGE_VAL, HUGE_VAL: no bound. NULL: out of
  * memory, or no solver. */
 struct trib_lp *trib_lp_create(uint32_t rows, const double *lower, const double *upper);

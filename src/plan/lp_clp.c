@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lp_clp.c: the linear program by COIN-OR CLP, through its C interface. See lp.h. */
+/* lp_clp.c: the linear program by COIN-OR CLP, through its C interface, which is loaded with the first program
+ * (io/library.h). See lp.h. */
 #include <float.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <coin/Clp_C_Interface.h>
 
 #include "io/explain.h"
+#include "io/library.h"
 #include "plan/lp.h"
 
 #define AT_LOWER_BOUND 3 /* of a column, for Clp_setColumnStatus */
@@ -19,9 +22,40 @@ struct trib_lp {
     double *upper;
 };
 
-bool trib_lp_is_there(void)
+/* CLP's functions, without "Clp_". */
+/* clang-format off */
+#define FUNCTIONS(X) \
+    X(addColumns) X(chgRowLower) X(chgRowUpper) X(deleteModel) \
+    X(dualRowSolution) X(newModel) X(numberColumns) X(numberIterations) \
+    X(objective) X(objectiveValue) X(primal) X(primalColumnSolution) \
+    X(resize) X(setColumnStatus) X(setLogLevel) X(setOptimizationDirection) \
+    X(status) X(statusExists)
+
+static struct {
+#define FIELD(name) __typeof__(Clp_##name) *(name);
+    FUNCTIONS(FIELD)
+#undef FIELD
+} clp;
+
+static const struct trib_library_function functions[] = {
+#define ROW(name) {"Clp_" #name, &clp.name},
+    FUNCTIONS(ROW)
+#undef ROW
+    {NULL, NULL},
+};
+/* clang-format on */
+
+static struct trib_library library = {
+    .need = "plans need the solver CLP",
+    .files = {"libClp.so.1"},
+    .package = "coinor-libclp1",
+    .functions = functions,
+    .once = PTHREAD_ONCE_INIT,
+};
+
+const char *trib_lp_explain_lack(void)
 {
-    return true;
+    return trib_library_explain_lack(&library);
 }
 
 /* CLP's infinity is the largest number. */
@@ -32,21 +66,21 @@ static double clp_bound(double bound)
 
 struct trib_lp *trib_lp_create(uint32_t rows, const double *lower, const double *upper)
 {
-    struct trib_lp *lp = calloc(1, sizeof *lp);
+    struct trib_lp *lp = trib_lp_explain_lack() == NULL ? calloc(1, sizeof *lp) : NULL;
     if (lp == NULL) {
         return NULL;
     }
     lp->rows = rows;
     lp->lower = calloc(rows + 1U, sizeof *lp->lower);
     lp->upper = calloc(rows + 1U, sizeof *lp->upper);
-    lp->clp = Clp_newModel();
+    lp->clp = clp.newModel();
     if (lp->lower == NULL || lp->upper == NULL || lp->clp == NULL) {
         trib_lp_destroy(lp);
         return NULL;
     }
-    Clp_setLogLevel(lp->clp, 0);
-    Clp_setOptimizationDirection(lp->clp, -1);
-    Clp_resize(lp->clp, (int)rows, 0);
+    clp.setLogLevel(lp->clp, 0);
+    clp.setOptimizationDirection(lp->clp, -1);
+    clp.resize(lp->clp, (int)rows, 0);
     for (uint32_t i = 0; i < rows; i++) {
         trib_lp_bound(lp, i, lower[i], upper[i]);
     }
@@ -57,7 +91,7 @@ void trib_lp_destroy(struct trib_lp *lp)
 {
     if (lp != NULL) {
         if (lp->clp != NULL) {
-            Clp_deleteModel(lp->clp);
+            clp.deleteModel(lp->clp);
         }
         free(lp->lower);
         free(lp->upper);
@@ -104,10 +138,10 @@ enum trib_status trib_lp_add(struct trib_lp *lp, uint32_t count, const struct tr
     struct batch batch;
     bool is_good = make_batch(&batch, count, columns);
     if (is_good) {
-        int first = Clp_numberColumns(lp->clp);
-        Clp_addColumns(lp->clp, (int)count, NULL, batch.uppers, batch.costs, batch.starts, batch.rows, batch.values);
-        for (int i = first; i < first + (int)count && Clp_statusExists(lp->clp); i++) {
-            (void)Clp_setColumnStatus(lp->clp, i, AT_LOWER_BOUND);
+        int first = clp.numberColumns(lp->clp);
+        clp.addColumns(lp->clp, (int)count, NULL, batch.uppers, batch.costs, batch.starts, batch.rows, batch.values);
+        for (int i = first; i < first + (int)count && clp.statusExists(lp->clp); i++) {
+            (void)clp.setColumnStatus(lp->clp, i, AT_LOWER_BOUND);
         }
     }
     free(batch.costs);
@@ -126,15 +160,15 @@ void trib_lp_bound(struct trib_lp *lp, uint32_t row, double lower, double upper)
 
 void trib_lp_cost(struct trib_lp *lp, uint32_t column, double cost)
 {
-    Clp_objective(lp->clp)[column] = cost;
+    clp.objective(lp->clp)[column] = cost;
 }
 
 enum trib_status trib_lp_solve(struct trib_lp *lp, char *error)
 {
-    Clp_chgRowLower(lp->clp, lp->lower);
-    Clp_chgRowUpper(lp->clp, lp->upper);
-    (void)Clp_primal(lp->clp, 0);
-    switch (Clp_status(lp->clp)) {
+    clp.chgRowLower(lp->clp, lp->lower);
+    clp.chgRowUpper(lp->clp, lp->upper);
+    (void)clp.primal(lp->clp, 0);
+    switch (clp.status(lp->clp)) {
     case 0:
         return TRIB_OK;
     case 1:
@@ -144,22 +178,22 @@ enum trib_status trib_lp_solve(struct trib_lp *lp, char *error)
         trib_explain(error, "the objective of the linear program has no maximum");
         return TRIB_ERR_INVALID;
     default:
-        trib_explain(error, "the solver gave up after %d steps", Clp_numberIterations(lp->clp));
+        trib_explain(error, "the solver gave up after %d steps", clp.numberIterations(lp->clp));
         return TRIB_ERR_SYSTEM;
     }
 }
 
 double trib_lp_value(const struct trib_lp *lp)
 {
-    return Clp_objectiveValue(lp->clp);
+    return clp.objectiveValue(lp->clp);
 }
 
 const double *trib_lp_primal(const struct trib_lp *lp)
 {
-    return Clp_primalColumnSolution(lp->clp);
+    return clp.primalColumnSolution(lp->clp);
 }
 
 const double *trib_lp_dual(const struct trib_lp *lp)
 {
-    return Clp_dualRowSolution(lp->clp);
+    return clp.dualRowSolution(lp->clp);
 }

@@ -5,9 +5,9 @@
 #include "io/explain.h"
 #include "plan/lp.h"
 
-bool trib_lp_is_there(void)
+const char *trib_lp_explain_lack(void)
 {
-    return false;
+    return "this build has no solver: install coinor-libclp-dev, and build again";
 }
 
 struct trib_lp *trib_lp_create(uint32_t rows, const double *lower, const double *upper)
@@ -49,7 +49,7 @@ void trib_lp_cost(struct trib_lp *lp, uint32_t column, double cost)
 enum trib_status trib_lp_solve(struct trib_lp *lp, char *error)
 {
     (void)lp;
-    trib_explain(error, "this build has no solver: install coinor-libclp-dev, and build again");
+    trib_explain(error, "%s", trib_lp_explain_lack());
     return TRIB_ERR_UNSUPPORTED;
 }
 

@@ -12,6 +12,25 @@ if ! has_http; then
     expect 124 'warn no http: this build has neither /metrics nor /v1' timeout $PATIENCE "$T" switch --listen 127.0.0.1:0
     finish
 fi
+check "the program is linked with neither library" sh -c '! ldd "$1" | grep -qE "libmicrohttpd|libcurl"' - "$T"
+if can_hide; then
+    say "a machine without libmicrohttpd: an error to who asks for HTTP, a warning to who does not"
+    expect_line 1 '--http: HTTP needs libmicrohttpd, which is not installed here \(.*\): install libmicrohttpd12$' \
+        "${WITHOUT[@]}" 'libmicrohttpd\.so.*' "$T" switch --listen 127.0.0.1:0 --http 127.0.0.1:0
+    expect 124 'warn no http, so neither /metrics nor /v1: HTTP needs libmicrohttpd, .*: install libmicrohttpd12$' \
+        "${WITHOUT[@]}" 'libmicrohttpd\.so.*' timeout $PATIENCE "$T" switch --listen 127.0.0.1:0
+    check_in "it serves" 'info switch at 127.0.0.1:' "$TMP/out"
+    expect 124 'info switch at 127.0.0.1:' \
+        "${WITHOUT[@]}" 'libmicrohttpd\.so.*' timeout $PATIENCE "$T" switch --listen 127.0.0.1:0 --http none
+    check "--http none needs no library" sh -c '! grep -q "http" "$1"' - "$TMP/out"
+    expect 0 '^http in the switch no: HTTP needs libmicrohttpd, .*: install libmicrohttpd12$' \
+        "${WITHOUT[@]}" 'libmicrohttpd\.so.*' "$T" info
+fi
+if can_hide && has_jobs; then
+    say "a machine without libcurl"
+    expect_line 1 'jobs: the HTTP client needs libcurl, which is not installed here \(.*\): install libcurl4$' \
+        "${WITHOUT[@]}" 'libcurl.*\.so.*' "$T" jobs
+fi
 trap : PIPE # who is thrown out stops reading
 
 # get METHOD PATH: the whole answer in $TMP/answer, its head in $TMP/head, its body in $TMP/body; without curl as well.

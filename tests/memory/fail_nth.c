@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fail_nth.c: a library to preload: every allocation of the process works but one. FAIL_NTH=n: the n-th of malloc,
- * calloc, realloc, aligned_alloc, posix_memalign and anonymous mmap fails as if memory had run out; 0: none does.
+ * calloc, realloc, aligned_alloc, posix_memalign, anonymous mmap and dlopen fails as if memory had run out; 0: none does.
  * FAIL_REPORT=file: how many there were, written at the end. Whoever ends by a signal instead of an error has not
  * looked at what it was given.
  * Read next: ../integration/memory.user.sh. */
@@ -25,6 +25,7 @@ void *__libc_memalign(size_t alignment, size_t size);
 static atomic_ulong count;
 static unsigned long fail_at;
 static atomic_bool is_counting;
+static _Thread_local bool is_loading; /* a library: that is the loader's work, as what happens before main */
 
 /* What happens before main is the loader's. */
 __attribute__((constructor)) static void begin(void)
@@ -53,7 +54,7 @@ __attribute__((destructor)) static void report(void)
 
 static int fails(void)
 {
-    if (!atomic_load(&is_counting) || atomic_fetch_add(&count, 1) + 1 != fail_at) {
+    if (!atomic_load(&is_counting) || is_loading || atomic_fetch_add(&count, 1) + 1 != fail_at) {
         return 0;
     }
     errno = ENOMEM;
@@ -89,6 +90,23 @@ int posix_memalign(void **memory, size_t alignment, size_t size)
     }
     *memory = made;
     return 0;
+}
+
+void *dlopen(const char *file, int mode)
+{
+    static void *(*real)(const char *, int);
+
+    if (real == NULL) {
+        void *symbol = dlsym(RTLD_NEXT, "dlopen");
+        memcpy(&real, &symbol, sizeof real);
+    }
+    if (fails()) {
+        return NULL;
+    }
+    is_loading = true;
+    void *library = real(file, mode);
+    is_loading = false;
+    return library;
 }
 
 void *mmap(void *address, size_t length, int protection, int flags, int fd, off_t offset)

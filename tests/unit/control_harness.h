@@ -336,8 +336,13 @@ static inline int control_set_up(void **state)
     return 0;
 }
 
+/* Bytes, of the connections that connect_to makes; 0: as the kernel has it. A buffer that shrinks on a connection drops
+ * segments, and both ends then wait for their timers. */
+static int receive_buffer;
+
 static inline int control_tear_down(void **state)
 {
+    receive_buffer = 0;
     control_stop(*state);
     free(*state);
     return 0;
@@ -377,6 +382,9 @@ static inline int connect_to(uint16_t port)
     int one = 1; /* or small messages wait for each other */
     assert_int_equal(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one), 0);
     assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof longest), 0);
+    if (receive_buffer > 0) {
+        assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer), 0);
+    }
     assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
     return fd;
 }

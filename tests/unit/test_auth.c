@@ -216,12 +216,36 @@ static void check__is_for_sender_and_receiver(void **state)
     trib_auth_destroy(below);
 }
 
+/* Ids of the largest job, and receivers of packets for all but one of them. */
+static void ids__differ(void **state)
+{
+    static bool is_used[UINT16_MAX + 1];
+    (void)state;
+    is_used[TRIB_AUTH_ALL] = true;
+    for (uint32_t number = 0; number <= TRIB_SESSION_RANKS_MAX; number++) {
+        uint16_t ids[TRIB_ROOTS_MAX + 3];
+        uint32_t count = 0;
+        for (uint32_t root = 0; root < TRIB_ROOTS_MAX; root++) {
+            ids[count++] = trib_auth_switch(number, root);
+        }
+        ids[count++] = trib_auth_all_but(ids[0]);
+        if (number < TRIB_SESSION_RANKS_MAX) {
+            ids[count++] = trib_auth_rank(number);
+            ids[count++] = trib_auth_all_but(trib_auth_rank(number));
+        }
+        for (uint32_t i = 0; i < count; i++) {
+            assert_false(is_used[ids[i]]);
+            is_used[ids[i]] = true;
+        }
+    }
+}
+
 /* What all but one receive is for nobody else, nor for that one; ids of the largest jobs. */
 static void check__is_not_for_the_one_left_out(void **state)
 {
-    const uint16_t ids[] = {trib_auth_rank(0),          trib_auth_rank(1),        trib_auth_rank(1023),
-                            trib_auth_switch(0, 0),     trib_auth_switch(0, 15),  trib_auth_switch(1, 0),
-                            trib_auth_switch(1024, 15), trib_auth_switch(256, 0), trib_auth_switch(1023, 15)};
+    const uint16_t ids[] = {trib_auth_rank(0),        trib_auth_rank(1),          trib_auth_rank(1023),
+                            trib_auth_switch(1, 0),   trib_auth_switch(2, 31),    trib_auth_switch(31, 2),
+                            trib_auth_switch(256, 0), trib_auth_switch(1023, 31), trib_auth_switch(1024, 31)};
     const unsigned count = sizeof ids / sizeof ids[0];
     uint8_t packet[PACKET];
     struct trib_auth *root = create(ROOT, trib_auth_rank(5));
@@ -320,6 +344,7 @@ int main(void)
         cmocka_unit_test(vectors__of_payloads),
         cmocka_unit_test(check__finds_every_bit),
         cmocka_unit_test(check__is_for_sender_and_receiver),
+        cmocka_unit_test(ids__differ),
         cmocka_unit_test(check__is_not_for_the_one_left_out),
         cmocka_unit_test(check__another_incarnation_has_another_key),
         cmocka_unit_test(window__takes_each_number_once),

@@ -6,14 +6,13 @@
 
 #define FAREWELLS 5000U
 #define SWITCH UINT64_C(0xa1a2a3a4a5a6a7a8)
+/* So many messages take seconds on a busy machine, and the ranks that they are about must stay. */
+#define PATIENT_NS (300 * TRIB_SECOND_NS)
 
 static int leaf(const struct control *c)
 {
     return leaf_connect(c->port, SWITCH, 1, 1);
 }
-
-/* So many messages take seconds on a busy machine, and the ranks that they are about must stay. */
-#define PATIENT_NS (300 * TRIB_SECOND_NS)
 
 static void begin(int fd, uint32_t number)
 {
@@ -133,7 +132,7 @@ static void hello__another_version_is_told(void **state)
     int fd = connect_to(c->port);
     hello.hello.version--;
     send_message(fd, &hello);
-    expect_fail(fd, TRIB_ERR_VERSION, "versions differ: the sender speaks session 17");
+    expect_fail(fd, TRIB_ERR_VERSION, "versions differ: the sender speaks session 18");
 }
 
 static void hello__of_itself_is_refused(void **state)
@@ -557,8 +556,10 @@ static void flow__a_flood_ends_its_channel_alone(void **state)
     struct trib_message message = {.kind = TRIB_MESSAGE_PONG};
     for (uint32_t i = 0; i < 1000 && message.kind == TRIB_MESSAGE_PONG; i++) {
         send_bytes(fd, flood, len);
-        while (message.kind == TRIB_MESSAGE_PONG && poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 0) == 1) {
+        /* All answers: what is sent ahead keeps a slow switch busy, before it hears expect_alive. */
+        for (uint32_t answers = 0; answers < AT_ONCE && message.kind == TRIB_MESSAGE_PONG;) {
             message = heard(fd, &number);
+            answers += message.kind == TRIB_MESSAGE_PONG;
             message.kind = message.kind == TRIB_MESSAGE_PING ? TRIB_MESSAGE_PONG : message.kind;
         }
     }
@@ -627,9 +628,9 @@ static void flow__a_flood_of_channels_ends_the_connection(void **state)
     struct control *c = *state;
     uint8_t bytes[TRIB_MESSAGE_MAX];
     control_start(c);
-    int fd = leaf(c);
     bool is_ended = false;
-    (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &(int){4096}, sizeof(int)); /* so that few fill it */
+    receive_buffer = 4096; /* so that few fill it */
+    int fd = leaf(c);
     for (uint32_t i = 1; i < 10000000 && !is_ended; i++) {
         struct trib_message channel = leaf_channel(i, "10.0.0.1:20000"), end = leaf_end(i, false);
         size_t len = trib_message_encode(&channel, bytes);
@@ -659,7 +660,7 @@ static void flow__bad_frames_end_the_connection(void **state)
     expect_fail(fd, TRIB_ERR_INVALID, "message JOIN is unexpected at this point");
 }
 
-#define STREAMS 500U
+#define STREAMS 50U
 #define PINGS 1000U
 struct stream {
     uint8_t bytes[TRIB_CHANNEL_BYTES + TRIB_MESSAGE_MAX];
@@ -704,9 +705,9 @@ static void farewell__waits_for_a_switch_that_does_not_read(void **state)
 {
     static struct stream streams[STREAMS];
     struct control *c = *state;
-    uint32_t ended = 0;
     c->config.join_timeout_ns = 2 * TRIB_SECOND_NS * patience();
     control_start(c);
+    receive_buffer = 4096;
     int fd = leaf(c);
     for (uint32_t i = 0; i < STREAMS; i++) {
         struct trib_message join = join_message(i, STREAMS + 1);
@@ -715,7 +716,7 @@ static void farewell__waits_for_a_switch_that_does_not_read(void **state)
         say_pings(fd, i + 1);
     }
     usleep(1500000 * patience());
-    while (ended < STREAMS) {
+    for (uint32_t ended = 0; ended < STREAMS;) {
         struct trib_message message = answer_message(fd);
         if (message.kind == TRIB_MESSAGE_BYTES) {
             take_stream(&streams[message.bytes.number - 1], &message);
@@ -732,12 +733,11 @@ static void farewell__waits_for_a_switch_that_does_not_read(void **state)
 static void farewell__reaches_all_channels(void **state)
 {
     struct control *c = *state;
-    int small = 4096;
     uint32_t told = 0;
     c->config.join_timeout_ns = PATIENT_NS;
     control_start(c);
+    receive_buffer = 4096;
     int fd = leaf(c);
-    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small), 0);
     for (uint32_t i = 0; i < FAREWELLS; i++) {
         struct trib_message join = join_message(i % 1000, 1024);
         (void)snprintf(join.join.job, sizeof join.join.job, "job %u", i / 1000);

@@ -14,8 +14,37 @@ static void none__says_so(void **state)
     assert_int_equal(trib_address_parse("127.0.0.1:0", 0, &c.config.http, NULL), TRIB_OK);
     c.config.http_verbs = trib_http_verbs();
     control_start(&c);
-    assert_int_equal(trib_server_http_port(c.server) != 0, trib_http_verbs() != NULL);
+    assert_int_equal(trib_server_http_port(c.server) != 0, trib_http_explain_lack() == NULL);
     control_stop(&c);
+}
+
+static enum trib_status lack(const struct trib_address *address, const struct trib_report *report,
+                             struct trib_http **http, char *error)
+{
+    (void)address;
+    (void)report;
+    (void)http;
+    (void)snprintf(error, TRIB_ERROR_TEXT_MAX, "HTTP needs a library");
+    return TRIB_ERR_UNSUPPORTED;
+}
+
+/* A switch whose library is not installed serves without HTTP, unless the user has named the port of HTTP. */
+static void lack__ends_a_switch_with_a_named_port_alone(void **state)
+{
+    const struct trib_http_verbs verbs = {.create = lack};
+    struct trib_server *server = NULL;
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    struct control c;
+    (void)state;
+    control_init(&c);
+    assert_int_equal(trib_address_parse("127.0.0.1:0", 0, &c.config.http, NULL), TRIB_OK);
+    c.config.http_verbs = &verbs;
+    control_start(&c);
+    assert_int_equal(trib_server_http_port(c.server), 0);
+    control_stop(&c);
+    c.config.http_is_named = true;
+    assert_int_equal(trib_server_create(&c.config, &server, error), TRIB_ERR_UNSUPPORTED);
+    assert_string_equal(error, "HTTP needs a library");
 }
 
 #if TRIB_WITH_HTTP
@@ -415,6 +444,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(none__says_so),
+        cmocka_unit_test(lack__ends_a_switch_with_a_named_port_alone),
 #if TRIB_WITH_HTTP
         TEST(pages__status_and_type),
         TEST(connections__one_address_has_its_share),

@@ -11,6 +11,8 @@
 
 #include <arpa/inet.h>
 #include <cmocka.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/socket.h>
@@ -23,6 +25,8 @@
 #include "letter_keys.h"
 
 #define PATIENCE_NS (20 * TRIB_SECOND_NS)
+#define STEP 65536
+#define LONGEST_RUN (UINT64_C(1) << 28) /* longer ones are a sanitizer's */
 
 static char error[TRIB_ERROR_TEXT_MAX];
 static char folder[] = "/tmp/test_keyedXXXXXX";
@@ -280,13 +284,139 @@ static void test_farewell(void **state)
     assert_int_equal(close(silent), 0);
 }
 
+/* ---- the packet key in memory ---- */
+
+/* A run of memory of this process that can be written. False: there are no more. */
+static bool next_run(FILE *maps, uintptr_t *from, uintptr_t *to)
+{
+    char line[512];
+    char mode[8];
+    while (fgets(line, sizeof line, maps) != NULL) {
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %7s", from, to, mode) == 3 && strncmp(mode, "rw", 2) == 0 &&
+            *to - *from <= LONGEST_RUN) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The next place from `at` on of the first byte of `hidden`, inverted; at least len: there is none. */
+static size_t next_first(const uint8_t *bytes, size_t at, size_t len, const uint8_t hidden[TRIB_AUTH_KEY])
+{
+    const uint8_t *found = at < len ? memchr(bytes + at, hidden[0] ^ 0xff, len - at) : NULL;
+    return found != NULL ? (size_t)(found - bytes) : len;
+}
+
+static bool is_inverted(const uint8_t *bytes, size_t len, const uint8_t hidden[TRIB_AUTH_KEY])
+{
+    unsigned same = 0;
+    while (same < TRIB_AUTH_KEY && same < len && (bytes[same] ^ hidden[same]) == 0xff) {
+        same++;
+    }
+    return same == TRIB_AUTH_KEY;
+}
+
+/* Number of places in the memory of this process that have the bytes of `hidden`, each inverted. */
+static unsigned count_places(const uint8_t hidden[TRIB_AUTH_KEY])
+{
+    static uint8_t bytes[STEP + TRIB_AUTH_KEY];
+    FILE *maps = fopen("/proc/self/maps", "re");
+    int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+    unsigned places = 0;
+    uintptr_t from = 0;
+    uintptr_t to = 0;
+    assert_true(maps != NULL && memory >= 0);
+    while (next_run(maps, &from, &to)) {
+        for (uintptr_t at = from; at < to; at += STEP) {
+            ssize_t got = pread(memory, bytes, sizeof bytes, (off_t)at);
+            size_t len = got > 0 ? (size_t)got : 0;
+            for (size_t i = next_first(bytes, 0, len, hidden); i < len; i = next_first(bytes, i + 1, len, hidden)) {
+                bool is_own = at + i - (uintptr_t)bytes < sizeof bytes;
+                places += i < STEP && is_inverted(bytes + i, len - i, hidden) && !is_own;
+            }
+            memset(bytes, 0, sizeof bytes);
+        }
+    }
+    (void)fclose(maps);
+    (void)close(memory);
+    return places;
+}
+
+/* The same once the server is done with the message that has just come: it overwrites its copies after it has sent. */
+static unsigned places_at_rest(const uint8_t hidden[TRIB_AUTH_KEY])
+{
+    uint64_t end_ns = trib_clock_ns() + PATIENCE_NS;
+    unsigned places = count_places(hidden);
+    while (places != 1 && trib_clock_ns() < end_ns) {
+        places = count_places(hidden);
+    }
+    return places;
+}
+
+/* Waits for the WELCOME with the packet key, of which each byte is returned inverted. A root is opened as asked. */
+static void take_welcome(struct trib_session_client *session, uint8_t hidden[TRIB_AUTH_KEY])
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_NONE};
+    uint64_t end_ns = trib_clock_ns() + PATIENCE_NS;
+    while (message.kind != TRIB_MESSAGE_WELCOME) {
+        assert_true(trib_clock_ns() < end_ns && session->state == TRIB_SESSION_OPEN);
+        if (message.kind == TRIB_MESSAGE_ROOT_OPEN) {
+            const struct trib_message opened = {.kind = TRIB_MESSAGE_ROOT_OPENED,
+                                                .root_opened = {.of = message.root_open.of}};
+            trib_session_client_send(session, &opened);
+            trib_message_wipe(&message);
+        }
+        if (!trib_session_client_next(session, &message)) {
+            message.kind = TRIB_MESSAGE_NONE;
+            turn(session);
+        }
+    }
+    assert_true(trib_auth_key_is_set(&message.welcome.auth));
+    for (unsigned i = 0; i < TRIB_AUTH_KEY; i++) {
+        hidden[i] = (uint8_t)~message.welcome.auth.bytes[i];
+    }
+    trib_message_wipe(&message);
+}
+
+/* Both ends are in this process: after a join the packet key is in the job, and nowhere else. */
+static void test_key_in_memory(void **state)
+{
+    (void)state;
+    struct trib_session_client second;
+    struct trib_message join = join_of("j", 0, 'a');
+    uint8_t hidden[TRIB_AUTH_KEY];
+    uint8_t same[TRIB_AUTH_KEY];
+#ifdef __SANITIZE_THREAD__
+    skip(); /* its shadow is terabytes, in runs with the memory between */
+#endif
+    join.join.settings.ranks = 2;
+    open_session(&client, 'a');
+    expect("", answer(&client, &join, false));
+    open_session(&second, 'a');
+    join.join.rank = 1;
+    join.join.data_port[0] = 8;
+    join.join.root_port = 0;
+    while (second.state == TRIB_SESSION_CONNECTING) {
+        turn(&second);
+    }
+    trib_session_client_send(&second, &join);
+    while (second.out.len > 0) {
+        turn(&second);
+    }
+    take_welcome(&client, hidden);
+    take_welcome(&second, same);
+    assert_memory_equal(hidden, same, sizeof hidden);
+    assert_int_equal(places_at_rest(hidden), 1);
+    close_session(&second);
+}
+
 int main(void)
 {
 #define KEYED(f) cmocka_unit_test_setup_teardown(f, start, stop)
     const struct CMUnitTest tests[] = {
-        KEYED(test_without_key),   KEYED(test_with_key),           KEYED(test_unknown_key), KEYED(test_removed_key),
-        KEYED(test_id_of_another), KEYED(test_id_without_session), KEYED(test_two_keys),    KEYED(test_switches),
-        KEYED(test_another_join),  KEYED(test_farewell),
+        KEYED(test_without_key),   KEYED(test_with_key),           KEYED(test_unknown_key),   KEYED(test_removed_key),
+        KEYED(test_id_of_another), KEYED(test_id_without_session), KEYED(test_two_keys),      KEYED(test_switches),
+        KEYED(test_another_join),  KEYED(test_farewell),           KEYED(test_key_in_memory),
     };
     if (trib_keys_explain_lack() != NULL) {
         return 77; /* skipped */

@@ -70,14 +70,18 @@ static void solve__without_a_maximum(void **state)
     trib_lp_destroy(NULL);
 }
 
-/* A build without a solver has no program, and says what to install. */
+/* A build or a machine without a solver has no program, and says what to install. */
 static void create__without_a_solver(void **state)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
+    const char *lack = trib_lp_explain_lack();
     (void)state;
     assert_null(trib_lp_create(0, NULL, NULL));
-    assert_int_equal(trib_lp_solve(NULL, error), TRIB_ERR_UNSUPPORTED);
-    assert_non_null(strstr(error, "coinor-libclp-dev"));
+    assert_non_null(strstr(lack, "install coinor-libclp"));
+    if (strstr(lack, "this build") != NULL) {
+        assert_int_equal(trib_lp_solve(NULL, error), TRIB_ERR_UNSUPPORTED);
+        assert_non_null(strstr(error, "coinor-libclp-dev"));
+    }
 }
 
 int main(void)

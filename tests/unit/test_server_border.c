@@ -261,7 +261,7 @@ static void join__a_value_that_cannot_be_names_the_field(void **state)
     REFUSED(settings.payload, 65, INVALID, "payload 65: want a multiple of 64");
     REFUSED(settings.wire, 2, INVALID, "wire 2: want 1");
     REFUSED(is_ring, true, INVALID, "part of a ring");
-    REFUSED(roots, 17, INVALID, "roots 17: rank 1 can send to 16 at most");
+    REFUSED(roots, 33, INVALID, "roots 33: rank 1 can send to 32 at most");
 #undef REFUSED
     struct trib_message message = join_message(1, 4);
     message.join.settings.fallback = true;
@@ -371,6 +371,7 @@ static void gather__one_address_has_its_share_of_jobs(void **state)
     int beyond = join_from(c, 1, TRIB_JOBS_MAX, 2);
     const struct trib_message away = expect(beyond, TRIB_MESSAGE_AWAY);
     assert_non_null(strstr(away.note.text, "has begun 768 jobs, and one address may have so many of the 1024"));
+    assert_non_null(strstr(away.note.text, "the switch answers, and its limit is reached: the address of 127."));
     close(beyond);
     for (uint32_t i = TRIB_JOBS_NEAR_MAX; i < TRIB_JOBS_MAX; i++) {
         fds[i] = join_from(c, 2, i, 2);

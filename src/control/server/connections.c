@@ -24,6 +24,7 @@
 #include "io/explain.h"
 #include "io/inherit.h"
 #include "io/log.h"
+#include "keys/load.h"
 
 #define LAST_READS_MAX 4096
 /* A root gets a message for each rank of the communicator at once, and again at registration: 2 x 1024 messages of 32
@@ -123,6 +124,7 @@ static void fill(struct trib_connections *connections, struct trib_connection *c
         if (channel->out.len > 0) {
             trib_outbox_carry(&channel->out, channel->channel.number, &message);
             trib_connection_say(connections, connection, &message);
+            trib_message_wipe(&message);
         }
         if (channel->out.len > 0 || channel->carried.first) {
             trib_mux_queue(&connection->carried, &channel->channel); /* behind the others */
@@ -481,8 +483,7 @@ static void take_messages(struct trib_connections *connections, struct trib_conn
             trib_message_wipe(&message);
         }
     }
-    connection->in_len -= at;
-    memmove(connection->in, connection->in + at, connection->in_len);
+    trib_bytes_take(connection->in, &connection->in_len, at);
     connection->half_ns = connection->in_len == 0              ? 0
                           : at > 0 || connection->half_ns == 0 ? connections->now_ns
                                                                : connection->half_ns;
@@ -667,6 +668,7 @@ void trib_connections_remove_at(struct trib_connections *connections, uint32_t a
     connections->near[at] = connections->near[last];
     trib_outbox_drop(&connection->out);
     trib_line_close(&connection->line);
+    trib_key_wipe(connection->in, sizeof connection->in); /* of a message that was not taken */
     free(connection);
 }
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http.c: see http.h. libmicrohttpd runs without a thread, and the server polls the epoll descriptor of libmicrohttpd.
- * So one thread reads and changes the facts of a report, without a lock. */
+ * So one thread reads and changes the facts of a report, without a lock. libmicrohttpd is loaded with the first
+ * listener (io/library.h). */
 #include "control/server/http.h"
 #include "control/server/listener.h"
 
 #include <inttypes.h>
 #include <jansson.h>
 #include <microhttpd.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -18,6 +20,7 @@
 #include "control/roots/trees.h"
 #include "io/clock.h"
 #include "io/explain.h"
+#include "io/library.h"
 #include "keys/keyring.h"
 
 #define CONNECTIONS_MAX 64
@@ -27,6 +30,36 @@
 #define HOST_SIZE 64 /* holds every address */
 #define MISDIRECTED 421
 #define JSON_TYPE "application/json"
+
+/* libmicrohttpd's functions, without "MHD_". */
+/* clang-format off */
+#define FUNCTIONS(X) \
+    X(add_response_header) X(create_response_from_buffer) X(destroy_response) \
+    X(get_connection_info) X(get_daemon_info) X(get_timeout) \
+    X(lookup_connection_value) X(queue_response) X(run) \
+    X(start_daemon) X(stop_daemon)
+
+static struct {
+#define FIELD(name) __typeof__(MHD_##name) *(name);
+    FUNCTIONS(FIELD)
+#undef FIELD
+} mhd;
+
+static const struct trib_library_function functions[] = {
+#define ROW(name) {"MHD_" #name, &mhd.name},
+    FUNCTIONS(ROW)
+#undef ROW
+    {NULL, NULL},
+};
+/* clang-format on */
+
+static struct trib_library library = {
+    .need = "HTTP needs libmicrohttpd",
+    .files = {"libmicrohttpd.so.12"},
+    .package = "libmicrohttpd12",
+    .functions = functions,
+    .once = PTHREAD_ONCE_INIT,
+};
 
 struct trib_http {
     struct MHD_Daemon *daemon;
@@ -315,19 +348,19 @@ static json_t *show_switch(const struct trib_report *report)
 /* Sends text, which becomes the reply's to free. */
 static enum MHD_Result reply(struct MHD_Connection *connection, unsigned code, const char *type, char *text, size_t len)
 {
-    struct MHD_Response *response = text ? MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE) : NULL;
+    struct MHD_Response *response = text ? mhd.create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE) : NULL;
     if (!response) {
         free(text);
         return MHD_NO;
     }
-    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-    (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    (void)mhd.add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    (void)mhd.add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    (void)mhd.add_response_header(response, "X-Content-Type-Options", "nosniff");
     if (code == MHD_HTTP_METHOD_NOT_ALLOWED) {
-        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+        (void)mhd.add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
     }
-    enum MHD_Result result = MHD_queue_response(connection, code, response);
-    MHD_destroy_response(response);
+    enum MHD_Result result = mhd.queue_response(connection, code, response);
+    mhd.destroy_response(response);
     return result;
 }
 
@@ -368,7 +401,7 @@ static bool read_host(const char *header, char host[HOST_SIZE])
 /* True if the connection came to the address. */
 static bool is_here(struct MHD_Connection *connection, const struct trib_address *address)
 {
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    const union MHD_ConnectionInfo *info = mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     struct trib_address here = {.len = sizeof here.storage};
     if (!info || getsockname(info->connect_fd, (struct sockaddr *)(void *)&here.storage, &here.len) != 0) {
         return false;
@@ -381,7 +414,7 @@ static bool is_here(struct MHD_Connection *connection, const struct trib_address
  * name (DNS rebinding), and would then read the answer. Clients without the header (HTTP/1.0) are no browsers. */
 static bool is_for_us(struct MHD_Connection *connection)
 {
-    const char *header = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
+    const char *header = mhd.lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
     char host[HOST_SIZE];
     struct trib_address address;
     uint32_t bits;
@@ -444,11 +477,20 @@ static enum MHD_Result serve(void *owner, struct MHD_Connection *connection, con
     return reply_error(connection, MHD_HTTP_NOT_FOUND, "no such page: /v1/jobs, /v1/switch, /metrics, /healthz");
 }
 
+const char *trib_http_explain_lack(void)
+{
+    return trib_library_explain_lack(&library);
+}
+
 static enum trib_status create(const struct trib_address *address, const struct trib_report *report,
                                struct trib_http **http, char *error)
 {
     int listen_fd;
     struct trib_address bound;
+    if (trib_http_explain_lack() != NULL) {
+        trib_explain(error, "%s", trib_http_explain_lack());
+        return TRIB_ERR_UNSUPPORTED;
+    }
     enum trib_status status = trib_listener_open(address, &listen_fd, &bound, error);
     if (status != TRIB_OK) {
         return status;
@@ -462,16 +504,16 @@ static enum trib_status create(const struct trib_address *address, const struct 
     made->report = report;
     made->port = trib_address_port(&bound);
     made->daemon =
-        MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, serve, made, MHD_OPTION_LISTEN_SOCKET, listen_fd,
+        mhd.start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, serve, made, MHD_OPTION_LISTEN_SOCKET, listen_fd,
                          MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
                          (unsigned)CONNECTIONS_NEAR_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
                          MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_SIZE, MHD_OPTION_END);
     const union MHD_DaemonInfo *info =
-        made->daemon ? MHD_get_daemon_info(made->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
+        made->daemon ? mhd.get_daemon_info(made->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
     if (!info) {
         trib_explain(error, "cannot start http: libmicrohttpd refused");
         if (made->daemon) {
-            MHD_stop_daemon(made->daemon); /* closes listen_fd */
+            mhd.stop_daemon(made->daemon); /* closes listen_fd */
         } else {
             (void)close(listen_fd);
         }
@@ -485,7 +527,7 @@ static enum trib_status create(const struct trib_address *address, const struct 
 
 static void destroy(struct trib_http *http)
 {
-    MHD_stop_daemon(http->daemon);
+    mhd.stop_daemon(http->daemon);
     free(http);
 }
 
@@ -502,7 +544,7 @@ static uint16_t port_of(const struct trib_http *http)
 static uint64_t next_timeout(const struct trib_http *http, uint64_t now_ns)
 {
     MHD_UNSIGNED_LONG_LONG wait_ms;
-    if (MHD_get_timeout(http->daemon, &wait_ms) != MHD_YES) {
+    if (mhd.get_timeout(http->daemon, &wait_ms) != MHD_YES) {
         return TRIB_NEVER;
     }
     return now_ns + wait_ms * TRIB_MILLISECOND_NS;
@@ -510,7 +552,7 @@ static uint64_t next_timeout(const struct trib_http *http, uint64_t now_ns)
 
 static void run(struct trib_http *http)
 {
-    (void)MHD_run(http->daemon);
+    (void)mhd.run(http->daemon);
 }
 
 const struct trib_http_verbs *trib_http_verbs(void)

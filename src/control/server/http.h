@@ -11,8 +11,8 @@
 struct trib_http;
 
 struct trib_http_verbs {
-    /* Listens on address and shows `report`, which must outlive *http. ERR_REFUSED: the port is taken; ERR_SYSTEM,
-     * ERR_MEMORY; the cause is in error. */
+    /* Listens on address and shows `report`, which must outlive *http. ERR_UNSUPPORTED: the library is not installed;
+     * ERR_REFUSED: the port is taken; ERR_SYSTEM, ERR_MEMORY; the cause is in error. */
     enum trib_status (*create)(const struct trib_address *address, const struct trib_report *report,
                                struct trib_http **http, char *error);
     void (*destroy)(struct trib_http *http);

@@ -82,6 +82,9 @@ static enum trib_status open_http(struct trib_server *server, char *error)
         trib_address_set_port(&address, trib_server_http_port(server));
         trib_address_format(&address, text);
         trib_log(TRIB_LOG_INFO, "http on http://%s", text);
+    } else if (status == TRIB_ERR_UNSUPPORTED && !server->config.http_is_named) {
+        trib_log(TRIB_LOG_WARN, "no http, so neither /metrics nor /v1: %s", error);
+        return TRIB_OK;
     } else if (status == TRIB_ERR_REFUSED) { /* two switches on one host have one such address each */
         char cause[TRIB_ERROR_TEXT_MAX];
         (void)snprintf(cause, sizeof cause, "%s", error);
