@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gaps.c: what the planner reaches on drawn networks:  bench-plan [SETS [SEED [NETWORK [JOBS [ROOM]]]]]
+/* gaps.c: what the planner reaches on drawn networks:  bench-plan [SETS [SEED [NETWORK [JOBS [ROOM [TREES [SECONDS]]]]]]]
  * For each kind of network, and 1 to 100 jobs, over SETS (24) draws, of networks with this text in their name and at
  * most so many jobs: the gap between the best packing that was found and its bound, the loss by rounding to whole
- * weights of at most 16 trees, and the time of one core. Each switch has memory for ROOM jobs (0: for all); if no
- * switches are found for a job, the loss is 1. */
+ * weights of at most TREES (0: 32) trees, and the time of one core. Each switch has memory for ROOM jobs (0: for all);
+ * if no switches are found for a job, the loss is 1. Each search ends after about SECONDS of that time (0: no limit). */
 #include <math.h>
 #include <stdlib.h>
 #include <time.h>
@@ -57,7 +57,9 @@ static const struct kind kinds[] = {
     {"fat tree k = 16", draw_k16, {1, 5, 20, 0}, 64},
 };
 
-static uint64_t room; /* jobs that have memory at a switch; 0: all */
+static uint64_t room;  /* jobs that have memory at a switch; 0: all */
+static uint32_t trees; /* of a job at most; 0: as many as a plan may have */
+static double limit_s; /* of a search; 0: none */
 
 static void limit_memory(struct plan_network *net, const struct plan_jobs *jobs)
 {
@@ -74,6 +76,12 @@ static double seconds(void)
     struct timespec t;
     (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static bool is_late(void *user)
+{
+    const double *until = user;
+    return limit_s > 0 && seconds() >= *until;
 }
 
 /* Of one draw. */
@@ -106,8 +114,9 @@ static struct outcome run(const struct kind *kind, uint32_t count, uint64_t seed
     if (room != 0) {
         limit_memory(&net, &jobs);
     }
-    const struct plan_options options = {.family = plan_family_of(&net)};
-    double begin = seconds();
+    double begin = seconds(), until = begin + limit_s;
+    const struct plan_options options = {
+        .family = plan_family_of(&net), .most = trees, .is_late = is_late, .user = &until};
     enum trib_status status = plan_make(&plan, &net, &jobs, &options, error);
     out.plan_s = seconds() - begin;
     if (status == TRIB_ERR_INVALID && room != 0) {
@@ -170,6 +179,8 @@ int main(int argc, char **argv)
     const char *name = argc > 3 ? argv[3] : "";
     uint32_t most = argc > 4 ? (uint32_t)strtoul(argv[4], NULL, 10) : UINT32_MAX;
     room = argc > 5 ? strtoull(argv[5], NULL, 10) : 0;
+    trees = argc > 6 ? (uint32_t)strtoul(argv[6], NULL, 10) : 0;
+    limit_s = argc > 7 ? strtod(argv[7], NULL) : 0;
     (void)printf(
         "| network | jobs | gap, worst | rounding loss, slowest job: worst / median | over 5 %% | trees of a job "
         "| planned in | checked in |\n|---|---|---|---|---|---|---|---|\n");

@@ -3,7 +3,7 @@
  *   bench-plan-today [SETS [SEED [TREES [K]]]]
  * Over SETS (20) drawn oversubscribed networks and job sets (tests/plan_scenarios.h; K: fat trees of so many
  * ports) the rate of the slowest job, by a
- * plan of at most TREES (16) trees of a job, and with so many trees as they are chosen today:
+ * plan of at most TREES (32) trees of a job, and with so many trees as they are chosen today:
  *   roots alone  the control plane's (fabric/choose.h): only roots add, streams take all shortest paths
  *   on the way   the simulator's (sim/jobs/tree.c): all switches on the way that can add do
  * Rates are those of fragments that all ranks have, from FROM_PS to END_PS. */
@@ -257,7 +257,7 @@ int main(int argc, char **argv)
     uint32_t trees = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : PLAN_TREES_MAX;
     uint32_t k = argc > 4 ? (uint32_t)strtoul(argv[4], NULL, 10) : 0;
     if (!trib_lp_is_there()) {
-        (void)fprintf(stderr, "this build has no solver: install coinor-libclp-dev\n");
+        (void)fprintf(stderr, "%s\n", trib_lp_explain_lack());
         return 77;
     }
     (void)printf("| seed | network | jobs | planned Gbps | simulated | roots alone (by the model) | times | on the way "

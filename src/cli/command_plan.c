@@ -10,6 +10,7 @@
 #include "cli/plan_goat.h"
 #include "cli/plan_print.h"
 #include "fabric/placed.h"
+#include "io/clock.h"
 #include "io/file.h"
 #include "plan/file.h"
 #include "plan/lp.h"
@@ -22,6 +23,7 @@ struct plan_arguments {
     const char *page;
     const char *change;
     uint32_t trees;
+    uint32_t seconds;
     bool explain;
     bool json;
     uint32_t deploy;
@@ -40,8 +42,10 @@ static const struct option_row rows[] = {
     {"page", 0, "FILE", "write a page there: the network, loads of links, and trees of jobs", OPTION_TEXT,
      offsetof(struct plan_arguments, page)},
     {"trees", 0, "N",
-     "trees of a job at most; `tributary switch --plan` takes jobs with roots at up to 8 switches [16]",
+     "trees of a job at most; `tributary switch --plan` takes jobs with roots at up to 8 switches [32]",
      OPTION_COUNT(1, PLAN_TREES_MAX), offsetof(struct plan_arguments, trees)},
+    {"seconds", 0, "N", "end the search about then, with a plan that may be farther from its bound [no limit]",
+     OPTION_COUNT(1, 1000000), offsetof(struct plan_arguments, seconds)},
     {"what-if", 0, "CHANGE", "compare with the network after a change: \"link A-B down\", \"switch A adds 100Gbps\"",
      OPTION_TEXT, offsetof(struct plan_arguments, change)},
     {"objective", 0, "NAME",
@@ -86,12 +90,23 @@ static bool is_over(void *user)
     return interrupt_came();
 }
 
+static bool is_late(void *user)
+{
+    const uint64_t *until_ns = user;
+    return trib_clock_ns() >= *until_ns;
+}
+
 /* Plans, and proves the plan. Returns the exit status. */
-static int make(struct plan *plan, uint32_t trees, const struct plan_network *net, const struct plan_jobs *jobs,
-                struct plan_proof *proof)
+static int make(struct plan *plan, const struct plan_arguments *arguments, const struct plan_network *net,
+                const struct plan_jobs *jobs, struct plan_proof *proof)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
-    const struct plan_options options = {.family = plan_family_of(net), .most = trees, .is_over = is_over};
+    uint64_t until_ns = trib_clock_ns() + arguments->seconds * TRIB_SECOND_NS;
+    const struct plan_options options = {.family = plan_family_of(net),
+                                         .most = arguments->trees,
+                                         .is_over = is_over,
+                                         .is_late = arguments->seconds != 0 ? is_late : NULL,
+                                         .user = &until_ns};
     interrupt_catch(); /* here alone: the other searches do not ask, and end by the signal */
     enum trib_status status = plan_make(plan, net, jobs, &options, error);
     if (status == TRIB_ERR_ABORTED) {
@@ -132,7 +147,7 @@ static int run_plan(const struct plan_arguments *arguments, const struct plan_ne
         (arguments->page != NULL && !trib_file_may_write(arguments->page, error))) {
         return complain("plan: %s", error);
     }
-    int status = make(&plan, arguments->trees, net, jobs, &proof);
+    int status = make(&plan, arguments, net, jobs, &proof);
     if (status == 0 && arguments->out != NULL && !plan_write(&plan, net, jobs, arguments->out, error)) {
         status = complain("plan: %s", error);
     }
@@ -201,12 +216,12 @@ static int run_change(const struct plan_arguments *arguments, struct plan_networ
     struct plan now, then;
     struct plan_proof proofs[2];
     char error[TRIB_ERROR_TEXT_MAX] = "";
-    int status = make(&now, arguments->trees, net, jobs, &proofs[0]);
+    int status = make(&now, arguments, net, jobs, &proofs[0]);
     if (status == 0 && !plan_network_change(net, arguments->change, error)) {
         status = complain("plan: %s", error);
     }
     if (status == 0) {
-        status = make(&then, arguments->trees, net, jobs, &proofs[1]);
+        status = make(&then, arguments, net, jobs, &proofs[1]);
         if (status == 0) {
             plan_print_change(&(struct plan_view){net, jobs, &now, &proofs[0]},
                               &(struct plan_view){net, jobs, &then, &proofs[1]}, arguments->change);
@@ -235,8 +250,7 @@ static int run(const struct plan_arguments *arguments)
     } else if (arguments->check != NULL) {
         status = run_check(arguments, &net, &jobs);
     } else if (!trib_lp_is_there()) {
-        status =
-            complain("plan: this build has no solver: install coinor-libclp-dev, and build again; --check needs none");
+        status = complain("plan: %s; --check needs none", trib_lp_explain_lack());
     } else {
         status = arguments->change != NULL ? run_change(arguments, &net, &jobs) : run_plan(arguments, &net, &jobs);
     }
@@ -251,7 +265,7 @@ static bool fits_deploy(const struct plan_arguments *arguments)
     const struct plan_goat_arguments *goat = &arguments->goat;
     bool has_more = goat->memory != 0 || goat->seed != 0 || goat->late != 0 || goat->gradients != 0;
     bool is_plan = arguments->check != NULL || arguments->out != NULL || arguments->page != NULL ||
-                   arguments->change != NULL || arguments->trees != 0 || arguments->explain;
+                   arguments->change != NULL || arguments->trees != 0 || arguments->seconds != 0 || arguments->explain;
 
     if (arguments->deploy != 0 && (goat->objective != NULL || has_more || is_plan)) {
         (void)complain("plan: --deploy goes with --topology, --jobs, --server and --json alone");
@@ -275,8 +289,8 @@ static bool fits(const struct plan_arguments *arguments)
         (void)complain("plan: --what-if compares two plans: it goes with none of --check, --out, --page, --json");
         return false;
     }
-    if (arguments->check != NULL && (arguments->out != NULL || arguments->trees != 0)) {
-        (void)complain("plan: --check makes no plan: it goes with none of --out, --trees");
+    if (arguments->check != NULL && (arguments->out != NULL || arguments->trees != 0 || arguments->seconds != 0)) {
+        (void)complain("plan: --check makes no plan: it goes with none of --out, --trees, --seconds");
         return false;
     }
     struct plan_goat_arguments goat = arguments->goat;
@@ -286,8 +300,8 @@ static bool fits(const struct plan_arguments *arguments)
         return false;
     }
     if (arguments->goat.objective != NULL &&
-        (arguments->change != NULL || arguments->check != NULL || arguments->page != NULL)) {
-        (void)complain("plan: --objective goes with none of --check, --page, --what-if");
+        (arguments->change != NULL || arguments->check != NULL || arguments->page != NULL || arguments->seconds != 0)) {
+        (void)complain("plan: --objective goes with none of --check, --page, --what-if, --seconds");
         return false;
     }
     return fits_deploy(arguments);

@@ -49,6 +49,9 @@ static void print_proof(const struct plan_view *v)
         plan_family_name(plan->family), gbps(plan->stages[0].bound_bps), gbps(plan->stages[0].level_bps),
         100 * v->proof->first_gap, plan->stage_count, plan->stage_count == 1 ? "stage" : "stages", 100 * v->proof->gap,
         v->plan->most, 100 * v->proof->loss, name, 100 * v->proof->fill);
+    if (plan->is_early) {
+        (void)printf("--seconds has ended the search: a longer one may find a better plan, and a lower bound\n");
+    }
     if (v->proof->memory_left != PLAN_MEMORY_ALL) {
         char left[TRIB_UNITS_TEXT_MAX], all[TRIB_UNITS_TEXT_MAX];
         trib_format_size(v->proof->memory_left, left);
@@ -202,6 +205,7 @@ void plan_print_json(const struct plan_view *v)
     report_json_real(&json, "gap", v->proof->gap);
     report_json_real(&json, "first_gap", v->proof->first_gap);
     report_json_real(&json, "loss", v->proof->loss);
+    report_json_flag(&json, "ended_early", v->plan->is_early);
     if (v->proof->memory_left != PLAN_MEMORY_ALL) {
         report_json_count(&json, "memory_left_bytes", v->proof->memory_left);
     }

@@ -304,7 +304,7 @@ enum trib_status trib_goat_relax(const struct trib_goat *p, const double *extra,
 
     if (!trib_lp_is_there()) {
         *relaxed = (struct trib_goat_relaxed){.price = NULL};
-        trib_explain(error, "this build has no solver: install coinor-libclp-dev and build again");
+        trib_explain(error, "%s", trib_lp_explain_lack());
         return TRIB_ERR_SYSTEM;
     }
     enum trib_status status = relaxed_create(relaxed, p);

@@ -17,16 +17,18 @@
 #define PROGRAMS_MAX 400 /* of a stage */
 #define TAKEN 64         /* trees of a program, at least so many of them of each job */
 #define TAKEN_EACH 4
-#define OPEN_PROGRAMS 8  /* of a cut: trees at open switches are found after so many */
+#define OPEN_PROGRAMS 8  /* of a cut: new trees are found after so many */
 #define LEAST_SHARE 1e-6 /* of a job's rate: a tree with less is none */
 #define THIN_ROUNDS 8
-#define THIN_LEAST 0.01 /* of a job's level: rates of about so much are small */
-#define FIXED_LESS 1e-7 /* of a rate when it is fixed: within the solver's tolerance */
+#define THIN_LEAST 0.01  /* of a job's level: rates of about so much are small */
+#define FIXED_LESS 1e-7  /* of a rate when it is fixed: within the solver's tolerance */
+#define FIXED_LEAST 1e-6 /* of rates that do not fit together, less at first and at most */
+#define FIXED_MOST 1e-4
 
 enum mode {
     ALL,  /* all trees, and better ones by pricing, until level and bound meet */
     KEPT, /* the kept trees alone */
-    OPEN, /* the kept trees, and better ones by pricing at the switches where jobs have memory */
+    OPEN, /* the kept trees, and better ones by pricing: where memory has a limit, at the switches of each job */
 };
 
 /* The search with one master program. */
@@ -47,6 +49,13 @@ struct search {
     struct plan_stage best; /* of the stage at hand: the lowest bound */
     char *error;
 };
+
+bool plan_pack_is_late(struct plan_pack *pack)
+{
+    bool is_late = pack->is_late != NULL && pack->is_late(pack->user);
+    pack->is_early = pack->is_early || is_late;
+    return is_late;
+}
 
 /* ---- trees ---- */
 
@@ -119,17 +128,33 @@ static enum trib_status use_tree(struct search *s, uint32_t number)
     return plan_master_add(&s->master, &s->pack->trees[number]);
 }
 
-/* Makes the tree of an offer. is_new: there was none with its loads. */
-static enum trib_status take_offer(struct search *s, uint32_t job, const struct plan_offer *offer, bool *is_new)
+static bool is_used(const struct search *s, uint32_t number)
 {
+    uint32_t i = s->tree_count;
+    while (i > 0 && s->tree_of[i - 1] != number) {
+        i--;
+    }
+    return i > 0;
+}
+
+/* Makes the tree of an offer, and adds it to the program if it is new there and the job may use its switches. */
+static enum trib_status take_offer(struct search *s, uint32_t job, const struct plan_offer *offer, uint32_t *taken)
+{
+    struct plan_pack *pack = s->pack;
     struct plan_tree tree;
-    uint32_t number = 0, before = s->pack->tree_count;
-    if (!plan_price_tree(s->pack->pricer, job, offer, &tree)) {
+    uint32_t number = 0;
+    if (!plan_price_tree(pack->pricer, job, offer, &tree)) {
         return TRIB_ERR_MEMORY;
     }
-    enum trib_status status = plan_pack_keep(s->pack, &tree, &number);
-    *is_new = s->pack->tree_count > before;
-    return status;
+    enum trib_status status = plan_pack_keep(pack, &tree, &number);
+    if (status != TRIB_OK || is_used(s, number)) {
+        return status;
+    }
+    if (s->mode == OPEN && pack->has_memory && !plan_memory_is_open(&pack->memory, &pack->trees[number])) {
+        return status;
+    }
+    (*taken)++;
+    return use_tree(s, number);
 }
 
 /* ---- first trees ---- */
@@ -236,19 +261,11 @@ static enum trib_status take_offers_of(struct search *s, uint32_t job, uint32_t 
 {
     struct plan_pack *pack = s->pack;
     uint32_t each = TAKEN / pack->jobs->count > TAKEN_EACH ? TAKEN / pack->jobs->count : TAKEN_EACH;
+    enum trib_status status = TRIB_OK;
     for (uint32_t i = 0; i < s->offer_count[job] && i < each && s->offers[job][i].price < s->limits[job]; i++) {
-        bool is_new = false;
-        enum trib_status status = take_offer(s, job, &s->offers[job][i], &is_new);
-        is_new = is_new && (s->mode == ALL || plan_memory_is_open(&pack->memory, &pack->trees[pack->tree_count - 1]));
-        if (status == TRIB_OK && is_new) {
-            status = use_tree(s, pack->tree_count - 1);
-            (*taken)++;
-        }
-        if (status != TRIB_OK) {
-            return status;
-        }
+        status = status == TRIB_OK ? take_offer(s, job, &s->offers[job][i], taken) : status;
     }
-    return TRIB_OK;
+    return status;
 }
 
 static enum trib_status take_offers(struct search *s, uint32_t *taken)
@@ -261,7 +278,7 @@ static enum trib_status take_offers(struct search *s, uint32_t *taken)
     return status;
 }
 
-/* Prices all jobs and adds offers, of trees at the switches that each job has. */
+/* Prices all jobs and adds offers: if memory has a limit, of trees at the switches that each job has. */
 static enum trib_status take_open(struct search *s, uint32_t *taken)
 {
     struct plan_pack *pack = s->pack;
@@ -271,7 +288,7 @@ static enum trib_status take_open(struct search *s, uint32_t *taken)
     s->priced++;
     for (uint32_t j = 0; j < pack->jobs->count && status == TRIB_OK; j++) {
         memcpy(s->closed, s->prices, plan_rows(net) * sizeof *s->prices);
-        for (uint32_t place = net->hosts; place < net->hosts + net->switches; place++) {
+        for (uint32_t place = net->hosts; pack->has_memory && place < net->hosts + net->switches; place++) {
             int64_t *price = &s->closed[plan_row_of_adder(net, place)];
             *price = plan_memory_has(&pack->memory, j, place) ? *price : PLAN_PRICE_MAX;
         }
@@ -297,6 +314,22 @@ static enum trib_status find_better(struct search *s, double level, uint32_t *ta
     return (double)s->best.bound_bps <= level * (1 + PLAN_GAP) ? TRIB_OK : take_offers(s, taken);
 }
 
+/* Solves the program. By the solver's tolerance fixed rates may not fit together; then they become a little less. */
+static enum trib_status solve(struct search *s)
+{
+    enum trib_status status = trib_lp_solve(s->master.lp, s->error);
+    s->pack->solved++;
+    for (double less = FIXED_LEAST; status != TRIB_OK && less <= FIXED_MOST; less *= 10) {
+        for (uint32_t j = 0; j < s->pack->jobs->count; j++) {
+            if (s->level[j] != 0) {
+                plan_master_fix(&s->master, j, (uint64_t)((double)s->level[j] * (1 - less)));
+            }
+        }
+        status = trib_lp_solve(s->master.lp, s->error);
+    }
+    return status;
+}
+
 /* Raises the level of all jobs that are left, and its bound falls, until they meet. */
 static enum trib_status raise(struct search *s, double *level)
 {
@@ -304,8 +337,7 @@ static enum trib_status raise(struct search *s, double *level)
     s->best.bound_bps = PLAN_NO_BOUND;
     for (uint32_t i = 0; i < PROGRAMS_MAX; i++) {
         uint32_t taken = 0;
-        enum trib_status status = trib_lp_solve(s->master.lp, s->error);
-        pack->solved++;
+        enum trib_status status = solve(s);
         if (status != TRIB_OK) {
             return status;
         }
@@ -315,7 +347,7 @@ static enum trib_status raise(struct search *s, double *level)
         }
         *level = plan_master_level(&s->master);
         status = find_better(s, *level, &taken);
-        if (status != TRIB_OK || taken == 0) {
+        if (status != TRIB_OK || taken == 0 || plan_pack_is_late(pack)) {
             return status;
         }
     }
@@ -436,6 +468,8 @@ static enum trib_status search(struct plan_pack *pack, enum mode mode, uint64_t 
     status = status == TRIB_OK ? run_stages(&s) : status;
     if (status == TRIB_OK) {
         keep_rates(&s);
+    }
+    if (status == TRIB_OK && !plan_pack_is_late(pack)) {
         plan_master_settle(&s.master); /* of all ways to keep these levels the one with the least time of links */
         if (trib_lp_solve(s.master.lp, NULL) == TRIB_OK) { /* else the rates that there are stay */
             keep_rates(&s);
@@ -450,7 +484,11 @@ static enum trib_status search(struct plan_pack *pack, enum mode mode, uint64_t 
 
 enum trib_status plan_pack_solve(struct plan_pack *pack, char *error)
 {
-    return trib_lp_is_there() ? search(pack, ALL, pack->level, error) : trib_lp_solve(NULL, error);
+    if (!trib_lp_is_there()) {
+        trib_explain(error, "%s", trib_lp_explain_lack());
+        return TRIB_ERR_UNSUPPORTED;
+    }
+    return search(pack, ALL, pack->level, error);
 }
 
 /* ---- few trees ---- */

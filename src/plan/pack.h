@@ -36,8 +36,13 @@ struct plan_pack {
     int64_t thrift;              /* price of the memory of a switch for each input that it adds */
     uint32_t solved;             /* linear programs, for --explain */
     bool (*is_over)(void *user); /* called now and then; true ends the search; NULL: never */
+    bool (*is_late)(void *user); /* true: what is there is good enough; NULL: never */
     void *user;
+    bool is_early; /* is_late ended a stage before its level was near its bound, or saved a cut's search */
 };
+
+/* Does is_late end the search? */
+bool plan_pack_is_late(struct plan_pack *pack);
 
 /* Everything is borrowed. False: out of memory. Free it in any case. */
 bool plan_pack_init(struct plan_pack *pack, struct plan_pricer *pricer);
@@ -57,8 +62,8 @@ uint32_t plan_pack_list(const struct plan_pack *pack, uint32_t job, uint32_t *li
 /* Finds rates with fewer trees, or with trees that merge into fewer. Each job keeps at least `share` of its level. Each
  * round makes trees with small rates cost more. */
 TRIB_MUST_USE enum trib_status plan_pack_thin(struct plan_pack *pack, double share, char *error);
-/* Finds levels and rates with the kept trees alone; if is_open, also with new trees at the switches where plan_choose
- * gave the job memory. levels: by job, bit/s. Bounds and stages stay. */
+/* Finds levels and rates with the kept trees alone; if is_open, also with some new trees, at the switches where
+ * plan_choose gave the job memory if that has a limit. levels: by job, bit/s. Bounds and stages stay. */
 TRIB_MUST_USE enum trib_status plan_pack_cut(struct plan_pack *pack, bool is_open, uint64_t *levels, char *error);
 
 #endif

@@ -14,6 +14,7 @@ static void take_stages(struct plan *plan, struct plan_pack *pack)
     plan->stage_count = pack->stage_count;
     plan->tree_count = pack->tree_count;
     plan->solved = pack->solved;
+    plan->is_early = pack->is_early;
     pack->stages = NULL;
     pack->stage_count = 0;
 }
@@ -39,6 +40,7 @@ enum trib_status plan_make(struct plan *plan, const struct plan_network *net, co
     }
     if (status == TRIB_OK) {
         pack.is_over = options->is_over;
+        pack.is_late = options->is_late;
         pack.user = options->user;
         status = plan_pack_solve(&pack, error);
     }

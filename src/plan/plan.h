@@ -7,9 +7,10 @@
 #ifndef TRIB_PLAN_PLAN_H
 #define TRIB_PLAN_PLAN_H
 
+#include "core/node.h"
 #include "plan/pack.h"
 
-#define PLAN_TREES_MAX 16U /* of a job: roots that a rank sends to */
+#define PLAN_TREES_MAX ((uint32_t)TRIB_ROOTS_MAX) /* of a job: roots that a rank sends to */
 
 struct plan_share {
     uint8_t weight; /* share of the job's bytes, relative to the job's other trees: 1 to 255 */
@@ -37,6 +38,7 @@ struct plan {
     uint32_t stage_count;
     struct plan_stage *stages;
     uint32_t most;       /* limit of trees per job */
+    bool is_early;       /* is_late ended the search: not in files */
     uint32_t tree_count; /* trees of the search, and solved linear programs: for --explain, not in files */
     uint32_t solved;
 };
@@ -45,7 +47,8 @@ struct plan {
 struct plan_options {
     enum plan_family family;
     uint32_t most;               /* limit of trees per job, up to PLAN_TREES_MAX; 0: PLAN_TREES_MAX */
-    bool (*is_over)(void *user); /* NULL: never */
+    bool (*is_over)(void *user); /* true ends the search without a plan; NULL: never */
+    bool (*is_late)(void *user); /* true, and from then on: it ends soon, with a plan that may have larger gaps */
     void *user;
 };
 

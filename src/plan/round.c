@@ -9,59 +9,29 @@
 #include "io/explain.h"
 #include "plan/choice.h"
 #include "plan/merge.h"
+#include "plan/weights.h"
 
-#define WEIGHT_MAX 255
 #define FEW_JOBS 8U      /* of more jobs a packing is made anew once at most, as the first time gains the most */
-#define MANY_TREES 3000U /* of more jobs: with so many trees a packing takes too long */
 #define KEPT_ENOUGH 0.98 /* of the slowest job's level: a cut that keeps so much is not made again */
 #define MEMORY_CUTS 12
 
 /* ---- weights ---- */
 
-/* Weights of one byte, of which the largest is `top`. Returns the most that a tree gets beyond its share, 1: none. */
-static double weigh(const double *rates, uint32_t count, int top, uint8_t *weights)
-{
-    double all = 0, over = 0;
-    int sum = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        weights[i] = (uint8_t)lround(top * rates[i] / rates[0]);
-        sum += weights[i];
-        all += rates[i];
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        over = fmax(over, (double)weights[i] / sum / (rates[i] / all));
-    }
-    return over;
-}
-
-static void find_weights(const double *rates, uint32_t count, uint8_t *weights)
-{
-    double best = HUGE_VAL;
-    for (int top = WEIGHT_MAX; top >= WEIGHT_MAX / 2; top--) {
-        uint8_t tried[PLAN_TREES_MAX];
-        double over = weigh(rates, count, top, tried);
-        if (over < best) {
-            best = over;
-            memcpy(weights, tried, count);
-        }
-    }
-}
-
-/* Trees with a weight of 0 are left behind. */
-static void take_trees(struct plan_pack *pack, struct plan_grant *grant, const uint32_t *list, uint32_t count)
+/* Trees with a weight of 0 are left behind. fill: by row, of all jobs. */
+static bool take_trees(struct plan_pack *pack, struct plan_grant *grant, const uint32_t *list, uint32_t count,
+                       double *fill)
 {
     uint8_t weights[PLAN_TREES_MAX];
-    double rates[PLAN_TREES_MAX];
-    for (uint32_t i = 0; i < count; i++) {
-        rates[i] = pack->rates[list[i]];
+    if (!plan_weigh(pack, list, count, fill, weights)) {
+        return false;
     }
-    find_weights(rates, count, weights);
     for (uint32_t i = 0; i < count; i++) {
         if (weights[i] > 0) {
             grant->shares[grant->count++] = (struct plan_share){weights[i], pack->trees[list[i]]};
             pack->trees[list[i]] = (struct plan_tree){.job = UINT32_MAX};
         }
     }
+    return true;
 }
 
 /* ---- rates ---- */
@@ -205,16 +175,34 @@ static bool keep_best(struct best *best, const struct plan_pack *pack, const uin
     return true;
 }
 
-/* Where memory has a limit, a job may have more trees at first, at the switches that it got. */
-static enum trib_status cut_once(struct plan_pack *pack, uint32_t most, uint64_t *levels, char *error)
+/* No better cut was found, and that so far stays: trees do not fit into memory, or the solver gave up. */
+static bool is_bearable(enum trib_status status)
+{
+    return status == TRIB_ERR_INVALID || status == TRIB_ERR_SYSTEM;
+}
+
+/* Finds rates with the chosen trees, and if is_open with new ones beside them, of which the fastest stay. */
+static enum trib_status cut_once(struct plan_pack *pack, uint32_t most, bool is_open, uint64_t *levels,
+                                 struct best *best, char *error)
+{
+    bool is_less = false;
+    enum trib_status status = plan_pack_cut(pack, is_open, levels, error);
+    status = status == TRIB_OK ? plan_choose_fastest(pack, most, &is_less) : status;
+    status = status == TRIB_OK && is_less ? plan_pack_cut(pack, false, levels, error) : status;
+    return status == TRIB_OK && !keep_best(best, pack, levels) ? TRIB_ERR_MEMORY : status;
+}
+
+/* Chooses trees, and finds new ones where memory has a limit, or where the slowest job loses much without. */
+static enum trib_status choose_and_cut(struct plan_pack *pack, uint32_t most, uint64_t *levels, struct best *best,
+                                       char *error)
 {
     enum trib_status status = plan_choose(pack, most, error);
-    bool is_less = false;
-    status = status == TRIB_OK ? plan_pack_cut(pack, pack->has_memory, levels, error) : status;
-    if (status == TRIB_OK && pack->has_memory) {
-        status = plan_choose_fastest(pack, most, &is_less);
+    status = status == TRIB_OK ? cut_once(pack, most, pack->has_memory, levels, best, error) : status;
+    if (status == TRIB_OK && !pack->has_memory && part_kept(pack, levels) < KEPT_ENOUGH && !plan_pack_is_late(pack)) {
+        status = cut_once(pack, most, true, levels, best, error);
+        status = is_bearable(status) ? TRIB_OK : status;
     }
-    return status == TRIB_OK && is_less ? plan_pack_cut(pack, false, levels, error) : status;
+    return status;
 }
 
 /* The slowest jobs come first, by weight. */
@@ -252,10 +240,9 @@ static enum trib_status cut_first(struct plan_pack *pack, uint32_t most, uint64_
         memset(pack->rates, 0, pack->tree_count * sizeof *pack->rates);
         memcpy(pack->rates, rates, trees * sizeof *rates);
         pack->thrift = thrifts[i % (sizeof thrifts / sizeof thrifts[0])];
-        status = cut_once(pack, most, levels, error);
+        status = choose_and_cut(pack, most, levels, best, error);
         if (status == TRIB_OK) {
             put_slow_first(pack, levels);
-            status = keep_best(best, pack, levels) ? TRIB_OK : TRIB_ERR_MEMORY;
         }
     }
     pack->thrift = 0;
@@ -269,25 +256,14 @@ static enum trib_status cut(struct plan_pack *pack, uint32_t most, uint64_t *lev
     static const double shares[] = {KEPT_ENOUGH, 0.95, 0.92, 0.88};
     struct best best = {.levels = NULL};
     enum trib_status status = cut_first(pack, most, levels, &best, error);
-    for (size_t i = 0; status == TRIB_OK && i < sizeof shares / sizeof shares[0]; i++) {
-        bool is_long = pack->jobs->count > FEW_JOBS && (i > 0 || pack->tree_count > MANY_TREES);
-        if (best.kept >= shares[i] || is_long) {
-            break;
-        }
+    size_t times = pack->jobs->count <= FEW_JOBS ? sizeof shares / sizeof shares[0] : 1;
+    for (size_t i = 0; status == TRIB_OK && i < times && best.kept < shares[i] && !plan_pack_is_late(pack); i++) {
         status = plan_pack_thin(pack, shares[i], error);
-        if (status != TRIB_OK && status != TRIB_ERR_MEMORY) {
-            status = TRIB_OK; /* the solver gave up: the best cut so far stays */
-            break;
-        }
         for (uint32_t j = 0; j < pack->jobs->count && status == TRIB_OK; j++) {
             status = plan_merge(pack, j);
         }
-        status = status == TRIB_OK ? cut_once(pack, most, levels, error) : status;
-        if (status == TRIB_ERR_INVALID) {
-            status = TRIB_OK; /* these trees do not fit into memory */
-        } else if (status == TRIB_OK && !keep_best(&best, pack, levels)) {
-            status = TRIB_ERR_MEMORY;
-        }
+        status = status == TRIB_OK ? choose_and_cut(pack, most, levels, &best, error) : status;
+        status = is_bearable(status) ? TRIB_OK : status;
     }
     if (status == TRIB_OK && best.levels != NULL) {
         memset(pack->rates, 0, pack->tree_count * sizeof *pack->rates);
@@ -304,7 +280,8 @@ enum trib_status plan_round(struct plan *plan, struct plan_pack *pack, char *err
     uint32_t most = plan->most < PLAN_TREES_MAX ? plan->most : PLAN_TREES_MAX;
     uint32_t *list = calloc(pack->tree_count + 1U, sizeof *list);
     uint64_t *levels = calloc(plan->job_count + 1U, sizeof *levels);
-    bool is_good = list != NULL && levels != NULL, is_cut = pack->has_memory;
+    double *fill = calloc(plan_rows(pack->net) + 1U, sizeof *fill);
+    bool is_good = list != NULL && levels != NULL && fill != NULL, is_cut = pack->has_memory;
     enum trib_status status = TRIB_OK;
     for (uint32_t j = 0; is_good && j < plan->job_count; j++) {
         plan->grants[j].wanted = plan_pack_list(pack, j, list);
@@ -322,7 +299,13 @@ enum trib_status plan_round(struct plan *plan, struct plan_pack *pack, char *err
     }
     for (uint32_t j = 0; is_good && status == TRIB_OK && j < plan->job_count; j++) {
         uint32_t count = plan_pack_list(pack, j, list);
-        take_trees(pack, &plan->grants[j], list, count < most ? count : most);
+        for (uint32_t i = 0; i < count && i < most; i++) {
+            plan_fill(pack, list[i], fill);
+        }
+    }
+    for (uint32_t j = 0; is_good && status == TRIB_OK && j < plan->job_count; j++) {
+        uint32_t count = plan_pack_list(pack, j, list);
+        is_good = take_trees(pack, &plan->grants[j], list, count < most ? count : most, fill);
         plan->grants[j].stage = pack->stage_of[j];
         plan->grants[j].level_bps = pack->level[j];
         plan->grants[j].rate_bps = levels[j];
@@ -332,6 +315,7 @@ enum trib_status plan_round(struct plan *plan, struct plan_pack *pack, char *err
     }
     free(list);
     free(levels);
+    free(fill);
     if (!is_good) {
         trib_explain(error, "out of memory");
         return TRIB_ERR_MEMORY;

@@ -13,6 +13,9 @@ expect 0 '--topology FILE' "$T" plan --help
 expect_line 2 'plan: --topology and --jobs are missing' "$T" plan
 expect_line 2 'plan: --jobs is missing' "$T" "${NET[@]}"
 expect_line 2 'plan: --check makes no plan' "$T" "${P[@]}" --check a --trees 2
+expect_line 2 'plan: --check makes no plan' "$T" "${P[@]}" --check a --seconds 2
+expect_line 2 'plan: --objective goes with none of .*--seconds' "$T" "${P[@]}" --objective goat --server host9 --seconds 2
+expect_line 2 'seconds' "$T" "${P[@]}" --seconds 0
 expect_line 2 'plan: --what-if compares two plans' "$T" "${P[@]}" --what-if "link leaf0-spine1 down" --page a
 expect_line 2 'plan: unexpected argument "x"' "$T" "${P[@]}" x
 expect_line 2 'plan: --check makes no plan' "$T" "${P[@]}" --check a --out b
@@ -27,6 +30,8 @@ if grep -q 'this build has no solver: install coinor-libclp-dev' "$TMP/out"; the
     finish
 fi
 
+check "the program is not linked with CLP" sh -c '! ldd "$1" | grep -q libClp' - "$T"
+
 say "a plan, its file and its proof"
 expect 0 'proved: no plan of the family "middle" gives the slowest job more than' "$T" "${P[@]}" --out "$TMP/plan.toml"
 check_in "the slowest job's rate" '^vgg +35 +1 +[0-9]+ +25 ' "$TMP/out"
@@ -36,6 +41,9 @@ check "each job has so many at most" [ "$(grep '^job = ' "$TMP/few.toml" | sort 
 expect 0 'proved: no plan' "$T" "${P[@]}" --check "$TMP/few.toml"
 expect 0 'proved: no plan' "$T" "${P[@]}" --check <(cat "$TMP/few.toml")
 check "the same bytes" cmp "$TMP/plan.toml" "$TMP/again.toml"
+expect 0 'proved: no plan' "$T" "${P[@]}" --out "$TMP/again.toml" --seconds 1000
+check "the same bytes, as there was time" cmp "$TMP/plan.toml" "$TMP/again.toml"
+check "nothing ended the search" sh -c '! grep "ended the search" "$1"' - "$TMP/out"
 expect 0 'before rounding it has 12.5' "$T" "${P[@]}" --check "$TMP/plan.toml"
 sed '1i step_overhead = "10ms"' "$HERE/examples/plan/net.toml" >"$TMP/slow.toml"
 expect 0 '^resnet +24 .* 51 ms$' "$T" plan --topology "$TMP/slow.toml" --jobs "$HERE/examples/plan/jobs.toml" --check "$TMP/plan.toml"
@@ -50,6 +58,13 @@ expect_line 1 'bound.toml does not hold: stage 1 does not hold' "$T" "${P[@]}" -
 sed 's/"50Gbps"/"40Gbps"/' "$HERE/examples/plan/net.toml" >"$TMP/net.toml"
 expect_line 1 'the plan is for another network' "$T" plan --topology "$TMP/net.toml" --jobs "$HERE/examples/plan/jobs.toml" --check "$TMP/plan.toml"
 expect_line 1 'cannot be written|No such file' "$T" "${P[@]}" --out "$TMP/absent/plan.toml"
+
+if can_hide; then
+    say "a machine without CLP: one line for a plan, and all the rest works"
+    expect_line 1 'plan: plans need the solver CLP, which is not installed here \(.*libClp.*\): install coinor-libclp1; --check needs none$' \
+        "${WITHOUT[@]}" 'libClp\.so.*' "$T" "${P[@]}"
+    expect 0 'before rounding it has 12.5' "${WITHOUT[@]}" 'libClp\.so.*' "$T" "${P[@]}" --check "$TMP/plan.toml"
+fi
 
 say "memory of switches"
 printf '[topology]\nkind = "leaf-spine"\nleaves = 2\nspines = 2\nhosts = 4\nrate = "100Gbps"\nfabric_rate = "50Gbps"\n' >"$TMP/net.toml"

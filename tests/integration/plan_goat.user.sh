@@ -36,6 +36,8 @@ expect 0 '^  leaf0 +2 gradients, 96 of 96 MB 0 1$' "${PLAN[@]}" --objective gree
 if "${PLAN[@]}" --objective goat --server host8 >"$TMP/out" 2>&1; then
     check_in "a bound" '^  bound +[0-9.]+ GB x hops, so the plan is at most [0-9.]+ % above the best$' "$TMP/out"
     expect 0 '^  bound' "${PLAN[@]}" --objective krgs-repaired --server host8 --seed 3
+    ! can_hide || expect_line 1 'plans need the solver CLP, which is not installed here .*: install coinor-libclp1$' \
+        "${WITHOUT[@]}" 'libClp\.so.*' "${PLAN[@]}" --objective goat --server host8
 else
     check_in "no solver" 'install coinor-libclp-dev' "$TMP/out"
 fi

@@ -27,15 +27,22 @@ static void draw_network(struct plan_network *net, struct drawn *d, uint64_t see
     net->has_multicast = seed % 4 < 2;
 }
 
+/* Makes a plan and proves it. Free the plan. */
+static void prove(struct plan *plan, struct plan_proof *proof, const struct plan_network *net,
+                  const struct plan_jobs *jobs, const struct plan_options *options)
+{
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    if (plan_make(plan, net, jobs, options, error) != TRIB_OK || !plan_check(plan, net, jobs, proof, error)) {
+        fail_msg("%s", error);
+    }
+}
+
 static double level_of(const struct plan_network *net, const struct plan_jobs *jobs, enum plan_family family)
 {
     struct plan plan;
     struct plan_proof proof;
-    char error[TRIB_ERROR_TEXT_MAX] = "";
     const struct plan_options options = {.family = family};
-    if (plan_make(&plan, net, jobs, &options, error) != TRIB_OK || !plan_check(&plan, net, jobs, &proof, error)) {
-        fail_msg("%s", error);
-    }
+    prove(&plan, &proof, net, jobs, &options);
     assert_true(proof.gap <= 2 * PLAN_GAP);
     assert_true(plan.stages[0].level_bps <= plan.stages[0].bound_bps);
     double level = (double)plan.stages[0].level_bps;
@@ -110,35 +117,48 @@ static void rate__with_little_memory(void **state)
     assert_true(plans == MEMORY_NETWORKS - 1 && sum / plans > 0.95);
 }
 
+/* Some of the switches of a dragonfly add, each at a limited rate. */
+static void draw_limited(struct plan_network *net, struct plan_jobs *jobs, struct drawn d, uint32_t count,
+                         bool is_disjoint)
+{
+    d.can_add = 0.3 + 0.1 * (double)trib_prng_below(&d.prng, 6);
+    d.uneven = 0.3;
+    d.adding = 300 * GBPS;
+    draw_dragonfly(net, &d, 4, 2, 2);
+    net->has_multicast = true;
+    draw_jobs(jobs, net, &d, count, 16, is_disjoint);
+}
+
+/* Of the slowest job, with at most so many trees each. *wanted: trees of the first job in the packing. */
+static double loss_of(const struct plan_network *net, const struct plan_jobs *jobs, uint32_t most, uint32_t *wanted)
+{
+    struct plan plan;
+    struct plan_proof proof;
+    const struct plan_options options = {.family = plan_family_of(net), .most = most};
+    prove(&plan, &proof, net, jobs, &options);
+    *wanted = plan.grants[0].wanted;
+    plan_free(&plan);
+    return proof.loss;
+}
+
 /* One job of 16 hosts in a dragonfly: the best packing has 27 trees. The 16 fastest alone lose 7.6 % of its rate, those
  * of a packing with fewer trees 1.8 %. */
 static void packing__of_many_trees_becomes_one_of_few(void **state)
 {
-    struct drawn d = {.prng = {7}, .over = 4, .uneven = 0.3, .adding = 300 * GBPS};
     struct plan_network net;
     struct plan_jobs jobs;
-    struct plan plan;
-    struct plan_proof proof;
-    char error[TRIB_ERROR_TEXT_MAX] = "";
+    uint32_t wanted = 0;
 
     (void)state;
-    d.can_add = 0.3 + 0.1 * (double)trib_prng_below(&d.prng, 6);
-    draw_dragonfly(&net, &d, 4, 2, 2);
-    net.has_multicast = true;
-    draw_jobs(&jobs, &net, &d, 1, 16, false);
-    const struct plan_options options = {.family = plan_family_of(&net)};
-    if (plan_make(&plan, &net, &jobs, &options, error) != TRIB_OK || !plan_check(&plan, &net, &jobs, &proof, error)) {
-        fail_msg("%s", error);
-    }
-    assert_true(plan.grants[0].wanted > PLAN_TREES_MAX);
-    assert_true(proof.loss < 0.05);
-    plan_free(&plan);
+    draw_limited(&net, &jobs, (struct drawn){.prng = {7}, .over = 4}, 1, false);
+    assert_true(loss_of(&net, &jobs, 16, &wanted) < 0.05);
+    assert_true(wanted > 16);
     plan_jobs_free(&jobs);
     plan_network_free(&net);
 }
 
-/* Twelve jobs with at most two trees each, in 20 networks: the slowest job loses 1.23 % in the mean. It loses 1.55 % if
- * packings of many jobs are not made anew with fewer trees. */
+/* Twelve jobs with at most two trees each, in 20 networks: the slowest job loses 0.69 % in the mean. It loses 1.55 % if
+ * packings are not made anew with fewer trees, and no new trees are found beside the chosen. */
 static void packing__of_many_jobs_becomes_one_of_few(void **state)
 {
     double losses = 0;
@@ -147,22 +167,68 @@ static void packing__of_many_jobs_becomes_one_of_few(void **state)
         struct drawn d = {.prng = {seed}, .over = 4, .uneven = 0.3, .can_add = 0.5, .adding = 300 * GBPS};
         struct plan_network net;
         struct plan_jobs jobs;
-        struct plan plan;
-        struct plan_proof proof;
-        char error[TRIB_ERROR_TEXT_MAX] = "";
+        uint32_t wanted = 0;
         draw_leaf_spine(&net, &d, 6, 4, 4);
         draw_jobs(&jobs, &net, &d, 12, 6, false);
-        const struct plan_options options = {.family = plan_family_of(&net), .most = 2};
-        if (plan_make(&plan, &net, &jobs, &options, error) != TRIB_OK ||
-            !plan_check(&plan, &net, &jobs, &proof, error)) {
-            fail_msg("%s", error);
-        }
-        losses += proof.loss;
-        plan_free(&plan);
+        losses += loss_of(&net, &jobs, 2, &wanted);
         plan_jobs_free(&jobs);
         plan_network_free(&net);
     }
-    assert_true(losses / 20 < 0.014);
+    assert_true(losses / 20 < 0.009);
+}
+
+/* 20 jobs with at most two trees each in a dragonfly: fixed rates do not fit together by the solver's tolerance. */
+static void packing__of_rates_that_do_not_fit_together(void **state)
+{
+    struct plan_network net;
+    struct plan_jobs jobs;
+    uint32_t wanted = 0;
+
+    (void)state;
+    draw_limited(&net, &jobs, (struct drawn){.prng = {22}, .over = 1}, 20, true);
+    (void)loss_of(&net, &jobs, 2, &wanted);
+    assert_true(wanted > 2);
+    plan_jobs_free(&jobs);
+    plan_network_free(&net);
+}
+
+/* Returns true from the call on that *user counts down to. */
+static bool is_late(void *user)
+{
+    uint32_t *left = user;
+    *left -= *left > 0 ? 1 : 0;
+    return *left == 0;
+}
+
+/* Five jobs on a fat tree: a search that ends early has a plan that holds, and says so if more was to do. */
+static void search__that_ends_early(void **state)
+{
+    struct drawn d = {.prng = {7}, .over = 4, .uneven = 0.3, .can_add = 0.5, .adding = 300 * GBPS};
+    struct plan_network net;
+    struct plan_jobs jobs;
+    double last = 0;
+
+    (void)state;
+    draw_fat_tree(&net, &d, 8);
+    draw_jobs(&jobs, &net, &d, 5, 32, false);
+    for (uint32_t calls = 1; calls <= 100; calls *= 10) {
+        struct plan plan;
+        struct plan_proof proof;
+        uint32_t left = calls;
+        const struct plan_options options = {
+            .family = plan_family_of(&net), .most = 4, .is_late = is_late, .user = &left};
+        prove(&plan, &proof, &net, &jobs, &options);
+        assert_true(plan.is_early == (left == 0));
+        assert_true(plan.is_early || proof.gap <= 2 * PLAN_GAP);
+        double level = (double)plan.stages[0].level_bps;
+        assert_true(level >= last && level <= (double)plan.stages[0].bound_bps);
+        last = level;
+        assert_true(calls > 1 || (plan.is_early && proof.first_gap > PLAN_GAP));
+        assert_true(calls < 100 || !plan.is_early);
+        plan_free(&plan);
+    }
+    plan_jobs_free(&jobs);
+    plan_network_free(&net);
 }
 
 int main(void)
@@ -170,6 +236,8 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(level__against_all_trees),
                                        cmocka_unit_test(rate__with_little_memory),
                                        cmocka_unit_test(packing__of_many_trees_becomes_one_of_few),
-                                       cmocka_unit_test(packing__of_many_jobs_becomes_one_of_few)};
+                                       cmocka_unit_test(packing__of_many_jobs_becomes_one_of_few),
+                                       cmocka_unit_test(packing__of_rates_that_do_not_fit_together),
+                                       cmocka_unit_test(search__that_ends_early)};
     return trib_lp_is_there() ? cmocka_run_group_tests(tests, NULL, NULL) : 77;
 }
