@@ -5,10 +5,15 @@ from conftest import PATIENCE
 
 
 @pytest.mark.parametrize("case", ["callback_waits", "callbacks_in_order", "callback_waits_for_later_works", "polled", "interrupted",
-                                  "interrupted_anywhere", "interrupted_behind_start", "interrupted_in_backward", "interrupted_behind_refusal", "destroyed_within_a_call", "destroyed_within_a_lock", "nothing_to_do", "same_name", "lazy", "overlapping",
+                                  "interrupted_anywhere", "interrupted_behind_start", "interrupted_in_backward", "interrupted_behind_refusal", "nothing_to_do", "same_name", "lazy", "overlapping",
                                   "changed_lists", "elsewhere", "expanded", "received_early", "waiting", "without_values", "inference", "mixed"])
 def test_works(world, case):
     world.run(f"cases_works.{case}", seconds=30)
+
+
+@pytest.mark.parametrize("case", ["destroyed_within_a_call", "destroyed_within_a_lock", "destroyed_anywhere"])
+def test_ends(world, case):
+    world.run(f"cases_ends.{case}", seconds=30)
 
 
 def test_nobody_comes(world):

@@ -120,42 +120,62 @@ def set_key(config, key):
 
 
 class Communicator:
-    """A struct trib_comm, open until close(). No call may be under way on another thread when close() is entered."""
+    """A struct trib_comm, open until close(). If calls of it are under way, on other threads or where a signal's handler interrupts them, the
+    last of them closes it."""
 
     def __init__(self, handle):
         self.lib = _capi.library()
         self.handle = handle
         self.pid = os.getpid()
         self.failed = False
+        self._calls = 0  # under way
+        self._is_closing = False
         self._lock = threading.RLock()
         with _open_lock:
             _open.add(self)
 
+    def is_open(self):
+        return not self._is_closing
+
+    def call(self, function, *arguments, closed=_capi.ERR_CLOSED):
+        """function(handle, *arguments) of the library; closed, if it is."""
+        self._calls += 1
+        try:
+            return closed if self._is_closing else function(self.handle, *arguments)
+        finally:
+            self._calls -= 1
+            if self._is_closing:
+                self._close()
+
     def error(self):
         """Why it failed, in the library's words; while it has not, why this thread's last refused call was so, or ""."""
-        return self.lib.trib_comm_error(self.handle).decode() if self.handle else ""
+        return self.call(self.lib.trib_comm_error, closed=b"").decode()
 
     def job(self):
-        return self.lib.trib_comm_job(self.handle).decode() if self.handle else ""
+        return self.call(self.lib.trib_comm_job, closed=b"").decode()
 
     def scheme(self):
         """What it is summed by: as asked, or "ring" where the switch wanted it so."""
-        return self.lib.trib_comm_scheme(self.handle).decode() if self.handle else ""
+        return self.call(self.lib.trib_comm_scheme, closed=b"").decode()
 
     def stats(self):
         stats = _capi.Stats()
-        if self.handle:
-            self.lib.trib_comm_stats(self.handle, byref(stats))
+        self.call(self.lib.trib_comm_stats, byref(stats))
         return stats.as_dict()
 
     def abort(self):
-        with self._lock:  # close() may come on another thread
-            if self.handle:
-                self.failed = True
-                self.lib.trib_comm_abort(self.handle)
+        self.failed = self.failed or self.is_open()
+        self.call(self.lib.trib_comm_abort)
 
     def close(self):
+        self._is_closing = True
+        self._close()
+
+    def _close(self):
+        """Of who has seen that it is closing: once, when no call is under way."""
         with self._lock:
+            if self._calls > 0:
+                return
             handle, self.handle = self.handle, None
         with _open_lock:
             _open.discard(self)
@@ -332,7 +352,7 @@ def open_communicator(store, rank, size, timeout, options, parent, ranks, name):
         "rendezvous": config.rendezvous.decode(),
         "job": own_job,
         "run": config.run.decode(),
-        "subset": parent is not None and parent.handle is not None and not parent.failed and options is None,
+        "subset": parent is not None and parent.is_open() and not parent.failed and options is None,
     })
     if decision["subset"]:
         return _subset(parent, ranks, name, config.timeout_ns)
@@ -356,9 +376,9 @@ def _subset(parent, ranks, name, timeout_ns):
     handle = ctypes.c_void_p()
     error = ctypes.create_string_buffer(_capi.ERROR_TEXT_MAX)
     members = (ctypes.c_uint32 * len(ranks))(*ranks)
-    status = parent.lib.trib_comm_subset(parent.handle, members, len(ranks), zlib.crc32(name.encode()), byref(handle), error)
+    status = parent.call(parent.lib.trib_comm_subset, members, len(ranks), zlib.crc32(name.encode()), byref(handle), error)
     comm = _made(status, handle, error)
-    parent.lib.trib_comm_set_timeout(comm.handle, timeout_ns)  # it has the parent's
+    comm.call(comm.lib.trib_comm_set_timeout, timeout_ns)  # it has the parent's
     return comm
 
 

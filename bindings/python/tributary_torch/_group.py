@@ -7,10 +7,12 @@ Memory: tensors are handed over by pointer, and kept until their operation has e
 gloo is a backend of this group as well (_gloo.py): the methods that are not here are torch's, and lead there.
 Read next: _work.py (what is returned), _bootstrap.py (how the ranks meet).
 """
+import _thread
 import ctypes
 import datetime
 import inspect
 import logging
+import os
 import sys
 import threading
 import types
@@ -31,6 +33,7 @@ _log = logging.getLogger("tributary_torch")
 _said = set()
 _UNSET = datetime.timedelta(0)
 _REFUSED = {_capi.STATUS[name] for name in ("ERR_INVALID", "ERR_UNSUPPORTED", "ERR_MEMORY")}
+_FOLDER = os.path.dirname(__file__) + os.sep
 _PENDING_MAX = 64  # works that nobody waits for are looked at from here on
 
 
@@ -61,6 +64,13 @@ def create(options, pg_options):
     return group
 
 
+def _is_within_package(frame):
+    """Whether a call of this package, but for shutdown's own, has led to the one of this frame."""
+    while frame is not None and (not frame.f_code.co_filename.startswith(_FOLDER) or frame.f_code.co_name == "shutdown"):
+        frame = frame.f_back
+    return frame is not None
+
+
 def _make_gloo_beside(comm, store, options):
     try:
         return make_gloo(store, options.group_rank, options.group_size, options.timeout)
@@ -88,7 +98,7 @@ class ProcessGroupTributary(dist.ProcessGroup):
         self.communicator = comm
         self.lib = _capi.library()
         self._starts = {title: getattr(self.lib, f"trib_{title}_start") for title in _TITLES}
-        self.lock = threading.RLock()  # as all locks here: a signal's handler may destroy the group while this thread has it
+        self.lock = threading.RLock()  # a signal's handler may start operations while this thread has it
         self.library_limit = timeout.total_seconds()  # after which the library ends the job
         self._first_timeout = self._timeout = timeout
         self._limit = None  # seconds, where set_timeout has made it shorter than at the beginning
@@ -98,6 +108,7 @@ class ProcessGroupTributary(dist.ProcessGroup):
         self._calls = {}  # synchronous ones
         self._collector = None
         self._recorder = None
+        self._is_over = False  # there will be no collector and no recorder any more
         self._cause = None  # why this rank has aborted
         self._done = TributaryWork(self, "", [], None, None)  # what every synchronous call returns
         self._done.wait()
@@ -152,13 +163,12 @@ class ProcessGroupTributary(dist.ProcessGroup):
         self._timeout = timeout
         self._limit = timeout.total_seconds() if timeout < library else None
         self.library_limit = library.total_seconds()
-        if self.communicator.handle is not None:
-            self.lib.trib_comm_set_timeout(self.communicator.handle, _bootstrap.nanoseconds(library))
+        self.communicator.call(self.lib.trib_comm_set_timeout, _bootstrap.nanoseconds(library))
 
     def set_priority(self, priority):
         """Of operations from now on, where switches combine: trib_comm_set_priority."""
         self._check_open("set_priority")
-        status = self.lib.trib_comm_set_priority(self.communicator.handle, priority)
+        status = self.communicator.call(self.lib.trib_comm_set_priority, priority)
         if status != _capi.OK:
             raise self.failure(status, "set_priority")
 
@@ -169,17 +179,24 @@ class ProcessGroupTributary(dist.ProcessGroup):
         self.communicator.abort()
 
     def shutdown(self):
+        """Within a call of this package, so in a signal's handler or a callback, the rest is left to another thread: this one may have a lock,
+        or be the one that is waited for."""
         self.communicator.close()
         self._gloo.owner = None
+        if _is_within_package(sys._getframe()):
+            _thread.start_new_thread(self._finish, ())  # threading has locks of its own, which the interrupted call may hold
+        else:
+            self._finish()
+
+    def _finish(self):
         with self.lock:
+            self._is_over = True
             collector, self._collector = self._collector, None
             recorder, self._recorder = self._recorder, None
-        if collector is not None:  # its thread may wait for a work that this one looks at
-            collector.stop(0 if any(work.is_looked_at() for work in list(self._pending.values())) else None)
+        if collector is not None:
+            collector.stop()
         if recorder is not None:
             recorder.stop()
-        for call in list(self._calls.values()):
-            self._adopt(call)
         for work in list(self._pending.values()):
             work.collect()
         self._done = None  # it names this group: gloo's sockets and threads would stay until Python looks for such circles
@@ -198,8 +215,9 @@ class ProcessGroupTributary(dist.ProcessGroup):
     # ---- works ----
 
     def collector(self):
+        """None: the group is over."""
         with self.lock:
-            if self._collector is None:
+            if self._collector is None and not self._is_over:
                 self._collector = Collector(self, f"tributary-{self._name}")
             return self._collector
 
@@ -220,7 +238,7 @@ class ProcessGroupTributary(dist.ProcessGroup):
         if is_synchronous and limit is None and not is_seen:
             return self._run_now(title, arguments, tensors, buffers)
         work = TributaryWork(self, _full(title), tensors, buffers, limit)
-        calls = [(self._starts[title], self.communicator.handle, *arguments)]
+        calls = [(self._starts[title], *arguments)]
         if not is_seen:
             return self._start(work, title, calls)
         self._start_seen(work, title, calls, tensors if inputs is None else inputs)
@@ -229,7 +247,7 @@ class ProcessGroupTributary(dist.ProcessGroup):
         return work
 
     def _check_open(self, title):
-        if self.communicator.handle is None:
+        if not self.communicator.is_open():
             raise self.error_type(f"{_full(title)}: group {self.label()} has been destroyed")
 
     def _start_seen(self, work, title, calls, inputs):
@@ -241,9 +259,10 @@ class ProcessGroupTributary(dist.ProcessGroup):
             work.event.finish()
             raise
         with self.lock:
-            if self._recorder is None:
+            if self._recorder is None and not self._is_over:
                 self._recorder = Recorder(f"tributary-{self._name}-events")
-        self._recorder.add(work)
+            if self._recorder is not None:
+                self._recorder.add(work)
         return work
 
     def _run_now(self, title, arguments, tensors, buffers):
@@ -253,7 +272,7 @@ class ProcessGroupTributary(dist.ProcessGroup):
         call = (flight, title, tensors, buffers)
         try:
             self._calls[id(flight)] = call
-            status = self._starts[title](self.communicator.handle, *arguments, ctypes.byref(flight.request))
+            status = self.communicator.call(self._starts[title], *arguments, ctypes.byref(flight.request))
             if status == _capi.OK:
                 status = self.lib.trib_request_wait_for(flight.request, LOOK_NS, ctypes.byref(flight.done))
                 if not flight.done.value:
@@ -272,11 +291,13 @@ class ProcessGroupTributary(dist.ProcessGroup):
         return done
 
     def _adopt(self, call):
-        """Makes a work of a synchronous call that is not over, once."""
+        """Makes a work of a synchronous call that is not over, once. Where the group is over nobody else would collect it."""
         flight, title, tensors, buffers = call
         if id(flight) in self._calls and flight.is_started() and not flight.done.value:
             flight.work = work = TributaryWork(self, _full(title), tensors, buffers, None, [flight])
             self._pending[id(work)] = work
+            if self._is_over:
+                work.collect()
         self._calls.pop(id(flight), None)
 
     def _start(self, work, title, calls):
@@ -303,7 +324,7 @@ class ProcessGroupTributary(dist.ProcessGroup):
             return self._done
         parts = [calls[start:start + _capi.GROUP_MAX] for start in range(0, len(calls), _capi.GROUP_MAX)]
         work = TributaryWork(self, _full(title), tensors, buffers, self._limit_of(opts))
-        calls = [(self.lib.trib_group_start, self.communicator.handle, (_capi.Call * len(part))(*part), len(part)) for part in parts]
+        calls = [(self.lib.trib_group_start, (_capi.Call * len(part))(*part), len(part)) for part in parts]
         if _events.is_on():
             return self._start_seen(work, title, calls, tensors if inputs is None else inputs)
         return self._start(work, title, calls)

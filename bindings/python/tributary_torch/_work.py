@@ -83,7 +83,7 @@ class TributaryWork(Work):
         flight = Flight()
         self._flights.append(flight)
         try:
-            return function(*arguments, ctypes.byref(flight.request))
+            return self._group.communicator.call(function, *arguments, ctypes.byref(flight.request))
         finally:
             if not flight.is_started():
                 self._flights.pop()
@@ -112,8 +112,7 @@ class TributaryWork(Work):
 
     def is_completed(self):
         if not self._ended and not self.turn.locked():
-            with self.turn:
-                self._look(0)
+            self._look_in_turn(0)
         return self._ended
 
     def is_success(self):
@@ -135,16 +134,16 @@ class TributaryWork(Work):
         for the future: backward() raises the work's own error then, and a signal's handler can end it."""
         if self._future is None:
             collector = self._group.collector()
-            is_in_callback = collector.is_current()
+            is_alone = collector is None or collector.is_current()  # a callback may wait for it: nobody else could tell it
             told = torch.futures.Future()
             future = told.then(self._outcome)
             with self._group.lock:
                 is_first = self._future is None
                 if is_first:
                     self.told, self._future = told, future
-                    if not is_in_callback:
+                    if not is_alone:
                         collector.works.put(self)  # the next call of C: no signal's handler comes between
-            if is_first and is_in_callback:  # which may wait for it: nobody else could tell it
+            if is_first and is_alone:
                 self.tell()
             elif is_first:
                 collector.watch()
@@ -175,13 +174,16 @@ class TributaryWork(Work):
             if self.is_looked_at():
                 self._look(left)
                 continue
-            with self.turn:
-                try:
-                    self._looker = threading.get_ident()
-                    self._look(left)
-                finally:
-                    self._looker = None
+            self._look_in_turn(left)
         return True
+
+    def _look_in_turn(self, limit_ns):
+        with self.turn:
+            try:
+                self._looker = threading.get_ident()
+                self._look(limit_ns)
+            finally:
+                self._looker = None
 
     def is_looked_at(self):
         """By this thread: it runs a signal's handler, and has the turn until that returns."""
@@ -245,7 +247,7 @@ class Collector:
         _bootstrap.stop_at_end(self)
 
     def is_current(self):
-        return threading.current_thread() is self._thread
+        return threading.get_ident() == self._thread.ident
 
     def stop(self, seconds=None):
         """Of a group that is closed: runs what has been handed over, and ends; waits for that, no longer than so."""
