@@ -6,15 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/measure.h"
 #include "cli/options.h"
+#include "cli/progress.h"
 #include "cli/sim_single.h"
 #include "cli/sim_sweep.h"
-#include "io/clock.h"
 #include "io/explain.h"
 #include "io/file.h"
 #include "io/nearest.h"
@@ -73,36 +72,19 @@ const struct option_command options_of_reproduce = {
 
 /* ---- progress ---- */
 
-struct progress {
+static struct {
     const char *name; /* of the experiment */
-    uint64_t next_ns;
-    bool is_quiet;
-    bool is_terminal;
-    bool is_shown;
-};
-
-static struct progress progress;
+    struct progress line;
+} progress;
 static bool was_sweep_interrupted; /* which has said it */
 
 static bool go_on(void *user, const char *what, double share)
 {
-    struct progress *p = user;
-    uint64_t now_ns = trib_clock_ns();
-
-    if (!p->is_quiet && now_ns >= p->next_ns) {
-        p->next_ns = now_ns + (p->is_terminal ? TRIB_SECOND_NS / 4 : 10 * TRIB_SECOND_NS);
-        p->is_shown = true;
-        fprintf(stderr, "%s%s: %s, %.0f %%%s", p->is_terminal ? "\r" : "", p->name, what, share * 100,
-                p->is_terminal ? "\033[K" : "\n");
+    (void)user;
+    if (progress_is_due(&progress.line)) {
+        progress_show(&progress.line, "%s: %s, %.0f %%", progress.name, what, share * 100);
     }
     return !interrupt_came();
-}
-
-static void end_progress(const struct progress *p)
-{
-    if (p->is_terminal && p->is_shown) {
-        fprintf(stderr, "\r\033[K");
-    }
 }
 
 /* ---- the experiments of a call ---- */
@@ -234,20 +216,17 @@ static bool sweep_all(struct reproduce_run *run, const struct reproduce_options 
 /* False: interrupted, or an error, which has been said. */
 static bool run_one(struct reproduce_run *run, const struct reproduce_options *options)
 {
-    progress = (struct progress){.name = run->experiment->name,
-                                 .next_ns = trib_clock_ns() + TRIB_SECOND_NS,
-                                 .is_quiet = options->quiet,
-                                 .is_terminal = isatty(STDERR_FILENO) == 1};
+    progress.name = run->experiment->name;
+    progress.line = progress_begin(options->quiet);
     run->is_quick = options->quick;
     run->go_on = go_on;
-    run->user = &progress;
     if (options->sweep != NULL && !sweep_all(run, options)) {
         return false;
     }
     bool is_good = options->sweep != NULL                   ? run->experiment->sweep->read(run, options->sweep)
                    : reproduce_is_measured(run->experiment) ? measure_experiment(run)
                                                             : run->experiment->run(run);
-    end_progress(&progress);
+    progress_end(&progress.line);
     if (is_good && run->is_out_of_memory) {
         return complain("out of memory") == 0;
     }

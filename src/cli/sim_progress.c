@@ -5,21 +5,9 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "io/clock.h"
 #include "io/units.h"
-
-struct sim_progress sim_progress_begin(const char *what, bool is_quiet)
-{
-    uint64_t now_ns = trib_clock_ns();
-
-    return (struct sim_progress){.what = what,
-                                 .begin_ns = now_ns,
-                                 .next_ns = now_ns + TRIB_SECOND_NS,
-                                 .is_quiet = is_quiet,
-                                 .is_terminal = isatty(STDERR_FILENO) == 1};
-}
 
 /* Of all iterations, those that have ended: when the last one has, the run is over. */
 static double share_of_jobs(const struct sim_run *run)
@@ -53,23 +41,12 @@ void sim_progress_text(const struct sim_run *run, uint64_t elapsed_ns, char text
                    run->end_count, jobs, share > 0 ? left : "?");
 }
 
-void sim_progress_show(struct sim_progress *p, const struct sim_run *run)
+void sim_progress_show(struct progress *p, const char *part, const struct sim_run *run)
 {
-    uint64_t now_ns = trib_clock_ns();
     char text[SIM_PROGRESS_TEXT_MAX];
 
-    if (p->is_quiet || now_ns < p->next_ns) {
-        return;
-    }
-    p->next_ns = now_ns + (p->is_terminal ? TRIB_SECOND_NS / 4 : 10 * TRIB_SECOND_NS);
-    p->is_shown = true;
-    sim_progress_text(run, now_ns - p->begin_ns, text);
-    fprintf(stderr, p->is_terminal ? "\r%s%s\033[K" : "%s%s\n", p->what, text);
-}
-
-void sim_progress_end(const struct sim_progress *p)
-{
-    if (p->is_terminal && p->is_shown) {
-        fprintf(stderr, "\r\033[K");
+    if (progress_is_due(p)) {
+        sim_progress_text(run, trib_clock_ns() - p->begin_ns, text);
+        progress_show(p, "%s%s", part, text);
     }
 }

@@ -32,24 +32,24 @@ struct everything {
 
 static void simulate(struct everything *e, bool is_quiet)
 {
-    struct sim_progress progress = sim_progress_begin("", is_quiet);
+    struct progress progress = progress_begin(is_quiet);
     double begin = trib_cpu_s();
 
     /* A stalled run ends here. The report shows the last state. */
     while (!e->story.was_stalled && sim_run_advance(&e->run, HOPS_EACH) && !interrupt_came()) {
         e->story.was_stalled = sim_run_stalled(&e->run, STALL_PS) != 0;
-        sim_progress_show(&progress, &e->run);
+        sim_progress_show(&progress, "", &e->run);
     }
-    sim_progress_end(&progress);
+    progress_end(&progress);
     e->story.cpu_s = trib_cpu_s() - begin;
     e->story.was_interrupted = interrupt_came() && !e->run.is_over;
 }
 
-static struct sim_progress ideal_progress;
+static struct progress ideal_progress;
 
 static bool go_on(const struct sim_run *alone)
 {
-    sim_progress_show(&ideal_progress, alone);
+    sim_progress_show(&ideal_progress, "alone: ", alone);
     return !interrupt_came() && sim_run_stalled(alone, STALL_PS) == 0;
 }
 
@@ -61,9 +61,9 @@ static bool simulate_ideal(struct everything *e, bool is_quiet)
     if (!e->scenario.is_ideal || e->story.was_interrupted || e->story.was_stalled) {
         return true;
     }
-    ideal_progress = sim_progress_begin("alone: ", is_quiet);
+    ideal_progress = progress_begin(is_quiet);
     bool is_good = sim_ideal_make(&e->ideal, &e->run, go_on, HOPS_EACH, error);
-    sim_progress_end(&ideal_progress);
+    progress_end(&ideal_progress);
     e->story.ideal = is_good ? &e->ideal : NULL;
     e->story.was_interrupted = interrupt_came();
     return is_good || interrupt_came() || complain("%s", error) == 0;
