@@ -9,9 +9,11 @@
 #include "cli/plan_deploy.h"
 #include "cli/plan_goat.h"
 #include "cli/plan_print.h"
+#include "cli/progress.h"
 #include "fabric/placed.h"
 #include "io/clock.h"
 #include "io/file.h"
+#include "io/units.h"
 #include "plan/file.h"
 #include "plan/lp.h"
 
@@ -84,16 +86,35 @@ const struct option_command options_of_plan = {
                 "  tributary plan --topology net.toml --deploy 5",
 };
 
-static bool is_over(void *user)
+struct planning {
+    struct progress progress;
+    uint64_t until_ns;
+};
+
+static bool is_over(void *user, const struct plan_step *step)
 {
-    (void)user;
+    struct planning *planning = user;
+    struct progress *p = &planning->progress;
+    char rate[TRIB_UNITS_TEXT_MAX] = "", bound[TRIB_UNITS_TEXT_MAX] = "";
+    if (!progress_is_due(p)) {
+        return interrupt_came();
+    }
+    if (step->level_bps > 0) {
+        (void)snprintf(rate, sizeof rate, ", %.4g Gbps", step->level_bps / 1e9);
+    }
+    if (!step->is_cut && step->bound_bps != PLAN_NO_BOUND) {
+        (void)snprintf(bound, sizeof bound, " of at most %.4g", (double)step->bound_bps / 1e9);
+    }
+    progress_show(p, "%s: %.0f s, program %u, %u jobs left%s%s", step->is_cut ? "choosing trees" : "packing trees",
+                  (double)(trib_clock_ns() - p->begin_ns) / (double)TRIB_SECOND_NS, step->solved, step->left, rate,
+                  bound);
     return interrupt_came();
 }
 
 static bool is_late(void *user)
 {
-    const uint64_t *until_ns = user;
-    return trib_clock_ns() >= *until_ns;
+    const struct planning *planning = user;
+    return trib_clock_ns() >= planning->until_ns;
 }
 
 /* Plans, and proves the plan. Returns the exit status. */
@@ -101,14 +122,16 @@ static int make(struct plan *plan, const struct plan_arguments *arguments, const
                 const struct plan_jobs *jobs, struct plan_proof *proof)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
-    uint64_t until_ns = trib_clock_ns() + arguments->seconds * TRIB_SECOND_NS;
+    struct planning planning = {.progress = progress_begin(arguments->json)};
+    planning.until_ns = planning.progress.begin_ns + arguments->seconds * TRIB_SECOND_NS;
     const struct plan_options options = {.family = plan_family_of(net),
                                          .most = arguments->trees,
                                          .is_over = is_over,
                                          .is_late = arguments->seconds != 0 ? is_late : NULL,
-                                         .user = &until_ns};
+                                         .user = &planning};
     interrupt_catch(); /* here alone: the other searches do not ask, and end by the signal */
     enum trib_status status = plan_make(plan, net, jobs, &options, error);
+    progress_end(&planning.progress);
     if (status == TRIB_ERR_ABORTED) {
         (void)complain("plan: interrupted; nothing was written");
         return interrupt_status();
@@ -300,8 +323,9 @@ static bool fits(const struct plan_arguments *arguments)
         return false;
     }
     if (arguments->goat.objective != NULL &&
-        (arguments->change != NULL || arguments->check != NULL || arguments->page != NULL || arguments->seconds != 0)) {
-        (void)complain("plan: --objective goes with none of --check, --page, --what-if, --seconds");
+        (arguments->change != NULL || arguments->check != NULL || arguments->page != NULL || arguments->seconds != 0 ||
+         arguments->trees != 0)) {
+        (void)complain("plan: --objective goes with none of --check, --page, --what-if, --seconds, --trees");
         return false;
     }
     return fits_deploy(arguments);

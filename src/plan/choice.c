@@ -64,7 +64,7 @@ static bool keep(struct choice *c, uint32_t number)
     }
     pack->kept[number] = true;
     if (c->count[tree->job]++ == 0) {
-        plan_pack_load(pack, tree, c->load);
+        plan_pack_load(pack, tree, pack->jobs->list[tree->job].weight, c->load);
     }
     return true;
 }

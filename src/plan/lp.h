@@ -43,13 +43,17 @@ TRIB_MUST_USE enum trib_status trib_lp_add(struct trib_lp *lp, uint32_t count, c
 void trib_lp_bound(struct trib_lp *lp, uint32_t row, double lower, double upper);
 /* Changes the cost of a column. */
 void trib_lp_cost(struct trib_lp *lp, uint32_t column, double cost);
+/* Of a long solve: is_enough is called now and then, with the solution so far; true ends the solve. */
+void trib_lp_watch(struct trib_lp *lp, bool (*is_enough)(void *user), void *user);
 /* Solves by the primal simplex method, from the basis of the last solution if there is one. error: TRIB_ERROR_TEXT_MAX
- * bytes, or NULL. ERR_INVALID: no x fits all bounds, or the objective has no maximum; ERR_SYSTEM: the solver gave
- * up. */
+ * bytes, or NULL. ERR_INVALID: no x fits all bounds, or the objective has no maximum; ERR_SYSTEM: the solver gave up;
+ * ERR_TIMEOUT: is_enough has ended it, and there is the solution so far, if it fits. */
 TRIB_MUST_USE enum trib_status trib_lp_solve(struct trib_lp *lp, char *error);
+/* True if the solution so far fits all bounds. */
+bool trib_lp_fits(const struct trib_lp *lp);
 /* Of the last solution. Both lists belong to the program, and are valid until it changes. */
 double trib_lp_value(const struct trib_lp *lp);
-const double *trib_lp_primal(const struct trib_lp *lp); /* x, by column */
+const double *trib_lp_primal(struct trib_lp *lp); /* x, by column; 0 of columns that came after the solution */
 /* By row: gain of the maximum if the row's bound moves up by one. >= 0 at an upper bound, <= 0 at a lower one, up to
  * the solver's tolerance. */
 const double *trib_lp_dual(const struct trib_lp *lp);

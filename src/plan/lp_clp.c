@@ -2,6 +2,7 @@
 /* lp_clp.c: the linear program by COIN-OR CLP, through its C interface, which is loaded with the first program
  * (io/library.h). See lp.h. */
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -14,21 +15,34 @@
 #include "plan/lp.h"
 
 #define AT_LOWER_BOUND 3 /* of a column, for Clp_setColumnStatus */
+#define STOPPED 3        /* by the limit of iterations, for Clp_status */
+#define ITERATIONS 1000  /* until is_enough is asked: a second of a large program */
+
+/* Columns that CLP does not have yet, in its form: all their numbers in one list. */
+struct batch {
+    double *costs, *uppers, *values;
+    int *starts, *rows; /* by column, and one more; by number */
+    size_t count, room;
+    size_t used, value_room;
+};
 
 struct trib_lp {
     Clp_Simplex *clp;
+    struct batch batch;
     uint32_t rows;
     double *lower; /* by row */
     double *upper;
+    bool (*is_enough)(void *user);
+    void *user;
 };
 
 /* CLP's functions, without "Clp_". */
 /* clang-format off */
 #define FUNCTIONS(X) \
     X(addColumns) X(chgRowLower) X(chgRowUpper) X(deleteModel) \
-    X(dualRowSolution) X(newModel) X(numberColumns) X(numberIterations) \
-    X(objective) X(objectiveValue) X(primal) X(primalColumnSolution) \
-    X(resize) X(setColumnStatus) X(setLogLevel) X(setOptimizationDirection) \
+    X(dualRowSolution) X(newModel) X(numberColumns) \
+    X(objective) X(objectiveValue) X(primal) X(primalColumnSolution) X(primalFeasible) \
+    X(resize) X(setColumnStatus) X(setLogLevel) X(setMaximumIterations) X(setOptimizationDirection) \
     X(status) X(statusExists)
 
 static struct {
@@ -93,64 +107,88 @@ void trib_lp_destroy(struct trib_lp *lp)
         if (lp->clp != NULL) {
             clp.deleteModel(lp->clp);
         }
+        free(lp->batch.costs);
+        free(lp->batch.uppers);
+        free(lp->batch.values);
+        free(lp->batch.starts);
+        free(lp->batch.rows);
         free(lp->lower);
         free(lp->upper);
         free(lp);
     }
 }
 
-/* The columns in CLP's form: all their numbers in one list. */
-struct batch {
-    double *costs, *uppers, *values;
-    int *starts, *rows;
-};
+/* ---- columns ---- */
 
-static bool make_batch(struct batch *batch, uint32_t count, const struct trib_lp_column *columns)
+/* One column by itself would make CLP copy the whole program. */
+static void flush(struct trib_lp *lp)
 {
-    size_t all = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        all += columns[i].count;
+    struct batch *batch = &lp->batch;
+    if (batch->count == 0) {
+        return;
     }
-    *batch = (struct batch){.costs = calloc(count + 1U, sizeof *batch->costs),
-                            .uppers = calloc(count + 1U, sizeof *batch->uppers),
-                            .values = calloc(all + 1, sizeof *batch->values),
-                            .starts = calloc(count + 1U, sizeof *batch->starts),
-                            .rows = calloc(all + 1, sizeof *batch->rows)};
-    if (!batch->costs || !batch->uppers || !batch->values || !batch->starts || !batch->rows) {
-        return false;
+    int first = clp.numberColumns(lp->clp), count = (int)batch->count;
+    batch->starts[count] = (int)batch->used;
+    clp.addColumns(lp->clp, count, NULL, batch->uppers, batch->costs, batch->starts, batch->rows, batch->values);
+    for (int i = first; i < first + count && clp.statusExists(lp->clp); i++) {
+        (void)clp.setColumnStatus(lp->clp, i, AT_LOWER_BOUND);
     }
-    for (uint32_t i = 0; i < count; i++) {
-        const struct trib_lp_column *column = &columns[i];
-        int at = batch->starts[i];
-        batch->costs[i] = column->cost;
-        batch->uppers[i] = clp_bound(column->upper);
-        for (uint32_t k = 0; k < column->count; k++, at++) {
-            batch->rows[at] = (int)column->rows[k];
-            batch->values[at] = column->values[k];
+    batch->count = 0;
+    batch->used = 0;
+}
+
+/* *list has `room` elements of `size` bytes. False: out of memory. */
+static bool grow(void *list, size_t room, size_t size)
+{
+    void *larger;
+    memcpy(&larger, list, sizeof larger);
+    larger = realloc(larger, room * size);
+    if (larger != NULL) {
+        memcpy(list, &larger, sizeof larger);
+    }
+    return larger != NULL;
+}
+
+static bool make_room(struct batch *batch, const struct trib_lp_column *column)
+{
+    if (batch->count + 1 >= batch->room) {
+        size_t room = 2 * batch->room + 64;
+        if (!grow(&batch->costs, room, sizeof *batch->costs) || !grow(&batch->uppers, room, sizeof *batch->uppers) ||
+            !grow(&batch->starts, room, sizeof *batch->starts)) {
+            return false;
         }
-        batch->starts[i + 1] = at;
+        batch->room = room;
+    }
+    if (batch->used + column->count > batch->value_room) {
+        size_t room = 2 * (batch->used + column->count);
+        if (!grow(&batch->rows, room, sizeof *batch->rows) || !grow(&batch->values, room, sizeof *batch->values)) {
+            return false;
+        }
+        batch->value_room = room;
     }
     return true;
 }
 
 enum trib_status trib_lp_add(struct trib_lp *lp, uint32_t count, const struct trib_lp_column *columns)
 {
-    struct batch batch;
-    bool is_good = make_batch(&batch, count, columns);
-    if (is_good) {
-        int first = clp.numberColumns(lp->clp);
-        clp.addColumns(lp->clp, (int)count, NULL, batch.uppers, batch.costs, batch.starts, batch.rows, batch.values);
-        for (int i = first; i < first + (int)count && clp.statusExists(lp->clp); i++) {
-            (void)clp.setColumnStatus(lp->clp, i, AT_LOWER_BOUND);
+    struct batch *batch = &lp->batch;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct trib_lp_column *column = &columns[i];
+        if (!make_room(batch, column)) {
+            return TRIB_ERR_MEMORY;
+        }
+        batch->costs[batch->count] = column->cost;
+        batch->uppers[batch->count] = clp_bound(column->upper);
+        batch->starts[batch->count++] = (int)batch->used;
+        for (uint32_t k = 0; k < column->count; k++) {
+            batch->rows[batch->used] = (int)column->rows[k];
+            batch->values[batch->used++] = column->values[k];
         }
     }
-    free(batch.costs);
-    free(batch.uppers);
-    free(batch.values);
-    free(batch.starts);
-    free(batch.rows);
-    return is_good ? TRIB_OK : TRIB_ERR_MEMORY;
+    return TRIB_OK;
 }
+
+/* ---- the rest ---- */
 
 void trib_lp_bound(struct trib_lp *lp, uint32_t row, double lower, double upper)
 {
@@ -160,14 +198,37 @@ void trib_lp_bound(struct trib_lp *lp, uint32_t row, double lower, double upper)
 
 void trib_lp_cost(struct trib_lp *lp, uint32_t column, double cost)
 {
+    flush(lp);
     clp.objective(lp->clp)[column] = cost;
+}
+
+void trib_lp_watch(struct trib_lp *lp, bool (*is_enough)(void *user), void *user)
+{
+    lp->is_enough = is_enough;
+    lp->user = user;
+}
+
+bool trib_lp_fits(const struct trib_lp *lp)
+{
+    return clp.primalFeasible(lp->clp) != 0;
 }
 
 enum trib_status trib_lp_solve(struct trib_lp *lp, char *error)
 {
+    flush(lp);
     clp.chgRowLower(lp->clp, lp->lower);
     clp.chgRowUpper(lp->clp, lp->upper);
-    (void)clp.primal(lp->clp, 0);
+    /* By iterations, not by time: without an end the solution is the same each time. */
+    for (int most = lp->is_enough != NULL ? ITERATIONS : INT_MAX;; most += most / 8) {
+        clp.setMaximumIterations(lp->clp, most);
+        (void)clp.primal(lp->clp, 0);
+        if (clp.status(lp->clp) != STOPPED || most > INT_MAX / 2) {
+            break;
+        }
+        if (lp->is_enough(lp->user)) {
+            return TRIB_ERR_TIMEOUT;
+        }
+    }
     switch (clp.status(lp->clp)) {
     case 0:
         return TRIB_OK;
@@ -178,7 +239,7 @@ enum trib_status trib_lp_solve(struct trib_lp *lp, char *error)
         trib_explain(error, "the objective of the linear program has no maximum");
         return TRIB_ERR_INVALID;
     default:
-        trib_explain(error, "the solver gave up after %d steps", clp.numberIterations(lp->clp));
+        trib_explain(error, "the solver gave up on the linear program");
         return TRIB_ERR_SYSTEM;
     }
 }
@@ -188,8 +249,9 @@ double trib_lp_value(const struct trib_lp *lp)
     return clp.objectiveValue(lp->clp);
 }
 
-const double *trib_lp_primal(const struct trib_lp *lp)
+const double *trib_lp_primal(struct trib_lp *lp)
 {
+    flush(lp);
     return clp.primalColumnSolution(lp->clp);
 }
 

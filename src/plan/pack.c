@@ -40,6 +40,7 @@ struct search {
     uint32_t tree_count, tree_room;
     uint64_t *level;
     int64_t *prices;
+    bool needs_level;  /* the program at hand raises the level */
     int64_t *closed;   /* for one job: prices, but the highest for switches at which the job has no memory */
     uint32_t priced;   /* programs after which such trees were found */
     int64_t *limits;   /* by job */
@@ -55,6 +56,37 @@ bool plan_pack_is_late(struct plan_pack *pack)
     bool is_late = pack->is_late != NULL && pack->is_late(pack->user);
     pack->is_early = pack->is_early || is_late;
     return is_late;
+}
+
+/* ---- progress ---- */
+
+/* For progress. */
+static void tell_step(struct search *s)
+{
+    struct plan_step *step = &s->pack->step;
+    step->is_cut = s->mode != ALL;
+    step->bound_bps = s->best.bound_bps;
+    step->left = 0;
+    for (uint32_t j = 0; s->level != NULL && j < s->pack->jobs->count; j++) {
+        step->left += s->level[j] == 0;
+    }
+    step->level_bps = s->needs_level ? plan_master_level(&s->master) : step->level_bps;
+}
+
+static bool is_over(struct search *s)
+{
+    tell_step(s);
+    return s->pack->is_over != NULL && s->pack->is_over(s->pack->user, &s->pack->step);
+}
+
+/* ERR_ABORTED: it is. */
+static enum trib_status check_over(struct search *s)
+{
+    if (!is_over(s)) {
+        return TRIB_OK;
+    }
+    trib_explain(s->error, "interrupted: there is no plan");
+    return TRIB_ERR_ABORTED;
 }
 
 /* ---- trees ---- */
@@ -184,12 +216,10 @@ void plan_pack_price(const struct plan_pack *pack, const double *load, double le
     memset(prices + rows, 0, net->hosts * sizeof *prices);
 }
 
-void plan_pack_load(const struct plan_pack *pack, const struct plan_tree *tree, double *load)
+void plan_pack_load(const struct plan_pack *pack, const struct plan_tree *tree, double rate, double *load)
 {
     for (uint32_t k = 0; k < tree->load_count; k++) {
-        load[tree->loads[k].row] += (double)tree->loads[k].amount / (double)PLAN_SHARE *
-                                    pack->jobs->list[tree->job].weight /
-                                    (double)plan_capacity(pack->net, tree->loads[k].row);
+        load[tree->loads[k].row] += plan_part_of(pack, &tree->loads[k], rate);
     }
 }
 
@@ -214,18 +244,24 @@ static enum trib_status seed(struct search *s)
             status = TRIB_ERR_MEMORY;
             break;
         }
-        plan_pack_load(pack, &tree, load);
+        plan_pack_load(pack, &tree, jobs->list[job].weight, load);
         status = plan_pack_keep(pack, &tree, &number);
+        status = status == TRIB_OK ? check_over(s) : status;
+        if (i + 1 >= jobs->count && plan_pack_is_late(pack)) {
+            break;
+        }
     }
     free(load);
     return status;
 }
 
 /* Trees to each root over all shortest paths: without them a packing grows by one path of each leaf at a time. */
-static enum trib_status seed_spread(struct plan_pack *pack)
+static enum trib_status seed_spread(struct search *s)
 {
+    struct plan_pack *pack = s->pack;
     enum trib_status status = TRIB_OK;
-    for (uint32_t i = 0; i < 2 * pack->jobs->count * pack->net->switches && status == TRIB_OK; i++) {
+    for (uint32_t i = 0;
+         i < 2 * pack->jobs->count * pack->net->switches && status == TRIB_OK && !plan_pack_is_late(pack); i++) {
         struct plan_tree tree;
         bool is_there = false;
         uint32_t number = 0, job = i / 2 / pack->net->switches, root = i / 2 % pack->net->switches;
@@ -234,6 +270,7 @@ static enum trib_status seed_spread(struct plan_pack *pack)
         } else if (is_there) {
             status = plan_pack_keep(pack, &tree, &number);
         }
+        status = status == TRIB_OK ? check_over(s) : status;
     }
     return status;
 }
@@ -254,6 +291,29 @@ static void improve_bound(struct search *s)
         s->best.bound_bps = bound;
         memcpy(s->best.prices, s->prices, plan_rows(pack->net) * sizeof *s->prices);
     }
+}
+
+/* The bound of a stage that ends early: at the program's prices, if the stage began in time, and at prices that grow
+ * with the loads of the solution. Far from the best packing the latter is lower: the program's prices are those of few
+ * links, past which jobs have cheap trees. */
+static enum trib_status bound_late(struct search *s, bool was_late)
+{
+    struct plan_pack *pack = s->pack;
+    double *load = calloc(plan_rows(pack->net) + 1U, sizeof *load);
+    if (load == NULL) {
+        return TRIB_ERR_MEMORY;
+    }
+    if (!was_late) {
+        plan_master_prices(&s->master, s->prices, s->limits);
+        improve_bound(s);
+    }
+    for (uint32_t i = 0; i < s->tree_count; i++) {
+        plan_pack_load(pack, &pack->trees[s->tree_of[i]], fmax(0, plan_master_rate(&s->master, i)), load);
+    }
+    plan_pack_price(pack, load, LEAST_LOAD, s->prices);
+    free(load);
+    improve_bound(s);
+    return TRIB_OK;
 }
 
 /* Adds a job's offers that are worth it: few of each of many jobs, more of each of few. */
@@ -314,12 +374,23 @@ static enum trib_status find_better(struct search *s, double level, uint32_t *ta
     return (double)s->best.bound_bps <= level * (1 + PLAN_GAP) ? TRIB_OK : take_offers(s, taken);
 }
 
-/* Solves the program. By the solver's tolerance fixed rates may not fit together; then they become a little less. */
+/* Of a program that takes long: is its solution so far good enough? */
+static bool is_enough(void *user)
+{
+    struct search *s = user;
+    return is_over(s) || (plan_pack_is_late(s->pack) && trib_lp_fits(s->master.lp) &&
+                          (!s->needs_level || plan_master_level(&s->master) > 0));
+}
+
+/* Solves the program. By the solver's tolerance fixed rates may not fit together; then they become a little less.
+ * ERR_TIMEOUT: it is late, and there is the solution so far. */
 static enum trib_status solve(struct search *s)
 {
+    trib_lp_watch(s->master.lp, is_enough, s);
     enum trib_status status = trib_lp_solve(s->master.lp, s->error);
-    s->pack->solved++;
-    for (double less = FIXED_LEAST; status != TRIB_OK && less <= FIXED_MOST; less *= 10) {
+    s->pack->step.solved++;
+    for (double less = FIXED_LEAST;
+         s->needs_level && status != TRIB_OK && status != TRIB_ERR_TIMEOUT && less <= FIXED_MOST; less *= 10) {
         for (uint32_t j = 0; j < s->pack->jobs->count; j++) {
             if (s->level[j] != 0) {
                 plan_master_fix(&s->master, j, (uint64_t)((double)s->level[j] * (1 - less)));
@@ -327,27 +398,29 @@ static enum trib_status solve(struct search *s)
         }
         status = trib_lp_solve(s->master.lp, s->error);
     }
-    return status;
+    enum trib_status over = check_over(s);
+    return over != TRIB_OK ? over : status;
 }
 
 /* Raises the level of all jobs that are left, and its bound falls, until they meet. */
 static enum trib_status raise(struct search *s, double *level)
 {
     struct plan_pack *pack = s->pack;
+    bool was_late = plan_pack_is_late(pack);
     s->best.bound_bps = PLAN_NO_BOUND;
+    s->needs_level = true;
     for (uint32_t i = 0; i < PROGRAMS_MAX; i++) {
         uint32_t taken = 0;
         enum trib_status status = solve(s);
-        if (status != TRIB_OK) {
+        if (status != TRIB_OK && status != TRIB_ERR_TIMEOUT) {
             return status;
         }
-        if (pack->is_over != NULL && pack->is_over(pack->user)) {
-            trib_explain(s->error, "interrupted: there is no plan");
-            return TRIB_ERR_ABORTED;
-        }
         *level = plan_master_level(&s->master);
+        if (plan_pack_is_late(pack)) {
+            return s->mode == ALL ? bound_late(s, was_late) : TRIB_OK;
+        }
         status = find_better(s, *level, &taken);
-        if (status != TRIB_OK || taken == 0 || plan_pack_is_late(pack)) {
+        if (status != TRIB_OK || taken == 0) {
             return status;
         }
     }
@@ -417,6 +490,7 @@ static bool begin(struct search *s)
 {
     const struct plan_pack *pack = s->pack;
     size_t rows = plan_rows(pack->net), jobs = pack->jobs->count;
+    s->best.bound_bps = PLAN_NO_BOUND;
     s->prices = calloc(rows + 1, sizeof *s->prices);
     s->best.prices = calloc(rows + 1, sizeof *s->best.prices);
     s->closed = calloc(rows + 1, sizeof *s->closed);
@@ -449,6 +523,18 @@ static void keep_rates(struct search *s)
     }
 }
 
+/* Of all ways to keep the levels finds the one with the least time of links; else the rates that there are stay. */
+static enum trib_status settle(struct search *s)
+{
+    plan_master_settle(&s->master);
+    s->needs_level = false;
+    enum trib_status status = solve(s);
+    if (status == TRIB_OK) {
+        keep_rates(s);
+    }
+    return status == TRIB_ERR_ABORTED ? status : TRIB_OK;
+}
+
 /* Finds the rates of all trees, and the jobs' levels. */
 static enum trib_status search(struct plan_pack *pack, enum mode mode, uint64_t *level, char *error)
 {
@@ -458,7 +544,7 @@ static enum trib_status search(struct plan_pack *pack, enum mode mode, uint64_t 
     if (status == TRIB_OK && mode == ALL) {
         status = seed(&s);
         bool has_mixtures = pack->pricer->family != PLAN_SKELETONS && pack->net->paths != PLAN_PINNED;
-        status = status == TRIB_OK && has_mixtures ? seed_spread(pack) : status;
+        status = status == TRIB_OK && has_mixtures ? seed_spread(&s) : status;
     }
     for (uint32_t i = 0; i < pack->tree_count && status == TRIB_OK; i++) {
         if (mode == ALL || pack->kept[i]) {
@@ -470,10 +556,7 @@ static enum trib_status search(struct plan_pack *pack, enum mode mode, uint64_t 
         keep_rates(&s);
     }
     if (status == TRIB_OK && !plan_pack_is_late(pack)) {
-        plan_master_settle(&s.master); /* of all ways to keep these levels the one with the least time of links */
-        if (trib_lp_solve(s.master.lp, NULL) == TRIB_OK) { /* else the rates that there are stay */
-            keep_rates(&s);
-        }
+        status = settle(&s);
     }
     end(&s);
     if (status == TRIB_ERR_MEMORY) {
@@ -542,7 +625,7 @@ static enum trib_status thin(struct search *s, double share, const uint32_t *gro
             double level = (double)pack->level[pack->trees[i].job];
             plan_master_cost(&s->master, i, 1 / (sum[group[i]] / level + THIN_LEAST));
         }
-        status = trib_lp_solve(s->master.lp, s->error);
+        status = solve(s);
         if (status == TRIB_OK) {
             keep_rates(s);
         }

@@ -18,6 +18,15 @@ struct plan_stage {
     int64_t *prices; /* by row */
 };
 
+/* How far a search is. */
+struct plan_step {
+    uint32_t solved;    /* linear programs */
+    uint32_t left;      /* jobs whose level is not known yet */
+    double level_bps;   /* of the slowest of these, by weight, as far as it is found */
+    uint64_t bound_bps; /* of that level; PLAN_NO_BOUND: not known */
+    bool is_cut;        /* the packing is there, and is cut to few trees */
+};
+
 struct plan_pack {
     struct plan_pricer *pricer;
     const struct plan_network *net;
@@ -28,14 +37,15 @@ struct plan_pack {
     double *rates; /* by tree: rate in the plan, bit/s */
     struct plan_stage *stages;
     uint32_t stage_count;
-    uint32_t *stage_of;          /* by job */
-    uint64_t *level;             /* by job, bit/s; 0: not fixed yet */
-    uint32_t *order;             /* jobs in the order in which they choose memory (choice.h) */
-    bool has_memory;             /* switches have a limit of memory */
-    struct plan_memory memory;   /* where each job has memory, as plan_choose last chose */
-    int64_t thrift;              /* price of the memory of a switch for each input that it adds */
-    uint32_t solved;             /* linear programs, for --explain */
-    bool (*is_over)(void *user); /* called now and then; true ends the search; NULL: never */
+    uint32_t *stage_of;        /* by job */
+    uint64_t *level;           /* by job, bit/s; 0: not fixed yet */
+    uint32_t *order;           /* jobs in the order in which they choose memory (choice.h) */
+    bool has_memory;           /* switches have a limit of memory */
+    struct plan_memory memory; /* where each job has memory, as plan_choose last chose */
+    int64_t thrift;            /* price of the memory of a switch for each input that it adds */
+    struct plan_step step;
+    /* Called now and then; true ends the search; NULL: never. */
+    bool (*is_over)(void *user, const struct plan_step *step);
     bool (*is_late)(void *user); /* true: what is there is good enough; NULL: never */
     void *user;
     bool is_early; /* is_late ended a stage before its level was near its bound, or saved a cut's search */
@@ -52,8 +62,13 @@ TRIB_MUST_USE enum trib_status plan_pack_solve(struct plan_pack *pack, char *err
 /* Keeps the tree, unless the pack has a tree with the same loads and, if memory has a limit, the same switches that
  * add. *number: index of the tree kept or found. A new tree has no rate yet. ERR_MEMORY: the tree is freed. */
 TRIB_MUST_USE enum trib_status plan_pack_keep(struct plan_pack *pack, struct plan_tree *tree, uint32_t *number);
-/* Adds the load of a tree to `load`, by row, as a fraction of the row's rate, if each job sends its weight. */
-void plan_pack_load(const struct plan_pack *pack, const struct plan_tree *tree, double *load);
+/* Part of the row's rate that a tree with this rate takes. */
+static inline double plan_part_of(const struct plan_pack *pack, const struct plan_load *load, double rate)
+{
+    return rate * (double)load->amount / (double)PLAN_SHARE / (double)plan_capacity(pack->net, load->row);
+}
+/* Adds the load of a tree with this rate to `load`, by row, as a fraction of the row's rate. */
+void plan_pack_load(const struct plan_pack *pack, const struct plan_tree *tree, double rate, double *load);
 /* Prices that grow steeply with the load, up to PLAN_PRICE_MAX. The fullest row counts as having at least the load
  * `least`. prices: by row. */
 void plan_pack_price(const struct plan_pack *pack, const double *load, double least, int64_t *prices);

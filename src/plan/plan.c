@@ -13,7 +13,7 @@ static void take_stages(struct plan *plan, struct plan_pack *pack)
     plan->stages = pack->stages;
     plan->stage_count = pack->stage_count;
     plan->tree_count = pack->tree_count;
-    plan->solved = pack->solved;
+    plan->solved = pack->step.solved;
     plan->is_early = pack->is_early;
     pack->stages = NULL;
     pack->stage_count = 0;

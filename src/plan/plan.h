@@ -46,8 +46,9 @@ struct plan {
 /* How a search ends early, and which trees it tries. */
 struct plan_options {
     enum plan_family family;
-    uint32_t most;               /* limit of trees per job, up to PLAN_TREES_MAX; 0: PLAN_TREES_MAX */
-    bool (*is_over)(void *user); /* true ends the search without a plan; NULL: never */
+    uint32_t most; /* limit of trees per job, up to PLAN_TREES_MAX; 0: PLAN_TREES_MAX */
+    /* Called now and then, at least after each program; true ends the search without a plan. NULL: never. */
+    bool (*is_over)(void *user, const struct plan_step *step);
     bool (*is_late)(void *user); /* true, and from then on: it ends soon, with a plan that may have larger gaps */
     void *user;
 };

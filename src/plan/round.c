@@ -14,8 +14,34 @@
 #define FEW_JOBS 8U      /* of more jobs a packing is made anew once at most, as the first time gains the most */
 #define KEPT_ENOUGH 0.98 /* of the slowest job's level: a cut that keeps so much is not made again */
 #define MEMORY_CUTS 12
+#define OPEN_CUTS 8       /* with new trees, at most */
+#define LEAST_GAIN 0.0005 /* of the slowest job's level: two cuts in a row that gain less are the last */
+#define WEIGHINGS 3       /* of all jobs, before the last one */
 
 /* ---- weights ---- */
+
+/* Gives the trees of all jobs rates by whole weights, a job at a time: the next choice of a job's weights can make up
+ * for those of the others. fill: by row, of all jobs. list: room for all trees. False: out of memory. */
+static bool weigh_all(struct plan_pack *pack, uint32_t most, uint32_t *list, double *fill)
+{
+    uint8_t weights[PLAN_TREES_MAX];
+    for (uint32_t i = 0; i < WEIGHINGS * pack->jobs->count; i++) {
+        uint32_t count = plan_pack_list(pack, i % pack->jobs->count, list);
+        double rate = 0, sum = 0;
+        count = count < most ? count : most;
+        if (!plan_weigh(pack, list, count, fill, weights)) {
+            return false;
+        }
+        for (uint32_t k = 0; k < count; k++) {
+            rate += pack->rates[list[k]];
+            sum += weights[k];
+        }
+        for (uint32_t k = 0; k < count; k++) {
+            pack->rates[list[k]] = rate * weights[k] / sum;
+        }
+    }
+    return true;
+}
 
 /* Trees with a weight of 0 are left behind. fill: by row, of all jobs. */
 static bool take_trees(struct plan_pack *pack, struct plan_grant *grant, const uint32_t *list, uint32_t count,
@@ -175,10 +201,17 @@ static bool keep_best(struct best *best, const struct plan_pack *pack, const uin
     return true;
 }
 
-/* No better cut was found, and that so far stays: trees do not fit into memory, or the solver gave up. */
+static void take_best(const struct best *best, struct plan_pack *pack, uint64_t *levels)
+{
+    memset(pack->rates, 0, pack->tree_count * sizeof *pack->rates);
+    memcpy(pack->rates, best->rates, best->trees * sizeof *best->rates);
+    memcpy(levels, best->levels, pack->jobs->count * sizeof *levels);
+}
+
+/* No better cut was found, and that so far stays: trees do not fit into memory, the solver gave up, or it is late. */
 static bool is_bearable(enum trib_status status)
 {
-    return status == TRIB_ERR_INVALID || status == TRIB_ERR_SYSTEM;
+    return status == TRIB_ERR_INVALID || status == TRIB_ERR_SYSTEM || status == TRIB_ERR_TIMEOUT;
 }
 
 /* Finds rates with the chosen trees, and if is_open with new ones beside them, of which the fastest stay. */
@@ -192,17 +225,28 @@ static enum trib_status cut_once(struct plan_pack *pack, uint32_t most, bool is_
     return status == TRIB_OK && !keep_best(best, pack, levels) ? TRIB_ERR_MEMORY : status;
 }
 
-/* Chooses trees, and finds new ones where memory has a limit, or where the slowest job loses much without. */
+/* Chooses trees, and finds new ones where memory has a limit, or, again and again, where the slowest job loses much
+ * without. */
 static enum trib_status choose_and_cut(struct plan_pack *pack, uint32_t most, uint64_t *levels, struct best *best,
                                        char *error)
 {
     enum trib_status status = plan_choose(pack, most, error);
     status = status == TRIB_OK ? cut_once(pack, most, pack->has_memory, levels, best, error) : status;
-    if (status == TRIB_OK && !pack->has_memory && part_kept(pack, levels) < KEPT_ENOUGH && !plan_pack_is_late(pack)) {
-        status = cut_once(pack, most, true, levels, best, error);
-        status = is_bearable(status) ? TRIB_OK : status;
+    if (status != TRIB_OK || pack->has_memory) {
+        return status;
     }
-    return status;
+    double most_kept = part_kept(pack, levels);
+    for (uint32_t i = 0, vain = 0; i < OPEN_CUTS && vain < 2 && most_kept < KEPT_ENOUGH && !plan_pack_is_late(pack);
+         i++) {
+        status = cut_once(pack, most, true, levels, best, error);
+        if (status != TRIB_OK) {
+            return is_bearable(status) ? TRIB_OK : status;
+        }
+        double kept = part_kept(pack, levels);
+        vain = kept > most_kept + LEAST_GAIN ? 0 : vain + 1;
+        most_kept = fmax(most_kept, kept);
+    }
+    return TRIB_OK;
 }
 
 /* The slowest jobs come first, by weight. */
@@ -235,7 +279,8 @@ static enum trib_status cut_first(struct plan_pack *pack, uint32_t most, uint64_
     if (rates != NULL) {
         memcpy(rates, pack->rates, trees * sizeof *rates);
     }
-    for (uint32_t i = 0; i < cuts && best->kept < KEPT_ENOUGH && (status == TRIB_OK || status == TRIB_ERR_INVALID);
+    for (uint32_t i = 0; i < cuts && best->kept < KEPT_ENOUGH && (status == TRIB_OK || status == TRIB_ERR_INVALID) &&
+                         (best->levels == NULL || !plan_pack_is_late(pack));
          i++) {
         memset(pack->rates, 0, pack->tree_count * sizeof *pack->rates);
         memcpy(pack->rates, rates, trees * sizeof *rates);
@@ -258,6 +303,7 @@ static enum trib_status cut(struct plan_pack *pack, uint32_t most, uint64_t *lev
     enum trib_status status = cut_first(pack, most, levels, &best, error);
     size_t times = pack->jobs->count <= FEW_JOBS ? sizeof shares / sizeof shares[0] : 1;
     for (size_t i = 0; status == TRIB_OK && i < times && best.kept < shares[i] && !plan_pack_is_late(pack); i++) {
+        take_best(&best, pack, levels);
         status = plan_pack_thin(pack, shares[i], error);
         for (uint32_t j = 0; j < pack->jobs->count && status == TRIB_OK; j++) {
             status = plan_merge(pack, j);
@@ -266,9 +312,7 @@ static enum trib_status cut(struct plan_pack *pack, uint32_t most, uint64_t *lev
         status = is_bearable(status) ? TRIB_OK : status;
     }
     if (status == TRIB_OK && best.levels != NULL) {
-        memset(pack->rates, 0, pack->tree_count * sizeof *pack->rates);
-        memcpy(pack->rates, best.rates, best.trees * sizeof *best.rates);
-        memcpy(levels, best.levels, pack->jobs->count * sizeof *levels);
+        take_best(&best, pack, levels);
     }
     free(best.rates);
     free(best.levels);
@@ -300,9 +344,10 @@ enum trib_status plan_round(struct plan *plan, struct plan_pack *pack, char *err
     for (uint32_t j = 0; is_good && status == TRIB_OK && j < plan->job_count; j++) {
         uint32_t count = plan_pack_list(pack, j, list);
         for (uint32_t i = 0; i < count && i < most; i++) {
-            plan_fill(pack, list[i], fill);
+            plan_pack_load(pack, &pack->trees[list[i]], pack->rates[list[i]], fill);
         }
     }
+    is_good = is_good && (status != TRIB_OK || weigh_all(pack, most, list, fill));
     for (uint32_t j = 0; is_good && status == TRIB_OK && j < plan->job_count; j++) {
         uint32_t count = plan_pack_list(pack, j, list);
         is_good = take_trees(pack, &plan->grants[j], list, count < most ? count : most, fill);

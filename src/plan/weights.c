@@ -24,19 +24,6 @@ struct mix {
     uint32_t weight;  /* sum of weights */
 };
 
-static double part_of(const struct plan_pack *pack, const struct plan_load *load, double rate)
-{
-    return rate * (double)load->amount / (double)PLAN_SHARE / (double)plan_capacity(pack->net, load->row);
-}
-
-void plan_fill(const struct plan_pack *pack, uint32_t number, double *fill)
-{
-    const struct plan_tree *tree = &pack->trees[number];
-    for (uint32_t k = 0; k < tree->load_count; k++) {
-        fill[tree->loads[k].row] += part_of(pack, &tree->loads[k], pack->rates[number]);
-    }
-}
-
 static bool begin(struct mix *mix, const struct plan_pack *pack, const double *fill)
 {
     uint32_t rows = plan_rows(pack->net);
@@ -65,7 +52,7 @@ static bool begin(struct mix *mix, const struct plan_pack *pack, const double *f
         double *parts = mix->parts + (size_t)i * mix->rows;
         for (uint32_t k = 0; k < tree->load_count; k++) {
             uint32_t at = place[tree->loads[k].row] - 1;
-            parts[at] = part_of(pack, &tree->loads[k], mix->rate);
+            parts[at] = plan_part_of(pack, &tree->loads[k], mix->rate);
             mix->others[at] -= parts[at] * mix->rates[mix->list[i]] / mix->rate;
         }
     }

@@ -7,10 +7,8 @@
 
 #include "plan/pack.h"
 
-/* Adds the tree with this number at its rate. fill: by row: the part of its capacity that is used. */
-void plan_fill(const struct plan_pack *pack, uint32_t number, double *fill);
 /* Writes weights of trees of one job, at most PLAN_TREES_MAX, the fastest first; a weight may be 0, the first is not.
- * fill: by row, of all jobs; it becomes that with the weights. False: out of memory. */
+ * fill: by row, of all jobs, by plan_pack_load; it becomes that with the weights. False: out of memory. */
 bool plan_weigh(const struct plan_pack *pack, const uint32_t *list, uint32_t count, double *fill, uint8_t *weights);
 
 #endif

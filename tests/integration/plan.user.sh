@@ -15,6 +15,7 @@ expect_line 2 'plan: --jobs is missing' "$T" "${NET[@]}"
 expect_line 2 'plan: --check makes no plan' "$T" "${P[@]}" --check a --trees 2
 expect_line 2 'plan: --check makes no plan' "$T" "${P[@]}" --check a --seconds 2
 expect_line 2 'plan: --objective goes with none of .*--seconds' "$T" "${P[@]}" --objective goat --server host9 --seconds 2
+expect_line 2 'plan: --objective goes with none of .*--trees' "$T" "${P[@]}" --objective goat --server host9 --trees 4
 expect_line 2 'seconds' "$T" "${P[@]}" --seconds 0
 expect_line 2 'plan: --what-if compares two plans' "$T" "${P[@]}" --what-if "link leaf0-spine1 down" --page a
 expect_line 2 'plan: unexpected argument "x"' "$T" "${P[@]}" x

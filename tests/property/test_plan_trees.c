@@ -157,12 +157,10 @@ static void packing__of_many_trees_becomes_one_of_few(void **state)
     plan_network_free(&net);
 }
 
-/* Twelve jobs with at most two trees each, in 20 networks: the slowest job loses 0.69 % in the mean. It loses 1.55 % if
- * packings are not made anew with fewer trees, and no new trees are found beside the chosen. */
-static void packing__of_many_jobs_becomes_one_of_few(void **state)
+/* Loss of the slowest of twelve jobs with at most so many trees each: the mean of 20 networks. */
+static double mean_loss(uint32_t most)
 {
     double losses = 0;
-    (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         struct drawn d = {.prng = {seed}, .over = 4, .uneven = 0.3, .can_add = 0.5, .adding = 300 * GBPS};
         struct plan_network net;
@@ -170,11 +168,26 @@ static void packing__of_many_jobs_becomes_one_of_few(void **state)
         uint32_t wanted = 0;
         draw_leaf_spine(&net, &d, 6, 4, 4);
         draw_jobs(&jobs, &net, &d, 12, 6, false);
-        losses += loss_of(&net, &jobs, 2, &wanted);
+        losses += loss_of(&net, &jobs, most, &wanted);
         plan_jobs_free(&jobs);
         plan_network_free(&net);
     }
-    assert_true(losses / 20 < 0.009);
+    return losses / 20;
+}
+
+/* 0.69 %. It is 1.55 % if packings are not made anew with fewer trees, and no new trees are found beside the chosen. */
+static void packing__of_many_jobs_becomes_one_of_few(void **state)
+{
+    (void)state;
+    assert_true(mean_loss(2) < 0.009);
+}
+
+/* All trees that they want: the rounding to weights alone costs 0.0088 %. It costs 0.0141 % if the weights of each job
+ * are chosen once. */
+static void weights__make_up_for_those_of_other_jobs(void **state)
+{
+    (void)state;
+    assert_true(mean_loss(32) < 0.00012);
 }
 
 /* 20 jobs with at most two trees each in a dragonfly: fixed rates do not fit together by the solver's tolerance. */
@@ -200,18 +213,18 @@ static bool is_late(void *user)
     return *left == 0;
 }
 
-/* Five jobs on a fat tree: a search that ends early has a plan that holds, and says so if more was to do. */
+/* Five jobs on a fat tree: a search that ends early, in any of its steps, has a plan that holds, and says so. */
 static void search__that_ends_early(void **state)
 {
     struct drawn d = {.prng = {7}, .over = 4, .uneven = 0.3, .can_add = 0.5, .adding = 300 * GBPS};
     struct plan_network net;
     struct plan_jobs jobs;
-    double last = 0;
+    double first = 0, last = 0;
 
     (void)state;
     draw_fat_tree(&net, &d, 8);
     draw_jobs(&jobs, &net, &d, 5, 32, false);
-    for (uint32_t calls = 1; calls <= 100; calls *= 10) {
+    for (uint32_t calls = 1; calls < 200; calls += 1 + calls / 8) {
         struct plan plan;
         struct plan_proof proof;
         uint32_t left = calls;
@@ -221,12 +234,14 @@ static void search__that_ends_early(void **state)
         assert_true(plan.is_early == (left == 0));
         assert_true(plan.is_early || proof.gap <= 2 * PLAN_GAP);
         double level = (double)plan.stages[0].level_bps;
-        assert_true(level >= last && level <= (double)plan.stages[0].bound_bps);
-        last = level;
+        assert_true(level <= (double)plan.stages[0].bound_bps);
         assert_true(calls > 1 || (plan.is_early && proof.first_gap > PLAN_GAP));
-        assert_true(calls < 100 || !plan.is_early);
+        assert_true(calls < 150 || !plan.is_early);
+        first = calls == 1 ? level : first;
+        last = level;
         plan_free(&plan);
     }
+    assert_true(first < last);
     plan_jobs_free(&jobs);
     plan_network_free(&net);
 }
@@ -237,6 +252,7 @@ int main(void)
                                        cmocka_unit_test(rate__with_little_memory),
                                        cmocka_unit_test(packing__of_many_trees_becomes_one_of_few),
                                        cmocka_unit_test(packing__of_many_jobs_becomes_one_of_few),
+                                       cmocka_unit_test(weights__make_up_for_those_of_other_jobs),
                                        cmocka_unit_test(packing__of_rates_that_do_not_fit_together),
                                        cmocka_unit_test(search__that_ends_early)};
     return trib_lp_is_there() ? cmocka_run_group_tests(tests, NULL, NULL) : 77;

@@ -485,9 +485,10 @@ static void read__mistakes(void **state)
 
 /* ---- an end before the end ---- */
 
-static bool at_once(void *user)
+static bool at_once(void *user, const struct plan_step *step)
 {
     (*(int *)user)++;
+    assert_true(step->solved == 0 && step->left == 2 && !step->is_cut);
     return true;
 }
 

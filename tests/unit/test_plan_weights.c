@@ -48,7 +48,7 @@ static void begin(struct subject *s, uint64_t seed)
         }
     }
     for (uint32_t i = 0; i < TREES; i++) {
-        plan_fill(&s->pack, i, s->others);
+        plan_pack_load(&s->pack, &s->pack.trees[i], s->pack.rates[i], s->others);
     }
     for (uint32_t row = 0; row < ROWS; row++) {
         s->others[row] = 1 - s->others[row];
@@ -66,7 +66,7 @@ static double fill_by(struct subject *s, const double *shares, double *fill)
     for (uint32_t i = 0; i < TREES; i++) {
         const double rate = s->rates[i];
         s->rates[i] = all * shares[i];
-        plan_fill(&s->pack, i, fill);
+        plan_pack_load(&s->pack, &s->pack.trees[i], s->pack.rates[i], fill);
         s->rates[i] = rate;
     }
     for (uint32_t i = 0; i < TREES; i++) {
@@ -101,7 +101,7 @@ static void weights__fill_no_row_more_than_rounding_does(void **state)
         memcpy(fill, s.others, sizeof fill);
         for (uint32_t i = 0; i < TREES; i++) {
             rounded[i] = (uint8_t)lround(255 * s.rates[i] / s.rates[0]);
-            plan_fill(&s.pack, i, fill);
+            plan_pack_load(&s.pack, &s.pack.trees[i], s.pack.rates[i], fill);
         }
         assert_true(plan_weigh(&s.pack, s.list, TREES, fill, weights));
         double most = fill_of(&s, weights, again);
