@@ -137,31 +137,40 @@ static void flush(struct trib_lp *lp)
     batch->used = 0;
 }
 
-/* *list has `room` elements of `size` bytes. False: out of memory. */
-static bool grow(void *list, size_t room, size_t size)
+static bool grow_doubles(double **list, size_t room)
 {
-    void *larger;
-    memcpy(&larger, list, sizeof larger);
-    larger = realloc(larger, room * size);
-    if (larger != NULL) {
-        memcpy(list, &larger, sizeof larger);
+    double *larger = realloc(*list, room * sizeof *larger);
+    if (larger == NULL) {
+        return false;
     }
-    return larger != NULL;
+    *list = larger;
+    return true;
 }
 
+static bool grow_ints(int **list, size_t room)
+{
+    int *larger = realloc(*list, room * sizeof *larger);
+    if (larger == NULL) {
+        return false;
+    }
+    *list = larger;
+    return true;
+}
+
+/* False: out of memory. */
 static bool make_room(struct batch *batch, const struct trib_lp_column *column)
 {
     if (batch->count + 1 >= batch->room) {
         size_t room = 2 * batch->room + 64;
-        if (!grow(&batch->costs, room, sizeof *batch->costs) || !grow(&batch->uppers, room, sizeof *batch->uppers) ||
-            !grow(&batch->starts, room, sizeof *batch->starts)) {
+        if (!grow_doubles(&batch->costs, room) || !grow_doubles(&batch->uppers, room) ||
+            !grow_ints(&batch->starts, room)) {
             return false;
         }
         batch->room = room;
     }
     if (batch->used + column->count > batch->value_room) {
         size_t room = 2 * (batch->used + column->count);
-        if (!grow(&batch->rows, room, sizeof *batch->rows) || !grow(&batch->values, room, sizeof *batch->values)) {
+        if (!grow_ints(&batch->rows, room) || !grow_doubles(&batch->values, room)) {
             return false;
         }
         batch->value_room = room;

@@ -201,8 +201,12 @@ static bool keep_best(struct best *best, const struct plan_pack *pack, const uin
     return true;
 }
 
+/* No effect if there is none. */
 static void take_best(const struct best *best, struct plan_pack *pack, uint64_t *levels)
 {
+    if (best->rates == NULL || best->levels == NULL) {
+        return;
+    }
     memset(pack->rates, 0, pack->tree_count * sizeof *pack->rates);
     memcpy(pack->rates, best->rates, best->trees * sizeof *best->rates);
     memcpy(levels, best->levels, pack->jobs->count * sizeof *levels);
@@ -311,7 +315,7 @@ static enum trib_status cut(struct plan_pack *pack, uint32_t most, uint64_t *lev
         status = status == TRIB_OK ? choose_and_cut(pack, most, levels, &best, error) : status;
         status = is_bearable(status) ? TRIB_OK : status;
     }
-    if (status == TRIB_OK && best.levels != NULL) {
+    if (status == TRIB_OK) {
         take_best(&best, pack, levels);
     }
     free(best.rates);
