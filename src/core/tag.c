@@ -139,37 +139,39 @@ void trib_tag_init(struct trib_tag *tag, const struct trib_tag_kernel *kernel, c
         uint64_t more = trib_tag_times(tag->r[i], UINT64_C(1) << 31);
         tag->offset[i + 1] = trib_tag_add(tag->offset[i], more);
     }
+    for (uint32_t i = 0; i < TRIB_TAG_ROWS; i++) {
+        uint64_t more = trib_tag_times(tag->offset[TRIB_TAG_ROW], tag->s[i]);
+        tag->offsets[i + 1] = trib_tag_add(tag->offsets[i], more);
+    }
 }
 
 /* ---- of a fragment ---- */
 
-/* The hash of a row, without the factor s. */
-static uint64_t hash_row(const struct trib_tag *tag, const uint8_t *row, size_t len)
+/* 2^31 times the numbers of the first `count` words: what kernels add to the hash. */
+static uint64_t offset_of(const struct trib_tag *tag, size_t count)
 {
-    size_t words = len / 4;
-    size_t left = len % 4;
-    uint64_t hash = tag->kernel->sum(tag->r, row, words);
+    size_t rows = count / TRIB_TAG_ROW;
+    size_t left = count % TRIB_TAG_ROW;
+    uint64_t rest = left == 0 ? 0 : trib_tag_times(tag->offset[left], tag->s[rows]);
 
-    if (left != 0) {
-        uint32_t word = 0;
-        memcpy(&word, row + 4 * words, left);
-        hash = trib_tag_add(hash, tag->kernel->sum(tag->r + words, &word, 1));
-        words++;
-    }
-    return trib_tag_less(hash, tag->offset[words]);
+    return trib_tag_add(tag->offsets[rows], rest);
 }
 
 uint64_t trib_tag_hash(const struct trib_tag *tag, const void *payload, size_t len)
 {
-    const size_t row = (size_t)4 * TRIB_TAG_ROW;
-    uint64_t hash = 0;
+    size_t words = len / 4;
+    size_t left = len % 4;
 
-    TRIB_ASSERT(len <= TRIB_TAG_ROWS * row);
-    for (size_t at = 0; at < len; at += row) {
-        uint64_t one = hash_row(tag, (const uint8_t *)payload + at, len - at < row ? len - at : row);
-        hash = trib_tag_add(hash, trib_tag_times(one, tag->s[at / row]));
+    TRIB_ASSERT(len <= (size_t)4 * TRIB_TAG_ROW * TRIB_TAG_ROWS);
+    uint64_t hash = tag->kernel->sum(tag->r, tag->s, payload, words);
+    if (left != 0) {
+        uint32_t word = 0;
+        memcpy(&word, (const uint8_t *)payload + 4 * words, left);
+        uint64_t last = tag->kernel->sum(tag->r + words % TRIB_TAG_ROW, tag->s + words / TRIB_TAG_ROW, &word, 1);
+        hash = trib_tag_add(hash, last);
+        words++;
     }
-    return hash;
+    return trib_tag_less(hash, offset_of(tag, words));
 }
 
 uint64_t trib_tag_exponent(const struct trib_tag *tag, int16_t exponent)

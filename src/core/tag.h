@@ -62,9 +62,9 @@
 
 struct trib_tag_kernel {
     const char *name; /* "scalar", "avx2", "ifma" */
-    /* <r, words + 2^31> mod p, with the words as they lie in memory, little-endian two's complement, at any alignment.
-     * At most TRIB_TAG_ROW. */
-    uint64_t (*sum)(const uint64_t *r, const void *words, size_t count);
+    /* The sum of r[i mod TRIB_TAG_ROW] s[i / TRIB_TAG_ROW] (word i + 2^31), mod p, with the words as they lie in
+     * memory, little-endian two's complement, at any alignment. At most TRIB_TAG_ROW x TRIB_TAG_ROWS words. */
+    uint64_t (*sum)(const uint64_t *r, const uint64_t *s, const void *words, size_t count);
 };
 
 /* The best kernel for this CPU; one by name, NULL where the CPU or the build lacks it. */
@@ -76,6 +76,7 @@ struct trib_tag {
     uint64_t r[TRIB_TAG_ROW];              /* of a row's words */
     uint64_t s[TRIB_TAG_ROWS];             /* of rows */
     uint64_t offset[TRIB_TAG_ROW + 1];     /* by count: 2^31 times the sum of the first `count` numbers r */
+    uint64_t offsets[TRIB_TAG_ROWS + 1];   /* by count: the same of the first `count` rows, with their numbers s */
     uint64_t exponent[TRIB_TAG_EXPONENTS]; /* g */
     uint64_t own, own_inverse;             /* u, and 1 / u mod p */
     uint8_t key[TRIB_TAG_KEY];

@@ -8,15 +8,17 @@
 
 #define LANES 4 /* of 64 bits: TRIB_TAG_ROW has 64 words for each */
 
-__extension__ static TRIB_TAG_WIDE add_up(__m256i lanes)
+/* The sum of the lanes mod p, below 2^55: each is folded once, as 2^52 is 47. */
+static inline uint64_t add_up(__m256i lanes)
 {
-    uint64_t lane[LANES];
+    __m256i above = _mm256_mul_epu32(_mm256_srli_epi64(lanes, 52), _mm256_set1_epi64x(47));
+    __m256i folded = _mm256_add_epi64(_mm256_and_si256(lanes, _mm256_set1_epi64x((INT64_C(1) << 52) - 1)), above);
+    __m128i half = _mm_add_epi64(_mm256_castsi256_si128(folded), _mm256_extracti128_si256(folded, 1));
 
-    _mm256_storeu_si256((__m256i *)(void *)lane, lanes);
-    return __extension__((TRIB_TAG_WIDE)lane[0] + lane[1] + lane[2] + lane[3]);
+    return (uint64_t)_mm_cvtsi128_si64(_mm_add_epi64(half, _mm_unpackhi_epi64(half, half)));
 }
 
-static uint64_t sum(const uint64_t *r, const void *words, size_t count)
+static uint64_t of_row(const uint64_t *r, const void *words, size_t count)
 {
     const __m256i low_half = _mm256_set1_epi64x((1 << 26) - 1);
     const __m128i half = _mm_set1_epi32(INT32_MIN);
@@ -32,9 +34,14 @@ static uint64_t sum(const uint64_t *r, const void *words, size_t count)
         low = _mm256_add_epi64(low, _mm256_mul_epu32(x, _mm256_and_si256(k, low_half)));
         high = _mm256_add_epi64(high, _mm256_mul_epu32(x, _mm256_srli_epi64(k, 26)));
     }
-    __extension__ TRIB_TAG_WIDE total = add_up(low) + (add_up(high) << 26);
-    uint64_t rest = trib_tag_scalar.sum(r + whole, at + 4 * whole, count - whole);
+    __extension__ TRIB_TAG_WIDE total = add_up(low) + ((TRIB_TAG_WIDE)add_up(high) << 26);
+    uint64_t rest = trib_tag_scalar_row(r + whole, at + 4 * whole, count - whole);
     return trib_tag_add(trib_tag_reduce_wide(total), rest);
+}
+
+static uint64_t sum(const uint64_t *r, const uint64_t *s, const void *words, size_t count)
+{
+    return trib_tag_sum_rows(of_row, r, s, words, count);
 }
 
 const struct trib_tag_kernel trib_tag_avx2 = {.name = "avx2", .sum = sum};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tag_kernels.h: the kernels of tag.h, a file per instruction set, and the reduction of wide sums that all end with. */
+/* tag_kernels.h: the kernels of tag.h, a file per instruction set, and the arithmetic that they share. */
 #ifndef TRIB_CORE_TAG_KERNELS_H
 #define TRIB_CORE_TAG_KERNELS_H
 
@@ -23,5 +23,11 @@ __extension__ static inline uint64_t trib_tag_reduce_wide(TRIB_TAG_WIDE x)
 
     return trib_tag_reduce(low + 47 * (uint64_t)(x >> 52));
 }
+
+/* The sum of a kernel that takes one row at a time. of_row: as trib_tag_scalar_row. */
+uint64_t trib_tag_sum_rows(uint64_t (*of_row)(const uint64_t *r, const void *words, size_t count), const uint64_t *r,
+                           const uint64_t *s, const void *words, size_t count);
+/* The sum of a row, without its number s. */
+uint64_t trib_tag_scalar_row(const uint64_t *r, const void *words, size_t count);
 
 #endif

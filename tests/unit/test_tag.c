@@ -87,9 +87,14 @@ static void tag__kernels_agree(void **state)
             tag.r[i] = TRIB_TAG_PRIME - 1; /* the largest products */
         }
         fill(&prng, 1, word, TRIB_TAG_ROW);
-        uint64_t sum = kernel->sum(tag.r, word, TRIB_TAG_ROW);
-        wide term = (wide)(TRIB_TAG_PRIME - 1) * UINT32_MAX;
-        assert_true(sum == (uint64_t)(term * TRIB_TAG_ROW % (wide)TRIB_TAG_PRIME));
+        for (uint32_t i = 0; i < TRIB_TAG_ROWS; i++) {
+            tag.s[i] = TRIB_TAG_PRIME - 1;
+        }
+        fill(&prng, 1, word, WORDS_MAX);
+        for (size_t count = 0; count <= WORDS_MAX; count++) {
+            uint64_t term = trib_tag_times(trib_tag_times(TRIB_TAG_PRIME - 1, TRIB_TAG_PRIME - 1), UINT32_MAX);
+            assert_true(kernel->sum(tag.r, tag.s, word, count) == trib_tag_times(term, count));
+        }
     }
     assert_null(trib_tag_kernel_named("none"));
     assert_non_null(trib_tag_kernel());
