@@ -117,7 +117,7 @@ static bool find_rows(struct plan_master *m)
     memset(m->lp_row, 0xff, rows * sizeof *m->lp_row);
     for (uint32_t row = 0; row < rows; row++) {
         uint64_t capacity = plan_capacity(m->net, row);
-        if (capacity != UINT64_MAX && (double)capacity > m->unit_bps) {
+        if (capacity != 0 && capacity != UINT64_MAX && (m->unit_bps == 0 || (double)capacity < m->unit_bps)) {
             m->unit_bps = (double)capacity;
         }
         if (row < rows - m->net->hosts && is_limited(m->net, row)) {

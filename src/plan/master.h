@@ -21,7 +21,7 @@ struct plan_master {
     const struct plan_network *net;
     const struct plan_jobs *jobs;
     struct trib_lp *lp;
-    double unit_bps;  /* of all rates in the program */
+    double unit_bps;  /* of all rates in the program: the least capacity, so that no rate is near the tolerance */
     uint32_t *lp_row; /* row of the program, by row; UINT32_MAX: the row can never be full */
     uint32_t *row_of; /* row, by row of the program */
     uint32_t limited; /* rows of links and adders */

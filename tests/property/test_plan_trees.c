@@ -16,6 +16,7 @@
 
 #define NETWORKS 40U
 #define MEMORY_NETWORKS 24U
+#define SLOW_NETWORKS 60U
 #define TOLERANCE 1e-6
 
 static void draw_network(struct plan_network *net, struct drawn *d, uint64_t seed)
@@ -246,6 +247,38 @@ static void search__that_ends_early(void **state)
     plan_network_free(&net);
 }
 
+/* ---- links of very different rates ---- */
+
+static void slow_down(struct plan_network *net, struct drawn *d)
+{
+    static const uint64_t rates[] = {1000000, 3000000, 17000000, GBPS};
+    for (uint32_t link = 0; link < net->fabric.link_count; link += 2) { /* both directions of a cable */
+        if (trib_prng_chance(&d->prng, 0.25)) {
+            net->fabric.rate_bps[link] = net->fabric.rate_bps[link + 1] = rates[trib_prng_below(&d->prng, 4)];
+        }
+    }
+}
+
+/* Links of 1 Mbit/s beside 100 Gbit/s: rates far below the fastest link are no rounding errors of the solver. */
+static void level__of_slow_links(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SLOW_NETWORKS; seed++) {
+        struct plan_network net;
+        struct plan_jobs jobs;
+        struct drawn d;
+        draw_network(&net, &d, seed);
+        slow_down(&net, &d);
+        draw_jobs(&jobs, &net, &d, 1 + (uint32_t)(seed % 7), 4, false);
+        for (uint32_t j = 0; j < jobs.count; j++) {
+            jobs.list[j].weight = trib_prng_chance(&d.prng, 0.25) ? 100 : 1;
+        }
+        (void)level_of(&net, &jobs, plan_family_of(&net));
+        plan_jobs_free(&jobs);
+        plan_network_free(&net);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(level__against_all_trees),
@@ -254,6 +287,7 @@ int main(void)
                                        cmocka_unit_test(packing__of_many_jobs_becomes_one_of_few),
                                        cmocka_unit_test(weights__make_up_for_those_of_other_jobs),
                                        cmocka_unit_test(packing__of_rates_that_do_not_fit_together),
+                                       cmocka_unit_test(level__of_slow_links),
                                        cmocka_unit_test(search__that_ends_early)};
     return trib_lp_is_there() ? cmocka_run_group_tests(tests, NULL, NULL) : 77;
 }
