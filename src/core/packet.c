@@ -98,12 +98,12 @@ void trib_packet_encode(const struct trib_packet *packet, uint8_t *header)
     }
 }
 
-static struct trib_packet parse(const uint64_t *words, const uint8_t *payload)
+static inline void parse(const uint64_t *words, const uint8_t *payload, struct trib_packet *packet)
 {
     uint64_t sequence = (words[1] & 0xffffffff) << 16 | words[2] >> 48;
     int32_t offset = (int32_t)(words[5] >> 32);
     uint16_t payload_len = (uint16_t)words[3];
-    return (struct trib_packet){
+    *packet = (struct trib_packet){
         .sequence = sequence,
         .mark = sequence + (uint64_t)(int64_t)offset,
         .bitmap = words[2] << 32 | words[3] >> 32,
@@ -125,6 +125,7 @@ static struct trib_packet parse(const uint64_t *words, const uint8_t *payload)
         .tree = (uint8_t)(words[1] >> 32),
         .type = (uint8_t)(words[3] >> 24),
         .reduction = (uint8_t)(words[3] >> 16),
+        .authenticated = words[0] >> 56 == TRIB_WIRE_AUTHENTICATED,
     };
 }
 
@@ -149,12 +150,12 @@ enum trib_drop trib_packet_decode(const uint8_t *data, size_t len, struct trib_p
     if (!is_authenticated && checksum(words, payload, payload_len) != crc) {
         return TRIB_DROP_CRC;
     }
-    struct trib_packet parsed = parse(words, payload);
-    parsed.authenticated = is_authenticated;
-    if (!has_valid_fields(&parsed)) {
+    struct trib_packet checked;
+    parse(words, payload, &checked);
+    if (!has_valid_fields(&checked)) {
         return TRIB_DROP_FIELD;
     }
-    *packet = parsed;
+    parse(words, payload, packet); /* from registers: a copy of `checked` would wait for stores, as above */
     return TRIB_DROP_NONE;
 }
 
