@@ -299,7 +299,7 @@ static bool read_line(struct file *file, char *line)
     return kept != NULL && apply(row, shown, kept, file->target);
 }
 
-/* One line with its end, of len bytes. */
+/* One line of len bytes, without its end. */
 static bool take_line(struct file *file, char *line, size_t len)
 {
     if (strlen(line) != len) {
@@ -318,28 +318,25 @@ bool options_read_file(const struct option_command *command, const char *path, v
 {
     struct file file = {.command = command, .path = path, .target = target, .line = 1};
     char error[TRIB_ERROR_TEXT_MAX] = "";
-    FILE *stream = trib_file_open(path, error);
-    char *line = NULL;
-    size_t room = 0;
-    ssize_t len = 0;
+    size_t len = 0;
+    char *text = trib_file_read(path, &len, error); /* with a limit, which a line alone may pass */
     bool good = true;
 
     for (size_t rows = 0; command->rows[rows].name != NULL; rows++) {
         TRIB_ASSERT(rows < ROWS_MAX);
     }
-    if (stream == NULL) {
+    if (text == NULL) {
         complain("cannot read the configuration %s", error);
         return false;
     }
-    for (; good && (len = getline(&line, &room, stream)) >= 0; file.line++) {
-        good = take_line(&file, line, (size_t)len);
+    for (char *line = text; good && line < text + len; file.line++) {
+        char *end = memchr(line, '\n', (size_t)(text + len - line));
+        end = end != NULL ? end : text + len;
+        *end = '\0';
+        good = take_line(&file, line, (size_t)(end - line));
+        line = end + 1;
     }
-    if (good && ferror(stream)) {
-        complain("cannot read the configuration %s: %s", path, trib_explain_errno(errno));
-        good = false;
-    }
-    free(line);
-    (void)fclose(stream);
+    free(text);
     return good;
 }
 

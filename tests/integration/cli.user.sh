@@ -124,6 +124,10 @@ config 'listen\n'
 expect_line 2 'conf:1: expected `name = value`' "$T" switch -c "$TMP/conf" --check-config
 expect_line 2 'cannot read the configuration .*absent: No such file' "$T" switch -c "$TMP/absent" --check-config
 expect_line 2 'cannot read the configuration .*: Is a directory' "$T" switch -c "$TMP" --check-config
+if [ -e "$BUILD_DIR/tests/memory/libfail_nth.so" ]; then # sanitizers need more address space
+    expect_line 2 'cannot read the configuration /dev/zero: larger than memory allows' \
+        bash -c 'ulimit -v 400000; exec "$1" switch -c /dev/zero --check-config' - "$T" # not: what fits is good
+fi
 if [ "$(id -u)" != 0 ]; then
     config 'threads = 1\n'
     chmod 0 "$TMP/conf"
