@@ -465,6 +465,10 @@ static bool check_ranges(struct switch_options *options)
     if (config->job_quota == 0) {
         config->job_quota = config->memory_quota < JOB_QUOTA ? config->memory_quota : JOB_QUOTA;
     }
+    if (config->tenant_quota != 0 && options->keys == NULL) {
+        complain("--tenant-quota: jobs have no keys here: name the folder of their keys with --keys");
+        return false;
+    }
     if (config->tenant_quota == 0 && options->keys != NULL) { /* a quarter is for other keys */
         config->tenant_quota = config->memory_quota - config->memory_quota / 4;
     }

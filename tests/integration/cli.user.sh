@@ -56,7 +56,9 @@ expect_line 2 '--listen: "127.0.0.1:99999" has no valid port' "$T" switch --list
 expect_line 2 '--listen: cannot resolve "300.1.1.1"' "$T" switch --listen 300.1.1.1:1
 expect_line 2 '--group: "10.0.0.1" is not an IPv4 multicast address' "$T" switch --group 10.0.0.1
 expect_line 2 '--job-quota: more than --memory' "$T" switch --memory 1MiB --job-quota 2MiB
-expect_line 2 '--tenant-quota: more than --memory' "$T" switch --memory 1MiB --tenant-quota 2MiB
+mkdir "$TMP/keys"
+expect_line 2 '--tenant-quota: more than --memory' "$T" switch --keys "$TMP/keys" --memory 1MiB --tenant-quota 2MiB
+expect_line 2 '--tenant-quota: jobs have no keys here' "$T" switch --check-config --tenant-quota 2MiB
 expect_line 2 '--loss: "5" has no unit; .*1%' "$T" perf --loss 5
 expect_line 2 '--loss: "200%" is more than 100%' "$T" perf --loss 200%
 expect_line 2 '--wire: "int33" is none of float32, bfloat16, int32' "$T" perf --wire int33
