@@ -319,7 +319,7 @@ bool options_read_file(const struct option_command *command, const char *path, v
     struct file file = {.command = command, .path = path, .target = target, .line = 1};
     char error[TRIB_ERROR_TEXT_MAX] = "";
     size_t len = 0;
-    char *text = trib_file_read(path, &len, error); /* with a limit, which a line alone may pass */
+    char *text = trib_file_read(path, &len, error);
     bool good = true;
 
     for (size_t rows = 0; command->rows[rows].name != NULL; rows++) {

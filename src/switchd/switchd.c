@@ -116,6 +116,11 @@ static enum trib_status check_lenders(const struct trib_switchd_config *config, 
                      "a switch with a parent cannot have a threshold: the ranks below it do not know each other");
         return TRIB_ERR_INVALID;
     }
+    if (config->threshold > 0 && config->keys != NULL && config->keys->is_for_jobs) {
+        trib_explain(error,
+                     "a switch with keys of jobs (--keys) cannot have a threshold: no job with a key becomes a ring");
+        return TRIB_ERR_INVALID;
+    }
     if (config->combines_only && config->parent.len == 0) {
         trib_explain(error, "a switch that only combines needs a parent, where sums become whole");
         return TRIB_ERR_INVALID;
