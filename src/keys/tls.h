@@ -52,7 +52,7 @@ ssize_t trib_tls_write(struct trib_tls *tls, const uint8_t *bytes, size_t count)
 /* True if the handshake has failed for a key that the server does not have, or has otherwise, or for a server without
  * TLS: another try is no use. */
 bool trib_tls_is_refused(const struct trib_tls *tls);
-/* Why the connection has failed, with the remedy, in at most 127 bytes. */
+/* Why the connection has failed, with the remedy, in at most 399 bytes. */
 const char *trib_tls_cause(const struct trib_tls *tls);
 /* Id of the key of both sides; 0: the handshake is not over. */
 uint64_t trib_tls_key_id(const struct trib_tls *tls);

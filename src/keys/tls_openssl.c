@@ -15,7 +15,7 @@
 
 #define CIPHERS "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256" /* both with the hash that keys are for */
 #define GROUPS "X25519:P-256"
-#define CAUSE_MAX 128
+#define CAUSE_MAX 400
 #define IDENTITIES_MAX 4 /* of one client, each of which costs a look at the folder of keys; ours names one */
 #define ALERT_BYTE 0x15  /* first of a record: a server answers with a handshake or an alert */
 
@@ -105,7 +105,7 @@ static int find_key(SSL *ssl, const unsigned char *identity, size_t identity_len
         trib_key_wipe(switch_key, sizeof switch_key);
         return *session != NULL;
     }
-    (void)snprintf(tls->cause, sizeof tls->cause, "key %016" PRIx64 ": %.90s", tls->asked_id, error);
+    (void)snprintf(tls->cause, sizeof tls->cause, "key %016" PRIx64 ": %.360s", tls->asked_id, error);
     return 1;
 }
 

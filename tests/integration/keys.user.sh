@@ -97,6 +97,12 @@ rm "$TMP/empty/$ID"
 TRIB_KEY_FILE=$TMP/job.key ranks gone "wrong" "${QUICK[@]}"
 ranks_end 30 1
 check_in "an empty folder" 'it does not know key' "$TMP/gone.0"
+"$T" key tenant "$TMP/job.key" "$TMP/empty" >/dev/null
+chmod 644 "$TMP/empty/$ID" # as a copy of it may be
+sleep 1.1
+TRIB_KEY_FILE=$TMP/job.key ranks copied "wrong" "${QUICK[@]}"
+ranks_end 30 1
+check_in "a file that others can read: the whole remedy" 'its mode is 0644, .*: chmod 600, .* make a new key' "$TMP/wrong.log"
 expect_line 2 '--keys: .*nowhere is no folder' "$T" switch --keys "$TMP/nowhere" --check-config
 
 say "a key has a quota for all its jobs, and leaves a quarter of the memory to others"

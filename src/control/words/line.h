@@ -39,7 +39,7 @@ void trib_line_close(struct trib_line *line);
 uint64_t trib_line_key_id(const struct trib_line *line);
 /* True if TLS has failed and another try is useless (trib_tls_is_refused). */
 bool trib_line_is_refused(const struct trib_line *line);
-/* The cause of a failure of TLS, at most 127 bytes; "": no failure. */
+/* The cause of a failure of TLS, at most 399 bytes; "": no failure. */
 const char *trib_line_cause(const struct trib_line *line);
 
 #endif
