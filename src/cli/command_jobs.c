@@ -192,15 +192,11 @@ int command_jobs(int argc, char **argv)
     int rest = 0;
     enum option_outcome outcome = options_read(&options_of_jobs, argc, argv, &options, &rest);
 
-    if (outcome == OPTIONS_OK && rest < argc) {
-        /* The job's name stands where the command's stood, and options may follow it as well. */
-        name = argv[rest];
-        argc -= rest;
-        argv += rest;
-        outcome = options_read(&options_of_jobs, argc, argv, &options, &rest);
-    }
     if (outcome != OPTIONS_OK) {
         return outcome == OPTIONS_HELP ? 0 : EXIT_USAGE;
+    }
+    if (rest < argc) {
+        name = argv[rest++];
     }
     if (rest < argc) {
         complain("unexpected argument \"%s\"", argv[rest]);

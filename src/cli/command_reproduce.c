@@ -314,17 +314,9 @@ int command_reproduce(int argc, char **argv)
 {
     struct reproduce_options options = {.out = NULL};
     const struct reproduce_experiment *chosen[EXPERIMENTS_MAX];
-    char **names = argv + 1;
-    int name_count = 0;
     uint32_t count = 0;
-
-    while (argc > 1 + name_count &&
-           argv[1 + name_count][0] != '-') { /* names may stand before the options, or behind */
-        name_count++;
-    }
     int rest = 0;
-    enum option_outcome outcome =
-        options_read(&options_of_reproduce, argc - name_count, argv + name_count, &options, &rest);
+    enum option_outcome outcome = options_read(&options_of_reproduce, argc, argv, &options, &rest);
     if (outcome != OPTIONS_OK) {
         return outcome == OPTIONS_HELP ? 0 : EXIT_USAGE;
     }
@@ -336,14 +328,7 @@ int command_reproduce(int argc, char **argv)
         complain("give either --json or --markdown");
         return EXIT_USAGE;
     }
-    if (name_count == 0) {
-        names = argv + rest;
-        name_count = argc - rest;
-    } else if (rest < argc - name_count) {
-        complain("unexpected argument \"%s\"", argv[name_count + rest]);
-        return EXIT_USAGE;
-    }
-    if (!choose(name_count, names, &options, chosen, &count)) {
+    if (!choose(argc - rest, argv + rest, &options, chosen, &count)) {
         return EXIT_USAGE;
     }
     if (options.sweep != NULL && (count != 1 || chosen[0]->sweep == NULL || options.quick)) {

@@ -56,6 +56,7 @@ const struct option_command options_of_run = {
                "the first rank that fails.",
     .rows = rows,
     .examples = "  tributary run -n 4 -- ./02_udp_allreduce\n  tributary run -n 4 --loss 1% --seed 7 -- ./train",
+    .runs_program = true,
 };
 
 /* Ranks of two launches with one --job are not of one job. */

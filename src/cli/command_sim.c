@@ -13,7 +13,6 @@
 #include "sim/scenario/scenario.h"
 
 #define LEVERS_MAX 6U
-#define WORDS_MAX 2U
 
 struct sim_options {
     struct sim_single single;
@@ -127,47 +126,12 @@ static uint32_t list_levers(const struct sim_options *o, struct sim_override lev
     return count;
 }
 
-/* Arguments that are not options. */
-struct words {
-    const char *list[WORDS_MAX];
-    uint32_t count;
-    const char *unexpected; /* the first that is too many; NULL: there is none */
-};
-
-static void take_word(struct words *words, const char *word)
-{
-    if (words->count < WORDS_MAX) {
-        words->list[words->count++] = word;
-    } else if (words->unexpected == NULL) {
-        words->unexpected = word;
-    }
-}
-
-/* Words and options in any order; behind -- all are words. */
-static enum option_outcome read_words(int argc, char **argv, struct sim_options *options, struct words *words)
-{
-    enum option_outcome outcome = OPTIONS_OK;
-    bool is_rest = false;
-
-    for (int at = 1; outcome == OPTIONS_OK && at < argc;) {
-        if (is_rest || argv[at][0] != '-' || argv[at][1] == '\0') {
-            take_word(words, argv[at++]);
-            continue;
-        }
-        int read = 0;
-        outcome = options_read(&options_of_sim, argc - at + 1, argv + at - 1, options, &read);
-        at += read - 1;
-        is_rest = outcome == OPTIONS_OK && strcmp(argv[at - 1], "--") == 0;
-    }
-    return outcome;
-}
-
 int command_sim(int argc, char **argv)
 {
     struct sim_options options = {.seed = UINT64_MAX};
-    struct words words = {.count = 0};
+    int rest = 0;
+    enum option_outcome outcome = options_read(&options_of_sim, argc, argv, &options, &rest);
 
-    enum option_outcome outcome = read_words(argc, argv, &options, &words);
     if (outcome != OPTIONS_OK) {
         return outcome == OPTIONS_HELP ? 0 : EXIT_USAGE;
     }
@@ -179,16 +143,14 @@ int command_sim(int argc, char **argv)
         print_models();
         return 0;
     }
-    if (words.count == 0) {
+    if (rest == argc) {
         complain("no scenario named; see `tributary sim --help`");
         return EXIT_USAGE;
     }
-    bool is_sweep = strcmp(words.list[0], "sweep") == 0;
-    if (words.unexpected == NULL && words.count == 2 && !is_sweep) {
-        words.unexpected = words.list[1];
-    }
-    if (words.unexpected != NULL) {
-        complain("unexpected argument \"%s\"", words.unexpected);
+    bool is_sweep = strcmp(argv[rest], "sweep") == 0;
+    int unexpected = rest + (is_sweep ? 2 : 1);
+    if (unexpected < argc) {
+        complain("unexpected argument \"%s\"", argv[unexpected]);
         return EXIT_USAGE;
     }
     if (is_sweep && options.single.plan != NULL) {
@@ -196,11 +158,13 @@ int command_sim(int argc, char **argv)
         return EXIT_USAGE;
     }
     if (is_sweep) {
-        struct sim_sweep sweep = {
-            .grid = words.list[1], .out = options.single.out, .shard = options.shard, .cores = options.cores};
+        struct sim_sweep sweep = {.grid = rest + 1 < argc ? argv[rest + 1] : NULL,
+                                  .out = options.single.out,
+                                  .shard = options.shard,
+                                  .cores = options.cores};
         return sim_sweep(&sweep);
     }
     struct sim_override levers[LEVERS_MAX];
     struct sim_overrides overrides = {levers, list_levers(&options, levers)};
-    return sim_single(words.list[0], &overrides, &options.single);
+    return sim_single(argv[rest], &overrides, &options.single);
 }

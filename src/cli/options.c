@@ -143,17 +143,31 @@ static enum option_outcome read_one(const struct option_command *command, int ar
     return apply(row, shown, text, target) ? OPTIONS_OK : OPTIONS_BAD;
 }
 
+/* Moves argv[from..end) to argv[to], before the others. */
+static void move_up(char **argv, int to, int from, int end)
+{
+    for (; from < end && to < from; to++, from++) {
+        char *one = argv[from];
+        memmove(argv + to + 1, argv + to, (size_t)(from - to) * sizeof *argv);
+        argv[to] = one;
+    }
+}
+
 enum option_outcome options_read(const struct option_command *command, int argc, char **argv, void *target, int *rest)
 {
-    int at = 1;
+    int words = 1; /* index of the first word so far, or at */
 
-    for (; at < argc; at++) {
+    for (int at = 1; at < argc; at++) {
+        int from = at;
         if (strcmp(argv[at], "--") == 0) {
-            at++;
+            move_up(argv, words++, at, at + 1);
             break;
         }
         if (argv[at][0] != '-' || argv[at][1] == '\0') {
-            break;
+            if (command->runs_program) {
+                break;
+            }
+            continue;
         }
         if (strcmp(argv[at], "--help") == 0 || strcmp(argv[at], "-h") == 0) {
             print_help(command);
@@ -163,8 +177,10 @@ enum option_outcome options_read(const struct option_command *command, int argc,
         if (outcome != OPTIONS_OK) {
             return outcome;
         }
+        move_up(argv, words, from, at + 1);
+        words += at + 1 - from;
     }
-    *rest = at;
+    *rest = words;
     return OPTIONS_OK;
 }
 

@@ -32,6 +32,7 @@ struct option_command {
     const char *summary; /* one or two lines */
     const struct option_row *rows;
     const char *examples; /* NULL or lines, each with two spaces in front */
+    bool runs_program;    /* the first argument that is no option is a program: options behind it are the program's */
 };
 
 enum option_outcome {
@@ -40,7 +41,8 @@ enum option_outcome {
     OPTIONS_BAD,  /* the cause was printed: exit EXIT_USAGE */
 };
 
-/* Reads argv[1..]; *rest: index of the first argument behind "--" or the options (argc when there is none). */
+/* Reads the options of argv[1..] and moves all other arguments, and all behind "--", to the end, in their order. *rest:
+ * index of the first of these (argc when there is none). */
 enum option_outcome options_read(const struct option_command *command, int argc, char **argv, void *target, int *rest);
 /* Reads "name = value" lines, # comments, strings in quotes or bare. Prints file, line and cause when it returns
  * false. */

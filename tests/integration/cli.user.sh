@@ -44,6 +44,13 @@ expect_line 2 'unexpected argument "extra"' "$T" perf extra
 expect_line 2 '--listen needs a value: ADDRESS' "$T" switch --listen
 expect_line 2 'no program to run' "$T" run -n 2
 
+say "options before, between and behind other words; those of a program are its own"
+expect_line 0 '"id":"[0-9a-f]*","file":"' "$T" key new "$TMP/words.key" --json
+expect_line 0 '"id":"[0-9a-f]*"}' "$T" key id --json "$TMP/words.key"
+expect_line 2 'unexpected argument "and"' "$T" jobs one --json and
+expect_line 0 '^--json -n 7$' "$T" run -n 1 --no-switch echo --json -n 7
+expect_line 0 '^-- a$' "$T" run -n 1 --no-switch -- echo -- a
+
 say "wrong values: what was written, and how to write it"
 expect_line 2 '--memory: "12" has no unit; .*64MB' "$T" switch --memory 12
 expect_line 2 '--memory: "5XB" is not a size' "$T" switch --memory 5XB

@@ -96,6 +96,6 @@ expect 2 'no experiment named' "$T" reproduce
 expect 2 'either --all or names' "$T" reproduce --all panama-sum
 expect 2 'either --json or --markdown' "$T" reproduce --all --json --markdown
 expect 2 'did you mean --quick' "$T" reproduce --all --qick
-expect 2 'unexpected argument "y"' "$T" reproduce panama-sum --quick y
+expect 2 'there is no experiment "y"' "$T" reproduce panama-sum --quick y
 expect 1 'Not a directory|File exists' "$T" reproduce panama-sum --out "$TMP/out/x"
 finish
