@@ -184,7 +184,7 @@ static int watch(const struct jobs_options *options, const char *url, const char
 
 int command_jobs(int argc, char **argv)
 {
-    struct jobs_options options = {.every_ns = TRIB_SECOND_NS};
+    struct jobs_options options = {.every_ns = 0};
     struct trib_config config;
     char error[TRIB_ERROR_TEXT_MAX] = "";
     char url[256];
@@ -202,6 +202,11 @@ int command_jobs(int argc, char **argv)
         complain("unexpected argument \"%s\"", argv[rest]);
         return EXIT_USAGE;
     }
+    if (options.every_ns != 0 && !options.watch) {
+        complain("--every goes with --watch");
+        return EXIT_USAGE;
+    }
+    options.every_ns = options.every_ns != 0 ? options.every_ns : TRIB_SECOND_NS;
     if (trib_config_from_environment(&config, error) != TRIB_OK) {
         return complain("%s", error);
     }

@@ -192,6 +192,13 @@ static bool check_sizes(const struct perf_options *options)
     return true;
 }
 
+/* True if this process starts the switch of its ranks. */
+static bool starts_switch(const struct perf_options *options)
+{
+    bool has_place = options->comm.switch_address[0] != '\0' || options->comm.rendezvous[0] != '\0';
+    return options->workers > 0 && !has_place && !options->no_switch;
+}
+
 static bool check_options(const struct perf_options *options)
 {
     if (!check_sizes(options)) {
@@ -207,6 +214,9 @@ static bool check_options(const struct perf_options *options)
     }
     if (options->no_switch + (options->switch_address != NULL) + (options->rendezvous != NULL) > 1) {
         complain("--no-switch, --switch and --rendezvous exclude each other");
+        return false;
+    }
+    if (!spawn_fits(options->threads, starts_switch(options), options->no_switch, &options->comm.faults)) {
         return false;
     }
     const struct trib_scheme *scheme = trib_published_find(options->scheme);
@@ -377,11 +387,9 @@ static int run_here(struct perf_options *options)
 {
     struct spawn_switch own = {0};
     struct spawn_ranks ranks = {.count = 0};
-    bool has_place = options->comm.switch_address[0] != '\0' || options->comm.rendezvous[0] != '\0';
-
     options->comm.rank = 0;
     options->comm.ranks = options->workers;
-    if (!spawn_check(&options->comm, !has_place && !options->no_switch)) {
+    if (!spawn_check(&options->comm, starts_switch(options))) {
         return EXIT_USAGE;
     }
     void *shared = mmap(NULL, options->workers * sizeof *options->refusals, PROT_READ | PROT_WRITE,
@@ -390,7 +398,7 @@ static int run_here(struct perf_options *options)
         return complain("out of memory");
     }
     options->refusals = shared;
-    if (!has_place && !options->no_switch && !start_switch(options, &own)) {
+    if (starts_switch(options) && !start_switch(options, &own)) {
         return 1;
     }
     spawn_job_name(options->comm.job, sizeof options->comm.job);
@@ -470,12 +478,12 @@ int command_perf(int argc, char **argv)
         complain("unexpected argument \"%s\"", argv[rest]);
         return EXIT_USAGE;
     }
+    choose_place(&options);
     if (!check_options(&options)) {
         return EXIT_USAGE;
     }
     if (options.scheme != options.comm.scheme) {
         snprintf(options.comm.scheme, sizeof options.comm.scheme, "%s", options.scheme);
     }
-    choose_place(&options);
     return options.workers > 0 ? run_here(&options) : run_rank(&options);
 }

@@ -208,7 +208,8 @@ int command_run(int argc, char **argv)
     setenv("TRIB_JOB", options.job != NULL ? options.job : job, 1);
     set_run();
     bool has_place = choose_place(&options);
-    if (!check_environment(&options, !has_place)) {
+    if (!spawn_fits(options.threads, !has_place, options.no_switch, &options.faults) ||
+        !check_environment(&options, !has_place)) {
         return EXIT_USAGE;
     }
     if (!has_place && !start_switch(&options, &own)) {

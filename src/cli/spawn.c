@@ -359,3 +359,16 @@ bool spawn_check(const struct trib_config *config, bool starts_switch)
     setenv(TRIB_ENVIRONMENT_CHECKED, "1", 1);
     return true;
 }
+
+bool spawn_fits(uint32_t threads, bool starts_switch, bool no_switch, const struct trib_faults *faults)
+{
+    if (threads != 1 && !starts_switch) {
+        complain("--threads is of a switch that is started for the ranks, and here there is none");
+        return false;
+    }
+    if (no_switch && (faults->loss > 0 || faults->duplicate > 0 || faults->reorder > 0 || faults->corrupt > 0)) {
+        complain("--no-switch: ranks meet in memory, so there are no packets to lose, duplicate, reorder or corrupt");
+        return false;
+    }
+    return true;
+}

@@ -50,5 +50,8 @@ void spawn_set_place(uint32_t rank, uint32_t ranks);
 /* Refuses, before a rank is started, a mistake that every rank would refuse: addresses, network cards, settings. False:
  * the cause was printed. */
 bool spawn_check(const struct trib_config *config, bool starts_switch);
+/* Refuses options without effect: shards where no switch is started, faults of packets where there are none. False: the
+ * cause was printed. */
+bool spawn_fits(uint32_t threads, bool starts_switch, bool no_switch, const struct trib_faults *faults);
 
 #endif

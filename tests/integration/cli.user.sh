@@ -51,6 +51,13 @@ expect_line 2 'unexpected argument "and"' "$T" jobs one --json and
 expect_line 0 '^--json -n 7$' "$T" run -n 1 --no-switch echo --json -n 7
 expect_line 0 '^-- a$' "$T" run -n 1 --no-switch -- echo -- a
 
+say "options that would have no effect"
+expect_line 2 '--threads is of a switch that is started' "$T" perf --workers 2 --no-switch -t 3
+expect_line 2 '--threads is of a switch that is started' "$T" run -n 2 --switch 127.0.0.1 -t 3 true
+expect_line 2 '--no-switch: ranks meet in memory' "$T" perf --workers 2 --no-switch --loss 1%
+expect_line 2 '--no-switch: ranks meet in memory' "$T" run -n 2 --no-switch --corrupt 1% true
+expect_line 2 '--every goes with --watch' "$T" jobs --every 1s
+
 say "wrong values: what was written, and how to write it"
 expect_line 2 '--memory: "12" has no unit; .*64MB' "$T" switch --memory 12
 expect_line 2 '--memory: "5XB" is not a size' "$T" switch --memory 5XB
