@@ -282,6 +282,23 @@ static int run(const struct plan_arguments *arguments)
     return status;
 }
 
+/* False: a file that is to be written is also read, or written twice, which is said. */
+static bool writes_apart(const struct plan_arguments *arguments)
+{
+    const char *const names[] = {"out", "page", "check", "topology", "jobs"};
+    const char *const paths[] = {arguments->out, arguments->page, arguments->check, arguments->topology,
+                                 arguments->jobs};
+    for (size_t i = 0; i < 2; i++) {
+        for (size_t k = i + 1; paths[i] != NULL && k < sizeof paths / sizeof *paths; k++) {
+            if (paths[k] != NULL && trib_file_is_same(paths[i], paths[k])) {
+                (void)complain("plan: --%s and --%s name the same file, %s", names[i], names[k], paths[i]);
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 /* --deploy makes no plan. */
 static bool fits_deploy(const struct plan_arguments *arguments)
 {
@@ -328,7 +345,7 @@ static bool fits(const struct plan_arguments *arguments)
         (void)complain("plan: --objective goes with none of --check, --page, --what-if, --seconds, --trees");
         return false;
     }
-    return fits_deploy(arguments);
+    return fits_deploy(arguments) && writes_apart(arguments);
 }
 
 int command_plan(int argc, char **argv)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -106,6 +107,16 @@ bool trib_file_make_folder(const char *path, char *error)
                      trib_explain_errno(errno));
     }
     return false;
+}
+
+bool trib_file_is_same(const char *one, const char *other)
+{
+    struct stat a, b;
+
+    if (stat(one, &a) == 0 && stat(other, &b) == 0) {
+        return S_ISREG(a.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+    }
+    return strcmp(one, other) == 0;
 }
 
 bool trib_file_may_write(const char *path, char *error)

@@ -23,6 +23,8 @@ FILE *trib_file_open(const char *path, char *error);
 char *trib_file_read(const char *path, size_t *len, char *error);
 /* Makes the folder if it does not exist. False: error has the cause, and the path to name instead. */
 bool trib_file_make_folder(const char *path, char *error);
+/* True if both names are of one file, which need not exist; false for devices and pipes, which many may write to. */
+bool trib_file_is_same(const char *one, const char *other);
 /* True if the file can be written; the check leaves the file unchanged. False: error has the cause. Ask before a long
  * run. */
 bool trib_file_may_write(const char *path, char *error);

@@ -21,6 +21,10 @@ expect_line 2 'plan: --what-if compares two plans' "$T" "${P[@]}" --what-if "lin
 expect_line 2 'plan: unexpected argument "x"' "$T" "${P[@]}" x
 expect_line 2 'plan: --check makes no plan' "$T" "${P[@]}" --check a --out b
 expect_line 2 'plan: --what-if compares two plans' "$T" "${P[@]}" --what-if "link leaf0-spine1 down" --json
+expect_line 2 'plan: --out and --page name the same file' "$T" "${P[@]}" --out "$TMP/both" --page "$TMP/both"
+touch "$TMP/both"
+expect_line 2 'plan: --page and --check name the same file' "$T" "${P[@]}" --check "$TMP/both" --page "$TMP/./both"
+expect_line 2 'plan: --out and --jobs name the same file' "$T" plan --topology "$TMP/absent" --jobs "$TMP/both" --out "$TMP/both"
 expect_line 1 'plan: .*absent' "$T" plan --topology "$TMP/absent" --jobs "$TMP/absent"
 printf '[[job]]\nname = "a"\nhosts = "host0 host128"\n' >"$TMP/jobs.toml"
 expect_line 1 'jobs.toml:3:9: job a: in the network there is no host128' "$T" "${NET[@]}" --jobs "$TMP/jobs.toml"
