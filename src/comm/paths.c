@@ -108,12 +108,19 @@ static uint64_t probe_limit(const struct trib_comm *comm)
     return PROBES_LEAST * longest_gap(comm);
 }
 
-/* A wrong MTU shows at once. But among ranks that have run before, a silent root may be a stopped process: all wait
+/* Packets of this size have passed here before: of the ranks that went on without their switch, or of the communicator
+ * that comm is made of. Not at another place, and not to other ranks of a ring. */
+static bool has_passed(const struct trib_comm *comm)
+{
+    return comm->has_moved || (comm->maker != NULL && !comm->is_untried && !trib_comm_has_peers(comm));
+}
+
+/* A wrong MTU shows at once. But where packets have passed before, a silent root may be a stopped process: all wait
  * for it as long as for a rank that does not come. It is named before the control plane's time is up. */
 static uint64_t probe_time(const struct trib_comm *comm, uint64_t now_ns)
 {
     uint64_t soon_ns = now_ns + probe_limit(comm);
-    uint64_t late_ns = comm->has_moved ? trib_comm_return_time(comm, now_ns) - NAMED_NS : 0;
+    uint64_t late_ns = has_passed(comm) ? trib_comm_return_time(comm, now_ns) - NAMED_NS : 0;
     return late_ns > soon_ns ? late_ns : soon_ns;
 }
 

@@ -82,6 +82,45 @@ static void paths__of_many_ranks_are_no_storm(void **state)
     close(fd);
 }
 
+static void *make_another(void *argument)
+{
+    struct script *s = argument;
+    struct trib_comm *made = NULL;
+    s->status = trib_comm_create(&s->config, &s->comm, s->error);
+    if (s->status == TRIB_OK) {
+        s->status = trib_comm_subset(s->comm, (uint32_t[]){0}, 1, 0, &made, s->error);
+        (void)trib_comm_close(made);
+        (void)trib_comm_close(s->comm);
+    }
+    return NULL;
+}
+
+/* Packets have passed before, of the communicator of which another is made: its root is a stopped process, for longer
+ * than a wrong MTU would be waited for. */
+static void paths__of_a_derived_communicator_outlast_a_stopped_root(void **state)
+{
+    (void)state;
+    struct script s;
+    struct trib_message message;
+    struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL, .fail = {TRIB_ERR_PEER, "so far"}};
+    begin(&s);
+    s.config.linger_ns = TRIB_MILLISECOND_NS;
+    assert_int_equal(pthread_create(&s.thread, NULL, make_another, &s), 0);
+    int first = run(&s);
+    int fd = take_join(&s, &message);
+    struct trib_message granted = script_welcome(&s, 5);
+    granted.welcome.grant.communicator = 8;
+    send_message(fd, &granted);
+    assert_true(take_probes(&s, fd, false, trib_clock_ns() + 4 * TRIB_SECOND_NS, &message) > 20);
+    assert_int_equal(message.kind, TRIB_MESSAGE_NONE);
+    echo_path(&s);
+    assert_true(expect(fd, TRIB_MESSAGE_PATHS).paths.unicast);
+    send_message(fd, &fail);
+    end(&s, TRIB_ERR_PEER, "so far", 20000);
+    close(fd);
+    close(first);
+}
+
 /* A rank has named somebody else's address as its root's, and ranks that come back wait for a root that was stopped:
  * headers go there, ever less often, in this incarnation as in the first; and an answer without the nonce changes nothing.
  */
@@ -237,6 +276,7 @@ int main(void)
         cmocka_unit_test(join__names_a_port_per_root),
         cmocka_unit_test(paths__of_a_busy_root_are_waited_for),
         cmocka_unit_test(paths__of_many_ranks_are_no_storm),
+        cmocka_unit_test(paths__of_a_derived_communicator_outlast_a_stopped_root),
         cmocka_unit_test(paths__a_third_party_gets_few_headers),
         cmocka_unit_test(paths__a_peer_that_is_not_proved_gets_few_headers),
     };
