@@ -127,11 +127,11 @@ static int run(struct everything *e, const struct sim_single *options)
     char error[TRIB_ERROR_TEXT_MAX] = "";
     int status = 0;
 
-    interrupt_catch();
     if (!sim_scenario_run(&e->run, &e->scenario, error)) {
         complain("%s", error);
         status = e->run.unfit != SIM_FITS ? EXIT_USAGE : 1;
     } else if (!options->check) {
+        interrupt_catch(); /* not before: paths of a large network take a minute, without results */
         simulate(e, options->quiet);
         status = simulate_ideal(e, options->quiet) ? tell(e, options) : 1;
     }

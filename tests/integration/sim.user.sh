@@ -330,6 +330,26 @@ check "the exit status says so" [ $? -eq 130 ]
 check_in "what was reached" '"interrupted":true,.*"check":"ok"' "$TMP/part.json"
 check_in "and written" '^src,dst' "$TMP/part/flows.csv"
 check_in "and said there" '^## .*, interrupted$' "$TMP/part/flows.csv"
+cat >"$TMP/wide.toml" <<EOF
+duration = "1ms"
+[topology]
+kind = "dragonfly"
+routers = 64
+globals = 4
+hosts = 1
+rate = "10Gbps"
+delay = "1us"
+[[traffic]]
+kind = "permutation"
+size = "1MB"
+EOF
+"$T" sim "$TMP/wide.toml" >"$TMP/wide.out" 2>&1 &
+pid=$!
+CHILDREN+=("$pid")
+sleep 0.5 # its paths take many times as long
+kill -TERM "$pid"
+ended 2 "$pid"
+check "before the run there is nothing to tell" [ "$STATUS" = 143 ]
 printf 'scenario = "long.toml"\n[[vary]]\nkey = "seed"\nvalues = "1, 2, 3"\n[[vary]]\nkey = "duration"\nvalues = "1ms, 100s"\n' >"$TMP/longs.toml"
 "$T" sim sweep "$TMP/longs.toml" --out "$TMP/longs" --cores 2 >"$TMP/longs.out" 2>&1 &
 pid=$!
