@@ -33,7 +33,10 @@ static void json_texts_are_escaped(void **state)
     (void)state;
     report_json_text(out, "a \"b\" \\ c\n\x1f");
     report_json_text(out, "");
-    expect(out, "\"a \\\"b\\\" \\\\ c\\u000a\\u001f\"\"\"");
+    report_json_text(out, "\xc3\xa9 \xf0\x9f\x98\x80 \xe9 \xed\xa0\x80 \xc0\xaf \xf4\x90\x80\x80 \xe2\x82");
+    expect(out, "\"a \\\"b\\\" \\\\ c\\u000a\\u001f\"\"\""
+                "\"\xc3\xa9 \xf0\x9f\x98\x80 \\ufffd \\ufffd\\ufffd\\ufffd \\ufffd\\ufffd "
+                "\\ufffd\\ufffd\\ufffd\\ufffd \\ufffd\\ufffd\"");
 }
 
 static void json_has_no_infinity(void **state)
