@@ -126,6 +126,22 @@ static uint32_t list_levers(const struct sim_options *o, struct sim_override lev
     return count;
 }
 
+/* Returns an option that a sweep does not take: its grid names the scenario, with these levers as keys. NULL: none. */
+static const char *foreign_to_sweep(const struct sim_options *o)
+{
+    return o->single.plan != NULL   ? "--plan"
+           : o->single.html != NULL ? "--html"
+           : o->single.json         ? "--json"
+           : o->single.check        ? "--check"
+           : o->seed != UINT64_MAX  ? "--seed"
+           : o->scale != NULL       ? "--scale"
+           : o->warmup != NULL      ? "--warmup"
+           : o->window != NULL      ? "--window"
+           : o->mtu != NULL         ? "--mtu"
+           : o->ideal               ? "--ideal"
+                                    : NULL;
+}
+
 int command_sim(int argc, char **argv)
 {
     struct sim_options options = {.seed = UINT64_MAX};
@@ -153,8 +169,8 @@ int command_sim(int argc, char **argv)
         complain("unexpected argument \"%s\"", argv[unexpected]);
         return EXIT_USAGE;
     }
-    if (is_sweep && options.single.plan != NULL) {
-        complain("--plan goes with one scenario, not with a sweep");
+    if (is_sweep && foreign_to_sweep(&options) != NULL) {
+        complain("%s goes with one scenario, not with a sweep", foreign_to_sweep(&options));
         return EXIT_USAGE;
     }
     if (is_sweep) {

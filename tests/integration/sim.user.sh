@@ -201,6 +201,8 @@ key = "seed"
 values = "1,2,3"
 END
 sed -i '1i seed = 1' "$TMP/x.toml"
+expect 2 '^tributary: --scale goes with one scenario, not with a sweep' "$T" sim sweep "$TMP/grid.toml" --out "$TMP/sweep" --scale 1/9
+expect 2 '^tributary: --check goes with one scenario, not with a sweep' "$T" sim sweep "$TMP/grid.toml" --out "$TMP/sweep" --check
 expect 0 '^3 of 3 runs are done' "$T" sim sweep "$TMP/grid.toml" --out "$TMP/sweep" --shard 1/2 --cores 2
 expect 0 '^3 of 3 runs are done' "$T" sim sweep "$TMP/grid.toml" --out "$TMP/sweep" --shard 0/2 --cores 3
 check_in "which is which" '^0003,70%,1$' "$TMP/sweep/cells.csv"
