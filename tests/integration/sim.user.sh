@@ -345,6 +345,8 @@ delay = "1us"
 kind = "permutation"
 size = "1MB"
 EOF
+sed 's/routers = 64/routers = 4/; s/globals = 4/globals = 64/; s/hosts = 1/hosts = 2/' "$TMP/wide.toml" >"$TMP/many.toml"
+check "1,028 routers with up to 65 equal paths" "$T" sim "$TMP/many.toml" --check
 "$T" sim "$TMP/wide.toml" >"$TMP/wide.out" 2>&1 &
 pid=$!
 CHILDREN+=("$pid")

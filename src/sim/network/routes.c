@@ -8,13 +8,14 @@
 
 #define WAYS_MAX 255U
 #define CHOICES_MAX (UINT32_C(1) << 24)
+#define KNOWN_BITS 20U
 
 struct search {
     struct sim_network *n;
     uint32_t *hops; /* by node: hops to the target switch */
     uint32_t *order;
-    /* By node: its newest table entry. Many entries are equal and share choices. */
-    uint32_t *last;
+    /* By hash of the choices: the newest such table entry; 0: none. Many entries are equal and share choices. */
+    uint32_t *known;
     uint32_t choice_count;
     uint32_t choice_room;
     uint32_t cut; /* a cut link; SIM_NONE: none */
@@ -38,17 +39,21 @@ static bool add_choice(struct search *s, uint32_t link)
 }
 
 /* Returns the table entry for the choices added since `first`, or an equal earlier entry. */
-static uint32_t entry_of(struct search *s, uint32_t from, uint32_t first)
+static uint32_t entry_of(struct search *s, uint32_t first)
 {
     uint32_t count = s->choice_count - first;
     const uint32_t *choices = s->n->choices;
+    uint32_t hash = count;
 
-    if ((s->last[from] & 0xff) == count &&
-        memcmp(choices + (s->last[from] >> 8), choices + first, count * sizeof *choices) == 0) {
-        s->choice_count = first;
-        return s->last[from];
+    for (uint32_t i = first; i < s->choice_count; i++) {
+        hash = (hash ^ choices[i]) * 0x9e3779b1U;
     }
-    return s->last[from] = first << 8 | count;
+    uint32_t *known = &s->known[hash >> (32 - KNOWN_BITS)];
+    if ((*known & 0xff) == count && memcmp(choices + (*known >> 8), choices + first, count * sizeof *choices) == 0) {
+        s->choice_count = first;
+        return *known;
+    }
+    return *known = first << 8 | count;
 }
 
 /* Returns the k-th host of a switch; SIM_NONE: the switch has fewer. A switch's links to hosts come first. */
@@ -81,7 +86,7 @@ static bool list_ways(struct search *s, uint32_t from, uint32_t target)
     if (s->choice_count == first && !add_choice(s, s->cut)) {
         return false;
     }
-    uint32_t entry = entry_of(s, from, first);
+    uint32_t entry = entry_of(s, first);
     for (uint32_t k = 0, host; (host = host_of(n, target, k)) != SIM_NONE; k++) {
         n->table[n->routes[from].table + host] = entry;
     }
@@ -130,8 +135,8 @@ bool sim_network_search_routes(struct sim_network *n)
     n->table = calloc((size_t)switches * n->hosts, sizeof *n->table);
     s.hops = malloc(n->nodes * sizeof *s.hops);
     s.order = malloc(n->nodes * sizeof *s.order);
-    s.last = calloc(n->nodes, sizeof *s.last);
-    bool is_good = n->table != NULL && s.hops != NULL && s.order != NULL && s.last != NULL;
+    s.known = calloc((size_t)1 << KNOWN_BITS, sizeof *s.known);
+    bool is_good = n->table != NULL && s.hops != NULL && s.order != NULL && s.known != NULL;
     for (uint32_t i = 0; i < switches; i++) {
         n->routes[n->hosts + i].table = i * n->hosts;
     }
@@ -140,6 +145,6 @@ bool sim_network_search_routes(struct sim_network *n)
     }
     free(s.hops);
     free(s.order);
-    free(s.last);
+    free(s.known);
     return is_good;
 }
