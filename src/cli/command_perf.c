@@ -184,6 +184,10 @@ static bool check_sizes(const struct perf_options *options)
 {
     char least[TRIB_UNITS_TEXT_MAX];
 
+    if (options->min_bytes == 0 && options->max_bytes > 0) {
+        complain("-b is 0, and a size grows by a factor: begin with the size of an element, or name -e 0 as well");
+        return false;
+    }
     if (options->max_bytes < options->min_bytes) {
         trib_format_size(options->min_bytes, least);
         complain("-e is less than -b, %s", least);

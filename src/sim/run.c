@@ -533,6 +533,7 @@ bool sim_run_init(struct sim_run *run, const struct sim_scenario *scenario, char
     run->scenario = scenario;
     trib_explain(error, "out of memory");
     if (!sim_topology_build(&scenario->topology, &run->network)) {
+        trib_explain(error, "%s", sim_network_lack(&run->network));
         return false;
     }
     run->network.receiver = (struct sim_receiver){

@@ -57,6 +57,7 @@ expect_line 2 '--threads is of a switch that is started' "$T" run -n 2 --switch 
 expect_line 2 '--no-switch: ranks meet in memory' "$T" perf --workers 2 --no-switch --loss 1%
 expect_line 2 '--no-switch: ranks meet in memory' "$T" run -n 2 --no-switch --corrupt 1% true
 expect_line 2 '--every goes with --watch' "$T" jobs --every 1s
+expect_line 2 '-b is 0, and a size grows by a factor' "$T" perf --workers 2 -b 0 -e 8
 
 say "wrong values: what was written, and how to write it"
 expect_line 2 '--memory: "12" has no unit; .*64MB' "$T" switch --memory 12

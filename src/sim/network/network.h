@@ -142,6 +142,7 @@ struct sim_network {
     struct sim_route *routes;    /* by node */
     uint32_t *table;             /* by switch and host: first << 8 | count, a range of choices */
     uint32_t *choices;           /* links */
+    bool is_full;                /* there were too many choices for the table */
     struct sim_gates *gates;     /* ports that can be stopped, and shared buffers (gates.h); NULL: none */
     /* Routes of the whole network while cables are cut; otherwise NULL. */
     struct sim_route *whole_routes;
@@ -231,6 +232,12 @@ struct sim_route sim_route_tree(uint32_t first, uint32_t count, uint32_t each, u
 /* Fills the tables: for every switch and host, the links that begin a shortest path over links that are not cut.
  * Unreachable hosts get a cut link. False: out of memory, or more paths than a table can hold. */
 bool sim_network_search_routes(struct sim_network *n);
+/* Why the network could not be made, or its routes. */
+static inline const char *sim_network_lack(const struct sim_network *n)
+{
+    return n->is_full ? "the network has more than 16,777,216 different choices of paths: take fewer switches"
+                      : "out of memory";
+}
 /* Returns the first host of a switch in a network that is no tree; SIM_NONE: the switch has none. */
 uint32_t sim_network_first_host(const struct sim_network *n, uint32_t place);
 /* Finds the links that a packet of this hash takes from host to host while no cable is cut. Returns their number, at

@@ -24,6 +24,7 @@ struct search {
 static bool add_choice(struct search *s, uint32_t link)
 {
     if (s->choice_count == CHOICES_MAX) {
+        s->n->is_full = true;
         return false;
     }
     if (s->choice_count == s->choice_room) {

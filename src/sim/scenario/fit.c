@@ -356,7 +356,7 @@ static bool finish_cables(struct draft *d, uint32_t count, enum sim_list list,
         return true;
     }
     if (!sim_topology_build(&d->scenario->topology, &network)) {
-        return sim__refuse(d, sim__place(d, sim__item_table(d, list, 0), "link"), "out of memory");
+        return sim__refuse(d, sim__place(d, sim__item_table(d, list, 0), "link"), "%s", sim_network_lack(&network));
     }
     for (uint32_t i = 0; is_good && i < count; i++) {
         is_good = finish(d, &network, i);

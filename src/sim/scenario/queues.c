@@ -130,7 +130,7 @@ bool sim__fit_queues(struct draft *d)
     }
     bool is_good = sim_topology_build(&d->scenario->topology, &n)
                        ? fit_memory(d, &n)
-                       : sim__refuse(d, (struct trib_file_place){1, 1}, "out of memory");
+                       : sim__refuse(d, (struct trib_file_place){1, 1}, "%s", sim_network_lack(&n));
     sim_network_deinit(&n);
     return is_good;
 }
