@@ -77,7 +77,7 @@ RANK_PIDS+=("${OTHER[@]}")
 ranks_end 30 0
 check_right "no switch adds" "$TMP/other.0"
 check_right "as without a plan" "$TMP/atp.0"
-check_in "the server says why" 'job other has scheme goat, but no plan has its name, so no switch adds for it: see --plan' "$TMP/root.log"
+check_in "the server says why" 'job other has scheme goat, but no plan of that scheme has its name, so no switch adds for it: see --plan' "$TMP/root.log"
 
 say "a rank that has come to the server itself, and a switch of the plan that is not there"
 ranks resnet "left root left" "${RUN[@]}"

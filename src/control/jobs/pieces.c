@@ -53,9 +53,10 @@ void trib_job_say_pieces(const struct trib_jobs *jobs, const struct trib_job *jo
         return;
     }
     if (!model) {
-        trib_jobs_say(jobs, TRIB_LOG_WARN,
-                      "job %s has scheme %s, but no plan has its name, so no switch adds for it: see --plan",
-                      job->owner->name, trib_job_scheme(job));
+        trib_jobs_say(
+            jobs, TRIB_LOG_WARN,
+            "job %s has scheme %s, but no plan of that scheme has its name, so no switch adds for it: see --plan",
+            job->owner->name, trib_job_scheme(job));
         return;
     }
     uint64_t pieces = 0;
