@@ -11,9 +11,16 @@ import torch
 import torch.distributed as dist
 
 
+def _new_group():
+    """A group that all ranks have made: one that is destroyed earlier cannot be made by the others, as gloo's connections are closed."""
+    group = dist.new_group(list(range(dist.get_world_size())))
+    dist.barrier()
+    return group
+
+
 def _destroyed_within(wait, seconds):
     """A signal's handler destroys the group while wait(group) waits for the others: that raises, since the sum lacks them."""
-    store, group = dist.distributed_c10d._get_default_store(), dist.new_group(list(range(dist.get_world_size())))
+    store, group = dist.distributed_c10d._get_default_store(), _new_group()
     key = f"destroyed within/{store.add(f'within/{dist.get_rank()}', 1)}"
     if dist.get_rank() == 0:
         before = signal.signal(signal.SIGALRM, lambda *_: dist.destroy_process_group(group))
@@ -88,7 +95,7 @@ def destroyed_within_a_lock():
 
 def _destroy_while_busy(seconds):
     """seconds: until a signal's handler destroys the group; 0: never."""
-    group = dist.new_group(list(range(dist.get_world_size())))
+    group = _new_group()
 
     def destroy(*_):
         if group in dist.distributed_c10d._world.pg_map:
@@ -101,7 +108,7 @@ def _destroy_while_busy(seconds):
             work = dist.all_reduce(torch.ones(1), group=group, async_op=True)
             work.get_future().then(lambda _: None)
             work.is_completed()
-    except (dist.DistBackendError, ValueError):  # the latter is torch's: there is no such group any more
+    except (dist.DistBackendError, ValueError, KeyError):  # the latter two are torch's: there is no such group any more
         pass
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
