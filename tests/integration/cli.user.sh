@@ -45,9 +45,11 @@ expect_line 2 '--listen needs a value: ADDRESS' "$T" switch --listen
 expect_line 2 'no program to run' "$T" run -n 2
 
 say "options before, between and behind other words; those of a program are its own"
-expect_line 0 '"id":"[0-9a-f]*","file":"' "$T" key new "$TMP/words.key" --json
-expect_line 0 '"id":"[0-9a-f]*"}' "$T" key id --json "$TMP/words.key"
-expect_line 2 'unexpected argument "and"' "$T" jobs one --json and
+if has_keys; then
+    expect_line 0 '"id":"[0-9a-f]*","file":"' "$T" key new "$TMP/words.key" --json
+    expect_line 0 '"id":"[0-9a-f]*"}' "$T" key id --json "$TMP/words.key"
+fi
+expect_line 2 'unknown option --jsno; did you mean --json' "$T" info words --jsno
 expect_line 0 '^--json -n 7$' "$T" run -n 1 --no-switch echo --json -n 7
 expect_line 0 '^-- a$' "$T" run -n 1 --no-switch -- echo -- a
 
@@ -56,7 +58,7 @@ expect_line 2 '--threads is of a switch that is started' "$T" perf --workers 2 -
 expect_line 2 '--threads is of a switch that is started' "$T" run -n 2 --switch 127.0.0.1 -t 3 true
 expect_line 2 '--no-switch: ranks meet in memory' "$T" perf --workers 2 --no-switch --loss 1%
 expect_line 2 '--no-switch: ranks meet in memory' "$T" run -n 2 --no-switch --corrupt 1% true
-expect_line 2 '--every goes with --watch' "$T" jobs --every 1s
+! has_jobs || expect_line 2 '--every goes with --watch' "$T" jobs --every 1s
 expect_line 2 '-b is 0, and a size grows by a factor' "$T" perf --workers 2 -b 0 -e 8
 
 say "wrong values: what was written, and how to write it"
@@ -72,7 +74,7 @@ expect_line 2 '--listen: cannot resolve "300.1.1.1"' "$T" switch --listen 300.1.
 expect_line 2 '--group: "10.0.0.1" is not an IPv4 multicast address' "$T" switch --group 10.0.0.1
 expect_line 2 '--job-quota: more than --memory' "$T" switch --memory 1MiB --job-quota 2MiB
 mkdir "$TMP/keys"
-expect_line 2 '--tenant-quota: more than --memory' "$T" switch --keys "$TMP/keys" --memory 1MiB --tenant-quota 2MiB
+! has_keys || expect_line 2 '--tenant-quota: more than --memory' "$T" switch --keys "$TMP/keys" --memory 1MiB --tenant-quota 2MiB
 expect_line 2 '--tenant-quota: jobs have no keys here' "$T" switch --check-config --tenant-quota 2MiB
 expect_line 2 '--loss: "5" has no unit; .*1%' "$T" perf --loss 5
 expect_line 2 '--loss: "200%" is more than 100%' "$T" perf --loss 200%
