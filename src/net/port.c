@@ -11,14 +11,36 @@
 #include "net/inject.h"
 #include "net/udp.h"
 
-/* Trains loaded at once, each for other destinations. A switch answers several children in turn, and sends a
- * broadcast's results with payload to some and without to others. A rank deals its fragments to as many as 32 roots. */
-#define TRAINS 32 /* the bits of `loaded` */
+/* Arrays of destinations with packets at once. A switch answers the children of several communicators in one drain. */
+#define SETS 32 /* the bits of `loaded` */
+/* Encoded packets at once. When there is no room, all trains are sent. */
+#define PACKETS 256
+#define DESTINATIONS 64 /* of an array: the bits of a set */
+
+/* The destinations of one array, each with its train. */
+struct set {
+    const struct trib_address *to; /* the array; NULL: the connected peer */
+    uint64_t loaded;               /* destinations whose trains have packets */
+    bool is_flagged;               /* packets get TRIB_FLAG_ECN; decided when a packet begins a train */
+    const struct trib_address *group;
+    uint64_t hearers; /* destinations that the packets of `group_train` go to */
+    struct trib_train group_train;
+    struct trib_train train[DESTINATIONS];
+};
+
+/* What waits to be sent: about 9 MB, of which unused memory costs nothing. */
+struct outbox {
+    uint32_t packets;
+    uint32_t encrypted; /* bytes of `cipher` in use */
+    struct trib_wire_packet packet[PACKETS];
+    struct set set[SETS];
+    uint8_t cipher[PACKETS * TRIB_PAYLOAD_MAX]; /* encrypted payloads */
+};
 
 struct trib_port {
     struct trib_carrier *top; /* the port's carriers, each above the next */
     struct trib_carrier *last;
-    struct trib_train *train; /* TRAINS of them; zeroed memory costs nothing until written. NULL: a spare port */
+    struct outbox *outbox; /* zeroed memory; NULL: a spare port */
     /* the train read last */
     struct trib_delivery delivery;
     size_t at; /* offset of the next packet */
@@ -26,8 +48,7 @@ struct trib_port {
     struct trib_port_config config;
     uint32_t backlog; /* bytes per destination above which trains are flagged; 0: never */
     struct trib_port_stats stats;
-    uint32_t next_train; /* sent first when all are loaded */
-    uint32_t loaded;     /* bitmap of trains with packets: with one destination the other trains cost nothing */
+    uint32_t loaded; /* bitmap of the sets with packets */
 };
 
 enum trib_status trib_port_use(struct trib_port *port, char *error)
@@ -37,30 +58,30 @@ enum trib_status trib_port_use(struct trib_port *port, char *error)
     }
     const struct trib_faults *faults = &port->config.faults;
     bool has_faults = trib_inject_active(faults);
-    struct trib_train *train = trib_memory_map(TRAINS * sizeof *train);
+    struct outbox *outbox = trib_memory_map(sizeof *outbox);
     struct trib_carrier *above =
         has_faults ? trib_faults_create(faults, trib_packet_size(port->config.payload, true), port->last) : port->last;
     enum trib_status status = TRIB_ERR_MEMORY;
-    if (train == NULL || above == NULL) {
+    if (outbox == NULL || above == NULL) {
         trib_explain(error, "out of memory for a socket's buffers");
     } else {
         status = port->last->operations->use(port->last, &port->config, error);
     }
     if (status != TRIB_OK) {
-        trib_memory_unmap(train, TRAINS * sizeof *train);
+        trib_memory_unmap(outbox, sizeof *outbox);
         if (has_faults && above != NULL) {
             above->operations->close(above);
         }
         return status;
     }
-    port->train = train;
+    port->outbox = outbox;
     port->top = above;
     return TRIB_OK;
 }
 
 bool trib_port_is_spare(const struct trib_port *port)
 {
-    return port->train == NULL;
+    return port->outbox == NULL;
 }
 
 static enum trib_status open_last(struct trib_port *port, char *error)
@@ -104,7 +125,7 @@ void trib_port_close(struct trib_port *port)
     while (port->top != NULL) {
         trib_port_remove(port, port->top);
     }
-    trib_memory_unmap(port->train, TRAINS * sizeof *port->train);
+    trib_memory_unmap(port->outbox, sizeof *port->outbox);
     free(port);
 }
 
@@ -260,53 +281,85 @@ uint64_t trib_port_deadline(const struct trib_port *port)
 
 /* ---- sending ---- */
 
-static void send_train(struct trib_port *port, uint32_t index)
+static void send_train(struct trib_port *port, struct trib_train *train, const struct trib_address *to)
 {
-    struct trib_train *train = &port->train[index];
-    if (train->packets > 0 && train->group != NULL) {
-        port->top->operations->send(port->top, train, train->group);
-        trib_train_empty(train);
-        return;
-    }
-    for (uint64_t rest = train->packets > 0 ? train->to_bits : 0; rest != 0; rest &= rest - 1) {
-        const struct trib_address *to = train->to == NULL ? NULL : &train->to[__builtin_ctzll(rest)];
+    if (train->packets > 0) {
         port->top->operations->send(port->top, train, to);
+        trib_train_empty(train);
     }
-    trib_train_empty(train);
 }
 
-/* Finds the train for this set of destinations, else an empty one. Trains of other sets that share a destination are
- * sent first: a packet that overtakes many others looks like their loss. */
-static uint32_t find_train(struct trib_port *port, const struct trib_address *to, uint64_t bits,
-                           const struct trib_address *group)
+static void send_group(struct trib_port *port, struct set *set)
 {
-    uint32_t found = TRAINS;
+    send_train(port, &set->group_train, set->group);
+    set->hearers = 0;
+}
+
+static void send_to(struct trib_port *port, struct set *set, uint64_t bits)
+{
+    set->loaded &= ~bits;
+    for (; bits != 0; bits &= bits - 1) {
+        uint32_t index = (uint32_t)__builtin_ctzll(bits);
+        send_train(port, &set->train[index], set->to == NULL ? NULL : &set->to[index]);
+    }
+}
+
+void trib_port_flush(struct trib_port *port)
+{
+    for (; port->loaded != 0; port->loaded &= port->loaded - 1) {
+        struct set *set = &port->outbox->set[__builtin_ctz(port->loaded)];
+        send_group(port, set);
+        send_to(port, set, set->loaded);
+    }
+    if (!trib_port_is_spare(port)) {
+        port->outbox->packets = port->outbox->encrypted = 0;
+    }
+}
+
+/* The set of this array, else an empty one. */
+static struct set *find_set(struct trib_port *port, const struct trib_address *to)
+{
+    struct set *sets = port->outbox->set;
     for (uint32_t rest = port->loaded; rest != 0; rest &= rest - 1) {
-        uint32_t index = (uint32_t)__builtin_ctz(rest);
-        const struct trib_train *train = &port->train[index];
-        if (train->to == to && train->to_bits == bits && train->group == group) {
-            found = index;
-        } else if (train->to == to && (train->to_bits & bits) != 0) {
-            send_train(port, index);
-            port->loaded ^= UINT32_C(1) << index;
+        if (sets[__builtin_ctz(rest)].to == to) {
+            return &sets[__builtin_ctz(rest)];
         }
     }
-    uint32_t empty = ~port->loaded;
-    if (found != TRAINS || empty != 0) {
-        return found != TRAINS ? found : (uint32_t)__builtin_ctz(empty);
+    if (port->loaded == UINT32_MAX) {
+        trib_port_flush(port);
     }
-    uint32_t oldest = port->next_train;
-    port->next_train = (oldest + 1) % TRAINS;
-    send_train(port, oldest);
-    return oldest;
+    struct set *empty = &sets[__builtin_ctz(~port->loaded)];
+    empty->to = to;
+    return empty;
+}
+
+/* Sends trains that a packet of len bytes for this group cannot join, and trains of the group's hearers: a packet that
+ * overtakes many others looks like their loss. */
+static void clear_for_group(struct trib_port *port, struct set *set, uint64_t bits, const struct trib_address *group,
+                            uint32_t len)
+{
+    send_to(port, set, set->loaded & bits);
+    if (set->group != group || !trib_train_fits(&set->group_train, len)) {
+        send_group(port, set);
+    }
+}
+
+/* The same for a packet to single destinations. */
+static void clear_for(struct trib_port *port, struct set *set, uint64_t bits, uint32_t len)
+{
+    uint64_t full = 0;
+    if ((set->hearers & bits) != 0) {
+        send_group(port, set);
+    }
+    for (uint64_t rest = set->loaded & bits; rest != 0; rest &= rest - 1) {
+        full |= trib_train_fits(&set->train[__builtin_ctzll(rest)], len) ? 0 : rest & -rest;
+    }
+    send_to(port, set, full);
 }
 
 void trib_port_set_backlog(struct trib_port *port, uint32_t bytes)
 {
     port->backlog = bytes;
-    for (uint32_t bits = bytes == 0 ? port->loaded : 0; bits != 0; bits &= bits - 1) { /* empty trains stay untouched */
-        port->train[__builtin_ctz(bits)].is_flagged = false;
-    }
 }
 
 uint32_t trib_port_backlog(const struct trib_port *port)
@@ -322,26 +375,64 @@ static bool is_backlogged(const struct trib_port *port, const struct trib_addres
     return port->top->operations->backlog(port->top, to, bits) / count > port->backlog;
 }
 
+/* A packet of the outbox, encoded. */
+static const struct trib_wire_packet *encode(struct outbox *outbox, const struct trib_packet *packet, bool is_flagged,
+                                             const struct trib_seal *seal)
+{
+    struct trib_wire_packet *wire = &outbox->packet[outbox->packets++];
+    uint8_t *cipher = outbox->cipher + outbox->encrypted;
+    if (is_flagged || seal != NULL) {
+        struct trib_packet changed = *packet;
+        changed.flags |= is_flagged ? TRIB_FLAG_ECN : 0;
+        changed.authenticated = seal != NULL;
+        outbox->encrypted += trib_wire_encode(wire, &changed, seal, cipher);
+    } else {
+        (void)trib_wire_encode(wire, packet, NULL, cipher);
+    }
+    return wire;
+}
+
+/* Room for a packet: in the outbox, and in the trains that it joins. */
+static struct set *make_room(struct trib_port *port, const struct trib_address *to, uint64_t bits,
+                             const struct trib_address *group, uint32_t len)
+{
+    struct outbox *outbox = port->outbox;
+    struct set *set = find_set(port, to);
+    if (group != NULL) {
+        clear_for_group(port, set, bits, group, len);
+    } else {
+        clear_for(port, set, bits, len);
+    }
+    bool is_empty = set->loaded == 0 && set->hearers == 0;
+    port->loaded &= ~(is_empty ? UINT32_C(1) << (set - outbox->set) : 0);
+    if (port->loaded == 0 || outbox->packets == PACKETS) {
+        trib_port_flush(port); /* memory that is in the cache is used again */
+    }
+    return set;
+}
+
 static void load(struct trib_port *port, const struct trib_packet *packet, const struct trib_address *to, uint64_t bits,
                  const struct trib_address *group, const struct trib_seal *seal)
 {
-    size_t len = trib_train_size(packet, seal);
-    uint32_t index = find_train(port, to, bits, group);
-    struct trib_train *train = &port->train[index];
-    const struct trib_address *first = group != NULL ? group : to; /* destinations of the carrier */
-    uint64_t sent = group != NULL ? 1 : bits;
-    if (!trib_train_fits(train, len)) {
-        send_train(port, index);
+    struct set *set = make_room(port, to, bits, group, trib_wire_size(packet, seal));
+    bool begins = group != NULL ? set->hearers == 0 : (bits & ~set->loaded) != 0;
+    if (port->backlog > 0 && begins) {
+        set->is_flagged = group != NULL ? is_backlogged(port, group, 1) : is_backlogged(port, to, bits);
     }
-    train->to = to;
-    train->to_bits = bits;
-    train->group = group;
-    if (train->packets == 0) {
-        train->is_flagged = port->backlog > 0 && is_backlogged(port, first, sent);
+    bool is_flagged = port->backlog > 0 && set->is_flagged;
+    port->stats.flagged_sent += is_flagged ? (uint64_t)__builtin_popcountll(group != NULL ? 1 : bits) : 0;
+    const struct trib_wire_packet *wire = encode(port->outbox, packet, is_flagged, seal);
+    port->loaded |= UINT32_C(1) << (set - port->outbox->set);
+    if (group != NULL) {
+        set->group = group;
+        set->hearers = bits;
+        trib_train_add(&set->group_train, wire);
+        return;
     }
-    trib_train_add(train, packet, seal);
-    port->stats.flagged_sent += train->is_flagged ? (uint64_t)__builtin_popcountll(sent) : 0;
-    port->loaded |= UINT32_C(1) << index;
+    set->loaded |= bits;
+    for (; bits != 0; bits &= bits - 1) {
+        trib_train_add(&set->train[__builtin_ctzll(bits)], wire);
+    }
 }
 
 void trib_port_send(struct trib_port *port, const struct trib_packet *packet, const struct trib_address *to,
@@ -360,14 +451,6 @@ void trib_port_send_to_group(struct trib_port *port, const struct trib_packet *p
                              uint64_t bits, const struct trib_address *group, const struct trib_seal *seal)
 {
     load(port, packet, to, bits, group, seal);
-}
-
-void trib_port_flush(struct trib_port *port)
-{
-    for (uint32_t rest = port->loaded; rest != 0; rest &= rest - 1) {
-        send_train(port, (uint32_t)__builtin_ctz(rest));
-    }
-    port->loaded = 0;
 }
 
 bool trib_port_is_flushed(const struct trib_port *port)

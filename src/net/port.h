@@ -59,28 +59,28 @@ enum trib_drop trib_port_authenticate(const struct trib_arrival *arrival, const 
  * some (0: now). UINT64_MAX: never. */
 uint64_t trib_port_deadline(const struct trib_port *port);
 
-/* Adds a packet to the train for a set of destinations: to[i] for each bit i of `bits`, not 0 (connected: to is NULL,
- * bits 1). The same train goes to each destination, encoded once.
- * A train is sent when the next packet does not fit: a packet larger than the first, a packet after a shorter one
- * (which ends a train), 64 packets, or 65,507 bytes. A train is also sent before a packet for another set that shares a
- * destination, and when more than 32 sets take turns. So packets from one array to one destination leave in order.
+/* Adds a packet to the trains of its destinations: to[i] for each bit i of `bits`, not 0 (connected: to is NULL, bits
+ * 1). The packet is encoded once.
+ * A destination's train is sent when the next packet does not fit: a packet larger than the first, a packet after a
+ * shorter one (which ends a train), 64 packets, or 65,507 bytes. All trains are sent when 256 packets wait, or packets
+ * for 32 arrays. Packets from one array to one destination leave in order.
  * Payload and array must stay valid until the next flush: arrays are compared by pointer. */
 void trib_port_send(struct trib_port *port, const struct trib_packet *packet, const struct trib_address *to,
                     uint64_t bits);
 /* As trib_port_send, with an authenticator; seal NULL: without. */
 void trib_port_send_sealed(struct trib_port *port, const struct trib_packet *packet, const struct trib_address *to,
                            uint64_t bits, const struct trib_seal *seal);
-/* Sends one packet for the whole set, by a multicast group. The packet keeps its order with packets to single
- * destinations of the set. seal: as for trib_port_send_sealed. */
+/* Sends one packet for all these destinations, by a multicast group. The packet keeps its order with packets to single
+ * ones of them. seal: as for trib_port_send_sealed. */
 void trib_port_send_to_group(struct trib_port *port, const struct trib_packet *packet, const struct trib_address *to,
                              uint64_t bits, const struct trib_address *group, const struct trib_seal *seal);
 /* Sends all loaded trains: payloads and arrays are no longer borrowed. */
 void trib_port_flush(struct trib_port *port);
-/* True if no packet was added since the last flush. */
+/* True if no packet waits. */
 bool trib_port_is_flushed(const struct trib_port *port);
-/* Flags packets by the local queue, where the network does not mark. Each train begins with a look at the bytes that
- * the kernel holds for this socket, in its queues and the device's. Above `bytes` for each destination of the train,
- * the train's packets get TRIB_FLAG_ECN.
+/* Flags packets by the local queue, where the network does not mark. A packet that begins a train looks at the bytes
+ * that the kernel holds for this socket, in its queues and the device's. Above `bytes` for each destination of the
+ * packet, this one and those that join its trains get TRIB_FLAG_ECN.
  * The kernel counts memory, which is 1.0 to 1.6 times the bytes on the wire. 0: no look, no flag, the state after
  * trib_port_open. */
 void trib_port_set_backlog(struct trib_port *port, uint32_t bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train.h: packets gathered for one send. A train holds headers, authenticators and encrypted payloads; other payloads
- * stay with their owner. For src/net only.
- * Read next: port.c (gathers them), udp_send.c (sends them). */
+/* train.h: packets as they are sent, and trains of them for one destination. A packet for several destinations is
+ * encoded once, and joins the train of each. For src/net only.
+ * Read next: port.c (gathers trains), udp_send.c (sends them). */
 #ifndef TRIB_NET_TRAIN_H
 #define TRIB_NET_TRAIN_H
 
@@ -9,33 +9,44 @@
 
 #include "net/traffic.h"
 
-/* All packets are `segment` bytes long, except that the last may be shorter. A packet has a piece for its header, one
- * for a payload, and one for an authenticator, if present. */
+#define TRIB_WIRE_PIECES 3 /* header, payload if present, authenticator if present */
+
+/* A packet as sent. The payload stays with its owner, unless encrypted. */
+struct trib_wire_packet {
+    struct iovec piece[TRIB_WIRE_PIECES];
+    uint32_t pieces;
+    uint32_t bytes;
+    uint8_t header[TRIB_HEADER_SIZE];
+    uint8_t authenticator[TRIB_AUTHENTICATOR_SIZE];
+};
+
+/* All packets are `segment` bytes long, except that the last may be shorter. The pieces are borrowed. */
 struct trib_train {
-    const struct trib_address *to;    /* NULL: connected */
-    uint64_t to_bits;                 /* destinations in the array */
-    const struct trib_address *group; /* one packet for all destinations; NULL: one packet for each */
     uint32_t packets;
     uint32_t pieces;
     size_t segment;
     size_t bytes;
-    bool is_flagged; /* packets get TRIB_FLAG_ECN; decided when the first packet is added */
-    struct iovec piece[3 * TRIB_TRAIN_PACKETS_MAX];
-    uint8_t header[TRIB_TRAIN_PACKETS_MAX][TRIB_HEADER_SIZE];
-    uint8_t authenticator[TRIB_TRAIN_PACKETS_MAX][TRIB_AUTHENTICATOR_SIZE];
-    size_t encrypted;                     /* bytes of `cipher` in use */
-    uint8_t cipher[TRIB_TRAIN_BYTES_MAX]; /* encrypted payloads */
+    struct iovec piece[TRIB_WIRE_PIECES * TRIB_TRAIN_PACKETS_MAX];
 };
 
-/* True if a packet of len bytes can join the train. An empty train takes any packet. */
-bool trib_train_fits(const struct trib_train *train, size_t len);
 /* Bytes of UDP payload of a packet. seal: NULL for a packet without an authenticator. */
-static inline size_t trib_train_size(const struct trib_packet *packet, const struct trib_seal *seal)
+static inline uint32_t trib_wire_size(const struct trib_packet *packet, const struct trib_seal *seal)
 {
     return trib_packet_size(packet->payload_len, seal != NULL);
 }
-/* Adds a packet that fits. Its payload is borrowed until trib_train_empty, unless encrypted. */
-void trib_train_add(struct trib_train *train, const struct trib_packet *packet, const struct trib_seal *seal);
-void trib_train_empty(struct trib_train *train);
+/* Encodes a packet, with the authenticator of seal, and encrypts the payload if the seal's key does.
+ * cipher: memory for an encrypted payload. Returns the used bytes of it. */
+uint32_t trib_wire_encode(struct trib_wire_packet *wire, const struct trib_packet *packet, const struct trib_seal *seal,
+                          void *cipher);
+
+/* True if a packet of len bytes can join the train. An empty train takes any packet. */
+bool trib_train_fits(const struct trib_train *train, size_t len);
+/* Adds a packet that fits. */
+void trib_train_add(struct trib_train *train, const struct trib_wire_packet *wire);
+static inline void trib_train_empty(struct trib_train *train)
+{
+    train->packets = train->pieces = 0;
+    train->bytes = 0;
+}
 
 #endif

@@ -80,7 +80,7 @@ AUTHS = [
            ((PORT, "    if ((auth != NULL) != (packet->authenticated != 0)) {", "    if (auth != NULL && packet->authenticated == 0) {"),),
            "unit/test_plane_auth"),
     defect("auth-in-clear", "payloads that are to be encrypted leave in clear",
-           ((TRAIN, "    if (seal != NULL && trib_auth_encrypts(seal->auth)) {", "    if (seal != NULL && packet->payload_len == 1) {"),),
+           ((TRAIN, "    bool is_encrypted = seal != NULL && trib_auth_encrypts(seal->auth) &&", "    bool is_encrypted = seal != NULL && false &&"),),
            "unit/test_port_auth"),
     defect("auth-one-stream", "all payloads of a sender are encrypted with one key stream",
            ((AUTH, "    first_block(start, sender, number, 2);", "    first_block(start, sender, number > 99, 2);"),),

@@ -16,7 +16,7 @@
 
 #define PAYLOAD 1024
 #define SEGMENT (TRIB_HEADER_SIZE + PAYLOAD)
-#define SENT_MAX 16
+#define SENT_MAX 128
 
 /* A carrier that keeps a note of each train, and delivers the bytes that a test has put into it. */
 struct noted {
@@ -62,7 +62,7 @@ static void close_double(struct trib_carrier *carrier)
     closes++;
 }
 
-static uint64_t sequence_of(const uint8_t header[TRIB_HEADER_SIZE])
+static struct trib_packet read_header(const uint8_t *header)
 {
     uint8_t bytes[TRIB_HEADER_SIZE + PAYLOAD] = {0}; /* as long as the header says; payloads are zeros */
     struct trib_packet packet;
@@ -70,7 +70,7 @@ static uint64_t sequence_of(const uint8_t header[TRIB_HEADER_SIZE])
     if (trib_packet_decode(bytes, sizeof bytes, &packet) != TRIB_DROP_NONE) {
         assert_int_equal(trib_packet_decode(bytes, TRIB_HEADER_SIZE, &packet), TRIB_DROP_NONE);
     }
-    return packet.sequence;
+    return packet;
 }
 
 static void send_double(struct trib_carrier *carrier, struct trib_train *train, const struct trib_address *to)
@@ -78,9 +78,10 @@ static void send_double(struct trib_carrier *carrier, struct trib_train *train, 
     assert_ptr_equal(carrier->operations->send, send_double);
     assert_true(the_double.sends < SENT_MAX);
     struct noted *sent = &the_double.sent[the_double.sends++];
-    *sent = (struct noted){to, train->packets, train->bytes, train->is_flagged, 0, 0};
-    sent->first = sequence_of(train->header[0]);
-    sent->last = sequence_of(train->header[train->packets - 1]);
+    uint32_t last = train->pieces - (train->bytes == train->packets * (size_t)SEGMENT ? 2 : 1); /* a header alone */
+    struct trib_packet packet = read_header(train->piece[0].iov_base);
+    *sent = (struct noted){to, train->packets, train->bytes, (packet.flags & TRIB_FLAG_ECN) != 0, packet.sequence, 0};
+    sent->last = read_header(train->piece[last].iov_base).sequence;
     carrier->stats->packets_sent += train->packets;
 }
 
@@ -202,35 +203,80 @@ static void send_one(struct trib_port *port, uint64_t number, const struct trib_
     trib_port_send(port, &packet, to, bits);
 }
 
-/* Results of two owners' blocks, each for all but its owner: what goes to destination 2 is in order, though both sets have
- * it. Headers for destination 0 alone are in nobody's way. */
-static void send__sets_that_share_a_destination_leave_in_order(void **state)
+/* Results of three owners' blocks, each for all but its owner: a destination gets one train of what it wants, in order,
+ * though no two blocks go to the same set. */
+static void send__what_goes_to_one_destination_is_one_train(void **state)
 {
     (void)state;
     struct trib_port *port = open_port();
     const struct trib_address to[3] = {trib_address_v4(0x0a000002, 8), trib_address_v4(0x0a000003, 9),
                                        trib_address_v4(0x0a000004, 9)};
-    uint64_t next = 0;
-    for (uint64_t number = 0; number < 12; number += 4) {
-        send_one(port, number, to, 6);
-        send_one(port, number + 100, to, 1);
-        send_one(port, number + 1, to, 6);
-        send_one(port, number + 101, to, 1);
-        send_one(port, number + 2, to, 5);
-        send_one(port, number + 3, to, 5);
+    for (uint64_t number = 0; number < 12; number++) {
+        send_one(port, number, to, 7 & ~(UINT64_C(1) << (number / 4)));
     }
     trib_port_flush(port);
+    assert_int_equal(the_double.sends, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct noted *sent = &the_double.sent[i];
+        assert_ptr_equal(sent->to, &to[i]);
+        assert_int_equal(sent->packets, 8);
+        assert_int_equal(sent->first, i == 0 ? 4 : 0);
+        assert_int_equal(sent->last, i == 2 ? 7 : 11);
+    }
+    trib_port_close(port);
+}
+
+/* A header ends the train of its destination alone. */
+static void send__a_short_packet_ends_the_train_of_its_destination(void **state)
+{
+    (void)state;
+    struct trib_port *port = open_port();
+    const struct trib_address to[2] = {trib_address_v4(0x0a000002, 8), trib_address_v4(0x0a000003, 9)};
+    struct trib_packet header = packet_number(1, 0);
+    send_one(port, 0, to, 3);
+    trib_port_send(port, &header, to, 2);
+    send_one(port, 2, to, 3);
+    trib_port_flush(port);
+    assert_int_equal(the_double.sends, 3);
+    assert_ptr_equal(the_double.sent[0].to, &to[1]);
+    assert_int_equal(the_double.sent[0].packets, 2);
+    assert_int_equal(the_double.sent[0].last, 1);
+    assert_ptr_equal(the_double.sent[1].to, &to[0]);
+    assert_int_equal(the_double.sent[1].packets, 2);
+    assert_int_equal(the_double.sent[2].first, 2);
+    trib_port_close(port);
+}
+
+/* More packets than a port keeps, for so many destinations that no train is full before; and more arrays than it has sets
+ * for. Each destination gets all of its packets, in order. */
+static void send__a_full_port_sends_all(void **state)
+{
+    (void)state;
+    struct trib_port *port = open_port();
+    static struct trib_address to[64];
+    static struct trib_address one[33];
+    uint64_t next[64] = {0};
+    for (uint64_t number = 0; number < 64 * 5; number++) {
+        send_one(port, number, to, UINT64_C(1) << number % 64);
+    }
+    trib_port_flush(port);
+    assert_int_equal(the_double.sends, 128);
     for (uint32_t i = 0; i < the_double.sends; i++) {
         const struct noted *sent = &the_double.sent[i];
-        assert_int_equal(sent->packets, 2);
-        if (sent->to == &to[2]) {
-            assert_int_equal(sent->first, next);
-            assert_int_equal(sent->last, next + 1);
-            next += 2;
-        }
+        uint64_t *of = &next[sent->to - to];
+        assert_int_equal(sent->first, *of * 64 + (uint64_t)(sent->to - to));
+        *of += sent->packets;
     }
-    assert_int_equal(next, 12);
-    assert_int_equal(the_double.sends, 3 * 5);
+    for (uint32_t i = 0; i < 64; i++) {
+        assert_int_equal(next[i], 5);
+    }
+    the_double.sends = 0;
+    for (uint64_t number = 0; number < 33; number++) {
+        send_one(port, number, &one[number], 1);
+    }
+    assert_int_equal(the_double.sends, 32);
+    trib_port_flush(port);
+    assert_int_equal(the_double.sends, 33);
     trib_port_close(port);
 }
 
@@ -427,7 +473,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(send__the_carrier_is_called_once_for_a_train_and_destination),
-        cmocka_unit_test(send__sets_that_share_a_destination_leave_in_order),
+        cmocka_unit_test(send__what_goes_to_one_destination_is_one_train),
+        cmocka_unit_test(send__a_short_packet_ends_the_train_of_its_destination),
+        cmocka_unit_test(send__a_full_port_sends_all),
         cmocka_unit_test(send__a_group_is_in_order_with_its_members),
         cmocka_unit_test(send__trains_are_flagged_by_the_backlog_of_the_carrier),
         cmocka_unit_test(receive__a_train_is_cut_into_its_packets),
