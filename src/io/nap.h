@@ -4,7 +4,7 @@
  * of them has arrived. The link is not idle meanwhile: the rest is on the way. A quarter may also wait at the receiver,
  * which naps as well, so half of the packets in flight are left for the link.
  * On a fast link the quarter arrives within a timer's error, and no driver naps. This file has the rule, with its
- * estimate of the rate; the sleep is in comm/drive.c.
+ * estimate of the rate; the sleeps are in comm/drive.c and switchd/shard.c.
  * Read next: spin.h (the opposite, for quick answers). */
 #ifndef TRIB_IO_NAP_H
 #define TRIB_IO_NAP_H

@@ -294,6 +294,9 @@ uint32_t trib__worker_launch(struct worker *w, uint32_t root, const struct worke
     trib__worker_skip_taken(w, root);
     worker_aside(w)->counters.contributions++;
     trib__worker_contribution(w, index, o, packet);
+    if (w->end - sequence > sequence + 1 - w->mark) {
+        packet->flags |= TRIB_FLAG_MORE;
+    }
     return index;
 }
 

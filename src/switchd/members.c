@@ -183,6 +183,7 @@ struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, co
     member->is_large = opening->session.ranks > TRIB_CHILDREN_MAX;
     member->pieces = opening->pieces;
     member->span = trib_window_span(&opening->session);
+    member->roots = opening->session.roots;
     member->nodes = nodes;
     member->sources = opening->count + (member->has_parent ? (member->is_combiner ? nodes : 1) : 0);
     if (opening->parent != NULL) {

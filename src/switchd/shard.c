@@ -242,6 +242,19 @@ static void give(struct trib_member_node *node, struct trib_place from, const st
     node->member->is_touched = true;
 }
 
+/* A rank that says that more will follow keeps its window full while results wait here for a nap's time. Any other
+ * packet is a reason for none. */
+static void note_flight(struct trib_shard *shard, struct trib_member *member, const struct trib_packet *packet,
+                        uint64_t now_ns)
+{
+    if (packet->kind != TRIB_CONTRIBUTION || (packet->flags & TRIB_FLAG_MORE) == 0 || packet->mark > packet->sequence) {
+        shard->prompt_ns = now_ns;
+        return;
+    }
+    uint64_t in_flight = packet->sequence + 1 - packet->mark;
+    member->in_flight = in_flight < member->span ? in_flight : member->span;
+}
+
 /* Processes the packets of one buffer. All come from one sender, nearly always for one communicator. */
 static void take_buffer(struct trib_shard *shard, uint64_t now_ns)
 {
@@ -270,6 +283,7 @@ static void take_buffer(struct trib_shard *shard, uint64_t now_ns)
             take_path(shard, source, &packet);
         } else {
             source->node->member->flagged += (packet.flags & TRIB_FLAG_ECN) != 0;
+            note_flight(shard, source->node->member, &packet, now_ns);
             packet.node = source->is_grouped ? trib_member_unname(packet.node) : packet.node;
             give(source->node, source->place, &packet, now_ns);
         }
@@ -365,6 +379,7 @@ static void send_to_parent(struct trib_shard *shard, struct trib_member_node *no
     } else if (member->has_parent) {
         struct trib_packet named = *packet;
         named.node = trib_member_name(member->is_combiner ? node->group : 0, packet->node);
+        named.flags &= (uint16_t)~TRIB_FLAG_MORE; /* one switch on the way may nap, not two */
         send_sealed(shard, member, &named, &member->parent, 1, receiver_above(member));
         note_lent(shard, node, packet);
     }
@@ -557,11 +572,14 @@ static bool drain(struct trib_shard *shard, uint64_t now_ns)
         }
     }
     flush(shard);
+    shard->awaited = 0;
     shard->wake_ns = TRIB_NEVER;
     for (uint32_t i = 0; i < shard->members.count; i++) {
         struct trib_member *member = shard->members.list[i];
         if (member->is_touched) {
             member->is_touched = !finish_drain(shard, member);
+            shard->awaited += member->in_flight * member->sources / member->roots;
+            member->in_flight = 0;
             member->idle_ns = now_ns + IDLE_MEMORY_NS;
             more = more || member->is_touched;
         }
@@ -611,15 +629,21 @@ void trib_shard_calm(const struct trib_shard *shard)
     (void)got; /* EAGAIN: another kick was read with this one */
 }
 
-/* Sleeps until a packet, a kick or wake_ns. */
-static void wait(const struct trib_shard *shard, uint64_t wake_ns)
+uint64_t trib_shard_nap(struct trib_shard *shard, uint64_t now_ns)
 {
-    struct pollfd events[2] = {{.fd = trib_port_fd(shard->port), .events = POLLIN},
-                               {.fd = shard->kick_fd, .events = POLLIN}};
-    uint64_t now_ns = trib_clock_ns();
+    bool is_prompt = now_ns - shard->prompt_ns < TRIB_SHARD_PROMPT_NS;
+    return trib_nap_begin(&shard->nap, trib_port_stats(shard->port)->packets_received, is_prompt ? 0 : shard->awaited,
+                          now_ns);
+}
+
+/* Sleeps until a kick or wake_ns, and if it does not nap, until a packet. */
+static void wait(const struct trib_shard *shard, bool naps, uint64_t now_ns, uint64_t wake_ns)
+{
+    struct pollfd events[2] = {{.fd = shard->kick_fd, .events = POLLIN},
+                               {.fd = trib_port_fd(shard->port), .events = POLLIN}};
     uint64_t rest = wake_ns > now_ns ? wake_ns - now_ns : 0;
     const struct timespec limit = {(time_t)(rest / TRIB_SECOND_NS), (long)(rest % TRIB_SECOND_NS)};
-    if (ppoll(events, 2, wake_ns == TRIB_NEVER ? NULL : &limit, NULL) > 0 && events[1].revents != 0) {
+    if (ppoll(events, naps ? 1 : 2, wake_ns == TRIB_NEVER ? NULL : &limit, NULL) > 0 && events[0].revents != 0) {
         trib_shard_calm(shard);
     }
 }
@@ -651,8 +675,15 @@ static void *run(void *argument)
     struct trib_shard *shard = argument;
     while (!atomic_load(&shard->stop)) {
         uint64_t wake_ns;
-        if (!trib_shard_work(shard, &wake_ns) && !spin(shard, wake_ns)) {
-            wait(shard, wake_ns);
+        if (trib_shard_work(shard, &wake_ns)) {
+            continue;
+        }
+        uint64_t now_ns = trib_clock_ns();
+        uint64_t nap_ns = trib_shard_nap(shard, now_ns);
+        if (nap_ns != 0) {
+            wait(shard, true, now_ns, now_ns + nap_ns < wake_ns ? now_ns + nap_ns : wake_ns);
+        } else if (!spin(shard, wake_ns)) {
+            wait(shard, false, trib_clock_ns(), wake_ns);
         }
     }
     return NULL;

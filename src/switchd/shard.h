@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "io/nap.h"
 #include "io/spin.h"
 #include "net/port.h"
 #include "switchd/members.h"
@@ -23,6 +24,8 @@
 
 /* Buffers read before results are sent: more buffers make longer trains, fewer make shorter waits. */
 #define TRIB_SHARD_BATCH 16
+/* No nap for so long after a packet that is to be answered promptly: small operations, the end of large ones, losses. */
+#define TRIB_SHARD_PROMPT_NS (2 * TRIB_NAP_MOST_NS)
 /* Most mismatches reported after one batch; the rest wait in their nodes. */
 #define TRIB_SHARD_MISMATCHES 8
 
@@ -51,11 +54,14 @@ struct trib_shard {
     struct trib_mismatch mismatch[TRIB_SHARD_MISMATCHES];
     uint32_t mismatch_count;
     struct trib_spin spin;
-    uint32_t room;    /* guaranteed payload bytes in the socket's receive buffer */
-    bool has_caps;    /* a communicator has caps */
-    uint64_t caps_ns; /* next division of `room`; TRIB_NEVER: no communicator has caps, or all are silent */
-    uint32_t backlog; /* bytes, for communicators with windows that follow congestion (trib_port_set_backlog) */
-    uint64_t wake_ns; /* the earliest timeout */
+    struct trib_nap nap;
+    uint64_t awaited;   /* packets of the members of the last drain that are on the way; 0: unknown */
+    uint64_t prompt_ns; /* when a packet came whose sender may wait for the answer alone */
+    uint32_t room;      /* guaranteed payload bytes in the socket's receive buffer */
+    bool has_caps;      /* a communicator has caps */
+    uint64_t caps_ns;   /* next division of `room`; TRIB_NEVER: no communicator has caps, or all are silent */
+    uint32_t backlog;   /* bytes, for communicators with windows that follow congestion (trib_port_set_backlog) */
+    uint64_t wake_ns;   /* the earliest timeout */
     struct trib_shard_listener listener;
     /* Between threads. */
     pthread_mutex_t gate, lock;
@@ -76,6 +82,9 @@ void trib_shard_listen(struct trib_shard *shard, const struct trib_shard_listene
 /* One round: receives packets, wakes nodes, sends, reports. True: call again without sleeping. False: call again at
  * *wake_ns, or when a descriptor is readable. */
 bool trib_shard_work(struct trib_shard *shard, uint64_t *wake_ns);
+/* Called before a sleep: how long packets may gather, ns (io/nap.h). A rank that has more to send keeps its window full
+ * meanwhile. 0: the first packet is to end the sleep. */
+uint64_t trib_shard_nap(struct trib_shard *shard, uint64_t now_ns);
 /* Descriptors to poll for input: the socket, and an eventfd that trib_shard_leave writes. trib_shard_calm empties the
  * eventfd. */
 #define TRIB_SHARD_FDS 2

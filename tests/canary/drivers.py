@@ -12,6 +12,7 @@ INJECT = "src/net/inject.c"
 NAP = "src/io/nap.h"
 MEMBERS = "src/switchd/members.c"
 SHARD = "src/switchd/shard.c"
+WORKER_SEND = "src/protocol/worker_send.c"
 PLANE = "src/switchd/plane.c"
 TREE = "src/switchd/tree.c"
 CAPS = "src/switchd/caps.c"
@@ -87,6 +88,14 @@ DRIVERS = [
         edits=((PORT, "if ((set->hearers & bits) != 0) {",
                 "if ((set->hearers & bits) != 0 && false) {"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_port"),
+    Canary(
+        "io-switch-naps-always", "I8", "a switch naps although a rank waits for one result",
+        edits=((SHARD, "is_prompt ? 0 : shard->awaited,", "is_prompt && false ? 0 : shard->awaited,"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_plane"),
+    Canary(
+        "io-more-at-the-end", "I8", "a rank says that more will follow when nothing will",
+        edits=((WORKER_SEND, "if (w->end - sequence > sequence + 1 - w->mark) {", "if (w->end > sequence) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_switchml_worker"),
     Canary(
         "io-nap-for-the-last", "I8", "a rank sleeps on although the last packet that it waits for has come",
         edits=((NAP, "if (awaited < TRIB_NAP_FEWEST) {",

@@ -463,6 +463,51 @@ static void one_root__works_without_a_thread(void **state)
     close_alone(&alone);
 }
 
+static void send_contribution(struct alone *alone, uint16_t flags)
+{
+    struct trib_packet packet = {
+        .kind = TRIB_CONTRIBUTION, .communicator = COMMUNICATOR, .flags = flags, .sequence = 19, .mark = 4};
+    struct trib_address to;
+    uint64_t wake_ns;
+    trib_plane_local(alone->plane, &to);
+    trib_port_send(alone->child, &packet, &to, 1);
+    trib_port_flush(alone->child);
+    assert_true(has_news(trib_port_fd(alone->plane->shard[0].port)));
+    (void)trib_shard_work(&alone->plane->shard[0], &wake_ns);
+}
+
+/* Sixteen sequences in flight, dealt over four roots. A rank that has no more to send waits for the answer alone. */
+static void nap__is_for_ranks_that_have_more_to_send(void **state)
+{
+    (void)state;
+    struct alone alone;
+    open_alone(&alone);
+    struct trib_shard *shard = &alone.plane->shard[0];
+    assert_int_equal(alone.verbs.open(alone.plane, &alone.opening), TRIB_OK);
+    send_contribution(&alone, TRIB_FLAG_MORE);
+    assert_int_equal(shard->awaited, 4);
+    assert_int_equal(shard->prompt_ns, 0);
+    shard->awaited = 112;
+    const struct trib_nap measured = {.since_ns = TRIB_SECOND_NS,
+                                      .packets = trib_port_stats(shard->port)->packets_received - 7,
+                                      .interval_ns = 16500,
+                                      .samples = TRIB_NAP_SAMPLES};
+    uint64_t now_ns = measured.since_ns + 7 * measured.interval_ns;
+    shard->nap = measured;
+    assert_int_equal(trib_shard_nap(shard, now_ns), 112 / TRIB_NAP_PART * 16500);
+    send_contribution(&alone, 0);
+    assert_int_equal(shard->awaited, 0);
+    assert_true(shard->prompt_ns > 0);
+    shard->awaited = 112;
+    shard->nap = measured;
+    shard->prompt_ns = now_ns - TRIB_SHARD_PROMPT_NS + 1;
+    assert_int_equal(trib_shard_nap(shard, now_ns), 0);
+    shard->nap = measured;
+    shard->prompt_ns--;
+    assert_int_not_equal(trib_shard_nap(shard, now_ns), 0);
+    close_alone(&alone);
+}
+
 static void one_root__is_one_of_those_that_there_are(void **state)
 {
     (void)state;
@@ -572,6 +617,7 @@ int main(void)
         cmocka_unit_test(open__refuses_what_it_cannot_do),
         cmocka_unit_test(one_root__works_without_a_thread),
         cmocka_unit_test(one_root__is_one_of_those_that_there_are),
+        cmocka_unit_test(nap__is_for_ranks_that_have_more_to_send),
         cmocka_unit_test(open__flags_queues_while_somebody_follows_congestion),
         cmocka_unit_test(enter__is_fair_under_a_flood),
     };

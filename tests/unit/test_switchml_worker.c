@@ -34,6 +34,22 @@ static void contribution__stops_at_the_congestion_window(void **state)
     expect_contributions(f, WINDOW, WINDOW + 1);
 }
 
+/* As many as are in flight, or more. What is sent again does not say so. */
+static void contribution__says_that_more_will_follow(void **state)
+{
+    struct fixture *f = *state;
+
+    submit_blocks(f, 40);
+    for (uint64_t sequence = 0; sequence < WINDOW; sequence++) {
+        struct trib_packet packet = expect(f, TRIB_CONTRIBUTION, sequence);
+        assert_int_equal(packet.flags, sequence < 20 ? TRIB_FLAG_MORE : 0);
+    }
+    submit_blocks(f, 20);
+    struct trib_packet ask = packet_of(f, TRIB_ASK, 0);
+    assert_int_equal(down(f, &ask), TRIB_DROP_NONE);
+    assert_int_equal(expect(f, TRIB_CONTRIBUTION, 0).flags, TRIB_FLAG_RESEND);
+}
+
 static void contribution__of_a_barrier_has_no_payload(void **state)
 {
     struct fixture *f = *state;
@@ -618,6 +634,7 @@ int main(void)
         WITH_NODE(idle__only_when_nobody_lacks_anything),
         WITH_NODE(contribution__is_the_tensor_itself_with_the_own_lane),
         WITH_NODE(contribution__stops_at_the_congestion_window),
+        WITH_NODE(contribution__says_that_more_will_follow),
         WITH_NODE(contribution__of_a_barrier_has_no_payload),
         WITH_NODE(submit__refuses_more_than_configured),
         WITH_NODE(describe__skips_what_has_ended),
