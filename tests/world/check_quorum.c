@@ -325,11 +325,13 @@ static bool is_sent_on(const struct world_comm *comm, uint64_t sequence, uint32_
 /* The switch at which both ranks' ways meet, and where the late one's branch hangs there: has it sent the result on? */
 static bool has_answered(const struct world_comm *comm, uint64_t sequence, uint32_t waiting, uint32_t rank)
 {
+    uint32_t root = comm_root_of(comm, sequence); /* trees may differ */
     for (uint32_t place = 1; place <= session_places(comm, waiting); place++) {
-        uint32_t at = comm_top(comm, session_switch(comm, waiting, place), comm_root_of(comm, sequence));
-        if (rank_set_has(&comm->tree[0]->shapes[at].ranks, rank)) {
-            uint64_t bit = bit_of(at, shape_place_at(comm, rank, at, comm_root_of(comm, sequence)).node);
-            bool is_sure = comm->tree[0]->shapes[at].node_count <= 64 / WORLD_SWITCHES_MAX;
+        uint32_t at = comm_top(comm, session_switch(comm, waiting, place), root);
+        const struct shape_switch *shape = &comm->tree[root]->shapes[at];
+        if (rank_set_has(&shape->ranks, rank)) {
+            uint64_t bit = bit_of(at, shape_place_at(comm, rank, at, root).node);
+            bool is_sure = shape->node_count <= 64 / WORLD_SWITCHES_MAX;
             return is_sure && is_sent_on(comm, sequence, at, bit);
         }
     }
