@@ -21,6 +21,7 @@
 struct set {
     const struct trib_address *to; /* the array; NULL: the connected peer */
     uint64_t loaded;               /* destinations whose trains have packets */
+    uint32_t first;                /* the first of them to be loaded */
     bool is_flagged;               /* packets get TRIB_FLAG_ECN; decided when a packet begins a train */
     const struct trib_address *group;
     uint64_t hearers; /* destinations that the packets of `group_train` go to */
@@ -309,6 +310,7 @@ void trib_port_flush(struct trib_port *port)
     for (; port->loaded != 0; port->loaded &= port->loaded - 1) {
         struct set *set = &port->outbox->set[__builtin_ctz(port->loaded)];
         send_group(port, set);
+        send_to(port, set, set->loaded & UINT64_MAX << set->first); /* else all ranks would send to root 0 first */
         send_to(port, set, set->loaded);
     }
     if (!trib_port_is_spare(port)) {
@@ -429,6 +431,7 @@ static void load(struct trib_port *port, const struct trib_packet *packet, const
         trib_train_add(&set->group_train, wire);
         return;
     }
+    set->first = set->loaded == 0 ? (uint32_t)__builtin_ctzll(bits) : set->first;
     set->loaded |= bits;
     for (; bits != 0; bits &= bits - 1) {
         trib_train_add(&set->train[__builtin_ctzll(bits)], wire);
