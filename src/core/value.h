@@ -41,9 +41,11 @@ struct trib_value_kernels {
      * guarantee, NaN included, becomes INT32_MIN. */
     void (*quantise)(int32_t *dst, const float *src, int shift, size_t count);
     void (*dequantise)(float *dst, const int32_t *src, int shift, size_t count);
-    /* dst = src, len bytes of any alignment without overlap. The stores bypass the caches if the CPU has such stores,
-     * and other threads see the stores in program order, as ordinary ones. */
+    /* dst = src, len bytes of any alignment without overlap. The stores bypass the caches if the CPU has such stores.
+     * Other threads may see later ordinary stores first, until order_nontemporal was called: before whatever says that
+     * the bytes are there. That takes as long as memory needs, so it is called once for many copies. */
     void (*copy_nontemporal)(void *dst, const void *src, size_t len);
+    void (*order_nontemporal)(void);
 };
 
 /* The best table for this CPU. Pure: same answer at every call. */

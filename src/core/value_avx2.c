@@ -336,7 +336,11 @@ static void copy_nontemporal(void *dst, const void *src, size_t len)
         _mm256_stream_si256((__m256i *)(void *)(to + i), load_bits(from + i));
     }
     memcpy(to + i, from + i, len - i);
-    _mm_sfence(); /* before the stores that follow */
+}
+
+static void order_nontemporal(void)
+{
+    _mm_sfence();
 }
 
 const struct trib_value_kernels trib_value_avx2 = {
@@ -352,5 +356,6 @@ const struct trib_value_kernels trib_value_avx2 = {
     .quantise = quantise,
     .dequantise = dequantise,
     .copy_nontemporal = copy_nontemporal,
+    .order_nontemporal = order_nontemporal,
 };
 #endif

@@ -316,7 +316,11 @@ static void copy_nontemporal(void *dst, const void *src, size_t len)
         _mm512_stream_si512((__m512i *)(void *)(to + i), _mm512_loadu_si512(from + i));
     }
     memcpy(to + i, from + i, len - i);
-    _mm_sfence(); /* before the stores that follow */
+}
+
+static void order_nontemporal(void)
+{
+    _mm_sfence();
 }
 
 const struct trib_value_kernels trib_value_avx512 = {
@@ -332,5 +336,6 @@ const struct trib_value_kernels trib_value_avx512 = {
     .quantise = quantise,
     .dequantise = dequantise,
     .copy_nontemporal = copy_nontemporal,
+    .order_nontemporal = order_nontemporal,
 };
 #endif

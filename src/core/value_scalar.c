@@ -283,6 +283,10 @@ static void copy_nontemporal(void *dst, const void *src, size_t len)
     memcpy(dst, src, len);
 }
 
+static void order_nontemporal(void)
+{
+}
+
 const struct trib_value_kernels trib_value_scalar = {
     .name = "scalar",
     .reduce = TRIB_KERNELS_OF_ALL,
@@ -296,4 +300,5 @@ const struct trib_value_kernels trib_value_scalar = {
     .quantise = quantise,
     .dequantise = dequantise,
     .copy_nontemporal = copy_nontemporal,
+    .order_nontemporal = order_nontemporal,
 };

@@ -21,6 +21,7 @@ void trib_host_copy_out(const struct trib_host *host, void *dst, const void *src
     }
     if (trib_host_writes_past(host)) {
         host->kernels->copy_nontemporal(dst, src, bytes);
+        host->kernels->order_nontemporal();
     } else {
         memcpy(dst, src, bytes);
     }

@@ -46,6 +46,7 @@ bool trib_host_add_up(const struct trib_host *host, const struct trib_host_sum *
         }
         if (row != dst && sum->is_past) {
             host->kernels->copy_nontemporal(dst, row, fold.len);
+            host->kernels->order_nontemporal();
         } else if (row != dst) {
             memcpy(dst, row, fold.len);
         }

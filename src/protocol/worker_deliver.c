@@ -115,6 +115,7 @@ static void deliver(const struct worker *w, const struct worker_operation *o, co
     }
     struct trib_conversion c = {form->wire, o->operation.type, form->shift, divisor(w, o, packet)};
     if (form->wire == TRIB_BYTES || (!form->converted && c.divisor == 1)) {
+        worker_aside(w)->is_unordered |= bypasses_caches(o);
         trib_tensor_copy(k, bypasses_caches(o), at, payload, form->len);
         return;
     }

@@ -160,6 +160,7 @@ struct worker_aside {
     uint64_t stall_reported_ns;
     uint64_t burst_ns;    /* of a worker with a rate: since when it has sent the burst at hand */
     uint64_t burst_bytes; /* and how much of it */
+    bool is_unordered;    /* results were copied by copy_nontemporal, and not ordered since */
     struct trib_counters counters;
     struct trib_tag_memory masks; /* with a key */
     struct worker_root_times roots[];
@@ -199,6 +200,15 @@ static inline size_t worker_scratch_own(const struct trib_session_config *sessio
 static inline struct worker_aside *worker_aside(const struct worker *w)
 {
     return worker_at(w, w->aside_at);
+}
+
+/* Before packets refer to results, and events name them. */
+static inline void worker_order_results(const struct worker *w)
+{
+    if (worker_aside(w)->is_unordered) {
+        worker_aside(w)->is_unordered = false;
+        w->config.kernels->order_nontemporal();
+    }
 }
 
 /* Room for the DONE of every operation, and one FAILED. */

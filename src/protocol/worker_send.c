@@ -366,6 +366,7 @@ bool trib__worker_next_packet(void *node, uint64_t now_ns, struct trib_packet *p
 {
     struct worker *w = node;
 
+    worker_order_results(w);
     if (w->boot == 0) {
         return false;
     }

@@ -44,6 +44,7 @@ bool trib__worker_next_event(void *node, struct trib_event *event)
     struct worker *w = node;
     const struct trib_event *ring = worker_at(w, w->events_at);
 
+    worker_order_results(w);
     if (w->events_count == 0) {
         return false;
     }

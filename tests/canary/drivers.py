@@ -93,6 +93,10 @@ DRIVERS = [
         edits=((SHARD, "is_prompt ? 0 : shard->awaited,", "is_prompt && false ? 0 : shard->awaited,"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_plane"),
     Canary(
+        "io-results-unordered", "I1", "a caller hears that its tensor is whole before all threads can see that",
+        edits=(("src/protocol/worker_state.c", "    worker_order_results(w);\n    if (w->events_count == 0) {", "    if (w->events_count == 0) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_switchml_worker"),
+    Canary(
         "io-more-at-the-end", "I8", "a rank says that more will follow when nothing will",
         edits=((WORKER_SEND, "if (w->end - sequence > sequence + 1 - w->mark) {", "if (w->end > sequence) {"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_switchml_worker"),

@@ -118,6 +118,7 @@ static void result__is_delivered_once_and_the_last_one_says_DONE(void **state)
 }
 
 static size_t past_caches; /* bytes that count_nontemporal has copied */
+static uint32_t orders;    /* calls of count_order */
 
 static void count_nontemporal(void *dst, const void *src, size_t len)
 {
@@ -125,8 +126,13 @@ static void count_nontemporal(void *dst, const void *src, size_t len)
     memcpy(dst, src, len);
 }
 
-/* Takes one result of an operation on tensors of `bytes`. Returns how many bytes bypassed the caches. */
-static size_t take_one_result(struct fixture *f, size_t bytes, bool in_place)
+static void count_order(void)
+{
+    orders++;
+}
+
+/* Takes two results of an operation on tensors of `bytes`. Returns how many bytes bypassed the caches. */
+static size_t take_results(struct fixture *f, size_t bytes, bool in_place)
 {
     float *send = calloc(1, bytes);
     float *recv = in_place ? send : calloc(1, bytes);
@@ -141,13 +147,25 @@ static size_t take_one_result(struct fixture *f, size_t bytes, bool in_place)
 
     assert_true(send != NULL && recv != NULL);
     f->kernels.copy_nontemporal = count_nontemporal;
+    f->kernels.order_nontemporal = count_order;
     past_caches = 0;
+    orders = 0;
     submit(f, &operation);
     (void)expect(f, TRIB_CONTRIBUTION, 0);
     assert_int_equal(answer(f, 0, 5), TRIB_DROP_NONE);
     assert_float_equal(recv[0], 5, 0);
     assert_float_equal(recv[ELEMENTS - 1], 5, 0);
     assert_float_equal(recv[ELEMENTS], 0, 0);
+    assert_int_equal(orders, 0);
+    expect_no_event(f); /* one would name the results */
+    assert_int_equal(orders, past_caches > 0);
+    struct trib_packet packet = expect(f, TRIB_CONTRIBUTION, 1);
+    assert_int_equal(answer(f, 1, 5), TRIB_DROP_NONE);
+    packet = expect(f, TRIB_CONTRIBUTION, 2); /* a packet can refer to them */
+    assert_int_equal(packet.payload_len, 64);
+    assert_int_equal(orders, past_caches > 0 ? 2 : 0);
+    (void)expect(f, TRIB_CONTRIBUTION, 3);
+    assert_int_equal(orders, past_caches > 0 ? 2 : 0);
     free(in_place ? NULL : recv);
     free(send);
     return past_caches;
@@ -155,17 +173,17 @@ static size_t take_one_result(struct fixture *f, size_t bytes, bool in_place)
 
 static void result__of_a_large_tensor_bypasses_the_caches(void **state)
 {
-    assert_int_equal(take_one_result(*state, TRIB_LARGE_TENSOR, false), ELEMENTS * sizeof(float));
+    assert_int_equal(take_results(*state, TRIB_LARGE_TENSOR, false), 2 * ELEMENTS * sizeof(float));
 }
 
 static void result__of_a_smaller_tensor_does_not(void **state)
 {
-    assert_int_equal(take_one_result(*state, TRIB_LARGE_TENSOR - ELEMENTS * sizeof(float), false), 0);
+    assert_int_equal(take_results(*state, TRIB_LARGE_TENSOR - ELEMENTS * sizeof(float), false), 0);
 }
 
 static void result__in_place_does_not(void **state)
 {
-    assert_int_equal(take_one_result(*state, TRIB_LARGE_TENSOR, true), 0);
+    assert_int_equal(take_results(*state, TRIB_LARGE_TENSOR, true), 0);
 }
 
 static void result__that_nobody_waits_for_is_dropped(void **state)

@@ -399,6 +399,7 @@ static void copy_nontemporal__every_alignment_and_length(void **state)
                 const uint8_t *from = src + to * 5 % 64;
                 memset(dst, 0xa5, sizeof dst);
                 k->copy_nontemporal(dst + to, from, len);
+                k->order_nontemporal();
                 assert_memory_equal(dst + to, from, len);
                 for (size_t i = 0; i < sizeof dst; i++) {
                     assert_true((i >= to && i < to + len) || dst[i] == 0xa5);
