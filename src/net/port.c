@@ -20,7 +20,7 @@
 /* The destinations of one array, each with its train. */
 struct set {
     const struct trib_address *to; /* the array; NULL: the connected peer */
-    uint64_t loaded;               /* destinations whose trains have packets */
+    uint64_t loaded;               /* destinations with packets in their trains */
     uint32_t first;                /* the first of them to be loaded */
     bool is_flagged;               /* packets get TRIB_FLAG_ECN; decided when a packet begins a train */
     const struct trib_address *group;
@@ -29,7 +29,7 @@ struct set {
     struct trib_train train[DESTINATIONS];
 };
 
-/* What waits to be sent: about 9 MB, of which unused memory costs nothing. */
+/* Packets and trains that wait: about 9 MB, of which unused memory costs nothing. */
 struct outbox {
     uint32_t packets;
     uint32_t encrypted; /* bytes of `cipher` in use */
@@ -335,8 +335,8 @@ static struct set *find_set(struct trib_port *port, const struct trib_address *t
     return empty;
 }
 
-/* Sends trains that a packet of len bytes for this group cannot join, and trains of the group's hearers: a packet that
- * overtakes many others looks like their loss. */
+/* Sends trains without room for a packet of len bytes to this group, and trains of the group's hearers: overtaken
+ * packets look lost. */
 static void clear_for_group(struct trib_port *port, struct set *set, uint64_t bits, const struct trib_address *group,
                             uint32_t len)
 {
@@ -394,7 +394,7 @@ static const struct trib_wire_packet *encode(struct outbox *outbox, const struct
     return wire;
 }
 
-/* Room for a packet: in the outbox, and in the trains that it joins. */
+/* Makes room for a packet in the outbox, and in the packet's trains. */
 static struct set *make_room(struct trib_port *port, const struct trib_address *to, uint64_t bits,
                              const struct trib_address *group, uint32_t len)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* port.h: packets between addresses, in trains. Packets for one destination, sent one after another, leave in one call
  * and arrive as one buffer. A port knows packets and addresses, no nodes. One thread at a time per port.
- * The carrier below a port moves its trains (carrier.h): UDP, if the configuration names no other.
+ * The carrier below a port moves trains (carrier.h): UDP, if the configuration names no other.
  *
  * Use:
  *   trib_port_open; then again and again
@@ -70,8 +70,8 @@ void trib_port_send(struct trib_port *port, const struct trib_packet *packet, co
 /* As trib_port_send, with an authenticator; seal NULL: without. */
 void trib_port_send_sealed(struct trib_port *port, const struct trib_packet *packet, const struct trib_address *to,
                            uint64_t bits, const struct trib_seal *seal);
-/* Sends one packet for all these destinations, by a multicast group. The packet keeps its order with packets to single
- * ones of them. seal: as for trib_port_send_sealed. */
+/* Sends one packet to several destinations, by a multicast group. The packet keeps its order with packets to single
+ * destinations of the group. seal: as for trib_port_send_sealed. */
 void trib_port_send_to_group(struct trib_port *port, const struct trib_packet *packet, const struct trib_address *to,
                              uint64_t bits, const struct trib_address *group, const struct trib_seal *seal);
 /* Sends all loaded trains: payloads and arrays are no longer borrowed. */
@@ -80,7 +80,7 @@ void trib_port_flush(struct trib_port *port);
 bool trib_port_is_flushed(const struct trib_port *port);
 /* Flags packets by the local queue, where the network does not mark. A packet that begins a train looks at the bytes
  * that the kernel holds for this socket, in its queues and the device's. Above `bytes` for each destination of the
- * packet, this one and those that join its trains get TRIB_FLAG_ECN.
+ * packet, the packet and its followers in the trains get TRIB_FLAG_ECN.
  * The kernel counts memory, which is 1.0 to 1.6 times the bytes on the wire. 0: no look, no flag, the state after
  * trib_port_open. */
 void trib_port_set_backlog(struct trib_port *port, uint32_t bytes);

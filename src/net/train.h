@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train.h: packets as they are sent, and trains of them for one destination. A packet for several destinations is
- * encoded once, and joins the train of each. For src/net only.
+/* train.h: encoded packets, and trains of packets for one destination. A packet for several destinations is encoded
+ * once, and joins the train of each. For src/net only.
  * Read next: port.c (gathers trains), udp_send.c (sends them). */
 #ifndef TRIB_NET_TRAIN_H
 #define TRIB_NET_TRAIN_H
@@ -11,7 +11,7 @@
 
 #define TRIB_WIRE_PIECES 3 /* header, payload if present, authenticator if present */
 
-/* A packet as sent. The payload stays with its owner, unless encrypted. */
+/* An encoded packet. The owner keeps the payload, unless encrypted. */
 struct trib_wire_packet {
     struct iovec piece[TRIB_WIRE_PIECES];
     uint32_t pieces;

@@ -57,8 +57,8 @@ struct trib_member {
     uint64_t hearers;          /* children that are ranks, if one node has all children; else 0 */
     struct trib_pieces pieces; /* pieces that a combiner adds, in rows of its own; count 0: rows are shared */
     uint64_t span;             /* most sequences in flight (trib_window_span) */
-    uint64_t in_flight; /* sequences of a rank that has more to send, as heard since the last drain; 0: none has */
-    uint32_t roots;     /* over which they are dealt */
+    uint64_t in_flight;        /* sequences of a rank with more to send, heard since the last drain; 0: no such rank */
+    uint32_t roots;            /* sequences are dealt over these */
     uint16_t generation;
     bool follows_congestion; /* the ranks' windows do: packets report a long queue here */
     uint8_t priority;        /* of a combiner's rows */

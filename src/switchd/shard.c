@@ -242,8 +242,8 @@ static void give(struct trib_member_node *node, struct trib_place from, const st
     node->member->is_touched = true;
 }
 
-/* A rank that says that more will follow keeps its window full while results wait here for a nap's time. Any other
- * packet is a reason for none. */
+/* Notes how much a rank with more to send has in flight: results for the rank may wait for a nap's time. Any other
+ * packet needs a prompt answer. */
 static void note_flight(struct trib_shard *shard, struct trib_member *member, const struct trib_packet *packet,
                         uint64_t now_ns)
 {
@@ -343,7 +343,7 @@ static void flush(struct trib_shard *shard)
     shard->flushes++;
 }
 
-/* Payload of this packet may be in a train until the next flush. */
+/* The packet's payload may be in a train until the next flush. */
 static void note_lent(const struct trib_shard *shard, struct trib_member_node *node, const struct trib_packet *packet)
 {
     if (packet->payload_len != 0) {
@@ -379,7 +379,7 @@ static void send_to_parent(struct trib_shard *shard, struct trib_member_node *no
     } else if (member->has_parent) {
         struct trib_packet named = *packet;
         named.node = trib_member_name(member->is_combiner ? node->group : 0, packet->node);
-        named.flags &= (uint16_t)~TRIB_FLAG_MORE; /* one switch on the way may nap, not two */
+        named.flags &= (uint16_t)~TRIB_FLAG_MORE; /* one switch on the way naps, not two */
         send_sealed(shard, member, &named, &member->parent, 1, receiver_above(member));
         note_lent(shard, node, packet);
     }

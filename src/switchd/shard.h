@@ -24,7 +24,7 @@
 
 /* Buffers read before results are sent: more buffers make longer trains, fewer make shorter waits. */
 #define TRIB_SHARD_BATCH 16
-/* No nap for so long after a packet that is to be answered promptly: small operations, the end of large ones, losses. */
+/* No nap for so long after a packet that needs a prompt answer: small operations, ends, losses. */
 #define TRIB_SHARD_PROMPT_NS (2 * TRIB_NAP_MOST_NS)
 /* Most mismatches reported after one batch; the rest wait in their nodes. */
 #define TRIB_SHARD_MISMATCHES 8
@@ -56,7 +56,7 @@ struct trib_shard {
     struct trib_spin spin;
     struct trib_nap nap;
     uint64_t awaited;   /* packets of the members of the last drain that are on the way; 0: unknown */
-    uint64_t prompt_ns; /* when a packet came whose sender may wait for the answer alone */
+    uint64_t prompt_ns; /* when a packet came that needs a prompt answer */
     uint32_t room;      /* guaranteed payload bytes in the socket's receive buffer */
     bool has_caps;      /* a communicator has caps */
     uint64_t caps_ns;   /* next division of `room`; TRIB_NEVER: no communicator has caps, or all are silent */
@@ -82,8 +82,8 @@ void trib_shard_listen(struct trib_shard *shard, const struct trib_shard_listene
 /* One round: receives packets, wakes nodes, sends, reports. True: call again without sleeping. False: call again at
  * *wake_ns, or when a descriptor is readable. */
 bool trib_shard_work(struct trib_shard *shard, uint64_t *wake_ns);
-/* Called before a sleep: how long packets may gather, ns (io/nap.h). A rank that has more to send keeps its window full
- * meanwhile. 0: the first packet is to end the sleep. */
+/* Called before a sleep. Returns how long packets may gather, ns (io/nap.h): a rank with more to send keeps its window
+ * full meanwhile. 0: the first packet ends the sleep. */
 uint64_t trib_shard_nap(struct trib_shard *shard, uint64_t now_ns);
 /* Descriptors to poll for input: the socket, and an eventfd that trib_shard_leave writes. trib_shard_calm empties the
  * eventfd. */
