@@ -22,7 +22,7 @@ struct set {
     const struct trib_address *to; /* the array; NULL: the connected peer */
     uint64_t loaded;               /* destinations with packets in their trains */
     uint32_t first;                /* the first of them to be loaded */
-    bool is_flagged;               /* packets get TRIB_FLAG_ECN; decided when a packet begins a train */
+    uint32_t backlog;              /* bytes in queues when a packet last began a train */
     const struct trib_address *group;
     uint64_t hearers; /* destinations that the packets of `group_train` go to */
     struct trib_train group_train;
@@ -370,11 +370,11 @@ uint32_t trib_port_backlog(const struct trib_port *port)
 }
 
 /* A switch sends the same to all children by one socket, usually behind different ports of the network. So the socket's
- * queue is divided by the number of children. */
-static bool is_backlogged(const struct trib_port *port, const struct trib_address *to, uint64_t bits)
+ * queue is divided by the number of children: of this packet, as a header for one child is no reason to flag the results
+ * for the others. */
+static bool is_backlogged(const struct trib_port *port, const struct set *set, uint64_t bits)
 {
-    uint32_t count = (uint32_t)__builtin_popcountll(bits);
-    return port->top->operations->backlog(port->top, to, bits) / count > port->backlog;
+    return port->backlog > 0 && set->backlog / (uint32_t)__builtin_popcountll(bits) > port->backlog;
 }
 
 /* A packet of the outbox, encoded. */
@@ -417,17 +417,19 @@ static void load(struct trib_port *port, const struct trib_packet *packet, const
                  const struct trib_address *group, const struct trib_seal *seal)
 {
     struct set *set = make_room(port, to, bits, group, trib_wire_size(packet, seal));
+    const struct trib_address *first = group != NULL ? group : to; /* destinations of the carrier */
+    uint64_t sent = group != NULL ? 1 : bits;
     bool begins = group != NULL ? set->hearers == 0 : (bits & ~set->loaded) != 0;
-    if (port->backlog > 0 && begins) {
-        set->is_flagged = group != NULL ? is_backlogged(port, group, 1) : is_backlogged(port, to, bits);
+    if (begins) {
+        set->backlog = port->backlog > 0 ? port->top->operations->backlog(port->top, first, sent) : 0;
     }
-    bool is_flagged = port->backlog > 0 && set->is_flagged;
-    port->stats.flagged_sent += is_flagged ? (uint64_t)__builtin_popcountll(group != NULL ? 1 : bits) : 0;
+    bool is_flagged = is_backlogged(port, set, sent);
+    port->stats.flagged_sent += is_flagged ? (uint64_t)__builtin_popcountll(sent) : 0;
     const struct trib_wire_packet *wire = encode(port->outbox, packet, is_flagged, seal);
     port->loaded |= UINT32_C(1) << (set - port->outbox->set);
     if (group != NULL) {
         set->group = group;
-        set->hearers = bits;
+        set->hearers |= bits;
         trib_train_add(&set->group_train, wire);
         return;
     }

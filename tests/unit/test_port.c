@@ -330,6 +330,27 @@ static void send__trains_are_flagged_by_the_backlog_of_the_carrier(void **state)
     trib_port_close(port);
 }
 
+/* Blocks of destination 0, which gets headers: its queue is not that of the others, and their packets look at a third of
+ * it. */
+static void send__a_header_for_one_flags_no_results_for_many(void **state)
+{
+    (void)state;
+    struct trib_port *port = open_port();
+    const struct trib_address to[4] = {trib_address_v4(0x0a000002, 8), trib_address_v4(0x0a000003, 9),
+                                       trib_address_v4(0x0a000004, 9), trib_address_v4(0x0a000005, 9)};
+    the_double.backlog = 3000;
+    trib_port_set_backlog(port, 2000);
+    for (uint64_t number = 0; number < 10; number++) {
+        struct trib_packet header = packet_number(number, 0);
+        send_one(port, number, to, 14);
+        trib_port_send(port, &header, to, 1);
+    }
+    trib_port_flush(port);
+    assert_int_equal(trib_port_stats(port)->packets_sent, 40);
+    assert_int_equal(trib_port_stats(port)->flagged_sent, 10);
+    trib_port_close(port);
+}
+
 /* Puts a train of `count` packets into the carrier; the last one is a header. */
 static void put_train(uint32_t count)
 {
@@ -479,6 +500,7 @@ int main(void)
         cmocka_unit_test(send__a_full_port_sends_all),
         cmocka_unit_test(send__a_group_is_in_order_with_its_members),
         cmocka_unit_test(send__trains_are_flagged_by_the_backlog_of_the_carrier),
+        cmocka_unit_test(send__a_header_for_one_flags_no_results_for_many),
         cmocka_unit_test(receive__a_train_is_cut_into_its_packets),
         cmocka_unit_test(part__faults_keep_no_train_of_a_neighbour),
         cmocka_unit_test(open__addresses_and_limits_are_the_carriers),
