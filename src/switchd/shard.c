@@ -243,10 +243,15 @@ static void give(struct trib_member_node *node, struct trib_place from, const st
 }
 
 /* Notes how much a rank with more to send has in flight: results for the rank may wait for a nap's time. Any other
- * packet needs a prompt answer. */
+ * packet needs a prompt answer. With a second communicator there is no nap: a time that fills one window may be too
+ * long for another. */
 static void note_flight(struct trib_shard *shard, struct trib_member *member, const struct trib_packet *packet,
                         uint64_t now_ns)
 {
+    if (member->communicator != shard->heard) {
+        shard->heard = member->communicator;
+        shard->shared_ns = now_ns;
+    }
     if (packet->kind != TRIB_CONTRIBUTION || (packet->flags & TRIB_FLAG_MORE) == 0 || packet->mark > packet->sequence) {
         shard->prompt_ns = now_ns;
         return;
@@ -631,7 +636,8 @@ void trib_shard_calm(const struct trib_shard *shard)
 
 uint64_t trib_shard_nap(struct trib_shard *shard, uint64_t now_ns)
 {
-    bool is_prompt = now_ns - shard->prompt_ns < TRIB_SHARD_PROMPT_NS;
+    bool is_prompt =
+        now_ns - shard->prompt_ns < TRIB_SHARD_PROMPT_NS || now_ns - shard->shared_ns < TRIB_SHARD_SHARED_NS;
     return trib_nap_begin(&shard->nap, trib_port_stats(shard->port)->packets_received, is_prompt ? 0 : shard->awaited,
                           now_ns);
 }

@@ -26,6 +26,8 @@
 #define TRIB_SHARD_BATCH 16
 /* No nap for so long after a packet that needs a prompt answer: small operations, ends, losses. */
 #define TRIB_SHARD_PROMPT_NS (2 * TRIB_NAP_MOST_NS)
+/* Nor after packets of two communicators: neither pays for naps of the other. */
+#define TRIB_SHARD_SHARED_NS (100 * TRIB_NAP_MOST_NS)
 /* Most mismatches reported after one batch; the rest wait in their nodes. */
 #define TRIB_SHARD_MISMATCHES 8
 
@@ -57,6 +59,8 @@ struct trib_shard {
     struct trib_nap nap;
     uint64_t awaited;   /* packets of the members of the last drain that are on the way; 0: unknown */
     uint64_t prompt_ns; /* when a packet came that needs a prompt answer */
+    uint64_t shared_ns; /* when a packet came of another communicator than the packet before */
+    uint32_t heard;     /* communicator of the last packet */
     uint32_t room;      /* guaranteed payload bytes in the socket's receive buffer */
     bool has_caps;      /* a communicator has caps */
     uint64_t caps_ns;   /* next division of `room`; TRIB_NEVER: no communicator has caps, or all are silent */

@@ -97,6 +97,10 @@ DRIVERS = [
         edits=(("src/protocol/worker_state.c", "    worker_order_results(w);\n    if (w->events_count == 0) {", "    if (w->events_count == 0) {"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_switchml_worker"),
     Canary(
+        "io-switch-naps-for-two", "I8", "a job pays for the naps of another one at the same switch",
+        edits=((SHARD, "now_ns - shard->shared_ns < TRIB_SHARD_SHARED_NS;", "false;"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_plane"),
+    Canary(
         "io-more-at-the-end", "I8", "a rank says that more will follow when nothing will",
         edits=((WORKER_SEND, "if (w->end - sequence > sequence + 1 - w->mark) {", "if (w->end > sequence) {"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_switchml_worker"),

@@ -50,11 +50,11 @@ static struct {
     struct trib_auth *sender[JOBS], *receiver[JOBS][PLACES];
 } run;
 
-#define CHECK(what) \
-    do { \
-        if (!(what)) { \
+#define CHECK(what)                                                                                \
+    do {                                                                                           \
+        if (!(what)) {                                                                             \
             fail_msg("seed %" PRIu64 ", packet %" PRIu64 ": not %s", run.seed, run.number, #what); \
-        } \
+        }                                                                                          \
     } while (0)
 
 /* ---- the carrier ---- */
@@ -229,8 +229,8 @@ static void send_next(struct trib_port *port, uint32_t arrays, uint32_t usual, u
     uint64_t bits = is_connected ? 1 : random_places(1 + array * 7 % PLACES);
     bool is_group = !is_connected && below(4) < groups;
     const struct trib_seal seal = {run.sender[sent->job], (bits & (bits - 1)) != 0 || is_group
-                                                             ? TRIB_AUTH_ALL
-                                                             : trib_auth_rank((uint32_t)__builtin_ctzll(bits))};
+                                                              ? TRIB_AUTH_ALL
+                                                              : trib_auth_rank((uint32_t)__builtin_ctzll(bits))};
     run.hearers[run.count] = is_group ? bits : 0;
     for (uint64_t rest = bits; rest != 0; rest &= rest - 1) {
         struct queue *queue = &run.queue[array][__builtin_ctzll(rest)];

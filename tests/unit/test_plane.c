@@ -508,6 +508,36 @@ static void nap__is_for_ranks_that_have_more_to_send(void **state)
     close_alone(&alone);
 }
 
+/* What fills the window of one job may be too little for another, which has sent nothing wrong. */
+static void nap__is_for_a_communicator_that_has_the_shard_alone(void **state)
+{
+    (void)state;
+    struct alone alone;
+    open_alone(&alone);
+    struct trib_shard *shard = &alone.plane->shard[0];
+    assert_int_equal(alone.verbs.open(alone.plane, &alone.opening), TRIB_OK);
+    send_contribution(&alone, TRIB_FLAG_MORE);
+    shard->shared_ns = 0;
+    send_contribution(&alone, TRIB_FLAG_MORE);
+    assert_int_equal(shard->shared_ns, 0);
+    shard->heard = COMMUNICATOR + 1;
+    send_contribution(&alone, TRIB_FLAG_MORE);
+    assert_true(shard->shared_ns > 0);
+    const struct trib_nap measured = {.since_ns = TRIB_SECOND_NS,
+                                      .packets = trib_port_stats(shard->port)->packets_received - 7,
+                                      .interval_ns = 16500,
+                                      .samples = TRIB_NAP_SAMPLES};
+    uint64_t now_ns = measured.since_ns + 7 * measured.interval_ns;
+    shard->awaited = 112;
+    shard->nap = measured;
+    shard->shared_ns = now_ns - TRIB_SHARD_SHARED_NS + 1;
+    assert_int_equal(trib_shard_nap(shard, now_ns), 0);
+    shard->nap = measured;
+    shard->shared_ns--;
+    assert_int_not_equal(trib_shard_nap(shard, now_ns), 0);
+    close_alone(&alone);
+}
+
 static void one_root__is_one_of_those_that_there_are(void **state)
 {
     (void)state;
@@ -618,6 +648,7 @@ int main(void)
         cmocka_unit_test(one_root__works_without_a_thread),
         cmocka_unit_test(one_root__is_one_of_those_that_there_are),
         cmocka_unit_test(nap__is_for_ranks_that_have_more_to_send),
+        cmocka_unit_test(nap__is_for_a_communicator_that_has_the_shard_alone),
         cmocka_unit_test(open__flags_queues_while_somebody_follows_congestion),
         cmocka_unit_test(enter__is_fair_under_a_flood),
     };
