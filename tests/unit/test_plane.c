@@ -494,7 +494,7 @@ static void nap__is_for_ranks_that_have_more_to_send(void **state)
                                       .samples = TRIB_NAP_SAMPLES};
     uint64_t now_ns = measured.since_ns + 7 * measured.interval_ns;
     shard->nap = measured;
-    assert_int_equal(trib_shard_nap(shard, now_ns), 112 / TRIB_NAP_PART * 16500);
+    assert_int_equal(trib_shard_nap(shard, now_ns), 112 / 2 / TRIB_NAP_PART * 16500);
     send_contribution(&alone, 0);
     assert_int_equal(shard->awaited, 0);
     assert_true(shard->prompt_ns > 0);
