@@ -41,7 +41,8 @@ struct outbox {
 struct trib_port {
     struct trib_carrier *top; /* the port's carriers, each above the next */
     struct trib_carrier *last;
-    struct outbox *outbox; /* zeroed memory; NULL: a spare port */
+    struct outbox *outbox; /* zeroed memory; NULL: a port of a group, which only receives, or a spare port */
+    bool is_used;          /* no spare port */
     /* the train read last */
     struct trib_delivery delivery;
     size_t at; /* offset of the next packet */
@@ -59,11 +60,12 @@ enum trib_status trib_port_use(struct trib_port *port, char *error)
     }
     const struct trib_faults *faults = &port->config.faults;
     bool has_faults = trib_inject_active(faults);
-    struct outbox *outbox = trib_memory_map(sizeof *outbox);
+    bool sends = port->config.group.len == 0;
+    struct outbox *outbox = sends ? trib_memory_map(sizeof *outbox) : NULL;
     struct trib_carrier *above =
         has_faults ? trib_faults_create(faults, trib_packet_size(port->config.payload, true), port->last) : port->last;
     enum trib_status status = TRIB_ERR_MEMORY;
-    if (outbox == NULL || above == NULL) {
+    if ((sends && outbox == NULL) || above == NULL) {
         trib_explain(error, "out of memory for a socket's buffers");
     } else {
         status = port->last->operations->use(port->last, &port->config, error);
@@ -76,13 +78,14 @@ enum trib_status trib_port_use(struct trib_port *port, char *error)
         return status;
     }
     port->outbox = outbox;
+    port->is_used = true;
     port->top = above;
     return TRIB_OK;
 }
 
 bool trib_port_is_spare(const struct trib_port *port)
 {
-    return port->outbox == NULL;
+    return !port->is_used;
 }
 
 static enum trib_status open_last(struct trib_port *port, char *error)
@@ -313,7 +316,7 @@ void trib_port_flush(struct trib_port *port)
         send_to(port, set, set->loaded & UINT64_MAX << set->first); /* else all ranks would send to root 0 first */
         send_to(port, set, set->loaded);
     }
-    if (!trib_port_is_spare(port)) {
+    if (port->outbox != NULL) {
         port->outbox->packets = port->outbox->encrypted = 0;
     }
 }
@@ -370,8 +373,7 @@ uint32_t trib_port_backlog(const struct trib_port *port)
 }
 
 /* A switch sends the same to all children by one socket, usually behind different ports of the network. So the socket's
- * queue is divided by the number of children: of this packet, as a header for one child is no reason to flag the results
- * for the others. */
+ * queue is divided by the children of the packet: a header for one child does not flag results for others. */
 static bool is_backlogged(const struct trib_port *port, const struct set *set, uint64_t bits)
 {
     return port->backlog > 0 && set->backlog / (uint32_t)__builtin_popcountll(bits) > port->backlog;

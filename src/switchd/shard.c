@@ -638,8 +638,8 @@ uint64_t trib_shard_nap(struct trib_shard *shard, uint64_t now_ns)
 {
     bool is_prompt =
         now_ns - shard->prompt_ns < TRIB_SHARD_PROMPT_NS || now_ns - shard->shared_ns < TRIB_SHARD_SHARED_NS;
-    /* What gathered in the last nap is still in the queues to the ranks when the last result goes there, so each operation
-     * takes as much longer. Half a rank's nap costs few parts in a thousand of one of 2 MB, and saves nearly as much work. */
+    /* An operation ends later by a part of the last nap: results that waited are then still in the queues to the ranks.
+     * Half of a rank's nap costs an operation of 2 MB a few parts in a thousand, and saves nearly as much work. */
     uint64_t awaited = is_prompt ? 0 : shard->awaited / 2;
     return trib_nap_begin(&shard->nap, trib_port_stats(shard->port)->packets_received, awaited, now_ns);
 }

@@ -87,7 +87,7 @@
 #include "net/nics.h"
 
 #define TRIB_SESSION_MAGIC 0x54524942U /* "TRIB" */
-#define TRIB_SESSION_VERSION 19
+#define TRIB_SESSION_VERSION 20
 #define TRIB_SLOTS_MAX (1U << 20)   /* per root in a grant, so that sizes never overflow */
 #define TRIB_MESSAGE_MAX 2048       /* bytes of a whole message, framing included */
 #define TRIB_RANKS_LISTED 128       /* ranks named in a message; the others are only counted */
