@@ -98,7 +98,7 @@ class Packet:
             return None
         packet.sequence, packet.payload = int.from_bytes(packet.sequence, "big"), data[64:]
         largest = 0 if packet.kind in (PROBE, ASK, HELD, BOOT) else 8192
-        if (not 1 <= packet.kind <= 8 or packet.type > 9 or packet.reduction > 5 or packet.flags > 0x7F
+        if (not 1 <= packet.kind <= 8 or packet.type > 9 or packet.reduction > 5 or packet.flags > 0xFF
                 or not 0 <= packet.sequence + packet.mark <= 1 << 48 or packet.payload_len > largest):
             return None
         return packet
@@ -269,7 +269,7 @@ class Worker:
             self.udp.bind((self.tcp.getsockname()[0], 0))
             self.udp.setblocking(False)
         ports = [self.udp.getsockname()[1]] + [0] * 31
-        self.say(JOIN, struct.pack(">IHH", 0x54524942, 19, 1) + text(self.job) + text("") + struct.pack(">I32HB", self.rank, *ports, 0)
+        self.say(JOIN, struct.pack(">IHH", 0x54524942, 20, 1) + text(self.job) + text("") + struct.pack(">I32HB", self.rank, *ports, 0)
                  + text("switchml") + struct.pack(">IIIBBQBB", self.ranks, self.payload, 0, self.wire, 0, 0, 128, 0)
                  + struct.pack(">BQBIHI", 0, 0, 0, 0, 0, 0) + items(self.known and [(GRANT_ITEM, self.known + bytes([self.was_ready]))]))
         welcome = self.expect(WELCOME)
