@@ -218,7 +218,7 @@ static void send__what_goes_to_one_destination_is_one_train(void **state)
     assert_int_equal(the_double.sends, 3);
     for (uint32_t i = 0; i < 3; i++) {
         const struct noted *sent = &the_double.sent[i];
-        uint32_t at = (i + 1) % 3; /* in the order of the first packet of each, so that ranks do not all begin with one root */
+        uint32_t at = (i + 1) % 3; /* by the first packet of each, so that ranks do not all begin with one root */
         assert_ptr_equal(sent->to, &to[at]);
         assert_int_equal(sent->packets, 8);
         assert_int_equal(sent->first, at == 0 ? 4 : 0);
