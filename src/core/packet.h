@@ -44,9 +44,8 @@ enum trib_flag {
     TRIB_FLAG_COLLISION = 1 << 3, /* reserved for ATP */
     TRIB_FLAG_RESEND = 1 << 4,    /* sent because it was asked for; PROBE, HELD: docs/PROTOCOL.md */
     TRIB_FLAG_QUORUM = 1 << 5,    /* PANAMA, up: the sum may lack ranks; down, OFFER: it does (core/quorum.h) */
-    TRIB_FLAG_UNWANTED =
-        1 << 6,             /* up: this rank has no use for the result's payload; on a PROBE: it asks for M alone */
-    TRIB_FLAG_MORE = 1 << 7 /* up: the rank has as many fragments to send after this one as are in flight */
+    TRIB_FLAG_UNWANTED = 1 << 6,  /* up: the rank needs no payload of the result; on a PROBE: asks for M alone */
+    TRIB_FLAG_MORE = 1 << 7       /* up: the rank has as many fragments to send after this one as are in flight */
 };
 #define TRIB_FLAGS_KNOWN 0xffU
 

@@ -476,6 +476,15 @@ static void send_contribution(struct alone *alone, uint16_t flags)
     (void)trib_shard_work(&alone->plane->shard[0], &wake_ns);
 }
 
+/* As after seven packets that came 16.5 us apart. */
+static struct trib_nap measure(const struct trib_shard *shard)
+{
+    return (struct trib_nap){.since_ns = TRIB_SECOND_NS,
+                             .packets = trib_port_stats(shard->port)->packets_received - 7,
+                             .interval_ns = 16500,
+                             .samples = TRIB_NAP_SAMPLES};
+}
+
 /* Sixteen sequences in flight, dealt over four roots. A rank that has no more to send waits for the answer alone. */
 static void nap__is_for_ranks_that_have_more_to_send(void **state)
 {
@@ -488,10 +497,7 @@ static void nap__is_for_ranks_that_have_more_to_send(void **state)
     assert_int_equal(shard->awaited, 4);
     assert_int_equal(shard->prompt_ns, 0);
     shard->awaited = 112;
-    const struct trib_nap measured = {.since_ns = TRIB_SECOND_NS,
-                                      .packets = trib_port_stats(shard->port)->packets_received - 7,
-                                      .interval_ns = 16500,
-                                      .samples = TRIB_NAP_SAMPLES};
+    const struct trib_nap measured = measure(shard);
     uint64_t now_ns = measured.since_ns + 7 * measured.interval_ns;
     shard->nap = measured;
     assert_int_equal(trib_shard_nap(shard, now_ns), 112 / 2 / TRIB_NAP_PART * 16500);
@@ -523,10 +529,7 @@ static void nap__is_for_a_communicator_that_has_the_shard_alone(void **state)
     shard->heard = COMMUNICATOR + 1;
     send_contribution(&alone, TRIB_FLAG_MORE);
     assert_true(shard->shared_ns > 0);
-    const struct trib_nap measured = {.since_ns = TRIB_SECOND_NS,
-                                      .packets = trib_port_stats(shard->port)->packets_received - 7,
-                                      .interval_ns = 16500,
-                                      .samples = TRIB_NAP_SAMPLES};
+    const struct trib_nap measured = measure(shard);
     uint64_t now_ns = measured.since_ns + 7 * measured.interval_ns;
     shard->awaited = 112;
     shard->nap = measured;
