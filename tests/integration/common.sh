@@ -118,6 +118,10 @@ WITHOUT=(unshare -Urm sh -c 'PATH=$PATH:/sbin:/usr/sbin
     shift && exec "$@"' sh)
 can_hide() { unshare -Urm true 2>/dev/null; }
 
+# "${UNTIL[@]}" SECONDS COMMAND...: ends the command after that time, exit status 124. --foreground: else timeout sends SIGCONT behind SIGTERM, which
+# undoes the SIGSTOP that LeakSanitizer sends to a program that ends, and waits for.
+UNTIL=(timeout --foreground)
+
 # Ticks of the machine's processors that all processes but this script's have had.
 others_had() {
     local pid files=("/proc/$$/stat")

@@ -9,7 +9,7 @@ if ! has_http; then
     say "a build without HTTP says what is missing, to who asks for HTTP and to who does not"
     expect_line 1 '--http: this build has no HTTP: install libmicrohttpd-dev and libjansson-dev' \
         "$T" switch --listen 127.0.0.1:0 --http 127.0.0.1:0
-    expect 124 'warn no http: this build has neither /metrics nor /v1' timeout $PATIENCE "$T" switch --listen 127.0.0.1:0
+    expect 124 'warn no http: this build has neither /metrics nor /v1' "${UNTIL[@]}" $PATIENCE "$T" switch --listen 127.0.0.1:0
     finish
 fi
 check "the program is linked with neither library" sh -c '! ldd "$1" | grep -qE "libmicrohttpd|libcurl"' - "$T"
@@ -18,10 +18,10 @@ if can_hide; then
     expect_line 1 '--http: HTTP needs libmicrohttpd, which is not installed here \(.*\): install libmicrohttpd12$' \
         "${WITHOUT[@]}" 'libmicrohttpd\.so.*' "$T" switch --listen 127.0.0.1:0 --http 127.0.0.1:0
     expect 124 'warn no http, so neither /metrics nor /v1: HTTP needs libmicrohttpd, .*: install libmicrohttpd12$' \
-        "${WITHOUT[@]}" 'libmicrohttpd\.so.*' timeout $PATIENCE "$T" switch --listen 127.0.0.1:0
+        "${WITHOUT[@]}" 'libmicrohttpd\.so.*' "${UNTIL[@]}" $PATIENCE "$T" switch --listen 127.0.0.1:0
     check_in "it serves" 'info switch at 127.0.0.1:' "$TMP/out"
     expect 124 'info switch at 127.0.0.1:' \
-        "${WITHOUT[@]}" 'libmicrohttpd\.so.*' timeout $PATIENCE "$T" switch --listen 127.0.0.1:0 --http none
+        "${WITHOUT[@]}" 'libmicrohttpd\.so.*' "${UNTIL[@]}" $PATIENCE "$T" switch --listen 127.0.0.1:0 --http none
     check "--http none needs no library" sh -c '! grep -q "http" "$1"' - "$TMP/out"
     expect 0 '^http in the switch no: HTTP needs libmicrohttpd, .*: install libmicrohttpd12$' \
         "${WITHOUT[@]}" 'libmicrohttpd\.so.*' "$T" info

@@ -122,7 +122,7 @@ done
 say "Ctrl-C ends the search at once"
 printf '[topology]\nkind = "fat-tree"\nk = 16\nrate = "1Gbps"\nfabric_rate = "1Gbps"\n[[switch]]\nname = "edge*"\n' >"$TMP/large.toml"
 printf '[[job]]\nname = "big"\nhosts = "host0-511"\nbytes = "9GB"\n' >"$TMP/big.toml"
-expect 0 '^status 130$' sh -c 'timeout --preserve-status -s INT 0.5 "$@"; echo "status $?"' sh \
+expect 0 '^status 130$' sh -c 'timeout --foreground --preserve-status -s INT 0.5 "$@"; echo "status $?"' sh \
     "$T" plan -t "$TMP/large.toml" -j "$TMP/big.toml" --objective greedy --server host600 --gradients 10000
 
 say "mistakes"
