@@ -11,7 +11,10 @@
  * x^(127-i-j): every product comes out multiplied by x. With K the polynomial of a constant: low half of R:  it means A
  * * x^64; wanted A * x^64 * x^D = x * A * K, so K = x^(D+63) mod P; high half of R: it means A;        wanted A * x^D
  * = x * A * K, so K = x^(D-1) mod P. K has degree < 32, so as a reflected 64-bit factor it lies in the upper 32 bits.
- * tests/unit/test_crc32c.c computes x^n mod P step by step and compares each of these numbers. */
+ * tests/unit/test_crc32c.c computes x^n mod P step by step and compares each of these numbers.
+ *
+ * The crc32 instruction multiplies a 64-bit message by x^32. So a raw crc is moved over the 64n bytes of a stream, L =
+ * 512n bits, by a multiplication with x^(L-33) mod P; the instruction divides the 64-bit product (again times x). */
 #ifndef TRIB_CORE_CRC32C_FOLD_H
 #define TRIB_CORE_CRC32C_FOLD_H
 
@@ -31,6 +34,11 @@
 #define X(bits, low, high) static const uint64_t trib_fold_##bits[2] __attribute__((unused)) = {low, high};
 TRIB_FOLD_MAP(X)
 #undef X
+
+/* At n - 1: x^(512n - 33) mod P, in 32 bits. A payload of 8,192 bytes is 32 steps. */
+#define TRIB_SHIFT_STREAMS 3
+#define TRIB_SHIFT_STEPS 32
+extern const uint32_t trib_crc32c_shift[TRIB_SHIFT_STEPS];
 
 /* Only where the CPU has pclmul and sse4.2. */
 uint32_t trib_crc32c_clmul(uint32_t crc, const void *data, size_t len);
