@@ -222,6 +222,16 @@ static enum trib_status checked_call(const struct perf_options *options, struct 
     return status;
 }
 
+/* Not for 0 ns: the kernel takes 50 us for that, other for each rank. */
+static void rest(uint64_t pause_ns)
+{
+    const struct timespec pause = {(time_t)(pause_ns / TRIB_SECOND_NS), (long)(pause_ns % TRIB_SECOND_NS)};
+
+    if (pause_ns != 0) {
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
 /* In place, a sum that is summed again grows: the timed calls need their input afresh, outside the clock. */
 static enum trib_status timed_calls(const struct perf_options *options, struct trib_comm *comm, const struct buffers *b,
                                     uint64_t count, int64_t *times)
@@ -235,9 +245,7 @@ static enum trib_status timed_calls(const struct perf_options *options, struct t
         if (options->in_place) {
             fill(options, &v, rank, 2);
         }
-        const struct timespec pause = {(time_t)(options->pause_ns / TRIB_SECOND_NS),
-                                       (long)(options->pause_ns % TRIB_SECOND_NS)};
-        (void)nanosleep(&pause, NULL);
+        rest(options->pause_ns);
         uint64_t start = trib_clock_ns();
         status = call(options, comm, &v);
         times[(size_t)i * ranks + rank] = (int64_t)(trib_clock_ns() - start);
