@@ -120,8 +120,8 @@ struct trib_config {
      * at a switch with gradient_bytes [true]. */
     bool progress_thread;
     bool trains; /* many packets per system call [true]; false is for comparison */
-    /* Longest busy wait before sleeping, microseconds; the wait yields the CPU. If all ranks are on one host, ten times
-     * as long [20]. */
+    /* Longest busy wait before sleeping, microseconds; the wait yields the CPU. A tenth while more is to be sent: then
+     * ranks wait for a link, not for an answer [200]. */
     uint32_t spin_us;
     uint32_t dscp; /* 0 to 63 [0] */
     /* Schemes with congestion windows (panama): bytes queued in the kernel for the socket. A longer queue

@@ -162,7 +162,7 @@ static const struct option_row rows[] = {
      AT(comm.switch_timeout_ns)},
     {"no-trains", 0, NULL, "one packet a system call, for comparison", OPTION_OFF, AT(comm.trains)},
     {"no-progress-thread", 0, NULL, "only calls make progress", OPTION_OFF, AT(comm.progress_thread)},
-    {"spin-us", 0, "N", "longest busy wait before sleeping, microseconds; on one host ten times that [20]",
+    {"spin-us", 0, "N", "longest busy wait before sleeping, microseconds; as long as more is to be sent a tenth [200]",
      OPTION_COUNT(0, TRIB_SPIN_US_MAX), AT(comm.spin_us)},
     OPTION_FAULT_ROWS(AT(comm.faults)),
     {"json", 0, NULL, "one JSON object", OPTION_ON, AT(json)},

@@ -164,8 +164,8 @@ static const struct option_row rows[] = {
      "panama, rina, atp, goat, ps: report congestion if more bytes than this for each child wait in a socket; 0: "
      "never [127500]",
      OPTION_SIZE32(0, TRIB_BUFFER_MAX), AT(config.backlog)},
-    {"spin-us", 0, "N", "longest busy wait before a shard sleeps, microseconds [20]", OPTION_COUNT(0, TRIB_SPIN_US_MAX),
-     AT(config.spin_us)},
+    {"spin-us", 0, "N", "longest busy wait before a shard sleeps, microseconds; between trains a tenth [200]",
+     OPTION_COUNT(0, TRIB_SPIN_US_MAX), AT(config.spin_us)},
     {"no-trains", 0, NULL, "one packet a system call, for comparison", OPTION_OFF, AT(config.trains)},
     OPTION_FAULT_ROWS(AT(config.faults)),
     {"config", 'c', "FILE", "read options from FILE first: lines of `name = value`", OPTION_TEXT, AT(file)},

@@ -462,6 +462,17 @@ static void step_aside(struct trib_endpoint *endpoint)
     trib_endpoint_lock(endpoint);
 }
 
+/* How to wait busily where no nap follows. */
+static struct trib_spin *find_spin(struct trib_endpoint *endpoint)
+{
+    for (const struct trib_comm *comm = endpoint->awake; comm != NULL; comm = comm->next_awake) {
+        if (comm->state == TRIB_COMM_RUNNING && trib_comm_has_more(comm)) {
+            return &endpoint->train_spin;
+        }
+    }
+    return &endpoint->spin;
+}
+
 static void lead(struct trib_endpoint *endpoint, const atomic_bool *done, uint64_t until_ns)
 {
     TRIB_ASSERT(endpoint->has_leader && endpoint->waiters > 0);
@@ -491,6 +502,7 @@ static void lead(struct trib_endpoint *endpoint, const atomic_bool *done, uint64
         }
         if (spin_until == 0) {
             nap_ns = find_nap(endpoint, now);
+            spin = find_spin(endpoint);
             spin_until = now + (nap_ns == 0 ? trib_spin_begin(spin) : 0);
         }
         if (now < spin_until) {

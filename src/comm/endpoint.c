@@ -24,9 +24,6 @@
 
 /* Asked for each socket, bytes; the kernel may grant less. */
 #define SOCKET_BUFFER (8U << 20)
-/* With all ranks on one host the awaited event is the next call of another rank, and each busy look yields the core
- * to it: the busy wait is so many times as long as for a link. */
-#define LOCAL_SPIN 10
 #define JOB_SOCKETS 16384U /* of a job, if all ranks are on one machine; Linux gives out 28,232 ports */
 #define ROOT_TRIES 16      /* to find ports side by side for a root with several sockets */
 
@@ -296,8 +293,8 @@ static struct trib_endpoint *create(const struct trib_address *address, const st
         trib_where_init(&endpoint->where, address, config->rendezvous[0] != '\0');
     }
     endpoint->config = *config;
-    endpoint->spin.limit_ns = endpoint->spin.length_ns =
-        config->spin_us * TRIB_MICROSECOND_NS * (address == NULL ? LOCAL_SPIN : 1);
+    trib_spin_init(&endpoint->spin, config->spin_us * TRIB_MICROSECOND_NS);
+    trib_spin_init(&endpoint->train_spin, config->spin_us * TRIB_MICROSECOND_NS / TRIB_SPIN_TRAIN);
     return endpoint;
 }
 

@@ -46,7 +46,7 @@ void trib_config_init(struct trib_config *config)
         .level0 = true,
         .multicast = true,
         .progress_thread = true,
-        .spin_us = 20,
+        .spin_us = 200,
         .trains = true,
         .backlog = TRIB_BACKLOG_DEFAULT,
         .join_timeout_ns = 30 * TRIB_SECOND_NS,

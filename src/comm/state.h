@@ -114,11 +114,12 @@ struct trib_endpoint {
     struct trib_config config; /* of the first communicator: settings of sockets and threads */
     /* Addresses of the cards: card t mod n reaches shard or root t. None: as the routes lead. */
     struct trib_address_list nics;
-    bool flags_backlog;    /* some communicator's windows follow congestion: sockets look at their backlog */
-    struct trib_spin spin; /* the leader's */
-    struct trib_nap nap;   /* of the thread that sleeps: one drives at a time */
-    bool has_hosts;        /* ranks of this host have met in memory, for some communicator */
-    bool is_local;         /* of communicators on one host: no switch, no sockets */
+    bool flags_backlog;          /* some communicator's windows follow congestion: sockets look at their backlog */
+    struct trib_spin spin;       /* the leader's, with nothing more to send; */
+    struct trib_spin train_spin; /* with more */
+    struct trib_nap nap;         /* of the thread that sleeps: one drives at a time */
+    bool has_hosts;              /* ranks of this host have met in memory, for some communicator */
+    bool is_local;               /* of communicators on one host: no switch, no sockets */
     struct trib_port_stats closed_traffic; /* of sockets that are closed again */
     /* registry */
     struct trib_endpoint *next;
@@ -358,6 +359,13 @@ static inline uint64_t trib_comm_in_flight(const struct trib_comm *comm)
         count += comm->verbs->in_flight(comm->node, root);
     }
     return count;
+}
+
+/* Is there more to be done than a window to each root holds? */
+static inline bool trib_comm_has_more(const struct trib_comm *comm)
+{
+    return comm->node != NULL && comm->verbs->end(comm->node) - comm->verbs->mark(comm->node) >
+                                     (uint64_t)comm->grant.window * comm->grant.roots;
 }
 
 static inline const struct trib_counters *trib_comm_counters(const struct trib_comm *comm)

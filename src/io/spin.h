@@ -10,12 +10,19 @@
 #include <stdint.h>
 
 #define TRIB_SPIN_RETRY 32 /* sleeps without a busy wait before one is tried again */
+/* Between two trains the link is awaited, not an answer: there the longest busy wait is this part of the other. */
+#define TRIB_SPIN_TRAIN 10
 
 struct trib_spin {
     uint64_t limit_ns; /* 0: never */
     uint64_t length_ns;
     uint32_t skipped;
 };
+
+static inline void trib_spin_init(struct trib_spin *spin, uint64_t limit_ns)
+{
+    *spin = (struct trib_spin){.limit_ns = limit_ns, .length_ns = limit_ns};
+}
 
 /* Length of the next busy wait, ns. */
 static inline uint64_t trib_spin_begin(struct trib_spin *spin)

@@ -38,7 +38,7 @@ struct trib_switchd_config {
     /* [127500] bytes queued behind a shard's socket, per child, above which panama's packets are flagged; 0: never */
     uint32_t backlog;
     uint32_t group;            /* [239.255.74.70] first multicast group for results, host order; 0: unicast only */
-    uint32_t spin_us;          /* [20] longest busy wait of a shard before it sleeps; it yields the CPU */
+    uint32_t spin_us;          /* [200] longest busy wait of a shard before it sleeps; it yields the CPU */
     uint64_t memory_quota;     /* [4 GiB] bytes of slot memory, all jobs */
     uint64_t job_quota;        /* [3 GiB] bytes of slot memory, one job with all its communicators */
     uint64_t tenant_quota;     /* [0: no limit] bytes of slot memory, all jobs of one key */

@@ -45,7 +45,8 @@ static enum trib_status open_shard(const struct trib_switchd_config *config, str
     plane->shard[index].backlog = config->backlog;
     plane->shard[index].rows.limit = config->pool / trib_switchd_shards(config);
     plane->shard[index].rows.is_static = config->is_pool_static;
-    plane->shard[index].spin.limit_ns = plane->shard[index].spin.length_ns = (uint64_t)config->spin_us * 1000;
+    trib_spin_init(&plane->shard[index].spin, config->spin_us * TRIB_MICROSECOND_NS);
+    trib_spin_init(&plane->shard[index].train_spin, config->spin_us * TRIB_MICROSECOND_NS / TRIB_SPIN_TRAIN);
     plane->shards = index + 1; /* a half-open shard is closed as well */
     if (status == TRIB_OK && config->parent.len > 0 && !trib_rows_can_have(plane->shard[index].rows.limit)) {
         trib_explain(error, "no memory for a pool of this size: choose a smaller one (--pool)");

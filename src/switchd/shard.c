@@ -634,13 +634,17 @@ void trib_shard_calm(const struct trib_shard *shard)
     (void)got; /* EAGAIN: another kick was read with this one */
 }
 
+static bool is_prompt(const struct trib_shard *shard, uint64_t now_ns)
+{
+    return now_ns - shard->prompt_ns < TRIB_SHARD_PROMPT_NS;
+}
+
 uint64_t trib_shard_nap(struct trib_shard *shard, uint64_t now_ns)
 {
-    bool is_prompt =
-        now_ns - shard->prompt_ns < TRIB_SHARD_PROMPT_NS || now_ns - shard->shared_ns < TRIB_SHARD_SHARED_NS;
+    bool naps = !is_prompt(shard, now_ns) && now_ns - shard->shared_ns >= TRIB_SHARD_SHARED_NS;
     /* An operation ends later by a part of the last nap: results that waited are then still in the queues to the ranks.
      * Half of a rank's nap costs an operation of 2 MB a few parts in a thousand, and saves nearly as much work. */
-    uint64_t awaited = is_prompt ? 0 : shard->awaited / 2;
+    uint64_t awaited = naps ? shard->awaited / 2 : 0;
     return trib_nap_begin(&shard->nap, trib_port_stats(shard->port)->packets_received, awaited, now_ns);
 }
 
@@ -659,7 +663,8 @@ static void wait(const struct trib_shard *shard, bool naps, uint64_t now_ns, uin
 /* Polls for a moment without sleeping. True: a packet has arrived. Yields, as the sender may need this core. */
 static bool spin(struct trib_shard *shard, uint64_t wake_ns)
 {
-    uint64_t length_ns = trib_spin_begin(&shard->spin);
+    struct trib_spin *spin = is_prompt(shard, trib_clock_ns()) ? &shard->spin : &shard->train_spin;
+    uint64_t length_ns = trib_spin_begin(spin);
     if (length_ns == 0) {
         return false;
     }
@@ -669,12 +674,12 @@ static bool spin(struct trib_shard *shard, uint64_t wake_ns)
         struct pollfd events[2] = {{.fd = trib_port_fd(shard->port), .events = POLLIN},
                                    {.fd = shard->kick_fd, .events = POLLIN}};
         if (poll(events, 2, 0) > 0) {
-            trib_spin_end(&shard->spin, true);
+            trib_spin_end(spin, true);
             return events[1].revents == 0;
         }
         (void)sched_yield();
     } while (trib_clock_ns() < end_ns);
-    trib_spin_end(&shard->spin, false);
+    trib_spin_end(spin, false);
     return false;
 }
 

@@ -55,7 +55,8 @@ struct trib_shard {
     uint64_t flushes;
     struct trib_mismatch mismatch[TRIB_SHARD_MISMATCHES];
     uint32_t mismatch_count;
-    struct trib_spin spin;
+    struct trib_spin spin;       /* where prompt answers are needed; */
+    struct trib_spin train_spin; /* elsewhere */
     struct trib_nap nap;
     uint64_t awaited;   /* packets of the members of the last drain that are on the way; 0: unknown */
     uint64_t prompt_ns; /* when a packet came that needs a prompt answer */

@@ -36,7 +36,7 @@ void trib_switchd_init(struct trib_switchd_config *config)
         trib_address_parse("127.0.0.1", 0, &config->http, NULL) != TRIB_OK) {
         config->listen.len = 0;
     }
-    config->spin_us = 20;
+    config->spin_us = 200;
     config->backlog = TRIB_BACKLOG_DEFAULT;
     config->buffer = 32U << 20;
     config->group = 0xefff4a46U;

@@ -103,7 +103,7 @@ static void config__defaults_are_those_of_the_header(void **state)
                      0); /* by the family of the switch's address: unit/test_address, integration/ipv6 */
     assert_int_equal(config.window, 0);
     assert_true(config.multicast && config.progress_thread && config.trains);
-    assert_int_equal(config.spin_us, 20);
+    assert_int_equal(config.spin_us, 200);
     assert_int_equal(config.dscp, 0);
     assert_int_equal(config.backlog, 127500);
     assert_true(config.join_timeout_ns == 30000000000 && config.switch_timeout_ns == 10000000000);

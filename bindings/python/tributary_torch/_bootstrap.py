@@ -26,7 +26,7 @@ from . import _capi
 
 _FOREVER_NS = 2**62  # timedelta.max is more than the library's 64 bits hold
 _LAST_CALLBACKS_S = 5  # what is left of futures when Python ends has so long
-_SPIN_US = 100  # between two calls Python takes longer than the library's default is made for
+_SPIN_US = 1000  # between two calls Python takes longer than the library's default is made for
 
 
 @dataclasses.dataclass
