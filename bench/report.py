@@ -5,6 +5,7 @@ import os
 import statistics
 import time
 
+import machines
 import peers
 from ours import ROOT, commit
 from rows import FIGURES
@@ -60,6 +61,9 @@ def judge(row, scenario, runs):
     entry["met"] = compared >= row.target if row.sense == ">=" else compared <= row.target
     if not entry["met"]:
         entry["beyond"] = abs(compared - row.target)  # not rounded: nor is what the verdict compares
+    entry["bound"] = machines.bound(machine()["kind"], row)
+    if entry["bound"]:
+        entry["worse"] = compared < entry["bound"] if row.sense == ">=" else compared > entry["bound"]
     entry["setup"] = setup(row, scenario)
     entry["medians"] = {name: medians(measurements) for name, measurements in runs.items()}
     return entry
@@ -124,6 +128,8 @@ def details(entry):
     excess = max(m.get("wire_over_needed", 1) for m in entry["medians"].values())
     if entry["met"] is False and entry["beyond"] < NEAR * entry["target"]:
         text += f" !! beyond the target by {entry['beyond']:.2g}"
+    if entry.get("worse"):
+        text += f" !! beyond the bound of this kind of machine, {entry['bound']:.3g}"
     return text + (f" !! up to {excess:.2f} times the needed bytes were on the wire" if excess > EXCESS else "")
 
 

@@ -80,10 +80,11 @@ int64_t count_wrong(const Options &options, const std::vector<float> &tensor, in
     int ranks = options.ranks;
     size_t share = tensor.size() / static_cast<size_t>(ranks);
     bool is_share = options.collective == "reduce-scatter";
+    bool is_gather = options.collective == "allgather";
     size_t first = is_share ? share * static_cast<size_t>(rank) : 0;
     for (size_t i = 0; i < (is_share ? share : tensor.size()); i++) {
         int value = static_cast<int>((first + i) % 61);
-        int expected = options.collective == "allgather" ? value + static_cast<int>(i / share) : ranks * value + ranks * (ranks - 1) / 2;
+        int expected = is_gather ? value + static_cast<int>(i / share) : ranks * value + ranks * (ranks - 1) / 2;
         wrong += tensor[i] != static_cast<float>(expected);
     }
     return wrong;

@@ -89,6 +89,32 @@ for payload, met in ((1.0, True), (1.0 + 4e-6, False)):
     assert result["met"] is met and result["ours"] == 1.0 and ("beyond the target by 4e-06" in line) is not met, line
 END
 
+# A profile: the values' filling does not count, nor do other processes.
+python3 - <<'END'
+import sys
+sys.path.insert(0, "bench")
+sys.dont_write_bytecode = True
+import profiles
+samples = """
+ tributary      ffffffff81 _copy_from_iter+0x10 ([kernel.kallsyms])
+ tributary      ffffffff82 udp_sendmsg+0x1 ([kernel.kallsyms])
+ tributary      55aa trib_crc32c_clmul+0x40 (/build/bin/tributary)
+ tributary      55ab contribution+0x4 (/build/bin/tributary)
+ tributary      55ac perf_fill+0x4 (/build/bin/tributary)
+ ksoftirqd/0    ffffffff83 net_rx_action+0x4 ([kernel.kallsyms])
+"""
+found = {kind: dict(functions) for kind, functions in profiles.read_samples(samples, "tributary").items() if functions}
+assert found == {"values": {"perf_fill": 1}, "kernel: copies": {"_copy_from_iter": 1}, "kernel: rest": {"udp_sendmsg": 1},
+                 "checksums": {"trib_crc32c_clmul": 1}, "program: rest": {"contribution": 1}}, found
+END
+if command -v perf >/dev/null && perf record -q -a -o /dev/null -- true 2>/dev/null; then
+    bench/run --quick --profile goodput-4-1500 | grep -E '^    kernel: copies +[0-9.]+ % '
+else
+    status=0
+    PATH=$(dirname "$(command -v python3)"):/nowhere bench/run --profile goodput-4-1500 2>/dev/null || status=$?
+    [ "$status" -eq 2 ] || command -v perf >/dev/null
+fi
+
 # Interrupted, it leaves nothing behind either.
 bench/run --quick >/dev/null 2>&1 &
 bench=$!
