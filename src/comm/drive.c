@@ -479,6 +479,7 @@ static void lead(struct trib_endpoint *endpoint, const atomic_bool *done, uint64
     struct trib_spin *spin = &endpoint->spin;
     uint64_t spin_until = 0; /* 0: not waiting busily */
     uint64_t nap_ns = 0;
+    bool has_looked = false; /* at the sockets, also where the limit is 0: a caller may do nothing but ask again */
     trib_nap_pause(&endpoint->nap);
     for (;;) {
         step_aside(endpoint);
@@ -486,11 +487,21 @@ static void lead(struct trib_endpoint *endpoint, const atomic_bool *done, uint64
         bool came = drive(endpoint, now);
         endpoint->driven_ns = now;
         /* The lock is held from here to the sleep, so a thread that sets *done later sees a sleeper to wake. */
-        if (atomic_load_explicit(done, memory_order_acquire) || now >= until_ns) {
+        bool is_done = atomic_load_explicit(done, memory_order_acquire);
+        if (is_done || (now >= until_ns && has_looked)) {
+            if (spin_until != 0) {
+                trib_spin_end(spin, is_done); /* short limits, one after the other, are a long wait */
+            }
             return;
         }
         if (now - endpoint->polled_ns > SESSION_NS) {
             glance(endpoint, &endpoint->leader_set, now);
+            has_looked = true;
+            continue;
+        }
+        if (now >= until_ns) {
+            heat(endpoint);
+            has_looked = true;
             continue;
         }
         if (came) {
@@ -506,6 +517,7 @@ static void lead(struct trib_endpoint *endpoint, const atomic_bool *done, uint64
             spin_until = now + (nap_ns == 0 ? trib_spin_begin(spin) : 0);
         }
         if (now < spin_until) {
+            has_looked = true;
             heat(endpoint);
             trib_endpoint_unlock(endpoint);
             (void)sched_yield();
@@ -516,6 +528,7 @@ static void lead(struct trib_endpoint *endpoint, const atomic_bool *done, uint64
             trib_spin_end(spin, false);
         }
         spin_until = 0;
+        has_looked = true;
         sleep_in_poll(endpoint, &endpoint->leader_set, nap_ns, until_ns);
     }
 }

@@ -90,15 +90,19 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_port"),
     Canary(
         "io-switch-naps-always", "I8", "a switch naps although a rank waits for one result",
-        edits=((SHARD, "is_prompt ? 0 : shard->awaited / 2;", "is_prompt && false ? 0 : shard->awaited / 2;"),),
+        edits=((SHARD, "naps ? shard->awaited / 2 : 0;", "naps || true ? shard->awaited / 2 : 0;"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_plane"),
+    Canary(
+        "io-asks-without-looking", "I8", "a wait with a limit of 0 takes no packets, so a job whose ranks do that alone hangs",
+        edits=(("src/comm/drive.c", "if (is_done || (now >= until_ns && has_looked)) {", "if (is_done || now >= until_ns) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_comm"),
     Canary(
         "io-results-unordered", "I1", "a caller hears that its tensor is whole before all threads can see that",
         edits=(("src/protocol/worker_state.c", "    worker_order_results(w);\n    if (w->events_count == 0) {", "    if (w->events_count == 0) {"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_switchml_worker"),
     Canary(
         "io-switch-naps-for-two", "I8", "a job pays for the naps of another one at the same switch",
-        edits=((SHARD, "now_ns - shard->shared_ns < TRIB_SHARD_SHARED_NS;", "false;"),),
+        edits=((SHARD, "now_ns - shard->shared_ns >= TRIB_SHARD_SHARED_NS;", "true;"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_plane"),
     Canary(
         "io-more-at-the-end", "I8", "a rank says that more will follow when nothing will",

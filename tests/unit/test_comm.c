@@ -415,6 +415,36 @@ static void request__is_waited_for_no_longer_than_told(void **state)
     expect_good(ranks, RANKS);
 }
 
+/* All ranks only ask, by limits that leave no time to sleep: so a wait of 0 ns must take packets too. */
+static void asking_body(struct rank *rank)
+{
+    static const uint64_t limits[] = {0, 1, 50 * TRIB_MICROSECOND_NS};
+    uint64_t end_ns = trib_clock_ns() + 20 * TRIB_SECOND_NS;
+    for (unsigned i = 0; i < 30; i++) {
+        int32_t numbers[3000];
+        struct trib_request *request = NULL;
+        bool done = false;
+        fill(numbers, 3000, TRIB_INT32, rank->config.rank);
+        CHECK(rank,
+              trib_allreduce_start(rank->comm, numbers, numbers, 3000, TRIB_INT32, TRIB_SUM, &request) == TRIB_OK);
+        while (!done && trib_clock_ns() < end_ns) {
+            CHECK(rank, trib_request_wait_for(request, limits[i % 3], &done) == TRIB_OK);
+        }
+        CHECK(rank, done && is_sum(numbers, 3000, TRIB_INT32, rank->config.ranks, 1));
+    }
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+}
+
+static void request__ends_though_nobody_waits(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    run_ranks(ranks, RANKS, NULL, asking_body);
+    expect_good(ranks, RANKS);
+    run_ranks(ranks, RANKS, use_calls_only, asking_body);
+    expect_good(ranks, RANKS);
+}
+
 /* Nobody calls anything after the start: the progress thread alone must bring the result. */
 static void progress_body(struct rank *rank)
 {
@@ -735,6 +765,7 @@ int main(void)
         cmocka_unit_test(barrier__nobody_leaves_before_all_have_come),
         cmocka_unit_test(request__many_at_once),
         cmocka_unit_test(request__is_waited_for_no_longer_than_told),
+        cmocka_unit_test(request__ends_though_nobody_waits),
         cmocka_unit_test(progress__needs_no_call),
         cmocka_unit_test(timeout__can_be_set_later),
         cmocka_unit_test(comm__two_share_an_endpoint),
