@@ -77,6 +77,23 @@ static void fork_child(struct trib_comm *comm)
     assert_int_equal(status, 0);
 }
 
+/* In one call, by limits one after the other, or by asking alone. */
+static enum trib_status wait_somehow(struct member *m, struct trib_request *request)
+{
+    static const uint64_t limits[] = {0, 1, 50000, 5000000};
+    uint32_t way = draw(&m->random, 6);
+    enum trib_status status = TRIB_OK;
+    bool is_done = false;
+    if (way == 5) {
+        return trib_request_wait(request);
+    }
+    while (!is_done) {
+        status =
+            way == 4 ? trib_request_test(request, &is_done) : trib_request_wait_for(request, limits[way], &is_done);
+    }
+    return status;
+}
+
 static void call(struct member *m, struct trib_comm *comm, unsigned depth)
 {
     char error[TRIB_ERROR_TEXT_MAX];
@@ -100,7 +117,7 @@ static void call(struct member *m, struct trib_comm *comm, unsigned depth)
         }
         (void)usleep(draw(&m->random, 20000));
         for (uint32_t i = 0; i < started; i++) {
-            status = trib_request_wait(request[i]);
+            status = wait_somehow(m, request[i]);
         }
         break;
     case 3:
