@@ -91,10 +91,11 @@ function(trib_test_flags target source)
 endfunction()
 
 # A file per instruction set; which one runs is chosen at start. Elsewhere than on x86-64 these files compile to nothing,
-# but for ghash_clmul.c on 64-bit ARM.
+# but for crc32c_clmul.c and ghash_clmul.c on 64-bit ARM.
 function(trib_per_file_flags)
     if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
-        set_source_files_properties(src/core/ghash_clmul.c PROPERTIES COMPILE_OPTIONS -march=armv8-a+crypto)
+        set_source_files_properties(src/core/crc32c_clmul.c src/core/ghash_clmul.c PROPERTIES COMPILE_OPTIONS
+                                    -march=armv8-a+crc+crypto)
         return()
     elseif(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
         return()

@@ -18,7 +18,7 @@ library=(src/core/*.c)
 for file in "${library[@]}"; do
     object=$OUT/$(basename "$file" .c).o
     special=()
-    [ "$file" = src/core/ghash_clmul.c ] && special=(-march=armv8-a+crypto)
+    [[ $file = src/core/*_clmul.c ]] && special=(-march=armv8-a+crc+crypto)
     "$CC" "${FLAGS[@]}" "${special[@]}" -c "$file" -o "$object" || exit 1
 done
 bad=0

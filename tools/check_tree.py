@@ -57,7 +57,7 @@ INNER = {
     },
 }
 PURE = ("core", "protocol", "schemes", "published")
-PURE_HEADERS = {"arm_neon.h", "assert.h", "cpuid.h", "float.h", "immintrin.h", "limits.h", "stdalign.h", "stdarg.h", "stdbool.h", "stddef.h",
+PURE_HEADERS = {"arm_acle.h", "arm_neon.h", "assert.h", "cpuid.h", "float.h", "immintrin.h", "limits.h", "stdalign.h", "stdarg.h", "stdbool.h", "stddef.h",
                 "stdint.h", "stdnoreturn.h", "string.h", "sys/auxv.h", "xmmintrin.h"}
 FORBIDDEN_CALLS = re.compile(
     r"\b(malloc|calloc|realloc|free|alloca|mmap|f?printf|v?snprintf|sprintf|puts|fopen|open|read|write|close|socket|"

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "core/cpu.h"
 #include "core/crc32c.h"
 #include "core/crc32c_fold.h"
 
@@ -62,6 +63,8 @@ int main(void)
 #if defined(__x86_64__)
         {"clmul", trib_crc32c_clmul, __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.2")},
         {"vpclmul", trib_crc32c_vpclmul, __builtin_cpu_supports("vpclmulqdq") && __builtin_cpu_supports("avx512bw")},
+#elif defined(__aarch64__)
+        {"clmul", trib_crc32c_clmul, trib_cpu_has_clmul()},
 #endif
         {"chosen", trib_crc32c, 1},
     };

@@ -60,9 +60,11 @@ static inline bool trib_cpu_has_avx512(void)
 
 #elif defined(__aarch64__)
 
+/* And the crc32 instructions. */
 static inline bool trib_cpu_has_clmul(void)
 {
-    return (getauxval(AT_HWCAP) & 1UL << 4) != 0; /* HWCAP_PMULL */
+    const unsigned long needed = 1UL << 4 | 1UL << 7; /* HWCAP_PMULL, HWCAP_CRC32 */
+    return (getauxval(AT_HWCAP) & needed) == needed;
 }
 
 #endif

@@ -69,6 +69,18 @@ const char *trib_crc32c_name(void)
     return trib_cpu_has_vpclmul() ? "vpclmul" : trib_cpu_has_clmul() ? "clmul" : "table";
 }
 
+#elif defined(__aarch64__)
+
+uint32_t trib_crc32c(uint32_t crc, const void *data, size_t len)
+{
+    return trib_cpu_has_clmul() ? trib_crc32c_clmul(crc, data, len) : trib_crc32c_table(crc, data, len);
+}
+
+const char *trib_crc32c_name(void)
+{
+    return trib_cpu_has_clmul() ? "clmul" : "table";
+}
+
 #else
 
 uint32_t trib_crc32c(uint32_t crc, const void *data, size_t len)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* crc32c_clmul.c: CRC32C of the front of a message by 128-bit folding in four lanes (PCLMULQDQ), and of three equal
  * streams behind it by the crc32 instruction, all in one loop: they use different units of the CPU, and of each unit
- * one result is awaited while the next begin. Compiled with -mpclmul -msse4.2; empty on other CPUs. Read first:
- * crc32c_fold.h. */
+ * one result is awaited while the next begin. On 64-bit ARM with PMULL. Compiled with -mpclmul -msse4.2, or
+ * -march=armv8-a+crc+crypto; empty on other CPUs. Read first: crc32c_fold.h. */
 #include "core/crc32c_fold.h"
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 
-#include "core/crc32c_x86.h"
+#include "core/crc32c_blocks.h"
 
 #define LANE_LEN 16
 #define FRONT_LEN ((size_t)64)  /* of the front in a step: four lanes */
@@ -21,18 +21,18 @@ const uint32_t trib_crc32c_shift[TRIB_SHIFT_STEPS] = {
     0x2664fd8b, 0x363bd6b3, 0x00bcf5f6, 0xaa7c7ad5, 0x6d390dec, 0xf48642e9, 0x9a5ede41, 0xa51b6135};
 
 struct lanes {
-    __m128i a, b, c, d;
+    TRIB_BLOCK a, b, c, d;
 };
 
 static inline struct lanes load_lanes(const uint8_t *p, uint32_t raw)
 {
-    return (struct lanes){_mm_xor_si128(trib_fold_load(p), _mm_cvtsi32_si128((int)raw)), trib_fold_load(p + LANE_LEN),
+    return (struct lanes){trib_fold_xor(trib_fold_load(p), trib_fold_of(raw)), trib_fold_load(p + LANE_LEN),
                           trib_fold_load(p + 2 * LANE_LEN), trib_fold_load(p + 3 * LANE_LEN)};
 }
 
-static inline __m128i fold(__m128i r, const uint8_t *p)
+static inline TRIB_BLOCK fold(TRIB_BLOCK r, const uint8_t *p)
 {
-    return _mm_xor_si128(trib_fold_move(r, trib_fold_512), trib_fold_load(p));
+    return trib_fold_xor(trib_fold_move(r, trib_fold_512), trib_fold_load(p));
 }
 
 static inline void fold_lanes(struct lanes *r, const uint8_t *p)
@@ -43,24 +43,16 @@ static inline void fold_lanes(struct lanes *r, const uint8_t *p)
     r->d = fold(r->d, p + 3 * LANE_LEN);
 }
 
-static inline __m128i merge(const struct lanes *r)
+static inline TRIB_BLOCK merge(const struct lanes *r)
 {
-    __m128i a = _mm_xor_si128(trib_fold_move(r->a, trib_fold_384), trib_fold_move(r->b, trib_fold_256));
-    return _mm_xor_si128(a, _mm_xor_si128(trib_fold_move(r->c, trib_fold_128), r->d));
+    TRIB_BLOCK a = trib_fold_xor(trib_fold_move(r->a, trib_fold_384), trib_fold_move(r->b, trib_fold_256));
+    return trib_fold_xor(a, trib_fold_xor(trib_fold_move(r->c, trib_fold_128), r->d));
 }
 
 /* The raw crc of a stream behind the message of this raw crc, and the length of the stream by its constant. */
 static inline uint32_t join(uint32_t raw, uint32_t shift, uint64_t stream)
 {
-    __m128i product = _mm_clmulepi64_si128(_mm_cvtsi32_si128((int)raw), _mm_cvtsi32_si128((int)shift), 0x00);
-    return (uint32_t)(_mm_crc32_u64(0, (uint64_t)_mm_cvtsi128_si64(product)) ^ stream);
-}
-
-static inline uint64_t add_word(uint64_t raw, const uint8_t *p)
-{
-    uint64_t word;
-    memcpy(&word, p, sizeof word);
-    return _mm_crc32_u64(raw, word);
+    return (uint32_t)(trib_crc32c_word(0, trib_fold_product(raw, shift)) ^ stream);
 }
 
 /* The raw crc over 1 to TRIB_SHIFT_STEPS steps. */
@@ -75,9 +67,9 @@ static uint32_t run_steps(uint32_t raw, const uint8_t *p, size_t steps)
     for (size_t step = 0; step < steps; step++, stream += STREAM_LEN) {
 #pragma GCC unroll 8
         for (size_t i = 0; i < STREAM_LEN; i += sizeof(uint64_t)) {
-            x = add_word(x, stream + i);
-            y = add_word(y, stream + len + i);
-            z = add_word(z, stream + 2 * len + i);
+            x = trib_crc32c_next(x, stream + i);
+            y = trib_crc32c_next(y, stream + len + i);
+            z = trib_crc32c_next(z, stream + 2 * len + i);
         }
         if (step > 0) {
             fold_lanes(&front, p + step * FRONT_LEN);

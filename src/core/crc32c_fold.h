@@ -40,7 +40,7 @@ TRIB_FOLD_MAP(X)
 #define TRIB_SHIFT_STEPS 32
 extern const uint32_t trib_crc32c_shift[TRIB_SHIFT_STEPS];
 
-/* Only where the CPU has pclmul and sse4.2. */
+/* Only where the CPU has pclmul and sse4.2, or on ARM pmull and crc32. */
 uint32_t trib_crc32c_clmul(uint32_t crc, const void *data, size_t len);
 /* Only where it also has vpclmulqdq, avx512f, avx512bw and avx512vl. */
 uint32_t trib_crc32c_vpclmul(uint32_t crc, const void *data, size_t len);

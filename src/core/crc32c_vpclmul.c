@@ -6,7 +6,7 @@
 
 #if defined(__x86_64__)
 
-#include "core/crc32c_x86.h"
+#include "core/crc32c_blocks.h"
 
 #define REGISTER_LEN 64
 #define BLOCK_LEN ((size_t)4 * REGISTER_LEN)

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "core/cpu.h"
 #include "core/crc32c.h"
 #include "core/crc32c_fold.h"
 #include "core/prng.h"
@@ -45,6 +46,8 @@ static int find_implementations(void **state)
     add("vpclmul", trib_crc32c_vpclmul,
         clmul && __builtin_cpu_supports("vpclmulqdq") && __builtin_cpu_supports("avx512bw") &&
             __builtin_cpu_supports("avx512vl"));
+#elif defined(__aarch64__)
+    add("clmul", trib_crc32c_clmul, trib_cpu_has_clmul());
 #endif
     return 0;
 }
@@ -174,7 +177,7 @@ static void fold__constants_are_powers_of_x(void **state)
     assert_true(trib_fold_##bits[1] == x_to_the((bits)-1) << 32);
     TRIB_FOLD_MAP(X)
 #undef X
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
     for (unsigned n = 1; n <= TRIB_SHIFT_STEPS; n++) {
         assert_int_equal(trib_crc32c_shift[n - 1], x_to_the(512 * n - 33));
     }
