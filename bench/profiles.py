@@ -20,12 +20,12 @@ RATE = 1999
 PROGRAMS = {"ours": os.path.basename(ours.TRIBUTARY), "gloo": "gloo_collective", "mpi": "mpi_allreduce"}
 # In this order: the first that matches a function is its kind. Where: k in the kernel, p in a program or library.
 KINDS = (
-    ("values", "p", r"main$|count_wrong|fill|perf_|[a-z_]*fill$|check_values|expected"),
+    ("values", "p", r"main$|fill|wrong_elements|perf_"),
     ("kernel: copies", "k", r"_copy_(to|from)_iter|copy_user|rep_movs|_*memcpy|memcpy_orig"),
     ("kernel: switches", "k", r"finish_task_switch|_*schedule$|pick_next|try_to_wake_up|do_sched_yield|default_idle"),
     ("kernel: rest", "k", r""),
-    ("checksums", "p", r"(trib_)?crc32c|trib_crc32c"),
-    ("copies and sums", "p", r"_*mem(cpy|move|set)|(sum|load|order|copy)_|void gloo::sum|gloo::sum|opal_memcpy|ompi_op|mca_op"),
+    ("checksums", "p", r"trib_crc32c"),
+    ("copies and sums", "p", r"_*mem(cpy|move|set)|(sum|load|order|copy)_|(void )?gloo::sum|opal_memcpy|ompi_op|mca_op"),
     ("program: rest", "p", r""),
 )
 LINE = re.compile(r"\s*(.*?)\s+([0-9a-f]+)\s+(.*?)\s+\((.*)\)$")

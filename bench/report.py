@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table, and the same as JSON."""
+import functools
 import json
 import os
 import statistics
@@ -31,6 +32,7 @@ def read_text(path):
         return "unknown"
 
 
+@functools.cache
 def machine():
     """Rows that the CPU limits depend on its kind, and on what the kernel does against its weaknesses."""
     lines = (line.split(":", 1) for line in read_text("/proc/cpuinfo").splitlines() if ":" in line)
