@@ -92,12 +92,11 @@ int main(void)
         printf("%s\n", trib_keys_explain_lack());
         return 77;
     }
-    sender = trib_auth_create(key, trib_auth_rank(0), 0);
-    receiver = trib_auth_create(key, trib_auth_switch(0, 0), 1);
-    if (sender == NULL || receiver == NULL) {
+    sender = trib_auth_create(key, trib_auth_rank(0), 0, false);
+    receiver = trib_auth_create(key, trib_auth_switch(0, 0), 1, false);
+    if (sender == NULL || receiver == NULL || !trib_auth_set_peer(receiver, 0, trib_auth_rank(0), key)) {
         return 1;
     }
-    trib_auth_set_peer(receiver, 0, trib_auth_rank(0));
     for (size_t i = 0; i < sizeof payloads / sizeof payloads[0]; i++) {
         all = measure(payloads[i]) && all;
     }

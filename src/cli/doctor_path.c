@@ -105,22 +105,23 @@ static void send_join(struct path *path, const uint16_t *ports)
     trib_session_client_send(&path->session, &message);
 }
 
-/* The packet key of WELCOME, of one rank. False: no memory, or OpenSSL lacks something. */
+/* The keys of WELCOME, of one rank. False: no memory, or OpenSSL lacks something. */
 static bool take_auth(struct path *path, const struct trib_message *welcome)
 {
-    const struct trib_auth_key *key = &welcome->welcome.auth;
+    const struct trib_auth_rank *keys = &welcome->welcome.auth;
 
-    if (!trib_auth_key_is_set(key)) {
+    if (!trib_auth_is_set(keys->own)) {
         return true;
     }
-    path->auth = trib_auth_create(key->bytes, trib_auth_rank(0), path->grant.roots);
-    for (uint32_t i = 0; path->auth != NULL && i < path->grant.roots; i++) {
-        trib_auth_set_above(path->auth, i, trib_auth_switch(key->parent, i));
+    path->auth = trib_auth_create(keys->own, trib_auth_rank(0), path->grant.roots, keys->encrypts);
+    bool is_done = path->auth != NULL;
+    for (uint32_t i = 0; is_done && i < path->grant.roots; i++) {
+        is_done = trib_auth_set_above(path->auth, i, trib_auth_switch(keys->parent, i), keys->heard);
     }
-    if (path->auth == NULL) {
+    if (!is_done) {
         (void)doctor_add(path->doctor, DOCTOR_FAIL, "session", "authenticated packets need OpenSSL with AES-256");
     }
-    return path->auth != NULL;
+    return is_done;
 }
 
 /* From JOIN to WELCOME. */

@@ -46,3 +46,13 @@ void trib_chacha20(uint32_t block[TRIB_CHACHA20_WORDS], const uint8_t key[TRIB_C
         block[i] = x[i] + start[i];
     }
 }
+
+void trib_chacha20_key(uint8_t made[TRIB_CHACHA20_KEY], const uint8_t key[TRIB_CHACHA20_KEY], const uint32_t input[4])
+{
+    uint32_t block[TRIB_CHACHA20_WORDS];
+
+    trib_chacha20(block, key, input);
+    for (uint32_t i = 0; i < TRIB_CHACHA20_KEY; i++) {
+        made[i] = (uint8_t)(block[i / 4] >> 8 * (i % 4));
+    }
+}

@@ -80,31 +80,21 @@ static uint64_t residue(const uint32_t *words)
 
 /* ---- keys ---- */
 
-static void rekey(uint8_t key[TRIB_TAG_KEY], const uint32_t input[4])
-{
-    uint32_t block[TRIB_CHACHA20_WORDS];
-
-    trib_chacha20(block, key, input);
-    for (uint32_t i = 0; i < TRIB_TAG_KEY; i++) {
-        key[i] = (uint8_t)(block[i / 4] >> 8 * (i % 4));
-    }
-}
-
 void trib_tag_key(uint8_t key[TRIB_TAG_KEY], const uint8_t job[TRIB_TAG_KEY], uint32_t communicator,
                   uint16_t generation, const uint64_t *nonces, uint32_t count)
 {
-    memcpy(key, job, TRIB_TAG_KEY);
-    rekey(key, (uint32_t[4]){communicator, generation, count, last_word(USE_KEY, 0)});
+    trib_chacha20_key(key, job, (uint32_t[4]){communicator, generation, count, last_word(USE_KEY, 0)});
     for (uint32_t rank = 0; rank < count; rank++) {
-        rekey(key,
-              (uint32_t[4]){(uint32_t)nonces[rank], (uint32_t)(nonces[rank] >> 32), rank, last_word(USE_NONCE, 0)});
+        trib_chacha20_key(
+            key, key,
+            (uint32_t[4]){(uint32_t)nonces[rank], (uint32_t)(nonces[rank] >> 32), rank, last_word(USE_NONCE, 0)});
     }
 }
 
 void trib_tag_sample_key(const struct trib_tag *tag, uint64_t number, uint8_t key[TRIB_TAG_KEY])
 {
-    memcpy(key, tag->key, TRIB_TAG_KEY);
-    rekey(key, (uint32_t[4]){(uint32_t)number, (uint32_t)(number >> 32), 0, last_word(USE_SAMPLE, 0)});
+    trib_chacha20_key(key, tag->key,
+                      (uint32_t[4]){(uint32_t)number, (uint32_t)(number >> 32), 0, last_word(USE_SAMPLE, 0)});
 }
 
 /* Draws numbers of the key's stream, the first at index `from`, a multiple of TRIB_TAG_BATCH. */

@@ -3,11 +3,12 @@
 #include "core/assert.h"
 #include "keys/auth.h"
 
-struct trib_auth *trib_auth_create(const uint8_t key[TRIB_AUTH_KEY], uint16_t own, uint32_t count)
+struct trib_auth *trib_auth_create(const uint8_t key[TRIB_AUTH_KEY], uint16_t own, uint32_t count, bool encrypts)
 {
     (void)key;
     (void)own;
     (void)count;
+    (void)encrypts;
     return NULL;
 }
 
@@ -22,16 +23,18 @@ bool trib_auth_share_key(const struct trib_auth *auth, const struct trib_auth *o
     return false;
 }
 
-void trib_auth_set_peer(struct trib_auth *auth, uint32_t peer, uint16_t id)
+bool trib_auth_set_peer(struct trib_auth *auth, uint32_t peer, uint16_t id, const uint8_t key[TRIB_AUTH_KEY])
 {
     (void)peer;
     (void)id;
+    (void)key;
     TRIB_ASSERT(auth == NULL);
+    return false;
 }
 
-void trib_auth_set_above(struct trib_auth *auth, uint32_t peer, uint16_t id)
+bool trib_auth_set_above(struct trib_auth *auth, uint32_t peer, uint16_t id, const uint8_t key[TRIB_AUTH_KEY])
 {
-    trib_auth_set_peer(auth, peer, id);
+    return trib_auth_set_peer(auth, peer, id, key);
 }
 
 uint16_t trib_auth_peer(const struct trib_auth *auth, uint32_t peer)
@@ -52,11 +55,6 @@ void trib_auth_seal(struct trib_auth *auth, uint16_t receiver, const uint8_t *he
     TRIB_ASSERT(auth == NULL);
 }
 
-void trib_auth_set_encrypting(struct trib_auth *auth)
-{
-    TRIB_ASSERT(auth == NULL);
-}
-
 bool trib_auth_encrypts(const struct trib_auth *auth)
 {
     TRIB_ASSERT(auth == NULL);
@@ -71,8 +69,9 @@ void trib_auth_encrypt(struct trib_auth *auth, const void *payload, size_t paylo
     TRIB_ASSERT(auth == NULL);
 }
 
-void trib_auth_decrypt(struct trib_auth *auth, uint8_t *data, size_t len)
+void trib_auth_decrypt(struct trib_auth *auth, uint32_t peer, uint8_t *data, size_t len)
 {
+    (void)peer;
     (void)data;
     (void)len;
     TRIB_ASSERT(auth == NULL);

@@ -29,20 +29,26 @@ struct row {
     uint8_t pad[ROW][BLOCK];
 };
 
+/* A sender key. */
+struct cipher {
+    EVP_CIPHER_CTX *block;  /* AES of single blocks */
+    EVP_CIPHER_CTX *stream; /* AES of payloads; NULL: they are not encrypted */
+    struct trib_ghash hash;
+};
+
 /* A sender. Bit n mod TRIB_AUTH_WINDOW of seen: number n has come, if n is in the window, which ends with the largest
  * word that has come. */
 struct peer {
+    struct cipher cipher;
+    struct row row;
     uint64_t word; /* n / 64 of the largest number that has come */
     uint64_t seen[WORDS];
-    struct row row;
     uint16_t id;
     bool is_above; /* takes packets for several to this receiver */
 };
 
 struct trib_auth {
-    EVP_CIPHER_CTX *block;  /* AES of single blocks */
-    EVP_CIPHER_CTX *stream; /* of payloads */
-    struct trib_ghash hash;
+    struct cipher cipher;
     uint64_t next; /* number */
     struct row row;
     uint32_t count;
@@ -68,7 +74,7 @@ static uint64_t get(const uint8_t *from, unsigned bytes)
     return value;
 }
 
-static EVP_CIPHER_CTX *open_cipher(const char *name, const uint8_t key[TRIB_AUTH_KEY])
+static EVP_CIPHER_CTX *open_context(const char *name, const uint8_t key[TRIB_AUTH_KEY])
 {
     EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, name, NULL);
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
@@ -81,29 +87,35 @@ static EVP_CIPHER_CTX *open_cipher(const char *name, const uint8_t key[TRIB_AUTH
 }
 
 /* Whole blocks, each by itself. */
-static void encrypt_blocks(const struct trib_auth *auth, const uint8_t *from, size_t len, uint8_t *to)
+static void encrypt_blocks(const struct cipher *cipher, const uint8_t *from, size_t len, uint8_t *to)
 {
     int written = 0;
-    bool is_done = EVP_EncryptUpdate(auth->block, to, &written, from, (int)len) == 1 && written == (int)len;
+    bool is_done = EVP_EncryptUpdate(cipher->block, to, &written, from, (int)len) == 1 && written == (int)len;
     TRIB_ASSERT(is_done); /* else a MAC would not be secret */
 }
 
 /* False: OpenSSL lacks one of the two, or memory. */
-static bool open_contexts(struct trib_auth *auth, const uint8_t key[TRIB_AUTH_KEY])
+static bool open_cipher(struct cipher *cipher, const uint8_t key[TRIB_AUTH_KEY], bool encrypts)
 {
     uint8_t hash_key[BLOCK] = {0};
-    auth->block = open_cipher("AES-256-ECB", key);
-    auth->stream = open_cipher("AES-256-CTR", key);
-    if (auth->block == NULL || auth->stream == NULL) {
+    cipher->block = open_context("AES-256-ECB", key);
+    cipher->stream = encrypts ? open_context("AES-256-CTR", key) : NULL;
+    if (cipher->block == NULL || (encrypts && cipher->stream == NULL)) {
         return false;
     }
-    encrypt_blocks(auth, hash_key, BLOCK, hash_key);
-    trib_ghash_create(&auth->hash, trib_ghash_kernel(), hash_key);
+    encrypt_blocks(cipher, hash_key, BLOCK, hash_key);
+    trib_ghash_create(&cipher->hash, trib_ghash_kernel(), hash_key);
     trib_auth_wipe(hash_key, BLOCK);
     return true;
 }
 
-struct trib_auth *trib_auth_create(const uint8_t key[TRIB_AUTH_KEY], uint16_t own, uint32_t count)
+static void close_cipher(const struct cipher *cipher)
+{
+    EVP_CIPHER_CTX_free(cipher->block);
+    EVP_CIPHER_CTX_free(cipher->stream);
+}
+
+struct trib_auth *trib_auth_create(const uint8_t key[TRIB_AUTH_KEY], uint16_t own, uint32_t count, bool encrypts)
 {
     if (trib_keys_explain_lack() != NULL) {
         return NULL;
@@ -114,11 +126,9 @@ struct trib_auth *trib_auth_create(const uint8_t key[TRIB_AUTH_KEY], uint16_t ow
     }
     auth->own = own;
     auth->count = count;
+    auth->encrypts = encrypts;
     auth->row.number = NO_ROW;
-    for (uint32_t i = 0; i < count; i++) {
-        trib_auth_set_peer(auth, i, TRIB_AUTH_ALL);
-    }
-    if (!open_contexts(auth, key)) {
+    if (!open_cipher(&auth->cipher, key, encrypts)) {
         trib_auth_destroy(auth);
         return NULL;
     }
@@ -130,8 +140,10 @@ void trib_auth_destroy(struct trib_auth *auth)
     if (auth == NULL) {
         return;
     }
-    EVP_CIPHER_CTX_free(auth->block);
-    EVP_CIPHER_CTX_free(auth->stream);
+    close_cipher(&auth->cipher);
+    for (uint32_t i = 0; i < auth->count; i++) {
+        close_cipher(&auth->peer[i].cipher);
+    }
     trib_auth_wipe(auth, sizeof *auth + auth->count * sizeof auth->peer[0]);
     free(auth);
 }
@@ -139,19 +151,23 @@ void trib_auth_destroy(struct trib_auth *auth)
 /* By the keys of GHASH, which are AES of zeros. */
 bool trib_auth_share_key(const struct trib_auth *auth, const struct trib_auth *other)
 {
-    return memcmp(auth->hash.power, other->hash.power, sizeof auth->hash.power) == 0;
+    const struct trib_ghash *hash = &auth->cipher.hash;
+    return memcmp(hash->power, other->cipher.hash.power, sizeof hash->power) == 0;
 }
 
-void trib_auth_set_peer(struct trib_auth *auth, uint32_t peer, uint16_t id)
+bool trib_auth_set_peer(struct trib_auth *auth, uint32_t peer, uint16_t id, const uint8_t key[TRIB_AUTH_KEY])
 {
     TRIB_ASSERT(peer < auth->count);
+    close_cipher(&auth->peer[peer].cipher);
     auth->peer[peer] = (struct peer){.id = id, .row.number = NO_ROW};
+    return open_cipher(&auth->peer[peer].cipher, key, auth->encrypts);
 }
 
-void trib_auth_set_above(struct trib_auth *auth, uint32_t peer, uint16_t id)
+bool trib_auth_set_above(struct trib_auth *auth, uint32_t peer, uint16_t id, const uint8_t key[TRIB_AUTH_KEY])
 {
-    trib_auth_set_peer(auth, peer, id);
+    bool is_set = trib_auth_set_peer(auth, peer, id, key);
     auth->peer[peer].is_above = true;
+    return is_set;
 }
 
 uint16_t trib_auth_peer(const struct trib_auth *auth, uint32_t peer)
@@ -169,13 +185,13 @@ static void first_block(uint8_t block[BLOCK], uint16_t sender, uint64_t number, 
     put(block + 12, counter, 4);
 }
 
-static void fill_row(const struct trib_auth *auth, struct row *row, uint16_t sender, uint64_t number)
+static void fill_row(const struct cipher *cipher, struct row *row, uint16_t sender, uint64_t number)
 {
     row->number = number;
     for (uint32_t i = 0; i < ROW; i++) {
         first_block(row->pad[i], sender, number * ROW + i, 1);
     }
-    encrypt_blocks(auth, row->pad[0], sizeof row->pad, row->pad[0]);
+    encrypt_blocks(cipher, row->pad[0], sizeof row->pad, row->pad[0]);
 }
 
 /* A packet in pieces. */
@@ -189,7 +205,7 @@ struct pieces {
 _Static_assert(TRIB_HEADER_SIZE % BLOCK == 0 && NAMES_SIZE <= BLOCK, "header and names are whole blocks");
 
 /* The MAC is GCM's tag: header and names are its additional data, the payload as sent is its ciphertext. */
-static void make_mac(const struct trib_auth *auth, const struct pieces *packet, const uint8_t pad[BLOCK],
+static void make_mac(const struct trib_ghash *hash, const struct pieces *packet, const uint8_t pad[BLOCK],
                      uint8_t mac[MAC_SIZE])
 {
     enum { FRONT = TRIB_HEADER_SIZE + BLOCK }; /* header and names, filled up */
@@ -201,11 +217,11 @@ static void make_mac(const struct trib_auth *auth, const struct pieces *packet, 
     put(lengths, 8 * (TRIB_HEADER_SIZE + NAMES_SIZE), 8); /* bits */
     put(lengths + 8, 8 * packet->payload_len, 8);
     if (packet->payload_len == 0) {
-        trib_ghash_add(&auth->hash, &sum, front, sizeof front);
+        trib_ghash_add(hash, &sum, front, sizeof front);
     } else {
-        trib_ghash_add(&auth->hash, &sum, front, FRONT);
-        trib_ghash_add(&auth->hash, &sum, packet->payload, packet->payload_len);
-        trib_ghash_add(&auth->hash, &sum, lengths, BLOCK);
+        trib_ghash_add(hash, &sum, front, FRONT);
+        trib_ghash_add(hash, &sum, packet->payload, packet->payload_len);
+        trib_ghash_add(hash, &sum, lengths, BLOCK);
     }
     trib_ghash_bytes(&sum, mac);
     for (unsigned i = 0; i < BLOCK; i++) {
@@ -223,15 +239,10 @@ void trib_auth_seal(struct trib_auth *auth, uint16_t receiver, const uint8_t *he
     put(authenticator + 2, receiver, 2);
     put(authenticator + 4, number, 8);
     if (auth->row.number != number / ROW) {
-        fill_row(auth, &auth->row, auth->own, number / ROW);
+        fill_row(&auth->cipher, &auth->row, auth->own, number / ROW);
     }
     const struct pieces packet = {header, authenticator, payload, payload_len};
-    make_mac(auth, &packet, auth->row.pad[number % ROW], authenticator + NAMES_SIZE);
-}
-
-void trib_auth_set_encrypting(struct trib_auth *auth)
-{
-    auth->encrypts = true;
+    make_mac(&auth->cipher.hash, &packet, auth->row.pad[number % ROW], authenticator + NAMES_SIZE);
 }
 
 bool trib_auth_encrypts(const struct trib_auth *auth)
@@ -240,14 +251,14 @@ bool trib_auth_encrypts(const struct trib_auth *auth)
 }
 
 /* AES in counter mode: encrypts, or decrypts. */
-static void run_stream(const struct trib_auth *auth, uint16_t sender, uint64_t number, const uint8_t *from, size_t len,
+static void run_stream(EVP_CIPHER_CTX *stream, uint16_t sender, uint64_t number, const uint8_t *from, size_t len,
                        uint8_t *to)
 {
     uint8_t start[BLOCK];
     int written = 0;
     first_block(start, sender, number, 2);
-    bool is_done = EVP_EncryptInit_ex2(auth->stream, NULL, NULL, start, NULL) == 1 &&
-                   EVP_EncryptUpdate(auth->stream, to, &written, from, (int)len) == 1 && written == (int)len;
+    bool is_done = EVP_EncryptInit_ex2(stream, NULL, NULL, start, NULL) == 1 &&
+                   EVP_EncryptUpdate(stream, to, &written, from, (int)len) == 1 && written == (int)len;
     TRIB_ASSERT(is_done); /* else a payload would not be encrypted */
 }
 
@@ -256,15 +267,15 @@ void trib_auth_encrypt(struct trib_auth *auth, const void *payload, size_t paylo
     TRIB_ASSERT(auth->encrypts && payload_len <= TRIB_PAYLOAD_MAX);
     TRIB_ASSERT(!auth->has_encrypted); /* else one key stream would hide two payloads */
     auth->has_encrypted = payload_len > 0;
-    run_stream(auth, auth->own, auth->next, payload, payload_len, to);
+    run_stream(auth->cipher.stream, auth->own, auth->next, payload, payload_len, to);
 }
 
-void trib_auth_decrypt(struct trib_auth *auth, uint8_t *data, size_t len)
+void trib_auth_decrypt(struct trib_auth *auth, uint32_t peer, uint8_t *data, size_t len)
 {
     const uint8_t *authenticator = data + len - TRIB_AUTHENTICATOR_SIZE;
     uint8_t *payload = data + TRIB_HEADER_SIZE;
-    TRIB_ASSERT(auth->encrypts && len >= TRIB_HEADER_SIZE + TRIB_AUTHENTICATOR_SIZE);
-    run_stream(auth, (uint16_t)get(authenticator, 2), get(authenticator + 4, 8), payload,
+    TRIB_ASSERT(peer < auth->count && auth->encrypts && len >= TRIB_HEADER_SIZE + TRIB_AUTHENTICATOR_SIZE);
+    run_stream(auth->peer[peer].cipher.stream, auth->peer[peer].id, get(authenticator + 4, 8), payload,
                len - TRIB_HEADER_SIZE - TRIB_AUTHENTICATOR_SIZE, payload);
 }
 
@@ -295,6 +306,7 @@ enum trib_drop trib_auth_check(struct trib_auth *auth, uint32_t peer, const uint
     uint8_t mac[MAC_SIZE];
     TRIB_ASSERT(peer < auth->count && len >= TRIB_HEADER_SIZE + TRIB_AUTHENTICATOR_SIZE);
     struct peer *from = &auth->peer[peer];
+    TRIB_ASSERT(from->cipher.block != NULL);
     const uint8_t *authenticator = data + len - TRIB_AUTHENTICATOR_SIZE;
     uint16_t receiver = (uint16_t)get(authenticator + 2, 2);
     uint64_t number = get(authenticator + 4, 8);
@@ -311,16 +323,16 @@ enum trib_drop trib_auth_check(struct trib_auth *auth, uint32_t peer, const uint
         memcpy(pad, from->row.pad[number % ROW], BLOCK);
     } else { /* a forged number must not take the row that true packets use, nor cost more than one block */
         first_block(pad, from->id, number, 1);
-        encrypt_blocks(auth, pad, BLOCK, pad);
+        encrypt_blocks(&from->cipher, pad, BLOCK, pad);
     }
     const struct pieces packet = {data, authenticator, data + TRIB_HEADER_SIZE,
                                   len - TRIB_HEADER_SIZE - TRIB_AUTHENTICATOR_SIZE};
-    make_mac(auth, &packet, pad, mac);
+    make_mac(&from->cipher.hash, &packet, pad, mac);
     if (CRYPTO_memcmp(mac, authenticator + NAMES_SIZE, MAC_SIZE) != 0) {
         return TRIB_DROP_AUTH;
     }
     if (!is_in_row && (from->row.number == NO_ROW || number / ROW > from->row.number)) {
-        fill_row(auth, &from->row, from->id, number / ROW);
+        fill_row(&from->cipher, &from->row, from->id, number / ROW);
     }
     note(from, number);
     return TRIB_DROP_NONE;

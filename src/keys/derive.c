@@ -36,7 +36,7 @@ enum trib_status trib_keys_derive(const uint8_t *key, uint32_t key_len, struct t
                      "key: OpenSSL has no HKDF-SHA256 here (openssl list -kdf-algorithms): see its configuration");
         return TRIB_ERR_SYSTEM;
     }
-    struct trib_auth *auth = trib_auth_create(keys->switch_key, 0, 0);
+    struct trib_auth *auth = trib_auth_create(keys->switch_key, 0, 0, true);
     if (auth == NULL) { /* said here, or a rank would find it after WELCOME */
         trib_key_wipe(keys, sizeof *keys);
         trib_explain(error,

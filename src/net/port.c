@@ -272,7 +272,7 @@ enum trib_drop trib_port_authenticate(const struct trib_arrival *arrival, const 
     }
     enum trib_drop drop = auth != NULL ? trib_auth_check(auth, peer, arrival->data, arrival->len) : TRIB_DROP_NONE;
     if (drop == TRIB_DROP_NONE && auth != NULL && trib_auth_encrypts(auth)) {
-        trib_auth_decrypt(auth, arrival->data, arrival->len);
+        trib_auth_decrypt(auth, peer, arrival->data, arrival->len);
     }
     return drop;
 }

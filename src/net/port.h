@@ -48,7 +48,7 @@ bool trib_port_receive(struct trib_port *port, uint64_t now_ns);
 /* Next packet of the train read last. False: the train has no more. */
 bool trib_port_next(struct trib_port *port, struct trib_arrival *arrival);
 /* Decodes a packet. A mark of the network becomes TRIB_FLAG_ECN of the packet. The authenticator is not checked here:
- * that needs the communicator's packet key. */
+ * that needs the sender's key. */
 enum trib_drop trib_port_decode(const struct trib_arrival *arrival, struct trib_packet *packet);
 /* Checks the authenticator of a decoded packet, and decrypts an encrypted payload.
  * auth: of the packet's communicator; NULL: its packets have no authenticator. peer: number of the sender in auth.

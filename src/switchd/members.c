@@ -131,25 +131,36 @@ static void init_nodes(struct trib_member *member, const struct trib_opening *op
     member->hearers = has_combined(opening) ? 0 : member->hearers;
 }
 
+/* Children, and the parent behind them. False: no memory. */
+static bool hear(struct trib_auth *auth, const struct trib_opening *opening)
+{
+    uint8_t key[TRIB_AUTH_KEY];
+    bool is_done = true;
+    for (uint32_t i = 0; i < opening->count && is_done; i++) {
+        trib_auth_make_sender_key(opening->auth->bytes, opening->branches[i].sender, key);
+        is_done = trib_auth_set_peer(auth, i, opening->branches[i].sender, key);
+    }
+    if (opening->parent != NULL && is_done) {
+        uint16_t parent = trib_auth_switch(opening->auth->parent, opening->root);
+        trib_auth_make_sender_key(opening->auth->bytes, parent, key);
+        is_done = trib_auth_set_above(auth, opening->count, parent, key);
+    }
+    trib_auth_wipe(key, sizeof key);
+    return is_done;
+}
+
 /* False: no memory. */
 static bool open_auth(struct trib_member *member, const struct trib_opening *opening)
 {
-    const struct trib_auth_key *key = opening->auth;
-    if (key == NULL || !trib_auth_key_is_set(key)) {
+    uint8_t key[TRIB_AUTH_KEY];
+    if (opening->auth == NULL || !trib_auth_is_set(opening->auth->bytes)) {
         return true;
     }
-    member->auth =
-        trib_auth_create(key->bytes, trib_auth_switch(key->below, opening->root), opening->count + member->has_parent);
-    if (member->auth != NULL && key->encrypts) {
-        trib_auth_set_encrypting(member->auth);
-    }
-    for (uint32_t i = 0; member->auth != NULL && i < opening->count; i++) {
-        trib_auth_set_peer(member->auth, i, opening->branches[i].sender);
-    }
-    if (member->auth != NULL && member->has_parent) {
-        trib_auth_set_above(member->auth, opening->count, trib_auth_switch(key->parent, opening->root));
-    }
-    return member->auth != NULL;
+    uint16_t own = trib_auth_switch(opening->auth->below, opening->root);
+    trib_auth_make_sender_key(opening->auth->bytes, own, key);
+    member->auth = trib_auth_create(key, own, opening->count + member->has_parent, opening->auth->encrypts);
+    trib_auth_wipe(key, sizeof key);
+    return member->auth != NULL && hear(member->auth, opening);
 }
 
 struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, const struct trib_opening *opening)

@@ -11,6 +11,8 @@ PORT = "src/net/port.c"
 COMM = "src/comm/auth.c"
 TRAIN = "src/net/train.c"
 START = "src/control/jobs/start.c"
+OPENING = "src/control/jobs/opening.c"
+SENDER = "src/keys/sender.c"
 SOCKET = "src/net/socket.c"
 
 NODES_ALONE = Never("it has nodes, and what is before them has taken or dropped the packet")
@@ -92,9 +94,16 @@ AUTHS = [
            ((COMM, "    if (is_set != comm->keys.is_set) {", "    if (is_set && !comm->keys.is_set) {"),),
            "unit/test_comm_auth"),
     defect("auth-peer-for-all", "on a ring what one rank has sent to another is taken by a third",
-           ((COMM, "        trib_auth_set_peer(comm->auth, root, trib_auth_rank(comm->peers[root]));",
-             "        trib_auth_set_above(comm->auth, root, trib_auth_rank(comm->peers[root]));"),),
+           ((COMM, "        return trib_auth_set_peer(auth, root, trib_auth_rank(comm->peers[root]),",
+             "        return trib_auth_set_above(auth, root, trib_auth_rank(comm->peers[root]),"),),
            "unit/test_comm_auth"),
+    defect("auth-one-key-for-all", "a rank can forge packets of other ranks, as all senders have one key",
+           ((SENDER, "    const uint32_t input[4] = {0, name, 0, 0};", "    const uint32_t input[4] = {0, name * 0, 0, 0};"),),
+           "unit/test_auth"),
+    defect("auth-rank-has-the-packet-key", "WELCOME brings a rank the key with which it can make the keys of others",
+           ((OPENING, "        trib_auth_make_sender_key(job->packet_key, heard, auth->heard);",
+             "        memcpy(auth->heard, job->packet_key, sizeof auth->heard);"),),
+           "unit/test_leaves_auth"),
     defect("auth-key-of-before", "the next incarnation has the packet key of the last one, and numbers begin anew",
            ((START, "    for (size_t i = 0; job->key != 0 && i < ", "    for (size_t i = 0; job->key != 0 && !job->is_return && i < "),),
            "unit/test_leaves_faults"),

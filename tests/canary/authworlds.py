@@ -15,7 +15,7 @@ def defect(name, about, edits, test):
 
 
 AUTHWORLDS = [
-    defect("packet-key-stays", "all incarnations of a job have one packet key, and number their packets from 0",
+    defect("packet-key-stays", "all incarnations of a job have the same keys, and number their packets from 0",
            ((START, "for (size_t i = 0; job->key != 0 && i <",
              "for (size_t i = 0; job->key != 0 && job->packet_key[0] == 0 && i <"),), "unit/test_leaves_auth"),
     defect("packet-number-twice", "a packet for all has the number of the next one",
@@ -29,6 +29,6 @@ AUTHWORLDS = [
            ((OPENING, "next != 0 ? trib_auth_switch(next, root)", "next != 0 ? trib_auth_switch(next, 0)"),),
            "unit/test_leaves_auth"),
     defect("rank-sends-to-the-root", "a rank behind a switch takes the root for its parent",
-           ((START, "trib_job_auth(job, 0, job->ranks[i].below,", "trib_job_auth(job, 0, 0,"),),
+           ((OPENING, "        auth->parent = (uint16_t)job->ranks[rank].below;", "        auth->parent = (uint16_t)(job->ranks[rank].below * 0);"),),
            "unit/test_leaves_auth"),
 ]

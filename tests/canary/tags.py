@@ -44,7 +44,7 @@ TAGS = [
            ((TAG, "    if (left != 0) {", "    if (left > 4) {"),),
            "unit/test_tag", Never("few payloads end within a word, and a switch has to falsify just that")),
     defect("sample-same-draws", "all operations draw the same runs",
-           ((TAG, "    rekey(key, (uint32_t[4]){(uint32_t)number, ", "    rekey(key, (uint32_t[4]){(uint32_t)(number & 0), "),),
+           ((TAG, "                      (uint32_t[4]){(uint32_t)number, ", "                      (uint32_t[4]){(uint32_t)(number & 0), "),),
            "unit/test_sample", NO_SAMPLES),
     defect("sample-never-last-run", "the last run of each stratum is never drawn",
            ((SAMPLE, "number % size)", "number % (size > 1 ? size - 1 : 1))"),),

@@ -203,11 +203,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     script = (struct script){.bytes = data,
                              .left = size,
-                             .sender = trib_auth_create(key, trib_auth_rank(3), 1),
-                             .receiver = trib_auth_create(key, trib_auth_switch(0, 0), PEERS)};
+                             .sender = trib_auth_create(key, trib_auth_rank(3), 0, false),
+                             .receiver = trib_auth_create(key, trib_auth_switch(0, 0), PEERS, false)};
     must(script.sender != NULL && script.receiver != NULL, "auth: no memory");
-    trib_auth_set_above(script.receiver, SENDER, trib_auth_rank(3));
-    trib_auth_set_peer(script.receiver, OTHER, trib_auth_rank(4));
+    must(trib_auth_set_above(script.receiver, SENDER, trib_auth_rank(3), key), "auth: no memory");
+    must(trib_auth_set_peer(script.receiver, OTHER, trib_auth_rank(4), key), "auth: no memory");
     for (uint32_t i = 0; i < EVENTS_MAX && script.left > 0; i++) {
         happen(next_byte());
     }

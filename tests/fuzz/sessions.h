@@ -27,17 +27,17 @@
 /* A connection, as connections.c keeps it. */
 struct peer {
     struct trib_session session;
-    struct trib_grant grant;   /* of its last WELCOME; kept for the next one that connects here */
-    struct trib_grant before;  /* of the WELCOME before; the last one may be lost */
-    struct trib_auth_key auth; /* of its last WELCOME; kept as well */
-    bool has_joined;           /* it has said JOIN */
-    bool is_recalled;          /* and was told to say it again */
-    struct trib_message join;  /* its last */
-    bool is_ring;              /* and that it has been told to be one of a ring */
-    bool hears_group;          /* it said so, in PATHS or by a READY of before */
-    bool is_there;             /* connected */
-    bool has_ended;            /* nothing more may be sent */
-    bool has_last;             /* FAIL or CLOSED was sent: only its end may follow */
+    struct trib_grant grant;    /* of its last WELCOME; kept for the next one that connects here */
+    struct trib_grant before;   /* of the WELCOME before; the last one may be lost */
+    struct trib_auth_rank auth; /* of its last WELCOME; kept as well */
+    bool has_joined;            /* it has said JOIN */
+    bool is_recalled;           /* and was told to say it again */
+    struct trib_message join;   /* its last */
+    bool is_ring;               /* and that it has been told to be one of a ring */
+    bool hears_group;           /* it said so, in PATHS or by a READY of before */
+    bool is_there;              /* connected */
+    bool has_ended;             /* nothing more may be sent */
+    bool has_last;              /* FAIL or CLOSED was sent: only its end may follow */
 };
 
 static struct script {
@@ -74,19 +74,20 @@ static inline struct peer *peer_of(struct trib_session *session)
     return (struct peer *)(void *)session; /* its first member */
 }
 
-/* All of an incarnation have one packet key, and nobody else has; without a key of the job there is none. */
+/* All of an incarnation with one parent hear one sender, or are a ring, and nobody else has that sender's key; without a
+ * key of the job there is none. */
 static inline void check_auth(const struct peer *peer, const struct trib_message *welcome)
 {
-    const struct trib_auth_key *auth = &welcome->welcome.auth;
-    bool is_set = trib_auth_key_is_set(auth);
+    const struct trib_auth_rank *auth = &welcome->welcome.auth;
+    bool is_set = trib_auth_is_set(auth->own);
 
-    must(is_set == (peer->session.job->key != 0), "session: a packet key without a key of the job, or none with one");
+    must(is_set == (peer->session.job->key != 0), "session: a sender key without a key of the job, or none with one");
     for (uint32_t i = 0; i < SESSIONS && is_set; i++) {
         const struct peer *other = &script.peers[i];
-        bool is_same = memcmp(other->auth.bytes, auth->bytes, sizeof auth->bytes) == 0;
+        bool is_same = memcmp(other->auth.heard, auth->heard, sizeof auth->heard) == 0;
         bool are_together = other->grant.communicator == welcome->welcome.grant.communicator &&
-                            other->grant.boot == welcome->welcome.grant.boot;
-        must(is_same == are_together || !trib_auth_key_is_set(&other->auth),
+                            other->grant.boot == welcome->welcome.grant.boot && other->auth.parent == auth->parent;
+        must(is_same == are_together || !trib_auth_is_set(other->auth.own),
              "session: two incarnations have one packet key, or one has two");
     }
 }
@@ -137,7 +138,7 @@ static inline void peer_connect(struct peer *peer)
 {
     const struct trib_grant grant = peer->grant;
     const struct trib_grant before = peer->before;
-    const struct trib_auth_key auth = peer->auth;
+    const struct trib_auth_rank auth = peer->auth;
     uint32_t index = (uint32_t)(peer - script.peers);
     struct sockaddr_in from = {
         .sin_family = AF_INET,

@@ -269,7 +269,7 @@ class Worker:
             self.udp.bind((self.tcp.getsockname()[0], 0))
             self.udp.setblocking(False)
         ports = [self.udp.getsockname()[1]] + [0] * 31
-        self.say(JOIN, struct.pack(">IHH", 0x54524942, 20, 1) + text(self.job) + text("") + struct.pack(">I32HB", self.rank, *ports, 0)
+        self.say(JOIN, struct.pack(">IHH", 0x54524942, 21, 1) + text(self.job) + text("") + struct.pack(">I32HB", self.rank, *ports, 0)
                  + text("switchml") + struct.pack(">IIIBBQBB", self.ranks, self.payload, 0, self.wire, 0, 0, 128, 0)
                  + struct.pack(">BQBIHI", 0, 0, 0, 0, 0, 0) + items(self.known and [(GRANT_ITEM, self.known + bytes([self.was_ready]))]))
         welcome = self.expect(WELCOME)

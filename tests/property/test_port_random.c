@@ -271,18 +271,12 @@ static void open_auths(void)
     for (uint32_t job = 1; job < JOBS && trib_keys_explain_lack() == NULL; job++) {
         const uint8_t key[TRIB_AUTH_KEY] = {(uint8_t)job, 7};
         uint16_t own = trib_auth_switch(0, 1);
-        run.sender[job] = trib_auth_create(key, own, 1);
+        run.sender[job] = trib_auth_create(key, own, 1, job == 2);
         assert_non_null(run.sender[job]);
-        if (job == 2) {
-            trib_auth_set_encrypting(run.sender[job]);
-        }
         for (uint32_t place = 0; place < PLACES; place++) {
-            run.receiver[job][place] = trib_auth_create(key, trib_auth_rank(place), 1);
+            run.receiver[job][place] = trib_auth_create(key, trib_auth_rank(place), 1, job == 2);
             assert_non_null(run.receiver[job][place]);
-            trib_auth_set_above(run.receiver[job][place], 0, own);
-            if (job == 2) {
-                trib_auth_set_encrypting(run.receiver[job][place]);
-            }
+            assert_true(trib_auth_set_above(run.receiver[job][place], 0, own, key));
         }
     }
 }

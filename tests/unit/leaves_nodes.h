@@ -73,7 +73,7 @@ struct rank {
     bool is_dead;
     bool is_closed;             /* CLOSED has come */
     bool multicast;             /* READY said so */
-    struct trib_auth_key auth;  /* of the last WELCOME */
+    struct trib_auth_rank auth; /* of the last WELCOME */
     struct trib_address server; /* of the last WELCOME */
     enum trib_status failure;
     char text[TRIB_ERROR_TEXT_MAX]; /* of FAIL, AWAY */

@@ -24,9 +24,9 @@ static const uint8_t key[TRIB_AUTH_KEY] = {1, 2, 3};
 
 static struct trib_auth *create(uint16_t own, uint16_t peer)
 {
-    struct trib_auth *auth = trib_auth_create(key, own, 1);
+    struct trib_auth *auth = trib_auth_create(key, own, 1, false);
     assert_non_null(auth);
-    trib_auth_set_above(auth, 0, peer);
+    assert_true(trib_auth_set_above(auth, 0, peer, key));
     return auth;
 }
 
@@ -76,8 +76,8 @@ static void check_vector(const uint8_t *vector_key, const struct vector *v)
     for (size_t i = 0; i < len; i++) {
         packet[i] = (uint8_t)((3 * i + v->payload) % 251);
     }
-    struct trib_auth *sender = trib_auth_create(vector_key, (uint16_t)v->sender, 0);
-    struct trib_auth *receiver = trib_auth_create(vector_key, (uint16_t)v->receiver, 1);
+    struct trib_auth *sender = trib_auth_create(vector_key, (uint16_t)v->sender, 0, false);
+    struct trib_auth *receiver = trib_auth_create(vector_key, (uint16_t)v->receiver, 1, false);
     assert_true(sender != NULL && receiver != NULL);
     for (unsigned long long i = 0; i <= v->number && v->number < 100; i++) {
         trib_auth_seal(sender, (uint16_t)v->receiver, packet, packet + TRIB_HEADER_SIZE, v->payload, made);
@@ -85,7 +85,7 @@ static void check_vector(const uint8_t *vector_key, const struct vector *v)
     if (v->number < 100) {
         assert_memory_equal(made, v->expected, sizeof made);
     }
-    trib_auth_set_above(receiver, 0, (uint16_t)v->sender);
+    assert_true(trib_auth_set_above(receiver, 0, (uint16_t)v->sender, vector_key));
     memcpy(packet + len, v->expected, sizeof v->expected);
     assert_int_equal(trib_auth_check(receiver, 0, packet, len + sizeof v->expected), TRIB_DROP_NONE);
     assert_int_equal(trib_auth_check(receiver, 0, packet, len + sizeof v->expected), TRIB_DROP_REPLAY);
@@ -122,12 +122,10 @@ static void check_payload(const uint8_t *vector_key, const struct vector *v, con
     uint8_t packet[TRIB_HEADER_SIZE + 256 + TRIB_AUTHENTICATOR_SIZE] = {0};
     uint8_t plain[256];
     uint8_t *payload = packet + TRIB_HEADER_SIZE;
-    struct trib_auth *sender = trib_auth_create(vector_key, (uint16_t)v->sender, 0);
-    struct trib_auth *receiver = trib_auth_create(vector_key, ROOT, 1);
+    struct trib_auth *sender = trib_auth_create(vector_key, (uint16_t)v->sender, 0, true);
+    struct trib_auth *receiver = trib_auth_create(vector_key, ROOT, 1, true);
     assert_true(sender != NULL && receiver != NULL && v->payload <= sizeof plain);
-    trib_auth_set_encrypting(sender);
-    trib_auth_set_encrypting(receiver);
-    trib_auth_set_peer(receiver, 0, (uint16_t)v->sender);
+    assert_true(trib_auth_set_peer(receiver, 0, (uint16_t)v->sender, vector_key));
     for (size_t i = 0; i < v->payload; i++) {
         plain[i] = (uint8_t)((3 * (TRIB_HEADER_SIZE + i) + v->payload) % 251);
     }
@@ -138,7 +136,7 @@ static void check_payload(const uint8_t *vector_key, const struct vector *v, con
     assert_memory_equal(payload, expected, v->payload);
     size_t len = TRIB_HEADER_SIZE + v->payload + TRIB_AUTHENTICATOR_SIZE;
     assert_int_equal(trib_auth_check(receiver, 0, packet, len), TRIB_DROP_NONE);
-    trib_auth_decrypt(receiver, packet, len);
+    trib_auth_decrypt(receiver, 0, packet, len);
     assert_memory_equal(payload, plain, v->payload);
     trib_auth_destroy(sender);
     trib_auth_destroy(receiver);
@@ -166,6 +164,30 @@ static void vectors__of_payloads(void **state)
     }
     (void)fclose(file);
     assert_int_equal(count, 2);
+}
+
+static void vectors__of_sender_keys(void **state)
+{
+    char line[256], hex[2 * TRIB_AUTH_KEY + 1];
+    uint8_t packet_key[TRIB_AUTH_KEY] = {0};
+    uint8_t expected[TRIB_AUTH_KEY], made[TRIB_AUTH_KEY];
+    unsigned count = 0;
+    FILE *file = fopen(TRIB_TEST_DIR "/vectors/auth.txt", "r");
+    (void)state;
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file) != NULL) {
+        unsigned id = 0;
+        if (strncmp(line, "key ", 4) == 0) {
+            from_hex(line + 4, packet_key, sizeof packet_key);
+        } else if (sscanf(line, "sender key id %u is %64s", &id, hex) == 2) {
+            from_hex(hex, expected, sizeof expected);
+            trib_auth_make_sender_key(packet_key, (uint16_t)id, made);
+            assert_memory_equal(made, expected, sizeof made);
+            count++;
+        }
+    }
+    (void)fclose(file);
+    assert_int_equal(count, 5);
 }
 
 /* ---- what is refused ---- */
@@ -203,12 +225,12 @@ static void check__is_for_sender_and_receiver(void **state)
     assert_int_equal(trib_auth_check(root, 0, packet, len), TRIB_DROP_AUTH);
     assert_int_equal(trib_auth_check(other, 0, packet, len), TRIB_DROP_AUTH);
     assert_int_equal(trib_auth_check(below, 0, packet, len), TRIB_DROP_AUTH);
-    trib_auth_set_peer(rank, 0, trib_auth_rank(5));
+    assert_true(trib_auth_set_peer(rank, 0, trib_auth_rank(5), key));
     assert_int_equal(trib_auth_check(rank, 0, packet, len), TRIB_DROP_AUTH);
     len = make(rank, TRIB_AUTH_ALL, packet, 100);
     assert_int_equal(trib_auth_check(other, 0, packet, len), TRIB_DROP_NONE);
     assert_int_equal(trib_auth_check(below, 0, packet, len), TRIB_DROP_NONE);
-    trib_auth_set_peer(other, 0, trib_auth_rank(5)); /* what goes down to all does not go up */
+    assert_true(trib_auth_set_peer(other, 0, trib_auth_rank(5), key)); /* what goes down to all does not go up */
     assert_int_equal(trib_auth_check(other, 0, packet, len), TRIB_DROP_AUTH);
     trib_auth_destroy(rank);
     trib_auth_destroy(root);
@@ -269,12 +291,58 @@ static void check__another_incarnation_has_another_key(void **state)
     uint8_t packet[PACKET];
     uint8_t next[TRIB_AUTH_KEY] = {1, 2, 4};
     struct trib_auth *rank = create(trib_auth_rank(5), ROOT);
-    struct trib_auth *root = trib_auth_create(next, ROOT, 1);
+    struct trib_auth *root = trib_auth_create(key, ROOT, 1, false);
     (void)state;
     assert_non_null(root);
-    trib_auth_set_peer(root, 0, trib_auth_rank(5));
+    assert_true(trib_auth_set_peer(root, 0, trib_auth_rank(5), next));
     assert_int_equal(trib_auth_check(root, 0, packet, make(rank, ROOT, packet, 100)), TRIB_DROP_AUTH);
     trib_auth_destroy(rank);
+    trib_auth_destroy(root);
+}
+
+/* The roots of one agent have one key; no other two senders have. */
+static void sender_keys__differ(void **state)
+{
+    const uint16_t ids[] = {trib_auth_rank(0),      trib_auth_rank(5),      trib_auth_rank(1023),
+                            trib_auth_switch(0, 0), trib_auth_switch(1, 0), trib_auth_switch(1024, 0),
+                            TRIB_AUTH_ALL};
+    enum { COUNT = sizeof ids / sizeof ids[0] };
+    uint8_t made[COUNT][TRIB_AUTH_KEY];
+    uint8_t other[TRIB_AUTH_KEY];
+    (void)state;
+    for (unsigned i = 0; i < COUNT; i++) {
+        trib_auth_make_sender_key(key, ids[i], made[i]);
+        assert_memory_not_equal(made[i], key, sizeof key);
+        for (unsigned k = 0; k < i; k++) {
+            assert_memory_not_equal(made[i], made[k], sizeof made[i]);
+        }
+    }
+    trib_auth_make_sender_key(key, trib_auth_switch(1024, 31), other);
+    assert_memory_equal(other, made[5], sizeof other);
+}
+
+/* A rank that lies, with all that its WELCOME brings, under the name of another rank. */
+static void rank__cannot_speak_for_another(void **state)
+{
+    const uint16_t names[2] = {trib_auth_rank(5), trib_auth_rank(6)};
+    uint8_t packet[PACKET];
+    uint8_t own[2][TRIB_AUTH_KEY], heard[TRIB_AUTH_KEY];
+    trib_auth_make_sender_key(key, ROOT, heard);
+    struct trib_auth *root = trib_auth_create(heard, ROOT, 2, false);
+    (void)state;
+    assert_non_null(root);
+    for (unsigned i = 0; i < 2; i++) {
+        trib_auth_make_sender_key(key, names[i], own[i]);
+        assert_true(trib_auth_set_peer(root, i, names[i], own[i]));
+    }
+    const uint8_t *const has[] = {own[0], heard, own[1]}; /* the last is the right one */
+    for (unsigned i = 0; i < 3; i++) {
+        struct trib_auth *sender = trib_auth_create(has[i], names[1], 0, false);
+        assert_non_null(sender);
+        size_t len = make(sender, ROOT, packet, 100);
+        assert_int_equal(trib_auth_check(root, 1, packet, len), i < 2 ? TRIB_DROP_AUTH : TRIB_DROP_NONE);
+        trib_auth_destroy(sender);
+    }
     trib_auth_destroy(root);
 }
 
@@ -347,6 +415,9 @@ int main(void)
         cmocka_unit_test(ids__differ),
         cmocka_unit_test(check__is_not_for_the_one_left_out),
         cmocka_unit_test(check__another_incarnation_has_another_key),
+        cmocka_unit_test(vectors__of_sender_keys),
+        cmocka_unit_test(sender_keys__differ),
+        cmocka_unit_test(rank__cannot_speak_for_another),
         cmocka_unit_test(window__takes_each_number_once),
         cmocka_unit_test(window__is_wide),
     };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_comm_auth.c: which packets a communicator takes with a packet key, and which keys of packets. Mirrors
+/* test_comm_auth.c: which packets a communicator takes with sender keys, and which keys. Mirrors
  * src/comm/auth.c. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +36,7 @@ static int setup(void **state)
     comm.config.rank = RANK;
     comm.keys.is_set = true;
     welcome = (struct trib_message){.kind = TRIB_MESSAGE_WELCOME};
-    welcome.welcome.auth = (struct trib_auth_key){.bytes = {1, 2, 3}, .parent = 5};
+    welcome.welcome.auth = (struct trib_auth_rank){.own = {1, 2, 3}, .heard = {4, 5}, .parent = 5};
     return 0;
 }
 
@@ -56,7 +56,7 @@ static void take_key(uint16_t first, uint16_t second)
 {
     const uint16_t ids[ROOTS] = {first, second};
     for (uint32_t i = 0; i < ROOTS; i++) {
-        roots[i] = trib_auth_create(welcome.welcome.auth.bytes, ids[i], 0);
+        roots[i] = trib_auth_create(welcome.welcome.auth.heard, ids[i], 0, false);
         assert_non_null(roots[i]);
     }
     assert_int_equal(trib_comm_take_auth(&comm, &welcome, error), TRIB_OK);
@@ -121,7 +121,8 @@ static void rank__forgets_the_key_of_before(void **state)
     (void)state;
     take_key(trib_auth_switch(5, 0), trib_auth_switch(5, 1));
     struct bytes bytes = make(roots[0], trib_auth_rank(RANK));
-    welcome.welcome.auth.bytes[0]++;
+    welcome.welcome.auth.heard[0]++;
+    welcome.welcome.auth.own[0]++;
     assert_int_equal(trib_comm_take_auth(&comm, &welcome, error), TRIB_OK);
     assert_int_equal(check_from(0, &bytes, true), TRIB_DROP_AUTH);
 }
@@ -134,9 +135,9 @@ static void rank__refuses_the_key_of_before(void **state)
     const struct trib_auth *before = comm.auth;
     welcome.welcome.auth.parent = 6;
     assert_int_equal(trib_comm_take_auth(&comm, &welcome, error), TRIB_ERR_REFUSED);
-    assert_non_null(strstr(error, "sent the packet key of before again: nonces would repeat"));
+    assert_non_null(strstr(error, "sent the sender key of before again: nonces would repeat"));
     assert_ptr_equal(comm.auth, before);
-    welcome.welcome.auth.bytes[31]++;
+    welcome.welcome.auth.own[31]++;
     assert_int_equal(trib_comm_take_auth(&comm, &welcome, error), TRIB_OK);
 }
 
@@ -146,12 +147,13 @@ static void message__is_wiped_of_its_key(void **state)
     struct trib_message open = {.kind = TRIB_MESSAGE_ROOT_OPEN};
     struct trib_message mark = {.kind = TRIB_MESSAGE_MARK, .mark = {.mark = 7}};
     (void)state;
-    open.root_open.auth = welcome.welcome.auth;
+    open.root_open.auth = (struct trib_auth_key){.bytes = {1}, .parent = 5};
     open.root_open.ranks = 9;
     trib_message_wipe(&open);
     trib_message_wipe(&welcome);
     trib_message_wipe(&mark);
-    assert_false(trib_auth_key_is_set(&open.root_open.auth) || trib_auth_key_is_set(&welcome.welcome.auth));
+    assert_false(trib_auth_is_set(open.root_open.auth.bytes) || trib_auth_is_set(welcome.welcome.auth.own) ||
+                 trib_auth_is_set(welcome.welcome.auth.heard));
     assert_int_equal(open.root_open.ranks, 9);
     assert_int_equal(mark.mark.mark, 7);
 }
@@ -164,14 +166,14 @@ static void rank__refuses_a_switch_without_a_key_of_packets(void **state)
     memset(&welcome.welcome.auth, 0, sizeof welcome.welcome.auth);
     comm.where.title[0] = 's';
     assert_int_equal(trib_comm_take_auth(&comm, &welcome, error), TRIB_ERR_REFUSED);
-    assert_non_null(strstr(error, "sent no packet key to a rank with a key"));
+    assert_non_null(strstr(error, "sent no sender key to a rank with a key"));
     comm.keys.is_set = false;
     assert_int_equal(trib_comm_take_auth(&comm, &welcome, error), TRIB_OK);
     assert_int_equal(check_from(0, &bytes, false), TRIB_DROP_NONE);
     assert_int_equal(check_from(0, &bytes, true), TRIB_DROP_AUTH);
-    welcome.welcome.auth.bytes[0] = 1;
+    welcome.welcome.auth.own[0] = 1;
     assert_int_equal(trib_comm_take_auth(&comm, &welcome, error), TRIB_ERR_REFUSED);
-    assert_non_null(strstr(error, "sent a packet key to a rank without a key"));
+    assert_non_null(strstr(error, "sent a sender key to a rank without a key"));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

@@ -80,8 +80,13 @@ static void expect_parent(const struct world *world, const struct node *node, ui
 static void expect_rank(const struct node *to, const struct rank *rank, uint32_t root)
 {
     uint32_t number = rank->join.join.rank;
-    assert_memory_equal(rank->auth.bytes, to->recorder.auth[root].bytes, TRIB_AUTH_KEY);
-    assert_int_equal(rank->auth.parent, to->recorder.auth[root].below);
+    const struct trib_auth_key *above = &to->recorder.auth[root];
+    uint8_t own[TRIB_AUTH_KEY], heard[TRIB_AUTH_KEY];
+    trib_auth_make_sender_key(above->bytes, to->recorder.sender[number][root], own);
+    trib_auth_make_sender_key(above->bytes, trib_auth_switch(above->below, root), heard);
+    assert_memory_equal(rank->auth.own, own, sizeof own);
+    assert_memory_equal(rank->auth.heard, heard, sizeof heard);
+    assert_int_equal(rank->auth.parent, above->below);
     assert_int_equal(to->recorder.sender[number][root], trib_auth_rank(number));
 }
 
@@ -89,7 +94,7 @@ static void expect_rank(const struct node *to, const struct rank *rank, uint32_t
 static void expect_ids(const struct world *world, uint32_t senders)
 {
     const uint8_t *key = world->node[0].recorder.auth[0].bytes;
-    assert_true(trib_auth_key_is_set(&world->node[0].recorder.auth[0]));
+    assert_true(trib_auth_is_set(key));
     for (uint32_t root = 0; root < ROOTS; root++) {
         expect_own_ids(world, root);
         for (unsigned i = 0; i < world->nodes; i++) {
@@ -252,6 +257,7 @@ static void incarnation__has_a_new_key(void **state)
 static void no_key__nobody_is_given_one(void **state)
 {
     static const struct trib_auth_key none = {.below = 0};
+    static const struct trib_auth_rank none_of_rank = {.parent = 0};
     (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         struct world world;
@@ -264,7 +270,7 @@ static void no_key__nobody_is_given_one(void **state)
             assert_memory_equal(&world.node[i].recorder.auth[1], &none, sizeof none);
         }
         for (uint32_t i = 0; i < world.ranks; i++) {
-            assert_memory_equal(&world.rank[i].auth, &none, sizeof none);
+            assert_memory_equal(&world.rank[i].auth, &none_of_rank, sizeof none_of_rank);
         }
         world_end(&world);
     }
@@ -273,19 +279,23 @@ static void no_key__nobody_is_given_one(void **state)
 /* WELCOME and ROOT_OPEN have the item if and only if there is a key. */
 static void no_key__no_item(void **state)
 {
-    static const uint8_t item[] = {0x80, 0x30, 0, 37};
+    static const uint8_t items[2][4] = {{0x80, 0x32, 0, 67}, {0x80, 0x30, 0, 37}};
     struct trib_message message = {.kind = TRIB_MESSAGE_WELCOME};
     uint8_t bytes[TRIB_MESSAGE_MAX];
     (void)state;
     for (unsigned i = 0; i < 2; i++) {
-        struct trib_auth_key *auth = i == 0 ? &message.welcome.auth : &message.root_open.auth;
+        const uint8_t *item = items[i];
         message = (struct trib_message){.kind = i == 0 ? TRIB_MESSAGE_WELCOME : TRIB_MESSAGE_ROOT_OPEN};
         size_t without = trib_message_encode(&message, bytes);
-        assert_null(memmem(bytes, without, item, sizeof item));
-        auth->bytes[31] = 1;
+        assert_null(memmem(bytes, without, item, sizeof items[0]));
+        if (i == 0) {
+            message.welcome.auth.own[31] = message.welcome.auth.heard[0] = 1;
+        } else {
+            message.root_open.auth.bytes[31] = 1;
+        }
         size_t with = trib_message_encode(&message, bytes);
-        assert_non_null(memmem(bytes, with, item, sizeof item));
-        assert_int_equal(with, without + sizeof item + 37);
+        assert_non_null(memmem(bytes, with, item, sizeof items[0]));
+        assert_int_equal(with, without + sizeof items[0] + item[3]);
     }
 }
 

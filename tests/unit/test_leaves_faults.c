@@ -143,14 +143,19 @@ static void abort__text_reaches_all(void **state)
     world_end(&world);
 }
 
-/* All ranks have one packet key, and know which switch they send to. */
+/* Each rank has a sender key of its own, and knows which switch it sends to. */
 static void check_keys(const struct world *world, bool is_set)
 {
     for (uint32_t i = 0; i < world->ranks; i++) {
-        const struct trib_auth_key *auth = &world->rank[i].auth;
-        assert_memory_equal(auth->bytes, world->rank[0].auth.bytes, TRIB_AUTH_KEY);
-        assert_int_equal(trib_auth_key_is_set(auth), is_set);
+        const struct trib_auth_rank *auth = &world->rank[i].auth;
+        assert_int_equal(trib_auth_is_set(auth->own), is_set);
+        assert_int_equal(trib_auth_is_set(auth->heard), is_set);
         assert_int_equal(auth->parent != 0, is_set && i % 4 != 0); /* 0 and 4 are at the root */
+        for (uint32_t k = 0; k < i && is_set; k++) {
+            assert_memory_not_equal(auth->own, world->rank[k].auth.own, TRIB_AUTH_KEY);
+            bool is_same = memcmp(auth->heard, world->rank[k].auth.heard, TRIB_AUTH_KEY) == 0;
+            assert_int_equal(is_same, auth->parent == world->rank[k].auth.parent);
+        }
     }
 }
 
@@ -166,13 +171,14 @@ static void lost__packets_have_another_key_afterwards(void **state)
         }
         tree_run(&world);
         check_keys(&world, victim != 3);
-        const struct trib_auth_key before = world.rank[0].auth;
+        const struct trib_auth_rank before = world.rank[0].auth;
         node_kill(&world.node[victim], false);
         node_restart(&world.node[victim]);
         tick(&world, 2 * TRIB_SECOND_NS);
         assert_true(all_are_back(&world) && all_run(&world, 2));
         check_keys(&world, victim != 3);
-        assert_int_equal(memcmp(before.bytes, world.rank[0].auth.bytes, TRIB_AUTH_KEY) != 0, victim != 3);
+        assert_int_equal(memcmp(before.own, world.rank[0].auth.own, TRIB_AUTH_KEY) != 0, victim != 3);
+        assert_int_equal(memcmp(before.heard, world.rank[0].auth.heard, TRIB_AUTH_KEY) != 0, victim != 3);
         world_end(&world);
     }
 }

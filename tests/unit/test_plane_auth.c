@@ -53,9 +53,11 @@ static int setup(void **state)
     (void)add_plane(&world, NO_PLANE, &none);
     for (uint16_t i = 0; i < CHILDREN; i++) {
         child[i].udp = open_loopback(&world.side[0].address[0]);
-        child[i].auth = trib_auth_create(key.bytes, trib_auth_rank(i), 1);
-        assert_non_null(child[i].auth);
-        trib_auth_set_above(child[i].auth, 0, ROOT);
+        uint8_t own[TRIB_AUTH_KEY], heard[TRIB_AUTH_KEY];
+        trib_auth_make_sender_key(key.bytes, trib_auth_rank(i), own);
+        trib_auth_make_sender_key(key.bytes, ROOT, heard);
+        child[i].auth = trib_auth_create(own, trib_auth_rank(i), 1, false);
+        assert_true(child[i].auth != NULL && trib_auth_set_above(child[i].auth, 0, ROOT, heard));
     }
     return 0;
 }

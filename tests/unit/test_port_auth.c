@@ -34,14 +34,8 @@ struct end {
 static struct trib_auth *open_auth(uint32_t job, uint16_t own, uint16_t peer)
 {
     const uint8_t key[TRIB_AUTH_KEY] = {(uint8_t)job, 9};
-    struct trib_auth *auth = job > 0 ? trib_auth_create(key, own, 1) : NULL;
-    assert_true(auth != NULL || job == 0);
-    if (auth != NULL) {
-        trib_auth_set_peer(auth, 0, peer);
-    }
-    if (job == 2) {
-        trib_auth_set_encrypting(auth);
-    }
+    struct trib_auth *auth = job > 0 ? trib_auth_create(key, own, 1, job == 2) : NULL;
+    assert_true(job == 0 || (auth != NULL && trib_auth_set_peer(auth, 0, peer, key)));
     return auth;
 }
 

@@ -126,14 +126,15 @@ static struct trib_message keyed_welcome(void)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_WELCOME};
     message.welcome.grant.communicator = 1;
-    memset(message.welcome.auth.bytes, 'k', sizeof message.welcome.auth.bytes);
+    memset(message.welcome.auth.own, 'k', sizeof message.welcome.auth.own);
+    message.welcome.auth.heard[0] = 1;
     return message;
 }
 
 static bool has_key(const uint8_t *bytes, size_t size)
 {
     const struct trib_message message = keyed_welcome();
-    return memmem(bytes, size, message.welcome.auth.bytes, sizeof message.welcome.auth.bytes) != NULL;
+    return memmem(bytes, size, message.welcome.auth.own, sizeof message.welcome.auth.own) != NULL;
 }
 
 /* Bytes behind a taken message stay, and no key behind them. */
@@ -149,7 +150,7 @@ static void next__leaves_no_key(void **state)
     trib_session_client_ready(&client, POLLIN);
     assert_true(has_key(client.in, sizeof client.in));
     assert_true(trib_session_client_next(&client, &message));
-    assert_true(has_key(message.welcome.auth.bytes, sizeof message.welcome.auth.bytes));
+    assert_true(has_key(message.welcome.auth.own, sizeof message.welcome.auth.own));
     assert_false(has_key(client.in, sizeof client.in));
     assert_int_equal(client.in_len, len - 1 - welcome_len);
     assert_int_equal(write(peer, bytes, len), (ssize_t)len); /* the last byte of the mark is 17, not a length */

@@ -49,8 +49,15 @@ uint64_t auth_key_part(struct world *world)
 
 /* ---- keys and ends ---- */
 
-/* Each incarnation has one key, and no other has it. */
-static uint32_t find_key(const struct world_comm *comm, const uint8_t *bytes, uint32_t boot)
+/* Whose sender key this is: of an agent's number the id at root 0; of a ring that of all. */
+static uint16_t holder_of(const struct world *world, uint16_t id)
+{
+    bool is_rank = id < trib_auth_switch(0, 0);
+    return !is_rank ? trib_auth_switch(trib_auth_number(id), 0) : world_has_peers(world) ? TRIB_AUTH_ALL : id;
+}
+
+/* Each sender has one key in an incarnation, and no other sender or incarnation has it. */
+static uint32_t find_key(const struct world_comm *comm, const uint8_t *bytes, uint32_t boot, uint16_t holder)
 {
     struct world *world = comm->world;
     struct world_auths *auths = &world->auths;
@@ -58,10 +65,10 @@ static uint32_t find_key(const struct world_comm *comm, const uint8_t *bytes, ui
     for (uint32_t i = auths->key_count; i-- > 0;) {
         const struct world_key *key = &auths->keys[i];
         bool is_same = memcmp(key->bytes, bytes, sizeof key->bytes) == 0;
-        bool is_its = key->comm == comm && key->boot == boot;
+        bool is_its = key->comm == comm && key->boot == boot && key->holder == holder;
         if (is_same != is_its) {
-            world_fail(world, WORLD_CHECK_AUTH, "incarnation %08x of communicator %u has %s", boot, comm->index,
-                       is_same ? "the packet key of another one" : "two packet keys");
+            world_fail(world, WORLD_CHECK_AUTH, "sender %04x of incarnation %08x of communicator %u has %s", holder,
+                       boot, comm->index, is_same ? "the key of another one" : "two sender keys");
         }
         if (is_same) {
             return i;
@@ -69,7 +76,7 @@ static uint32_t find_key(const struct world_comm *comm, const uint8_t *bytes, ui
     }
     auths->keys = world_grown(auths->keys, auths->key_count, &auths->key_capacity, sizeof *auths->keys);
     struct world_key *key = &auths->keys[auths->key_count];
-    *key = (struct world_key){.comm = comm, .boot = boot, .first_end = auths->end_count};
+    *key = (struct world_key){.comm = comm, .boot = boot, .holder = holder, .first_end = auths->end_count};
     memcpy(key->bytes, bytes, sizeof key->bytes);
     return auths->key_count++;
 }
@@ -90,27 +97,40 @@ static uint32_t find_end(struct world *world, uint32_t key, uint16_t id, uint32_
     return auths->end_count++;
 }
 
+/* Both are of one incarnation. */
+static bool are_together(const struct world_auths *auths, const struct world_end *a, const struct world_end *b)
+{
+    const struct world_key *of_a = &auths->keys[a->key];
+    const struct world_key *of_b = &auths->keys[b->key];
+    return of_a->comm == of_b->comm && of_a->boot == of_b->boot;
+}
+
+static void must_have(bool is_done)
+{
+    if (!is_done) {
+        fprintf(stderr, "out of memory\n");
+        exit(2);
+    }
+}
+
 /* other: entries that say which peer a switch or a rank is. */
-static void begin(struct world_unit *unit, const struct trib_auth_key *key, uint32_t boot, uint16_t id, uint32_t peers)
+static void begin(struct world_unit *unit, const uint8_t *key, uint32_t boot, uint16_t id, uint32_t peers)
 {
     struct world_comm *comm = unit->comm;
     uint32_t others = WORLD_SWITCHES_MAX + comm->set.session.ranks;
     struct world_auth *auth = world_zeroed(1, sizeof *auth + others * sizeof auth->of[0]);
 
     memset(auth->of, 0xff, others * sizeof auth->of[0]);
-    auth->end = find_end(comm->world, find_key(comm, key->bytes, boot), id, peers);
+    auth->end = find_end(comm->world, find_key(comm, key, boot, holder_of(comm->world, id)), id, peers);
     auth->peers = peers;
-    auth->auth = trib_auth_create(key->bytes, id, peers);
-    if (auth->auth == NULL) {
-        fprintf(stderr, "out of memory\n");
-        exit(2);
-    }
+    auth->auth = trib_auth_create(key, id, peers, false);
+    must_have(auth->auth != NULL);
     unit->auth = auth;
 }
 
-static bool is_expected(const struct world_comm *comm, const struct trib_auth_key *key)
+static bool is_expected(const struct world_comm *comm, const uint8_t *key)
 {
-    bool is_set = key != NULL && trib_auth_key_is_set(key);
+    bool is_set = key != NULL && trib_auth_is_set(key);
 
     if (is_set != comm->set.is_sealed) {
         world_fail(comm->world, WORLD_CHECK_AUTH, "communicator %u has %s", comm->index,
@@ -119,7 +139,7 @@ static bool is_expected(const struct world_comm *comm, const struct trib_auth_ke
     return is_set && comm->set.is_sealed;
 }
 
-void auth_welcome(struct world_comm *comm, uint32_t rank, const struct trib_auth_key *key)
+void auth_welcome(struct world_comm *comm, uint32_t rank, const struct trib_auth_rank *keys)
 {
     const struct world *world = comm->world;
     struct world_unit *unit = unit_of_rank(comm, rank);
@@ -127,19 +147,19 @@ void auth_welcome(struct world_comm *comm, uint32_t rank, const struct trib_auth
     uint32_t peers = comm->set.session.roots;
 
     auth_close(unit);
-    if (!is_expected(comm, key)) {
+    if (!is_expected(comm, keys->own)) {
         return;
     }
     if (world_has_peers(world)) {
         peers = world->scheme->worker->peers(&comm->set.session, rank, ranks);
     }
-    begin(unit, key, comm->ranks[rank].grant.boot, trib_auth_rank(rank), peers);
+    begin(unit, keys->own, comm->ranks[rank].grant.boot, trib_auth_rank(rank), peers);
     for (uint32_t i = 0; i < peers; i++) {
-        uint16_t id = world_has_peers(world) ? trib_auth_rank(ranks[i]) : trib_auth_switch(key->parent, i);
+        uint16_t id = world_has_peers(world) ? trib_auth_rank(ranks[i]) : trib_auth_switch(keys->parent, i);
         if (!world_has_peers(world)) {
-            trib_auth_set_above(unit->auth->auth, i, id);
+            must_have(trib_auth_set_above(unit->auth->auth, i, id, keys->heard));
         } else {
-            trib_auth_set_peer(unit->auth->auth, i, id);
+            must_have(trib_auth_set_peer(unit->auth->auth, i, id, keys->heard));
             unit->auth->of[WORLD_SWITCHES_MAX + ranks[i]] = (uint16_t)i;
         }
     }
@@ -173,19 +193,25 @@ static void note_parent(const struct world_unit *unit, uint16_t at, uint16_t num
 void auth_open(struct world_comm *comm, uint32_t at, const struct trib_opening *opening)
 {
     struct world_unit *unit = unit_of_switch(comm, at, opening->root);
-    const struct trib_auth_key *key = opening->auth;
+    const struct trib_auth_key *auth = opening->auth;
+    uint16_t own = auth != NULL ? trib_auth_switch(auth->below, opening->root) : 0;
     bool has_parent = opening->parent != NULL;
+    uint8_t key[TRIB_AUTH_KEY];
 
-    if (!is_expected(comm, key)) {
+    if (!is_expected(comm, auth != NULL ? auth->bytes : NULL)) {
         return;
     }
-    begin(unit, key, opening->boot, trib_auth_switch(key->below, opening->root), opening->count + has_parent);
+    trib_auth_make_sender_key(auth->bytes, own, key);
+    begin(unit, key, opening->boot, own, opening->count + has_parent);
     for (uint32_t i = 0; i < opening->count; i++) {
-        trib_auth_set_peer(unit->auth->auth, i, opening->branches[i].sender);
+        trib_auth_make_sender_key(auth->bytes, opening->branches[i].sender, key);
+        must_have(trib_auth_set_peer(unit->auth->auth, i, opening->branches[i].sender, key));
         note_branch(unit, &opening->branches[i], (uint16_t)i);
     }
     if (has_parent) {
-        trib_auth_set_above(unit->auth->auth, opening->count, trib_auth_switch(key->parent, opening->root));
+        uint16_t parent = trib_auth_switch(auth->parent, opening->root);
+        trib_auth_make_sender_key(auth->bytes, parent, key);
+        must_have(trib_auth_set_above(unit->auth->auth, opening->count, parent, key));
         unit->auth->has_parent = true;
         note_parent(unit, comm->members[at].parents[opening->root], (uint16_t)opening->count);
     }
@@ -248,7 +274,7 @@ static bool is_known(const struct world *world, const struct world_unit *unit, c
 {
     const struct world_end *ends = world->auths.ends;
 
-    return to->auth == NULL || ends[to->auth->end].key != ends[unit->auth->end].key ||
+    return to->auth == NULL || !are_together(&world->auths, &ends[to->auth->end], &ends[unit->auth->end]) ||
            (ends[to->auth->end].id == receiver && peer_of(world, to, unit) != NO_PEER);
 }
 
@@ -319,7 +345,7 @@ static bool is_authentic(const struct world *world, const struct world_unit *uni
     const struct world_end *own = &auths->ends[unit->auth->end];
     bool is_for_own = seal->receiver == own->id || (seal->receiver == TRIB_AUTH_ALL &&
                                                     is_above(world, unit, peer_of(world, unit, &world->units[from])));
-    return own->key == auths->ends[seal->end - 1].key && is_for_own;
+    return are_together(auths, own, &auths->ends[seal->end - 1]) && is_for_own;
 }
 
 static const char *wrong_about(const struct world_seal *seal, struct world_heard *heard, enum trib_drop drop)

@@ -31,7 +31,7 @@ struct world_auth {
     uint16_t of[];   /* by switch, then by rank: the number of that peer; UINT16_MAX: it is none */
 };
 
-/* An id under a packet key, in all lives of those who have it. */
+/* An id under a sender key, in all lives of those who have it. */
 struct world_end {
     uint64_t next;             /* smaller numbers have been used, or will not be */
     struct world_heard *heard; /* of each peer */
@@ -47,11 +47,12 @@ struct world_heard {
     uint32_t words;
 };
 
-/* The key of an incarnation. */
+/* A sender key of an incarnation. */
 struct world_key {
     uint8_t bytes[TRIB_AUTH_KEY];
     const struct world_comm *comm;
     uint32_t boot;
+    uint16_t holder;    /* an id: auth.c */
     uint32_t first_end; /* no earlier end has it */
 };
 
@@ -69,7 +70,7 @@ struct world_auths {
 
 void auth_draw(struct comm_settings *set);   /* has it authenticators? */
 uint64_t auth_key_part(struct world *world); /* that a control plane draws */
-void auth_welcome(struct world_comm *comm, uint32_t rank, const struct trib_auth_key *key);
+void auth_welcome(struct world_comm *comm, uint32_t rank, const struct trib_auth_rank *keys);
 void auth_open(struct world_comm *comm, uint32_t at, const struct trib_opening *opening); /* after its unit */
 void auth_close(struct world_unit *unit);
 void auth_end(struct world *world);

@@ -246,14 +246,25 @@ static struct trib_address from_switch(const struct trib_job *job, uint32_t belo
     return is_chained ? trib_inner_towards(remote, job->below[parent - 1].placement.remote, root) : remote->at[root];
 }
 
-void trib_job_auth(const struct trib_job *job, uint32_t below, uint32_t parent, struct trib_auth_key *auth)
+/* Of the agent with this number below the root's place. */
+static void agent_auth(const struct trib_job *job, uint32_t below, uint32_t root, struct trib_auth_key *auth)
 {
-    memset(auth, 0, sizeof *auth);
-    memcpy(auth->bytes, job->packet_key, sizeof auth->bytes);
-    if (trib_auth_key_is_set(auth)) {
+    if (trib_auth_is_set(job->packet_key)) {
+        memcpy(auth->bytes, job->packet_key, sizeof auth->bytes);
         auth->below = (uint16_t)below;
-        auth->parent = (uint16_t)parent;
+        auth->parent = below != 0 ? job->below[below - 1].parent[root] : 0;
         auth->encrypts = job->settings.encrypt;
+    }
+}
+
+void trib_job_rank_auth(const struct trib_job *job, uint32_t rank, struct trib_auth_rank *auth)
+{
+    if (trib_auth_is_set(job->packet_key)) {
+        auth->parent = (uint16_t)job->ranks[rank].below;
+        auth->encrypts = job->settings.encrypt;
+        uint16_t heard = job->has_peers ? TRIB_AUTH_ALL : trib_auth_switch(auth->parent, 0);
+        trib_auth_make_sender_key(job->packet_key, heard, auth->heard);
+        trib_auth_make_sender_key(job->packet_key, job->has_peers ? heard : trib_auth_rank(rank), auth->own);
     }
 }
 
@@ -276,7 +287,7 @@ struct trib_opening *trib_opening_create(const struct trib_job *job, uint32_t be
     opening->branches = whole->branches;
     opening->count = children;
     opening->root = root;
-    trib_job_auth(job, below, below != 0 ? job->below[below - 1].parent[root] : 0, &whole->auth);
+    agent_auth(job, below, root, &whole->auth);
     opening->auth = &whole->auth;
     opening->shard = below != 0 ? root : job->root[root].shard;
     trib_branches_lay_out(whole->branches, children, child, ranks_max, (uint16_t *)(void *)&whole->branches[children]);

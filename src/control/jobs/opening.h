@@ -38,9 +38,9 @@ uint32_t trib_job_children(const struct trib_job *job, uint32_t below, uint32_t 
 /* The opening of the root at the place `below`, without the parent; the job must be grouped. The caller destroys the
  * opening. NULL: out of memory. */
 struct trib_opening *trib_opening_create(const struct trib_job *job, uint32_t below, uint32_t root);
-/* Packet key of the incarnation, for the agent with number `below`, or for a rank. Packets go up from there to the
- * agent with number `parent`. All 0: the job has no key. Not returned by value, which leaves copies on the stack. */
-void trib_job_auth(const struct trib_job *job, uint32_t below, uint32_t parent, struct trib_auth_key *auth);
+/* Sets the keys of a rank in this incarnation. auth is all 0, and stays so in a job without a key. Not returned by
+ * value, to leave no copies on the stack. */
+void trib_job_rank_auth(const struct trib_job *job, uint32_t rank, struct trib_auth_rank *auth);
 /* The address of a shard of the switch `other`, for the switch below `inner`, without a connection between the two. A
  * switch at a loopback address is on the controller's host. */
 struct trib_address trib_inner_towards(const struct trib_remote *inner, const struct trib_remote *other, uint32_t root);

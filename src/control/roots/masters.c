@@ -282,7 +282,7 @@ static uint64_t flight_of(const struct trib_message *open)
     const struct trib_session_config *session = &open->root_open.session;
     bool has_caps = trib_scheme_has_caps(trib_scheme_find(open->root_open.scheme));
     uint64_t window = session->slots / TRIB_SLOTS_PER_WINDOW;
-    uint32_t packet = trib_packet_size(session->payload, trib_auth_key_is_set(&open->root_open.auth));
+    uint32_t packet = trib_packet_size(session->payload, trib_auth_is_set(open->root_open.auth.bytes));
     return has_caps ? 0 : session->ranks * window * packet;
 }
 

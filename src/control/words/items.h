@@ -27,8 +27,9 @@ enum trib_item_type {
     TRIB_ITEM_PIECES = 0x0022,    /* ROOT_OPEN: the pieces of a model that a combiner adds (protocol/pieces.h) */
     /* ROOT_OPEN of a job with a key: id of the key, for the tenant's quota (agents/agent.h) */
     TRIB_ITEM_TENANT = 0x0023,
-    TRIB_ITEM_AUTH = 0x8030,    /* WELCOME, ROOT_OPEN of a job with a key: the key of packets (keys/auth.h) */
+    TRIB_ITEM_AUTH = 0x8030,    /* ROOT_OPEN of a job with a key: the packet key (keys/auth.h) */
     TRIB_ITEM_NUMBERS = 0x8031, /* ROOT_OPEN of a combiner: the numbers from 64 on */
+    TRIB_ITEM_SENDERS = 0x8032, /* WELCOME of a job with a key: sender keys, of the rank and of those above */
     /* Reserved; never sent. A reserved type has TRIB_ITEM_MUST if an ignorant receiver would compute a wrong sum or
      * send unreadable packets. */
     /* WELCOME: the kind of each root: a sum, a cache before a root, a server (ATP 2.2, 2.3 C12) */

@@ -130,28 +130,33 @@ static void rate(struct trib_fields *f, struct trib_message *message)
     trib_field_u64(f, "rate", &message->welcome.rate);
 }
 
-static void packet_key(struct trib_fields *f, struct trib_auth_key *auth)
+static void auth_key(struct trib_fields *f, const char *name, uint8_t key[TRIB_AUTH_KEY])
 {
-    trib_field_bytes(f, "packet key", auth->bytes, sizeof auth->bytes);
+    trib_field_bytes(f, name, key, TRIB_AUTH_KEY);
+    trib_fields_check(f, name, !trib_fields_read(f) || trib_auth_is_set(key));
+}
+
+static void sender_keys(struct trib_fields *f, struct trib_message *message)
+{
+    struct trib_auth_rank *auth = &message->welcome.auth;
+    auth_key(f, "sender key", auth->own);
+    auth_key(f, "sender key above", auth->heard);
+    trib_field_u16(f, "parent", &auth->parent);
+    trib_field_bool(f, "encrypts", &auth->encrypts);
+}
+
+static void packet_key(struct trib_fields *f, struct trib_message *message)
+{
+    struct trib_auth_key *auth = &message->root_open.auth;
+    auth_key(f, "packet key", auth->bytes);
     trib_field_u16(f, "agent", &auth->below);
     trib_field_u16(f, "parent", &auth->parent);
     trib_field_bool(f, "encrypts", &auth->encrypts);
-    trib_fields_check(f, "packet key", !trib_fields_read(f) || trib_auth_key_is_set(auth));
-}
-
-static void welcome_auth(struct trib_fields *f, struct trib_message *message)
-{
-    packet_key(f, &message->welcome.auth);
-}
-
-static void opening_auth(struct trib_fields *f, struct trib_message *message)
-{
-    packet_key(f, &message->root_open.auth);
 }
 
 static const struct trib_item WELCOME_ITEMS[] = {
     {TRIB_ITEM_RATE, "rate", rate},
-    {TRIB_ITEM_AUTH, "packet key", welcome_auth},
+    {TRIB_ITEM_SENDERS, "sender keys", sender_keys},
 };
 
 static void pieces(struct trib_fields *f, struct trib_message *message)
@@ -180,7 +185,7 @@ static void numbers_from_64(struct trib_fields *f, struct trib_message *message)
 static const struct trib_item ROOT_OPEN_ITEMS[] = {
     {TRIB_ITEM_PIECES, "pieces", pieces},
     {TRIB_ITEM_TENANT, "tenant", tenant},
-    {TRIB_ITEM_AUTH, "packet key", opening_auth},
+    {TRIB_ITEM_AUTH, "packet key", packet_key},
     {TRIB_ITEM_NUMBERS, "numbers from 64", numbers_from_64},
 };
 

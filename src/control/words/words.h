@@ -87,7 +87,7 @@
 #include "net/nics.h"
 
 #define TRIB_SESSION_MAGIC 0x54524942U /* "TRIB" */
-#define TRIB_SESSION_VERSION 20
+#define TRIB_SESSION_VERSION 21
 #define TRIB_SLOTS_MAX (1U << 20)   /* per root in a grant, so that sizes never overflow */
 #define TRIB_MESSAGE_MAX 2048       /* bytes of a whole message, framing included */
 #define TRIB_RANKS_LISTED 128       /* ranks named in a message; the others are only counted */
@@ -339,7 +339,7 @@ struct trib_message {
             /* Behind a combiner: address of the switch with the roots, reachable from this rank. len 0: unknown. */
             struct trib_address server;
             uint64_t rate; /* limit of the rank's sending rate, bytes per second, at least TRIB_RATE_MIN; 0: no limit */
-            struct trib_auth_key auth; /* of the incarnation; its parent is the agent to which the rank sends */
+            struct trib_auth_rank auth; /* of the incarnation */
         } welcome;
         struct {
             bool unicast;   /* full-size packets pass on every shard, both ways */
@@ -508,7 +508,7 @@ size_t trib_message_encode(const struct trib_message *message, uint8_t *buffer);
 /* Reads one framed message from len bytes. *used: bytes taken. OK with *used 0: more bytes are needed, and *message is
  * not valid. ERR_INVALID: not a message, and the connection must end; the kind is NONE, or bad_field is set ("end":
  * bytes are left over behind the last field). ERR_VERSION: a JOIN, CONTROL or HELLO of another version, and *message
- * holds magic and versions only; or unknown_item is set, and the rest is whole but for packet keys. Texts hold no zero
+ * holds magic and versions only; or unknown_item is set, and the rest is whole but for keys. Texts hold no zero
  * byte, and bools are 0 or 1. The caller checks all other ranges. */
 TRIB_MUST_USE enum trib_status trib_message_decode(const uint8_t *buffer, size_t len, struct trib_message *message,
                                                    size_t *used);
@@ -518,7 +518,7 @@ size_t trib_message_size(const uint8_t *buffer);
 
 /* The name in docs/PROTOCOL.md: "JOIN". A literal; "?": no kind. */
 const char *trib_message_name(enum trib_message_kind kind);
-/* Overwrites the packet key of a WELCOME or ROOT_OPEN, and the bytes of BYTES, which may be of these. */
+/* Overwrites the keys of a WELCOME or ROOT_OPEN, and the bytes of BYTES, which may be of these. */
 void trib_message_wipe(struct trib_message *message);
 
 /* True if the kind is in turn from this sender, at this stage of the receiving end. A message out of turn has no
