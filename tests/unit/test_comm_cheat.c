@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_comm_cheat.c: a switch that changes one element of one result, and keeps lane, checksum and authenticator right:
  * it changes the value before it makes them. With a key no rank gets the value, and the error names root and
- * fragment. */
+ * fragment. And a switch that sends the nonces of another run to all ranks. */
 #include <stdatomic.h>
 
 #include "comm/proof.h"
@@ -11,13 +11,27 @@
 
 #define RANKS 3
 #define COUNT 1000000
-#define BAD 500 /* the sequence */
+#define FOOLED 4 /* ranks, where nonces are forged */
+#define BAD 500  /* the sequence */
 #define KEY_BYTE 77
 
 /* ---- the cheat: the library's own encoding is wrapped (cmake/tests.cmake) ---- */
 
 void __real_trib_packet_encode(const struct trib_packet *packet, uint8_t *header);
 void __wrap_trib_packet_encode(const struct trib_packet *packet, uint8_t *header);
+
+/* The exchange of nonces of FOOLED ranks: an int64 of each. The switch is another process, so nobody can tell it. */
+static void forge_nonces(const struct trib_packet *packet)
+{
+    bool is_exchange = packet->kind == TRIB_RESULT && packet->type == TRIB_INT64 && packet->sequence == 0 &&
+                       packet->payload_len == FOOLED * sizeof(int64_t);
+
+    if (is_exchange) {
+        uint8_t *payload;
+        memcpy(&payload, &packet->payload, sizeof payload);
+        memset(payload, 7, packet->payload_len);
+    }
+}
 
 /* The switch changes one element of one result in its slot, once: from then on the slot has the changed value. No
  * rank sends a RESULT. */
@@ -27,6 +41,7 @@ void __wrap_trib_packet_encode(const struct trib_packet *packet, uint8_t *header
     bool is_chosen = packet->kind == TRIB_RESULT && packet->type == TRIB_INT32 && packet->payload_len != 0 &&
                      packet->sequence == BAD;
 
+    forge_nonces(packet);
     if (is_chosen && atomic_exchange(&changed, packet->communicator) != packet->communicator) {
         uint8_t *payload;
         memcpy(&payload, &packet->payload, sizeof payload);
@@ -112,6 +127,29 @@ static void cheat__works_without_a_key(void **state)
     expect_good(ranks, RANKS);
 }
 
+static void forged_body(struct rank *rank)
+{
+    float value = 1;
+    enum trib_status status = trib_allreduce(rank->comm, &value, &value, 1, TRIB_FLOAT32, TRIB_SUM);
+    CHECK(rank, status == TRIB_ERR_CHECK || status == TRIB_ERR_PEER);
+    CHECK(rank, says(trib_comm_error(rank->comm), "fragment 1 (allreduce"));
+    CHECK(rank, says(trib_comm_error(rank->comm), "is not proved"));
+    (void)trib_comm_close(rank->comm);
+}
+
+/* With the same nonces in two runs, the switch would know differences of lanes. Each rank keeps its own nonce, so the
+ * keys of the ranks differ, and no lane fits. */
+static void nonces__are_not_the_switchs_choice(void **state)
+{
+    struct rank ranks[FOOLED];
+    (void)state;
+    if (trib_keys_explain_lack() != NULL) {
+        skip();
+    }
+    run_ranks(ranks, FOOLED, use_key, forged_body);
+    expect_good(ranks, FOOLED);
+}
+
 static void split_body(struct rank *rank)
 {
     struct trib_comm *made = NULL;
@@ -154,9 +192,8 @@ static void texts__say_which_sums_are_proved(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cheat__is_caught_and_named),
-        cmocka_unit_test(cheat__works_without_a_key),
-        cmocka_unit_test(key__of_derived_communicators),
+        cmocka_unit_test(cheat__is_caught_and_named),         cmocka_unit_test(cheat__works_without_a_key),
+        cmocka_unit_test(nonces__are_not_the_switchs_choice), cmocka_unit_test(key__of_derived_communicators),
         cmocka_unit_test(texts__say_which_sums_are_proved),
     };
 
