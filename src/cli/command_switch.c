@@ -419,6 +419,10 @@ static bool resolve(struct switch_options *options)
         complain("--parent: %s", error);
         return false;
     }
+    if (options->identity != NULL && options->parent == NULL) {
+        complain("--identity: it is for a switch below another one, which --parent names");
+        return false;
+    }
     config->identity = options->identity != NULL ? trib_identity_of(options->identity) : 0;
     if (options->lend != NULL && !resolve_askers(options->lend, config)) {
         return false;

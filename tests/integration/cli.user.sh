@@ -76,6 +76,7 @@ expect_line 2 '--job-quota: more than --memory' "$T" switch --memory 1MiB --job-
 mkdir "$TMP/keys"
 ! has_keys || expect_line 2 '--tenant-quota: more than --memory' "$T" switch --keys "$TMP/keys" --memory 1MiB --tenant-quota 2MiB
 expect_line 2 '--tenant-quota: jobs have no keys here' "$T" switch --check-config --tenant-quota 2MiB
+expect_line 2 '--identity: it is for a switch below another one, which --parent names' "$T" switch --check-config --identity rack7
 expect_line 2 '--loss: "5" has no unit; .*1%' "$T" perf --loss 5
 expect_line 2 '--loss: "200%" is more than 100%' "$T" perf --loss 200%
 expect_line 2 '--wire: "int33" is none of float32, bfloat16, int32' "$T" perf --wire int33
