@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "cli/commands.h"
+#include "cli/http_guard.h"
 #include "cli/options.h"
 #include "cli/switch_names.h"
 #include "control/jobs/state.h"
@@ -36,10 +37,13 @@ struct switch_options {
     struct trib_planned planned; /* of the plan, */
     struct trib_placed placed;   /* or if it is one of --objective */
     const char *http;
+    const char *http_tls;
+    const char *http_token;
     const char *group;
     const char *keys;
     const char *key;
-    struct trib_keyring ring; /* of --keys and --key */
+    struct trib_keyring ring;     /* of --keys and --key */
+    struct trib_http_guard guard; /* of --http-tls and --http-token */
     bool check;
 };
 
@@ -128,6 +132,14 @@ static const struct option_row rows[] = {
     {"http", 0, "ADDRESS",
      "address of HTTP: states as JSON, and /metrics; \"none\" for no HTTP [127.0.0.1, port + 1000]",
      OPTION_KIND(read_http, 1, TRIB_NAME_MAX), AT(http)},
+    {"http-tls", 0, "FILE",
+     "HTTP by TLS 1.3: certificates, the switch's first, and its private key, in PEM; with --http-token [none: in "
+     "clear]",
+     OPTION_TEXT, AT(http_tls)},
+    {"http-token", 0, "FILE",
+     "HTTP for who shows this token (`tributary key new FILE`), as Authorization: Bearer; /healthz is for all; with "
+     "--http-tls [none: for everybody]",
+     OPTION_TEXT, AT(http_token)},
     {"keys", 0, "DIR", "accept only jobs with a key that has a file in DIR (`tributary key tenant`) [none: all jobs]",
      OPTION_TEXT, AT(keys)},
     {"key", 0, "FILE",
@@ -405,6 +417,33 @@ static bool resolve_keys(struct switch_options *options)
     return true;
 }
 
+/* The guard of --http-tls and --http-token. */
+static bool resolve_guard(struct switch_options *options)
+{
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+
+    if (options->http_tls == NULL && options->http_token == NULL) {
+        return true;
+    }
+    if (options->http_tls == NULL || options->http_token == NULL) {
+        complain(
+            "--http-tls and --http-token go together: in clear a token is no secret, and without one everybody may "
+            "ask");
+        return false;
+    }
+    if (options->http != NULL && is_none(options->http)) {
+        complain("--http-tls: --http none is no HTTP");
+        return false;
+    }
+    http_guard_forget(&options->guard); /* with --config options are read twice */
+    if (!http_guard_read(&options->guard, options->http_tls, options->http_token, error)) {
+        complain("%s", error);
+        return false;
+    }
+    options->config.http_guard = &options->guard;
+    return true;
+}
+
 /* Addresses given as text become addresses. */
 static bool resolve(struct switch_options *options)
 {
@@ -427,7 +466,7 @@ static bool resolve(struct switch_options *options)
     if (options->lend != NULL && !resolve_askers(options->lend, config)) {
         return false;
     }
-    if (!resolve_keys(options)) {
+    if (!resolve_keys(options) || !resolve_guard(options)) {
         return false;
     }
     if ((options->with != NULL && !resolve_lenders(options->with, config)) || !resolve_trees(options)) {
@@ -516,8 +555,9 @@ static int run(const struct switch_options *options)
     struct sigaction action = {.sa_handler = on_signal};
 
     trib_log_set_default(TRIB_LOG_INFO);
-    if (options->http != NULL && options->config.http.len != 0 && trib_http_explain_lack() != NULL) {
-        return complain("--http: %s", trib_http_explain_lack());
+    bool wants_http = (options->http != NULL && options->config.http.len != 0) || options->http_tls != NULL;
+    if (wants_http && trib_http_explain_lack() != NULL) {
+        return complain("--http%s: %s", options->http_tls != NULL ? "-tls" : "", trib_http_explain_lack());
     }
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
@@ -545,6 +585,7 @@ static int serve(const struct option_command *command, int argc, char **argv)
         result = run(&options);
     }
     trib_key_wipe(&options.ring, sizeof options.ring);
+    http_guard_forget(&options.guard);
     trib_topology_free(&options.links);
     trib_planned_free(&options.planned);
     trib_placed_free(&options.placed);

@@ -64,7 +64,8 @@ static void set_text(CURL *handle, CURLoption option, const char *text)
 }
 
 /* The switch answers itself or not at all: no redirects, no proxies. */
-static CURLcode perform(CURL *handle, const char *url, FILE *body, char detail[CURL_ERROR_SIZE])
+static CURLcode perform(CURL *handle, const char *url, const struct http_access *access, FILE *body,
+                        char detail[CURL_ERROR_SIZE])
 {
     const curl_write_callback sink = take;
     detail[0] = '\0';
@@ -73,13 +74,20 @@ static CURLcode perform(CURL *handle, const char *url, FILE *body, char detail[C
     set_number(handle, CURLOPT_TIMEOUT_MS, WAIT_MS);
     set_number(handle, CURLOPT_NOSIGNAL, 1);
     set_number(handle, CURLOPT_FAILONERROR, 1);
+    if (access->token != NULL) {
+        set_number(handle, CURLOPT_HTTPAUTH, CURLAUTH_BEARER);
+        set_text(handle, CURLOPT_XOAUTH2_BEARER, access->token);
+    }
+    if (access->ca != NULL) {
+        set_text(handle, CURLOPT_CAINFO, access->ca);
+    }
     (void)curl.easy_setopt(handle, CURLOPT_ERRORBUFFER, detail);
     (void)curl.easy_setopt(handle, CURLOPT_WRITEFUNCTION, sink);
     (void)curl.easy_setopt(handle, CURLOPT_WRITEDATA, body);
     return curl.easy_perform(handle);
 }
 
-char *http_get(const char *url, size_t *len, char *error)
+char *http_get(const char *url, const struct http_access *access, size_t *len, char *error)
 {
     char *text = NULL;
     char detail[CURL_ERROR_SIZE];
@@ -95,7 +103,7 @@ char *http_get(const char *url, size_t *len, char *error)
         trib_explain(error, "out of memory");
         return NULL;
     }
-    CURLcode code = perform(handle, url, body, detail);
+    CURLcode code = perform(handle, url, access, body, detail);
     curl.easy_cleanup(handle);
     if (fclose(body) == 0 && code == CURLE_OK) {
         return text;

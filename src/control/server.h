@@ -27,6 +27,12 @@ struct trib_server_duties {
     char who[192];    /* "ranks 1, 2 of job train": ranks of a needed job */
 };
 
+/* Protects HTTP: clients show the token, over TLS 1.3. Secret. */
+struct trib_http_guard {
+    char *pem;   /* certificates, the switch's first, and its private key; NULL: no TLS */
+    char *token; /* wanted by all pages but /healthz, as "Authorization: Bearer TOKEN" */
+};
+
 struct trib_server_config {
     struct trib_address listen; /* TCP; UDP port of shard t: the same number + t; port 0: any */
     /* Further addresses for sessions, with the port of listen. Shards then are at all n addresses, listen first: shard
@@ -34,6 +40,7 @@ struct trib_server_config {
     struct trib_address_list also;
     struct trib_address http;                 /* len 0: none; the daemon's default is 127.0.0.1 with port + 1000 */
     const struct trib_http_verbs *http_verbs; /* trib_http_verbs(); NULL: none, whatever `http` says */
+    const struct trib_http_guard *http_guard; /* borrowed; NULL: everybody may ask, in clear */
     /* Control plane of the parent switch. len 0: none, this switch is a root. */
     struct trib_address parent;
     /* Addresses of other switches with shards for the jobs of this switch (agents/remote.h), of listen's family. None

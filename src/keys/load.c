@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 
 #define RAW_LEN 32 /* of a file that is no text */
 #define OTHERS_MODE 077
+#define TEXT_MAX ((off_t)1 << 20)
 
 void trib_key_wipe(void *secret, size_t size)
 {
@@ -97,23 +99,72 @@ static bool is_own(const struct stat *file, char *error)
     return true;
 }
 
+/* Returns the descriptor of a file that nobody else can have read or changed. -1: it is none. */
+static int open_own(const char *path, struct stat *file, char *error)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool is_there = fd >= 0 && fstat(fd, file) == 0;
+    if (!is_there) {
+        trib_explain(error, "%s", trib_explain_errno(errno));
+    }
+    if (!is_there || !is_own(file, error)) {
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+        return -1;
+    }
+    return fd;
+}
+
 enum trib_status trib_key_read_file(const char *path, struct trib_key *key, char *error)
 {
     char cause[TRIB_ERROR_TEXT_MAX] = "";
     struct stat file;
     enum trib_status status = TRIB_ERR_INVALID;
     *key = (struct trib_key){.len = 0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0 || fstat(fd, &file) != 0) {
-        trib_explain(cause, "%s", trib_explain_errno(errno));
-    } else if (is_own(&file, cause)) {
-        status = trib_key_read_fd(fd, key, cause);
-    }
+    int fd = open_own(path, &file, cause);
     if (fd >= 0) {
+        status = trib_key_read_fd(fd, key, cause);
         (void)close(fd);
     }
     if (status != TRIB_OK) {
         trib_explain(error, "key file %.200s: %s", path, cause);
     }
     return status;
+}
+
+/* The whole file of this size. NULL: error has the cause. */
+static char *read_whole(int fd, size_t size, char *error)
+{
+    char *text = calloc(1, size + 1);
+    ssize_t got = text != NULL ? pread(fd, text, size, 0) : -1;
+    if (text != NULL && got == (ssize_t)size && strlen(text) == size) {
+        return text;
+    }
+    trib_explain(error, "%s", text == NULL ? "out of memory" : got < 0 ? trib_explain_errno(errno) : "it is no text");
+    if (text != NULL) {
+        trib_key_wipe(text, size);
+    }
+    free(text);
+    return NULL;
+}
+
+enum trib_status trib_key_read_text(const char *path, char **text, char *error)
+{
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+    struct stat file;
+    *text = NULL;
+    int fd = open_own(path, &file, cause);
+    if (fd >= 0 && file.st_size > TEXT_MAX) {
+        trib_explain(cause, "it is larger than 1 MiB");
+    } else if (fd >= 0) {
+        *text = read_whole(fd, (size_t)file.st_size, cause);
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    if (*text == NULL) {
+        trib_explain(error, "file %.200s: %s", path, cause);
+    }
+    return *text != NULL ? TRIB_OK : TRIB_ERR_INVALID;
 }

@@ -21,6 +21,9 @@ TRIB_MUST_USE enum trib_status trib_key_read_file(const char *path, struct trib_
 /* The same of an open file or memfd, read from its start; the offset stays, so processes may share it. Owner and mode
  * are not looked at. */
 TRIB_MUST_USE enum trib_status trib_key_read_fd(int fd, struct trib_key *key, char *error);
+/* Reads a secret text, such as a private key in PEM: *text has a zero at its end, and is the caller's to wipe and free.
+ * Fails as trib_key_read_file; also for a file above 1 MiB or with zeros. */
+TRIB_MUST_USE enum trib_status trib_key_read_text(const char *path, char **text, char *error);
 /* Overwrites `size` bytes; no compiler removes it. */
 void trib_key_wipe(void *secret, size_t size);
 

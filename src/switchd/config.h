@@ -30,7 +30,8 @@ struct trib_switchd_config {
     const struct trib_topology *topology;
     /* [1] weight of a root on a shard here, relative to roots at other switches: 1 to 255 */
     uint32_t weight;
-    struct trib_address http; /* [127.0.0.1:0] len 0: none; port 0: listen's port + 1000 */
+    struct trib_address http;                 /* [127.0.0.1:0] len 0: none; port 0: listen's port + 1000 */
+    const struct trib_http_guard *http_guard; /* [NULL: everybody may ask] borrowed */
     /* [0: as many as addresses] shards: at least one for each address, at most TRIB_ROOTS_MAX */
     uint32_t threads;
     uint32_t buffer; /* [32 MiB] requested socket buffer, bytes, each direction of each shard */

@@ -186,6 +186,7 @@ static struct trib_server_config server_config(const struct trib_switchd_config 
 {
     struct trib_server_config server = {
         .http = config->http,
+        .http_guard = config->http_guard,
         .http_is_named = config->http.len > 0 && trib_address_port(&config->http) != 0,
         .http_verbs = trib_http_verbs(),
         .parent = config->parent,

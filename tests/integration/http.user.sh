@@ -133,4 +133,38 @@ check "sessions of no sense are counted" test "$(metrics_sum tributary_sessions_
 check "the switch lives" kill -0 "$SWITCH_PID"
 check "and says so" test "$(get GET /healthz; cat "$TMP/body")" = ok
 switch_stop
+
+say "HTTP by TLS, for who shows a token"
+"$T" key new "$TMP/token" >"$TMP/out"
+"$T" key new "$TMP/other" >"$TMP/out"
+expect_line 2 '--http-tls and --http-token go together: .*' "$T" switch --check-config --http-token "$TMP/token"
+expect_line 2 '--http-tls: --http none is no HTTP' "$T" switch --check-config --http none --http-tls "$TMP/token" --http-token "$TMP/token"
+expect_line 2 "--http-tls: $TMP/token has not both a certificate and its private key, in PEM" \
+    "$T" switch --check-config --http-tls "$TMP/token" --http-token "$TMP/token"
+! has_jobs || expect_line 2 '--ca goes with --token: .*' "$T" jobs --ca "$TMP/token"
+if command -v openssl >/dev/null && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=switch \
+    -addext subjectAltName=IP:127.0.0.1,DNS:localhost -keyout "$TMP/http.key" -out "$TMP/http.pem" 2>"$TMP/openssl.log"; then
+    cat "$TMP/http.pem" "$TMP/http.key" >"$TMP/both.pem"
+    chmod 644 "$TMP/both.pem"
+    expect_line 2 "--http-tls: file $TMP/both.pem: its mode is 0644, .*" \
+        "$T" switch --check-config --http-tls "$TMP/both.pem" --http-token "$TMP/token"
+    chmod 600 "$TMP/both.pem"
+    cp "$TMP/both.pem" "$TMP/no.token"
+    expect_line 2 "--http-token: .*: make one with .tributary key new." \
+        "$T" switch --check-config --http-tls "$TMP/both.pem" --http-token "$TMP/no.token"
+    switch_start --http 127.0.0.1:0 --http-tls "$TMP/both.pem" --http-token "$TMP/token"
+    HTTP_PORT=$(sed -n 's/.*http on https:\/\/127.0.0.1:\([0-9]*\).*/\1/p' "$SWITCH_LOG")
+    check "the log says https" test -n "$HTTP_PORT"
+    get GET /v1/jobs
+    check "no answer in clear" test ! -s "$TMP/answer"
+    if has_jobs; then
+        expect 0 '^no jobs$' "$T" jobs --http "localhost:$HTTP_PORT" --token "$TMP/token" --ca "$TMP/http.pem"
+        expect 0 '^no jobs$' "$T" jobs --http "127.0.0.1:$HTTP_PORT" --token "$TMP/token" --ca "$TMP/http.pem"
+        expect 1 'error: 401.*this --http-token' "$T" jobs --http "localhost:$HTTP_PORT" --token "$TMP/other" --ca "$TMP/http.pem"
+        expect 1 'certificate' "$T" jobs --http "localhost:$HTTP_PORT" --token "$TMP/token"
+        expect 1 'without --http-tls\?' "$T" jobs --http "localhost:$HTTP_PORT"
+        expect_line 2 '--token: key file .*: No such file or directory' "$T" jobs --token "$TMP/nowhere"
+    fi
+    switch_stop
+fi
 finish

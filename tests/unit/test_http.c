@@ -18,10 +18,11 @@ static void none__says_so(void **state)
     control_stop(&c);
 }
 
-static enum trib_status lack(const struct trib_address *address, const struct trib_report *report,
-                             struct trib_http **http, char *error)
+static enum trib_status lack(const struct trib_address *address, const struct trib_http_guard *guard,
+                             const struct trib_report *report, struct trib_http **http, char *error)
 {
     (void)address;
+    (void)guard;
     (void)report;
     (void)http;
     (void)snprintf(error, TRIB_ERROR_TEXT_MAX, "HTTP needs a library");
@@ -422,6 +423,65 @@ static void metrics__well_formed(void **state)
     close_all(fds, 1);
 }
 
+static int start_with_token(void **state)
+{
+    static char token[] = "0123456789abcdef0123456789abcdef";
+    static const struct trib_http_guard guard = {.token = token};
+    (void)control_set_up(state);
+    struct control *c = *state;
+    assert_int_equal(trib_address_parse("127.0.0.1:0", 0, &c->config.http, NULL), TRIB_OK);
+    c->config.http_verbs = trib_http_verbs();
+    c->config.http_guard = &guard;
+    control_start(c);
+    return 0;
+}
+
+/* Without TLS, which tests/integration/http.user.sh has. */
+static void token__is_wanted_by_all_pages_but_health(void **state)
+{
+    static const struct {
+        const char *path, *lines, *want;
+    } cases[] = {
+        {"/healthz", "", "HTTP/1.1 200"},
+        {"/metrics", "", "HTTP/1.1 401"},
+        {"/metrics", "", "WWW-Authenticate: Bearer"},
+        {"/v1/jobs", "", "this switch wants its token"},
+        {"/v1/switch", "Authorization: Bearer\r\n", "HTTP/1.1 401"},
+        {"/v1/switch", "Authorization: Bearer \r\n", "HTTP/1.1 401"},
+        {"/nothing", "Authorization: Bearer 0123456789abcdef0123456789abcdeX\r\n", "HTTP/1.1 401"},
+        {"/", "Authorization: Bearer X123456789abcdef0123456789abcdef\r\n", "HTTP/1.1 401"},
+        {"/", "Authorization: Bearer 0123456789abcdef0123456789abcde\r\n", "HTTP/1.1 401"},
+        {"/", "Authorization: Bearer 0123456789abcdef0123456789abcdef0\r\n", "HTTP/1.1 401"},
+        {"/", "Authorization: Basic 00123456789abcdef0123456789abcdef\r\n", "HTTP/1.1 401"},
+        {"/v1/jobs", "Host: any.name\r\nAuthorization: Bearer 0123456789abcdef0123456789abcdef\r\n", "\r\n\r\n[]"},
+        {"/nothing", "Authorization: bearer 0123456789abcdef0123456789abcdef\r\n", "HTTP/1.1 404"},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *answer = request_with(*state, "GET", cases[i].path, cases[i].lines);
+        expect_in(answer, cases[i].want);
+        free(answer);
+    }
+}
+
+static void tls__wants_a_certificate(void **state)
+{
+    static char nonsense[] = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+    const struct trib_http_guard guard = {.pem = nonsense, .token = nonsense};
+    struct trib_server *server = NULL;
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    struct control c;
+    (void)state;
+    if (trib_http_explain_lack() != NULL) {
+        skip();
+    }
+    control_init(&c);
+    assert_int_equal(trib_address_parse("127.0.0.1:0", 0, &c.config.http, NULL), TRIB_OK);
+    c.config.http_verbs = trib_http_verbs();
+    c.config.http_guard = &guard;
+    assert_int_equal(trib_server_create(&c.config, &server, error), TRIB_ERR_SYSTEM);
+    expect_in(error, "cannot start http: ");
+}
+
 static void hostile__requests_do_no_harm(void **state)
 {
     struct control *c = *state;
@@ -456,6 +516,8 @@ int main(void)
         TEST(switch__numbers),
         TEST(metrics__jobs_and_reasons),
         TEST(metrics__well_formed),
+        cmocka_unit_test_setup_teardown(token__is_wanted_by_all_pages_but_health, start_with_token, control_tear_down),
+        cmocka_unit_test(tls__wants_a_certificate),
         TEST(hostile__requests_do_no_harm),
 #endif
     };

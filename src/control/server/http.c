@@ -35,7 +35,7 @@
 /* clang-format off */
 #define FUNCTIONS(X) \
     X(add_response_header) X(create_response_from_buffer) X(destroy_response) \
-    X(get_connection_info) X(get_daemon_info) X(get_timeout) \
+    X(get_connection_info) X(get_daemon_info) X(get_timeout) X(is_feature_supported) \
     X(lookup_connection_value) X(queue_response) X(run) \
     X(start_daemon) X(stop_daemon)
 
@@ -64,6 +64,7 @@ static struct trib_library library = {
 struct trib_http {
     struct MHD_Daemon *daemon;
     const struct trib_report *report;
+    const struct trib_http_guard *guard; /* NULL: none */
     int epoll_fd;
     uint16_t port;
 };
@@ -359,6 +360,9 @@ static enum MHD_Result reply(struct MHD_Connection *connection, unsigned code, c
     if (code == MHD_HTTP_METHOD_NOT_ALLOWED) {
         (void)mhd.add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
     }
+    if (code == MHD_HTTP_UNAUTHORIZED) {
+        (void)mhd.add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
+    }
     enum MHD_Result result = mhd.queue_response(connection, code, response);
     mhd.destroy_response(response);
     return result;
@@ -383,6 +387,25 @@ static enum MHD_Result reply_text(struct MHD_Connection *connection, const char 
 {
     char *copy = strdup(text);
     return reply(connection, MHD_HTTP_OK, type, copy, strlen(text));
+}
+
+static enum MHD_Result show(const struct trib_http *http, struct MHD_Connection *connection, const char *url)
+{
+    if (strcmp(url, "/") == 0) {
+        return reply_text(connection, "text/html; charset=utf-8", index_page);
+    }
+    if (strcmp(url, "/v1/jobs") == 0) {
+        return reply_json(connection, MHD_HTTP_OK, show_jobs(http->report));
+    }
+    if (strcmp(url, "/v1/switch") == 0) {
+        return reply_json(connection, MHD_HTTP_OK, show_switch(http->report));
+    }
+    if (strcmp(url, "/metrics") == 0) {
+        size_t len = 0;
+        char *text = trib_metrics_text(http->report, trib_clock_ns(), &len);
+        return reply(connection, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", text, len);
+    }
+    return reply_error(connection, MHD_HTTP_NOT_FOUND, "no such page: /v1/jobs, /v1/switch, /metrics, /healthz");
 }
 
 /* The host in "name", "name:port", "10.0.0.1:8470" or "[::1]:8470". False: longer than any accepted name. */
@@ -433,6 +456,22 @@ static bool is_for_us(struct MHD_Connection *connection)
            (trib_address_is_loopback(&address) || is_here(connection, &address));
 }
 
+/* True if the request shows the token. The time of the comparison says nothing about the token but its length. */
+static bool has_token(struct MHD_Connection *connection, const char *token)
+{
+    static const char scheme[] = "Bearer ";
+    const char *header = mhd.lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
+    unsigned differs = 0;
+    if (!header || strncasecmp(header, scheme, sizeof scheme - 1) != 0 ||
+        strlen(header) != sizeof scheme - 1 + strlen(token)) {
+        return false;
+    }
+    for (size_t i = 0; token[i] != '\0'; i++) {
+        differs |= (unsigned)(header[sizeof scheme - 1 + i] ^ token[i]);
+    }
+    return differs == 0;
+}
+
 /* libmicrohttpd calls once after the head, and again after the body; the second call answers. 8 parameters: the
  * signature is set by libmicrohttpd. */
 static enum MHD_Result serve(void *owner, struct MHD_Connection *connection, const char *url, const char *method,
@@ -449,7 +488,7 @@ static enum MHD_Result serve(void *owner, struct MHD_Connection *connection, con
         *data_len = 0; /* a body has no meaning here */
         return MHD_YES;
     }
-    if (!is_for_us(connection)) {
+    if (!http->guard && !is_for_us(connection)) { /* else a page of another site has no token */
         return reply_error(
             connection, MISDIRECTED,
             "the Host header is not this switch: ask by the address that it listens at, or as localhost");
@@ -457,24 +496,14 @@ static enum MHD_Result serve(void *owner, struct MHD_Connection *connection, con
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
         return reply_error(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD: this interface is read-only");
     }
-    if (strcmp(url, "/") == 0) {
-        return reply_text(connection, "text/html; charset=utf-8", index_page);
-    }
     if (strcmp(url, "/healthz") == 0) {
         return reply_text(connection, "text/plain; charset=utf-8", "ok\n");
     }
-    if (strcmp(url, "/v1/jobs") == 0) {
-        return reply_json(connection, MHD_HTTP_OK, show_jobs(http->report));
+    if (http->guard && !has_token(connection, http->guard->token)) {
+        return reply_error(connection, MHD_HTTP_UNAUTHORIZED,
+                           "this switch wants its token (--http-token): Authorization: Bearer TOKEN");
     }
-    if (strcmp(url, "/v1/switch") == 0) {
-        return reply_json(connection, MHD_HTTP_OK, show_switch(http->report));
-    }
-    if (strcmp(url, "/metrics") == 0) {
-        size_t len = 0;
-        char *text = trib_metrics_text(http->report, trib_clock_ns(), &len);
-        return reply(connection, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", text, len);
-    }
-    return reply_error(connection, MHD_HTTP_NOT_FOUND, "no such page: /v1/jobs, /v1/switch, /metrics, /healthz");
+    return show(http, connection, url);
 }
 
 const char *trib_http_explain_lack(void)
@@ -482,8 +511,36 @@ const char *trib_http_explain_lack(void)
     return trib_library_explain_lack(&library);
 }
 
-static enum trib_status create(const struct trib_address *address, const struct trib_report *report,
-                               struct trib_http **http, char *error)
+/* NULL: libmicrohttpd refused. */
+static struct MHD_Daemon *start_daemon(struct trib_http *http, int listen_fd)
+{
+    static char versions[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3";
+    bool has_tls = http->guard && http->guard->pem;
+    char *pem = has_tls ? http->guard->pem : NULL;
+    const struct MHD_OptionItem tls[] = {{MHD_OPTION_HTTPS_MEM_CERT, 0, pem},
+                                         {MHD_OPTION_HTTPS_MEM_KEY, 0, pem},
+                                         {MHD_OPTION_HTTPS_PRIORITIES, 0, versions},
+                                         {MHD_OPTION_END, 0, NULL}};
+    return mhd.start_daemon(MHD_USE_EPOLL | (has_tls ? MHD_USE_TLS : 0U), 0, NULL, NULL, serve, http,
+                            MHD_OPTION_LISTEN_SOCKET, listen_fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
+                            MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)CONNECTIONS_NEAR_MAX,
+                            MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                            (size_t)MEMORY_SIZE, MHD_OPTION_ARRAY, has_tls ? tls : tls + 3, MHD_OPTION_END);
+}
+
+/* The cause, with the remedy. */
+static const char *explain_refusal(const struct trib_http_guard *guard)
+{
+    if (!guard || !guard->pem) {
+        return "libmicrohttpd refused";
+    }
+    return mhd.is_feature_supported(MHD_FEATURE_TLS) == MHD_YES
+               ? "the file of --http-tls holds no certificate with its private key, in PEM"
+               : "libmicrohttpd has no TLS here, so --http-tls is impossible";
+}
+
+static enum trib_status create(const struct trib_address *address, const struct trib_http_guard *guard,
+                               const struct trib_report *report, struct trib_http **http, char *error)
 {
     int listen_fd;
     struct trib_address bound;
@@ -503,15 +560,12 @@ static enum trib_status create(const struct trib_address *address, const struct 
     }
     made->report = report;
     made->port = trib_address_port(&bound);
-    made->daemon =
-        mhd.start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, serve, made, MHD_OPTION_LISTEN_SOCKET, listen_fd,
-                         MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
-                         (unsigned)CONNECTIONS_NEAR_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
-                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_SIZE, MHD_OPTION_END);
+    made->guard = guard;
+    made->daemon = start_daemon(made, listen_fd);
     const union MHD_DaemonInfo *info =
         made->daemon ? mhd.get_daemon_info(made->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
     if (!info) {
-        trib_explain(error, "cannot start http: libmicrohttpd refused");
+        trib_explain(error, "cannot start http: %s", explain_refusal(guard));
         if (made->daemon) {
             mhd.stop_daemon(made->daemon); /* closes listen_fd */
         } else {

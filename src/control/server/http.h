@@ -11,10 +11,11 @@
 struct trib_http;
 
 struct trib_http_verbs {
-    /* Listens on address and shows `report`, which must outlive *http. ERR_UNSUPPORTED: the library is not installed;
-     * ERR_REFUSED: the port is taken; ERR_SYSTEM, ERR_MEMORY; the cause is in error. */
-    enum trib_status (*create)(const struct trib_address *address, const struct trib_report *report,
-                               struct trib_http **http, char *error);
+    /* Listens on address and shows `report`; guard may be NULL; both must outlive *http. ERR_UNSUPPORTED: the library
+     * is not installed; ERR_REFUSED: the port is taken; ERR_SYSTEM: also no certificate with its key in guard->pem, or
+     * no TLS in the library; ERR_MEMORY. The cause is in error. */
+    enum trib_status (*create)(const struct trib_address *address, const struct trib_http_guard *guard,
+                               const struct trib_report *report, struct trib_http **http, char *error);
     void (*destroy)(struct trib_http *http);
     /* Descriptor to poll for input. */
     int (*fd)(const struct trib_http *http);

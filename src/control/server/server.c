@@ -76,12 +76,15 @@ static enum trib_status open_http(struct trib_server *server, char *error)
                  "build again)");
         return TRIB_OK;
     }
-    enum trib_status status = server->config.http_verbs->create(&address, &server->report, &server->http, error);
+    const struct trib_http_guard *guard = server->config.http_guard;
+    enum trib_status status = server->config.http_verbs->create(&address, guard, &server->report, &server->http, error);
     if (status == TRIB_OK) {
         char text[64];
         trib_address_set_port(&address, trib_server_http_port(server));
         trib_address_format(&address, text);
-        trib_log(TRIB_LOG_INFO, "http on http://%s", text);
+        bool is_open = !guard && !trib_address_is_loopback(&address);
+        trib_log(TRIB_LOG_INFO, "http on %s://%s%s", guard && guard->pem ? "https" : "http", text,
+                 is_open ? ", in clear, for everybody (--http-tls and --http-token protect it)" : "");
     } else if (status == TRIB_ERR_UNSUPPORTED && !server->config.http_is_named) {
         trib_log(TRIB_LOG_WARN, "no http, so neither /metrics nor /v1: %s", error);
         return TRIB_OK;
