@@ -57,7 +57,7 @@ static inline __m128i reduced(const struct products *p)
     return _mm_xor_si128(low, high);
 }
 
-/* As many bytes as have one reduction. The sum so far is needed last, so that the multiplications before do not wait. */
+/* As many bytes as have one reduction. The sum so far is needed last, so that multiplications do not wait for it. */
 static inline __m128i add_chunk(const struct trib_ghash *hash, __m128i all, const uint8_t *data)
 {
     struct products p = {_mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512()};

@@ -5,8 +5,9 @@
  * docs/PROTOCOL.md, "Authenticator", has the bytes.
  *
  * A *packet key* belongs to one incarnation of a communicator. Agents have this key. Each sender has a *sender key*,
- * made with the packet key and the sender's id. A rank has its own sender key, and that of the agents above, but not
- * the packet key: so a rank cannot forge packets of other ranks. In a ring all ranks have one sender key.
+ * made with the packet key and the sender's id; an agent with a parent has another one for packets up. A rank has its
+ * own sender key, and that of the agents above for packets down, but not the packet key: so a rank cannot forge packets
+ * of other ranks. In a ring all ranks have one sender key.
  *
  * Each sender has an id, which is in the nonce, so no two packets share key and nonce if each sender has one object per
  * packet key. A receiver takes each number of a sender once: within a window of TRIB_AUTH_WINDOW numbers in any order,
@@ -76,6 +77,11 @@ static inline uint16_t trib_auth_switch(uint32_t below, uint32_t root)
     return (uint16_t)(0x1000U + below * TRIB_ROOTS_MAX + root);
 }
 
+static inline bool trib_auth_is_agent(uint16_t id)
+{
+    return id >= 0x1000U;
+}
+
 /* The number of an agent with this id. */
 static inline uint16_t trib_auth_number(uint16_t id)
 {
@@ -96,10 +102,12 @@ static inline bool trib_auth_is_for(uint16_t receiver, uint16_t id)
     return receiver == id || receiver == TRIB_AUTH_ALL || (is_all_but && receiver != trib_auth_all_but(id));
 }
 
-/* Makes the sender key of a rank, or of an agent at any root: an agent has one for all roots. TRIB_AUTH_ALL: of all
- * ranks of a ring. The key is half of ChaCha20's block with counter 0 for the id, as RFC 8439 (section 2.6) makes keys
- * of Poly1305. */
-void trib_auth_make_sender_key(const uint8_t packet_key[TRIB_AUTH_KEY], uint16_t id, uint8_t key[TRIB_AUTH_KEY]);
+#define TRIB_AUTH_UP 0x10000U /* and an agent's id: sender of its packets up. Ranks below have the key for those down */
+
+/* Makes the sender key of a rank, of an agent for packets down, or (TRIB_AUTH_UP) for packets up. An agent has one for
+ * all roots. TRIB_AUTH_ALL: of all ranks of a ring. The key is half of ChaCha20's block with counter 0 for the sender,
+ * as RFC 8439 (section 2.6) makes keys of Poly1305. */
+void trib_auth_make_sender_key(const uint8_t packet_key[TRIB_AUTH_KEY], uint32_t sender, uint8_t key[TRIB_AUTH_KEY]);
 
 /* key, own: sender key and id of this sender, which hears `count` others, one trib_auth_set_... for each. encrypts:
  * payloads are encrypted, so trib_auth_encrypt comes before each trib_auth_seal of a payload, and trib_auth_decrypt

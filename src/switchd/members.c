@@ -137,8 +137,9 @@ static bool hear(struct trib_auth *auth, const struct trib_opening *opening)
     uint8_t key[TRIB_AUTH_KEY];
     bool is_done = true;
     for (uint32_t i = 0; i < opening->count && is_done; i++) {
-        trib_auth_make_sender_key(opening->auth->bytes, opening->branches[i].sender, key);
-        is_done = trib_auth_set_peer(auth, i, opening->branches[i].sender, key);
+        uint16_t id = opening->branches[i].sender;
+        trib_auth_make_sender_key(opening->auth->bytes, trib_auth_is_agent(id) ? TRIB_AUTH_UP | id : id, key);
+        is_done = trib_auth_set_peer(auth, i, id, key);
     }
     if (opening->parent != NULL && is_done) {
         uint16_t parent = trib_auth_switch(opening->auth->parent, opening->root);
@@ -156,11 +157,17 @@ static bool open_auth(struct trib_member *member, const struct trib_opening *ope
     if (opening->auth == NULL || !trib_auth_is_set(opening->auth->bytes)) {
         return true;
     }
-    uint16_t own = trib_auth_switch(opening->auth->below, opening->root);
+    const uint16_t own = trib_auth_switch(opening->auth->below, opening->root);
+    const uint32_t peers = opening->count + member->has_parent;
     trib_auth_make_sender_key(opening->auth->bytes, own, key);
-    member->auth = trib_auth_create(key, own, opening->count + member->has_parent, opening->auth->encrypts);
+    member->auth = trib_auth_create(key, own, peers, opening->auth->encrypts);
+    if (member->has_parent) {
+        trib_auth_make_sender_key(opening->auth->bytes, TRIB_AUTH_UP | own, key);
+        member->auth_up = trib_auth_create(key, own, 0, opening->auth->encrypts);
+    }
     trib_auth_wipe(key, sizeof key);
-    return member->auth != NULL && hear(member->auth, opening);
+    bool is_made = member->auth != NULL && (member->auth_up != NULL || !member->has_parent);
+    return is_made && hear(member->auth, opening);
 }
 
 struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, const struct trib_opening *opening)
@@ -209,6 +216,7 @@ void trib_member_destroy(struct trib_member *member)
 {
     if (member != NULL) {
         trib_auth_destroy(member->auth);
+        trib_auth_destroy(member->auth_up);
         trib_tree_destroy(member->tree);
         trib_memory_unmap(member->memory, member->memory_size);
         free(member);

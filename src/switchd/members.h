@@ -40,11 +40,12 @@ struct trib_member_node {
  * and remove. */
 struct trib_member {
     const struct trib_switch_verbs *verbs;
-    struct trib_auth *auth; /* of the member's packets; sources are peers by their number; NULL: no authenticators */
-    struct trib_tree *tree; /* the shape. Only the control plane's thread uses the marks */
-    uint64_t timeout_ns;    /* earliest timeout of the nodes, at the last drain */
-    uint64_t idle_ns;       /* when to give back memory of idle nodes; NEVER: done */
-    uint64_t flagged;       /* packets received with TRIB_FLAG_ECN */
+    struct trib_auth *auth;    /* of packets down, and of sources, by their number; NULL: no authenticators */
+    struct trib_auth *auth_up; /* of packets to the parent; NULL: no parent, or no authenticators */
+    struct trib_tree *tree;    /* the shape. Only the control plane's thread uses the marks */
+    uint64_t timeout_ns;       /* earliest timeout of the nodes, at the last drain */
+    uint64_t idle_ns;          /* when to give back memory of idle nodes; NEVER: done */
+    uint64_t flagged;          /* packets received with TRIB_FLAG_ECN */
     uint32_t communicator;
     uint32_t boot;
     uint32_t payload;   /* bytes of the largest payload */

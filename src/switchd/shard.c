@@ -141,9 +141,12 @@ static uint16_t receiver_of(const struct trib_member_node *node, uint64_t bits)
     return is_one_address(node, lacks) ? trib_auth_all_but(id_of_child(node, lacks)) : TRIB_AUTH_ALL;
 }
 
-static uint16_t receiver_above(const struct trib_member *member)
+static void send_up(struct trib_shard *shard, const struct trib_member *member, const struct trib_packet *packet)
 {
-    return member->auth != NULL ? trib_auth_peer(member->auth, member->tree->branches) : TRIB_AUTH_ALL;
+    bool is_sealed = member->auth_up != NULL;
+    const struct trib_seal seal = {member->auth_up,
+                                   is_sealed ? trib_auth_peer(member->auth, member->tree->branches) : TRIB_AUTH_ALL};
+    trib_port_send_sealed(shard->port, packet, &member->parent, 1, is_sealed ? &seal : NULL);
 }
 
 void trib_shard_probe_group(struct trib_shard *shard, const struct trib_member *member, const struct trib_address *to)
@@ -172,7 +175,7 @@ void trib_shard_probe_parent(struct trib_shard *shard, const struct trib_member 
         .payload_len = (uint16_t)(member->is_parent_proved ? member->payload : 0),
         .payload = zeros,
     };
-    send_sealed(shard, member, &probe, &member->parent, 1, receiver_above(member));
+    send_up(shard, member, &probe);
 }
 
 /* The parent's first answer returns this switch's nonce and has one of the parent's own. Returning the parent's nonce
@@ -385,7 +388,7 @@ static void send_to_parent(struct trib_shard *shard, struct trib_member_node *no
         struct trib_packet named = *packet;
         named.node = trib_member_name(member->is_combiner ? node->group : 0, packet->node);
         named.flags &= (uint16_t)~TRIB_FLAG_MORE; /* one switch on the way naps, not two */
-        send_sealed(shard, member, &named, &member->parent, 1, receiver_above(member));
+        send_up(shard, member, &named);
         note_lent(shard, node, packet);
     }
 }

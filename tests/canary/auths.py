@@ -13,6 +13,7 @@ TRAIN = "src/net/train.c"
 START = "src/control/jobs/start.c"
 OPENING = "src/control/jobs/opening.c"
 SENDER = "src/keys/sender.c"
+MEMBERS = "src/switchd/members.c"
 SOCKET = "src/net/socket.c"
 
 NODES_ALONE = Never("it has nodes, and what is before them has taken or dropped the packet")
@@ -104,6 +105,11 @@ AUTHS = [
            ((OPENING, "        trib_auth_make_sender_key(job->packet_key, heard, auth->heard);",
              "        memcpy(auth->heard, job->packet_key, sizeof auth->heard);"),),
            "unit/test_leaves_auth"),
+    defect("auth-up-is-down", "a switch seals packets up with the key that its ranks have",
+           ((MEMBERS, "        trib_auth_make_sender_key(opening->auth->bytes, TRIB_AUTH_UP | own, key);",
+             "        trib_auth_make_sender_key(opening->auth->bytes, own, key);"),
+            (MEMBERS, "trib_auth_is_agent(id) ? TRIB_AUTH_UP | id : id, key);", "id, key);")),
+           "unit/test_plane_auth"),
     defect("auth-key-of-before", "the next incarnation has the packet key of the last one, and numbers begin anew",
            ((START, "    for (size_t i = 0; job->key != 0 && i < ", "    for (size_t i = 0; job->key != 0 && !job->is_return && i < "),),
            "unit/test_leaves_faults"),

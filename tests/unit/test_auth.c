@@ -181,13 +181,13 @@ static void vectors__of_sender_keys(void **state)
             from_hex(line + 4, packet_key, sizeof packet_key);
         } else if (sscanf(line, "sender key id %u is %64s", &id, hex) == 2) {
             from_hex(hex, expected, sizeof expected);
-            trib_auth_make_sender_key(packet_key, (uint16_t)id, made);
+            trib_auth_make_sender_key(packet_key, id, made);
             assert_memory_equal(made, expected, sizeof made);
             count++;
         }
     }
     (void)fclose(file);
-    assert_int_equal(count, 5);
+    assert_int_equal(count, 6);
 }
 
 /* ---- what is refused ---- */
@@ -303,9 +303,15 @@ static void check__another_incarnation_has_another_key(void **state)
 /* The roots of one agent have one key; no other two senders have. */
 static void sender_keys__differ(void **state)
 {
-    const uint16_t ids[] = {trib_auth_rank(0),      trib_auth_rank(5),      trib_auth_rank(1023),
-                            trib_auth_switch(0, 0), trib_auth_switch(1, 0), trib_auth_switch(1024, 0),
-                            TRIB_AUTH_ALL};
+    const uint32_t ids[] = {trib_auth_rank(0),
+                            trib_auth_rank(5),
+                            trib_auth_rank(1023),
+                            trib_auth_switch(0, 0),
+                            trib_auth_switch(1, 0),
+                            trib_auth_switch(1024, 0),
+                            TRIB_AUTH_ALL,
+                            TRIB_AUTH_UP | trib_auth_switch(0, 0),
+                            TRIB_AUTH_UP | trib_auth_switch(1, 0)};
     enum { COUNT = sizeof ids / sizeof ids[0] };
     uint8_t made[COUNT][TRIB_AUTH_KEY];
     uint8_t other[TRIB_AUTH_KEY];

@@ -8,6 +8,7 @@
 #define CHILDREN 3
 #define BYTES 64 /* of payload */
 #define ROOT trib_auth_switch(0, 0)
+#define BELOW trib_auth_switch(1, 0)
 
 static const struct trib_auth_key key = {.bytes = {7, 8, 9}};
 static const uint8_t payload[BYTES];
@@ -241,6 +242,71 @@ static void plane__says_for_whom_results_are(void **state)
     }
 }
 
+/* ---- a switch below ---- */
+
+static void open_with(const struct trib_auth_key *auth, struct trib_branch branch, const struct trib_address *parent)
+{
+    uint16_t ranks[CHILDREN] = {0, 1, 2};
+    branch.ranks = ranks;
+    branch.count = branch.is_switch ? CHILDREN : 1;
+    trib_port_local(child[0].udp, &branch.from);
+    const struct trib_opening opening = {.session = world.session,
+                                         .ranks = CHILDREN,
+                                         .scheme = scheme_name,
+                                         .boot = world.boot,
+                                         .branches = &branch,
+                                         .count = 1,
+                                         .parent = parent,
+                                         .auth = auth};
+    assert_int_equal(world.side[0].verbs.open(world.side[0].plane, &opening), TRIB_OK);
+}
+
+/* child[i] seals and checks as the one with this id, and hears this peer. */
+static void become(uint32_t i, uint32_t sender, uint16_t peer, uint32_t heard)
+{
+    uint8_t own[TRIB_AUTH_KEY], other[TRIB_AUTH_KEY];
+    trib_auth_make_sender_key(key.bytes, sender, own);
+    trib_auth_make_sender_key(key.bytes, heard, other);
+    trib_auth_destroy(child[i].auth);
+    child[i].auth = trib_auth_create(own, (uint16_t)sender, 1, false);
+    assert_true(child[i].auth != NULL && trib_auth_set_above(child[i].auth, 0, peer, other));
+}
+
+/* Ranks behind a switch have its key for packets down. With it they cannot speak for the switch above. */
+static void parent__takes_no_packet_by_the_key_that_ranks_below_have(void **state)
+{
+    const struct trib_packet probe = packet_of(TRIB_PATH);
+    struct trib_packet answer = {.kind = TRIB_KIND_NONE};
+    (void)state;
+    open_with(&key, (struct trib_branch){.is_switch = true, .sender = BELOW}, NULL);
+    become(0, BELOW, ROOT, ROOT);
+    struct bytes bytes = make(child[0].auth, ROOT, probe);
+    send_from(0, &bytes);
+    expect_dropped(TRIB_DROP_AUTH, 1);
+    become(0, TRIB_AUTH_UP | BELOW, ROOT, ROOT);
+    bytes = make(child[0].auth, ROOT, probe);
+    send_from(0, &bytes);
+    assert_int_equal(hear(0, TRIB_PATH, &answer), BELOW);
+}
+
+static void below__has_a_key_for_packets_up(void **state)
+{
+    static const struct trib_auth_key below = {.bytes = {7, 8, 9}, .below = 1};
+    const struct trib_packet probe = packet_of(TRIB_PATH);
+    struct trib_packet heard = {.kind = TRIB_KIND_NONE};
+    struct trib_address parent;
+    (void)state;
+    trib_port_local(child[1].udp, &parent);
+    become(0, trib_auth_rank(0), BELOW, BELOW);
+    become(1, ROOT, BELOW, TRIB_AUTH_UP | BELOW);
+    open_with(&below, (struct trib_branch){.sender = trib_auth_rank(0)}, &parent);
+    world.side[0].verbs.probe_parent(world.side[0].plane, COMMUNICATOR);
+    assert_int_equal(hear(1, TRIB_PATH, &heard), ROOT);
+    struct bytes bytes = make(child[0].auth, BELOW, probe);
+    send_from(0, &bytes);
+    assert_int_equal(hear(0, TRIB_PATH, &heard), trib_auth_rank(0));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -249,6 +315,8 @@ int main(void)
         TEST(plane__takes_each_packet_once_from_its_sender),
         TEST(plane__without_a_key_takes_none_with_authenticators),
         TEST(plane__says_for_whom_results_are),
+        TEST(parent__takes_no_packet_by_the_key_that_ranks_below_have),
+        TEST(below__has_a_key_for_packets_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

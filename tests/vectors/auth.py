@@ -31,7 +31,7 @@ def authenticator(key, packet, sender, receiver, number):
 
 
 def sender_key(key, identity):
-    """Half a block of ChaCha20 (RFC 8439) with counter 0; the nonce is the id, little-endian, then zeros."""
+    """Half a block of ChaCha20 (RFC 8439) with counter 0; the nonce is the sender, little-endian, then zeros."""
     start = struct.pack("<IIII", 0, identity, 0, 0)
     return Cipher(algorithms.ChaCha20(key, start), mode=None).encryptor().update(bytes(32))
 
@@ -49,7 +49,8 @@ def main():
         plain = bytes((3 * (HEADER + i) + payload) % 251 for i in range(payload))
         print("payload sender", sender, "number", number, "bytes", payload, "is", encrypted(KEY, plain, sender, number).hex())
 
-    for identity, made in [(0, 0), (5, 5), (0x1000, 0x1000), (0x1000 + 32 * 7 + 3, 0x1000 + 32 * 7), (0xFFFF, 0xFFFF)]:
+    for identity, made in [(0, 0), (5, 5), (0x1000, 0x1000), (0x1000 + 32 * 7 + 3, 0x1000 + 32 * 7), (0xFFFF, 0xFFFF),
+                           (0x11000 + 32 * 7 + 3, 0x11000 + 32 * 7)]:
         print("sender key id", identity, "is", sender_key(KEY, made).hex())
 
 

@@ -52,12 +52,13 @@ uint64_t auth_key_part(struct world *world)
 /* Whose sender key this is: of an agent's number the id at root 0; of a ring that of all. */
 static uint16_t holder_of(const struct world *world, uint16_t id)
 {
-    bool is_rank = id < trib_auth_switch(0, 0);
-    return !is_rank ? trib_auth_switch(trib_auth_number(id), 0) : world_has_peers(world) ? TRIB_AUTH_ALL : id;
+    return trib_auth_is_agent(id)   ? trib_auth_switch(trib_auth_number(id), 0)
+           : world_has_peers(world) ? TRIB_AUTH_ALL
+                                    : id;
 }
 
 /* Each sender has one key in an incarnation, and no other sender or incarnation has it. */
-static uint32_t find_key(const struct world_comm *comm, const uint8_t *bytes, uint32_t boot, uint16_t holder)
+static uint32_t find_key(const struct world_comm *comm, const uint8_t *bytes, uint32_t boot, uint32_t holder)
 {
     struct world *world = comm->world;
     struct world_auths *auths = &world->auths;
@@ -67,7 +68,7 @@ static uint32_t find_key(const struct world_comm *comm, const uint8_t *bytes, ui
         bool is_same = memcmp(key->bytes, bytes, sizeof key->bytes) == 0;
         bool is_its = key->comm == comm && key->boot == boot && key->holder == holder;
         if (is_same != is_its) {
-            world_fail(world, WORLD_CHECK_AUTH, "sender %04x of incarnation %08x of communicator %u has %s", holder,
+            world_fail(world, WORLD_CHECK_AUTH, "sender %05x of incarnation %08x of communicator %u has %s", holder,
                        boot, comm->index, is_same ? "the key of another one" : "two sender keys");
         }
         if (is_same) {
@@ -190,6 +191,18 @@ static void note_parent(const struct world_unit *unit, uint16_t at, uint16_t num
     }
 }
 
+/* The agent's own key for packets up. */
+static void begin_up(struct world_unit *unit, const struct trib_opening *opening, uint16_t id)
+{
+    uint8_t key[TRIB_AUTH_KEY];
+
+    trib_auth_make_sender_key(opening->auth->bytes, TRIB_AUTH_UP | id, key);
+    uint32_t number = find_key(unit->comm, key, opening->boot, TRIB_AUTH_UP | holder_of(unit->comm->world, id));
+    unit->auth->up_end = find_end(unit->comm->world, number, id, 0);
+    unit->auth->up = trib_auth_create(key, id, 0, false);
+    must_have(unit->auth->up != NULL);
+}
+
 void auth_open(struct world_comm *comm, uint32_t at, const struct trib_opening *opening)
 {
     struct world_unit *unit = unit_of_switch(comm, at, opening->root);
@@ -204,8 +217,9 @@ void auth_open(struct world_comm *comm, uint32_t at, const struct trib_opening *
     trib_auth_make_sender_key(auth->bytes, own, key);
     begin(unit, key, opening->boot, own, opening->count + has_parent);
     for (uint32_t i = 0; i < opening->count; i++) {
-        trib_auth_make_sender_key(auth->bytes, opening->branches[i].sender, key);
-        must_have(trib_auth_set_peer(unit->auth->auth, i, opening->branches[i].sender, key));
+        uint16_t id = opening->branches[i].sender;
+        trib_auth_make_sender_key(auth->bytes, trib_auth_is_agent(id) ? TRIB_AUTH_UP | id : id, key);
+        must_have(trib_auth_set_peer(unit->auth->auth, i, id, key));
         note_branch(unit, &opening->branches[i], (uint16_t)i);
     }
     if (has_parent) {
@@ -213,6 +227,7 @@ void auth_open(struct world_comm *comm, uint32_t at, const struct trib_opening *
         trib_auth_make_sender_key(auth->bytes, parent, key);
         must_have(trib_auth_set_above(unit->auth->auth, opening->count, parent, key));
         unit->auth->has_parent = true;
+        begin_up(unit, opening, own);
         note_parent(unit, comm->members[at].parents[opening->root], (uint16_t)opening->count);
     }
 }
@@ -221,6 +236,7 @@ void auth_close(struct world_unit *unit)
 {
     if (unit->auth != NULL) {
         trib_auth_destroy(unit->auth->auth);
+        trib_auth_destroy(unit->auth->up);
         free(unit->auth);
         unit->auth = NULL;
     }
@@ -278,6 +294,12 @@ static bool is_known(const struct world *world, const struct world_unit *unit, c
            (ends[to->auth->end].id == receiver && peer_of(world, to, unit) != NO_PEER);
 }
 
+/* Packets for all count from a root or parent alone. */
+static bool is_above(const struct world *world, const struct world_unit *unit, uint16_t peer)
+{
+    return unit->is_worker ? !world_has_peers(world) : unit->auth->has_parent && peer == unit->auth->peers - 1;
+}
+
 uint32_t auth_parcel(struct world *world, uint32_t from, uint32_t to, const struct trib_packet *packet)
 {
     const struct world_unit *unit = &world->units[from];
@@ -295,10 +317,12 @@ uint32_t auth_parcel(struct world *world, uint32_t from, uint32_t to, const stru
     if (to != WORLD_NONE && (peer == NO_PEER || !is_known(world, unit, &world->units[to], receiver))) {
         world_fail(world, WORLD_CHECK_AUTH, "unit %u has no right id of unit %u, or that has none of it", from, to);
     }
-    trib_auth_seal(unit->auth->auth, receiver, parcel->data, parcel->data + TRIB_HEADER_SIZE, packet->payload_len,
-                   authenticator);
+    bool is_up = peer != NO_PEER && !unit->is_worker && is_above(world, unit, peer);
+    trib_auth_seal(is_up ? unit->auth->up : unit->auth->auth, receiver, parcel->data, parcel->data + TRIB_HEADER_SIZE,
+                   packet->payload_len, authenticator);
     parcel->len += TRIB_AUTHENTICATOR_SIZE;
-    parcel->seal = (struct world_seal){.end = unit->auth->end + 1, .unit = from, .receiver = receiver};
+    uint32_t end = is_up ? unit->auth->up_end : unit->auth->end;
+    parcel->seal = (struct world_seal){.end = end + 1, .unit = from, .receiver = receiver};
     note_used(world, parcel, authenticator);
     return index;
 }
@@ -324,12 +348,6 @@ static void hear(struct world_heard *heard, uint64_t number)
     }
     heard->bits[number / 64] |= UINT64_C(1) << number % 64;
     heard->most = number > heard->most ? number : heard->most;
-}
-
-/* Packets for all count from a root or parent alone. */
-static bool is_above(const struct world *world, const struct world_unit *unit, uint16_t peer)
-{
-    return unit->is_worker ? !world_has_peers(world) : unit->auth->has_parent && peer == unit->auth->peers - 1;
 }
 
 /* By what was done to the packet, not by its bytes. */

@@ -25,10 +25,12 @@ struct world_seal {
 /* The packets of a unit, in one incarnation. */
 struct world_auth {
     struct trib_auth *auth;
-    uint32_t end;    /* whose id it has, in struct world_auths */
-    uint32_t peers;  /* number of them */
-    bool has_parent; /* the last of them */
-    uint16_t of[];   /* by switch, then by rank: the number of that peer; UINT16_MAX: it is none */
+    uint32_t end;         /* whose id it has, in struct world_auths */
+    uint32_t peers;       /* number of them */
+    bool has_parent;      /* the last of them */
+    struct trib_auth *up; /* of packets to the parent */
+    uint32_t up_end;
+    uint16_t of[]; /* by switch, then by rank: the number of that peer; UINT16_MAX: it is none */
 };
 
 /* An id under a sender key, in all lives of those who have it. */
@@ -52,7 +54,7 @@ struct world_key {
     uint8_t bytes[TRIB_AUTH_KEY];
     const struct world_comm *comm;
     uint32_t boot;
-    uint16_t holder;    /* an id: auth.c */
+    uint32_t holder;    /* an id: auth.c */
     uint32_t first_end; /* no earlier end has it */
 };
 
