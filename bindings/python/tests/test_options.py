@@ -43,6 +43,14 @@ def test_mistakes():
             Options(**{name: value}).apply(_capi.Config())
 
 
+def test_jobs_of_groups_differ_where_names_begin_alike():
+    """They had the first 50 bytes of the job's name, so groups of two jobs met, and added up both."""
+    jobs = ["a" * 50 + "-A", "a" * 50 + "-B", "a" * _capi.NAME_MAX, "b", "\u00e4" * 32]
+    names = [_bootstrap.job_of_group(job, name) for job in jobs for name in ("1", "2", "pp/1")]
+    assert len(set(names)) == len(names) and max(len(name.encode()) for name in names) <= _capi.NAME_MAX
+    assert _bootstrap.job_of_group("b", "1").startswith("b/")
+
+
 def test_longest_time():
     """More than 64 bits of nanoseconds hold."""
     config = _bootstrap._config(0, 2, datetime.timedelta.max, Options(linger=datetime.timedelta.max))

@@ -9,6 +9,7 @@ import atexit
 import ctypes
 import dataclasses
 import datetime
+import hashlib
 import json
 import operator
 import os
@@ -334,6 +335,13 @@ def _config(rank, size, timeout, options):
     return config
 
 
+def job_of_group(job, name):
+    """The job's name for a group that joins by itself. The digest is of both names as a whole, as in src/comm/split.c:
+    groups of two jobs whose names begin alike must not meet."""
+    digest = hashlib.blake2b(f"{job}/{name}".encode(), digest_size=8).hexdigest()
+    return f"{job.encode()[:_capi.NAME_MAX - 17].decode(errors='ignore')}/{digest}"
+
+
 def open_communicator(store, rank, size, timeout, options, parent, ranks, name):
     """parent: the default group's communicator, or None.
     ranks: of the group in the parent. name: the group's, the same on all of its ranks."""
@@ -344,7 +352,7 @@ def open_communicator(store, rank, size, timeout, options, parent, ranks, name):
         raise
     own_job = (options.job if options is not None else None) or os.environ.get("TRIB_JOB") or ""
     if own_job and ranks:
-        own_job = f"{own_job[:50]}/{zlib.crc32(name.encode()):08x}"
+        own_job = job_of_group(own_job, name)
     decision = exchange(store, rank, size, {
         "host": host_identity(config),
         "local": bool(config.level0) and config.scheme in (b"switchml", b"panama"),
