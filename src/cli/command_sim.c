@@ -151,6 +151,14 @@ int command_sim(int argc, char **argv)
     if (outcome != OPTIONS_OK) {
         return outcome == OPTIONS_HELP ? 0 : EXIT_USAGE;
     }
+    if (options.keys || options.models) {
+        const char *other = rest < argc ? argv[rest] : foreign_to_sweep(&options);
+        if (other != NULL) {
+            complain("%s goes with a scenario, not with --%s, which prints text", other,
+                     options.keys ? "keys" : "models");
+            return EXIT_USAGE;
+        }
+    }
     if (options.keys) {
         sim_scenario_keys(print_key);
         return 0;

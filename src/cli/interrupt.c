@@ -14,12 +14,26 @@ void interrupt_note(int signal)
     }
 }
 
-void interrupt_catch(void)
+void interrupt_catch_by(void (*handler)(int signal), int flags)
 {
-    struct sigaction action = {.sa_handler = interrupt_note, .sa_flags = (int)SA_RESETHAND};
+    const struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
+    struct sigaction before;
 
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) { /* nohup */
+        (void)sigaction(SIGHUP, &action, NULL);
+    }
+}
+
+void interrupt_release(void)
+{
+    interrupt_catch_by(SIG_DFL, 0);
+}
+
+void interrupt_catch(void)
+{
+    interrupt_catch_by(interrupt_note, (int)SA_RESETHAND);
 }
 
 bool interrupt_came(void)

@@ -103,8 +103,7 @@ static void start(const struct sim_grid *g, const char *folder, uint64_t cell, s
     }
     pid_t child = fork();
     if (child == 0) {
-        (void)signal(SIGINT, SIG_DFL);
-        (void)signal(SIGTERM, SIG_DFL);
+        interrupt_release();
         _exit(run_cell(g, folder, cell));
     }
     if (child < 0) {
@@ -195,7 +194,6 @@ static bool read_shard(const char *text, uint64_t *shard, uint64_t *shards)
 
 int sim_sweep(const struct sim_sweep *sweep)
 {
-    struct sigaction action = {.sa_handler = on_interrupt};
     uint64_t shard = 0;
     uint64_t shards = 1;
     int status = EXIT_USAGE;
@@ -219,8 +217,7 @@ int sim_sweep(const struct sim_sweep *sweep)
     if (!sim_grid_read(g, sweep->grid, error) || !sim_grid_index(g, sweep->out, error)) {
         complain("%s", error);
     } else {
-        (void)sigaction(SIGINT, &action, NULL);
-        (void)sigaction(SIGTERM, &action, NULL);
+        interrupt_catch_by(on_interrupt, 0);
         status = run_cells(g, sweep, shard, shards);
         status = status == 0 && !show_cells(g, sweep->out) ? 1 : status;
     }

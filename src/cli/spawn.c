@@ -48,8 +48,7 @@ static pid_t fork_child(void)
         complain("cannot fork: %s", trib_explain_errno(errno));
     }
     if (pid == 0) {
-        signal(SIGINT, SIG_DFL);
-        signal(SIGTERM, SIG_DFL);
+        interrupt_release();
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent) {
             _exit(1); /* it died before prctl */
@@ -85,7 +84,8 @@ static void run_switch(const struct trib_switchd_config *config, int ready_fd)
 
     own.ready_fd = ready_fd;
     sigaction(SIGTERM, &action, NULL);
-    signal(SIGINT, SIG_IGN); /* Ctrl-C goes to the whole group: the parent ends the switch, last */
+    signal(SIGINT, SIG_IGN); /* Ctrl-C and SIGHUP go to the whole group: the parent ends the switch, last */
+    signal(SIGHUP, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     bool has_read = read_keys(&keys, error);
     own.keys = keys.is_for_jobs ? &keys : NULL;
@@ -148,10 +148,7 @@ void spawn_switch_stop(struct spawn_switch *own)
 
 void spawn_catch(void)
 {
-    struct sigaction action = {.sa_handler = on_signal};
-
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    interrupt_catch_by(on_signal, 0);
 }
 
 pid_t spawn_rank(struct spawn_ranks *ranks)

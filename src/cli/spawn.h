@@ -29,15 +29,15 @@ struct spawn_ranks {
     pid_t own_switch; /* a child that is no rank; 0: none */
 };
 
-/* From now on SIGINT and SIGTERM are spawn_wait's, also those that come before it. A shell that starts a job in the
- * background has SIGINT ignored; without this one that comes while ranks are being started is lost. */
+/* From now on SIGINT, SIGTERM and SIGHUP (interrupt.h) are spawn_wait's, also those that come before it. A shell that
+ * starts a job in the background has SIGINT ignored; without this one that comes while ranks are started is lost. */
 void spawn_catch(void);
 /* In the child: dies with the parent. Returns in both; 0 in the child, the pid in the parent, -1 on failure
  * (printed). */
 pid_t spawn_rank(struct spawn_ranks *ranks);
 /* Waits for all. Returns 0, or the exit status of the first rank that failed; then the others get 5 s before SIGTERM, 2
- * s more before SIGKILL. SIGINT and SIGTERM are passed on to the ranks, and kept for interrupt_came: also signals after
- * the last rank. quiet: do not name the failed rank. */
+ * s more before SIGKILL. The ranks get SIGTERM for the signals of spawn_catch, which are kept for interrupt_came: also
+ * signals after the last rank. quiet: do not name the failed rank. */
 int spawn_wait(struct spawn_ranks *ranks, bool quiet);
 /* From now on, descendants of ranks without a living parent are adopted. Before the first rank. */
 void spawn_adopt(struct spawn_ranks *ranks);

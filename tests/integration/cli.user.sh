@@ -203,4 +203,9 @@ expect 130 '^first$' sh -c 'trap "" INT
     exec "$0" run -n 40 -- sh -c "[ \$TRIB_RANK != 0 ] || { echo first; kill -INT \$PPID; }; exec sleep 20"' "$T"
 interrupt INT 130 "$T" run -n 2 -- sh -c 'trap "" INT TERM; echo running; while :; do sleep 0.5; done'
 ALONE= interrupt TERM 143 "$T" run -n 2 -- sh -c 'echo running; sleep 60; true'
+# The end of a terminal, but under nohup.
+interrupt HUP 129 "$T" perf --workers 3 -b 8 -e 8M -n 100000
+ALONE= interrupt HUP 129 "$T" run -n 2 -- sh -c 'trap "" TERM; echo running; sleep 60 & sleep 61; true'
+expect 0 '^went on$' sh -c 'trap "" HUP
+    exec "$0" run -n 1 -- sh -c "kill -HUP \$PPID; sleep 0.2; echo went on"' "$T"
 finish
