@@ -580,6 +580,9 @@ static void say_goodbye(struct trib_comm *comm)
         return; /* other ranks find all they need in memory, which outlives this rank; or no rank needs anything */
     }
     comm->is_closing = true;
+    if (comm->host != NULL) { /* else ranks of this host could wait for this one, and it for their marks */
+        trib_host_leave(comm->host);
+    }
     comm->close_deadline_ns = trib_comm_close_time(comm, now);
     trib_comm_tell_close(comm);
     trib_comm_settle(comm, now);

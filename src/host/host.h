@@ -117,6 +117,8 @@ enum trib_host_verdict {
  * releases it with trib_host_close. key_id: of the job's key, the same at all ranks; 0: none. */
 TRIB_MUST_USE enum trib_status trib_host_open(const struct trib_config *config, uint64_t key_id,
                                               const atomic_bool *doomed, struct trib_host **host, char *error);
+/* This rank takes no more steps: ranks that wait for one get LEFT. No operation may be under way. */
+void trib_host_leave(struct trib_host *host);
 /* Leaves the communicator and frees host. Published bytes and counts stay in the segment. */
 void trib_host_close(struct trib_host *host);
 /* In the child of a fork: frees the child's copy without telling other ranks. The parent keeps its place among the

@@ -344,14 +344,19 @@ enum trib_status trib_host_open(const struct trib_config *config, uint64_t key_i
     return TRIB_OK;
 }
 
-/* The seat shows CLOSED before the lines hang up: other ranks read it then. */
-void trib_host_close(struct trib_host *host)
+void trib_host_leave(struct trib_host *host)
 {
     if (host->segment != NULL) {
         trib_host_disarm(host);
         atomic_store(&host->segment->seats[host->rank].presence, TRIB_HOST_CLOSED);
         trib_host_wake_waiting(host);
     }
+}
+
+/* The seat shows CLOSED before the lines hang up: other ranks read it then. */
+void trib_host_close(struct trib_host *host)
+{
+    trib_host_leave(host);
     trib_host_abandon(host);
 }
 

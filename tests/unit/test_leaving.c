@@ -180,6 +180,31 @@ static void close__of_rank_0_is_named_to_who_goes_on(void **state)
     run_processes(6, go_on_alone);
 }
 
+/* The second rank of each host closes, the first goes on, and its mark is not told: it waits in the host's memory. */
+static int go_on_without_the_second(uint32_t rank, const struct trib_config *config)
+{
+    struct trib_comm *comm = enter(config);
+    enum trib_status status = TRIB_OK;
+    float value = 1;
+    if (comm == NULL) {
+        return 1;
+    }
+    for (uint32_t i = 0; i < 2 - rank % 2 && status == TRIB_OK; i++) {
+        status = trib_allreduce(comm, &value, &value, 1, TRIB_FLOAT32, TRIB_SUM);
+    }
+    bool has_failed = status == TRIB_ERR_PEER && strstr(trib_comm_error(comm), "has closed the communicator") != NULL;
+    (void)trib_comm_close(comm);
+    return has_failed || (status == TRIB_OK && rank % 2 != 0) ? 0 : 2; /* the others may have failed before */
+}
+
+static void close__is_told_to_who_waits_on_the_same_host(void **state)
+{
+    (void)state;
+    place = PAIRS;
+    run_processes(4, go_on_without_the_second);
+    place = AT_RANK_0;
+}
+
 /* Ranks 1 and 2 go on for a while, however long a sum takes: the first of them says when it is over. */
 static int leave_subset(uint32_t rank, const struct trib_config *config, uint64_t while_ns)
 {
@@ -534,6 +559,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(close__of_rank_0_leaves_idle_ranks_in_peace),
         cmocka_unit_test(close__of_rank_0_is_named_to_who_goes_on),
+        cmocka_unit_test(close__is_told_to_who_waits_on_the_same_host),
         cmocka_unit_test(close__of_rank_0_waits_for_those_who_go_on_without_it),
         cmocka_unit_test(exit__of_rank_0_waits_as_well),
         cmocka_unit_test(close__of_a_root_waits_for_a_late_rank),
