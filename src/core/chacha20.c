@@ -19,18 +19,22 @@ static void quarter(uint32_t *a, uint32_t *b, uint32_t *c, uint32_t *d)
     *b = rotate(*b ^ *c, 7);
 }
 
-void trib_chacha20(uint32_t block[TRIB_CHACHA20_WORDS], const uint8_t key[TRIB_CHACHA20_KEY], const uint32_t input[4])
+/* The state before the rounds. */
+static void prepare(uint32_t start[TRIB_CHACHA20_WORDS], const uint8_t key[TRIB_CHACHA20_KEY], const uint32_t input[4])
 {
-    uint32_t start[TRIB_CHACHA20_WORDS] = {0x61707865, 0x3320646e, 0x79622d32, 0x6b206574};
-    uint32_t x[TRIB_CHACHA20_WORDS];
-
+    static const uint32_t constants[4] = {0x61707865, 0x3320646e, 0x79622d32, 0x6b206574};
+    for (uint32_t i = 0; i < 4; i++) {
+        start[i] = constants[i];
+        start[12 + i] = input[i];
+    }
     for (uint32_t i = 0; i < 8; i++) {
         const uint8_t *at = key + (size_t)4 * i;
         start[4 + i] = (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
     }
-    for (uint32_t i = 0; i < 4; i++) {
-        start[12 + i] = input[i];
-    }
+}
+
+static void mix(uint32_t x[TRIB_CHACHA20_WORDS], const uint32_t start[TRIB_CHACHA20_WORDS])
+{
     for (uint32_t i = 0; i < TRIB_CHACHA20_WORDS; i++) {
         x[i] = start[i];
     }
@@ -43,16 +47,36 @@ void trib_chacha20(uint32_t block[TRIB_CHACHA20_WORDS], const uint8_t key[TRIB_C
         }
     }
     for (uint32_t i = 0; i < TRIB_CHACHA20_WORDS; i++) {
-        block[i] = x[i] + start[i];
+        x[i] += start[i];
     }
 }
 
+void trib_chacha20(uint32_t block[TRIB_CHACHA20_WORDS], const uint8_t key[TRIB_CHACHA20_KEY], const uint32_t input[4])
+{
+    uint32_t start[TRIB_CHACHA20_WORDS];
+
+    prepare(start, key, input);
+    mix(block, start);
+}
+
+static void wipe(volatile uint32_t words[TRIB_CHACHA20_WORDS])
+{
+    for (uint32_t i = 0; i < TRIB_CHACHA20_WORDS; i++) {
+        words[i] = 0;
+    }
+}
+
+/* Both keys leave no copy on the stack. */
 void trib_chacha20_key(uint8_t made[TRIB_CHACHA20_KEY], const uint8_t key[TRIB_CHACHA20_KEY], const uint32_t input[4])
 {
+    uint32_t start[TRIB_CHACHA20_WORDS];
     uint32_t block[TRIB_CHACHA20_WORDS];
 
-    trib_chacha20(block, key, input);
+    prepare(start, key, input);
+    mix(block, start);
     for (uint32_t i = 0; i < TRIB_CHACHA20_KEY; i++) {
         made[i] = (uint8_t)(block[i / 4] >> 8 * (i % 4));
     }
+    wipe(start);
+    wipe(block);
 }

@@ -79,6 +79,7 @@ expect 0 '^7$' bash -c '"$1" run -n 1 -- sh -c "echo 7 >&2" >&-' - "$T" # whose 
 say "files and folders: before the run, and after it"
 mkdir "$TMP/closed"
 : >"$TMP/file"
+(umask 077 && printf -- '-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----\n' >"$TMP/pem")
 chmod 555 "$TMP/closed"
 FOLDER=$TMP/closed
 [ "$(id -u)" != 0 ] || FOLDER=/proc/self # which root cannot write to
@@ -86,8 +87,13 @@ FOLDER=$TMP/closed
 while read -r command; do
     "$T" "$command" --help | sed -n 's/^  \(-[a-z], \)\{0,1\}--\([a-z-]*\) \(DIR\|FILE\) .*/\2/p' | sed "s/^/$command /"
 done <"$TMP/commands" | sort >"$TMP/paths"
-printf '%s\n' 'doctor topology' 'plan check' 'plan jobs' 'plan out' 'plan page' 'plan topology' 'reproduce out' 'reproduce sweep' 'server config' 'server key' 'server keys' \
-    'server plan' 'server topology' 'sim html' 'sim out' 'sim plan' 'switch config' 'switch key' 'switch keys' 'switch plan' 'switch topology' | diff - "$TMP/paths" ||
+{
+    printf '%s\n' 'doctor topology'
+    ! has_jobs || printf '%s\n' 'jobs ca' 'jobs token'
+    printf '%s\n' 'plan check' 'plan jobs' 'plan out' 'plan page' 'plan topology' 'reproduce out' 'reproduce sweep' 'server config' 'server http-tls' 'server http-token' \
+        'server key' 'server keys' 'server plan' 'server topology' 'sim html' 'sim out' 'sim plan' 'switch config' 'switch http-tls' 'switch http-token' 'switch key' \
+        'switch keys' 'switch plan' 'switch topology'
+} | diff - "$TMP/paths" ||
     fail "an option with a file or folder that this script does not try"
 for path in "$FOLDER/x" "$TMP/absent/x" "$TMP/file/x" /proc/absent; do
     expect_line 1 "$path: |$path cannot be written: " "$T" sim "$TMP/small.toml" --out "$path"
@@ -98,6 +104,9 @@ for path in "$FOLDER/x" "$TMP/absent/x" "$TMP/file/x" /proc/absent; do
     expect_line 2 "$path: " "$T" switch --config "$path" --check-config
     ! has_keys || expect_line 2 "$path: |--keys: $path is no folder" "$T" switch --keys "$path" --check-config
     ! has_keys || expect_line 2 "key file $path: " "$T" switch --key "$path" --check-config
+    expect_line 2 "--http-tls: file $path: " "$T" switch --http-tls "$path" --http-token "$TMP/pem" --check-config
+    expect_line 2 "--http-token: key file $path: " "$T" switch --http-tls "$TMP/pem" --http-token "$path" --check-config
+    ! has_jobs || expect_line 2 "--token: key file $path: " "$T" jobs --token "$path"
     ! has_keys || expect_line 1 "$path: " "$T" key new "$path"
     ! has_keys || expect_line 1 "$path/" "$T" key tenant "$TMP/job.key" "$path"
     expect_line 2 "$path: " "$T" switch --with 10.0.0.2 --trees 1 --topology "$path" --check-config
