@@ -21,13 +21,6 @@ static inline __m512i reversed(__m512i blocks)
     return _mm512_shuffle_epi8(blocks, _mm512_broadcast_i32x4(order));
 }
 
-/* Four blocks, or as many as there are. */
-static inline __m512i load_some(const uint8_t *data, size_t len)
-{
-    const uint64_t bytes = len < REGISTER_LEN ? (UINT64_C(1) << len) - 1 : UINT64_MAX;
-    return reversed(_mm512_maskz_loadu_epi8(bytes, data));
-}
-
 /* Four blocks, times this power and the three below. */
 static inline void add_products(struct products *p, __m512i x, const struct trib_ghash *hash, size_t power)
 {
@@ -57,16 +50,17 @@ static inline __m128i reduced(const struct products *p)
     return _mm_xor_si128(low, high);
 }
 
-/* As many bytes as have one reduction. The sum so far is needed last, so that multiplications do not wait for it. */
+/* As many bytes as have one reduction. */
 static inline __m128i add_chunk(const struct trib_ghash *hash, __m128i all, const uint8_t *data)
 {
     struct products p = {_mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512()};
+    __m512i first = _mm512_zextsi128_si512(all);
 #pragma GCC unroll 8
-    for (size_t i = 1; i < TRIB_GHASH_POWERS / 4; i++) {
-        add_products(&p, reversed(_mm512_loadu_si512(data + i * REGISTER_LEN)), hash, 4 * i);
+    for (size_t i = 0; i < TRIB_GHASH_POWERS / 4; i++) {
+        const __m512i x = _mm512_loadu_si512(data + i * REGISTER_LEN);
+        add_products(&p, _mm512_xor_si512(reversed(x), first), hash, 4 * i);
+        first = _mm512_setzero_si512();
     }
-    const __m512i first = reversed(_mm512_loadu_si512(data));
-    add_products(&p, _mm512_xor_si512(first, _mm512_zextsi128_si512(all)), hash, 0);
     return reduced(&p);
 }
 
@@ -74,12 +68,16 @@ static inline __m128i add_chunk(const struct trib_ghash *hash, __m128i all, cons
 static inline __m128i add_rest(const struct trib_ghash *hash, __m128i all, const uint8_t *data, size_t len)
 {
     struct products p = {_mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512()};
-    const size_t power = trib_ghash_power((len + TRIB_GHASH_BLOCK - 1) / TRIB_GHASH_BLOCK);
-    for (size_t at = REGISTER_LEN; at < len; at += REGISTER_LEN) {
-        add_products(&p, load_some(data + at, len - at), hash, power + at / TRIB_GHASH_BLOCK);
+    __m512i first = _mm512_zextsi128_si512(all);
+    for (size_t power = trib_ghash_power((len + TRIB_GHASH_BLOCK - 1) / TRIB_GHASH_BLOCK); len > 0; power += 4) {
+        const size_t part = len < REGISTER_LEN ? len : REGISTER_LEN;
+        const uint64_t bytes = part < REGISTER_LEN ? (UINT64_C(1) << part) - 1 : UINT64_MAX;
+        const __m512i x = _mm512_maskz_loadu_epi8(bytes, data);
+        add_products(&p, _mm512_xor_si512(reversed(x), first), hash, power);
+        first = _mm512_setzero_si512();
+        data += part;
+        len -= part;
     }
-    const __m512i first = load_some(data, len);
-    add_products(&p, _mm512_xor_si512(first, _mm512_zextsi128_si512(all)), hash, power);
     return reduced(&p);
 }
 
