@@ -217,7 +217,7 @@ static int ask_all(const struct jobs_options *options, const char *url, const ch
         return EXIT_USAGE;
     }
     int status = watch(options, &access, url, name);
-    free(token);
+    http_guard_forget_text(token);
     return status;
 }
 

@@ -108,7 +108,7 @@ static void send_join(struct path *path, const uint16_t *ports)
 /* The keys of WELCOME, of one rank. False: no memory, or OpenSSL lacks something. */
 static bool take_auth(struct path *path, const struct trib_message *welcome)
 {
-    const struct trib_auth_rank *keys = &welcome->welcome.auth;
+    const struct trib_sender_keys *keys = &welcome->welcome.auth;
 
     if (!trib_auth_is_set(keys->own)) {
         return true;

@@ -10,11 +10,11 @@
 
 #define TOKEN_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~+/="
 
-static void forget(char *secret)
+void http_guard_forget_text(char *token)
 {
-    if (secret != NULL) {
-        trib_key_wipe(secret, strlen(secret));
-        free(secret);
+    if (token != NULL) {
+        trib_key_wipe(token, strlen(token));
+        free(token);
     }
 }
 
@@ -30,7 +30,7 @@ char *http_guard_read_token(const char *path, char *error)
     if (token != NULL && (strlen(token) != key.len || strspn(token, TOKEN_BYTES) != key.len)) {
         trib_explain(error, "%.200s: a token has letters, digits and -._~+/= alone: make one with `tributary key new`",
                      path);
-        forget(token);
+        http_guard_forget_text(token);
         token = NULL;
     }
     trib_key_wipe(&key, sizeof key);
@@ -61,7 +61,7 @@ bool http_guard_read(struct trib_http_guard *guard, const char *tls, const char 
 
 void http_guard_forget(struct trib_http_guard *guard)
 {
-    forget(guard->pem);
-    forget(guard->token);
+    http_guard_forget_text(guard->pem);
+    http_guard_forget_text(guard->token);
     *guard = (struct trib_http_guard){.pem = NULL};
 }

@@ -5,7 +5,8 @@
 #include "io/explain.h"
 
 /* This root or peer is to be heard. False: no memory. */
-static bool hear(const struct trib_comm *comm, struct trib_auth *auth, const struct trib_auth_rank *keys, uint32_t root)
+static bool hear(const struct trib_comm *comm, struct trib_auth *auth, const struct trib_sender_keys *keys,
+                 uint32_t root)
 {
     if (trib_comm_has_peers(comm)) {
         return trib_auth_set_peer(auth, root, trib_auth_rank(comm->peers[root]), keys->heard);
@@ -14,7 +15,7 @@ static bool hear(const struct trib_comm *comm, struct trib_auth *auth, const str
 }
 
 /* NULL: no memory. */
-static struct trib_auth *open_auth(const struct trib_comm *comm, const struct trib_auth_rank *keys)
+static struct trib_auth *open_auth(const struct trib_comm *comm, const struct trib_sender_keys *keys)
 {
     struct trib_auth *auth =
         trib_auth_create(keys->own, trib_auth_rank(comm->config.rank), comm->root_count, keys->encrypts);
@@ -35,7 +36,7 @@ void trib_comm_drop_auth(struct trib_comm *comm)
 
 enum trib_status trib_comm_take_auth(struct trib_comm *comm, const struct trib_message *welcome, char *error)
 {
-    const struct trib_auth_rank *keys = &welcome->welcome.auth;
+    const struct trib_sender_keys *keys = &welcome->welcome.auth;
     bool is_set = trib_auth_is_set(keys->own);
     if (is_set && keys->encrypts != comm->config.encrypt) {
         trib_explain(error, "the %s granted payloads %s", comm->where.title,

@@ -2,6 +2,8 @@
 /* chacha20.c: the ChaCha20 block function. */
 #include "core/chacha20.h"
 
+#include "core/wipe.h"
+
 static uint32_t rotate(uint32_t x, uint32_t by)
 {
     return x << by | x >> (32 - by);
@@ -59,13 +61,6 @@ void trib_chacha20(uint32_t block[TRIB_CHACHA20_WORDS], const uint8_t key[TRIB_C
     mix(block, start);
 }
 
-static void wipe(volatile uint32_t words[TRIB_CHACHA20_WORDS])
-{
-    for (uint32_t i = 0; i < TRIB_CHACHA20_WORDS; i++) {
-        words[i] = 0;
-    }
-}
-
 /* Both keys leave no copy on the stack. */
 void trib_chacha20_key(uint8_t made[TRIB_CHACHA20_KEY], const uint8_t key[TRIB_CHACHA20_KEY], const uint32_t input[4])
 {
@@ -77,6 +72,6 @@ void trib_chacha20_key(uint8_t made[TRIB_CHACHA20_KEY], const uint8_t key[TRIB_C
     for (uint32_t i = 0; i < TRIB_CHACHA20_KEY; i++) {
         made[i] = (uint8_t)(block[i / 4] >> 8 * (i % 4));
     }
-    wipe(start);
-    wipe(block);
+    trib_wipe(start, sizeof start);
+    trib_wipe(block, sizeof block);
 }

@@ -24,13 +24,14 @@
 #include <tributary/comm.h>
 
 #include "core/node.h"
+#include "core/wipe.h"
 
 #define TRIB_AUTH_KEY 32       /* bytes of a packet key or a sender key */
 #define TRIB_AUTH_WINDOW 2048U /* numbers of a sender that may come late */
 #define TRIB_AUTH_ALL 0xffffU  /* receiver of a packet that all receive, or several */
 
 /* An agent's part of an incarnation: packet key, and places in the tree. All 0: packets have no authenticators.
- * Secret: trib_auth_wipe after use. */
+ * Secret: trib_wipe after use. */
 struct trib_auth_key {
     uint8_t bytes[TRIB_AUTH_KEY]; /* the packet key */
     uint16_t below;               /* number of this agent, as trib_auth_switch takes it */
@@ -39,7 +40,7 @@ struct trib_auth_key {
 };
 
 /* A rank's part. All 0, and secret, as above. */
-struct trib_auth_rank {
+struct trib_sender_keys {
     uint8_t own[TRIB_AUTH_KEY];   /* the rank's sender key */
     uint8_t heard[TRIB_AUTH_KEY]; /* sender key of all that the rank hears: of the agents above, or of a ring */
     uint16_t parent;              /* number of the agents above */
@@ -53,14 +54,6 @@ static inline bool trib_auth_is_set(const uint8_t key[TRIB_AUTH_KEY])
         any |= key[i];
     }
     return any != 0;
-}
-
-/* Overwrites a secret. */
-static inline void trib_auth_wipe(void *secret, size_t size)
-{
-    for (volatile uint8_t *at = secret; size > 0; size--) {
-        *at++ = 0;
-    }
 }
 
 struct trib_auth;

@@ -105,7 +105,7 @@ static bool open_cipher(struct cipher *cipher, const uint8_t key[TRIB_AUTH_KEY],
     }
     encrypt_blocks(cipher, hash_key, BLOCK, hash_key);
     trib_ghash_create(&cipher->hash, trib_ghash_kernel(), hash_key);
-    trib_auth_wipe(hash_key, BLOCK);
+    trib_wipe(hash_key, BLOCK);
     return true;
 }
 
@@ -144,7 +144,7 @@ void trib_auth_destroy(struct trib_auth *auth)
     for (uint32_t i = 0; i < auth->count; i++) {
         close_cipher(&auth->peer[i].cipher);
     }
-    trib_auth_wipe(auth, sizeof *auth + auth->count * sizeof auth->peer[0]);
+    trib_wipe(auth, sizeof *auth + auth->count * sizeof auth->peer[0]);
     free(auth);
 }
 

@@ -146,7 +146,7 @@ static bool hear(struct trib_auth *auth, const struct trib_opening *opening)
         trib_auth_make_sender_key(opening->auth->bytes, parent, key);
         is_done = trib_auth_set_above(auth, opening->count, parent, key);
     }
-    trib_auth_wipe(key, sizeof key);
+    trib_wipe(key, sizeof key);
     return is_done;
 }
 
@@ -165,7 +165,7 @@ static bool open_auth(struct trib_member *member, const struct trib_opening *ope
         trib_auth_make_sender_key(opening->auth->bytes, TRIB_AUTH_UP | own, key);
         member->auth_up = trib_auth_create(key, own, 0, opening->auth->encrypts);
     }
-    trib_auth_wipe(key, sizeof key);
+    trib_wipe(key, sizeof key);
     bool is_made = member->auth != NULL && (member->auth_up != NULL || !member->has_parent);
     return is_made && hear(member->auth, opening);
 }

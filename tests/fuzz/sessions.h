@@ -27,17 +27,17 @@
 /* A connection, as connections.c keeps it. */
 struct peer {
     struct trib_session session;
-    struct trib_grant grant;    /* of its last WELCOME; kept for the next one that connects here */
-    struct trib_grant before;   /* of the WELCOME before; the last one may be lost */
-    struct trib_auth_rank auth; /* of its last WELCOME; kept as well */
-    bool has_joined;            /* it has said JOIN */
-    bool is_recalled;           /* and was told to say it again */
-    struct trib_message join;   /* its last */
-    bool is_ring;               /* and that it has been told to be one of a ring */
-    bool hears_group;           /* it said so, in PATHS or by a READY of before */
-    bool is_there;              /* connected */
-    bool has_ended;             /* nothing more may be sent */
-    bool has_last;              /* FAIL or CLOSED was sent: only its end may follow */
+    struct trib_grant grant;      /* of its last WELCOME; kept for the next one that connects here */
+    struct trib_grant before;     /* of the WELCOME before; the last one may be lost */
+    struct trib_sender_keys auth; /* of its last WELCOME; kept as well */
+    bool has_joined;              /* it has said JOIN */
+    bool is_recalled;             /* and was told to say it again */
+    struct trib_message join;     /* its last */
+    bool is_ring;                 /* and that it has been told to be one of a ring */
+    bool hears_group;             /* it said so, in PATHS or by a READY of before */
+    bool is_there;                /* connected */
+    bool has_ended;               /* nothing more may be sent */
+    bool has_last;                /* FAIL or CLOSED was sent: only its end may follow */
 };
 
 static struct script {
@@ -78,7 +78,7 @@ static inline struct peer *peer_of(struct trib_session *session)
  * key of the job there is none. */
 static inline void check_auth(const struct peer *peer, const struct trib_message *welcome)
 {
-    const struct trib_auth_rank *auth = &welcome->welcome.auth;
+    const struct trib_sender_keys *auth = &welcome->welcome.auth;
     bool is_set = trib_auth_is_set(auth->own);
 
     must(is_set == (peer->session.job->key != 0), "session: a sender key without a key of the job, or none with one");
@@ -138,7 +138,7 @@ static inline void peer_connect(struct peer *peer)
 {
     const struct trib_grant grant = peer->grant;
     const struct trib_grant before = peer->before;
-    const struct trib_auth_rank auth = peer->auth;
+    const struct trib_sender_keys auth = peer->auth;
     uint32_t index = (uint32_t)(peer - script.peers);
     struct sockaddr_in from = {
         .sin_family = AF_INET,

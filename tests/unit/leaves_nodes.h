@@ -71,10 +71,10 @@ struct rank {
     uint32_t host; /* its IPv4 address; 0: one of its own */
     bool is_quiet; /* does not answer by itself */
     bool is_dead;
-    bool is_closed;             /* CLOSED has come */
-    bool multicast;             /* READY said so */
-    struct trib_auth_rank auth; /* of the last WELCOME */
-    struct trib_address server; /* of the last WELCOME */
+    bool is_closed;               /* CLOSED has come */
+    bool multicast;               /* READY said so */
+    struct trib_sender_keys auth; /* of the last WELCOME */
+    struct trib_address server;   /* of the last WELCOME */
     enum trib_status failure;
     char text[TRIB_ERROR_TEXT_MAX]; /* of FAIL, AWAY */
     struct trib_message last;

@@ -36,7 +36,7 @@ static int setup(void **state)
     comm.config.rank = RANK;
     comm.keys.is_set = true;
     welcome = (struct trib_message){.kind = TRIB_MESSAGE_WELCOME};
-    welcome.welcome.auth = (struct trib_auth_rank){.own = {1, 2, 3}, .heard = {4, 5}, .parent = 5};
+    welcome.welcome.auth = (struct trib_sender_keys){.own = {1, 2, 3}, .heard = {4, 5}, .parent = 5};
     return 0;
 }
 

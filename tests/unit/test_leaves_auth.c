@@ -257,7 +257,7 @@ static void incarnation__has_a_new_key(void **state)
 static void no_key__nobody_is_given_one(void **state)
 {
     static const struct trib_auth_key none = {.below = 0};
-    static const struct trib_auth_rank none_of_rank = {.parent = 0};
+    static const struct trib_sender_keys none_of_rank = {.parent = 0};
     (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         struct world world;

@@ -147,7 +147,7 @@ static void abort__text_reaches_all(void **state)
 static void check_keys(const struct world *world, bool is_set)
 {
     for (uint32_t i = 0; i < world->ranks; i++) {
-        const struct trib_auth_rank *auth = &world->rank[i].auth;
+        const struct trib_sender_keys *auth = &world->rank[i].auth;
         assert_int_equal(trib_auth_is_set(auth->own), is_set);
         assert_int_equal(trib_auth_is_set(auth->heard), is_set);
         assert_int_equal(auth->parent != 0, is_set && i % 4 != 0); /* 0 and 4 are at the root */
@@ -171,7 +171,7 @@ static void lost__packets_have_another_key_afterwards(void **state)
         }
         tree_run(&world);
         check_keys(&world, victim != 3);
-        const struct trib_auth_rank before = world.rank[0].auth;
+        const struct trib_sender_keys before = world.rank[0].auth;
         node_kill(&world.node[victim], false);
         node_restart(&world.node[victim]);
         tick(&world, 2 * TRIB_SECOND_NS);

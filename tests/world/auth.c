@@ -140,7 +140,7 @@ static bool is_expected(const struct world_comm *comm, const uint8_t *key)
     return is_set && comm->set.is_sealed;
 }
 
-void auth_welcome(struct world_comm *comm, uint32_t rank, const struct trib_auth_rank *keys)
+void auth_welcome(struct world_comm *comm, uint32_t rank, const struct trib_sender_keys *keys)
 {
     const struct world *world = comm->world;
     struct world_unit *unit = unit_of_rank(comm, rank);

@@ -72,7 +72,7 @@ struct world_auths {
 
 void auth_draw(struct comm_settings *set);   /* has it authenticators? */
 uint64_t auth_key_part(struct world *world); /* that a control plane draws */
-void auth_welcome(struct world_comm *comm, uint32_t rank, const struct trib_auth_rank *keys);
+void auth_welcome(struct world_comm *comm, uint32_t rank, const struct trib_sender_keys *keys);
 void auth_open(struct world_comm *comm, uint32_t at, const struct trib_opening *opening); /* after its unit */
 void auth_close(struct world_unit *unit);
 void auth_end(struct world *world);

@@ -41,7 +41,7 @@ void trib_root_init(struct trib_root *root, struct trib_agent *agent)
 static void drop_plan(struct trib_root_plan *plan)
 {
     if (plan) {
-        trib_auth_wipe(&plan->auth, sizeof plan->auth);
+        trib_wipe(&plan->auth, sizeof plan->auth);
     }
     free(plan);
 }

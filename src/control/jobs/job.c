@@ -94,7 +94,7 @@ void trib_job_free(struct trib_jobs *jobs, struct trib_job *job)
     trib_jobs_remove(jobs, job);
     trib_owner_leave(jobs, job);
     free(job->below);
-    trib_auth_wipe(job->packet_key, sizeof job->packet_key);
+    trib_wipe(job->packet_key, sizeof job->packet_key);
     free(job);
 }
 

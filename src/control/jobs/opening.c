@@ -257,7 +257,7 @@ static void agent_auth(const struct trib_job *job, uint32_t below, uint32_t root
     }
 }
 
-void trib_job_rank_auth(const struct trib_job *job, uint32_t rank, struct trib_auth_rank *auth)
+void trib_job_sender_keys(const struct trib_job *job, uint32_t rank, struct trib_sender_keys *auth)
 {
     if (trib_auth_is_set(job->packet_key)) {
         auth->parent = (uint16_t)job->ranks[rank].below;
@@ -311,7 +311,7 @@ void trib_opening_destroy(struct trib_opening *opening)
 {
     if (opening) {
         struct whole *whole = (struct whole *)(void *)opening;
-        trib_auth_wipe(&whole->auth, sizeof whole->auth);
+        trib_wipe(&whole->auth, sizeof whole->auth);
     }
     free(opening);
 }

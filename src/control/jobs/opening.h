@@ -40,7 +40,7 @@ uint32_t trib_job_children(const struct trib_job *job, uint32_t below, uint32_t 
 struct trib_opening *trib_opening_create(const struct trib_job *job, uint32_t below, uint32_t root);
 /* Sets the keys of a rank in this incarnation. auth is all 0, and stays so in a job without a key. Not returned by
  * value, to leave no copies on the stack. */
-void trib_job_rank_auth(const struct trib_job *job, uint32_t rank, struct trib_auth_rank *auth);
+void trib_job_sender_keys(const struct trib_job *job, uint32_t rank, struct trib_sender_keys *auth);
 /* The address of a shard of the switch `other`, for the switch below `inner`, without a connection between the two. A
  * switch at a loopback address is on the controller's host. */
 struct trib_address trib_inner_towards(const struct trib_remote *inner, const struct trib_remote *other, uint32_t root);

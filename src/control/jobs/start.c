@@ -169,7 +169,7 @@ void trib_job_welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now
             continue;
         }
         struct trib_message named = message;
-        trib_job_rank_auth(job, i, &named.welcome.auth);
+        trib_job_sender_keys(job, i, &named.welcome.auth);
         trib_job_places(jobs, job)->name(jobs, job, i, &named);
         jobs->output.send(jobs->output.owner, job->ranks[i].session, &named);
         trib_message_wipe(&named);

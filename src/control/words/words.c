@@ -138,7 +138,7 @@ static void auth_key(struct trib_fields *f, const char *name, uint8_t key[TRIB_A
 
 static void sender_keys(struct trib_fields *f, struct trib_message *message)
 {
-    struct trib_auth_rank *auth = &message->welcome.auth;
+    struct trib_sender_keys *auth = &message->welcome.auth;
     auth_key(f, "sender key", auth->own);
     auth_key(f, "sender key above", auth->heard);
     trib_field_u16(f, "parent", &auth->parent);
@@ -620,11 +620,11 @@ const char *trib_message_name(enum trib_message_kind kind)
 void trib_message_wipe(struct trib_message *message)
 {
     if (message->kind == TRIB_MESSAGE_WELCOME) {
-        trib_auth_wipe(&message->welcome.auth, sizeof message->welcome.auth);
+        trib_wipe(&message->welcome.auth, sizeof message->welcome.auth);
     } else if (message->kind == TRIB_MESSAGE_ROOT_OPEN) {
-        trib_auth_wipe(&message->root_open.auth, sizeof message->root_open.auth);
+        trib_wipe(&message->root_open.auth, sizeof message->root_open.auth);
     } else if (message->kind == TRIB_MESSAGE_BYTES) {
-        trib_auth_wipe(message->bytes.bytes, sizeof message->bytes.bytes); /* count may be wrong */
+        trib_wipe(message->bytes.bytes, sizeof message->bytes.bytes); /* count may be wrong */
     }
 }
 

@@ -339,7 +339,7 @@ struct trib_message {
             /* Behind a combiner: address of the switch with the roots, reachable from this rank. len 0: unknown. */
             struct trib_address server;
             uint64_t rate; /* limit of the rank's sending rate, bytes per second, at least TRIB_RATE_MIN; 0: no limit */
-            struct trib_auth_rank auth; /* of the incarnation */
+            struct trib_sender_keys auth; /* of the incarnation */
         } welcome;
         struct {
             bool unicast;   /* full-size packets pass on every shard, both ways */
