@@ -7,6 +7,7 @@
 
 #include "plan/goat_file.h"
 #include "plan/simulated.h"
+#include "sim/jobs/servers.h"
 
 bool plan_placed_read(struct plan_placed *it, const struct trib_toml *toml, char *error)
 {

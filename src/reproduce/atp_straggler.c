@@ -7,6 +7,7 @@
 
 #include "reproduce/atp.h"
 #include "reproduce/simulate.h"
+#include "sim/jobs/servers.h"
 
 #define JOBS_MAX 3U
 #define WORKERS 4U

@@ -12,6 +12,7 @@
 #include <tributary/comm.h>
 
 #include "sim/jobs/jobs.h"
+#include "sim/jobs/open.h"
 #include "sim/jobs/restarts.h"
 #include "sim/network/deadlock.h"
 #include "sim/network/failures.h"

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 #include <tributary/comm.h>
 
+#include "sim/jobs/shares.h"
 #include "sim/results/ideal.h"
 #include "unit/sim_text.h"
 

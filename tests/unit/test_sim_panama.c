@@ -14,6 +14,8 @@
 
 #include "core/prng.h"
 #include "published/panama_literal/panama_literal.h"
+#include "sim/jobs/numbers.h"
+#include "sim/jobs/shares.h"
 #include "sim/results/results.h"
 #include "unit/sim_text.h"
 

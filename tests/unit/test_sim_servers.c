@@ -13,6 +13,7 @@
 #include <cmocka.h>
 #include <tributary/comm.h>
 
+#include "sim/jobs/servers.h"
 #include "unit/sim_by_hand.h"
 
 #define FRAGMENTS 4000U

@@ -7,10 +7,13 @@
  * By the published rule (published/rina_literal/rina_literal.h) one chain goes around once, and in tree N it begins at
  * link N. The first worker of a link, its agent, has another node, which receives the sum of the earlier links. The
  * last link is the root. Read next: ways.c, tree.c. */
+#include "sim/jobs/chain.h"
+
 #include <stdlib.h>
 
 #include "io/explain.h"
-#include "sim/jobs/jobs.h"
+#include "sim/jobs/tree.h"
+#include "sim/jobs/ways.h"
 
 /* A chain under construction. */
 struct chain {

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* iterations.c: a worker's iterations: begin, compute, buckets of gradients, end. Read next: steps.c, jobs.c. */
+#include "sim/jobs/iterations.h"
+
 #include "core/lane.h"
-#include "sim/jobs/jobs.h"
+#include "sim/jobs/numbers.h"
+#include "sim/jobs/servers.h"
+#include "sim/jobs/shares.h"
 
 #define NS_PS UINT64_C(1000)
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* jobs.c: see jobs.h: drives the nodes of jobs. An endpoint has two timers: its node's timer, and a worker's compute
  * timer. Read next: open.c, schemes/schemes.h. */
+
 #include "sim/jobs/jobs.h"
 
 #include <stdlib.h>
@@ -9,8 +10,14 @@
 #include "core/lane.h"
 #include "core/slot.h"
 #include "io/explain.h"
+#include "sim/jobs/iterations.h"
+#include "sim/jobs/numbers.h"
 #include "sim/jobs/planned.h"
+#include "sim/jobs/servers.h"
+#include "sim/jobs/shares.h"
 #include "sim/jobs/steps.h"
+#include "sim/jobs/tree.h"
+#include "sim/jobs/ways.h"
 #include "sim/network/gates.h"
 
 #define NS_PS UINT64_C(1000)

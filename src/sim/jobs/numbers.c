@@ -8,10 +8,11 @@
  * the window reaches, and there is a turn for each of these iterations.
  *
  * Read next: jobs.c. */
+#include "sim/jobs/numbers.h"
+
 #include <string.h>
 
 #include "core/lane.h"
-#include "sim/jobs/jobs.h"
 
 #define POISON INT32_MIN
 #define QUORUM_MASK 0x3fffU /* (this + 1) x 512 ranks = 2^23, where float32 is exact */

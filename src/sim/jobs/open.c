@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* open.c: creates the nodes of jobs, from configuration to the first iteration: see jobs.h. Read next: tree.c,
  * jobs.c. */
+#include "sim/jobs/open.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +12,15 @@
 #include "io/explain.h"
 #include "published/published.h"
 #include "schemes/schemes.h"
+#include "sim/jobs/chain.h"
+#include "sim/jobs/iterations.h"
+#include "sim/jobs/jobs.h"
+#include "sim/jobs/numbers.h"
 #include "sim/jobs/planned.h"
+#include "sim/jobs/servers.h"
+#include "sim/jobs/shares.h"
 #include "sim/jobs/steps.h"
+#include "sim/jobs/tree.h"
 #include "sim/network/topology.h"
 
 #define NS_PS UINT64_C(1000)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* planned.c: see planned.h. */
+
 #include "sim/jobs/planned.h"
 
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include "io/explain.h"
 #include "published/published.h"
 #include "schemes/schemes.h"
+#include "sim/jobs/tree.h"
 
 #define GOLDEN UINT32_C(0x9e3779b1) /* 2^32 x 0.618: its multiples are evenly spread at every count */
 

@@ -9,7 +9,7 @@
 #ifndef TRIB_SIM_PLANNED_H
 #define TRIB_SIM_PLANNED_H
 
-#include "sim/jobs/jobs.h"
+#include "sim/jobs/state.h"
 
 struct sim_planned_path {
     uint32_t weight; /* at least 1 */

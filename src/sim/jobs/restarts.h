@@ -7,7 +7,7 @@
 #ifndef TRIB_SIM_RESTARTS_H
 #define TRIB_SIM_RESTARTS_H
 
-#include "sim/jobs/jobs.h"
+#include "sim/jobs/state.h"
 
 #define SIM_RESTARTS_MAX 64U
 

@@ -3,13 +3,16 @@
  * combine: the switches of the worker's and of the server's host, or all that add. A switch has one pool for all jobs.
  * Results for all ranks behind a combiner go through it; other packets down go to each rank separately. See jobs.h.
  * Read next: ways.c, jobs.c (combine). */
+#include "sim/jobs/servers.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "core/window.h"
 #include "io/explain.h"
 #include "published/published.h"
-#include "sim/jobs/jobs.h"
+#include "sim/jobs/tree.h"
+#include "sim/jobs/ways.h"
 
 /* Unbounded memory: rows per fragment of all windows, so that rows rarely collide, and most rows of a pool. */
 #define POOL_EACH 8U

@@ -5,12 +5,13 @@
  * absent. Its window is at most half of the share. Active nodes with caps divide the rest by core/share.h. They divide
  * it again when a packet arrives and SHARE_PS have passed since the last division. This delay costs some time and no
  * memory. A finished job has left. Read next: core/share.h, open.c. */
+#include "sim/jobs/shares.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "core/share.h"
 #include "io/explain.h"
-#include "sim/jobs/jobs.h"
 
 #define NS_PS UINT64_C(1000)
 #define SHARE_PS UINT64_C(50000000)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steps.c: see steps.h. Read next: jobs.c. */
+
 #include "sim/jobs/steps.h"
 
 #include "core/lane.h"
+#include "sim/jobs/iterations.h"
 
 bool sim__steps_open(struct sim_jobs *j, struct sim_job *job)
 {

@@ -11,7 +11,7 @@
 #ifndef TRIB_SIM_STEPS_H
 #define TRIB_SIM_STEPS_H
 
-#include "sim/jobs/jobs.h"
+#include "sim/jobs/state.h"
 #include "sim/traffic/flows.h"
 
 #define SIM_STEPS_NAME "ring-steps"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tree.c: chooses a job's trees and places their switches: see jobs.h. Read next: jobs.c. */
+#include "sim/jobs/tree.h"
+
 #include <stdlib.h>
 
 #include "io/explain.h"
-#include "sim/jobs/jobs.h"
 
 uint32_t sim__jobs_endpoint(struct sim_jobs *j, const struct sim_endpoint *endpoint)
 {

@@ -2,9 +2,11 @@
 /* ways.c: routing of jobs with nodes anywhere: servers with their combiners, and chains. In trees of switches packets
  * go up over the links of the job's sim_way, and down. In other networks they take the network's routes, with one hash
  * for all packets of a job's tree. Read next: servers.c, chain.c. */
-#include "sim/jobs/jobs.h"
+
+#include "sim/jobs/ways.h"
 
 #include "core/prng.h"
+#include "sim/jobs/tree.h"
 
 uint32_t sim__ways_switch(const struct sim_network *n, uint32_t host)
 {

@@ -5,6 +5,8 @@
 #include "io/units.h"
 #include "report/json.h"
 #include "sim/jobs/planned.h"
+#include "sim/jobs/servers.h"
+#include "sim/jobs/shares.h"
 #include "sim/network/gates.h"
 #include "sim/results/ideal.h"
 
